@@ -1,0 +1,28 @@
+/**
+ * What one attempt of one test ended with.
+ *
+ * `failure` and `error` are negative, `passing` is positive; `skipped` and `unknown` are neither.
+ */
+export type Conclusion = "passing" | "failure" | "error" | "skipped" | "unknown";
+
+/** One attempt of one test as a report tells it; retries and skips are results too. */
+export interface TestResult {
+  /** Name of the innermost test suite, `""` when the report has none. */
+  suite: string;
+  /** Class name, `""` when there is none. */
+  class: string;
+  /** Name of the test, never empty. */
+  name: string;
+  /** Path of the file that holds the test, `""` when the report does not say. */
+  file: string;
+  conclusion: Conclusion;
+  /** How long the attempt took, in whole microseconds; 0 when the report does not say. */
+  durationMicroseconds: number;
+  /** First line of what went wrong, at most 1,000 characters, `""` when there is nothing to say. */
+  message: string;
+}
+
+/** True for the conclusions that count against a test. */
+export function isNegative(conclusion: Conclusion): conclusion is "failure" | "error" {
+  return conclusion === "failure" || conclusion === "error";
+}
