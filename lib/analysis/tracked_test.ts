@@ -1,0 +1,60 @@
+/** A negative result of a test at a code version where the test is nondeterministic. */
+export interface LatestDisruption {
+  /** Seconds since 1970. */
+  recordedAt: number;
+  commitOid: string;
+  buildUrl: string;
+  message: string;
+}
+
+/** A positive result of a test at a code version where the test is nondeterministic. */
+export interface LatestPositive {
+  /** Seconds since 1970. */
+  recordedAt: number;
+  buildUrl: string;
+}
+
+/** Who put a test aside, and when. */
+export interface Quarantine {
+  /** Seconds since 1970. */
+  quarantinedAt: number;
+  quarantinedBy: string | null;
+  quarantineType: "manual" | "automatic";
+}
+
+/**
+ * A test that a list can show: disruptive in the window, or quarantined. Everything that any list
+ * says of a test is derived from this.
+ */
+export interface TrackedTest {
+  /** 24 lower-case hex digits. */
+  id: string;
+  suite: string;
+  class: string;
+  name: string;
+  file: string;
+  /** Sorted. */
+  tags: string[];
+  /** Disruptions in the window. */
+  disruptionCount: number;
+  /** Positive and negative results in the window. */
+  countedResultCount: number;
+  /** Microseconds that all results in the window took together. */
+  timeConsumed: number;
+  /** Seconds since 1970 of the first disruption ever, `null` when there was none. */
+  firstDisruptionAt: number | null;
+  /** The latest ever, `null` when there was none. */
+  latestDisruption: LatestDisruption | null;
+  /** The latest ever, `null` when the test was never disruptive. */
+  latestPositive: LatestPositive | null;
+  /** `null` when the test is not quarantined. */
+  quarantine: Quarantine | null;
+}
+
+/** Disruptions among the positive and negative results of a test, in thousandths, cut. */
+export function disruptivenessThousandths(
+  test: Pick<TrackedTest, "disruptionCount" | "countedResultCount">,
+): number {
+  if (test.countedResultCount === 0) return 0;
+  return Math.floor((test.disruptionCount * 1000) / test.countedResultCount);
+}
