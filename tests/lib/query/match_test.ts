@@ -1,0 +1,149 @@
+import { describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { matches, parseQuery, prepare } from "../../../lib/query/mod.ts";
+
+type Preparable = Parameters<typeof prepare>[0];
+
+const LOGIN: Preparable = {
+  suite: "Accounts",
+  class: "com.example.LoginTest",
+  name: "rejects a wrong password: 100%_sure\\",
+  file: "src/test/login_test.kt",
+  tags: ["Linux", "nightly"],
+  firstDisruptionAt: Date.UTC(2026, 0, 31, 23, 59, 59) / 1000,
+  latestDisruption: {
+    recordedAt: Date.UTC(2026, 1, 10) / 1000,
+    commitOid: "c0ffee",
+    buildUrl: "",
+    message: "",
+  },
+};
+
+function found(q: string, test: Partial<Preparable> = {}): boolean {
+  const { query, errors } = parseQuery(q);
+  assert.ok(query, errors?.join("\n"));
+  return matches(query, prepare({ ...LOGIN, ...test }));
+}
+
+describe("words", () => {
+  it("are found in each of the four fields, as a part and in any case", () => {
+    for (const word of ["ACCOUNT", "login_", "Wrong", "example.logintest"]) {
+      assert.ok(found(word), word);
+    }
+    assert.ok(!found("logout"));
+  });
+
+  it("must all be found, not all in one field", () => {
+    assert.ok(found("kt accounts password"));
+    assert.ok(!found("kt accounts username"));
+  });
+
+  it("do not match across two fields", () => {
+    const fields = { suite: "ab", name: "cd", file: "ef", class: "gh" };
+    for (const pair of ["bc", "de", "fg", "ha"]) assert.ok(!found(pair, fields), pair);
+  });
+
+  it("stay within their line where a name has several", () => {
+    assert.ok(!found("ab", { name: "a\nb" }));
+    assert.ok(found("a b", { name: "a\nb" }));
+  });
+
+  it("take the wildcards of SQL literally", () => {
+    assert.ok(found("100%_sure\\"));
+    for (const word of ["rej%ts", "reject_", "%", "_", "\\"]) {
+      assert.equal(found(word, { name: "rejects", file: "" }), false, word);
+    }
+  });
+
+  it("with NUL are not found", () => {
+    assert.ok(!found("\0"));
+    assert.ok(!found("accounts\0"));
+  });
+
+  it("are found whatever Unicode's case does to their letters", () => {
+    assert.ok(found("ÜBER", { name: "über" }));
+    assert.ok(found("straße", { name: "STRAẞE" }));
+    assert.ok(found("i\u0307zm", { name: "İZMİR" }));
+    assert.ok(!found("izmir", { name: "İZMİR" }));
+    // The end of the word searched for is in the middle of the name: no final sigma there.
+    assert.ok(found("ΣΑΣ", { name: "σασσασα" }));
+    assert.ok(found("λόγος", { name: "ΛΌΓΟΣ" }));
+    assert.ok(!found("strasse", { name: "straße" }));
+  });
+});
+
+describe("tags", () => {
+  it("need one of the list, whole and in any case", () => {
+    assert.ok(found("tags:linux"));
+    assert.ok(found("tags:windows,NIGHTLY"));
+    assert.ok(!found("tags:windows,mac"));
+    assert.ok(!found("tags:night"));
+  });
+
+  it("need one of each list", () => {
+    assert.ok(found("tags:linux,mac tags:nightly"));
+    assert.ok(!found("tags:linux tags:mac"));
+  });
+
+  it("are not text, and text is no tag", () => {
+    assert.ok(!found("nightly"));
+    assert.ok(!found("tags:accounts"));
+  });
+});
+
+describe("days", () => {
+  const days = ["2026-01-30", "2026-01-31", "2026-02-01"];
+  const hits: [operator: string, hits: boolean[]][] = [
+    ["", [false, true, false]],
+    ["<", [false, false, true]],
+    ["<=", [false, true, true]],
+    [">", [true, false, false]],
+    [">=", [true, true, false]],
+  ];
+
+  for (const [operator, expected] of hits) {
+    it(`of the first disruption compare with "${operator}" to the last second of the day`, () => {
+      assert.deepEqual(days.map((day) => found(`first-seen:${operator}${day}`)), expected);
+    });
+  }
+
+  it("of the latest disruption begin at midnight UTC", () => {
+    assert.ok(found("last-seen:2026-02-10"));
+    assert.ok(found("last-seen:>2026-02-09 last-seen:<2026-02-11"));
+    assert.ok(!found("last-seen:2026-02-09"));
+    assert.ok(!found("last-seen:2026-01-31"));
+  });
+
+  it("of a test that was never disruptive match nothing", () => {
+    const never = { firstDisruptionAt: null, latestDisruption: null };
+    for (const operator of ["", "<", "<=", ">", ">="]) {
+      assert.ok(!found(`first-seen:${operator}2026-01-31`, never));
+      assert.ok(!found(`last-seen:${operator}2026-01-31`, never));
+    }
+    assert.ok(found("accounts tags:linux", never));
+  });
+});
+
+describe("any query", () => {
+  it("without terms matches every test", () => assert.ok(found(" ")));
+
+  it("finds the tests that a look at each field finds", () => {
+    const word = fc.string({ unit: fc.constantFrom("a", "B", ":", "%", "Σ"), maxLength: 3 });
+    const field = fc.string({ unit: fc.constantFrom("A", "b", ":", "%", "ς", " "), maxLength: 5 });
+    const fold = (text: string) => [...text].map((c) => c === "ς" ? "σ" : c.toLowerCase()).join("");
+    const seen = { hit: 0, miss: 0 };
+    fc.assert(fc.property(
+      fc.array(word.filter((w) => w !== ""), { maxLength: 3 }),
+      fc.record({ suite: field, name: field, file: field, class: field }),
+      (words, fields) => {
+        const expected = words.every((w) =>
+          Object.values(fields).some((value) => fold(value).includes(fold(w)))
+        );
+        seen[expected ? "hit" : "miss"]++;
+        assert.equal(found(words.join(" "), fields), expected);
+      },
+    ));
+    assert.ok(seen.hit > 5 && seen.miss > 5, JSON.stringify(seen));
+  });
+});

@@ -1,0 +1,44 @@
+import { describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import { MAX_QUERY_CHARACTERS, parseQuery, type Term } from "../../../lib/query/mod.ts";
+
+const CORPUS = new URL("../../../fixtures/query/", import.meta.url);
+
+/** The cases of all files of a folder of the corpus, by the name of the file. */
+function corpus<Case>(folder: string): [file: string, cases: Case[]][] {
+  const url = new URL(`${folder}/`, CORPUS);
+  return [...Deno.readDirSync(url)].map(({ name }) => [
+    name,
+    JSON.parse(Deno.readTextFileSync(new URL(name, url))),
+  ]);
+}
+
+describe("valid queries", () => {
+  for (const [file, cases] of corpus<{ why: string; query: string; terms: Term[] }>("valid")) {
+    for (const { why, query, terms } of cases) {
+      it(`${file}: ${why}`, () => assert.deepEqual(parseQuery(query), { query: { terms } }));
+    }
+  }
+});
+
+describe("invalid queries", () => {
+  for (const [file, cases] of corpus<{ why: string; query: string; errors: string[] }>("invalid")) {
+    for (const { why, query, errors } of cases) {
+      it(`${file}: ${why}`, () => assert.deepEqual(parseQuery(query), { errors }));
+    }
+  }
+});
+
+describe("the length of a query", () => {
+  it("is counted in code points, and the greatest is allowed", () => {
+    const longest = "😀".repeat(MAX_QUERY_CHARACTERS);
+    assert.deepEqual(parseQuery(longest).query?.terms, [{ kind: "text", text: longest }]);
+  });
+
+  it("is refused above the greatest, whatever the query says", () => {
+    const errors = ["1001 characters, expected at most 1000"];
+    assert.deepEqual(parseQuery("a".repeat(1001)), { errors });
+    assert.deepEqual(parseQuery("tags: ".padEnd(1001)), { errors });
+    assert.deepEqual(parseQuery(" ".repeat(1001)), { errors });
+  });
+});
