@@ -36,6 +36,8 @@ create table repository (
   id_prefix bigint not null unique,
   -- Grows by one with every change of what an answer about this repository could contain.
   data_version bigint not null default 0,
+  -- Grows by one when tests may have been removed: what was looked up before must be looked up again.
+  removal_count integer not null default 0,
   next_test_no integer not null default 0,
   next_test_list_no integer not null default 0,
   created_at timestamptz(0) not null,
@@ -56,7 +58,7 @@ create table test (
   class text not null,
   name text not null,
   file text not null,
-  -- Union of the tags of all submissions that ran the test, sorted.
+  -- Union of the tags of all submissions that ran the test, in no order.
   tags text[] not null default '{}',
   primary key (repository_id, test_no),
   unique (repository_id, test_hash)
@@ -71,6 +73,8 @@ create table test_list (
   test_count integer not null,
   -- The test_no of its tests, in ascending order of test_hash: differences as zigzag varints.
   tests bytea not null,
+  -- Tags that every test of the list has.
+  tags text[] not null default '{}',
   primary key (repository_id, test_list_no),
   unique (repository_id, list_hash)
 );

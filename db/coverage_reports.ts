@@ -1,0 +1,45 @@
+import type { Queryable } from "./sql.ts";
+
+/** Lines of a coverage report. */
+export interface CoverageTotals {
+  coveredLineCount: number;
+  /** Lines that can be covered. */
+  lineCount: number;
+}
+
+/** Stores coverage that came without results. A report without a line is as if there were none. */
+export async function insertCoverage(
+  sql: Queryable,
+  { repositoryId, recordedAt, submissionId = null, coverage }: {
+    repositoryId: number;
+    recordedAt: number;
+    submissionId?: string | null;
+    coverage: CoverageTotals;
+  },
+): Promise<void> {
+  if (coverage.lineCount === 0) return;
+  await sql`
+    with version as (
+      update repository set data_version = data_version + 1 where repository_id = ${repositoryId}
+    )
+    insert into coverage_report
+      (repository_id, recorded_at, submission_id, covered_line_count, line_count)
+    values (${repositoryId}, to_timestamp(${recordedAt}), decode(${submissionId}::text, 'hex'),
+      ${coverage.coveredLineCount}, ${coverage.lineCount})`;
+}
+
+/** Stores the coverage of a submission in place of the one that it brought before. */
+export async function replaceSubmissionCoverage(
+  sql: Queryable,
+  { repositoryId, submissionId, recordedAt }: {
+    repositoryId: number;
+    submissionId: string;
+    recordedAt: number;
+  },
+  coverage: CoverageTotals,
+): Promise<void> {
+  await sql`
+    delete from coverage_report
+    where repository_id = ${repositoryId} and submission_id = decode(${submissionId}, 'hex')`;
+  await insertCoverage(sql, { repositoryId, recordedAt, submissionId, coverage });
+}

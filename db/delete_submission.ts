@@ -1,0 +1,144 @@
+import {
+  type DisruptiveTest,
+  judge,
+  mergeVerdict,
+  type Negative,
+  type Verdict,
+} from "../lib/analysis/code_version.ts";
+import type { Database } from "./connect.ts";
+import {
+  deleteDisruptiveTests,
+  loadNegatives,
+  loadOutcomes,
+  markDisruptions,
+  storeDisruptiveTests,
+} from "./code_versions.ts";
+import type { Queryable } from "./sql.ts";
+import { removeTestList } from "./test_lists.ts";
+import { recomputeTags } from "./test_tags.ts";
+
+/**
+ * Removes a submission of an organization with all that followed from it: its results, its
+ * coverage, disruptions that only it proved, tests and tags that only it brought.
+ *
+ * @returns false when the organization has no submission with this key
+ */
+export async function deleteSubmission(
+  sql: Database["sql"],
+  { organizationId, key }: { organizationId: number; key: string },
+): Promise<boolean> {
+  return await sql.begin(async (tx) => {
+    const submission = await lockSubmission(tx, { organizationId, key });
+    if (!submission) return false;
+    const { repositoryId, codeVersion, submissionId, testListNo } = submission;
+    const before = await loadNegatives(tx, { repositoryId, codeVersion });
+    const flaky = new Set(before.filter((n) => n.isDisruption).map((n) => n.testNo));
+
+    await tx`
+      delete from coverage_report
+      where repository_id = ${repositoryId} and submission_id = decode(${submissionId}, 'hex')`;
+    await tx`
+      delete from negative_result
+      where repository_id = ${repositoryId} and submission_id = decode(${submissionId}, 'hex')`;
+    await tx`
+      delete from submission
+      where repository_id = ${repositoryId} and submission_id = decode(${submissionId}, 'hex')`;
+    await tx`
+      update repository set data_version = data_version + 1, removal_count = removal_count + 1
+      where repository_id = ${repositoryId}`;
+
+    await acquit(tx, { repositoryId, codeVersion, testNos: flaky });
+    await recomputeDisruptiveTests(tx, { repositoryId, testNos: flaky });
+    if (testListNo !== null) {
+      if (submission.hasTags) await recomputeTags(tx, { repositoryId, testListNo });
+      await removeTestList(tx, { repositoryId, testListNo });
+    }
+    return true;
+  });
+}
+
+interface LockedSubmission {
+  repositoryId: number;
+  submissionId: string;
+  codeVersion: string;
+  testListNo: number | null;
+  hasTags: boolean;
+}
+
+async function lockSubmission(
+  tx: Queryable,
+  { organizationId, key }: { organizationId: number; key: string },
+): Promise<LockedSubmission | null> {
+  const repositories = await tx<{ repositoryId: number }[]>`
+    select r.repository_id::float8 as "repositoryId"
+    from repository r
+    join submission s using (repository_id)
+    where r.organization_id = ${organizationId} and s.key = ${key}
+    for no key update of r`;
+  if (repositories.length === 0) return null;
+  const [row] = await tx<LockedSubmission[]>`
+    select repository_id::float8 as "repositoryId",
+      encode(submission_id, 'hex') as "submissionId", code_version as "codeVersion",
+      test_list_no as "testListNo", tags <> '{}' as "hasTags"
+    from submission
+    where repository_id = ${repositories[0]!.repositoryId} and key = ${key}`;
+  return row ?? null;
+}
+
+/** Takes back the disruptions of tests that are not nondeterministic any more. */
+async function acquit(
+  tx: Queryable,
+  { repositoryId, codeVersion, testNos }: {
+    repositoryId: number;
+    codeVersion: string;
+    testNos: Set<number>;
+  },
+): Promise<void> {
+  if (testNos.size === 0) return;
+  const negatives = (await loadNegatives(tx, { repositoryId, codeVersion }))
+    .filter(({ testNo }) => testNos.has(testNo));
+  const submissions = await loadOutcomes(tx, { repositoryId, codeVersion, testNos });
+  await markDisruptions(tx, {
+    repositoryId,
+    negatives: judge(submissions, negatives)
+      .filter((verdict) => verdict.latestPositive === null)
+      .flatMap((verdict) => verdict.negatives),
+    isDisruption: false,
+  });
+}
+
+/** Works out from all of their disruptions what is known of tests: the slow way, for the rare case. */
+async function recomputeDisruptiveTests(
+  tx: Queryable,
+  { repositoryId, testNos }: { repositoryId: number; testNos: Set<number> },
+): Promise<void> {
+  if (testNos.size === 0) return;
+  const disruptions = await tx<(Negative & { codeVersion: string })[]>`
+    select s.code_version as "codeVersion", encode(n.submission_id, 'hex') as "submissionId",
+      n.result_no as "resultNo", n.test_no as "testNo", n.message, n.is_disruption as "isDisruption"
+    from negative_result n
+    join submission s using (repository_id, submission_id)
+    where n.repository_id = ${repositoryId} and n.is_disruption
+      and n.test_no in (select value::int from json_array_elements_text(${
+    JSON.stringify([...testNos])
+  }::text::json))`;
+  const known = new Map<number, DisruptiveTest>();
+  for (const [codeVersion, negatives] of Map.groupBy(disruptions, (n) => n.codeVersion)) {
+    const submissions = await loadOutcomes(tx, { repositoryId, codeVersion, testNos });
+    const byId = new Map(submissions.map((submission) => [submission.submissionId, submission]));
+    for (const verdict of judge(submissions, negatives)) {
+      const positive = verdict.latestPositive;
+      if (!positive) continue;
+      const nondeterministic: Verdict & { latestPositive: typeof positive } = {
+        ...verdict,
+        latestPositive: positive,
+      };
+      known.set(verdict.testNo, mergeVerdict(known.get(verdict.testNo), nondeterministic, byId));
+    }
+  }
+  await deleteDisruptiveTests(tx, {
+    repositoryId,
+    testNos: [...testNos].filter((testNo) => !known.has(testNo)),
+  });
+  await storeDisruptiveTests(tx, { repositoryId, tests: [...known.values()] });
+}

@@ -1,0 +1,314 @@
+import { createHash, randomUUID } from "node:crypto";
+import { judge, mergeVerdict, type Negative } from "../lib/analysis/code_version.ts";
+import { outcomesAt } from "../lib/analysis/columns.ts";
+import type { SubmissionContent } from "../lib/analysis/submission_content.ts";
+import { submissionId } from "../lib/identity.ts";
+import {
+  loadDisruptiveTests,
+  loadNegatives,
+  loadOutcomes,
+  markDisruptions,
+  storeDisruptiveTests,
+} from "./code_versions.ts";
+import { type CoverageTotals, replaceSubmissionCoverage } from "./coverage_reports.ts";
+import type { Database } from "./connect.ts";
+import type { Queryable } from "./sql.ts";
+import { ensureTests, findTestListNo, insertTestList, testNosByHash } from "./test_lists.ts";
+import { addTags } from "./test_tags.ts";
+
+/** What one CI run, or one shard of it, hands in. */
+export interface Upload {
+  repositoryId: number;
+  commitOid: string;
+  /** The git tree of the commit: the same tree under two commits is the same code. */
+  treeOid: string | null;
+  branch: string | null;
+  /** URL of the CI run, `""` when there is none. */
+  buildUrl: string;
+  tags: string[];
+  /** Seconds since 1970 that every result carries. */
+  recordedAt: number;
+  /** Seconds since 1970 of the upload itself. */
+  uploadedAt: number;
+  /** SHA-256 (hex) of the bytes of the reports, whatever their order. */
+  reportDigest: string;
+  content: SubmissionContent;
+  coverage: CoverageTotals | null;
+  /** Key of the archive in its object storage; made from the names without one. */
+  key?: string;
+}
+
+/** What became of an upload. */
+export interface ProcessedSubmission {
+  /** 24 hex digits. */
+  submissionId: string;
+  key: string;
+  /** True when the upload is a submission that was there before; the rest describes that one. */
+  duplicate: boolean;
+  /** Seconds since 1970. */
+  recordedAt: number;
+  testResultCount: number;
+  /** Negative results of the submission that are disruptions, as of now. */
+  disruptionCount: number;
+}
+
+/** The repository of an upload was deleted before the upload was stored. */
+export class RepositoryGoneError extends Error {
+  override name = "RepositoryGoneError";
+}
+
+/**
+ * Stores an upload and judges it, and with it the earlier negatives of its code version.
+ *
+ * Either all of it becomes visible or nothing. The repository's row is locked from the first
+ * look to the last write: submissions of one repository are processed one after the other, so
+ * two of the same code version cannot miss each other.
+ *
+ * @throws {RepositoryGoneError} when the repository does not exist any more
+ */
+export async function processSubmission(
+  sql: Database["sql"],
+  upload: Upload,
+): Promise<ProcessedSubmission> {
+  const { repositoryId, content } = upload;
+  const uploadDigest = upload.buildUrl === "" ? null : digestOf(upload);
+  const staged = await stageTests(sql, { upload, uploadDigest });
+
+  return await sql.begin(async (tx) => {
+    const repository = await lockRepository(tx, repositoryId);
+    if (!repository) throw new RepositoryGoneError("the repository was deleted meanwhile");
+    const duplicate = await findDuplicate(tx, { repositoryId, uploadDigest, key: upload.key });
+    if (duplicate) {
+      if (upload.coverage) {
+        await replaceSubmissionCoverage(tx, { repositoryId, ...duplicate }, upload.coverage);
+        await bumpDataVersion(tx, repositoryId);
+      }
+      return duplicate;
+    }
+    const testNos = staged?.removalCount === repository.removalCount ? staged.testNos : null;
+    return await store(tx, { ...repository, upload, uploadDigest, testNos });
+  });
+}
+
+/**
+ * Stores new tests ahead of the transaction, in batches, so that nobody waits long for it; `null`
+ * when all are known.
+ */
+async function stageTests(
+  sql: Queryable,
+  { upload, uploadDigest }: { upload: Upload; uploadDigest: string | null },
+): Promise<{ testNos: Int32Array; removalCount: number } | null> {
+  const { repositoryId, content, key } = upload;
+  if (await findDuplicate(sql, { repositoryId, uploadDigest, key })) return null;
+  const list = { repositoryId, listHash: content.listHash };
+  if (await findTestListNo(sql, list) !== null) return null;
+  const [repository] = await sql<{ removalCount: number }[]>`
+    select removal_count as "removalCount" from repository where repository_id = ${repositoryId}`;
+  if (!repository) return null;
+  return { ...repository, testNos: await ensureTests(sql, { repositoryId, content }) };
+}
+
+function digestOf(upload: Upload): string {
+  return createHash("sha256")
+    .update(JSON.stringify([upload.commitOid, upload.buildUrl, upload.reportDigest]))
+    .digest("hex");
+}
+
+async function store(
+  tx: Queryable,
+  { owner, name, idPrefix, upload, uploadDigest, testNos }: Repository & {
+    upload: Upload;
+    uploadDigest: string | null;
+    testNos: Int32Array | null;
+  },
+): Promise<ProcessedSubmission> {
+  const { repositoryId, content } = upload;
+  // The prefix, not the name, stands for the repository: a rename changes no id.
+  const id = submissionId(upload.recordedAt, [String(idPrefix), uploadDigest ?? randomUUID()]);
+  const key = upload.key ?? `${owner}/${name}/${id}`;
+  const list = { repositoryId, listHash: content.listHash };
+  const testListNo = await findTestListNo(tx, list) ?? await insertTestList(tx, {
+    ...list,
+    testNos: testNos ?? await ensureTests(tx, { repositoryId, content }),
+  });
+  const codeVersion = await insertSubmission(tx, { id, key, upload, uploadDigest, testListNo });
+  await insertNegatives(tx, { repositoryId, id, content });
+  if (upload.tags.length > 0) await addTags(tx, { repositoryId, testListNo, tags: upload.tags });
+  if (upload.coverage) {
+    const submission = { repositoryId, submissionId: id, recordedAt: upload.recordedAt };
+    await replaceSubmissionCoverage(tx, submission, upload.coverage);
+  }
+  const disruptionCount = await judgeCodeVersion(tx, { repositoryId, codeVersion, id, content });
+  return {
+    submissionId: id,
+    key,
+    duplicate: false,
+    recordedAt: upload.recordedAt,
+    testResultCount: content.resultCount,
+    disruptionCount,
+  };
+}
+
+/** Judges the tests that the new submission can have changed; returns its own disruptions. */
+async function judgeCodeVersion(
+  tx: Queryable,
+  { repositoryId, codeVersion, id, content }: {
+    repositoryId: number;
+    codeVersion: string;
+    id: string;
+    content: SubmissionContent;
+  },
+): Promise<number> {
+  const negatives = await loadNegatives(tx, { repositoryId, codeVersion });
+  const concerned = testsConcerned(content, negatives, id);
+  if (concerned.size === 0) return 0;
+  const submissions = await loadOutcomes(tx, { repositoryId, codeVersion, testNos: concerned });
+  const verdicts = judge(submissions, negatives.filter(({ testNo }) => concerned.has(testNo)))
+    .filter((verdict) => verdict.latestPositive !== null)
+    .map((verdict) => ({ ...verdict, latestPositive: verdict.latestPositive! }));
+  const disruptions = verdicts.flatMap((verdict) => verdict.negatives);
+  await markDisruptions(tx, {
+    repositoryId,
+    negatives: disruptions.filter((negative) => !negative.isDisruption),
+    isDisruption: true,
+  });
+  const known = await loadDisruptiveTests(tx, {
+    repositoryId,
+    testNos: verdicts.map((verdict) => verdict.testNo),
+  });
+  const byId = new Map(submissions.map((submission) => [submission.submissionId, submission]));
+  await storeDisruptiveTests(tx, {
+    repositoryId,
+    tests: verdicts.map((verdict) => mergeVerdict(known.get(verdict.testNo), verdict, byId)),
+  });
+  return disruptions.filter((negative) => negative.submissionId === id).length;
+}
+
+/** Tests that failed at the code version, and that failed or passed in the new submission. */
+function testsConcerned(
+  content: SubmissionContent,
+  negatives: (Negative & { testHash: number })[],
+  id: string,
+): Set<number> {
+  const concerned = new Set<number>();
+  const elsewhere = new Map<number, number>();
+  for (const negative of negatives) {
+    if (negative.submissionId === id) concerned.add(negative.testNo);
+    else elsewhere.set(negative.testHash, negative.testNo);
+  }
+  if (elsewhere.size === 0) return concerned;
+  const places = new Map<number, number>();
+  content.testHashes.forEach((hash, index) => {
+    const testNo = elsewhere.get(hash);
+    if (testNo !== undefined) places.set(index, testNo);
+  });
+  for (const [index, outcome] of outcomesAt(content.exceptions, places.keys())) {
+    if (outcome.positive > 0) concerned.add(places.get(index)!);
+  }
+  return concerned;
+}
+
+interface Repository {
+  owner: string;
+  name: string;
+  idPrefix: number;
+  removalCount: number;
+}
+
+async function lockRepository(tx: Queryable, repositoryId: number): Promise<Repository | null> {
+  const [row] = await tx<Repository[]>`
+    select owner, name, id_prefix::float8 as "idPrefix", removal_count as "removalCount"
+    from repository
+    where repository_id = ${repositoryId}
+    for no key update`;
+  return row ?? null;
+}
+
+async function bumpDataVersion(tx: Queryable, repositoryId: number): Promise<void> {
+  await tx`
+    update repository set data_version = data_version + 1 where repository_id = ${repositoryId}`;
+}
+
+async function findDuplicate(
+  sql: Queryable,
+  { repositoryId, uploadDigest, key }: {
+    repositoryId: number;
+    uploadDigest: string | null;
+    key: string | undefined;
+  },
+): Promise<ProcessedSubmission | null> {
+  if (uploadDigest === null && key === undefined) return null;
+  const [row] = await sql<Omit<ProcessedSubmission, "duplicate">[]>`
+    select encode(submission_id, 'hex') as "submissionId", key,
+      extract(epoch from recorded_at)::float8 as "recordedAt",
+      test_result_count as "testResultCount",
+      (select count(*) from negative_result n
+        where n.repository_id = s.repository_id and n.submission_id = s.submission_id
+          and n.is_disruption)::int as "disruptionCount"
+    from submission s
+    where repository_id = ${repositoryId} and status = 'processed'
+      and (upload_digest = decode(${uploadDigest}::text, 'hex') or key = ${key ?? null}::text)
+    limit 1`;
+  return row ? { ...row, duplicate: true } : null;
+}
+
+/** Stores the row of a submission and returns its code version. */
+async function insertSubmission(
+  tx: Queryable,
+  { id, key, upload, uploadDigest, testListNo }: {
+    id: string;
+    key: string;
+    upload: Upload;
+    uploadDigest: string | null;
+    testListNo: number;
+  },
+): Promise<string> {
+  const { content } = upload;
+  const [row] = await tx<{ code_version: string }[]>`
+    with version as (
+      update repository set data_version = data_version + 1
+      where repository_id = ${upload.repositoryId}
+      returning data_version
+    )
+    insert into submission (repository_id, submission_id, recorded_at, uploaded_at, status, key,
+      build_url, commit_oid, tree_oid, branch, tags, upload_digest, test_result_count,
+      test_list_no, durations, duration_unit, exceptions, data_version)
+    select ${upload.repositoryId}, decode(${id}, 'hex'), to_timestamp(${upload.recordedAt}),
+      to_timestamp(${upload.uploadedAt}), 'processed', ${key}, ${upload.buildUrl},
+      ${upload.commitOid}, ${upload.treeOid}, ${upload.branch},
+      array(select json_array_elements_text(${JSON.stringify(upload.tags)}::text::json)),
+      decode(${uploadDigest}::text, 'hex'), ${content.resultCount}, ${testListNo},
+      ${content.durations}, ${content.durationUnit}, ${content.exceptions}, version.data_version
+    from version
+    returning code_version`;
+  return row!.code_version;
+}
+
+/** Rows that one statement stores: one message has at most 1,000 characters. */
+const NEGATIVES_PER_STATEMENT = 2_000;
+
+async function insertNegatives(
+  tx: Queryable,
+  { repositoryId, id, content }: { repositoryId: number; id: string; content: SubmissionContent },
+): Promise<void> {
+  for (let start = 0; start < content.negatives.length; start += NEGATIVES_PER_STATEMENT) {
+    const batch = content.negatives.slice(start, start + NEGATIVES_PER_STATEMENT);
+    const testNos = await testNosByHash(
+      tx,
+      repositoryId,
+      new Set(batch.map(({ testHash }) => testHash)),
+    );
+    const rows = batch.map((negative) => ({
+      result_no: negative.resultNo,
+      test_no: testNos.get(negative.testHash),
+      conclusion: negative.conclusion,
+      message: negative.message,
+    }));
+    await tx`
+      insert into negative_result (repository_id, submission_id, result_no, test_no, is_disruption,
+        conclusion, message)
+      select ${repositoryId}, decode(${id}, 'hex'), result_no, test_no, false, conclusion, message
+      from json_to_recordset(${JSON.stringify(rows)}::text::json)
+        as t(result_no int, test_no int, conclusion text, message text)`;
+  }
+}

@@ -1,0 +1,168 @@
+import type { Queryable } from "./sql.ts";
+import { decodeTestList, encodeTestList } from "../lib/analysis/columns.ts";
+import type { SubmissionContent } from "../lib/analysis/submission_content.ts";
+
+/** A list of tests that submissions of a repository ran. */
+export interface TestList {
+  testListNo: number;
+  /** The test_no of each, in ascending order of test_hash. */
+  testNos: Int32Array;
+}
+
+/**
+ * Tests that one statement stores.
+ *
+ * The embedded database lets everybody wait while a statement runs: 2,000 rows keep it busy for
+ * some 50 ms.
+ */
+const TESTS_PER_STATEMENT = 2_000;
+
+/** The number of the list of exactly these tests, `null` when no submission ran it yet. */
+export async function findTestListNo(
+  sql: Queryable,
+  { repositoryId, listHash }: { repositoryId: number; listHash: string },
+): Promise<number | null> {
+  const [row] = await sql<{ test_list_no: number }[]>`
+    select test_list_no from test_list
+    where repository_id = ${repositoryId} and list_hash = decode(${listHash}, 'hex')`;
+  return row?.test_list_no ?? null;
+}
+
+/**
+ * The numbers of a submission's tests, in its order; tests that are new to the repository are
+ * stored.
+ *
+ * Runs in statements of its own and not in the submission's transaction, so that others wait for a
+ * batch and not for all of them. A test that no submission ran is shown nowhere.
+ */
+export async function ensureTests(
+  sql: Queryable,
+  { repositoryId, content }: { repositoryId: number; content: SubmissionContent },
+): Promise<Int32Array> {
+  const testNos = new Int32Array(content.testHashes.length);
+  for (let start = 0; start < testNos.length; start += TESTS_PER_STATEMENT) {
+    const hashes = content.testHashes.subarray(start, start + TESTS_PER_STATEMENT);
+    let known = await testNosByHash(sql, repositoryId, hashes);
+    if (known.size < hashes.length) {
+      const missing: number[] = [];
+      hashes.forEach((hash, offset) => known.has(hash) || missing.push(start + offset));
+      await insertTests(sql, repositoryId, content, missing);
+      known = await testNosByHash(sql, repositoryId, hashes);
+    }
+    hashes.forEach((hash, offset) => testNos[start + offset] = known.get(hash)!);
+  }
+  return testNos;
+}
+
+/** The numbers of those of the given tests that the repository knows, by test_hash. */
+export async function testNosByHash(
+  sql: Queryable,
+  repositoryId: number,
+  testHashes: Iterable<number>,
+): Promise<Map<number, number>> {
+  const rows = await sql<{ test_hash: number; test_no: number }[]>`
+    select test_hash::float8, test_no from test
+    where repository_id = ${repositoryId}
+      and test_hash in (select value::bigint from json_array_elements_text(${
+    JSON.stringify([...testHashes])
+  }::text::json))`;
+  return new Map(rows.map((row) => [row.test_hash, row.test_no]));
+}
+
+async function insertTests(
+  sql: Queryable,
+  repositoryId: number,
+  content: SubmissionContent,
+  indexes: number[],
+): Promise<void> {
+  const tests = indexes.map((index, offset) => ({
+    offset,
+    test_hash: content.testHashes[index],
+    ...content.identityAt(index),
+  }));
+  // Numbers are given in the order of test_hash, so that the differences in a list are small.
+  await sql`
+    with numbers as (
+      update repository set next_test_no = next_test_no + ${tests.length}
+      where repository_id = ${repositoryId}
+      returning next_test_no - ${tests.length} as first_no
+    )
+    insert into test (repository_id, test_no, test_hash, suite, class, name, file)
+    select ${repositoryId}, numbers.first_no + t.offset, t.test_hash, t.suite, t.class, t.name, t.file
+    from numbers, json_to_recordset(${JSON.stringify(tests)}::text::json)
+      as t("offset" int, test_hash bigint, suite text, class text, name text, file text)
+    on conflict (repository_id, test_hash) do nothing`;
+}
+
+/** Stores a list that the repository does not have yet; returns its number. */
+export async function insertTestList(
+  sql: Queryable,
+  { repositoryId, listHash, testNos }: {
+    repositoryId: number;
+    listHash: string;
+    testNos: Int32Array;
+  },
+): Promise<number> {
+  const [row] = await sql<{ test_list_no: number }[]>`
+    with numbers as (
+      update repository set next_test_list_no = next_test_list_no + 1
+      where repository_id = ${repositoryId}
+      returning next_test_list_no - 1 as test_list_no
+    )
+    insert into test_list (repository_id, test_list_no, list_hash, test_count, tests)
+    select ${repositoryId}, test_list_no, decode(${listHash}, 'hex'), ${testNos.length},
+      ${encodeTestList(testNos)}
+    from numbers
+    returning test_list_no`;
+  return row!.test_list_no;
+}
+
+/** The lists with the given numbers, by number. */
+export async function loadTestLists(
+  sql: Queryable,
+  { repositoryId, testListNos }: { repositoryId: number; testListNos: Iterable<number> },
+): Promise<Map<number, TestList>> {
+  const rows = await sql<{ test_list_no: number; test_count: number; tests: Uint8Array }[]>`
+    select test_list_no, test_count, tests from test_list
+    where repository_id = ${repositoryId}
+      and test_list_no in (select value::int from json_array_elements_text(${
+    JSON.stringify([...testListNos])
+  }::text::json))`;
+  return new Map(rows.map((row) => [row.test_list_no, {
+    testListNo: row.test_list_no,
+    testNos: decodeTestList(row.tests, row.test_count),
+  }]));
+}
+
+/**
+ * Removes a list that no submission ran any more, and its tests that no other list holds. A
+ * quarantined test stays: somebody said something about it.
+ */
+export async function removeTestList(
+  sql: Queryable,
+  { repositoryId, testListNo }: { repositoryId: number; testListNo: number },
+): Promise<void> {
+  const [removed] = await sql<{ test_count: number; tests: Uint8Array }[]>`
+    delete from test_list l
+    where repository_id = ${repositoryId} and test_list_no = ${testListNo}
+      and not exists (select from submission s
+        where s.repository_id = l.repository_id and s.test_list_no = l.test_list_no)
+    returning test_count, tests`;
+  if (!removed) return;
+  const orphans = new Set(decodeTestList(removed.tests, removed.test_count));
+  const others = await sql<{ test_list_no: number }[]>`
+    select test_list_no from test_list where repository_id = ${repositoryId}`;
+  for (const { test_list_no } of others) {
+    // One list at a time: all lists of a repository together may be large.
+    const lists = await loadTestLists(sql, { repositoryId, testListNos: [test_list_no] });
+    for (const list of lists.values()) list.testNos.forEach((testNo) => orphans.delete(testNo));
+  }
+  await sql`
+    delete from test t
+    where repository_id = ${repositoryId}
+      and test_no in (select value::int from json_array_elements_text(${
+    JSON.stringify([...orphans])
+  }::text::json))
+      and not exists (select from quarantine q
+        where q.repository_id = t.repository_id and q.test_no = t.test_no)`;
+}

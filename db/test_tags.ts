@@ -1,0 +1,66 @@
+import type { Queryable } from "./sql.ts";
+import { loadTestLists } from "./test_lists.ts";
+
+/**
+ * Gives the tags of a submission to every test that it ran.
+ *
+ * A list remembers the tags that all of its tests have, so that the usual submission, whose list
+ * was run with the same tags before, costs one look.
+ */
+export async function addTags(
+  sql: Queryable,
+  { repositoryId, testListNo, tags }: { repositoryId: number; testListNo: number; tags: string[] },
+): Promise<void> {
+  const tagsJson = JSON.stringify(tags);
+  const [list] = await sql<{ missing: boolean }[]>`
+    update test_list set tags = array(
+      select tag from unnest(tags) as tag
+      union select json_array_elements_text(${tagsJson}::text::json))
+    where repository_id = ${repositoryId} and test_list_no = ${testListNo}
+      and not tags @> array(select json_array_elements_text(${tagsJson}::text::json))
+    returning true as missing`;
+  if (!list) return;
+  const { testNos } = (await loadTestLists(sql, { repositoryId, testListNos: [testListNo] }))
+    .get(testListNo)!;
+  await sql`
+    update test set tags = array(
+      select tag from unnest(tags) as tag
+      union select json_array_elements_text(${tagsJson}::text::json))
+    where repository_id = ${repositoryId}
+      and test_no in (select value::int from json_array_elements_text(${
+    JSON.stringify([...testNos])
+  }::text::json))
+      and not tags @> array(select json_array_elements_text(${tagsJson}::text::json))`;
+}
+
+/**
+ * Works out the tags of the tests of a list anew, from the submissions that still are there: a tag
+ * goes when the last submission that brought it does.
+ */
+export async function recomputeTags(
+  sql: Queryable,
+  { repositoryId, testListNo }: { repositoryId: number; testListNo: number },
+): Promise<void> {
+  const affected = (await loadTestLists(sql, { repositoryId, testListNos: [testListNo] }))
+    .get(testListNo)!;
+  const brought = await sql<{ test_list_no: number; tags: string[] }[]>`
+    select test_list_no, array_to_json(array_agg(distinct tag)) as tags
+    from submission, unnest(tags) as tag
+    where repository_id = ${repositoryId} and status = 'processed'
+    group by test_list_no`;
+  const tagsOf = new Map<number, Set<string>>();
+  for (const testNo of affected.testNos) tagsOf.set(testNo, new Set());
+  for (const { test_list_no, tags } of brought) {
+    const lists = await loadTestLists(sql, { repositoryId, testListNos: [test_list_no] });
+    for (const testNo of lists.get(test_list_no)!.testNos) {
+      for (const tag of tags) tagsOf.get(testNo)?.add(tag);
+    }
+  }
+  const rows = [...tagsOf].map(([test_no, tags]) => ({ test_no, tags: [...tags] }));
+  await sql`
+    update test t set tags = array(select json_array_elements_text(r.tags))
+    from json_to_recordset(${JSON.stringify(rows)}::text::json) as r(test_no int, tags json)
+    where t.repository_id = ${repositoryId} and t.test_no = r.test_no`;
+  // What a list remembers of its tests' tags may not be so any more.
+  await sql`update test_list set tags = '{}' where repository_id = ${repositoryId}`;
+}

@@ -1,0 +1,203 @@
+import { decodeTestList, forEachException } from "../lib/analysis/columns.ts";
+import type { TrackedTest } from "../lib/analysis/tracked_test.ts";
+import { VarintReader } from "../lib/analysis/varint.ts";
+import { firstSubmissionId, recordedAtOf, testId } from "../lib/identity.ts";
+import type { Database } from "./connect.ts";
+import type { Queryable } from "./sql.ts";
+
+/**
+ * Every test of the given repositories that is disruptive in the window or quarantined, in no
+ * particular order.
+ *
+ * How often a test ran follows without looking at results: the submissions of the window that ran
+ * its list, corrected by their exceptions.
+ *
+ * @param windowStart seconds since 1970; what was recorded then or later lies in the window
+ */
+export async function loadTrackedTests(
+  sql: Database["sql"],
+  { repositoryIds, windowStart }: { repositoryIds: number[]; windowStart: number },
+): Promise<TrackedTest[]> {
+  if (repositoryIds.length === 0) return [];
+  const scope = {
+    repositoryIds: JSON.stringify(repositoryIds),
+    firstId: firstSubmissionId(windowStart),
+  };
+  const [tests, submissions, lists] = await sql.begin(
+    // Three statements must see the same data.
+    "isolation level repeatable read read only",
+    (tx) => [selectTests(tx, scope), selectSubmissions(tx, scope), selectTestLists(tx, scope)],
+  );
+
+  const tracked = new Map<number, Map<number, TrackedTest>>();
+  for (const row of tests) {
+    let repository = tracked.get(row.repositoryId);
+    if (!repository) tracked.set(row.repositoryId, repository = new Map());
+    repository.set(row.testNo, trackedTest(row));
+  }
+  const places = placesOfTests(lists, tracked);
+  for (const submission of submissions) {
+    const tests = places.get(submission.repositoryId)?.get(submission.testListNo);
+    if (tests) countSubmission(submission, tests);
+  }
+  return [...tracked.values()].flatMap((repository) => [...repository.values()]);
+}
+
+/** The tracked test at each place of a list, `undefined` where the test is not tracked. */
+type Places = (TrackedTest | undefined)[];
+
+function placesOfTests(
+  lists: readonly TestListRow[],
+  tracked: Map<number, Map<number, TrackedTest>>,
+): Map<number, Map<number, Places>> {
+  const places = new Map<number, Map<number, Places>>();
+  for (const list of lists) {
+    const tests = tracked.get(list.repositoryId);
+    if (!tests) continue;
+    let repository = places.get(list.repositoryId);
+    if (!repository) places.set(list.repositoryId, repository = new Map());
+    const testNos = decodeTestList(list.tests, list.testCount);
+    repository.set(list.testListNo, Array.from(testNos, (testNo) => tests.get(testNo)));
+  }
+  return places;
+}
+
+function countSubmission(submission: SubmissionRow, tests: Places): void {
+  const durations = new VarintReader(submission.durations);
+  for (const test of tests) {
+    const duration = durations.read() * submission.durationUnit;
+    if (!test) continue;
+    test.countedResultCount += 1;
+    test.timeConsumed += duration;
+  }
+  forEachException(submission.exceptions, (index, outcome) => {
+    const test = tests[index];
+    if (test) test.countedResultCount += outcome.positive + outcome.negative - 1;
+  });
+}
+
+interface Scope {
+  /** A JSON array. */
+  repositoryIds: string;
+  /** Submissions with this id or a greater one lie in the window. */
+  firstId: string;
+}
+
+interface TestRow {
+  repositoryId: number;
+  idPrefix: number;
+  testNo: number;
+  testHash: number;
+  suite: string;
+  class: string;
+  name: string;
+  file: string;
+  tags: string[];
+  disruptionCount: number;
+  firstDisruptionAt: number | null;
+  latestSubmissionId: string | null;
+  latestCommitOid: string;
+  latestBuildUrl: string;
+  latestMessage: string;
+  positiveSubmissionId: string;
+  positiveBuildUrl: string;
+  quarantinedAt: number | null;
+  quarantinedBy: string | null;
+  quarantineType: "manual" | "automatic";
+}
+
+function selectTests(sql: Queryable, { repositoryIds, firstId }: Scope) {
+  return sql<TestRow[]>`
+    select t.repository_id::float8 as "repositoryId", r.id_prefix::float8 as "idPrefix",
+      t.test_no as "testNo", t.test_hash::float8 as "testHash", t.suite, t.class, t.name, t.file,
+      array_to_json(t.tags) as tags,
+      coalesce(w.disruption_count, 0) as "disruptionCount",
+      extract(epoch from d.first_disruption_at)::float8 as "firstDisruptionAt",
+      encode(d.latest_submission_id, 'hex') as "latestSubmissionId",
+      d.latest_commit_oid as "latestCommitOid", d.latest_build_url as "latestBuildUrl",
+      d.latest_message as "latestMessage",
+      encode(d.positive_submission_id, 'hex') as "positiveSubmissionId",
+      d.positive_build_url as "positiveBuildUrl",
+      extract(epoch from q.quarantined_at)::float8 as "quarantinedAt",
+      q.quarantined_by as "quarantinedBy", q.quarantine_type as "quarantineType"
+    from disruptive_test d
+    full join quarantine q using (repository_id, test_no)
+    join test t using (repository_id, test_no)
+    join repository r using (repository_id)
+    left join (
+      select repository_id, test_no, count(*)::int as disruption_count
+      from negative_result
+      where repository_id in (select value::bigint from json_array_elements_text(${repositoryIds}::text::json))
+        and submission_id >= decode(${firstId}, 'hex') and is_disruption
+      group by repository_id, test_no
+    ) w using (repository_id, test_no)
+    where repository_id in (select value::bigint from json_array_elements_text(${repositoryIds}::text::json))
+      and (q.test_no is not null or d.latest_submission_id >= decode(${firstId}, 'hex'))`;
+}
+
+function trackedTest(row: TestRow): TrackedTest {
+  const disruptive = row.latestSubmissionId !== null;
+  return {
+    id: testId(row.idPrefix, row.testHash),
+    suite: row.suite,
+    class: row.class,
+    name: row.name,
+    file: row.file,
+    tags: row.tags.toSorted(),
+    disruptionCount: row.disruptionCount,
+    countedResultCount: 0,
+    timeConsumed: 0,
+    firstDisruptionAt: row.firstDisruptionAt,
+    latestDisruption: disruptive
+      ? {
+        recordedAt: recordedAtOf(row.latestSubmissionId!),
+        commitOid: row.latestCommitOid,
+        buildUrl: row.latestBuildUrl,
+        message: row.latestMessage,
+      }
+      : null,
+    latestPositive: disruptive
+      ? { recordedAt: recordedAtOf(row.positiveSubmissionId), buildUrl: row.positiveBuildUrl }
+      : null,
+    quarantine: row.quarantinedAt === null ? null : {
+      quarantinedAt: row.quarantinedAt,
+      quarantinedBy: row.quarantinedBy,
+      quarantineType: row.quarantineType,
+    },
+  };
+}
+
+interface SubmissionRow {
+  repositoryId: number;
+  testListNo: number;
+  durations: Uint8Array;
+  durationUnit: number;
+  exceptions: Uint8Array;
+}
+
+function selectSubmissions(sql: Queryable, { repositoryIds, firstId }: Scope) {
+  return sql<SubmissionRow[]>`
+    select repository_id::float8 as "repositoryId", test_list_no as "testListNo", durations,
+      duration_unit as "durationUnit", exceptions
+    from submission
+    where repository_id in (select value::bigint from json_array_elements_text(${repositoryIds}::text::json))
+      and submission_id >= decode(${firstId}, 'hex') and status = 'processed'`;
+}
+
+interface TestListRow {
+  repositoryId: number;
+  testListNo: number;
+  testCount: number;
+  tests: Uint8Array;
+}
+
+function selectTestLists(sql: Queryable, { repositoryIds, firstId }: Scope) {
+  return sql<TestListRow[]>`
+    select repository_id::float8 as "repositoryId", test_list_no as "testListNo",
+      test_count as "testCount", tests
+    from test_list l
+    where repository_id in (select value::bigint from json_array_elements_text(${repositoryIds}::text::json))
+      and exists (select from submission s
+        where s.repository_id = l.repository_id and s.test_list_no = l.test_list_no
+          and s.submission_id >= decode(${firstId}, 'hex') and s.status = 'processed')`;
+}

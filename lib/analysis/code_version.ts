@@ -1,0 +1,114 @@
+/**
+ * Which results of one code version are disruptions.
+ *
+ * A test is nondeterministic at a code version when it has both a positive and a negative result
+ * there; then every negative result of it there is a disruption. The verdict of a new submission
+ * needs only the negatives at its code version and what ran beside them, never the history.
+ */
+import { recordedAtOf } from "../identity.ts";
+
+/** One processed submission of the code version. */
+export interface SubmissionOutcomes {
+  /** 24 hex digits; ids sort like time. */
+  submissionId: string;
+  commitOid: string;
+  buildUrl: string;
+  /** Whether a test passed at least once in this submission. */
+  hasPositive(testNo: number): boolean;
+}
+
+/** A failure or error at the code version. */
+export interface Negative {
+  submissionId: string;
+  resultNo: number;
+  testNo: number;
+  message: string;
+  isDisruption: boolean;
+}
+
+/** The first and the latest disruption of a test, and its latest pass where it is nondeterministic. */
+export interface DisruptiveTest {
+  testNo: number;
+  /** Seconds since 1970. */
+  firstDisruptionAt: number;
+  latestSubmissionId: string;
+  latestResultNo: number;
+  latestCommitOid: string;
+  latestBuildUrl: string;
+  latestMessage: string;
+  positiveSubmissionId: string;
+  positiveBuildUrl: string;
+}
+
+/** What is true of one test at one code version. */
+export interface Verdict {
+  testNo: number;
+  /** All its negative results there: disruptions when it is nondeterministic. */
+  negatives: Negative[];
+  /** Its latest positive result there, `null` when there is none. */
+  latestPositive: SubmissionOutcomes | null;
+}
+
+/**
+ * Judges the tests that failed at a code version by all of its submissions.
+ *
+ * @param submissions all processed submissions of the code version
+ * @param negatives the negative results of the tests to judge, of all these submissions
+ */
+export function judge(submissions: SubmissionOutcomes[], negatives: Negative[]): Verdict[] {
+  const latestFirst = submissions.toSorted((a, b) => compareIds(b.submissionId, a.submissionId));
+  return [...Map.groupBy(negatives, (negative) => negative.testNo)].map(([testNo, own]) => ({
+    testNo,
+    negatives: own,
+    latestPositive: latestFirst.find((submission) => submission.hasPositive(testNo)) ?? null,
+  }));
+}
+
+/** Adds what a code version says of a nondeterministic test to what is known from others. */
+export function mergeVerdict(
+  known: DisruptiveTest | undefined,
+  verdict: Verdict & { latestPositive: SubmissionOutcomes },
+  submissions: Map<string, Pick<SubmissionOutcomes, "commitOid" | "buildUrl">>,
+): DisruptiveTest {
+  const inOrder = verdict.negatives.toSorted(compareNegatives);
+  const first = inOrder[0]!;
+  const latest = inOrder.at(-1)!;
+  const positive = verdict.latestPositive;
+  const submission = submissions.get(latest.submissionId)!;
+  const here: DisruptiveTest = {
+    testNo: verdict.testNo,
+    firstDisruptionAt: recordedAtOf(first.submissionId),
+    latestSubmissionId: latest.submissionId,
+    latestResultNo: latest.resultNo,
+    latestCommitOid: submission.commitOid,
+    latestBuildUrl: submission.buildUrl,
+    latestMessage: latest.message,
+    positiveSubmissionId: positive.submissionId,
+    positiveBuildUrl: positive.buildUrl,
+  };
+  if (!known) return here;
+  const merged = { ...known };
+  merged.firstDisruptionAt = Math.min(known.firstDisruptionAt, here.firstDisruptionAt);
+  const later = compareIds(here.latestSubmissionId, known.latestSubmissionId) ||
+    here.latestResultNo - known.latestResultNo;
+  if (later > 0) {
+    merged.latestSubmissionId = here.latestSubmissionId;
+    merged.latestResultNo = here.latestResultNo;
+    merged.latestCommitOid = here.latestCommitOid;
+    merged.latestBuildUrl = here.latestBuildUrl;
+    merged.latestMessage = here.latestMessage;
+  }
+  if (here.positiveSubmissionId > known.positiveSubmissionId) {
+    merged.positiveSubmissionId = here.positiveSubmissionId;
+    merged.positiveBuildUrl = here.positiveBuildUrl;
+  }
+  return merged;
+}
+
+function compareNegatives(a: Negative, b: Negative): number {
+  return compareIds(a.submissionId, b.submissionId) || a.resultNo - b.resultNo;
+}
+
+function compareIds(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

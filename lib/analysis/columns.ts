@@ -1,0 +1,131 @@
+/**
+ * How a submission is stored: by column.
+ *
+ * Almost every result is a pass that nobody will look at by itself, so a submission keeps the list
+ * of its tests (shared by all submissions that ran the same ones), the total time of each as one
+ * number, and the exceptions: the tests that did not simply pass once. Order is that of test_hash
+ * throughout.
+ */
+import { VarintReader, VarintWriter } from "./varint.ts";
+
+/** How often a test ended in which way in one submission. */
+export interface Outcome {
+  positive: number;
+  negative: number;
+  skipped: number;
+  unknown: number;
+}
+
+const PASSED_ONCE: Readonly<Outcome> = { positive: 1, negative: 0, skipped: 0, unknown: 0 };
+
+// The common exceptions take one byte each; any other is spelled out.
+const EXCEPTIONS: readonly Readonly<Outcome>[] = [
+  { positive: 0, negative: 0, skipped: 1, unknown: 0 },
+  { positive: 0, negative: 1, skipped: 0, unknown: 0 },
+  { positive: 0, negative: 0, skipped: 0, unknown: 1 },
+  { positive: 1, negative: 1, skipped: 0, unknown: 0 },
+  { positive: 2, negative: 0, skipped: 0, unknown: 0 },
+];
+const SPELLED_OUT = EXCEPTIONS.length;
+
+function same(a: Readonly<Outcome>, b: Readonly<Outcome>): boolean {
+  return a.positive === b.positive && a.negative === b.negative && a.skipped === b.skipped &&
+    a.unknown === b.unknown;
+}
+
+/** Writes the exceptions of a submission, test after test in the order of its list. */
+export class ExceptionWriter {
+  #writer = new VarintWriter();
+  #previous = -1;
+
+  /** Takes the outcome of the test at `index`; indexes must ascend. */
+  add(index: number, outcome: Outcome): void {
+    if (same(outcome, PASSED_ONCE)) return;
+    this.#writer.write(index - this.#previous - 1);
+    this.#previous = index;
+    const kind = EXCEPTIONS.findIndex((known) => same(known, outcome));
+    if (kind >= 0) return this.#writer.write(kind);
+    this.#writer.write(SPELLED_OUT);
+    this.#writer.write(outcome.positive);
+    this.#writer.write(outcome.negative);
+    this.#writer.write(outcome.skipped);
+    this.#writer.write(outcome.unknown);
+  }
+
+  finish(): Uint8Array {
+    return this.#writer.finish();
+  }
+}
+
+/** Calls `visit` with the place in the list and the outcome of every exception, ascending. */
+export function forEachException(
+  bytes: Uint8Array,
+  visit: (index: number, outcome: Readonly<Outcome>) => void,
+): void {
+  const reader = new VarintReader(bytes);
+  let index = -1;
+  while (!reader.done) {
+    index += reader.read() + 1;
+    const kind = reader.read();
+    visit(
+      index,
+      EXCEPTIONS[kind] ?? {
+        positive: reader.read(),
+        negative: reader.read(),
+        skipped: reader.read(),
+        unknown: reader.read(),
+      },
+    );
+  }
+}
+
+/** The outcomes of the tests at the given places of the list; all others passed once. */
+export function outcomesAt(
+  exceptions: Uint8Array,
+  indexes: Iterable<number>,
+): Map<number, Readonly<Outcome>> {
+  const outcomes = new Map<number, Readonly<Outcome>>();
+  for (const index of indexes) outcomes.set(index, PASSED_ONCE);
+  forEachException(exceptions, (index, outcome) => {
+    if (outcomes.has(index)) outcomes.set(index, outcome);
+  });
+  return outcomes;
+}
+
+/** Writes a list of tests as the zigzag differences of their numbers: about a byte a test. */
+export function encodeTestList(testNos: Iterable<number>): Uint8Array {
+  const writer = new VarintWriter();
+  let previous = 0;
+  for (const testNo of testNos) {
+    const difference = testNo - previous;
+    writer.write(difference >= 0 ? difference * 2 : -difference * 2 - 1);
+    previous = testNo;
+  }
+  return writer.finish();
+}
+
+/** Reads back what {@linkcode encodeTestList} wrote. */
+export function decodeTestList(bytes: Uint8Array, count: number): Int32Array {
+  const reader = new VarintReader(bytes);
+  const testNos = new Int32Array(count);
+  let previous = 0;
+  for (let index = 0; index < count; index++) {
+    const zigzag = reader.read();
+    previous += zigzag % 2 === 0 ? zigzag / 2 : -(zigzag + 1) / 2;
+    testNos[index] = previous;
+  }
+  return testNos;
+}
+
+/** Microseconds in a millisecond: the coarser unit of durations, where nothing is lost by it. */
+const MILLISECOND = 1000;
+
+/** Writes durations (whole microseconds) in the coarsest unit in which nothing is lost. */
+export function encodeDurations(
+  microseconds: Float64Array,
+): { durations: Uint8Array; durationUnit: number } {
+  const durationUnit = microseconds.every((value) => value % MILLISECOND === 0) ? MILLISECOND : 1;
+  const writer = new VarintWriter();
+  for (const value of microseconds) writer.write(value / durationUnit);
+  return { durations: writer.finish(), durationUnit };
+}

@@ -1,0 +1,57 @@
+/**
+ * Whole numbers as bytes: seven bits a byte, the least significant first, the eighth bit set on all
+ * but the last. Numbers up to 2^53 - 1, so arithmetic and not bit operations beyond 2^31.
+ */
+
+/** Bytes that grow as numbers are appended. */
+export class VarintWriter {
+  #bytes = new Uint8Array(256);
+  #length = 0;
+
+  /** Appends one whole number from 0 to 2^53 - 1. */
+  write(value: number): void {
+    // Eight bytes hold 56 bits, more than any safe integer needs.
+    if (this.#length + 8 > this.#bytes.length) {
+      const grown = new Uint8Array(this.#bytes.length * 2);
+      grown.set(this.#bytes);
+      this.#bytes = grown;
+    }
+    while (value >= 0x80) {
+      this.#bytes[this.#length++] = (value % 0x80) | 0x80;
+      value = Math.floor(value / 0x80);
+    }
+    this.#bytes[this.#length++] = value;
+  }
+
+  /** What was written so far. */
+  finish(): Uint8Array {
+    return this.#bytes.slice(0, this.#length);
+  }
+}
+
+/** Reads numbers back in the order in which they were written. */
+export class VarintReader {
+  #bytes: Uint8Array;
+  #position = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+  }
+
+  get done(): boolean {
+    return this.#position >= this.#bytes.length;
+  }
+
+  /** @throws {RangeError} when the bytes end inside a number */
+  read(): number {
+    let value = 0;
+    let scale = 1;
+    for (;;) {
+      const byte = this.#bytes[this.#position++];
+      if (byte === undefined) throw new RangeError("the bytes end inside a number");
+      value += (byte & 0x7f) * scale;
+      if (byte < 0x80) return value;
+      scale *= 0x80;
+    }
+  }
+}
