@@ -1,0 +1,93 @@
+/**
+ * The picture: two boxes side by side, what is counted and how much of it there is.
+ *
+ * Every text stands in one node without a shadow behind it, because clients read the percentage
+ * from the picture and screen readers read it too. Contrast replaces the shadow: light on the dark
+ * box, dark on the bright one.
+ */
+import { textWidth } from "./text_width.ts";
+
+/** What stands in a badge. */
+export interface BadgeParts {
+  /** In the left box. */
+  label: string;
+  /** In the right box. */
+  value: string;
+  /** What is counted, for those who point at the badge. */
+  title: string;
+  /** Fill of the right box, as CSS writes colours. */
+  fill: string;
+}
+
+const HEIGHT = 20;
+const FONT_SIZE = 11;
+/** Where letters stand on: they look centred when the small ones are. */
+const BASELINE = 14;
+const RADIUS = 3;
+/** Between a text and the edges of its box. */
+const PADDING = 6;
+
+/** The dark grey on which white has a contrast of 7.5. */
+export const LABEL_FILL = "#555";
+export const LABEL_INK = "#fff";
+/** Has a contrast of at least 4.5, what WCAG asks for, on every fill of a badge. */
+export const VALUE_INK = "#111";
+
+/** Draws a badge; the texts are plain text and escaped here. */
+export function renderSvg({ label, value, title, fill }: BadgeParts): string {
+  const left = layOut(label, 0);
+  const right = layOut(value, left.width);
+  const width = left.width + right.width;
+  // No ids and no style sheet, so that several badges can stand inside one HTML page.
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${HEIGHT}" ` +
+    `viewBox="0 0 ${width} ${HEIGHT}" role="img" aria-label="${escape(`${label}: ${value}`)}">`,
+    `<title>${escape(title)}</title>`,
+    `<path fill="${LABEL_FILL}" d="${leftBox(left.width)}"/>`,
+    `<path fill="${escape(fill)}" d="${rightBox(left.width, width)}"/>`,
+    `<g font-family="Verdana,Geneva,DejaVu Sans,sans-serif" font-size="${FONT_SIZE}" ` +
+    `text-anchor="middle" text-rendering="geometricPrecision">`,
+    renderText(label, { ...left, ink: LABEL_INK }),
+    renderText(value, { ...right, ink: VALUE_INK }),
+    "</g>",
+    "</svg>",
+    "",
+  ].join("\n");
+}
+
+/** Where a text and its box stand; boxes are whole pixels wide, so that their edges are sharp. */
+interface Layout {
+  /** Width of the box. */
+  width: number;
+  /** Middle of the text. */
+  middle: number;
+  textLength: number;
+}
+
+function layOut(text: string, x: number): Layout {
+  const textLength = textWidth(text, FONT_SIZE);
+  const width = Math.ceil(textLength) + 2 * PADDING;
+  return { width, middle: x + width / 2, textLength };
+}
+
+function renderText(text: string, at: Layout & { ink: string }): string {
+  return `<text x="${at.middle}" y="${BASELINE}" fill="${at.ink}" ` +
+    `textLength="${at.textLength}">${escape(text)}</text>`;
+}
+
+function leftBox(to: number): string {
+  const r = RADIUS;
+  return `M${to} 0H${r}A${r} ${r} 0 0 0 0 ${r}V${HEIGHT - r}A${r} ${r} 0 0 0 ${r} ${HEIGHT}H${to}Z`;
+}
+
+function rightBox(from: number, to: number): string {
+  const r = RADIUS;
+  return `M${from} 0H${to - r}A${r} ${r} 0 0 1 ${to} ${r}V${HEIGHT - r}` +
+    `A${r} ${r} 0 0 1 ${to - r} ${HEIGHT}H${from}Z`;
+}
+
+const ENTITIES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+
+function escape(text: string): string {
+  return text.replace(/[&<>"]/g, (character) => ENTITIES[character] ?? character);
+}

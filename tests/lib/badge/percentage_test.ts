@@ -1,0 +1,61 @@
+import { describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { formatTenths, tenthsOfPercent } from "../../../lib/badge/percentage.ts";
+
+describe("a share", () => {
+  it("is rounded to the nearest tenth of a percent, half up", () => {
+    assert.equal(tenthsOfPercent(1, 3), 333);
+    assert.equal(tenthsOfPercent(2, 3), 667);
+    assert.equal(tenthsOfPercent(1, 8), 125);
+    assert.equal(tenthsOfPercent(1, 16), 63); // 6.25 %
+    assert.equal(tenthsOfPercent(10_049, 100_000), 100);
+  });
+
+  it("is rounded up at exact halves that binary fractions miss", () => {
+    for (let tenths = 1; tenths < 999; tenths++) {
+      assert.equal(tenthsOfPercent(2 * tenths + 1, 2000), tenths + 1);
+      assert.equal(tenthsOfPercent(2_000_000 * tenths + 999_999, 2_000_000_000), tenths);
+    }
+  });
+
+  it("of almost nothing or almost everything is not nothing or everything", () => {
+    assert.equal(tenthsOfPercent(0, 1_000_000), 0);
+    assert.equal(tenthsOfPercent(1, 1_000_000), 1);
+    assert.equal(tenthsOfPercent(999_999, 1_000_000), 999);
+    assert.equal(tenthsOfPercent(1_000_000, 1_000_000), 1000);
+  });
+
+  it("is exact for numbers as great as they come", () => {
+    const whole = Number.MAX_SAFE_INTEGER;
+    assert.equal(tenthsOfPercent(1, whole), 1);
+    assert.equal(tenthsOfPercent(Math.floor(whole / 2), whole), 500);
+    assert.equal(tenthsOfPercent(whole - 1, whole), 999);
+  });
+
+  it("never differs from the true share by more than half a tenth, but near the ends", () => {
+    fc.assert(fc.property(fc.nat(100_000), fc.integer({ min: 1, max: 100_000 }), (a, b) => {
+      const [part, whole] = [Math.min(a, b), Math.max(a, b)];
+      const distance = Math.abs(tenthsOfPercent(part, whole) * whole - part * 1000);
+      const nearEnd = part * 2000 < whole || (whole - part) * 2000 < whole;
+      assert.ok(distance * 2 <= whole || nearEnd, `${part} of ${whole}`);
+    }));
+  });
+
+  it("is refused where there is none", () => {
+    for (const [part, whole] of [[0, 0], [2, 1], [-1, 1], [0.5, 1], [1, NaN]] as const) {
+      assert.throws(() => tenthsOfPercent(part, whole), {
+        name: "RangeError",
+        message: `${part} of ${whole} is no share: expected whole numbers, ` +
+          "the part at most the whole",
+      });
+    }
+  });
+});
+
+describe("tenths of a percent", () => {
+  it("are written with a tenth only where there is one", () => {
+    const written = [0, 1, 10, 123, 200, 999, 1000].map(formatTenths);
+    assert.deepEqual(written, ["0%", "0.1%", "1%", "12.3%", "20%", "99.9%", "100%"]);
+  });
+});
