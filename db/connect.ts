@@ -1,0 +1,160 @@
+import { Duplex } from "node:stream";
+import process from "node:process";
+import postgres from "postgres";
+import { unavailable } from "./connect_error.ts";
+import { Embedded } from "./embedded/mod.ts";
+import { readDatabaseUrl } from "./database_url.ts";
+
+/** Oldest server whose SQL we speak. */
+const MIN_SERVER_VERSION = 15;
+
+/** A pool of 2 to 4 beat a greater one on two cores. */
+const DEFAULT_MAX_CONNECTIONS = 4;
+
+/** The embedded database does one thing after the other anyway. */
+const DEFAULT_EMBEDDED_CONNECTIONS = 2;
+
+/** A server that takes longer to let us in is as good as down. */
+const CONNECT_TIMEOUT_SECONDS = 5;
+
+/** How long `close` lets running statements finish. */
+const CLOSE_TIMEOUT_SECONDS = 5;
+
+/** Pause before a lost connection is made again; the library's own grows to 20 s. */
+function backoffSeconds(retries: number): number {
+  return Math.min(0.1 * 2 ** retries, 1);
+}
+
+/** An open database. */
+export interface Database {
+  /**
+   * Runs statements. It does not fetch the server's types, which costs a statement for every
+   * connection: never pass a JavaScript array as a parameter, pass JSON text and take it apart with
+   * `json_to_recordset` or `json_array_elements_text`.
+   */
+  sql: postgres.Sql;
+  /** `server` when `DATABASE_URL` names one, else `embedded`. */
+  kind: "embedded" | "server";
+  /** Ends the connections; the owner of the embedded database first lets others finish. */
+  close(): Promise<void>;
+}
+
+/** How to open a database. */
+export interface DatabaseOptions {
+  /** `postgres://...`; unset or empty: the embedded database. */
+  databaseUrl?: string | undefined;
+  /** Folder of the embedded database, created on first use. */
+  dataDir: string;
+  /** Refuses writes. Only a server can do so: the embedded database has one session for all. */
+  readOnly?: boolean;
+  /** Size of the pool: 4 on a server, 2 on the embedded database unless given. */
+  maxConnections?: number;
+  /** Ends statements that take longer, in milliseconds. A server's feature as well. */
+  statementTimeoutMs?: number;
+  /** Takes notices of the database; they are dropped otherwise. */
+  onNotice?(text: string): void;
+}
+
+/**
+ * Opens the database and makes sure that it answers.
+ *
+ * @throws {DatabaseError} with a message for people, which never contains the password
+ */
+export function openDatabase(options: DatabaseOptions): Promise<Database> {
+  return options.databaseUrl ? openServer(options, options.databaseUrl) : openEmbedded(options);
+}
+
+async function openServer(options: DatabaseOptions, databaseUrl: string): Promise<Database> {
+  const url = readDatabaseUrl(databaseUrl);
+  const connection: Record<string, string | number | boolean> = {
+    application_name: "test-analytics",
+  };
+  if (options.statementTimeoutMs) connection.statement_timeout = options.statementTimeoutMs;
+  if (options.readOnly) connection.default_transaction_read_only = true;
+  let sql: postgres.Sql | undefined;
+  try {
+    sql = withoutEnvironment(() =>
+      postgres(url.text, {
+        ...common(options),
+        max: options.maxConnections ?? DEFAULT_MAX_CONNECTIONS,
+        connect_timeout: url.connectTimeoutSeconds ?? CONNECT_TIMEOUT_SECONDS,
+        connection,
+      })
+    );
+    const [row] = await sql<{ version: number }[]>`
+      select current_setting('server_version_num')::integer / 10000 as version`;
+    if (row && row.version < MIN_SERVER_VERSION) {
+      throw new Error(
+        `it runs PostgreSQL ${row.version}, expected ${MIN_SERVER_VERSION} or later`,
+      );
+    }
+  } catch (error) {
+    await sql?.end({ timeout: 0 });
+    throw unavailable(error, url);
+  }
+  const open = sql;
+  return { sql: open, kind: "server", close: () => open.end({ timeout: CLOSE_TIMEOUT_SECONDS }) };
+}
+
+async function openEmbedded(options: DatabaseOptions): Promise<Database> {
+  const embedded = await Embedded.in(options.dataDir);
+  const sql = withoutEnvironment(() =>
+    postgres({
+      ...common(options),
+      host: "localhost",
+      user: "postgres",
+      database: "postgres",
+      max: options.maxConnections ?? DEFAULT_EMBEDDED_CONNECTIONS,
+      // Begins once the socket is there; from then on only others' work is waited for.
+      connect_timeout: 60,
+      max_lifetime: null,
+      // The library hands this to whoever makes the socket, and its types do not know of it.
+      socket: () => embedded.connect().catch(brokenSocket),
+    } as postgres.Options<Record<string, never>>)
+  );
+  const close = async () => {
+    await sql.end({ timeout: CLOSE_TIMEOUT_SECONDS });
+    await embedded.close();
+  };
+  try {
+    await sql`select 1`;
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { sql, kind: "embedded", close };
+}
+
+function common(options: DatabaseOptions) {
+  return {
+    fetch_types: false,
+    backoff: backoffSeconds as unknown as boolean,
+    onnotice: (notice: postgres.Notice) => options.onNotice?.(String(notice.message)),
+  };
+}
+
+/**
+ * A socket that fails with `error` on the first write. The library never uses a connection again
+ * whose socket could not be made, so a failure has to come through one that was.
+ */
+function brokenSocket(error: unknown): Duplex {
+  return new Duplex({
+    read() {},
+    write: (_chunk, _encoding, done) =>
+      done(error instanceof Error ? error : new Error(String(error))),
+  });
+}
+
+/**
+ * Runs `make` without the PG* variables of the environment, which the library reads even beside a
+ * complete URL.
+ */
+function withoutEnvironment<T>(make: () => T): T {
+  const kept = Object.entries(process.env).filter(([name]) => name.startsWith("PG"));
+  for (const [name] of kept) delete process.env[name];
+  try {
+    return make();
+  } finally {
+    for (const [name, value] of kept) process.env[name] = value;
+  }
+}

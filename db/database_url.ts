@@ -1,0 +1,60 @@
+/** What has been read from a `DATABASE_URL`. */
+export interface DatabaseUrl {
+  /** As the library wants it. */
+  text: string;
+  /** Host and port (several separated by commas), user and database, for messages. */
+  host: string;
+  user: string;
+  database: string;
+  /** `connect_timeout` of the URL, if it has one. */
+  connectTimeoutSeconds: number | undefined;
+}
+
+/** Settings of other clients in URLs that people copy; the server would refuse to start with them. */
+const FOREIGN_SETTINGS = ["channel_binding", "gssencmode", "connect_timeout"];
+
+const EXPECTED = "expected postgres://user:password@host:5432/database";
+
+/**
+ * Reads the URL of a server.
+ *
+ * @throws {TypeError} naming what is wrong, without the text, which may contain a password
+ */
+export function readDatabaseUrl(text: string): DatabaseUrl {
+  const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text)?.[1]?.toLowerCase();
+  if (scheme !== "postgres" && scheme !== "postgresql") {
+    throw new TypeError(
+      scheme
+        ? `DATABASE_URL begins with ${JSON.stringify(scheme + "://")}; ${EXPECTED}`
+        : `DATABASE_URL is not a URL; ${EXPECTED}`,
+    );
+  }
+  const authority = text.slice(text.indexOf("://") + 3).split(/[/?#]/)[0]!;
+  const hosts = authority.slice(authority.lastIndexOf("@") + 1);
+  let url: URL;
+  try {
+    // Several hosts are no URL to anybody but PostgreSQL's clients.
+    url = new URL(text.replace(hosts, hosts.split(",")[0]!));
+    decodeURIComponent(url.username + url.password + url.pathname);
+  } catch {
+    throw new TypeError(
+      `DATABASE_URL cannot be read; ${EXPECTED}, with other characters than letters and digits ` +
+        `in the password percent-encoded`,
+    );
+  }
+  if (!url.hostname) throw new TypeError(`DATABASE_URL names no host; ${EXPECTED}`);
+  const user = decodeURIComponent(url.username);
+  const database = decodeURIComponent(url.pathname.slice(1));
+  if (!user) throw new TypeError(`DATABASE_URL names no user; ${EXPECTED}`);
+  if (!database) throw new TypeError(`DATABASE_URL names no database; ${EXPECTED}`);
+  const timeout = Number(url.searchParams.get("connect_timeout"));
+  const query = [...url.searchParams].filter(([name]) => !FOREIGN_SETTINGS.includes(name));
+  const settings = new URLSearchParams(query).toString();
+  return {
+    text: text.split("?")[0]! + (settings ? `?${settings}` : ""),
+    host: hosts,
+    user,
+    database,
+    connectTimeoutSeconds: timeout > 0 ? timeout : undefined,
+  };
+}

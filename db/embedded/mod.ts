@@ -1,0 +1,190 @@
+import { PGlite } from "@electric-sql/pglite";
+import { connect, createServer, type Server, type Socket } from "node:net";
+import {
+  claimSocket,
+  ensureData,
+  type Folder,
+  openFolder,
+  removeSocket,
+  socketPath,
+  tryLock,
+} from "./folder.ts";
+import { SessionServer } from "./session.ts";
+
+/**
+ * How long to try to reach the database. Creating it takes about 5 s on a slow machine, and an owner
+ * that ends waits up to `DRAIN_TIMEOUT_MS` for the others' transactions.
+ */
+const CONNECT_TIMEOUT_MS = 30_000;
+
+/** How long an owner that ends waits for the transactions of others. */
+const DRAIN_TIMEOUT_MS = 10_000;
+
+/** Pause between two tries. */
+const RETRY_MS = 50;
+
+/**
+ * A process's way to the embedded database of a data folder. The first process that comes opens the
+ * database and listens on a socket for the others; when it ends, the next connection of any of them
+ * makes that one the owner.
+ */
+export class Embedded {
+  readonly #folder: Folder;
+  #owner: Owner | undefined;
+  #opening: Promise<void> | undefined;
+  #closed = false;
+
+  private constructor(folder: Folder) {
+    this.#folder = folder;
+  }
+
+  /** @throws {Error} when the data folder cannot be used */
+  static async in(dataDir: string): Promise<Embedded> {
+    return new Embedded(await openFolder(dataDir));
+  }
+
+  /** Whether it is this process that has the database open. */
+  get isOwner(): boolean {
+    return this.#owner !== undefined;
+  }
+
+  /**
+   * Connects to the owner, or becomes the owner first.
+   *
+   * @throws {Error} when neither works in time, or when the files are not a database
+   */
+  async connect(): Promise<Socket> {
+    const deadline = Date.now() + CONNECT_TIMEOUT_MS;
+    for (;;) {
+      const socket = await tryConnect(await socketPath(this.#folder));
+      if (socket) return socket;
+      if (this.#closed) throw new Error("the embedded database is closed");
+      if (await this.#tryOwn()) continue;
+      if (Date.now() > deadline) {
+        throw new Error(
+          `the process that has the embedded database in ${JSON.stringify(this.#folder.path)} ` +
+            `open has not answered for ${CONNECT_TIMEOUT_MS / 1000} s`,
+        );
+      }
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    }
+  }
+
+  /**
+   * Gives the database up: what others have under way there is waited for, their next connection
+   * makes one of them the owner.
+   */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#opening?.catch(() => {});
+    const owner = this.#owner;
+    this.#owner = undefined;
+    await owner?.close();
+  }
+
+  /** @returns whether trying to connect again at once is worth it */
+  async #tryOwn(): Promise<boolean> {
+    if (this.#opening) {
+      await this.#opening;
+      return true;
+    }
+    const lock = this.#owner ? undefined : await tryLock(this.#folder);
+    if (!lock) return false;
+    // Another connection of this process may have come here in the meantime; it has not got the lock.
+    this.#opening = this.#own(lock);
+    try {
+      await this.#opening;
+    } finally {
+      this.#opening = undefined;
+    }
+    return true;
+  }
+
+  async #own(lock: Deno.FsFile): Promise<void> {
+    const owner = await Owner.open(this.#folder, lock, () => {
+      if (this.#owner === owner) this.#owner = undefined;
+    });
+    this.#owner = owner;
+  }
+}
+
+/** What the process that has the database open holds. */
+class Owner {
+  readonly #folder: Folder;
+  readonly #lock: Deno.FsFile;
+  readonly #db: PGlite;
+  readonly #sessions: SessionServer;
+  readonly #server: Server;
+  #closing: Promise<void> | undefined;
+
+  private constructor(folder: Folder, lock: Deno.FsFile, db: PGlite, onFailure: () => void) {
+    this.#folder = folder;
+    this.#lock = lock;
+    this.#db = db;
+    this.#sessions = new SessionServer(db, {
+      // A broken session cannot be mended, but the files can be opened again, as after a kill.
+      onFailure: () => {
+        onFailure();
+        void this.close();
+      },
+    });
+    this.#server = createServer((socket) => this.#sessions.accept(socket));
+  }
+
+  static async open(folder: Folder, lock: Deno.FsFile, onFailure: () => void): Promise<Owner> {
+    try {
+      await ensureData(folder, async (path) => {
+        const db = await PGlite.create(path);
+        await db.close();
+      });
+      const db = await PGlite.create(folder.data);
+      try {
+        const owner = new Owner(folder, lock, db, onFailure);
+        await owner.#listen(await claimSocket(folder));
+        return owner;
+      } catch (error) {
+        await db.close();
+        throw error;
+      }
+    } catch (error) {
+      lock.close();
+      throw error;
+    }
+  }
+
+  #listen(path: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#server.once("error", reject);
+      this.#server.listen(path, resolve);
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#closing ??= this.#close();
+  }
+
+  async #close(): Promise<void> {
+    const stopped = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    await this.#sessions.drain(DRAIN_TIMEOUT_MS);
+    await stopped;
+    await removeSocket(this.#folder);
+    await this.#db.close().catch(() => {});
+    this.#lock.close();
+  }
+}
+
+/** @returns nothing when nobody listens */
+function tryConnect(path: string): Promise<Socket | undefined> {
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    const failed = () => {
+      socket.destroy();
+      resolve(undefined);
+    };
+    socket.once("error", failed);
+    socket.once("connect", () => {
+      socket.off("error", failed);
+      resolve(socket);
+    });
+  });
+}

@@ -1,0 +1,150 @@
+import { after, before, describe } from "@std/testing/bdd";
+import { createHash, randomBytes } from "node:crypto";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { type Database, openDatabase } from "../db/connect.ts";
+import { migrate } from "../db/migrate.ts";
+import { migrations } from "../db/migrations/mod.ts";
+
+/** Databases of the same migrations share a template. */
+const SCHEMA = createHash("sha256").update(migrations.join("\0")).digest("hex").slice(0, 16);
+
+/**
+ * Runs `body` on the embedded database, and once more on a PostgreSQL server when
+ * `TEST_DATABASE_URL` names one. Each time a migrated database of its own is there from before the
+ * first test to after the last; call `database()` inside tests and hooks.
+ */
+export function describeWithDatabases(
+  name: string,
+  body: (database: () => Database) => void,
+): void {
+  const server = process.env.TEST_DATABASE_URL;
+  describeWith(`${name} (embedded)`, openTestEmbedded, body);
+  if (server) describeWith(`${name} (server)`, () => openTestServer(server), body);
+}
+
+function describeWith(
+  name: string,
+  open: () => Promise<Database>,
+  body: (database: () => Database) => void,
+): void {
+  describe(name, () => {
+    let database: Database | undefined;
+    before(async () => {
+      database = await open();
+    });
+    after(async () => {
+      await database?.close();
+    });
+    body(() => {
+      if (!database) throw new Error("the database is there only while tests run");
+      return database;
+    });
+  });
+}
+
+/** A migrated embedded database of its own, which disappears when it is closed. */
+export async function openTestEmbedded(): Promise<Database> {
+  const dataDir = await copyTemplate();
+  const database = await openDatabase({ dataDir });
+  return {
+    ...database,
+    close: async () => {
+      await database.close();
+      await Deno.remove(dataDir, { recursive: true });
+    },
+  };
+}
+
+/** A new data folder with a migrated embedded database; the caller removes it. */
+export async function copyTemplate(): Promise<string> {
+  const template = await embeddedTemplate();
+  const dataDir = await Deno.makeTempDir({ prefix: "test-analytics-test-" });
+  await copyFolder(join(template, "postgres", "data"), join(dataDir, "postgres", "data"));
+  return dataDir;
+}
+
+/** Folder with a migrated embedded database that nobody opens, made by the first who comes. */
+async function embeddedTemplate(): Promise<string> {
+  const template = join(tmpdir(), `test-analytics-template-${SCHEMA}`);
+  if (await isThere(template)) return template;
+  // One process makes it, so that not several at once need the memory for it.
+  const lock = await Deno.open(`${template}.lock`, { create: true, write: true });
+  try {
+    await lock.lock(true);
+    if (await isThere(template)) return template;
+    const unfinished = await Deno.makeTempDir({ prefix: "test-analytics-template-" });
+    const database = await openDatabase({ dataDir: unfinished });
+    await migrate(database.sql);
+    await database.close();
+    await Deno.rename(unfinished, template);
+    return template;
+  } finally {
+    lock.close();
+  }
+}
+
+async function copyFolder(from: string, to: string): Promise<void> {
+  await Deno.mkdir(to, { recursive: true, mode: 0o700 });
+  for await (const entry of Deno.readDir(from)) {
+    const source = join(from, entry.name);
+    if (entry.isDirectory) await copyFolder(source, join(to, entry.name));
+    else await Deno.copyFile(source, join(to, entry.name));
+  }
+}
+
+async function isThere(path: string): Promise<boolean> {
+  try {
+    await Deno.stat(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A migrated database of its own on a server, which disappears when it is closed. */
+export async function openTestServer(serverUrl: string): Promise<Database> {
+  const template = `test_analytics_template_${SCHEMA}`;
+  const name = `test_analytics_${randomBytes(8).toString("hex")}`;
+  const admin = await openDatabase({ databaseUrl: serverUrl, dataDir: "", maxConnections: 1 });
+  try {
+    // The session has this lock, so that test processes at once make the template only once.
+    await admin.sql`select pg_advisory_lock(7203385111)`;
+    const [found] = await admin.sql`select from pg_database where datname = ${template}`;
+    if (!found) {
+      const unfinished = `${template}_unfinished`;
+      await admin.sql`drop database if exists ${admin.sql(unfinished)} with (force)`;
+      await admin.sql`create database ${admin.sql(unfinished)} template template0`;
+      const database = await openDatabase({
+        databaseUrl: withDatabase(serverUrl, unfinished),
+        dataDir: "",
+      });
+      await migrate(database.sql);
+      await database.close();
+      await admin.sql`alter database ${admin.sql(unfinished)} rename to ${admin.sql(template)}`;
+    }
+    await admin.sql`create database ${admin.sql(name)} template ${admin.sql(template)}`;
+    await admin.sql`select pg_advisory_unlock(7203385111)`;
+    const databaseUrl = withDatabase(serverUrl, name);
+    const database = await openDatabase({ databaseUrl, dataDir: "" });
+    return {
+      ...database,
+      close: async () => {
+        await database.close();
+        await admin.sql`drop database ${admin.sql(name)} with (force)`;
+        await admin.close();
+      },
+    };
+  } catch (error) {
+    await admin.close();
+    throw error;
+  }
+}
+
+/** The same server, another database. */
+export function withDatabase(serverUrl: string, name: string): string {
+  const url = new URL(serverUrl);
+  url.pathname = `/${name}`;
+  return url.href;
+}
