@@ -6,16 +6,31 @@
 /** Seconds in the least time that every list looks back: the rolling window of 14 days. */
 export const WINDOW_SECONDS = 14 * 24 * 60 * 60;
 
+// Outside these a year has not four digits, and neither would a time stamp.
+const FIRST_SECOND = Date.parse("0000-01-01T00:00:00Z") / 1000;
+const LAST_SECOND = Date.parse("9999-12-31T23:59:59Z") / 1000;
+
 /**
  * Formats seconds since 1970 as `YYYY-MM-DDTHH:MM:SSZ`.
  *
- * @throws {RangeError} when the seconds are no time that ISO 8601 can write
+ * @throws {RangeError} when the moment is not in the years 0000 to 9999
  */
 export function formatTimestamp(seconds: number): string {
+  if (!isWritable(seconds)) {
+    throw new RangeError(`${seconds} is no time: expected seconds within the years 0000 to 9999`);
+  }
   return new Date(seconds * 1000).toISOString().slice(0, 19) + "Z";
 }
 
-/** The day (UTC) of a moment, as `YYYY-MM-DD`. */
+function isWritable(seconds: number): boolean {
+  return seconds >= FIRST_SECOND && seconds <= LAST_SECOND;
+}
+
+/**
+ * The day (UTC) of a moment, as `YYYY-MM-DD`.
+ *
+ * @throws {RangeError} when the moment is not in the years 0000 to 9999
+ */
 export function dayOf(seconds: number): string {
   return formatTimestamp(seconds).slice(0, 10);
 }
@@ -26,7 +41,8 @@ const RFC_3339 = /^(\d{4}-\d{2}-\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.\d+)?(Z|z
  * Reads an RFC 3339 time stamp with a zone, such as `2026-01-31T08:00:00+01:00`, as seconds since
  * 1970. A fraction of a second is cut.
  *
- * @throws {SyntaxError} when the text has another form or names no moment of the calendar
+ * @throws {SyntaxError} when the text has another form, names no moment of the calendar, or
+ * one outside the years 0000 to 9999 in UTC
  */
 export function parseTimestamp(text: string): number {
   const match = RFC_3339.exec(text);
@@ -47,6 +63,11 @@ export function parseTimestamp(text: string): number {
     : Number(`${zone[0]}1`) * (Number(zone.slice(1, 3)) * 60 + Number(zone.slice(4)));
   // A leap second counts as the last second of its minute.
   const secondOfMinute = Math.min(Number(seconds), 59);
-  return midnight / 1000 + Number(hours) * 3600 + (Number(minutes) - offsetMinutes) * 60 +
-    secondOfMinute;
+  const moment = midnight / 1000 + Number(hours) * 3600 +
+    (Number(minutes) - offsetMinutes) * 60 + secondOfMinute;
+  // The zone can carry the first and last day over the edge.
+  if (!isWritable(moment)) {
+    throw new SyntaxError(`"${text}" is not within the years 0000 to 9999 in UTC`);
+  }
+  return moment;
 }
