@@ -1,0 +1,159 @@
+-- The schema after all migrations. Written by: deno run -A db/schema_dump.ts
+
+create sequence repository_id_sequence as bigint;
+
+create table api_token (
+  organization_id integer not null,
+  api_token_id integer not null generated always as identity,
+  type text not null,
+  token_prefix text,
+  hash text not null,
+  label text,
+  created_at timestamp(0) with time zone not null,
+  expires_at timestamp(0) with time zone,
+  revoked_at timestamp(0) with time zone,
+  constraint api_token_pkey PRIMARY KEY (organization_id, api_token_id),
+  constraint api_token_hash_key UNIQUE (hash),
+  constraint api_token_type_check CHECK ((type = ANY (ARRAY['api_token'::text, 'legacy'::text]))),
+  constraint api_token_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organization(organization_id)
+);
+
+create table coverage_report (
+  repository_id bigint not null,
+  coverage_report_id bigint not null generated always as identity,
+  recorded_at timestamp(0) with time zone not null,
+  submission_id bytea,
+  covered_line_count bigint not null,
+  line_count bigint not null,
+  constraint coverage_report_pkey PRIMARY KEY (repository_id, coverage_report_id),
+  constraint coverage_report_check CHECK (((line_count > 0) AND (covered_line_count <= line_count))),
+  constraint coverage_report_covered_line_count_check CHECK ((covered_line_count >= 0))
+);
+CREATE INDEX coverage_report_latest ON coverage_report USING btree (repository_id, recorded_at, coverage_report_id);
+
+create table disruptive_test (
+  repository_id bigint not null,
+  test_no integer not null,
+  first_disruption_at timestamp(0) with time zone not null,
+  latest_submission_id bytea not null,
+  latest_result_no integer not null,
+  latest_commit_oid text not null,
+  latest_build_url text not null,
+  latest_message text not null,
+  positive_submission_id bytea not null,
+  positive_build_url text not null,
+  constraint disruptive_test_pkey PRIMARY KEY (repository_id, test_no)
+);
+
+create table negative_result (
+  repository_id bigint not null,
+  submission_id bytea not null,
+  result_no integer not null,
+  test_no integer not null,
+  is_disruption boolean not null,
+  conclusion text not null,
+  message text not null,
+  constraint negative_result_pkey PRIMARY KEY (repository_id, submission_id, result_no),
+  constraint negative_result_conclusion_check CHECK ((conclusion = ANY (ARRAY['failure'::text, 'error'::text])))
+);
+CREATE INDEX negative_result_disruption ON negative_result USING btree (repository_id, test_no, submission_id, result_no) WHERE is_disruption;
+
+create table organization (
+  organization_id integer not null generated always as identity,
+  name text not null,
+  name_key text not null,
+  purchase_unit_count integer not null default 0,
+  created_at timestamp(0) with time zone not null,
+  constraint organization_pkey PRIMARY KEY (organization_id),
+  constraint organization_name_key_key UNIQUE (name_key),
+  constraint organization_purchase_unit_count_check CHECK ((purchase_unit_count >= 0))
+);
+
+create table quarantine (
+  repository_id bigint not null,
+  test_no integer not null,
+  quarantined_at timestamp(0) with time zone not null,
+  quarantined_by text,
+  quarantine_type text not null,
+  constraint quarantine_pkey PRIMARY KEY (repository_id, test_no),
+  constraint quarantine_quarantine_type_check CHECK ((quarantine_type = ANY (ARRAY['manual'::text, 'automatic'::text])))
+);
+
+create table repository (
+  organization_id integer not null,
+  repository_id bigint not null,
+  owner text not null,
+  name text not null,
+  owner_key text not null,
+  name_key text not null,
+  id_prefix bigint not null,
+  data_version bigint not null default 0,
+  removal_count integer not null default 0,
+  next_test_no integer not null default 0,
+  next_test_list_no integer not null default 0,
+  created_at timestamp(0) with time zone not null,
+  constraint repository_pkey PRIMARY KEY (organization_id, repository_id),
+  constraint repository_id_prefix_key UNIQUE (id_prefix),
+  constraint repository_organization_id_owner_key_name_key_key UNIQUE (organization_id, owner_key, name_key),
+  constraint repository_repository_id_key UNIQUE (repository_id),
+  constraint repository_repository_id_check CHECK (((repository_id >= 1) AND (repository_id <= '9007199254740991'::bigint))),
+  constraint repository_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organization(organization_id)
+);
+
+create table schema_migration (
+  version integer not null,
+  migrated_at timestamp(0) with time zone not null default now(),
+  constraint schema_migration_pkey PRIMARY KEY (version)
+);
+
+create table submission (
+  repository_id bigint not null,
+  submission_id bytea not null,
+  recorded_at timestamp(0) with time zone not null,
+  uploaded_at timestamp(0) with time zone not null,
+  status text not null,
+  key text not null,
+  build_url text not null default ''::text,
+  commit_oid text not null,
+  tree_oid text,
+  branch text,
+  code_version text not null generated always as (COALESCE(('tree:'::text || tree_oid), ('commit:'::text || commit_oid))) stored,
+  tags text[] not null default '{}'::text[],
+  upload_digest bytea,
+  test_result_count integer not null default 0,
+  test_list_no integer,
+  durations bytea storage external,
+  duration_unit integer,
+  exceptions bytea,
+  data_version bigint not null,
+  constraint submission_pkey PRIMARY KEY (repository_id, submission_id),
+  constraint submission_repository_id_key_key UNIQUE (repository_id, key),
+  constraint submission_repository_id_upload_digest_key UNIQUE (repository_id, upload_digest),
+  constraint submission_status_check CHECK ((status = ANY (ARRAY['processing'::text, 'processed'::text, 'failed'::text]))),
+  constraint submission_submission_id_check CHECK ((length(submission_id) = 12))
+);
+CREATE INDEX submission_code_version ON submission USING btree (repository_id, code_version);
+
+create table test (
+  repository_id bigint not null,
+  test_no integer not null,
+  test_hash bigint not null,
+  suite text not null,
+  class text not null,
+  name text not null,
+  file text not null,
+  tags text[] not null default '{}'::text[],
+  constraint test_pkey PRIMARY KEY (repository_id, test_no),
+  constraint test_repository_id_test_hash_key UNIQUE (repository_id, test_hash)
+);
+
+create table test_list (
+  repository_id bigint not null,
+  test_list_no integer not null,
+  list_hash bytea not null,
+  test_count integer not null,
+  tests bytea not null,
+  tags text[] not null default '{}'::text[],
+  constraint test_list_pkey PRIMARY KEY (repository_id, test_list_no),
+  constraint test_list_repository_id_list_hash_key UNIQUE (repository_id, list_hash)
+);

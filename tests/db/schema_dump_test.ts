@@ -1,0 +1,15 @@
+import assert from "node:assert/strict";
+import { it } from "@std/testing/bdd";
+import { dumpSchema, REGENERATE } from "../../db/schema_dump.ts";
+import { describeWithDatabases } from "../database.ts";
+
+describeWithDatabases("the schema", (database) => {
+  it("is the one that db/schema.sql shows", async () => {
+    const committed = await Deno.readTextFile(new URL("../../db/schema.sql", import.meta.url));
+    assert.equal(
+      await dumpSchema(database().sql),
+      committed,
+      `db/schema.sql is not what the migrations make; write it anew with: ${REGENERATE}`,
+    );
+  });
+});
