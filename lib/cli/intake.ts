@@ -1,0 +1,164 @@
+/**
+ * The road from files to a stored submission, shared by everything that takes reports in.
+ */
+import { insertCoverage } from "../../db/coverage_reports.ts";
+import { findOrganization } from "../../db/organizations.ts";
+import { processSubmission, RepositoryGoneError } from "../../db/process_submission.ts";
+import { findOrCreateRepository } from "../../db/repositories.ts";
+import type { Database } from "../../db/connect.ts";
+import { SubmissionBuilder, type SubmissionContent } from "../analysis/submission_content.ts";
+import { CoverageCollector, type CoverageTotals } from "../report/coverage/mod.ts";
+import { findReports, readReports } from "../report/report_files.ts";
+import { formatRepositoryName, type RepositoryName } from "../repository_name.ts";
+import { formatTimestamp } from "../timestamp.ts";
+import { Failure } from "./errors.ts";
+
+/** What is known of an upload beside its files. */
+export interface UploadFacts {
+  /** Name of the organization, which must exist. */
+  organization: string;
+  /** Created when it is new. */
+  repository: RepositoryName;
+  commitOid: string;
+  treeOid: string | null;
+  branch: string | null;
+  /** `""` when there is none. */
+  buildUrl: string;
+  tags: string[];
+  /** Seconds since 1970. */
+  recordedAt: number;
+}
+
+/** The files of an upload, read. */
+export interface UploadFiles {
+  /** `null` when there was no report, but only coverage. */
+  results: { content: SubmissionContent; reportDigest: string } | null;
+  /** `null` when there was no coverage report. */
+  coverage: CoverageTotals | null;
+}
+
+/** Who hears what happens meanwhile. */
+export interface Listener {
+  note(text: string): void;
+  /** Called often while reports are read. */
+  progress?(read: { results: number; file: string }): void;
+}
+
+/** What became of an upload, in the words of `ingest --json`. */
+export interface IntakeOutcome {
+  /** `null` when only coverage was taken. */
+  key: string | null;
+  repository: string;
+  commit_oid: string;
+  build_url: string;
+  recorded_at: string;
+  status: "processed";
+  test_result_count: number;
+  disruption_count: number;
+  duplicate: boolean;
+}
+
+/**
+ * Reads the reports and coverage reports of an upload; touches no database.
+ *
+ * @throws {ReportError} when one of them cannot be read
+ */
+export async function readUploadFiles(
+  { reports, coverage }: { reports: string[]; coverage: string[] },
+  listener: Listener,
+): Promise<UploadFiles> {
+  return {
+    results: reports.length > 0 ? await readResults(reports, listener) : null,
+    coverage: coverage.length > 0 ? await readCoverage(coverage, listener) : null,
+  };
+}
+
+async function readResults(
+  reports: string[],
+  listener: Listener,
+): Promise<NonNullable<UploadFiles["results"]>> {
+  const builder = new SubmissionBuilder();
+  let results = 0;
+  let file = "";
+  const { digest } = await readReports(await findReports(reports), {
+    onFile(path) {
+      file = path;
+    },
+    onResult(result) {
+      builder.add(result);
+      if (++results % 1_000 === 0) listener.progress?.({ results, file });
+    },
+    onNote: listener.note,
+  });
+  return { content: builder.finish(), reportDigest: digest };
+}
+
+async function readCoverage(files: string[], listener: Listener): Promise<CoverageTotals> {
+  const collector = new CoverageCollector();
+  for (const path of files) {
+    const file = await Deno.open(path).catch((error) => {
+      throw new Failure(`${path}: ${error.message}`);
+    });
+    await collector.add(file.readable, { file: path });
+  }
+  const totals = collector.totals();
+  if (totals.lineCount === 0) {
+    listener.note("the coverage reports hold no line that can be covered: as if there were none");
+  }
+  return totals;
+}
+
+/**
+ * Stores what was read: all of it or nothing.
+ *
+ * @throws {Failure} when the organization is unknown
+ */
+export async function storeUpload(
+  sql: Database["sql"],
+  facts: UploadFacts,
+  { results, coverage }: UploadFiles,
+  { now, key }: { now: number; key?: string | undefined },
+): Promise<IntakeOutcome> {
+  const organization = await findOrganization(sql, facts.organization);
+  if (!organization) throw new Failure(`organization "${facts.organization}" is unknown`);
+  const { repository } = await findOrCreateRepository(sql, {
+    ...facts.repository,
+    organization,
+    createdAt: now,
+  });
+  const outcome: IntakeOutcome = {
+    key: null,
+    repository: formatRepositoryName(repository),
+    commit_oid: facts.commitOid,
+    build_url: facts.buildUrl,
+    recorded_at: formatTimestamp(facts.recordedAt),
+    status: "processed",
+    test_result_count: 0,
+    disruption_count: 0,
+    duplicate: false,
+  };
+  if (!results) {
+    const { repositoryId } = repository;
+    if (coverage) await insertCoverage(sql, { repositoryId, ...facts, coverage });
+    return outcome;
+  }
+  const submission = await processSubmission(sql, {
+    ...facts,
+    ...results,
+    coverage,
+    repositoryId: repository.repositoryId,
+    uploadedAt: now,
+    ...key === undefined ? {} : { key },
+  }).catch((error) => {
+    if (error instanceof RepositoryGoneError) throw new Failure(error.message);
+    throw error;
+  });
+  return {
+    ...outcome,
+    key: submission.key,
+    recorded_at: formatTimestamp(submission.recordedAt),
+    test_result_count: submission.testResultCount,
+    disruption_count: submission.disruptionCount,
+    duplicate: submission.duplicate,
+  };
+}

@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { describe, it } from "@std/testing/bdd";
+import { forEachException } from "../../../lib/analysis/columns.ts";
+import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
+import { testHash } from "../../../lib/identity.ts";
+import type { TestResult } from "../../../lib/report/result.ts";
+
+function result(name: string, more: Partial<TestResult> = {}): TestResult {
+  return {
+    suite: "",
+    class: "",
+    name,
+    file: "",
+    conclusion: "passing",
+    durationMicroseconds: 0,
+    message: "",
+    ...more,
+  };
+}
+
+function content(results: TestResult[]) {
+  const builder = new SubmissionBuilder();
+  for (const each of results) builder.add(each);
+  return builder.finish();
+}
+
+describe("the content of a submission", () => {
+  it("holds each test once, in ascending order of its hash, with its identity", () => {
+    const tests = ["a", "b", "ü", "a"].map((name) => result(name, { suite: "s", file: "f.ts" }));
+    const { testHashes, identityAt, resultCount } = content(tests);
+    assert.equal(resultCount, 4);
+    assert.deepEqual([...testHashes], [...testHashes].toSorted((a, b) => a - b));
+    assert.equal(testHashes.length, 3);
+    testHashes.forEach((hash, index) => assert.equal(testHash(identityAt(index)), hash));
+  });
+
+  it("has the same list hash for the same tests in another order", () => {
+    const names = ["x", "y", "z"];
+    const there = content(names.map((name) => result(name)));
+    const back = content(names.toReversed().map((name) => result(name)));
+    assert.equal(there.listHash, back.listHash);
+    assert.notEqual(there.listHash, content([result("x")]).listHash);
+  });
+
+  it("tells retries, skips and unknown results as exceptions", () => {
+    const { exceptions } = content([
+      result("t", { conclusion: "failure" }),
+      result("t", { conclusion: "error" }),
+      result("t"),
+      result("t", { conclusion: "skipped" }),
+      result("t", { conclusion: "unknown" }),
+    ]);
+    const seen: unknown[] = [];
+    forEachException(exceptions, (index, outcome) => seen.push([index, { ...outcome }]));
+    assert.deepEqual(seen, [[0, { positive: 1, negative: 2, skipped: 1, unknown: 1 }]]);
+  });
+
+  it("keeps negative results in the order of the report", () => {
+    const { negatives } = content([
+      result("t", { conclusion: "failure", message: "first" }),
+      result("u"),
+      result("t", { conclusion: "error", message: "second" }),
+    ]);
+    assert.deepEqual(
+      negatives.map(({ resultNo, conclusion, message }) => [
+        resultNo,
+        conclusion,
+        message,
+      ]),
+      [[0, "failure", "first"], [2, "error", "second"]],
+    );
+  });
+
+  it("adds up the time of all attempts of a test", () => {
+    const { durations, durationUnit } = content([
+      result("t", { durationMicroseconds: 2_000 }),
+      result("t", { durationMicroseconds: 3_000 }),
+    ]);
+    assert.deepEqual([...durations], [5]);
+    assert.equal(durationUnit, 1_000);
+  });
+
+  it("takes more results than its first buffers hold", () => {
+    const results = Array.from({ length: 5_000 }, (_, index) => result(`test ${index}`));
+    const { testHashes, identityAt } = content(results);
+    assert.equal(testHashes.length, 5_000);
+    assert.equal(new Set(results.map((_, index) => identityAt(index).name)).size, 5_000);
+  });
+});

@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { describe, it } from "@std/testing/bdd";
+import { VarintReader, VarintWriter } from "../../../lib/analysis/varint.ts";
+
+describe("varints", () => {
+  it("come back as they were written, up to the largest safe integer", () => {
+    const values = [0, 1, 127, 128, 300, 2 ** 31, 2 ** 32 + 5, 2 ** 52, Number.MAX_SAFE_INTEGER];
+    const writer = new VarintWriter();
+    for (const value of values) writer.write(value);
+    const reader = new VarintReader(writer.finish());
+    assert.deepEqual(values.map(() => reader.read()), values);
+    assert.equal(reader.done, true);
+  });
+
+  it("take one byte below 128 and two below 16,384", () => {
+    const length = (value: number) => {
+      const writer = new VarintWriter();
+      writer.write(value);
+      return writer.finish().length;
+    };
+    assert.deepEqual([127, 128, 16_383, 16_384].map(length), [1, 2, 2, 3]);
+  });
+
+  it("grow without bound", () => {
+    const writer = new VarintWriter();
+    for (let value = 0; value < 10_000; value++) writer.write(value);
+    const reader = new VarintReader(writer.finish());
+    for (let value = 0; value < 10_000; value++) assert.equal(reader.read(), value);
+  });
+
+  it("that end inside a number are refused", () => {
+    assert.throws(() => new VarintReader(new Uint8Array([0x80])).read(), RangeError);
+  });
+});
