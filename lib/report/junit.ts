@@ -1,0 +1,189 @@
+/**
+ * The JUnit XML reader: bytes in, results out, in memory that does not grow with the report.
+ *
+ * There is no one JUnit format, only what tools write. Suites may be nested or missing, and whatever
+ * is not known is passed over.
+ */
+import { decodeXml } from "./decode.ts";
+import { DEFAULT_REPORT_LIMITS, type ReportLimits } from "./limits.ts";
+import type { TestResult } from "./result.ts";
+import { type Attributes, detach, Outcome, OUTCOME_KINDS, TestCase } from "./test_case.ts";
+import { type XmlHandler, XmlReader } from "./xml.ts";
+
+/** What {@link readJUnit} needs besides the bytes. */
+export interface JUnitOptions {
+  /** What errors and notes call the report: its path. */
+  file: string;
+  /** Called for each result, in the order of the report. */
+  onResult(result: TestResult): void;
+  /** Called with what the reader had to repair, one line each. */
+  onNote?(note: string): void;
+  /** Other limits than the defaults. */
+  limits?: Partial<ReportLimits>;
+  /** How many results other files of the same upload brought: they count for the limit. */
+  earlierResultCount?: number;
+}
+
+/**
+ * Reads one JUnit report to its end.
+ *
+ * @returns the number of results, in which each attempt of a test counts
+ * @throws {ReportError} `malformed`, `not-junit` or `limit`; results that came before it were told
+ */
+export async function readJUnit(
+  bytes: AsyncIterable<Uint8Array>,
+  options: JUnitOptions,
+): Promise<{ resultCount: number }> {
+  const reader = new JUnitReader(options);
+  for await (const piece of decodeXml(bytes, options.file)) reader.xml.write(piece);
+  reader.xml.end();
+  const { replacementCount: count, firstReplacement: first } = reader.xml;
+  if (first) {
+    options.onNote?.(
+      `${options.file}:${first.line}:${first.column}: ${count} ` +
+        `${count === 1 ? "character" : "characters"} that XML forbids or that cannot be decoded, ` +
+        `the first here, ${count === 1 ? "was" : "were"} replaced by U+FFFD`,
+    );
+  }
+  return { resultCount: reader.resultCount };
+}
+
+// What tests are told apart by.
+const NAME_ATTRIBUTES: ReadonlySet<string> = new Set(["name", "classname", "file"]);
+
+interface Suite {
+  name: string;
+  /** Of this suite or the nearest around it that has one. */
+  file: string;
+  depth: number;
+}
+
+const NO_SUITE: Suite = { name: "", file: "", depth: 0 };
+
+class JUnitReader implements XmlHandler {
+  readonly xml: XmlReader;
+  resultCount = 0;
+
+  readonly #options: JUnitOptions;
+  readonly #limits: ReportLimits;
+  // The path from the outermost element to the one that is being read.
+  #depth = 0;
+  readonly #suites: Suite[] = [];
+  #testCase: { value: TestCase; depth: number } | null = null;
+  #outcome: { value: Outcome; depth: number } | null = null;
+  // Tests of a class stand together: the name that came last is kept once for all of them.
+  #lastClass = "";
+  #lastFile = "";
+
+  constructor(options: JUnitOptions) {
+    this.#options = options;
+    this.#limits = { ...DEFAULT_REPORT_LIMITS, ...options.limits };
+    this.xml = new XmlReader({
+      file: options.file,
+      limits: this.#limits,
+      handler: this,
+      nameAttributes: NAME_ATTRIBUTES,
+    });
+  }
+
+  open(name: string, attributes: Attributes): void {
+    this.#depth++;
+    if (this.#depth === 1 && name !== "testsuites" && name !== "testsuite") {
+      this.xml.fail(
+        "not-junit",
+        `<${name}> as the outermost element`,
+        "<testsuites> or <testsuite>, as JUnit reports have it",
+        this.xml.elementPosition,
+      );
+    }
+    if (this.#outcome) this.#openInOutcome(name);
+    else if (this.#testCase) this.#openInTestCase(name, attributes);
+    else if (name === "testsuite") this.#openSuite(attributes);
+    else if (name === "testcase") this.#openTestCase(attributes);
+  }
+
+  close(): void {
+    if (this.#outcome) this.#closeInOutcome();
+    else if (this.#testCase?.depth === this.#depth) this.#closeTestCase(this.#testCase.value);
+    else if (this.#suites.at(-1)?.depth === this.#depth) this.#suites.pop();
+    this.#depth--;
+  }
+
+  #openSuite(attributes: Attributes): void {
+    const around = this.#suites.at(-1) ?? NO_SUITE;
+    this.#suites.push({
+      name: detach(attributes["name"] ?? ""),
+      file: attributes["file"] ? detach(attributes["file"]) : around.file,
+      depth: this.#depth,
+    });
+  }
+
+  #openTestCase(attributes: Attributes): void {
+    const { name, classname = "", file } = attributes;
+    if (!name) {
+      this.xml.fail(
+        "malformed",
+        name === "" ? 'a <testcase> with name=""' : "a <testcase> without a name",
+        "each to have a name that tells it from the others",
+        this.xml.elementPosition,
+      );
+    }
+    const suite = this.#suites.at(-1) ?? NO_SUITE;
+    if (classname !== this.#lastClass) this.#lastClass = detach(classname);
+    if (file && file !== this.#lastFile) this.#lastFile = detach(file);
+    const identity = {
+      suite: suite.name,
+      class: this.#lastClass,
+      name: detach(name),
+      file: file ? this.#lastFile : suite.file,
+    };
+    this.#testCase = { value: new TestCase(identity, attributes), depth: this.#depth };
+  }
+
+  #openInTestCase(name: string, attributes: Attributes): void {
+    const kind = OUTCOME_KINDS.get(name);
+    if (!kind || this.#depth !== this.#testCase!.depth + 1) return;
+    const outcome = new Outcome(kind, attributes);
+    this.#outcome = { value: outcome, depth: this.#depth };
+    this.xml.readText((piece) => outcome.text.add(piece));
+  }
+
+  // Only the text of the outcome itself and of its stack trace matters, not that of the output that
+  // retries carry along.
+  #openInOutcome(name: string): void {
+    const { value, depth } = this.#outcome!;
+    const isStackTrace = name === "stackTrace" && this.#depth === depth + 1;
+    this.xml.readText(isStackTrace ? (piece) => value.stackTrace.add(piece) : null);
+  }
+
+  #closeInOutcome(): void {
+    const { value, depth } = this.#outcome!;
+    if (this.#depth === depth) {
+      this.xml.readText(null);
+      this.#outcome = null;
+      this.#addOutcome(value);
+    } else if (this.#depth === depth + 1) {
+      this.xml.readText((piece) => value.text.add(piece));
+    }
+  }
+
+  #addOutcome(outcome: Outcome): void {
+    const testCase = this.#testCase!.value;
+    testCase.add(outcome);
+    if (testCase.attemptCount <= this.#limits.attemptCount) return;
+    const limit = this.#limits.attemptCount;
+    this.xml.fail("limit", `more than ${limit} attempts of one test`, "fewer");
+  }
+
+  #closeTestCase(testCase: TestCase): void {
+    this.#testCase = null;
+    for (const result of testCase.results()) {
+      this.resultCount++;
+      const { resultCount: limit } = this.#limits;
+      if (this.resultCount + (this.#options.earlierResultCount ?? 0) > limit) {
+        this.xml.fail("limit", `more than ${limit} results in one upload`, "fewer");
+      }
+      this.#options.onResult(result);
+    }
+  }
+}

@@ -1,0 +1,35 @@
+/**
+ * How much of a report is read before it is refused. No report of a real test tool comes near the
+ * defaults; they keep memory and time bounded when a report is broken or hostile.
+ */
+export interface ReportLimits {
+  /** Elements inside each other. */
+  elementDepth: number;
+  /** Attributes of one element. */
+  attributeCount: number;
+  /** Characters of one attribute's value. */
+  attributeCharacters: number;
+  /** Characters of an XML name: of an element, an attribute, an entity. */
+  markupNameCharacters: number;
+  /** Characters of a suite, class or test name and of a file path. They are never cut. */
+  nameCharacters: number;
+  /** Attempts of one `testcase` element. */
+  attemptCount: number;
+  /** Results of one upload, over all its files. */
+  resultCount: number;
+}
+
+/** What holds where the caller does not say otherwise. */
+export const DEFAULT_REPORT_LIMITS: Readonly<ReportLimits> = {
+  // Nested suites follow folders or describe blocks: a dozen is deep.
+  elementDepth: 1_000,
+  // A testcase of the most talkative tool has about ten.
+  attributeCount: 1_000,
+  // Some tools write the whole difference of two large values into the message.
+  attributeCharacters: 16 * 1024 * 1024,
+  markupNameCharacters: 1_024,
+  // Parameterized tests put their arguments into the name.
+  nameCharacters: 64 * 1024,
+  attemptCount: 10_000,
+  resultCount: 5_000_000,
+};

@@ -1,0 +1,46 @@
+// In characters as a reader counts them, so that none is cut in half.
+const MESSAGE_CHARACTERS = 1_000;
+// A character takes up to two units of a JavaScript string.
+const MESSAGE_UNITS = 2 * MESSAGE_CHARACTERS;
+
+// Whatever an editor or terminal may take for the end of a line.
+const LINE_END = /[\n\r\u0085\u2028\u2029]/;
+
+/**
+ * Takes the pieces of a text as they are read and keeps its first line that is not blank, trimmed
+ * and cut to 1,000 characters. What comes after is never held in memory.
+ */
+export class FirstLine {
+  #line = "";
+  #complete = false;
+
+  /** The line so far, `""` when there were only blanks. */
+  get line(): string {
+    return cut(this.#line.trimEnd());
+  }
+
+  /** Takes the next piece. */
+  add(piece: string): void {
+    let rest = piece;
+    while (!this.#complete && rest !== "") {
+      if (this.#line === "") rest = rest.replace(/^[\s\u0085]+/, "");
+      const end = rest.search(LINE_END);
+      const part = end === -1 ? rest : rest.slice(0, end);
+      this.#line += part.slice(0, MESSAGE_UNITS - this.#line.length);
+      this.#complete = this.#line !== "" && (end !== -1 || this.#line.length >= MESSAGE_UNITS);
+      rest = end === -1 ? "" : rest.slice(end + 1);
+    }
+  }
+}
+
+/** The first line of a text that is not blank, trimmed and cut to 1,000 characters. */
+export function firstLine(text: string): string {
+  const line = new FirstLine();
+  line.add(text);
+  return line.line;
+}
+
+function cut(line: string): string {
+  if (line.length <= MESSAGE_CHARACTERS) return line;
+  return Array.from(line).slice(0, MESSAGE_CHARACTERS).join("").trimEnd();
+}

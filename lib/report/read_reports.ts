@@ -1,0 +1,115 @@
+/** All reports of one upload, one after the other. */
+import { createHash } from "node:crypto";
+import { open } from "node:fs/promises";
+import { readJUnit } from "./junit.ts";
+import { DEFAULT_REPORT_LIMITS, type ReportLimits } from "./limits.ts";
+import { ReportError } from "./report_error.ts";
+import { type ReportFile, unreadable } from "./report_files.ts";
+import type { TestResult } from "./result.ts";
+
+/** What {@link readReports} needs besides the files. */
+export interface ReadReportsOptions {
+  /** Called for each result: file by file as they are given, in the order of each. */
+  onResult(result: TestResult): void;
+  /** Called with what was repaired or passed over, one line each. */
+  onNote?(note: string): void;
+  /** Called for each file before it is read. */
+  onFile?(file: ReportFile): void;
+  /** Other limits than the defaults. */
+  limits?: Partial<ReportLimits>;
+}
+
+/** What was read. */
+export interface ReadReports {
+  /** Results of all files, in which each attempt of a test counts. */
+  resultCount: number;
+  /** Files that were reports. */
+  fileCount: number;
+  /** Bytes of those. */
+  byteCount: number;
+  /**
+   * SHA-256 in hex of what the reports contain: the same for the same contents, whatever the files
+   * are called and in which order they come.
+   */
+  digest: string;
+}
+
+/**
+ * Reads files as JUnit reports. One that was only found and turns out to be XML of another kind is
+ * passed over with a note.
+ *
+ * @throws {ReportError} for the first file that cannot be taken, or when nothing is left; results
+ * that came before it were told
+ */
+export async function readReports(
+  files: readonly ReportFile[],
+  options: ReadReportsOptions,
+): Promise<ReadReports> {
+  const limits = { ...DEFAULT_REPORT_LIMITS, ...options.limits };
+  const digests: string[] = [];
+  let resultCount = 0;
+  let byteCount = 0;
+  for (const file of files) {
+    options.onFile?.(file);
+    const content = { hash: createHash("sha256"), byteCount: 0 };
+    try {
+      const read = await readJUnit(bytesOf(file.path, content), {
+        file: file.path,
+        onResult: options.onResult,
+        onNote: options.onNote,
+        limits,
+        earlierResultCount: resultCount,
+      });
+      resultCount += read.resultCount;
+      byteCount += content.byteCount;
+      digests.push(content.hash.digest("hex"));
+    } catch (error) {
+      const isOfAnotherKind = error instanceof ReportError && error.kind === "not-junit";
+      if (file.isNamed || !isOfAnotherKind) throw error;
+      options.onNote?.(`${error.message}: passed over`);
+    }
+  }
+  const firstFile = files[0];
+  if (digests.length === 0 && firstFile) {
+    throw new ReportError({
+      file: firstFile.path,
+      kind: "not-junit",
+      problem: files.length === 1
+        ? "found no JUnit report, expected one"
+        : `found no JUnit report in this and ${files.length - 1} more XML files, ` +
+          "expected at least one",
+    });
+  }
+  return {
+    resultCount,
+    fileCount: digests.length,
+    byteCount,
+    digest: createHash("sha256").update(digests.sort().join("\n")).digest("hex"),
+  };
+}
+
+const READ_BYTES = 64 * 1024;
+
+async function* bytesOf(
+  path: string,
+  content: { hash: ReturnType<typeof createHash>; byteCount: number },
+): AsyncGenerator<Uint8Array, void> {
+  const file = await open(path).catch((error) => {
+    throw unreadable(path, error);
+  });
+  try {
+    while (true) {
+      // A buffer of its own for each piece: whoever gets it may keep it.
+      const { bytesRead, buffer } = await file.read(new Uint8Array(READ_BYTES)).catch((error) => {
+        throw unreadable(path, error);
+      });
+      if (bytesRead === 0) return;
+      const piece = buffer.subarray(0, bytesRead);
+      content.hash.update(piece);
+      content.byteCount += bytesRead;
+      yield piece;
+    }
+  } finally {
+    await file.close();
+  }
+}

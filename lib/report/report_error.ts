@@ -1,0 +1,53 @@
+/**
+ * Why a report was refused: it is no well-formed XML or lacks something required (`malformed`), it
+ * is XML of another kind (`not-junit`), it exceeds a limit (`limit`), there is no such file
+ * (`not-found`), or the system does not let us read it (`unreadable`).
+ */
+export type ReportErrorKind = "malformed" | "not-junit" | "limit" | "not-found" | "unreadable";
+
+/** Where in a file. */
+export interface ReportPosition {
+  /** Counted from 1. */
+  line: number;
+  /** In characters, counted from 1. */
+  column: number;
+}
+
+/**
+ * A report cannot be taken. The message begins with the file, with line and column where they are
+ * known, and says what was found and what was expected.
+ */
+export class ReportError extends Error {
+  override readonly name = "ReportError";
+  /** The path as it was given or found. */
+  readonly file: string;
+  readonly kind: ReportErrorKind;
+  /** Counted from 1; `undefined` when the file as a whole is meant. */
+  readonly line: number | undefined;
+  /** In characters, counted from 1; `undefined` when the file as a whole is meant. */
+  readonly column: number | undefined;
+
+  constructor(
+    options: { file: string; kind: ReportErrorKind; problem: string; position?: ReportPosition },
+  ) {
+    const { file, kind, problem, position } = options;
+    const place = position ? `${file}:${position.line}:${position.column}` : file;
+    super(`${place}: ${problem}`);
+    this.file = file;
+    this.kind = kind;
+    this.line = position?.line;
+    this.column = position?.column;
+  }
+}
+
+// Enough to find the place again, short enough for one line of a terminal.
+const QUOTED_CHARACTERS = 40;
+
+/** The beginning of a text in double quotes, on one line, as error messages show it. */
+export function quote(text: string): string {
+  const characters = Array.from(text.slice(0, 2 * QUOTED_CHARACTERS + 2));
+  const cut = characters.length > QUOTED_CHARACTERS
+    ? characters.slice(0, QUOTED_CHARACTERS).join("") + "..."
+    : characters.join("");
+  return JSON.stringify(cut);
+}

@@ -1,0 +1,138 @@
+/** Which files the REPORT arguments of a command mean. */
+import { glob, lstat, readdir, realpath, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { ReportError } from "./report_error.ts";
+
+/** One file to read. */
+export interface ReportFile {
+  /** As it was given, or as it was found below what was given. */
+  path: string;
+  /** True when an argument names this very file, so that it has to be a report. */
+  isNamed: boolean;
+}
+
+const XML_FILE = /\.xml$/i;
+const GLOB = /[*?[{]/;
+
+/**
+ * The files that arguments mean, sorted by path: a file itself, all `*.xml` below a folder (in any
+ * case; symbolic links below it are not followed), or what a glob matches (of the folders that it
+ * matches, again all `*.xml` below them). A file that is reached twice is there once.
+ *
+ * @throws {ReportError} `not-found` when an argument means no file, `unreadable` when the system
+ * does not let us look
+ */
+export async function findReports(reportArguments: readonly string[]): Promise<ReportFile[]> {
+  const files = new Map<string, ReportFile>();
+  for (const argument of reportArguments) {
+    for (const file of await filesOf(argument)) {
+      const key = await realPathOf(file.path);
+      const known = files.get(key);
+      // Under the name that the user gave it, else under the one that sorts first, so that the
+      // order of arguments makes no difference.
+      const isBetter = !known ||
+        (known.isNamed === file.isNamed ? file.path < known.path : file.isNamed);
+      if (isBetter) files.set(key, file);
+    }
+  }
+  return Array.from(files.values()).sort((a, b) => a.path < b.path ? -1 : 1);
+}
+
+async function filesOf(argument: string): Promise<ReportFile[]> {
+  if (argument === "") {
+    throw new ReportError({
+      file: '""',
+      kind: "not-found",
+      problem: "found an empty name, expected a file, a folder or a glob",
+    });
+  }
+  const found = await statOf(argument);
+  // A file whose name contains a bracket is that file.
+  if (!found && GLOB.test(argument)) return await filesOfGlob(argument);
+  if (!found) {
+    throw new ReportError({
+      file: argument,
+      kind: "not-found",
+      problem: "found nothing there, expected a file, a folder or a glob",
+    });
+  }
+  if (!found.isDirectory()) return [{ path: argument, isNamed: true }];
+  const paths = await filesBelow(argument);
+  if (paths.length === 0) {
+    throw new ReportError({
+      file: argument,
+      kind: "not-found",
+      problem: "found no *.xml file in this folder, expected at least one",
+    });
+  }
+  return paths.map((path) => ({ path, isNamed: false }));
+}
+
+async function filesOfGlob(pattern: string): Promise<ReportFile[]> {
+  const paths: string[] = [];
+  try {
+    for await (const path of glob(pattern)) {
+      const info = await lstat(path);
+      if (info.isDirectory()) paths.push(...await filesBelow(path));
+      // A link that leads to a file is as good as the file, one that leads to a folder is not
+      // followed: it may lead back to where we come from.
+      else if ((await statOf(path))?.isFile()) paths.push(path);
+    }
+  } catch (error) {
+    throw unreadable(pattern, error);
+  }
+  if (paths.length === 0) {
+    throw new ReportError({
+      file: pattern,
+      kind: "not-found",
+      problem: "found no file that matches this glob, expected at least one",
+    });
+  }
+  return paths.map((path) => ({ path, isNamed: false }));
+}
+
+async function filesBelow(folder: string): Promise<string[]> {
+  const paths: string[] = [];
+  const folders = [folder];
+  for (let next = folders.pop(); next !== undefined; next = folders.pop()) {
+    const entries = await readdir(next, { withFileTypes: true }).catch((error) => {
+      throw unreadable(next!, error);
+    });
+    for (const entry of entries) {
+      const path = join(next, entry.name);
+      if (entry.isDirectory()) folders.push(path);
+      else if (entry.isFile() && XML_FILE.test(entry.name)) paths.push(path);
+    }
+  }
+  return paths;
+}
+
+async function statOf(path: string): Promise<Awaited<ReturnType<typeof stat>> | null> {
+  try {
+    return await stat(path);
+  } catch (error) {
+    const code = (error as { code?: string }).code;
+    if (code === "ENOENT" || code === "ENOTDIR") return null;
+    throw unreadable(path, error);
+  }
+}
+
+async function realPathOf(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch {
+    // What a shell passes for <(command) is a file without a path.
+    return path;
+  }
+}
+
+/** A system's refusal as an error of the report. */
+export function unreadable(file: string, error: unknown): ReportError {
+  if (error instanceof ReportError) return error;
+  const code = (error as { code?: string }).code ?? String(error);
+  return new ReportError({
+    file,
+    kind: code === "ENOENT" ? "not-found" : "unreadable",
+    problem: `could not be read (${code}), expected a file or folder that this user may read`,
+  });
+}

@@ -1,0 +1,322 @@
+/**
+ * A streaming XML reader for hostile input: what nobody asked for is dropped as it comes, whatever
+ * its size, and everything else has a limit. No entity but the five of XML itself is ever expanded,
+ * and nothing is ever fetched.
+ */
+import { SaxesParser } from "saxes";
+import type { DecodedPiece } from "./decode.ts";
+import type { ReportLimits } from "./limits.ts";
+import { quote, ReportError, type ReportErrorKind, type ReportPosition } from "./report_error.ts";
+import { PARSER_STATE, parserInternals, type SaxesInternals } from "./saxes_internals.ts";
+import { explain, isHarmless } from "./xml_error.ts";
+
+/** What is told of a document, in its order. */
+export interface XmlHandler {
+  /**
+   * An element begins.
+   *
+   * @param name without its namespace prefix
+   * @param attributes by their names as they are written
+   */
+  open(name: string, attributes: Readonly<Record<string, string | undefined>>): void;
+  /** The innermost open element ends. */
+  close(): void;
+}
+
+/** Settings of an {@link XmlReader}. */
+export interface XmlReaderOptions {
+  /** What errors call the document. */
+  file: string;
+  limits: ReportLimits;
+  handler: XmlHandler;
+  /**
+   * Attributes that are names: never cut, and refused when they are too long. Values of others that
+   * are very long lose their ends.
+   */
+  nameAttributes: ReadonlySet<string>;
+}
+
+// What is kept of an attribute that is no name: many times what anything made of it can hold.
+const KEPT_ATTRIBUTE_CHARACTERS = 64 * 1024;
+
+const REPLACEMENT = "\ufffd";
+// Everything but what XML 1.0 calls a character. Decoded text has no lone surrogates.
+// deno-lint-ignore no-control-regex
+const FORBIDDEN = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g;
+// deno-lint-ignore no-control-regex
+const HAS_FORBIDDEN = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/;
+const NOT_BLANK = /[^\s\ufeff]/;
+
+/** Takes a document's text in pieces and tells a handler what is in it. */
+export class XmlReader {
+  /** Where the innermost element that is open begins. */
+  elementPosition: ReportPosition = { line: 1, column: 1 };
+  /** How many characters were replaced by U+FFFD. */
+  replacementCount = 0;
+  /** Where the first of them stood. */
+  firstReplacement: ReportPosition | undefined;
+
+  readonly #options: XmlReaderOptions;
+  readonly #parser: SaxesParser<{ xmlns: false }>;
+  readonly #internals: SaxesInternals;
+  #attributeCount = 0;
+  #droppedCharacters = 0;
+  #sawRoot = false;
+  #sawStart = false;
+  #takeText: ((piece: string) => void) | null = null;
+
+  constructor(options: XmlReaderOptions) {
+    this.#options = options;
+    // The version only matters for control characters, and those are replaced in either.
+    this.#parser = new SaxesParser({
+      xmlns: false,
+      defaultXMLVersion: "1.0",
+      forceXMLVersion: true,
+    });
+    this.#internals = parserInternals(this.#parser);
+    this.#internals.parseEntity = (entity) => this.#resolveEntity(entity);
+    this.#parser.on("error", (error) => this.#parserError(error.message));
+    this.#parser.on("opentagstart", (tag) => this.#openTagStart(tag.name));
+    this.#parser.on("attribute", (attribute) => this.#attribute(attribute));
+    this.#parser.on("opentag", (tag) => this.#openTag(tag.name, tag.attributes));
+    this.#parser.on("closetag", () => this.#options.handler.close());
+  }
+
+  /**
+   * From here on, text directly inside elements goes to `take`, in pieces of any size, until this is
+   * called again; `null` drops it.
+   */
+  readText(take: ((piece: string) => void) | null): void {
+    if (take === this.#takeText) return;
+    this.#takeText = take;
+    if (take) {
+      this.#parser.on("text", take);
+      this.#parser.on("cdata", take);
+    } else {
+      this.#parser.off("text");
+      this.#parser.off("cdata");
+    }
+  }
+
+  /**
+   * Reads on.
+   *
+   * @throws {ReportError} `malformed` or `limit`, and whatever the handler throws
+   */
+  write(piece: DecodedPiece): void {
+    let { text } = piece;
+    if (!this.#sawStart) this.#checkStart(text);
+    if (piece.undecodableCount > 0) {
+      this.#countReplacements(text, text.indexOf(REPLACEMENT), piece.undecodableCount);
+    }
+    if (HAS_FORBIDDEN.test(text)) {
+      const first = text.search(HAS_FORBIDDEN);
+      let count = 0;
+      const replaced = text.replace(FORBIDDEN, () => (count++, REPLACEMENT));
+      this.#countReplacements(text, first, count);
+      text = replaced;
+    }
+    this.#parser.write(text);
+    this.#dropWhatNobodyReads();
+  }
+
+  /**
+   * The document ends here.
+   *
+   * @throws {ReportError} `malformed` when it does not end properly
+   */
+  end(): void {
+    if (!this.#sawStart) {
+      this.fail("malformed", "an empty file", "a JUnit report in XML", { line: 1, column: 1 });
+    }
+    if (this.#internals.state === PARSER_STATE.entity) {
+      this.#failOnEntity(this.#internals.entity, '"&" to be written as "&amp;"');
+    }
+    this.#parser.close();
+  }
+
+  /**
+   * Refuses the document.
+   *
+   * @throws {ReportError} always
+   */
+  fail(
+    kind: ReportErrorKind,
+    found: string,
+    expected: string,
+    position: ReportPosition = this.#position(),
+  ): never {
+    const problem = `found ${found}, expected ${expected}`;
+    throw new ReportError({ file: this.#options.file, kind, problem, position });
+  }
+
+  // The parser's column is the number of characters read of the line, so that of the last of them.
+  #position(): ReportPosition {
+    return { line: this.#parser.line, column: Math.max(this.#parser.column, 1) };
+  }
+
+  // A file that is no XML at all gets a message of its own, before the parser stumbles over it.
+  #checkStart(text: string): void {
+    const at = text.search(NOT_BLANK);
+    if (at === -1) return;
+    this.#sawStart = true;
+    if (text[at] === "<") return;
+    const before = text.slice(0, at).split("\n");
+    this.fail("malformed", quote(text.slice(at)), "a JUnit report in XML, which begins with <", {
+      line: this.#parser.line + before.length - 1,
+      column: before.length > 1 ? before.at(-1)!.length + 1 : this.#parser.column + at + 1,
+    });
+  }
+
+  #countReplacements(text: string, first: number, count: number): void {
+    this.replacementCount += count;
+    if (this.firstReplacement) return;
+    const before = text.slice(0, first).split(/\r\n|[\r\n]/);
+    this.firstReplacement = {
+      line: this.#parser.line + before.length - 1,
+      column: Array.from(before.at(-1)!).length + 1 +
+        (before.length === 1 ? this.#parser.column : 0),
+    };
+  }
+
+  #resolveEntity(entity: string): string {
+    const predefined = this.#parser.ENTITIES[entity];
+    if (predefined !== undefined) return predefined;
+    const reference = /^#(?:x([0-9a-f]+)|([0-9]+))$/i.exec(entity);
+    if (reference) {
+      const code = reference[1] ? parseInt(reference[1], 16) : parseInt(reference[2]!, 10);
+      if (this.#internals.isChar(code)) return String.fromCodePoint(code);
+      // Tools write control characters of captured output like this, though XML forbids it.
+      this.replacementCount++;
+      this.firstReplacement ??= this.#position();
+      return REPLACEMENT;
+    }
+    return this.#failOnEntity(
+      `${entity};`,
+      'only &lt; &gt; &amp; &quot; &apos; and references by number, or "&" to be written as "&amp;"',
+    );
+  }
+
+  #failOnEntity(text: string, expected: string): never {
+    const lines = text.split("\n");
+    const column = lines.length > 1 ? 1 : this.#parser.column - Array.from(text).length;
+    this.fail("malformed", quote(`&${text}`), expected, {
+      line: this.#parser.line - (lines.length - 1),
+      column: Math.max(column, 1),
+    });
+  }
+
+  #parserError(message: string): void {
+    if (isHarmless(message, this.#sawRoot)) return;
+    const { chunk, i, tag } = this.#internals;
+    const { found, expected } = explain(message, {
+      source: chunk.slice(0, i),
+      tag: tag?.name ?? "",
+      attribute: this.#internals.name,
+    });
+    this.fail("malformed", found, expected);
+  }
+
+  #openTagStart(name: string): void {
+    this.#sawRoot = true;
+    this.#attributeCount = 0;
+    // The parser has read the name and one character behind it.
+    const { line, column } = this.#parser;
+    const before = name.length + 1;
+    this.elementPosition = column > before
+      ? { line, column: column - before }
+      : { line: line - 1, column: this.#columnBeforeLineEnd(before) };
+    this.#checkName(name);
+  }
+
+  // The column of a tag whose name ends its line.
+  #columnBeforeLineEnd(distance: number): number {
+    const { chunk, i } = this.#internals;
+    const lineEnd = i - (chunk[i - 1] === "\n" && chunk[i - 2] === "\r" ? 2 : 1);
+    const lineStart = Math.max(
+      chunk.lastIndexOf("\n", lineEnd - 1),
+      chunk.lastIndexOf("\r", lineEnd - 1),
+    );
+    const column = Array.from(chunk.slice(lineStart + 1, Math.max(lineEnd, 0))).length + 1 -
+      distance;
+    return Math.max(column, 1);
+  }
+
+  #attribute(attribute: { name: string; value: string }): void {
+    const { limits, nameAttributes } = this.#options;
+    if (++this.#attributeCount > limits.attributeCount) {
+      this.fail(
+        "limit",
+        `more than ${limits.attributeCount} attributes of one element`,
+        "fewer",
+        this.elementPosition,
+      );
+    }
+    this.#checkName(attribute.name);
+    this.#checkAttribute(attribute.name, attribute.value);
+    if (!nameAttributes.has(attribute.name)) {
+      // The parser's own list holds this very object.
+      attribute.value = attribute.value.slice(0, KEPT_ATTRIBUTE_CHARACTERS);
+    }
+    this.#droppedCharacters = 0;
+  }
+
+  #openTag(name: string, attributes: Record<string, string>): void {
+    const { limits, handler } = this.#options;
+    if (this.#internals.tags.length >= limits.elementDepth) {
+      this.fail(
+        "limit",
+        `elements nested more than ${limits.elementDepth} deep`,
+        "fewer",
+        this.elementPosition,
+      );
+    }
+    handler.open(name.slice(name.lastIndexOf(":") + 1), attributes);
+  }
+
+  #checkName(name: string): void {
+    const { markupNameCharacters } = this.#options.limits;
+    if (name.length <= markupNameCharacters) return;
+    this.fail("limit", quote(name), `an XML name of at most ${markupNameCharacters} characters`);
+  }
+
+  #checkAttribute(name: string, value: string): void {
+    const { limits, nameAttributes } = this.#options;
+    const limit = nameAttributes.has(name) ? limits.nameCharacters : limits.attributeCharacters;
+    if (value.length + this.#droppedCharacters <= limit) return;
+    this.fail("limit", `the attribute ${name}=${quote(value)}`, `at most ${limit} characters`);
+  }
+
+  // Between two pieces the parser holds the unfinished beginning of what it is reading, and would
+  // hold all of a system-out of 100 MB until it ends.
+  #dropWhatNobodyReads(): void {
+    const parser = this.#internals;
+    this.#checkName(parser.name);
+    this.#checkName(parser.piTarget);
+    let { state } = parser;
+    if (state === PARSER_STATE.entity) {
+      if (parser.entity.length > this.#options.limits.markupNameCharacters) {
+        this.#failOnEntity(parser.entity, '"&" to be written as "&amp;"');
+      }
+      state = parser.entityReturnState;
+    }
+    if (state === PARSER_STATE.attributeValue) {
+      this.#shortenAttribute();
+      return;
+    }
+    if (PARSER_STATE.isText(state) && parser.text !== "") this.#takeText?.(parser.text);
+    if (!PARSER_STATE.isDeclaration(state)) parser.text = "";
+    else this.#checkName(parser.text);
+  }
+
+  #shortenAttribute(): void {
+    const parser = this.#internals;
+    this.#checkAttribute(parser.name, parser.text);
+    if (
+      parser.text.length <= KEPT_ATTRIBUTE_CHARACTERS ||
+      this.#options.nameAttributes.has(parser.name)
+    ) return;
+    this.#droppedCharacters += parser.text.length - KEPT_ATTRIBUTE_CHARACTERS;
+    parser.text = parser.text.slice(0, KEPT_ATTRIBUTE_CHARACTERS);
+  }
+}
