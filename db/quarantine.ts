@@ -1,0 +1,106 @@
+import type { Database } from "./connect.ts";
+import type { Quarantine } from "../lib/analysis/tracked_test.ts";
+import type { TestIdentity } from "../lib/identity.ts";
+import type { Queryable } from "./sql.ts";
+
+/** A test, and where it is stored. */
+export interface StoredTest extends TestIdentity {
+  repositoryId: number;
+  owner: string;
+  /** The repository's. `name` is the test's. */
+  repositoryName: string;
+  /** First 44 bits of the test's id. */
+  idPrefix: number;
+  /** Last 52 bits of the test's id. */
+  testHash: number;
+  testNo: number;
+}
+
+/** The test that an id names. The id alone leads to it, through two unique keys. */
+export async function findTest(
+  sql: Queryable,
+  { idPrefix, testHash }: Pick<StoredTest, "idPrefix" | "testHash">,
+): Promise<StoredTest | null> {
+  const [row] = await sql<StoredTest[]>`
+    select ${testColumns(sql)}
+    from repository r join test t on t.repository_id = r.repository_id
+    where r.id_prefix = ${idPrefix} and t.test_hash = ${testHash}`;
+  return row ?? null;
+}
+
+/**
+ * Puts a test aside. The first quarantine's date, author and type stay. Returns `null` when the
+ * test was deleted meanwhile.
+ */
+export async function addQuarantine(
+  sql: Database["sql"],
+  { repositoryId, testNo }: Pick<StoredTest, "repositoryId" | "testNo">,
+  quarantine: Quarantine,
+): Promise<{ quarantine: Quarantine; added: boolean } | null> {
+  return await sql.begin(async (tx) => {
+    // The repository first, as everybody does who changes its data: no two wait for each other.
+    await tx`select from repository where repository_id = ${repositoryId} for no key update`;
+    const [added] = await tx<Quarantine[]>`
+      insert into quarantine
+        (repository_id, test_no, quarantined_at, quarantined_by, quarantine_type)
+      select repository_id, test_no, to_timestamp(${quarantine.quarantinedAt}),
+        ${quarantine.quarantinedBy}::text, ${quarantine.quarantineType}::text
+      from test where repository_id = ${repositoryId} and test_no = ${testNo}
+      on conflict do nothing
+      returning ${quarantineColumns(tx)}`;
+    if (added) {
+      await bumpDataVersion(tx, repositoryId);
+      return { quarantine: added, added: true };
+    }
+    const [present] = await tx<Quarantine[]>`
+      select ${quarantineColumns(tx)} from quarantine
+      where repository_id = ${repositoryId} and test_no = ${testNo}`;
+    return present ? { quarantine: present, added: false } : null;
+  });
+}
+
+/** Ends the quarantine of a test. Returns false when there was none. */
+export async function removeQuarantine(
+  sql: Database["sql"],
+  { repositoryId, testNo }: Pick<StoredTest, "repositoryId" | "testNo">,
+): Promise<boolean> {
+  return await sql.begin(async (tx) => {
+    await tx`select from repository where repository_id = ${repositoryId} for no key update`;
+    const removed = await tx`
+      delete from quarantine where repository_id = ${repositoryId} and test_no = ${testNo}
+      returning 1`;
+    if (removed.length === 0) return false;
+    await bumpDataVersion(tx, repositoryId);
+    return true;
+  });
+}
+
+/** All quarantined tests of an organization, by repository, oldest quarantine first. */
+export async function listQuarantined(
+  sql: Queryable,
+  organizationId: number,
+): Promise<(StoredTest & Quarantine)[]> {
+  return await sql<(StoredTest & Quarantine)[]>`
+    select ${testColumns(sql)}, ${quarantineColumns(sql)}
+    from repository r
+      join quarantine q on q.repository_id = r.repository_id
+      join test t on t.repository_id = q.repository_id and t.test_no = q.test_no
+    where r.organization_id = ${organizationId}
+    order by r.owner_key collate "C", r.name_key collate "C", q.quarantined_at, t.test_no`;
+}
+
+async function bumpDataVersion(tx: Queryable, repositoryId: number): Promise<void> {
+  await tx`
+    update repository set data_version = data_version + 1 where repository_id = ${repositoryId}`;
+}
+
+function testColumns(sql: Queryable) {
+  return sql`r.repository_id::float8 as "repositoryId", r.owner, r.name as "repositoryName",
+    r.id_prefix::float8 as "idPrefix", t.test_hash::float8 as "testHash", t.test_no as "testNo",
+    t.suite, t.class, t.name, t.file`;
+}
+
+function quarantineColumns(sql: Queryable) {
+  return sql`extract(epoch from quarantined_at)::float8 as "quarantinedAt",
+    quarantined_by as "quarantinedBy", quarantine_type as "quarantineType"`;
+}

@@ -1,0 +1,228 @@
+/**
+ * What all commands share: how one is described, how its input is checked before anything is
+ * opened, and what it is given to work with.
+ */
+import type { Command, CommanderError } from "commander";
+import * as v from "valibot";
+import type { Database } from "../../db/connect.ts";
+import { type Environment, setting } from "../config.ts";
+import { UsageError } from "./errors.ts";
+import { type Cell, oneLine, plainLine } from "./output.ts";
+import { lineOfText } from "./values.ts";
+
+/** The program's surroundings; tests pass their own. */
+export interface CliIo {
+  /** Writes data, whole. A reader that went away is no error. */
+  stdout(text: string): Promise<void>;
+  /** Writes to people. */
+  stderr(text: string): void;
+  environment: Environment;
+  /** Seconds since 1970. */
+  now(): number;
+  /** True when a person watches standard error, so that progress is worth showing. */
+  stderrIsTerminal: boolean;
+  /** Aborted by the first signal to stop (SIGTERM, SIGINT). */
+  stop: AbortSignal;
+  /** Aborted by the second. */
+  stopAtOnce: AbortSignal;
+  /** Opens a database for a command; the real one brings its schema up to date. */
+  openDatabase(location: DatabaseLocation): Promise<Database>;
+}
+
+/** What a command works with. */
+export interface CommandContext {
+  io: CliIo;
+  json: boolean;
+  /** Seconds since 1970 of the moment when the command began. */
+  now: number;
+  /** Where the database is, by flag or environment. */
+  database: DatabaseLocation;
+  /** Opens the database, its schema up to date; it is closed when the command ends. */
+  openDatabase(): Promise<Database>;
+  /** Writes the one thing that came out: a line of text, or with `--json` a JSON value. */
+  print(plain: string, value: unknown): Promise<void>;
+  /** Writes a list: tab-separated lines without a header, or with `--json` an array. */
+  printList<T>(items: T[], cells: (item: T) => Cell[]): Promise<void>;
+  /** Tells people something, on a line of standard error. */
+  note(text: string): void;
+}
+
+/** Where the data is: a server when there is a URL, else the embedded database in the folder. */
+export interface DatabaseLocation {
+  databaseUrl: string | undefined;
+  dataDir: string;
+}
+
+/** An option or argument: its flags (`--org <name>`, `<test-id>`) and what it means. */
+export interface Flag {
+  flags: string;
+  meaning: string;
+  required?: boolean;
+}
+
+/** A command as its file describes it. */
+export interface CommandSpec<Input extends v.GenericSchema> {
+  name: string;
+  summary: string;
+  /** A command that works, without the program's name: shown by `--help` and after a wrong use. */
+  example: string;
+  /** In order. Each is a key of `input`, in camel case. */
+  arguments?: Flag[];
+  options?: Flag[];
+  /** False for a command that opens no database, or one of its own. */
+  usesDatabase?: boolean;
+  /** Checks arguments and options together; runs before anything is opened or written. */
+  input: Input;
+  run(input: v.InferOutput<Input>, context: CommandContext): Promise<void>;
+}
+
+const DATABASE_OPTIONS: Flag[] = [
+  {
+    flags: "--database-url <url>",
+    meaning: "PostgreSQL server (a password is safer in DATABASE_URL)",
+  },
+  { flags: "--data-dir <folder>", meaning: "folder of the embedded database" },
+];
+
+const OPTION_SCHEMAS = {
+  json: v.optional(v.boolean(), false),
+  databaseUrl: v.optional(lineOfText),
+  dataDir: v.optional(lineOfText),
+};
+
+/** Adds a command to the program, or to a group such as `org`. */
+export function addCommand<Input extends v.GenericSchema>(
+  parent: Command,
+  io: CliIo,
+  spec: CommandSpec<Input>,
+): void {
+  const command = parent.command(spec.name).description(spec.summary);
+  for (const { flags, meaning } of spec.arguments ?? []) command.argument(flags, meaning);
+  const options = [...spec.options ?? [], ...spec.usesDatabase === false ? [] : DATABASE_OPTIONS];
+  for (const { flags, meaning, required } of options) {
+    if (required) command.requiredOption(flags, meaning);
+    else if (flags.includes("...")) command.option(flags.replace("...", ""), meaning, collect);
+    else command.option(flags, meaning);
+  }
+  command.option("--json", "one JSON value instead of plain lines");
+  command.addHelpText("after", `\nExample:\n  test-analytics ${spec.example}`);
+  command.exitOverride(asUsageError(spec.example));
+  command.action(async () => {
+    // Caught here, because here it is known which command is meant.
+    try {
+      const input = checkInput(command, spec);
+      const options = v.parse(v.object(OPTION_SCHEMAS), command.opts());
+      const environment = spec.usesDatabase === false ? {} : io.environment;
+      const context = makeContext(io, options, databaseLocation(environment, options));
+      try {
+        await spec.run(input, context);
+      } finally {
+        await context.close();
+      }
+    } catch (error) {
+      if (error instanceof UsageError) error.example ??= spec.example;
+      throw error;
+    }
+  });
+}
+
+/** Adds a group of commands, such as `org`. */
+export function addGroup(parent: Command, { name, summary, example }: {
+  name: string;
+  summary: string;
+  example: string;
+}): Command {
+  return parent.command(name).description(summary).enablePositionalOptions()
+    .exitOverride(asUsageError(example));
+}
+
+/** Turns what the parser complains of into a UsageError, and lets `--help` pass. */
+export function asUsageError(example: string): (error: CommanderError) => never {
+  return (error) => {
+    if (error.exitCode === 0) throw error;
+    // A group without a command: its help was shown, on standard error.
+    if (error.code === "commander.help") throw new UsageError("expected a command", example);
+    throw new UsageError(error.message.replace(/^error: /, "").replaceAll("\n", " "), example);
+  };
+}
+
+// An option that may be given several times takes one value each time, so that `--coverage a b.xml`
+// does not swallow the report.
+function collect(value: string, previous: string[] | undefined): string[] {
+  return [...previous ?? [], value];
+}
+
+function checkInput<Input extends v.GenericSchema>(
+  command: Command,
+  spec: CommandSpec<Input>,
+): v.InferOutput<Input> {
+  const names = new Map<string, string>();
+  const raw: Record<string, unknown> = command.opts();
+  for (const option of command.options) names.set(option.attributeName(), option.long ?? "");
+  command.registeredArguments.forEach((argument, index) => {
+    const key = argument.name().replaceAll(/-./g, (dash) => dash.slice(1).toUpperCase());
+    names.set(key, argument.name().toUpperCase());
+    raw[key] = command.processedArgs[index];
+  });
+  // The options of every command are checked with the command's own, and all are told at once.
+  const own = v.safeParse(spec.input, raw);
+  const shared = v.safeParse(v.object(OPTION_SCHEMAS), raw);
+  const issues: v.BaseIssue<unknown>[] = [...own.issues ?? [], ...shared.issues ?? []];
+  if (issues.length > 0) {
+    throw new UsageError(
+      issues.map((issue) => {
+        const name = names.get(v.getDotPath(issue)?.split(".")[0] ?? "");
+        return name ? `${name}: ${issue.message}` : issue.message;
+      }).join("; "),
+    );
+  }
+  return own.output as v.InferOutput<Input>;
+}
+
+function makeContext(
+  io: CliIo,
+  { json }: { json: boolean },
+  location: DatabaseLocation,
+): CommandContext & { close(): Promise<void> } {
+  const opened: Database[] = [];
+  return {
+    io,
+    json,
+    now: io.now(),
+    database: location,
+    async openDatabase() {
+      const database = await io.openDatabase(location);
+      opened.push(database);
+      return database;
+    },
+    print: (plain, value) => io.stdout(json ? `${JSON.stringify(value)}\n` : `${oneLine(plain)}\n`),
+    printList: (items, cells) =>
+      io.stdout(
+        json
+          ? `${JSON.stringify(items)}\n`
+          : items.map((item) => `${plainLine(cells(item))}\n`).join(""),
+      ),
+    note: (text) => io.stderr(`${oneLine(text)}\n`),
+    close: async () => {
+      for (const database of opened) await database.close();
+    },
+  };
+}
+
+function databaseLocation(
+  environment: Environment,
+  flags: { databaseUrl?: string | undefined; dataDir?: string | undefined },
+): DatabaseLocation {
+  const dataDir = flags.dataDir ?? setting(environment, "DATA_DIR");
+  if (flags.databaseUrl !== undefined && flags.dataDir !== undefined) {
+    throw new UsageError("--database-url and --data-dir: expected one of them");
+  }
+  // A folder given as a flag wins over a server given by the environment.
+  const url = flags.databaseUrl ??
+    (flags.dataDir === undefined ? setting(environment, "DATABASE_URL") : "");
+  // Not quoted: it may hold a password.
+  if (url !== "" && !/^postgres(ql)?:\/\//.test(url)) {
+    throw new UsageError("the database URL is not understood: expected postgres://...");
+  }
+  return { databaseUrl: url === "" ? undefined : url, dataDir };
+}

@@ -1,0 +1,58 @@
+import { type Database, openDatabase } from "../../db/connect.ts";
+import { checkSchema, migrate } from "../../db/migrate.ts";
+import type { DatabaseLocation } from "./command.ts";
+import { Failure } from "./errors.ts";
+
+// What PostgreSQL says when somebody may not write: a read-only transaction (a replica), missing
+// privileges.
+const MAY_NOT_WRITE = new Set(["25006", "42501"]);
+
+/**
+ * Opens a database whose schema is this program's: an older one, or none, is brought up to date.
+ *
+ * @throws {Failure} when the schema is newer, or older where this program may not write
+ */
+export async function openCurrentDatabase(location: DatabaseLocation): Promise<Database> {
+  const database = await openDatabase(location);
+  try {
+    await ensureCurrentSchema(database);
+    return database;
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+/**
+ * The same, but on a server with connections that cannot write: whatever a request makes of a
+ * query, the data stays as it is. The embedded database has one session for all and cannot do so.
+ */
+export async function reopenForReading(
+  database: Database,
+  location: DatabaseLocation,
+): Promise<Database> {
+  if (database.kind === "embedded") return database;
+  await database.close();
+  return await openDatabase({ ...location, readOnly: true });
+}
+
+async function ensureCurrentSchema({ sql }: Database): Promise<void> {
+  const state = await checkSchema(sql);
+  if (state === "current") return;
+  if (state === "newer") {
+    throw new Failure(
+      "the database was migrated by a later version of this program: expected that one to be used",
+    );
+  }
+  try {
+    await migrate(sql);
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && MAY_NOT_WRITE.has(String(error.code)))) {
+      throw error;
+    }
+    throw new Failure(
+      `the database's schema is ${state} and this program may not write there: ` +
+        "run `test-analytics migrate` first, as a user who may",
+    );
+  }
+}

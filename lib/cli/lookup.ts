@@ -1,0 +1,40 @@
+import { findOrganization, type Organization } from "../../db/organizations.ts";
+import { findRepository, type Repository } from "../../db/repositories.ts";
+import type { Queryable } from "../../db/sql.ts";
+import { formatRepositoryName, type RepositoryName } from "../repository_name.ts";
+import { Failure } from "./errors.ts";
+
+/**
+ * The organization that a command names.
+ *
+ * @throws {Failure} when there is none of the name
+ */
+export async function requireOrganization(sql: Queryable, name: string): Promise<Organization> {
+  const organization = await findOrganization(sql, name);
+  if (!organization) {
+    throw new Failure(
+      `organization "${name}" is unknown: expected one that \`org list\` shows`,
+    );
+  }
+  return organization;
+}
+
+/**
+ * The repository that a command names.
+ *
+ * @throws {Failure} when the organization has none of the name
+ */
+export async function requireRepository(
+  sql: Queryable,
+  organization: Organization,
+  name: RepositoryName,
+): Promise<Repository> {
+  const repository = await findRepository(sql, { ...organization, ...name });
+  if (!repository) {
+    throw new Failure(
+      `repository "${formatRepositoryName(name)}" is unknown in "${organization.name}": ` +
+        `expected one that \`repo list\` shows`,
+    );
+  }
+  return repository;
+}

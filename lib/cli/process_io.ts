@@ -1,0 +1,63 @@
+import process from "node:process";
+import type { CliIo } from "./command.ts";
+import { openCurrentDatabase } from "./database.ts";
+
+// A pipe shared with a Node.js parent (npx) may be non-blocking: full is no error, only "later".
+const RETRY_MS = 5;
+
+/** The real process: its streams, environment, clock and signals. */
+export function processIo(): CliIo {
+  const stop = new AbortController();
+  const stopAtOnce = new AbortController();
+  const onSignal = () => (stop.signal.aborted ? stopAtOnce : stop).abort();
+  let listening = false;
+  return {
+    stdout: writeToStdout(),
+    stderr: writeToStderr,
+    environment: process.env,
+    now: () => Math.floor(Date.now() / 1000),
+    stderrIsTerminal: Deno.stderr.isTerminal(),
+    // Signals are taken over only by commands that ask; all others end at once, as usual.
+    get stop() {
+      if (!listening) {
+        listening = true;
+        for (const signal of ["SIGINT", "SIGTERM"] as const) {
+          Deno.addSignalListener(signal, onSignal);
+        }
+      }
+      return stop.signal;
+    },
+    stopAtOnce: stopAtOnce.signal,
+    openDatabase: openCurrentDatabase,
+  };
+}
+
+function writeToStdout(): (text: string) => Promise<void> {
+  let readerIsGone = false;
+  return async (text) => {
+    let rest = new TextEncoder().encode(text);
+    while (rest.length > 0 && !readerIsGone) {
+      try {
+        rest = rest.subarray(await Deno.stdout.write(rest));
+      } catch (error) {
+        // `... | head -1` has read enough.
+        if (error instanceof Deno.errors.BrokenPipe) readerIsGone = true;
+        else if (error instanceof Deno.errors.WouldBlock) await pause(RETRY_MS);
+        else throw error;
+      }
+    }
+  };
+}
+
+function writeToStderr(text: string): void {
+  let rest = new TextEncoder().encode(text);
+  try {
+    while (rest.length > 0) rest = rest.subarray(Deno.stderr.writeSync(rest));
+  } catch {
+    // There is nowhere left to complain.
+  }
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}

@@ -1,0 +1,105 @@
+import { Command, CommanderError } from "commander";
+import metadata from "../../deno.json" with { type: "json" };
+import { type Environment, setting, SETTINGS } from "../config.ts";
+import { asUsageError, type CliIo } from "./command.ts";
+import { addDemoCommand } from "./demo.ts";
+import { Failure, UsageError } from "./errors.ts";
+import { addIngest } from "./ingest.ts";
+import { addMigrateCommand } from "./migrate.ts";
+import { addOrgCommands } from "./org.ts";
+import { oneLine } from "./output.ts";
+import { addQuarantineCommands } from "./quarantine.ts";
+import { addRepoCommands } from "./repo.ts";
+import { addServeCommand } from "./serve.ts";
+import { addSubmissionCommands } from "./submission.ts";
+import { addTokenCommands } from "./token.ts";
+
+/** How a command ended. */
+export const EXIT = { done: 0, failed: 1, usedWrongly: 2 } as const;
+
+const EXAMPLE = "org list";
+
+/**
+ * Runs one command and returns the exit code of the program: 0 done, 1 failed, 2 used wrongly.
+ *
+ * @param argv what follows the program's name
+ */
+export async function runCli(argv: readonly string[], io: CliIo): Promise<number> {
+  let help = "";
+  const program = makeProgram(io, (text) => help += text);
+  try {
+    await Promise.race([program.parseAsync(argv, { from: "user" }), stoppedAtOnce(io)]);
+    return EXIT.done;
+  } catch (error) {
+    try {
+      if (!(error instanceof CommanderError)) return report(error, io);
+      // `--help` and `--version`: what was asked for is data.
+      await io.stdout(help);
+      return EXIT.done;
+    } catch (error) {
+      return report(error, io);
+    }
+  }
+}
+
+/** The program with all its commands, for `runCli` and for tests that walk them. */
+export function makeProgram(io: CliIo, writeHelp: (text: string) => void): Command {
+  const program = new Command("test-analytics")
+    .description("Flaky-test analytics of CI results: reports in, answers over HTTP")
+    .version(metadata.version)
+    // Else `--` would be swallowed before it reaches the command it is meant for.
+    .enablePositionalOptions()
+    .configureOutput({ writeOut: writeHelp, writeErr: io.stderr, outputError: () => {} })
+    .configureHelp({ helpWidth: 100 })
+    .addHelpText("after", `\nEnvironment (a flag wins, empty is as if unset):\n${settingsTable()}`)
+    .exitOverride(asUsageError(EXAMPLE));
+  addServeCommand(program, io);
+  addDemoCommand(program, io);
+  addMigrateCommand(program, io);
+  addOrgCommands(program, io);
+  addRepoCommands(program, io);
+  addTokenCommands(program, io);
+  addIngest(program, io);
+  addSubmissionCommands(program, io);
+  addQuarantineCommands(program, io);
+  return program;
+}
+
+/** Fails at the second signal: whoever sends it does not want to wait for anything. */
+function stoppedAtOnce(io: CliIo): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    const onAbort = () => reject(new Failure("stopped at once, before all work was done"));
+    io.stopAtOnce.addEventListener("abort", onAbort, { once: true });
+  });
+}
+
+/** Tells people what went wrong, in a line or two, and says how the program ends. */
+function report(error: unknown, io: CliIo): number {
+  io.stderr(`error: ${oneLine(messageOf(error))}\n`);
+  if (error instanceof UsageError) {
+    io.stderr(`Try: test-analytics ${error.example ?? EXAMPLE}\n`);
+    return EXIT.usedWrongly;
+  }
+  showStack(error, io.environment, io.stderr);
+  return EXIT.failed;
+}
+
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  // Node's network errors may have no message of their own.
+  const code = "code" in error ? String(error.code) : "";
+  return error.message.trim() || code || error.name;
+}
+
+function showStack(error: unknown, environment: Environment, write: (text: string) => void): void {
+  if (setting(environment, "TEST_ANALYTICS_DEBUG") === "" || !(error instanceof Error)) return;
+  write(`${error.stack}\n`);
+}
+
+function settingsTable(): string {
+  const width = Math.max(...SETTINGS.map((entry) => entry.name.length));
+  return SETTINGS.map((entry) => {
+    const holds = entry.default === "" ? "" : ` (default: ${entry.default})`;
+    return `  ${entry.name.padEnd(width)}  ${entry.meaning}${holds}`;
+  }).join("\n");
+}

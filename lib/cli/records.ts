@@ -1,0 +1,79 @@
+/** What `--json` shows of stored things: objects with the database's field names. */
+import type { Organization } from "../../db/organizations.ts";
+import type { StoredTest } from "../../db/quarantine.ts";
+import type { Repository } from "../../db/repositories.ts";
+import type { StoredSubmission } from "../../db/stored_submissions.ts";
+import type { Token } from "../../db/tokens.ts";
+import type { Quarantine } from "../analysis/tracked_test.ts";
+import { testId } from "../identity.ts";
+import { formatRepositoryName } from "../repository_name.ts";
+import { formatTimestamp } from "../timestamp.ts";
+
+/** An organization, as `--json` shows it. */
+export function organizationRecord(organization: Organization) {
+  return {
+    organization_id: organization.organizationId,
+    name: organization.name,
+    purchase_unit_count: organization.purchaseUnitCount,
+    created_at: formatTimestamp(organization.createdAt),
+  };
+}
+
+/** A repository, as `--json` shows it. */
+export function repositoryRecord(repository: Repository) {
+  return {
+    organization_id: repository.organizationId,
+    repository_id: repository.repositoryId,
+    owner: repository.owner,
+    name: repository.name,
+    created_at: formatTimestamp(repository.createdAt),
+  };
+}
+
+/** A token without its hash, as `--json` shows it. */
+export function tokenRecord(token: Token) {
+  return {
+    organization_id: token.organizationId,
+    api_token_id: token.apiTokenId,
+    type: token.type,
+    token_prefix: token.tokenPrefix,
+    label: token.label,
+    created_at: formatTimestamp(token.createdAt),
+    expires_at: timestampOrNull(token.expiresAt),
+    revoked_at: timestampOrNull(token.revokedAt),
+  };
+}
+
+/** A test and its quarantine, if any, as `--json` shows it. */
+export function quarantineRecord(test: StoredTest, quarantine: Quarantine | null) {
+  return {
+    id: testId(test.idPrefix, test.testHash),
+    repository: formatRepositoryName({ owner: test.owner, name: test.repositoryName }),
+    suite: test.suite,
+    class: test.class,
+    name: test.name,
+    file: test.file,
+    quarantined_at: timestampOrNull(quarantine?.quarantinedAt ?? null),
+    quarantined_by: quarantine?.quarantinedBy ?? null,
+    quarantine_type: quarantine?.quarantineType ?? null,
+  };
+}
+
+/** A submission, as `--json` shows it. */
+export function submissionRecord(submission: StoredSubmission) {
+  return {
+    key: submission.key,
+    status: submission.status,
+    recorded_at: formatTimestamp(submission.recordedAt),
+    uploaded_at: formatTimestamp(submission.uploadedAt),
+    build_url: submission.buildUrl,
+    commit_oid: submission.commitOid,
+    tree_oid: submission.treeOid,
+    branch: submission.branch,
+    test_result_count: submission.testResultCount,
+  };
+}
+
+function timestampOrNull(seconds: number | null): string | null {
+  return seconds === null ? null : formatTimestamp(seconds);
+}

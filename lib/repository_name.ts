@@ -1,0 +1,28 @@
+/** How a repository is called: an owner, which may contain slashes (GitLab groups), and a name. */
+export interface RepositoryName {
+  owner: string;
+  name: string;
+}
+
+/** Writes `owner/name`. */
+export function formatRepositoryName({ owner, name }: RepositoryName): string {
+  return `${owner}/${name}`;
+}
+
+/**
+ * Splits `owner/name` at the last slash.
+ *
+ * @throws {SyntaxError} when a part is missing, is `.` or `..`, begins or ends with white space, or
+ * contains a control character: such a name could not be asked for over HTTP
+ */
+export function parseRepositoryName(text: string): RepositoryName {
+  const parts = text.split("/");
+  const wrong = parts.length < 2 ||
+    parts.some((part) =>
+      part === "" || part === "." || part === ".." || part !== part.trim() || /\p{Cc}/u.test(part)
+    );
+  if (wrong) {
+    throw new SyntaxError(`"${text}" is no repository: expected OWNER/NAME, such as acme/shop`);
+  }
+  return { owner: parts.slice(0, -1).join("/"), name: parts.at(-1) ?? "" };
+}
