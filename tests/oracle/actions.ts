@@ -1,0 +1,168 @@
+/** From the steps of a random history to what is done, given what was done before. */
+import type { TestResult } from "../../lib/report/result.ts";
+import type { Change, History, Look, Step, UploadStep } from "./history.ts";
+import type { PlainQuarantine, PlainUpload, State } from "./model.ts";
+import { timestamp } from "./oracle.ts";
+import type { Term } from "./oracle.ts";
+import { TESTS } from "./pools.ts";
+import type { Question } from "./questions.ts";
+
+export type Action =
+  | { kind: "upload"; uploads: PlainUpload[]; deletes: string | null }
+  | { kind: "delete"; key: string }
+  | { kind: "quarantine"; quarantine: PlainQuarantine }
+  | { kind: "release"; testId: string }
+  | { kind: "rename"; repository: number; owner: string; name: string }
+  | { kind: "wait"; until: number }
+  | { kind: "look"; look: Look };
+
+/** The moment at which every history begins; not at midnight. */
+export const BEGINNING = Date.parse("2026-03-15T17:20:05Z") / 1000;
+
+/** What an action is made from. */
+export interface Circumstances {
+  state: State;
+  clock: number;
+  windowSeconds: History["windowSeconds"];
+  /** Every upload so far, in order, with those that were repetitions. */
+  uploads: readonly PlainUpload[];
+}
+
+/** The action of a step, `null` when it refers to what is not there. */
+export function actionOf(step: Step, circumstances: Circumstances): Action | null {
+  const { state, clock, uploads } = circumstances;
+  switch (step.kind) {
+    case "upload":
+      return { kind: "upload", uploads: [plainUpload(step.upload, circumstances)], deletes: null };
+    case "again": {
+      const earlier = pick(uploads, step.of);
+      if (!earlier) return null;
+      const other = plainUpload(step.upload, circumstances);
+      return { kind: "upload", uploads: [changed(earlier, step.change, other)], deletes: null };
+    }
+    case "together":
+      return together(step, circumstances);
+    case "delete": {
+      const submission = pick(state.submissions, step.of);
+      return submission ? { kind: "delete", key: submission.key } : null;
+    }
+    case "quarantine": {
+      const test = pick(state.tests, step.test);
+      if (!test) return null;
+      const { by, type } = step;
+      const { repository, id } = test;
+      return { kind: "quarantine", quarantine: { repository, testId: id, at: clock, by, type } };
+    }
+    case "release": {
+      const quarantine = pick(state.quarantines, step.test);
+      return quarantine ? { kind: "release", testId: quarantine.testId } : null;
+    }
+    case "rename": {
+      const [owner = "", name = ""] = step.name.split("/");
+      return { kind: "rename", repository: step.repository, owner, name };
+    }
+    case "wait":
+      return { kind: "wait", until: clock + step.seconds };
+    case "wait for edge": {
+      const submission = pick(state.submissions, step.of);
+      if (!submission) return null;
+      const until = submission.recordedAt + circumstances.windowSeconds + step.past;
+      return until > clock ? { kind: "wait", until } : null;
+    }
+    case "look":
+      return { kind: "look", look: step.look };
+  }
+}
+
+function together(step: Step & { kind: "together" }, circumstances: Circumstances): Action {
+  const uploads = step.uploads.map((upload) => plainUpload(upload, circumstances));
+  const [first, ...others] = uploads;
+  for (const other of others) {
+    if (step.sameVersion) {
+      other.repository = first!.repository;
+      other.commit = first!.commit;
+      other.tree = first!.tree;
+    }
+    // Which of two reports was uploaded later would be a matter of chance.
+    other.coverage = null;
+  }
+  const { state } = circumstances;
+  const submission = step.deletes === null ? undefined : pick(state.submissions, step.deletes);
+  // What is uploaded while it is deleted may come before or after: not a question for a test.
+  const disputed = submission &&
+    uploads.some((upload) =>
+      upload.repository === submission.repository && upload.commit === submission.commit &&
+      upload.buildUrl === submission.buildUrl
+    );
+  return { kind: "upload", uploads, deletes: submission && !disputed ? submission.key : null };
+}
+
+function plainUpload(step: UploadStep, circumstances: Circumstances): PlainUpload {
+  const { clock, windowSeconds, uploads } = circumstances;
+  const edge = clock - windowSeconds;
+  const recordedAt = step.at.before === "now" ? clock - step.at.seconds : edge + step.at.seconds;
+  return {
+    repository: step.repository,
+    recordedAt,
+    commit: step.commit,
+    tree: step.tree,
+    buildUrl: step.buildUrl,
+    tags: [...step.tags],
+    results: resultsOf(step),
+    coverage: step.coverage,
+    key: step.hasKey ? `archives/${uploads.length}-${step.commit.slice(0, 2)}.gz` : null,
+  };
+}
+
+function resultsOf(step: UploadStep): TestResult[] {
+  const results: TestResult[] = [];
+  for (const { test, conclusion, durationMicroseconds, message, times } of step.attempts) {
+    const negative = conclusion === "failure" || conclusion === "error";
+    for (let time = 0; time < times; time++) {
+      // Of several alike each says which it is, so that their order shows.
+      const told = times > 1 ? `${message.slice(0, 900)} #${time}`.trim() : message;
+      const result = { ...TESTS[test]!, conclusion, durationMicroseconds };
+      results.push({ ...result, message: negative ? told : "" });
+    }
+  }
+  for (let number = 0; number < step.crowd; number++) {
+    results.splice(Math.min(1, results.length), 0, {
+      suite: "crowd",
+      class: "",
+      name: `test ${number}`,
+      file: "",
+      conclusion: "passing",
+      durationMicroseconds: number * 1000,
+      message: "",
+    });
+  }
+  return results;
+}
+
+function changed(earlier: PlainUpload, change: Change, other: PlainUpload): PlainUpload {
+  const same = { ...earlier, key: null };
+  if (change === "nothing") return same;
+  return { ...same, [change]: other[change] };
+}
+
+/** The questions of a look, given what is there. */
+export function questionsOf(look: Look, state: State): Question[] {
+  const { repository, sort, limit, include, view, scope } = look;
+  const terms = look.terms.flatMap((term): Term[] => {
+    if (term.kind === "text" || term.kind === "tags") return [term];
+    const submission = pick(state.submissions, term.of);
+    if (!submission) return [];
+    const day = timestamp(submission.recordedAt + term.days * 86_400).slice(0, 10);
+    return [{ kind: term.kind, operator: term.operator, day }];
+  });
+  const page = { sort, terms, limit, offset: 0 };
+  return [
+    { kind: "submissions", repository, limit, after: null },
+    { kind: "tests", repository, page },
+    { kind: "inventory", repository, scope, view, include, page },
+  ];
+}
+
+function pick<T>(list: readonly T[], number: number): T | undefined {
+  return list.length === 0 ? undefined : list[number % list.length];
+}

@@ -1,0 +1,240 @@
+/** The bodies that the API must answer, made from what the oracle says. */
+import { eventId } from "../../lib/identity.ts";
+import { type KnownTest, repositoryAt } from "./model.ts";
+import { type Oracle, type Row, type Sort, type Term, timestamp } from "./oracle.ts";
+
+/** The values of `include`, in the order of the specification. */
+export const INCLUDES = [
+  "disruptiveness_ratio",
+  "nondeterministic_negative_result_count",
+  "nondeterminism_first_recorded_at",
+  "recent_nondeterministic_commit_oid",
+  "recent_nondeterministic_negative_result",
+  "recent_nondeterministic_positive_result",
+  "tags",
+  "quarantine_date",
+  "quarantined_by",
+  "quarantine_type",
+  "time_consumed",
+] as const;
+
+export type Include = typeof INCLUDES[number];
+
+/** A JSON value. */
+export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
+
+/** Events of a test that an answer holds at most. */
+const EVENT_LIMIT = 10;
+
+/** One page of the submissions of a repository; `after` is a submission's id. */
+export function submissionsPage(
+  oracle: Oracle,
+  repository: number,
+  page: { limit: number; after: string | null },
+): { [name: string]: Json } {
+  const all = oracle.submissionsInWindow(repository);
+  const { after } = page;
+  const rest = after === null ? all : all.filter((submission) => submission.id < after);
+  const shown = rest.slice(0, page.limit);
+  const last = shown.at(-1);
+  return {
+    count: all.length,
+    submissions: shown.map((submission) => ({
+      key: submission.key,
+      build_url: submission.buildUrl,
+      commit_oid: submission.commit,
+      recorded_at: timestamp(submission.recordedAt),
+      status: "processed",
+      test_result_count: submission.results.length,
+    })),
+    metadata: {
+      after: last && rest.length > page.limit ? btoa(`id:${last.id}`) : null,
+      limit: page.limit,
+    },
+  };
+}
+
+export interface TestsPage {
+  sort: Sort;
+  /** All of them must match. */
+  terms: Term[];
+  limit: number;
+  offset: number;
+}
+
+/** One page of the disruptive tests of a repository. */
+export function testsPage(
+  oracle: Oracle,
+  repository: number,
+  page: TestsPage,
+): { [name: string]: Json } {
+  return listPage(oracle, oracle.disruptiveTests([repository]), page, (test) => ({
+    ...names(test),
+    disruptiveness: oracle.ratioThousandths(test) / 1000,
+    nondeterministic_negative_result_count: oracle.disruptionsInWindow(test).length,
+    nondeterminism_first_recorded_at: recordedAt(oracle.firstDisruption(test)),
+    latest_nondeterministic_commit_oid: oracle.latestDisruption(test)?.submission.commit ?? null,
+    latest_nondeterministic_negative_result: negative(oracle.latestDisruption(test)),
+    latest_nondeterministic_positive_result: positive(oracle.latestNondeterministicPositive(test)),
+  }));
+}
+
+/** One page of one view of the inventory. */
+export function inventoryPage(
+  oracle: Oracle,
+  repositories: number[],
+  page: TestsPage & { quarantined: boolean; include: Include[] },
+): { [name: string]: Json } {
+  const tests = oracle.inventory(repositories, page.quarantined);
+  return listPage(oracle, tests, page, (test) => {
+    const item: { [name: string]: Json } = names(test);
+    const expansions = expansionsOf(oracle, test);
+    for (const name of page.include) Object.assign(item, expansions[name]);
+    return item;
+  });
+}
+
+function expansionsOf(oracle: Oracle, test: KnownTest): Record<Include, { [name: string]: Json }> {
+  const count = oracle.disruptionsInWindow(test).length;
+  const first = recordedAt(oracle.firstDisruption(test));
+  const latest = oracle.latestDisruption(test);
+  const quarantine = oracle.quarantineOf(test);
+  return {
+    disruptiveness_ratio: { disruptiveness_ratio: oracle.ratioThousandths(test) / 1000 },
+    nondeterministic_negative_result_count: {
+      nondeterministic_negative_result_count: count,
+      disruption_count: count,
+    },
+    nondeterminism_first_recorded_at: {
+      nondeterminism_first_recorded_at: first,
+      first_disruption_at: first,
+    },
+    recent_nondeterministic_commit_oid: {
+      recent_nondeterministic_commit_oid: latest?.submission.commit ?? null,
+    },
+    recent_nondeterministic_negative_result: {
+      recent_nondeterministic_negative_result: negative(latest),
+    },
+    recent_nondeterministic_positive_result: {
+      recent_nondeterministic_positive_result: positive(
+        oracle.latestNondeterministicPositive(test),
+      ),
+    },
+    tags: { tags: oracle.tagsOf(test) },
+    quarantine_date: { quarantine_date: quarantine ? timestamp(quarantine.at) : null },
+    quarantined_by: { quarantined_by: quarantine?.by ?? null },
+    quarantine_type: { quarantine_type: quarantine?.type ?? null },
+    time_consumed: { time_consumed: oracle.timeConsumed(test) },
+  };
+}
+
+/** The latest disruption events of a test. */
+export function testResults(oracle: Oracle, test: KnownTest): { [name: string]: Json } {
+  const newestFirst = oracle.disruptionsInWindow(test).reverse();
+  return {
+    results: newestFirst.slice(0, EVENT_LIMIT).map((row) => ({
+      id: eventId(row.submission.id, row.position),
+      build_url: row.submission.buildUrl,
+      commit_oid: row.submission.commit,
+      conclusion: row.result.conclusion,
+      recorded_at: timestamp(row.submission.recordedAt),
+      message: row.result.message,
+    })),
+  };
+}
+
+/** What a badge shows: the percentage as text, `null` when there is none, and the colour. */
+export interface Badge {
+  percentage: string | null;
+  color: string;
+}
+
+const COLORS = {
+  green: "#4c1",
+  lightGreen: "#97ca00",
+  yellow: "#dfb317",
+  red: "#e05d44",
+  grey: "#9f9f9f",
+};
+
+/** Every colour that tells a percentage, or that there is none. */
+export const BADGE_COLORS = Object.values(COLORS);
+
+/** The flakiness badge of a repository. */
+export function flakinessBadge(oracle: Oracle, repository: number): Badge {
+  const { all, disrupted } = oracle.builds(repository);
+  if (all === 0) return { percentage: null, color: COLORS.grey };
+  const tenths = oracle.tenthsOfPercent(disrupted, all);
+  const color = tenths === 0 ? COLORS.green : tenths <= 200 ? COLORS.yellow : COLORS.red;
+  return { percentage: percentageText(tenths), color };
+}
+
+/** The coverage badge of a repository. */
+export function coverageBadge(oracle: Oracle, repository: number): Badge {
+  const coverage = oracle.latestCoverage(repository);
+  if (!coverage) return { percentage: null, color: COLORS.grey };
+  const tenths = oracle.tenthsOfPercent(coverage.covered, coverage.total);
+  let color = COLORS.red;
+  if (tenths >= 700) color = COLORS.yellow;
+  if (tenths >= 900) color = COLORS.lightGreen;
+  if (tenths === 1000) color = COLORS.green;
+  return { percentage: percentageText(tenths), color };
+}
+
+/** Repositories that a `repository` parameter names: `owner/name`, or a bare name. */
+export function repositoriesNamed(oracle: Oracle, parameter: string): number[] {
+  return [...oracle.state.repositories.keys()].filter((index) => {
+    const { owner, name } = repositoryAt(oracle.state, index);
+    const spelling = parameter.includes("/") ? `${owner}/${name}` : name;
+    return spelling.toLowerCase() === parameter.toLowerCase();
+  });
+}
+
+function listPage(
+  oracle: Oracle,
+  tests: KnownTest[],
+  page: TestsPage,
+  item: (test: KnownTest) => { [name: string]: Json },
+): { [name: string]: Json } {
+  const matching = tests.filter((test) => page.terms.every((term) => oracle.matches(test, term)));
+  const sorted = oracle.sorted(matching, page.sort);
+  const next = page.offset + page.limit;
+  return {
+    count: sorted.length,
+    tests: sorted.slice(page.offset, next).map(item),
+    metadata: { after: next < sorted.length ? btoa(`offset:${next}`) : null, limit: page.limit },
+  };
+}
+
+function names(test: KnownTest): { [name: string]: Json } {
+  const { id, name, suite, class: className, file } = test;
+  return { id, name, suite, class: className, file };
+}
+
+function recordedAt(row: Row | undefined): string | null {
+  return row ? timestamp(row.submission.recordedAt) : null;
+}
+
+function negative(row: Row | undefined): Json {
+  if (!row) return null;
+  const { submission, result } = row;
+  return {
+    recorded_at: timestamp(submission.recordedAt),
+    build_url: submission.buildUrl,
+    message: result.message,
+  };
+}
+
+function positive(row: Row | undefined): Json {
+  if (!row) return null;
+  const { submission } = row;
+  return {
+    recorded_at: timestamp(submission.recordedAt),
+    build_url: submission.buildUrl,
+    message: null,
+  };
+}
+
+function percentageText(tenths: number): string {
+  return `${tenths / 10}%`;
+}

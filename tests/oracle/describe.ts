@@ -1,0 +1,115 @@
+/** A disagreement, written for a person: what was done, and where the two answers differ. */
+import type { TestResult } from "../../lib/report/result.ts";
+import type { Action } from "./actions.ts";
+import { timestamp } from "./oracle.ts";
+import { REPOSITORIES, TESTS } from "./pools.ts";
+import type { PlainUpload } from "./model.ts";
+import type { Disagreement } from "./run_history.ts";
+
+/** Differences that are told: the first few say it all. */
+const MAX_DIFFERENCES = 20;
+
+/** Several lines: the actions as a table, the question, and each value that differs. */
+export function describeDisagreement(disagreement: Disagreement): string {
+  const { actions, asked, expected, actual } = disagreement;
+  const differences = differencesOf(expected, actual, "");
+  return [
+    "What was done:",
+    ...actions.flatMap(describeAction).map((line) => `  ${line}`),
+    "What was asked:",
+    `  ${asked}`,
+    "What differs:",
+    ...differences.slice(0, MAX_DIFFERENCES).map((line) => `  ${line}`),
+    ...(differences.length > MAX_DIFFERENCES
+      ? [`  and ${differences.length - MAX_DIFFERENCES} more`]
+      : []),
+  ].join("\n");
+}
+
+function describeAction(action: Action): string[] {
+  switch (action.kind) {
+    case "upload": {
+      const lines = action.uploads.map(describeUpload);
+      if (action.deletes !== null) lines.push(`delete  ${action.deletes}`);
+      return lines.length === 1
+        ? lines
+        : ["at the same time:", ...lines.map((line) => `  ${line}`)];
+    }
+    case "delete":
+      return [`delete  ${action.key}`];
+    case "quarantine": {
+      const { testId, by, type } = action.quarantine;
+      return [`quarantine  ${testId} by ${by} (${type})`];
+    }
+    case "release":
+      return [`release  ${action.testId}`];
+    case "rename":
+      return [`rename  ${repositoryName(action.repository)} to ${action.owner}/${action.name}`];
+    case "wait":
+      return [`wait  until ${timestamp(action.until)}`];
+    case "look":
+      return [`look  ${JSON.stringify(action.look)}`];
+  }
+}
+
+function describeUpload(upload: PlainUpload): string {
+  const { tags, coverage, key } = upload;
+  return [
+    "upload",
+    repositoryName(upload.repository).padEnd(20),
+    timestamp(upload.recordedAt),
+    `commit ${upload.commit.slice(0, 2)}`,
+    `tree ${upload.tree?.slice(0, 2) ?? "--"}`,
+    (upload.buildUrl || "no build URL").padEnd(20),
+    ...(tags.length > 0 ? [`tags ${tags.join(",")}`] : []),
+    ...(coverage ? [`coverage ${coverage.coveredLineCount}/${coverage.lineCount}`] : []),
+    ...(key === null ? [] : [`key ${key}`]),
+    `results ${describeResults(upload.results)}`,
+  ].join("  ");
+}
+
+/** Such as `t0 passing, t0 failure "boom" 1500us x3`: tests by their index in the pool. */
+function describeResults(results: TestResult[]): string {
+  const counted: { text: string; times: number }[] = [];
+  for (const result of results) {
+    const index = TESTS.findIndex((test) =>
+      test.suite === result.suite && test.class === result.class && test.name === result.name &&
+      test.file === result.file
+    );
+    const test = index < 0 ? result.suite : `t${index}`;
+    const message = result.message === "" ? "" : ` ${JSON.stringify(result.message.slice(0, 20))}`;
+    const text = index < 0
+      ? `${test} ${result.conclusion}`
+      : `${test} ${result.conclusion}${message} ${result.durationMicroseconds}us`;
+    const last = counted.at(-1);
+    if (last?.text === text) last.times++;
+    else counted.push({ text, times: 1 });
+  }
+  return counted.map(({ text, times }) => times > 1 ? `${text} x${times}` : text).join(", ") ||
+    "none";
+}
+
+function repositoryName(index: number): string {
+  const { owner, name } = REPOSITORIES[index]!;
+  return `${owner}/${name}`;
+}
+
+function differencesOf(expected: unknown, actual: unknown, path: string): string[] {
+  if (isContainer(expected) && isContainer(actual)) {
+    const keys = new Set([...Object.keys(expected), ...Object.keys(actual)]);
+    return [...keys].flatMap((key) =>
+      differencesOf(Reflect.get(expected, key), Reflect.get(actual, key), `${path}.${key}`)
+    );
+  }
+  if (Object.is(expected, actual)) return [];
+  return [`${path || "answer"}: expected ${show(expected)}, got ${show(actual)}`];
+}
+
+function isContainer(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
+function show(value: unknown): string {
+  if (value === undefined) return "nothing";
+  return typeof value === "string" && value.includes("\n") ? value : JSON.stringify(value);
+}

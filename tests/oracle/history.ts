@@ -1,0 +1,274 @@
+/**
+ * Random histories of an organization. Names, times and versions come from small pools, so that
+ * everything collides with everything; a step that refers to an earlier one does so by number, so
+ * that a history stays valid while it is made smaller.
+ */
+import fc from "fast-check";
+import type { Conclusion } from "../../lib/report/result.ts";
+import { INCLUDES } from "./answers.ts";
+import type { Operator, Sort } from "./oracle.ts";
+import { BUILD_URLS, COMMITS, MESSAGES, REPOSITORIES, TAGS, TESTS, TEXTS, TREES } from "./pools.ts";
+import type { Scope } from "./questions.ts";
+
+/** One entry of a report, as often as `times` says. */
+export interface Attempt {
+  /** Index in the pool of tests. */
+  test: number;
+  conclusion: Conclusion;
+  durationMicroseconds: number;
+  message: string;
+  times: number;
+}
+
+export interface UploadStep {
+  repository: number;
+  /** Seconds before the clock (negative: after it), or after the edge of the window. */
+  at: { before: "now" | "edge"; seconds: number };
+  commit: string;
+  tree: string | null;
+  buildUrl: string;
+  tags: string[];
+  attempts: Attempt[];
+  /** Passing tests that run besides, too many for one byte. */
+  crowd: number;
+  coverage: { coveredLineCount: number; lineCount: number } | null;
+  /** True for an upload that comes under a key of its own. */
+  hasKey: boolean;
+}
+
+/** A term of `q`; days are told by a submission and the distance from its day. */
+export type TermStep =
+  | { kind: "first-seen" | "last-seen"; operator: Operator; of: number; days: number }
+  | { kind: "tags"; tags: string[] }
+  | { kind: "text"; text: string };
+
+/** One way to ask. */
+export interface Look {
+  repository: number;
+  sort: Sort;
+  terms: TermStep[];
+  limit: number;
+  include: string[];
+  view: { quarantine?: string; quarantined?: string };
+  scope: Scope;
+  upperCase: boolean;
+}
+
+/** What an upload that repeats an earlier one has different. */
+export type Change =
+  | "nothing"
+  | "recordedAt"
+  | "commit"
+  | "buildUrl"
+  | "tree"
+  | "tags"
+  | "coverage";
+
+export type Step =
+  | { kind: "upload"; upload: UploadStep }
+  | { kind: "again"; of: number; change: Change; upload: UploadStep }
+  /** At the same moment, and a submission deleted meanwhile when `deletes` is a number. */
+  | { kind: "together"; uploads: UploadStep[]; sameVersion: boolean; deletes: number | null }
+  | { kind: "delete"; of: number }
+  | { kind: "quarantine"; test: number; by: string | null; type: "manual" | "automatic" }
+  | { kind: "release"; test: number }
+  | { kind: "rename"; repository: number; name: string }
+  /** Time goes by. */
+  | { kind: "wait"; seconds: number }
+  /** Until a submission is just inside the window (0), or just out of it (1). */
+  | { kind: "wait for edge"; of: number; past: number }
+  | { kind: "look"; look: Look };
+
+export interface History {
+  windowSeconds: number;
+  steps: Step[];
+  /** Asked at the end. */
+  looks: Look[];
+  /** Each is looked for at the end. */
+  texts: string[];
+}
+
+const DAY = 86_400;
+
+const conclusion = fc.oneof(
+  { weight: 4, arbitrary: fc.constant<Conclusion>("passing") },
+  { weight: 3, arbitrary: fc.constant<Conclusion>("failure") },
+  { weight: 2, arbitrary: fc.constant<Conclusion>("error") },
+  { weight: 1, arbitrary: fc.constant<Conclusion>("skipped") },
+  { weight: 1, arbitrary: fc.constant<Conclusion>("unknown") },
+);
+
+const attempt: fc.Arbitrary<Attempt> = fc.record({
+  // The first few tests come most often, so that a test has a history.
+  test: fc.oneof(
+    { weight: 3, arbitrary: fc.nat(3) },
+    { weight: 1, arbitrary: fc.nat(TESTS.length - 1) },
+  ),
+  conclusion,
+  durationMicroseconds: fc.constantFrom(0, 1, 999, 1000, 1500, 250_000, 5_000_000_000),
+  message: fc.constantFrom(...MESSAGES),
+  times: fc.oneof(
+    { weight: 24, arbitrary: fc.constant(1) },
+    { weight: 2, arbitrary: fc.integer({ min: 2, max: 13 }) },
+    { weight: 1, arbitrary: fc.integer({ min: 30, max: 50 }) },
+  ),
+});
+
+const at: fc.Arbitrary<UploadStep["at"]> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      before: fc.constant<"now">("now"),
+      seconds: fc.constantFrom(0, 0, 1, 2, 3600, DAY, 5 * DAY, -1, -DAY, 60 * DAY, 30 * 365 * DAY),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      before: fc.constant<"edge">("edge"),
+      seconds: fc.constantFrom(0, 0, 1, -1, -DAY),
+    }),
+  },
+);
+
+const coverage = fc.option(
+  fc.constantFrom(
+    { coveredLineCount: 0, lineCount: 10 },
+    { coveredLineCount: 10, lineCount: 10 },
+    { coveredLineCount: 1, lineCount: 3 },
+    { coveredLineCount: 1, lineCount: 100_000 },
+    { coveredLineCount: 99_999, lineCount: 100_000 },
+    { coveredLineCount: 1399, lineCount: 2000 },
+    { coveredLineCount: 7, lineCount: 8 },
+    { coveredLineCount: 5_000_000_000, lineCount: 6_000_000_000 },
+  ),
+  { freq: 2 },
+);
+
+const upload: fc.Arbitrary<UploadStep> = fc.record({
+  repository: fc.oneof(
+    { weight: 3, arbitrary: fc.constant(0) },
+    { weight: 1, arbitrary: fc.nat(REPOSITORIES.length - 1) },
+  ),
+  at,
+  commit: fc.constantFrom(...COMMITS),
+  tree: fc.option(fc.constantFrom(...TREES), { freq: 2 }),
+  buildUrl: fc.constantFrom(...BUILD_URLS),
+  tags: fc.subarray(TAGS, { maxLength: 2 }),
+  attempts: fc.array(attempt, { maxLength: 6 }),
+  crowd: fc.oneof(
+    { weight: 30, arbitrary: fc.constant(0) },
+    { weight: 1, arbitrary: fc.constant(150) },
+  ),
+  coverage,
+  hasKey: fc.oneof(
+    { weight: 5, arbitrary: fc.constant(false) },
+    { weight: 1, arbitrary: fc.constant(true) },
+  ),
+});
+
+const term: fc.Arbitrary<TermStep> = fc.oneof(
+  fc.record({
+    kind: fc.constantFrom<"first-seen" | "last-seen">("first-seen", "last-seen"),
+    operator: fc.constantFrom<Operator>("", "<", "<=", ">", ">="),
+    of: fc.nat(11),
+    days: fc.constantFrom(0, 0, -1, 1),
+  }),
+  fc.record({
+    kind: fc.constant<"tags">("tags"),
+    tags: fc.subarray([...TAGS.map((tag) => tag.toUpperCase()), "none"], { minLength: 1 }),
+  }),
+  fc.record({ kind: fc.constant<"text">("text"), text: fc.constantFrom(...TEXTS) }),
+);
+
+const look: fc.Arbitrary<Look> = fc.record({
+  repository: fc.nat(REPOSITORIES.length - 1),
+  sort: fc.constantFrom<Sort>("disruptivenessRatio", "recency"),
+  terms: fc.array(term, { maxLength: 2 }),
+  limit: fc.constantFrom(1, 2, 3, 100),
+  include: fc.subarray([...INCLUDES, "unknown", "Tags", ""]),
+  view: fc.constantFrom<Look["view"]>(
+    {},
+    { quarantine: "false" },
+    { quarantined: "false" },
+    { quarantine: "0" },
+    { quarantine: "", quarantined: "false" },
+    { quarantine: "false", quarantined: "true" },
+    { quarantine: "False" },
+  ),
+  scope: fc.constantFrom<Scope>("all", "name", "owner/name", "id", "id and name"),
+  upperCase: fc.boolean(),
+});
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 16, arbitrary: fc.record({ kind: fc.constant<"upload">("upload"), upload }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant<"again">("again"),
+      of: fc.nat(11),
+      change: fc.constantFrom<Change>(
+        "nothing",
+        "recordedAt",
+        "commit",
+        "buildUrl",
+        "tree",
+        "tags",
+        "coverage",
+      ),
+      upload,
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant<"together">("together"),
+      uploads: fc.array(upload, { minLength: 2, maxLength: 3 }),
+      sameVersion: fc.boolean(),
+      deletes: fc.option(fc.nat(11), { freq: 1 }),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant<"delete">("delete"), of: fc.nat(11) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant<"quarantine">("quarantine"),
+      test: fc.nat(7),
+      by: fc.option(fc.constantFrom("ana@example.com", "Jörg"), { freq: 1 }),
+      type: fc.constantFrom<"manual" | "automatic">("manual", "automatic"),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant<"release">("release"), test: fc.nat(7) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant<"rename">("rename"),
+      repository: fc.nat(REPOSITORIES.length - 1),
+      name: fc.constantFrom("moved/Web", "moved/else", "Über/größe"),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant<"wait">("wait"),
+      seconds: fc.constantFrom(1, 3600, DAY, 13 * DAY),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant<"wait for edge">("wait for edge"),
+      of: fc.nat(11),
+      past: fc.constantFrom(0, 1),
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant<"look">("look"), look }) },
+);
+
+/** Histories of 14 days' windows mostly, because the window is one value and not a constant. */
+export const history: fc.Arbitrary<History> = fc.record({
+  windowSeconds: fc.constantFrom(14 * DAY, 14 * DAY, 14 * DAY, 3 * DAY),
+  steps: fc.array(step, { minLength: 3, maxLength: 14 }),
+  looks: fc.array(look, { minLength: 1, maxLength: 4 }),
+  texts: fc.subarray(TEXTS, { maxLength: 4 }),
+});

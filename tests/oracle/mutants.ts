@@ -1,0 +1,207 @@
+/** Definitions that are wrong in one point each: what a mistake in the program would look like. */
+import type { KnownTest, PlainSubmission } from "./model.ts";
+import { compareText, Oracle, type Row, type Term } from "./oracle.ts";
+import type { OracleClass } from "./paper.ts";
+
+/** Every wrong definition, by what is wrong with it. */
+export const MUTANTS: Record<string, OracleClass> = {
+  "the edge of the window is outside": class extends Oracle {
+    override inWindow(recordedAt: number): boolean {
+      return recordedAt > this.now - this.windowSeconds;
+    }
+  },
+  "the window ends now": class extends Oracle {
+    override inWindow(recordedAt: number): boolean {
+      return super.inWindow(recordedAt) && recordedAt <= this.now;
+    }
+  },
+  "the window is always 14 days": class extends Oracle {
+    override inWindow(recordedAt: number): boolean {
+      return recordedAt >= this.now - 14 * 86_400;
+    }
+  },
+  "a tree and a commit of one spelling are one version": class extends Oracle {
+    override codeVersion(submission: PlainSubmission): string {
+      return submission.tree ?? submission.commit;
+    }
+  },
+  "trees are ignored": class extends Oracle {
+    override codeVersion(submission: PlainSubmission): string {
+      return submission.commit;
+    }
+  },
+  "the same tree under two commits is not the same code": class extends Oracle {
+    override codeVersion(submission: PlainSubmission): string {
+      return `${submission.tree} ${submission.commit}`;
+    }
+  },
+  "uploads without a build URL are one build": class extends Oracle {
+    override build(submission: PlainSubmission): string {
+      return submission.buildUrl;
+    }
+  },
+  "every submission is a build": class extends Oracle {
+    override build(submission: PlainSubmission): string {
+      return submission.id;
+    }
+  },
+  "errors are not negative": class extends Oracle {
+    override isNegative(row: Row): boolean {
+      return row.result.conclusion === "failure";
+    }
+  },
+  "skips are positive": class extends Oracle {
+    override isPositive(row: Row): boolean {
+      return super.isPositive(row) || row.result.conclusion === "skipped";
+    }
+  },
+  "unknown is positive": class extends Oracle {
+    override isPositive(row: Row): boolean {
+      return super.isPositive(row) || row.result.conclusion === "unknown";
+    }
+  },
+  "ids do not break ties in time": class extends Oracle {
+    override compareInTime(a: Row, b: Row): number {
+      return a.submission.recordedAt - b.submission.recordedAt || a.position - b.position;
+    }
+  },
+  "positions do not break ties in time": class extends Oracle {
+    override compareInTime(a: Row, b: Row): number {
+      return a.submission.recordedAt - b.submission.recordedAt ||
+        compareText(a.submission.id, b.submission.id) || b.position - a.position;
+    }
+  },
+  "the order of arrival is the order in time": class extends Oracle {
+    override compareInTime(a: Row, b: Row): number {
+      const arrived = (row: Row) => this.state.submissions.indexOf(row.submission);
+      return arrived(a) - arrived(b) || a.position - b.position;
+    }
+  },
+  "only a pass in the window proves a disruption": class extends Oracle {
+    override isNondeterministicAt(rows: Row[], codeVersion: string): boolean {
+      const recent = rows.filter((row) =>
+        this.isNegative(row) || this.inWindow(row.submission.recordedAt)
+      );
+      return super.isNondeterministicAt(recent, codeVersion);
+    }
+  },
+  "a retry in one submission proves nothing": class extends Oracle {
+    override isNondeterministicAt(rows: Row[], codeVersion: string): boolean {
+      return super.isNondeterministicAt(rows, codeVersion) &&
+        new Set(
+            rows.filter((row) => this.codeVersion(row.submission) === codeVersion)
+              .map((row) => row.submission.id),
+          ).size > 1;
+    }
+  },
+  "every failure is a disruption": class extends Oracle {
+    override disruptionsOf(test: KnownTest): Row[] {
+      const rows = this.rowsOf(test);
+      return super.disruptionsOf(test).length > 0 ? rows.filter((row) => this.isNegative(row)) : [];
+    }
+  },
+  "the first disruption is that of the window": class extends Oracle {
+    override firstDisruption(test: KnownTest): Row | undefined {
+      return this.disruptionsInWindow(test).at(0);
+    }
+  },
+  "the latest disruption is that of the window": class extends Oracle {
+    override latestDisruption(test: KnownTest): Row | undefined {
+      return this.disruptionsInWindow(test).at(-1);
+    }
+  },
+  "any pass may be the latest positive result": class extends Oracle {
+    override latestNondeterministicPositive(test: KnownTest): Row | undefined {
+      const passes = this.rowsOf(test).filter((row) => this.isPositive(row));
+      return super.latestNondeterministicPositive(test) && passes.at(-1);
+    }
+  },
+  "skips count in the ratio": class extends Oracle {
+    override countedResults(test: KnownTest): number {
+      return this.rowsOf(test).filter((row) => this.inWindow(row.submission.recordedAt)).length;
+    }
+  },
+  "the ratio counts all time": class extends Oracle {
+    override countedResults(test: KnownTest): number {
+      return this.rowsOf(test).filter((row) => this.isPositive(row) || this.isNegative(row)).length;
+    }
+  },
+  "the ratio is rounded": class extends Oracle {
+    override ratioThousandths(test: KnownTest): number {
+      const counted = Math.max(1, this.countedResults(test));
+      return Math.round(this.disruptionsInWindow(test).length * 1000 / counted);
+    }
+  },
+  "sorted by whole percents": class extends Oracle {
+    override compareRatios(a: KnownTest, b: KnownTest): number {
+      const shown = (test: KnownTest) => Math.floor(this.ratioThousandths(test) / 10);
+      return shown(a) - shown(b);
+    }
+  },
+  "only passes take time": class extends Oracle {
+    override timeConsumed(test: KnownTest): number {
+      const rows = this.rowsOf(test).filter((row) => this.inWindow(row.submission.recordedAt));
+      return rows.filter((row) => this.isPositive(row))
+        .reduce((sum, row) => sum + row.result.durationMicroseconds, 0);
+    }
+  },
+  "tags of the window only": class extends Oracle {
+    override tagsOf(test: KnownTest): string[] {
+      const rows = this.rowsOf(test).filter((row) => this.inWindow(row.submission.recordedAt));
+      return [...new Set(rows.flatMap((row) => row.submission.tags))].sort();
+    }
+  },
+  "tags regardless of case": class extends Oracle {
+    override tagsOf(test: KnownTest): string[] {
+      return [...new Set(super.tagsOf(test).map((tag) => tag.toLowerCase()))].sort();
+    }
+  },
+  "% and _ are wildcards": class extends Oracle {
+    override matches(test: KnownTest, term: Term): boolean {
+      if (term.kind !== "text" || !/[%_]/.test(term.text)) return super.matches(test, term);
+      return [test.suite, test.name, test.file, test.class].some((field) => field !== "");
+    }
+  },
+  "lower case is that of ASCII": class extends Oracle {
+    override fold(text: string): string {
+      return text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+    }
+  },
+  "quarantined tests are in both views": class extends Oracle {
+    override inventory(repositories: number[], quarantined: boolean): KnownTest[] {
+      return quarantined
+        ? super.inventory(repositories, quarantined)
+        : this.disruptiveTests(repositories);
+    }
+  },
+  "a quarantined test must be disruptive": class extends Oracle {
+    override inventory(repositories: number[], quarantined: boolean): KnownTest[] {
+      return super.inventory(repositories, quarantined)
+        .filter((test) => this.disruptionsInWindow(test).length > 0);
+    }
+  },
+  "quarantined tests are not in the repository's list": class extends Oracle {
+    override disruptiveTests(repositories: number[]): KnownTest[] {
+      return super.disruptiveTests(repositories).filter((test) => !this.quarantineOf(test));
+    }
+  },
+  "coverage is that of the latest upload": class extends Oracle {
+    override latestCoverage(repository: number): { covered: number; total: number } | null {
+      const report = this.state.coverage.filter((one) => one.repository === repository).at(-1);
+      return report
+        ? { covered: report.report.coveredLineCount, total: report.report.lineCount }
+        : null;
+    }
+  },
+  "percentages are cut": class extends Oracle {
+    override tenthsOfPercent(part: number, whole: number): number {
+      return Math.min(999, Math.max(part ? 1 : 0, Math.floor(1000 * part / whole))) +
+        (part === whole ? 1 : 0);
+    }
+  },
+  "almost nothing is 0 %": class extends Oracle {
+    override tenthsOfPercent(part: number, whole: number): number {
+      return Math.floor((2000 * part + whole) / (2 * whole));
+    }
+  },
+};

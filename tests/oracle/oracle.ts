@@ -1,0 +1,256 @@
+/**
+ * The definitions, over plain rows, in the slowest and most obvious way.
+ *
+ * This shares nothing with the program but the ids, so that a mistake there is not repeated here.
+ * Each definition is a method of its own: a wrong one can be put in its place to see whether the
+ * comparison notices (`mutants.ts`).
+ */
+import type { KnownTest, PlainQuarantine, PlainSubmission, State } from "./model.ts";
+import type { TestResult } from "../../lib/report/result.ts";
+
+/** One result, with the submission that it stands in. */
+export interface Row {
+  submission: PlainSubmission;
+  /** Place in the report, from 0. */
+  position: number;
+  result: TestResult;
+}
+
+export type Operator = "" | "<" | "<=" | ">" | ">=";
+
+/** One term of a `q`, before it is written as text. */
+export type Term =
+  | { kind: "first-seen" | "last-seen"; operator: Operator; day: string }
+  | { kind: "tags"; tags: string[] }
+  | { kind: "text"; text: string };
+
+export type Sort = "disruptivenessRatio" | "recency";
+
+/** Answers what the definitions say about a state at a moment. */
+export class Oracle {
+  constructor(
+    readonly state: State,
+    /** Seconds since 1970. */
+    readonly now: number,
+    readonly windowSeconds: number,
+  ) {}
+
+  inWindow(recordedAt: number): boolean {
+    return recordedAt >= this.now - this.windowSeconds;
+  }
+
+  codeVersion(submission: PlainSubmission): string {
+    if (submission.tree !== null) return `tree ${submission.tree}`;
+    return `commit ${submission.commit}`;
+  }
+
+  build(submission: PlainSubmission): string {
+    if (submission.buildUrl === "") return `submission ${submission.id}`;
+    return `url ${submission.buildUrl}`;
+  }
+
+  isPositive(row: Row): boolean {
+    return row.result.conclusion === "passing";
+  }
+
+  isNegative(row: Row): boolean {
+    return row.result.conclusion === "failure" || row.result.conclusion === "error";
+  }
+
+  /** Below 0 when `a` is the earlier one. */
+  compareInTime(a: Row, b: Row): number {
+    return a.submission.recordedAt - b.submission.recordedAt ||
+      compareText(a.submission.id, b.submission.id) ||
+      a.position - b.position;
+  }
+
+  submissionsOf(repository: number): PlainSubmission[] {
+    return this.state.submissions.filter((submission) => submission.repository === repository);
+  }
+
+  /** All results of a test, earliest first. */
+  rowsOf(test: KnownTest): Row[] {
+    const rows: Row[] = [];
+    for (const submission of this.submissionsOf(test.repository)) {
+      for (const [position, result] of submission.results.entries()) {
+        if (isResultOf(test, result)) rows.push({ submission, position, result });
+      }
+    }
+    return rows.sort((a, b) => this.compareInTime(a, b));
+  }
+
+  isNondeterministicAt(rows: Row[], codeVersion: string): boolean {
+    const there = rows.filter((row) => this.codeVersion(row.submission) === codeVersion);
+    return there.some((row) => this.isPositive(row)) && there.some((row) => this.isNegative(row));
+  }
+
+  /** The test's disruptions ever, earliest first. */
+  disruptionsOf(test: KnownTest): Row[] {
+    const rows = this.rowsOf(test);
+    return rows.filter((row) =>
+      this.isNegative(row) && this.isNondeterministicAt(rows, this.codeVersion(row.submission))
+    );
+  }
+
+  disruptionsInWindow(test: KnownTest): Row[] {
+    return this.disruptionsOf(test).filter((row) => this.inWindow(row.submission.recordedAt));
+  }
+
+  firstDisruption(test: KnownTest): Row | undefined {
+    return this.disruptionsOf(test).at(0);
+  }
+
+  latestDisruption(test: KnownTest): Row | undefined {
+    return this.disruptionsOf(test).at(-1);
+  }
+
+  latestNondeterministicPositive(test: KnownTest): Row | undefined {
+    const rows = this.rowsOf(test);
+    return rows.filter((row) =>
+      this.isPositive(row) && this.isNondeterministicAt(rows, this.codeVersion(row.submission))
+    ).at(-1);
+  }
+
+  /** Positive and negative results in the window. */
+  countedResults(test: KnownTest): number {
+    return this.rowsOf(test).filter((row) =>
+      this.inWindow(row.submission.recordedAt) && (this.isPositive(row) || this.isNegative(row))
+    ).length;
+  }
+
+  /** Thousandths, cut. */
+  ratioThousandths(test: KnownTest): number {
+    const counted = this.countedResults(test);
+    if (counted === 0) return 0;
+    return Math.floor(this.disruptionsInWindow(test).length * 1000 / counted);
+  }
+
+  /** Microseconds that all results in the window took. */
+  timeConsumed(test: KnownTest): number {
+    let sum = 0;
+    for (const row of this.rowsOf(test)) {
+      if (this.inWindow(row.submission.recordedAt)) sum += row.result.durationMicroseconds;
+    }
+    return sum;
+  }
+
+  tagsOf(test: KnownTest): string[] {
+    return [...new Set(this.rowsOf(test).flatMap((row) => row.submission.tags))].sort();
+  }
+
+  quarantineOf(test: KnownTest): PlainQuarantine | undefined {
+    return this.state.quarantines.find((quarantine) => quarantine.testId === test.id);
+  }
+
+  testsOf(repositories: number[]): KnownTest[] {
+    return this.state.tests.filter((test) => repositories.includes(test.repository));
+  }
+
+  /** Tests with a disruption in the window, quarantined or not. */
+  disruptiveTests(repositories: number[]): KnownTest[] {
+    return this.testsOf(repositories).filter((test) => this.disruptionsInWindow(test).length > 0);
+  }
+
+  /** What the inventory holds: one view or the other. */
+  inventory(repositories: number[], quarantined: boolean): KnownTest[] {
+    if (quarantined) return this.testsOf(repositories).filter((test) => this.quarantineOf(test));
+    return this.disruptiveTests(repositories).filter((test) => !this.quarantineOf(test));
+  }
+
+  sorted(tests: KnownTest[], sort: Sort): KnownTest[] {
+    return [...tests].sort((a, b) => {
+      const aLatest = this.latestDisruption(a)?.submission.recordedAt;
+      const bLatest = this.latestDisruption(b)?.submission.recordedAt;
+      // What was never disruptive comes last in both orders.
+      if ((aLatest === undefined) !== (bLatest === undefined)) {
+        return aLatest === undefined ? 1 : -1;
+      }
+      const byRatio = sort === "disruptivenessRatio" ? this.compareRatios(b, a) : 0;
+      return byRatio || (bLatest ?? 0) - (aLatest ?? 0) || compareText(a.id, b.id);
+    });
+  }
+
+  /** Below 0 when the exact ratio of `a` is the smaller one. */
+  compareRatios(a: KnownTest, b: KnownTest): number {
+    // a/b < c/d, multiplied out so that nothing is rounded; no results at all are the ratio 0.
+    return this.disruptionsInWindow(a).length * Math.max(1, this.countedResults(b)) -
+      this.disruptionsInWindow(b).length * Math.max(1, this.countedResults(a));
+  }
+
+  /** Letter by letter, so that no letter depends on its neighbours; both small sigmas are one. */
+  fold(text: string): string {
+    return [...text].map((letter) => letter.toLowerCase()).join("").replaceAll("ς", "σ");
+  }
+
+  matches(test: KnownTest, term: Term): boolean {
+    if (term.kind === "text") {
+      return [test.suite, test.name, test.file, test.class].some((field) =>
+        this.fold(field).includes(this.fold(term.text))
+      );
+    }
+    if (term.kind === "tags") {
+      const wanted = term.tags.filter((tag) => tag !== "").map((tag) => this.fold(tag));
+      return this.tagsOf(test).some((tag) => wanted.includes(this.fold(tag)));
+    }
+    const seen = term.kind === "first-seen"
+      ? this.firstDisruption(test)
+      : this.latestDisruption(test);
+    if (!seen) return false;
+    const day = timestamp(seen.submission.recordedAt).slice(0, 10);
+    if (term.operator === "<") return day < term.day;
+    if (term.operator === "<=") return day <= term.day;
+    if (term.operator === ">") return day > term.day;
+    if (term.operator === ">=") return day >= term.day;
+    return day === term.day;
+  }
+
+  /** Newest first. */
+  submissionsInWindow(repository: number): PlainSubmission[] {
+    return this.submissionsOf(repository)
+      .filter((submission) => this.inWindow(submission.recordedAt))
+      .sort((a, b) => compareText(b.id, a.id));
+  }
+
+  /** Builds in the window, and those of them with a disruption in the window. */
+  builds(repository: number): { all: number; disrupted: number } {
+    const all = new Set(this.submissionsInWindow(repository).map((one) => this.build(one)));
+    const disrupted = new Set<string>();
+    for (const test of this.testsOf([repository])) {
+      for (const row of this.disruptionsInWindow(test)) disrupted.add(this.build(row.submission));
+    }
+    return { all: all.size, disrupted: disrupted.size };
+  }
+
+  /** The coverage report with the greatest time, the later upload of equal ones. */
+  latestCoverage(repository: number): { covered: number; total: number } | null {
+    let latest: State["coverage"][number] | undefined;
+    for (const report of this.state.coverage) {
+      if (report.repository !== repository) continue;
+      if (!latest || report.recordedAt >= latest.recordedAt) latest = report;
+    }
+    if (!latest) return null;
+    return { covered: latest.report.coveredLineCount, total: latest.report.lineCount };
+  }
+
+  /** The percentage on a badge, in tenths: half up, and only nothing is 0 and only all is 100. */
+  tenthsOfPercent(part: number, whole: number): number {
+    if (part === 0) return 0;
+    if (part === whole) return 1000;
+    return Math.min(999, Math.max(1, Math.floor((2000 * part + whole) / (2 * whole))));
+  }
+}
+
+/** Seconds since 1970 as `YYYY-MM-DDTHH:MM:SSZ`. */
+export function timestamp(seconds: number): string {
+  return new Date(seconds * 1000).toISOString().replace(".000Z", "Z");
+}
+
+/** By code units, as the ids' hex digits sort. */
+export function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function isResultOf(test: KnownTest, result: TestResult): boolean {
+  return test.suite === result.suite && test.class === result.class &&
+    test.name === result.name && test.file === result.file;
+}

@@ -1,0 +1,246 @@
+import { beforeEach, describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import type { Conclusion } from "../../lib/report/result.ts";
+import {
+  coverageBadge,
+  flakinessBadge,
+  INCLUDES,
+  inventoryPage,
+  submissionsPage,
+  testResults,
+  testsPage,
+} from "./answers.ts";
+import {
+  addQuarantine,
+  addRepository,
+  addUpload,
+  deleteSubmission,
+  emptyState,
+  type PlainUpload,
+  type State,
+} from "./model.ts";
+import { Oracle } from "./oracle.ts";
+
+const DAY = 86_400;
+const WINDOW = 14 * DAY;
+/** 2026-03-15T12:00:00Z */
+const NOW = 1_773_576_000;
+
+const WHOLE = { sort: "disruptivenessRatio", terms: [], limit: 10, offset: 0 } as const;
+
+let state: State;
+let uploads: number;
+
+beforeEach(() => {
+  state = emptyState("acme");
+  addRepository(state, { owner: "acme", name: "web", repositoryId: 1 });
+  uploads = 0;
+});
+
+type Attempt = [name: string, conclusion: Conclusion];
+
+function upload(attempts: Attempt[], more: Partial<PlainUpload> = {}): string {
+  const id = `${++uploads}`.padStart(24, "0");
+  addUpload(state, {
+    repository: 0,
+    recordedAt: NOW,
+    commit: "c1",
+    tree: null,
+    buildUrl: `https://ci/${uploads}`,
+    tags: [],
+    results: attempts.map(([name, conclusion], index) => ({
+      suite: "s",
+      class: "c",
+      name,
+      file: "f",
+      conclusion,
+      durationMicroseconds: 10,
+      message: conclusion === "passing" ? "" : `${name} broke at ${index}`,
+    })),
+    coverage: null,
+    key: null,
+    ...more,
+  }, { id, key: `key ${uploads}` });
+  return id;
+}
+
+function ask(now = NOW): Oracle {
+  return new Oracle(state, now, WINDOW);
+}
+
+/** The repository's list, with what the examples look at. */
+function list(now = NOW): [name: string, ratio: number, count: number][] {
+  const { tests } = testsPage(ask(now), 0, { ...WHOLE, terms: [] }) as unknown as {
+    tests: {
+      name: string;
+      disruptiveness: number;
+      nondeterministic_negative_result_count: number;
+    }[];
+  };
+  return tests.map((test) => [
+    test.name,
+    test.disruptiveness,
+    test.nondeterministic_negative_result_count,
+  ]);
+}
+
+describe("the oracle's disruptions", () => {
+  it("are the negatives of a code version that has a pass too", () => {
+    upload([["a", "failure"], ["a", "passing"], ["b", "failure"], ["c", "passing"]]);
+    assert.deepEqual(list(), [["a", 0.5, 1]]);
+  });
+
+  it("are found between submissions of one commit, in either order", () => {
+    upload([["a", "passing"], ["b", "error"]]);
+    upload([["a", "error"], ["b", "passing"]]);
+    assert.deepEqual(list().toSorted(), [["a", 0.5, 1], ["b", 0.5, 1]]);
+  });
+
+  it("join commits of one tree, and no tree with a commit", () => {
+    upload([["a", "passing"], ["b", "passing"]], { commit: "c1", tree: "t" });
+    upload([["a", "failure"]], { commit: "c2", tree: "t" });
+    upload([["b", "failure"]], { commit: "t" });
+    upload([["b", "failure"]], { commit: "c1" });
+    assert.deepEqual(list(), [["a", 0.5, 1]]);
+  });
+
+  it("take no notice of skips and of what is unknown", () => {
+    upload([["a", "failure"], ["a", "skipped"], ["a", "unknown"]]);
+    assert.deepEqual(list(), []);
+  });
+
+  it("end with the window, to the second, while the pass may be older", () => {
+    upload([["a", "passing"]], { recordedAt: NOW - 400 * DAY });
+    upload([["a", "failure"]], { recordedAt: NOW - WINDOW });
+    assert.deepEqual(list(), [["a", 1, 1]]);
+    assert.deepEqual(list(NOW + 1), []);
+  });
+
+  it("cut the ratio after three digits", () => {
+    upload([["a", "failure"], ["a", "error"], ["a", "passing"]]);
+    assert.deepEqual(list(), [["a", 0.666, 2]]);
+  });
+
+  it("are gone with the submission that proved them", () => {
+    upload([["a", "passing"]]);
+    upload([["a", "failure"]]);
+    deleteSubmission(state, "key 1");
+    assert.deepEqual(list(), []);
+  });
+});
+
+describe("the oracle's answers", () => {
+  it("show the latest disruption, the later position of one submission", () => {
+    upload([["a", "failure"], ["a", "passing"], ["a", "error"]], { recordedAt: NOW - 60 });
+    const [test] = state.tests;
+    assert.deepEqual(testsPage(ask(), 0, { ...WHOLE, terms: [] }), {
+      count: 1,
+      tests: [{
+        id: test!.id,
+        name: "a",
+        suite: "s",
+        class: "c",
+        file: "f",
+        disruptiveness: 0.666,
+        nondeterministic_negative_result_count: 2,
+        nondeterminism_first_recorded_at: "2026-03-15T11:59:00Z",
+        latest_nondeterministic_commit_oid: "c1",
+        latest_nondeterministic_negative_result: {
+          recorded_at: "2026-03-15T11:59:00Z",
+          build_url: "https://ci/1",
+          message: "a broke at 2",
+        },
+        latest_nondeterministic_positive_result: {
+          recorded_at: "2026-03-15T11:59:00Z",
+          build_url: "https://ci/1",
+          message: null,
+        },
+      }],
+      metadata: { after: null, limit: 10 },
+    });
+    const { results } = testResults(ask(), test!) as { results: { message: string }[] };
+    assert.deepEqual(results.map(({ message }) => message), ["a broke at 2", "a broke at 0"]);
+  });
+
+  it("page through submissions of the window, newest first", () => {
+    upload([["a", "passing"]], { recordedAt: NOW - WINDOW - 1 });
+    upload([["a", "passing"], ["a", "skipped"]]);
+    const newest = upload([["b", "passing"]]);
+    assert.deepEqual(submissionsPage(ask(), 0, { limit: 1, after: null }), {
+      count: 2,
+      submissions: [{
+        key: "key 3",
+        build_url: "https://ci/3",
+        commit_oid: "c1",
+        recorded_at: "2026-03-15T12:00:00Z",
+        status: "processed",
+        test_result_count: 1,
+      }],
+      metadata: { after: btoa(`id:${newest}`), limit: 1 },
+    });
+    const next = submissionsPage(ask(), 0, { limit: 1, after: newest });
+    assert.deepEqual(next.metadata, { after: null, limit: 1 });
+  });
+
+  it("take the same report of the same run once", () => {
+    const report: Attempt[] = [["a", "failure"], ["a", "passing"]];
+    upload(report, { buildUrl: "https://ci/same" });
+    upload(report, { buildUrl: "https://ci/same", recordedAt: NOW - 5 });
+    upload(report, { buildUrl: "" });
+    upload(report, { buildUrl: "" });
+    assert.equal(submissionsPage(ask(), 0, { limit: 10, after: null }).count, 3);
+  });
+
+  it("show a quarantined test that was never disruptive with nothing to tell", () => {
+    upload([["a", "passing"]], { tags: ["z", "b"] });
+    const [test] = state.tests;
+    addQuarantine(state, {
+      repository: 0,
+      testId: test!.id,
+      at: NOW,
+      by: null,
+      type: "automatic",
+    });
+    const page = { ...WHOLE, terms: [], quarantined: true, include: [...INCLUDES] };
+    assert.deepEqual(inventoryPage(ask(), [0], page).tests, [{
+      id: test!.id,
+      name: "a",
+      suite: "s",
+      class: "c",
+      file: "f",
+      disruptiveness_ratio: 0,
+      nondeterministic_negative_result_count: 0,
+      disruption_count: 0,
+      nondeterminism_first_recorded_at: null,
+      first_disruption_at: null,
+      recent_nondeterministic_commit_oid: null,
+      recent_nondeterministic_negative_result: null,
+      recent_nondeterministic_positive_result: null,
+      tags: ["b", "z"],
+      quarantine_date: "2026-03-15T12:00:00Z",
+      quarantined_by: null,
+      quarantine_type: "automatic",
+      time_consumed: 10,
+    }]);
+  });
+
+  it("count builds, not submissions, on the flakiness badge", () => {
+    assert.deepEqual(flakinessBadge(ask(), 0), { percentage: null, color: "#9f9f9f" });
+    upload([["a", "passing"]], { buildUrl: "https://ci/x" });
+    upload([["a", "failure"]], { buildUrl: "https://ci/x" });
+    assert.deepEqual(flakinessBadge(ask(), 0), { percentage: "100%", color: "#e05d44" });
+    for (let number = 0; number < 7; number++) upload([["b", "passing"]], { buildUrl: "" });
+    assert.deepEqual(flakinessBadge(ask(), 0), { percentage: "12.5%", color: "#dfb317" });
+  });
+
+  it("show the coverage of the greatest time, the later upload of equal ones", () => {
+    const covered = (coveredLineCount: number) => ({ coveredLineCount, lineCount: 2000 });
+    upload([], { recordedAt: NOW - 5, coverage: covered(1) });
+    assert.deepEqual(coverageBadge(ask(), 0), { percentage: "0.1%", color: "#e05d44" });
+    upload([], { coverage: covered(1399) });
+    upload([], { recordedAt: NOW - 9, coverage: covered(2000) });
+    assert.deepEqual(coverageBadge(ask(), 0), { percentage: "70%", color: "#dfb317" });
+    upload([], { coverage: { coveredLineCount: 1999, lineCount: 2000 } });
+    assert.deepEqual(coverageBadge(ask(), 0), { percentage: "99.9%", color: "#97ca00" });
+  });
+});

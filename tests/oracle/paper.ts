@@ -1,0 +1,83 @@
+/**
+ * A stand-in for the program that answers from an oracle: with a wrong definition in it, to see
+ * whether the comparison notices.
+ */
+import { createHash, randomUUID } from "node:crypto";
+import { submissionId } from "../../lib/identity.ts";
+import {
+  addQuarantine,
+  addRepository,
+  addUpload,
+  deleteSubmission,
+  emptyState,
+  removeQuarantine,
+  repeatedBy,
+  repositoryAt,
+} from "./model.ts";
+import { Oracle } from "./oracle.ts";
+import { answerOf } from "./questions.ts";
+import type { Organization } from "./service.ts";
+
+/** What answers: the oracle, or one with a definition replaced. */
+export type OracleClass = new (...parameters: ConstructorParameters<typeof Oracle>) => Oracle;
+
+/** An organization that exists on paper only. */
+export function paperOrganization(name: string, Definitions: OracleClass = Oracle): Organization {
+  const state = emptyState(name);
+  return {
+    createRepository(repository) {
+      const repositoryId = state.repositories.length + 1;
+      addRepository(state, { ...repository, repositoryId });
+      return Promise.resolve(repositoryId);
+    },
+    renameRepository(index, { owner, name }) {
+      const repository = repositoryAt(state, index);
+      const spelled = `${owner}/${name}`.toLowerCase();
+      const taken = state.repositories.some((other) =>
+        other !== repository && `${other.owner}/${other.name}`.toLowerCase() === spelled
+      );
+      if (!taken) Object.assign(repository, { owner, name });
+      return Promise.resolve(!taken);
+    },
+    upload(upload) {
+      const { repository, commit, buildUrl, results, recordedAt } = upload;
+      const repeated = repeatedBy(state, upload);
+      const digest = createHash("sha256")
+        .update(JSON.stringify([repository, commit, buildUrl, results])).digest("hex");
+      const made = submissionId(recordedAt, [buildUrl === "" ? randomUUID() : digest]);
+      const { owner, name } = repositoryAt(state, repository);
+      const id = repeated?.id ?? made;
+      const key = repeated?.key ?? upload.key ?? `${owner}/${name}/${id}`;
+      addUpload(state, upload, { id, key });
+      const oracle = new Definitions(state, 0, 0);
+      const disruptions = oracle.testsOf([repository]).flatMap((test) =>
+        oracle.disruptionsOf(test)
+      );
+      return Promise.resolve({
+        id,
+        key,
+        duplicate: repeated !== undefined,
+        testResultCount: results.length,
+        disruptionCount: disruptions.filter((row) => row.submission.id === id).length,
+      });
+    },
+    deleteSubmission(key) {
+      const found = state.submissions.some((submission) => submission.key === key);
+      deleteSubmission(state, key);
+      return Promise.resolve(found);
+    },
+    addQuarantine(quarantine) {
+      const before = state.quarantines.length;
+      addQuarantine(state, quarantine);
+      return Promise.resolve(state.quarantines.length > before);
+    },
+    removeQuarantine(testId) {
+      const before = state.quarantines.length;
+      removeQuarantine(state, testId);
+      return Promise.resolve(state.quarantines.length < before);
+    },
+    ask(question, _path, { now, windowSeconds }) {
+      return Promise.resolve(answerOf(question, new Definitions(state, now, windowSeconds)));
+    },
+  };
+}

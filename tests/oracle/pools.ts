@@ -1,0 +1,62 @@
+/** What random histories are made of: few names, chosen to be mistaken for one another. */
+import type { TestIdentity } from "../../lib/identity.ts";
+
+/** Two share a bare name, one has an owner of two parts. */
+export const REPOSITORIES = [
+  { owner: "acme", name: "Web" },
+  { owner: "other", name: "web" },
+  { owner: "Group/sub", name: "größe_50%" },
+];
+
+/** Differ by case, by where one field ends and the next begins, and by what SQL could misread. */
+export const TESTS: TestIdentity[] = [
+  { suite: "Checkout", class: "CartTest", name: "adds: an item", file: "tests/cart.ts" },
+  { suite: "Straße ΟΔΟΣ", class: "İstanbul", name: "überträgt 🚀 e\u0301", file: "a\tb\nc" },
+  { suite: "", class: "", name: "100%_sure\\", file: "" },
+  { suite: "checkout", class: "CartTest", name: "adds: an item", file: "tests/cart.ts" },
+  { suite: "CheckoutC", class: "artTest", name: "adds: an item", file: "tests/cart.ts" },
+  { suite: "CartTest", class: "Checkout", name: "tests/cart.ts", file: "adds: an item" },
+  { suite: 'it\'s "quoted" {a,b}', class: "null", name: "tags:smoke", file: "C:\\tests\\a.cs" },
+  { suite: "checkout", class: "carttest", name: "Adds: an item", file: "tests/cart.ts" },
+];
+
+export const COMMITS = ["c1".repeat(20), "c2".repeat(20), "ab".repeat(20)];
+
+/** One reads like a commit. */
+export const TREES = ["ab".repeat(20), "77".repeat(20)];
+
+export const BUILD_URLS = [
+  "",
+  "https://ci.example/1",
+  "https://ci.example/2",
+  "https://CI.example/1?a=b&c=%20",
+];
+
+export const TAGS = ["smoke", "Smoke", "größe", 'a"b\\{}', "nightly"];
+
+export const MESSAGES = [
+  "",
+  "expected 1, got 2",
+  'Zeitüberschreitung 🚀 "quoted" \\ \u2028 end',
+  "x".repeat(1000),
+];
+
+/** Bare text for `q`. */
+export const TEXTS = [
+  "cart",
+  "CARTTEST",
+  "%",
+  "_",
+  "\\",
+  ":",
+  "ADDS:",
+  "an",
+  "οδος",
+  "ΟΔΟ",
+  "straSSe",
+  "STRAßE",
+  "i\u0307stan",
+  "🚀",
+  "a,b",
+  "nothing",
+];

@@ -1,0 +1,47 @@
+/** Many random histories against one database. */
+import fc from "fast-check";
+import type { Database } from "../../db/connect.ts";
+import { askTheApps, databaseOrganization } from "./database_organization.ts";
+import { describeDisagreement } from "./describe.ts";
+import { history } from "./history.ts";
+import { Disagreement, runHistory } from "./run_history.ts";
+
+export interface Trial {
+  /** Histories to run. */
+  count: number;
+  seed: number;
+  /** Leads straight to a history that failed before, as a failure tells it. */
+  path?: string;
+  /** Called after each history. */
+  onProgress?: (histories: number, comparisons: number) => void;
+}
+
+/** What came of it; `failure` is text for a person. */
+export interface Outcome {
+  histories: number;
+  comparisons: number;
+  failure: string | null;
+}
+
+/**
+ * Runs random histories, each in an organization of its own, and makes the first that fails as
+ * small as possible.
+ */
+export async function tryHistories(database: Database, trial: Trial): Promise<Outcome> {
+  const ask = askTheApps(database.sql);
+  let histories = 0;
+  let comparisons = 0;
+  const property = fc.asyncProperty(history, async (sample) => {
+    const name = `organization ${histories++}`;
+    const organization = await databaseOrganization(database.sql, { name, ask });
+    comparisons += await runHistory(sample, { organization, name });
+    trial.onProgress?.(histories, comparisons);
+  });
+  const { count, seed, path } = trial;
+  const details = await fc.check(property, { numRuns: count, seed, ...(path ? { path } : {}) });
+  if (!details.failed) return { histories, comparisons, failure: null };
+  const error = details.errorInstance;
+  const story = error instanceof Disagreement ? describeDisagreement(error) : String(error);
+  const again = `seed ${seed}, path ${details.counterexamplePath} (${database.kind})`;
+  return { histories, comparisons, failure: `${story}\nTo see it again: ${again}` };
+}

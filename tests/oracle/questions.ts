@@ -1,0 +1,155 @@
+/** Requests that a history is asked, and what the oracle answers to them. */
+import {
+  type Badge,
+  coverageBadge,
+  flakinessBadge,
+  type Include,
+  INCLUDES,
+  inventoryPage,
+  type Json,
+  repositoriesNamed,
+  submissionsPage,
+  testResults,
+  type TestsPage,
+  testsPage,
+} from "./answers.ts";
+import { type KnownTest, repositoryAt, type State } from "./model.ts";
+import type { Oracle, Term } from "./oracle.ts";
+
+/** How a request names the repository that the inventory is to show. */
+export type Scope = "all" | "name" | "owner/name" | "id" | "id and name";
+
+export type Question =
+  | { kind: "submissions"; repository: number; limit: number; after: string | null }
+  | { kind: "tests"; repository: number; page: TestsPage }
+  | { kind: "results"; test: KnownTest }
+  | {
+    kind: "inventory";
+    repository: number;
+    scope: Scope;
+    /** The parameters that select the view; `{}` for none. */
+    view: { quarantine?: string; quarantined?: string };
+    /** With names that mean nothing, too. */
+    include: string[];
+    page: TestsPage;
+  }
+  | { kind: "flakiness badge" | "coverage badge"; repository: number };
+
+/** What came back, as far as it is compared. `errors` are the names of the wrong parameters. */
+export type Answer =
+  | { status: number; json: Json }
+  | { status: number; badge: Badge }
+  | { status: number; errors: string[] };
+
+/** What the definitions answer. */
+export function answerOf(question: Question, oracle: Oracle): Answer {
+  switch (question.kind) {
+    case "submissions":
+      return { status: 200, json: submissionsPage(oracle, question.repository, question) };
+    case "tests":
+      return { status: 200, json: testsPage(oracle, question.repository, question.page) };
+    case "results":
+      return { status: 200, json: testResults(oracle, question.test) };
+    case "inventory":
+      return inventoryAnswer(question, oracle);
+    case "flakiness badge":
+      return { status: 200, badge: flakinessBadge(oracle, question.repository) };
+    case "coverage badge":
+      return { status: 200, badge: coverageBadge(oracle, question.repository) };
+  }
+}
+
+function inventoryAnswer(question: Question & { kind: "inventory" }, oracle: Oracle): Answer {
+  const { quarantine, quarantined } = question.view;
+  const view = quarantine ?? quarantined ?? "true";
+  let repositories = [question.repository];
+  if (question.scope === "all") repositories = [...oracle.state.repositories.keys()];
+  if (question.scope === "name") {
+    const { name } = repositoryAt(oracle.state, question.repository);
+    repositories = repositoriesNamed(oracle, name);
+    if (repositories.length > 1) return { status: 400, errors: ["repository"] };
+  }
+  const include = INCLUDES.filter((name) => question.include.includes(name));
+  return {
+    status: 200,
+    json: inventoryPage(oracle, repositories, {
+      ...question.page,
+      quarantined: view !== "false",
+      include: include as Include[],
+    }),
+  };
+}
+
+/**
+ * The path and query of a request.
+ *
+ * @param upperCase names in capitals: names are found regardless of case
+ */
+export function pathOf(question: Question, state: State, upperCase = false): string {
+  if (question.kind === "results") {
+    const { id } = question.test;
+    return `/api/tests/${upperCase ? id.toUpperCase() : id}/results`;
+  }
+  const { owner, name, repositoryId } = repositoryAt(state, question.repository);
+  const spelled = (text: string) => upperCase ? text.toUpperCase() : text;
+  const both = spelled(`${owner}/${name}`);
+  const folder = [owner, name].map((part) => encodeURIComponent(spelled(part))).join("/");
+  const query = new URLSearchParams();
+  switch (question.kind) {
+    case "submissions":
+      query.set("limit", String(question.limit));
+      if (question.after !== null) query.set("after", btoa(`id:${question.after}`));
+      return `/api/repos/${folder}/submissions?${query}`;
+    case "tests":
+      setPage(query, question.page);
+      return `/api/repos/${folder}/tests?${query}`;
+    case "inventory":
+      if (question.scope === "name") query.set("repository", spelled(name));
+      if (question.scope === "owner/name") query.set("repository", both);
+      if (question.scope.startsWith("id")) query.set("repository_id", String(repositoryId));
+      if (question.scope === "id and name") query.set("repository", both);
+      for (const [parameter, value] of Object.entries(question.view)) query.set(parameter, value);
+      if (question.include.length > 0) query.set("include", question.include.join(","));
+      setPage(query, question.page);
+      return `/api/v1/flaky/tests?${query}`;
+    case "flakiness badge":
+      query.set("repository", both);
+      return `/api/v1/flaky/badges?${query}`;
+    case "coverage badge":
+      query.set("repository", both);
+      return `/api/v1/coverage/badges?${query}`;
+  }
+}
+
+function setPage(query: URLSearchParams, page: TestsPage): void {
+  query.set("limit", String(page.limit));
+  query.set("sort", page.sort);
+  if (page.offset > 0) query.set("after", btoa(`offset:${page.offset}`));
+  if (page.terms.length > 0) query.set("q", page.terms.map(textOf).join(" "));
+}
+
+/** A term as it is written in `q`. */
+export function textOf(term: Term): string {
+  if (term.kind === "text") return term.text;
+  if (term.kind === "tags") return `tags:${term.tags.join(",")}`;
+  return `${term.kind}:${term.operator}${term.day}`;
+}
+
+/** The question and those for the pages after it, as far as the oracle sees any. */
+export function* pagesOf(question: Question, oracle: Oracle): Generator<Question> {
+  yield question;
+  if (question.kind === "submissions") {
+    const all = oracle.submissionsInWindow(question.repository);
+    for (let at = question.limit; at < all.length; at += question.limit) {
+      yield { ...question, after: all[at - 1]!.id };
+    }
+  }
+  if (question.kind === "tests" || question.kind === "inventory") {
+    const { page } = question;
+    const answer = answerOf(question, oracle);
+    const count = "json" in answer ? (answer.json as { count: number }).count : 0;
+    for (let offset = page.limit; offset < count; offset += page.limit) {
+      yield { ...question, page: { ...page, offset } };
+    }
+  }
+}
