@@ -1,0 +1,61 @@
+/** Queries for what badges show. */
+import { firstSubmissionId } from "../lib/identity.ts";
+import type { Queryable } from "./sql.ts";
+
+/** Builds of the window. */
+export interface BuildCounts {
+  buildCount: number;
+  /** Those with at least one disruption in the window. */
+  disruptedBuildCount: number;
+}
+
+/**
+ * Counts builds: processed submissions that share a build URL, or one submission without.
+ *
+ * @param options.windowStart first second of the window, since 1970
+ */
+export async function loadBuildCounts(sql: Queryable, options: {
+  repositoryId: number;
+  windowStart: number;
+}): Promise<BuildCounts> {
+  const { repositoryId, windowStart } = options;
+  const start = firstSubmissionId(windowStart);
+  // Disruptions are few: collected once, and hashed, instead of looked for per submission.
+  const [row] = await sql<BuildCounts[]>`
+    select count(distinct build)::float8 as "buildCount",
+      (count(distinct build) filter (where is_disrupted))::float8 as "disruptedBuildCount"
+    from (
+      select
+        case s.build_url when '' then 'id:' || encode(s.submission_id, 'hex')
+          else 'url:' || s.build_url end as build,
+        s.submission_id in (
+          select n.submission_id from negative_result n
+          where n.repository_id = ${repositoryId} and n.is_disruption
+            and n.submission_id >= decode(${start}, 'hex')
+        ) as is_disrupted
+      from submission s
+      where s.repository_id = ${repositoryId} and s.status = 'processed'
+        and s.submission_id >= decode(${start}, 'hex')
+    ) builds`;
+  return row ?? { buildCount: 0, disruptedBuildCount: 0 };
+}
+
+/** Lines of a coverage report; there is at least one. */
+export interface CoverageCounts {
+  coveredLineCount: number;
+  lineCount: number;
+}
+
+/** The coverage report with the greatest `recorded_at`, the later upload of equal ones. */
+export async function loadLatestCoverage(
+  sql: Queryable,
+  repositoryId: number,
+): Promise<CoverageCounts | null> {
+  const [row] = await sql<CoverageCounts[]>`
+    select covered_line_count::float8 as "coveredLineCount", line_count::float8 as "lineCount"
+    from coverage_report
+    where repository_id = ${repositoryId}
+    order by recorded_at desc, coverage_report_id desc
+    limit 1`;
+  return row ?? null;
+}

@@ -1,0 +1,113 @@
+/** Who is calling, and what of theirs the request names: one statement, the first of any request. */
+import { firstSubmissionId } from "../lib/identity.ts";
+import type { Queryable } from "./sql.ts";
+
+/** An organization, by a valid token of it. */
+export interface Caller {
+  organizationId: number;
+}
+
+/** The repositories that a request is about. */
+export type Selection =
+  | { kind: "none" }
+  | { kind: "all" }
+  /** By owner and name as they are compared. */
+  | { kind: "repository"; ownerKey: string; nameKey: string }
+  /** The repository of a test, and the test. */
+  | { kind: "test"; idPrefix: number; testHash: number }
+  /** Those that have this name (and owner, if given), and the one with this identifier. */
+  | { kind: "named"; ownerKey?: string; nameKey?: string; repositoryId?: number };
+
+/** A repository as a request sees it, with all that tells one state of its answers from another. */
+export interface RepositoryVersion {
+  repositoryId: number;
+  ownerKey: string;
+  nameKey: string;
+  /** Seconds since 1970. */
+  createdAt: number;
+  dataVersion: number;
+  /**
+   * The oldest submission of the window, 24 hex digits, or `null`. While it and the data version
+   * stay, the window holds the same submissions: nothing has fallen out of it.
+   */
+  oldestSubmissionId: string | null;
+  /** The selected test, `null` when there is none or none was selected. */
+  testNo: number | null;
+}
+
+type CallerRow = { organizationId: number } & (RepositoryVersion | { repositoryId: null });
+
+/**
+ * The caller with that token and the selected repositories, ordered by id; `null` when the token
+ * is unknown, expired, revoked, or a legacy one of an organization without purchased units.
+ *
+ * @param options.now seconds since 1970
+ * @param options.windowStart first second of the window
+ */
+export async function loadCaller(sql: Queryable, options: {
+  token: { type: string; hash: string };
+  now: number;
+  windowStart: number;
+  selection: Selection;
+}): Promise<{ caller: Caller; repositories: RepositoryVersion[] } | null> {
+  const { token, now, windowStart, selection } = options;
+  const rows = await sql<CallerRow[]>`
+    select t.organization_id as "organizationId", r.repository_id::float8 as "repositoryId",
+      r.owner_key as "ownerKey", r.name_key as "nameKey",
+      extract(epoch from r.created_at)::float8 as "createdAt",
+      r.data_version::float8 as "dataVersion",
+      (select encode(s.submission_id, 'hex') from submission s
+        where s.repository_id = r.repository_id
+          and s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
+        order by s.submission_id limit 1) as "oldestSubmissionId",
+      ${selectTestNo(sql, selection)} as "testNo"
+    from api_token t
+    join organization o on o.organization_id = t.organization_id
+    left join repository r on r.organization_id = t.organization_id
+      and ${isSelected(sql, selection)}
+    where t.hash = ${token.hash} and t.type = ${token.type}
+      and t.revoked_at is null
+      and (t.expires_at is null or t.expires_at > to_timestamp(${now}::float8))
+      and (t.type <> 'legacy' or o.purchase_unit_count > 0)
+    order by r.repository_id`;
+  const [first] = rows;
+  if (!first) return null;
+  return {
+    caller: { organizationId: first.organizationId },
+    repositories: rows.filter((row) => row.repositoryId !== null),
+  };
+}
+
+function isSelected(sql: Queryable, selection: Selection) {
+  switch (selection.kind) {
+    case "none":
+      return sql`false`;
+    case "all":
+      return sql`true`;
+    case "repository":
+      return sql`r.owner_key = ${selection.ownerKey} and r.name_key = ${selection.nameKey}`;
+    case "test":
+      return sql`r.id_prefix = ${selection.idPrefix}`;
+    case "named":
+      return isNamed(sql, selection);
+  }
+}
+
+function isNamed(sql: Queryable, selection: Selection & { kind: "named" }) {
+  const { ownerKey, nameKey, repositoryId } = selection;
+  const byName = nameKey === undefined
+    ? sql`false`
+    : ownerKey === undefined
+    ? sql`r.name_key = ${nameKey}`
+    : sql`r.owner_key = ${ownerKey} and r.name_key = ${nameKey}`;
+  return repositoryId === undefined
+    ? byName
+    : sql`(r.repository_id = ${repositoryId} or (${byName}))`;
+}
+
+function selectTestNo(sql: Queryable, selection: Selection) {
+  if (selection.kind !== "test") return sql`null::integer`;
+  return sql`(
+    select test.test_no from test
+    where test.repository_id = r.repository_id and test.test_hash = ${selection.testHash})`;
+}

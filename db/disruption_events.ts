@@ -1,0 +1,39 @@
+/** Queries about the disruptions of one test. */
+import { firstSubmissionId } from "../lib/identity.ts";
+import type { Queryable } from "./sql.ts";
+
+/** A disruption as a list shows it. */
+export interface DisruptionEvent {
+  /** 24 hex digits. */
+  submissionId: string;
+  /** Position of the result in its submission. */
+  resultNo: number;
+  buildUrl: string;
+  commitOid: string;
+  conclusion: "failure" | "error";
+  message: string;
+}
+
+/**
+ * The latest disruptions of a test in the window, newest first.
+ *
+ * @param options.windowStart first second of the window, since 1970
+ */
+export async function loadDisruptionEvents(sql: Queryable, options: {
+  repositoryId: number;
+  testNo: number;
+  windowStart: number;
+  limit: number;
+}): Promise<DisruptionEvent[]> {
+  const { repositoryId, testNo, windowStart, limit } = options;
+  return await sql<DisruptionEvent[]>`
+    select encode(n.submission_id, 'hex') as "submissionId", n.result_no as "resultNo",
+      s.build_url as "buildUrl", s.commit_oid as "commitOid", n.conclusion, n.message
+    from negative_result n
+    join submission s
+      on s.repository_id = n.repository_id and s.submission_id = n.submission_id
+    where n.repository_id = ${repositoryId} and n.test_no = ${testNo} and n.is_disruption
+      and n.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
+    order by n.submission_id desc, n.result_no desc
+    limit ${limit}`;
+}

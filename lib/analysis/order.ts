@@ -1,0 +1,39 @@
+/** The orders that lists of tests come in. */
+import type { TrackedTest } from "./tracked_test.ts";
+
+/** The values of `sort`, the default first. */
+export const TEST_ORDERS = ["disruptivenessRatio", "recency"] as const;
+
+export type TestOrder = typeof TEST_ORDERS[number];
+
+type Comparison = (a: TrackedTest, b: TrackedTest) => number;
+
+const COMPARISONS: Record<TestOrder, Comparison> = {
+  disruptivenessRatio: (a, b) => compareRatio(b, a) || compareLatest(b, a) || compareId(a, b),
+  recency: (a, b) => compareLatest(b, a) || compareId(a, b),
+};
+
+/**
+ * Sorts tests into a new array: `disruptivenessRatio` by the exact ratio, greatest first;
+ * `recency` by the latest disruption, latest first. Ties go to the latest disruption, then to the
+ * smaller id. Tests that were never disruptive come last.
+ */
+export function sortTests<T extends TrackedTest>(tests: readonly T[], order: TestOrder): T[] {
+  return tests.toSorted(COMPARISONS[order]);
+}
+
+// Two ratios can differ by less than a division can tell: a/b < c/d is a*d < c*b. The products are
+// exact, being far below 2^53. Nothing counted is a ratio of 0.
+function compareRatio(a: TrackedTest, b: TrackedTest): number {
+  return a.disruptionCount * Math.max(b.countedResultCount, 1) -
+    b.disruptionCount * Math.max(a.countedResultCount, 1);
+}
+
+// Never is before any time.
+function compareLatest(a: TrackedTest, b: TrackedTest): number {
+  return (a.latestDisruption?.recordedAt ?? -1) - (b.latestDisruption?.recordedAt ?? -1);
+}
+
+function compareId(a: TrackedTest, b: TrackedTest): number {
+  return a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
+}

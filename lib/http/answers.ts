@@ -1,0 +1,101 @@
+/** Turns what handlers answer into responses, and keeps what is likely to be asked for again. */
+import { Cache } from "../cache.ts";
+import { acceptsGzip, compress, MIN_COMPRESSED_BYTES } from "./compression.ts";
+import { matchEtag, weaken } from "./etag.ts";
+import type { Answer, ResponseDescription, Route } from "./route.ts";
+
+const MAX_CACHED_BYTES = 32 * 1024 * 1024;
+
+// Key, cursor and what the engine adds to an entry.
+const ENTRY_OVERHEAD_BYTES = 500;
+
+const DEFAULT_CACHE_CONTROL = "private, no-cache";
+
+/** An answer as it goes over the wire. */
+interface Encoded {
+  bytes: Uint8Array<ArrayBuffer> | null;
+  nextCursor: string | null;
+  /** Made when first asked for. */
+  compressed?: Promise<Uint8Array<ArrayBuffer>>;
+}
+
+/** Answers a GET or HEAD whose answer is determined by an entity tag. */
+export type Responder = (request: Request, options: {
+  route: Route;
+  etag: string;
+  /** Query parameters that the route knows, as they came. */
+  known: Readonly<Record<string, string | undefined>>;
+  answer: () => Promise<Answer>;
+}) => Promise<Response>;
+
+/** Makes a responder with a cache of its own. */
+export function createResponder(): Responder {
+  const cache = new Cache<Encoded>({
+    maxWeight: MAX_CACHED_BYTES,
+    // The compressed bytes come later, and are never more than the plain ones.
+    weigh: ({ bytes }) => ENTRY_OVERHEAD_BYTES + 2 * (bytes?.length ?? 0),
+  });
+  return async (request, { route, etag, known, answer }) => {
+    const { response: description } = route;
+    const headers = new Headers(successHeaders(description));
+    if (description.status === 204) {
+      await answer();
+      return new Response(null, { status: 204, headers });
+    }
+    const held = matchEtag(request.headers.get("if-none-match"), etag);
+    if (held !== null) {
+      headers.set("etag", held);
+      return new Response(null, { status: 304, headers });
+    }
+    const encoded = await cache.get(etag, async () => encode(await answer()));
+    return respond(request, { encoded, headers, etag, known, description });
+  };
+}
+
+async function respond(
+  request: Request,
+  { encoded, headers, etag, known, description }: {
+    encoded: Encoded;
+    headers: Headers;
+    etag: string;
+    known: Readonly<Record<string, string | undefined>>;
+    description: ResponseDescription;
+  },
+): Promise<Response> {
+  let bytes = encoded.bytes;
+  headers.set("etag", etag);
+  if (description.mediaType) headers.set("content-type", description.mediaType);
+  if (encoded.nextCursor !== null) headers.set("link", nextLink(known, encoded.nextCursor));
+  const isWorthIt = bytes !== null && bytes.length >= MIN_COMPRESSED_BYTES;
+  if (bytes && isWorthIt && acceptsGzip(request.headers.get("accept-encoding"))) {
+    bytes = await (encoded.compressed ??= compress(bytes));
+    headers.set("content-encoding", "gzip");
+    headers.set("etag", weaken(etag));
+  }
+  headers.set("content-length", String(bytes?.length ?? 0));
+  return new Response(request.method === "HEAD" ? null : bytes, { status: 200, headers });
+}
+
+function successHeaders(description: ResponseDescription): Record<string, string> {
+  return {
+    "cache-control": description.cacheControl ?? DEFAULT_CACHE_CONTROL,
+    "vary": "Authorization, Accept-Encoding",
+  };
+}
+
+/** Relative, so that it holds behind any path prefix. */
+function nextLink(
+  known: Readonly<Record<string, string | undefined>>,
+  nextCursor: string,
+): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(known)) {
+    if (value !== undefined && name !== "after") parameters.set(name, value);
+  }
+  parameters.set("after", nextCursor);
+  return `<?${parameters}>; rel="next"`;
+}
+
+function encode({ body, nextCursor = null }: Answer): Encoded {
+  return { bytes: body === null ? null : new TextEncoder().encode(body), nextCursor };
+}

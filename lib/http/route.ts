@@ -1,0 +1,97 @@
+/** What a row of the route table says, and what a handler gets and gives. */
+import type * as v from "valibot";
+import type { Caller, RepositoryVersion, Selection } from "../../db/caller.ts";
+import type { TrackedTest } from "../analysis/tracked_test.ts";
+import type { Searchable } from "../query/mod.ts";
+import type { Context } from "./context.ts";
+
+/**
+ * Who may call: anybody; whoever has a token; or whoever has a token, which a browser may also send
+ * as the password of HTTP Basic.
+ */
+export type Access = "public" | "token" | "token or basic";
+
+/** Parameters as they arrive: the first value of each, absent ones `undefined`. */
+export type RawParameters = Readonly<Record<string, string | undefined>>;
+
+type Entries = Record<string, v.GenericSchema<string | undefined, unknown>>;
+
+/** Schema of the parameters of a route, by name; each turns text into a value. */
+export type ParametersSchema = v.ObjectSchema<Entries, undefined>;
+
+/** A test of a list, with what queries look at. */
+export interface ListedTest extends TrackedTest {
+  searchable: Searchable;
+}
+
+/** A request that was let in, found its resource, and has only right parameters. */
+export interface ApiRequest<Query = unknown> {
+  /** `null` on public routes only. */
+  caller: Caller | null;
+  /** What the route's `resource` names, ordered by id. */
+  repositories: RepositoryVersion[];
+  query: Query;
+  /** First second of the window, since 1970. */
+  windowStart: number;
+  /** Tests of the repositories that are disruptive in the window or quarantined. */
+  loadTests(): Promise<ListedTest[]>;
+}
+
+/** What a handler answers: a page of a list says where the next one begins. */
+export interface Answer {
+  /** `null`: there is nothing to say, status 204. */
+  body: string | null;
+  /** Cursor of the next page, `null` or absent when there is none. */
+  nextCursor?: string | null;
+}
+
+/** What a successful answer is. */
+export interface ResponseDescription {
+  status: 200 | 204;
+  description: string;
+  /** Absent when there is no body. */
+  mediaType?: string;
+  /** Schema of a JSON body. */
+  schema?: v.GenericSchema;
+  /** `private, no-cache` unless given. */
+  cacheControl?: string;
+}
+
+/** Where a request names what it is about. */
+export type Resource =
+  /** In the path, of which the decoded parts are given: no such thing is a 404 at once. */
+  | { in: "path"; select(path: RawParameters): Selection }
+  /** In `repository` or `repository_id`, else all of them: no such thing is a 404 at last. */
+  | { in: "query"; required: boolean };
+
+/** One row of the route table. */
+export interface Route<Query = unknown> {
+  method: "GET";
+  /** With `:name` for a part that varies. */
+  path: string;
+  access: Access;
+  summary: string;
+  description: string;
+  parameters: { path: ParametersSchema; query: ParametersSchema };
+  response: ResponseDescription;
+  /** Absent when the answer depends on no data. */
+  resource?: Resource;
+  handler(request: ApiRequest<Query>, context: Context): Answer | Promise<Answer>;
+}
+
+/** Declares a route; the handler's `query` has the type that the schema gives. */
+export function defineRoute<Query extends ParametersSchema>(
+  route: Omit<Route<v.InferOutput<Query>>, "parameters"> & {
+    parameters: { path: ParametersSchema; query: Query };
+  },
+): Route {
+  // Sound, because only what this very schema made is handed to this handler.
+  return route as Route;
+}
+
+/** The repository or test that a path names; the request is only handled when there is one. */
+export function selectedRepository(request: ApiRequest): RepositoryVersion {
+  const [repository] = request.repositories;
+  if (!repository) throw new Error("a route without a repository asked for it");
+  return repository;
+}

@@ -1,0 +1,69 @@
+import * as v from "valibot";
+import { loadBuildCounts, loadLatestCoverage } from "../db/badges.ts";
+import { coverageBadge, flakinessBadge } from "../lib/badge/mod.ts";
+import {
+  noParameters,
+  requiredRepositoryParameter,
+  textParameter,
+} from "../lib/http/parameters.ts";
+import { defineRoute, type ResponseDescription, selectedRepository } from "../lib/http/route.ts";
+
+const SVG_RESPONSE: ResponseDescription = {
+  status: 200,
+  description: "A badge, grey and without a percentage when there is no data",
+  mediaType: "image/svg+xml; charset=utf-8",
+  // Not private: image proxies keep a badge, and ask each time whether it still holds.
+  cacheControl: "no-cache",
+};
+
+/** `GET /api/v1/flaky/badges`: how many builds were disturbed. */
+export const flakyBadge = defineRoute({
+  method: "GET",
+  path: "/api/v1/flaky/badges",
+  access: "token",
+  summary: "Badge of flakiness",
+  description:
+    "An SVG picture of the percentage of builds of the last 14 days with at least one disruption. " +
+    "Submissions with the same build URL are one build. 0 % is green, up to 20 % yellow, above " +
+    "red, and unknown (grey) without any build.",
+  parameters: {
+    path: noParameters,
+    query: v.object({ repository: requiredRepositoryParameter }),
+  },
+  response: SVG_RESPONSE,
+  resource: { in: "query", required: true },
+  async handler(request, { sql, windowSeconds }) {
+    const counts = await loadBuildCounts(sql, {
+      repositoryId: selectedRepository(request).repositoryId,
+      windowStart: request.windowStart,
+    });
+    return { body: flakinessBadge(counts, { windowSeconds }).svg };
+  },
+});
+
+/** `GET /api/v1/coverage/badges`: how much of the code was run. */
+export const coverageBadgeRoute = defineRoute({
+  method: "GET",
+  path: "/api/v1/coverage/badges",
+  access: "token",
+  summary: "Badge of coverage",
+  description:
+    "An SVG picture of the percentage of lines covered in the latest coverage report, of whatever " +
+    "branch. 100 % is green, from 90 % light green, from 70 % yellow, below red, and unknown " +
+    "(grey) without any report.",
+  parameters: {
+    path: noParameters,
+    query: v.object({
+      repository: requiredRepositoryParameter,
+      branch_or_pr: textParameter("Reserved, has no effect yet", {
+        jsonSchema: { type: "string" },
+      }),
+    }),
+  },
+  response: SVG_RESPONSE,
+  resource: { in: "query", required: true },
+  async handler(request, { sql }) {
+    const { repositoryId } = selectedRepository(request);
+    return { body: coverageBadge(await loadLatestCoverage(sql, repositoryId)).svg };
+  },
+});

@@ -1,0 +1,91 @@
+import * as v from "valibot";
+import type { TrackedTest } from "../lib/analysis/tracked_test.ts";
+import { JSON_MEDIA_TYPE } from "../lib/http/json.ts";
+import {
+  limitParameter,
+  offsetCursorParameter,
+  optionalParameter,
+  repositoryIdParameter,
+  repositoryParameter,
+  searchParameter,
+  sortParameter,
+  textParameter,
+} from "../lib/http/parameters.ts";
+import { defineRoute } from "../lib/http/route.ts";
+import {
+  EXPANSION_NAMES,
+  expansionEntries,
+  expansionsView,
+  parseExpansions,
+} from "./expansions.ts";
+import { answerTestPage } from "./test_page.ts";
+import { baseEntries, baseView, countSchema, metadataSchema } from "./views.ts";
+
+const DEFAULT_LIMIT = 25;
+
+const includeParameter = optionalParameter(
+  parseExpansions,
+  `Fields to add to each test, with commas between them: ${EXPANSION_NAMES.join(", ")}. ` +
+    "Unknown ones are ignored",
+  { jsonSchema: { type: "string" }, example: "disruptiveness_ratio,tags" },
+);
+
+/** `GET /api/v1/flaky/tests`: the inventory, across repositories. */
+export const flakyTests = defineRoute({
+  method: "GET",
+  path: "/api/v1/flaky/tests",
+  access: "token",
+  summary: "Flaky tests across repositories",
+  description:
+    "The quarantined tests, or those that are not quarantined and were disruptive in the last 14 " +
+    "days. A quarantined test stays listed however long it has been quiet.",
+  parameters: {
+    path: v.object({}),
+    query: v.object({
+      repository: repositoryParameter,
+      repository_id: repositoryIdParameter,
+      limit: limitParameter(DEFAULT_LIMIT),
+      after: offsetCursorParameter,
+      sort: sortParameter,
+      q: searchParameter,
+      quarantine: textParameter(
+        "false: tests that are not quarantined; anything else, or nothing: quarantined ones",
+        { jsonSchema: { type: "string", default: "true" }, example: "false" },
+      ),
+      quarantined: textParameter(
+        "Another name of quarantine, which wins when both are given",
+        { jsonSchema: { type: "string" }, example: "false" },
+      ),
+      include: includeParameter,
+    }),
+  },
+  response: {
+    status: 200,
+    description: "A page of tests",
+    mediaType: JSON_MEDIA_TYPE,
+    schema: v.strictObject({
+      count: countSchema("Tests that match, on all pages"),
+      tests: v.array(v.strictObject({ ...baseEntries, ...expansionEntries })),
+      metadata: metadataSchema,
+    }),
+  },
+  resource: { in: "query", required: false },
+  async handler(request) {
+    const { quarantine, quarantined, include, ...page } = request.query;
+    // Only the very word: an empty value is a given one here.
+    const isListed = (quarantine ?? quarantined) === "false" ? isFlakyAtLarge : isQuarantined;
+    const tests = await request.loadTests();
+    return answerTestPage(tests.filter(isListed), {
+      page,
+      view: (test) => ({ ...baseView(test), ...expansionsView(test, include) }),
+    });
+  },
+});
+
+function isQuarantined(test: TrackedTest): boolean {
+  return test.quarantine !== null;
+}
+
+function isFlakyAtLarge(test: TrackedTest): boolean {
+  return test.quarantine === null && test.disruptionCount > 0;
+}

@@ -1,0 +1,31 @@
+/**
+ * The route table: everything that can be asked for. The router, the checks, and whatever
+ * describes the API are made from it.
+ */
+import { type App, createDispatcher } from "../lib/http/app.ts";
+import type { Context } from "../lib/http/context.ts";
+import type { Route } from "../lib/http/route.ts";
+import { coverageBadgeRoute, flakyBadge } from "./badges.ts";
+import { disruptiveTests } from "./disruptive_tests.ts";
+import { flakyTests } from "./flaky_tests.ts";
+import { health } from "./health.ts";
+import { submissions } from "./submissions.ts";
+import { testResults } from "./test_results.ts";
+import { tokenCheck } from "./token_check.ts";
+
+/** All routes, in the order in which documents show them. */
+export const routes: readonly Route[] = [
+  health,
+  tokenCheck,
+  submissions,
+  disruptiveTests,
+  testResults,
+  flakyTests,
+  flakyBadge,
+  coverageBadgeRoute,
+];
+
+/** Makes the app that answers the requests of this API. */
+export function createApp(context: Context): App {
+  return createDispatcher(routes, context);
+}

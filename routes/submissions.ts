@@ -1,0 +1,84 @@
+import * as v from "valibot";
+import { loadSubmissionsPage, type SubmissionRow } from "../db/submissions.ts";
+import { encodeKeysetCursor } from "../lib/cursor.ts";
+import { JSON_MEDIA_TYPE, jsonBody } from "../lib/http/json.ts";
+import {
+  keysetCursorParameter,
+  limitParameter,
+  repositoryPathParameters,
+} from "../lib/http/parameters.ts";
+import { selectRepository } from "../lib/http/repositories.ts";
+import { defineRoute, selectedRepository } from "../lib/http/route.ts";
+import { formatTimestamp } from "../lib/timestamp.ts";
+import { countSchema, metadataSchema, textSchema, timestampSchema } from "./views.ts";
+
+const DEFAULT_LIMIT = 10;
+
+const submissionSchema = v.strictObject({
+  key: textSchema("Key of the uploaded archive in its object storage; never changes"),
+  build_url: textSchema('URL of the CI run, "" when it is not known'),
+  commit_oid: textSchema("Commit that was tested"),
+  recorded_at: timestampSchema,
+  status: v.pipe(
+    v.picklist(["processing", "processed", "failed"]),
+    v.description("processing until its results are counted, then processed or failed"),
+  ),
+  test_result_count: countSchema("Results: every attempt of every test, skipped ones included"),
+});
+
+/** `GET /api/repos/{owner}/{name}/submissions`: the CI runs of the window, newest first. */
+export const submissions = defineRoute({
+  method: "GET",
+  path: "/api/repos/:owner/:name/submissions",
+  access: "token",
+  summary: "Submissions of a repository",
+  description:
+    "CI runs that uploaded test results in the last 14 days, newest first. Each shard of a run " +
+    "that uploads by itself is a submission.",
+  parameters: {
+    path: repositoryPathParameters,
+    query: v.object({ limit: limitParameter(DEFAULT_LIMIT), after: keysetCursorParameter }),
+  },
+  response: {
+    status: 200,
+    description: "A page of submissions",
+    mediaType: JSON_MEDIA_TYPE,
+    schema: v.strictObject({
+      count: countSchema("Submissions of the last 14 days, on all pages"),
+      submissions: v.array(submissionSchema),
+      metadata: metadataSchema,
+    }),
+  },
+  resource: { in: "path", select: selectRepository },
+  async handler(request, { sql }) {
+    const { limit, after } = request.query;
+    const { count, submissions } = await loadSubmissionsPage(sql, {
+      repositoryId: selectedRepository(request).repositoryId,
+      windowStart: request.windowStart,
+      after,
+      // One more than is shown tells whether there is a next page.
+      limit: limit + 1,
+    });
+    const shown = submissions.slice(0, limit);
+    const last = shown.at(-1);
+    const nextCursor = last && submissions.length > limit
+      ? encodeKeysetCursor(last.submissionId)
+      : null;
+    const metadata = { after: nextCursor, limit };
+    return {
+      body: jsonBody({ count, submissions: shown.map(submissionView), metadata }),
+      nextCursor,
+    };
+  },
+});
+
+function submissionView(submission: SubmissionRow): v.InferOutput<typeof submissionSchema> {
+  return {
+    key: submission.key,
+    build_url: submission.buildUrl,
+    commit_oid: submission.commitOid,
+    recorded_at: formatTimestamp(submission.recordedAt),
+    status: submission.status,
+    test_result_count: submission.testResultCount,
+  };
+}

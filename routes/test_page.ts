@@ -1,0 +1,35 @@
+/** A page of a list of tests: what both lists have in common. */
+import { sortTests, type TestOrder } from "../lib/analysis/order.ts";
+import type { TrackedTest } from "../lib/analysis/tracked_test.ts";
+import { encodeOffsetCursor } from "../lib/cursor.ts";
+import { jsonBody } from "../lib/http/json.ts";
+import type { Answer, ListedTest } from "../lib/http/route.ts";
+import { matches, type Query } from "../lib/query/mod.ts";
+
+/** What the parameters of a list say. */
+export interface TestPage {
+  limit: number;
+  /** Tests before the page. */
+  after: number;
+  sort: TestOrder;
+  q: Query;
+}
+
+/** Answers the page of those tests that match, each as `view` makes it look. */
+export function answerTestPage(
+  tests: readonly ListedTest[],
+  { page, view }: { page: TestPage; view: (test: TrackedTest) => unknown },
+): Answer {
+  const { limit, after, sort, q } = page;
+  const sorted = sortTests(tests.filter(({ searchable }) => matches(q, searchable)), sort);
+  const end = after + limit;
+  const nextCursor = end < sorted.length ? encodeOffsetCursor(end) : null;
+  return {
+    body: jsonBody({
+      count: sorted.length,
+      tests: sorted.slice(after, end).map(view),
+      metadata: { after: nextCursor, limit },
+    }),
+    nextCursor,
+  };
+}

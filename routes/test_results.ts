@@ -1,0 +1,69 @@
+import * as v from "valibot";
+import { type DisruptionEvent, loadDisruptionEvents } from "../db/disruption_events.ts";
+import type { Selection } from "../db/caller.ts";
+import { JSON_MEDIA_TYPE, jsonBody } from "../lib/http/json.ts";
+import { noParameters, testPathParameters } from "../lib/http/parameters.ts";
+import { defineRoute, type RawParameters, selectedRepository } from "../lib/http/route.ts";
+import { eventId, parseTestId, recordedAtOf } from "../lib/identity.ts";
+import { formatTimestamp } from "../lib/timestamp.ts";
+import { objectIdSchema, textSchema, timestampSchema } from "./views.ts";
+
+const MAX_EVENTS = 10;
+
+const eventSchema = v.strictObject({
+  id: objectIdSchema,
+  build_url: textSchema('URL of the CI run, "" when it is not known'),
+  commit_oid: textSchema("Commit that was tested"),
+  conclusion: v.pipe(
+    v.picklist(["failure", "error"]),
+    v.description("failure: an assertion did not hold; error: something else went wrong"),
+  ),
+  recorded_at: timestampSchema,
+  message: textSchema("First line of what went wrong"),
+});
+
+/** `GET /api/tests/{id}/results`: the latest disruptions of one test. */
+export const testResults = defineRoute({
+  method: "GET",
+  path: "/api/tests/:id/results",
+  access: "token",
+  summary: "Disruption events of one test",
+  description:
+    `Failures of a test on code that it passed on as well: the ${MAX_EVENTS} latest of the last ` +
+    "14 days, newest first.",
+  parameters: { path: testPathParameters, query: noParameters },
+  response: {
+    status: 200,
+    description: "The latest events",
+    mediaType: JSON_MEDIA_TYPE,
+    schema: v.strictObject({ results: v.array(eventSchema) }),
+  },
+  resource: { in: "path", select: selectTest },
+  async handler(request, { sql }) {
+    const { repositoryId, testNo } = selectedRepository(request);
+    if (testNo === null) throw new Error("a test was asked for and none was selected");
+    const events = await loadDisruptionEvents(sql, {
+      repositoryId,
+      testNo,
+      windowStart: request.windowStart,
+      limit: MAX_EVENTS,
+    });
+    return { body: jsonBody({ results: events.map(eventView) }) };
+  },
+});
+
+function selectTest({ id = "" }: RawParameters): Selection {
+  const parts = parseTestId(id);
+  return parts ? { kind: "test", ...parts } : { kind: "none" };
+}
+
+function eventView(event: DisruptionEvent): v.InferOutput<typeof eventSchema> {
+  return {
+    id: eventId(event.submissionId, event.resultNo),
+    build_url: event.buildUrl,
+    commit_oid: event.commitOid,
+    conclusion: event.conclusion,
+    recorded_at: formatTimestamp(recordedAtOf(event.submissionId)),
+    message: event.message,
+  };
+}

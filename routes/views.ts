@@ -1,0 +1,99 @@
+/** How tests look in JSON, and the schemas that say so. */
+import * as v from "valibot";
+import {
+  disruptivenessThousandths,
+  type LatestDisruption,
+  type LatestPositive,
+  type TrackedTest,
+} from "../lib/analysis/tracked_test.ts";
+import { formatTimestamp } from "../lib/timestamp.ts";
+
+/** Schema of a moment. */
+export const timestampSchema = v.pipe(
+  v.string(),
+  v.isoTimestamp(),
+  v.description("UTC, to the second, as YYYY-MM-DDTHH:MM:SSZ"),
+  v.metadata({ example: "2026-01-31T08:00:00Z" }),
+);
+
+/** Schema of the id of a test or event. */
+export const objectIdSchema = v.pipe(
+  v.string(),
+  v.regex(/^[0-9a-f]{24}$/),
+  v.description("24 lower-case hex digits"),
+  v.metadata({ example: "5f3a9c0e7b12d4a86f01c2e3" }),
+);
+
+/** Schema of a number of things. */
+export function countSchema(description: string) {
+  return v.pipe(v.number(), v.integer(), v.minValue(0), v.description(description));
+}
+
+/** Schema of a text; `""` where there is nothing to say. */
+export function textSchema(description: string) {
+  return v.pipe(v.string(), v.description(description));
+}
+
+/** Schema of what stands beside the items of a page. */
+export const metadataSchema = v.pipe(
+  v.strictObject({
+    after: v.pipe(
+      v.nullable(v.string()),
+      v.description("Cursor of the next page, to be passed back as it is; null on the last page"),
+    ),
+    limit: countSchema("Items on a page at most: the size in effect"),
+  }),
+  v.description("Where this page stands in the list"),
+);
+
+/** Fields that every test has in every list. */
+export const baseEntries = {
+  id: objectIdSchema,
+  name: textSchema("Name of the test"),
+  suite: textSchema('Suite, "" when the report names none'),
+  class: textSchema('Class, "" when the report names none'),
+  file: textSchema('Path of the file, "" when the report names none'),
+};
+
+/** Schema of a disruption as part of a test. */
+export const negativeResultSchema = v.strictObject({
+  recorded_at: timestampSchema,
+  build_url: textSchema('URL of the CI run, "" when it is not known'),
+  message: textSchema("First line of what went wrong"),
+});
+
+/** Schema of the pass that proves a test nondeterministic. */
+export const positiveResultSchema = v.strictObject({
+  recorded_at: timestampSchema,
+  build_url: textSchema('URL of the CI run, "" when it is not known'),
+  message: v.pipe(v.null(), v.description("A pass has nothing to say")),
+});
+
+/** The fields of {@linkcode baseEntries}. */
+export function baseView({ id, name, suite, class: className, file }: TrackedTest) {
+  return { id, name, suite, class: className, file };
+}
+
+/** Ratio of disruptions, cut to 3 decimals; a division of whole numbers prints no others. */
+export function ratioView(test: TrackedTest): number {
+  return disruptivenessThousandths(test) / 1000;
+}
+
+/** A moment, `null` when there was none. */
+export function timestampView(seconds: number | null): string | null {
+  return seconds === null ? null : formatTimestamp(seconds);
+}
+
+/** The latest disruption, `null` when there was none. */
+export function negativeResultView(latest: LatestDisruption | null) {
+  if (latest === null) return null;
+  const { recordedAt, buildUrl, message } = latest;
+  return { recorded_at: formatTimestamp(recordedAt), build_url: buildUrl, message };
+}
+
+/** The latest positive result, `null` when there was none. */
+export function positiveResultView(latest: LatestPositive | null) {
+  if (latest === null) return null;
+  const { recordedAt, buildUrl } = latest;
+  return { recorded_at: formatTimestamp(recordedAt), build_url: buildUrl, message: null };
+}
