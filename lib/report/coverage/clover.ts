@@ -1,0 +1,102 @@
+/** Clover XML, as OpenClover, PHPUnit and Istanbul write it. */
+import type { CoverageMap, FileLines } from "./coverage_map.ts";
+import { NestedTotals } from "./nested_totals.ts";
+import { ran, wholeNumber } from "./numbers.ts";
+import { Refusal } from "./refusal.ts";
+import type { Attributes, ElementReader } from "./xml.ts";
+
+/**
+ * Reads Clover XML.
+ *
+ * Lines of type `stmt` and `cond` count. A `method` line tells how often a method was entered; it
+ * is the line of the declaration, which tools count as a method and never as a line. Where no such
+ * line is told, `statements` of the nearest level are added: the metric that comes closest, and
+ * for PHPUnit the very number of lines. `testproject` holds the tests themselves, which no
+ * total of Clover includes.
+ */
+export class CloverReader implements ElementReader {
+  readonly #map: CoverageMap;
+  readonly #totals: NestedTotals;
+  #package = "";
+  #classDepth = 0;
+  #testProjectDepth = 0;
+  #file: FileLines | undefined;
+
+  constructor(map: CoverageMap) {
+    this.#map = map;
+    this.#totals = new NestedTotals(map);
+  }
+
+  open(name: string, attributes: Attributes): void {
+    if (name === "testproject") this.#testProjectDepth++;
+    if (this.#testProjectDepth > 0) return;
+    switch (name) {
+      case "coverage":
+      case "project":
+        return this.#totals.enter();
+      case "package":
+        this.#package = attributes.name ?? "";
+        return this.#totals.enter();
+      case "file":
+        this.#file = this.#map.file(this.#pathOf(attributes));
+        return this.#totals.enter();
+      case "class":
+        this.#classDepth++;
+        return;
+      case "line":
+        return this.#line(attributes);
+      case "metrics":
+        return this.#metrics(attributes);
+    }
+  }
+
+  close(name: string): void {
+    if (name === "testproject") this.#testProjectDepth--;
+    else if (this.#testProjectDepth === 0) this.#close(name);
+  }
+
+  #close(name: string): void {
+    switch (name) {
+      case "class":
+        this.#classDepth--;
+        return;
+      case "file":
+        this.#file = undefined;
+        return this.#totals.leave();
+      case "package":
+        this.#package = "";
+        return this.#totals.leave();
+      case "coverage":
+      case "project":
+        return this.#totals.leave();
+    }
+  }
+
+  #pathOf({ path, name }: Attributes): string {
+    if (path) return path;
+    if (!name) throw new Refusal(`found "file" without "name" and "path", expected one of them`);
+    // PHPUnit writes the whole path as the name, old versions of Clover the last part alone.
+    if (/[\\/]/.test(name)) return name;
+    return `${this.#package.replaceAll(".", "/")}/${name}`.replace(/^\//, "");
+  }
+
+  #line({ num, type, count, truecount, falsecount }: Attributes): void {
+    if (this.#file === undefined) {
+      throw new Refusal(`found "line" outside of a file, expected "file" around it`);
+    }
+    const number = wholeNumber(num, `"num" of a line`);
+    if (type === "method") return;
+    // OpenClover gives a condition no count of its own, only how often it was true and false.
+    const counts = count === undefined && type === "cond" ? [truecount, falsecount] : [count];
+    this.#totals.speak();
+    this.#file.add(number, counts.some((text) => ran(text, `"count" of a line`)));
+  }
+
+  #metrics({ statements, coveredstatements }: Attributes): void {
+    if (this.#classDepth > 0 || statements === undefined) return;
+    this.#totals.note({
+      coveredLineCount: wholeNumber(coveredstatements, `"coveredstatements"`),
+      lineCount: wholeNumber(statements, `"statements"`),
+    });
+  }
+}

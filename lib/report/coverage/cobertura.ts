@@ -1,0 +1,90 @@
+/** Cobertura XML, as coverage.py, gcovr, coverlet, Istanbul, simplecov and many others write it. */
+import { type CoverageMap, FileLines } from "./coverage_map.ts";
+import { ran, wholeNumber } from "./numbers.ts";
+import { Refusal } from "./refusal.ts";
+import type { Attributes, ElementReader } from "./xml.ts";
+
+/**
+ * Reads Cobertura XML.
+ *
+ * Lines are told twice, below the class and again below its methods. The class counts: the method's
+ * counts are calls of the method, and its first line often cannot be covered by itself. Only a
+ * class without lines of its own takes those of its methods. Classes of the same file are one file.
+ *
+ * The `source` folders are left out of the path: shards of one build run in different folders.
+ * A report without any line tells its totals (`lines-covered`, `lines-valid`) at best.
+ */
+export class CoberturaReader implements ElementReader {
+  readonly #map: CoverageMap;
+  #class: { file: FileLines; hasLines: boolean; ofMethods: FileLines } | undefined;
+  #insideMethod = false;
+  #hasLines = false;
+  #root: Attributes = {};
+
+  constructor(map: CoverageMap) {
+    this.#map = map;
+  }
+
+  open(name: string, attributes: Attributes): void {
+    switch (name) {
+      case "coverage":
+        this.#root = attributes;
+        return;
+      case "class": {
+        const path = attributes.filename ?? attributes.name;
+        if (path === undefined) throw new Refusal(`found "class" without "filename", expected one`);
+        this.#class = {
+          file: this.#map.file(path),
+          hasLines: false,
+          ofMethods: new FileLines(this.#map.limits.lineNumber),
+        };
+        return;
+      }
+      case "method":
+        this.#insideMethod = true;
+        return;
+      case "line":
+        return this.#line(attributes);
+    }
+  }
+
+  close(name: string): void {
+    switch (name) {
+      case "method":
+        this.#insideMethod = false;
+        return;
+      case "class":
+        if (this.#class && !this.#class.hasLines) this.#class.file.addAll(this.#class.ofMethods);
+        this.#class = undefined;
+        return;
+      case "coverage":
+        if (!this.#hasLines) this.#addTotals();
+        return;
+    }
+  }
+
+  #line(attributes: Attributes): void {
+    const current = this.#class;
+    if (current === undefined) {
+      throw new Refusal(`found "line" outside of a class, expected "class" around it`);
+    }
+    const number = wholeNumber(attributes.number, `"number" of a line`);
+    const covered = ran(attributes.hits, `"hits" of a line`);
+    this.#hasLines = true;
+    if (this.#insideMethod) {
+      current.ofMethods.add(number, covered);
+    } else {
+      current.hasLines = true;
+      current.file.add(number, covered);
+    }
+  }
+
+  #addTotals(): void {
+    const { "lines-covered": covered, "lines-valid": valid } = this.#root;
+    if (covered === undefined || valid === undefined) return;
+    this.#map.addTotals({
+      coveredLineCount: wholeNumber(covered, `"lines-covered"`),
+      lineCount: wholeNumber(valid, `"lines-valid"`),
+    });
+  }
+}

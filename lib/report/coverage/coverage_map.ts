@@ -1,0 +1,164 @@
+import { quote } from "../report_error.ts";
+import type { CoverageLimits } from "./limits.ts";
+import { normalizePath } from "./path.ts";
+import { Refusal } from "./refusal.ts";
+
+/** Covered lines and lines that can be covered; the first is never more than the second. */
+export interface CoverageTotals {
+  coveredLineCount: number;
+  lineCount: number;
+}
+
+const MISSED = 1;
+const COVERED = 2;
+
+// What the runtime keeps for an entry of a Map and the objects behind it, roughly.
+const FILE_BYTES = 300;
+const SMALLEST_FILE_LINES = 256;
+
+/**
+ * The lines of one source file that can be covered, and which of them are. A line that is told
+ * several times is covered when it is covered in any of them.
+ */
+export class FileLines {
+  // One byte a line, by line number: a Map would take some forty.
+  #states = new Uint8Array();
+  #coveredLineCount = 0;
+  #lineCount = 0;
+  readonly #greatestLine: number;
+  readonly #charge: (bytes: number) => void;
+
+  /**
+   * @param greatestLine greatest line number that is taken
+   * @param charge told how many bytes more are about to be kept; throws when that is too many
+   */
+  constructor(greatestLine: number, charge: (bytes: number) => void = () => {}) {
+    this.#greatestLine = greatestLine;
+    this.#charge = charge;
+  }
+
+  get coveredLineCount(): number {
+    return this.#coveredLineCount;
+  }
+
+  get lineCount(): number {
+    return this.#lineCount;
+  }
+
+  /**
+   * Adds a line. Numbers below 1 are passed over: tools write line 0 for generated code.
+   *
+   * @throws {Refusal} when the number is above the limit
+   */
+  add(line: number, covered: boolean): void {
+    if (line < 1) return;
+    if (line >= this.#states.length) this.#grow(line);
+    const before = this.#states[line];
+    if (before === COVERED || (before === MISSED && !covered)) return;
+    this.#states[line] = covered ? COVERED : MISSED;
+    if (before === 0) this.#lineCount++;
+    if (covered) this.#coveredLineCount++;
+  }
+
+  /** Adds all lines of another. */
+  addAll(other: FileLines): void {
+    other.#states.forEach((state, line) => {
+      if (state !== 0) this.add(line, state === COVERED);
+    });
+  }
+
+  #grow(line: number): void {
+    if (line > this.#greatestLine) {
+      throw new Refusal(
+        `found line number ${line}, expected at most ${this.#greatestLine}`,
+        "limit",
+      );
+    }
+    const wanted = Math.max(SMALLEST_FILE_LINES, line + 1, 2 * this.#states.length);
+    const size = Math.min(wanted, this.#greatestLine + 1);
+    this.#charge(size - this.#states.length);
+    const states = new Uint8Array(size);
+    states.set(this.#states);
+    this.#states = states;
+  }
+}
+
+/** What all coverage reports of one upload say together. */
+export class CoverageMap {
+  readonly limits: CoverageLimits;
+  // A Map, because a file may well be called `__proto__`.
+  readonly #files = new Map<string, FileLines>();
+  #added: CoverageTotals = { coveredLineCount: 0, lineCount: 0 };
+  #storedBytes = 0;
+
+  constructor(limits: CoverageLimits) {
+    this.limits = limits;
+  }
+
+  /**
+   * The lines of a source file, without any when it is new.
+   *
+   * @throws {Refusal} when the path is empty or too much is stored already
+   */
+  file(path: string): FileLines {
+    const key = normalizePath(path);
+    if (key === "") {
+      throw new Refusal(`found the path ${quote(path)}, expected that of a source file`);
+    }
+    let lines = this.#files.get(key);
+    if (lines === undefined) {
+      this.#charge(FILE_BYTES + 2 * key.length);
+      lines = new FileLines(this.limits.lineNumber, (bytes) => this.#charge(bytes));
+      this.#files.set(key, lines);
+    }
+    return lines;
+  }
+
+  /**
+   * Adds totals whose lines are not told.
+   *
+   * @throws {Refusal} when they are no counts, or more lines are covered than there are
+   */
+  addTotals({ coveredLineCount, lineCount }: CoverageTotals): void {
+    for (const count of [coveredLineCount, lineCount]) {
+      if (!Number.isInteger(count) || count < 0) {
+        throw new Refusal(`found a total of ${count} lines, expected a whole number from 0`);
+      }
+    }
+    if (coveredLineCount > lineCount) {
+      throw new Refusal(
+        `found ${coveredLineCount} covered lines of ${lineCount}, expected at most as many`,
+      );
+    }
+    const sum = this.#added.lineCount + lineCount;
+    if (sum > this.limits.totalLineCount) {
+      throw new Refusal(
+        `found totals of ${sum} lines, expected at most ${this.limits.totalLineCount}`,
+        "limit",
+      );
+    }
+    this.#added = {
+      coveredLineCount: this.#added.coveredLineCount + coveredLineCount,
+      lineCount: sum,
+    };
+  }
+
+  /** The sum over all files, and the totals that were added. */
+  totals(): CoverageTotals {
+    let { coveredLineCount, lineCount } = this.#added;
+    for (const file of this.#files.values()) {
+      coveredLineCount += file.coveredLineCount;
+      lineCount += file.lineCount;
+    }
+    return { coveredLineCount, lineCount };
+  }
+
+  #charge(bytes: number): void {
+    this.#storedBytes += bytes;
+    if (this.#storedBytes <= this.limits.storedBytes) return;
+    throw new Refusal(
+      `found more source lines than ${this.limits.storedBytes} bytes hold, expected fewer`,
+      "limit",
+    );
+  }
+}

@@ -1,0 +1,73 @@
+/** Cover profiles of `go test -coverprofile`. */
+import { quote } from "../report_error.ts";
+import type { CoverageMap } from "./coverage_map.ts";
+import type { LineReader } from "./lines.ts";
+import { Refusal } from "./refusal.ts";
+
+const MODE = /^mode: (?:set|count|atomic)$/;
+// FILE:LINE.COLUMN,LINE.COLUMN STATEMENTS COUNT
+const BLOCK = /^(.+):(\d+)\.\d+,(\d+)\.(\d+) (\d+) (\d+)$/;
+
+/** True for a line with which a cover profile begins. */
+export function beginsGoProfile(line: string): boolean {
+  return line.startsWith("mode:");
+}
+
+/**
+ * Reads a cover profile.
+ *
+ * A profile tells blocks of statements, not lines: every line that a block touches can be covered,
+ * and is covered when any block on it ran. That is what makes `if err != nil {` covered although
+ * the block behind its brace did not run. A block without statements (an empty function) has
+ * nothing that could run, and Go leaves it out of its percentage as well. Blocks repeat when
+ * several packages were tested into one profile, and `mode` does where profiles were put together.
+ *
+ * Go's own percentage counts statements, so it differs a little from the share of lines.
+ */
+export class GoProfileReader implements LineReader {
+  readonly #map: CoverageMap;
+  #blockLineCount = 0;
+
+  constructor(map: CoverageMap) {
+    this.#map = map;
+  }
+
+  take(line: string): void {
+    if (beginsGoProfile(line)) {
+      if (MODE.test(line)) return;
+      throw new Refusal(
+        `found ${quote(line)}, expected "mode: set", "mode: count" or "mode: atomic"`,
+      );
+    }
+    const match = BLOCK.exec(line);
+    if (!match) {
+      throw new Refusal(`found ${quote(line)}, expected a block such as "pkg/a.go:3.14,5.2 1 0"`);
+    }
+    const [, path = "", ...digits] = match;
+    const [firstLine = 0, endLine = 0, endColumn = 0, statementCount = 0, count = 0] = digits
+      .map(Number);
+    if (endLine < firstLine) {
+      throw new Refusal(
+        `found a block from line ${firstLine} to ${endLine}, expected an end behind`,
+      );
+    }
+    if (statementCount === 0) return;
+    // The end lies behind the block: in column 1 it touches nothing of its line.
+    const lastLine = endColumn <= 1 && endLine > firstLine ? endLine - 1 : endLine;
+    this.#blockLineCount += lastLine - firstLine + 1;
+    const { goBlockLineCount } = this.#map.limits;
+    if (this.#blockLineCount > goBlockLineCount) {
+      throw new Refusal(
+        `found blocks over more than ${goBlockLineCount} lines, expected fewer`,
+        "limit",
+      );
+    }
+    const file = this.#map.file(path);
+    // From the last one on, so that a number above the limit is refused before any work.
+    for (let number = lastLine; number >= firstLine; number--) file.add(number, count > 0);
+  }
+
+  end(): void {
+    // A profile without blocks is that of a package without statements.
+  }
+}

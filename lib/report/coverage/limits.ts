@@ -1,0 +1,42 @@
+/**
+ * What the coverage reports of one upload may ask of the program. No real CI comes near the
+ * defaults; they keep memory and time bounded when a report is broken or hostile.
+ */
+export interface CoverageLimits {
+  /** Greatest line number of a source file. */
+  lineNumber: number;
+  /** Bytes kept for all source files of one upload: one for each line of a file, and its path. */
+  storedBytes: number;
+  /** Lines that all totals of one upload may claim together. */
+  totalLineCount: number;
+  /** Characters of one line of a text report, of one tag or comment of XML, of one key of JSON. */
+  tokenCharacters: number;
+  /** Attributes of one XML element. */
+  attributeCount: number;
+  /** Levels of XML elements or JSON values inside each other. */
+  depth: number;
+  /** Statements of one source file in an Istanbul report, held until the file is complete. */
+  statementCount: number;
+  /** Lines that all blocks of one Go cover profile span together, repetitions included. */
+  goBlockLineCount: number;
+}
+
+/** What holds where the caller does not say otherwise. */
+export const DEFAULT_COVERAGE_LIMITS: Readonly<CoverageLimits> = {
+  // The longest generated sources have some millions of lines.
+  lineNumber: 10_000_000,
+  // Several times the Linux kernel.
+  storedBytes: 256 * 1024 * 1024,
+  // Keeps sums exact with room to spare.
+  totalLineCount: 1_000_000_000_000,
+  // Function names of C++ templates reach some thousands.
+  tokenCharacters: 1024 * 1024,
+  // The formats define about twenty.
+  attributeCount: 1_000,
+  // The formats need about ten.
+  depth: 200,
+  // A bundle of a whole application in one file has some hundred thousand.
+  statementCount: 2_000_000,
+  // Taken in a second; a large profile has a million blocks of a few lines.
+  goBlockLineCount: 1_000_000_000,
+};

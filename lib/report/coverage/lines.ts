@@ -1,0 +1,49 @@
+/** Coverage formats that are read line by line. */
+import { ReportError } from "../report_error.ts";
+import type { CoverageLimits } from "./limits.ts";
+import { located } from "./refusal.ts";
+
+/** Takes the lines of a report one after the other. Both throw a `Refusal`. */
+export interface LineReader {
+  /** Called with every line that is not blank, without its ending and surrounding blanks. */
+  take(line: string): void;
+  /** Called behind the last line. */
+  end(): void;
+}
+
+/**
+ * Feeds a text to a reader.
+ *
+ * @throws {ReportError} with the line that the reader refused or that is too long
+ */
+export async function readLines(
+  text: AsyncIterable<string>,
+  reader: LineReader,
+  options: { file: string; limits: CoverageLimits },
+): Promise<void> {
+  const { file, limits } = options;
+  let line = 1;
+  let rest = "";
+  const place = () => ({ file, position: { line, column: 1 } });
+  const take = (found: string) => {
+    const trimmed = found.trim();
+    if (trimmed !== "") located(place, () => reader.take(trimmed));
+  };
+  for await (const piece of text) {
+    let start = 0;
+    for (let end = piece.indexOf("\n"); end !== -1; end = piece.indexOf("\n", start)) {
+      take(rest + piece.slice(start, end));
+      rest = "";
+      line++;
+      start = end + 1;
+    }
+    rest += piece.slice(start);
+    if (rest.length > limits.tokenCharacters) {
+      const problem = `found a line of more than ${limits.tokenCharacters} characters, ` +
+        `expected shorter ones`;
+      throw new ReportError({ ...place(), kind: "limit", problem });
+    }
+  }
+  take(rest);
+  located(place, () => reader.end());
+}

@@ -1,0 +1,138 @@
+/** Coverage reports in, covered lines and lines that can be covered out. */
+import { decodeXml } from "../decode.ts";
+import { quote, ReportError } from "../report_error.ts";
+import { CoverageMap, type CoverageTotals } from "./coverage_map.ts";
+import { beginsGoProfile, GoProfileReader } from "./go.ts";
+import { readJson } from "./json.ts";
+import { beginsLcov, LcovReader } from "./lcov.ts";
+import { type CoverageLimits, DEFAULT_COVERAGE_LIMITS } from "./limits.ts";
+import { readLines } from "./lines.ts";
+import { NotCoverageError } from "./refusal.ts";
+import { readXml } from "./xml.ts";
+
+export { type CoverageTotals } from "./coverage_map.ts";
+export { type CoverageLimits, DEFAULT_COVERAGE_LIMITS } from "./limits.ts";
+export { NotCoverageError } from "./refusal.ts";
+
+/** How a report was read; `empty` is a file without anything in it, as some tools leave behind. */
+export type CoverageFormat =
+  | "lcov"
+  | "cobertura"
+  | "jacoco"
+  | "clover"
+  | "go"
+  | "istanbul"
+  | "istanbul-summary"
+  | "simplecov"
+  | "coverage.py"
+  | "empty";
+
+/**
+ * Collects the coverage reports of one upload.
+ *
+ * Reports are merged by source file and line where they tell lines: a line can be covered when any
+ * of them says so, and is covered when it is in any. Totals of reports that tell no lines are
+ * added. One collector is for one upload, and of no use any more when a report was refused for
+ * another reason than {@link NotCoverageError}: part of that report is in it.
+ *
+ * @example
+ * ```ts
+ * const collector = new CoverageCollector();
+ * await collector.add(bytes, { file: "coverage/lcov.info" });
+ * const { coveredLineCount, lineCount } = collector.totals();
+ * ```
+ */
+export class CoverageCollector {
+  readonly #map: CoverageMap;
+
+  constructor(limits: Readonly<CoverageLimits> = DEFAULT_COVERAGE_LIMITS) {
+    this.#map = new CoverageMap(limits);
+  }
+
+  /**
+   * Reads one report, whose format is recognized by its content.
+   *
+   * @param options.file what messages call the report
+   * @throws {NotCoverageError} when the file is something else; nothing of it was taken
+   * @throws {ReportError} when the report is broken or exceeds a limit
+   */
+  async add(
+    bytes: AsyncIterable<Uint8Array>,
+    options: { file: string },
+  ): Promise<{ format: CoverageFormat }> {
+    const pieces = textOf(bytes, options.file);
+    try {
+      return await this.#read(pieces, options.file);
+    } finally {
+      // Also where the reading ended early, so that the file behind it is closed.
+      await pieces.return();
+    }
+  }
+
+  /** What all reports so far say together. */
+  totals(): CoverageTotals {
+    return this.#map.totals();
+  }
+
+  async #read(
+    pieces: AsyncGenerator<string, void>,
+    file: string,
+  ): Promise<{ format: CoverageFormat }> {
+    const map = this.#map;
+    const { head, text } = await peek(pieces, { file, limits: map.limits });
+    const [firstLine = ""] = head.replace(/^(?:#.*\n\s*)+/, "").split("\n", 1);
+    if (head === "") return { format: "empty" };
+    if (head.startsWith("<")) return await readXml(text, map, file);
+    if (/^[[{]/.test(head)) return await readJson(text, map, file);
+    if (beginsGoProfile(firstLine)) {
+      await readLines(text, new GoProfileReader(map), { file, limits: map.limits });
+      return { format: "go" };
+    }
+    if (beginsLcov(firstLine)) {
+      await readLines(text, new LcovReader(map), { file, limits: map.limits });
+      return { format: "lcov" };
+    }
+    throw new NotCoverageError({ file, found: quote(firstLine.trim()) });
+  }
+}
+
+async function* textOf(
+  bytes: AsyncIterable<Uint8Array>,
+  file: string,
+): AsyncGenerator<string, void> {
+  for await (const { text } of decodeXml(bytes, file)) yield text;
+}
+
+// A first line that tells the format is not longer.
+const HEAD_CHARACTERS = 100;
+
+/**
+ * Looks at the beginning of a text without taking it away.
+ *
+ * @returns the first characters without leading blanks, `""` when there is nothing else, and the
+ * text from its start
+ */
+async function peek(
+  pieces: AsyncGenerator<string, void>,
+  options: { file: string; limits: CoverageLimits },
+): Promise<{ head: string; text: AsyncGenerator<string, void> }> {
+  const { file, limits } = options;
+  let seen = "";
+  let head = "";
+  while (head.length < HEAD_CHARACTERS) {
+    const { value, done } = await pieces.next();
+    if (done) break;
+    seen += value;
+    head = seen.trimStart();
+    if (head === "" && seen.length > limits.tokenCharacters) {
+      const problem = `found more than ${limits.tokenCharacters} blanks, expected a report`;
+      throw new ReportError({ file, kind: "limit", problem });
+    }
+  }
+  return { head, text: behind(seen) };
+
+  async function* behind(first: string): AsyncGenerator<string, void> {
+    yield first;
+    yield* pieces;
+  }
+}

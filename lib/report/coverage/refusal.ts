@@ -1,0 +1,50 @@
+/** Errors of coverage reading: what is wrong, and where. */
+import { ReportError, type ReportPosition } from "../report_error.ts";
+
+/**
+ * The file is no coverage report of a known format at all, so that a caller who collects files by
+ * folder may pass over it. Nothing of it was taken.
+ */
+export class NotCoverageError extends ReportError {
+  constructor(options: { file: string; found: string; position?: ReportPosition }) {
+    const { file, found, position } = options;
+    const problem =
+      `found ${found}, expected a coverage report (lcov, Cobertura, JaCoCo, Clover, ` +
+      `Go cover profile, Istanbul, SimpleCov or coverage.py JSON)`;
+    super({ file, kind: "malformed", problem, position });
+  }
+}
+
+/**
+ * What the reader of a format throws: it knows what is wrong, but not where. Whoever feeds it adds
+ * file and position by {@link located}.
+ */
+export class Refusal extends Error {
+  override readonly name = "Refusal";
+  readonly kind: "malformed" | "limit";
+
+  constructor(problem: string, kind: "malformed" | "limit" = "malformed") {
+    super(problem);
+    this.kind = kind;
+  }
+}
+
+/** Where a report is being read. */
+export interface Place {
+  file: string;
+  position: ReportPosition;
+}
+
+/**
+ * Runs one step of reading.
+ *
+ * @throws {ReportError} instead of a {@link Refusal}, with the place where the reading stands
+ */
+export function located(place: () => Place, step: () => void): void {
+  try {
+    step();
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    throw new ReportError({ ...place(), kind: error.kind, problem: error.message });
+  }
+}
