@@ -75,7 +75,7 @@ export function actionOf(step: Step, circumstances: Circumstances): Action | nul
 }
 
 function together(step: Step & { kind: "together" }, circumstances: Circumstances): Action {
-  const uploads = step.uploads.map((upload) => plainUpload(upload, circumstances));
+  const uploads = step.uploads.map((upload, index) => plainUpload(upload, circumstances, index));
   const [first, ...others] = uploads;
   for (const other of others) {
     if (step.sameVersion) {
@@ -97,7 +97,7 @@ function together(step: Step & { kind: "together" }, circumstances: Circumstance
   return { kind: "upload", uploads, deletes: submission && !disputed ? submission.key : null };
 }
 
-function plainUpload(step: UploadStep, circumstances: Circumstances): PlainUpload {
+function plainUpload(step: UploadStep, circumstances: Circumstances, index = 0): PlainUpload {
   const { clock, windowSeconds, uploads } = circumstances;
   const edge = clock - windowSeconds;
   const recordedAt = step.at.before === "now" ? clock - step.at.seconds : edge + step.at.seconds;
@@ -110,7 +110,7 @@ function plainUpload(step: UploadStep, circumstances: Circumstances): PlainUploa
     tags: [...step.tags],
     results: resultsOf(step),
     coverage: step.coverage,
-    key: step.hasKey ? `archives/${uploads.length}-${step.commit.slice(0, 2)}.gz` : null,
+    key: step.hasKey ? `archives/${uploads.length + index}.gz` : null,
   };
 }
 

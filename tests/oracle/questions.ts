@@ -91,7 +91,7 @@ export function pathOf(question: Question, state: State, upperCase = false): str
     return `/api/tests/${upperCase ? id.toUpperCase() : id}/results`;
   }
   const { owner, name, repositoryId } = repositoryAt(state, question.repository);
-  const spelled = (text: string) => upperCase ? text.toUpperCase() : text;
+  const spelled = (text: string) => upperCase ? capitals(text) : text;
   const both = spelled(`${owner}/${name}`);
   const folder = [owner, name].map((part) => encodeURIComponent(spelled(part))).join("/");
   const query = new URLSearchParams();
@@ -119,6 +119,14 @@ export function pathOf(question: Question, state: State, upperCase = false): str
       query.set("repository", both);
       return `/api/v1/coverage/badges?${query}`;
   }
+}
+
+/** In capitals, but for the letters that have none of their own, such as ß. */
+function capitals(text: string): string {
+  return [...text].map((letter) => {
+    const capital = letter.toUpperCase();
+    return capital.toLowerCase() === letter.toLowerCase() ? capital : letter;
+  }).join("");
 }
 
 function setPage(query: URLSearchParams, page: TestsPage): void {
