@@ -1,11 +1,11 @@
 import type { Command } from "commander";
 import * as v from "valibot";
 import type { Database } from "../../db/connect.ts";
+import { serve } from "../../routes/serve.ts";
 import { setting } from "../config.ts";
-import { serve } from "../http/server.ts";
 import { addCommand, type CliIo } from "./command.ts";
 import { reopenForReading } from "./database.ts";
-import { UsageError } from "./errors.ts";
+import { Failure, UsageError } from "./errors.ts";
 import { lineOfText, port } from "./values.ts";
 
 /** `serve`. */
@@ -54,10 +54,11 @@ export function listenAddress(
  * Serves until the first signal, then lets running requests end; the second ends at once.
  *
  * @param options.onReady called with the base address once requests are answered
+ * @throws {Failure} when the address is taken or not this machine's
  */
 export async function serveUntilStopped(
   io: CliIo,
-  { onReady, ...options }: {
+  { database, onReady, ...address }: {
     database: Database;
     host: string;
     port: number;
@@ -66,13 +67,28 @@ export async function serveUntilStopped(
 ): Promise<void> {
   // Asked for first, so that a signal which comes while starting is heard too.
   const { stop } = io;
-  const server = await serve({ ...options, log: io.stderr });
+  const server = listen(io, { database, ...address });
   try {
     await onReady?.(server.url);
     io.stderr(`listening on ${server.url}\n`);
     await aborted(stop);
   } finally {
     await Promise.race([server.shutdown(), aborted(io.stopAtOnce)]);
+  }
+}
+
+function listen(
+  io: CliIo,
+  { database, host, port }: { database: Database; host: string; port: number },
+): ReturnType<typeof serve> {
+  try {
+    return serve({ sql: database.sql, writeLog: io.stderr, host, port });
+  } catch (error) {
+    if (error instanceof Deno.errors.AddrInUse) {
+      throw new Failure(`port ${port} of ${host} is taken: expected a free one, --port 0 finds it`);
+    }
+    if (!(error instanceof Error)) throw error;
+    throw new Failure(`it is not possible to listen on ${host}, port ${port}: ${error.message}`);
   }
 }
 
