@@ -1,0 +1,20 @@
+import { format } from "node:util";
+
+const METHODS = ["log", "info", "debug", "dir", "table", "warn", "error", "trace"] as const;
+
+/**
+ * Sends what any library says on the console to `write`, because standard output belongs to the
+ * protocol alone.
+ *
+ * @returns puts the console back
+ */
+export function redirectConsole(write: (text: string) => void): () => void {
+  const target: Record<string, unknown> = globalThis.console as unknown as Record<string, unknown>;
+  const saved = METHODS.map((name) => [name, target[name]] as const);
+  for (const name of METHODS) {
+    target[name] = (...values: unknown[]) => write(format(...values));
+  }
+  return () => {
+    for (const [name, method] of saved) target[name] = method;
+  };
+}

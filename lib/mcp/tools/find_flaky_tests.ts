@@ -1,0 +1,196 @@
+import * as v from "valibot";
+import { parseQuery } from "../../query/mod.ts";
+import { cutMessage } from "../message.ts";
+import { ToolError } from "../tool_error.ts";
+import {
+  afterArgument,
+  defineTool,
+  explain,
+  limitArgument,
+  nextCursor,
+  repositoryArgument,
+  timestamp,
+  toolInput,
+  unknownRepository,
+} from "./tool.ts";
+
+const EXPANSIONS = [
+  "tags",
+  "disruptiveness_ratio",
+  "nondeterministic_negative_result_count",
+  "nondeterminism_first_recorded_at",
+  "recent_nondeterministic_negative_result",
+];
+
+const input = toolInput({
+  repository: v.optional(
+    repositoryArgument("owner/name or name; none: all repositories of the organization"),
+  ),
+  tags: v.optional(v.pipe(
+    v.array(v.pipe(
+      v.string(),
+      v.regex(
+        /^[^\s,]+$/,
+        ({ received }) => `${received} is no tag: expected one without blanks and commas`,
+      ),
+    )),
+    v.description("Tests with any of these tags"),
+  )),
+  search: v.optional(v.pipe(
+    v.string(),
+    v.description(
+      "Words that must all occur in suite, name, file or class. Also first-seen:<2026-01-31, " +
+        "last-seen:>=2026-01-31 (<, <=, >, >=), tags:a,b",
+    ),
+  )),
+  since: v.optional(v.pipe(
+    v.string(),
+    v.regex(
+      /^\d{4}-\d{2}-\d{2}$/,
+      ({ received }) => `${received} is no day: expected YYYY-MM-DD`,
+    ),
+    v.description("YYYY-MM-DD: disrupted on or after this day"),
+  )),
+  sort: v.optional(v.picklist(["disruptivenessRatio", "recency"]), "disruptivenessRatio"),
+  quarantined: v.optional(
+    v.pipe(
+      v.boolean(),
+      v.description("true: the quarantined tests instead, however long ago they were disrupted"),
+    ),
+    false,
+  ),
+  limit: limitArgument(25),
+  after: afterArgument,
+});
+
+const test = v.object({
+  id: v.string(),
+  name: v.string(),
+  suite: v.string(),
+  class: v.string(),
+  file: v.string(),
+  tags: v.array(v.string()),
+  disruptiveness_ratio: v.pipe(
+    v.number(),
+    v.description("0 to 1: disruptions / results that passed or failed"),
+  ),
+  nondeterministic_negative_result_count: v.pipe(
+    v.number(),
+    v.integer(),
+    v.description("disruptions"),
+  ),
+  nondeterminism_first_recorded_at: v.pipe(
+    v.nullable(v.string()),
+    v.description("First disruption ever"),
+  ),
+  recent_nondeterministic_negative_result: v.pipe(
+    v.nullable(v.object({ recorded_at: timestamp, build_url: v.string(), message: v.string() })),
+    v.description("Latest disruption"),
+  ),
+});
+
+const output = v.object({
+  count: v.pipe(v.number(), v.integer(), v.description("All that match, not only this page")),
+  tests: v.array(test),
+  next_cursor: nextCursor,
+});
+
+const page = v.object({
+  count: v.number(),
+  tests: v.array(test),
+  metadata: v.object({ after: v.nullable(v.string()) }),
+});
+
+/** `find_flaky_tests`. */
+export const findFlakyTests = defineTool({
+  name: "find_flaky_tests",
+  title: "Find flaky tests",
+  description:
+    "Lists tests that both passed and failed on the same code (flaky), worst first. A disruption " +
+    "is such a failure; ratio and count are of the last 14 days. Use it to see whether a failure " +
+    "is known, or what to fix first. A failing test that is not listed is probably a real failure, " +
+    "or quarantined: ask again with quarantined true. Next: get_test_history with an id.",
+  input,
+  output,
+  async run(input, { api, signal }) {
+    const { count, tests, metadata } = await explain(
+      api.getJson({
+        path: ["api", "v1", "flaky", "tests"],
+        query: {
+          repository: input.repository,
+          q: composeQuery(input),
+          sort: input.sort,
+          quarantine: input.quarantined,
+          include: EXPANSIONS.join(","),
+          limit: input.limit,
+          after: input.after,
+        },
+        signal,
+      }, page),
+      { missing: unknownRepository(input.repository ?? ""), names: { q: "search" } },
+    );
+    return { count, tests: tests.map(withCutMessage), next_cursor: metadata.after };
+  },
+  text({ count, tests, next_cursor }, { quarantined, repository }) {
+    const what = `${quarantined ? "quarantined" : "flaky"} tests in ${
+      repository ?? "the organization"
+    }`;
+    if (count === 0) {
+      return `No ${what} match. ` +
+        (quarantined
+          ? "Ask again with quarantined false for those of the last 14 days."
+          : "Tests count for 14 days after a disruption; quarantined ones need quarantined true.");
+    }
+    const head = `${count} ${what}, ${tests.length} of them here.`;
+    const next = next_cursor === null ? [] : [`next_cursor: ${next_cursor}`];
+    return [head, ...tests.map(testText), ...next].join("\n");
+  },
+});
+
+/** The tool's filters as the one parameter `q` of the API; those of `search` stand first. */
+function composeQuery(
+  { search = "", tags = [], since }: {
+    search?: string | undefined;
+    tags?: string[] | undefined;
+    since?: string | undefined;
+  },
+): string | undefined {
+  const terms = [
+    search.trim(),
+    tags.length === 0 ? "" : `tags:${tags.join(",")}`,
+    since === undefined ? "" : `last-seen:>=${since}`,
+  ].filter((term) => term !== "");
+  // Here and not in the schema, which cannot say what a calendar is.
+  if (since !== undefined && parseQuery(`last-seen:>=${since}`).errors) {
+    throw new ToolError(`since: "${since}" is not in the calendar: expected an existing day.`);
+  }
+  return terms.length === 0 ? undefined : terms.join(" ");
+}
+
+type Test = v.InferOutput<typeof test>;
+
+function withCutMessage(test: Test): Test {
+  const latest = test.recent_nondeterministic_negative_result;
+  if (latest === null) return test;
+  return {
+    ...test,
+    recent_nondeterministic_negative_result: { ...latest, message: cutMessage(latest.message) },
+  };
+}
+
+function testText(test: Test): string {
+  const latest = test.recent_nondeterministic_negative_result;
+  const facts = [
+    `id ${test.id}`,
+    test.suite && `suite ${test.suite}`,
+    test.class && `class ${test.class}`,
+    test.file && `file ${test.file}`,
+    test.tags.length > 0 && `tags ${test.tags.join(",")}`,
+    `ratio ${test.disruptiveness_ratio}`,
+    `disruptions ${test.nondeterministic_negative_result_count}`,
+    test.nondeterminism_first_recorded_at && `first ${test.nondeterminism_first_recorded_at}`,
+    latest && ["latest", latest.recorded_at, latest.build_url].filter(Boolean).join(" "),
+  ];
+  const message = latest?.message ? `\n  ${latest.message}` : "";
+  return `- ${test.name}\n  ${facts.filter(Boolean).join("; ")}${message}`;
+}

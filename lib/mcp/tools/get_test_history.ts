@@ -1,0 +1,73 @@
+import * as v from "valibot";
+import { cutMessage } from "../message.ts";
+import { defineTool, explain, timestamp, toolInput } from "./tool.ts";
+
+const input = toolInput({
+  test_id: v.pipe(
+    v.string(),
+    v.regex(
+      /^[0-9a-fA-F]{24}$/,
+      ({ received }) =>
+        `${received} is no test id: expected 24 hex digits, the id of a test in the answer of ` +
+        `find_flaky_tests`,
+    ),
+    v.description("id from find_flaky_tests"),
+  ),
+});
+
+const event = v.object({
+  id: v.string(),
+  build_url: v.string(),
+  commit_oid: v.string(),
+  conclusion: v.pipe(v.string(), v.description("failure (assertion) or error (crash)")),
+  recorded_at: timestamp,
+  message: v.string(),
+});
+
+const output = v.object({
+  test_id: v.string(),
+  count: v.pipe(v.number(), v.integer(), v.description("Events returned")),
+  events: v.array(event),
+});
+
+/** `get_test_history`. */
+export const getTestHistory = defineTool({
+  name: "get_test_history",
+  title: "Get the history of a flaky test",
+  description:
+    "The latest disruptions of one test, newest first, at most 10 of the last 14 days: build, " +
+    "commit, message. Use it after find_flaky_tests, to see how a test fails (the same message " +
+    "each time?) and since when. Then read the test's file and the builds.",
+  input,
+  output,
+  async run({ test_id }, { api, signal }) {
+    const { results } = await explain(
+      api.getJson(
+        { path: ["api", "tests", test_id, "results"], signal },
+        v.object({ results: v.array(event) }),
+      ),
+      {
+        missing: `No test "${test_id}" is known to the organization of this token. Test ids come ` +
+          `from find_flaky_tests (field id of each test): call it first, and copy the id whole.`,
+      },
+    );
+    const events = results.map((event) => ({ ...event, message: cutMessage(event.message) }));
+    return { test_id, count: events.length, events };
+  },
+  text({ test_id, count, events }) {
+    if (count === 0) return `Test ${test_id} had no disruption in the last 14 days.`;
+    return [
+      `${count} latest disruptions of test ${test_id}, newest first.`,
+      ...events.map((event) => {
+        const facts = [
+          event.recorded_at,
+          event.conclusion,
+          `commit ${event.commit_oid}`,
+          event.build_url,
+          `event ${event.id}`,
+        ].filter(Boolean).join("; ");
+        return `- ${facts}${event.message && `\n  ${event.message}`}`;
+      }),
+    ].join("\n");
+  },
+});
