@@ -5,6 +5,7 @@ import { asUsageError, type CliIo } from "./command.ts";
 import { addDemoCommand } from "./demo.ts";
 import { Failure, UsageError } from "./errors.ts";
 import { addIngest } from "./ingest.ts";
+import { addMcpCommand } from "./mcp.ts";
 import { addMigrateCommand } from "./migrate.ts";
 import { addOrgCommands } from "./org.ts";
 import { oneLine } from "./output.ts";
@@ -62,6 +63,7 @@ export function makeProgram(io: CliIo, writeHelp: (text: string) => void): Comma
   addIngest(program, io);
   addSubmissionCommands(program, io);
   addQuarantineCommands(program, io);
+  addMcpCommand(program, io);
   return program;
 }
 

@@ -11,7 +11,7 @@ export function registerPrompts(server: McpServer): void {
     title: "Triage the flaky tests of a repository",
     description: "Which flaky tests to fix first, how each one fails, and what to do about it",
     argsSchema: toStandardJsonSchema(v.object({ repository: argument("owner/name") })),
-  }, ({ repository }) => userMessage(triagePlan(repository)));
+  }, ({ repository }) => userMessage(triagePlan(repository.trim())));
 
   server.registerPrompt("explain_red_ci", {
     title: "Explain why CI is red",
@@ -20,14 +20,13 @@ export function registerPrompts(server: McpServer): void {
       repository: argument("owner/name"),
       failure: v.optional(argument("Failed test, error message or address of the build")),
     })),
-  }, ({ repository, failure }) => userMessage(redCiPlan(repository, failure)));
+  }, ({ repository, failure }) => userMessage(redCiPlan(repository.trim(), failure?.trim())));
 }
 
 function argument(description: string) {
   return v.pipe(
     v.string(),
-    v.trim(),
-    v.minLength(1, '"" is empty: expected a text'),
+    v.regex(/\S/, ({ received }) => `${received} is blank: expected a text`),
     v.maxLength(MAX_ARGUMENT_CHARACTERS),
     v.description(description),
   );
