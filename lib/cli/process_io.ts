@@ -4,12 +4,21 @@ import { openCurrentDatabase } from "./database.ts";
 
 // A pipe shared with a Node.js parent (npx) may be non-blocking: full is no error, only "later".
 const RETRY_MS = 5;
+// A wrapper (npx, deno task, timeout) passes on the signal that the terminal has sent already: one
+// wish, told twice within a few milliseconds.
+const SAME_SIGNAL_MS = 200;
 
 /** The real process: its streams, environment, clock and signals. */
 export function processIo(): CliIo {
   const stop = new AbortController();
   const stopAtOnce = new AbortController();
-  const onSignal = () => (stop.signal.aborted ? stopAtOnce : stop).abort();
+  let firstAt = 0;
+  const onSignal = () => {
+    if (!stop.signal.aborted) {
+      firstAt = performance.now();
+      stop.abort();
+    } else if (performance.now() - firstAt > SAME_SIGNAL_MS) stopAtOnce.abort();
+  };
   let listening = false;
   return {
     stdout: writeToStdout(),

@@ -1,0 +1,218 @@
+import { describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import type { Command } from "commander";
+import metadata from "../../../deno.json" with { type: "json" };
+import { makeProgram } from "../../../lib/cli/program.ts";
+import { SETTINGS } from "../../../lib/config.ts";
+import { commandLine, withoutDatabase } from "./run_in_process.ts";
+
+const ID = "0123456789abcdef01234567";
+
+/** Every command that does something, by what is typed for it. */
+function leaves(): Map<string, Command> {
+  const found = new Map<string, Command>();
+  const walk = (command: Command, path: string[]) => {
+    if (command.commands.length === 0) found.set(path.join(" "), command);
+    for (const child of command.commands) walk(child, [...path, child.name()]);
+  };
+  const io = { stdout: () => Promise.resolve(), stderr: () => {} };
+  walk(makeProgram(io as unknown as Parameters<typeof makeProgram>[0], () => {}), []);
+  return found;
+}
+
+describe("the command line", () => {
+  it("has the commands that were promised", () => {
+    assert.deepEqual([...leaves().keys()].sort(), [
+      "demo",
+      "ingest",
+      "migrate",
+      "org create",
+      "org list",
+      "org set",
+      "quarantine add",
+      "quarantine list",
+      "quarantine remove",
+      "repo create",
+      "repo delete",
+      "repo list",
+      "repo rename",
+      "serve",
+      "submission delete",
+      "submission list",
+      "token create",
+      "token import",
+      "token list",
+      "token revoke",
+    ]);
+  });
+
+  it("explains every command on standard output, whatever else is missing", async () => {
+    for (const path of leaves().keys()) {
+      const { code, stdout, stderr } = await withoutDatabase([...path.split(" "), "--help"]);
+      assert.equal(code, 0, path);
+      assert.ok(stdout.startsWith(`Usage: test-analytics ${path} `), stdout);
+      assert.match(stdout, /--json/);
+      assert.match(stdout, /Example:\n {2}test-analytics /);
+      assert.equal(stderr, "");
+    }
+  });
+
+  it("names every environment variable in its help", async () => {
+    const { stdout } = await withoutDatabase("--help");
+    for (const { name } of SETTINGS) assert.ok(stdout.includes(name), name);
+  });
+
+  it("prints its version", async () => {
+    const { code, stdout } = await withoutDatabase("--version");
+    assert.deepEqual({ code, stdout }, { code: 0, stdout: `${metadata.version}\n` });
+  });
+
+  it("shows only examples that are used rightly", async () => {
+    const opened = commandLine(() => {
+      throw new Error("the database was opened");
+    });
+    for (const path of leaves().keys()) {
+      const { stdout } = await withoutDatabase([...path.split(" "), "--help"]);
+      const example = /Example:\n {2}test-analytics (.+)/.exec(stdout)?.[1] ?? "";
+      assert.ok(example.startsWith(path), example);
+      if (path === "serve" || path === "demo" || path === "migrate") continue;
+      const { code, stderr } = await opened(example);
+      assert.equal(code, 1, example);
+      assert.equal(stderr, "error: the database was opened\n");
+    }
+  });
+});
+
+describe("wrong use", () => {
+  const wrong: [string, string[], RegExp][] = [
+    ["no command", [], /expected a command/],
+    ["a group alone", ["org"], /expected a command/],
+    ["an unknown command", ["orgs"], /unknown command 'orgs'/],
+    ["an unknown command of a group", ["org", "drop"], /unknown command 'drop'/],
+    ["an unknown option", ["org", "list", "--jsn"], /unknown option '--jsn'.*--json/],
+    ["a missing argument", ["org", "create"], /missing required argument 'name'/],
+    ["a missing option", ["repo", "list"], /required option '--org <name>'/],
+    ["a missing value", ["repo", "list", "--org"], /'--org <name>' argument missing/],
+    ["too many arguments", ["org", "list", "acme"], /too many arguments/],
+    ["an empty name", ["org", "create", ""], /NAME: "" is empty/],
+    ["blanks around a name", ["org", "create", " acme"], /NAME: " acme" has white space/],
+    ["negative units", ["org", "set", "a", "--purchase-units=-1"], /--purchase-units: "-1" is out/],
+    ["units that are no number", ["org", "set", "a", "--purchase-units", "1e3"], /"1e3" is out/],
+    ["a repository without owner", ["repo", "create", "shop", "--org", "a"], /"shop" is no repo/],
+    ["an empty part", ["repo", "create", "acme//shop", "--org", "a"], /"acme\/\/shop" is no repo/],
+    ["repository id 0", ["repo", "create", "a/b", "--org", "a", "--id", "0"], /--id: "0" is out/],
+    ["deleting without --yes", ["repo", "delete", "a/b", "--org", "a"], /--yes: missing/],
+    ["deleting a submission so", ["submission", "delete", "k", "--org", "a"], /--yes: missing/],
+    ["no zone", [
+      ..."token create --org a --expires-at".split(" "),
+      "2026-01-31T08:00:00",
+    ], /--expires-at: "2026-01-31T08:00:00" is no time stamp/],
+    [
+      "an impossible day",
+      "token create --org a --expires-at 2026-02-30T08:00:00Z".split(" "),
+      /no moment of the calendar/,
+    ],
+    ["no unit", "token create --org a --expires-in 90".split(" "), /"90" is no length of time/],
+    ["no time at all", "token create --org a --expires-in 0d".split(" "), /"0d" is no length/],
+    [
+      "an age of the world",
+      "token create --org a --expires-in 999999999w".split(" "),
+      /--expires-in: expected a moment before the year 10000/,
+    ],
+    [
+      "both expiries",
+      "token create --org a --expires-in 1d --expires-at 2026-01-31T08:00:00Z".split(" "),
+      /--expires-in and --expires-at: expected one of them/,
+    ],
+    ["a short hash", "token import --org a --hash abc".split(" "), /--hash: 3 characters/],
+    ["a token id that is none", ["token", "revoke", "tk_1"], /TOKEN-ID: "tk_1" is out of range/],
+    ["a short test id", ["quarantine", "add", "abc"], /TEST-ID: "abc" is no test id/],
+    ["an unknown type", ["quarantine", "add", ID, "--type", "x"], /--type: "x" is no type/],
+    ["a port above 65535", ["serve", "--port", "65536"], /--port: "65536" is out of range/],
+    ["a port that is no number", ["demo", "--port", "http"], /--port: "http" is out of range/],
+    [
+      "a folder and a server",
+      "org list --data-dir x --database-url postgres://h/d".split(" "),
+      /expected one of them/,
+    ],
+    [
+      "a URL of something else",
+      ["org", "list", "--database-url", "mysql://u:secret@h/d"],
+      /the database URL is not understood/,
+    ],
+  ];
+  for (const [name, argv, expected] of wrong) {
+    it(`ends with 2 and a command that works: ${name}`, async () => {
+      const { code, stdout, stderr } = await withoutDatabase(argv);
+      assert.equal(code, 2, stderr);
+      assert.equal(stdout, "");
+      assert.match(stderr, expected);
+      assert.match(stderr, /\nTry: test-analytics .+\n$/);
+      assert.ok(!stderr.includes("secret"));
+    });
+  }
+
+  it("tells all wrong values at once", async () => {
+    const { stderr } = await withoutDatabase("repo create shop --org a --id x");
+    assert.match(stderr, /--id: "x".*; REPOSITORY: "shop"|REPOSITORY: "shop".*; --id: "x"/);
+  });
+
+  it("refuses a port of the environment that is none, and lets a flag win over it", async () => {
+    const environment = { PORT: "tcp://10.0.0.1:80" };
+    const refused = await withoutDatabase("serve", { environment });
+    assert.equal(refused.code, 2);
+    assert.match(refused.stderr, /PORT: "tcp:\/\/10.0.0.1:80" is out of range/);
+    const accepted = await withoutDatabase("serve --port 0", { environment });
+    assert.equal(accepted.stderr, "error: the database was opened\n");
+  });
+});
+
+describe("where the database is", () => {
+  const locations: [string, string, Record<string, string>, unknown][] = [
+    ["the embedded one by default", "org list", {}, { databaseUrl: undefined, dataDir: "./data" }],
+    ["empty is as if unset", "org list", { DATABASE_URL: "", DATA_DIR: "" }, {
+      databaseUrl: undefined,
+      dataDir: "./data",
+    }],
+    ["the environment's server", "org list", { DATABASE_URL: "postgres://h/d", DATA_DIR: "x" }, {
+      databaseUrl: "postgres://h/d",
+      dataDir: "x",
+    }],
+    ["a flag wins", "org list --database-url postgres://h/e", { DATABASE_URL: "postgres://h/d" }, {
+      databaseUrl: "postgres://h/e",
+      dataDir: "./data",
+    }],
+    ["a folder wins over a server", "org list --data-dir y", { DATABASE_URL: "postgres://h/d" }, {
+      databaseUrl: undefined,
+      dataDir: "y",
+    }],
+  ];
+  for (const [name, line, environment, expected] of locations) {
+    it(name, async () => {
+      let asked: unknown;
+      await withoutDatabase(line, {
+        environment,
+        openDatabase: (location) => {
+          asked = location;
+          return Promise.reject(new Error("enough"));
+        },
+      });
+      assert.deepEqual(asked, expected);
+    });
+  }
+});
+
+describe("the unexpected", () => {
+  it("is one line, and a stack only for those who ask", async () => {
+    const plain = await withoutDatabase("org list");
+    assert.deepEqual(plain, { code: 1, stdout: "", stderr: "error: the database was opened\n" });
+    const debug = await withoutDatabase("org list", { environment: { TEST_ANALYTICS_DEBUG: "1" } });
+    assert.match(debug.stderr, /\n {4}at /);
+  });
+
+  it("is told when nothing can be written to standard output", async () => {
+    const stdout = () => Promise.reject(new Error("No space left on device"));
+    const { code, stderr } = await withoutDatabase("--help", { stdout });
+    assert.deepEqual({ code, stderr }, { code: 1, stderr: "error: No space left on device\n" });
+  });
+});
