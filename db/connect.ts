@@ -1,9 +1,9 @@
 import { Duplex } from "node:stream";
-import process from "node:process";
 import postgres from "postgres";
 import { unavailable } from "./connect_error.ts";
 import { Embedded } from "./embedded/mod.ts";
 import { readDatabaseUrl } from "./database_url.ts";
+import { durablePool, type Pool } from "./pool.ts";
 
 /** Oldest server whose SQL we speak. */
 const MIN_SERVER_VERSION = 15;
@@ -71,17 +71,17 @@ async function openServer(options: DatabaseOptions, databaseUrl: string): Promis
   };
   if (options.statementTimeoutMs) connection.statement_timeout = options.statementTimeoutMs;
   if (options.readOnly) connection.default_transaction_read_only = true;
-  let sql: postgres.Sql | undefined;
+  let pool: Pool | undefined;
   try {
-    sql = withoutEnvironment(() =>
+    pool = durablePool((onclose) =>
       postgres(url.text, {
-        ...common(options),
+        ...common(options, onclose),
         max: options.maxConnections ?? DEFAULT_MAX_CONNECTIONS,
         connect_timeout: url.connectTimeoutSeconds ?? CONNECT_TIMEOUT_SECONDS,
         connection,
       })
     );
-    const [row] = await sql<{ version: number }[]>`
+    const [row] = await pool.sql<{ version: number }[]>`
       select current_setting('server_version_num')::integer / 10000 as version`;
     if (row && row.version < MIN_SERVER_VERSION) {
       throw new Error(
@@ -89,45 +89,46 @@ async function openServer(options: DatabaseOptions, databaseUrl: string): Promis
       );
     }
   } catch (error) {
-    await sql?.end({ timeout: 0 });
+    await pool?.close(0);
     throw unavailable(error, url);
   }
-  const open = sql;
-  return { sql: open, kind: "server", close: () => open.end({ timeout: CLOSE_TIMEOUT_SECONDS }) };
+  const { sql, close } = pool;
+  return { sql, kind: "server", close: () => close(CLOSE_TIMEOUT_SECONDS) };
 }
 
 async function openEmbedded(options: DatabaseOptions): Promise<Database> {
   const embedded = await Embedded.in(options.dataDir);
-  const sql = withoutEnvironment(() =>
+  const pool = durablePool((onclose) =>
     postgres({
-      ...common(options),
+      ...common(options, onclose),
       host: "localhost",
       user: "postgres",
       database: "postgres",
       max: options.maxConnections ?? DEFAULT_EMBEDDED_CONNECTIONS,
       // Begins once the socket is there; from then on only others' work is waited for.
       connect_timeout: 60,
-      max_lifetime: null,
       // The library hands this to whoever makes the socket, and its types do not know of it.
       socket: () => embedded.connect().catch(brokenSocket),
     } as postgres.Options<Record<string, never>>)
   );
   const close = async () => {
-    await sql.end({ timeout: CLOSE_TIMEOUT_SECONDS });
+    await pool.close(CLOSE_TIMEOUT_SECONDS);
     await embedded.close();
   };
   try {
-    await sql`select 1`;
+    await pool.sql`select 1`;
   } catch (error) {
     await close();
     throw error;
   }
-  return { sql, kind: "embedded", close };
+  return { sql: pool.sql, kind: "embedded", close };
 }
 
-function common(options: DatabaseOptions) {
+function common(options: DatabaseOptions, onclose: () => void) {
   return {
     fetch_types: false,
+    max_lifetime: null,
+    onclose,
     backoff: backoffSeconds as unknown as boolean,
     onnotice: (notice: postgres.Notice) => options.onNotice?.(String(notice.message)),
   };
@@ -143,18 +144,4 @@ function brokenSocket(error: unknown): Duplex {
     write: (_chunk, _encoding, done) =>
       done(error instanceof Error ? error : new Error(String(error))),
   });
-}
-
-/**
- * Runs `make` without the PG* variables of the environment, which the library reads even beside a
- * complete URL.
- */
-function withoutEnvironment<T>(make: () => T): T {
-  const kept = Object.entries(process.env).filter(([name]) => name.startsWith("PG"));
-  for (const [name] of kept) delete process.env[name];
-  try {
-    return make();
-  } finally {
-    for (const [name, value] of kept) process.env[name] = value;
-  }
 }
