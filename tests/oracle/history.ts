@@ -82,6 +82,8 @@ export type Step =
 export interface History {
   windowSeconds: number;
   steps: Step[];
+  /** Asked after every step as well, so that every answer is one that could have been kept. */
+  nosy: boolean;
   /** Asked at the end. */
   looks: Look[];
   /** Each is looked for at the end. */
@@ -268,7 +270,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 /** Histories of 14 days' windows mostly, because the window is one value and not a constant. */
 export const history: fc.Arbitrary<History> = fc.record({
   windowSeconds: fc.constantFrom(14 * DAY, 14 * DAY, 14 * DAY, 3 * DAY),
-  steps: fc.array(step, { minLength: 3, maxLength: 14 }),
+  steps: fc.array(step, { minLength: 3, maxLength: 24 }),
+  nosy: fc.boolean(),
   looks: fc.array(look, { minLength: 1, maxLength: 4 }),
   texts: fc.subarray(TEXTS, { maxLength: 4 }),
 });

@@ -51,7 +51,9 @@ export async function runHistory(
     await run.begin();
     for (const step of history.steps) {
       const action = actionOf(step, run);
-      if (action) await run.perform(action);
+      if (!action) continue;
+      await run.perform(action);
+      if (history.nosy) await run.compareBriefly();
     }
     await run.compareEverything();
   } catch (error) {
@@ -172,6 +174,16 @@ class Run {
     const uploaded = JSON.stringify([repository, recordedAt, commit, buildUrl, results]);
     this.#expect("id after a re-import", this.#ids.get(uploaded) ?? id, id);
     this.#ids.set(uploaded, id);
+  }
+
+  /** What is likely to be kept by the service from one request to the next. */
+  async compareBriefly(): Promise<void> {
+    const scope = "all";
+    for (const view of [{}, { quarantine: "false" }]) {
+      const inventory = { kind: "inventory", scope, repository: 0, view, page: WHOLE } as const;
+      await this.#compare([{ ...inventory, include: [...INCLUDES] }]);
+    }
+    await this.#compare(this.#overview(0));
   }
 
   /** Everything that can be asked, now and when the window has moved on. */
