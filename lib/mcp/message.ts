@@ -1,3 +1,8 @@
+/** The text on one line, so that a name cannot look like another line of an answer. */
+export function onOneLine(text: string): string {
+  return text.replaceAll(/[\s\p{Cc}]+/gu, " ").trim();
+}
+
 /** Room for the assertion and its values, at 25 tests a page within 2,000 tokens. */
 export const MESSAGE_CHARACTERS = 300;
 

@@ -23,12 +23,17 @@ export class BadRequestError extends ToolError {
   }
 }
 
+// The API speaks of its own fields.
+function inWordsOfTools(message: string): string {
+  return message.replaceAll("metadata.after", "next_cursor");
+}
+
 function listErrors(
   errors: Readonly<Record<string, string[]>>,
   names: Readonly<Record<string, string>>,
 ): string {
   const lines = Object.entries(errors).map(([name, messages]) =>
-    `${names[name] ?? name}: ${messages.join("; ")}`
+    `${names[name] ?? name}: ${inWordsOfTools(messages.join("; "))}`
   );
   return `The arguments were refused: ${lines.join(" | ")}. Correct them and call again.`;
 }

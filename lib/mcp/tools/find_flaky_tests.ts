@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { parseQuery } from "../../query/mod.ts";
-import { cutMessage } from "../message.ts";
+import { cutMessage, onOneLine } from "../message.ts";
 import { ToolError } from "../tool_error.ts";
 import {
   afterArgument,
@@ -131,17 +131,15 @@ export const findFlakyTests = defineTool({
     );
     return { count, tests: tests.map(withCutMessage), next_cursor: metadata.after };
   },
-  text({ count, tests, next_cursor }, { quarantined, repository }) {
-    const what = `${quarantined ? "quarantined" : "flaky"} tests in ${
-      repository ?? "the organization"
-    }`;
+  text({ count, tests, next_cursor }, { quarantined, repository = "the organization" }) {
+    const what = `${quarantined ? "quarantined" : "flaky"} tests in ${onOneLine(repository)}`;
     if (count === 0) {
       return `No ${what} match. ` +
         (quarantined
           ? "Ask again with quarantined false for those of the last 14 days."
           : "Tests count for 14 days after a disruption; quarantined ones need quarantined true.");
     }
-    const head = `${count} ${what}, ${tests.length} of them here.`;
+    const head = `${tests.length} of ${count} ${what}.`;
     const next = next_cursor === null ? [] : [`next_cursor: ${next_cursor}`];
     return [head, ...tests.map(testText), ...next].join("\n");
   },
@@ -182,15 +180,15 @@ function testText(test: Test): string {
   const latest = test.recent_nondeterministic_negative_result;
   const facts = [
     `id ${test.id}`,
-    test.suite && `suite ${test.suite}`,
-    test.class && `class ${test.class}`,
-    test.file && `file ${test.file}`,
+    test.suite && `suite ${onOneLine(test.suite)}`,
+    test.class && `class ${onOneLine(test.class)}`,
+    test.file && `file ${onOneLine(test.file)}`,
     test.tags.length > 0 && `tags ${test.tags.join(",")}`,
     `ratio ${test.disruptiveness_ratio}`,
     `disruptions ${test.nondeterministic_negative_result_count}`,
     test.nondeterminism_first_recorded_at && `first ${test.nondeterminism_first_recorded_at}`,
     latest && ["latest", latest.recorded_at, latest.build_url].filter(Boolean).join(" "),
   ];
-  const message = latest?.message ? `\n  ${latest.message}` : "";
-  return `- ${test.name}\n  ${facts.filter(Boolean).join("; ")}${message}`;
+  const message = latest?.message ? `\n  ${onOneLine(latest.message)}` : "";
+  return `- ${onOneLine(test.name)}\n  ${facts.filter(Boolean).join("; ")}${message}`;
 }

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { cutMessage } from "../message.ts";
+import { cutMessage, onOneLine } from "../message.ts";
 import { defineTool, explain, timestamp, toolInput } from "./tool.ts";
 
 const input = toolInput({
@@ -57,7 +57,7 @@ export const getTestHistory = defineTool({
   text({ test_id, count, events }) {
     if (count === 0) return `Test ${test_id} had no disruption in the last 14 days.`;
     return [
-      `${count} latest disruptions of test ${test_id}, newest first.`,
+      `The latest disruptions of test ${test_id}, newest first: ${count}.`,
       ...events.map((event) => {
         const facts = [
           event.recorded_at,
@@ -66,7 +66,7 @@ export const getTestHistory = defineTool({
           event.build_url,
           `event ${event.id}`,
         ].filter(Boolean).join("; ");
-        return `- ${facts}${event.message && `\n  ${event.message}`}`;
+        return `- ${facts}${event.message && `\n  ${onOneLine(event.message)}`}`;
       }),
     ].join("\n");
   },

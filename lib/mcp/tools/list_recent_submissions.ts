@@ -74,7 +74,8 @@ export const listRecentSubmissions = defineTool({
         `key ${submission.key}`,
       ].filter(Boolean).join("; ")
     );
-    const head = `${count} CI runs of ${owner}/${name} in the last 14 days, ${lines.length} here.`;
+    const head =
+      `${lines.length} of ${count} CI runs of ${owner}/${name} in the last 14 days, newest first.`;
     const next = next_cursor === null ? [] : [`next_cursor: ${next_cursor}`];
     return [head, ...lines, ...next].join("\n");
   },

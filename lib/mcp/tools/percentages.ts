@@ -2,6 +2,8 @@ import * as v from "valibot";
 import { badgeColor, type BadgeKind, readBadge } from "../badge_reading.ts";
 import { defineTool, explain, repositoryArgument, toolInput, unknownRepository } from "./tool.ts";
 
+const PATHS: Readonly<Record<BadgeKind, string>> = { flakiness: "flaky", coverage: "coverage" };
+
 const input = toolInput({ repository: repositoryArgument("owner/name or name") });
 
 /** `get_repo_flakiness`. */
@@ -54,7 +56,7 @@ function percentageTool(
     }),
     async run({ repository }, { api, baseUrl, signal }) {
       const svg = await explain(
-        api.getText({ path: ["api", "v1", kind, "badges"], query: { repository }, signal }),
+        api.getText({ path: ["api", "v1", PATHS[kind], "badges"], query: { repository }, signal }),
         { missing: unknownRepository(repository) },
       );
       return { repository, ...readBadge(svg, kind, baseUrl) };
