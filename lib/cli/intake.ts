@@ -8,7 +8,8 @@ import { findOrCreateRepository } from "../../db/repositories.ts";
 import type { Database } from "../../db/connect.ts";
 import { SubmissionBuilder, type SubmissionContent } from "../analysis/submission_content.ts";
 import { CoverageCollector, type CoverageTotals } from "../report/coverage/mod.ts";
-import { findReports, readReports } from "../report/report_files.ts";
+import { readReports } from "../report/read_reports.ts";
+import { findReports } from "../report/report_files.ts";
 import { formatRepositoryName, type RepositoryName } from "../repository_name.ts";
 import { formatTimestamp } from "../timestamp.ts";
 import { Failure } from "./errors.ts";
@@ -81,14 +82,14 @@ async function readResults(
   let results = 0;
   let file = "";
   const { digest } = await readReports(await findReports(reports), {
-    onFile(path) {
+    onFile({ path }) {
       file = path;
     },
     onResult(result) {
       builder.add(result);
       if (++results % 1_000 === 0) listener.progress?.({ results, file });
     },
-    onNote: listener.note,
+    onNote: (note) => listener.note(note),
   });
   return { content: builder.finish(), reportDigest: digest };
 }
