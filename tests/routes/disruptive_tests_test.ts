@@ -1,0 +1,159 @@
+import assert from "node:assert/strict";
+import { before, it } from "@std/testing/bdd";
+import type { Repository } from "../../db/repositories.ts";
+import { describeWithDatabases } from "../database.ts";
+import {
+  assertBadRequest,
+  bodyOf,
+  createWorld,
+  DAY,
+  flaky,
+  idOf,
+  NOW,
+  quarantine,
+  type World,
+} from "./world.ts";
+
+const ROUTE = "/api/repos/:owner/:name/tests";
+
+describeWithDatabases("GET /api/repos/{owner}/{name}/tests", (database) => {
+  let world: World;
+  let shop: Repository;
+  const path = "/api/repos/acme/shop/tests";
+
+  before(async () => {
+    world = await createWorld(database(), { name: "acme" });
+    shop = await world.addRepository("acme", "shop");
+    // "thirds" fails once in three runs, "half" once in two; "steady" only ever fails.
+    await world.upload(shop, [
+      ...flaky("thirds"),
+      { name: "thirds" },
+      { name: "steady", conclusion: "failure" },
+    ], {
+      recordedAt: NOW - 50,
+      buildUrl: "https://ci.example/1",
+      tags: ["nightly"],
+    });
+    await world.upload(shop, flaky("half", { suite: "Ünder 100%_\\", file: "src/half.ts" }), {
+      recordedAt: NOW - 2 * DAY,
+      commitOid: "c2",
+      tags: ["Fast"],
+    });
+    await world.upload(shop, flaky("old"), { recordedAt: NOW - 15 * DAY, commitOid: "c3" });
+  });
+
+  async function namesOf(query: string): Promise<string[]> {
+    const body = await bodyOf(await world.get(`${path}?${query}`), ROUTE);
+    return body.tests.map((test: { name: string }) => test.name);
+  }
+
+  it("lists the disruptive tests of the window with all that is known of them", async () => {
+    const body = await bodyOf(await world.get(path), ROUTE);
+    assert.deepEqual({ ...body, tests: [body.tests[1]] }, {
+      count: 2,
+      tests: [{
+        id: idOf(shop, { name: "thirds" }),
+        name: "thirds",
+        suite: "suite",
+        class: "Class",
+        file: "test.ts",
+        disruptiveness: 0.333,
+        nondeterministic_negative_result_count: 1,
+        nondeterminism_first_recorded_at: "2026-09-21T14:12:30Z",
+        latest_nondeterministic_commit_oid: "c1",
+        latest_nondeterministic_negative_result: {
+          recorded_at: "2026-09-21T14:12:30Z",
+          build_url: "https://ci.example/1",
+          message: "thirds failed",
+        },
+        latest_nondeterministic_positive_result: {
+          recorded_at: "2026-09-21T14:12:30Z",
+          build_url: "https://ci.example/1",
+          message: null,
+        },
+      }],
+      metadata: { after: null, limit: 10 },
+    });
+  });
+
+  it("sorts by ratio unless told to sort by recency", async () => {
+    assert.deepEqual(await namesOf(""), ["half", "thirds"]);
+    assert.deepEqual(await namesOf("sort="), ["half", "thirds"]);
+    assert.deepEqual(await namesOf("sort=disruptivenessRatio"), ["half", "thirds"]);
+    assert.deepEqual(await namesOf("sort=recency"), ["thirds", "half"]);
+  });
+
+  it("pages by offset", async () => {
+    const first = await world.get(`${path}?limit=1&sort=recency&q=h`);
+    const link = first.headers.get("link");
+    const body = await bodyOf(first, ROUTE);
+    assert.equal(atob(body.metadata.after), "offset:1");
+    assert.equal(body.count, 2);
+    assert.equal(
+      link,
+      `<?limit=1&sort=recency&q=h&after=${encodeURIComponent(body.metadata.after)}>; rel="next"`,
+    );
+    const after = body.metadata.after.replaceAll("=", "");
+    assert.deepEqual(await namesOf(`limit=1&sort=recency&after=${after}`), ["half"]);
+    assert.deepEqual(await namesOf(`after=${btoa("offset:2")}`), []);
+    assert.deepEqual(await namesOf(`after=${btoa("offset:2147483647")}`), []);
+  });
+
+  it("filters by q", async () => {
+    assert.deepEqual(await namesOf("q=THIRD"), ["thirds"]);
+    assert.deepEqual(await namesOf("q=src/half+100%25_%5C"), ["half"]);
+    assert.deepEqual(await namesOf("q=%C3%BCNDER"), ["half"]);
+    assert.deepEqual(await namesOf("q=tags:fast,other"), ["half"]);
+    assert.deepEqual(await namesOf("q=last-seen:>=2026-09-21"), ["thirds"]);
+    assert.deepEqual(await namesOf("q=first-seen:2026-09-19"), ["half"]);
+    assert.deepEqual(await namesOf("q=%00"), []);
+    assert.deepEqual(await namesOf("q=%ed%a0%80"), []);
+    assert.deepEqual(await namesOf("q="), ["half", "thirds"]);
+    const body = await bodyOf(await world.get(`${path}?q=third`), ROUTE);
+    assert.equal(body.count, 1);
+  });
+
+  it("lists quarantined tests as well", async () => {
+    await quarantine(database(), idOf(shop, { name: "thirds" }));
+    assert.deepEqual(await namesOf(""), ["half", "thirds"]);
+  });
+
+  it("forgets a test when its last disruption leaves the window", async () => {
+    world.clock.now = NOW + 12 * DAY;
+    assert.deepEqual(await namesOf(""), ["half", "thirds"]);
+    world.clock.now += 1;
+    assert.deepEqual(await namesOf(""), ["thirds"]);
+    world.clock.now = NOW;
+    assert.deepEqual(await namesOf(""), ["half", "thirds"]);
+  });
+
+  it("refuses wrong parameters, all of them at once", async () => {
+    const wrong = ["ratio", "Recency", "disruptivenessratio", "%00"];
+    for (const sort of wrong) {
+      await assertBadRequest(await world.get(`${path}?sort=${sort}`), ["sort"]);
+    }
+    const wrongCursors = [
+      btoa("id:000000000000000000000000"),
+      btoa("offset:2147483648"),
+      btoa("offset:-1"),
+      btoa("offset:"),
+      btoa("offset:1.5"),
+      "b2Zmc2V0OjEw=",
+      "10",
+    ];
+    for (const after of wrongCursors) {
+      await assertBadRequest(await world.get(`${path}?after=${after}`), ["after"]);
+    }
+    await assertBadRequest(await world.get(`${path}?q=${"x".repeat(1_001)}`), ["q"]);
+    assert.deepEqual(await namesOf(`q=${"x".repeat(1_000)}`), []);
+    const response = await world.get(
+      `${path}?limit=0&after=x&sort=x&q=tags:+ok+last-seen:2026-02-30`,
+    );
+    assert.equal(response.status, 400);
+    const { errors } = await response.json();
+    assert.deepEqual(Object.keys(errors).sort(), ["after", "limit", "q", "sort"]);
+    assert.equal(errors.q.length, 2);
+    assert.match(errors.q[0], /term 1 "tags:"/);
+    assert.match(errors.q[1], /term 3 "last-seen:2026-02-30"/);
+  });
+});

@@ -1,0 +1,204 @@
+import assert from "node:assert/strict";
+import { before, it } from "@std/testing/bdd";
+import type { Repository } from "../../db/repositories.ts";
+import { describeWithDatabases } from "../database.ts";
+import {
+  assertBadRequest,
+  assertError,
+  bodyOf,
+  createWorld,
+  DAY,
+  NOT_FOUND,
+  NOW,
+  type World,
+} from "./world.ts";
+
+const ROUTE = "/api/repos/:owner/:name/submissions";
+
+describeWithDatabases("GET /api/repos/{owner}/{name}/submissions", (database) => {
+  let world: World;
+  let shop: Repository;
+  const path = "/api/repos/acme/shop/submissions";
+
+  before(async () => {
+    world = await createWorld(database(), { name: "acme" });
+    shop = await world.addRepository("Acme", "Shop");
+    await world.addRepository("acme/web", "front");
+    for (let index = 0; index < 13; index++) {
+      await world.upload(shop, [{ name: "a" }, { name: "b", conclusion: "skipped" }], {
+        recordedAt: NOW - index,
+        buildUrl: index === 0 ? "https://ci.example/0" : "",
+        commitOid: `commit-${index}`,
+      });
+    }
+    await world.upload(shop, [{ name: "a" }], { recordedAt: NOW - 14 * DAY, commitOid: "edge" });
+    await world.upload(shop, [{ name: "a" }], { recordedAt: NOW - 14 * DAY - 1 });
+  });
+
+  it("lists the submissions of the window, newest first, ten at a time", async () => {
+    const body = await bodyOf(await world.get(path), ROUTE);
+    assert.equal(body.count, 14);
+    assert.equal(body.metadata.limit, 10);
+    assert.deepEqual(
+      body.submissions.map((one: { commit_oid: string }) => one.commit_oid),
+      Array.from({ length: 10 }, (_, index) => `commit-${index}`),
+    );
+    assert.deepEqual(body.submissions[0], {
+      key: body.submissions[0].key,
+      build_url: "https://ci.example/0",
+      commit_oid: "commit-0",
+      recorded_at: "2026-09-21T14:13:20Z",
+      status: "processed",
+      test_result_count: 2,
+    });
+    assert.match(body.submissions[0].key, /^Acme\/Shop\/[0-9a-f]{24}$/);
+  });
+
+  it("pages until there is no next page, with a relative link beside the cursor", async () => {
+    const first = await world.get(`${path}?limit=10&unknown=1`);
+    const link = first.headers.get("link");
+    const { metadata } = await bodyOf(first, ROUTE);
+    assert.match(atob(metadata.after), /^id:[0-9a-f]{24}$/);
+    assert.equal(
+      link,
+      `<?limit=10&after=${encodeURIComponent(metadata.after)}>; rel="next"`,
+    );
+    const next = new URL(link.slice(1, link.indexOf(">")), `http://127.0.0.1${path}`);
+    const second = await world.get(next.pathname + next.search);
+    assert.equal(second.headers.get("link"), null);
+    const body = await bodyOf(second, ROUTE);
+    assert.deepEqual(
+      body.submissions.map((one: { commit_oid: string }) => one.commit_oid),
+      ["commit-10", "commit-11", "commit-12", "edge"],
+    );
+    assert.deepEqual(body.metadata, { after: null, limit: 10 });
+    assert.equal(body.count, 14);
+  });
+
+  it("takes a cursor as a position, which need not be a submission's", async () => {
+    const seconds = (NOW - 11).toString(16);
+    const between = btoa(`id:${seconds}0000000000000000`);
+    const body = await bodyOf(await world.get(`${path}?after=${between}`), ROUTE);
+    assert.equal(body.submissions[0].commit_oid, "commit-12");
+    const upper = btoa(`id:${seconds.toUpperCase()}FFFFFFFFFFFFFFFF`);
+    const same = await bodyOf(await world.get(`${path}?after=${upper}`), ROUTE);
+    assert.equal(same.submissions[0].commit_oid, "commit-11");
+  });
+
+  it("answers an empty page past the end", async () => {
+    const end = btoa("id:000000000000000000000000");
+    const body = await bodyOf(await world.get(`${path}?after=${end}`), ROUTE);
+    assert.deepEqual(body, {
+      count: 14,
+      submissions: [],
+      metadata: { after: null, limit: 10 },
+    });
+  });
+
+  it("ends exactly at a full page", async () => {
+    const body = await bodyOf(await world.get(`${path}?limit=14`), ROUTE);
+    assert.equal(body.submissions.length, 14);
+    assert.equal(body.metadata.after, null);
+  });
+
+  it("holds a page to 100, and says so", async () => {
+    for (const limit of ["101", "9".repeat(400)]) {
+      const body = await bodyOf(await world.get(`${path}?limit=${limit}`), ROUTE);
+      assert.equal(body.metadata.limit, 100);
+    }
+    const body = await bodyOf(await world.get(`${path}?limit=007`), ROUTE);
+    assert.equal(body.metadata.limit, 7);
+  });
+
+  it("forgets a submission in the second in which it leaves the window", async () => {
+    world.clock.now = NOW + 1;
+    const body = await bodyOf(await world.get(path), ROUTE);
+    assert.equal(body.count, 13);
+    world.clock.now = NOW;
+  });
+
+  it("shows uploads that are not processed yet, or cannot be", async () => {
+    const { sql } = database();
+    const { repositoryId } = await world.addRepository("acme", "waiting");
+    for (const [id, status] of [["6ab0000000", "processing"], ["6ab1000000", "failed"]]) {
+      await sql`
+        insert into submission (repository_id, submission_id, recorded_at, uploaded_at, status, key,
+          commit_oid, data_version)
+        values (${repositoryId}, decode(${id!.padEnd(24, "0")}, 'hex'), to_timestamp(${NOW - 9}),
+          to_timestamp(${NOW}), ${status!}, ${id!}, 'c', 1)`;
+    }
+    const body = await bodyOf(await world.get("/api/repos/acme/waiting/submissions"), ROUTE);
+    assert.equal(body.count, 2);
+    assert.deepEqual(
+      body.submissions.map((one: { status: string; test_result_count: number }) => [
+        one.status,
+        one.test_result_count,
+      ]),
+      [["failed", 0], ["processing", 0]],
+    );
+  });
+
+  it("finds a repository in any case, with slashes in its owner, with a slash at the end", async () => {
+    for (const one of ["ACME/SHOP", "aCmE/%73hop", "acme%2Fweb/front", "acme%2fWEB/Front"]) {
+      assert.equal((await world.get(`/api/repos/${one}/submissions`)).status, 200, one);
+    }
+    assert.equal((await world.get(`${path}/`)).status, 200);
+  });
+
+  it("answers an empty list of a repository without submissions", async () => {
+    const body = await bodyOf(await world.get("/api/repos/acme%2Fweb/front/submissions"), ROUTE);
+    assert.deepEqual(body, { count: 0, submissions: [], metadata: { after: null, limit: 10 } });
+  });
+
+  it("knows nothing of other repositories, nor of another organization's", async () => {
+    const other = await createWorld(database(), { name: "other" });
+    assert.equal((await other.get(path)).status, 404);
+    await other.addRepository("acme", "shop");
+    assert.equal((await bodyOf(await other.get(path), ROUTE)).count, 0);
+    const names = [
+      "acme/none",
+      "none/shop",
+      "acme/shop%00",
+      "%00/%00",
+      "acme/sh%ed%a0%80op",
+      "acme/%ff",
+      "acme/%",
+      "%/shop",
+      `acme/${"x".repeat(10_000)}`,
+    ];
+    for (const name of names) {
+      await assertError(await world.get(`/api/repos/${name}/submissions`), 404, NOT_FOUND);
+    }
+    await assertError(await world.get(`${path}//`), 404, NOT_FOUND);
+  });
+
+  it("refuses wrong parameters, all of them at once, but only of a known repository", async () => {
+    for (const limit of ["0", "00", "-1", "+1", "1.0", "ten", " 1", "0x10", "%00", "١"]) {
+      await assertBadRequest(await world.get(`${path}?limit=${limit}`), ["limit"]);
+    }
+    const wrongCursors = [
+      btoa("offset:10"),
+      btoa("id:123"),
+      btoa("id:00000000000000000000000g"),
+      "%00",
+      "!",
+      "a",
+      "aWQ6=",
+      "id:000000000000000000000000",
+    ];
+    for (const after of wrongCursors) {
+      await assertBadRequest(await world.get(`${path}?after=${after}`), ["after"]);
+    }
+    await assertBadRequest(await world.get(`${path}?after=x&limit=0`), ["after", "limit"]);
+    const unknown = await world.get("/api/repos/acme/none/submissions?after=x&limit=0");
+    await assertError(unknown, 404, NOT_FOUND);
+  });
+
+  it("takes empty parameters as absent, the first of repeated ones, and any unknown one", async () => {
+    const body = await bodyOf(await world.get(`${path}?limit=&after=&foo=0&limit=x`), ROUTE);
+    assert.equal(body.metadata.limit, 10);
+    const first = await bodyOf(await world.get(`${path}?limit=2&limit=0`), ROUTE);
+    assert.equal(first.metadata.limit, 2);
+    await assertBadRequest(await world.get(`${path}?limit=0&limit=2`), ["limit"]);
+  });
+});
