@@ -68,9 +68,9 @@ export function createApiClient(options: ApiClientOptions): Api {
     throw failureOf({ status, body }, options.baseUrl);
   };
   return {
-    getText: async (request) => withoutToken(() => getText(request), options.token),
-    getJson: async (request, schema) =>
-      await withoutToken(
+    getText: (request) => withoutToken(() => getText(request), options.token),
+    getJson: (request, schema) =>
+      withoutToken(
         async () => readJson(await getText(request), schema, options.baseUrl),
         options.token,
       ),

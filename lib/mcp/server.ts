@@ -1,10 +1,10 @@
 /** The agent tool server: tools, prompts and a resource over the HTTP API. */
-import { McpServer, ResourceTemplate } from "@modelcontextprotocol/server";
+import { McpServer, ResourceNotFoundError, ResourceTemplate } from "@modelcontextprotocol/server";
 import { toStandardJsonSchema } from "@valibot/to-json-schema";
 import * as v from "valibot";
 import type { Api } from "./api_client.ts";
 import { registerPrompts } from "./prompts.ts";
-import { ToolError } from "./tool_error.ts";
+import { NotFoundError, ToolError } from "./tool_error.ts";
 import { findFlakyTests } from "./tools/find_flaky_tests.ts";
 import { getTestHistory } from "./tools/get_test_history.ts";
 import { listRecentSubmissions } from "./tools/list_recent_submissions.ts";
@@ -97,6 +97,9 @@ function registerInventory(server: McpServer, { api, baseUrl, onError }: ToolSer
         const text = JSON.stringify({ repository, ...output });
         return { contents: [{ uri: uri.href, mimeType: "application/json", text }] };
       } catch (error) {
+        if (error instanceof NotFoundError) {
+          throw new ResourceNotFoundError(uri.href, error.message);
+        }
         throw told(error, onError);
       }
     },

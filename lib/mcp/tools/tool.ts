@@ -1,7 +1,7 @@
 /** What a tool is made of, and what several tools share. */
 import * as v from "valibot";
 import type { Api } from "../api_client.ts";
-import { BadRequestError, NotFoundError, ToolError } from "../tool_error.ts";
+import { BadRequestError, NotFoundError } from "../tool_error.ts";
 
 /** What a tool is given to work with. */
 export interface ToolContext {
@@ -92,7 +92,7 @@ export async function explain<T>(
   try {
     return await call;
   } catch (error) {
-    if (error instanceof NotFoundError) throw new ToolError(missing);
+    if (error instanceof NotFoundError) throw new NotFoundError(missing);
     if (error instanceof BadRequestError) throw error.renamed(names);
     throw error;
   }
