@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import { before, it } from "@std/testing/bdd";
+import type { Repository } from "../../db/repositories.ts";
+import { describeWithDatabases } from "../database.ts";
+import {
+  assertBadRequest,
+  assertError,
+  createWorld,
+  DAY,
+  flaky,
+  NOT_FOUND,
+  NOW,
+  type World,
+} from "./world.ts";
+
+const FLAKINESS = "/api/v1/flaky/badges";
+const COVERAGE = "/api/v1/coverage/badges";
+
+describeWithDatabases("badges", (database) => {
+  let world: World;
+  let names = 0;
+
+  before(async () => {
+    world = await createWorld(database(), { name: "acme" });
+  });
+
+  function newRepository(): Promise<Repository> {
+    return world.addRepository("acme", `repository-${names++}`);
+  }
+
+  async function badgeOf(path: string, repository: Repository): Promise<string> {
+    const response = await world.get(`${path}?repository=${repository.name.toUpperCase()}`);
+    assert.equal(response.status, 200);
+    assert.equal(response.headers.get("content-type"), "image/svg+xml; charset=utf-8");
+    assert.equal(response.headers.get("cache-control"), "no-cache");
+    assert.match(response.headers.get("etag") ?? "", /^"/);
+    return await response.text();
+  }
+
+  it("count builds, of which several submissions may be one", async () => {
+    const repository = await newRepository();
+    const shard = { buildUrl: "https://ci.example/1" };
+    await world.upload(repository, flaky("a"), shard);
+    await world.upload(repository, flaky("b"), { ...shard, commitOid: "c2" });
+    await world.upload(repository, [{ name: "a" }], { buildUrl: "https://ci.example/2" });
+    await world.upload(repository, [{ name: "c" }]);
+    // Outside the window, and unknown to builds.
+    await world.upload(repository, flaky("old"), { recordedAt: NOW - 15 * DAY, commitOid: "c3" });
+    await database().sql`
+      insert into submission (repository_id, submission_id, recorded_at, uploaded_at, status, key,
+        commit_oid, data_version)
+      values (${repository.repositoryId}, decode(${"6ab1".padEnd(24, "0")}, 'hex'),
+        to_timestamp(${NOW}), to_timestamp(${NOW}), 'failed', 'k', 'c', 1)`;
+    const svg = await badgeOf(FLAKINESS, repository);
+    assert.match(svg, />33\.3%</);
+    assert.match(svg, /aria-label="flakiness: 33\.3%"/);
+    assert.match(svg, /#e05d44/);
+  });
+
+  it("are grey without data", async () => {
+    const repository = await newRepository();
+    for (const path of [FLAKINESS, COVERAGE]) {
+      const svg = await badgeOf(path, repository);
+      assert.match(svg, /unknown/);
+      assert.doesNotMatch(svg, /\d%/);
+    }
+  });
+
+  it("are green when nothing was flaky", async () => {
+    const repository = await newRepository();
+    await world.upload(repository, [{ name: "a" }]);
+    assert.match(await badgeOf(FLAKINESS, repository), />0%</);
+  });
+
+  it("show the latest coverage, of reports at once the later upload, and follow a new one", async () => {
+    const repository = await newRepository();
+    const add = async (recordedAt: number, coveredLineCount: number) => {
+      await world.upload(repository, [{ name: String(coveredLineCount) }], {
+        recordedAt,
+        coverage: { coveredLineCount, lineCount: 100 },
+      });
+    };
+    await add(NOW - 100 * DAY, 50);
+    assert.match(await badgeOf(COVERAGE, repository), />50%</);
+    await add(NOW - 5, 80);
+    await add(NOW - 5, 70);
+    await add(NOW - 50, 90);
+    assert.match(await badgeOf(COVERAGE, repository), />70%</);
+    const response = await world.get(
+      `${COVERAGE}?repository=acme/${repository.name}&branch_or_pr=whatever`,
+    );
+    assert.match(await response.text(), />70%</);
+  });
+
+  it("need the name of a known repository", async () => {
+    for (const path of [FLAKINESS, COVERAGE]) {
+      await assertBadRequest(await world.get(path), ["repository"]);
+      await assertBadRequest(await world.get(`${path}?repository=`), ["repository"]);
+      await assertBadRequest(await world.get(`${path}?repository_id=1`), ["repository"]);
+      await assertError(await world.get(`${path}?repository=none`), 404, NOT_FOUND);
+      await assertError(await world.get(`${path}?repository=%00`), 404, NOT_FOUND);
+    }
+  });
+});

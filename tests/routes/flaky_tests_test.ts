@@ -1,0 +1,247 @@
+import assert from "node:assert/strict";
+import { before, it } from "@std/testing/bdd";
+import type { Repository } from "../../db/repositories.ts";
+import { EXPANSION_NAMES } from "../../routes/expansions.ts";
+import { describeWithDatabases } from "../database.ts";
+import {
+  assertBadRequest,
+  assertError,
+  bodyOf,
+  createWorld,
+  DAY,
+  flaky,
+  idOf,
+  NOT_FOUND,
+  NOW,
+  quarantine,
+  type World,
+} from "./world.ts";
+
+const ROUTE = "/api/v1/flaky/tests";
+
+describeWithDatabases("GET /api/v1/flaky/tests", (database) => {
+  let world: World;
+  let shop: Repository;
+  let web: Repository;
+
+  before(async () => {
+    world = await createWorld(database(), { name: "acme" });
+    shop = await world.addRepository("acme", "shop", 7);
+    web = await world.addRepository("acme/group", "web", 8);
+    await world.addRepository("fork", "web", 9);
+    await world.upload(shop, [...flaky("flaky"), ...flaky("noisy"), { name: "calm" }], {
+      tags: ["nightly", "Fast"],
+      buildUrl: "https://ci.example/1",
+    });
+    await world.upload(shop, flaky("old"), { recordedAt: NOW - 20 * DAY, commitOid: "c2" });
+    await world.upload(web, [...flaky("page"), { name: "page" }], { recordedAt: NOW - 50 });
+    await quarantine(database(), idOf(shop, { name: "noisy" }), { quarantinedBy: "ann" });
+    await quarantine(database(), idOf(shop, { name: "old" }), { quarantineType: "automatic" });
+    await quarantine(database(), idOf(shop, { name: "calm" }));
+  });
+
+  async function namesOf(query: string): Promise<string[]> {
+    const body = await bodyOf(await world.get(`${ROUTE}?${query}`), ROUTE);
+    assert.equal(body.count, body.tests.length);
+    return body.tests.map((test: { name: string }) => test.name);
+  }
+
+  it("lists quarantined tests with their base fields, however long they have been quiet", async () => {
+    const body = await bodyOf(await world.get(`${ROUTE}?repository=shop`), ROUTE);
+    assert.deepEqual(body.metadata, { after: null, limit: 25 });
+    assert.equal(body.count, 3);
+    assert.deepEqual(body.tests[0], {
+      id: idOf(shop, { name: "noisy" }),
+      name: "noisy",
+      suite: "suite",
+      class: "Class",
+      file: "test.ts",
+    });
+    const names = body.tests.map((test: { name: string }) => test.name);
+    assert.deepEqual(names, ["noisy", "old", "calm"]);
+    assert.deepEqual(await namesOf("sort=recency"), ["noisy", "old", "calm"]);
+  });
+
+  it("lists what is not quarantined only for the very word false", async () => {
+    const views = {
+      quarantined: ["noisy", "old", "calm"],
+      others: ["flaky", "page"],
+    };
+    assert.deepEqual(await namesOf("quarantine=false"), views.others);
+    for (const value of ["", "0", "true", "False", "FALSE", "no", "%20false", "%00"]) {
+      assert.deepEqual(await namesOf(`quarantine=${value}`), views.quarantined, value);
+    }
+    assert.deepEqual(await namesOf("quarantined=false"), views.others);
+    assert.deepEqual(await namesOf("quarantined=0"), views.quarantined);
+    assert.deepEqual(await namesOf("quarantine=true&quarantined=false"), views.quarantined);
+    assert.deepEqual(await namesOf("quarantined=false&quarantine="), views.quarantined);
+    assert.deepEqual(await namesOf("quarantined=true&quarantine=false"), views.others);
+  });
+
+  it("adds what include names and drops what it does not know", async () => {
+    const include = "tags, disruptiveness_ratio,,nothing,Tags,__proto__,tags";
+    const path = `${ROUTE}?quarantine=false&include=${encodeURIComponent(include)}`;
+    const body = await bodyOf(await world.get(path), ROUTE);
+    assert.deepEqual(Object.keys(body.tests[0]).sort(), [
+      "class",
+      "disruptiveness_ratio",
+      "file",
+      "id",
+      "name",
+      "suite",
+      "tags",
+    ]);
+    assert.deepEqual(body.tests[0].tags, ["Fast", "nightly"]);
+    assert.equal(body.tests[0].disruptiveness_ratio, 0.5);
+    assert.equal(body.tests[1].disruptiveness_ratio, 0.333);
+  });
+
+  it("adds everything to a quarantined disruptive test, two fields under a second name", async () => {
+    const path = `${ROUTE}?repository_id=7&include=${EXPANSION_NAMES.join(",")}`;
+    const body = await bodyOf(await world.get(path), ROUTE);
+    assert.deepEqual(body.tests[0], {
+      id: idOf(shop, { name: "noisy" }),
+      name: "noisy",
+      suite: "suite",
+      class: "Class",
+      file: "test.ts",
+      disruptiveness_ratio: 0.5,
+      nondeterministic_negative_result_count: 1,
+      disruption_count: 1,
+      nondeterminism_first_recorded_at: "2026-09-21T14:11:40Z",
+      first_disruption_at: "2026-09-21T14:11:40Z",
+      recent_nondeterministic_commit_oid: "c1",
+      recent_nondeterministic_negative_result: {
+        recorded_at: "2026-09-21T14:11:40Z",
+        build_url: "https://ci.example/1",
+        message: "noisy failed",
+      },
+      recent_nondeterministic_positive_result: {
+        recorded_at: "2026-09-21T14:11:40Z",
+        build_url: "https://ci.example/1",
+        message: null,
+      },
+      tags: ["Fast", "nightly"],
+      quarantine_date: "2026-09-21T14:13:20Z",
+      quarantined_by: "ann",
+      quarantine_type: "manual",
+      time_consumed: 2_000,
+    });
+  });
+
+  it("tells of a quiet quarantined test its latest disruption ever", async () => {
+    const path = `${ROUTE}?repository=shop&include=${EXPANSION_NAMES.join(",")}`;
+    const [, old, calm] = (await bodyOf(await world.get(path), ROUTE)).tests;
+    assert.equal(old.disruptiveness_ratio, 0);
+    assert.equal(old.disruption_count, 0);
+    assert.equal(old.time_consumed, 0);
+    assert.equal(old.recent_nondeterministic_commit_oid, "c2");
+    assert.equal(old.recent_nondeterministic_negative_result.message, "old failed");
+    assert.equal(old.first_disruption_at, "2026-09-01T14:13:20Z");
+    assert.equal(old.quarantine_type, "automatic");
+    assert.equal(old.quarantined_by, null);
+    assert.equal(calm.name, "calm");
+    for (
+      const field of [
+        "nondeterminism_first_recorded_at",
+        "first_disruption_at",
+        "recent_nondeterministic_commit_oid",
+        "recent_nondeterministic_negative_result",
+        "recent_nondeterministic_positive_result",
+      ]
+    ) assert.equal(calm[field], null, field);
+    assert.equal(calm.time_consumed, 1_000);
+  });
+
+  it("tells null for the quarantine of a test that has none", async () => {
+    const include = "quarantine_date,quarantined_by,quarantine_type";
+    const path = `${ROUTE}?quarantine=false&include=${include}`;
+    const [test] = (await bodyOf(await world.get(path), ROUTE)).tests;
+    assert.equal(test.quarantine_date, null);
+    assert.equal(test.quarantined_by, null);
+    assert.equal(test.quarantine_type, null);
+  });
+
+  it("finds repositories by name, by owner and name, and by number", async () => {
+    assert.deepEqual(await namesOf("quarantine=false&repository=SHOP"), ["flaky"]);
+    assert.deepEqual(await namesOf("quarantine=false&repository=ACME/shop"), ["flaky"]);
+    assert.deepEqual(await namesOf("quarantine=false&repository=acme/GROUP/web"), ["page"]);
+    assert.deepEqual(await namesOf("quarantine=false&repository_id=008"), ["page"]);
+    assert.deepEqual(await namesOf("quarantine=false&repository_id=7&repository=shop"), ["flaky"]);
+    assert.deepEqual(await namesOf("quarantine=false&repository=fork/web"), []);
+  });
+
+  it("refuses a bare name that fits several repositories", async () => {
+    await assertBadRequest(await world.get(`${ROUTE}?repository=web`), ["repository"]);
+    const response = await world.get(`${ROUTE}?repository=web&limit=0`);
+    await assertBadRequest(response, ["limit", "repository"]);
+    const badge = await world.get("/api/v1/flaky/badges?repository=WEB");
+    await assertBadRequest(badge, ["repository"]);
+  });
+
+  it("refuses a name and a number of different repositories", async () => {
+    const path = `${ROUTE}?repository=shop&repository_id=8`;
+    await assertBadRequest(await world.get(path), ["repository_id"]);
+    await assertBadRequest(await world.get(`${path}&limit=x`), ["limit", "repository_id"]);
+  });
+
+  it("refuses empty names and what is no number", async () => {
+    await assertBadRequest(await world.get(`${ROUTE}?repository=`), ["repository"]);
+    await assertBadRequest(await world.get(`${ROUTE}?repository_id=`), ["repository_id"]);
+    const both = await world.get(`${ROUTE}?repository=&repository_id=`);
+    await assertBadRequest(both, ["repository", "repository_id"]);
+    for (const id of ["x", "-1", "1.0", "7a", "%00", "7%00", "+7"]) {
+      await assertBadRequest(await world.get(`${ROUTE}?repository_id=${id}`), ["repository_id"]);
+    }
+  });
+
+  it("answers 404 for a repository that is not there, after all parameters", async () => {
+    const unknown = [
+      "repository=none",
+      "repository=none/shop",
+      "repository=/shop",
+      "repository=shop/",
+      "repository=shop%00",
+      "repository=%ed%a0%80",
+      "repository_id=0",
+      "repository_id=1000",
+      "repository_id=99999999999999999999999999",
+      "repository=none&repository_id=7",
+      "repository=shop&repository_id=1000",
+    ];
+    for (const query of unknown) {
+      await assertError(await world.get(`${ROUTE}?${query}`), 404, NOT_FOUND);
+      await assertBadRequest(await world.get(`${ROUTE}?${query}&limit=0`), ["limit"]);
+    }
+    const other = await createWorld(database(), { name: "other" });
+    await assertError(await other.get(`${ROUTE}?repository=shop`), 404, NOT_FOUND);
+    await assertError(await other.get(`${ROUTE}?repository_id=7`), 404, NOT_FOUND);
+    assert.equal((await bodyOf(await other.get(`${ROUTE}?quarantine=false`), ROUTE)).count, 0);
+  });
+
+  it("lists all parameters that are wrong", async () => {
+    const response = await world.get(
+      `${ROUTE}?repository=&repository_id=x&limit=0&after=x&sort=x&q=tags:`,
+    );
+    await assertBadRequest(response, [
+      "after",
+      "limit",
+      "q",
+      "repository",
+      "repository_id",
+      "sort",
+    ]);
+  });
+
+  it("filters, sorts and pages across repositories", async () => {
+    const path = `${ROUTE}?quarantine=false&sort=recency&limit=1`;
+    const first = await bodyOf(await world.get(path), ROUTE);
+    assert.equal(first.count, 2);
+    assert.equal(first.tests[0].name, "page");
+    const second = await bodyOf(await world.get(`${path}&after=${first.metadata.after}`), ROUTE);
+    assert.equal(second.tests[0].name, "flaky");
+    assert.equal(second.metadata.after, null);
+    assert.deepEqual(await namesOf("q=first-seen:<2026-09-02"), ["old"]);
+    assert.deepEqual(await namesOf("quarantine=false&q=tags:FAST"), ["flaky"]);
+  });
+});
