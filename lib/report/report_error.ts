@@ -43,11 +43,15 @@ export class ReportError extends Error {
 // Enough to find the place again, short enough for one line of a terminal.
 const QUOTED_CHARACTERS = 40;
 
-/** The beginning of a text in double quotes, on one line, as error messages show it. */
+/** The beginning of a text, on one line, as error messages show it. */
+export function shorten(text: string): string {
+  const line = text.trim().split(/[\n\r]/, 1)[0]!;
+  const characters = Array.from(line.slice(0, 2 * QUOTED_CHARACTERS + 2));
+  if (characters.length <= QUOTED_CHARACTERS) return line;
+  return characters.slice(0, QUOTED_CHARACTERS).join("") + "...";
+}
+
+/** The beginning of a text in double quotes, on one line, control characters made visible. */
 export function quote(text: string): string {
-  const characters = Array.from(text.slice(0, 2 * QUOTED_CHARACTERS + 2));
-  const cut = characters.length > QUOTED_CHARACTERS
-    ? characters.slice(0, QUOTED_CHARACTERS).join("") + "..."
-    : characters.join("");
-  return JSON.stringify(cut);
+  return JSON.stringify(shorten(text));
 }

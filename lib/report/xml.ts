@@ -4,6 +4,7 @@
  * and nothing is ever fetched.
  */
 import { SaxesParser } from "saxes";
+import { isBefore, place, replaceForbidden, REPLACEMENT } from "./characters.ts";
 import type { DecodedPiece } from "./decode.ts";
 import type { ReportLimits } from "./limits.ts";
 import { quote, ReportError, type ReportErrorKind, type ReportPosition } from "./report_error.ts";
@@ -39,13 +40,7 @@ export interface XmlReaderOptions {
 // What is kept of an attribute that is no name: many times what anything made of it can hold.
 const KEPT_ATTRIBUTE_CHARACTERS = 64 * 1024;
 
-const REPLACEMENT = "\ufffd";
-// Everything but what XML 1.0 calls a character. Decoded text has no lone surrogates.
-// deno-lint-ignore no-control-regex
-const FORBIDDEN = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g;
-// deno-lint-ignore no-control-regex
-const HAS_FORBIDDEN = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/;
-const NOT_BLANK = /[^\s\ufeff]/;
+const NOT_BLANK = /\S/;
 
 /** Takes a document's text in pieces and tells a handler what is in it. */
 export class XmlReader {
@@ -63,6 +58,8 @@ export class XmlReader {
   #droppedCharacters = 0;
   #sawRoot = false;
   #sawStart = false;
+  // How many characters of its first line come before the piece that is being read.
+  #pieceColumn = 0;
   #takeText: ((piece: string) => void) | null = null;
 
   constructor(options: XmlReaderOptions) {
@@ -75,11 +72,13 @@ export class XmlReader {
     });
     this.#internals = parserInternals(this.#parser);
     this.#internals.parseEntity = (entity) => this.#resolveEntity(entity);
-    this.#parser.on("error", (error) => this.#parserError(error.message));
-    this.#parser.on("opentagstart", (tag) => this.#openTagStart(tag.name));
-    this.#parser.on("attribute", (attribute) => this.#attribute(attribute));
-    this.#parser.on("opentag", (tag) => this.#openTag(tag.name, tag.attributes));
-    this.#parser.on("closetag", () => this.#options.handler.close());
+    this.#internals.errorHandler = (error) => this.#parserError(error.message);
+    this.#internals.openTagStartHandler = (tag) => this.#openTagStart(tag.name);
+    this.#internals.attributeHandler = (attribute) => this.#attribute(attribute);
+    this.#internals.openTagHandler = (tag) => this.#openTag(tag.name, tag.attributes);
+    this.#internals.closeTagHandler = () => options.handler.close();
+    this.#internals.textHandler = undefined;
+    this.#internals.cdataHandler = undefined;
   }
 
   /**
@@ -87,15 +86,10 @@ export class XmlReader {
    * called again; `null` drops it.
    */
   readText(take: ((piece: string) => void) | null): void {
-    if (take === this.#takeText) return;
     this.#takeText = take;
-    if (take) {
-      this.#parser.on("text", take);
-      this.#parser.on("cdata", take);
-    } else {
-      this.#parser.off("text");
-      this.#parser.off("cdata");
-    }
+    // Without a handler the parser does not even collect the text.
+    this.#internals.textHandler = take ?? undefined;
+    this.#internals.cdataHandler = take ?? undefined;
   }
 
   /**
@@ -105,16 +99,16 @@ export class XmlReader {
    */
   write(piece: DecodedPiece): void {
     let { text } = piece;
+    if (text === "") return;
+    this.#pieceColumn = this.#parser.column;
     if (!this.#sawStart) this.#checkStart(text);
     if (piece.undecodableCount > 0) {
       this.#countReplacements(text, text.indexOf(REPLACEMENT), piece.undecodableCount);
     }
-    if (HAS_FORBIDDEN.test(text)) {
-      const first = text.search(HAS_FORBIDDEN);
-      let count = 0;
-      const replaced = text.replace(FORBIDDEN, () => (count++, REPLACEMENT));
-      this.#countReplacements(text, first, count);
-      text = replaced;
+    const forbidden = replaceForbidden(text);
+    if (forbidden) {
+      this.#countReplacements(text, forbidden.first, forbidden.count);
+      text = forbidden.text;
     }
     this.#parser.write(text);
     this.#dropWhatNobodyReads();
@@ -130,7 +124,7 @@ export class XmlReader {
       this.fail("malformed", "an empty file", "a JUnit report in XML", { line: 1, column: 1 });
     }
     if (this.#internals.state === PARSER_STATE.entity) {
-      this.#failOnEntity(this.#internals.entity, '"&" to be written as "&amp;"');
+      this.#failOnEntity(this.#internals.entity);
     }
     this.#parser.close();
   }
@@ -155,28 +149,37 @@ export class XmlReader {
     return { line: this.#parser.line, column: Math.max(this.#parser.column, 1) };
   }
 
+  // Of something in the piece that is being read; its beginning, when it began before that.
+  #positionOf(index: number): ReportPosition {
+    const { chunk, i } = this.#internals;
+    const { column, lineCount } = place(chunk, Math.max(index, 0), this.#pieceColumn);
+    const { lineCount: readLineCount } = place(chunk, i, 0);
+    return { line: this.#parser.line - readLineCount + lineCount, column };
+  }
+
   // A file that is no XML at all gets a message of its own, before the parser stumbles over it.
   #checkStart(text: string): void {
     const at = text.search(NOT_BLANK);
     if (at === -1) return;
     this.#sawStart = true;
     if (text[at] === "<") return;
-    const before = text.slice(0, at).split("\n");
+    const { column, lineCount } = place(text, at, this.#pieceColumn);
     this.fail("malformed", quote(text.slice(at)), "a JUnit report in XML, which begins with <", {
-      line: this.#parser.line + before.length - 1,
-      column: before.length > 1 ? before.at(-1)!.length + 1 : this.#parser.column + at + 1,
+      line: this.#parser.line + lineCount,
+      column,
     });
   }
 
+  // Before the parser gets the piece.
   #countReplacements(text: string, first: number, count: number): void {
+    const { column, lineCount } = place(text, first, this.#pieceColumn);
+    this.#noteReplacements(count, { line: this.#parser.line + lineCount, column });
+  }
+
+  #noteReplacements(count: number, position: ReportPosition): void {
     this.replacementCount += count;
-    if (this.firstReplacement) return;
-    const before = text.slice(0, first).split(/\r\n|[\r\n]/);
-    this.firstReplacement = {
-      line: this.#parser.line + before.length - 1,
-      column: Array.from(before.at(-1)!).length + 1 +
-        (before.length === 1 ? this.#parser.column : 0),
-    };
+    const first = this.firstReplacement;
+    if (!first || isBefore(position, first)) this.firstReplacement = position;
   }
 
   #resolveEntity(entity: string): string {
@@ -187,34 +190,37 @@ export class XmlReader {
       const code = reference[1] ? parseInt(reference[1], 16) : parseInt(reference[2]!, 10);
       if (this.#internals.isChar(code)) return String.fromCodePoint(code);
       // Tools write control characters of captured output like this, though XML forbids it.
-      this.replacementCount++;
-      this.firstReplacement ??= this.#position();
+      const first = this.firstReplacement;
+      // Finding out where exactly takes a look at the whole piece: not a million times.
+      if (first && !isBefore(this.#position(), first)) this.replacementCount++;
+      else this.#noteReplacements(1, this.#positionOf(this.#internals.i - entity.length - 2));
       return REPLACEMENT;
     }
-    return this.#failOnEntity(
-      `${entity};`,
-      'only &lt; &gt; &amp; &quot; &apos; and references by number, or "&" to be written as "&amp;"',
-    );
+    return this.#failOnEntity(`${entity};`, this.#internals.i);
   }
 
-  #failOnEntity(text: string, expected: string): never {
-    const lines = text.split("\n");
-    const column = lines.length > 1 ? 1 : this.#parser.column - Array.from(text).length;
-    this.fail("malformed", quote(`&${text}`), expected, {
-      line: this.#parser.line - (lines.length - 1),
-      column: Math.max(column, 1),
-    });
+  #failOnEntity(text: string, end = this.#internals.chunk.length): never {
+    const isName = /^[^\s&<>]+;$/.test(text);
+    this.fail(
+      "malformed",
+      quote(`&${text}`),
+      isName
+        ? "only &lt; &gt; &amp; &quot; &apos; and references by number: others are not expanded"
+        : '"&" to be written as "&amp;"',
+      this.#positionOf(end - text.length - 1),
+    );
   }
 
   #parserError(message: string): void {
     if (isHarmless(message, this.#sawRoot)) return;
     const { chunk, i, tag } = this.#internals;
-    const { found, expected } = explain(message, {
+    const { found, expected, offset } = explain(message, {
       source: chunk.slice(0, i),
       tag: tag?.name ?? "",
       attribute: this.#internals.name,
     });
-    this.fail("malformed", found, expected);
+    const position = offset === undefined ? this.#position() : this.#positionOf(offset);
+    this.fail("malformed", found, expected, position);
   }
 
   #openTagStart(name: string): void {
@@ -223,23 +229,14 @@ export class XmlReader {
     // The parser has read the name and one character behind it.
     const { line, column } = this.#parser;
     const before = name.length + 1;
-    this.elementPosition = column > before
-      ? { line, column: column - before }
-      : { line: line - 1, column: this.#columnBeforeLineEnd(before) };
+    if (column > before) {
+      this.elementPosition = { line, column: column - before };
+    } else {
+      const { chunk, i } = this.#internals;
+      const lineEnd = chunk[i - 1] === "\n" && chunk[i - 2] === "\r" ? i - 2 : i - 1;
+      this.elementPosition = this.#positionOf(lineEnd - before);
+    }
     this.#checkName(name);
-  }
-
-  // The column of a tag whose name ends its line.
-  #columnBeforeLineEnd(distance: number): number {
-    const { chunk, i } = this.#internals;
-    const lineEnd = i - (chunk[i - 1] === "\n" && chunk[i - 2] === "\r" ? 2 : 1);
-    const lineStart = Math.max(
-      chunk.lastIndexOf("\n", lineEnd - 1),
-      chunk.lastIndexOf("\r", lineEnd - 1),
-    );
-    const column = Array.from(chunk.slice(lineStart + 1, Math.max(lineEnd, 0))).length + 1 -
-      distance;
-    return Math.max(column, 1);
   }
 
   #attribute(attribute: { name: string; value: string }): void {
@@ -277,7 +274,11 @@ export class XmlReader {
   #checkName(name: string): void {
     const { markupNameCharacters } = this.#options.limits;
     if (name.length <= markupNameCharacters) return;
-    this.fail("limit", quote(name), `an XML name of at most ${markupNameCharacters} characters`);
+    this.fail(
+      "limit",
+      `the name ${quote(name)}`,
+      `an XML name of at most ${markupNameCharacters} characters`,
+    );
   }
 
   #checkAttribute(name: string, value: string): void {
@@ -296,7 +297,7 @@ export class XmlReader {
     let { state } = parser;
     if (state === PARSER_STATE.entity) {
       if (parser.entity.length > this.#options.limits.markupNameCharacters) {
-        this.#failOnEntity(parser.entity, '"&" to be written as "&amp;"');
+        this.#failOnEntity(parser.entity);
       }
       state = parser.entityReturnState;
     }

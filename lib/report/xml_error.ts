@@ -1,5 +1,5 @@
 /** What the parser complains about, in words that name what was found and what was expected. */
-import { quote } from "./report_error.ts";
+import { quote, shorten } from "./report_error.ts";
 
 /** What the parser was reading when it complained. */
 export interface ParserContext {
@@ -15,6 +15,8 @@ export interface ParserContext {
 export interface Explanation {
   found: string;
   expected: string;
+  /** Where in the source it was found, when that is not where the parser stopped. */
+  offset?: number;
 }
 
 /**
@@ -54,10 +56,15 @@ const EXPLANATIONS: readonly (readonly [RegExp, Explain])[] = [
     found: lastMarkup(context.source),
     expected: "the end of the file: a report has one outermost element",
   })],
-  [/^text data outside of root node\.$/, (context) => ({
-    found: `text outside of the outermost element: ${quote(lastText(context.source))}`,
-    expected: "none",
-  })],
+  [/^text data outside of root node\.$/, ({ source }) => {
+    const start = source.lastIndexOf(">") + 1;
+    const text = source.slice(start).replace(/<$/, "").trim();
+    return {
+      found: `text outside of the outermost element: ${quote(text)}`,
+      expected: "none",
+      offset: source.indexOf(text, start),
+    };
+  }],
   [/^disallowed character in tag name\.?$/, (context) => ({
     found: lastMarkup(context.source),
     expected: 'a tag, or "<" to be written as "&lt;"',
@@ -111,9 +118,5 @@ function withoutPlace(message: string): string {
 }
 
 function lastMarkup(source: string): string {
-  return quote(source.slice(Math.max(source.lastIndexOf("<"), 0)));
-}
-
-function lastText(source: string): string {
-  return source.slice(source.lastIndexOf(">") + 1).replace(/<$/, "").trim();
+  return shorten(source.slice(Math.max(source.lastIndexOf("<"), 0)));
 }

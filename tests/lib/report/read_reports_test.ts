@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "@std/testing/bdd";
+import { readReports, type ReadReportsOptions } from "../../../lib/report/read_reports.ts";
+import type { ReportFile } from "../../../lib/report/report_files.ts";
+
+const report = (name: string) => `<testsuite name="s"><testcase name="${name}"/></testsuite>`;
+
+describe("readReports", () => {
+  let root = "";
+  const file = (name: string, isNamed = false): ReportFile => ({ path: join(root, name), isNamed });
+  const quietly: ReadReportsOptions = { onResult: () => {} };
+
+  before(async () => {
+    root = await mkdtemp(join(tmpdir(), "read_reports_"));
+    await writeFile(join(root, "a.xml"), report("a"));
+    await writeFile(join(root, "b.xml"), report("b"));
+    await writeFile(join(root, "copy_of_a.xml"), report("a"));
+    await writeFile(join(root, "coverage.xml"), "<coverage/>");
+    await writeFile(join(root, "broken.xml"), "<testsuite>");
+    await writeFile(join(root, "empty.xml"), "");
+  });
+  after(() => rm(root, { recursive: true }));
+
+  it("reads file by file in the order in which they are given", async () => {
+    const told: string[] = [];
+    const read = await readReports([file("b.xml"), file("a.xml")], {
+      onResult: ({ name }) => told.push(name),
+      onFile: ({ path }) => told.push(path.slice(root.length + 1)),
+    });
+    assert.deepEqual(told, ["b.xml", "b", "a.xml", "a"]);
+    assert.equal(read.resultCount, 2);
+    assert.equal(read.fileCount, 2);
+    assert.equal(read.byteCount, report("a").length + report("b").length);
+  });
+
+  it("has the same digest for the same contents, whatever the order and the names", async () => {
+    const digest = async (...names: string[]) =>
+      (await readReports(names.map((name) => file(name)), quietly)).digest;
+    const both = await digest("a.xml", "b.xml");
+    assert.match(both, /^[0-9a-f]{64}$/);
+    assert.equal(await digest("b.xml", "copy_of_a.xml"), both);
+    assert.equal(await digest("b.xml", "coverage.xml", "a.xml"), both);
+    assert.notEqual(await digest("a.xml"), both);
+    assert.notEqual(await digest("a.xml", "copy_of_a.xml"), await digest("a.xml"));
+  });
+
+  it("passes over XML of another kind that was only found, with a note", async () => {
+    const notes: string[] = [];
+    const read = await readReports([file("a.xml"), file("coverage.xml")], {
+      ...quietly,
+      onNote: (note) => notes.push(note),
+    });
+    assert.equal(read.fileCount, 1);
+    assert.equal(read.byteCount, report("a").length);
+    assert.deepEqual(notes, [
+      `${join(root, "coverage.xml")}:1:1: found <coverage> as the outermost element, ` +
+      "expected <testsuites> or <testsuite>, as JUnit reports have it: passed over",
+    ]);
+  });
+
+  it("refuses XML of another kind that was named", async () => {
+    await assert.rejects(readReports([file("a.xml"), file("coverage.xml", true)], quietly), {
+      kind: "not-junit",
+      message: /coverage\.xml:1:1: found <coverage>/,
+    });
+  });
+
+  it("refuses when nothing is left", async () => {
+    await assert.rejects(readReports([file("coverage.xml")], quietly), {
+      kind: "not-junit",
+      message: `${join(root, "coverage.xml")}: found no JUnit report, expected one`,
+    });
+  });
+
+  it("refuses a file that cannot be read, also when it was only found", async () => {
+    await assert.rejects(readReports([file("broken.xml")], quietly), { kind: "malformed" });
+    await assert.rejects(readReports([file("a.xml"), file("empty.xml")], quietly), {
+      kind: "malformed",
+      message: /empty\.xml:1:1: found an empty file/,
+    });
+    await assert.rejects(readReports([file("gone.xml", true)], quietly), { kind: "not-found" });
+    await assert.rejects(readReports([{ path: root, isNamed: true }], quietly), {
+      kind: "unreadable",
+    });
+  });
+
+  it("counts the results of all files for the limit", async () => {
+    const files = [file("a.xml"), file("b.xml")];
+    await readReports(files, { ...quietly, limits: { resultCount: 2 } });
+    await assert.rejects(readReports(files, { ...quietly, limits: { resultCount: 1 } }), {
+      kind: "limit",
+      message: /b\.xml:1:\d+: found more than 1 results in one upload/,
+    });
+  });
+});

@@ -1,0 +1,48 @@
+import { type JUnitOptions, readJUnit } from "../../../lib/report/junit.ts";
+import type { TestResult } from "../../../lib/report/result.ts";
+
+/** Bytes as a source hands them over, so many at a time. */
+export async function* inPieces(
+  bytes: Uint8Array,
+  pieceBytes: number,
+): AsyncGenerator<Uint8Array, void> {
+  for (let start = 0; start < bytes.length; start += pieceBytes) {
+    yield bytes.subarray(start, start + pieceBytes);
+  }
+}
+
+/** The results of a report that is given as text. */
+export async function readText(
+  text: string,
+  options: Partial<JUnitOptions> = {},
+): Promise<TestResult[]> {
+  return await readBytes(inPieces(new TextEncoder().encode(text), 64 * 1024), options);
+}
+
+/** The results of a report. */
+export async function readBytes(
+  bytes: AsyncIterable<Uint8Array>,
+  options: Partial<JUnitOptions> = {},
+): Promise<TestResult[]> {
+  const results: TestResult[] = [];
+  await readJUnit(bytes, {
+    file: "report.xml",
+    onResult: (result) => results.push(result),
+    ...options,
+  });
+  return results;
+}
+
+/** A beginning, a text again and again until it has so many bytes, and an end. */
+export async function* repeated(
+  start: string,
+  unit: string,
+  byteCount: number,
+  end: string,
+): AsyncGenerator<Uint8Array, void> {
+  const encoder = new TextEncoder();
+  yield encoder.encode(start);
+  const piece = encoder.encode(unit.repeat(Math.ceil(60_000 / unit.length)));
+  for (let count = 0; count < byteCount; count += piece.length) yield piece;
+  yield encoder.encode(end);
+}

@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "@std/testing/bdd";
+import { findReports } from "../../../lib/report/report_files.ts";
+
+describe("findReports", () => {
+  let root = "";
+  const at = (...names: string[]) => join(root, ...names);
+  const found = async (...reportArguments: string[]) =>
+    (await findReports(reportArguments)).map(({ path, isNamed }) => [
+      path.slice(root.length + 1),
+      isNamed,
+    ]);
+
+  before(async () => {
+    root = await mkdtemp(join(tmpdir(), "report_files_"));
+    for (const folder of ["out/b", "out/a/deep", "empty", "elsewhere"]) {
+      await mkdir(at(folder), { recursive: true });
+    }
+    const files = [
+      "out/b/two.xml",
+      "out/a/one.XML",
+      "out/a/deep/three.xml",
+      "out/a/notes.txt",
+      "out/a/[1].xml",
+      "elsewhere/four.xml",
+    ];
+    for (const file of files) await writeFile(at(file), "<testsuites/>");
+    await symlink(at("elsewhere"), at("out/link"));
+    await symlink(at("elsewhere/four.xml"), at("out/b/link.xml"));
+    await symlink(at("out"), at("out/a/loop"));
+    await symlink(at("out"), at("results"));
+  });
+  after(() => rm(root, { recursive: true }));
+
+  it("takes a file as it is named, whatever its ending", async () => {
+    assert.deepEqual(await found(at("out/a/notes.txt")), [["out/a/notes.txt", true]]);
+    assert.deepEqual(await found(at("out/a/[1].xml")), [["out/a/[1].xml", true]]);
+  });
+
+  it("takes all XML files below a folder, in any case, without following links", async () => {
+    assert.deepEqual(await found(at("out")), [
+      ["out/a/[1].xml", false],
+      ["out/a/deep/three.xml", false],
+      ["out/a/one.XML", false],
+      ["out/b/two.xml", false],
+    ]);
+  });
+
+  it("follows a link that is the argument itself", async () => {
+    assert.deepEqual(await found(at("results/b")), [["results/b/two.xml", false]]);
+    assert.equal((await found(at("results"))).length, 4);
+    assert.deepEqual(await found(at("out/b/link.xml")), [["out/b/link.xml", true]]);
+  });
+
+  it("takes what a glob matches, and below the folders that it matches", async () => {
+    assert.deepEqual(await found(at("out/*/*.xml")), [
+      ["out/a/[1].xml", false],
+      ["out/b/link.xml", false],
+      ["out/b/two.xml", false],
+    ]);
+    assert.deepEqual(await found(at("o*/{a,b}/**/t*.xml")), [
+      ["out/a/deep/three.xml", false],
+      ["out/b/two.xml", false],
+    ]);
+    assert.deepEqual(await found(at("out/[ab]")), await found(at("out")));
+  });
+
+  it("takes a file once that is reached twice, as named when it is named", async () => {
+    assert.deepEqual(
+      await found(at("out/b"), at("results/b/two.xml"), at("out/*/two.xml"), at("out/b/../b")),
+      [["results/b/two.xml", true]],
+    );
+    assert.deepEqual(
+      await found(at("results/b"), at("out/b")),
+      await found(at("out/b"), at("results/b")),
+    );
+  });
+
+  it("says which argument means nothing", async () => {
+    const notFound = (argument: string, message: string) =>
+      assert.rejects(findReports([at("out"), argument]), {
+        name: "ReportError",
+        kind: "not-found",
+        message,
+      });
+    await notFound(
+      at("none.xml"),
+      `${at("none.xml")}: found nothing there, expected a file, a folder or a glob`,
+    );
+    await notFound(
+      at("out/b/two.xml/three.xml"),
+      `${at("out/b/two.xml/three.xml")}: found nothing there, expected a file, a folder or a glob`,
+    );
+    await notFound(
+      at("empty"),
+      `${at("empty")}: found no *.xml file in this folder, expected at least one`,
+    );
+    await notFound(
+      at("none*.xml"),
+      `${at("none*.xml")}: found no file that matches this glob, expected at least one`,
+    );
+    await notFound("", '"": found an empty name, expected a file, a folder or a glob');
+  });
+});
