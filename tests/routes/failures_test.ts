@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { before, describe, it } from "@std/testing/bdd";
+import type { Database } from "../../db/connect.ts";
+import { createLog, silentLog } from "../../lib/log.ts";
+import { WINDOW_SECONDS } from "../../lib/timestamp.ts";
+import { createApp, routes } from "../../routes/mod.ts";
+import { describeWithDatabases } from "../database.ts";
+import { createWorld, flaky, idOf, NOW, request, type World } from "./world.ts";
+
+const TOKEN = `tk_${"ab".repeat(32)}`;
+
+describe("what goes wrong inside", () => {
+  const lines: string[] = [];
+  const broken = (() => {
+    throw new TypeError("the disk is on fire");
+  }) as unknown as Database["sql"];
+  const app = createApp({
+    sql: broken,
+    now: () => NOW,
+    windowSeconds: WINDOW_SECONDS,
+    log: createLog({ write: (line) => lines.push(line), now: () => NOW }),
+  });
+
+  it("is answered with 500 and no body", async () => {
+    for (const path of ["/api", "/nowhere", "/api/repos/a/b/tests?q=hidden", `/api/${TOKEN}`]) {
+      const response = await app(request(path, { authorization: `Bearer ${TOKEN}` }));
+      assert.equal(response.status, 500);
+      assert.equal(response.body, null);
+      assert.equal(response.headers.get("content-type"), null);
+      assert.ok(response.headers.get("x-request-id"));
+    }
+  });
+
+  it("stands in the log with its story and id, without what is the caller's secret", async () => {
+    lines.length = 0;
+    const headers = { authorization: `Bearer ${TOKEN}`, "x-request-id": "trace-1" };
+    await app(request(`/api/repos/a/${TOKEN}/tests?q=hidden`, headers));
+    const log = lines.join("\n");
+    assert.match(lines[0] ?? "", /^2026-09-21T14:13:20Z error failed request_id=trace-1 /);
+    assert.match(log, /TypeError: the disk is on fire/);
+    assert.match(log, /stack=".*failures_test\.ts/);
+    assert.match(log, /info answered request_id=trace-1 method=GET path=\S+ status=500/);
+    assert.doesNotMatch(log, /hidden|abab|Bearer/);
+    assert.equal(lines.length, 2, "each event is one line");
+  });
+
+  it("does not concern the liveness probe", async () => {
+    assert.equal((await app(request("/health"))).status, 200);
+  });
+});
+
+describeWithDatabases("every route", (database) => {
+  let world: World;
+  let testId: string;
+
+  before(async () => {
+    world = await createWorld(database(), { name: "acme" });
+    const shop = await world.addRepository("acme", "shop");
+    await world.upload(shop, flaky("a"));
+    testId = idOf(shop, { name: "a" });
+  });
+
+  const exemplary = (path: string) =>
+    path.replace(":owner", "acme").replace(":name", "shop").replace(":id", testId) +
+    (path.endsWith("/badges") ? "?repository=shop" : "");
+
+  it("answers on a connection that cannot write", async () => {
+    const { sql } = database();
+    const refused = sql.begin("read only", (tx) => tx`update repository set name = 'x'`);
+    await assert.rejects(refused, { code: "25006" });
+
+    await sql.begin("read only", async (tx) => {
+      // A transaction has no transactions of its own, and needs none here.
+      const begin = async (_: string, body: (sql: typeof tx) => unknown) => {
+        const result = await body(tx);
+        return Array.isArray(result) ? await Promise.all(result) : result;
+      };
+      const readOnly = Object.assign(tx, { begin }) as unknown as Database["sql"];
+      const app = createApp({
+        sql: readOnly,
+        now: () => NOW,
+        windowSeconds: WINDOW_SECONDS,
+        log: silentLog,
+      });
+      for (const { path, response: expected } of routes) {
+        const headers = { authorization: `token ${world.token}` };
+        const response = await app(request(exemplary(path), headers));
+        assert.equal(response.status, expected.status, path);
+        await response.body?.cancel();
+      }
+    });
+  });
+
+  it("recovers when a query failed once", async () => {
+    const { sql } = database();
+    let failing = true;
+    const flakySql = new Proxy(sql, {
+      apply: (target, self, args) => Reflect.apply(target, self, args),
+      get(target, key) {
+        if (key === "begin" && failing) throw new Error("lost the connection");
+        return Reflect.get(target, key);
+      },
+    });
+    const app = createApp({
+      sql: flakySql,
+      now: () => NOW,
+      windowSeconds: WINDOW_SECONDS,
+      log: silentLog,
+    });
+    const get = () =>
+      app(request("/api/repos/acme/shop/tests", { authorization: `token ${world.token}` }));
+    assert.equal((await get()).status, 500);
+    failing = false;
+    const response = await get();
+    assert.equal(response.status, 200);
+    await response.body?.cancel();
+  });
+});
