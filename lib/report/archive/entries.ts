@@ -1,0 +1,168 @@
+/** From the bytes of a gzip'd tar to the files in it, one after the other. */
+import { Readable } from "node:stream";
+import { createGunzip } from "node:zlib";
+import { createTarDecoder } from "modern-tar";
+import { quote, ReportError } from "../report_error.ts";
+import { type ArchiveLimits, DEFAULT_ARCHIVE_LIMITS, RATIO_FREE_BYTES } from "./limits.ts";
+
+/** One file of an archive. */
+export interface ArchiveEntry {
+  /** As the archive has it, without `./` segments. A name and never a place: nothing is extracted. */
+  path: string;
+  /** Position among the entries of the archive. */
+  ordinal: number;
+  /** Bytes of the file. */
+  size: number;
+  /** The file, to be read before the next entry is asked for. */
+  bytes: AsyncIterable<Uint8Array>;
+}
+
+/** What {@link readEntries} needs besides the bytes. */
+export interface ReadEntriesOptions {
+  /** What errors call the archive: its path or key. */
+  archive: string;
+  /** Other limits than the defaults. */
+  limits?: Partial<ArchiveLimits>;
+}
+
+/**
+ * The files of a gzip'd tar, in its order. Folders, links and devices are passed over. What is not
+ * read of a file is skipped.
+ *
+ * @throws {ReportError} `malformed` when the archive is damaged or cut off, `limit` when it exceeds
+ * one; an error of the source itself as it is
+ */
+export async function* readEntries(
+  source: AsyncIterable<Uint8Array>,
+  options: ReadEntriesOptions,
+): AsyncGenerator<ArchiveEntry, void> {
+  const { archive } = options;
+  const limits = { ...DEFAULT_ARCHIVE_LIMITS, ...options.limits };
+  const failure: Failure = { archive, ofSource: undefined };
+  const tar = ReadableStream.from(decompressed(source, { limits, failure }))
+    .pipeThrough(createTarDecoder({ strict: true }));
+  let ordinal = 0;
+  try {
+    for await (const { header, body } of tar) {
+      if (ordinal >= limits.entryCount) {
+        throw limitError(archive, `${ordinal + 1} entries, expected at most ${limits.entryCount}`);
+      }
+      if (header.type === "file") {
+        const path = checkedPath(header.name, { archive, limits });
+        if (header.size > limits.entryBytes) {
+          throw limitError(
+            archive,
+            `${quote(path)} with ${header.size} bytes, expected at most ${limits.entryBytes}`,
+          );
+        }
+        yield { path, ordinal, size: header.size, bytes: explained(body, failure) };
+      }
+      ordinal++;
+      if (!body.locked) await body.cancel();
+    }
+  } catch (error) {
+    throw explain(error, failure);
+  }
+}
+
+/** What went wrong where, to tell a damaged archive from a source that cannot be read. */
+interface Failure {
+  archive: string;
+  ofSource: { error: unknown } | undefined;
+}
+
+async function* decompressed(
+  source: AsyncIterable<Uint8Array>,
+  { limits, failure }: { limits: ArchiveLimits; failure: Failure },
+): AsyncGenerator<Uint8Array, void> {
+  let bytesIn = 0;
+  let bytesOut = 0;
+  async function* counted() {
+    try {
+      for await (const piece of source) {
+        bytesIn += piece.length;
+        if (bytesIn > limits.compressedBytes) {
+          throw limitError(
+            failure.archive,
+            `more than ${limits.compressedBytes} bytes, expected at most that`,
+          );
+        }
+        yield piece;
+      }
+    } catch (error) {
+      failure.ofSource = { error };
+      throw error;
+    }
+  }
+  const input = Readable.from(counted(), { objectMode: false });
+  const gunzip = createGunzip();
+  input.on("error", (error) => gunzip.destroy(error));
+  try {
+    for await (const piece of input.pipe(gunzip)) {
+      bytesOut += piece.length;
+      if (bytesOut > limits.decompressedBytes) {
+        throw limitError(
+          failure.archive,
+          `more than ${limits.decompressedBytes} bytes after decompression, expected at most that`,
+        );
+      }
+      if (bytesOut > RATIO_FREE_BYTES && bytesOut > bytesIn * limits.expansionRatio) {
+        throw limitError(
+          failure.archive,
+          `${bytesOut} bytes made of ${bytesIn}, expected at most ${limits.expansionRatio} for one`,
+        );
+      }
+      yield piece;
+    }
+  } finally {
+    gunzip.destroy();
+    input.destroy();
+  }
+}
+
+async function* explained(
+  body: ReadableStream<Uint8Array>,
+  failure: Failure,
+): AsyncGenerator<Uint8Array, void> {
+  try {
+    yield* body;
+  } catch (error) {
+    throw explain(error, failure);
+  }
+}
+
+function explain(error: unknown, { archive, ofSource }: Failure): unknown {
+  if (ofSource) return ofSource.error;
+  if (error instanceof ReportError || !(error instanceof Error)) return error;
+  const isGzip = "code" in error && String(error.code).startsWith("Z_");
+  return new ReportError({
+    file: archive,
+    kind: "malformed",
+    problem: `found ${isGzip ? "gzip" : "tar"} data that is damaged or cut off ` +
+      `(${error.message.replace(/\.$/, "")}), expected a complete gzip'd tar archive`,
+  });
+}
+
+function checkedPath(
+  name: string,
+  { archive, limits }: { archive: string; limits: ArchiveLimits },
+): string {
+  if (name.length > limits.pathCharacters) {
+    throw limitError(
+      archive,
+      `a path of ${name.length} characters, expected at most ${limits.pathCharacters}`,
+    );
+  }
+  if (/\p{Cc}/u.test(name)) {
+    throw new ReportError({
+      file: archive,
+      kind: "malformed",
+      problem: `found the path ${quote(name)}, expected no control characters in it`,
+    });
+  }
+  return name.split("/").filter((segment) => segment !== ".").join("/");
+}
+
+function limitError(file: string, found: string): ReportError {
+  return new ReportError({ file, kind: "limit", problem: `found ${found}` });
+}

@@ -1,0 +1,41 @@
+/**
+ * How much of an archive is read before it is refused. No real CI comes near the defaults; they keep
+ * memory and time bounded when an archive is broken or hostile.
+ */
+export interface ArchiveLimits {
+  /** Bytes of the archive as it is stored. */
+  compressedBytes: number;
+  /** Bytes of all that comes out of it, headers and padding included. */
+  decompressedBytes: number;
+  /** Bytes that may come out for each byte that went in. */
+  expansionRatio: number;
+  /** Files, folders and links in it. */
+  entryCount: number;
+  /** Bytes of one file in it. */
+  entryBytes: number;
+  /** Characters of one path in it. */
+  pathCharacters: number;
+  /** Bytes of `buildpulse.yml`. */
+  metadataBytes: number;
+  /** Bytes of `CODEOWNERS`. */
+  codeownersBytes: number;
+}
+
+/** What holds where the caller does not say otherwise. */
+export const DEFAULT_ARCHIVE_LIMITS: Readonly<ArchiveLimits> = {
+  // Half a million results are about 10 MB.
+  compressedBytes: 512 * 1024 * 1024,
+  decompressedBytes: 2 * 1024 * 1024 * 1024,
+  // Reports of thousands of similar tests shrink to a fortieth; nothing but zeros to a thousandth.
+  expansionRatio: 200,
+  // One file for each test class of a large project.
+  entryCount: 100_000,
+  entryBytes: 1024 * 1024 * 1024,
+  pathCharacters: 4_096,
+  metadataBytes: 256 * 1024,
+  // What GitHub takes at most.
+  codeownersBytes: 3 * 1024 * 1024,
+};
+
+/** A small archive may shrink as it likes: the ratio counts from here on. */
+export const RATIO_FREE_BYTES = 64 * 1024 * 1024;

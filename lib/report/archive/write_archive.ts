@@ -1,0 +1,92 @@
+/** Makes a gzip'd tar in the nested form: the same facts and files give the same bytes. */
+import { createTarPacker } from "modern-tar";
+import { stringify } from "yaml";
+import { formatTimestamp } from "../../timestamp.ts";
+import type { RepositoryName } from "../../repository_name.ts";
+
+/** What an archive says of the run. */
+export interface ArchiveFacts {
+  repository: RepositoryName;
+  commit: string;
+  tree: string | null;
+  /** `""` when it is not known. */
+  branch: string;
+  /** `""` when it is not known. */
+  buildUrl: string;
+  /** Name of the CI service, `""` when it is not known. */
+  provider: string;
+  tags: string[];
+  /** Seconds since 1970. */
+  recordedAt: number;
+}
+
+/** A file that goes into an archive. */
+export interface FileToPack {
+  /** Inside the archive; see {@link reportPath} and {@link coveragePath}. */
+  path: string;
+  size: number;
+  open(): ReadableStream<Uint8Array>;
+}
+
+/** Where a report goes. */
+export function reportPath(path: string): string {
+  return `test-results/${plainPath(path)}`;
+}
+
+/** Where a coverage report goes. */
+export function coveragePath(path: string): string {
+  return `coverage/${plainPath(path)}`;
+}
+
+// Neither absolute nor leading out of where somebody may extract it.
+function plainPath(path: string): string {
+  return path.replaceAll("\\", "/").replace(/^[A-Za-z]:/, "")
+    .split("/").filter((segment) => !["", ".", ".."].includes(segment)).join("/");
+}
+
+/**
+ * The bytes of an archive, as they are made.
+ *
+ * @throws {Error} from the stream when a file has not the size it was said to have
+ */
+export function writeArchive(
+  { facts, codeowners, files }: {
+    facts: ArchiveFacts;
+    codeowners: string | null;
+    files: readonly FileToPack[];
+  },
+): ReadableStream<Uint8Array> {
+  const all = [textFile("buildpulse.yml", metadataText(facts))];
+  if (codeowners !== null) all.push(textFile("CODEOWNERS", codeowners));
+  all.push(...files);
+  const { readable, controller } = createTarPacker();
+  const mtime = new Date(facts.recordedAt * 1000);
+  (async () => {
+    for (const { path, size, open } of all) {
+      const entry = controller.add({ name: path, size, mtime, mode: 0o644, type: "file" });
+      await open().pipeTo(entry);
+    }
+    controller.finalize();
+  })().catch((error) => controller.error(error));
+  return readable.pipeThrough<Uint8Array>(new CompressionStream("gzip"));
+}
+
+function metadataText(facts: ArchiveFacts): string {
+  return stringify({
+    version: "1.0",
+    git: {
+      commit: facts.commit,
+      branch: facts.branch,
+      ...facts.tree === null ? {} : { tree: facts.tree },
+      repository: facts.repository,
+    },
+    ci: { provider: facts.provider, build_url: facts.buildUrl },
+    tags: facts.tags,
+    timestamp: formatTimestamp(facts.recordedAt),
+  }, { defaultStringType: "QUOTE_DOUBLE", defaultKeyType: "PLAIN", lineWidth: 0 });
+}
+
+function textFile(path: string, text: string): FileToPack {
+  const bytes = new TextEncoder().encode(text);
+  return { path, size: bytes.length, open: () => new Blob([bytes]).stream() };
+}

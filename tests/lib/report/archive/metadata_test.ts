@@ -1,0 +1,123 @@
+import { describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import { parseMetadata } from "../../../../lib/report/archive/mod.ts";
+
+const parse = (text: string) => parseMetadata(text, "build.gz: buildpulse.yml");
+
+const FLAT = `---
+:branch: main
+:build_url: https://ci.example/first
+:check: github-actions
+:ci_provider: github-actions
+:commit: 1e10
+:repo_name_with_owner: acme/web/shop
+:timestamp: 1780000000999999999
+:tree: 0000000000000000000000000000000000000001
+:tags:
+- fast
+- ''
+- linux
+:github_actor: octocat
+:build_url: https://ci.example/last
+:secret_token: "s3cr3t"
+`;
+
+describe("flat metadata", () => {
+  it("is read with all its texts as they are", () => {
+    assert.deepEqual(parse(FLAT), {
+      repository: "acme/web/shop",
+      commit: "1e10",
+      tree: "0000000000000000000000000000000000000001",
+      branch: "main",
+      buildUrl: "https://ci.example/last",
+      tags: ["fast", "linux"],
+      recordedAt: 1_780_000_000,
+    });
+  });
+
+  it("may leave out everything", () => {
+    assert.deepEqual(parse(":branch:\n:tree: ~\n:tags:\n- ''\n"), {
+      repository: "",
+      commit: "",
+      tree: "",
+      branch: "",
+      buildUrl: "",
+      tags: [],
+      recordedAt: null,
+    });
+  });
+
+  it("has a time stamp in nanoseconds or as RFC 3339, whose fraction is cut", () => {
+    const at = (text: string) => parse(`:timestamp: ${text}\n`).recordedAt;
+    assert.equal(at("1780000000000000000"), 1_780_000_000);
+    assert.equal(at("1779999999999999999"), 1_779_999_999);
+    assert.equal(at("2026-05-28T22:26:40.999999999+02:00"), 1_780_000_000);
+    assert.throws(() => at("yesterday"), {
+      message: 'build.gz: buildpulse.yml: found the time stamp "yesterday", ' +
+        "expected nanoseconds since 1970 or RFC 3339 with a zone",
+    });
+    assert.throws(() => at("-5"), /expected nanoseconds/);
+  });
+
+  it("keeps texts that look like numbers, words that YAML 1.1 made booleans, and folded lines", () => {
+    assert.equal(parse(":commit: 0123\n").commit, "0123");
+    assert.equal(parse(":branch: no\n").branch, "no");
+    assert.equal(parse(`:branch: "null"\n`).branch, "null");
+    assert.equal(parse(":branch: a long\n  name\n").branch, "a long name");
+    assert.equal(parse(":branch: &b x\n:commit: *b\n").commit, "x");
+  });
+});
+
+describe("nested metadata", () => {
+  it("is read", () => {
+    const text = `version: "1.0"
+git:
+  commit: abc
+  branch: main
+  tree: def
+  repository:
+    owner: acme/web
+    name: shop
+ci:
+  provider: gitlab
+  build_url: https://ci.example/1
+tags: [a, b]
+`;
+    assert.deepEqual(parse(text), {
+      repository: "acme/web/shop",
+      commit: "abc",
+      tree: "def",
+      branch: "main",
+      buildUrl: "https://ci.example/1",
+      tags: ["a", "b"],
+      recordedAt: null,
+    });
+  });
+
+  it("is refused in a version to come", () => {
+    assert.throws(() => parse(`version: "2.0"\n`), /found the version "2.0", expected 1.0/);
+  });
+});
+
+describe("metadata that cannot be read", () => {
+  it("is refused with its place and without a word of it", () => {
+    for (const text of [":token: s3cr3t\n  :x: [\n", "s3cr3t", "- s3cr3t\n", ":a: 's3cr3t"]) {
+      assert.throws(() => parse(text), (error: Error) => {
+        assert.match(error.message, /^build\.gz: buildpulse\.yml(:\d+:\d+)?: found no /);
+        assert.doesNotMatch(`${error.message} ${error.stack} ${error.cause}`, /s3cr3t/);
+        return true;
+      });
+    }
+  });
+
+  it("is no way to exhaust memory", () => {
+    const levels = Array.from(
+      { length: 30 },
+      (_, i) => `a${i + 1}: &a${i + 1} [${`*a${i}, `.repeat(9)}]`,
+    );
+    assert.equal(parse([`a0: &a0 [x]`, ...levels, ":commit: abc"].join("\n")).commit, "abc");
+    assert.throws(() => parse(":a: " + "[".repeat(100_000)), {
+      message: /^build\.gz: buildpulse\.yml(:\d+:\d+)?: found /,
+    });
+  });
+});

@@ -1,0 +1,89 @@
+import { describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import {
+  type ArchiveFacts,
+  coveragePath,
+  inspectArchive,
+  readArchived,
+  reportPath,
+  writeArchive,
+} from "../../../../lib/report/archive/mod.ts";
+import { reportOf, sourceOf } from "./make_archive.ts";
+
+const FACTS: ArchiveFacts = {
+  repository: { owner: "acme/web", name: "shop" },
+  commit: "0123e4",
+  tree: "abc",
+  branch: "a: branch #1",
+  buildUrl: "https://ci.example/1",
+  provider: "gitlab",
+  tags: ["a", "b"],
+  recordedAt: 1_780_000_000,
+};
+
+function file(path: string, text: string, size = text.length) {
+  return { path, size, open: () => new Blob([text]).stream() };
+}
+
+async function written(files = [file("test-results/a.xml", reportOf("a"))], facts = FACTS) {
+  const stream = writeArchive({ facts, codeowners: "* @acme\n", files });
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+describe("an archive that is written", () => {
+  it("is read as what went in", async () => {
+    const source = sourceOf(await written());
+    const contents = await inspectArchive(source);
+    assert.deepEqual(contents.metadata, {
+      repository: "acme/web/shop",
+      commit: "0123e4",
+      tree: "abc",
+      branch: "a: branch #1",
+      buildUrl: "https://ci.example/1",
+      tags: ["a", "b"],
+      recordedAt: 1_780_000_000,
+    });
+    assert.equal(contents.codeowners, "* @acme\n");
+    for await (const entry of readArchived(source, contents.reports, contents)) {
+      assert.equal(entry.ordinal, 2);
+      assert.equal(await new Response(ReadableStream.from(entry.bytes)).text(), reportOf("a"));
+    }
+  });
+
+  it("has no tree when it is not known", async () => {
+    const contents = await inspectArchive(sourceOf(await written([], { ...FACTS, tree: null })));
+    assert.equal(contents.metadata?.tree, "");
+  });
+
+  it("is the same when the facts and files are", async () => {
+    assert.deepEqual(await written(), await written());
+  });
+
+  it("can be listed by tar", async () => {
+    const path = await Deno.makeTempFile();
+    try {
+      await Deno.writeFile(path, await written());
+      const { stdout } = await new Deno.Command("tar", { args: ["-tzf", path] }).output();
+      assert.deepEqual(new TextDecoder().decode(stdout).split("\n"), [
+        "buildpulse.yml",
+        "CODEOWNERS",
+        "test-results/a.xml",
+        "",
+      ]);
+    } finally {
+      await Deno.remove(path);
+    }
+  });
+
+  it("fails when a file has another size than it had", async () => {
+    await assert.rejects(written([file("test-results/a.xml", "longer", 3)]), /exceeds given size/);
+    await assert.rejects(written([file("test-results/a.xml", "short", 9)]), /Size mismatch/);
+  });
+
+  it("has paths that lead nowhere else", () => {
+    assert.equal(reportPath("/home/ci/a.xml"), "test-results/home/ci/a.xml");
+    assert.equal(reportPath("../../a.xml"), "test-results/a.xml");
+    assert.equal(reportPath("./x/./a.xml"), "test-results/x/a.xml");
+    assert.equal(coveragePath("C:\\ci\\lcov.info"), "coverage/ci/lcov.info");
+  });
+});
