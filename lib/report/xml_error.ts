@@ -58,11 +58,12 @@ const EXPLANATIONS: readonly (readonly [RegExp, Explain])[] = [
   })],
   [/^text data outside of root node\.$/, ({ source }) => {
     const start = source.lastIndexOf(">") + 1;
-    const text = source.slice(start).replace(/<$/, "").trim();
+    // Text with a > in it begins somewhere before.
+    const text = source.slice(start).replace(/<$/, "").trim() || source.slice(-20).trim();
     return {
       found: `text outside of the outermost element: ${quote(text)}`,
       expected: "none",
-      offset: source.indexOf(text, start),
+      offset: source.lastIndexOf(text),
     };
   }],
   [/^disallowed character in tag name\.?$/, (context) => ({
@@ -81,9 +82,9 @@ const EXPLANATIONS: readonly (readonly [RegExp, Explain])[] = [
     found: lastMarkup(context.source),
     expected: 'an attribute with a value in quotes, such as name="value"',
   })],
-  [/attribute/, (context) => ({
+  [/attribute|forward-slash/, (context) => ({
     found: lastMarkup(context.source),
-    expected: 'attributes such as name="value" with blanks between them',
+    expected: 'attributes such as name="value" with blanks between them, then > or />',
   })],
   [/^(incorrect syntax|inappropriately located doctype declaration)\.$/, (context) => ({
     found: lastMarkup(context.source),
