@@ -1,0 +1,202 @@
+import { afterEach, describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import * as v from "valibot";
+import { type ApiClientOptions, createApiClient } from "../../../lib/mcp/api_client.ts";
+import { BadRequestError, NotFoundError } from "../../../lib/mcp/tool_error.ts";
+import { FAKE_TOKEN, type FakeApi, startFakeApi } from "./fake_api.ts";
+
+const running: FakeApi[] = [];
+
+function start(...args: Parameters<typeof startFakeApi>): FakeApi {
+  const api = startFakeApi(...args);
+  running.push(api);
+  return api;
+}
+
+function clientOf(baseUrl: string, options: Partial<ApiClientOptions> = {}) {
+  return createApiClient({
+    baseUrl,
+    token: FAKE_TOKEN,
+    userAgent: "test-analytics-mcp/1.2.3",
+    timeoutMs: 2000,
+    retryPauseMs: 1,
+    ...options,
+  });
+}
+
+describe("the API client", () => {
+  afterEach(async () => {
+    for (const api of running.splice(0)) await api.close();
+  });
+
+  it("asks below the path prefix, with the token and its own name", async () => {
+    const api = start(() => new Response("fine"));
+    const client = clientOf(`${api.url}/some/prefix`);
+    const path = ["api", "repos", "group/sub", "a b"];
+    assert.equal(await client.getText({ path, query: { q: "x>=1", after: undefined } }), "fine");
+    const [asked] = api.asked;
+    assert.equal(asked?.url, "/some/prefix/api/repos/group%2Fsub/a%20b?q=x%3E%3D1");
+    assert.equal(asked?.method, "GET");
+    assert.equal(asked?.headers.get("authorization"), `Bearer ${FAKE_TOKEN}`);
+    assert.equal(asked?.headers.get("user-agent"), "test-analytics-mcp/1.2.3");
+  });
+
+  it("never leaves its path", async () => {
+    const api = start(() => new Response("fine"));
+    for (const part of [".", ".."]) {
+      await assert.rejects(
+        clientOf(api.url).getText({ path: ["api", "repos", part] }),
+        NotFoundError,
+      );
+    }
+    assert.equal(api.asked.length, 0);
+  });
+
+  it("tries once more when the failure may pass by itself", async () => {
+    for (const status of [502, 503, 504]) {
+      const api = start((_request, index) =>
+        index === 0 ? new Response("busy", { status }) : new Response("fine")
+      );
+      assert.equal(await clientOf(api.url).getText({ path: ["api"] }), "fine");
+      assert.equal(api.asked.length, 2);
+    }
+  });
+
+  it("tries once more when the connection breaks in the middle of an answer", async () => {
+    const api = start((_request, index) => {
+      if (index > 0) return new Response("fine");
+      return new Response(
+        new ReadableStream({
+          start: (controller) => controller.enqueue(new TextEncoder().encode("fi")),
+          pull: (controller) => controller.error(new Error("gone")),
+        }),
+      );
+    });
+    assert.equal(await clientOf(api.url).getText({ path: ["api"] }), "fine");
+    assert.equal(api.asked.length, 2);
+  });
+
+  it("gives up after the second attempt", async () => {
+    const api = start(() => new Response(null, { status: 503 }));
+    await assert.rejects(
+      clientOf(api.url).getText({ path: ["api"] }),
+      { message: /not available right now \(status 503\)/ },
+    );
+    assert.equal(api.asked.length, 2);
+  });
+
+  it("does not repeat what will fail again", async () => {
+    for (const status of [400, 401, 404, 500]) {
+      const api = start(() => new Response(null, { status }));
+      await assert.rejects(clientOf(api.url).getText({ path: ["api"] }));
+      assert.equal(api.asked.length, 1);
+    }
+  });
+
+  it("names the address that cannot be reached", async () => {
+    const api = startFakeApi(() => new Response());
+    await api.close();
+    await assert.rejects(clientOf(api.url).getText({ path: ["api"] }), (error: Error) => {
+      assert.ok(error.message.includes(`${api.url} cannot be reached`), error.message);
+      assert.match(error.message, /PLATFORM_API_URL/);
+      return true;
+    });
+  });
+
+  it("waits only so long", async () => {
+    const late = Promise.withResolvers<Response>();
+    const api = start(() => late.promise);
+    const client = clientOf(api.url, { timeoutMs: 50 });
+    await assert.rejects(
+      client.getText({ path: ["api"] }),
+      { name: "ToolError", message: /did not answer within 0.05 seconds/ },
+    );
+    assert.equal(api.asked.length, 1);
+    late.resolve(new Response());
+  });
+
+  it("stops when nobody waits any more", async () => {
+    const late = Promise.withResolvers<Response>();
+    const api = start(() => late.promise);
+    const controller = new AbortController();
+    const answer = clientOf(api.url).getText({ path: ["api"], signal: controller.signal });
+    setTimeout(() => controller.abort(), 20);
+    await assert.rejects(answer, { name: "AbortError" });
+    late.resolve(new Response());
+  });
+
+  it("follows a redirect on the same host", async () => {
+    const api = start((request) =>
+      new URL(request.url).pathname === "/api"
+        ? new Response(null, { status: 308, headers: { location: "/prefix/api" } })
+        : new Response("fine")
+    );
+    assert.equal(await clientOf(api.url).getText({ path: ["api"] }), "fine");
+    assert.deepEqual(api.asked.map((asked) => asked.url), ["/api", "/prefix/api"]);
+  });
+
+  it("does not follow a redirect to another host", async () => {
+    const other = start(() => new Response("caught"));
+    const api = start(() => Response.redirect(`${other.url}/api`, 302));
+    await assert.rejects(clientOf(api.url).getText({ path: ["api"] }), (error: Error) => {
+      assert.ok(error.message.includes(`redirects to ${other.url}`), error.message);
+      return true;
+    });
+    assert.equal(other.asked.length, 0);
+  });
+
+  it("does not go in circles", async () => {
+    const api = start(() => new Response(null, { status: 302, headers: { location: "/api" } }));
+    await assert.rejects(clientOf(api.url).getText({ path: ["api"] }), { message: /in circles/ });
+    assert.equal(api.asked.length, 6);
+  });
+
+  it("says what to do about a refused token", async () => {
+    const api = start(() => new Response(null, { status: 401 }));
+    await assert.rejects(
+      clientOf(api.url).getText({ path: ["api"] }),
+      { message: /refused the API token.*PLATFORM_API_TOKEN/ },
+    );
+  });
+
+  it("keeps what the service says about parameters", async () => {
+    const api = start(() => Response.json({ errors: { q: ["one", "two"] } }, { status: 400 }));
+    await assert.rejects(clientOf(api.url).getText({ path: ["api"] }), (error: unknown) => {
+      assert.ok(error instanceof BadRequestError);
+      assert.deepEqual(error.errors, { q: ["one", "two"] });
+      assert.match(error.renamed({ q: "search" }).message, /refused: search: one; two\./);
+      return true;
+    });
+  });
+
+  it("tells a path that the service does not know from a page of somebody else", async () => {
+    const json = start(() => Response.json({ message: "Not Found" }, { status: 404 }));
+    await assert.rejects(clientOf(json.url).getText({ path: ["api"] }), NotFoundError);
+    const html = start(() => new Response("<h1>404</h1>", { status: 404 }));
+    await assert.rejects(
+      clientOf(html.url).getText({ path: ["api"] }),
+      { name: "ToolError", message: /does not look like this service \(status 404\)/ },
+    );
+  });
+
+  it("refuses JSON of another shape and text that is none", async () => {
+    for (const body of ["<html>", "[]", '{"count":"1"}']) {
+      const api = start(() => new Response(body));
+      await assert.rejects(
+        clientOf(api.url).getJson({ path: ["api"] }, v.object({ count: v.number() })),
+        { name: "ToolError", message: /does not look like this service/ },
+      );
+    }
+  });
+
+  it("never repeats the token, even when the service does", async () => {
+    const echo = start((request) =>
+      Response.json({ errors: { q: [request.headers.get("authorization")] } }, { status: 400 })
+    );
+    await assert.rejects(clientOf(echo.url).getText({ path: ["api"] }), (error: Error) => {
+      assert.ok(!error.message.includes(FAKE_TOKEN));
+      assert.match(error.message, /Bearer \[token\]/);
+      return true;
+    });
+  });
+});

@@ -1,0 +1,47 @@
+/** A client in the same process, talking to the agent tools. */
+import { type CallToolResult, Client, InMemoryTransport } from "@modelcontextprotocol/client";
+import { createApiClient } from "../../../lib/mcp/api_client.ts";
+import { createToolServer } from "../../../lib/mcp/server.ts";
+import { FAKE_TOKEN } from "./fake_api.ts";
+
+/** The official client, connected. */
+export interface Connection {
+  client: Client;
+  /** What the server told people. */
+  errors: unknown[];
+  /** Calls a tool and gives its text beside the result. */
+  call(name: string, args?: Record<string, unknown>): Promise<CallToolResult & { text: string }>;
+  close(): Promise<void>;
+}
+
+/** Connects a client to the tools over the service at `baseUrl`. */
+export async function connect(baseUrl: string): Promise<Connection> {
+  const errors: unknown[] = [];
+  const api = createApiClient({
+    baseUrl,
+    token: FAKE_TOKEN,
+    userAgent: "test",
+    timeoutMs: 2000,
+    retryPauseMs: 1,
+  });
+  const server = createToolServer({
+    api,
+    baseUrl,
+    version: "1.2.3",
+    onError: (error) => errors.push(error),
+  });
+  const [serverSide, clientSide] = InMemoryTransport.createLinkedPair();
+  await server.connect(serverSide);
+  const client = new Client({ name: "test", version: "1.0.0" });
+  await client.connect(clientSide);
+  return {
+    client,
+    errors,
+    call: async (name, args = {}) => {
+      const result = await client.callTool({ name, arguments: args });
+      const text = result.content.map((part) => part.type === "text" ? part.text : "").join("\n");
+      return { ...result, text };
+    },
+    close: () => client.close(),
+  };
+}
