@@ -1,6 +1,6 @@
 /** A client in the same process, talking to the agent tools. */
 import { type CallToolResult, Client, InMemoryTransport } from "@modelcontextprotocol/client";
-import { createApiClient } from "../../../lib/mcp/api_client.ts";
+import { type Api, createApiClient } from "../../../lib/mcp/api_client.ts";
 import { createToolServer } from "../../../lib/mcp/server.ts";
 import { FAKE_TOKEN } from "./fake_api.ts";
 
@@ -14,16 +14,9 @@ export interface Connection {
   close(): Promise<void>;
 }
 
-/** Connects a client to the tools over the service at `baseUrl`. */
-export async function connect(baseUrl: string): Promise<Connection> {
+/** Connects a client to the tools over the service at `baseUrl`, or over what stands in for it. */
+export async function connect(baseUrl: string, api = clientOf(baseUrl)): Promise<Connection> {
   const errors: unknown[] = [];
-  const api = createApiClient({
-    baseUrl,
-    token: FAKE_TOKEN,
-    userAgent: "test",
-    timeoutMs: 2000,
-    retryPauseMs: 1,
-  });
   const server = createToolServer({
     api,
     baseUrl,
@@ -44,4 +37,14 @@ export async function connect(baseUrl: string): Promise<Connection> {
     },
     close: () => client.close(),
   };
+}
+
+function clientOf(baseUrl: string): Api {
+  return createApiClient({
+    baseUrl,
+    token: FAKE_TOKEN,
+    userAgent: "test",
+    timeoutMs: 2000,
+    retryPauseMs: 1,
+  });
 }

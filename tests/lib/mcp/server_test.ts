@@ -1,0 +1,154 @@
+import { after, before, describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import { connect, type Connection } from "./connect.ts";
+import { type FakeApi, flakyPage, startFakeApi } from "./fake_api.ts";
+
+// A quarter of what the smallest models in use can hold would be too much for tools alone.
+const MAX_TOOL_LIST_TOKENS = 2500;
+
+describe("the agent tool server", () => {
+  let api: FakeApi;
+  let connection: Connection;
+
+  before(async () => {
+    api = startFakeApi((request) =>
+      new URL(request.url).searchParams.get("repository") === "acme/nope"
+        ? Response.json({ message: "Not Found" }, { status: 404 })
+        : Response.json(flakyPage())
+    );
+    connection = await connect(api.url);
+  });
+  after(async () => {
+    await connection.close();
+    await api.close();
+  });
+
+  it("says who it is and how to read its numbers", () => {
+    assert.deepEqual(connection.client.getServerVersion(), {
+      name: "test-analytics",
+      title: "Test Analytics Platform",
+      version: "1.2.3",
+    });
+    assert.match(connection.client.getInstructions() ?? "", /last 14 days/);
+  });
+
+  it("keeps the list of tools short enough for any model", async () => {
+    const { tools } = await connection.client.listTools();
+    const tokens = JSON.stringify(tools).length / 4;
+    assert.ok(tokens < MAX_TOOL_LIST_TOKENS, `${tokens} tokens`);
+  });
+
+  it("describes every tool, its arguments and its answer, as read-only", async () => {
+    const { tools } = await connection.client.listTools();
+    assert.equal(tools.length, 5);
+    for (const tool of tools) {
+      assert.ok(tool.title, tool.name);
+      assert.ok((tool.description?.length ?? 0) > 100, tool.name);
+      assert.equal(tool.annotations?.readOnlyHint, true, tool.name);
+      assert.equal(tool.inputSchema.additionalProperties, false, tool.name);
+      assert.ok(tool.outputSchema?.properties, tool.name);
+    }
+  });
+
+  it("declares which arguments must be given", async () => {
+    const { tools } = await connection.client.listTools();
+    assert.deepEqual(
+      Object.fromEntries(tools.map((tool) => [tool.name, tool.inputSchema.required])),
+      {
+        find_flaky_tests: [],
+        get_test_history: ["test_id"],
+        list_recent_submissions: ["owner", "name"],
+        get_repo_flakiness: ["repository"],
+        get_repo_coverage: ["repository"],
+      },
+    );
+  });
+
+  it("has prompts that name the repository and only tools that exist", async () => {
+    const { client } = connection;
+    const names = new Set((await client.listTools()).tools.map((tool) => tool.name));
+    const { prompts } = await client.listPrompts();
+    assert.deepEqual(prompts.map((prompt) => prompt.name), [
+      "triage_flaky_tests",
+      "explain_red_ci",
+    ]);
+    for (const { name } of prompts) {
+      const { messages } = await client.getPrompt({
+        name,
+        arguments: { repository: " acme/web " },
+      });
+      const text = messages.map(({ content }) => content.type === "text" ? content.text : "")
+        .join();
+      assert.match(text, /"acme\/web"/);
+      const named = [...text.matchAll(/\b(?:find|get|list)_\w+/g)].map(([tool]) => tool);
+      assert.ok(named.length >= 4, name);
+      for (const tool of named) assert.ok(names.has(tool), tool);
+    }
+  });
+
+  it("puts what failed into the prompt about a red build", async () => {
+    const { messages } = await connection.client.getPrompt({
+      name: "explain_red_ci",
+      arguments: { repository: "acme/web", failure: "adds an item" },
+    });
+    assert.match(JSON.stringify(messages), /What failed: \\"adds an item\\"/);
+  });
+
+  it("refuses a prompt without a repository", async () => {
+    const wrong: Record<string, string>[] = [
+      {},
+      { repository: " " },
+      { repository: "x".repeat(501) },
+    ];
+    for (const args of wrong) {
+      await assert.rejects(
+        connection.client.getPrompt({ name: "triage_flaky_tests", arguments: args }),
+        { code: -32602, message: /repository/ },
+      );
+    }
+  });
+
+  it("gives the flaky inventory of a repository as a resource", async () => {
+    const { client } = connection;
+    const { resourceTemplates: [template] } = await client.listResourceTemplates();
+    assert.equal(template?.uriTemplate, "test-analytics://repos/{owner}/{name}/flaky-tests");
+    const uri = "test-analytics://repos/group%2Fsub/my%20web/flaky-tests";
+    const { contents: [content] } = await client.readResource({ uri });
+    assert.equal(content?.mimeType, "application/json");
+    const { repository, count, tests } = JSON.parse(
+      content && "text" in content ? content.text : "",
+    );
+    assert.deepEqual([repository, count, tests.length], ["group/sub/my web", 1, 1]);
+    const asked = new URL(api.asked.at(-1)?.url ?? "", api.url).searchParams;
+    assert.equal(asked.get("repository"), "group/sub/my web");
+    assert.equal(asked.get("quarantine"), "false");
+  });
+
+  it("says when a resource is not there", async () => {
+    const uri = "test-analytics://repos/acme/nope/flaky-tests";
+    await assert.rejects(connection.client.readResource({ uri }), {
+      code: -32602,
+      message: /No repository "acme\/nope"/,
+    });
+    for (const uri of ["test-analytics://repos/acme/flaky-tests", "file:///etc/passwd"]) {
+      await assert.rejects(connection.client.readResource({ uri }), { code: -32602 });
+    }
+    await assert.rejects(
+      connection.client.readResource({ uri: "test-analytics://repos/a%ff/b/flaky-tests" }),
+      { message: /cannot be decoded/ },
+    );
+  });
+
+  it("tells nothing of its inside when it fails", async () => {
+    const fail = () => Promise.reject(new Error("the inside"));
+    const broken = await connect(api.url, { getText: fail, getJson: fail });
+    try {
+      const { isError, text } = await broken.call("find_flaky_tests");
+      assert.ok(isError);
+      assert.doesNotMatch(text, /the inside/);
+      assert.match(String(broken.errors), /the inside/);
+    } finally {
+      await broken.close();
+    }
+  });
+});

@@ -1,0 +1,163 @@
+import { describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import { PassThrough } from "node:stream";
+import { serveTools } from "../../../lib/mcp/mod.ts";
+import { FAKE_TOKEN, type FakeApi, flakyPage, startFakeApi } from "./fake_api.ts";
+
+const INITIALIZE = {
+  method: "initialize",
+  params: {
+    protocolVersion: "2025-06-18",
+    capabilities: {},
+    clientInfo: { name: "test", version: "1" },
+  },
+};
+const CALL = { method: "tools/call", params: { name: "find_flaky_tests", arguments: {} } };
+
+/** Serves the tools on streams of this process. */
+function serve(api: FakeApi, drainMs?: number) {
+  const input = new PassThrough();
+  const stop = new AbortController();
+  let written = "";
+  const notes: string[] = [];
+  const done = serveTools({
+    baseUrl: api.url,
+    token: FAKE_TOKEN,
+    version: "1.2.3",
+    input,
+    write: async (text) => {
+      await Promise.resolve();
+      written += text;
+    },
+    stop: stop.signal,
+    note: (text) => notes.push(text),
+    ...drainMs === undefined ? {} : { drainMs },
+  });
+  let id = 0;
+  return {
+    input,
+    stop,
+    notes,
+    done,
+    ask: (message: object) =>
+      input.write(`${JSON.stringify({ jsonrpc: "2.0", id: ++id, ...message })}\n`),
+    /** The answers so far; throws when anything else was written. */
+    answers: () => written.split("\n").slice(0, -1).map((line) => JSON.parse(line)),
+  };
+}
+
+describe("serving over streams", () => {
+  it("answers all that was asked before the input ended", async () => {
+    const api = startFakeApi(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      return Response.json(flakyPage());
+    });
+    const server = serve(api);
+    server.ask(INITIALIZE);
+    server.ask(CALL);
+    server.ask(CALL);
+    server.input.end();
+    await server.done;
+    assert.deepEqual(server.answers().map(({ id }) => id), [1, 2, 3]);
+    assert.equal(server.answers()[2].result.structuredContent.count, 1);
+    await api.close();
+  });
+
+  it("ends at once when nothing is left to answer", async () => {
+    const api = startFakeApi(() => Response.json(flakyPage()));
+    const server = serve(api, 60_000);
+    server.ask(INITIALIZE);
+    const began = performance.now();
+    server.input.end();
+    await server.done;
+    assert.ok(performance.now() - began < 1000);
+    await api.close();
+  });
+
+  it("does not wait for an answer that does not come", async () => {
+    const late = Promise.withResolvers<Response>();
+    const api = startFakeApi(() => late.promise);
+    const server = serve(api, 20);
+    server.ask(INITIALIZE);
+    server.ask(CALL);
+    server.input.end();
+    await server.done;
+    assert.deepEqual(server.answers().map(({ id }) => id), [1]);
+    late.resolve(new Response());
+    await api.close();
+  });
+
+  it("does not wait for a call that was cancelled", async () => {
+    const late = Promise.withResolvers<Response>();
+    const api = startFakeApi(() => late.promise);
+    const server = serve(api, 60_000);
+    server.ask(INITIALIZE);
+    server.ask(CALL);
+    server.ask({ id: undefined, method: "notifications/cancelled", params: { requestId: 2 } });
+    server.input.end();
+    await server.done;
+    assert.deepEqual(server.answers().map(({ id }) => id), [1]);
+    late.resolve(new Response());
+    await api.close();
+  });
+
+  it("answers a call while another is in flight", async () => {
+    const late = Promise.withResolvers<Response>();
+    const api = startFakeApi((_request, index) =>
+      index === 0 ? late.promise : Response.json(flakyPage())
+    );
+    const server = serve(api);
+    server.ask(INITIALIZE);
+    server.ask(CALL);
+    while (api.asked.length < 1) await new Promise((resolve) => setTimeout(resolve, 5));
+    server.ask(CALL);
+    while (server.answers().length < 2) await new Promise((resolve) => setTimeout(resolve, 5));
+    assert.deepEqual(server.answers().map(({ id }) => id), [1, 3]);
+    late.resolve(Response.json(flakyPage()));
+    server.input.end();
+    await server.done;
+    assert.deepEqual(server.answers().map(({ id }) => id), [1, 3, 2]);
+    await api.close();
+  });
+
+  it("stops when it is told to, whatever is in flight", async () => {
+    const late = Promise.withResolvers<Response>();
+    const api = startFakeApi(() => late.promise);
+    const server = serve(api, 60_000);
+    server.ask(INITIALIZE);
+    server.ask(CALL);
+    while (api.asked.length < 1) await new Promise((resolve) => setTimeout(resolve, 5));
+    server.stop.abort();
+    await server.done;
+    late.resolve(new Response());
+    await api.close();
+  });
+
+  it("goes on after a line that is no message, and tells people", async () => {
+    const api = startFakeApi(() => Response.json(flakyPage()));
+    const server = serve(api);
+    server.input.write("hello\n{}\n[]\n");
+    server.ask(INITIALIZE);
+    server.input.end();
+    await server.done;
+    assert.deepEqual(server.answers().map(({ id }) => id), [1]);
+    assert.ok(server.notes.length > 0);
+    await api.close();
+  });
+
+  it("keeps the console off standard output, and gives it back", async () => {
+    const api = startFakeApi(() => Response.json(flakyPage()));
+    // deno-lint-ignore no-console
+    const log = console.log;
+    const server = serve(api);
+    // deno-lint-ignore no-console
+    console.log("a library %s", "talks");
+    server.input.end();
+    await server.done;
+    assert.deepEqual(server.notes, ["a library talks"]);
+    assert.deepEqual(server.answers(), []);
+    // deno-lint-ignore no-console
+    assert.equal(console.log, log);
+    await api.close();
+  });
+});
