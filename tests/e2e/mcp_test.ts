@@ -1,0 +1,278 @@
+import { Client } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { after, before, describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import { FAKE_TOKEN, flakyPage, startFakeApi } from "../lib/mcp/fake_api.ts";
+import { run, type Running, start } from "./program.ts";
+import { startToolProcess, TOOL_SERVER } from "./tool_process.ts";
+
+const REPOSITORY = "acme/web-shop";
+const CALLS_AT_ONCE = 200;
+
+function initialize(protocolVersion: string) {
+  return { protocolVersion, capabilities: {}, clientInfo: { name: "test", version: "1" } };
+}
+
+/** The official client, driving a process of the agent tool server. */
+async function connect(
+  environment: Record<string, string>,
+  options: ConstructorParameters<typeof Client>[1] = {},
+) {
+  const transport = new StdioClientTransport({
+    ...TOOL_SERVER,
+    // Else only a few variables are passed on, and not where Deno keeps its packages.
+    env: { ...Deno.env.toObject(), ...environment },
+    stderr: "pipe",
+  });
+  let stderr = "";
+  transport.stderr?.on("data", (part) => stderr += part);
+  const client = new Client({ name: "test", version: "1.0.0" }, options);
+  await client.connect(transport);
+  return {
+    client,
+    stderr: () => stderr,
+    call: async (name: string, args: Record<string, unknown> = {}) => {
+      const result = await client.callTool({ name, arguments: args });
+      const text = result.content.map((part) => part.type === "text" ? part.text : "").join("\n");
+      return { ...result, text, data: (result.structuredContent ?? {}) as Record<string, unknown> };
+    },
+  };
+}
+
+describe("the agent tools over the demo", () => {
+  let demo: Running;
+  let environment: Record<string, string> = {};
+  let tools: Awaited<ReturnType<typeof connect>>;
+
+  before(async () => {
+    demo = await start(["demo", "--port", "0"], {});
+    // It tells the address first and the token after it.
+    while (!demo.stdout().includes("\n")) await new Promise((resolve) => setTimeout(resolve, 5));
+    const [token = ""] = demo.stdout().split("\n");
+    environment = {
+      PLATFORM_API_TOKEN: token,
+      PLATFORM_API_URL: demo.url,
+    };
+    tools = await connect(environment);
+  });
+  after(async () => {
+    await tools.client.close();
+    await demo.stop("SIGTERM");
+    assert.equal(tools.stderr(), "");
+  });
+
+  it("tell how flaky and how covered a repository is", async () => {
+    const flakiness = await tools.call("get_repo_flakiness", { repository: REPOSITORY });
+    assert.equal(flakiness.data.color, "red");
+    assert.ok(Number(flakiness.data.percentage) > 20);
+    const coverage = await tools.call("get_repo_coverage", { repository: "WEB-SHOP" });
+    assert.equal(coverage.data.color, "yellow");
+    assert.ok(Number(coverage.data.percentage) > 70);
+  });
+
+  it("lead from the inventory to the history of a test", async () => {
+    const { data } = await tools.call("find_flaky_tests", { repository: REPOSITORY });
+    const [worst] = data.tests as Array<Record<string, unknown>>;
+    assert.equal(worst?.name, "pays with a saved card");
+    const history = await tools.call("get_test_history", { test_id: worst?.id });
+    const events = history.data.events as Array<Record<string, unknown>>;
+    assert.equal(events.length, worst?.nondeterministic_negative_result_count);
+    const latest = worst?.recent_nondeterministic_negative_result as Record<string, unknown>;
+    assert.equal(events[0]?.build_url, latest.build_url);
+    assert.equal(events[0]?.message, latest.message);
+  });
+
+  it("filter by words and day, and show the quarantined tests apart", async () => {
+    const names = async (args: Record<string, unknown>) => {
+      const { data } = await tools.call("find_flaky_tests", { repository: REPOSITORY, ...args });
+      return (data.tests as Array<{ name: string }>).map((test) => test.name);
+    };
+    assert.deepEqual(await names({ search: "STOCK reserves" }), ["reserves the last item once"]);
+    assert.deepEqual(await names({ since: "2999-01-01" }), []);
+    assert.deepEqual(await names({ tags: ["no-such-tag"] }), []);
+    assert.deepEqual(await names({ quarantined: true }), ["sends a receipt after payment"]);
+    assert.ok((await names({ since: "2020-01-01", sort: "recency" })).length > 1);
+  });
+
+  it("page through lists to their end", async () => {
+    for (
+      const { tool, args, list } of [
+        { tool: "find_flaky_tests", args: {}, list: "tests" },
+        {
+          tool: "list_recent_submissions",
+          args: { owner: "acme", name: "web-shop" },
+          list: "submissions",
+        },
+      ]
+    ) {
+      const whole = (await tools.call(tool, { ...args, limit: 100 })).data;
+      const found: unknown[] = [];
+      let after: unknown;
+      do {
+        const { data } = await tools.call(tool, { ...args, limit: 2, ...after ? { after } : {} });
+        found.push(...data[list] as unknown[]);
+        after = data.next_cursor;
+      } while (after !== null);
+      assert.equal(found.length, whole.count);
+      assert.deepEqual(found, whole[list]);
+    }
+  });
+
+  it("say what to do when something is wrong", async () => {
+    for (
+      const [tool, args, told] of [
+        ["get_repo_flakiness", { repository: "acme/nope" }, /No repository "acme\/nope"/],
+        ["list_recent_submissions", { owner: "nobody", name: "web-shop" }, /No repository/],
+        ["get_test_history", { test_id: "f".repeat(24) }, /No test "f{24}".*find_flaky_tests/],
+        ["get_test_history", { test_id: "pays" }, /"pays" is no test id.*find_flaky_tests/],
+        ["find_flaky_tests", { search: "last-seen:>soon" }, /search: term 1/],
+        ["find_flaky_tests", { after: "x" }, /after: .*next_cursor/],
+        ["list_recent_submissions", { owner: "acme", name: "web-shop", after: "x" }, /next_cursor/],
+      ] as const
+    ) {
+      const { isError, text } = await tools.call(tool, args);
+      assert.ok(isError, text);
+      assert.match(text, told);
+    }
+  });
+
+  it("have prompts and the inventory as a resource", async () => {
+    const { messages } = await tools.client.getPrompt({
+      name: "triage_flaky_tests",
+      arguments: { repository: REPOSITORY },
+    });
+    assert.match(JSON.stringify(messages), /acme\/web-shop/);
+    const { contents: [content] } = await tools.client.readResource({
+      uri: "test-analytics://repos/acme/web-shop/flaky-tests",
+    });
+    const { data } = await tools.call("find_flaky_tests", { repository: REPOSITORY });
+    assert.deepEqual(JSON.parse(content && "text" in content ? content.text : ""), {
+      repository: REPOSITORY,
+      ...data,
+    });
+  });
+
+  it(`answer ${CALLS_AT_ONCE} calls at once`, async () => {
+    const calls = Array.from(
+      { length: CALLS_AT_ONCE },
+      (_, index) =>
+        index % 2 === 0
+          ? tools.call("find_flaky_tests", { repository: REPOSITORY, limit: 1 + index % 5 })
+          : tools.call("get_repo_flakiness", { repository: REPOSITORY }),
+    );
+    const answers = await Promise.all(calls);
+    for (const [index, { isError, data, text }] of answers.entries()) {
+      assert.ok(!isError, text);
+      if (index % 2 === 0) {
+        assert.equal((data.tests as unknown[]).length, Math.min(1 + index % 5, Number(data.count)));
+      }
+    }
+  });
+
+  it("name the variable when the token is refused, and never the token", async () => {
+    const refused = await connect({ ...environment, PLATFORM_API_TOKEN: FAKE_TOKEN });
+    const { isError, text } = await refused.call("find_flaky_tests");
+    await refused.client.close();
+    assert.ok(isError);
+    assert.match(text, /PLATFORM_API_TOKEN/);
+    assert.ok(!(text + refused.stderr()).includes(FAKE_TOKEN));
+  });
+
+  it("answer clients of the revision of 2026 as well", async () => {
+    const modern = await connect(environment, {
+      versionNegotiation: { mode: { pin: "2026-07-28" } },
+    });
+    const { data } = await modern.call("find_flaky_tests", { repository: REPOSITORY });
+    await modern.client.close();
+    assert.ok(Number(data.count) > 0);
+  });
+});
+
+describe("the command mcp", () => {
+  it("needs a token", async () => {
+    for (const token of ["", " "]) {
+      const { code, stdout, stderr } = await run(["mcp"], { PLATFORM_API_TOKEN: token });
+      assert.deepEqual([code, stdout], [1, ""]);
+      assert.match(stderr, /^error: PLATFORM_API_TOKEN is missing[^\n]*\n$/);
+    }
+  });
+
+  it("refuses an address that is none", async () => {
+    const { code, stdout, stderr } = await run(["mcp"], {
+      PLATFORM_API_TOKEN: FAKE_TOKEN,
+      PLATFORM_API_URL: "localhost:8000",
+    });
+    assert.deepEqual([code, stdout], [1, ""]);
+    assert.match(stderr, /^error: PLATFORM_API_URL "localhost:8000"[^\n]*\n$/);
+  });
+
+  it("negotiates older revisions of the protocol", async () => {
+    for (
+      const [asked, agreed] of [
+        ["2024-11-05", "2024-11-05"],
+        ["2025-03-26", "2025-03-26"],
+        ["2025-06-18", "2025-06-18"],
+        ["2025-11-25", "2025-11-25"],
+        ["1999-01-01", "2025-11-25"],
+      ] as const
+    ) {
+      const process = startToolProcess({ PLATFORM_API_TOKEN: FAKE_TOKEN });
+      await process.send("initialize", initialize(asked));
+      const { result } = await process.receive();
+      assert.equal(result?.protocolVersion, agreed);
+      await process.send("notifications/initialized");
+      await process.send("tools/list");
+      assert.equal(((await process.receive()).result?.tools as unknown[]).length, 5);
+      await process.closeInput();
+      assert.deepEqual(await process.end(), { code: 0, rest: "", stderr: "" });
+    }
+  });
+
+  it("answers what was piped in and ends", async () => {
+    const api = startFakeApi(() => Response.json(flakyPage()));
+    const process = startToolProcess({
+      PLATFORM_API_TOKEN: FAKE_TOKEN,
+      PLATFORM_API_URL: api.url,
+    });
+    await process.send("initialize", initialize("2025-06-18"));
+    await process.send("tools/call", { name: "find_flaky_tests", arguments: {} });
+    await process.closeInput();
+    assert.equal((await process.receive()).id, 1);
+    assert.equal((await process.receive()).id, 2);
+    assert.deepEqual(await process.end(), { code: 0, rest: "", stderr: "" });
+    assert.match(api.asked[0]?.headers.get("user-agent") ?? "", /^test-analytics-mcp\/\d/);
+    await api.close();
+  });
+
+  it("ends cleanly on SIGTERM and SIGINT, whatever is in flight", async () => {
+    for (const signal of ["SIGTERM", "SIGINT"] as const) {
+      const late = Promise.withResolvers<Response>();
+      const api = startFakeApi(() => late.promise);
+      const process = startToolProcess({
+        PLATFORM_API_TOKEN: FAKE_TOKEN,
+        PLATFORM_API_URL: api.url,
+      });
+      await process.send("initialize", initialize("2025-06-18"));
+      await process.receive();
+      await process.send("tools/call", { name: "find_flaky_tests", arguments: {} });
+      while (api.asked.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      process.kill(signal);
+      assert.deepEqual(await process.end(), { code: 0, rest: "", stderr: "" });
+      late.resolve(new Response());
+      await api.close();
+    }
+  });
+
+  it("names the address that it cannot reach", async () => {
+    const api = startFakeApi(() => new Response());
+    await api.close();
+    const { client, call } = await connect({
+      PLATFORM_API_TOKEN: FAKE_TOKEN,
+      PLATFORM_API_URL: api.url,
+    });
+    const { isError, text } = await call("get_repo_coverage", { repository: "web" });
+    await client.close();
+    assert.ok(isError);
+    assert.ok(text.includes(`${api.url} cannot be reached`), text);
+  });
+});

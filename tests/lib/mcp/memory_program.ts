@@ -1,0 +1,71 @@
+/**
+ * Measures what stays in memory after many calls: `deno run -A --v8-flags=--expose-gc
+ * memory_program.ts 1000 10000` prints the bytes in use after that many, garbage aside, one a line.
+ *
+ * In a process of its own, because only there the garbage can be collected on demand.
+ */
+import { PassThrough } from "node:stream";
+import { serveTools } from "../../../lib/mcp/mod.ts";
+import { FAKE_TOKEN, flakyPage, startFakeApi } from "./fake_api.ts";
+
+const CALLS_AT_ONCE = 20;
+
+const collectGarbage: unknown = Reflect.get(globalThis, "gc");
+if (typeof collectGarbage !== "function") throw new Error("expected --v8-flags=--expose-gc");
+
+const page = JSON.stringify(flakyPage());
+const api = startFakeApi(() => {
+  api.asked.length = 0;
+  return new Response(page);
+});
+const input = new PassThrough();
+let answered = 0;
+let onAnswer = () => {};
+const done = serveTools({
+  baseUrl: api.url,
+  token: FAKE_TOKEN,
+  version: "1.2.3",
+  input,
+  write: async (text) => {
+    await Promise.resolve();
+    if (text.includes('"isError":true')) throw new Error(text);
+    answered++;
+    onAnswer();
+  },
+  stop: new AbortController().signal,
+  note: (text) => {
+    throw new Error(text);
+  },
+});
+
+let asked = 0;
+async function ask(method: string, params: object, times = 1): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  for (let i = 0; i < times; i++) {
+    input.write(`${JSON.stringify({ jsonrpc: "2.0", id: ++asked, method, params })}\n`);
+  }
+  onAnswer = () => {
+    if (answered === asked) resolve();
+  };
+  await promise;
+}
+
+const lines: number[] = [];
+await ask("initialize", {
+  protocolVersion: "2025-11-25",
+  capabilities: {},
+  clientInfo: { name: "test", version: "1" },
+});
+for (const calls of Deno.args.map(Number)) {
+  while (asked <= calls) {
+    await ask("tools/call", { name: "find_flaky_tests", arguments: {} }, CALLS_AT_ONCE);
+  }
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  collectGarbage();
+  collectGarbage();
+  lines.push(Deno.memoryUsage().heapUsed);
+}
+input.end();
+await done;
+await api.close();
+for (const line of lines) Deno.stdout.writeSync(new TextEncoder().encode(`${line}\n`));
