@@ -5,6 +5,7 @@
 import type { Command, CommanderError } from "commander";
 import * as v from "valibot";
 import type { Database } from "../../db/connect.ts";
+import { readDatabaseUrl } from "../../db/database_url.ts";
 import { type Environment, setting } from "../config.ts";
 import { UsageError } from "./errors.ts";
 import { type Cell, oneLine, plainLine } from "./output.ts";
@@ -220,9 +221,11 @@ function databaseLocation(
   // A folder given as a flag wins over a server given by the environment.
   const url = flags.databaseUrl ??
     (flags.dataDir === undefined ? setting(environment, "DATABASE_URL") : "");
-  // Not quoted: it may hold a password.
-  if (url !== "" && !/^postgres(ql)?:\/\//.test(url)) {
-    throw new UsageError("the database URL is not understood: expected postgres://...");
+  try {
+    if (url !== "") readDatabaseUrl(url);
+  } catch (error) {
+    if (error instanceof TypeError) throw new UsageError(error.message);
+    throw error;
   }
   return { databaseUrl: url === "" ? undefined : url, dataDir };
 }

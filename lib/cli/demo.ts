@@ -32,6 +32,8 @@ export function addDemoCommand(program: Command, io: CliIo): void {
     input: v.object({ port: v.optional(port) }),
     async run(flags, context) {
       const address = listenAddress(io, flags);
+      // Asked for first: whoever stops the demo while it is made shall find nothing left of it.
+      const { stop } = io;
       // A new folder each time, away from everybody's data: its runs lie in the last days whenever
       // it is started, two demos do not meet, and nothing else is ever deleted.
       const folder = await Deno.makeTempDir({ dir: tmpdir(), prefix: "test-analytics-demo-" });
@@ -41,6 +43,7 @@ export function addDemoCommand(program: Command, io: CliIo): void {
         const database = await io.openDatabase({ databaseUrl: undefined, dataDir });
         try {
           const example = await fillExample(database, { folder, now: context.now });
+          if (stop.aborted) return;
           await serveUntilStopped(io, {
             database,
             ...address,

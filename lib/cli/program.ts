@@ -71,7 +71,8 @@ export function makeProgram(io: CliIo, writeHelp: (text: string) => void): Comma
 function stoppedAtOnce(io: CliIo): Promise<never> {
   return new Promise((_resolve, reject) => {
     const onAbort = () => reject(new Failure("stopped at once, before all work was done"));
-    io.stopAtOnce.addEventListener("abort", onAbort, { once: true });
+    if (io.stopAtOnce.aborted) onAbort();
+    else io.stopAtOnce.addEventListener("abort", onAbort, { once: true });
   });
 }
 

@@ -25,6 +25,7 @@ describe("the command line", () => {
     assert.deepEqual([...leaves().keys()].sort(), [
       "demo",
       "ingest",
+      "mcp",
       "migrate",
       "org create",
       "org list",
@@ -75,7 +76,8 @@ describe("the command line", () => {
       const { stdout } = await withoutDatabase([...path.split(" "), "--help"]);
       const example = /Example:\n {2}test-analytics (.+)/.exec(stdout)?.[1] ?? "";
       assert.ok(example.startsWith(path), example);
-      if (path === "serve" || path === "demo" || path === "migrate") continue;
+      // They open no database, or one by themselves.
+      if (["demo", "mcp", "migrate"].includes(path)) continue;
       const { code, stderr } = await opened(example);
       assert.equal(code, 1, example);
       assert.equal(stderr, "error: the database was opened\n");
@@ -132,13 +134,13 @@ describe("wrong use", () => {
     ["a port that is no number", ["demo", "--port", "http"], /--port: "http" is out of range/],
     [
       "a folder and a server",
-      "org list --data-dir x --database-url postgres://h/d".split(" "),
+      "org list --data-dir x --database-url postgres://u@h/d".split(" "),
       /expected one of them/,
     ],
     [
       "a URL of something else",
       ["org", "list", "--database-url", "mysql://u:secret@h/d"],
-      /the database URL is not understood/,
+      /begins with "mysql/,
     ],
   ];
   for (const [name, argv, expected] of wrong) {
@@ -174,15 +176,17 @@ describe("where the database is", () => {
       databaseUrl: undefined,
       dataDir: "./data",
     }],
-    ["the environment's server", "org list", { DATABASE_URL: "postgres://h/d", DATA_DIR: "x" }, {
-      databaseUrl: "postgres://h/d",
+    ["the environment's server", "org list", { DATABASE_URL: "postgres://u@h/d", DATA_DIR: "x" }, {
+      databaseUrl: "postgres://u@h/d",
       dataDir: "x",
     }],
-    ["a flag wins", "org list --database-url postgres://h/e", { DATABASE_URL: "postgres://h/d" }, {
-      databaseUrl: "postgres://h/e",
+    ["a flag wins", "org list --database-url postgres://u@h/e", {
+      DATABASE_URL: "postgres://u@h/d",
+    }, {
+      databaseUrl: "postgres://u@h/e",
       dataDir: "./data",
     }],
-    ["a folder wins over a server", "org list --data-dir y", { DATABASE_URL: "postgres://h/d" }, {
+    ["a folder wins over a server", "org list --data-dir y", { DATABASE_URL: "postgres://u@h/d" }, {
       databaseUrl: undefined,
       dataDir: "y",
     }],

@@ -1,0 +1,129 @@
+import { after, before, describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { copyTemplate } from "../database.ts";
+import { command, run, start } from "./program.ts";
+
+describe("the program", () => {
+  let folder = "";
+  let environment: Record<string, string> = {};
+
+  before(async () => {
+    folder = await copyTemplate();
+    environment = { DATA_DIR: folder };
+  });
+  after(async () => {
+    await Deno.remove(folder, { recursive: true });
+  });
+
+  it("says what is wrong, and what works, with 2", async () => {
+    const { code, stdout, stderr } = await run(["org", "crate", "acme"], environment);
+    assert.deepEqual([code, stdout], [2, ""]);
+    assert.equal(
+      stderr,
+      "error: unknown command 'crate' (Did you mean create?)\nTry: test-analytics org list\n",
+    );
+  });
+
+  it("keeps what one run stored for the next", async () => {
+    assert.deepEqual(await run(["org", "create", "acme"], environment), {
+      code: 0,
+      stdout: "acme\n",
+      stderr: "",
+    });
+    const again = await run(["org", "create", "ACME"], environment);
+    assert.deepEqual([again.code, again.stdout], [1, ""]);
+    assert.equal(again.stderr, 'error: organization "ACME" is there already\n');
+  });
+
+  it("does not mind a reader that goes away", async () => {
+    const child = command(["--help"], { environment }).spawn();
+    await child.stdout.cancel();
+    const [{ code }, stderr] = await Promise.all([
+      child.status,
+      new Response(child.stderr).text(),
+    ]);
+    assert.deepEqual([code, stderr], [0, ""]);
+  });
+
+  it("fails when what it was asked for cannot be written", async () => {
+    const shell = new Deno.Command("sh", {
+      args: ["-c", `"$0" run -A main.ts --help >/dev/full`, Deno.execPath()],
+      cwd: join(import.meta.dirname!, "..", ".."),
+      stderr: "piped",
+    });
+    const { code, stderr } = await shell.output();
+    assert.equal(code, 1);
+    assert.match(new TextDecoder().decode(stderr), /^error: No space left on device/);
+  });
+
+  it("serves until SIGTERM, while other commands change the same data", async () => {
+    const server = await start(["serve", "--port", "0"], environment);
+    let token = "";
+    try {
+      assert.match(server.url, /^http:\/\/127\.0\.0\.1:\d+$/);
+      const health = await fetch(`${server.url}/health`);
+      assert.deepEqual(await health.json(), { status: "ok" });
+      token = (await run(["token", "create", "--org", "acme"], environment)).stdout.trim();
+      const headers = { Authorization: `Bearer ${token}` };
+      assert.equal((await fetch(`${server.url}/api`, { headers })).status, 204);
+      const tokens = await run(["token", "list", "--org", "acme"], environment);
+      const revoked = await run(["token", "revoke", tokens.stdout.split("\t")[0]!], environment);
+      assert.equal(revoked.code, 0);
+      const answer = await fetch(`${server.url}/api`, { headers });
+      assert.equal(answer.status, 401);
+      await answer.body?.cancel();
+    } finally {
+      const { code, stdout, stderr } = await server.stop("SIGTERM");
+      assert.deepEqual([code, stdout], [0, ""], stderr);
+      assert.ok(token !== "" && !stderr.includes(token));
+    }
+  });
+
+  it("says so when the port is taken", async () => {
+    const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    try {
+      const { port } = listener.addr;
+      const { code, stderr } = await run(["serve"], { ...environment, PORT: String(port) });
+      assert.equal(code, 1);
+      assert.equal(
+        stderr,
+        `error: port ${port} of 127.0.0.1 is taken: expected a free one, --port 0 finds it\n`,
+      );
+    } finally {
+      listener.close();
+    }
+  });
+});
+
+describe("demo", () => {
+  it("prints a token and three curl lines that work, and leaves nothing behind", async () => {
+    const temporary = await Deno.makeTempDir();
+    const demo = await start(["demo", "--port", "0"], { TMPDIR: temporary });
+    try {
+      assert.equal([...Deno.readDirSync(temporary)].length, 1);
+      const [token = "", ...lines] = demo.stdout().trimEnd().split("\n");
+      assert.match(token, /^tk_[0-9a-f]{64}$/);
+      const answers = [];
+      for (const line of lines) {
+        const [, bearer, url = ""] = /^curl -H 'Authorization: (Bearer \S+)' '(\S+)'$/.exec(line) ??
+          [];
+        assert.equal(bearer, `Bearer ${token}`, line);
+        assert.ok(url.startsWith(`${demo.url}/api/`), line);
+        const answer = await fetch(url, { headers: { Authorization: bearer } });
+        assert.equal(answer.status, 200, line);
+        answers.push(await answer.json());
+      }
+      const [tests, submissions, events] = answers;
+      assert.equal(tests.tests.length, 4);
+      assert.equal(tests.tests[0].name, "pays with a saved card");
+      assert.equal(submissions.count, 13);
+      assert.equal(events.results.length, 4);
+    } finally {
+      const { code, stderr } = await demo.stop("SIGINT");
+      assert.equal(code, 0, stderr);
+    }
+    assert.deepEqual([...Deno.readDirSync(temporary)], []);
+    await Deno.remove(temporary);
+  });
+});
