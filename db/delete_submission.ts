@@ -79,7 +79,8 @@ async function lockSubmission(
   const [row] = await tx<LockedSubmission[]>`
     select repository_id::float8 as "repositoryId",
       encode(submission_id, 'hex') as "submissionId", code_version as "codeVersion",
-      test_list_no as "testListNo", tags <> '{}' as "hasTags"
+      test_list_no as "testListNo",
+      tags <> '{}' or test_tag_set_no is not null as "hasTags"
     from submission
     where repository_id = ${repositories[0]!.repositoryId} and key = ${key}`;
   return row ?? null;

@@ -2,7 +2,8 @@ import { createHash, randomUUID } from "node:crypto";
 import { judge, mergeVerdict, type Negative } from "../lib/analysis/code_version.ts";
 import { outcomesAt } from "../lib/analysis/columns.ts";
 import type { SubmissionContent } from "../lib/analysis/submission_content.ts";
-import { submissionId } from "../lib/identity.ts";
+import type { TestTags } from "../lib/analysis/test_tags.ts";
+import { keyedSubmissionId, submissionId } from "../lib/identity.ts";
 import {
   loadDisruptiveTests,
   loadNegatives,
@@ -13,8 +14,9 @@ import {
 import { type CoverageTotals, replaceSubmissionCoverage } from "./coverage_reports.ts";
 import type { Database } from "./connect.ts";
 import type { Queryable } from "./sql.ts";
+import { removeUnprocessed } from "./unprocessed_submissions.ts";
 import { ensureTests, findTestListNo, insertTestList, testNosByHash } from "./test_lists.ts";
-import { addTags } from "./test_tags.ts";
+import { addTags, addTestTags } from "./test_tags.ts";
 
 /** What one CI run, or one shard of it, hands in. */
 export interface Upload {
@@ -25,7 +27,10 @@ export interface Upload {
   branch: string | null;
   /** URL of the CI run, `""` when there is none. */
   buildUrl: string;
+  /** Tags of every test of the upload. */
   tags: string[];
+  /** Tags of single tests. */
+  testTags?: TestTags | null;
   /** Seconds since 1970 that every result carries. */
   recordedAt: number;
   /** Seconds since 1970 of the upload itself. */
@@ -36,6 +41,10 @@ export interface Upload {
   coverage: CoverageTotals | null;
   /** Key of the archive in its object storage; made from the names without one. */
   key?: string;
+  /** SHA-256 (hex) of the archive that it came in: the same archive is the same submission. */
+  archiveDigest?: string;
+  /** Runs at the end of the transaction that stores the upload: what it does is done with it. */
+  alongside?(tx: Queryable): Promise<void>;
 }
 
 /** What became of an upload. */
@@ -70,23 +79,24 @@ export async function processSubmission(
   sql: Database["sql"],
   upload: Upload,
 ): Promise<ProcessedSubmission> {
-  const { repositoryId, content } = upload;
-  const uploadDigest = upload.buildUrl === "" ? null : digestOf(upload);
+  const { repositoryId } = upload;
+  const uploadDigest = digestOf(upload);
   const staged = await stageTests(sql, { upload, uploadDigest });
 
   return await sql.begin(async (tx) => {
     const repository = await lockRepository(tx, repositoryId);
     if (!repository) throw new RepositoryGoneError("the repository was deleted meanwhile");
+    if (upload.key !== undefined) await removeUnprocessed(tx, { repositoryId, key: upload.key });
     const duplicate = await findDuplicate(tx, { repositoryId, uploadDigest, key: upload.key });
-    if (duplicate) {
-      if (upload.coverage) {
-        await replaceSubmissionCoverage(tx, { repositoryId, ...duplicate }, upload.coverage);
-        await bumpDataVersion(tx, repositoryId);
-      }
-      return duplicate;
+    if (duplicate && upload.coverage) {
+      await replaceSubmissionCoverage(tx, { repositoryId, ...duplicate }, upload.coverage);
+      await bumpDataVersion(tx, repositoryId);
     }
     const testNos = staged?.removalCount === repository.removalCount ? staged.testNos : null;
-    return await store(tx, { ...repository, upload, uploadDigest, testNos });
+    const submission = duplicate ??
+      await store(tx, { ...repository, upload, uploadDigest, testNos });
+    await upload.alongside?.(tx);
+    return submission;
   });
 }
 
@@ -108,10 +118,12 @@ async function stageTests(
   return { ...repository, testNos: await ensureTests(sql, { repositoryId, content }) };
 }
 
-function digestOf(upload: Upload): string {
-  return createHash("sha256")
-    .update(JSON.stringify([upload.commitOid, upload.buildUrl, upload.reportDigest]))
-    .digest("hex");
+/** What makes two uploads one submission; `null` for one that is always new. */
+function digestOf(upload: Upload): string | null {
+  const { commitOid, buildUrl, reportDigest, archiveDigest } = upload;
+  if (buildUrl === "" && archiveDigest === undefined) return null;
+  const parts = buildUrl === "" ? ["archive", archiveDigest] : [commitOid, buildUrl, reportDigest];
+  return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
 }
 
 async function store(
@@ -124,14 +136,26 @@ async function store(
 ): Promise<ProcessedSubmission> {
   const { repositoryId, content } = upload;
   // The prefix, not the name, stands for the repository: a rename changes no id.
-  const id = submissionId(upload.recordedAt, [String(idPrefix), uploadDigest ?? randomUUID()]);
+  const id = upload.key === undefined
+    ? submissionId(upload.recordedAt, [String(idPrefix), uploadDigest ?? randomUUID()])
+    : keyedSubmissionId({ recordedAt: upload.recordedAt, idPrefix, key: upload.key });
   const key = upload.key ?? `${owner}/${name}/${id}`;
   const list = { repositoryId, listHash: content.listHash };
   const testListNo = await findTestListNo(tx, list) ?? await insertTestList(tx, {
     ...list,
     testNos: testNos ?? await ensureTests(tx, { repositoryId, content }),
   });
-  const codeVersion = await insertSubmission(tx, { id, key, upload, uploadDigest, testListNo });
+  const testTagSetNo = upload.testTags
+    ? await addTestTags(tx, { repositoryId, testListNo, tags: upload.testTags })
+    : null;
+  const codeVersion = await insertSubmission(tx, {
+    id,
+    key,
+    upload,
+    uploadDigest,
+    testListNo,
+    testTagSetNo,
+  });
   await insertNegatives(tx, { repositoryId, id, content });
   if (upload.tags.length > 0) await addTags(tx, { repositoryId, testListNo, tags: upload.tags });
   if (upload.coverage) {
@@ -255,12 +279,13 @@ async function findDuplicate(
 /** Stores the row of a submission and returns its code version. */
 async function insertSubmission(
   tx: Queryable,
-  { id, key, upload, uploadDigest, testListNo }: {
+  { id, key, upload, uploadDigest, testListNo, testTagSetNo }: {
     id: string;
     key: string;
     upload: Upload;
     uploadDigest: string | null;
     testListNo: number;
+    testTagSetNo: number | null;
   },
 ): Promise<string> {
   const { content } = upload;
@@ -272,13 +297,13 @@ async function insertSubmission(
     )
     insert into submission (repository_id, submission_id, recorded_at, uploaded_at, status, key,
       build_url, commit_oid, tree_oid, branch, tags, upload_digest, test_result_count,
-      test_list_no, durations, duration_unit, exceptions, data_version)
+      test_list_no, test_tag_set_no, durations, duration_unit, exceptions, data_version)
     select ${upload.repositoryId}, decode(${id}, 'hex'), to_timestamp(${upload.recordedAt}),
       to_timestamp(${upload.uploadedAt}), 'processed', ${key}, ${upload.buildUrl},
       ${upload.commitOid}, ${upload.treeOid}, ${upload.branch},
       array(select json_array_elements_text(${JSON.stringify(upload.tags)}::text::json)),
       decode(${uploadDigest}::text, 'hex'), ${content.resultCount}, ${testListNo},
-      ${content.durations}, ${content.durationUnit}, ${content.exceptions}, version.data_version
+      ${testTagSetNo}::int, ${content.durations}, ${content.durationUnit}, ${content.exceptions}, version.data_version
     from version
     returning code_version`;
   return row!.code_version;

@@ -18,6 +18,23 @@ create table api_token (
   constraint api_token_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organization(organization_id)
 );
 
+create table archive (
+  source text not null,
+  key text not null,
+  version text not null,
+  status text not null,
+  claim_id uuid,
+  claimed_until timestamp with time zone,
+  attempt_count integer not null default 0,
+  reason text not null default ''::text,
+  repository_id bigint,
+  found_at timestamp(0) with time zone not null,
+  finished_at timestamp(0) with time zone,
+  constraint archive_pkey PRIMARY KEY (source, key),
+  constraint archive_status_check CHECK ((status = ANY (ARRAY['processing'::text, 'processed'::text, 'failed'::text])))
+);
+CREATE INDEX archive_unfinished ON archive USING btree (source, status) WHERE (status <> 'processed'::text);
+
 create table coverage_report (
   repository_id bigint not null,
   coverage_report_id bigint not null generated always as identity,
@@ -92,6 +109,7 @@ create table repository (
   next_test_no integer not null default 0,
   next_test_list_no integer not null default 0,
   created_at timestamp(0) with time zone not null,
+  next_test_tag_set_no integer not null default 0,
   constraint repository_pkey PRIMARY KEY (organization_id, repository_id),
   constraint repository_id_prefix_key UNIQUE (id_prefix),
   constraint repository_organization_id_owner_key_name_key_key UNIQUE (organization_id, owner_key, name_key),
@@ -126,6 +144,7 @@ create table submission (
   duration_unit integer,
   exceptions bytea,
   data_version bigint not null,
+  test_tag_set_no integer,
   constraint submission_pkey PRIMARY KEY (repository_id, submission_id),
   constraint submission_repository_id_key_key UNIQUE (repository_id, key),
   constraint submission_repository_id_upload_digest_key UNIQUE (repository_id, upload_digest),
@@ -156,4 +175,15 @@ create table test_list (
   tags text[] not null default '{}'::text[],
   constraint test_list_pkey PRIMARY KEY (repository_id, test_list_no),
   constraint test_list_repository_id_list_hash_key UNIQUE (repository_id, list_hash)
+);
+
+create table test_tag_set (
+  repository_id bigint not null,
+  test_tag_set_no integer not null,
+  test_list_no integer not null,
+  digest bytea not null,
+  tag_groups text not null,
+  members bytea not null,
+  constraint test_tag_set_pkey PRIMARY KEY (repository_id, test_tag_set_no),
+  constraint test_tag_set_repository_id_test_list_no_digest_key UNIQUE (repository_id, test_list_no, digest)
 );

@@ -1,3 +1,4 @@
+import { decodeTestTags, encodeTestTags, type TestTags } from "../lib/analysis/test_tags.ts";
 import type { Queryable } from "./sql.ts";
 import { loadTestLists } from "./test_lists.ts";
 
@@ -34,6 +35,53 @@ export async function addTags(
 }
 
 /**
+ * Gives tags to single tests of a list; returns the number that the submission remembers them by.
+ *
+ * A set that an earlier submission brought is there with its row: it costs one look.
+ */
+export async function addTestTags(
+  sql: Queryable,
+  { repositoryId, testListNo, tags }: {
+    repositoryId: number;
+    testListNo: number;
+    tags: TestTags;
+  },
+): Promise<number> {
+  const encoded = encodeTestTags(tags);
+  const [known] = await sql<{ test_tag_set_no: number }[]>`
+    select test_tag_set_no from test_tag_set
+    where repository_id = ${repositoryId} and test_list_no = ${testListNo}
+      and digest = decode(${encoded.digest}, 'hex')`;
+  if (known) return known.test_tag_set_no;
+  const [added] = await sql<{ test_tag_set_no: number }[]>`
+    with numbers as (
+      update repository set next_test_tag_set_no = next_test_tag_set_no + 1
+      where repository_id = ${repositoryId}
+      returning next_test_tag_set_no - 1 as test_tag_set_no
+    )
+    insert into test_tag_set
+      (repository_id, test_tag_set_no, test_list_no, digest, tag_groups, members)
+    select ${repositoryId}, test_tag_set_no, ${testListNo}, decode(${encoded.digest}, 'hex'),
+      ${encoded.groups}, ${encoded.members}
+    from numbers
+    returning test_tag_set_no`;
+  const { testNos } = (await loadTestLists(sql, { repositoryId, testListNos: [testListNo] }))
+    .get(testListNo)!;
+  for (const group of decodeTestTags(encoded)) {
+    const groupTestNos = JSON.stringify(group.places.map((place) => testNos[place]));
+    const tagsJson = JSON.stringify(group.tags);
+    await sql`
+      update test set tags = array(
+        select tag from unnest(tags) as tag
+        union select json_array_elements_text(${tagsJson}::text::json))
+      where repository_id = ${repositoryId}
+        and test_no in (select value::int from json_array_elements_text(${groupTestNos}::text::json))
+        and not tags @> array(select json_array_elements_text(${tagsJson}::text::json))`;
+  }
+  return added!.test_tag_set_no;
+}
+
+/**
  * Works out the tags of the tests of a list anew, from the submissions that still are there: a tag
  * goes when the last submission that brought it does.
  */
@@ -43,6 +91,11 @@ export async function recomputeTags(
 ): Promise<void> {
   const affected = (await loadTestLists(sql, { repositoryId, testListNos: [testListNo] }))
     .get(testListNo)!;
+  await sql`
+    delete from test_tag_set t
+    where repository_id = ${repositoryId} and test_list_no = ${testListNo}
+      and not exists (select from submission s
+        where s.repository_id = t.repository_id and s.test_tag_set_no = t.test_tag_set_no)`;
   const brought = await sql<{ test_list_no: number; tags: string[] }[]>`
     select test_list_no, array_to_json(array_agg(distinct tag)) as tags
     from submission, unnest(tags) as tag
@@ -56,6 +109,7 @@ export async function recomputeTags(
       for (const tag of tags) tagsOf.get(testNo)?.add(tag);
     }
   }
+  await collectTestTags(sql, { repositoryId, tagsOf });
   const rows = [...tagsOf].map(([test_no, tags]) => ({ test_no, tags: [...tags] }));
   await sql`
     update test t set tags = array(select json_array_elements_text(r.tags))
@@ -63,4 +117,25 @@ export async function recomputeTags(
     where t.repository_id = ${repositoryId} and t.test_no = r.test_no`;
   // What a list remembers of its tests' tags may not be so any more.
   await sql`update test_list set tags = '{}' where repository_id = ${repositoryId}`;
+}
+
+/** Adds the tags of single tests, of all lists, to those of `tagsOf`. */
+async function collectTestTags(
+  sql: Queryable,
+  { repositoryId, tagsOf }: { repositoryId: number; tagsOf: Map<number, Set<string>> },
+): Promise<void> {
+  const sets = await sql<{ test_tag_set_no: number; test_list_no: number }[]>`
+    select test_tag_set_no, test_list_no from test_tag_set where repository_id = ${repositoryId}`;
+  for (const { test_tag_set_no, test_list_no } of sets) {
+    const [set] = await sql<{ groups: string; members: Uint8Array }[]>`
+      select tag_groups as groups, members from test_tag_set
+      where repository_id = ${repositoryId} and test_tag_set_no = ${test_tag_set_no}`;
+    const lists = await loadTestLists(sql, { repositoryId, testListNos: [test_list_no] });
+    const { testNos } = lists.get(test_list_no)!;
+    for (const { tags, places } of set ? decodeTestTags(set) : []) {
+      for (const place of places) {
+        for (const tag of tags) tagsOf.get(testNos[place]!)?.add(tag);
+      }
+    }
+  }
 }

@@ -71,6 +71,13 @@ export function submissionId(recordedAt: number, distinction: string[]): string 
   return secondsHex(recordedAt) + sha256Hex(distinction).slice(0, 16);
 }
 
+/** The id of a submission that came from a bucket or folder: known before its reports are read. */
+export function keyedSubmissionId(
+  { recordedAt, idPrefix, key }: { recordedAt: number; idPrefix: number; key: string },
+): string {
+  return submissionId(recordedAt, [String(idPrefix), "key", key]);
+}
+
 /** The seconds since 1970 that a submission or event id begins with. */
 export function recordedAtOf(id: string): number {
   return parseInt(id.slice(0, 8), 16);

@@ -1,0 +1,40 @@
+import { describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import { decodeTestTags, encodeTestTags, ownerTags } from "../../../lib/analysis/test_tags.ts";
+import { parseCodeowners } from "../../../lib/report/codeowners.ts";
+
+function contentOf(files: string[]) {
+  return {
+    testHashes: Float64Array.from(files, (_, index) => index),
+    identityAt: (index: number) => ({
+      suite: "",
+      class: "",
+      name: `t${index}`,
+      file: files[index]!,
+    }),
+  };
+}
+
+describe("tags of owners", () => {
+  it("are given to the tests of the files that somebody owns", () => {
+    const codeowners = parseCodeowners("/web/ @b @a\n/api/ @c\n");
+    const tags = ownerTags(contentOf(["web/x", "", "api/x", "none", "web/y"]), codeowners);
+    assert.deepEqual(tags, {
+      groups: [["owner:@a", "owner:@b"], ["owner:@c"]],
+      groupOf: [1, 0, 2, 0, 1],
+    });
+  });
+
+  it("are null when nobody owns anything", () => {
+    assert.equal(ownerTags(contentOf(["a", ""]), parseCodeowners("/web/ @a\n")), null);
+  });
+
+  it("come back from their columns", () => {
+    const encoded = encodeTestTags({ groups: [["a", "b"], ["c"]], groupOf: [1, 0, 2, 0, 1] });
+    assert.equal(encoded.members.length, 5);
+    assert.deepEqual(decodeTestTags(encoded), [
+      { tags: ["a", "b"], places: [0, 4] },
+      { tags: ["c"], places: [2] },
+    ]);
+  });
+});

@@ -1,0 +1,136 @@
+import { describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import { parseCodeowners } from "../../../lib/report/codeowners.ts";
+
+/** Checks which of the paths a single pattern matches. */
+function matching(pattern: string, paths: string[]): string[] {
+  const owners = parseCodeowners(`${pattern} @x`);
+  return paths.filter((path) => owners.ownersOf(path).length > 0);
+}
+
+describe("a pattern of CODEOWNERS", () => {
+  it("without a slash matches at any depth, files and folders", () => {
+    assert.deepEqual(matching("*.js", ["a.js", "src/b.js", "a.ts", "x.js/inside.ts", "a.js.map"]), [
+      "a.js",
+      "src/b.js",
+      "x.js/inside.ts",
+    ]);
+    assert.deepEqual(matching("*", ["a", "b/c/d.test.ts"]), ["a", "b/c/d.test.ts"]);
+    assert.deepEqual(matching("web", ["web", "packages/web/a.ts", "webby/a.ts"]), [
+      "web",
+      "packages/web/a.ts",
+    ]);
+  });
+
+  it("with a slash before or inside starts at the root", () => {
+    assert.deepEqual(matching("/src", ["src", "src/a.ts", "lib/src/a.ts"]), ["src", "src/a.ts"]);
+    assert.deepEqual(matching("src/web", ["src/web/a.ts", "lib/src/web/a.ts"]), ["src/web/a.ts"]);
+    assert.deepEqual(matching("/src/web/a.ts", ["src/web/a.ts", "src/web/a.tsx"]), [
+      "src/web/a.ts",
+    ]);
+  });
+
+  it("with a slash at its end matches what is below a folder", () => {
+    assert.deepEqual(matching("docs/", ["docs", "docs/a.md", "x/docs/b/c.md"]), [
+      "docs/a.md",
+      "x/docs/b/c.md",
+    ]);
+    assert.deepEqual(matching("/docs/", ["docs/a.md", "x/docs/a.md"]), ["docs/a.md"]);
+  });
+
+  it("with a star at its end matches one level", () => {
+    assert.deepEqual(matching("docs/*", ["docs/a.md", "docs/deep/b.md"]), ["docs/a.md"]);
+    assert.deepEqual(matching("docs/*.md", ["docs/a.md", "docs/a.txt", "docs/x/a.md"]), [
+      "docs/a.md",
+    ]);
+  });
+
+  it("with two stars matches any number of segments", () => {
+    assert.deepEqual(matching("**/logs", ["logs/a", "build/x/logs/a", "blogs/a"]), [
+      "logs/a",
+      "build/x/logs/a",
+    ]);
+    assert.deepEqual(matching("/a/**/z", ["a/z", "a/b/c/z", "a/b/c/z/file", "a/b"]), [
+      "a/z",
+      "a/b/c/z",
+      "a/b/c/z/file",
+    ]);
+    assert.deepEqual(matching("/a/**", ["a/b", "a/b/c", "a", "b/a/c"]), ["a/b", "a/b/c"]);
+    assert.deepEqual(matching("**", ["a", "a/b"]), ["a", "a/b"]);
+    assert.deepEqual(matching("**/*.ts", ["a.ts", "x/y/a.ts", "a.js"]), ["a.ts", "x/y/a.ts"]);
+  });
+
+  it("may escape, and takes brackets for themselves", () => {
+    assert.deepEqual(matching("a\\ b.ts", ["a b.ts", "a", "b.ts"]), ["a b.ts"]);
+    assert.deepEqual(matching("\\*.ts", ["*.ts", "a.ts"]), ["*.ts"]);
+    assert.deepEqual(matching("src/[id].ts", ["src/[id].ts", "src/i.ts"]), ["src/[id].ts"]);
+    assert.deepEqual(matching("?.ts", ["a.ts", "ab.ts", "x/b.ts"]), ["a.ts", "x/b.ts"]);
+  });
+
+  it("is compared with case", () => {
+    assert.deepEqual(matching("/Src/", ["Src/a", "src/a"]), ["Src/a"]);
+  });
+
+  it("never takes long", () => {
+    const started = performance.now();
+    assert.deepEqual(matching(`${"*a".repeat(200)}b`, ["a".repeat(5_000)]), []);
+    assert.deepEqual(matching(`${"**/".repeat(200)}b`, [`${"a/".repeat(1_000)}a`]), []);
+    assert.ok(performance.now() - started < 2_000);
+  });
+});
+
+describe("the owners of a file", () => {
+  it("are those of the last pattern that matches", () => {
+    const { ownersOf } = parseCodeowners(`
+# everything
+*            @acme/all     # inline
+/web/        @acme/web dev@acme.example
+/web/legacy/
+`);
+    assert.deepEqual(ownersOf("a.ts"), ["@acme/all"]);
+    assert.deepEqual(ownersOf("web/a.ts"), ["@acme/web", "dev@acme.example"]);
+    assert.deepEqual(ownersOf("./web/a.ts"), ["@acme/web", "dev@acme.example"]);
+    assert.deepEqual(ownersOf("web\\a.ts"), ["@acme/web", "dev@acme.example"]);
+    assert.deepEqual(ownersOf("web/legacy/a.ts"), []);
+    assert.deepEqual(ownersOf(""), []);
+  });
+
+  it("are those of all sections, as GitLab has them", () => {
+    const { ownersOf } = parseCodeowners(`* @all
+[Docs] @writers
+*.md
+[Code][2] @coders
+/src/
+/src/db/ @data
+!/src/generated/
+^[docs]
+README.md @boss
+`);
+    assert.deepEqual(ownersOf("a.txt"), ["@all"]);
+    assert.deepEqual(ownersOf("a.md"), ["@all", "@writers"]);
+    assert.deepEqual(ownersOf("README.md"), ["@all", "@boss"]);
+    assert.deepEqual(ownersOf("src/a.md"), ["@all", "@writers", "@coders"]);
+    assert.deepEqual(ownersOf("src/db/a.ts"), ["@all", "@data"]);
+    assert.deepEqual(ownersOf("src/generated/a.ts"), ["@all"]);
+  });
+
+  it("can be tags: other words are passed over with a note", () => {
+    const notes: string[] = [];
+    const { ownersOf } = parseCodeowners("* @a,@b team @ok\n", (note) => notes.push(note));
+    assert.deepEqual(ownersOf("x"), ["@ok"]);
+    assert.deepEqual(notes, [
+      'CODEOWNERS:1: found "@a,@b", expected an owner: passed over',
+      'CODEOWNERS:1: found "team", expected an owner: passed over',
+    ]);
+  });
+
+  it("are found quickly among many patterns", () => {
+    const text = Array.from({ length: 5_000 }, (_, i) => `/packages/p${i}/ @acme/t${i}`).join("\n");
+    const { ownersOf } = parseCodeowners(text);
+    const started = performance.now();
+    for (let i = 0; i < 2_000; i++) {
+      assert.deepEqual(ownersOf(`packages/p${i}/a.ts`), [`@acme/t${i}`]);
+    }
+    assert.ok(performance.now() - started < 20_000);
+  });
+});
