@@ -102,10 +102,11 @@ function compile(pattern: string): Omit<Rule, "owners"> | null {
   const inner = pattern.replace(/^\//, "").replace(/\/$/, "");
   if (inner === "") return null;
   const isAnchored = pattern.startsWith("/") || inner.includes("/");
-  const segments = inner.split("/").map((segment) => segment === "**" ? null : segment);
+  const segments = inner.split("/").map((segment) => segment === "**" ? null : segment)
+    .filter((segment, at, all) => segment !== null || all[at - 1] !== null);
   const last = segments.at(-1)!;
   const first = segments[0]!;
-  if (!isAnchored) segments.unshift(null);
+  if (!isAnchored && first !== null) segments.unshift(null);
   return {
     segments,
     firstSegment: isAnchored && first !== null && !/[*?\\]/.test(first) ? first : null,
@@ -129,6 +130,12 @@ function matches(rule: Rule, parts: string[]): boolean {
   // Counts parts that are matched: all of them, or those of a folder above the file.
   const isEnough = (count: number) =>
     count === parts.length ? !rule.isFolder : !rule.isFile && count > 0;
+  if (!rule.segments.includes(null)) {
+    // Most patterns: nothing to try, and thousands of them may be asked about thousands of files.
+    const count = rule.segments.length;
+    return count <= parts.length && isEnough(count) &&
+      rule.segments.every((segment, at) => matchesGlob(segment!, parts[at]!));
+  }
   let reached = new Set([0]);
   for (const segment of rule.segments) {
     const next = new Set<number>();
@@ -150,6 +157,7 @@ function isOnlyPrefix(rule: Rule, parts: string[]): boolean {
 
 /** Goes back to the last `*` alone, which is enough and keeps the time within length by length. */
 function matchesGlob(glob: string, text: string): boolean {
+  if (glob === text) return !glob.includes("\\");
   let g = 0, t = 0, star = -1, starText = 0;
   while (t < text.length) {
     const escaped = glob[g] === "\\" && g + 1 < glob.length;

@@ -131,6 +131,6 @@ README.md @boss
     for (let i = 0; i < 2_000; i++) {
       assert.deepEqual(ownersOf(`packages/p${i}/a.ts`), [`@acme/t${i}`]);
     }
-    assert.ok(performance.now() - started < 20_000);
+    assert.ok(performance.now() - started < 5_000);
   });
 });
