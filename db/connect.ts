@@ -1,9 +1,10 @@
-import { Duplex } from "node:stream";
+import type { Socket } from "node:net";
 import postgres from "postgres";
 import { unavailable } from "./connect_error.ts";
 import { Embedded } from "./embedded/mod.ts";
 import { readDatabaseUrl } from "./database_url.ts";
-import { durablePool, type Pool } from "./pool.ts";
+import { brokenSocket, connectToAny, steady } from "./socket.ts";
+import { durablePool, type Life, type Pool } from "./pool.ts";
 
 /** Oldest server whose SQL we speak. */
 const MIN_SERVER_VERSION = 15;
@@ -71,14 +72,21 @@ async function openServer(options: DatabaseOptions, databaseUrl: string): Promis
   };
   if (options.statementTimeoutMs) connection.statement_timeout = options.statementTimeoutMs;
   if (options.readOnly) connection.default_transaction_read_only = true;
+  const timeoutSeconds = url.connectTimeoutSeconds ?? CONNECT_TIMEOUT_SECONDS;
+  let attempt = 0;
   let pool: Pool | undefined;
   try {
-    pool = durablePool((onclose) =>
+    pool = durablePool((life) =>
       postgres(url.text, {
-        ...common(options, onclose),
+        ...common(options, life),
+        // Of several hosts we choose: the library stops answering when none of them does.
+        host: url.addresses[0]?.host,
+        port: url.addresses[0]?.port,
         max: options.maxConnections ?? DEFAULT_MAX_CONNECTIONS,
-        connect_timeout: url.connectTimeoutSeconds ?? CONNECT_TIMEOUT_SECONDS,
+        connect_timeout: timeoutSeconds,
         connection,
+        ...madeBy(life.givenUp, () =>
+          connectToAny(url.addresses, { first: attempt++, timeoutMs: timeoutSeconds * 1000 })),
       })
     );
     const [row] = await pool.sql<{ version: number }[]>`
@@ -98,18 +106,17 @@ async function openServer(options: DatabaseOptions, databaseUrl: string): Promis
 
 async function openEmbedded(options: DatabaseOptions): Promise<Database> {
   const embedded = await Embedded.in(options.dataDir);
-  const pool = durablePool((onclose) =>
+  const pool = durablePool((life) =>
     postgres({
-      ...common(options, onclose),
+      ...common(options, life),
       host: "localhost",
       user: "postgres",
       database: "postgres",
       max: options.maxConnections ?? DEFAULT_EMBEDDED_CONNECTIONS,
       // Begins once the socket is there; from then on only others' work is waited for.
       connect_timeout: 60,
-      // The library hands this to whoever makes the socket, and its types do not know of it.
-      socket: () => embedded.connect().catch(brokenSocket),
-    } as postgres.Options<Record<string, never>>)
+      ...madeBy(life.givenUp, () => embedded.connect()),
+    })
   );
   const close = async () => {
     await pool.close(CLOSE_TIMEOUT_SECONDS);
@@ -124,24 +131,34 @@ async function openEmbedded(options: DatabaseOptions): Promise<Database> {
   return { sql: pool.sql, kind: "embedded", close };
 }
 
-function common(options: DatabaseOptions, onclose: () => void) {
+function common(options: DatabaseOptions, life: Life) {
   return {
     fetch_types: false,
     max_lifetime: null,
-    onclose,
-    backoff: backoffSeconds as unknown as boolean,
+    onclose: life.onclose,
+    // What waits in a pool that is given up fails at once.
+    backoff:
+      ((retries: number) =>
+        life.givenUp.aborted ? 0 : backoffSeconds(retries)) as unknown as boolean,
     onnotice: (notice: postgres.Notice) => options.onNotice?.(String(notice.message)),
   };
 }
 
-/**
- * A socket that fails with `error` on the first write. The library never uses a connection again
- * whose socket could not be made, so a failure has to come through one that was.
- */
-function brokenSocket(error: unknown): Duplex {
-  return new Duplex({
-    read() {},
-    write: (_chunk, _encoding, done) =>
-      done(error instanceof Error ? error : new Error(String(error))),
-  });
+/** The library's option for making sockets, which its types do not know of. */
+function madeBy(givenUp: AbortSignal, connect: () => Promise<Socket>): object {
+  const socket = async ({ ssl }: { ssl: unknown }) => {
+    try {
+      if (givenUp.aborted) {
+        throw Object.assign(new Error("the connection to the database was lost"), {
+          code: "CONNECTION_CLOSED",
+        });
+      }
+      const made = await connect();
+      // Encryption puts a socket of its own on top and needs this one as it is.
+      return ssl ? made : steady(made);
+    } catch (error) {
+      return brokenSocket(error);
+    }
+  };
+  return { socket };
 }

@@ -1,8 +1,11 @@
+import type { Address } from "./socket.ts";
+
 /** What has been read from a `DATABASE_URL`. */
 export interface DatabaseUrl {
+  addresses: Address[];
   /** As the library wants it. */
   text: string;
-  /** Host and port (several separated by commas), user and database, for messages. */
+  /** Host and port (several separated by commas), for messages. */
   host: string;
   user: string;
   database: string;
@@ -51,10 +54,19 @@ export function readDatabaseUrl(text: string): DatabaseUrl {
   const query = [...url.searchParams].filter(([name]) => !FOREIGN_SETTINGS.includes(name));
   const settings = new URLSearchParams(query).toString();
   return {
+    addresses: hosts.split(",").map(address),
     text: text.split("?")[0]! + (settings ? `?${settings}` : ""),
     host: hosts,
     user,
     database,
     connectTimeoutSeconds: timeout > 0 ? timeout : undefined,
+  };
+}
+
+function address(text: string): Address {
+  const [, host = "", port] = /^(.*?)(?::(\d+))?$/.exec(text) ?? [];
+  return {
+    host: decodeURIComponent(host.replace(/^\[(.*)\]$/, "$1")),
+    port: port ? Number(port) : 5432,
   };
 }

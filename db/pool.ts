@@ -1,14 +1,22 @@
 import process from "node:process";
 import type postgres from "postgres";
 
-/** How long statements that still run on other connections of a replaced pool may take. */
-const REPLACED_TIMEOUT_SECONDS = 5;
+/** How long statements of a replaced pool may go on; its transactions end when they end. */
+const REPLACED_TIMEOUT_MS = 60_000;
+
+/** What a pool of the library has to know of its own life. */
+export interface Life {
+  /** To be its option `onclose`. */
+  onclose(): void;
+  /** Aborted when it was replaced: it should make no new connection. */
+  givenUp: AbortSignal;
+}
 
 /** A pool that is thrown away and made anew when one of its connections is lost. */
 export interface Pool {
   /** Delegates to the pool of the moment. */
   sql: postgres.Sql;
-  /** Lets running statements finish, at most `timeoutSeconds`. */
+  /** Lets the statements of the current pool finish, at most `timeoutSeconds`. */
   close(timeoutSeconds: number): Promise<void>;
 }
 
@@ -18,37 +26,62 @@ export interface Pool {
  * A connection of the library that is lost in the moment in which a statement is about to be sent
  * does not send anything any more when it is made again: statements on it wait for the time-out, many
  * times over. A new pool has no such past.
- *
- * @param make called with what the library's option `onclose` is to be
  */
-export function durablePool(make: (onclose: () => void) => postgres.Sql): Pool {
+export function durablePool(
+  make: (life: Life) => postgres.Sql,
+): Pool {
   let closed = false;
-  const ending = new Set<Promise<void>>();
+  /** Pools that were replaced, with what ends them at last. */
+  const replaced = new Map<postgres.Sql, ReturnType<typeof setTimeout>>();
+  /** How many transactions each pool has under way. */
+  const transactions = new WeakMap<postgres.Sql, number>();
 
   const create = (): postgres.Sql => {
-    const pool = withoutEnvironment(() =>
-      make(() => {
-        if (closed || pool !== current) return;
-        current = create();
-        const ended = pool.end({ timeout: REPLACED_TIMEOUT_SECONDS })
-          .catch(() => {})
-          .finally(() => ending.delete(ended));
-        ending.add(ended);
-      })
-    );
+    const givenUp = new AbortController();
+    const onclose = () => {
+      if (closed || pool !== current) return;
+      givenUp.abort();
+      current = create();
+      retire(pool);
+    };
+    const pool = withoutEnvironment(() => make({ onclose, givenUp: givenUp.signal }));
     return pool;
   };
-  let current = create();
 
+  const retire = (pool: postgres.Sql) => {
+    const timer = setTimeout(() => {
+      if (transactions.get(pool)) return retire(pool);
+      replaced.delete(pool);
+      void pool.end({ timeout: 0 });
+    }, REPLACED_TIMEOUT_MS);
+    replaced.set(pool, timer);
+  };
+
+  const begin = async (...values: Parameters<postgres.Sql["begin"]>) => {
+    const pool = current;
+    transactions.set(pool, (transactions.get(pool) ?? 0) + 1);
+    try {
+      return await pool.begin(...values);
+    } finally {
+      transactions.set(pool, (transactions.get(pool) ?? 1) - 1);
+    }
+  };
+
+  let current = create();
   // The target is never called; it only makes the proxy callable.
   const sql = new Proxy(function () {} as unknown as postgres.Sql, {
     apply: (_target, _this, values) => Reflect.apply(current, undefined, values),
-    get: (_target, name) => Reflect.get(current, name),
+    get: (_target, name) => name === "begin" ? begin : Reflect.get(current, name),
   });
 
   const close = async (timeoutSeconds: number) => {
     closed = true;
-    await Promise.all([current.end({ timeout: timeoutSeconds }), ...ending]);
+    for (const [pool, timer] of replaced) {
+      clearTimeout(timer);
+      // Whoever closes is done, and an end without force waits for connections that are lost.
+      await pool.end({ timeout: 0 });
+    }
+    await current.end({ timeout: timeoutSeconds });
   };
   return { sql, close };
 }

@@ -3,6 +3,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
+import type postgres from "postgres";
 import { type Database, openDatabase } from "../db/connect.ts";
 import { migrate } from "../db/migrate.ts";
 import { migrations } from "../db/migrations/mod.ts";
@@ -140,6 +141,12 @@ export async function openTestServer(serverUrl: string): Promise<Database> {
     await admin.close();
     throw error;
   }
+}
+
+/** Takes everything out of a test's database, the schema as well. */
+export async function emptied(sql: postgres.Sql): Promise<void> {
+  await sql`drop schema public cascade`;
+  await sql`create schema public`;
 }
 
 /** The same server, another database. */

@@ -1,0 +1,184 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, it } from "@std/testing/bdd";
+import { type Database, openDatabase } from "../../../db/connect.ts";
+import { copyTemplate } from "../../database.ts";
+import { run, start } from "./run.ts";
+
+/** Statements under way at the same time. */
+const CLIENTS = 8;
+
+describe("the embedded database", () => {
+  let dataDir = "";
+  let open: Database[] = [];
+
+  async function opened(): Promise<Database> {
+    const database = await openDatabase({ dataDir });
+    open.push(database);
+    return database;
+  }
+
+  beforeEach(async () => {
+    dataDir = await copyTemplate();
+    open = [];
+  });
+  afterEach(async () => {
+    for (const database of open) await database.close();
+    await Deno.remove(dataDir, { recursive: true });
+  });
+
+  it("is shared by two processes that come at the same moment", async () => {
+    const processes = [start("hold", dataDir), start("hold", dataDir)];
+    for (const process of processes) assert.equal(await process.read(), "ready");
+    for (const process of processes) {
+      await process.write("hello");
+      assert.equal(await process.read(), "hello");
+    }
+    for (const process of processes) {
+      await process.write("close");
+      assert.equal(await process.read(), "closed");
+      await process.end();
+    }
+  });
+
+  it("is taken over by a client when its owner ends", async () => {
+    const owner = start("hold", dataDir);
+    assert.equal(await owner.read(), "ready");
+    const client = await opened();
+    await client.sql`create table kept (n integer)`;
+    await client.sql`insert into kept values (${1})`;
+    await owner.write("close");
+    assert.equal(await owner.read(), "closed");
+    await owner.end();
+    assert.deepEqual([...await client.sql`select n from kept`], [{ n: 1 }]);
+  });
+
+  it("is taken over after its owner was killed, with all that was acknowledged", async () => {
+    const owner = start("hold", dataDir);
+    assert.equal(await owner.read(), "ready");
+    const client = await opened();
+    await client.sql`create table kept (n integer)`;
+    await client.sql`insert into kept values (${1})`;
+    await owner.kill();
+    // A statement may meet the connection before its end was noticed; the next one may not.
+    const rows = async () => [...await client.sql`select n from kept`];
+    assert.deepEqual(await rows().catch(rows), [{ n: 1 }]);
+  });
+
+  it("is opened by the next process after its owner was killed", async () => {
+    const owner = start("hold", dataDir);
+    assert.equal(await owner.read(), "ready");
+    await owner.kill();
+    const { sql } = await opened();
+    assert.deepEqual([...await sql`select 1 as n`], [{ n: 1 }]);
+  });
+
+  it("rolls back what a killed client had begun, and goes on", async () => {
+    const { sql } = await opened();
+    await sql`create table held (n integer)`;
+    const client = start("hold", dataDir);
+    assert.equal(await client.read(), "ready");
+    await client.write("transaction");
+    assert.equal(await client.read(), "in transaction");
+    await client.kill();
+    assert.deepEqual([...await sql`select count(*)::integer as n from held`], [{ n: 0 }]);
+  });
+
+  it("lets others finish their transactions before its owner ends", async () => {
+    const owner = await openDatabase({ dataDir });
+    const client = await opened();
+    await client.sql`create table kept (n integer)`;
+    let ended: Promise<void> | undefined;
+    await client.sql.begin(async (sql) => {
+      await sql`insert into kept values (${1})`;
+      ended = owner.close();
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      await sql`insert into kept values (${2})`;
+    });
+    await ended;
+    assert.deepEqual([...await client.sql`select sum(n)::integer as n from kept`], [{ n: 3 }]);
+  });
+
+  it("goes on at once when its owner ends under load", async () => {
+    const owner = await openDatabase({ dataDir });
+    const client = await opened();
+    let stop = false;
+    let failures = 0;
+    let slowest = 0;
+    const load = async () => {
+      while (!stop) {
+        const begun = Date.now();
+        await client.sql`select ${"x"}::text as x`.catch(() => failures++);
+        slowest = Math.max(slowest, Date.now() - begun);
+      }
+    };
+    const running = Array.from({ length: CLIENTS }, load);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await owner.close();
+    assert.deepEqual([...await client.sql`select 1 as n`], [{ n: 1 }]);
+    stop = true;
+    await Promise.all(running);
+    // Opening the database takes less than a second; a stuck connection would take five.
+    assert.ok(slowest < 4_000, `a statement took ${slowest} ms`);
+    assert.ok(failures <= CLIENTS, `${failures} statements failed`);
+  });
+
+  it("refuses a folder that holds something else", async () => {
+    await Deno.remove(join(dataDir, "postgres", "data"), { recursive: true });
+    await Deno.mkdir(join(dataDir, "postgres", "data"));
+    await assert.rejects(opened(), /data" is not a database of this program: its PG_VERSION/);
+    await Deno.writeTextFile(join(dataDir, "postgres", "data", "PG_VERSION"), "12\n");
+    await assert.rejects(opened(), /is a database of PostgreSQL "12"; expected 18/);
+  });
+
+  it("refuses a data folder that is a file", async () => {
+    const file = join(dataDir, "file");
+    await Deno.writeTextFile(file, "");
+    await assert.rejects(
+      openDatabase({ dataDir: file }),
+      /^Error: data folder ".*file" cannot be used: .*expected a folder that may be written to/,
+    );
+  });
+
+  it("can be reached in a folder whose path is too long for a socket", async () => {
+    const long = join(dataDir, "x".repeat(120));
+    await Deno.mkdir(long);
+    await Deno.rename(join(dataDir, "postgres"), join(long, "postgres"));
+    const owner = await openDatabase({ dataDir: long });
+    const socket = await Deno.readLink(join(long, "postgres", "socket"));
+    try {
+      const client = start("hold", long);
+      assert.equal(await client.read(), "ready");
+      await client.write("close");
+      assert.equal(await client.read(), "closed");
+      await client.end();
+    } finally {
+      await owner.close();
+    }
+    await assert.rejects(Deno.stat(join(socket, "..")), Deno.errors.NotFound);
+  });
+
+  it("keeps its files to the user", async () => {
+    await opened();
+    const info = await Deno.stat(join(dataDir, "postgres"));
+    assert.equal((info.mode ?? 0) & 0o777, 0o700);
+  });
+});
+
+describe("an embedded database that is killed while it is created", () => {
+  for (const afterMs of [300, 1000, 1800, 2600]) {
+    it(`leaves nothing half after ${afterMs} ms`, async () => {
+      const dataDir = await Deno.makeTempDir({ prefix: "test-analytics-test-" });
+      try {
+        const process = start("create", dataDir);
+        await new Promise((resolve) => setTimeout(resolve, afterMs));
+        await process.kill();
+        assert.equal(await run("create", dataDir), "ok\n");
+        const names = [...Deno.readDirSync(join(dataDir, "postgres"))].map(({ name }) => name);
+        assert.deepEqual(names.sort(), ["data", "lock"]);
+      } finally {
+        await Deno.remove(dataDir, { recursive: true });
+      }
+    });
+  }
+});
