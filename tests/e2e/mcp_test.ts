@@ -2,11 +2,14 @@ import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { FAKE_TOKEN, flakyPage, startFakeApi } from "../lib/mcp/fake_api.ts";
 import { run, type Running, start } from "./program.ts";
 import { startToolProcess, TOOL_SERVER } from "./tool_process.ts";
 
 const REPOSITORY = "acme/web-shop";
+const NESTED = "acme/edge/gateway";
+const LONG_MESSAGE = "expected x-request-id ".repeat(40).trim();
 const CALLS_AT_ONCE = 200;
 
 function initialize(protocolVersion: string) {
@@ -39,16 +42,47 @@ async function connect(
   };
 }
 
+/** A repository in a group of groups, with a tagged test that fails and passes at one commit. */
+async function ingestFlakyTest(dataDir: string): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  for (const failure of ["", `<failure message="${LONG_MESSAGE}"/>`]) {
+    const report = join(folder, "report.xml");
+    await Deno.writeTextFile(
+      report,
+      `<testsuite name="gateway"><testcase classname="Proxy" name="forwards headers">` +
+        `${failure}</testcase></testsuite>`,
+    );
+    const { code, stderr } = await run(
+      [
+        "ingest",
+        "--org",
+        "acme",
+        "--repo",
+        NESTED,
+        "--commit",
+        "a1b2c3",
+        "--tags",
+        "linux,X",
+        report,
+      ],
+      { DATA_DIR: dataDir },
+    );
+    assert.equal(code, 0, stderr);
+  }
+  await Deno.remove(folder, { recursive: true });
+}
+
 describe("the agent tools over the demo", () => {
   let demo: Running;
   let environment: Record<string, string> = {};
   let tools: Awaited<ReturnType<typeof connect>>;
 
   before(async () => {
-    demo = await start(["demo", "--port", "0"], {});
+    demo = await start(["demo", "--port", "0", "--json"], {});
     // It tells the address first and the token after it.
     while (!demo.stdout().includes("\n")) await new Promise((resolve) => setTimeout(resolve, 5));
-    const [token = ""] = demo.stdout().split("\n");
+    const { token, data_dir } = JSON.parse(demo.stdout());
+    await ingestFlakyTest(data_dir);
     environment = {
       PLATFORM_API_TOKEN: token,
       PLATFORM_API_URL: demo.url,
@@ -92,6 +126,30 @@ describe("the agent tools over the demo", () => {
     assert.deepEqual(await names({ tags: ["no-such-tag"] }), []);
     assert.deepEqual(await names({ quarantined: true }), ["sends a receipt after payment"]);
     assert.ok((await names({ since: "2020-01-01", sort: "recency" })).length > 1);
+  });
+
+  it("reach repositories in groups of groups, by tag as well, with messages cut", async () => {
+    const { data } = await tools.call("find_flaky_tests", { repository: NESTED, tags: ["x", "y"] });
+    const [test] = data.tests as Array<Record<string, unknown>>;
+    assert.deepEqual(test?.tags, ["X", "linux"]);
+    const latest = test?.recent_nondeterministic_negative_result as { message: string };
+    assert.equal(
+      latest.message,
+      `${LONG_MESSAGE.slice(0, 300)}... [cut: 300 of ${LONG_MESSAGE.length} characters]`,
+    );
+    const runs = await tools.call("list_recent_submissions", {
+      owner: "acme/edge",
+      name: "gateway",
+    });
+    assert.equal(runs.data.count, 2);
+    const flakiness = await tools.call("get_repo_flakiness", { repository: "gateway" });
+    assert.equal(flakiness.data.percentage, 50);
+    const coverage = await tools.call("get_repo_coverage", { repository: NESTED });
+    assert.deepEqual(coverage.data, { repository: NESTED, percentage: null, color: "unknown" });
+    const { contents: [content] } = await tools.client.readResource({
+      uri: "test-analytics://repos/acme%2Fedge/gateway/flaky-tests",
+    });
+    assert.match(content && "text" in content ? content.text : "", /forwards headers/);
   });
 
   it("page through lists to their end", async () => {
