@@ -35,6 +35,9 @@ export type App = (request: Request) => Promise<Response>;
 /** Opened in a browser, where only Basic lets a person give a token. */
 const DOCUMENT_PATHS = /^\/(openapi\.yaml|docs|llms-full\.txt)\/?$/;
 
+/** A path may have many thousands of characters. */
+const LOGGED_PATH_CHARACTERS = 500;
+
 /** Who asks, and what was found of what the request names. */
 interface Found {
   caller: Caller | null;
@@ -51,17 +54,18 @@ export function createDispatcher(routes: readonly Route[], context: Context): Ap
     const startedAt = performance.now();
     const id = requestId(request.headers.get("x-request-id"));
     const { path, search } = splitUrl(request.url);
+    const loggedPath = path.slice(0, LOGGED_PATH_CHARACTERS);
     let response: Response;
     try {
       response = await dispatch(request, path, search);
     } catch (error) {
-      context.log.error("failed", { request_id: id, path, ...errorFields(error) });
+      context.log.error("failed", { request_id: id, path: loggedPath, ...errorFields(error) });
       response = internalServerError();
     }
     context.log.info("answered", {
       request_id: id,
       method: request.method,
-      path,
+      path: loggedPath,
       status: response.status,
       duration_ms: Math.round((performance.now() - startedAt) * 10) / 10,
     });

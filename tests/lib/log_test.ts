@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { describe, it } from "@std/testing/bdd";
+import { createLog, errorFields, type LogLevel } from "../../lib/log.ts";
+
+function linesOf(level?: LogLevel) {
+  const lines: string[] = [];
+  const log = createLog({
+    write: (line) => lines.push(line),
+    now: () => 1_790_000_000,
+    ...(level && { level }),
+  });
+  return { log, lines };
+}
+
+describe("the log", () => {
+  it("writes one line per event, with quotes where a reader could be misled", () => {
+    const { log, lines } = linesOf();
+    log.info("answered", {
+      path: "/api",
+      status: 204,
+      note: 'a "b"\nc',
+      empty: "",
+      gone: undefined,
+    });
+    assert.deepEqual(lines, [
+      '2026-09-21T14:13:20Z info answered path=/api status=204 note="a \\"b\\"\\nc" empty=""',
+    ]);
+  });
+
+  it("drops what is below its level", () => {
+    const { log, lines } = linesOf("warn");
+    log.debug("a");
+    log.info("b");
+    log.warn("c");
+    log.error("d");
+    assert.deepEqual(lines.map((line) => line.split(" ")[2]), ["c", "d"]);
+  });
+
+  it("never shows what looks like a token", () => {
+    const { log, lines } = linesOf();
+    log.info("x", { path: `/tk_${"0aF".repeat(20)}0000`, other: `/${"0a".repeat(20)}/tests` });
+    assert.deepEqual(lines, [
+      '2026-09-21T14:13:20Z info x path="/[redacted]" other="/[redacted]/tests"',
+    ]);
+  });
+
+  it("tells the whole story of an error", () => {
+    const error = Object.assign(new RangeError("too far", { cause: new Error("the wind") }), {
+      code: "E1",
+    });
+    const fields = errorFields(error);
+    assert.equal(fields.error, "RangeError: too far");
+    assert.equal(fields.code, "E1");
+    assert.match(String(fields.stack), /log_test\.ts/);
+    assert.match(String(fields.cause), /the wind/);
+    assert.deepEqual(errorFields("thrown text"), { error: "thrown text" });
+  });
+});
