@@ -36,6 +36,8 @@ const TERMINATE = "X".charCodeAt(0);
 
 /** Reading from a client in mid-statement would end the embedded database. */
 const COPY_FROM_CLIENT = /^\s*copy\b[^;]*\bfrom\s+stdin\b/i;
+const REFUSE_COPY = "do $$ begin raise feature_not_supported using message = " +
+  "'COPY from the client is not possible on the embedded database'; end $$\0";
 
 interface Client {
   socket: Socket;
@@ -206,12 +208,9 @@ export class SessionServer {
     const turn = takeTurn(client);
     if (turn === "terminate") return void client.socket.end();
     if (!turn) return;
-    if (turn.copies) {
-      client.socket.write(refusal("COPY from the client is not possible on the embedded database"));
-      return void client.socket.end();
-    }
     this.#owner = client;
-    const status = await this.#execute(turn.bytes, (bytes) => client.socket.write(bytes));
+    const bytes = turn.copies ? message("Q", REFUSE_COPY) : turn.bytes;
+    const status = await this.#execute(bytes, (answer) => client.socket.write(answer));
     if (status === "I") this.#owner = undefined;
     if (client.byteCount >= client.needed) this.#enqueue(client);
   }
@@ -324,8 +323,4 @@ function message(type: string, body: string): Buffer {
   bytes.writeInt32BE(bytes.length - 1, 1);
   bytes.write(body, 5);
   return bytes;
-}
-
-function refusal(text: string): Buffer {
-  return message("E", `SFATAL\0VFATAL\0C0A000\0M${text}\0\0`);
 }
