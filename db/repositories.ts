@@ -136,6 +136,8 @@ export async function deleteRepository(
       where organization_id = ${organizationId} and repository_id = ${repositoryId}
       for update`;
     if (!locked) return false;
+    // Kept, so that a watcher does not take the same archives again; only whose they were is forgotten.
+    await tx`update archive set repository_id = null where repository_id = ${repositoryId}`;
     await tx`delete from quarantine where repository_id = ${repositoryId}`;
     await tx`delete from disruptive_test where repository_id = ${repositoryId}`;
     await tx`delete from negative_result where repository_id = ${repositoryId}`;

@@ -6,6 +6,7 @@ import type { Command, CommanderError } from "commander";
 import * as v from "valibot";
 import type { Database } from "../../db/connect.ts";
 import { readDatabaseUrl } from "../../db/database_url.ts";
+import type { Git } from "../ci/mod.ts";
 import { type Environment, setting } from "../config.ts";
 import { UsageError } from "./errors.ts";
 import { type Cell, oneLine, plainLine } from "./output.ts";
@@ -26,6 +27,8 @@ export interface CliIo {
   stop: AbortSignal;
   /** Aborted by the second. */
   stopAtOnce: AbortSignal;
+  /** Asks git about the checkout that the program was started in; the real one unless given. */
+  git?: Git;
   /** Opens a database for a command; the real one brings its schema up to date. */
   openDatabase(location: DatabaseLocation): Promise<Database>;
 }
@@ -101,7 +104,7 @@ export function addCommand<Input extends v.GenericSchema>(
   for (const { flags, meaning } of spec.arguments ?? []) command.argument(flags, meaning);
   const options = [...spec.options ?? [], ...spec.usesDatabase === false ? [] : DATABASE_OPTIONS];
   for (const { flags, meaning, required } of options) {
-    if (required) command.requiredOption(flags, meaning);
+    if (required) command.requiredOption(flags, `${meaning} (required)`);
     else if (flags.includes("...")) command.option(flags.replace("...", ""), meaning, collect);
     else command.option(flags, meaning);
   }

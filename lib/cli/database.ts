@@ -36,7 +36,12 @@ export async function reopenForReading(
   return await openDatabase({ ...location, readOnly: true });
 }
 
-async function ensureCurrentSchema({ sql }: Database): Promise<void> {
+/**
+ * Makes sure that the schema is this program's: migrates an older one, or none.
+ *
+ * @throws {Failure} when the schema is newer, or older where this program may not write
+ */
+export async function ensureCurrentSchema({ sql }: Database): Promise<void> {
   const state = await checkSchema(sql);
   if (state === "current") return;
   if (state === "newer") {

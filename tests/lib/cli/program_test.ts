@@ -1,28 +1,17 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import type { Command } from "commander";
 import metadata from "../../../deno.json" with { type: "json" };
-import { makeProgram } from "../../../lib/cli/program.ts";
 import { SETTINGS } from "../../../lib/config.ts";
+import { leafCommands } from "../../usage_lines.ts";
 import { commandLine, withoutDatabase } from "./run_in_process.ts";
 
 const ID = "0123456789abcdef01234567";
 
-/** Every command that does something, by what is typed for it. */
-function leaves(): Map<string, Command> {
-  const found = new Map<string, Command>();
-  const walk = (command: Command, path: string[]) => {
-    if (command.commands.length === 0) found.set(path.join(" "), command);
-    for (const child of command.commands) walk(child, [...path, child.name()]);
-  };
-  const io = { stdout: () => Promise.resolve(), stderr: () => {} };
-  walk(makeProgram(io as unknown as Parameters<typeof makeProgram>[0], () => {}), []);
-  return found;
-}
+const paths = leafCommands().map(({ path }) => path);
 
 describe("the command line", () => {
   it("has the commands that were promised", () => {
-    assert.deepEqual([...leaves().keys()].sort(), [
+    assert.deepEqual(paths.toSorted(), [
       "demo",
       "ingest",
       "mcp",
@@ -48,7 +37,7 @@ describe("the command line", () => {
   });
 
   it("explains every command on standard output, whatever else is missing", async () => {
-    for (const path of leaves().keys()) {
+    for (const path of paths) {
       const { code, stdout, stderr } = await withoutDatabase([...path.split(" "), "--help"]);
       assert.equal(code, 0, path);
       assert.ok(stdout.startsWith(`Usage: test-analytics ${path} `), stdout);
@@ -72,7 +61,7 @@ describe("the command line", () => {
     const opened = commandLine(() => {
       throw new Error("the database was opened");
     });
-    for (const path of leaves().keys()) {
+    for (const path of paths) {
       const { stdout } = await withoutDatabase([...path.split(" "), "--help"]);
       const example = /Example:\n {2}test-analytics (.+)/.exec(stdout)?.[1] ?? "";
       assert.ok(example.startsWith(path), example);

@@ -174,6 +174,13 @@ describeWithDatabases("repo", (database) => {
       insert into test_list (repository_id, test_list_no, list_hash, test_count, tests)
       values (${repositoryId}, 0, '\\x00', 1, '\\x00')`;
     await sql`
+      insert into test_tag_set
+        (repository_id, test_tag_set_no, test_list_no, digest, tag_groups, members)
+      values (${repositoryId}, 0, 0, '\\x00', '[]', '\\x00')`;
+    await sql`
+      insert into archive (source, key, version, status, repository_id, found_at)
+      values ('folder', ${`key ${repositoryId}`}, '1', 'processed', ${repositoryId}, ${at})`;
+    await sql`
       insert into submission (repository_id, submission_id, recorded_at, uploaded_at, status, key,
         commit_oid, data_version)
       values (${repositoryId}, ${id}, ${at}, ${at}, 'processed', 'key', 'c0ffee', 1)`;

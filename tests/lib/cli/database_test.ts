@@ -1,0 +1,73 @@
+import { describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import process from "node:process";
+import { type Database, openDatabase } from "../../../db/connect.ts";
+import { SCHEMA_VERSION, schemaVersion } from "../../../db/migrate.ts";
+import { ensureCurrentSchema, reopenForReading } from "../../../lib/cli/database.ts";
+import { Failure } from "../../../lib/cli/errors.ts";
+import { describeWithDatabases, withDatabase } from "../../database.ts";
+
+describeWithDatabases("the schema that a command finds", (database) => {
+  it("is left alone when it is this program's", async () => {
+    await ensureCurrentSchema(database());
+    assert.equal(await schemaVersion(database().sql), SCHEMA_VERSION);
+  });
+
+  it("is refused when it is newer", async () => {
+    const { sql } = database();
+    await sql`insert into schema_migration (version) values (${SCHEMA_VERSION + 1})`;
+    await assert.rejects(ensureCurrentSchema(database()), (error) => {
+      assert.ok(error instanceof Failure);
+      assert.match(error.message, /was migrated by a later version of this program/);
+      return true;
+    });
+    await sql`delete from schema_migration where version = ${SCHEMA_VERSION + 1}`;
+  });
+
+  it("is made when there is none", async () => {
+    const { sql } = database();
+    await sql`drop schema public cascade`;
+    await sql`create schema public`;
+    await ensureCurrentSchema(database());
+    assert.equal(await schemaVersion(sql), SCHEMA_VERSION);
+  });
+});
+
+const server = process.env.TEST_DATABASE_URL;
+
+describe("a server that may not be written to", { skip: !server }, () => {
+  async function withReadOnly(use: (database: Database) => Promise<void>): Promise<void> {
+    const admin = await openDatabase({ databaseUrl: server, dataDir: "" });
+    const name = `test_analytics_read_only_${crypto.randomUUID().slice(0, 8)}`;
+    await admin.sql`create database ${admin.sql(name)} template template0`;
+    const databaseUrl = withDatabase(server!, name);
+    const database = await openDatabase({ databaseUrl, dataDir: "", readOnly: true });
+    try {
+      await use(database);
+    } finally {
+      await database.close();
+      await admin.sql`drop database ${admin.sql(name)} with (force)`;
+      await admin.close();
+    }
+  }
+
+  it("is refused with the name of the command that helps", async () => {
+    await withReadOnly(async (database) => {
+      await assert.rejects(ensureCurrentSchema(database), (error) => {
+        assert.ok(error instanceof Failure);
+        assert.match(error.message, /schema is missing .* run `test-analytics migrate` first/);
+        return true;
+      });
+    });
+  });
+
+  it("is what serve asks for", async () => {
+    const location = { databaseUrl: server, dataDir: "" };
+    const database = await reopenForReading(await openDatabase(location), location);
+    try {
+      await assert.rejects(async () => await database.sql`create table t ()`, { code: "25006" });
+    } finally {
+      await database.close();
+    }
+  });
+});

@@ -1,0 +1,66 @@
+import { describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import { fileURLToPath } from "node:url";
+import { SETTINGS } from "../lib/config.ts";
+import { routes } from "../routes/mod.ts";
+import { describeWithDatabases } from "./database.ts";
+import { commandLine } from "./lib/cli/run_in_process.ts";
+import { SHARED_OPTIONS, usageLines } from "./usage_lines.ts";
+
+const readme = await Deno.readTextFile(new URL("../README.md", import.meta.url));
+
+describe("the README", () => {
+  it("shows every command with all its options", () => {
+    const block = /```\n(serve[^]*?)```/.exec(readme)?.[1] ?? "";
+    assert.deepEqual(block.trim().replaceAll(/\n +/g, " ").split("\n"), usageLines());
+  });
+
+  it("names what every command takes", () => {
+    for (const option of SHARED_OPTIONS) assert.ok(readme.includes(`\`${option}\``), option);
+  });
+
+  it("lists every environment variable with its default", () => {
+    for (const setting of SETTINGS) {
+      const row = new RegExp(`^\\| \`${setting.name}\` +\\| (.*?) +\\|`, "m").exec(readme);
+      assert.ok(row, setting.name);
+      if (setting.default) assert.equal(row[1], `\`${setting.default}\``);
+    }
+  });
+
+  it("lists every endpoint", () => {
+    const rows = [...readme.matchAll(/^\| `(\/[^`]*)` +\| (.*?) +\|$/gm)]
+      .map(([, path, summary]) => [path, summary]);
+    assert.deepEqual(
+      rows,
+      routes.map(({ path, summary }) => [path.replaceAll(/:(\w+)/g, "{$1}"), summary]),
+    );
+  });
+
+  it("shows tasks that exist", async () => {
+    const { tasks } = JSON.parse(await Deno.readTextFile(new URL("../deno.json", import.meta.url)));
+    for (const [, name = ""] of readme.matchAll(/(?:deno|deno@[\d.]+) task (\w+)/g)) {
+      assert.ok(name in tasks, name);
+    }
+  });
+
+  it("links to files that are there", async () => {
+    for (const [, target = ""] of readme.matchAll(/\]\((?!https?:)([^)]+)\)/g)) {
+      await Deno.stat(new URL(`../${target}`, import.meta.url));
+    }
+  });
+});
+
+describeWithDatabases("the README", (database) => {
+  const cli = commandLine(() => database());
+
+  it("leads from nothing to an answer", async () => {
+    const lines = [...readme.matchAll(/^deno task cli (.+)$/gm)].map(([, line = ""]) => line);
+    assert.equal(lines.length, 3);
+    for (const line of lines) {
+      const argv = line.replace('"$(git rev-parse HEAD)"', "c0ffee")
+        .replace("reports/", fileURLToPath(new URL("../fixtures/demo", import.meta.url)));
+      const { code, stderr } = await cli(argv);
+      assert.deepEqual([code, stderr], [0, ""], line);
+    }
+  });
+});
