@@ -12,16 +12,23 @@ import type { Queryable } from "./sql.ts";
  * How often a test ran follows without looking at results: the submissions of the window that ran
  * its list, corrected by their exceptions.
  *
- * @param windowStart seconds since 1970; what was recorded then or later lies in the window
+ * @param options.windowStart seconds since 1970; what was recorded then or later lies in the window
+ * @param options.withTime whether `timeConsumed` is wanted, for which the durations of all results
+ * of the window are read: by far the most bytes; it is `null` otherwise
  */
 export async function loadTrackedTests(
   sql: Database["sql"],
-  { repositoryIds, windowStart }: { repositoryIds: number[]; windowStart: number },
+  { repositoryIds, windowStart, withTime = false }: {
+    repositoryIds: number[];
+    windowStart: number;
+    withTime?: boolean;
+  },
 ): Promise<TrackedTest[]> {
   if (repositoryIds.length === 0) return [];
   const scope = {
     repositoryIds: JSON.stringify(repositoryIds),
     firstId: firstSubmissionId(windowStart),
+    withTime,
   };
   const [tests, submissions, lists] = await sql.begin(
     // Three statements must see the same data.
@@ -33,7 +40,7 @@ export async function loadTrackedTests(
   for (const row of tests) {
     let repository = tracked.get(row.repositoryId);
     if (!repository) tracked.set(row.repositoryId, repository = new Map());
-    repository.set(row.testNo, trackedTest(row));
+    repository.set(row.testNo, trackedTest(row, withTime));
   }
   const places = placesOfTests(lists, tracked);
   for (const submission of submissions) {
@@ -63,12 +70,13 @@ function placesOfTests(
 }
 
 function countSubmission(submission: SubmissionRow, tests: Places): void {
-  const durations = new VarintReader(submission.durations);
-  for (const test of tests) {
-    const duration = durations.read() * submission.durationUnit;
-    if (!test) continue;
-    test.countedResultCount += 1;
-    test.timeConsumed += duration;
+  for (const test of tests) if (test) test.countedResultCount += 1;
+  if (submission.durations) {
+    const durations = new VarintReader(submission.durations);
+    for (const test of tests) {
+      const duration = durations.read() * submission.durationUnit;
+      if (test) test.timeConsumed = (test.timeConsumed ?? 0) + duration;
+    }
   }
   forEachException(submission.exceptions, (index, outcome) => {
     const test = tests[index];
@@ -81,6 +89,7 @@ interface Scope {
   repositoryIds: string;
   /** Submissions with this id or a greater one lie in the window. */
   firstId: string;
+  withTime: boolean;
 }
 
 interface TestRow {
@@ -135,7 +144,7 @@ function selectTests(sql: Queryable, { repositoryIds, firstId }: Scope) {
       and (q.test_no is not null or d.latest_submission_id >= decode(${firstId}, 'hex'))`;
 }
 
-function trackedTest(row: TestRow): TrackedTest {
+function trackedTest(row: TestRow, withTime: boolean): TrackedTest {
   const disruptive = row.latestSubmissionId !== null;
   return {
     id: testId(row.idPrefix, row.testHash),
@@ -146,7 +155,7 @@ function trackedTest(row: TestRow): TrackedTest {
     tags: row.tags.toSorted(),
     disruptionCount: row.disruptionCount,
     countedResultCount: 0,
-    timeConsumed: 0,
+    timeConsumed: withTime ? 0 : null,
     firstDisruptionAt: row.firstDisruptionAt,
     latestDisruption: disruptive
       ? {
@@ -170,14 +179,16 @@ function trackedTest(row: TestRow): TrackedTest {
 interface SubmissionRow {
   repositoryId: number;
   testListNo: number;
-  durations: Uint8Array;
+  /** `null` when they are not wanted. */
+  durations: Uint8Array | null;
   durationUnit: number;
   exceptions: Uint8Array;
 }
 
-function selectSubmissions(sql: Queryable, { repositoryIds, firstId }: Scope) {
+function selectSubmissions(sql: Queryable, { repositoryIds, firstId, withTime }: Scope) {
   return sql<SubmissionRow[]>`
-    select repository_id::float8 as "repositoryId", test_list_no as "testListNo", durations,
+    select repository_id::float8 as "repositoryId", test_list_no as "testListNo",
+      case when ${withTime}::boolean then durations end as durations,
       duration_unit as "durationUnit", exceptions
     from submission
     where repository_id in (select value::bigint from json_array_elements_text(${repositoryIds}::text::json))

@@ -12,6 +12,7 @@ import {
   textParameter,
 } from "../lib/http/parameters.ts";
 import { defineRoute } from "../lib/http/route.ts";
+import { FLAKY_TESTS_EXAMPLE } from "./examples.ts";
 import {
   EXPANSION_NAMES,
   expansionEntries,
@@ -27,7 +28,16 @@ const includeParameter = optionalParameter(
   parseExpansions,
   `Fields to add to each test, with commas between them: ${EXPANSION_NAMES.join(", ")}. ` +
     "Unknown ones are ignored",
-  { jsonSchema: { type: "string" }, example: "disruptiveness_ratio,tags" },
+  {
+    jsonSchema: { type: "array", items: { type: "string", enum: EXPANSION_NAMES } },
+    example: "disruptiveness_ratio,tags",
+  },
+);
+
+/** Beside the base fields only what `include` asks for. */
+const flakyTestSchema = v.pipe(
+  v.strictObject({ ...baseEntries, ...expansionEntries }),
+  v.title("FlakyTest"),
 );
 
 /** `GET /api/v1/flaky/tests`: the inventory, across repositories. */
@@ -35,6 +45,8 @@ export const flakyTests = defineRoute({
   method: "GET",
   path: "/api/v1/flaky/tests",
   access: "token",
+  operationId: "listFlakyTests",
+  tag: "Tests",
   summary: "Flaky tests across repositories",
   description:
     "The quarantined tests, or those that are not quarantined and were disruptive in the last 14 " +
@@ -63,18 +75,22 @@ export const flakyTests = defineRoute({
     status: 200,
     description: "A page of tests",
     mediaType: JSON_MEDIA_TYPE,
-    schema: v.strictObject({
-      count: countSchema("Tests that match, on all pages"),
-      tests: v.array(v.strictObject({ ...baseEntries, ...expansionEntries })),
-      metadata: metadataSchema,
-    }),
+    schema: v.pipe(
+      v.strictObject({
+        count: countSchema("Tests that match, on all pages"),
+        tests: v.array(flakyTestSchema),
+        metadata: metadataSchema,
+      }),
+      v.title("FlakyTestPage"),
+    ),
+    example: FLAKY_TESTS_EXAMPLE,
   },
   resource: { in: "query", required: false },
   async handler(request) {
     const { quarantine, quarantined, include, ...page } = request.query;
     // Only the very word: an empty value is a given one here.
     const isListed = (quarantine ?? quarantined) === "false" ? isFlakyAtLarge : isQuarantined;
-    const tests = await request.loadTests();
+    const tests = await request.loadTests({ withTime: include.includes("time_consumed") });
     return answerTestPage(tests.filter(isListed), {
       page,
       view: (test) => ({ ...baseView(test), ...expansionsView(test, include) }),

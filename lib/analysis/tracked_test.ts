@@ -39,8 +39,8 @@ export interface TrackedTest {
   disruptionCount: number;
   /** Positive and negative results in the window. */
   countedResultCount: number;
-  /** Microseconds that all results in the window took together. */
-  timeConsumed: number;
+  /** Microseconds that all results in the window took together; `null` when it was not asked for. */
+  timeConsumed: number | null;
   /** Seconds since 1970 of the first disruption ever, `null` when there was none. */
   firstDisruptionAt: number | null;
   /** The latest ever, `null` when there was none. */

@@ -10,7 +10,7 @@ import {
 } from "../../db/caller.ts";
 import { errorFields } from "../log.ts";
 import { VERSION } from "../version.ts";
-import { createResponder } from "./answers.ts";
+import { createResponder, DEFAULT_CACHE_CONTROL, VARY } from "./answers.ts";
 import { readToken } from "./authentication.ts";
 import type { Context } from "./context.ts";
 import {
@@ -105,7 +105,8 @@ export function createDispatcher(routes: readonly Route[], context: Context): Ap
           ...found,
           query: query.value,
           windowStart,
-          loadTests: async () => await loadTests(found.repositories, windowStart),
+          loadTests: async (options) =>
+            await loadTests(found.repositories, { windowStart, ...options }),
         }, context),
     });
   }
@@ -159,8 +160,8 @@ function finish(request: Request, response: Response, id: string): Response {
   const headers = response.headers;
   headers.set("x-request-id", id);
   headers.set("x-content-type-options", "nosniff");
-  if (!headers.has("cache-control")) headers.set("cache-control", "private, no-cache");
-  if (!headers.has("vary")) headers.set("vary", "Authorization, Accept-Encoding");
+  if (!headers.has("cache-control")) headers.set("cache-control", DEFAULT_CACHE_CONTROL);
+  if (!headers.has("vary")) headers.set("vary", VARY);
   if (request.method !== "HEAD" || response.body === null) return response;
   return new Response(null, { status: response.status, headers });
 }

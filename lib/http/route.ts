@@ -11,6 +11,17 @@ import type { Context } from "./context.ts";
  */
 export type Access = "public" | "token" | "token or basic";
 
+/** The groups in which documents show the routes, and what each is about. */
+export const TAGS = {
+  Repositories: "What one repository, named by owner and name, uploaded and which tests are flaky.",
+  Tests: "The inventory of flaky tests across repositories, and the history of one test.",
+  Badges: "SVG pictures of a percentage, for a README or a dashboard.",
+  Service: "Whether the service answers, whether a token is valid, and what describes the API.",
+} as const;
+
+/** Name of a group of routes. */
+export type Tag = keyof typeof TAGS;
+
 /** Parameters as they arrive: the first value of each, absent ones `undefined`. */
 export type RawParameters = Readonly<Record<string, string | undefined>>;
 
@@ -24,6 +35,12 @@ export interface ListedTest extends TrackedTest {
   searchable: Searchable;
 }
 
+/** What a list wants of its tests beside what every list shows. */
+export interface LoadTestsOptions {
+  /** Whether `timeConsumed` is wanted, which takes longer to load. */
+  withTime?: boolean;
+}
+
 /** A request that was let in, found its resource, and has only right parameters. */
 export interface ApiRequest<Query = unknown> {
   /** `null` on public routes only. */
@@ -34,7 +51,7 @@ export interface ApiRequest<Query = unknown> {
   /** First second of the window, since 1970. */
   windowStart: number;
   /** Tests of the repositories that are disruptive in the window or quarantined. */
-  loadTests(): Promise<ListedTest[]>;
+  loadTests(options?: LoadTestsOptions): Promise<ListedTest[]>;
 }
 
 /** What a handler answers: a page of a list says where the next one begins. */
@@ -53,6 +70,8 @@ export interface ResponseDescription {
   mediaType?: string;
   /** Schema of a JSON body. */
   schema?: v.GenericSchema;
+  /** A body as documents show it: the value of a JSON body, else its text. Absent without a body. */
+  example?: unknown;
   /** `private, no-cache` unless given. */
   cacheControl?: string;
 }
@@ -70,6 +89,9 @@ export interface Route<Query = unknown> {
   /** With `:name` for a part that varies. */
   path: string;
   access: Access;
+  /** Name of the operation in generated clients: it never changes. */
+  operationId: string;
+  tag: Tag;
   summary: string;
   description: string;
   parameters: { path: ParametersSchema; query: ParametersSchema };

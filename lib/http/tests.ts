@@ -3,7 +3,7 @@ import type { RepositoryVersion } from "../../db/caller.ts";
 import { loadTrackedTests } from "../../db/tracked_tests.ts";
 import { Cache } from "../cache.ts";
 import { prepare } from "../query/mod.ts";
-import type { ListedTest } from "./route.ts";
+import type { ListedTest, LoadTestsOptions } from "./route.ts";
 
 // A test takes about 1 kB.
 const MAX_CACHED_TESTS = 50_000;
@@ -11,7 +11,7 @@ const MAX_CACHED_TESTS = 50_000;
 /** Loads the tests that lists can show of some repositories at one state of their data. */
 export type TestsLoader = (
   repositories: readonly RepositoryVersion[],
-  windowStart: number,
+  options: LoadTestsOptions & { windowStart: number },
 ) => Promise<ListedTest[]> | ListedTest[];
 
 /**
@@ -23,10 +23,10 @@ export function createTestsLoader(sql: Database["sql"]): TestsLoader {
     maxWeight: MAX_CACHED_TESTS,
     weigh: (tests) => tests.length + 1,
   });
-  return (repositories, windowStart) =>
-    cache.get(JSON.stringify(repositories.map(versionKey)), async () => {
+  return (repositories, { windowStart, withTime = false }) =>
+    cache.get(JSON.stringify([withTime, ...repositories.map(versionKey)]), async () => {
       const repositoryIds = repositories.map(({ repositoryId }) => repositoryId);
-      const tests = await loadTrackedTests(sql, { repositoryIds, windowStart });
+      const tests = await loadTrackedTests(sql, { repositoryIds, windowStart, withTime });
       return tests.map((test) => ({ ...test, searchable: prepare(test) }));
     });
 }

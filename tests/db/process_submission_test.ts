@@ -82,6 +82,7 @@ describeWithDatabases("processing a submission", (database) => {
     const tests = await loadTrackedTests(database().sql, {
       repositoryIds: [repositoryId],
       windowStart: WINDOW_START,
+      withTime: true,
     });
     return tests.toSorted((a, b) => a.name < b.name ? -1 : 1);
   }
