@@ -18,10 +18,13 @@ export interface TestTags {
 /**
  * The owners of the files of a submission's tests as tags, such as `owner:@acme/web`; `null` when
  * no test's file has an owner.
+ *
+ * @param root folder that absolute paths of tests start with, `""` when it is not known
  */
 export function ownerTags(
   content: Pick<SubmissionContent, "testHashes" | "identityAt">,
   codeowners: Codeowners,
+  root = "",
 ): TestTags | null {
   const groupNos = new Map<string, number>();
   const groups: string[][] = [];
@@ -31,7 +34,8 @@ export function ownerTags(
     const { file } = content.identityAt(index);
     let groupNo = groupOfFile.get(file);
     if (groupNo === undefined) {
-      const tags = codeowners.ownersOf(file).map((owner) => `owner:${owner}`).sort();
+      const tags = codeowners.ownersOf(relativeTo(root, file)).map((owner) => `owner:${owner}`)
+        .sort();
       const name = tags.join(" ");
       groupNo = tags.length === 0 ? 0 : groupNos.get(name) ?? groups.push(tags);
       if (groupNo > 0) groupNos.set(name, groupNo);
@@ -40,6 +44,11 @@ export function ownerTags(
     groupOf.push(groupNo);
   }
   return groups.length === 0 ? null : { groups, groupOf };
+}
+
+function relativeTo(root: string, file: string): string {
+  const [folder, path] = [root, file].map((text) => text.replaceAll("\\", "/"));
+  return folder && path!.startsWith(`${folder}/`) ? path!.slice(folder.length + 1) : file;
 }
 
 /** Tags as they are stored, and what they are recognized by. */

@@ -1,150 +1,150 @@
 import type { Command } from "commander";
 import * as v from "valibot";
 import { findOrganization } from "../../db/organizations.ts";
-import { addCommand, type CliIo } from "./command.ts";
+import { openArchive, readArchiveFiles } from "./archive_intake.ts";
+import { fileSource } from "./archive_file.ts";
+import { findCodeowners } from "./codeowners_file.ts";
+import { addCommand, type CliIo, type CommandContext } from "./command.ts";
 import { Failure, UsageError } from "./errors.ts";
-import { readUploadFiles, storeUpload } from "./intake.ts";
+import {
+  type IntakeOutcome,
+  type Listener,
+  readUploadFiles,
+  storeUpload,
+  type UploadFacts,
+  type UploadFiles,
+} from "./intake.ts";
 import { progressLine } from "./progress.ts";
-import { lineOfText, readWith, repositoryName, timestamp } from "./values.ts";
-
-// A clock may be off by a time zone; what is further ahead would stay on top of every list.
-const MAX_SECONDS_AHEAD = 24 * 60 * 60;
-const MAX_TEXT_CHARACTERS = 2_000;
-const MAX_TAG_CHARACTERS = 200;
-// Ids begin with four bytes of seconds.
-const LAST_RECORDED_AT = 0xffff_ffff;
-
-/** A value that an unset shell variable may leave empty; `""` then. */
-const textOrEmpty = readWith((text) => {
-  if (/\p{Cc}/u.test(text)) {
-    throw new SyntaxError(`"${text}" has control characters: expected one line of text`);
-  }
-  if (text.length > MAX_TEXT_CHARACTERS) {
-    throw new RangeError(`${text.length} characters: expected at most ${MAX_TEXT_CHARACTERS}`);
-  }
-  return text.trim();
-});
-
-const objectId = readWith((text) => {
-  if (!/^[^\s\p{Cc}]{1,255}$/u.test(text)) {
-    throw new SyntaxError(
-      `"${text}" is no object id: expected 1 to 255 characters, no white space`,
-    );
-  }
-  return text;
-});
-
-const objectIdOrEmpty = v.union([v.pipe(v.literal(""), v.transform(() => null)), objectId]);
-
-const tags = readWith((text) => {
-  const list = text.split(",").map((tag) => tag.trim()).filter((tag) => tag !== "");
-  for (const tag of list) {
-    if (/[\s\p{Cc}]/u.test(tag)) {
-      throw new SyntaxError(`"${tag}" is no tag: expected no white space and no comma in it`);
-    }
-    if (tag.length > MAX_TAG_CHARACTERS) {
-      throw new RangeError(`tag "${tag}": expected at most ${MAX_TAG_CHARACTERS} characters`);
-    }
-  }
-  return [...new Set(list)];
-});
-
-const recordedAt = v.pipe(
-  timestamp,
-  v.check(
-    (seconds) => seconds >= 0 && seconds <= LAST_RECORDED_AT,
-    "expected a moment from 1970 to 2106",
-  ),
-);
+import { factsOfRun, type GivenFacts, RUN_OPTIONS, runInput } from "./run_facts.ts";
+import { lineOfText } from "./values.ts";
 
 const input = v.pipe(
-  v.object({
-    reports: v.array(v.string()),
-    org: lineOfText,
-    repo: repositoryName,
-    commit: objectId,
-    tree: v.optional(objectIdOrEmpty, ""),
-    branch: v.optional(textOrEmpty, ""),
-    buildUrl: v.optional(textOrEmpty, ""),
-    recordedAt: v.optional(recordedAt),
-    tags: v.optional(tags, ""),
-    coverage: v.optional(v.array(v.string()), []),
-  }),
+  v.object({ reports: v.array(v.string()), org: lineOfText, ...runInput }),
   v.check(
     ({ reports, coverage }) => reports.length + coverage.length > 0,
     "expected a REPORT, or --coverage FILE",
   ),
 );
+type Options = v.InferOutput<typeof input>;
+
+/** An upload that was read and can be stored. */
+interface ReadUpload {
+  facts: Omit<UploadFacts, "organization">;
+  files: UploadFiles;
+  archiveDigest?: string;
+}
 
 /** `ingest`: takes reports in, from where the database is. */
 export function addIngest(program: Command, io: CliIo): void {
   addCommand(program, io, {
     name: "ingest",
-    summary: "take in the reports of one CI run",
+    summary: "Take in the reports of one CI run",
     example: "ingest --org acme --repo acme/shop --commit 4f2a9c1 reports/",
     arguments: [{
       flags: "[reports...]",
-      meaning: "JUnit XML files, folders (every *.xml below them) or globs",
+      meaning: "JUnit XML files, folders (every *.xml below them) or globs; or one archive (*.gz)",
     }],
     options: [
       { flags: "--org <name>", meaning: "organization, which must exist", required: true },
-      {
-        flags: "--repo <owner/name>",
-        meaning: "repository, created when it is new",
-        required: true,
-      },
-      { flags: "--commit <oid>", meaning: "commit that the tests ran on", required: true },
-      { flags: "--tree <oid>", meaning: "git tree of the commit: equal trees are equal code" },
-      { flags: "--branch <name>", meaning: "branch that the tests ran on" },
-      { flags: "--build-url <url>", meaning: "address of the CI run, shared by its shards" },
-      {
-        flags: "--recorded-at <timestamp>",
-        meaning: "when the tests ran, RFC 3339 with a zone (default: now)",
-      },
-      { flags: "--tags <a,b>", meaning: "tags of every test of the run, separated by commas" },
-      { flags: "--coverage <file...>", meaning: "coverage report; may be given several times" },
+      ...RUN_OPTIONS,
     ],
     input,
     async run(options, context) {
-      const recordedAt = options.recordedAt ?? context.now;
-      if (recordedAt > context.now + MAX_SECONDS_AHEAD) {
-        throw new UsageError("--recorded-at: expected a moment at most 24 hours ahead of now");
-      }
-      const { sql } = await context.openDatabase();
-      // Asked before the reports are read, which may take long; and again when they are stored.
-      if (!await findOrganization(sql, options.org)) {
-        throw new Failure(`organization "${options.org}" is unknown`);
+      const [report = "", ...others] = options.reports;
+      const isArchive = options.reports.some((path) => ARCHIVE.test(path));
+      if (isArchive && others.length > 0) {
+        throw new UsageError("an archive is taken in alone: expected one *.gz file, or reports");
       }
       const progress = progressLine(context.io);
-      const files = await readUploadFiles(options, {
+      const listener: Listener = {
         note: (text) => {
           progress.clear();
           context.note(text);
         },
         progress: ({ results, file }) => progress.show(`${results} results read, now ${file}`),
-      });
-      progress.show("storing");
-      const outcome = await storeUpload(
-        sql,
-        {
-          organization: options.org,
-          repository: options.repo,
-          commitOid: options.commit,
-          treeOid: options.tree,
-          branch: options.branch || null,
-          buildUrl: options.buildUrl,
-          tags: options.tags,
-          recordedAt,
-        },
-        files,
-        { now: context.now },
-      );
+      };
+      const outcome = isArchive
+        ? await ingestArchive(report, options, { context, listener })
+        : await ingestReports(options, { context, listener });
       progress.clear();
-      if (outcome.duplicate) {
-        const changed = files.coverage ? "only the coverage was replaced" : "nothing changed";
-        context.note(`these reports were taken in before: ${changed}`);
-      }
       if (outcome.key !== null || context.json) await context.print(outcome.key ?? "", outcome);
     },
   });
+}
+
+const ARCHIVE = /\.(gz|tgz)$/i;
+
+interface Surroundings {
+  context: CommandContext;
+  listener: Listener;
+}
+
+async function ingestReports(
+  options: Options,
+  { context, listener }: Surroundings,
+): Promise<IntakeOutcome> {
+  const facts = await factsOfRun(options, context);
+  const codeowners = await findCodeowners(options.codeowners, context);
+  return await store(options.org, { context, listener }, async () => ({
+    facts,
+    files: await readUploadFiles({ ...options, codeowners }, listener),
+  }));
+}
+
+async function ingestArchive(
+  path: string,
+  options: Options,
+  { context, listener }: Surroundings,
+): Promise<IntakeOutcome> {
+  const { now } = context;
+  const source = fileSource(path);
+  return await store(options.org, { context, listener }, async () => {
+    const given: GivenFacts = options;
+    const { contents, facts } = await openArchive(source, {
+      given,
+      now,
+      recordedAt: now,
+      listener,
+    });
+    // What is given replaces what the archive has.
+    const codeowners = options.codeowners === undefined
+      ? contents.codeowners
+      : (await findCodeowners(options.codeowners, context))?.text ?? null;
+    const coverage = options.coverage.length > 0 ? [] : contents.coverage;
+    const files = await readArchiveFiles(source, { ...contents, codeowners, coverage }, {
+      listener,
+      mayBeEmpty: options.coverage.length > 0,
+    });
+    const more = await readUploadFiles(
+      { reports: [], coverage: options.coverage },
+      listener,
+    );
+    return {
+      facts,
+      files: { ...files, coverage: more.coverage ?? files.coverage },
+      archiveDigest: contents.digest,
+    };
+  });
+}
+
+async function store(
+  organization: string,
+  { context, listener }: Surroundings,
+  read: () => Promise<ReadUpload>,
+): Promise<IntakeOutcome> {
+  const { sql } = await context.openDatabase();
+  // Asked before the reports are read, which may take long; and again when they are stored.
+  if (!await findOrganization(sql, organization)) {
+    throw new Failure(`organization "${organization}" is unknown`);
+  }
+  const { facts, files, archiveDigest } = await read();
+  const outcome = await storeUpload(sql, { ...facts, organization }, files, {
+    now: context.now,
+    archiveDigest,
+  });
+  if (outcome.duplicate) {
+    const changed = files.coverage ? "only the coverage was replaced" : "nothing changed";
+    listener.note(`these reports were taken in before: ${changed}`);
+  }
+  return outcome;
 }

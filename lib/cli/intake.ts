@@ -6,10 +6,18 @@ import { findOrganization } from "../../db/organizations.ts";
 import { processSubmission, RepositoryGoneError } from "../../db/process_submission.ts";
 import { findOrCreateRepository } from "../../db/repositories.ts";
 import type { Database } from "../../db/connect.ts";
+import type { Queryable } from "../../db/sql.ts";
+import { removeUnprocessed } from "../../db/unprocessed_submissions.ts";
+import { ownerTags, type TestTags } from "../analysis/test_tags.ts";
 import { SubmissionBuilder, type SubmissionContent } from "../analysis/submission_content.ts";
-import { CoverageCollector, type CoverageTotals } from "../report/coverage/mod.ts";
-import { readReports } from "../report/read_reports.ts";
-import { findReports } from "../report/report_files.ts";
+import {
+  CoverageCollector,
+  type CoverageTotals,
+  NotCoverageError,
+} from "../report/coverage/mod.ts";
+import { parseCodeowners } from "../report/codeowners.ts";
+import { readReports, type StreamedReport } from "../report/read_reports.ts";
+import { findReports, type ReportFile } from "../report/report_files.ts";
 import { formatRepositoryName, type RepositoryName } from "../repository_name.ts";
 import { formatTimestamp } from "../timestamp.ts";
 import { Failure } from "./errors.ts";
@@ -33,7 +41,12 @@ export interface UploadFacts {
 /** The files of an upload, read. */
 export interface UploadFiles {
   /** `null` when there was no report, but only coverage. */
-  results: { content: SubmissionContent; reportDigest: string } | null;
+  results: {
+    content: SubmissionContent;
+    reportDigest: string;
+    /** Owners of the tests' files; `null` when nobody owns one. */
+    testTags: TestTags | null;
+  } | null;
   /** `null` when there was no coverage report. */
   coverage: CoverageTotals | null;
 }
@@ -59,29 +72,50 @@ export interface IntakeOutcome {
   duplicate: boolean;
 }
 
+/** A file of owners' patterns. */
+export interface OwnersFile {
+  text: string;
+  /** Folder that the patterns start from, `""` when it is not known. */
+  root: string;
+}
+
+/** A coverage report that can be read once. */
+export interface CoverageFile {
+  path: string;
+  bytes: AsyncIterable<Uint8Array>;
+}
+
 /**
  * Reads the reports and coverage reports of an upload; touches no database.
  *
  * @throws {ReportError} when one of them cannot be read
  */
 export async function readUploadFiles(
-  { reports, coverage }: { reports: string[]; coverage: string[] },
+  { reports, coverage, codeowners = null }: {
+    reports: string[];
+    coverage: string[];
+    codeowners?: OwnersFile | null;
+  },
   listener: Listener,
 ): Promise<UploadFiles> {
   return {
-    results: reports.length > 0 ? await readResults(reports, listener) : null,
-    coverage: coverage.length > 0 ? await readCoverage(coverage, listener) : null,
+    results: reports.length > 0
+      ? await readResults(await findReports(reports), codeowners, listener)
+      : null,
+    coverage: coverage.length > 0 ? await readCoverage(openAll(coverage), listener) : null,
   };
 }
 
-async function readResults(
-  reports: string[],
+/** Reads reports, and who owns the tests' files. */
+export async function readResults(
+  reports: readonly ReportFile[] | AsyncIterable<StreamedReport>,
+  codeowners: OwnersFile | null,
   listener: Listener,
 ): Promise<NonNullable<UploadFiles["results"]>> {
   const builder = new SubmissionBuilder();
   let results = 0;
   let file = "";
-  const { digest } = await readReports(await findReports(reports), {
+  const { digest } = await readReports(reports, {
     onFile({ path }) {
       file = path;
     },
@@ -91,22 +125,57 @@ async function readResults(
     },
     onNote: (note) => listener.note(note),
   });
-  return { content: builder.finish(), reportDigest: digest };
+  const content = builder.finish();
+  const testTags = codeowners &&
+    ownerTags(content, parseCodeowners(codeowners.text, listener.note), codeowners.root);
+  return { content, reportDigest: digest, testTags };
 }
 
-async function readCoverage(files: string[], listener: Listener): Promise<CoverageTotals> {
+/**
+ * Reads coverage reports.
+ *
+ * @param options.onOther called with what is no coverage report, which is an error without it
+ */
+export async function readCoverage(
+  files: AsyncIterable<CoverageFile>,
+  listener: Listener,
+  { onOther }: { onOther?: (error: NotCoverageError) => void } = {},
+): Promise<CoverageTotals> {
   const collector = new CoverageCollector();
-  for (const path of files) {
-    const file = await Deno.open(path).catch((error) => {
-      throw new Failure(`${path}: ${error.message}`);
-    });
-    await collector.add(file.readable, { file: path });
+  for await (const { path, bytes } of files) {
+    try {
+      await collector.add(bytes, { file: path });
+    } catch (error) {
+      if (!(error instanceof NotCoverageError) || !onOther) throw error;
+      onOther(error);
+    }
   }
   const totals = collector.totals();
   if (totals.lineCount === 0) {
     listener.note("the coverage reports hold no line that can be covered: as if there were none");
   }
   return totals;
+}
+
+async function* openAll(paths: string[]): AsyncGenerator<CoverageFile, void> {
+  for (const path of paths) {
+    const file = await Deno.open(path).catch((error) => {
+      throw new Failure(`${path}: ${error.message}`);
+    });
+    yield { path, bytes: file.readable };
+  }
+}
+
+/** How an upload is stored. */
+export interface StoreOptions {
+  /** Seconds since 1970. */
+  now: number;
+  /** Key of the archive that it came in, in its folder or bucket. */
+  key?: string | undefined;
+  /** SHA-256 (hex) of the archive that it came in. */
+  archiveDigest?: string | undefined;
+  /** Runs in the transaction that stores the upload, at its end. */
+  alongside?: ((tx: Queryable) => Promise<void>) | undefined;
 }
 
 /**
@@ -118,7 +187,7 @@ export async function storeUpload(
   sql: Database["sql"],
   facts: UploadFacts,
   { results, coverage }: UploadFiles,
-  { now, key }: { now: number; key?: string | undefined },
+  { now, key, archiveDigest, alongside }: StoreOptions,
 ): Promise<IntakeOutcome> {
   const organization = await findOrganization(sql, facts.organization);
   if (!organization) throw new Failure(`organization "${facts.organization}" is unknown`);
@@ -140,7 +209,11 @@ export async function storeUpload(
   };
   if (!results) {
     const { repositoryId } = repository;
-    if (coverage) await insertCoverage(sql, { repositoryId, ...facts, coverage });
+    await sql.begin(async (tx) => {
+      if (key !== undefined) await removeUnprocessed(tx, { repositoryId, key });
+      if (coverage) await insertCoverage(tx, { repositoryId, ...facts, coverage });
+      await alongside?.(tx);
+    });
     return outcome;
   }
   const submission = await processSubmission(sql, {
@@ -150,6 +223,8 @@ export async function storeUpload(
     repositoryId: repository.repositoryId,
     uploadedAt: now,
     ...key === undefined ? {} : { key },
+    ...archiveDigest === undefined ? {} : { archiveDigest },
+    ...alongside === undefined ? {} : { alongside },
   }).catch((error) => {
     if (error instanceof RepositoryGoneError) throw new Failure(error.message);
     throw error;

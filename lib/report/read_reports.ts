@@ -7,6 +7,11 @@ import { ReportError } from "./report_error.ts";
 import { type ReportFile, unreadable } from "./report_files.ts";
 import type { TestResult } from "./result.ts";
 
+/** A report that is read from elsewhere than the disk, before the next one is asked for. */
+export interface StreamedReport extends ReportFile {
+  bytes: AsyncIterable<Uint8Array>;
+}
+
 /** What {@link readReports} needs besides the files. */
 export interface ReadReportsOptions {
   /** Called for each result: file by file as they are given, in the order of each. */
@@ -42,18 +47,22 @@ export interface ReadReports {
  * that came before it were told
  */
 export async function readReports(
-  files: readonly ReportFile[],
+  files: readonly ReportFile[] | AsyncIterable<StreamedReport>,
   options: ReadReportsOptions,
 ): Promise<ReadReports> {
   const limits = { ...DEFAULT_REPORT_LIMITS, ...options.limits };
   const digests: string[] = [];
   let resultCount = 0;
   let byteCount = 0;
-  for (const file of files) {
+  let seenCount = 0;
+  let firstFile: ReportFile | undefined;
+  for await (const file of files) {
     options.onFile?.(file);
+    firstFile ??= file;
+    seenCount++;
     const content = { hash: createHash("sha256"), byteCount: 0 };
     try {
-      const read = await readJUnit(bytesOf(file.path, content), {
+      const read = await readJUnit(counted(bytesOf(file), content), {
         file: file.path,
         onResult: options.onResult,
         onNote: options.onNote,
@@ -69,14 +78,13 @@ export async function readReports(
       options.onNote?.(`${error.message}: passed over`);
     }
   }
-  const firstFile = files[0];
   if (digests.length === 0 && firstFile) {
     throw new ReportError({
       file: firstFile.path,
       kind: "not-junit",
-      problem: files.length === 1
+      problem: seenCount === 1
         ? "found no JUnit report, expected one"
-        : `found no JUnit report in this and ${files.length - 1} more XML files, ` +
+        : `found no JUnit report in this and ${seenCount - 1} more XML files, ` +
           "expected at least one",
     });
   }
@@ -90,10 +98,22 @@ export async function readReports(
 
 const READ_BYTES = 64 * 1024;
 
-async function* bytesOf(
-  path: string,
+function bytesOf(file: ReportFile | StreamedReport): AsyncIterable<Uint8Array> {
+  return "bytes" in file ? file.bytes : bytesAt(file.path);
+}
+
+async function* counted(
+  bytes: AsyncIterable<Uint8Array>,
   content: { hash: ReturnType<typeof createHash>; byteCount: number },
 ): AsyncGenerator<Uint8Array, void> {
+  for await (const piece of bytes) {
+    content.hash.update(piece);
+    content.byteCount += piece.length;
+    yield piece;
+  }
+}
+
+async function* bytesAt(path: string): AsyncGenerator<Uint8Array, void> {
   const file = await open(path).catch((error) => {
     throw unreadable(path, error);
   });
@@ -104,10 +124,7 @@ async function* bytesOf(
         throw unreadable(path, error);
       });
       if (bytesRead === 0) return;
-      const piece = buffer.subarray(0, bytesRead);
-      content.hash.update(piece);
-      content.byteCount += bytesRead;
-      yield piece;
+      yield buffer.subarray(0, bytesRead);
     }
   } finally {
     await file.close();

@@ -1,4 +1,5 @@
 import { fileURLToPath } from "node:url";
+import { NO_CI } from "../no_ci.ts";
 
 const MAIN = fileURLToPath(new URL("../../main.ts", import.meta.url));
 
@@ -17,7 +18,7 @@ export function command(
   return new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", MAIN, ...args],
     // Not the tester's own database, address or port.
-    env: { DATABASE_URL: "", HOST: "", PORT: "", ...environment },
+    env: { ...NO_CI, DATABASE_URL: "", HOST: "", PORT: "", ...environment },
     stdin: "null",
     stdout: "piped",
     stderr: "piped",

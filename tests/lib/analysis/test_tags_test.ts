@@ -25,6 +25,13 @@ describe("tags of owners", () => {
     });
   });
 
+  it("are found for absolute paths below the checkout", () => {
+    const codeowners = parseCodeowners("/web/ @a\n");
+    const content = contentOf(["/ci/shop/web/x", "/ci/shopping/web/x"]);
+    assert.deepEqual(ownerTags(content, codeowners, "/ci/shop")?.groupOf, [1, 0]);
+    assert.equal(ownerTags(content, codeowners), null);
+  });
+
   it("are null when nobody owns anything", () => {
     assert.equal(ownerTags(contentOf(["a", ""]), parseCodeowners("/web/ @a\n")), null);
   });

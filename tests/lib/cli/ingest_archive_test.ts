@@ -1,0 +1,313 @@
+import { after, before, describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { openTestEmbedded } from "../../database.ts";
+import type { Database } from "../../../db/connect.ts";
+import { archiveOf, reportOf } from "../report/archive/make_archive.ts";
+import { commandLine, NOON } from "./run_in_process.ts";
+
+const SHA = "0123456789abcdef0123456789abcdef01234567";
+const TREE = "76543210fedcba9876543210fedcba9876543210";
+const FLAT = `:commit: ${SHA}
+:branch: ''
+:build_url: https://ci.example/first
+:build_url: https://ci.example/1
+:repo_name_with_owner: acme/shop
+:timestamp: ${NOON - 100}123456789
+:tags:
+- ''
+:secret_token: s3cr3t
+`;
+const LCOV = "TN:\nSF:a.ts\nDA:1,1\nDA:2,0\nend_of_record\n";
+
+describe("ingest of an archive", () => {
+  let database: Database;
+  let folder: string;
+  const run = commandLine(() => database);
+
+  before(async () => {
+    database = await openTestEmbedded();
+    folder = await Deno.makeTempDir();
+    await run("org create acme");
+  });
+  after(async () => {
+    await database.close();
+    await Deno.remove(folder, { recursive: true });
+  });
+
+  async function archive(name: string, entries: [string, string][]): Promise<string> {
+    const path = join(folder, name);
+    await Deno.writeFile(path, await archiveOf(entries));
+    return path;
+  }
+
+  async function submissions(repository = "acme/shop") {
+    const [row] = await database.sql<{ submissions: Record<string, unknown>[] }[]>`
+      select coalesce(json_agg(to_json(s) order by uploaded_at), '[]') as submissions
+      from submission s join repository r using (repository_id)
+      where r.owner || '/' || r.name = ${repository}`;
+    return row!.submissions;
+  }
+
+  it("needs nothing but the organization, and is one submission however often", async () => {
+    const path = await archive("flat.gz", [
+      ["test_results//ci/a.xml", reportOf("a", "web/a.ts")],
+      ["test_results//ci/a.xml", reportOf("a", "web/a.ts")],
+      ["coverage/junit.xml", reportOf("never")],
+      ["coverage/lcov.info", LCOV],
+      ["coverage/empty", ""],
+      ["CODEOWNERS", "/web/ @acme/web\n"],
+      ["buildpulse.log", "s3cr3t"],
+      ["buildpulse.yml", FLAT],
+    ]);
+    const first = await run(["ingest", path, "--org", "acme", "--json"]);
+    assert.equal(first.code, 0, first.stderr);
+    const outcome = JSON.parse(first.stdout);
+    assert.match(outcome.key, /^acme\/shop\/[0-9a-f]{24}$/);
+    assert.deepEqual({ ...outcome, key: "" }, {
+      key: "",
+      repository: "acme/shop",
+      commit_oid: SHA,
+      build_url: "https://ci.example/1",
+      recorded_at: "2026-02-01T11:58:20Z",
+      status: "processed",
+      test_result_count: 1,
+      disruption_count: 0,
+      duplicate: false,
+    });
+    const again = await run(["ingest", path, "--org", "acme", "--json"]);
+    assert.deepEqual(JSON.parse(again.stdout), { ...outcome, duplicate: true });
+    assert.equal((await submissions()).length, 1);
+
+    const [test] = await database.sql<{ tags: string[] }[]>`
+      select array_to_json(tags) as tags from test where name = 'a'`;
+    assert.deepEqual(test?.tags, ["owner:@acme/web"]);
+    const [coverage] = await database.sql`select covered_line_count::int, line_count::int
+      from coverage_report`;
+    assert.deepEqual({ ...coverage }, { covered_line_count: 1, line_count: 2 });
+    for (const ending of [first, again]) {
+      assert.doesNotMatch(ending.stdout + ending.stderr, /s3cr3t/);
+    }
+    assert.match(first.stderr, /flat\.gz: coverage\/junit\.xml.*passed over/);
+  });
+
+  it("is one submission for the same bytes without a build URL too", async () => {
+    const entries: [string, string][] = [
+      [
+        "buildpulse.yml",
+        `version: "1.0"\ngit:\n  commit: ${SHA}\n  tree: ${TREE}\n  branch: main\n` +
+        `  repository:\n    owner: acme\n    name: nested\nci:\n  provider: x\n  build_url: ''\ntags: [x, y]\n`,
+      ],
+      ["test-results/a.xml", reportOf("a")],
+    ];
+    const one = await run(["ingest", await archive("one.gz", entries), "--org", "acme"]);
+    const two = await run(["ingest", await archive("two.tgz", entries), "--org", "acme"]);
+    assert.equal(one.code, 0, one.stderr);
+    assert.equal(two.stdout, one.stdout);
+    assert.match(two.stderr, /taken in before: nothing changed/);
+    const [row] = await submissions("acme/nested");
+    assert.equal(row?.tree_oid, TREE);
+    assert.equal(row?.branch, "main");
+    assert.deepEqual(row?.tags, ["x", "y"]);
+    assert.equal(row?.recorded_at, "2026-02-01T12:00:00+00:00");
+  });
+
+  it("is overridden by options, and never by the CI job it happens to be in", async () => {
+    const path = await archive("override.gz", [
+      ["buildpulse.yml", FLAT],
+      ["test_results/a.xml", reportOf("a")],
+    ]);
+    const environment = {
+      GITLAB_CI: "true",
+      CI_PROJECT_PATH: "x/y",
+      CI_COMMIT_SHA: "f".repeat(40),
+    };
+    const argv = ["ingest", path, "--org", "acme", "--repo", "acme/other", "--tree", TREE];
+    argv.push("--tags", "slow", "--recorded-at", "2026-01-31T00:00:00Z");
+    const { code, stderr } = await run(argv, { environment });
+    assert.equal(code, 0, stderr);
+    const [row] = await submissions("acme/other");
+    assert.equal(row?.commit_oid, SHA);
+    assert.equal(row?.tree_oid, TREE);
+    assert.deepEqual(row?.tags, ["slow"]);
+    assert.equal(row?.recorded_at, "2026-01-31T00:00:00+00:00");
+  });
+
+  it("may bring coverage alone, and then makes no submission", async () => {
+    const path = await archive("coverage.gz", [
+      ["buildpulse.yml", FLAT.replace("acme/shop", "acme/covered")],
+      ["coverage/lcov.info", LCOV],
+    ]);
+    const { code, stdout } = await run(["ingest", path, "--org", "acme"]);
+    assert.deepEqual({ code, stdout }, { code: 0, stdout: "" });
+    assert.equal((await submissions("acme/covered")).length, 0);
+  });
+
+  const refused: [string, [string, string][], RegExp][] = [
+    [
+      "without metadata",
+      [["test_results/a.xml", reportOf("a")]],
+      /buildpulse\.yml: found no such file/,
+    ],
+    ["without a commit", [
+      ["buildpulse.yml", FLAT.replace(/:commit:.*/, "")],
+      ["test_results/a.xml", reportOf("a")],
+    ], /found no :commit \(or git\.commit\), expected one, or the option --commit/],
+    ["with a tag that is none", [
+      ["buildpulse.yml", FLAT.replace("''\n:secret", "'a b'\n:secret")],
+      ["test_results/a.xml", reportOf("a")],
+    ], /:tags \(or tags\): "a b" is no tag/],
+    ["from the future", [
+      ["buildpulse.yml", FLAT.replace(/:timestamp: \d+/, `:timestamp: ${NOON + 90_000}000000000`)],
+      ["test_results/a.xml", reportOf("a")],
+    ], /:timestamp \(or timestamp\): expected a moment at most 24 hours ahead of now/],
+    [
+      "without anything in it",
+      [["buildpulse.yml", FLAT]],
+      /found neither a report .* nor coverage/,
+    ],
+    ["with a broken report", [
+      ["buildpulse.yml", FLAT.replace("acme/shop", "acme/broken")],
+      ["test_results/a.xml", reportOf("a")],
+      ["test_results/b.xml", "<testsuite><testcase name='x'>"],
+    ], /broken report\.gz: test_results\/b\.xml:1:\d+: /],
+    ["with broken coverage", [
+      ["buildpulse.yml", FLAT.replace("acme/shop", "acme/broken")],
+      ["test_results/a.xml", reportOf("a")],
+      ["coverage/lcov.info", "TN:\nSF:a\nDA:x\n"],
+    ], /coverage\/lcov\.info:3/],
+  ];
+  for (const [name, entries, message] of refused) {
+    it(`refuses one ${name}, all of it`, async () => {
+      const path = await archive(`${name}.gz`, entries);
+      const { code, stderr, stdout } = await run(["ingest", path, "--org", "acme"]);
+      assert.equal(code, 1, stdout);
+      assert.match(stderr, message);
+      assert.doesNotMatch(stderr, /s3cr3t/);
+      assert.equal((await submissions("acme/broken")).length, 0);
+    });
+  }
+
+  it("is used wrongly with reports beside it", async () => {
+    const { code, stderr } = await run(["ingest", "a.gz", "b.xml", "--org", "acme"]);
+    assert.equal(code, 2);
+    assert.match(stderr, /an archive is taken in alone/);
+  });
+
+  it("names an archive that is not there", async () => {
+    const { code, stderr } = await run(["ingest", "/none/a.gz", "--org", "acme"]);
+    assert.equal(code, 1);
+    assert.match(stderr, /^error: \/none\/a\.gz: could not be read \(ENOENT\)/);
+  });
+});
+
+describe("ingest in a CI job", () => {
+  let database: Database;
+  let folder: string;
+  const run = commandLine(() => database);
+  const git = (root: string) => (args: string[]) =>
+    Promise.resolve(
+      args.includes("--show-toplevel") ? root : args.at(-1) === `${SHA}^{tree}` ? TREE : "",
+    );
+  const environment = {
+    GITHUB_ACTIONS: "true",
+    GITHUB_REPOSITORY: "acme/shop",
+    GITHUB_SHA: SHA,
+    GITHUB_REF: "refs/heads/main",
+    GITHUB_RUN_ID: "7",
+  };
+
+  before(async () => {
+    database = await openTestEmbedded();
+    folder = await Deno.makeTempDir();
+    await Deno.mkdir(join(folder, ".github"));
+    await Deno.writeTextFile(join(folder, ".github", "CODEOWNERS"), "/web/ @acme/web\n");
+    await Deno.writeTextFile(join(folder, "a.xml"), reportOf("a", `${folder}/web/a.ts`));
+    await run("org create acme");
+  });
+  after(async () => {
+    await database.close();
+    await Deno.remove(folder, { recursive: true });
+  });
+  const ingest = (more: string[], io = {}) =>
+    run(["ingest", "--org", "acme", join(folder, "a.xml"), ...more], {
+      environment,
+      git: git(folder),
+      ...io,
+    });
+
+  it("needs the organization and the reports", async () => {
+    const { code, stderr, stdout } = await ingest(["--json"]);
+    assert.equal(code, 0, stderr);
+    assert.equal(stderr, "");
+    const outcome = JSON.parse(stdout);
+    assert.equal(outcome.repository, "acme/shop");
+    assert.equal(outcome.commit_oid, SHA);
+    assert.equal(outcome.build_url, "https://github.com/acme/shop/actions/runs/7");
+    const [row] = await database.sql`select tree_oid, branch from submission`;
+    assert.deepEqual({ ...row }, { tree_oid: TREE, branch: "main" });
+    const [test] = await database.sql<{ tags: string[] }[]>`
+      select array_to_json(tags) as tags from test`;
+    assert.deepEqual(test?.tags, ["owner:@acme/web"]);
+  });
+
+  it("lets options win, empty ones excepted", async () => {
+    const argv = ["--repo", "acme/b", "--branch", "x", "--tree", "", "--build-url", "", "--json"];
+    const { code, stdout } = await ingest(argv);
+    assert.equal(code, 0);
+    assert.equal(JSON.parse(stdout).build_url, "https://github.com/acme/shop/actions/runs/7");
+    const [row] = await database.sql`
+      select tree_oid, branch from submission join repository using (repository_id)
+      where name = 'b'`;
+    assert.deepEqual({ ...row }, { tree_oid: TREE, branch: "x" });
+  });
+
+  it("names what the job does not tell", async () => {
+    const { GITHUB_SHA: _, GITHUB_REPOSITORY: __, ...others } = environment;
+    const { code, stderr } = await ingest([], { environment: others });
+    assert.equal(code, 2);
+    assert.match(
+      stderr,
+      /missing --repo OWNER\/NAME: .* GitHub Actions job .* \(GITHUB_REPOSITORY\)/,
+    );
+    assert.match(stderr, /missing --commit OID: .*\(GITHUB_SHA\)/);
+  });
+
+  it("says when the tree or the address of the run is not known", async () => {
+    const { GITHUB_RUN_ID: _, ...others } = environment;
+    const argv = ["--repo", "acme/c"];
+    const { code, stderr } = await ingest(argv, {
+      environment: others,
+      git: () => Promise.resolve(""),
+    });
+    assert.equal(code, 0);
+    assert.match(stderr, /the tree of commit 0123\S+ is not known/);
+    assert.match(stderr, /does not tell its address \(GITHUB_RUN_ID\)/);
+  });
+
+  it("asks neither git nor CODEOWNERS outside of CI", async () => {
+    const argv = ["--repo", "acme/d", "--commit", SHA];
+    const { code } = await ingest(argv, {
+      environment: {},
+      git: () => Promise.reject(new Error("git was asked")),
+    });
+    assert.equal(code, 0);
+    const { code: wrong, stderr } = await ingest([], { environment: {} });
+    assert.equal(wrong, 2);
+    assert.match(stderr, /missing --repo OWNER\/NAME, --commit OID: expected as options/);
+  });
+
+  it("takes the CODEOWNERS file that is given", async () => {
+    const path = join(folder, "owners");
+    await Deno.writeTextFile(path, "* @acme/given\n");
+    const argv = ["--repo", "acme/e", "--commit", SHA, "--codeowners", path];
+    assert.equal((await ingest(argv, { environment: {} })).code, 0);
+    const [test] = await database.sql<{ tags: string[] }[]>`
+      select array_to_json(tags) as tags from test join repository using (repository_id)
+      where repository.name = 'e'`;
+    assert.deepEqual(test?.tags, ["owner:@acme/given"]);
+    const missing = await ingest(["--repo", "a/b", "--commit", SHA, "--codeowners", "/none"]);
+    assert.equal(missing.code, 1);
+    assert.match(missing.stderr, /\/none: /);
+  });
+});
