@@ -16,10 +16,28 @@ describeWithDatabases("token", (database) => {
     const { code, stdout, stderr } = await cli("token create --org acme");
     assert.deepEqual([code, stderr], [0, ""]);
     assert.match(stdout, /^tk_[0-9a-f]{64}\n$/);
-    const rows = await database().sql`select to_jsonb(t)::text as row from api_token t`;
-    assert.ok(rows.some(({ row }) => row.includes(hashToken(stdout.trim(), "api_token"))));
-    assert.ok(rows.every(({ row }) => !row.includes(stdout.trim().slice(3, 30))));
+    const legacy = (await cli("token create --org globex --legacy")).stdout.trim();
+    const dump = await dumpOfEverything();
+    assert.ok(dump.includes(hashToken(stdout.trim(), "api_token")));
+    assert.ok(dump.includes(hashToken(legacy, "legacy")));
+    // What lists show of a token is there; any more would be too much.
+    const shown = 8;
+    assert.ok(!dump.includes(stdout.trim().slice(3, 3 + shown + 1)));
+    assert.ok(!dump.includes(legacy.slice(0, shown + 1)));
+    assert.ok(!dump.includes(stdout.trim().slice(-shown)) && !dump.includes(legacy.slice(-shown)));
   });
+
+  /** Every row of every table, as text. */
+  async function dumpOfEverything(): Promise<string> {
+    const { sql } = database();
+    const tables = await sql<{ name: string }[]>`
+      select table_name as name from information_schema.tables where table_schema = 'public'`;
+    const parts = await Promise.all(tables.map(({ name }) =>
+      sql<{ row: string }[]>`
+        select to_jsonb(t)::text as row from ${sql(name)} t`
+    ));
+    return parts.flat().map(({ row }) => row).join("\n");
+  }
 
   it("comes with what is stored of it, but the hash, as JSON", async () => {
     const line = ["token", "create", "--org", "acme", "--label", "my board", "--json"];
