@@ -8,19 +8,21 @@ import {
 } from "../lib/http/parameters.ts";
 import { defineRoute, type ResponseDescription, selectedRepository } from "../lib/http/route.ts";
 
-const SVG_RESPONSE: ResponseDescription = {
+const SVG_RESPONSE = {
   status: 200,
   description: "A badge, grey and without a percentage when there is no data",
   mediaType: "image/svg+xml; charset=utf-8",
   // Not private: image proxies keep a badge, and ask each time whether it still holds.
   cacheControl: "no-cache",
-};
+} satisfies ResponseDescription;
 
 /** `GET /api/v1/flaky/badges`: how many builds were disturbed. */
 export const flakyBadge = defineRoute({
   method: "GET",
   path: "/api/v1/flaky/badges",
   access: "token",
+  operationId: "getFlakinessBadge",
+  tag: "Badges",
   summary: "Badge of flakiness",
   description:
     "An SVG picture of the percentage of builds of the last 14 days with at least one disruption. " +
@@ -30,7 +32,10 @@ export const flakyBadge = defineRoute({
     path: noParameters,
     query: v.object({ repository: requiredRepositoryParameter }),
   },
-  response: SVG_RESPONSE,
+  response: {
+    ...SVG_RESPONSE,
+    example: flakinessBadge({ disruptedBuildCount: 3, buildCount: 24 }).svg,
+  },
   resource: { in: "query", required: true },
   async handler(request, { sql, windowSeconds }) {
     const counts = await loadBuildCounts(sql, {
@@ -46,6 +51,8 @@ export const coverageBadgeRoute = defineRoute({
   method: "GET",
   path: "/api/v1/coverage/badges",
   access: "token",
+  operationId: "getCoverageBadge",
+  tag: "Badges",
   summary: "Badge of coverage",
   description:
     "An SVG picture of the percentage of lines covered in the latest coverage report, of whatever " +
@@ -57,10 +64,14 @@ export const coverageBadgeRoute = defineRoute({
       repository: requiredRepositoryParameter,
       branch_or_pr: textParameter("Reserved, has no effect yet", {
         jsonSchema: { type: "string" },
+        example: "main",
       }),
     }),
   },
-  response: SVG_RESPONSE,
+  response: {
+    ...SVG_RESPONSE,
+    example: coverageBadge({ coveredLineCount: 1_842, lineCount: 1_974 }).svg,
+  },
   resource: { in: "query", required: true },
   async handler(request, { sql }) {
     const { repositoryId } = selectedRepository(request);

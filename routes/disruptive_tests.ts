@@ -10,6 +10,7 @@ import {
 } from "../lib/http/parameters.ts";
 import { selectRepository } from "../lib/http/repositories.ts";
 import { defineRoute } from "../lib/http/route.ts";
+import { DISRUPTIVE_TESTS_EXAMPLE } from "./examples.ts";
 import { answerTestPage } from "./test_page.ts";
 import {
   baseEntries,
@@ -28,37 +29,42 @@ import {
 
 const DEFAULT_LIMIT = 10;
 
-const disruptiveTestSchema = v.strictObject({
-  ...baseEntries,
-  disruptiveness: v.pipe(
-    v.number(),
-    v.minValue(0),
-    v.maxValue(1),
-    v.description(
-      "Disruptions among the passing and failing results of the last 14 days, cut to 3 decimals",
+const disruptiveTestSchema = v.pipe(
+  v.strictObject({
+    ...baseEntries,
+    disruptiveness: v.pipe(
+      v.number(),
+      v.minValue(0),
+      v.maxValue(1),
+      v.description(
+        "Disruptions among the passing and failing results of the last 14 days, cut to 3 decimals",
+      ),
     ),
-  ),
-  nondeterministic_negative_result_count: countSchema("Disruptions of the last 14 days"),
-  nondeterminism_first_recorded_at: v.pipe(
-    timestampSchema,
-    v.description("The first disruption ever"),
-  ),
-  latest_nondeterministic_commit_oid: textSchema("Commit of the latest disruption"),
-  latest_nondeterministic_negative_result: v.pipe(
-    negativeResultSchema,
-    v.description("The latest disruption"),
-  ),
-  latest_nondeterministic_positive_result: v.pipe(
-    positiveResultSchema,
-    v.description("The latest pass on code that the test failed on as well"),
-  ),
-});
+    nondeterministic_negative_result_count: countSchema("Disruptions of the last 14 days"),
+    nondeterminism_first_recorded_at: v.pipe(
+      timestampSchema,
+      v.description("The first disruption ever"),
+    ),
+    latest_nondeterministic_commit_oid: textSchema("Commit of the latest disruption"),
+    latest_nondeterministic_negative_result: v.pipe(
+      negativeResultSchema,
+      v.description("The latest disruption"),
+    ),
+    latest_nondeterministic_positive_result: v.pipe(
+      positiveResultSchema,
+      v.description("The latest pass on code that the test failed on as well"),
+    ),
+  }),
+  v.title("DisruptiveTest"),
+);
 
 /** `GET /api/repos/{owner}/{name}/tests`: the disruptive tests of the window. */
 export const disruptiveTests = defineRoute({
   method: "GET",
   path: "/api/repos/:owner/:name/tests",
   access: "token",
+  operationId: "listDisruptiveTests",
+  tag: "Repositories",
   summary: "Flaky tests of a repository",
   description:
     "Tests that both passed and failed on the same code, and failed so in the last 14 days. " +
@@ -76,11 +82,15 @@ export const disruptiveTests = defineRoute({
     status: 200,
     description: "A page of tests",
     mediaType: JSON_MEDIA_TYPE,
-    schema: v.strictObject({
-      count: countSchema("Tests that match, on all pages"),
-      tests: v.array(disruptiveTestSchema),
-      metadata: metadataSchema,
-    }),
+    schema: v.pipe(
+      v.strictObject({
+        count: countSchema("Tests that match, on all pages"),
+        tests: v.array(disruptiveTestSchema),
+        metadata: metadataSchema,
+      }),
+      v.title("DisruptiveTestPage"),
+    ),
+    example: DISRUPTIVE_TESTS_EXAMPLE,
   },
   resource: { in: "path", select: selectRepository },
   async handler(request) {

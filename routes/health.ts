@@ -8,6 +8,8 @@ export const health = defineRoute({
   method: "GET",
   path: "/health",
   access: "public",
+  operationId: "checkHealth",
+  tag: "Service",
   summary: "Liveness probe",
   description: "Says that the process answers. Needs no token and looks at no data.",
   parameters: { path: noParameters, query: noParameters },
@@ -15,7 +17,8 @@ export const health = defineRoute({
     status: 200,
     description: "The process answers",
     mediaType: JSON_MEDIA_TYPE,
-    schema: v.strictObject({ status: v.literal("ok") }),
+    schema: v.pipe(v.strictObject({ status: v.literal("ok") }), v.title("Health")),
+    example: { status: "ok" },
   },
   handler: () => ({ body: jsonBody({ status: "ok" }) }),
 });

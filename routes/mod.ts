@@ -9,6 +9,7 @@ import { coverageBadgeRoute, flakyBadge } from "./badges.ts";
 import { disruptiveTests } from "./disruptive_tests.ts";
 import { flakyTests } from "./flaky_tests.ts";
 import { health } from "./health.ts";
+import { openapi } from "./openapi.ts";
 import { submissions } from "./submissions.ts";
 import { testResults } from "./test_results.ts";
 import { tokenCheck } from "./token_check.ts";
@@ -23,6 +24,7 @@ export const routes: readonly Route[] = [
   flakyTests,
   flakyBadge,
   coverageBadgeRoute,
+  openapi(() => routes),
 ];
 
 /** Makes the app that answers the requests of this API. */

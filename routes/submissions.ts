@@ -10,27 +10,33 @@ import {
 import { selectRepository } from "../lib/http/repositories.ts";
 import { defineRoute, selectedRepository } from "../lib/http/route.ts";
 import { formatTimestamp } from "../lib/timestamp.ts";
+import { SUBMISSIONS_EXAMPLE } from "./examples.ts";
 import { countSchema, metadataSchema, textSchema, timestampSchema } from "./views.ts";
 
 const DEFAULT_LIMIT = 10;
 
-const submissionSchema = v.strictObject({
-  key: textSchema("Key of the uploaded archive in its object storage; never changes"),
-  build_url: textSchema('URL of the CI run, "" when it is not known'),
-  commit_oid: textSchema("Commit that was tested"),
-  recorded_at: timestampSchema,
-  status: v.pipe(
-    v.picklist(["processing", "processed", "failed"]),
-    v.description("processing until its results are counted, then processed or failed"),
-  ),
-  test_result_count: countSchema("Results: every attempt of every test, skipped ones included"),
-});
+const submissionSchema = v.pipe(
+  v.strictObject({
+    key: textSchema("Key of the uploaded archive in its object storage; never changes"),
+    build_url: textSchema('URL of the CI run, "" when it is not known'),
+    commit_oid: textSchema("Commit that was tested"),
+    recorded_at: timestampSchema,
+    status: v.pipe(
+      v.picklist(["processing", "processed", "failed"]),
+      v.description("processing until its results are counted, then processed or failed"),
+    ),
+    test_result_count: countSchema("Results: every attempt of every test, skipped ones included"),
+  }),
+  v.title("Submission"),
+);
 
 /** `GET /api/repos/{owner}/{name}/submissions`: the CI runs of the window, newest first. */
 export const submissions = defineRoute({
   method: "GET",
   path: "/api/repos/:owner/:name/submissions",
   access: "token",
+  operationId: "listSubmissions",
+  tag: "Repositories",
   summary: "Submissions of a repository",
   description:
     "CI runs that uploaded test results in the last 14 days, newest first. Each shard of a run " +
@@ -43,11 +49,15 @@ export const submissions = defineRoute({
     status: 200,
     description: "A page of submissions",
     mediaType: JSON_MEDIA_TYPE,
-    schema: v.strictObject({
-      count: countSchema("Submissions of the last 14 days, on all pages"),
-      submissions: v.array(submissionSchema),
-      metadata: metadataSchema,
-    }),
+    schema: v.pipe(
+      v.strictObject({
+        count: countSchema("Submissions of the last 14 days, on all pages"),
+        submissions: v.array(submissionSchema),
+        metadata: metadataSchema,
+      }),
+      v.title("SubmissionPage"),
+    ),
+    example: SUBMISSIONS_EXAMPLE,
   },
   resource: { in: "path", select: selectRepository },
   async handler(request, { sql }) {

@@ -6,27 +6,33 @@ import { noParameters, testPathParameters } from "../lib/http/parameters.ts";
 import { defineRoute, type RawParameters, selectedRepository } from "../lib/http/route.ts";
 import { eventId, parseTestId, recordedAtOf } from "../lib/identity.ts";
 import { formatTimestamp } from "../lib/timestamp.ts";
+import { TEST_RESULTS_EXAMPLE } from "./examples.ts";
 import { objectIdSchema, textSchema, timestampSchema } from "./views.ts";
 
 const MAX_EVENTS = 10;
 
-const eventSchema = v.strictObject({
-  id: objectIdSchema,
-  build_url: textSchema('URL of the CI run, "" when it is not known'),
-  commit_oid: textSchema("Commit that was tested"),
-  conclusion: v.pipe(
-    v.picklist(["failure", "error"]),
-    v.description("failure: an assertion did not hold; error: something else went wrong"),
-  ),
-  recorded_at: timestampSchema,
-  message: textSchema("First line of what went wrong"),
-});
+const eventSchema = v.pipe(
+  v.strictObject({
+    id: objectIdSchema,
+    build_url: textSchema('URL of the CI run, "" when it is not known'),
+    commit_oid: textSchema("Commit that was tested"),
+    conclusion: v.pipe(
+      v.picklist(["failure", "error"]),
+      v.description("failure: an assertion did not hold; error: something else went wrong"),
+    ),
+    recorded_at: timestampSchema,
+    message: textSchema("First line of what went wrong"),
+  }),
+  v.title("DisruptionEvent"),
+);
 
 /** `GET /api/tests/{id}/results`: the latest disruptions of one test. */
 export const testResults = defineRoute({
   method: "GET",
   path: "/api/tests/:id/results",
   access: "token",
+  operationId: "listTestResults",
+  tag: "Tests",
   summary: "Disruption events of one test",
   description:
     `Failures of a test on code that it passed on as well: the ${MAX_EVENTS} latest of the last ` +
@@ -36,7 +42,8 @@ export const testResults = defineRoute({
     status: 200,
     description: "The latest events",
     mediaType: JSON_MEDIA_TYPE,
-    schema: v.strictObject({ results: v.array(eventSchema) }),
+    schema: v.pipe(v.strictObject({ results: v.array(eventSchema) }), v.title("DisruptionEvents")),
+    example: TEST_RESULTS_EXAMPLE,
   },
   resource: { in: "path", select: selectTest },
   async handler(request, { sql }) {

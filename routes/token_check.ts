@@ -6,6 +6,8 @@ export const tokenCheck = defineRoute({
   method: "GET",
   path: "/api",
   access: "token",
+  operationId: "checkToken",
+  tag: "Service",
   summary: "Token check",
   description: "Says whether the token is valid, and nothing else.",
   parameters: { path: noParameters, query: noParameters },

@@ -12,8 +12,9 @@ import { formatTimestamp } from "../lib/timestamp.ts";
 export const timestampSchema = v.pipe(
   v.string(),
   v.isoTimestamp(),
+  v.regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/),
   v.description("UTC, to the second, as YYYY-MM-DDTHH:MM:SSZ"),
-  v.metadata({ example: "2026-01-31T08:00:00Z" }),
+  v.examples(["2026-01-31T08:00:00Z"]),
 );
 
 /** Schema of the id of a test or event. */
@@ -21,7 +22,7 @@ export const objectIdSchema = v.pipe(
   v.string(),
   v.regex(/^[0-9a-f]{24}$/),
   v.description("24 lower-case hex digits"),
-  v.metadata({ example: "5f3a9c0e7b12d4a86f01c2e3" }),
+  v.examples(["5f3a9c0e7b12d4a86f01c2e3"]),
 );
 
 /** Schema of a number of things. */
@@ -43,6 +44,7 @@ export const metadataSchema = v.pipe(
     ),
     limit: countSchema("Items on a page at most: the size in effect"),
   }),
+  v.title("PageMetadata"),
   v.description("Where this page stands in the list"),
 );
 
@@ -56,18 +58,24 @@ export const baseEntries = {
 };
 
 /** Schema of a disruption as part of a test. */
-export const negativeResultSchema = v.strictObject({
-  recorded_at: timestampSchema,
-  build_url: textSchema('URL of the CI run, "" when it is not known'),
-  message: textSchema("First line of what went wrong"),
-});
+export const negativeResultSchema = v.pipe(
+  v.strictObject({
+    recorded_at: timestampSchema,
+    build_url: textSchema('URL of the CI run, "" when it is not known'),
+    message: textSchema("First line of what went wrong"),
+  }),
+  v.title("NegativeResult"),
+);
 
 /** Schema of the pass that proves a test nondeterministic. */
-export const positiveResultSchema = v.strictObject({
-  recorded_at: timestampSchema,
-  build_url: textSchema('URL of the CI run, "" when it is not known'),
-  message: v.pipe(v.null(), v.description("A pass has nothing to say")),
-});
+export const positiveResultSchema = v.pipe(
+  v.strictObject({
+    recorded_at: timestampSchema,
+    build_url: textSchema('URL of the CI run, "" when it is not known'),
+    message: v.pipe(v.null(), v.description("A pass has nothing to say")),
+  }),
+  v.title("PositiveResult"),
+);
 
 /** The fields of {@linkcode baseEntries}. */
 export function baseView({ id, name, suite, class: className, file }: TrackedTest) {

@@ -9,7 +9,11 @@ const MAX_CACHED_BYTES = 32 * 1024 * 1024;
 // Key, cursor and what the engine adds to an entry.
 const ENTRY_OVERHEAD_BYTES = 500;
 
-const DEFAULT_CACHE_CONTROL = "private, no-cache";
+/** Of every answer whose route says nothing else. */
+export const DEFAULT_CACHE_CONTROL = "private, no-cache";
+
+/** What every answer depends on. */
+export const VARY = "Authorization, Accept-Encoding";
 
 /** An answer as it goes over the wire. */
 interface Encoded {
@@ -79,7 +83,7 @@ async function respond(
 function successHeaders(description: ResponseDescription): Record<string, string> {
   return {
     "cache-control": description.cacheControl ?? DEFAULT_CACHE_CONTROL,
-    "vary": "Authorization, Accept-Encoding",
+    "vary": VARY,
   };
 }
 

@@ -7,22 +7,29 @@ import type { Access } from "./route.ts";
 export type ParameterErrors = Record<string, string[]>;
 
 /** Schema of the body of 404 and 405. */
-export const MESSAGE_SCHEMA = v.strictObject({
-  message: v.pipe(v.string(), v.description("What is wrong, in words that never change")),
-});
+export const MESSAGE_SCHEMA = v.pipe(
+  v.strictObject({
+    message: v.pipe(v.string(), v.description("What is wrong, in words that never change")),
+  }),
+  v.title("ErrorMessage"),
+);
 
 /** Schema of the body of 400. */
-export const ERRORS_SCHEMA = v.strictObject({
-  errors: v.pipe(
-    v.record(v.string(), v.array(v.string())),
-    v.description("Messages by the name of the parameter that they are about"),
-  ),
-});
+export const ERRORS_SCHEMA = v.pipe(
+  v.strictObject({
+    errors: v.pipe(
+      v.record(v.string(), v.array(v.string())),
+      v.description("Messages by the name of the parameter that they are about"),
+    ),
+  }),
+  v.title("ParameterErrors"),
+);
 
 /** Methods that a known path takes. */
 export const ALLOWED_METHODS: readonly string[] = ["GET", "HEAD"];
 
-const CHALLENGES: Record<Access, string> = {
+/** What a 401 says about how to authenticate. */
+export const CHALLENGES: Readonly<Record<Access, string>> = {
   public: "Bearer",
   token: "Bearer",
   "token or basic": 'Basic realm="Test Analytics Platform", charset="UTF-8"',

@@ -1,0 +1,117 @@
+/**
+ * What documents show as answers: one story, so that an id or a commit seen in one answer is met
+ * again in the others. A test holds every example against the schema of its route.
+ */
+import { encodeKeysetCursor } from "../lib/cursor.ts";
+
+const LATEST_RUN = {
+  build_url: "https://ci.example.org/acme/shop/runs/4812",
+  commit_oid: "9f2c4e1ab07d5836c1e94f0b2d7a6853e0c1f4d9",
+  recorded_at: "2026-01-31T09:14:52Z",
+};
+
+const EARLIER_RUN = {
+  build_url: "https://ci.example.org/acme/shop/runs/4790",
+  commit_oid: "41d0b7c3e92f68a5d17c0e3b94f2a6d85c7e1b30",
+  recorded_at: "2026-01-30T16:20:07Z",
+};
+
+/** Its first 8 digits are the seconds of when it was recorded. */
+const EARLIER_SUBMISSION_ID = "697cda37c2e35f3ad4a86f01";
+
+const TEST = {
+  id: "5f3a9c0e7b12d4a86f01c2e3",
+  name: "sends the receipt once",
+  suite: "checkout",
+  class: "ReceiptTest",
+  file: "src/checkout/receipt_test.ts",
+};
+
+const TIMED_OUT = "timed out after 5000 ms: no mail arrived";
+
+const LATEST_FAILURE = {
+  recorded_at: LATEST_RUN.recorded_at,
+  build_url: LATEST_RUN.build_url,
+  message: TIMED_OUT,
+};
+
+const LATEST_PASS = {
+  recorded_at: LATEST_RUN.recorded_at,
+  build_url: LATEST_RUN.build_url,
+  message: null,
+};
+
+/** A full page of two with another one behind it. */
+export const SUBMISSIONS_EXAMPLE = {
+  count: 37,
+  submissions: [
+    {
+      key: "acme/shop/697dc80c14b6e07a92d3f58c",
+      ...LATEST_RUN,
+      status: "processed",
+      test_result_count: 1284,
+    },
+    {
+      key: `acme/shop/${EARLIER_SUBMISSION_ID}`,
+      ...EARLIER_RUN,
+      status: "processed",
+      test_result_count: 1279,
+    },
+  ],
+  metadata: { after: encodeKeysetCursor(EARLIER_SUBMISSION_ID), limit: 2 },
+};
+
+/** The only page. */
+export const DISRUPTIVE_TESTS_EXAMPLE = {
+  count: 1,
+  tests: [{
+    ...TEST,
+    disruptiveness: 0.054,
+    nondeterministic_negative_result_count: 2,
+    nondeterminism_first_recorded_at: EARLIER_RUN.recorded_at,
+    latest_nondeterministic_commit_oid: LATEST_RUN.commit_oid,
+    latest_nondeterministic_negative_result: LATEST_FAILURE,
+    latest_nondeterministic_positive_result: LATEST_PASS,
+  }],
+  metadata: { after: null, limit: 10 },
+};
+
+/** Both disruptions of the test. */
+export const TEST_RESULTS_EXAMPLE = {
+  results: [
+    {
+      id: "697dc80ca1f03b7c5d92e846",
+      ...LATEST_RUN,
+      conclusion: "failure",
+      message: TIMED_OUT,
+    },
+    {
+      id: "697cda370b5d9e13f7a2c684",
+      ...EARLIER_RUN,
+      conclusion: "error",
+      message: "ConnectionError: mail.example.org:25 refused the connection",
+    },
+  ],
+};
+
+/** A quarantined test, with all that `include` can add. */
+export const FLAKY_TESTS_EXAMPLE = {
+  count: 1,
+  tests: [{
+    ...TEST,
+    disruptiveness_ratio: 0.054,
+    nondeterministic_negative_result_count: 2,
+    disruption_count: 2,
+    nondeterminism_first_recorded_at: EARLIER_RUN.recorded_at,
+    first_disruption_at: EARLIER_RUN.recorded_at,
+    recent_nondeterministic_commit_oid: LATEST_RUN.commit_oid,
+    recent_nondeterministic_negative_result: LATEST_FAILURE,
+    recent_nondeterministic_positive_result: LATEST_PASS,
+    tags: ["mail", "nightly"],
+    quarantine_date: "2026-01-31T10:02:00Z",
+    quarantined_by: "sam@example.org",
+    quarantine_type: "manual",
+    time_consumed: 48_210_000,
+  }],
+  metadata: { after: null, limit: 25 },
+};
