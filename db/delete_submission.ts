@@ -1,9 +1,9 @@
 import {
   type DisruptiveTest,
+  isNondeterministic,
   judge,
   mergeVerdict,
   type Negative,
-  type Verdict,
 } from "../lib/analysis/code_version.ts";
 import type { Database } from "./connect.ts";
 import {
@@ -102,7 +102,7 @@ async function acquit(
   await markDisruptions(tx, {
     repositoryId,
     negatives: judge(submissions, negatives)
-      .filter((verdict) => verdict.latestPositive === null)
+      .filter((verdict) => !isNondeterministic(verdict))
       .flatMap((verdict) => verdict.negatives),
     isDisruption: false,
   });
@@ -127,14 +127,8 @@ async function recomputeDisruptiveTests(
   for (const [codeVersion, negatives] of Map.groupBy(disruptions, (n) => n.codeVersion)) {
     const submissions = await loadOutcomes(tx, { repositoryId, codeVersion, testNos });
     const byId = new Map(submissions.map((submission) => [submission.submissionId, submission]));
-    for (const verdict of judge(submissions, negatives)) {
-      const positive = verdict.latestPositive;
-      if (!positive) continue;
-      const nondeterministic: Verdict & { latestPositive: typeof positive } = {
-        ...verdict,
-        latestPositive: positive,
-      };
-      known.set(verdict.testNo, mergeVerdict(known.get(verdict.testNo), nondeterministic, byId));
+    for (const verdict of judge(submissions, negatives).filter(isNondeterministic)) {
+      known.set(verdict.testNo, mergeVerdict(known.get(verdict.testNo), verdict, byId));
     }
   }
   await deleteDisruptiveTests(tx, {

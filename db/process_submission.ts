@@ -1,21 +1,13 @@
 import { createHash, randomUUID } from "node:crypto";
-import { judge, mergeVerdict, type Negative } from "../lib/analysis/code_version.ts";
-import { outcomesAt } from "../lib/analysis/columns.ts";
 import type { SubmissionContent } from "../lib/analysis/submission_content.ts";
 import type { TestTags } from "../lib/analysis/test_tags.ts";
 import { keyedSubmissionId, submissionId } from "../lib/identity.ts";
-import {
-  loadDisruptiveTests,
-  loadNegatives,
-  loadOutcomes,
-  markDisruptions,
-  storeDisruptiveTests,
-} from "./code_versions.ts";
 import { type CoverageTotals, replaceSubmissionCoverage } from "./coverage_reports.ts";
 import type { Database } from "./connect.ts";
+import { type JudgedNegative, judgeSubmission } from "./judgement.ts";
 import type { Queryable } from "./sql.ts";
 import { removeUnprocessed } from "./unprocessed_submissions.ts";
-import { ensureTests, findTestListNo, insertTestList, testNosByHash } from "./test_lists.ts";
+import { ensureTests, findTestListNo, insertTestList } from "./test_lists.ts";
 import { addTags, addTestTags } from "./test_tags.ts";
 
 /** What one CI run, or one shard of it, hands in. */
@@ -148,88 +140,22 @@ async function store(
   const testTagSetNo = upload.testTags
     ? await addTestTags(tx, { repositoryId, testListNo, tags: upload.testTags })
     : null;
-  const codeVersion = await insertSubmission(tx, {
-    id,
-    key,
-    upload,
-    uploadDigest,
-    testListNo,
-    testTagSetNo,
-  });
-  await insertNegatives(tx, { repositoryId, id, content });
+  const negatives = await judgeSubmission(tx, repositoryId, { id, ...upload });
+  await insertSubmission(tx, { id, key, upload, uploadDigest, testListNo, testTagSetNo });
+  await insertNegatives(tx, { repositoryId, negatives });
   if (upload.tags.length > 0) await addTags(tx, { repositoryId, testListNo, tags: upload.tags });
   if (upload.coverage) {
     const submission = { repositoryId, submissionId: id, recordedAt: upload.recordedAt };
     await replaceSubmissionCoverage(tx, submission, upload.coverage);
   }
-  const disruptionCount = await judgeCodeVersion(tx, { repositoryId, codeVersion, id, content });
   return {
     submissionId: id,
     key,
     duplicate: false,
     recordedAt: upload.recordedAt,
     testResultCount: content.resultCount,
-    disruptionCount,
+    disruptionCount: negatives.filter(({ isDisruption }) => isDisruption).length,
   };
-}
-
-/** Judges the tests that the new submission can have changed; returns its own disruptions. */
-async function judgeCodeVersion(
-  tx: Queryable,
-  { repositoryId, codeVersion, id, content }: {
-    repositoryId: number;
-    codeVersion: string;
-    id: string;
-    content: SubmissionContent;
-  },
-): Promise<number> {
-  const negatives = await loadNegatives(tx, { repositoryId, codeVersion });
-  const concerned = testsConcerned(content, negatives, id);
-  if (concerned.size === 0) return 0;
-  const submissions = await loadOutcomes(tx, { repositoryId, codeVersion, testNos: concerned });
-  const verdicts = judge(submissions, negatives.filter(({ testNo }) => concerned.has(testNo)))
-    .filter((verdict) => verdict.latestPositive !== null)
-    .map((verdict) => ({ ...verdict, latestPositive: verdict.latestPositive! }));
-  const disruptions = verdicts.flatMap((verdict) => verdict.negatives);
-  await markDisruptions(tx, {
-    repositoryId,
-    negatives: disruptions.filter((negative) => !negative.isDisruption),
-    isDisruption: true,
-  });
-  const known = await loadDisruptiveTests(tx, {
-    repositoryId,
-    testNos: verdicts.map((verdict) => verdict.testNo),
-  });
-  const byId = new Map(submissions.map((submission) => [submission.submissionId, submission]));
-  await storeDisruptiveTests(tx, {
-    repositoryId,
-    tests: verdicts.map((verdict) => mergeVerdict(known.get(verdict.testNo), verdict, byId)),
-  });
-  return disruptions.filter((negative) => negative.submissionId === id).length;
-}
-
-/** Tests that failed at the code version, and that failed or passed in the new submission. */
-function testsConcerned(
-  content: SubmissionContent,
-  negatives: (Negative & { testHash: number })[],
-  id: string,
-): Set<number> {
-  const concerned = new Set<number>();
-  const elsewhere = new Map<number, number>();
-  for (const negative of negatives) {
-    if (negative.submissionId === id) concerned.add(negative.testNo);
-    else elsewhere.set(negative.testHash, negative.testNo);
-  }
-  if (elsewhere.size === 0) return concerned;
-  const places = new Map<number, number>();
-  content.testHashes.forEach((hash, index) => {
-    const testNo = elsewhere.get(hash);
-    if (testNo !== undefined) places.set(index, testNo);
-  });
-  for (const [index, outcome] of outcomesAt(content.exceptions, places.keys())) {
-    if (outcome.positive > 0) concerned.add(places.get(index)!);
-  }
-  return concerned;
 }
 
 interface Repository {
@@ -276,7 +202,7 @@ async function findDuplicate(
   return row ? { ...row, duplicate: true } : null;
 }
 
-/** Stores the row of a submission and returns its code version. */
+/** Stores the row of a submission; with it the repository's data changes. */
 async function insertSubmission(
   tx: Queryable,
   { id, key, upload, uploadDigest, testListNo, testTagSetNo }: {
@@ -287,9 +213,9 @@ async function insertSubmission(
     testListNo: number;
     testTagSetNo: number | null;
   },
-): Promise<string> {
+): Promise<void> {
   const { content } = upload;
-  const [row] = await tx<{ code_version: string }[]>`
+  await tx`
     with version as (
       update repository set data_version = data_version + 1
       where repository_id = ${upload.repositoryId}
@@ -303,10 +229,9 @@ async function insertSubmission(
       ${upload.commitOid}, ${upload.treeOid}, ${upload.branch},
       array(select json_array_elements_text(${JSON.stringify(upload.tags)}::text::json)),
       decode(${uploadDigest}::text, 'hex'), ${content.resultCount}, ${testListNo},
-      ${testTagSetNo}::int, ${content.durations}, ${content.durationUnit}, ${content.exceptions}, version.data_version
-    from version
-    returning code_version`;
-  return row!.code_version;
+      ${testTagSetNo}::int, ${content.durations}, ${content.durationUnit},
+      ${content.exceptions}, version.data_version
+    from version`;
 }
 
 /** Rows that one statement stores: one message has at most 1,000 characters. */
@@ -314,26 +239,16 @@ const NEGATIVES_PER_STATEMENT = 2_000;
 
 async function insertNegatives(
   tx: Queryable,
-  { repositoryId, id, content }: { repositoryId: number; id: string; content: SubmissionContent },
+  { repositoryId, negatives }: { repositoryId: number; negatives: JudgedNegative[] },
 ): Promise<void> {
-  for (let start = 0; start < content.negatives.length; start += NEGATIVES_PER_STATEMENT) {
-    const batch = content.negatives.slice(start, start + NEGATIVES_PER_STATEMENT);
-    const testNos = await testNosByHash(
-      tx,
-      repositoryId,
-      new Set(batch.map(({ testHash }) => testHash)),
-    );
-    const rows = batch.map((negative) => ({
-      result_no: negative.resultNo,
-      test_no: testNos.get(negative.testHash),
-      conclusion: negative.conclusion,
-      message: negative.message,
-    }));
+  for (let start = 0; start < negatives.length; start += NEGATIVES_PER_STATEMENT) {
+    const batch = negatives.slice(start, start + NEGATIVES_PER_STATEMENT);
     await tx`
       insert into negative_result (repository_id, submission_id, result_no, test_no, is_disruption,
         conclusion, message)
-      select ${repositoryId}, decode(${id}, 'hex'), result_no, test_no, false, conclusion, message
-      from json_to_recordset(${JSON.stringify(rows)}::text::json)
-        as t(result_no int, test_no int, conclusion text, message text)`;
+      select ${repositoryId}, decode("submissionId", 'hex'), "resultNo", "testNo", "isDisruption",
+        conclusion, message
+      from json_to_recordset(${JSON.stringify(batch)}::text::json) as t("submissionId" text,
+        "resultNo" int, "testNo" int, "isDisruption" boolean, conclusion text, message text)`;
   }
 }

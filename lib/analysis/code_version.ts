@@ -7,6 +7,17 @@
  */
 import { recordedAtOf } from "../identity.ts";
 
+/**
+ * What tells code apart: the git tree where there is one, else the commit. The same tree under two
+ * commits is the same code, and a tree is never the same as a commit.
+ */
+export function codeVersionOf(
+  { treeOid, commitOid }: { treeOid: string | null; commitOid: string },
+): string {
+  // The generated column submission.code_version is the same.
+  return treeOid === null ? `commit:${commitOid}` : `tree:${treeOid}`;
+}
+
 /** One processed submission of the code version. */
 export interface SubmissionOutcomes {
   /** 24 hex digits; ids sort like time. */
@@ -49,6 +60,14 @@ export interface Verdict {
   latestPositive: SubmissionOutcomes | null;
 }
 
+/** What is true of a test that is nondeterministic at a code version. */
+export type Nondeterministic = Verdict & { latestPositive: SubmissionOutcomes };
+
+/** Whether a test that failed at a code version passed there as well. */
+export function isNondeterministic(verdict: Verdict): verdict is Nondeterministic {
+  return verdict.latestPositive !== null;
+}
+
 /**
  * Judges the tests that failed at a code version by all of its submissions.
  *
@@ -67,7 +86,7 @@ export function judge(submissions: SubmissionOutcomes[], negatives: Negative[]):
 /** Adds what a code version says of a nondeterministic test to what is known from others. */
 export function mergeVerdict(
   known: DisruptiveTest | undefined,
-  verdict: Verdict & { latestPositive: SubmissionOutcomes },
+  verdict: Nondeterministic,
   submissions: Map<string, Pick<SubmissionOutcomes, "commitOid" | "buildUrl">>,
 ): DisruptiveTest {
   const inOrder = verdict.negatives.toSorted(compareNegatives);
