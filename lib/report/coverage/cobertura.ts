@@ -9,14 +9,15 @@ import type { Attributes, ElementReader } from "./xml.ts";
  *
  * Lines are told twice, below the class and again below its methods. The class counts: the method's
  * counts are calls of the method, and its first line often cannot be covered by itself. Only a
- * class without lines of its own takes those of its methods. Classes of the same file are one file.
+ * class without lines of its own takes those of its methods. Classes of the same file are one file;
+ * a class that names none cannot be merged with anything and is added.
  *
  * The `source` folders are left out of the path: shards of one build run in different folders.
  * A report without any line tells its totals (`lines-covered`, `lines-valid`) at best.
  */
 export class CoberturaReader implements ElementReader {
   readonly #map: CoverageMap;
-  #class: { file: FileLines; hasLines: boolean; ofMethods: FileLines } | undefined;
+  #class: OpenClass | undefined;
   #insideMethod = false;
   #hasLines = false;
   #root: Attributes = {};
@@ -31,12 +32,13 @@ export class CoberturaReader implements ElementReader {
         this.#root = attributes;
         return;
       case "class": {
-        const path = attributes.filename ?? attributes.name;
-        if (path === undefined) throw new Refusal(`found "class" without "filename", expected one`);
+        const path = attributes.filename || attributes.name;
+        const { lineNumber } = this.#map.limits;
         this.#class = {
-          file: this.#map.file(path),
+          isNamed: !!path,
+          file: path ? this.#map.file(path) : new FileLines(lineNumber),
           hasLines: false,
-          ofMethods: new FileLines(this.#map.limits.lineNumber),
+          ofMethods: new FileLines(lineNumber),
         };
         return;
       }
@@ -54,13 +56,19 @@ export class CoberturaReader implements ElementReader {
         this.#insideMethod = false;
         return;
       case "class":
-        if (this.#class && !this.#class.hasLines) this.#class.file.addAll(this.#class.ofMethods);
-        this.#class = undefined;
-        return;
+        return this.#endClass();
       case "coverage":
         if (!this.#hasLines) this.#addTotals();
         return;
     }
+  }
+
+  #endClass(): void {
+    const ended = this.#class;
+    this.#class = undefined;
+    if (ended === undefined) return;
+    if (!ended.hasLines) ended.file.addAll(ended.ofMethods);
+    if (!ended.isNamed) this.#map.addTotals(ended.file);
   }
 
   #line(attributes: Attributes): void {
@@ -87,4 +95,11 @@ export class CoberturaReader implements ElementReader {
       lineCount: wholeNumber(valid, `"lines-valid"`),
     });
   }
+}
+
+interface OpenClass {
+  isNamed: boolean;
+  file: FileLines;
+  hasLines: boolean;
+  ofMethods: FileLines;
 }

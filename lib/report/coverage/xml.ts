@@ -1,11 +1,11 @@
 /** Coverage formats in XML: which one it is, and the streaming between text and reader. */
-import { SaxesParser } from "saxes";
-import { quote, ReportError } from "../report_error.ts";
+import { DEFAULT_REPORT_LIMITS } from "../limits.ts";
+import { type XmlHandler, XmlReader } from "../xml.ts";
 import { CloverReader } from "./clover.ts";
 import { CoberturaReader } from "./cobertura.ts";
 import type { CoverageMap } from "./coverage_map.ts";
 import { JacocoReader } from "./jacoco.ts";
-import { located, NotCoverageError, Refusal } from "./refusal.ts";
+import { located, NotCoverageError, type Place } from "./refusal.ts";
 
 /** Attributes of an element. */
 export type Attributes = Readonly<Record<string, string | undefined>>;
@@ -50,9 +50,74 @@ interface Element {
   attributes: Attributes;
 }
 
+// Source files are told apart by them, so that they are refused and not cut when they are too long.
+const NAME_ATTRIBUTES = new Set(["filename", "path", "name"]);
+
+/** Feeds the elements of a document to the reader of its format, once that is recognized. */
+class Recognizer implements XmlHandler {
+  readonly xml: XmlReader;
+  format: XmlFormat | undefined;
+  root: Element | undefined;
+  readonly #map: CoverageMap;
+  readonly #file: string;
+  readonly #open: string[] = [];
+  #reader: ElementReader | undefined;
+
+  constructor(map: CoverageMap, file: string) {
+    this.#map = map;
+    this.#file = file;
+    const { depth, attributeCount, tokenCharacters } = map.limits;
+    this.xml = new XmlReader({
+      file,
+      limits: {
+        ...DEFAULT_REPORT_LIMITS,
+        elementDepth: depth,
+        attributeCount,
+        attributeCharacters: tokenCharacters,
+        nameCharacters: tokenCharacters,
+      },
+      handler: this,
+      nameAttributes: NAME_ATTRIBUTES,
+    });
+  }
+
+  open(name: string, attributes: Attributes): void {
+    this.#open.push(name);
+    if (this.root === undefined) {
+      this.root = { name, attributes };
+      this.#recognize(this.root, undefined);
+      return;
+    }
+    if (this.#reader === undefined) this.#recognize(this.root, name);
+    located(this.#place, () => this.#reader?.open(name, attributes));
+  }
+
+  close(): void {
+    const name = this.#open.pop();
+    if (name === undefined) return;
+    // A root element without anything inside is an empty report.
+    if (this.#reader === undefined) this.format = name === "report" ? "jacoco" : "cobertura";
+    else located(this.#place, () => this.#reader?.close(name));
+  }
+
+  readonly #place = (): Place => ({ file: this.#file, position: this.xml.elementPosition });
+
+  #recognize(root: Element, child: string | undefined): void {
+    const format = formatOf(root, child);
+    if (format === undefined && child === undefined) return;
+    if (format === undefined || format === "other") {
+      const inside = child === undefined ? "" : ` and <${child}> inside`;
+      const found = `XML with <${root.name}> as the outermost element${inside}`;
+      throw new NotCoverageError({ ...this.#place(), found });
+    }
+    this.format = format;
+    this.#reader = new READERS[format](this.#map);
+    this.#reader.open(root.name, root.attributes);
+  }
+}
+
 /**
- * Reads an XML coverage report; entities are not expanded beyond the five of XML, and nothing
- * outside of the file is looked at.
+ * Reads an XML coverage report.
  *
  * @returns the name of the format
  * @throws {NotCoverageError} when it is XML of another kind
@@ -63,88 +128,11 @@ export async function readXml(
   map: CoverageMap,
   file: string,
 ): Promise<{ format: XmlFormat }> {
-  const { limits } = map;
-  const parser = new SaxesParser();
-  const place = () => ({ file, position: { line: parser.line, column: parser.column + 1 } });
-  let format: XmlFormat | undefined;
-  let reader: ElementReader | undefined;
-  let root: Element | undefined;
-  let depth = 0;
-  let attributeCount = 0;
-  let lastEventAt = 0;
-
-  const choose = (from: Element, child: string | undefined) => {
-    const found = formatOf(from, child);
-    if (found === undefined && child === undefined) return;
-    if (found === undefined || found === "other") {
-      const inside = child === undefined ? "" : ` with ${quote(child)} inside`;
-      const kind = `XML with the root element ${quote(from.name)}${inside}`;
-      throw new NotCoverageError({ ...place(), found: kind });
-    }
-    format = found;
-    reader = new READERS[found](map);
-    reader.open(from.name, from.attributes);
-  };
-
-  parser.on("error", (error) => {
-    // saxes puts the position before its message.
-    const problem = error.message.replace(/^\d+:\d+: /, "").replace(/\.$/, "");
-    throw new Refusal(`found broken XML (${problem}), expected a well-formed document`);
-  });
-  parser.on("attribute", () => {
-    attributeCount++;
-    if (attributeCount > limits.attributeCount) {
-      throw new Refusal(
-        `found an element with more than ${limits.attributeCount} attributes, expected fewer`,
-        "limit",
-      );
-    }
-  });
-  parser.on("opentag", ({ name, attributes }) => {
-    lastEventAt = parser.position;
-    attributeCount = 0;
-    depth++;
-    if (depth > limits.depth) {
-      throw new Refusal(
-        `found elements more than ${limits.depth} levels deep, expected fewer`,
-        "limit",
-      );
-    }
-    if (root === undefined) {
-      root = { name, attributes };
-      choose(root, undefined);
-      return;
-    }
-    if (reader === undefined) choose(root, name);
-    reader?.open(name, attributes);
-  });
-  parser.on("closetag", ({ name }) => {
-    lastEventAt = parser.position;
-    depth--;
-    // Without any element inside, an empty report of its format.
-    if (depth === 0 && reader === undefined) {
-      format = name === "report" ? "jacoco" : "cobertura";
-      return;
-    }
-    reader?.close(name);
-  });
-
-  for await (const piece of text) {
-    located(place, () => {
-      parser.write(piece);
-      if (parser.position - lastEventAt > limits.tokenCharacters + piece.length) {
-        throw new Refusal(
-          `found more than ${limits.tokenCharacters} characters between two tags, expected fewer`,
-          "limit",
-        );
-      }
-    });
+  const recognizer = new Recognizer(map, file);
+  for await (const piece of text) recognizer.xml.write({ text: piece, undecodableCount: 0 });
+  if (recognizer.root === undefined) {
+    throw new NotCoverageError({ file, found: "XML without an element" });
   }
-  located(place, () => {
-    parser.close();
-  });
-  if (format === undefined) {
-    throw new ReportError({ ...place(), kind: "malformed", problem: "found no element" });
-  }
-  return { format };
+  recognizer.xml.end();
+  return { format: recognizer.format! };
 }
