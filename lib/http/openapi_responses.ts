@@ -146,7 +146,7 @@ export function responsesOf(route: Route, { schemaOf }: NamedSchemas): Record<st
   const responses: Record<string, JsonObject> = {
     [status]: {
       description,
-      headers: headers(...names),
+      headers: { ...headers(...names), ...ownHeaders(response.headers) },
       ...(response.mediaType && {
         content: content(response.mediaType, { schema, example: response.example as Json }),
       }),
@@ -177,6 +177,15 @@ function shared(name: string): JsonObject {
 function headers(...names: HeaderName[]): JsonObject {
   return Object.fromEntries(
     names.map((name) => [HTTP_NAMES[name], { $ref: `#/components/headers/${name}` }]),
+  );
+}
+
+function ownHeaders(descriptions: Readonly<Record<string, string>> = {}): JsonObject {
+  return Object.fromEntries(
+    Object.entries(descriptions).map(([name, description]) => [
+      name,
+      { description, required: true, schema: { type: "string" } },
+    ]),
   );
 }
 

@@ -60,6 +60,8 @@ export interface Answer {
   body: string | null;
   /** Cursor of the next page, `null` or absent when there is none. */
   nextCursor?: string | null;
+  /** Headers of this answer beside those that every answer has. */
+  headers?: Readonly<Record<string, string>>;
 }
 
 /** What a successful answer is. */
@@ -74,6 +76,8 @@ export interface ResponseDescription {
   example?: unknown;
   /** `private, no-cache` unless given. */
   cacheControl?: string;
+  /** What the headers mean that this answer has beside those that every answer has. */
+  headers?: Readonly<Record<string, string>>;
 }
 
 /** Where a request names what it is about. */

@@ -1,0 +1,226 @@
+/** Holds responses against the machine-readable contract. */
+import assert from "node:assert/strict";
+import { gunzipSync } from "node:zlib";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { openapiDocument } from "../../lib/http/openapi.ts";
+import { routes } from "../../routes/mod.ts";
+
+interface Reference {
+  $ref?: string;
+}
+
+interface HeaderObject extends Reference {
+  required?: boolean;
+  schema: unknown;
+}
+
+interface ResponseObject extends Reference {
+  headers?: Record<string, HeaderObject>;
+  content?: Record<string, unknown>;
+}
+
+/** A parameter as the document describes it. */
+export interface ParameterObject {
+  name: string;
+  in: "path" | "query";
+  required: boolean;
+  schema: {
+    type: string;
+    enum?: string[];
+    items?: { enum?: string[] };
+    minimum?: number;
+    maxLength?: number;
+  };
+  example?: unknown;
+}
+
+/** An operation of the document, and where it stands. */
+export interface Operation {
+  /** Such as `/api/tests/{id}/results`. */
+  path: string;
+  operationId: string;
+  parameters: ParameterObject[];
+  responses: Record<string, ResponseObject>;
+}
+
+interface Document {
+  paths: Record<string, { get: Omit<Operation, "path" | "parameters"> & Partial<Operation> }>;
+  components: { responses: Record<string, ResponseObject> };
+}
+
+/** What a client sees of a response. */
+export interface SeenResponse {
+  status: number;
+  headers: Headers;
+  body: Uint8Array;
+}
+
+/** What a client asked for. */
+export interface SentRequest {
+  method: string;
+  /** Path and query, as they were sent. */
+  target: string;
+}
+
+/** Of the connection and not of the answer. */
+const FRAMING_HEADERS = ["content-type", "content-length", "connection", "date"];
+
+const NAME = "contract";
+
+/** The document, and whether responses keep to it. */
+export class Contract {
+  readonly operations: readonly Operation[];
+  readonly #document = openapiDocument(routes) as unknown as Document;
+  readonly #ajv = new Ajv2020({ strict: false, formats: { "date-time": true } });
+
+  constructor() {
+    this.#ajv.addSchema(this.#document, NAME);
+    this.operations = Object.entries(this.#document.paths).map(([path, { get }]) => ({
+      ...get,
+      parameters: get.parameters ?? [],
+      path,
+    }));
+  }
+
+  /**
+   * Asserts that the document allows the response.
+   *
+   * @throws {assert.AssertionError} saying what is not allowed
+   */
+  check(request: SentRequest, response: SeenResponse): void {
+    const candidates = this.#candidates(request, response);
+    const problems = candidates.map(({ what, pointer }) => {
+      const found = this.#problems(pointer, request, response);
+      return found.length === 0 ? null : `${what}: ${found.join("; ")}`;
+    });
+    if (problems.includes(null)) return;
+    const expected = problems.length > 0 ? problems.join("\n") : "no response with this status";
+    assert.fail(
+      `${request.method} ${JSON.stringify(request.target)} was answered with ${response.status}\n` +
+        expected,
+    );
+  }
+
+  /** Where the document has responses for this request that have this status. */
+  #candidates({ method, target }: SentRequest, { status }: SeenResponse) {
+    const found: { what: string; pointer: string }[] = [];
+    const isRead = method === "GET" || method === "HEAD";
+    const operations = this.operationsAt(target);
+    for (const { path, operationId, responses } of operations) {
+      // What the path names is looked at after the method.
+      if (!isRead && ![401, 405, 500].includes(status) || isRead && status === 405) continue;
+      if (!responses[status]) continue;
+      const pointer = `/paths/${escapePointer(path)}/get/responses/${status}`;
+      found.push({ what: operationId, pointer });
+    }
+    // One operation at its literal path is sure; an odd spelling may mean an unknown path as well.
+    const isSure = operations.some(({ path }) => path === pathOf(target));
+    if (!isSure && status === 404) {
+      found.push({ what: "an unknown path", pointer: "/components/responses/NotFound" });
+    }
+    if (operations.length === 0 && status === 401) {
+      found.push({ what: "an unknown path", pointer: "/components/responses/Unauthorized" });
+    }
+    return found;
+  }
+
+  /** Operations whose path this can be: as it stands, or with its dots and slashes resolved. */
+  operationsAt(target: string): Operation[] {
+    const path = pathOf(target);
+    const url = `http://localhost${path}`;
+    const resolved = URL.canParse(url) ? new URL(url).pathname : path;
+    return this.operations.filter((operation) => {
+      const pattern = new RegExp(`^${operation.path.replace(/\{\w+\}/g, "[^/]+")}/*$`);
+      return pattern.test(path) || pattern.test(resolved);
+    });
+  }
+
+  #problems(pointer: string, request: SentRequest, response: SeenResponse): string[] {
+    const place = this.#resolve(pointer);
+    const description = this.#at(place) as ResponseObject;
+    return [
+      ...this.#headerProblems(place, description, response),
+      ...this.#bodyProblems(place, description, { request, response }),
+    ];
+  }
+
+  #headerProblems(place: string, { headers = {} }: ResponseObject, response: SeenResponse) {
+    const problems: string[] = [];
+    const known = new Set([
+      ...FRAMING_HEADERS,
+      ...Object.keys(headers).map((name) => name.toLowerCase()),
+    ]);
+    for (const [name, value] of response.headers) {
+      if (!known.has(name)) problems.push(`header ${name}: ${value} is not documented`);
+    }
+    for (const name of Object.keys(headers)) {
+      const header = this.#resolve(`${place}/headers/${name}`);
+      const value = response.headers.get(name);
+      if (value === null) {
+        const { required } = this.#at(header) as HeaderObject;
+        if (required) problems.push(`header ${name} is missing`);
+      } else {
+        problems.push(...this.#invalid(`${header}/schema`, value).map((text) => `${name} ${text}`));
+      }
+    }
+    return problems;
+  }
+
+  #bodyProblems(
+    place: string,
+    { content }: ResponseObject,
+    { request, response }: { request: SentRequest; response: SeenResponse },
+  ): string[] {
+    const { headers, body } = response;
+    const type = headers.get("content-type");
+    if (!content) {
+      if (type !== null) return [`has the media type ${type}: expected no body`];
+      return body.length > 0 ? ["has a body: expected none"] : [];
+    }
+    const [mediaType = ""] = Object.keys(content);
+    if (type !== `${mediaType}; charset=utf-8`) return [`has the media type ${type}`];
+    if (request.method === "HEAD") return body.length > 0 ? ["has a body: expected none"] : [];
+    const length = headers.get("content-length");
+    if (length !== String(body.length)) return [`is ${body.length} bytes and says ${length}`];
+    const plain = headers.get("content-encoding") === "gzip" ? gunzipSync(body) : body;
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(plain);
+    if (!text.endsWith("\n")) return ["has a body that does not end with a newline"];
+    const value: unknown = mediaType === "application/json" ? JSON.parse(text) : text;
+    return this.#invalid(`${place}/content/${escapePointer(mediaType)}/schema`, value);
+  }
+
+  #invalid(pointer: string, value: unknown): string[] {
+    const validate = this.#ajv.getSchema(`${NAME}#${encodeURI(pointer)}`);
+    assert.ok(validate, `${pointer} is a schema`);
+    if (validate(value)) return [];
+    return [`${JSON.stringify(value)?.slice(0, 500)}: ${this.#ajv.errorsText(validate.errors)}`];
+  }
+
+  /** The pointer of what stands there, or of what the reference that stands there leads to. */
+  #resolve(pointer: string): string {
+    const { $ref } = this.#at(pointer) as Reference;
+    return $ref === undefined ? pointer : $ref.slice(1);
+  }
+
+  #at(pointer: string): unknown {
+    let value: unknown = this.#document;
+    for (const part of pointer.split("/").slice(1)) {
+      value = (value as Record<string, unknown>)[part.replaceAll("~1", "/").replaceAll("~0", "~")];
+    }
+    return value;
+  }
+}
+
+/** Reads a response to its end. */
+export async function seen(response: Response): Promise<SeenResponse> {
+  const body = new Uint8Array(await response.arrayBuffer());
+  return { status: response.status, headers: response.headers, body };
+}
+
+function pathOf(target: string): string {
+  return target.replace(/[?#].*/s, "");
+}
+
+function escapePointer(name: string): string {
+  return name.replaceAll("~", "~0").replaceAll("/", "~1");
+}

@@ -1,0 +1,261 @@
+import assert from "node:assert/strict";
+import { before, it } from "@std/testing/bdd";
+import { encodeKeysetCursor, encodeOffsetCursor, MAX_OFFSET } from "../../lib/cursor.ts";
+import { silentLog } from "../../lib/log.ts";
+import { WINDOW_SECONDS } from "../../lib/timestamp.ts";
+import { createApp } from "../../routes/mod.ts";
+import { describeWithDatabases } from "../database.ts";
+import { Contract, type Operation, seen, type SeenResponse } from "./contract.ts";
+import { type ContractWorld, createContractWorld } from "./contract_world.ts";
+import { assertBadRequest, assertError, NOT_FOUND } from "./world.ts";
+
+/** A value of each parameter that is wrong, and how many messages it costs. */
+const WRONG: Record<string, [value: string, messages: number][]> = {
+  limit: [["0", 1], ["-1", 1], ["1.0", 1], ["1e2", 1], ["ten", 1], ["１", 1], [" 1", 1]],
+  after: [["%", 1], ["x", 1], [btoa("page:1"), 1], [btoa("offset:-1"), 1], ["b2Zmc2V0OjEw=A", 1]],
+  sort: [["name", 1], ["Recency", 1], ["recency ", 1]],
+  q: [
+    ["first-seen:", 1],
+    ["last-seen:>2026-02-30", 1],
+    ["tags:,", 1],
+    ["tags: last-seen:=2026-01-01 ok", 2],
+    ["x".repeat(1_001), 1],
+  ],
+  repository: [["", 1]],
+  repository_id: [["", 1], ["-1", 1], ["0x1", 1], ["1 ", 1]],
+};
+
+/** Parameters that any text is right for. */
+const NEVER_WRONG = ["quarantine", "quarantined", "include", "branch_or_pr"];
+
+describeWithDatabases("the contract", (database) => {
+  const contract = new Contract();
+  let there: ContractWorld;
+  let authorization: string;
+
+  before(async () => {
+    there = await createContractWorld(database());
+    authorization = `token ${there.world.token}`;
+  });
+
+  /** The path of an operation with values that exist, or with others. */
+  function pathOf(operation: Operation, { exists = true, more = {} as Record<string, string> }) {
+    const parts: Record<string, string> = exists
+      ? { owner: "acme", name: "shop", id: there.testId }
+      : { owner: "acme", name: "none", id: "0".repeat(24) };
+    const query = new URLSearchParams();
+    for (const parameter of operation.parameters) {
+      const value = more[parameter.name] ?? (parameter.required ? "shop" : undefined);
+      if (parameter.in === "query" && value !== undefined) query.set(parameter.name, value);
+    }
+    const path = operation.path.replace(/\{(\w+)\}/g, (_, name) => parts[name] ?? "");
+    return query.size > 0 ? `${path}?${query}` : path;
+  }
+
+  /** Sends a request, and asserts that the document allows the answer. */
+  async function send(
+    target: string,
+    { method = "GET", app = there.world.app, headers = { authorization } as HeadersInit } = {},
+  ): Promise<SeenResponse> {
+    const request = new Request(`http://127.0.0.1${target}`, { method, headers });
+    const response = await seen(await app(request));
+    contract.check({ method, target }, response);
+    return response;
+  }
+
+  function broken() {
+    const { sql } = database();
+    const now = () => {
+      throw new Error("the clock has stopped");
+    };
+    return createApp({ sql, now, windowSeconds: WINDOW_SECONDS, log: silentLog });
+  }
+
+  /** How each status comes about; `null` where it cannot. */
+  const provocations: Record<string, (operation: Operation) => Promise<SeenResponse> | null> = {
+    200: (operation) => send(pathOf(operation, {})),
+    204: (operation) => send(pathOf(operation, {})),
+    304: (operation) =>
+      send(pathOf(operation, {}), { headers: { authorization, "if-none-match": "*" } }),
+    400: (operation) => {
+      const wrong = operation.parameters.find(({ name }) => name in WRONG);
+      if (!wrong) return null;
+      return send(pathOf(operation, { more: { [wrong.name]: WRONG[wrong.name]![0]![0] } }));
+    },
+    401: (operation) => send(pathOf(operation, {}), { headers: {} }),
+    404: (operation) => {
+      const more = { repository: "none" };
+      return send(pathOf(operation, { exists: false, more }));
+    },
+    405: (operation) => send(pathOf(operation, {}), { method: "POST" }),
+    500: (operation) => send(pathOf(operation, {}), { app: broken() }),
+  };
+
+  it("has a response for everything that happens, and everything that it has happens", async () => {
+    for (const operation of contract.operations) {
+      const happened: string[] = [];
+      for (const [status, provoke] of Object.entries(provocations)) {
+        // Whatever this leads to, its answer must be documented.
+        const response = await provoke(operation);
+        if (response?.status === Number(status)) happened.push(status);
+      }
+      assert.deepEqual(happened, Object.keys(operation.responses).sort(), operation.operationId);
+    }
+  });
+
+  it("holds for HEAD, which answers as GET does", async () => {
+    for (const operation of contract.operations) {
+      const target = pathOf(operation, {});
+      const get = await send(target);
+      const head = await send(target, { method: "HEAD" });
+      assert.equal(head.status, get.status);
+      for (const name of ["etag", "content-type", "content-length"]) {
+        assert.equal(head.headers.get(name), get.headers.get(name), name);
+      }
+    }
+  });
+
+  it("holds for compressed answers", async () => {
+    let compressedCount = 0;
+    for (const operation of contract.operations) {
+      const headers = { authorization, "accept-encoding": "gzip" };
+      const response = await send(pathOf(operation, {}), { headers });
+      if (response.headers.get("content-encoding") === "gzip") compressedCount++;
+    }
+    assert.ok(compressedCount >= 7, String(compressedCount));
+  });
+
+  it("tells the next page in a header where there is one, and only there", async () => {
+    for (const { path, parameters } of contract.operations) {
+      if (!parameters.some(({ name }) => name === "after")) continue;
+      const target = path.replace("{owner}", "acme").replace("{name}", "shop") +
+        "?quarantine=false&limit=10";
+      const first = await send(target);
+      const link = first.headers.get("link") ?? "";
+      const [, next = ""] = /^<(\?.+)>; rel="next"$/.exec(link) ?? [];
+      const last = await send(path.replace("{owner}", "acme").replace("{name}", "shop") + next);
+      assert.equal(last.status, 200);
+      assert.equal(last.headers.get("link"), null);
+    }
+  });
+
+  it("has a 400 for each wrong value of each parameter, under its name", async () => {
+    for (const operation of contract.operations) {
+      for (const { name, in: place } of operation.parameters) {
+        if (place === "path") continue;
+        assert.ok(name in WRONG || NEVER_WRONG.includes(name), `${name} has a wrong value here`);
+        for (const [value, count] of WRONG[name] ?? []) {
+          const response = await send(pathOf(operation, { more: { [name]: value } }));
+          const what = `${operation.operationId} ${name}=${value}`;
+          assert.equal(response.status, 400, what);
+          const { errors } = JSON.parse(new TextDecoder().decode(response.body));
+          assert.deepEqual(Object.keys(errors), [name], what);
+          assert.equal(errors[name].length, count, what);
+        }
+        if (!NEVER_WRONG.includes(name)) continue;
+        for (const value of ["", "0", "nonsense,\0", "x".repeat(10_000)]) {
+          const response = await send(pathOf(operation, { more: { [name]: value } }));
+          assert.equal(response.status, 200, `${operation.operationId} ${name}=${value}`);
+        }
+      }
+    }
+  });
+
+  it("has a 400 for cursors of another list or too far away", async () => {
+    const submission = encodeURIComponent(encodeKeysetCursor("0".repeat(24)));
+    const shop = "/api/repos/acme/shop";
+    for (
+      const target of [
+        `${shop}/submissions?after=${encodeOffsetCursor(1)}`,
+        `${shop}/tests?after=${submission}`,
+        `/api/v1/flaky/tests?after=${submission}`,
+        `/api/v1/flaky/tests?after=${encodeURIComponent(encodeOffsetCursor(MAX_OFFSET + 1))}`,
+        `${shop}/tests?after=${encodeURIComponent(encodeOffsetCursor(1e30))}`,
+      ]
+    ) {
+      await assertBadRequest(await there.world.get(target), ["after"]);
+      await send(target);
+    }
+    const end = encodeURIComponent(encodeOffsetCursor(MAX_OFFSET));
+    const past = await send(`${shop}/tests?after=${end}`);
+    assert.equal(past.status, 200);
+  });
+
+  it("lists all that is wrong at once, but only of what is there", async () => {
+    const wrong = "limit=0&after=x&sort=x&q=tags:";
+    const shop = await there.world.get(`/api/repos/acme/shop/tests?${wrong}`);
+    await assertBadRequest(shop, ["limit", "after", "sort", "q"]);
+    const none = await there.world.get(`/api/repos/acme/none/tests?${wrong}`);
+    await assertError(none, 404, NOT_FOUND);
+    const inventory = await there.world.get(
+      `/api/v1/flaky/tests?repository=twin&repository_id=x&${wrong}`,
+    );
+    await assertBadRequest(
+      inventory,
+      ["repository", "repository_id", "limit", "after", "sort", "q"],
+    );
+    const missing = await there.world.get(`/api/v1/flaky/tests?repository=none&${wrong}`);
+    await assertBadRequest(missing, ["limit", "after", "sort", "q"]);
+  });
+
+  it("has a 400 for names that fit several repositories or contradict a number", async () => {
+    const { repositoryId, otherRepositoryId, world } = there;
+    const paths = ["/api/v1/flaky/tests", "/api/v1/flaky/badges", "/api/v1/coverage/badges"];
+    for (const path of paths) {
+      await assertBadRequest(await world.get(`${path}?repository=TWIN`), ["repository"]);
+      const target = `${path}?repository=group/sub/twin`;
+      assert.equal((await send(target)).status, 200);
+    }
+    await assertBadRequest(
+      await world.get(`${paths[0]}?repository=shop&repository_id=${otherRepositoryId}`),
+      ["repository_id"],
+    );
+    assert.equal(
+      (await send(`${paths[0]}?repository=shop&repository_id=${repositoryId}`)).status,
+      200,
+    );
+  });
+
+  it("has a 404 for whatever a path may name that is not there", async () => {
+    for (
+      const target of [
+        "/api/repos/none/shop/tests",
+        "/api/repos/acme/none/submissions",
+        "/api/repos/%00/shop/tests",
+        "/api/repos/acme/%ff/tests",
+        "/api/repos/acme/%ED%A0%80/submissions",
+        "/api/tests/xyz/results",
+        `/api/tests/${there.testId}0/results`,
+        `/api/tests/${"f".repeat(24)}/results`,
+        "/api/v1/flaky/tests?repository=none",
+        "/api/v1/flaky/tests?repository_id=0",
+        "/api/v1/flaky/tests?repository_id=99999999999999999999",
+        "/api/v1/flaky/badges?repository=other%2Fshop",
+        "/api/v1/coverage/badges?repository=%00",
+        "/api/v1",
+        "/",
+      ]
+    ) {
+      await assertError(await there.world.get(target), 404, NOT_FOUND);
+      await send(target);
+    }
+  });
+
+  it("shows a test with every expansion, flaky, quiet, or not quarantined", async () => {
+    const [include = []] = contract.operations.flatMap(({ parameters }) =>
+      parameters.filter(({ name }) => name === "include").map(({ schema }) => schema.items?.enum)
+    );
+    assert.equal(include.length, 11);
+    for (const quarantine of ["true", "false"]) {
+      const response = await send(
+        `/api/v1/flaky/tests?quarantine=${quarantine}&include=${include}`,
+      );
+      const { tests } = JSON.parse(new TextDecoder().decode(response.body));
+      assert.ok(tests.length >= 2);
+      for (const test of tests) assert.equal(Object.keys(test).length, 5 + 11 + 2);
+    }
+    const { results } = await (await there.world.get(`/api/tests/${there.quietTestId}/results`))
+      .json();
+    assert.deepEqual(results, []);
+  });
+});

@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { before, describe, it } from "@std/testing/bdd";
+import { createConfig, lintFromString } from "@redocly/openapi-core";
+import { parse } from "yaml";
+import { describedParameters } from "../../lib/http/described_parameters.ts";
+import { openapiDocument, openapiYaml, templateOf } from "../../lib/http/openapi.ts";
+import { TAGS } from "../../lib/http/route.ts";
+import { VERSION } from "../../lib/version.ts";
+import { routes } from "../../routes/mod.ts";
+import { OPENAPI_FILE, REGENERATE } from "../../routes/openapi_file.ts";
+import { describeWithDatabases } from "../database.ts";
+import { Contract } from "./contract.ts";
+import { createWorld, request, type World } from "./world.ts";
+
+const yaml = openapiYaml(openapiDocument(routes));
+
+describe("the machine-readable contract", () => {
+  const { operations } = new Contract();
+
+  it("is the committed one", async () => {
+    assert.equal(
+      yaml,
+      await Deno.readTextFile(OPENAPI_FILE),
+      `docs/openapi.yaml is not what the route table says; write it anew with: ${REGENERATE}`,
+    );
+  });
+
+  it("passes a strict validator without a warning, examples included", async () => {
+    const config = await createConfig({
+      extends: ["recommended-strict"],
+      rules: {
+        "no-invalid-parameter-examples": "error",
+        "no-invalid-schema-examples": "error",
+        "operation-tag-defined": "error",
+      },
+    });
+    const problems = await lintFromString({ source: yaml, config });
+    assert.deepEqual(
+      problems.map(({ ruleId, message, location: [place] }) =>
+        `${ruleId}: ${message} (${place?.pointer})`
+      ),
+      [],
+    );
+  });
+
+  it("is refused by that validator when something is missing", async () => {
+    const config = await createConfig({ extends: ["recommended-strict"] });
+    const source = yaml.replace("operationId: checkToken", "x-operation: checkToken")
+      .replace("disruptiveness: 0.054", "disruptiveness: none");
+    const problems = await lintFromString({ source, config });
+    assert.deepEqual(problems.map(({ ruleId }) => ruleId).sort(), [
+      "no-invalid-media-type-examples",
+      "operation-operationId",
+    ]);
+  });
+
+  it("has every route, under a name of its own", () => {
+    assert.deepEqual(
+      operations.map(({ path, operationId }) => [path, operationId]),
+      routes.map(({ path, operationId }) => [templateOf(path), operationId]),
+    );
+    assert.equal(new Set(routes.map(({ operationId }) => operationId)).size, routes.length);
+  });
+
+  it("has an example of every parameter and of every body", () => {
+    for (const route of routes) {
+      for (const { name, example } of describedParameters(route)) {
+        assert.ok(example, `${name} of ${route.path} has an example`);
+      }
+      const { mediaType, example } = route.response;
+      assert.equal(example !== undefined, mediaType !== undefined, route.path);
+    }
+  });
+
+  it("uses every group that it describes", () => {
+    const used = new Set(routes.map(({ tag }) => tag));
+    assert.deepEqual([...used].sort(), Object.keys(TAGS).sort());
+  });
+
+  it("reads the same whatever version of YAML it is taken for", () => {
+    assert.deepEqual(parse(yaml, { version: "1.1" }), parse(yaml));
+    assert.equal(parse(yaml).info.version, VERSION);
+  });
+
+  it("says how to authenticate, and where the service is, relative to itself", () => {
+    const { servers, security, components, paths } = parse(yaml);
+    assert.equal(
+      new URL(servers[0].url, "https://example.org/prefix/openapi.yaml").href,
+      "https://example.org/prefix/",
+    );
+    assert.deepEqual(security, [{ bearer: [] }, { token: [] }]);
+    assert.deepEqual(Object.keys(components.securitySchemes), ["bearer", "token", "basic"]);
+    assert.deepEqual(paths["/health"].get.security, []);
+    assert.equal(paths["/openapi.yaml"].get.security.length, 3);
+    assert.equal(paths["/api"].get.security, undefined);
+  });
+});
+
+describeWithDatabases("GET /openapi.yaml", (database) => {
+  let world: World;
+
+  before(async () => {
+    world = await createWorld(database(), { name: "acme" });
+  });
+
+  it("answers the contract to whoever has a token, as a header or as a password", async () => {
+    const basic = `Basic ${btoa(`me:${world.token}`)}`;
+    for (const authorization of [`token ${world.token}`, `Bearer ${world.token}`, basic]) {
+      const response = await world.app(request("/openapi.yaml", { authorization }));
+      assert.equal(response.status, 200);
+      assert.equal(response.headers.get("content-type"), "application/yaml; charset=utf-8");
+      assert.equal(await response.text(), yaml);
+    }
+    assert.equal((await world.app(request("/openapi.yaml"))).status, 401);
+  });
+
+  it("is not sent again to those who have it", async () => {
+    const etag = (await world.get("/openapi.yaml")).headers.get("etag")!;
+    const response = await world.get("/openapi.yaml", { "if-none-match": etag });
+    assert.equal(response.status, 304);
+  });
+});
