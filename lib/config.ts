@@ -25,6 +25,29 @@ export const SETTINGS = [
     meaning: "port that serve and demo listen on; 0: any free port",
   },
   {
+    name: "AWS_ACCESS_KEY_ID",
+    default: "",
+    meaning: "upload, watch: who asks S3-compatible storage",
+  },
+  {
+    name: "AWS_SECRET_ACCESS_KEY",
+    default: "",
+    meaning: "upload, watch: what requests are signed with",
+  },
+  {
+    name: "AWS_SESSION_TOKEN",
+    default: "",
+    meaning: "upload, watch: belongs to temporary credentials",
+  },
+  { name: "AWS_REGION", default: "us-east-1", meaning: "upload, watch: region of the bucket" },
+  { name: "AWS_DEFAULT_REGION", default: "", meaning: "as AWS_REGION, which wins" },
+  {
+    name: "AWS_ENDPOINT_URL_S3",
+    default: "",
+    meaning: "upload, watch: address of S3-compatible storage; unset: Amazon's",
+  },
+  { name: "AWS_ENDPOINT_URL", default: "", meaning: "as AWS_ENDPOINT_URL_S3, which wins" },
+  {
     name: "TEST_ANALYTICS_DEBUG",
     default: "",
     meaning: "set to anything: show the stack of an unexpected error",

@@ -14,6 +14,8 @@ import { addRepoCommands } from "./repo.ts";
 import { addServeCommand } from "./serve.ts";
 import { addSubmissionCommands } from "./submission.ts";
 import { addTokenCommands } from "./token.ts";
+import { addUpload } from "./upload.ts";
+import { addWatch } from "./watch.ts";
 
 /** How a command ended. */
 export const EXIT = { done: 0, failed: 1, usedWrongly: 2 } as const;
@@ -61,6 +63,8 @@ export function makeProgram(io: CliIo, writeHelp: (text: string) => void): Comma
   addRepoCommands(program, io);
   addTokenCommands(program, io);
   addIngest(program, io);
+  addUpload(program, io);
+  addWatch(program, io);
   addSubmissionCommands(program, io);
   addQuarantineCommands(program, io);
   addMcpCommand(program, io);

@@ -33,6 +33,8 @@ describe("the command line", () => {
       "token import",
       "token list",
       "token revoke",
+      "upload",
+      "watch",
     ]);
   });
 
@@ -65,8 +67,8 @@ describe("the command line", () => {
       const { stdout } = await withoutDatabase([...path.split(" "), "--help"]);
       const example = /Example:\n {2}test-analytics (.+)/.exec(stdout)?.[1] ?? "";
       assert.ok(example.startsWith(path), example);
-      // They open no database, or one by themselves.
-      if (["demo", "mcp", "migrate"].includes(path)) continue;
+      // They open no database, or one by themselves, or look at their folder or bucket first.
+      if (["demo", "mcp", "migrate", "upload", "watch"].includes(path)) continue;
       const { code, stderr } = await opened(example);
       assert.equal(code, 1, example);
       assert.equal(stderr, "error: the database was opened\n");

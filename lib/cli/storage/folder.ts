@@ -1,0 +1,80 @@
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { ArchiveSource } from "../../report/archive/mod.ts";
+import { fileSource } from "../archive_file.ts";
+import { type ArchiveStorage, isArchiveName, StorageError, type StoredArchive } from "./storage.ts";
+
+// Whoever writes into the folder over WebDAV or a network disk does so piece by piece. A file is
+// complete when it stayed as it was for a moment, or was last changed long ago.
+const SETTLED_MS = 2_000;
+const SURELY_SETTLED_MS = 60_000;
+const BATCH_SIZE = 500;
+
+/** A folder that archives are put into. Folders below it count, links and hidden files do not. */
+export class FolderStorage implements ArchiveStorage {
+  readonly name: string;
+  /** When each file that may be incomplete was first seen as it is. */
+  #unsettled = new Map<string, { version: string; since: number }>();
+
+  /** @param name the folder's real path */
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  async *list(): AsyncGenerator<StoredArchive[], void> {
+    const seen = new Map<string, { version: string; since: number }>();
+    let batch: StoredArchive[] = [];
+    for await (const key of this.#keys("")) {
+      const info = await stat(join(this.name, key)).catch(() => null);
+      // Gone meanwhile, or a device.
+      if (!info?.isFile()) continue;
+      const version = `${info.size}-${info.mtimeMs}`;
+      batch.push({
+        key,
+        version,
+        uploadedAt: Math.floor(info.mtimeMs / 1000),
+        isComplete: this.#isComplete(key, { version, changedAt: info.mtimeMs, seen }),
+      });
+      if (batch.length === BATCH_SIZE) {
+        yield batch;
+        batch = [];
+      }
+    }
+    if (batch.length > 0) yield batch;
+    this.#unsettled = seen;
+  }
+
+  open({ key }: StoredArchive): ArchiveSource {
+    return fileSource(join(this.name, key), key);
+  }
+
+  #isComplete(
+    key: string,
+    { version, changedAt, seen }: {
+      version: string;
+      changedAt: number;
+      seen: Map<string, { version: string; since: number }>;
+    },
+  ): boolean {
+    const now = Date.now();
+    if (now - changedAt > SURELY_SETTLED_MS) return true;
+    const before = this.#unsettled.get(key);
+    const since = before?.version === version ? before.since : now;
+    seen.set(key, { version, since });
+    return now - since >= SETTLED_MS;
+  }
+
+  async *#keys(folder: string): AsyncGenerator<string, void> {
+    const path = join(this.name, folder);
+    const entries = await readdir(path, { withFileTypes: true }).catch((error) => {
+      throw new StorageError(`${path}: ${error.message}`);
+    });
+    entries.sort((a, b) => a.name < b.name ? -1 : 1);
+    for (const entry of entries) {
+      if (entry.name.startsWith(".")) continue;
+      const key = folder === "" ? entry.name : `${folder}/${entry.name}`;
+      if (entry.isDirectory()) yield* this.#keys(key);
+      else if (entry.isFile() && isArchiveName(entry.name)) yield key;
+    }
+  }
+}

@@ -1,0 +1,93 @@
+/** What S3-compatible storage answers, as XML. */
+import { SaxesParser } from "saxes";
+import { StorageError } from "./storage.ts";
+
+/** An object of a list. */
+export interface S3Object {
+  key: string;
+  etag: string;
+  /** Seconds since 1970. */
+  modifiedAt: number;
+}
+
+/** A page of a list. */
+export interface S3Page {
+  objects: S3Object[];
+  /** Where the next page begins, `""` on the last. */
+  nextToken: string;
+}
+
+/**
+ * Reads a page of a list.
+ *
+ * @throws {StorageError} when it is none
+ */
+export function readListPage(xml: string): S3Page {
+  const page: S3Page = { objects: [], nextToken: "" };
+  let isEncoded = false;
+  let isList = false;
+  let object: Record<string, string> = {};
+  readElements(xml, (path, text) => {
+    const [root, name, field] = path;
+    if (root === "ListBucketResult") isList = true;
+    if (name === "EncodingType") isEncoded = text === "url";
+    else if (name === "NextContinuationToken") page.nextToken = text;
+    else if (name === "Contents" && field !== undefined) object[field] = text;
+    else if (name === "Contents") {
+      page.objects.push({
+        key: object.Key ?? "",
+        etag: object.ETag ?? "",
+        modifiedAt: Math.floor(Date.parse(object.LastModified ?? "") / 1000) || 0,
+      });
+      object = {};
+    }
+  });
+  if (!isList) throw new StorageError("the answer is no list of objects: is the endpoint right?");
+  // The element that says so may come after the keys.
+  if (isEncoded) { for (const object of page.objects) object.key = decodeKey(object.key); }
+  return page;
+}
+
+/** A refusal in one line: status, code and message. */
+export function readS3Error(status: number, xml: string): string {
+  let code = "";
+  let message = "";
+  try {
+    readElements(xml, ([, name], text) => {
+      if (name === "Code") code = text;
+      if (name === "Message") message = text;
+    });
+  } catch {
+    // A proxy in between answers in HTML.
+  }
+  return [`HTTP ${status}`, code, message].filter((part) => part !== "").join(" ");
+}
+
+function decodeKey(key: string): string {
+  try {
+    return decodeURIComponent(key.replaceAll("+", " "));
+  } catch {
+    return key;
+  }
+}
+
+/** Calls back at the end of each element, with the names from the root to it. */
+function readElements(xml: string, onElement: (path: string[], text: string) => void): void {
+  const parser = new SaxesParser();
+  const path: string[] = [];
+  let text = "";
+  parser.on("opentag", ({ name }) => {
+    path.push(name);
+    text = "";
+  });
+  parser.on("text", (piece) => text += piece);
+  parser.on("closetag", () => {
+    onElement(path, text);
+    path.pop();
+    text = "";
+  });
+  parser.on("error", () => {
+    throw new StorageError("the answer is no XML: is the endpoint right?");
+  });
+  parser.write(xml).close();
+}

@@ -1,0 +1,169 @@
+/**
+ * The three requests to S3-compatible storage that this program makes: list, get, put. Signing is
+ * the library's; addresses, repetition and errors are here.
+ */
+import { createHash } from "node:crypto";
+import { AwsV4Signer } from "aws4fetch";
+import { readListPage, readS3Error, type S3Page } from "./s3_answers.ts";
+import type { S3Settings } from "./s3_settings.ts";
+import { StorageError } from "./storage.ts";
+
+const ATTEMPTS = 4;
+const FIRST_PAUSE_MS = 200;
+// Until the answer begins. A body takes as long as it takes.
+const ANSWER_TIMEOUT_MS = 60_000;
+/** An answer that is not an object: a list of a thousand keys has some 300 kB. */
+const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
+
+interface S3Request {
+  method: "GET" | "PUT";
+  key?: string;
+  query?: Record<string, string>;
+  headers?: Record<string, string>;
+  body?: Uint8Array<ArrayBuffer>;
+}
+
+/** A bucket. */
+export class S3Bucket {
+  #settings: S3Settings;
+  #base: string;
+  #signingKeys = new Map<string, ArrayBuffer>();
+
+  constructor(bucket: string, settings: S3Settings) {
+    this.#settings = settings;
+    const host = `s3.${settings.region}.amazonaws.com`;
+    // A certificate for *.s3... does not hold for a name with dots; services elsewhere rarely have
+    // a host for each bucket.
+    this.#base = settings.endpoint !== ""
+      ? `${settings.endpoint.replace(/\/$/, "")}/${bucket}`
+      : bucket.includes(".")
+      ? `https://${host}/${bucket}`
+      : `https://${bucket}.${host}`;
+  }
+
+  /** One page of the objects whose keys begin with `prefix`, in the order of their keys. */
+  async list(prefix: string, token = ""): Promise<S3Page> {
+    const response = await this.#send({
+      method: "GET",
+      query: {
+        "list-type": "2",
+        prefix,
+        "encoding-type": "url",
+        ...token === "" ? {} : { "continuation-token": token },
+      },
+    });
+    return readListPage(await boundedText(response));
+  }
+
+  /**
+   * An object's bytes.
+   *
+   * @param etag refuses an object that was overwritten since
+   */
+  async get(key: string, etag: string): Promise<ReadableStream<Uint8Array>> {
+    const response = await this.#send({
+      method: "GET",
+      key,
+      headers: etag === "" ? {} : { "if-match": etag },
+    });
+    return response.body ?? new Blob([]).stream();
+  }
+
+  async put(key: string, body: Uint8Array<ArrayBuffer>): Promise<void> {
+    const headers = {
+      "content-type": "application/gzip",
+      "x-amz-content-sha256": createHash("sha256").update(body).digest("hex"),
+    };
+    const response = await this.#send({ method: "PUT", key, body, headers });
+    await response.body?.cancel();
+  }
+
+  async #send(request: S3Request): Promise<Response> {
+    const what = `${request.method} ${request.key ?? "list"} at ${this.#base}`;
+    for (let attempt = 1;; attempt++) {
+      let problem: string;
+      let mayPass = true;
+      try {
+        const response = await this.#fetch(request);
+        if (response.ok) return response;
+        mayPass = response.status >= 500 || response.status === 429;
+        problem = readS3Error(response.status, await boundedText(response));
+      } catch (error) {
+        if (error instanceof StorageError) throw error;
+        // The address is in `what`; the message of a failed fetch may have the query in it.
+        problem = error instanceof DOMException ? error.name : causeOf(error);
+      }
+      if (!mayPass || attempt === ATTEMPTS) throw new StorageError(`${what}: ${problem}`);
+      await pause(FIRST_PAUSE_MS * 2 ** (attempt - 1));
+    }
+  }
+
+  async #fetch({ method, key, query = {}, headers, body }: S3Request): Promise<Response> {
+    const search = Object.entries(query)
+      .map(([name, value]) => `${name}=${encodeStrictly(value)}`).join("&");
+    const path = key === undefined
+      ? "/"
+      : `/${checkedKey(key).split("/").map(encodeStrictly).join("/")}`;
+    const signed = await new AwsV4Signer(
+      {
+        ...this.#settings,
+        ...this.#settings.sessionToken === "" ? { sessionToken: undefined } : {},
+        method,
+        url: `${this.#base}${path}${search && `?${search}`}`,
+        headers: headers ?? {},
+        service: "s3",
+        cache: this.#signingKeys,
+      } as ConstructorParameters<typeof AwsV4Signer>[0],
+    ).sign();
+    const abort = new AbortController();
+    const timer = setTimeout(() => abort.abort(), ANSWER_TIMEOUT_MS);
+    try {
+      // Not followed: what is signed is signed for one host.
+      return await fetch(signed.url, {
+        method,
+        headers: signed.headers,
+        body: body ?? null,
+        redirect: "manual",
+        signal: abort.signal,
+      });
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+function checkedKey(key: string): string {
+  if (key.split("/").some((segment) => segment === "." || segment === "..")) {
+    throw new StorageError(`${key}: has a segment that no URL can carry (. or ..)`);
+  }
+  return key;
+}
+
+function encodeStrictly(text: string): string {
+  return encodeURIComponent(text).replaceAll(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+}
+
+async function boundedText(response: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const piece of response.body ?? []) {
+    text += decoder.decode(piece, { stream: true });
+    if (text.length > MAX_ANSWER_BYTES) {
+      throw new StorageError(`an answer of more than ${MAX_ANSWER_BYTES} bytes`);
+    }
+  }
+  return text;
+}
+
+function causeOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  const message = cause instanceof Error ? cause.message : String(cause);
+  return message.replaceAll(/\?\S*/g, "?...");
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}

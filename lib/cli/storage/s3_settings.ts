@@ -1,0 +1,61 @@
+import { type Environment, setting } from "../../config.ts";
+import { UsageError } from "../errors.ts";
+
+/** How a bucket is reached. */
+export interface S3Settings {
+  accessKeyId: string;
+  secretAccessKey: string;
+  sessionToken: string;
+  region: string;
+  /** Address of an S3-compatible service, `""` for Amazon's. */
+  endpoint: string;
+}
+
+/** A bucket and what the keys in it begin with. */
+export interface S3Location {
+  bucket: string;
+  /** `""`, or ends with a slash. */
+  prefix: string;
+}
+
+/**
+ * Reads `s3://bucket/prefix`; a slash at the end of the prefix makes no difference.
+ *
+ * @throws {SyntaxError} when it is none
+ */
+export function parseS3Url(url: string): S3Location {
+  const [, bucket, path = ""] = /^s3:\/\/([a-z0-9][a-z0-9._-]{1,62})(?:\/(.*))?$/i.exec(url) ?? [];
+  if (bucket === undefined) {
+    throw new SyntaxError(`"${url}" is no bucket: expected s3://BUCKET or s3://BUCKET/PREFIX`);
+  }
+  const prefix = path.replace(/\/+$/, "");
+  return { bucket, prefix: prefix === "" ? "" : `${prefix}/` };
+}
+
+/**
+ * The settings that the environment gives.
+ *
+ * @param endpoint the option that wins over the environment
+ * @throws {UsageError} when the credentials are missing
+ */
+export function readS3Settings(environment: Environment, endpoint?: string): S3Settings {
+  const get = (name: Parameters<typeof setting>[1]) => setting(environment, name).trim();
+  const settings = {
+    accessKeyId: get("AWS_ACCESS_KEY_ID"),
+    secretAccessKey: get("AWS_SECRET_ACCESS_KEY"),
+    sessionToken: get("AWS_SESSION_TOKEN"),
+    region: environment.AWS_REGION?.trim() || get("AWS_DEFAULT_REGION") || get("AWS_REGION"),
+    endpoint: endpoint ?? (get("AWS_ENDPOINT_URL_S3") || get("AWS_ENDPOINT_URL")),
+  };
+  if (settings.accessKeyId === "" || settings.secretAccessKey === "") {
+    throw new UsageError(
+      "missing AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY: expected both in the environment",
+    );
+  }
+  if (settings.endpoint !== "" && !/^https?:\/\/[^/?#]+\/?$/.test(settings.endpoint)) {
+    throw new UsageError(
+      `the endpoint "${settings.endpoint}" is not understood: expected https://HOST`,
+    );
+  }
+  return settings;
+}

@@ -1,0 +1,171 @@
+/** What a watcher does with one archive: claim, read, store, or put aside with the reason. */
+import { randomUUID } from "node:crypto";
+import {
+  type ArchiveClaim,
+  assignArchive,
+  claimArchive,
+  ClaimLostError,
+  extendClaim,
+  failArchive,
+  finishArchive,
+  releaseArchive,
+} from "../../db/archives.ts";
+import type { Database } from "../../db/connect.ts";
+import { listOrganizations, type Organization } from "../../db/organizations.ts";
+import { findOrCreateRepository } from "../../db/repositories.ts";
+import { showProcessing } from "../../db/unprocessed_submissions.ts";
+import { caseKey } from "../identity.ts";
+import { formatRepositoryName, type RepositoryName } from "../repository_name.ts";
+import { openArchive, readArchiveFiles } from "./archive_intake.ts";
+import { Failure } from "./errors.ts";
+import { type IntakeOutcome, type Listener, storeUpload } from "./intake.ts";
+import { oneLine } from "./output.ts";
+import { type ArchiveStorage, StorageError, type StoredArchive } from "./storage/storage.ts";
+
+/**
+ * An archive that ends its watcher every time (by exhausting memory, say) must not end all watchers
+ * for ever. So many attempts nobody needs whose watchers are merely restarted.
+ */
+const MAX_ATTEMPTS = 20;
+const MAX_REASON_CHARACTERS = 2_000;
+
+/** What a watcher works with. */
+export interface WatcherContext {
+  sql: Database["sql"];
+  storage: ArchiveStorage;
+  /** `null`: each archive's own, by the owner of its repository. */
+  organization: Organization | null;
+  leaseSeconds: number;
+  /** Seconds since 1970. */
+  now(): number;
+  listener: Listener;
+}
+
+/** What became of an archive. */
+export type WatchOutcome =
+  /** `submission_key` is another one's when the same was taken in before, `null` without results. */
+  | (Omit<IntakeOutcome, "key"> & { key: string; submission_key: string | null })
+  | { status: "failed"; key: string; reason: string }
+  /** Somebody else has it, or it can be tried again later; `reason` says so when there is one. */
+  | { status: "left"; key: string; reason: string };
+
+/** Processes an archive, unless somebody else does. */
+export async function processArchive(
+  context: WatcherContext,
+  archive: StoredArchive,
+): Promise<WatchOutcome> {
+  const { sql, storage, leaseSeconds } = context;
+  const { key, version } = archive;
+  const claim: ArchiveClaim = { source: storage.name, key, claimId: randomUUID() };
+  const claimed = await claimArchive(sql, { ...claim, version, leaseSeconds });
+  if (!claimed) return { status: "left", key, reason: "" };
+  const heart = keepClaim(context, claim);
+  try {
+    if (claimed.attemptCount > MAX_ATTEMPTS) {
+      throw new Refusal(
+        `given up after ${MAX_ATTEMPTS} attempts` + (claimed.reason && `: ${claimed.reason}`),
+      );
+    }
+    const { key: submissionKey, ...outcome } = await intake(context, { archive, claim });
+    return { key, ...outcome, submission_key: submissionKey };
+  } catch (error) {
+    const reason = oneLine(messageOf(error)).slice(0, MAX_REASON_CHARACTERS);
+    if (error instanceof ClaimLostError) return { status: "left", key, reason };
+    if (error instanceof Refusal) {
+      await failArchive(sql, { ...claim, reason });
+      return { status: "failed", key, reason };
+    }
+    // The database or the storage: nothing that the archive can be blamed for.
+    await releaseArchive(sql, { ...claim, reason });
+    return { status: "left", key, reason };
+  } finally {
+    heart.stop();
+  }
+}
+
+/** Why an archive is put aside. */
+class Refusal extends Error {}
+
+async function intake(
+  { sql, storage, organization: given, now, listener }: WatcherContext,
+  { archive, claim }: { archive: StoredArchive; claim: ArchiveClaim },
+): Promise<IntakeOutcome> {
+  const { key, uploadedAt } = archive;
+  const source = storage.open(archive);
+  const moment = now();
+  const { contents, facts } = await refusing(() =>
+    openArchive(source, {
+      given: {},
+      now: moment,
+      // Without a time stamp its tests ran when it was uploaded.
+      recordedAt: Math.min(uploadedAt, moment),
+      listener,
+    })
+  );
+  const organization = given ?? await organizationOf(sql, facts.repository);
+  const { repository } = await findOrCreateRepository(sql, {
+    ...facts.repository,
+    organization,
+    createdAt: moment,
+  });
+  const { repositoryId } = repository;
+  await sql.begin(async (tx) => {
+    await showProcessing(tx, { ...facts, repositoryId, key, uploadedAt: moment });
+    await assignArchive(tx, { ...claim, repositoryId });
+  });
+  const files = await refusing(() => readArchiveFiles(source, contents, { listener }));
+  return await storeUpload(sql, { ...facts, organization: organization.name }, files, {
+    now: moment,
+    key,
+    archiveDigest: contents.digest,
+    alongside: (tx) => finishArchive(tx, claim),
+  });
+}
+
+/** What goes wrong while an archive is read is its own fault, unless it could not be reached. */
+async function refusing<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof StorageError) throw error;
+    throw new Refusal(messageOf(error), { cause: error });
+  }
+}
+
+/** The only organization there is, else the one that is called like the owner of the repository. */
+async function organizationOf(
+  sql: Database["sql"],
+  repository: RepositoryName,
+): Promise<Organization> {
+  const organizations = await listOrganizations(sql);
+  const [first, ...others] = organizations;
+  if (first && others.length === 0) return first;
+  const owner = repository.owner.split("/")[0] ?? "";
+  const named = organizations.find(({ name }) => caseKey(name) === caseKey(owner));
+  if (named) return named;
+  throw new Refusal(
+    `no organization is called "${owner}", as the owner of ${
+      formatRepositoryName(repository)
+    } is: ` +
+      "expected one, or `watch` with --org",
+  );
+}
+
+/** Extends the claim as long as this program lives. */
+function keepClaim(
+  { sql, leaseSeconds, listener }: WatcherContext,
+  claim: ArchiveClaim,
+): { stop(): void } {
+  const timer = setInterval(() => {
+    extendClaim(sql, { ...claim, leaseSeconds }).catch((error) =>
+      listener.note(`${claim.key}: the claim could not be extended: ${messageOf(error)}`)
+    );
+  }, leaseSeconds * 1000 / 3);
+  return { stop: () => clearInterval(timer) };
+}
+
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error instanceof Failure || error.message) return error.message;
+  return error.name;
+}

@@ -1,0 +1,183 @@
+import { after, before, describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import { AwsV4Signer } from "aws4fetch";
+import { S3Bucket } from "../../../../lib/cli/storage/s3_client.ts";
+import { parseS3Url, readS3Settings } from "../../../../lib/cli/storage/s3_settings.ts";
+import { S3Storage } from "../../../../lib/cli/storage/s3_storage.ts";
+import { StorageError } from "../../../../lib/cli/storage/storage.ts";
+import { openTarget } from "../../../../lib/cli/storage/target.ts";
+import { type S3Server, startS3Server } from "../../../s3/server.ts";
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+const textOf = (stream: ReadableStream<Uint8Array>) => new Response(stream).text();
+
+describe("an S3-compatible bucket", () => {
+  let server: S3Server;
+  let bucket: S3Bucket;
+
+  before(async () => {
+    server = await startS3Server("ci", "ci.with.dots");
+    bucket = new S3Bucket("ci", readS3Settings(server.environment));
+  });
+  after(() => server.close());
+
+  const NAMES = [
+    "plain.gz",
+    "a b+c&d=e%20.gz",
+    "ümlaut/(x)'!*.gz",
+    "owner/name/deep.gz",
+    "<&>.gz",
+  ];
+
+  it("gives back what was put, under any name", async () => {
+    for (const name of NAMES) {
+      await bucket.put(`names/${name}`, bytes(name));
+      assert.equal(await textOf(await bucket.get(`names/${name}`, "")), name);
+    }
+    const { objects, nextToken } = await bucket.list("names/");
+    assert.deepEqual(objects.map(({ key }) => key).sort(), NAMES.map((n) => `names/${n}`).sort());
+    assert.equal(nextToken, "");
+    for (const { etag, modifiedAt } of objects) {
+      assert.match(etag, /^"[0-9a-f]{32}"$/);
+      assert.ok(Math.abs(modifiedAt - Date.now() / 1000) < 60);
+    }
+  });
+
+  it("is listed page by page", async () => {
+    const keys = Array.from({ length: 1_100 }, (_, i) => `many/${String(i).padStart(4, "0")}.gz`);
+    for (let at = 0; at < keys.length; at += 50) {
+      await Promise.all(keys.slice(at, at + 50).map((key) => bucket.put(key, bytes("x"))));
+    }
+    await bucket.put("many/readme.txt", bytes("x"));
+    const storage = new S3Storage(
+      parseS3Url("s3://ci/many/"),
+      readS3Settings(server.environment),
+    );
+    const found: string[] = [];
+    for await (const batch of storage.list()) found.push(...batch.map(({ key }) => key));
+    assert.deepEqual(found, keys);
+  });
+
+  it("may have dots in its name", async () => {
+    const dotted = new S3Bucket("ci.with.dots", readS3Settings(server.environment));
+    await dotted.put("a.gz", bytes("x"));
+    assert.equal((await dotted.list("")).objects.length, 1);
+  });
+
+  it("refuses what it does not know, in a line without secrets", async () => {
+    const wrong = { ...server.environment, AWS_SECRET_ACCESS_KEY: "wrong-secret" };
+    await assert.rejects(new S3Bucket("ci", readS3Settings(wrong)).list(""), (error: Error) => {
+      assert.ok(error instanceof StorageError);
+      assert.match(error.message, /^GET list at http:\S+\/ci: HTTP 403 SignatureDoesNotMatch/);
+      assert.doesNotMatch(error.message, /wrong-secret/);
+      return true;
+    });
+    await assert.rejects(bucket.get("none.gz", ""), { message: /HTTP 404 NoSuchKey/ });
+    const none = new S3Bucket("none", readS3Settings(server.environment));
+    await assert.rejects(none.list(""), { message: /HTTP 404 NoSuchBucket/ });
+    await assert.rejects(bucket.get("a/../b.gz", ""), { message: /no URL can carry/ });
+  });
+
+  it("takes an archive through an address that was signed for it", async () => {
+    const signed = await new AwsV4Signer({
+      method: "PUT",
+      url: `${server.endpoint}/ci/presigned/a.gz?X-Amz-Expires=300`,
+      accessKeyId: "S3RVER",
+      secretAccessKey: "S3RVER",
+      service: "s3",
+      region: "us-east-1",
+      signQuery: true,
+    }).sign();
+    const put = openTarget(signed.url.href, { environment: {}, endpoint: undefined });
+    assert.equal(await put("ignored.gz", bytes("signed")), `${server.endpoint}/ci/presigned/a.gz`);
+    assert.equal(await textOf(await bucket.get("presigned/a.gz", "")), "signed");
+
+    const forged = signed.url.href.replace(/Signature=.{6}/, "Signature=000000");
+    const refused = openTarget(forged, { environment: {}, endpoint: undefined });
+    await assert.rejects(refused("a.gz", bytes("x")), (error: Error) => {
+      assert.match(error.message, /^PUT http:\S+\/ci\/presigned\/a\.gz: HTTP 403/);
+      assert.doesNotMatch(error.message, /Signature=/);
+      return true;
+    });
+  });
+
+  it("takes an archive below a prefix", async () => {
+    const put = openTarget("s3://ci/below", {
+      environment: server.environment,
+      endpoint: undefined,
+    });
+    assert.equal(await put("acme/shop/x.gz", bytes("y")), "s3://ci/below/acme/shop/x.gz");
+    assert.equal(await textOf(await bucket.get("below/acme/shop/x.gz", "")), "y");
+  });
+});
+
+describe("a service that falters", () => {
+  it("is asked again, and given up with a reason", async () => {
+    let requests = 0;
+    let healthyFrom = 3;
+    const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, () => {
+      requests++;
+      return requests < healthyFrom
+        ? new Response("<Error><Code>SlowDown</Code><Message>wait</Message></Error>", {
+          status: 503,
+        })
+        : new Response("<ListBucketResult><Contents><Key>a.gz</Key></Contents></ListBucketResult>");
+    });
+    try {
+      const bucket = new S3Bucket("ci", {
+        ...readS3Settings({ AWS_ACCESS_KEY_ID: "a", AWS_SECRET_ACCESS_KEY: "b" }),
+        endpoint: `http://127.0.0.1:${server.addr.port}`,
+      });
+      assert.equal((await bucket.list("")).objects[0]?.key, "a.gz");
+      healthyFrom = 100;
+      await assert.rejects(bucket.list(""), { message: /: HTTP 503 SlowDown wait$/ });
+    } finally {
+      await server.shutdown();
+    }
+  });
+
+  it("is refused when it answers something else", async () => {
+    const server = Deno.serve(
+      { port: 0, hostname: "127.0.0.1", onListen: () => {} },
+      () => new Response("<html><body>Welcome</body></html>"),
+    );
+    try {
+      const bucket = new S3Bucket("ci", {
+        ...readS3Settings({ AWS_ACCESS_KEY_ID: "a", AWS_SECRET_ACCESS_KEY: "b" }),
+        endpoint: `http://127.0.0.1:${server.addr.port}`,
+      });
+      await assert.rejects(bucket.list(""), { message: /no list of objects/ });
+    } finally {
+      await server.shutdown();
+    }
+  });
+});
+
+describe("the address of a bucket", () => {
+  it("is a bucket and a prefix", () => {
+    assert.deepEqual(parseS3Url("s3://ci"), { bucket: "ci", prefix: "" });
+    assert.deepEqual(parseS3Url("s3://ci/"), { bucket: "ci", prefix: "" });
+    assert.deepEqual(parseS3Url("s3://2019.ci-uploads/a/b"), {
+      bucket: "2019.ci-uploads",
+      prefix: "a/b/",
+    });
+    for (const wrong of ["s3://", "s3:///a", "s3://a b/c", "s3://-x"]) {
+      assert.throws(() => parseS3Url(wrong), { message: /is no bucket: expected s3:/ });
+    }
+  });
+
+  it("needs credentials and takes the nearest endpoint", () => {
+    assert.throws(() => readS3Settings({}), { message: /missing AWS_ACCESS_KEY_ID/ });
+    const keys = { AWS_ACCESS_KEY_ID: "a", AWS_SECRET_ACCESS_KEY: "b" };
+    const endpoints = { AWS_ENDPOINT_URL: "http://one", AWS_ENDPOINT_URL_S3: "http://two" };
+    assert.equal(readS3Settings(keys).endpoint, "");
+    assert.equal(readS3Settings(keys).region, "us-east-1");
+    assert.equal(readS3Settings({ ...keys, AWS_DEFAULT_REGION: "eu-west-1" }).region, "eu-west-1");
+    assert.equal(readS3Settings({ ...keys, ...endpoints }).endpoint, "http://two");
+    assert.equal(
+      readS3Settings({ ...keys, ...endpoints }, "http://three").endpoint,
+      "http://three",
+    );
+    assert.throws(() => readS3Settings(keys, "minio:9000"), { message: /endpoint "minio:9000"/ });
+  });
+});
