@@ -84,6 +84,7 @@ export const flakyTests = defineRoute({
       v.title("FlakyTestPage"),
     ),
     example: FLAKY_TESTS_EXAMPLE,
+    exampleQuery: { repository: "acme/shop", include: EXPANSION_NAMES.join(",") },
   },
   resource: { in: "query", required: false },
   async handler(request) {

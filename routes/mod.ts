@@ -6,9 +6,11 @@ import { type App, createDispatcher } from "../lib/http/app.ts";
 import type { Context } from "../lib/http/context.ts";
 import type { Route } from "../lib/http/route.ts";
 import { coverageBadgeRoute, flakyBadge } from "./badges.ts";
+import { docs } from "./docs.ts";
 import { disruptiveTests } from "./disruptive_tests.ts";
 import { flakyTests } from "./flaky_tests.ts";
 import { health } from "./health.ts";
+import { llms } from "./llms.ts";
 import { openapi } from "./openapi.ts";
 import { submissions } from "./submissions.ts";
 import { testResults } from "./test_results.ts";
@@ -25,6 +27,8 @@ export const routes: readonly Route[] = [
   flakyBadge,
   coverageBadgeRoute,
   openapi(() => routes),
+  docs(() => routes),
+  llms(() => routes),
 ];
 
 /** Makes the app that answers the requests of this API. */

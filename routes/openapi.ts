@@ -16,7 +16,7 @@ export function openapi(routes: () => readonly Route[]): Route {
     operationId: "getOpenapi",
     tag: "Service",
     summary: "Machine-readable contract",
-    description: "This document: OpenAPI 3.1, as YAML.",
+    description: "The contract of this API: OpenAPI 3.1, as YAML.",
     parameters: { path: noParameters, query: noParameters },
     response: {
       status: 200,

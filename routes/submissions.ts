@@ -58,6 +58,7 @@ export const submissions = defineRoute({
       v.title("SubmissionPage"),
     ),
     example: SUBMISSIONS_EXAMPLE,
+    exampleQuery: { limit: "2" },
   },
   resource: { in: "path", select: selectRepository },
   async handler(request, { sql }) {

@@ -19,6 +19,7 @@ export const VARY = "Authorization, Accept-Encoding";
 interface Encoded {
   bytes: Uint8Array<ArrayBuffer> | null;
   nextCursor: string | null;
+  headers: Readonly<Record<string, string>>;
   /** Made when first asked for. */
   compressed?: Promise<Uint8Array<ArrayBuffer>>;
 }
@@ -67,6 +68,7 @@ async function respond(
   },
 ): Promise<Response> {
   let bytes = encoded.bytes;
+  for (const [name, value] of Object.entries(encoded.headers)) headers.set(name, value);
   headers.set("etag", etag);
   if (description.mediaType) headers.set("content-type", description.mediaType);
   if (encoded.nextCursor !== null) headers.set("link", nextLink(known, encoded.nextCursor));
@@ -100,6 +102,6 @@ function nextLink(
   return `<?${parameters}>; rel="next"`;
 }
 
-function encode({ body, nextCursor = null }: Answer): Encoded {
-  return { bytes: body === null ? null : new TextEncoder().encode(body), nextCursor };
+function encode({ body, nextCursor = null, headers = {} }: Answer): Encoded {
+  return { bytes: body === null ? null : new TextEncoder().encode(body), nextCursor, headers };
 }

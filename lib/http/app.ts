@@ -132,7 +132,8 @@ export function createDispatcher(routes: readonly Route[], context: Context): Ap
       VERSION,
       context.windowSeconds,
       route.path,
-      caller?.organizationId,
+      // What depends on no data is the same for all.
+      route.resource && caller?.organizationId,
       repositories.map((repository) => [versionKey(repository), repository.testNo]),
       Object.entries(raw),
     ]);

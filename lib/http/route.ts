@@ -74,6 +74,8 @@ export interface ResponseDescription {
   schema?: v.GenericSchema;
   /** A body as documents show it: the value of a JSON body, else its text. Absent without a body. */
   example?: unknown;
+  /** Query parameters of the request that `example` answers, beside the required ones. */
+  exampleQuery?: Readonly<Record<string, string>>;
   /** `private, no-cache` unless given. */
   cacheControl?: string;
   /** What the headers mean that this answer has beside those that every answer has. */
