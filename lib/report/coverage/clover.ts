@@ -13,6 +13,10 @@ import type { Attributes, ElementReader } from "./xml.ts";
  * line is told, `statements` of the nearest level are added: the metric that comes closest, and
  * for PHPUnit the very number of lines. `testproject` holds the tests themselves, which no
  * total of Clover includes.
+ *
+ * PHPUnit writes one entry a line, and where code stands on the line of a method's declaration
+ * (`function one() { return 1; }`) that is the method's. So many lines as its `statements` say are
+ * missing are taken from the methods, first from those without lines of their own.
  */
 export class CloverReader implements ElementReader {
   readonly #map: CoverageMap;
@@ -20,7 +24,8 @@ export class CloverReader implements ElementReader {
   #package = "";
   #classDepth = 0;
   #testProjectDepth = 0;
-  #file: FileLines | undefined;
+  #isPhpunit = false;
+  #file: OpenFile | undefined;
 
   constructor(map: CoverageMap) {
     this.#map = map;
@@ -32,13 +37,21 @@ export class CloverReader implements ElementReader {
     if (this.#testProjectDepth > 0) return;
     switch (name) {
       case "coverage":
+        // Clover and Istanbul name their version here.
+        this.#isPhpunit = attributes.clover === undefined;
+        return this.#totals.enter();
       case "project":
         return this.#totals.enter();
       case "package":
         this.#package = attributes.name ?? "";
         return this.#totals.enter();
       case "file":
-        this.#file = this.#map.file(this.#pathOf(attributes));
+        this.#file = {
+          lines: this.#map.file(this.#pathOf(attributes)),
+          entryCount: 0,
+          statementCount: 0,
+          methods: [],
+        };
         return this.#totals.enter();
       case "class":
         this.#classDepth++;
@@ -61,6 +74,7 @@ export class CloverReader implements ElementReader {
         this.#classDepth--;
         return;
       case "file":
+        if (this.#file && this.#isPhpunit) addHiddenLines(this.#file);
         this.#file = undefined;
         return this.#totals.leave();
       case "package":
@@ -85,18 +99,52 @@ export class CloverReader implements ElementReader {
       throw new Refusal(`found "line" outside of a file, expected "file" around it`);
     }
     const number = wholeNumber(num, `"num" of a line`);
-    if (type === "method") return;
+    if (type === "method") {
+      if (this.#isPhpunit) this.#method(number, ran(count, `"count" of a line`));
+      return;
+    }
     // OpenClover gives a condition no count of its own, only how often it was true and false.
     const counts = count === undefined && type === "cond" ? [truecount, falsecount] : [count];
     this.#totals.speak();
-    this.#file.add(number, counts.some((text) => ran(text, `"count" of a line`)));
+    this.#file.entryCount++;
+    const method = this.#file.methods.at(-1);
+    if (method) method.hasLines = true;
+    this.#file.lines.add(number, counts.some((text) => ran(text, `"count" of a line`)));
+  }
+
+  #method(line: number, covered: boolean): void {
+    const { statementCount } = this.#map.limits;
+    if (
+      this.#file && this.#file.methods.push({ line, covered, hasLines: false }) > statementCount
+    ) {
+      throw new Refusal(`found more than ${statementCount} methods in one file`, "limit");
+    }
   }
 
   #metrics({ statements, coveredstatements }: Attributes): void {
     if (this.#classDepth > 0 || statements === undefined) return;
+    const lineCount = wholeNumber(statements, `"statements"`);
     this.#totals.note({
       coveredLineCount: wholeNumber(coveredstatements, `"coveredstatements"`),
-      lineCount: wholeNumber(statements, `"statements"`),
+      lineCount,
     });
+    if (this.#file) this.#file.statementCount = lineCount;
   }
+}
+
+interface OpenFile {
+  lines: FileLines;
+  /** Lines of the types that count. */
+  entryCount: number;
+  /** How many there should be. */
+  statementCount: number;
+  methods: { line: number; covered: boolean; hasLines: boolean }[];
+}
+
+function addHiddenLines({ lines, entryCount, statementCount, methods }: OpenFile): void {
+  const hiddenCount = Math.max(0, statementCount - entryCount);
+  // Without a line of its own the totals speak for the file.
+  if (entryCount === 0) return;
+  const likelyFirst = methods.toSorted((a, b) => Number(a.hasLines) - Number(b.hasLines));
+  for (const { line, covered } of likelyFirst.slice(0, hiddenCount)) lines.add(line, covered);
 }

@@ -53,7 +53,7 @@ const PYTHON_LINES = new Set<unknown>(["executed_lines", "missing_lines", "exclu
 const SHOWN_NAMES = 3;
 
 /**
- * Reads a JSON coverage report of any size without holding it.
+ * Reads a JSON coverage report, which is an object, of any size without holding it.
  *
  * @returns the name of the format; an empty object is what Istanbul writes without any file
  * @throws {NotCoverageError} when it is JSON of another kind
@@ -66,7 +66,6 @@ export async function readJson(
 ): Promise<{ format: JsonFormat }> {
   let format: JsonFormat | undefined;
   let reader: ValueReader | undefined;
-  let isObject = false;
   const names: string[] = [];
   const scanner = new JsonScanner({
     key(path) {
@@ -77,7 +76,6 @@ export async function readJson(
     },
     scalar: (path, value) => reader?.scalar(path, value),
     close(path) {
-      if (path.length === 0) isObject = true;
       // A command of SimpleCov that loaded no file.
       if (path.length === 2 && path[1] === "coverage") format ??= "simplecov";
       reader?.close(path);
@@ -87,7 +85,6 @@ export async function readJson(
   for await (const piece of text) located(place, () => scanner.write(piece));
   located(place, () => scanner.end());
   if (format) return { format };
-  if (isObject && names.length === 0) return { format: "istanbul" };
-  const kind = names.length === 0 ? "JSON without names" : `JSON with ${names.join(", ")}`;
-  throw new NotCoverageError({ file, found: kind });
+  if (names.length === 0) return { format: "istanbul" };
+  throw new NotCoverageError({ file, found: `JSON with ${names.join(", ")}` });
 }

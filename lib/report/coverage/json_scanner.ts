@@ -207,22 +207,18 @@ export class JsonScanner {
     if (string.isTooLong) return;
     string.text += text;
     if (string.text.length <= this.#limits.tokenCharacters) return;
+    if (this.#wantsName()) {
+      const limit = this.#limits.tokenCharacters;
+      throw new Refusal(`found a name of more than ${limit} characters, expected fewer`, "limit");
+    }
     // Reports embed whole sources; nothing that is read is that long.
     string.isTooLong = true;
     string.text = "";
   }
 
   #endString(string: OpenString): void {
-    const value = string.isTooLong ? undefined : unescape(string);
-    if (!this.#wantsName()) return this.#scalar(value);
-    if (value === undefined) {
-      const limit = this.#limits.tokenCharacters;
-      throw new Refusal(
-        `found a name of more than ${limit} characters, expected a shorter`,
-        "limit",
-      );
-    }
-    this.#path[this.#path.length - 1] = value;
+    if (!this.#wantsName()) return this.#scalar(string.isTooLong ? undefined : unescape(string));
+    this.#path[this.#path.length - 1] = unescape(string);
     this.#expected = ":";
     this.#handler.key(this.#path);
   }

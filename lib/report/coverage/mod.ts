@@ -1,5 +1,5 @@
 /** Coverage reports in, covered lines and lines that can be covered out. */
-import { decodeXml } from "../decode.ts";
+import { type DecodedPiece, decodeXml } from "../decode.ts";
 import { quote, ReportError } from "../report_error.ts";
 import { CoverageMap, type CoverageTotals } from "./coverage_map.ts";
 import { beginsGoProfile, GoProfileReader } from "./go.ts";
@@ -60,7 +60,7 @@ export class CoverageCollector {
     bytes: AsyncIterable<Uint8Array>,
     options: { file: string },
   ): Promise<{ format: CoverageFormat }> {
-    const pieces = textOf(bytes, options.file);
+    const pieces = decodeXml(bytes, options.file);
     try {
       return await this.#read(pieces, options.file);
     } finally {
@@ -75,32 +75,25 @@ export class CoverageCollector {
   }
 
   async #read(
-    pieces: AsyncGenerator<string, void>,
+    pieces: AsyncGenerator<DecodedPiece, void>,
     file: string,
   ): Promise<{ format: CoverageFormat }> {
     const map = this.#map;
-    const { head, text } = await peek(pieces, { file, limits: map.limits });
+    const { head, all } = await peek(pieces, { file, limits: map.limits });
     const [firstLine = ""] = head.replace(/^(?:#.*\n\s*)+/, "").split("\n", 1);
     if (head === "") return { format: "empty" };
-    if (head.startsWith("<")) return await readXml(text, map, file);
-    if (/^[[{]/.test(head)) return await readJson(text, map, file);
+    if (head.startsWith("<")) return await readXml(all, map, file);
+    if (head.startsWith("{")) return await readJson(textOf(all), map, file);
     if (beginsGoProfile(firstLine)) {
-      await readLines(text, new GoProfileReader(map), { file, limits: map.limits });
+      await readLines(textOf(all), new GoProfileReader(map), { file, limits: map.limits });
       return { format: "go" };
     }
     if (beginsLcov(firstLine)) {
-      await readLines(text, new LcovReader(map), { file, limits: map.limits });
+      await readLines(textOf(all), new LcovReader(map), { file, limits: map.limits });
       return { format: "lcov" };
     }
     throw new NotCoverageError({ file, found: quote(firstLine.trim()) });
   }
-}
-
-async function* textOf(
-  bytes: AsyncIterable<Uint8Array>,
-  file: string,
-): AsyncGenerator<string, void> {
-  for await (const { text } of decodeXml(bytes, file)) yield text;
 }
 
 // A first line that tells the format is not longer.
@@ -109,30 +102,36 @@ const HEAD_CHARACTERS = 100;
 /**
  * Looks at the beginning of a text without taking it away.
  *
- * @returns the first characters without leading blanks, `""` when there is nothing else, and the
- * text from its start
+ * @returns the first characters without leading blanks, `""` when there is nothing else, and all
+ * pieces from the first
  */
 async function peek(
-  pieces: AsyncGenerator<string, void>,
+  pieces: AsyncGenerator<DecodedPiece, void>,
   options: { file: string; limits: CoverageLimits },
-): Promise<{ head: string; text: AsyncGenerator<string, void> }> {
+): Promise<{ head: string; all: AsyncGenerator<DecodedPiece, void> }> {
   const { file, limits } = options;
-  let seen = "";
+  const seen: DecodedPiece[] = [];
+  let beginning = "";
   let head = "";
   while (head.length < HEAD_CHARACTERS) {
     const { value, done } = await pieces.next();
     if (done) break;
-    seen += value;
-    head = seen.trimStart();
-    if (head === "" && seen.length > limits.tokenCharacters) {
+    seen.push(value);
+    beginning += value.text;
+    head = beginning.trimStart();
+    if (head === "" && beginning.length > limits.tokenCharacters) {
       const problem = `found more than ${limits.tokenCharacters} blanks, expected a report`;
       throw new ReportError({ file, kind: "limit", problem });
     }
   }
-  return { head, text: behind(seen) };
+  return { head, all: replay() };
 
-  async function* behind(first: string): AsyncGenerator<string, void> {
-    yield first;
+  async function* replay(): AsyncGenerator<DecodedPiece, void> {
+    yield* seen;
     yield* pieces;
   }
+}
+
+async function* textOf(pieces: AsyncIterable<DecodedPiece>): AsyncGenerator<string, void> {
+  for await (const { text } of pieces) yield text;
 }

@@ -1,4 +1,5 @@
 /** Coverage formats in XML: which one it is, and the streaming between text and reader. */
+import type { DecodedPiece } from "../decode.ts";
 import { DEFAULT_REPORT_LIMITS } from "../limits.ts";
 import { type XmlHandler, XmlReader } from "../xml.ts";
 import { CloverReader } from "./clover.ts";
@@ -124,12 +125,12 @@ class Recognizer implements XmlHandler {
  * @throws {ReportError} with line and column, when it is broken or exceeds a limit
  */
 export async function readXml(
-  text: AsyncIterable<string>,
+  pieces: AsyncIterable<DecodedPiece>,
   map: CoverageMap,
   file: string,
 ): Promise<{ format: XmlFormat }> {
   const recognizer = new Recognizer(map, file);
-  for await (const piece of text) recognizer.xml.write({ text: piece, undecodableCount: 0 });
+  for await (const piece of pieces) recognizer.xml.write(piece);
   if (recognizer.root === undefined) {
     throw new NotCoverageError({ file, found: "XML without an element" });
   }

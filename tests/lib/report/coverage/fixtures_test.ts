@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { describe, it } from "@std/testing/bdd";
+import { readIn } from "./reading.ts";
+
+const ROOT = new URL("../../../../fixtures/coverage/", import.meta.url);
+
+interface Expected {
+  format: string;
+  coveredLineCount: number;
+  lineCount: number;
+}
+
+describe("coverage reports as tools write them", () => {
+  for (const folder of readdirSync(ROOT, { withFileTypes: true })) {
+    if (!folder.isDirectory()) continue;
+    const url = new URL(`${folder.name}/`, ROOT);
+    const expected: Record<string, Expected> = JSON.parse(
+      readFileSync(new URL("expected.json", url), "utf8"),
+    );
+    const reports = readdirSync(url).filter((name) => name !== "expected.json");
+
+    it(`expects something of every report in ${folder.name}`, () => {
+      assert.deepEqual(reports.toSorted(), Object.keys(expected).toSorted());
+    });
+    for (const [name, { format, coveredLineCount, lineCount }] of Object.entries(expected)) {
+      const bytes = () => new Uint8Array(readFileSync(new URL(name, url)));
+      const outcome = { formats: [format], covered: `${coveredLineCount}/${lineCount}` };
+
+      it(`reads ${folder.name}/${name}`, async () => {
+        assert.deepEqual(await readIn([bytes()]), outcome);
+      });
+      it(`reads ${folder.name}/${name} byte by byte`, async () => {
+        assert.deepEqual(await readIn([bytes()], { pieceBytes: 1 }), outcome);
+      });
+      if (format === "istanbul-summary") {
+        it(`adds ${folder.name}/${name} to itself, as it has totals alone`, async () => {
+          const covered = `${2 * coveredLineCount}/${2 * lineCount}`;
+          assert.equal((await readIn([bytes(), bytes()])).covered, covered);
+        });
+      } else if (name !== "handwritten.xml") {
+        it(`takes ${folder.name}/${name} twice for the same lines`, async () => {
+          assert.equal((await readIn([bytes(), bytes()])).covered, outcome.covered);
+        });
+      }
+    }
+  }
+});

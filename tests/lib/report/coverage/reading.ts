@@ -1,0 +1,37 @@
+import { CoverageCollector, type CoverageLimits } from "../../../../lib/report/coverage/mod.ts";
+
+/** What came of reading some reports as one upload. */
+export interface Reading {
+  formats: string[];
+  /** Covered lines and lines that can be covered, such as `3/4`. */
+  covered: string;
+}
+
+/** Reads texts or bytes as the reports of one upload; their names are `report 1` and so on. */
+export function read(...reports: (string | Uint8Array)[]): Promise<Reading> {
+  return readIn(reports);
+}
+
+/** Reads reports in pieces of some bytes, or within limits of the test's own. */
+export async function readIn(
+  reports: (string | Uint8Array)[],
+  options: { pieceBytes?: number; limits?: CoverageLimits } = {},
+): Promise<Reading> {
+  const collector = new CoverageCollector(options.limits);
+  const formats: string[] = [];
+  for (const [index, report] of reports.entries()) {
+    const bytes = typeof report === "string" ? new TextEncoder().encode(report) : report;
+    const { format } = await collector.add(pieces(bytes, options.pieceBytes ?? bytes.length), {
+      file: `report ${index + 1}`,
+    });
+    formats.push(format);
+  }
+  const { coveredLineCount, lineCount } = collector.totals();
+  return { formats, covered: `${coveredLineCount}/${lineCount}` };
+}
+
+async function* pieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
+  for (let start = 0; start < bytes.length; start += size) {
+    yield bytes.subarray(start, start + size);
+  }
+}
