@@ -34,6 +34,7 @@ export class LcovReader implements LineReader {
   }
 
   take(line: string): void {
+    if (line.startsWith("DA:")) return this.#line(line);
     if (line.startsWith("#")) return;
     if (line === "end_of_record") return this.#endSection();
     const [, type, value = ""] = RECORD.exec(line) ?? [];
@@ -42,14 +43,6 @@ export class LcovReader implements LineReader {
         throw new Refusal(`found ${quote(line)}, expected a line such as "DA:12,1"`);
       case "SF":
         return this.#beginSection(value);
-      case "DA": {
-        const section = this.#open(line);
-        // A third field may hold a checksum of the line.
-        const [number, count] = value.split(",", 2);
-        section.file.add(wholeNumber(number, "line number"), ran(count, "execution count"));
-        section.hasLines = true;
-        return;
-      }
       case "LF":
         this.#open(line).lineCount = wholeNumber(value, "number of lines");
         return;
@@ -66,6 +59,14 @@ export class LcovReader implements LineReader {
     if (this.#section === undefined) return;
     const { path } = this.#section;
     throw new Refusal(`found the end of the file inside ${quote(path)}, expected "end_of_record"`);
+  }
+
+  #line(line: string): void {
+    const section = this.#open(line);
+    // A third field may hold a checksum of the line.
+    const [number, count] = line.slice("DA:".length).split(",", 2);
+    section.file.add(wholeNumber(number, "line number"), ran(count, "execution count"));
+    section.hasLines = true;
   }
 
   #beginSection(path: string): void {

@@ -27,16 +27,18 @@ export async function readLines(
   const place = () => ({ file, position: { line, column: 1 } });
   const take = (found: string) => {
     const trimmed = found.trim();
-    if (trimmed !== "") located(place, () => reader.take(trimmed));
+    if (trimmed !== "") reader.take(trimmed);
   };
   for await (const piece of text) {
     let start = 0;
-    for (let end = piece.indexOf("\n"); end !== -1; end = piece.indexOf("\n", start)) {
-      take(rest + piece.slice(start, end));
-      rest = "";
-      line++;
-      start = end + 1;
-    }
+    located(place, () => {
+      for (let end = piece.indexOf("\n"); end !== -1; end = piece.indexOf("\n", start)) {
+        take(rest + piece.slice(start, end));
+        rest = "";
+        line++;
+        start = end + 1;
+      }
+    });
     rest += piece.slice(start);
     if (rest.length > limits.tokenCharacters) {
       const problem = `found a line of more than ${limits.tokenCharacters} characters, ` +
@@ -44,6 +46,8 @@ export async function readLines(
       throw new ReportError({ ...place(), kind: "limit", problem });
     }
   }
-  take(rest);
-  located(place, () => reader.end());
+  located(place, () => {
+    take(rest);
+    reader.end();
+  });
 }
