@@ -113,26 +113,23 @@ export class Contract {
       const pointer = `/paths/${escapePointer(path)}/get/responses/${status}`;
       found.push({ what: operationId, pointer });
     }
-    // One operation at its literal path is sure; an odd spelling may mean an unknown path as well.
-    const isSure = operations.some(({ path }) => path === pathOf(target));
-    if (!isSure && status === 404) {
-      found.push({ what: "an unknown path", pointer: "/components/responses/NotFound" });
-    }
-    if (operations.length === 0 && status === 401) {
-      found.push({ what: "an unknown path", pointer: "/components/responses/Unauthorized" });
+    // An odd spelling of a path may be taken for an unknown one, and a broken one is.
+    const spellings = spellingsOf(target);
+    const isSure = canDecode(pathOf(target)) &&
+      operations.some(({ path }) => spellings.every((spelling) => isPathOf(path, spelling)));
+    if (!isSure) {
+      const name = { 401: "Unauthorized", 404: "NotFound" }[status];
+      if (name) found.push({ what: "an unknown path", pointer: `/components/responses/${name}` });
     }
     return found;
   }
 
-  /** Operations whose path this can be: as it stands, or with its dots and slashes resolved. */
+  /** Operations whose path this can be, however it is spelled. */
   operationsAt(target: string): Operation[] {
-    const path = pathOf(target);
-    const url = `http://localhost${path}`;
-    const resolved = URL.canParse(url) ? new URL(url).pathname : path;
-    return this.operations.filter((operation) => {
-      const pattern = new RegExp(`^${operation.path.replace(/\{\w+\}/g, "[^/]+")}/*$`);
-      return pattern.test(path) || pattern.test(resolved);
-    });
+    const spellings = spellingsOf(target);
+    return this.operations.filter(({ path }) =>
+      spellings.some((spelling) => isPathOf(path, spelling.replace(/\/+$/, "")))
+    );
   }
 
   #problems(pointer: string, request: SentRequest, response: SeenResponse): string[] {
@@ -215,6 +212,27 @@ export class Contract {
 export async function seen(response: Response): Promise<SeenResponse> {
   const body = new Uint8Array(await response.arrayBuffer());
   return { status: response.status, headers: response.headers, body };
+}
+
+/** The path as it stands, and with its dots and slashes resolved as in a URL. */
+function spellingsOf(target: string): string[] {
+  const path = pathOf(target);
+  const url = `http://localhost${path}`;
+  return URL.canParse(url) ? [path, new URL(url).pathname] : [path];
+}
+
+/** Whether a path is one of those that a template stands for. */
+function isPathOf(template: string, path: string): boolean {
+  return new RegExp(`^${template.replace(/\{\w+\}/g, "[^/]+")}/?$`).test(path);
+}
+
+function canDecode(path: string): boolean {
+  try {
+    decodeURIComponent(path);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function pathOf(target: string): string {

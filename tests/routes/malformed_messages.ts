@@ -1,0 +1,56 @@
+/** What no HTTP client sends, by what is wrong with it. */
+
+const END = "Host: x\r\nConnection: close\r\n\r\n";
+
+const TLS_HELLO = [0x16, 0x03, 0x01, 0x00, 0x2f, 0x01, 0x00, 0x00, 0x2b, 0x03, 0x03];
+
+export const MALFORMED_MESSAGES: Record<string, string | Uint8Array> = {
+  "nothing": "",
+  "an empty line": "\r\n\r\n",
+  "TLS": new Uint8Array(TLS_HELLO),
+  "any bytes": new Uint8Array(Array.from({ length: 2_000 }, (_, index) => (index * 197) % 256)),
+  "zeros": new Uint8Array(5_000),
+  "no version": "GET /health\r\n\r\n",
+  "an unknown version": `GET /health HTTP/9.9\r\n${END}`,
+  "an old version": "GET /health HTTP/1.0\r\n\r\n",
+  "HTTP/2 without being asked": "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+  "two blanks": `GET  /health HTTP/1.1\r\n${END}`,
+  "a blank in the target": `GET /he alth HTTP/1.1\r\n${END}`,
+  "NUL in the target": `GET /he\0alth HTTP/1.1\r\n${END}`,
+  "no target": `GET HTTP/1.1\r\n${END}`,
+  "a target without a slash": `GET health HTTP/1.1\r\n${END}`,
+  "a target that is only a question": `GET ?q=x HTTP/1.1\r\n${END}`,
+  "a fragment": `GET /health#x HTTP/1.1\r\n${END}`,
+  "a whole URL": `GET http://other.example.org/health HTTP/1.1\r\n${END}`,
+  "a URL with a password": `GET http://a:b@x/api HTTP/1.1\r\n${END}`,
+  "a URL of another scheme": `GET file:///etc/passwd HTTP/1.1\r\n${END}`,
+  "a URL that cannot be read": `GET http://[x/health HTTP/1.1\r\n${END}`,
+  "CONNECT": `CONNECT other.example.org:443 HTTP/1.1\r\n${END}`,
+  "TRACE": `TRACE /health HTTP/1.1\r\n${END}`,
+  "OPTIONS of everything": `OPTIONS * HTTP/1.1\r\n${END}`,
+  "a method of other characters": `G(T /health HTTP/1.1\r\n${END}`,
+  "no host": "GET /health HTTP/1.1\r\nConnection: close\r\n\r\n",
+  "two hosts": `GET /health HTTP/1.1\r\nHost: y\r\n${END}`,
+  "an unreadable host": "GET /health HTTP/1.1\r\nHost: a b/c@[\r\nConnection: close\r\n\r\n",
+  "a header without a colon": `GET /health HTTP/1.1\r\nnothing\r\n${END}`,
+  "a header without a name": `GET /health HTTP/1.1\r\n: x\r\n${END}`,
+  "a folded header": `GET /health HTTP/1.1\r\nX-A: 1\r\n 2\r\n${END}`,
+  "NUL in a header": `GET /health HTTP/1.1\r\nX-A: 1\0\r\n${END}`,
+  "line feeds alone": `GET /health HTTP/1.1\nHost: x\nConnection: close\n\n`,
+  "a thousand headers": `GET /health HTTP/1.1\r\n${"X-A: 1\r\n".repeat(1_000)}${END}`,
+  "a very long header": `GET /health HTTP/1.1\r\nX-A: ${"a".repeat(1_000_000)}\r\n${END}`,
+  "a very long target": `GET /health?${"a".repeat(1_000_000)} HTTP/1.1\r\n${END}`,
+  "a very long method": `${"A".repeat(100_000)} /health HTTP/1.1\r\n${END}`,
+  "a body that is cut": `POST /health HTTP/1.1\r\nContent-Length: 100\r\n${END}x`,
+  "a negative length": `GET /health HTTP/1.1\r\nContent-Length: -1\r\n${END}`,
+  "two lengths": `GET /health HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n${END}xx`,
+  "a length and chunks":
+    `GET /health HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n${END}0\r\n\r\n`,
+  "broken chunks": `POST /health HTTP/1.1\r\nTransfer-Encoding: chunked\r\n${END}zz\r\nx`,
+  "an unknown coding": `GET /health HTTP/1.1\r\nTransfer-Encoding: rot13\r\n${END}`,
+  "half a head": "GET /health HTTP/1.1\r\nHost: x\r\nX-A",
+  "a WebSocket":
+    `GET /health HTTP/1.1\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x\r\nHost: x\r\nConnection: Upgrade\r\n\r\n`,
+  "an expectation": `GET /health HTTP/1.1\r\nExpect: 200-maybe\r\n${END}`,
+  "two requests at once": `GET /health HTTP/1.1\r\nHost: x\r\n\r\nGET /nowhere HTTP/1.1\r\n${END}`,
+};

@@ -1,0 +1,183 @@
+/**
+ * As many requests as wanted:
+ * `deno test -A tests/routes/random_requests_test.ts -- 100000 [SEED]`; the last tenth goes over a
+ * real connection.
+ */
+import assert from "node:assert/strict";
+import { after, before, it } from "@std/testing/bdd";
+import type { RunningServer } from "../../lib/http/server.ts";
+import { createLog } from "../../lib/log.ts";
+import { WINDOW_SECONDS } from "../../lib/timestamp.ts";
+import { createApp } from "../../routes/mod.ts";
+import { serve } from "../../routes/serve.ts";
+import { describeWithDatabases } from "../database.ts";
+import { exchange, parseResponse } from "../raw_http.ts";
+import { Contract, seen, type SeenResponse, type SentRequest } from "./contract.ts";
+import { createContractWorld } from "./contract_world.ts";
+import { MALFORMED_MESSAGES } from "./malformed_messages.ts";
+import { type Existing, type RandomRequest, randomRequest } from "./random_requests.ts";
+import { NOW } from "./world.ts";
+
+const [COUNT = 4_000, SEED = 20_260_921] = numbers(Deno.args);
+
+const WIRE_COUNT = Math.ceil(COUNT / 10);
+
+/** Statuses that sensible and senseless requests lead to. */
+const STATUSES = [200, 204, 304, 400, 401, 404, 405];
+
+describeWithDatabases("random requests", (database) => {
+  const contract = new Contract();
+  const errors: string[] = [];
+  let existing: Existing;
+  let app: (request: Request) => Promise<Response>;
+  let server: RunningServer;
+
+  before(async () => {
+    const there = await createContractWorld(database());
+    const { sql } = database();
+    const keepErrors = (line: string) => {
+      if (/^\S+ error /.test(line)) errors.push(line);
+    };
+    const log = createLog({ write: keepErrors, now: () => NOW });
+    app = createApp({ sql, now: () => NOW, windowSeconds: WINDOW_SECONDS, log });
+    server = serve({ sql, writeLog: keepErrors, port: 0, now: () => NOW });
+    const etags = await Promise.all(
+      ["/health", "/openapi.yaml", "/api/v1/flaky/tests", "/api/repos/acme/shop/tests"].map(
+        async (path) => {
+          const response = await there.world.get(path);
+          await response.body?.cancel();
+          return response.headers.get("etag")!;
+        },
+      ),
+    );
+    existing = {
+      token: there.world.token,
+      testIds: [there.testId, there.quietTestId, there.testId.toUpperCase(), "0".repeat(24)],
+      repositoryIds: [there.repositoryId, there.otherRepositoryId, 0, 77],
+      etags,
+    };
+  });
+
+  after(async () => {
+    await server.shutdown();
+  });
+
+  /** Asserts what must be so of every answer. */
+  function check(sent: SentRequest, response: SeenResponse) {
+    assert.deepEqual(errors, []);
+    assert.notEqual(response.status, 500);
+    contract.check(sent, response);
+  }
+
+  it("are answered as the contract says by the app", async () => {
+    const counts = new Map<number, number>();
+    for (let number = 0; number < COUNT; number++) {
+      const wanted = randomRequest(contract.operations, existing, { seed: SEED, number });
+      const { request, target } = requestOf(wanted, { isRaw: number % 2 === 0 });
+      await explained(number, wanted, async () => {
+        const response = await seen(await app(request));
+        check({ method: request.method, target }, response);
+        count(counts, response.status);
+      });
+    }
+    report("through the app", counts);
+    for (const status of STATUSES) assert.ok(counts.has(status), `${status} happened`);
+  });
+
+  it("are answered as the contract says over a connection", async () => {
+    const counts = new Map<number, number>();
+    let refusedCount = 0;
+    for (let number = COUNT; number < COUNT + WIRE_COUNT; number++) {
+      const wanted = randomRequest(contract.operations, existing, { seed: SEED, number });
+      await explained(number, wanted, async () => {
+        const response = parseResponse(await exchange(server.url, messageOf(wanted)));
+        assert.ok(response, "there is an answer");
+        // What is no HTTP at all is refused before it reaches the app.
+        if (response.headers.has("x-request-id")) {
+          check(wanted, response);
+          count(counts, response.status);
+        } else {
+          assertRefused(response);
+          refusedCount++;
+        }
+      });
+    }
+    report(`over a connection, ${refusedCount} refused before the app`, counts);
+    for (const status of STATUSES) assert.ok(counts.has(status), `${status} happened`);
+  });
+
+  it("that are no HTTP at all are refused, and hurt nobody", async () => {
+    const counts = new Map<number, number>();
+    for (const [name, message] of Object.entries(MALFORMED_MESSAGES)) {
+      const bytes = await exchange(server.url, message, { patienceMs: 300 });
+      const response = parseResponse(bytes);
+      if (response && !response.headers.has("x-request-id")) assertRefused(response, name);
+      assert.ok((response?.status ?? 0) < 500, name);
+      count(counts, response?.status ?? 0);
+      const health = await fetch(`${server.url}/health`);
+      assert.equal(await health.text(), '{"status":"ok"}\n', `after ${name}`);
+    }
+    report("malformed (0: no answer)", counts);
+    assert.deepEqual(errors, []);
+  });
+
+  /** Says which request it was when something is wrong with its answer. */
+  async function explained(number: number, request: RandomRequest, body: () => Promise<void>) {
+    try {
+      await body();
+    } catch (error) {
+      const story = errors.splice(0).join("\n");
+      const shown = JSON.stringify(request).replaceAll(existing.token, "TOKEN").slice(0, 5_000);
+      throw new Error(`request ${number} of seed ${SEED}: ${shown}\n${story}`, { cause: error });
+    }
+  }
+});
+
+/** Every other request as a server hands it on, with its target as it is; the others as from a URL. */
+function requestOf(
+  { method, target, headers }: RandomRequest,
+  { isRaw }: { isRaw: boolean },
+): { request: Request; target: string } {
+  const url = `http://127.0.0.1:8000${target}`;
+  if (!isRaw && URL.canParse(url)) {
+    const { href, pathname, search } = new URL(url);
+    return { request: new Request(href, { method, headers }), target: pathname + search };
+  }
+  const request = new Request("http://127.0.0.1:8000/", { method, headers });
+  Object.defineProperty(request, "url", { value: url });
+  return { request, target };
+}
+
+/** The bytes of a request. */
+function messageOf({ method, target, headers }: RandomRequest): Uint8Array {
+  const head = new TextEncoder().encode(`${method} ${target} HTTP/1.1\r\n`);
+  const lines = [["Host", "127.0.0.1"], ["Connection", "close"], ...headers];
+  const text = lines.map(([name, value]) => `${name}: ${value}\r\n`).join("") + "\r\n";
+  // Header values are bytes, not UTF-8.
+  return new Uint8Array([...head, ...Array.from(text, (character) => character.charCodeAt(0))]);
+}
+
+function assertRefused({ status, body }: SeenResponse, name?: string) {
+  assert.ok(status >= 400 && status < 500, `${name}: ${status}`);
+  assert.equal(body.length, 0, name);
+}
+
+function count(counts: Map<number, number>, status: number) {
+  counts.set(status, (counts.get(status) ?? 0) + 1);
+}
+
+function report(name: string, counts: Map<number, number>) {
+  const byStatus = [...counts].sort(([a], [b]) => a - b).map((pair) => pair.join(": "));
+  // deno-lint-ignore no-console -- figures for whoever runs it
+  console.log(`    ${name}, by status: ${byStatus.join(", ")}`);
+}
+
+function numbers(texts: readonly string[]): number[] {
+  return texts.map((text) => {
+    const number = Number(text);
+    if (!Number.isSafeInteger(number) || number < 1) {
+      throw new RangeError(`"${text}" is no number of requests or seed: expected a whole number`);
+    }
+    return number;
+  });
+}
