@@ -38,7 +38,7 @@ export function actionOf(step: Step, circumstances: Circumstances): Action | nul
       const earlier = pick(uploads, step.of);
       if (!earlier) return null;
       const other = plainUpload(step.upload, circumstances);
-      return { kind: "upload", uploads: [changed(earlier, step.change, other)], deletes: null };
+      return { kind: "upload", uploads: [changed(earlier, step.changes, other)], deletes: null };
     }
     case "together":
       return together(step, circumstances);
@@ -88,6 +88,9 @@ function together(step: Step & { kind: "together" }, circumstances: Circumstance
   }
   const { state } = circumstances;
   const submission = step.deletes === null ? undefined : pick(state.submissions, step.deletes);
+  if (submission && step.keeps && submission.repository === first!.repository) {
+    first!.results = submission.results.slice(1);
+  }
   // What is uploaded while it is deleted may come before or after: not a question for a test.
   const disputed = submission &&
     uploads.some((upload) =>
@@ -139,10 +142,23 @@ function resultsOf(step: UploadStep): TestResult[] {
   return results;
 }
 
-function changed(earlier: PlainUpload, change: Change, other: PlainUpload): PlainUpload {
-  const same = { ...earlier, key: null };
-  if (change === "nothing") return same;
-  return { ...same, [change]: other[change] };
+function changed(earlier: PlainUpload, changes: Change[], other: PlainUpload): PlainUpload {
+  // The same archive again, unless something is different.
+  let upload: PlainUpload = changes.length === 0 ? earlier : { ...earlier, key: null };
+  for (const change of changes) {
+    if (change === "outcomes") upload = { ...upload, results: upload.results.map(turned) };
+    else upload = { ...upload, [change]: other[change] };
+  }
+  return upload;
+}
+
+/** The result that would have made the test nondeterministic. */
+function turned(result: TestResult): TestResult {
+  if (result.conclusion === "passing") {
+    return { ...result, conclusion: "failure", message: "turned" };
+  }
+  const negative = result.conclusion === "failure" || result.conclusion === "error";
+  return negative ? { ...result, conclusion: "passing", message: "" } : result;
 }
 
 /** The questions of a look, given what is there. */

@@ -54,21 +54,30 @@ export interface Look {
   upperCase: boolean;
 }
 
-/** What an upload that repeats an earlier one has different. */
+/** What an upload that repeats an earlier one has different; `outcomes`: who failed, passes. */
 export type Change =
-  | "nothing"
   | "recordedAt"
   | "commit"
   | "buildUrl"
   | "tree"
   | "tags"
-  | "coverage";
+  | "coverage"
+  | "outcomes";
 
 export type Step =
   | { kind: "upload"; upload: UploadStep }
-  | { kind: "again"; of: number; change: Change; upload: UploadStep }
-  /** At the same moment, and a submission deleted meanwhile when `deletes` is a number. */
-  | { kind: "together"; uploads: UploadStep[]; sameVersion: boolean; deletes: number | null }
+  | { kind: "again"; of: number; changes: Change[]; upload: UploadStep }
+  /**
+   * At the same moment, and a submission deleted meanwhile when `deletes` is a number, whose tests
+   * the first upload has but for one when `keeps` is true.
+   */
+  | {
+    kind: "together";
+    uploads: UploadStep[];
+    sameVersion: boolean;
+    deletes: number | null;
+    keeps: boolean;
+  }
   | { kind: "delete"; of: number }
   | { kind: "quarantine"; test: number; by: string | null; type: "manual" | "automatic" }
   | { kind: "release"; test: number }
@@ -205,18 +214,23 @@ const look: fc.Arbitrary<Look> = fc.record({
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 16, arbitrary: fc.record({ kind: fc.constant<"upload">("upload"), upload }) },
   {
-    weight: 3,
+    weight: 6,
     arbitrary: fc.record({
       kind: fc.constant<"again">("again"),
       of: fc.nat(11),
-      change: fc.constantFrom<Change>(
-        "nothing",
-        "recordedAt",
-        "commit",
-        "buildUrl",
-        "tree",
-        "tags",
-        "coverage",
+      changes: fc.oneof(
+        fc.constant<Change[]>([]),
+        fc.constant<Change[]>(["buildUrl", "outcomes"]),
+        fc.constant<Change[]>(["buildUrl", "tags"]),
+        fc.subarray<Change>([
+          "recordedAt",
+          "commit",
+          "buildUrl",
+          "tree",
+          "tags",
+          "coverage",
+          "outcomes",
+        ], { maxLength: 3 }),
       ),
       upload,
     }),
@@ -228,9 +242,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       uploads: fc.array(upload, { minLength: 2, maxLength: 3 }),
       sameVersion: fc.boolean(),
       deletes: fc.option(fc.nat(11), { freq: 1 }),
+      keeps: fc.boolean(),
     }),
   },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant<"delete">("delete"), of: fc.nat(11) }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant<"delete">("delete"), of: fc.nat(11) }) },
   {
     weight: 2,
     arbitrary: fc.record({

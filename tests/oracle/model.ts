@@ -110,13 +110,14 @@ export function idOfTest(state: State, repository: number, test: TestIdentity): 
 }
 
 /**
- * The submission that an upload repeats: the same report with the same commit and the same build
- * URL. Without a build URL every upload is new.
+ * The submission that an upload repeats: the same archive, or the same report with the same commit
+ * and the same build URL. Without either every upload is new.
  */
 export function repeatedBy(state: State, upload: PlainUpload): PlainSubmission | undefined {
-  if (upload.buildUrl === "") return undefined;
-  return state.submissions.find((submission) =>
-    submission.repository === upload.repository &&
+  const own = state.submissions.filter(({ repository }) => repository === upload.repository);
+  const archived = own.find((submission) => submission.key === upload.key);
+  if (archived || upload.buildUrl === "") return archived;
+  return own.find((submission) =>
     submission.commit === upload.commit &&
     submission.buildUrl === upload.buildUrl &&
     JSON.stringify(submission.results) === JSON.stringify(upload.results)

@@ -52,6 +52,8 @@ export const TEXTS = [
   "ADDS:",
   "an",
   "οδος",
+  "οδοσ",
+  "Σ",
   "ΟΔΟ",
   "straSSe",
   "STRAßE",

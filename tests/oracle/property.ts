@@ -6,6 +6,9 @@ import { describeDisagreement } from "./describe.ts";
 import { history } from "./history.ts";
 import { Disagreement, runHistory } from "./run_history.ts";
 
+/** How long a history that fails is made smaller: what is left is small enough for a person. */
+const SHRINKING_MILLISECONDS = 60_000;
+
 export interface Trial {
   /** Histories to run. */
   count: number;
@@ -31,10 +34,17 @@ export async function tryHistories(database: Database, trial: Trial): Promise<Ou
   const ask = askTheApps(database.sql);
   let histories = 0;
   let comparisons = 0;
+  let shrinkingUntil = Infinity;
   const property = fc.asyncProperty(history, async (sample) => {
+    if (performance.now() > shrinkingUntil) return;
     const name = `organization ${histories++}`;
     const organization = await databaseOrganization(database.sql, { name, ask });
-    comparisons += await runHistory(sample, { organization, name });
+    try {
+      comparisons += await runHistory(sample, { organization, name });
+    } catch (error) {
+      shrinkingUntil = Math.min(shrinkingUntil, performance.now() + SHRINKING_MILLISECONDS);
+      throw error;
+    }
     trial.onProgress?.(histories, comparisons);
   });
   const { count, seed, path } = trial;

@@ -169,9 +169,13 @@ class Run {
     const seconds = upload.recordedAt.toString(16).padStart(8, "0");
     this.#expect("begin of the id", seconds, /^[0-9a-f]{24}$/.exec(id)?.[0].slice(0, 8));
     this.#expect("new id", true, this.state.submissions.every((other) => other.id !== id));
-    if (upload.buildUrl === "") return;
+    if (upload.buildUrl === "" && upload.key === null) return;
     const { repository, recordedAt, commit, buildUrl, results } = upload;
-    const uploaded = JSON.stringify([repository, recordedAt, commit, buildUrl, results]);
+    const uploaded = JSON.stringify(
+      upload.key === null
+        ? [repository, recordedAt, commit, buildUrl, results]
+        : [repository, recordedAt, upload.key],
+    );
     this.#expect("id after a re-import", this.#ids.get(uploaded) ?? id, id);
     this.#ids.set(uploaded, id);
   }
