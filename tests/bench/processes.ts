@@ -1,0 +1,93 @@
+/** Programs that are measured: each in a process of its own. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+
+/** A program that answers requests. */
+export interface Contestant {
+  /** Such as `http://127.0.0.1:4711`. */
+  url: string;
+  pid: number;
+  stop(): Promise<void>;
+}
+
+const START_TIMEOUT_MS = 60_000;
+
+/** Starts a program and waits until it says on standard error where it listens. */
+export async function startContestant(
+  command: string,
+  args: string[],
+  environment: Record<string, string> = {},
+): Promise<Contestant> {
+  const child = spawn(command, args, {
+    stdio: ["ignore", "ignore", "pipe"],
+    env: { ...Deno.env.toObject(), ...environment },
+  });
+  const url = await listeningAddress(child);
+  return {
+    url,
+    pid: child.pid!,
+    async stop() {
+      if (child.exitCode !== null) return;
+      const ended = once(child, "exit");
+      child.kill("SIGTERM");
+      await ended;
+    },
+  };
+}
+
+function listeningAddress(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let said = "";
+    const fail = () => {
+      clearTimeout(timer);
+      reject(new Error(`a contestant did not start: ${said}`));
+    };
+    const timer = setTimeout(fail, START_TIMEOUT_MS);
+    child.once("exit", fail);
+    child.stderr!.on("data", (bytes) => {
+      // The rest is read too, so that a full pipe stops nobody; nothing is made of it.
+      if (said.length < 10_000) said += bytes;
+      const address = /listening on (http:\S+)/.exec(said)?.[1];
+      if (!address) return;
+      clearTimeout(timer);
+      child.off("exit", fail);
+      resolve(address);
+    });
+  });
+}
+
+/** The program itself, from source. */
+export function startProgram(databaseUrl: string): Promise<Contestant> {
+  const main = new URL("../../main.ts", import.meta.url).pathname;
+  return startContestant(Deno.execPath(), ["run", "-A", main, "serve", "--port", "0"], {
+    DATABASE_URL: databaseUrl,
+  });
+}
+
+/** A contestant of `contestants/` that runs on Deno. */
+export function startDeno(file: string, ...args: string[]): Promise<Contestant> {
+  const path = new URL(`./contestants/${file}`, import.meta.url).pathname;
+  const config = new URL("../../deno.json", import.meta.url).pathname;
+  return startContestant(Deno.execPath(), ["run", "-A", "--config", config, path, ...args]);
+}
+
+/** Where the other programs and the tools that make load are installed, once for all runs. */
+export async function installPeers(): Promise<string> {
+  const folder = `${Deno.env.get("XDG_CACHE_HOME") ?? "/tmp"}/test-analytics-bench-peers`;
+  const source = new URL("./contestants/", import.meta.url);
+  await Deno.mkdir(folder, { recursive: true });
+  for (const file of ["package.json", "fastify.js", "postgraphile.js"]) {
+    await Deno.copyFile(new URL(file, source), `${folder}/${file}`);
+  }
+  const { success, stderr } = await new Deno.Command("npm", {
+    args: ["install", "--no-audit", "--no-fund", "--silent"],
+    cwd: folder,
+  }).output();
+  if (!success) throw new Error(`npm install: ${new TextDecoder().decode(stderr)}`);
+  return folder;
+}
+
+/** A contestant of `contestants/` that runs on Node.js. */
+export function startNode(folder: string, file: string, ...args: string[]): Promise<Contestant> {
+  return startContestant(`${folder}/node_modules/.bin/node`, [`${folder}/${file}`, ...args]);
+}
