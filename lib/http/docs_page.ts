@@ -52,7 +52,7 @@ ${LOGO}
 <a href="llms-full.txt">Plain text</a>
 </nav>
 </header>
-<openapi-explorer hide-server-selection hide-components hide-search hide-console="false"
+<openapi-explorer hide-server-selection hide-components hide-search
  schema-expand-level="2" response-area-height="420px"></openapi-explorer>
 <noscript>This page needs JavaScript. The same is told by <a href="llms-full.txt">plain text</a>.
 </noscript>
