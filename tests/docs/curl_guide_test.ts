@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { after, before, it } from "@std/testing/bdd";
+import type { Repository } from "../../db/repositories.ts";
+import { describeWithDatabases } from "../database.ts";
+import { createWorld, flaky, type World } from "../routes/world.ts";
+
+const GUIDE = new URL("../../docs/guides/curl.md", import.meta.url);
+
+/** Flaky tests of the repository: more than fit on two pages of the script's size. */
+const TEST_COUNT = 203;
+
+describeWithDatabases("the script of the guide to curl", (database) => {
+  let world: World;
+  let group: Repository;
+  let server: Deno.HttpServer<Deno.NetAddr>;
+  let script: string;
+  let searches: string[];
+
+  before(async () => {
+    const guide = await Deno.readTextFile(GUIDE);
+    script = /```sh\n(#!\/bin\/sh\n[^]*?)```/.exec(guide)?.[1] ?? "";
+    assert.ok(script, "the guide has a script");
+    world = await createWorld(database(), { name: "acme" });
+    group = await world.addRepository("acme/web", "shop");
+    const names = Array.from({ length: TEST_COUNT }, (_, index) => `test ${index}`);
+    await world.upload(group, names.flatMap((name) => flaky(name)), { buildUrl: "https://ci/1" });
+    // Three builds of four are quiet: 25 % are disturbed.
+    for (const number of [2, 3, 4]) {
+      await world.upload(group, [{ name: "quiet" }], { buildUrl: `https://ci/${number}` });
+    }
+    await world.addRepository("acme", "empty");
+    searches = [];
+    server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, (request) => {
+      searches.push(new URL(request.url).search);
+      return world.app(request);
+    });
+  });
+  after(async () => {
+    await server?.shutdown();
+  });
+
+  async function run(args: string[], token = world.token) {
+    const { code, stdout, stderr } = await new Deno.Command("sh", {
+      args: ["-c", script, "flaky.sh", ...args],
+      env: { BASE_URL: `http://127.0.0.1:${server.addr.port}`, TOKEN: token },
+    }).output();
+    const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+    return { code, lines: decode(stdout).trimEnd().split("\n"), stderr: decode(stderr) };
+  }
+
+  it("lists all flaky tests, page by page, and is content below the threshold", async () => {
+    searches = [];
+    const { code, lines, stderr } = await run(["acme/web/shop", "25"]);
+    assert.deepEqual([code, stderr], [0, "flakiness: 25 (at most 25)\n"]);
+    assert.equal(lines.length, TEST_COUNT);
+    const names = lines.map((line) => line.split("\t")[2]);
+    assert.equal(new Set(names).size, TEST_COUNT);
+    assert.ok(lines.includes("0.5\tsuite\ttest 7\ttest.ts\thttps://ci/1"), lines[0]);
+    assert.equal(searches.filter((search) => search.includes("limit=100")).length, 3);
+  });
+
+  it("fails a job above the threshold", async () => {
+    for (const threshold of ["24.9", "0"]) {
+      const { code, stderr } = await run(["ACME/web/Shop", threshold]);
+      assert.deepEqual([code, stderr], [1, `flakiness: 25 (at most ${threshold})\n`]);
+    }
+  });
+
+  it("lets a repository without any build pass", async () => {
+    const { code, lines, stderr } = await run(["acme/empty"]);
+    assert.deepEqual([code, lines, stderr], [0, [""], "flakiness: unknown (at most 20)\n"]);
+  });
+
+  it("says what is wrong when there is no answer", async () => {
+    const unknown = await run(["acme/nothing"]);
+    assert.equal(unknown.code, 2);
+    assert.match(unknown.stderr, /no list of tests: \{"message":"Not Found"\}/);
+    const refused = await run(["acme/empty"], `tk_${"0".repeat(64)}`);
+    assert.equal(refused.code, 2);
+    assert.match(refused.stderr, /401/);
+  });
+});
