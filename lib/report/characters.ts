@@ -43,3 +43,22 @@ export function isBefore(position: ReportPosition, other: ReportPosition): boole
   return position.line < other.line ||
     (position.line === other.line && position.column < other.column);
 }
+
+/** The text with something else for the single units at these indexes, which are in order. */
+export function replaceAt(text: string, indexes: readonly number[], replacement: string): string {
+  const parts: string[] = [];
+  let end = 0;
+  for (const at of indexes) {
+    parts.push(text.slice(end, at));
+    end = at + 1;
+  }
+  parts.push(text.slice(end));
+  return parts.join(replacement);
+}
+
+/** At most so many units of a text, without half a character at the end. */
+export function beginningOf(text: string, unitCount: number): string {
+  if (text.length <= unitCount) return text;
+  const isHalf = /[\ud800-\udbff]/.test(text[unitCount - 1]!);
+  return text.slice(0, unitCount - (isHalf ? 1 : 0));
+}

@@ -1,12 +1,13 @@
 /** From the bytes of an XML file to its text, by the encoding that the file declares. */
+import { REPLACEMENT } from "./characters.ts";
 import { ReportError } from "./report_error.ts";
 
 /** A piece of a file's text. */
 export interface DecodedPiece {
   /** Well-formed UTF-16. */
   text: string;
-  /** How many U+FFFD in it stand for bytes that the encoding does not know. */
-  undecodableCount: number;
+  /** Where U+FFFD stands for bytes that the encoding does not know, in order. */
+  undecodableAt: readonly number[];
 }
 
 // An XML declaration is far shorter, also with a few blanks before it.
@@ -47,11 +48,13 @@ export async function* decodeXml(
   if (decoder) yield decoder.end();
 }
 
-const REPLACEMENT_IN_UTF8 = [0xef, 0xbf, 0xbd] as const;
+const NONE: readonly number[] = [];
 
 class PieceDecoder {
   readonly #decoder: TextDecoder;
-  #previousTail = new Uint8Array();
+  // A file may well contain U+FFFD itself, written by a tool that replaced something. In other
+  // encodings than UTF-8 that is too rare to be told from what this decoder replaces.
+  readonly #written = new WrittenReplacements();
 
   constructor(encoding: string) {
     // Drops the byte order mark by itself.
@@ -59,36 +62,64 @@ class PieceDecoder {
   }
 
   decode(bytes: Uint8Array): DecodedPiece {
-    const text = this.#decoder.decode(bytes, { stream: true });
-    let undecodableCount = 0;
-    if (text.includes("\ufffd")) {
-      // A file may well contain U+FFFD itself, written by a tool that replaced something.
-      undecodableCount = countReplacements(text) -
-        (this.#decoder.encoding === "utf-8"
-          ? countSequence(concatenate(this.#previousTail, bytes))
-          : 0);
+    if (this.#decoder.encoding !== "utf-8") {
+      const text = this.#decoder.decode(bytes, { stream: true });
+      return { text, undecodableAt: replacementsIn(text) };
     }
-    this.#previousTail = concatenate(this.#previousTail, bytes.subarray(-2)).slice(-2);
-    return { text, undecodableCount };
+    const { marked, beginsWithRest } = this.#written.mark(bytes);
+    const decoded = this.#decoder.decode(marked, { stream: true });
+    const found = replacementsIn(decoded);
+    if (found.length === 0 && marked === bytes) return { text: decoded, undecodableAt: NONE };
+    return {
+      text: decoded.replaceAll(MARK, REPLACEMENT),
+      undecodableAt: beginsWithRest && found[0] === 0 ? found.slice(1) : found,
+    };
   }
 
   end(): DecodedPiece {
     const text = this.#decoder.decode();
-    return { text, undecodableCount: countReplacements(text) };
+    return { text, undecodableAt: replacementsIn(text) };
   }
 }
 
-function countReplacements(text: string): number {
-  return text.split("\ufffd").length - 1;
+// The character next to U+FFFD: forbidden in XML too, and as long.
+const MARK = "\ufffe";
+const LAST_BYTE_OF_MARK = 0xbe;
+const REPLACEMENT_IN_UTF8 = [0xef, 0xbf, 0xbd] as const;
+
+/** Marks each U+FFFD that is written in UTF-8 bytes, so that decoding does not hide it. */
+class WrittenReplacements {
+  // The first one or two bytes of one that the bytes so far end with.
+  #open = new Uint8Array();
+
+  /**
+   * The bytes, or a copy where each U+FFFD is replaced by the mark, and whether they begin with the
+   * rest of one that began in the bytes before.
+   */
+  mark(bytes: Uint8Array): { marked: Uint8Array; beginsWithRest: boolean } {
+    const [first, second, third] = REPLACEMENT_IN_UTF8;
+    const seam = concatenate(this.#open, bytes.subarray(0, 3 - this.#open.length));
+    const beginsWithRest = this.#open.length > 0 && seam[1] === second && seam[2] === third;
+    const end = concatenate(this.#open, bytes.subarray(-2)).slice(-2);
+    if (end.at(-1) === first) this.#open = end.slice(-1);
+    else if (end[0] === first && end[1] === second) this.#open = end;
+    else this.#open = new Uint8Array();
+    let marked = bytes;
+    for (let at = bytes.indexOf(first); at !== -1; at = bytes.indexOf(first, at + 1)) {
+      if (bytes[at + 1] !== second || bytes[at + 2] !== third) continue;
+      if (marked === bytes) marked = bytes.slice();
+      marked[at + 2] = LAST_BYTE_OF_MARK;
+    }
+    return { marked, beginsWithRest };
+  }
 }
 
-function countSequence(bytes: Uint8Array): number {
-  const [first, second, third] = REPLACEMENT_IN_UTF8;
-  let count = 0;
-  for (let at = bytes.indexOf(first); at !== -1; at = bytes.indexOf(first, at + 1)) {
-    if (bytes[at + 1] === second && bytes[at + 2] === third) count++;
-  }
-  return count;
+function replacementsIn(text: string): readonly number[] {
+  let at = text.indexOf(REPLACEMENT);
+  if (at === -1) return NONE;
+  const found: number[] = [];
+  for (; at !== -1; at = text.indexOf(REPLACEMENT, at + 1)) found.push(at);
+  return found;
 }
 
 function encodingOf(head: Uint8Array, file: string): string {

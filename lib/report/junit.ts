@@ -6,7 +6,9 @@
  */
 import { decodeXml } from "./decode.ts";
 import { DEFAULT_REPORT_LIMITS, type ReportLimits } from "./limits.ts";
+import { quote } from "./report_error.ts";
 import type { TestResult } from "./result.ts";
+import { StableNames } from "./stable_names.ts";
 import { type Attributes, detach, Outcome, OUTCOME_KINDS, TestCase } from "./test_case.ts";
 import { type XmlHandler, XmlReader } from "./xml.ts";
 
@@ -20,6 +22,8 @@ export interface JUnitOptions {
   onNote?(note: string): void;
   /** Other limits than the defaults. */
   limits?: Partial<ReportLimits>;
+  /** Where the repository was checked out: paths below it become paths inside the repository. */
+  checkoutFolder?: string | undefined;
   /** How many results other files of the same upload brought: they count for the limit. */
   earlierResultCount?: number;
 }
@@ -71,12 +75,14 @@ class JUnitReader implements XmlHandler {
   readonly #suites: Suite[] = [];
   #testCase: { value: TestCase; depth: number } | null = null;
   #outcome: { value: Outcome; depth: number } | null = null;
+  readonly #stable: StableNames;
   // Tests of a class stand together: the name that came last is kept once for all of them.
-  #lastClass = "";
-  #lastFile = "";
+  readonly #lastClass = { written: "", stable: "" };
+  readonly #lastFile = { written: "", stable: "" };
 
   constructor(options: JUnitOptions) {
     this.#options = options;
+    this.#stable = new StableNames(options.checkoutFolder);
     this.#limits = { ...DEFAULT_REPORT_LIMITS, ...options.limits };
     this.xml = new XmlReader({
       file: options.file,
@@ -110,16 +116,19 @@ class JUnitReader implements XmlHandler {
   }
 
   #openSuite(attributes: Attributes): void {
+    const { name = "", file, timestamp } = attributes;
+    this.#refuseUndecodable("testsuite", attributes);
     const around = this.#suites.at(-1) ?? NO_SUITE;
     this.#suites.push({
-      name: detach(attributes["name"] ?? ""),
-      file: attributes["file"] ? detach(attributes["file"]) : around.file,
+      name: detach(this.#stable.suite(name, timestamp)),
+      file: file ? detach(this.#stable.file(file)) : around.file,
       depth: this.#depth,
     });
   }
 
   #openTestCase(attributes: Attributes): void {
     const { name, classname = "", file } = attributes;
+    this.#refuseUndecodable("testcase", attributes);
     if (!name) {
       this.xml.fail(
         "malformed",
@@ -129,15 +138,35 @@ class JUnitReader implements XmlHandler {
       );
     }
     const suite = this.#suites.at(-1) ?? NO_SUITE;
-    if (classname !== this.#lastClass) this.#lastClass = detach(classname);
-    if (file && file !== this.#lastFile) this.#lastFile = detach(file);
+    if (classname !== this.#lastClass.written) {
+      this.#lastClass.written = detach(classname);
+      this.#lastClass.stable = detach(this.#stable.class(classname));
+    }
+    if (file && file !== this.#lastFile.written) {
+      this.#lastFile.written = detach(file);
+      this.#lastFile.stable = detach(this.#stable.file(file));
+    }
     const identity = {
       suite: suite.name,
-      class: this.#lastClass,
-      name: detach(name),
-      file: file ? this.#lastFile : suite.file,
+      class: this.#lastClass.stable,
+      name: detach(this.#stable.name(name, suite.name, this.#lastClass.stable)),
+      file: file ? this.#lastFile.stable : suite.file,
     };
     this.#testCase = { value: new TestCase(identity, attributes), depth: this.#depth };
+  }
+
+  // What replaces lost bytes is the same for all of them: two tests could become one.
+  #refuseUndecodable(element: string, attributes: Attributes): void {
+    for (const attribute of this.xml.undecodableAttributes) {
+      if (!NAME_ATTRIBUTES.has(attribute)) continue;
+      this.xml.fail(
+        "malformed",
+        `bytes that cannot be decoded in ${attribute}=${quote(attributes[attribute] ?? "")} of a ` +
+          `<${element}>`,
+        "names in the encoding that the file declares, or in UTF-8 when it declares none",
+        this.xml.elementPosition,
+      );
+    }
   }
 
   #openInTestCase(name: string, attributes: Attributes): void {

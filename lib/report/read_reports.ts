@@ -20,6 +20,8 @@ export interface ReadReportsOptions {
   onNote?(note: string): void;
   /** Called for each file before it is read. */
   onFile?(file: ReportFile): void;
+  /** Where the repository was checked out: paths below it become paths inside the repository. */
+  checkoutFolder?: string | undefined;
   /** Other limits than the defaults. */
   limits?: Partial<ReportLimits>;
 }
@@ -66,6 +68,7 @@ export async function readReports(
         file: file.path,
         onResult: options.onResult,
         onNote: options.onNote,
+        checkoutFolder: options.checkoutFolder,
         limits,
         earlierResultCount: resultCount,
       });

@@ -4,7 +4,14 @@
  * and nothing is ever fetched.
  */
 import { SaxesParser } from "saxes";
-import { isBefore, place, replaceForbidden, REPLACEMENT } from "./characters.ts";
+import {
+  beginningOf,
+  isBefore,
+  place,
+  replaceAt,
+  replaceForbidden,
+  REPLACEMENT,
+} from "./characters.ts";
 import type { DecodedPiece } from "./decode.ts";
 import type { ReportLimits } from "./limits.ts";
 import { quote, ReportError, type ReportErrorKind, type ReportPosition } from "./report_error.ts";
@@ -42,6 +49,10 @@ const KEPT_ATTRIBUTE_CHARACTERS = 64 * 1024;
 
 const NOT_BLANK = /\S/;
 
+// Stands for lost bytes while the parser has the text. XML allows it, and Unicode promises that it
+// never means anything, so that no text has it.
+const LOST = "\u{10ffff}";
+
 /** Takes a document's text in pieces and tells a handler what is in it. */
 export class XmlReader {
   /** Where the innermost element that is open begins. */
@@ -50,6 +61,8 @@ export class XmlReader {
   replacementCount = 0;
   /** Where the first of them stood. */
   firstReplacement: ReportPosition | undefined;
+  /** Attributes of the innermost element whose values have lost bytes that cannot be decoded. */
+  readonly undecodableAttributes: Set<string> = new Set();
 
   readonly #options: XmlReaderOptions;
   readonly #parser: SaxesParser<{ xmlns: false }>;
@@ -58,6 +71,7 @@ export class XmlReader {
   #droppedCharacters = 0;
   #sawRoot = false;
   #sawStart = false;
+  #sawLost = false;
   // How many characters of its first line come before the piece that is being read.
   #pieceColumn = 0;
   #takeText: ((piece: string) => void) | null = null;
@@ -86,10 +100,10 @@ export class XmlReader {
    * called again; `null` drops it.
    */
   readText(take: ((piece: string) => void) | null): void {
-    this.#takeText = take;
+    this.#takeText = take && ((piece) => take(this.#readable(piece)));
     // Without a handler the parser does not even collect the text.
-    this.#internals.textHandler = take ?? undefined;
-    this.#internals.cdataHandler = take ?? undefined;
+    this.#internals.textHandler = this.#takeText ?? undefined;
+    this.#internals.cdataHandler = this.#takeText ?? undefined;
   }
 
   /**
@@ -102,15 +116,17 @@ export class XmlReader {
     if (text === "") return;
     this.#pieceColumn = this.#parser.column;
     if (!this.#sawStart) this.#checkStart(text);
-    if (piece.undecodableCount > 0) {
-      this.#countReplacements(text, text.indexOf(REPLACEMENT), piece.undecodableCount);
+    const { undecodableAt } = piece;
+    if (undecodableAt.length > 0) {
+      this.#sawLost = true;
+      this.#countReplacements(text, undecodableAt[0]!, undecodableAt.length);
     }
     const forbidden = replaceForbidden(text);
     if (forbidden) {
       this.#countReplacements(text, forbidden.first, forbidden.count);
       text = forbidden.text;
     }
-    this.#parser.write(text);
+    this.#parser.write(undecodableAt.length > 0 ? replaceAt(text, undecodableAt, LOST) : text);
     this.#dropWhatNobodyReads();
   }
 
@@ -140,7 +156,7 @@ export class XmlReader {
     expected: string,
     position: ReportPosition = this.#position(),
   ): never {
-    const problem = `found ${found}, expected ${expected}`;
+    const problem = this.#readable(`found ${found}, expected ${expected}`);
     throw new ReportError({ file: this.#options.file, kind, problem, position });
   }
 
@@ -226,6 +242,7 @@ export class XmlReader {
   #openTagStart(name: string): void {
     this.#sawRoot = true;
     this.#attributeCount = 0;
+    if (this.#sawLost) this.undecodableAttributes.clear();
     // The parser has read the name and one character behind it.
     const { line, column } = this.#parser;
     const before = name.length + 1;
@@ -251,9 +268,13 @@ export class XmlReader {
     }
     this.#checkName(attribute.name);
     this.#checkAttribute(attribute.name, attribute.value);
+    // The parser's own list holds this very object.
+    if (this.#sawLost && attribute.value.includes(LOST)) {
+      this.undecodableAttributes.add(attribute.name);
+      attribute.value = this.#readable(attribute.value);
+    }
     if (!nameAttributes.has(attribute.name)) {
-      // The parser's own list holds this very object.
-      attribute.value = attribute.value.slice(0, KEPT_ATTRIBUTE_CHARACTERS);
+      attribute.value = beginningOf(attribute.value, KEPT_ATTRIBUTE_CHARACTERS);
     }
     this.#droppedCharacters = 0;
   }
@@ -317,7 +338,12 @@ export class XmlReader {
       parser.text.length <= KEPT_ATTRIBUTE_CHARACTERS ||
       this.#options.nameAttributes.has(parser.name)
     ) return;
-    this.#droppedCharacters += parser.text.length - KEPT_ATTRIBUTE_CHARACTERS;
-    parser.text = parser.text.slice(0, KEPT_ATTRIBUTE_CHARACTERS);
+    const kept = beginningOf(parser.text, KEPT_ATTRIBUTE_CHARACTERS);
+    this.#droppedCharacters += parser.text.length - kept.length;
+    parser.text = kept;
+  }
+
+  #readable(text: string): string {
+    return this.#sawLost ? text.replaceAll(LOST, REPLACEMENT) : text;
   }
 }
