@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import { describe, it } from "@std/testing/bdd";
+import { describedParameters } from "../../lib/http/described_parameters.ts";
+import { ERRORS } from "../../lib/http/prose_chapters.ts";
+import { EXIT } from "../../lib/cli/program.ts";
+import { openapiDocument, templateOf } from "../../lib/http/openapi.ts";
+import { routes } from "../../routes/mod.ts";
+import { leafCommands, SHARED_OPTIONS } from "../usage_lines.ts";
+import {
+  API_FILE,
+  apiText,
+  COMMAND_LINE_FILE,
+  markedParts,
+  markPattern,
+  REGENERATE,
+} from "./reference_files.ts";
+
+const api = await Deno.readTextFile(API_FILE);
+const commandLine = await Deno.readTextFile(COMMAND_LINE_FILE);
+
+/** The same whichever way lines are wrapped and tables are drawn. */
+function plain(text: string): string {
+  return text.replaceAll(/\s+/g, " ").replaceAll(/-{3,}/g, "---").trim();
+}
+
+describe("the reference of the HTTP API", () => {
+  it("is what the service says", () => {
+    assert.equal(api, apiText(), `write it anew with: ${REGENERATE}`);
+  });
+
+  it("has the paths, parameters and defaults of the route table", () => {
+    for (const route of routes) {
+      const [, rest = ""] = api.split(`\`GET ${templateOf(route.path)}\`\n`);
+      const [chapter = ""] = rest.split(/^##/m);
+      const listed = [
+        ...chapter.matchAll(/^- `(\w+)` \((path|query), .*?(?:default `(\S+)`)?\): /gm),
+      ]
+        .map(([, name, place, preset]) => [name, place, preset]);
+      assert.deepEqual(
+        listed,
+        describedParameters(route).map(({ name, place, jsonSchema }) => [
+          name,
+          place,
+          jsonSchema.default === undefined ? undefined : String(jsonSchema.default),
+        ]),
+        route.path,
+      );
+    }
+  });
+
+  it("has every status that the contract has", () => {
+    const { paths } = openapiDocument(routes) as unknown as {
+      paths: Record<string, { get: { responses: Record<string, unknown> } }>;
+    };
+    const statuses = new Set(Object.values(paths).flatMap(({ get }) => Object.keys(get.responses)));
+    const errors = [...statuses].map(Number).filter((status) => status >= 400).sort();
+    assert.deepEqual(errors, ERRORS.map(({ status }) => status));
+    for (const status of statuses) assert.match(api, new RegExp(`\\b${status}\\b`));
+  });
+});
+
+describe("the reference of the command line", () => {
+  it("has every command, argument, option and environment variable as the program has it", () => {
+    for (const [name, part] of Object.entries(markedParts())) {
+      const written = markPattern(name).exec(commandLine)?.groups?.part ?? "";
+      assert.equal(plain(written), plain(part), `write ${name} anew with: ${REGENERATE}`);
+    }
+  });
+
+  it("says what --help says", () => {
+    const text = plain(commandLine);
+    for (const { path, command } of leafCommands()) {
+      assert.ok(text.includes(`### ${path} ${command.summary() || command.description()}`), path);
+      for (const { long } of command.options) {
+        const isShared = SHARED_OPTIONS.includes(long ?? "");
+        assert.ok(text.includes(isShared ? `\`${long}\`` : `\`${long}`), `${path} ${long}`);
+      }
+    }
+  });
+
+  it("says what every exit code means", () => {
+    for (const code of Object.values(EXIT)) {
+      assert.match(commandLine, new RegExp(`\\b${code}: \\w`));
+    }
+  });
+});
+
+describe("the documentation", () => {
+  it("links to files that are there", async () => {
+    const root = new URL("../../docs/", import.meta.url);
+    for (const folder of ["reference/", "guides/", "decisions/"]) {
+      for await (const { name } of Deno.readDir(new URL(folder, root))) {
+        const file = new URL(`${folder}${name}`, root);
+        const text = await Deno.readTextFile(file);
+        for (const [, target = ""] of text.matchAll(/\]\((?!https?:|#)([^)#\s]+)[^)]*\)/g)) {
+          await assert.doesNotReject(
+            Deno.stat(new URL(target, file)),
+            `${folder}${name}: ${target}`,
+          );
+        }
+      }
+    }
+  });
+});
