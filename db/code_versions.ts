@@ -1,4 +1,4 @@
-import type { Queryable } from "./sql.ts";
+import { arrayOf, type Queryable } from "./sql.ts";
 import { outcomesAt } from "../lib/analysis/columns.ts";
 import type { DisruptiveTest, Negative, SubmissionOutcomes } from "../lib/analysis/code_version.ts";
 import { loadTestLists } from "./test_lists.ts";
@@ -106,9 +106,7 @@ export async function loadDisruptiveTests(
       positive_build_url as "positiveBuildUrl"
     from disruptive_test
     where repository_id = ${repositoryId}
-      and test_no in (select value::int from json_array_elements_text(${
-    JSON.stringify([...testNos])
-  }::text::json))`;
+      and test_no = any(${arrayOf(testNos)}::text::int[])`;
   return new Map(rows.map((row) => [row.testNo, row]));
 }
 
@@ -150,7 +148,5 @@ export async function deleteDisruptiveTests(
   await sql`
     delete from disruptive_test
     where repository_id = ${repositoryId}
-      and test_no in (select value::int from json_array_elements_text(${
-    JSON.stringify(testNos)
-  }::text::json))`;
+      and test_no = any(${arrayOf(testNos)}::text::int[])`;
 }

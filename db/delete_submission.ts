@@ -13,7 +13,7 @@ import {
   markDisruptions,
   storeDisruptiveTests,
 } from "./code_versions.ts";
-import type { Queryable } from "./sql.ts";
+import { arrayOf, type Queryable } from "./sql.ts";
 import { removeTestList } from "./test_lists.ts";
 import { recomputeTags } from "./test_tags.ts";
 
@@ -120,9 +120,7 @@ async function recomputeDisruptiveTests(
     from negative_result n
     join submission s using (repository_id, submission_id)
     where n.repository_id = ${repositoryId} and n.is_disruption
-      and n.test_no in (select value::int from json_array_elements_text(${
-    JSON.stringify([...testNos])
-  }::text::json))`;
+      and n.test_no = any(${arrayOf(testNos)}::text::int[])`;
   const known = new Map<number, DisruptiveTest>();
   for (const [codeVersion, negatives] of Map.groupBy(disruptions, (n) => n.codeVersion)) {
     const submissions = await loadOutcomes(tx, { repositoryId, codeVersion, testNos });

@@ -74,6 +74,7 @@ create table negative_result (
   constraint negative_result_conclusion_check CHECK ((conclusion = ANY (ARRAY['failure'::text, 'error'::text])))
 );
 CREATE INDEX negative_result_disruption ON negative_result USING btree (repository_id, test_no, submission_id, result_no) WHERE is_disruption;
+CREATE INDEX negative_result_window ON negative_result USING btree (repository_id, submission_id, test_no) WHERE is_disruption;
 
 create table organization (
   organization_id integer not null generated always as identity,

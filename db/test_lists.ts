@@ -1,4 +1,4 @@
-import type { Queryable } from "./sql.ts";
+import { arrayOf, type Queryable } from "./sql.ts";
 import { decodeTestList, encodeTestList } from "../lib/analysis/columns.ts";
 import type { SubmissionContent } from "../lib/analysis/submission_content.ts";
 
@@ -67,9 +67,7 @@ export async function testNosByHash(
   const rows = await sql<{ test_hash: number; test_no: number }[]>`
     select test_hash::float8, test_no from test
     where repository_id = ${repositoryId}
-      and test_hash in (select value::bigint from json_array_elements_text(${
-    JSON.stringify([...testHashes])
-  }::text::json))`;
+      and test_hash = any(${arrayOf(testHashes)}::text::bigint[])`;
   return new Map(rows.map((row) => [row.test_hash, row.test_no]));
 }
 
@@ -132,9 +130,7 @@ export async function loadTestLists(
   const rows = await sql<{ test_list_no: number; test_count: number; tests: Uint8Array }[]>`
     select test_list_no, test_count, tests from test_list
     where repository_id = ${repositoryId}
-      and test_list_no in (select value::int from json_array_elements_text(${
-    JSON.stringify([...testListNos])
-  }::text::json))`;
+      and test_list_no = any(${arrayOf(testListNos)}::text::int[])`;
   return new Map(rows.map((row) => [row.test_list_no, {
     testListNo: row.test_list_no,
     testNos: decodeTestList(row.tests, row.test_count),
@@ -167,9 +163,7 @@ export async function removeTestList(
   await sql`
     delete from test t
     where repository_id = ${repositoryId}
-      and test_no in (select value::int from json_array_elements_text(${
-    JSON.stringify([...orphans])
-  }::text::json))
+      and test_no = any(${arrayOf(orphans)}::text::int[])
       and not exists (select from quarantine q
         where q.repository_id = t.repository_id and q.test_no = t.test_no)`;
 }

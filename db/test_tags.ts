@@ -1,5 +1,5 @@
 import { decodeTestTags, encodeTestTags, type TestTags } from "../lib/analysis/test_tags.ts";
-import type { Queryable } from "./sql.ts";
+import { arrayOf, type Queryable } from "./sql.ts";
 import { loadTestLists } from "./test_lists.ts";
 
 /**
@@ -28,9 +28,7 @@ export async function addTags(
       select tag from unnest(tags) as tag
       union select json_array_elements_text(${tagsJson}::text::json))
     where repository_id = ${repositoryId}
-      and test_no in (select value::int from json_array_elements_text(${
-    JSON.stringify([...testNos])
-  }::text::json))
+      and test_no = any(${arrayOf(testNos)}::text::int[])
       and not tags @> array(select json_array_elements_text(${tagsJson}::text::json))`;
 }
 
@@ -68,14 +66,14 @@ export async function addTestTags(
   const { testNos } = (await loadTestLists(sql, { repositoryId, testListNos: [testListNo] }))
     .get(testListNo)!;
   for (const group of decodeTestTags(encoded)) {
-    const groupTestNos = JSON.stringify(group.places.map((place) => testNos[place]));
+    const groupTestNos = group.places.map((place) => testNos[place]!);
     const tagsJson = JSON.stringify(group.tags);
     await sql`
       update test set tags = array(
         select tag from unnest(tags) as tag
         union select json_array_elements_text(${tagsJson}::text::json))
       where repository_id = ${repositoryId}
-        and test_no in (select value::int from json_array_elements_text(${groupTestNos}::text::json))
+        and test_no = any(${arrayOf(groupTestNos)}::text::int[])
         and not tags @> array(select json_array_elements_text(${tagsJson}::text::json))`;
   }
   return added!.test_tag_set_no;

@@ -3,7 +3,7 @@ import type { TrackedTest } from "../lib/analysis/tracked_test.ts";
 import { VarintReader } from "../lib/analysis/varint.ts";
 import { firstSubmissionId, recordedAtOf, testId } from "../lib/identity.ts";
 import type { Database } from "./connect.ts";
-import type { Queryable } from "./sql.ts";
+import { arrayOf, type Queryable } from "./sql.ts";
 
 /**
  * Every test of the given repositories that is disruptive in the window or quarantined, in no
@@ -26,14 +26,19 @@ export async function loadTrackedTests(
 ): Promise<TrackedTest[]> {
   if (repositoryIds.length === 0) return [];
   const scope = {
-    repositoryIds: JSON.stringify(repositoryIds),
+    repositoryIds: arrayOf(repositoryIds),
     firstId: firstSubmissionId(windowStart),
     withTime,
   };
-  const [tests, submissions, lists] = await sql.begin(
-    // Three statements must see the same data.
+  const [tests, counts, submissions, lists] = await sql.begin(
+    // All statements must see the same data.
     "isolation level repeatable read read only",
-    (tx) => [selectTests(tx, scope), selectSubmissions(tx, scope), selectTestLists(tx, scope)],
+    (tx) => [
+      selectTests(tx, scope),
+      selectDisruptionCounts(tx, scope),
+      selectSubmissions(tx, scope),
+      selectTestLists(tx, scope),
+    ],
   );
 
   const tracked = new Map<number, Map<number, TrackedTest>>();
@@ -41,6 +46,10 @@ export async function loadTrackedTests(
     let repository = tracked.get(row.repositoryId);
     if (!repository) tracked.set(row.repositoryId, repository = new Map());
     repository.set(row.testNo, trackedTest(row, withTime));
+  }
+  for (const { repositoryId, testNo, disruptionCount } of counts) {
+    const test = tracked.get(repositoryId)?.get(testNo);
+    if (test) test.disruptionCount = disruptionCount;
   }
   const places = placesOfTests(lists, tracked);
   for (const submission of submissions) {
@@ -85,7 +94,7 @@ function countSubmission(submission: SubmissionRow, tests: Places): void {
 }
 
 interface Scope {
-  /** A JSON array. */
+  /** Text of an array. */
   repositoryIds: string;
   /** Submissions with this id or a greater one lie in the window. */
   firstId: string;
@@ -102,7 +111,6 @@ interface TestRow {
   name: string;
   file: string;
   tags: string[];
-  disruptionCount: number;
   firstDisruptionAt: number | null;
   latestSubmissionId: string | null;
   latestCommitOid: string;
@@ -120,7 +128,6 @@ function selectTests(sql: Queryable, { repositoryIds, firstId }: Scope) {
     select t.repository_id::float8 as "repositoryId", r.id_prefix::float8 as "idPrefix",
       t.test_no as "testNo", t.test_hash::float8 as "testHash", t.suite, t.class, t.name, t.file,
       array_to_json(t.tags) as tags,
-      coalesce(w.disruption_count, 0) as "disruptionCount",
       extract(epoch from d.first_disruption_at)::float8 as "firstDisruptionAt",
       encode(d.latest_submission_id, 'hex') as "latestSubmissionId",
       d.latest_commit_oid as "latestCommitOid", d.latest_build_url as "latestBuildUrl",
@@ -129,19 +136,35 @@ function selectTests(sql: Queryable, { repositoryIds, firstId }: Scope) {
       d.positive_build_url as "positiveBuildUrl",
       extract(epoch from q.quarantined_at)::float8 as "quarantinedAt",
       q.quarantined_by as "quarantinedBy", q.quarantine_type as "quarantineType"
-    from disruptive_test d
-    full join quarantine q using (repository_id, test_no)
+    from (
+      select repository_id, test_no from disruptive_test
+      where repository_id = any(${repositoryIds}::text::bigint[])
+        and latest_submission_id >= decode(${firstId}, 'hex')
+      union
+      select repository_id, test_no from quarantine
+      where repository_id = any(${repositoryIds}::text::bigint[])
+    ) tracked
     join test t using (repository_id, test_no)
     join repository r using (repository_id)
-    left join (
-      select repository_id, test_no, count(*)::int as disruption_count
-      from negative_result
-      where repository_id in (select value::bigint from json_array_elements_text(${repositoryIds}::text::json))
-        and submission_id >= decode(${firstId}, 'hex') and is_disruption
-      group by repository_id, test_no
-    ) w using (repository_id, test_no)
-    where repository_id in (select value::bigint from json_array_elements_text(${repositoryIds}::text::json))
-      and (q.test_no is not null or d.latest_submission_id >= decode(${firstId}, 'hex'))`;
+    left join disruptive_test d using (repository_id, test_no)
+    left join quarantine q using (repository_id, test_no)`;
+}
+
+interface DisruptionCountRow {
+  repositoryId: number;
+  testNo: number;
+  disruptionCount: number;
+}
+
+// A statement of its own: joined to the tests, the planner may count anew for each of them.
+function selectDisruptionCounts(sql: Queryable, { repositoryIds, firstId }: Scope) {
+  return sql<DisruptionCountRow[]>`
+    select repository_id::float8 as "repositoryId", test_no as "testNo",
+      count(*)::int as "disruptionCount"
+    from negative_result
+    where repository_id = any(${repositoryIds}::text::bigint[])
+      and submission_id >= decode(${firstId}, 'hex') and is_disruption
+    group by repository_id, test_no`;
 }
 
 function trackedTest(row: TestRow, withTime: boolean): TrackedTest {
@@ -153,7 +176,7 @@ function trackedTest(row: TestRow, withTime: boolean): TrackedTest {
     name: row.name,
     file: row.file,
     tags: row.tags.toSorted(),
-    disruptionCount: row.disruptionCount,
+    disruptionCount: 0,
     countedResultCount: 0,
     timeConsumed: withTime ? 0 : null,
     firstDisruptionAt: row.firstDisruptionAt,
@@ -191,7 +214,7 @@ function selectSubmissions(sql: Queryable, { repositoryIds, firstId, withTime }:
       case when ${withTime}::boolean then durations end as durations,
       duration_unit as "durationUnit", exceptions
     from submission
-    where repository_id in (select value::bigint from json_array_elements_text(${repositoryIds}::text::json))
+    where repository_id = any(${repositoryIds}::text::bigint[])
       and submission_id >= decode(${firstId}, 'hex') and status = 'processed'`;
 }
 
@@ -206,9 +229,9 @@ function selectTestLists(sql: Queryable, { repositoryIds, firstId }: Scope) {
   return sql<TestListRow[]>`
     select repository_id::float8 as "repositoryId", test_list_no as "testListNo",
       test_count as "testCount", tests
-    from test_list l
-    where repository_id in (select value::bigint from json_array_elements_text(${repositoryIds}::text::json))
-      and exists (select from submission s
-        where s.repository_id = l.repository_id and s.test_list_no = l.test_list_no
-          and s.submission_id >= decode(${firstId}, 'hex') and s.status = 'processed')`;
+    from test_list
+    where (repository_id, test_list_no) in (
+      select distinct repository_id, test_list_no from submission
+      where repository_id = any(${repositoryIds}::text::bigint[])
+        and submission_id >= decode(${firstId}, 'hex') and status = 'processed')`;
 }

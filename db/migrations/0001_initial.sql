@@ -130,7 +130,11 @@ create table negative_result (
   message text not null,
   primary key (repository_id, submission_id, result_no)
 );
+-- The latest disruptions of a test.
 create index negative_result_disruption on negative_result (repository_id, test_no, submission_id, result_no)
+  where is_disruption;
+-- How many disruptions each test has in the window, from the index alone.
+create index negative_result_window on negative_result (repository_id, submission_id, test_no)
   where is_disruption;
 
 -- One row per test that was ever disruptive: its first disruption, its latest, and its latest
