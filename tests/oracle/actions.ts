@@ -28,8 +28,25 @@ export interface Circumstances {
   uploads: readonly PlainUpload[];
 }
 
-/** The action of a step, `null` when it refers to what is not there. */
-export function actionOf(step: Step, circumstances: Circumstances): Action | null {
+/** The actions of a step, none when it refers to what is not there. */
+export function actionsOf(step: Step, circumstances: Circumstances): Action[] {
+  if (step.kind === "return") {
+    const submission = pick(circumstances.state.submissions, step.of);
+    if (!submission) return [];
+    const { id: _, key, ...upload } = submission;
+    return [
+      { kind: "delete", key },
+      { kind: "upload", uploads: [{ ...upload, key: null }], deletes: null },
+    ];
+  }
+  const action = actionOf(step, circumstances);
+  return action ? [action] : [];
+}
+
+function actionOf(
+  step: Exclude<Step, { kind: "return" }>,
+  circumstances: Circumstances,
+): Action | null {
   const { state, clock, uploads } = circumstances;
   switch (step.kind) {
     case "upload":
@@ -111,6 +128,7 @@ function plainUpload(step: UploadStep, circumstances: Circumstances, index = 0):
     tree: step.tree,
     buildUrl: step.buildUrl,
     tags: [...step.tags],
+    testTags: step.testTags.map(({ test, tags }) => ({ test: TESTS[test]!, tags })),
     results: resultsOf(step),
     coverage: step.coverage,
     key: step.hasKey ? `archives/${uploads.length + index}.gz` : null,

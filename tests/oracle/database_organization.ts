@@ -8,7 +8,7 @@ import { addQuarantine, findTest, removeQuarantine } from "../../db/quarantine.t
 import { createRepository, renameRepository } from "../../db/repositories.ts";
 import { insertToken } from "../../db/tokens.ts";
 import { SubmissionBuilder } from "../../lib/analysis/submission_content.ts";
-import { parseTestId } from "../../lib/identity.ts";
+import { parseTestId, testHash } from "../../lib/identity.ts";
 import { silentLog } from "../../lib/log.ts";
 import { makeToken } from "../../lib/token.ts";
 import { createApp } from "../../routes/mod.ts";
@@ -112,6 +112,11 @@ export async function databaseOrganization(
 function columnsOf(upload: PlainUpload) {
   const builder = new SubmissionBuilder();
   for (const result of upload.results) builder.add(result);
+  const content = builder.finish();
+  const groupOf = Array.from(
+    content.testHashes,
+    (hash) => 1 + upload.testTags.findIndex(({ test }) => testHash(test) === hash),
+  );
   return {
     commitOid: upload.commit,
     treeOid: upload.tree,
@@ -120,7 +125,10 @@ function columnsOf(upload: PlainUpload) {
     tags: upload.tags,
     recordedAt: upload.recordedAt,
     reportDigest: createHash("sha256").update(JSON.stringify(upload.results)).digest("hex"),
-    content: builder.finish(),
+    content,
+    testTags: groupOf.some((group) => group > 0)
+      ? { groups: upload.testTags.map(({ tags }) => tags), groupOf }
+      : null,
     coverage: upload.coverage,
     ...(upload.key === null ? {} : { key: upload.key }),
   };

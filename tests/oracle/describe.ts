@@ -1,9 +1,10 @@
 /** A disagreement, written for a person: what was done, and where the two answers differ. */
+import type { TestIdentity } from "../../lib/identity.ts";
 import type { TestResult } from "../../lib/report/result.ts";
 import type { Action } from "./actions.ts";
 import { timestamp } from "./oracle.ts";
 import { REPOSITORIES, TESTS } from "./pools.ts";
-import type { PlainUpload } from "./model.ts";
+import { isSameTest, type PlainUpload } from "./model.ts";
 import type { Disagreement } from "./run_history.ts";
 
 /** Differences that are told: the first few say it all. */
@@ -53,7 +54,7 @@ function describeAction(action: Action): string[] {
 }
 
 function describeUpload(upload: PlainUpload): string {
-  const { tags, coverage, key } = upload;
+  const { tags, testTags, coverage, key } = upload;
   return [
     "upload",
     repositoryName(upload.repository).padEnd(20),
@@ -62,6 +63,7 @@ function describeUpload(upload: PlainUpload): string {
     `tree ${upload.tree?.slice(0, 2) ?? "--"}`,
     (upload.buildUrl || "no build URL").padEnd(20),
     ...(tags.length > 0 ? [`tags ${tags.join(",")}`] : []),
+    ...testTags.map(({ test, tags }) => `tags of t${indexOf(test)} ${tags.join(",")}`),
     ...(coverage ? [`coverage ${coverage.coveredLineCount}/${coverage.lineCount}`] : []),
     ...(key === null ? [] : [`key ${key}`]),
     `results ${describeResults(upload.results)}`,
@@ -72,10 +74,7 @@ function describeUpload(upload: PlainUpload): string {
 function describeResults(results: TestResult[]): string {
   const counted: { text: string; times: number }[] = [];
   for (const result of results) {
-    const index = TESTS.findIndex((test) =>
-      test.suite === result.suite && test.class === result.class && test.name === result.name &&
-      test.file === result.file
-    );
+    const index = indexOf(result);
     const test = index < 0 ? result.suite : `t${index}`;
     const message = result.message === "" ? "" : ` ${JSON.stringify(result.message.slice(0, 20))}`;
     const text = index < 0
@@ -87,6 +86,10 @@ function describeResults(results: TestResult[]): string {
   }
   return counted.map(({ text, times }) => times > 1 ? `${text} x${times}` : text).join(", ") ||
     "none";
+}
+
+function indexOf(test: TestIdentity): number {
+  return TESTS.findIndex((other) => isSameTest(other, test));
 }
 
 function repositoryName(index: number): string {

@@ -28,6 +28,8 @@ export interface UploadStep {
   tree: string | null;
   buildUrl: string;
   tags: string[];
+  /** Tags of single tests, each by its index in the pool. */
+  testTags: { test: number; tags: string[] }[];
   attempts: Attempt[];
   /** Passing tests that run besides, too many for one byte. */
   crowd: number;
@@ -61,6 +63,7 @@ export type Change =
   | "buildUrl"
   | "tree"
   | "tags"
+  | "testTags"
   | "coverage"
   | "outcomes";
 
@@ -79,6 +82,8 @@ export type Step =
     keeps: boolean;
   }
   | { kind: "delete"; of: number }
+  /** Deleted, and uploaded again. */
+  | { kind: "return"; of: number }
   | { kind: "quarantine"; test: number; by: string | null; type: "manual" | "automatic" }
   | { kind: "release"; test: number }
   | { kind: "rename"; repository: number; name: string }
@@ -166,6 +171,19 @@ const upload: fc.Arbitrary<UploadStep> = fc.record({
   tree: fc.option(fc.constantFrom(...TREES), { freq: 2 }),
   buildUrl: fc.constantFrom(...BUILD_URLS),
   tags: fc.subarray(TAGS, { maxLength: 2 }),
+  testTags: fc.oneof(
+    { weight: 3, arbitrary: fc.constant<UploadStep["testTags"]>([]) },
+    {
+      weight: 1,
+      arbitrary: fc.uniqueArray(
+        fc.record({
+          test: fc.nat(TESTS.length - 1),
+          tags: fc.subarray([...TAGS, "owner:@acme/web"], { minLength: 1, maxLength: 2 }),
+        }),
+        { selector: ({ test }) => test, minLength: 1, maxLength: 3 },
+      ),
+    },
+  ),
   attempts: fc.array(attempt, { maxLength: 6 }),
   crowd: fc.oneof(
     { weight: 30, arbitrary: fc.constant(0) },
@@ -228,6 +246,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
           "buildUrl",
           "tree",
           "tags",
+          "testTags",
           "coverage",
           "outcomes",
         ], { maxLength: 3 }),
@@ -246,6 +265,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant<"delete">("delete"), of: fc.nat(11) }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant<"return">("return"), of: fc.nat(11) }) },
   {
     weight: 2,
     arbitrary: fc.record({

@@ -31,6 +31,8 @@ export interface PlainUpload {
   /** `""` for an upload that is a build of its own. */
   buildUrl: string;
   tags: string[];
+  /** Tags of single tests, beside those of all; no test twice. */
+  testTags: { test: TestIdentity; tags: string[] }[];
   /** In the order of the report. */
   results: TestResult[];
   coverage: PlainCoverage | null;
@@ -122,6 +124,11 @@ export function repeatedBy(state: State, upload: PlainUpload): PlainSubmission |
     submission.buildUrl === upload.buildUrl &&
     JSON.stringify(submission.results) === JSON.stringify(upload.results)
   );
+}
+
+/** True when both are the same test, within one repository. */
+export function isSameTest(a: TestIdentity, b: TestIdentity): boolean {
+  return a.suite === b.suite && a.class === b.class && a.name === b.name && a.file === b.file;
 }
 
 /** Takes an upload in, under the id and key that the service gave it, unless it repeats another. */

@@ -151,6 +151,11 @@ export const MUTANTS: Record<string, OracleClass> = {
       return [...new Set(rows.flatMap((row) => row.submission.tags))].sort();
     }
   },
+  "tags of all tests only": class extends Oracle {
+    override tagsOf(test: KnownTest): string[] {
+      return [...new Set(this.rowsOf(test).flatMap((row) => row.submission.tags))].sort();
+    }
+  },
   "tags regardless of case": class extends Oracle {
     override tagsOf(test: KnownTest): string[] {
       return [...new Set(super.tagsOf(test).map((tag) => tag.toLowerCase()))].sort();

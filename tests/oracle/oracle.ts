@@ -5,7 +5,13 @@
  * Each definition is a method of its own: a wrong one can be put in its place to see whether the
  * comparison notices (`mutants.ts`).
  */
-import type { KnownTest, PlainQuarantine, PlainSubmission, State } from "./model.ts";
+import {
+  isSameTest,
+  type KnownTest,
+  type PlainQuarantine,
+  type PlainSubmission,
+  type State,
+} from "./model.ts";
 import type { TestResult } from "../../lib/report/result.ts";
 
 /** One result, with the submission that it stands in. */
@@ -73,7 +79,7 @@ export class Oracle {
     const rows: Row[] = [];
     for (const submission of this.submissionsOf(test.repository)) {
       for (const [position, result] of submission.results.entries()) {
-        if (isResultOf(test, result)) rows.push({ submission, position, result });
+        if (isSameTest(test, result)) rows.push({ submission, position, result });
       }
     }
     return rows.sort((a, b) => this.compareInTime(a, b));
@@ -135,7 +141,11 @@ export class Oracle {
   }
 
   tagsOf(test: KnownTest): string[] {
-    return [...new Set(this.rowsOf(test).flatMap((row) => row.submission.tags))].sort();
+    const tags = this.rowsOf(test).flatMap(({ submission }) => [
+      ...submission.tags,
+      ...submission.testTags.filter((one) => isSameTest(one.test, test)).flatMap((one) => one.tags),
+    ]);
+    return [...new Set(tags)].sort();
   }
 
   quarantineOf(test: KnownTest): PlainQuarantine | undefined {
@@ -248,9 +258,4 @@ export function timestamp(seconds: number): string {
 /** By code units, as the ids' hex digits sort. */
 export function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
-}
-
-function isResultOf(test: KnownTest, result: TestResult): boolean {
-  return test.suite === result.suite && test.class === result.class &&
-    test.name === result.name && test.file === result.file;
 }

@@ -48,6 +48,7 @@ function upload(attempts: Attempt[], more: Partial<PlainUpload> = {}): string {
     tree: null,
     buildUrl: `https://ci/${uploads}`,
     tags: [],
+    testTags: [],
     results: attempts.map(([name, conclusion], index) => ({
       suite: "s",
       class: "c",

@@ -1,6 +1,6 @@
 /** Tells a history to the service and to the oracle, and compares all that they answer. */
 import { isDeepStrictEqual } from "node:util";
-import { type Action, actionOf, BEGINNING, questionsOf } from "./actions.ts";
+import { type Action, actionsOf, BEGINNING, questionsOf } from "./actions.ts";
 import { INCLUDES, type TestsPage } from "./answers.ts";
 import type { History, Look } from "./history.ts";
 import {
@@ -50,10 +50,10 @@ export async function runHistory(
   try {
     await run.begin();
     for (const step of history.steps) {
-      const action = actionOf(step, run);
-      if (!action) continue;
-      await run.perform(action);
-      if (history.nosy) await run.compareBriefly();
+      for (const action of actionsOf(step, run)) {
+        await run.perform(action);
+        if (history.nosy) await run.compareBriefly();
+      }
     }
     await run.compareEverything();
   } catch (error) {
