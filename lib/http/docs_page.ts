@@ -19,6 +19,9 @@ const LOGO = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" width=
   `<path d="M5 17h5l3-8 5 15 4-11 2 4h3" fill="none" stroke="#fff" stroke-width="2.6" ` +
   `stroke-linecap="round" stroke-linejoin="round"/></svg>`;
 
+const HOW_TO_TRY = "Every request can be tried on this page: enter your token under " +
+  "*Authentication*, fill in an endpoint's parameters, and press *Execute*.";
+
 /**
  * Makes the page.
  *
@@ -52,7 +55,7 @@ ${LOGO}
 <a href="llms-full.txt">Plain text</a>
 </nav>
 </header>
-<openapi-explorer hide-server-selection hide-components hide-search
+<openapi-explorer hide-server-selection hide-search
  schema-expand-level="2" response-area-height="420px"></openapi-explorer>
 <noscript>This page needs JavaScript. The same is told by <a href="llms-full.txt">plain text</a>.
 </noscript>
@@ -67,43 +70,46 @@ ${LOGO}
 
 /**
  * The contract with one way to authenticate, because the others take the same token and a person
- * would wonder which of three fields to fill, and without what nobody reads on a page.
+ * would wonder which of three fields to fill, and without what nobody reads on a page: the same
+ * headers with every answer, shared responses as a list of their own, patterns.
  */
 function forPeople(contract: JsonObject): JsonObject {
   const { info, paths, components } = contract as Record<string, JsonObject>;
   const { license: _, ...about } = info ?? {};
-  const schemes = components?.securitySchemes as Record<string, JsonObject>;
-  const bearer = {
-    ...schemes.bearer,
-    description: "An API token of your organization. It stays in this page, and is sent to this " +
-      "service alone",
-  };
+  const { securitySchemes, responses: shared, schemas } = components as Record<string, JsonObject>;
+  const bearer = { ...securitySchemes?.bearer as JsonObject, description: "Your API token" };
   const security = [{ bearer: [] }];
   return {
     ...contract,
-    info: { ...about, title: "Overview" },
+    info: { ...about, title: "Overview", description: `${HOW_TO_TRY}\n\n${about.description}` },
     security,
     paths: mapValues(paths ?? {}, (path) => mapValues(path, operationForPeople)),
-    components: {
-      ...components,
-      securitySchemes: { bearer },
-      responses: withoutHeaders(components?.responses),
-    },
+    components: { schemas: withoutPatterns(schemas ?? {}), securitySchemes: { bearer } },
   };
 
   function operationForPeople(operation: JsonObject): JsonObject {
     const isPublic = Array.isArray(operation.security) && operation.security.length === 0;
     return {
       ...operation,
-      responses: withoutHeaders(operation.responses),
+      responses: mapValues(operation.responses as JsonObject, responseForPeople),
       ...(!isPublic && { security }),
     };
   }
+
+  function responseForPeople(response: JsonObject): JsonObject {
+    const name = String(response.$ref ?? "").replace("#/components/responses/", "");
+    const { headers: _, ...rest } = shared?.[name] as JsonObject | undefined ?? response;
+    return rest;
+  }
 }
 
-/** The same headers with every answer would push the answers themselves out of sight. */
-function withoutHeaders(responses: Json | undefined): JsonObject {
-  return mapValues(responses as JsonObject, ({ headers: _, ...response }) => response);
+function withoutPatterns(value: Json): Json {
+  if (Array.isArray(value)) return value.map(withoutPatterns);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).filter(([key, part]) => key !== "pattern" || typeof part !== "string")
+      .map(([key, part]): [string, Json] => [key, withoutPatterns(part)]),
+  );
 }
 
 function mapValues(object: JsonObject, change: (value: JsonObject) => JsonObject): JsonObject {

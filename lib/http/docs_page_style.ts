@@ -63,6 +63,6 @@ export const DOCS_PAGE_INNER_STYLE = `
 .nav-bar-section { padding-left: 14px; letter-spacing: 0.04em; border-bottom-color: var(--line) }
 .nav-bar-tag { color: var(--fg) }
 api-request img { width: auto; height: 40px }
-api-request .m-btn { width: auto }
+api-request .m-btn { width: auto !important }
 .m-btn.primary:hover, .m-btn.primary:focus-visible { color: var(--primary-btn-text-color) }
 `;
