@@ -58,7 +58,9 @@ export async function* readEntries(
         yield { path, ordinal, size: header.size, bytes: explained(body, failure) };
       }
       ordinal++;
-      if (!body.locked) await body.cancel();
+      // Read and not cancelled: the decoder is one entry ahead, and in its version 0.8.6 a cancelled
+      // body takes the next one's data along.
+      for await (const _ of body);
     }
   } catch (error) {
     throw explain(error, failure);
@@ -125,7 +127,7 @@ async function* explained(
   failure: Failure,
 ): AsyncGenerator<Uint8Array, void> {
   try {
-    yield* body;
+    yield* body.values({ preventCancel: true });
   } catch (error) {
     throw explain(error, failure);
   }

@@ -121,6 +121,35 @@ describe("the contents of an archive", () => {
     }
   });
 
+  it("are read beside others that are not, whatever their sizes", async () => {
+    // More than a decoder holds at once, and less.
+    for (const sizes of [[10, 300_000], [300_000, 10], [2_000_000, 2_000_000], [600, 600]]) {
+      const texts = sizes.map((size) => randomBytes(size / 2).toString("hex"));
+      const bytes = await archiveOf([
+        ["buildpulse.yml", ":commit: abc\n"],
+        ["coverage/first", texts[0]!],
+        ["test_results/log.txt", texts[0]!],
+        ["coverage/last", texts[1]!],
+        ["elsewhere", texts[1]!],
+      ]);
+      const source = sourceOf(bytes, 60_000);
+      const { coverage, digest } = await inspectArchive(source);
+      for (const wanted of [coverage, coverage.slice(1)]) {
+        const read: string[] = [];
+        for await (const { path, bytes } of readArchived(source, wanted, { digest })) {
+          read.push(path);
+          const text = await new Response(ReadableStream.from(bytes)).text();
+          assert.equal(text, texts[path === "coverage/first" ? 0 : 1]);
+        }
+        assert.deepEqual(read, wanted.map(({ path }) => path));
+      }
+      // Whoever reads may stop early.
+      for await (const { bytes } of readArchived(source, coverage, { digest })) {
+        for await (const _ of bytes) break;
+      }
+    }
+  });
+
   it("may come in several gzip members", async () => {
     const tar = await tarOf([["test_results/a.xml", reportOf("a")]]);
     const bytes = Buffer.concat([gzipSync(tar.subarray(0, 700)), gzipSync(tar.subarray(700))]);
