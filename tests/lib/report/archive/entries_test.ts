@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { gzipSync } from "node:zlib";
+import { describe, it } from "@std/testing/bdd";
+import { readEntries } from "../../../../lib/report/archive/entries.ts";
+import { tarOf } from "./make_archive.ts";
+
+// Two blocks of 512 bytes each: a header and its contents.
+const TAR = await tarOf(["a", "b", "c", "d"].map((name) => [name, name.repeat(69)]));
+const BLOCK = 512;
+
+/** The tar in members of a gzip that end at these places, which is how it comes out again. */
+async function* inMembers(ends: number[]): AsyncGenerator<Uint8Array, void> {
+  let start = 0;
+  for (const end of [...ends, TAR.length]) {
+    yield new Uint8Array(gzipSync(TAR.slice(start, end)));
+    start = end;
+  }
+}
+
+describe("the entries of an archive", () => {
+  it("come to an end, whatever is left unread of them and where the pieces end", async () => {
+    for (const unread of ["a", "b", "c", "d", "bd"]) {
+      for (let first = 1; first <= 7; first++) {
+        const ends = [first * BLOCK - 300, first * BLOCK];
+        const paths: string[] = [];
+        for await (const { path, bytes } of readEntries(inMembers(ends), { archive: "x.gz" })) {
+          paths.push(path);
+          for await (const _ of bytes) if (unread.includes(path)) break;
+        }
+        assert.deepEqual(paths, ["a", "b", "c", "d"]);
+      }
+    }
+  });
+
+  it("may be left before the last", async () => {
+    for await (const { path, bytes } of readEntries(inMembers([BLOCK]), { archive: "x.gz" })) {
+      for await (const _ of bytes) break;
+      if (path === "b") break;
+    }
+  });
+});
