@@ -1,6 +1,7 @@
 /** Who is calling, and what of theirs the request names: one statement, the first of any request. */
 import { firstSubmissionId } from "../lib/identity.ts";
 import type { Queryable } from "./sql.ts";
+import { isKnown } from "./staged_tests.ts";
 
 /** An organization, by a valid token of it. */
 export interface Caller {
@@ -64,7 +65,7 @@ export async function loadCaller(sql: Queryable, options: {
     from api_token t
     join organization o on o.organization_id = t.organization_id
     left join repository r on r.organization_id = t.organization_id
-      and ${isSelected(sql, selection)}
+      and r.is_visible and ${isSelected(sql, selection)}
     where t.hash = ${token.hash} and t.type = ${token.type}
       and t.revoked_at is null
       and (t.expires_at is null or t.expires_at > to_timestamp(${now}::float8))
@@ -108,6 +109,7 @@ function isNamed(sql: Queryable, selection: Selection & { kind: "named" }) {
 function selectTestNo(sql: Queryable, selection: Selection) {
   if (selection.kind !== "test") return sql`null::integer`;
   return sql`(
-    select test.test_no from test
-    where test.repository_id = r.repository_id and test.test_hash = ${selection.testHash})`;
+    select t.test_no from test t
+    where t.repository_id = r.repository_id and t.test_hash = ${selection.testHash}
+      and ${isKnown(sql)})`;
 }

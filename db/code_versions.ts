@@ -4,30 +4,33 @@ import type { DisruptiveTest, Negative, SubmissionOutcomes } from "../lib/analys
 import { loadTestLists } from "./test_lists.ts";
 
 /**
- * All processed submissions of a code version, able to say which of the given tests passed in them.
+ * All processed submissions of some code versions, able to say which of the given tests passed in
+ * them.
  *
  * Reads each list of tests once, however many submissions ran it.
  */
 export async function loadOutcomes(
   sql: Queryable,
-  { repositoryId, codeVersion, testNos }: {
+  { repositoryId, codeVersions, testNos }: {
     repositoryId: number;
-    codeVersion: string;
+    codeVersions: string[];
     testNos: ReadonlySet<number>;
   },
-): Promise<SubmissionOutcomes[]> {
+): Promise<(SubmissionOutcomes & { codeVersion: string })[]> {
   const submissions = await sql<{
+    code_version: string;
     submission_id: string;
     commit_oid: string;
     build_url: string;
     test_list_no: number;
     exceptions: Uint8Array;
   }[]>`
-    select encode(submission_id, 'hex') as submission_id, commit_oid, build_url, test_list_no,
-      exceptions
+    select code_version, encode(submission_id, 'hex') as submission_id, commit_oid, build_url,
+      test_list_no, exceptions
     from submission
-    where repository_id = ${repositoryId} and code_version = ${codeVersion}
-      and status = 'processed'`;
+    where repository_id = ${repositoryId} and status = 'processed'
+      and code_version = any(array(
+        select json_array_elements_text(${JSON.stringify(codeVersions)}::text::json)))`;
   const lists = await loadTestLists(sql, {
     repositoryId,
     testListNos: new Set(submissions.map((submission) => submission.test_list_no)),
@@ -42,6 +45,7 @@ export async function loadOutcomes(
     const indexes = places.get(submission.test_list_no)!;
     const outcomes = outcomesAt(submission.exceptions, indexes.values());
     return {
+      codeVersion: submission.code_version,
       submissionId: submission.submission_id,
       commitOid: submission.commit_oid,
       buildUrl: submission.build_url,

@@ -7,7 +7,7 @@ export interface CoverageTotals {
   lineCount: number;
 }
 
-/** Stores coverage that came without results. A report without a line is as if there were none. */
+/** Stores coverage. A report without a line is as if there were none. */
 export async function insertCoverage(
   sql: Queryable,
   { repositoryId, recordedAt, submissionId = null, coverage }: {
@@ -20,7 +20,8 @@ export async function insertCoverage(
   if (coverage.lineCount === 0) return;
   await sql`
     with version as (
-      update repository set data_version = data_version + 1 where repository_id = ${repositoryId}
+      update repository set data_version = data_version + 1, is_visible = true
+      where repository_id = ${repositoryId}
     )
     insert into coverage_report
       (repository_id, recorded_at, submission_id, covered_line_count, line_count)
@@ -38,8 +39,10 @@ export async function replaceSubmissionCoverage(
   },
   coverage: CoverageTotals,
 ): Promise<void> {
+  // The time is the submission's as well, and leads to the row through the index.
   await sql`
     delete from coverage_report
-    where repository_id = ${repositoryId} and submission_id = decode(${submissionId}, 'hex')`;
+    where repository_id = ${repositoryId} and recorded_at = to_timestamp(${recordedAt})
+      and submission_id = decode(${submissionId}, 'hex')`;
   await insertCoverage(sql, { repositoryId, recordedAt, submissionId, coverage });
 }

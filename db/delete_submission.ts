@@ -22,6 +22,7 @@ import { recomputeTags } from "./test_tags.ts";
  * coverage, disruptions that only it proved, tests and tags that only it brought.
  *
  * @returns false when the organization has no submission with this key
+ * @throws {RangeError} when several of its repositories have one
  */
 export async function deleteSubmission(
   sql: Database["sql"],
@@ -76,6 +77,12 @@ async function lockSubmission(
     where r.organization_id = ${organizationId} and s.key = ${key}
     for no key update of r`;
   if (repositories.length === 0) return null;
+  if (repositories.length > 1) {
+    throw new RangeError(
+      `${repositories.length} repositories have a submission with the key "${key}": ` +
+        "expected a key that only one has",
+    );
+  }
   const [row] = await tx<LockedSubmission[]>`
     select repository_id::float8 as "repositoryId",
       encode(submission_id, 'hex') as "submissionId", code_version as "codeVersion",
@@ -98,7 +105,8 @@ async function acquit(
   if (testNos.size === 0) return;
   const negatives = (await loadNegatives(tx, { repositoryId, codeVersion }))
     .filter(({ testNo }) => testNos.has(testNo));
-  const submissions = await loadOutcomes(tx, { repositoryId, codeVersion, testNos });
+  const codeVersions = [codeVersion];
+  const submissions = await loadOutcomes(tx, { repositoryId, codeVersions, testNos });
   await markDisruptions(tx, {
     repositoryId,
     negatives: judge(submissions, negatives)
@@ -107,6 +115,9 @@ async function acquit(
     isDisruption: false,
   });
 }
+
+// Lists of tests and exceptions of all their submissions are held in memory at once.
+const CODE_VERSIONS_PER_STATEMENT = 200;
 
 /** Works out from all of their disruptions what is known of tests: the slow way, for the rare case. */
 async function recomputeDisruptiveTests(
@@ -122,11 +133,18 @@ async function recomputeDisruptiveTests(
     where n.repository_id = ${repositoryId} and n.is_disruption
       and n.test_no = any(${arrayOf(testNos)}::text::int[])`;
   const known = new Map<number, DisruptiveTest>();
-  for (const [codeVersion, negatives] of Map.groupBy(disruptions, (n) => n.codeVersion)) {
-    const submissions = await loadOutcomes(tx, { repositoryId, codeVersion, testNos });
+  const byVersion = [...Map.groupBy(disruptions, (disruption) => disruption.codeVersion)];
+  for (let start = 0; start < byVersion.length; start += CODE_VERSIONS_PER_STATEMENT) {
+    const batch = byVersion.slice(start, start + CODE_VERSIONS_PER_STATEMENT);
+    const codeVersions = batch.map(([codeVersion]) => codeVersion);
+    const submissions = await loadOutcomes(tx, { repositoryId, codeVersions, testNos });
     const byId = new Map(submissions.map((submission) => [submission.submissionId, submission]));
-    for (const verdict of judge(submissions, negatives).filter(isNondeterministic)) {
-      known.set(verdict.testNo, mergeVerdict(known.get(verdict.testNo), verdict, byId));
+    const submissionsOf = Map.groupBy(submissions, (submission) => submission.codeVersion);
+    for (const [codeVersion, negatives] of batch) {
+      const verdicts = judge(submissionsOf.get(codeVersion) ?? [], negatives);
+      for (const verdict of verdicts.filter(isNondeterministic)) {
+        known.set(verdict.testNo, mergeVerdict(known.get(verdict.testNo), verdict, byId));
+      }
     }
   }
   await deleteDisruptiveTests(tx, {

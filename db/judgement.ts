@@ -56,7 +56,11 @@ export async function judgeSubmission(
   if (concerned.size === 0) return own;
 
   const submissions: SubmissionOutcomes[] = [
-    ...await loadOutcomes(tx, { ...scope, testNos: concerned }),
+    ...await loadOutcomes(tx, {
+      repositoryId,
+      codeVersions: [scope.codeVersion],
+      testNos: concerned,
+    }),
     { ...submission, submissionId: submission.id, hasPositive: passes },
   ];
   const negatives = [...own, ...earlier.filter(({ testNo }) => concerned.has(testNo))];

@@ -5,10 +5,12 @@ import { keyedSubmissionId, submissionId } from "../lib/identity.ts";
 import { type CoverageTotals, replaceSubmissionCoverage } from "./coverage_reports.ts";
 import type { Database } from "./connect.ts";
 import { type JudgedNegative, judgeSubmission } from "./judgement.ts";
+import { bumpDataVersion, type LockedRepository, lockRepository } from "./repositories.ts";
 import type { Queryable } from "./sql.ts";
 import { removeUnprocessed } from "./unprocessed_submissions.ts";
-import { ensureTests, findTestListNo, insertTestList } from "./test_lists.ts";
-import { addTags, addTestTags } from "./test_tags.ts";
+import { makeKnown } from "./staged_tests.ts";
+import { type EnsuredTests, ensureTests, findTestListNo, insertTestList } from "./test_lists.ts";
+import { addTags, addTestTags, setTags, type TaggedTest } from "./test_tags.ts";
 
 /** What one CI run, or one shard of it, hands in. */
 export interface Upload {
@@ -84,9 +86,10 @@ export async function processSubmission(
       await replaceSubmissionCoverage(tx, { repositoryId, ...duplicate }, upload.coverage);
       await bumpDataVersion(tx, repositoryId);
     }
-    const testNos = staged?.removalCount === repository.removalCount ? staged.testNos : null;
+    // Where tests were removed meanwhile, some of these may be among them.
+    const tests = staged?.removalCount === repository.removalCount ? staged : null;
     const submission = duplicate ??
-      await store(tx, { ...repository, upload, uploadDigest, testNos });
+      await store(tx, { ...repository, upload, uploadDigest, tests });
     await upload.alongside?.(tx);
     return submission;
   });
@@ -99,15 +102,23 @@ export async function processSubmission(
 async function stageTests(
   sql: Queryable,
   { upload, uploadDigest }: { upload: Upload; uploadDigest: string | null },
-): Promise<{ testNos: Int32Array; removalCount: number } | null> {
+): Promise<EnsuredTests & { removalCount: number } | null> {
   const { repositoryId, content, key } = upload;
   if (await findDuplicate(sql, { repositoryId, uploadDigest, key })) return null;
   const list = { repositoryId, listHash: content.listHash };
   if (await findTestListNo(sql, list) !== null) return null;
   const [repository] = await sql<{ removalCount: number }[]>`
-    select removal_count as "removalCount" from repository where repository_id = ${repositoryId}`;
+    select removal_count::float8 as "removalCount" from repository where repository_id = ${repositoryId}`;
   if (!repository) return null;
-  return { ...repository, testNos: await ensureTests(sql, { repositoryId, content }) };
+  const tests = await ensureTests(sql, { repositoryId, content, tagsAt: tagsOf(upload) });
+  return { ...repository, ...tests };
+}
+
+/** The tags that an upload gives to the test at a place of its list. */
+function tagsOf({ tags, testTags }: Upload): (index: number) => string[] {
+  if (!testTags) return () => tags;
+  const { groups, groupOf } = testTags;
+  return (index) => [...new Set([...tags, ...groups[groupOf[index]! - 1] ?? []])];
 }
 
 /** What makes two uploads one submission; `null` for one that is always new. */
@@ -120,10 +131,10 @@ function digestOf(upload: Upload): string | null {
 
 async function store(
   tx: Queryable,
-  { owner, name, idPrefix, upload, uploadDigest, testNos }: Repository & {
+  { owner, name, idPrefix, upload, uploadDigest, tests }: LockedRepository & {
     upload: Upload;
     uploadDigest: string | null;
-    testNos: Int32Array | null;
+    tests: EnsuredTests | null;
   },
 ): Promise<ProcessedSubmission> {
   const { repositoryId, content } = upload;
@@ -133,17 +144,22 @@ async function store(
     : keyedSubmissionId({ recordedAt: upload.recordedAt, idPrefix, key: upload.key });
   const key = upload.key ?? `${owner}/${name}/${id}`;
   const list = { repositoryId, listHash: content.listHash };
-  const testListNo = await findTestListNo(tx, list) ?? await insertTestList(tx, {
-    ...list,
-    testNos: testNos ?? await ensureTests(tx, { repositoryId, content }),
-  });
+  let testListNo = await findTestListNo(tx, list);
+  let isTagged = (_testNo: number) => false;
+  if (testListNo === null) {
+    const introduced = await introduceTests(tx, { upload, tests });
+    testListNo = await insertTestList(tx, { ...list, testNos: introduced.testNos });
+    isTagged = introduced.isTagged;
+  }
   const testTagSetNo = upload.testTags
-    ? await addTestTags(tx, { repositoryId, testListNo, tags: upload.testTags })
+    ? await addTestTags(tx, { repositoryId, testListNo, tags: upload.testTags, isTagged })
     : null;
   const negatives = await judgeSubmission(tx, repositoryId, { id, ...upload });
   await insertSubmission(tx, { id, key, upload, uploadDigest, testListNo, testTagSetNo });
   await insertNegatives(tx, { repositoryId, negatives });
-  if (upload.tags.length > 0) await addTags(tx, { repositoryId, testListNo, tags: upload.tags });
+  if (upload.tags.length > 0) {
+    await addTags(tx, { repositoryId, testListNo, tags: upload.tags, isTagged });
+  }
   if (upload.coverage) {
     const submission = { repositoryId, submissionId: id, recordedAt: upload.recordedAt };
     await replaceSubmissionCoverage(tx, submission, upload.coverage);
@@ -158,25 +174,29 @@ async function store(
   };
 }
 
-interface Repository {
-  owner: string;
-  name: string;
-  idPrefix: number;
-  removalCount: number;
-}
-
-async function lockRepository(tx: Queryable, repositoryId: number): Promise<Repository | null> {
-  const [row] = await tx<Repository[]>`
-    select owner, name, id_prefix::float8 as "idPrefix", removal_count as "removalCount"
-    from repository
-    where repository_id = ${repositoryId}
-    for no key update`;
-  return row ?? null;
-}
-
-async function bumpDataVersion(tx: Queryable, repositoryId: number): Promise<void> {
-  await tx`
-    update repository set data_version = data_version + 1 where repository_id = ${repositoryId}`;
+/**
+ * Makes the tests of a new list known. Those that nobody knew before have their tags already, and
+ * exactly these.
+ */
+async function introduceTests(
+  tx: Queryable,
+  { upload, tests }: { upload: Upload; tests: EnsuredTests | null },
+): Promise<{ testNos: Int32Array; isTagged(testNo: number): boolean }> {
+  const { repositoryId, content } = upload;
+  const tagsAt = tagsOf(upload);
+  const { testNos, staged } = tests ?? await ensureTests(tx, { repositoryId, content, tagsAt });
+  const shared = new Set(await makeKnown(tx, { repositoryId, testNos, own: staged }));
+  if (shared.size > 0) {
+    // Others staged them, with tags of theirs.
+    const tagged: TaggedTest[] = [];
+    testNos.forEach((test_no, index) =>
+      shared.has(test_no) && tagged.push({ test_no, tags: tagsAt(index) })
+    );
+    await setTags(tx, repositoryId, tagged);
+  }
+  const isStaged = (testNo: number) =>
+    staged.some(({ first, end }) => testNo >= first && testNo < end);
+  return { testNos, isTagged: (testNo) => shared.has(testNo) || isStaged(testNo) };
 }
 
 async function findDuplicate(
@@ -217,7 +237,7 @@ async function insertSubmission(
   const { content } = upload;
   await tx`
     with version as (
-      update repository set data_version = data_version + 1
+      update repository set data_version = data_version + 1, is_visible = true
       where repository_id = ${upload.repositoryId}
       returning data_version
     )

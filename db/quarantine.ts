@@ -1,7 +1,9 @@
 import type { Database } from "./connect.ts";
 import type { Quarantine } from "../lib/analysis/tracked_test.ts";
 import type { TestIdentity } from "../lib/identity.ts";
+import { bumpDataVersion } from "./repositories.ts";
 import type { Queryable } from "./sql.ts";
+import { isKnown } from "./staged_tests.ts";
 
 /** A test, and where it is stored. */
 export interface StoredTest extends TestIdentity {
@@ -24,7 +26,7 @@ export async function findTest(
   const [row] = await sql<StoredTest[]>`
     select ${testColumns(sql)}
     from repository r join test t on t.repository_id = r.repository_id
-    where r.id_prefix = ${idPrefix} and t.test_hash = ${testHash}`;
+    where r.id_prefix = ${idPrefix} and t.test_hash = ${testHash} and ${isKnown(sql)}`;
   return row ?? null;
 }
 
@@ -87,11 +89,6 @@ export async function listQuarantined(
       join test t on t.repository_id = q.repository_id and t.test_no = q.test_no
     where r.organization_id = ${organizationId}
     order by r.owner_key collate "C", r.name_key collate "C", q.quarantined_at, t.test_no`;
-}
-
-async function bumpDataVersion(tx: Queryable, repositoryId: number): Promise<void> {
-  await tx`
-    update repository set data_version = data_version + 1 where repository_id = ${repositoryId}`;
 }
 
 function testColumns(sql: Queryable) {

@@ -21,6 +21,8 @@ export interface NewRepository extends RepositoryName {
   repositoryId?: number | undefined;
   /** Seconds since 1970. */
   createdAt: number;
+  /** False when nothing is to be seen of it before its first upload is stored; true unless given. */
+  isVisible?: boolean;
 }
 
 /** What came of creating a repository. */
@@ -37,23 +39,34 @@ const MAX_ATTEMPTS = 1_000;
  * that it did.
  */
 export async function createRepository(sql: Queryable, wanted: NewRepository): Promise<Creation> {
+  const { organizationId, name: organization } = wanted.organization;
+  // Asked first, so that a name that is taken costs no number.
+  const first = await findRepository(sql, { organizationId, ...wanted });
+  if (first) return { outcome: "name_taken", repository: first };
   let prefixAttempt = 0;
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    const { organizationId, name: organization } = wanted.organization;
     const repositoryId = wanted.repositoryId ?? await nextRepositoryId(sql);
     const idPrefix = repositoryIdPrefix({ ...wanted, organization }, prefixAttempt);
     const [created] = await sql<Repository[]>`
-      insert into repository
-        (organization_id, repository_id, owner, name, owner_key, name_key, id_prefix, created_at)
+      insert into repository (organization_id, repository_id, owner, name, owner_key, name_key,
+        id_prefix, created_at, is_visible)
       values (${organizationId}, ${repositoryId}, ${wanted.owner}, ${wanted.name},
         ${caseKey(wanted.owner)}, ${caseKey(wanted.name)}, ${idPrefix},
-        to_timestamp(${wanted.createdAt}))
+        to_timestamp(${wanted.createdAt}), ${wanted.isVisible ?? true})
       on conflict do nothing
       returning ${columns(sql)}`;
     if (created) return { outcome: "created", repository: created };
 
-    const present = await findRepository(sql, { organizationId, ...wanted });
-    if (present) return { outcome: "name_taken", repository: present };
+    const present = await findAnyRepository(sql, { organizationId, ...wanted });
+    if (present?.isVisible || (present && wanted.isVisible === false)) {
+      return { outcome: "name_taken", repository: present };
+    }
+    if (present) {
+      // What an upload that was cut off left, or one that is still coming created.
+      const shown = await showRepository(sql, present, wanted);
+      if (shown) return { outcome: "created", repository: shown };
+      continue;
+    }
     const [taken] = await sql<{ prefix: boolean; id: boolean }[]>`
       select exists (select from repository where id_prefix = ${idPrefix}) as prefix,
         exists (select from repository where repository_id = ${repositoryId}) as id`;
@@ -70,7 +83,7 @@ export async function findOrCreateRepository(
 ): Promise<{ repository: Repository; created: boolean }> {
   // Looked up first: nearly always it is there, and a sequence number would be lost each time.
   const { organizationId } = wanted.organization;
-  const present = await findRepository(sql, { ...wanted, organizationId });
+  const present = await findAnyRepository(sql, { ...wanted, organizationId });
   if (present) return { repository: present, created: false };
   const creation = await createRepository(sql, { ...wanted, repositoryId: undefined });
   // Only a number that was asked for can be refused.
@@ -81,13 +94,48 @@ export async function findOrCreateRepository(
 /** The repository of a name, in any case, within an organization. */
 export async function findRepository(
   sql: Queryable,
-  { organizationId, owner, name }: RepositoryName & { organizationId: number },
+  wanted: RepositoryName & { organizationId: number },
 ): Promise<Repository | null> {
-  const [row] = await sql<Repository[]>`
-    select ${columns(sql)} from repository
+  const repository = await findAnyRepository(sql, wanted);
+  return repository?.isVisible ? repository : null;
+}
+
+/** The same, also one of which nothing is to be seen yet. */
+async function findAnyRepository(
+  sql: Queryable,
+  { organizationId, owner, name }: RepositoryName & { organizationId: number },
+): Promise<Repository & { isVisible: boolean } | null> {
+  const [row] = await sql<(Repository & { isVisible: boolean })[]>`
+    select ${columns(sql)}, is_visible as "isVisible" from repository
     where organization_id = ${organizationId} and owner_key = ${caseKey(owner)}
       and name_key = ${caseKey(name)}`;
   return row ?? null;
+}
+
+/** Shows a repository as if it were new; `null` when it has to be created after all. */
+async function showRepository(
+  sql: Queryable,
+  { repositoryId }: Repository,
+  wanted: NewRepository,
+): Promise<Repository | null> {
+  if (wanted.repositoryId !== undefined && wanted.repositoryId !== repositoryId) {
+    // Nothing but staged tests can belong to it.
+    await sql`
+      with gone as (
+        delete from repository where repository_id = ${repositoryId} and not is_visible
+        returning repository_id
+      ), ranges as (
+        delete from staged_test_range where repository_id in (select repository_id from gone)
+      )
+      delete from test where repository_id in (select repository_id from gone)`;
+    return null;
+  }
+  const [shown] = await sql<Repository[]>`
+    update repository set is_visible = true, owner = ${wanted.owner}, name = ${wanted.name},
+      created_at = to_timestamp(${wanted.createdAt})
+    where repository_id = ${repositoryId} and not is_visible
+    returning ${columns(sql)}`;
+  return shown ?? null;
 }
 
 /** All repositories of an organization, by name. */
@@ -97,7 +145,7 @@ export async function listRepositories(
 ): Promise<Repository[]> {
   return await sql<Repository[]>`
     select ${columns(sql)} from repository
-    where organization_id = ${organizationId}
+    where organization_id = ${organizationId} and is_visible
     order by owner_key collate "C", name_key collate "C"`;
 }
 
@@ -145,6 +193,7 @@ export async function deleteRepository(
     await tx`delete from submission where repository_id = ${repositoryId}`;
     await tx`delete from test_tag_set where repository_id = ${repositoryId}`;
     await tx`delete from test_list where repository_id = ${repositoryId}`;
+    await tx`delete from staged_test_range where repository_id = ${repositoryId}`;
     await tx`delete from test where repository_id = ${repositoryId}`;
     await tx`
       delete from repository
@@ -153,10 +202,47 @@ export async function deleteRepository(
   });
 }
 
+/** The next number that is free: numbers may have been given out of turn. */
 async function nextRepositoryId(sql: Queryable): Promise<number> {
-  const [row] = await sql<{ id: number }[]>`
-    select nextval('repository_id_sequence')::float8 as id`;
-  return row!.id;
+  const [row] = await sql<{ id: number; isTaken: boolean }[]>`
+    select id::float8, exists (select from repository where repository_id = id) as "isTaken"
+    from nextval('repository_id_sequence') as id`;
+  if (!row!.isTaken) return row!.id;
+  const [free] = await sql<{ id: number }[]>`
+    select setval('repository_id_sequence', (
+      select min(repository_id) + 1 from repository r
+      where repository_id >= ${row!.id}
+        and not exists (select from repository where repository_id = r.repository_id + 1)
+    ))::float8 as id`;
+  return free!.id;
+}
+
+/** What is known of a repository whose row is locked. */
+export interface LockedRepository extends RepositoryName {
+  idPrefix: number;
+  removalCount: number;
+}
+
+/**
+ * Locks a repository until the transaction ends, as everybody does who changes its data; `null` when
+ * it is gone.
+ */
+export async function lockRepository(
+  tx: Queryable,
+  repositoryId: number,
+): Promise<LockedRepository | null> {
+  const [row] = await tx<LockedRepository[]>`
+    select owner, name, id_prefix::float8 as "idPrefix", removal_count::float8 as "removalCount"
+    from repository
+    where repository_id = ${repositoryId}
+    for no key update`;
+  return row ?? null;
+}
+
+/** Tells everybody who keeps answers about a repository that its data changed. */
+export async function bumpDataVersion(tx: Queryable, repositoryId: number): Promise<void> {
+  await tx`
+    update repository set data_version = data_version + 1 where repository_id = ${repositoryId}`;
 }
 
 function isUniqueViolation(error: unknown): boolean {

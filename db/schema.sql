@@ -106,7 +106,8 @@ create table repository (
   name_key text not null,
   id_prefix bigint not null,
   data_version bigint not null default 0,
-  removal_count integer not null default 0,
+  is_visible boolean not null default true,
+  removal_count bigint not null default floor((random() * (1000000000)::double precision)),
   next_test_no integer not null default 0,
   next_test_list_no integer not null default 0,
   created_at timestamp(0) with time zone not null,
@@ -123,6 +124,13 @@ create table schema_migration (
   version integer not null,
   migrated_at timestamp(0) with time zone not null default now(),
   constraint schema_migration_pkey PRIMARY KEY (version)
+);
+
+create table staged_test_range (
+  repository_id bigint not null,
+  first_test_no integer not null,
+  end_test_no integer not null,
+  constraint staged_test_range_pkey PRIMARY KEY (repository_id, first_test_no)
 );
 
 create table submission (

@@ -1,4 +1,6 @@
+import type { TestIdentity } from "../lib/identity.ts";
 import { arrayOf, type Queryable } from "./sql.ts";
+import type { TestRange } from "./staged_tests.ts";
 import { decodeTestList, encodeTestList } from "../lib/analysis/columns.ts";
 import type { SubmissionContent } from "../lib/analysis/submission_content.ts";
 
@@ -17,6 +19,9 @@ export interface TestList {
  */
 const TESTS_PER_STATEMENT = 1_000;
 
+/** Lists of tests, of some 20 kB each, that one statement reads. */
+const LISTS_PER_STATEMENT = 100;
+
 /** The number of the list of exactly these tests, `null` when no submission ran it yet. */
 export async function findTestListNo(
   sql: Queryable,
@@ -28,25 +33,47 @@ export async function findTestListNo(
   return row?.test_list_no ?? null;
 }
 
+/** The tests of a submission, as they are stored. */
+export interface EnsuredTests {
+  /** The test_no of each, in the order of the submission. */
+  testNos: Int32Array;
+  /** Ranges of numbers that those have which were stored for this submission. */
+  staged: TestRange[];
+}
+
 /**
- * The numbers of a submission's tests, in its order; tests that are new to the repository are
- * stored.
+ * The numbers of a submission's tests; tests that are new to the repository are stored with their
+ * tags, and stay unknown to others until `makeKnown`.
  *
  * Runs in statements of its own and not in the submission's transaction, so that others wait for a
- * batch and not for all of them. A test that no submission ran is shown nowhere.
+ * batch and not for all of them.
+ *
+ * @param options.tagsAt tags of the test at a place of the submission
  */
 export async function ensureTests(
   sql: Queryable,
-  { repositoryId, content }: { repositoryId: number; content: SubmissionContent },
-): Promise<Int32Array> {
+  { repositoryId, content, tagsAt }: {
+    repositoryId: number;
+    content: SubmissionContent;
+    tagsAt(index: number): string[];
+  },
+): Promise<EnsuredTests> {
   const testNos = new Int32Array(content.testHashes.length);
+  const staged: TestRange[] = [];
   for (let start = 0; start < testNos.length; start += TESTS_PER_STATEMENT) {
     const hashes = content.testHashes.subarray(start, start + TESTS_PER_STATEMENT);
     const known = await testNosByHash(sql, repositoryId, hashes);
     if (known.size < hashes.length) {
       const missing: number[] = [];
       hashes.forEach((hash, offset) => known.has(hash) || missing.push(start + offset));
-      const inserted = await insertTests(sql, repositoryId, content, missing);
+      const tests = missing.map((index, offset) => ({
+        offset,
+        test_hash: content.testHashes[index],
+        ...content.identityAt(index),
+        tags: tagsAt(index),
+      }));
+      const { inserted, range } = await insertTests(sql, repositoryId, tests);
+      staged.push(range);
       // What somebody else stored at the same moment was not inserted.
       const others = inserted.size < missing.length
         ? await testNosByHash(sql, repositoryId, hashes)
@@ -55,7 +82,7 @@ export async function ensureTests(
     }
     hashes.forEach((hash, offset) => testNos[start + offset] = known.get(hash)!);
   }
-  return testNos;
+  return { testNos, staged };
 }
 
 /** The numbers of those of the given tests that the repository knows, by test_hash. */
@@ -71,32 +98,46 @@ export async function testNosByHash(
   return new Map(rows.map((row) => [row.test_hash, row.test_no]));
 }
 
-/** Stores the tests at the given places of a submission; returns the numbers of those that were new. */
+interface NewTest extends TestIdentity {
+  /** Position among the tests of the statement. */
+  offset: number;
+  test_hash: number | undefined;
+  tags: string[];
+}
+
+/** Stores tests as staged; returns the numbers of those that were new, by test_hash. */
 async function insertTests(
   sql: Queryable,
   repositoryId: number,
-  content: SubmissionContent,
-  indexes: number[],
-): Promise<Map<number, number>> {
-  const tests = indexes.map((index, offset) => ({
-    offset,
-    test_hash: content.testHashes[index],
-    ...content.identityAt(index),
-  }));
+  tests: NewTest[],
+): Promise<{ inserted: Map<number, number>; range: TestRange }> {
   // Numbers are given in the order of test_hash, so that the differences in a list are small.
-  const rows = await sql<{ test_hash: number; test_no: number }[]>`
+  const rows = await sql<{ test_hash: number; test_no: number; first: number }[]>`
     with numbers as (
       update repository set next_test_no = next_test_no + ${tests.length}
       where repository_id = ${repositoryId}
-      returning next_test_no - ${tests.length} as first_no
+      returning next_test_no - ${tests.length} as first_no, next_test_no as end_no
+    ), range as (
+      insert into staged_test_range (repository_id, first_test_no, end_test_no)
+      select ${repositoryId}, first_no, end_no from numbers
+    ), inserted as (
+      insert into test (repository_id, test_no, test_hash, suite, class, name, file, tags)
+      select ${repositoryId}, numbers.first_no + t.offset, t.test_hash, t.suite, t.class, t.name,
+        t.file, array(select json_array_elements_text(t.tags))
+      from numbers, json_to_recordset(${JSON.stringify(tests)}::text::json) as t("offset" int,
+        test_hash bigint, suite text, class text, name text, file text, tags json)
+      on conflict (repository_id, test_hash) do nothing
+      returning test_hash, test_no
     )
-    insert into test (repository_id, test_no, test_hash, suite, class, name, file)
-    select ${repositoryId}, numbers.first_no + t.offset, t.test_hash, t.suite, t.class, t.name, t.file
-    from numbers, json_to_recordset(${JSON.stringify(tests)}::text::json)
-      as t("offset" int, test_hash bigint, suite text, class text, name text, file text)
-    on conflict (repository_id, test_hash) do nothing
-    returning test_hash::float8, test_no`;
-  return new Map(rows.map((row) => [row.test_hash, row.test_no]));
+    select test_hash::float8, test_no, first_no as first
+    from numbers left join inserted on true`;
+  const first = rows[0]?.first ?? 0;
+  return {
+    inserted: new Map(
+      rows.filter((row) => row.test_no !== null).map((row) => [row.test_hash, row.test_no]),
+    ),
+    range: { first, end: first + tests.length },
+  };
 }
 
 /** Stores a list that the repository does not have yet; returns its number. */
@@ -155,9 +196,11 @@ export async function removeTestList(
   const orphans = new Set(decodeTestList(removed.tests, removed.test_count));
   const others = await sql<{ test_list_no: number }[]>`
     select test_list_no from test_list where repository_id = ${repositoryId}`;
-  for (const { test_list_no } of others) {
-    // One list at a time: all lists of a repository together may be large.
-    const lists = await loadTestLists(sql, { repositoryId, testListNos: [test_list_no] });
+  // Some at a time: all lists of a repository together may be large.
+  for (let start = 0; start < others.length; start += LISTS_PER_STATEMENT) {
+    const testListNos = others.slice(start, start + LISTS_PER_STATEMENT)
+      .map(({ test_list_no }) => test_list_no);
+    const lists = await loadTestLists(sql, { repositoryId, testListNos });
     for (const list of lists.values()) list.testNos.forEach((testNo) => orphans.delete(testNo));
   }
   await sql`

@@ -10,7 +10,13 @@ import { loadTestLists } from "./test_lists.ts";
  */
 export async function addTags(
   sql: Queryable,
-  { repositoryId, testListNo, tags }: { repositoryId: number; testListNo: number; tags: string[] },
+  { repositoryId, testListNo, tags, isTagged }: {
+    repositoryId: number;
+    testListNo: number;
+    tags: string[];
+    /** Whether a test was stored with its tags just now. */
+    isTagged(testNo: number): boolean;
+  },
 ): Promise<void> {
   const tagsJson = JSON.stringify(tags);
   const [list] = await sql<{ missing: boolean }[]>`
@@ -21,8 +27,8 @@ export async function addTags(
       and not tags @> array(select json_array_elements_text(${tagsJson}::text::json))
     returning true as missing`;
   if (!list) return;
-  const { testNos } = (await loadTestLists(sql, { repositoryId, testListNos: [testListNo] }))
-    .get(testListNo)!;
+  const lists = await loadTestLists(sql, { repositoryId, testListNos: [testListNo] });
+  const testNos = lists.get(testListNo)!.testNos.filter((testNo) => !isTagged(testNo));
   await sql`
     update test set tags = array(
       select tag from unnest(tags) as tag
@@ -39,10 +45,12 @@ export async function addTags(
  */
 export async function addTestTags(
   sql: Queryable,
-  { repositoryId, testListNo, tags }: {
+  { repositoryId, testListNo, tags, isTagged }: {
     repositoryId: number;
     testListNo: number;
     tags: TestTags;
+    /** Whether a test was stored with its tags just now. */
+    isTagged(testNo: number): boolean;
   },
 ): Promise<number> {
   const encoded = encodeTestTags(tags);
@@ -66,7 +74,8 @@ export async function addTestTags(
   const { testNos } = (await loadTestLists(sql, { repositoryId, testListNos: [testListNo] }))
     .get(testListNo)!;
   for (const group of decodeTestTags(encoded)) {
-    const groupTestNos = group.places.map((place) => testNos[place]!);
+    const groupTestNos = group.places.map((place) => testNos[place]!)
+      .filter((testNo) => !isTagged(testNo));
     const tagsJson = JSON.stringify(group.tags);
     await sql`
       update test set tags = array(
@@ -109,12 +118,27 @@ export async function recomputeTags(
   }
   await collectTestTags(sql, { repositoryId, tagsOf });
   const rows = [...tagsOf].map(([test_no, tags]) => ({ test_no, tags: [...tags] }));
-  await sql`
-    update test t set tags = array(select json_array_elements_text(r.tags))
-    from json_to_recordset(${JSON.stringify(rows)}::text::json) as r(test_no int, tags json)
-    where t.repository_id = ${repositoryId} and t.test_no = r.test_no`;
+  await setTags(sql, repositoryId, rows);
   // What a list remembers of its tests' tags may not be so any more.
   await sql`update test_list set tags = '{}' where repository_id = ${repositoryId}`;
+}
+
+/** A test, and all of its tags. */
+export interface TaggedTest {
+  test_no: number;
+  tags: string[];
+}
+
+/** Gives tests exactly these tags. */
+export async function setTags(
+  sql: Queryable,
+  repositoryId: number,
+  tests: TaggedTest[],
+): Promise<void> {
+  await sql`
+    update test t set tags = array(select json_array_elements_text(r.tags))
+    from json_to_recordset(${JSON.stringify(tests)}::text::json) as r(test_no int, tags json)
+    where t.repository_id = ${repositoryId} and t.test_no = r.test_no`;
 }
 
 /** Adds the tags of single tests, of all lists, to those of `tagsOf`. */

@@ -1,4 +1,4 @@
-import { PGlite } from "@electric-sql/pglite";
+import type { PGlite } from "@electric-sql/pglite";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import {
   claimSocket,
@@ -9,6 +9,7 @@ import {
   socketPath,
   tryLock,
 } from "./folder.ts";
+import { openPostgres } from "./open.ts";
 import { SessionServer } from "./session.ts";
 
 /**
@@ -134,10 +135,10 @@ class Owner {
   static async open(folder: Folder, lock: Deno.FsFile, onFailure: () => void): Promise<Owner> {
     try {
       await ensureData(folder, async (path) => {
-        const db = await PGlite.create(path);
+        const db = await openPostgres(path);
         await db.close();
       });
-      const db = await PGlite.create(folder.data);
+      const db = await openPostgres(folder.data);
       try {
         const owner = new Owner(folder, lock, db, onFailure);
         await owner.#listen(await claimSocket(folder));

@@ -36,8 +36,11 @@ create table repository (
   id_prefix bigint not null unique,
   -- Grows by one with every change of what an answer about this repository could contain.
   data_version bigint not null default 0,
+  -- False until the first upload is stored: an upload that was cut off leaves nothing to be seen.
+  is_visible boolean not null default true,
   -- Grows by one when tests may have been removed: what was looked up before must be looked up again.
-  removal_count integer not null default 0,
+  -- Begins anywhere, so that a repository created anew under an old number has another.
+  removal_count bigint not null default floor(random() * 1000000000),
   next_test_no integer not null default 0,
   next_test_list_no integer not null default 0,
   created_at timestamptz(0) not null,
@@ -62,6 +65,15 @@ create table test (
   tags text[] not null default '{}',
   primary key (repository_id, test_no),
   unique (repository_id, test_hash)
+);
+
+-- Numbers of tests that were stored ahead of a submission which is not stored yet, from first_test_no
+-- up to but not including end_test_no. Such tests are unknown to everybody else.
+create table staged_test_range (
+  repository_id bigint not null,
+  first_test_no integer not null,
+  end_test_no integer not null,
+  primary key (repository_id, first_test_no)
 );
 
 -- What a submission ran, stored once for all submissions that ran the same tests.

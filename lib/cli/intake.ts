@@ -4,7 +4,7 @@
 import { insertCoverage } from "../../db/coverage_reports.ts";
 import { findOrganization } from "../../db/organizations.ts";
 import { processSubmission, RepositoryGoneError } from "../../db/process_submission.ts";
-import { findOrCreateRepository } from "../../db/repositories.ts";
+import { findOrCreateRepository, lockRepository } from "../../db/repositories.ts";
 import type { Database } from "../../db/connect.ts";
 import type { Queryable } from "../../db/sql.ts";
 import { removeUnprocessed } from "../../db/unprocessed_submissions.ts";
@@ -195,6 +195,7 @@ export async function storeUpload(
     ...facts.repository,
     organization,
     createdAt: now,
+    isVisible: false,
   });
   const outcome: IntakeOutcome = {
     key: null,
@@ -210,6 +211,9 @@ export async function storeUpload(
   if (!results) {
     const { repositoryId } = repository;
     await sql.begin(async (tx) => {
+      if (!await lockRepository(tx, repositoryId)) {
+        throw new Failure("the repository was deleted meanwhile");
+      }
       if (key !== undefined) await removeUnprocessed(tx, { repositoryId, key });
       if (coverage) await insertCoverage(tx, { repositoryId, ...facts, coverage });
       await alongside?.(tx);

@@ -7,11 +7,15 @@ import {
   RepositoryGoneError,
   type Upload,
 } from "../../db/process_submission.ts";
+import { findTest } from "../../db/quarantine.ts";
 import {
+  createRepository,
   deleteRepository,
   findOrCreateRepository,
+  findRepository,
   type Repository,
 } from "../../db/repositories.ts";
+import { ensureTests } from "../../db/test_lists.ts";
 import { loadTrackedTests } from "../../db/tracked_tests.ts";
 import { SubmissionBuilder } from "../../lib/analysis/submission_content.ts";
 import type { Conclusion, TestResult } from "../../lib/report/result.ts";
@@ -202,6 +206,64 @@ describeWithDatabases("processing a submission", (database) => {
     ]);
     const [test] = await tracked(repository);
     assert.equal(test?.name, "t");
+  });
+
+  it("leaves nothing to be seen of an upload that was cut off before it was stored", async () => {
+    const { sql } = database();
+    const wanted = {
+      organization: { organizationId, name: "acme" },
+      owner: "acme",
+      name: "cut off",
+      createdAt: NOW,
+    };
+    const { repository } = await findOrCreateRepository(sql, { ...wanted, isVisible: false });
+    const cutOff = upload(repository, [["t", "failure"], ["t"], ["u"]], { tags: ["stale"] });
+    const { repositoryId } = repository;
+    await ensureTests(sql, { repositoryId, content: cutOff.content, tagsAt: () => cutOff.tags });
+    const test = { idPrefix: repository.idPrefix, testHash: cutOff.content.testHashes[0]! };
+    assert.equal(await findRepository(sql, { organizationId, ...wanted }), null);
+    assert.equal(await findTest(sql, test), null);
+
+    // The next one finds the tests there, and they have its tags and no others.
+    await process({ ...cutOff, tags: ["fresh"] });
+    assert.notEqual(await findRepository(sql, { organizationId, ...wanted }), null);
+    assert.notEqual(await findTest(sql, test), null);
+    assert.deepEqual((await tracked(repository))[0]?.tags, ["fresh"]);
+    assert.equal((await sql`select from staged_test_range`).length, 0);
+  });
+
+  it("shows a repository that an upload left unseen when somebody creates it", async () => {
+    const { sql } = database();
+    const organization = { organizationId, name: "acme" };
+    const wanted = { organization, owner: "acme", name: "half", createdAt: NOW };
+    await findOrCreateRepository(sql, { ...wanted, isVisible: false });
+    const created = await createRepository(sql, { ...wanted, name: "Half", repositoryId: 4_711 });
+    assert.equal(created.outcome, "created");
+    const found = await findRepository(sql, { organizationId, ...wanted });
+    assert.equal(found?.name, "Half");
+    assert.equal(found?.repositoryId, 4_711);
+  });
+
+  it("finds a free number behind any number of taken ones", async () => {
+    const { sql } = database();
+    const [last] = await sql`select max(repository_id)::float8 as id from repository`;
+    await sql`
+      insert into repository (organization_id, repository_id, owner, name, owner_key, name_key,
+        id_prefix, created_at)
+      select ${organizationId}, n, 'taken', n::text, 'taken', n::text, n, to_timestamp(${NOW})
+      from generate_series(${last!.id + 1}::bigint, ${last!.id + 1_500}::bigint) as n`;
+    await sql`select setval('repository_id_sequence', ${last!.id}::bigint)`;
+    assert.equal((await newRepository()).repositoryId, last!.id + 1_501);
+    assert.equal((await newRepository()).repositoryId, last!.id + 1_502);
+  });
+
+  it("does not choose between two submissions with one key", async () => {
+    const { sql } = database();
+    const key = "uploads/1.gz";
+    for (const repository of [await newRepository(), await newRepository()]) {
+      await process(upload(repository, [["t"]], { key }));
+    }
+    await assert.rejects(deleteSubmission(sql, { organizationId, key }), /2 repositories/);
   });
 
   it("refuses an upload for a repository that is gone", async () => {
