@@ -39,6 +39,7 @@ export async function replaceSubmissionCoverage(
   },
   coverage: CoverageTotals,
 ): Promise<void> {
+  if (coverage.lineCount === 0) return;
   // The time is the submission's as well, and leads to the row through the index.
   await sql`
     delete from coverage_report

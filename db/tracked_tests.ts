@@ -6,8 +6,8 @@ import type { Database } from "./connect.ts";
 import { arrayOf, type Queryable } from "./sql.ts";
 
 /**
- * Every test of the given repositories that is disruptive in the window or quarantined, in no
- * particular order.
+ * Every test of the given repositories that is disruptive in the window or quarantined, by
+ * repository, in no particular order. A repository without such tests may be missing.
  *
  * How often a test ran follows without looking at results: the submissions of the window that ran
  * its list, corrected by their exceptions.
@@ -23,8 +23,8 @@ export async function loadTrackedTests(
     windowStart: number;
     withTime?: boolean;
   },
-): Promise<TrackedTest[]> {
-  if (repositoryIds.length === 0) return [];
+): Promise<Map<number, TrackedTest[]>> {
+  if (repositoryIds.length === 0) return new Map();
   const scope = {
     repositoryIds: arrayOf(repositoryIds),
     firstId: firstSubmissionId(windowStart),
@@ -56,7 +56,9 @@ export async function loadTrackedTests(
     const tests = places.get(submission.repositoryId)?.get(submission.testListNo);
     if (tests) countSubmission(submission, tests);
   }
-  return [...tracked.values()].flatMap((repository) => [...repository.values()]);
+  return new Map(
+    [...tracked].map(([repositoryId, repository]) => [repositoryId, [...repository.values()]]),
+  );
 }
 
 /** The tracked test at each place of a list, `undefined` where the test is not tracked. */

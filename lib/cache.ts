@@ -19,6 +19,11 @@ export class Cache<T> {
     this.#options = options;
   }
 
+  /** Whether the value of a key is here, or on its way. */
+  has(key: string): boolean {
+    return this.#values.has(key) || this.#loading.has(key);
+  }
+
   /**
    * The value of a key, made by `load` when it is not here. Those who ask while it is being made
    * wait for the same one; a failure is theirs as well and is not kept.

@@ -95,8 +95,9 @@ export const disruptiveTests = defineRoute({
   resource: { in: "path", select: selectRepository },
   async handler(request) {
     const tests = await request.loadTests();
-    return answerTestPage(tests.filter(({ disruptionCount }) => disruptionCount > 0), {
+    return answerTestPage(tests, {
       page: request.query,
+      isListed: ({ disruptionCount }) => disruptionCount > 0,
       view: disruptiveTestView,
     });
   },

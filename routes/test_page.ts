@@ -1,9 +1,9 @@
 /** A page of a list of tests: what both lists have in common. */
-import { sortTests, type TestOrder } from "../lib/analysis/order.ts";
+import type { TestOrder } from "../lib/analysis/order.ts";
 import type { TrackedTest } from "../lib/analysis/tracked_test.ts";
 import { encodeOffsetCursor } from "../lib/cursor.ts";
 import { jsonBody } from "../lib/http/json.ts";
-import type { Answer, ListedTest } from "../lib/http/route.ts";
+import type { Answer, TestList } from "../lib/http/route.ts";
 import { matches, type Query } from "../lib/query/mod.ts";
 
 /** What the parameters of a list say. */
@@ -15,13 +15,17 @@ export interface TestPage {
   q: Query;
 }
 
-/** Answers the page of those tests that match, each as `view` makes it look. */
+/** Answers the page of those tests of the list that match, each as `view` makes it look. */
 export function answerTestPage(
-  tests: readonly ListedTest[],
-  { page, view }: { page: TestPage; view: (test: TrackedTest) => unknown },
+  tests: TestList,
+  { page, isListed, view }: {
+    page: TestPage;
+    isListed: (test: TrackedTest) => boolean;
+    view: (test: TrackedTest) => unknown;
+  },
 ): Answer {
   const { limit, after, sort, q } = page;
-  const sorted = sortTests(tests.filter(({ searchable }) => matches(q, searchable)), sort);
+  const sorted = tests.in(sort).filter((test) => isListed(test) && matches(q, test.searchable));
   const end = after + limit;
   const nextCursor = end < sorted.length ? encodeOffsetCursor(end) : null;
   return {

@@ -1,6 +1,7 @@
 /** What a row of the route table says, and what a handler gets and gives. */
 import type * as v from "valibot";
 import type { Caller, RepositoryVersion, Selection } from "../../db/caller.ts";
+import type { TestOrder } from "../analysis/order.ts";
 import type { TrackedTest } from "../analysis/tracked_test.ts";
 import type { Searchable } from "../query/mod.ts";
 import type { Context } from "./context.ts";
@@ -35,6 +36,11 @@ export interface ListedTest extends TrackedTest {
   searchable: Searchable;
 }
 
+/** Tests in any order of `sort`. */
+export interface TestList {
+  in(order: TestOrder): readonly ListedTest[];
+}
+
 /** What a list wants of its tests beside what every list shows. */
 export interface LoadTestsOptions {
   /** Whether `timeConsumed` is wanted, which takes longer to load. */
@@ -51,7 +57,7 @@ export interface ApiRequest<Query = unknown> {
   /** First second of the window, since 1970. */
   windowStart: number;
   /** Tests of the repositories that are disruptive in the window or quarantined. */
-  loadTests(options?: LoadTestsOptions): Promise<ListedTest[]>;
+  loadTests(options?: LoadTestsOptions): Promise<TestList>;
 }
 
 /** What a handler answers: a page of a list says where the next one begins. */

@@ -1,9 +1,10 @@
 import type { Database } from "../../db/connect.ts";
 import type { RepositoryVersion } from "../../db/caller.ts";
 import { loadTrackedTests } from "../../db/tracked_tests.ts";
+import { sortTests, type TestOrder } from "../analysis/order.ts";
 import { Cache } from "../cache.ts";
 import { prepare } from "../query/mod.ts";
-import type { ListedTest, LoadTestsOptions } from "./route.ts";
+import type { ListedTest, LoadTestsOptions, TestList } from "./route.ts";
 
 // A test takes about 1 kB.
 const MAX_CACHED_TESTS = 50_000;
@@ -12,23 +13,62 @@ const MAX_CACHED_TESTS = 50_000;
 export type TestsLoader = (
   repositories: readonly RepositoryVersion[],
   options: LoadTestsOptions & { windowStart: number },
-) => Promise<ListedTest[]> | ListedTest[];
+) => Promise<TestList>;
 
 /**
- * Loads tests and keeps them while they hold: until the data changes, or until something falls out
- * of the window, both of which the version of a repository tells.
+ * Loads tests and keeps them, repository by repository, while they hold: until the data changes, or
+ * until something falls out of the window, both of which the version of a repository tells.
  */
-export function createTestsLoader(sql: Database["sql"]): TestsLoader {
-  const cache = new Cache<ListedTest[]>({
-    maxWeight: MAX_CACHED_TESTS,
-    weigh: (tests) => tests.length + 1,
+export function createTestsLoader(
+  sql: Database["sql"],
+  { maxCachedTests = MAX_CACHED_TESTS } = {},
+): TestsLoader {
+  const cache = new Cache<SortedTests>({
+    maxWeight: maxCachedTests,
+    weigh: ({ tests }) => tests.length + 1,
   });
-  return (repositories, { windowStart, withTime = false }) =>
-    cache.get(JSON.stringify([withTime, ...repositories.map(versionKey)]), async () => {
-      const repositoryIds = repositories.map(({ repositoryId }) => repositoryId);
-      const tests = await loadTrackedTests(sql, { repositoryIds, windowStart, withTime });
-      return tests.map((test) => ({ ...test, searchable: prepare(test) }));
-    });
+  return async (repositories, { windowStart, withTime = false }) => {
+    const keyed = repositories.map((repository) => ({
+      repositoryId: repository.repositoryId,
+      key: JSON.stringify([withTime, versionKey(repository)]),
+    }));
+    const repositoryIds = keyed.filter(({ key }) => !cache.has(key))
+      .map(({ repositoryId }) => repositoryId);
+    // All that is missing comes together; who asks for a part of it meanwhile waits for the same.
+    const loading = repositoryIds.length > 0
+      ? loadTrackedTests(sql, { repositoryIds, windowStart, withTime })
+      : undefined;
+    const lists = await Promise.all(
+      keyed.map(({ repositoryId, key }) =>
+        cache.get(key, async () => {
+          // What was dropped since the look above is loaded by itself.
+          const loaded = await (repositoryIds.includes(repositoryId) && loading ||
+            loadTrackedTests(sql, { repositoryIds: [repositoryId], windowStart, withTime }));
+          const tests = loaded.get(repositoryId) ?? [];
+          return new SortedTests(tests.map((test) => ({ ...test, searchable: prepare(test) })));
+        })
+      ),
+    );
+    const [only, ...others] = lists;
+    if (only && others.length === 0) return only;
+    return new SortedTests(lists.flatMap(({ tests }) => tests));
+  };
+}
+
+/** Tests that are sorted when an order is first asked for, and stay so. */
+class SortedTests implements TestList {
+  readonly tests: readonly ListedTest[];
+  readonly #sorted = new Map<TestOrder, readonly ListedTest[]>();
+
+  constructor(tests: readonly ListedTest[]) {
+    this.tests = tests;
+  }
+
+  in(order: TestOrder): readonly ListedTest[] {
+    let sorted = this.#sorted.get(order);
+    if (!sorted) this.#sorted.set(order, sorted = sortTests(this.tests, order));
+    return sorted;
+  }
 }
 
 /** All that tells one state of a repository's data and window from another. */

@@ -197,7 +197,7 @@ export async function measurePeers(
 /** The first page as a client of PostGraphile would ask for it: ten tests with what they show. */
 async function graphqlTarget(peer: Contestant): Promise<Target> {
   const body = JSON.stringify({
-    query: `{ allDisruptiveTests(first: 10, orderBy: LATEST_SUBMISSION_ID_DESC) { totalCount
+    query: `{ allDisruptiveTests(first: 10, orderBy: FIRST_DISRUPTION_AT_DESC) { totalCount
       nodes { testNo firstDisruptionAt latestCommitOid latestBuildUrl latestMessage
         positiveBuildUrl } pageInfo { endCursor hasNextPage } } }`,
   });

@@ -11,6 +11,7 @@ export interface Contestant {
 }
 
 const START_TIMEOUT_MS = 60_000;
+const STOP_TIMEOUT_MS = 3_000;
 
 /** Starts a program and waits until it says on standard error where it listens. */
 export async function startContestant(
@@ -30,7 +31,10 @@ export async function startContestant(
       if (child.exitCode !== null) return;
       const ended = once(child, "exit");
       child.kill("SIGTERM");
+      // Some wait for connections that nobody will close.
+      const timer = setTimeout(() => child.kill("SIGKILL"), STOP_TIMEOUT_MS);
       await ended;
+      clearTimeout(timer);
     },
   };
 }

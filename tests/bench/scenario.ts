@@ -93,7 +93,7 @@ export async function fill(
     const { repositoryId } = large.repository;
     await quarantineSome(sql, repositoryId, until);
     await sql`analyze`;
-    const [test] = await loadTrackedTests(sql, {
+    const tests = await loadTrackedTests(sql, {
       repositoryIds: [repositoryId],
       windowStart: until - WINDOW_SECONDS,
     });
@@ -106,7 +106,7 @@ export async function fill(
       endpoints: {
         submissions: "/api/repos/acme/shop/submissions",
         tests: "/api/repos/acme/shop/tests",
-        results: `/api/tests/${test!.id}/results`,
+        results: `/api/tests/${tests.get(repositoryId)![0]!.id}/results`,
         inventory: "/api/v1/flaky/tests?repository=acme/shop&quarantine=false",
         quarantined: "/api/v1/flaky/tests?repository=acme/shop&include=disruptiveness_ratio,tags",
         flakiness_badge: "/api/v1/flaky/badges?repository=acme/shop",
@@ -127,7 +127,7 @@ async function quarantineSome(
     repositoryIds: [repositoryId],
     windowStart: now - WINDOW_SECONDS,
   });
-  for (const { id } of tests.slice(0, QUARANTINED_TESTS)) {
+  for (const { id } of tests.get(repositoryId)!.slice(0, QUARANTINED_TESTS)) {
     const test = await findTest(sql, parseTestId(id)!);
     await addQuarantine(sql, test!, {
       quarantinedAt: now,

@@ -88,7 +88,7 @@ describeWithDatabases("processing a submission", (database) => {
       windowStart: WINDOW_START,
       withTime: true,
     });
-    return tests.toSorted((a, b) => a.name < b.name ? -1 : 1);
+    return (tests.get(repositoryId) ?? []).toSorted((a, b) => a.name < b.name ? -1 : 1);
   }
 
   it("finds a test that failed and passed in one submission", async () => {
