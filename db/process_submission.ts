@@ -185,7 +185,8 @@ async function introduceTests(
   const { repositoryId, content } = upload;
   const tagsAt = tagsOf(upload);
   const { testNos, staged } = tests ?? await ensureTests(tx, { repositoryId, content, tagsAt });
-  const shared = new Set(await makeKnown(tx, { repositoryId, testNos, own: staged }));
+  const known = await makeKnown(tx, { repositoryId, testNos, own: staged });
+  const shared = new Set(known.shared);
   if (shared.size > 0) {
     // Others staged them, with tags of theirs.
     const tagged: TaggedTest[] = [];
@@ -195,7 +196,7 @@ async function introduceTests(
     await setTags(tx, repositoryId, tagged);
   }
   const isStaged = (testNo: number) =>
-    staged.some(({ first, end }) => testNo >= first && testNo < end);
+    known.untouched.some(({ first, end }) => testNo >= first && testNo < end);
   return { testNos, isTagged: (testNo) => shared.has(testNo) || isStaged(testNo) };
 }
 

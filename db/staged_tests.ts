@@ -19,19 +19,22 @@ export interface TestRange {
 }
 
 /**
- * Makes the tests of a submission known, as part of its transaction; returns those that nobody knew
- * before and that others had staged.
+ * Makes the tests of a submission known, as part of its transaction.
  *
- * @param own ranges that were staged for this very submission
+ * @param options.own ranges that were staged for this very submission
+ * @returns `untouched`: those of its own ranges that nobody knew anything of before; `shared`: tests
+ * that nobody knew before either, but that others had staged
  */
 export async function makeKnown(
   tx: Queryable,
   { repositoryId, testNos, own }: { repositoryId: number; testNos: Int32Array; own: TestRange[] },
-): Promise<number[]> {
+): Promise<{ untouched: TestRange[]; shared: number[] }> {
   const staged = await tx<TestRange[]>`
     select first_test_no as first, end_test_no as end from staged_test_range
     where repository_id = ${repositoryId}`;
   const ownFirsts = new Set(own.map(({ first }) => first));
+  // One that is gone was made known by others, who gave its tests the tags that they saw fit.
+  const untouched = staged.filter(({ first }) => ownFirsts.has(first));
   const others = staged.filter(({ first }) => !ownFirsts.has(first));
   const shared = others.length === 0
     ? []
@@ -47,5 +50,5 @@ export async function makeKnown(
   await tx`
     delete from staged_test_range
     where repository_id = ${repositoryId} and first_test_no = any(${firsts}::text::int[])`;
-  return shared;
+  return { untouched, shared };
 }

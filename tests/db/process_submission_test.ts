@@ -232,6 +232,28 @@ describeWithDatabases("processing a submission", (database) => {
     assert.equal((await sql`select from staged_test_range`).length, 0);
   });
 
+  it("gives tests the tags of all uploads that staged them at the same time", async () => {
+    const { sql } = database();
+    const repository = await newRepository();
+    const { repositoryId } = repository;
+    const slow = upload(repository, [["t", "failure"], ["t"], ["only slow"]], { tags: ["slow"] });
+    // As a process does that stages its tests and is overtaken before it stores the rest.
+    let overtake: (() => Promise<unknown>) | undefined = () =>
+      process(upload(repository, [["t"], ["only fast"]], { tags: ["fast"] }));
+    const begin = async (...values: Parameters<typeof sql.begin>) => {
+      const first = overtake;
+      overtake = undefined;
+      await first?.();
+      return await sql.begin(...values);
+    };
+    const overtaken = new Proxy(sql, {
+      get: (target, name) => name === "begin" ? begin : Reflect.get(target, name),
+    });
+    await processSubmission(overtaken, slow);
+    const [test] = await tracked({ ...repository, repositoryId });
+    assert.deepEqual(test?.tags, ["fast", "slow"]);
+  });
+
   it("shows a repository that an upload left unseen when somebody creates it", async () => {
     const { sql } = database();
     const organization = { organizationId, name: "acme" };
