@@ -11,7 +11,7 @@ export function parseDuration(time: string | undefined): number {
   const text = time?.trim();
   if (!text || !SECONDS.test(text)) return 0;
   const seconds = Number(text.replace(SEPARATORS, ""));
-  // A lone point or exponent passes the pattern and is no number.
-  if (Number.isNaN(seconds)) return 0;
+  // A lone point or exponent passes the pattern and is no number, and neither is what overflows.
+  if (!Number.isFinite(seconds)) return 0;
   return Math.min(Math.round(seconds * 1e6), Number.MAX_SAFE_INTEGER);
 }
