@@ -36,6 +36,11 @@ export interface Database {
   sql: postgres.Sql;
   /** `server` when `DATABASE_URL` names one, else `embedded`. */
   kind: "embedded" | "server";
+  /**
+   * Makes new connections for statements that come from now on. For when nothing has come from the
+   * old ones for longer than a statement may take: the other side may have gone without a word.
+   */
+  renew(): void;
   /** Ends the connections; the owner of the embedded database first lets others finish. */
   close(): Promise<void>;
 }
@@ -100,8 +105,8 @@ async function openServer(options: DatabaseOptions, databaseUrl: string): Promis
     await pool?.close(0);
     throw unavailable(error, url);
   }
-  const { sql, close } = pool;
-  return { sql, kind: "server", close: () => close(CLOSE_TIMEOUT_SECONDS) };
+  const { sql, close, renew } = pool;
+  return { sql, kind: "server", renew, close: () => close(CLOSE_TIMEOUT_SECONDS) };
 }
 
 async function openEmbedded(options: DatabaseOptions): Promise<Database> {
@@ -128,7 +133,7 @@ async function openEmbedded(options: DatabaseOptions): Promise<Database> {
     await close();
     throw error;
   }
-  return { sql: pool.sql, kind: "embedded", close };
+  return { sql: pool.sql, kind: "embedded", renew: pool.renew, close };
 }
 
 function common(options: DatabaseOptions, life: Life) {

@@ -16,6 +16,8 @@ export interface Life {
 export interface Pool {
   /** Delegates to the pool of the moment. */
   sql: postgres.Sql;
+  /** Makes new connections for what comes from now on: nothing came from those that are there. */
+  renew(): void;
   /** Lets the statements of the current pool finish, at most `timeoutSeconds`. */
   close(timeoutSeconds: number): Promise<void>;
 }
@@ -36,21 +38,25 @@ export function durablePool(
   /** How many transactions each pool has under way. */
   const transactions = new WeakMap<postgres.Sql, number>();
 
+  /** Replaces the pool of the moment. */
+  let renew = () => {};
   const create = (): postgres.Sql => {
     const givenUp = new AbortController();
-    const onclose = () => {
+    const replace = ({ isStuck = false } = {}) => {
       if (closed || pool !== current) return;
       givenUp.abort();
       current = create();
-      retire(pool);
+      retire(pool, { isStuck });
     };
+    const onclose = () => replace();
     const pool = withoutEnvironment(() => make({ onclose, givenUp: givenUp.signal }));
+    renew = () => replace({ isStuck: true });
     return pool;
   };
 
-  const retire = (pool: postgres.Sql) => {
+  const retire = (pool: postgres.Sql, { isStuck }: { isStuck: boolean }) => {
     const timer = setTimeout(() => {
-      if (transactions.get(pool)) return retire(pool);
+      if (transactions.get(pool) && !isStuck) return retire(pool, { isStuck });
       replaced.delete(pool);
       void pool.end({ timeout: 0 });
     }, REPLACED_TIMEOUT_MS);
@@ -83,7 +89,7 @@ export function durablePool(
     }
     await current.end({ timeout: timeoutSeconds });
   };
-  return { sql, close };
+  return { sql, close, renew: () => renew() };
 }
 
 /**

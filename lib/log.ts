@@ -1,10 +1,16 @@
 /**
- * The log: one line per event, for people and for programs that split lines at `key=value`.
+ * The log: one line per event, `key=value` for people or JSON for programs.
  *
  * Nothing secret is ever passed here: no token, no header, no value of a query.
  */
 
-export type LogLevel = "debug" | "info" | "warn" | "error";
+/** From the least to the most urgent. */
+export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
+export type LogLevel = typeof LOG_LEVELS[number];
+
+/** `human`: a time, a level, a message and `key=value`; `json`: one object a line. */
+export const LOG_FORMATS = ["human", "json"] as const;
+export type LogFormat = typeof LOG_FORMATS[number];
 
 /** What an event is about; `undefined` fields are left out. */
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
@@ -19,22 +25,26 @@ export interface Log {
 
 export interface LogOptions {
   /** Takes one line, without its end. */
-  write(line: string): void;
-  /** Whole seconds since 1970. */
+  write(line: string, level: LogLevel): void;
+  /** Seconds since 1970; fractions are shown in JSON only. */
   now(): number;
   /** Events below it are dropped; `info` unless given. */
   level?: LogLevel;
+  /** `human` unless given. */
+  format?: LogFormat;
 }
 
-const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error"];
-
-/** A log that writes lines such as `2026-01-31T08:00:00Z info answered status=200`. */
-export function createLog({ write, now, level = "info" }: LogOptions): Log {
+/**
+ * A log that writes lines such as `2026-01-31T08:00:00Z info answered status=200`, or
+ * `{"time":"2026-01-31T08:00:00.000Z","level":"info","message":"answered","status":200}`.
+ */
+export function createLog({ write, now, level = "info", format = "human" }: LogOptions): Log {
+  const line = format === "json" ? jsonLine : humanLine;
+  const formatTime = timeFormatter();
   const at = (lineLevel: LogLevel) => {
-    if (LEVELS.indexOf(lineLevel) < LEVELS.indexOf(level)) return () => {};
+    if (LOG_LEVELS.indexOf(lineLevel) < LOG_LEVELS.indexOf(level)) return () => {};
     return (message: string, fields: LogFields = {}) => {
-      const time = new Date(now() * 1000).toISOString().slice(0, 19) + "Z";
-      write(`${time} ${lineLevel} ${message}${formatFields(fields)}`);
+      write(line(formatTime(now()), lineLevel, message, fields), lineLevel);
     };
   };
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
@@ -55,20 +65,57 @@ function stackOf(error: unknown): string {
   return error instanceof Error ? error.stack ?? `${error.name}: ${error.message}` : String(error);
 }
 
-function formatFields(fields: LogFields): string {
-  return Object.entries(fields)
-    .filter(([, value]) => value !== undefined)
-    .map(([key, value]) => ` ${key}=${formatValue(value)}`)
-    .join("");
+// A busy service writes many lines in a millisecond.
+function timeFormatter(): (seconds: number) => string {
+  let last = NaN;
+  let text = "";
+  return (seconds) => {
+    if (seconds !== last) text = new Date((last = seconds) * 1000).toISOString();
+    return text;
+  };
+}
+
+// A line for every request: put together by hand, which takes half the time of going through lists.
+function humanLine(time: string, level: LogLevel, message: string, fields: LogFields): string {
+  let line = `${time.slice(0, 19)}Z ${level} ${message}`;
+  for (const key in fields) {
+    const value = fields[key];
+    if (value !== undefined) line += ` ${key}=${humanValue(value)}`;
+  }
+  return line;
 }
 
 // Quoted where a reader could take it for something else; a line end would begin a line of its own.
-function formatValue(value: unknown): string {
-  const text = redactTokens(String(value));
-  return /^[\w.:/+@%,~-]+$/.test(text) ? text : JSON.stringify(text);
+function humanValue(value: string | number | boolean | null): string {
+  if (typeof value !== "string") return String(value);
+  const text = redactTokens(value);
+  return PLAIN.test(text) ? text : JSON.stringify(text);
 }
 
-// Somebody will put a token into a path one day. A commit id looks like a legacy token and goes too.
-function redactTokens(text: string): string {
-  return text.replace(/tk_[0-9a-f]{16,}|\b[0-9a-f]{40}\b/gi, "[redacted]");
+function jsonLine(time: string, level: LogLevel, message: string, fields: LogFields): string {
+  let line = `{"time":"${time}","level":"${level}","message":${JSON.stringify(message)}`;
+  for (const key in fields) {
+    const value = fields[key];
+    if (value !== undefined) line += `,"${key}":${jsonValue(value)}`;
+  }
+  return `${line}}`;
 }
+
+function jsonValue(value: string | number | boolean | null): string {
+  if (typeof value !== "string") return JSON.stringify(value);
+  const text = redactTokens(value);
+  return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
+}
+
+// Somebody will put a token where only names belong one day. A commit id looks like a legacy token
+// and goes too.
+function redactTokens(text: string): string {
+  // Looking first is cheaper than replacing nothing.
+  return text.length < SHORTEST_TOKEN || text.search(TOKEN) < 0
+    ? text
+    : text.replaceAll(TOKEN, "[redacted]");
+}
+
+const PLAIN = /^[\w.:/+@%,~-]+$/;
+const SHORTEST_TOKEN = 19;
+const TOKEN = /tk_[0-9a-f]{16,}|(?<![0-9a-f])[0-9a-f]{40}(?![0-9a-f])/gi;

@@ -1,15 +1,21 @@
 import type { Context } from "../lib/http/context.ts";
-import { DRAIN_TIMEOUT_MS, listen, type RunningServer } from "../lib/http/server.ts";
-import { createLog, type LogLevel } from "../lib/log.ts";
+import {
+  DRAIN_TIMEOUT_MS,
+  listen,
+  MAX_RUNNING_REQUESTS,
+  REQUEST_TIMEOUT_MS,
+  type RunningServer,
+} from "../lib/http/server.ts";
+import { createLog, type Log } from "../lib/log.ts";
 import { WINDOW_SECONDS } from "../lib/timestamp.ts";
 import { createApp } from "./mod.ts";
 
 export interface ServeOptions {
   sql: Context["sql"];
-  /** Takes the log, whole lines of text with their ends. */
-  writeLog(text: string): void;
-  /** Events below it are not logged; `info` unless given. */
-  logLevel?: LogLevel;
+  /** Where events go; lines for people unless given. */
+  log?: Log;
+  /** Takes the lines when no `log` is given, with their ends. */
+  writeLog?(text: string): void;
   /** Address to listen on; 127.0.0.1 unless given. */
   host?: string;
   /** 8000 unless given; 0 takes any free port. */
@@ -20,7 +26,19 @@ export interface ServeOptions {
   windowSeconds?: number;
   /** How long `shutdown` lets running requests finish; 10 s unless given. */
   drainTimeoutMs?: number;
+  /** How many requests are worked on at the same time; 1,000 unless given. */
+  maxRunningRequests?: number;
+  /** How long a request may take; 30 s unless given. */
+  requestTimeoutMs?: number;
+  /** Called when requests took too long. */
+  onTimeout?(): void;
+  /** About how much memory is used to keep answers and lists; 80 unless given. */
+  cacheSizeMb?: number;
 }
+
+// A test of a list takes about 1 kB. Lists are dearer to make than answers, which are made of them.
+const TEST_BYTES = 1024;
+const TESTS_SHARE = 0.6;
 
 /**
  * Serves the HTTP API until it is shut down.
@@ -29,15 +47,25 @@ export interface ServeOptions {
  */
 export function serve(options: ServeOptions): RunningServer {
   const { sql, host = "127.0.0.1", port = 8000 } = options;
-  const { now = systemClock, windowSeconds = WINDOW_SECONDS, logLevel = "info" } = options;
-  const log = createLog({
-    write: (line) => options.writeLog(`${line}\n`),
+  const { now = systemClock, windowSeconds = WINDOW_SECONDS, cacheSizeMb = 80 } = options;
+  const log = options.log ?? createLog({
+    write: (line) => options.writeLog?.(`${line}\n`),
     now: systemClock,
-    level: logLevel,
   });
-  const app = createApp({ sql, now, windowSeconds, log });
-  const drainTimeoutMs = options.drainTimeoutMs ?? DRAIN_TIMEOUT_MS;
-  return listen(app, { host, port, log, drainTimeoutMs });
+  const cacheBytes = cacheSizeMb * 1024 * 1024;
+  const cache = {
+    maxCachedBytes: cacheBytes * (1 - TESTS_SHARE),
+    maxCachedTests: cacheBytes * TESTS_SHARE / TEST_BYTES,
+  };
+  return listen(createApp({ sql, now, windowSeconds, log, cache }), {
+    host,
+    port,
+    log,
+    drainTimeoutMs: options.drainTimeoutMs ?? DRAIN_TIMEOUT_MS,
+    maxRunningRequests: options.maxRunningRequests ?? MAX_RUNNING_REQUESTS,
+    requestTimeoutMs: options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
+    ...(options.onTimeout && { onTimeout: options.onTimeout }),
+  });
 }
 
 function systemClock(): number {

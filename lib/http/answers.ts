@@ -4,6 +4,7 @@ import { acceptsGzip, compress, MIN_COMPRESSED_BYTES } from "./compression.ts";
 import { matchEtag, weaken } from "./etag.ts";
 import type { Answer, ResponseDescription, Route } from "./route.ts";
 
+/** What is kept of answers unless somebody says otherwise. */
 const MAX_CACHED_BYTES = 32 * 1024 * 1024;
 
 // Key, cursor and what the engine adds to an entry.
@@ -34,9 +35,9 @@ export type Responder = (request: Request, options: {
 }) => Promise<Response>;
 
 /** Makes a responder with a cache of its own. */
-export function createResponder(): Responder {
+export function createResponder({ maxCachedBytes = MAX_CACHED_BYTES } = {}): Responder {
   const cache = new Cache<Encoded>({
-    maxWeight: MAX_CACHED_BYTES,
+    maxWeight: maxCachedBytes,
     // The compressed bytes come later, and are never more than the plain ones.
     weigh: ({ bytes }) => ENTRY_OVERHEAD_BYTES + 2 * (bytes?.length ?? 0),
   });

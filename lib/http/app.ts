@@ -27,6 +27,7 @@ import { checkFound, selectByParameters } from "./repositories.ts";
 import { requestId } from "./request_id.ts";
 import type { Access, RawParameters, Route } from "./route.ts";
 import { createRouter, type RouteMatch, splitUrl } from "./router.ts";
+import { nameSpan } from "./span.ts";
 import { createTestsLoader, versionKey } from "./tests.ts";
 
 /** Answers a request; it never throws. */
@@ -35,8 +36,19 @@ export type App = (request: Request) => Promise<Response>;
 /** Opened in a browser, where only Basic lets a person give a token. */
 const DOCUMENT_PATHS = /^\/(openapi\.yaml|docs|llms-full\.txt)\/?$/;
 
-/** A path may have many thousands of characters. */
-const LOGGED_PATH_CHARACTERS = 500;
+/** Methods that are logged by their name: a client may send any word as one. */
+const KNOWN_METHODS = new Set("GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CONNECT".split(" "));
+
+/**
+ * What the log says of a request. Neither path nor query: both are what a client typed, and somebody
+ * will put a token there one day.
+ */
+interface LoggedRequest {
+  /** Pattern of the route, `null` for an unknown path. */
+  route: string | null;
+  /** `null` without a valid token. */
+  organizationId: number | null;
+}
 
 /** Who asks, and what was found of what the request names. */
 interface Found {
@@ -47,33 +59,41 @@ interface Found {
 /** Makes the app that serves a route table. */
 export function createDispatcher(routes: readonly Route[], context: Context): App {
   const findRoute = createRouter(routes);
-  const respond = createResponder();
-  const loadTests = createTestsLoader(context.sql);
+  const respond = createResponder(context.cache);
+  const loadTests = createTestsLoader(context.sql, context.cache);
 
   return async (request) => {
     const startedAt = performance.now();
     const id = requestId(request.headers.get("x-request-id"));
     const { path, search } = splitUrl(request.url);
-    const loggedPath = path.slice(0, LOGGED_PATH_CHARACTERS);
+    const logged: LoggedRequest = { route: null, organizationId: null };
     let response: Response;
     try {
-      response = await dispatch(request, path, search);
+      response = await dispatch(request, { path, search, logged });
     } catch (error) {
-      context.log.error("failed", { request_id: id, path: loggedPath, ...errorFields(error) });
+      context.log.error("failed", { request_id: id, route: logged.route, ...errorFields(error) });
       response = internalServerError();
     }
     context.log.info("answered", {
       request_id: id,
-      method: request.method,
-      path: loggedPath,
+      method: KNOWN_METHODS.has(request.method) ? request.method : "other",
+      route: logged.route,
       status: response.status,
       duration_ms: Math.round((performance.now() - startedAt) * 10) / 10,
+      organization_id: logged.organizationId,
     });
     return finish(request, response, id);
   };
 
-  async function dispatch(request: Request, path: string, search: string): Promise<Response> {
+  async function dispatch(
+    request: Request,
+    { path, search, logged }: { path: string; search: string; logged: LoggedRequest },
+  ): Promise<Response> {
     const match = await findRoute(path);
+    if (match) {
+      logged.route = match.route.path;
+      nameSpan(request.method, match.route.path);
+    }
     const raw = match
       ? rawParameters(new URLSearchParams(search), match.route.parameters.query)
       : {};
@@ -83,6 +103,7 @@ export function createDispatcher(routes: readonly Route[], context: Context): Ap
     const selection = selectionOf(match, raw);
     const found = await authenticate(request, { access, selection, now, windowStart });
     if (!found) return unauthorized(access);
+    logged.organizationId = found.caller?.organizationId ?? null;
     if (!match) return notFound();
     if (!ALLOWED_METHODS.includes(request.method)) return methodNotAllowed();
 

@@ -10,4 +10,6 @@ export interface Context {
   /** Seconds that every list looks back. */
   windowSeconds: number;
   log: Log;
+  /** How much is kept of what was answered and loaded; as much as is wise unless given. */
+  cache?: { maxCachedBytes: number; maxCachedTests: number };
 }

@@ -62,6 +62,14 @@ export function internalServerError(): Response {
   return new Response(null, { status: 500 });
 }
 
+/**
+ * 500: more requests at once than can be worked on. Without a word as well, but for when to come
+ * back: clients know no other status for "not now".
+ */
+export function overloaded(): Response {
+  return new Response(null, { status: 500, headers: { "retry-after": "1" } });
+}
+
 function errorResponse(status: number, body: unknown): Response {
   const bytes = new TextEncoder().encode(jsonBody(body));
   // Said here, because an answer to HEAD has the length and not the body.

@@ -1,9 +1,15 @@
 import { errorFields, type Log } from "../log.ts";
 import type { App } from "./app.ts";
-import { internalServerError } from "./errors.ts";
+import { internalServerError, overloaded } from "./errors.ts";
 
 /** Long enough for any request that is being answered, shorter than what a service manager waits. */
 export const DRAIN_TIMEOUT_MS = 10_000;
+
+/** More than a service answers in any time that a client waits. */
+export const MAX_RUNNING_REQUESTS = 1_000;
+
+/** Longer than any statement may take, shorter than the patience of most clients and proxies. */
+export const REQUEST_TIMEOUT_MS = 30_000;
 
 /** Where to listen. */
 export interface ListenOptions {
@@ -13,6 +19,12 @@ export interface ListenOptions {
   log: Log;
   /** How long `shutdown` lets running requests finish. */
   drainTimeoutMs: number;
+  /** How many requests are worked on at the same time; what comes on top is refused at once. */
+  maxRunningRequests: number;
+  /** A request that takes longer is answered with 500, to within a second. */
+  requestTimeoutMs: number;
+  /** Called when requests took too long: what they wait for may never come. */
+  onTimeout?(): void;
 }
 
 /** A server that listens. */
@@ -26,6 +38,12 @@ export interface RunningServer {
 // What is left to write then is a few empty answers.
 const LAST_WORDS_TIMEOUT_MS = 1_000;
 
+// One look at the oldest requests costs nothing, a timer for each request would.
+const LOOK_EVERY_MS = 1_000;
+
+// A probe that failed under load would have the service killed when it is needed most.
+const LIVENESS_PROBE = /^https?:\/\/[^/]*\/health\/?(?:\?|$)/i;
+
 /**
  * Listens, and lets the app answer until it is shut down.
  *
@@ -33,8 +51,7 @@ const LAST_WORDS_TIMEOUT_MS = 1_000;
  */
 export function listen(app: App, options: ListenOptions): RunningServer {
   const { host, port, log, drainTimeoutMs } = options;
-  /** Answers the requests that are running, before the app does. */
-  const running = new Set<(response: Response) => void>();
+  const requests = new RunningRequests(app, options);
   const server = Deno.serve({
     hostname: host,
     port,
@@ -43,23 +60,84 @@ export function listen(app: App, options: ListenOptions): RunningServer {
       log.error("failed", errorFields(error));
       return internalServerError();
     },
-  }, (request) => {
-    const { promise, resolve, reject } = Promise.withResolvers<Response>();
-    running.add(resolve);
-    app(request).then(resolve, reject).finally(() => running.delete(resolve));
-    return promise;
-  });
+  }, (request) => requests.answer(request));
+  const timer = setInterval(() => requests.look(), LOOK_EVERY_MS);
   return {
     url: urlOf(server.addr),
     async shutdown() {
       const drained = server.shutdown();
-      if (await isDoneWithin(drained, drainTimeoutMs)) return;
-      log.warn("gave up running requests", { count: running.size, after_ms: drainTimeoutMs });
-      // The `signal` of Deno.serve could cut them, but not once it is shutting down.
-      for (const answer of running) answer(internalServerError());
-      await isDoneWithin(drained, LAST_WORDS_TIMEOUT_MS);
+      try {
+        if (await isDoneWithin(drained, drainTimeoutMs)) return;
+        // The `signal` of Deno.serve could cut them, but not once it is shutting down.
+        const count = requests.giveUp(() => true);
+        log.warn("gave up running requests", { count, after_ms: drainTimeoutMs });
+        await isDoneWithin(drained, LAST_WORDS_TIMEOUT_MS);
+      } finally {
+        clearInterval(timer);
+      }
     },
   };
+}
+
+/** Requests that are being worked on: not too many of them, and none for ever. */
+class RunningRequests {
+  readonly #app: App;
+  readonly #options: ListenOptions;
+  /** What answers each before the app does, and when it came; the oldest first. */
+  readonly #waiting = new Map<(response: Response) => void, number>();
+  /** Also those whose client has an answer: the app still works on them. */
+  #workCount = 0;
+  #refusedCount = 0;
+
+  constructor(app: App, options: ListenOptions) {
+    this.#app = app;
+    this.#options = options;
+  }
+
+  answer(request: Request): Promise<Response> | Response {
+    if (
+      this.#workCount >= this.#options.maxRunningRequests && !LIVENESS_PROBE.test(request.url)
+    ) {
+      this.#refusedCount++;
+      return overloaded();
+    }
+    this.#workCount++;
+    const { promise, resolve, reject } = Promise.withResolvers<Response>();
+    this.#waiting.set(resolve, performance.now());
+    this.#app(request).then(resolve, reject).finally(() => {
+      this.#workCount--;
+      this.#waiting.delete(resolve);
+    });
+    return promise;
+  }
+
+  /** Gives up what takes too long, and tells what happened since the last look. */
+  look(): void {
+    const { log, requestTimeoutMs, maxRunningRequests, onTimeout } = this.#options;
+    const tooOld = performance.now() - requestTimeoutMs;
+    const count = this.giveUp((since) => since < tooOld);
+    if (count > 0) {
+      log.warn("gave up requests that took too long", { count, after_ms: requestTimeoutMs });
+      onTimeout?.();
+    }
+    if (this.#refusedCount > 0) {
+      // One line for all: a line for each would make it worse.
+      log.warn("refused requests", { count: this.#refusedCount, running: maxRunningRequests });
+      this.#refusedCount = 0;
+    }
+  }
+
+  /** Answers waiting requests with 500, as long as `isOver` says so. Returns how many. */
+  giveUp(isOver: (since: number) => boolean): number {
+    let count = 0;
+    for (const [answer, since] of this.#waiting) {
+      if (!isOver(since)) break;
+      answer(internalServerError());
+      this.#waiting.delete(answer);
+      count++;
+    }
+    return count;
+  }
 }
 
 async function isDoneWithin(work: Promise<unknown>, timeoutMs: number): Promise<boolean> {

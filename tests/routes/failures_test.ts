@@ -39,8 +39,8 @@ describe("what goes wrong inside", () => {
     assert.match(lines[0] ?? "", /^2026-09-21T14:13:20Z error failed request_id=trace-1 /);
     assert.match(log, /TypeError: the disk is on fire/);
     assert.match(log, /stack=".*failures_test\.ts/);
-    assert.match(log, /info answered request_id=trace-1 method=GET path=\S+ status=500/);
-    assert.doesNotMatch(log, /hidden|abab|Bearer/);
+    assert.match(log, /info answered request_id=trace-1 method=GET route=\S+ status=500/);
+    assert.doesNotMatch(log, /hidden|abab|Bearer|\/a\//);
     assert.equal(lines.length, 2, "each event is one line");
   });
 
