@@ -8,6 +8,8 @@ export interface Setting {
   name: string;
   default: string;
   meaning: string;
+  /** The option that wins over the variable, where its command takes one. */
+  flag?: string;
 }
 
 /** Every environment variable that the program reads. `--help` and the README show this table. */
@@ -16,13 +18,74 @@ export const SETTINGS = [
     name: "DATABASE_URL",
     default: "",
     meaning: "PostgreSQL server (15 or later), postgres://...; unset: the embedded database",
+    flag: "--database-url <url>",
   },
-  { name: "DATA_DIR", default: "./data", meaning: "folder of the embedded database" },
-  { name: "HOST", default: "127.0.0.1", meaning: "address that serve and demo listen on" },
+  { name: "DATABASE_URL_FILE", default: "", meaning: "file that DATABASE_URL is read from" },
+  {
+    name: "DATA_DIR",
+    default: "./data",
+    meaning: "folder of the embedded database",
+    flag: "--data-dir <folder>",
+  },
+  {
+    name: "HOST",
+    default: "127.0.0.1",
+    meaning: "serve, demo, healthcheck: address of the service",
+    flag: "--host <address>",
+  },
   {
     name: "PORT",
     default: "8000",
-    meaning: "port that serve and demo listen on; 0: any free port",
+    meaning: "serve, demo, healthcheck: port of the service; 0: any free one",
+    flag: "--port <n>",
+  },
+  {
+    name: "LOG_LEVEL",
+    default: "info",
+    meaning: "serve: least urgent events that are logged: debug, info, warn or error",
+    flag: "--log-level <level>",
+  },
+  {
+    name: "LOG_FORMAT",
+    default: "auto",
+    meaning: "serve: human, json, or auto: human on a terminal, else json",
+    flag: "--log-format <format>",
+  },
+  {
+    name: "DATABASE_WAIT_SECONDS",
+    default: "60",
+    meaning: "serve, watch: how long a server that is away at the start is waited for",
+    flag: "--database-wait-seconds <n>",
+  },
+  {
+    name: "DATABASE_POOL_SIZE",
+    default: "4",
+    meaning: "serve: connections to a PostgreSQL server",
+    flag: "--database-pool-size <n>",
+  },
+  {
+    name: "STATEMENT_TIMEOUT_MS",
+    default: "10000",
+    meaning: "serve: a PostgreSQL server ends statements that take longer",
+    flag: "--statement-timeout-ms <n>",
+  },
+  {
+    name: "REQUEST_TIMEOUT_MS",
+    default: "30000",
+    meaning: "serve: a request that takes longer is answered with 500",
+    flag: "--request-timeout-ms <n>",
+  },
+  {
+    name: "MAX_RUNNING_REQUESTS",
+    default: "1000",
+    meaning: "serve: requests answered at the same time; one more is a 500 at once",
+    flag: "--max-running-requests <n>",
+  },
+  {
+    name: "CACHE_SIZE_MB",
+    default: "80",
+    meaning: "serve: about how much memory is used to keep answers and lists",
+    flag: "--cache-size-mb <n>",
   },
   {
     name: "AWS_ACCESS_KEY_ID",
@@ -47,6 +110,17 @@ export const SETTINGS = [
     meaning: "upload, watch: address of S3-compatible storage; unset: Amazon's",
   },
   { name: "AWS_ENDPOINT_URL", default: "", meaning: "as AWS_ENDPOINT_URL_S3, which wins" },
+  { name: "PLATFORM_API_TOKEN", default: "", meaning: "mcp: the token to ask with" },
+  {
+    name: "PLATFORM_API_TOKEN_FILE",
+    default: "",
+    meaning: "mcp: file that PLATFORM_API_TOKEN is read from",
+  },
+  {
+    name: "PLATFORM_API_URL",
+    default: "http://127.0.0.1:8000",
+    meaning: "mcp: the service to ask",
+  },
   {
     name: "TEST_ANALYTICS_DEBUG",
     default: "",
@@ -62,7 +136,15 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The value of a setting: the environment's, else its default. */
 export function setting(environment: Environment, name: SettingName): string {
-  const value = environment[name];
-  if (value) return value;
-  return SETTINGS.find((entry) => entry.name === name)?.default ?? "";
+  return environment[name] || describeSetting(name).default;
+}
+
+/** The row of a setting. */
+export function describeSetting(name: SettingName): Setting {
+  return SETTINGS.find((entry) => entry.name === name)!;
+}
+
+/** What a setting means to a command that has it, without the names of those that do. */
+export function meaningHere({ meaning }: Setting): string {
+  return meaning.replace(/^[a-z, ]+: /, "");
 }

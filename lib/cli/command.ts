@@ -7,9 +7,18 @@ import * as v from "valibot";
 import type { Database } from "../../db/connect.ts";
 import { readDatabaseUrl } from "../../db/database_url.ts";
 import type { Git } from "../ci/mod.ts";
-import { type Environment, setting } from "../config.ts";
+import {
+  describeSetting,
+  type Environment,
+  meaningHere,
+  setting,
+  type SettingName,
+} from "../config.ts";
 import { UsageError } from "./errors.ts";
+import { commandHelp, type EXIT } from "./help.ts";
 import { type Cell, oneLine, plainLine } from "./output.ts";
+import { readSecret } from "./secret_file.ts";
+import { type CheckedSetting, readSettings, type SettingValues } from "./settings.ts";
 import { lineOfText } from "./values.ts";
 
 /** The program's surroundings; tests pass their own. */
@@ -65,11 +74,17 @@ export interface Flag {
 }
 
 /** A command as its file describes it. */
-export interface CommandSpec<Input extends v.GenericSchema> {
+export interface CommandSpec<Input extends v.GenericSchema, Name extends CheckedSetting = never> {
   name: string;
   summary: string;
   /** A command that works, without the program's name: shown by `--help` and after a wrong use. */
   example: string;
+  /** More of them, shown by `--help`. */
+  moreExamples?: string[];
+  /** Paragraphs that `--help` shows. */
+  details?: string[];
+  /** What an exit code means here, where it is more than usual. */
+  exitCodes?: Partial<Record<keyof typeof EXIT, string>>;
   /** In order. Each is a key of `input`, in camel case. */
   arguments?: Flag[];
   options?: Flag[];
@@ -77,7 +92,15 @@ export interface CommandSpec<Input extends v.GenericSchema> {
   usesDatabase?: boolean;
   /** Checks arguments and options together; runs before anything is opened or written. */
   input: Input;
-  run(input: v.InferOutput<Input>, context: CommandContext): Promise<void>;
+  /** Settings that this command takes as options and from the environment. */
+  settings?: readonly Name[];
+  /** Other variables that it looks at. */
+  environment?: readonly SettingName[];
+  run(
+    input: v.InferOutput<Input>,
+    context: CommandContext,
+    settings: SettingValues<Name>,
+  ): Promise<void>;
 }
 
 const DATABASE_OPTIONS: Flag[] = [
@@ -88,38 +111,69 @@ const DATABASE_OPTIONS: Flag[] = [
   { flags: "--data-dir <folder>", meaning: "folder of the embedded database" },
 ];
 
+const DATABASE_SETTINGS = ["DATABASE_URL", "DATABASE_URL_FILE", "DATA_DIR"] as const;
+
 const OPTION_SCHEMAS = {
   json: v.optional(v.boolean(), false),
   databaseUrl: v.optional(lineOfText),
   dataDir: v.optional(lineOfText),
 };
 
+interface SharedOptions {
+  json: boolean;
+  databaseUrl?: string | undefined;
+  dataDir?: string | undefined;
+}
+
 /** Adds a command to the program, or to a group such as `org`. */
-export function addCommand<Input extends v.GenericSchema>(
+export function addCommand<Input extends v.GenericSchema, Name extends CheckedSetting = never>(
   parent: Command,
   io: CliIo,
-  spec: CommandSpec<Input>,
+  spec: CommandSpec<Input, Name>,
 ): void {
   const command = parent.command(spec.name).description(spec.summary);
   for (const { flags, meaning } of spec.arguments ?? []) command.argument(flags, meaning);
-  const options = [...spec.options ?? [], ...spec.usesDatabase === false ? [] : DATABASE_OPTIONS];
+  const usesDatabase = spec.usesDatabase ?? true;
+  const options = [
+    ...spec.options ?? [],
+    ...(spec.settings ?? []).map(optionOfSetting),
+    ...usesDatabase ? DATABASE_OPTIONS : [],
+  ];
   for (const { flags, meaning, required } of options) {
     if (required) command.requiredOption(flags, `${meaning} (required)`);
     else if (flags.includes("...")) command.option(flags.replace("...", ""), meaning, collect);
     else command.option(flags, meaning);
   }
   command.option("--json", "one JSON value instead of plain lines");
-  command.addHelpText("after", `\nExample:\n  test-analytics ${spec.example}`);
+  command.addHelpText(
+    "after",
+    commandHelp({
+      details: spec.details ?? [],
+      environment: [
+        ...usesDatabase ? DATABASE_SETTINGS : [],
+        ...spec.settings ?? [],
+        ...spec.environment ?? [],
+        "TEST_ANALYTICS_DEBUG",
+      ],
+      exitCodes: spec.exitCodes ?? {},
+      examples: [spec.example, ...spec.moreExamples ?? []],
+    }),
+  );
   command.exitOverride(asUsageError(spec.example));
   command.action(async () => {
     // Caught here, because here it is known which command is meant.
     try {
-      const input = checkInput(command, spec);
-      const options = v.parse(v.object(OPTION_SCHEMAS), command.opts());
-      const environment = spec.usesDatabase === false ? {} : io.environment;
-      const context = makeContext(io, options, databaseLocation(environment, options));
+      // Whatever is wrong is told at once, so that nobody mends one thing after the other.
+      const problems: string[] = [];
+      const { input, options } = checkInput(command, spec, problems);
+      const { environment } = io;
+      const location = databaseLocation(usesDatabase ? environment : {}, { options, problems });
+      const flags = command.opts();
+      const settings = readSettings(spec.settings ?? [], { environment, flags, problems });
+      if (problems.length > 0) throw new UsageError(problems.join("; "));
+      const context = makeContext(io, options, location);
       try {
-        await spec.run(input, context);
+        await spec.run(input, context, settings);
       } finally {
         await context.close();
       }
@@ -158,8 +212,9 @@ function collect(value: string, previous: string[] | undefined): string[] {
 
 function checkInput<Input extends v.GenericSchema>(
   command: Command,
-  spec: CommandSpec<Input>,
-): v.InferOutput<Input> {
+  spec: { input: Input },
+  problems: string[],
+): { input: v.InferOutput<Input>; options: SharedOptions } {
   const names = new Map<string, string>();
   const raw: Record<string, unknown> = command.opts();
   for (const option of command.options) names.set(option.attributeName(), option.long ?? "");
@@ -172,15 +227,15 @@ function checkInput<Input extends v.GenericSchema>(
   const own = v.safeParse(spec.input, raw);
   const shared = v.safeParse(v.object(OPTION_SCHEMAS), raw);
   const issues: v.BaseIssue<unknown>[] = [...own.issues ?? [], ...shared.issues ?? []];
-  if (issues.length > 0) {
-    throw new UsageError(
-      issues.map((issue) => {
-        const name = names.get(v.getDotPath(issue)?.split(".")[0] ?? "");
-        return name ? `${name}: ${issue.message}` : issue.message;
-      }).join("; "),
-    );
+  for (const issue of issues) {
+    const name = names.get(v.getDotPath(issue)?.split(".")[0] ?? "");
+    problems.push(name ? `${name}: ${issue.message}` : issue.message);
   }
-  return own.output as v.InferOutput<Input>;
+  // With a problem nothing is run, so nobody sees what could not be read.
+  return {
+    input: own.output as v.InferOutput<Input>,
+    options: shared.success ? shared.output : { json: false },
+  };
 }
 
 function makeContext(
@@ -215,20 +270,27 @@ function makeContext(
 
 function databaseLocation(
   environment: Environment,
-  flags: { databaseUrl?: string | undefined; dataDir?: string | undefined },
+  { options, problems }: { options: SharedOptions; problems: string[] },
 ): DatabaseLocation {
-  const dataDir = flags.dataDir ?? setting(environment, "DATA_DIR");
-  if (flags.databaseUrl !== undefined && flags.dataDir !== undefined) {
-    throw new UsageError("--database-url and --data-dir: expected one of them");
+  const dataDir = options.dataDir ?? setting(environment, "DATA_DIR");
+  if (options.databaseUrl !== undefined && options.dataDir !== undefined) {
+    problems.push("--database-url and --data-dir: expected one of them");
   }
-  // A folder given as a flag wins over a server given by the environment.
-  const url = flags.databaseUrl ??
-    (flags.dataDir === undefined ? setting(environment, "DATABASE_URL") : "");
   try {
-    if (url !== "") readDatabaseUrl(url);
+    // A folder given as a flag wins over a server given by the environment.
+    const databaseUrl = options.databaseUrl ??
+      (options.dataDir === undefined ? readSecret(environment, "DATABASE_URL") : undefined);
+    if (databaseUrl) readDatabaseUrl(databaseUrl);
+    return { databaseUrl, dataDir };
   } catch (error) {
-    if (error instanceof TypeError) throw new UsageError(error.message);
-    throw error;
+    if (!(error instanceof TypeError)) throw error;
+    problems.push(error.message);
+    return { databaseUrl: undefined, dataDir };
   }
-  return { databaseUrl: url === "" ? undefined : url, dataDir };
+}
+
+function optionOfSetting(name: CheckedSetting): Flag {
+  const described = describeSetting(name);
+  const holds = `${name}, or ${described.default}`;
+  return { flags: described.flag ?? "", meaning: `${meaningHere(described)} (default: ${holds})` };
 }

@@ -1,4 +1,4 @@
-import { type Database, openDatabase } from "../../db/connect.ts";
+import { type Database, type DatabaseOptions, openDatabase } from "../../db/connect.ts";
 import { checkSchema, migrate } from "../../db/migrate.ts";
 import type { DatabaseLocation } from "./command.ts";
 import { Failure } from "./errors.ts";
@@ -29,7 +29,7 @@ export async function openCurrentDatabase(location: DatabaseLocation): Promise<D
  */
 export async function reopenForReading(
   database: Database,
-  location: DatabaseLocation,
+  location: DatabaseLocation & Pick<DatabaseOptions, "maxConnections" | "statementTimeoutMs">,
 ): Promise<Database> {
   if (database.kind === "embedded") return database;
   await database.close();

@@ -7,14 +7,15 @@ import { createOrganization } from "../../db/organizations.ts";
 import { addQuarantine, findTest } from "../../db/quarantine.ts";
 import { findRepository } from "../../db/repositories.ts";
 import { insertToken } from "../../db/tokens.ts";
+import { setting } from "../config.ts";
+import type { Log } from "../log.ts";
 import { testHash, testId } from "../identity.ts";
 import { formatRepositoryName } from "../repository_name.ts";
 import { makeToken } from "../token.ts";
-import { addCommand, type CliIo } from "./command.ts";
+import { addCommand, type CliIo, type CommandContext } from "./command.ts";
 import { DEMO, DEMO_FILES, DEMO_RUNS, FLAKIEST_TEST, QUARANTINED_TEST } from "./demo_history.ts";
 import { readUploadFiles, storeUpload } from "./intake.ts";
-import { listenAddress, serveUntilStopped } from "./serve.ts";
-import { port } from "./values.ts";
+import { serveUntilStopped, withLog } from "./serve.ts";
 
 /** `demo`. */
 export function addDemoCommand(program: Command, io: CliIo): void {
@@ -22,53 +23,59 @@ export function addDemoCommand(program: Command, io: CliIo): void {
     name: "demo",
     summary: "Serve a small example organization; prints a token and curl lines to paste",
     example: "demo --port 8000",
-    options: [
-      {
-        flags: "--port <n>",
-        meaning: "port to listen on, 0: any free port (default: PORT, or 8000)",
-      },
-    ],
+    settings: ["PORT"],
+    environment: ["HOST"],
     usesDatabase: false,
-    input: v.object({ port: v.optional(port) }),
-    async run(flags, context) {
-      const address = listenAddress(io, flags);
-      // Asked for first: whoever stops the demo while it is made shall find nothing left of it.
-      const { stop } = io;
-      // A new folder each time, away from everybody's data: its runs lie in the last days whenever
-      // it is started, two demos do not meet, and nothing else is ever deleted.
-      const folder = await Deno.makeTempDir({ dir: tmpdir(), prefix: "test-analytics-demo-" });
-      context.note(`making an example in ${folder}, which disappears with the demo`);
-      try {
-        const dataDir = join(folder, "data");
-        const database = await io.openDatabase({ databaseUrl: undefined, dataDir });
-        try {
-          const example = await fillExample(database, { folder, now: context.now });
-          if (stop.aborted) return;
-          await serveUntilStopped(io, {
-            database,
-            ...address,
-            onReady: async (url) => {
-              const curl = curlLines(url, example);
-              const repository = formatRepositoryName(DEMO.repository);
-              context.note(
-                `organization ${DEMO.organization}, repository ${repository}: a token, and what ` +
-                  "to ask with it; `DATA_DIR=" + dataDir + "` for commands beside it",
-              );
-              if (context.json) {
-                await context.print("", { token: example.token, url, data_dir: dataDir, curl });
-              } else {
-                for (const line of [example.token, ...curl]) await context.print(line, line);
-              }
-            },
-          });
-        } finally {
-          await database.close();
-        }
-      } finally {
-        await Deno.remove(folder, { recursive: true });
-      }
+    input: v.object({}),
+    async run(_input, context, settings) {
+      const address = { host: setting(io.environment, "HOST"), port: settings.PORT };
+      // A person watches it, whatever the log of a service looks like.
+      await withLog(io, { LOG_LEVEL: "info", LOG_FORMAT: "human" }, async (log) => {
+        await serveExample(io, { context, log, ...address });
+      });
     },
   });
+}
+
+async function serveExample(
+  io: CliIo,
+  { context, ...options }: { context: CommandContext; log: Log; host: string; port: number },
+): Promise<void> {
+  // Asked for first: whoever stops the demo while it is made shall find nothing left of it.
+  const { stop } = io;
+  // A new folder each time, away from everybody's data: its runs lie in the last days whenever it
+  // is started, two demos do not meet, and nothing else is ever deleted.
+  const folder = await Deno.makeTempDir({ dir: tmpdir(), prefix: "test-analytics-demo-" });
+  context.note(`making an example in ${folder}, which disappears with the demo`);
+  try {
+    const dataDir = join(folder, "data");
+    const database = await io.openDatabase({ databaseUrl: undefined, dataDir });
+    try {
+      const example = await fillExample(database, { folder, now: context.now });
+      if (stop.aborted) return;
+      await serveUntilStopped(io, {
+        ...options,
+        database,
+        onReady: async (url) => {
+          const curl = curlLines(url, example);
+          const repository = formatRepositoryName(DEMO.repository);
+          context.note(
+            `organization ${DEMO.organization}, repository ${repository}: a token, and what ` +
+              "to ask with it; `DATA_DIR=" + dataDir + "` for commands beside it",
+          );
+          if (context.json) {
+            await context.print("", { token: example.token, url, data_dir: dataDir, curl });
+          } else {
+            for (const line of [example.token, ...curl]) await context.print(line, line);
+          }
+        },
+      });
+    } finally {
+      await database.close();
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
 }
 
 interface Example {

@@ -11,6 +11,7 @@ import {
 } from "../mcp/settings.ts";
 import { addCommand, type CliIo } from "./command.ts";
 import { Failure } from "./errors.ts";
+import { readSecret } from "./secret_file.ts";
 
 /** `mcp`. */
 export function addMcpCommand(program: Command, io: CliIo): void {
@@ -19,6 +20,7 @@ export function addMcpCommand(program: Command, io: CliIo): void {
     summary: `Serve agent tools on standard input and output, with the API token of ` +
       `${TOKEN_VARIABLE} against ${URL_VARIABLE} (default: ${DEFAULT_API_URL})`,
     example: "mcp",
+    environment: ["PLATFORM_API_TOKEN", "PLATFORM_API_TOKEN_FILE", "PLATFORM_API_URL"],
     usesDatabase: false,
     input: v.object({}),
     async run(_input, context) {
@@ -39,7 +41,8 @@ export function addMcpCommand(program: Command, io: CliIo): void {
 
 function settingsOf(io: CliIo): ApiSettings {
   try {
-    return readApiSettings(io.environment);
+    const token = readSecret(io.environment, TOKEN_VARIABLE);
+    return readApiSettings({ ...io.environment, [TOKEN_VARIABLE]: token });
   } catch (error) {
     if (error instanceof TypeError) throw new Failure(error.message);
     throw error;

@@ -1,9 +1,12 @@
 import { Command, CommanderError } from "commander";
 import metadata from "../../deno.json" with { type: "json" };
-import { type Environment, setting, SETTINGS } from "../config.ts";
+import { type Environment, setting } from "../config.ts";
 import { asUsageError, type CliIo } from "./command.ts";
 import { addDemoCommand } from "./demo.ts";
+import { addDoctorCommand } from "./doctor.ts";
 import { Failure, UsageError } from "./errors.ts";
+import { addHealthcheckCommand } from "./healthcheck.ts";
+import { EXIT, programHelp } from "./help.ts";
 import { addIngest } from "./ingest.ts";
 import { addMcpCommand } from "./mcp.ts";
 import { addMigrateCommand } from "./migrate.ts";
@@ -16,9 +19,6 @@ import { addSubmissionCommands } from "./submission.ts";
 import { addTokenCommands } from "./token.ts";
 import { addUpload } from "./upload.ts";
 import { addWatch } from "./watch.ts";
-
-/** How a command ended. */
-export const EXIT = { done: 0, failed: 1, usedWrongly: 2 } as const;
 
 const EXAMPLE = "org list";
 
@@ -54,7 +54,7 @@ export function makeProgram(io: CliIo, writeHelp: (text: string) => void): Comma
     .enablePositionalOptions()
     .configureOutput({ writeOut: writeHelp, writeErr: io.stderr, outputError: () => {} })
     .configureHelp({ helpWidth: 100 })
-    .addHelpText("after", `\nEnvironment (a flag wins, empty is as if unset):\n${settingsTable()}`)
+    .addHelpText("after", programHelp())
     .exitOverride(asUsageError(EXAMPLE));
   addServeCommand(program, io);
   addDemoCommand(program, io);
@@ -68,6 +68,8 @@ export function makeProgram(io: CliIo, writeHelp: (text: string) => void): Comma
   addSubmissionCommands(program, io);
   addQuarantineCommands(program, io);
   addMcpCommand(program, io);
+  addDoctorCommand(program, io);
+  addHealthcheckCommand(program, io);
   return program;
 }
 
@@ -91,22 +93,27 @@ function report(error: unknown, io: CliIo): number {
   return EXIT.failed;
 }
 
+// The library's and PostgreSQL's own words for these tell nobody what to do.
+const LOST = "the connection to the database was lost before the work was confirmed: " +
+  "run the command again";
+const EXPLANATIONS: Record<string, string> = {
+  CONNECTION_CLOSED: LOST,
+  CONNECTION_DESTROYED: LOST,
+  "57P01": LOST,
+  "42501": "the database user may not do this: expected one with the right to write",
+  "25006": "the database only takes reads: expected a primary, and a user with the right to write",
+};
+
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   // Node's network errors may have no message of their own.
   const code = "code" in error ? String(error.code) : "";
+  const explanation = EXPLANATIONS[code];
+  if (explanation) return `${explanation} (${code})`;
   return error.message.trim() || code || error.name;
 }
 
 function showStack(error: unknown, environment: Environment, write: (text: string) => void): void {
   if (setting(environment, "TEST_ANALYTICS_DEBUG") === "" || !(error instanceof Error)) return;
   write(`${error.stack}\n`);
-}
-
-function settingsTable(): string {
-  const width = Math.max(...SETTINGS.map((entry) => entry.name.length));
-  return SETTINGS.map((entry) => {
-    const holds = entry.default === "" ? "" : ` (default: ${entry.default})`;
-    return `  ${entry.name.padEnd(width)}  ${entry.meaning}${holds}`;
-  }).join("\n");
 }

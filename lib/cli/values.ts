@@ -61,6 +61,15 @@ export function wholeNumber({ min, max }: { min: number; max: number }) {
   });
 }
 
+/** One of some words. */
+export function oneOf<const Word extends string>(words: readonly Word[]) {
+  return readWith((text): Word => {
+    const word = words.find((each) => each === text);
+    if (word === undefined) throw new RangeError(`"${text}" is none of ${words.join(", ")}`);
+    return word;
+  });
+}
+
 /** Purchase units: what the plan gate of legacy tokens looks at. */
 export const purchaseUnits = wholeNumber({ min: 0, max: 2_147_483_647 });
 

@@ -13,6 +13,7 @@ import { parseS3Url, readS3Settings } from "./storage/s3_settings.ts";
 import { S3Storage } from "./storage/s3_storage.ts";
 import { type ArchiveStorage, StorageError } from "./storage/storage.ts";
 import { duration, lineOfText } from "./values.ts";
+import { pause, waitForDatabase } from "./wait_for_database.ts";
 import { processArchive, type WatcherContext, type WatchOutcome } from "./watch_archive.ts";
 
 // How soon a file is looked at again that may not be complete.
@@ -56,9 +57,25 @@ export function addWatch(program: Command, io: CliIo): void {
       { flags: "--list", meaning: "only list the source's archives: key, status, reason" },
     ],
     input,
-    async run(options, context) {
+    settings: ["DATABASE_WAIT_SECONDS"],
+    environment: [
+      "AWS_ACCESS_KEY_ID",
+      "AWS_SECRET_ACCESS_KEY",
+      "AWS_SESSION_TOKEN",
+      "AWS_REGION",
+      "AWS_DEFAULT_REGION",
+      "AWS_ENDPOINT_URL_S3",
+      "AWS_ENDPOINT_URL",
+    ],
+    async run(options, context, settings) {
       const storage = await openStorage(options, context);
-      const { sql } = await context.openDatabase();
+      const database = await waitForDatabase(() => context.openDatabase(), {
+        seconds: settings.DATABASE_WAIT_SECONDS,
+        stop: io.stop,
+        note: context.note,
+      });
+      if (database === null) return;
+      const { sql } = database;
       if (options.list) return await printArchives(context, await listArchives(sql, storage.name));
       const organization = options.org === undefined
         ? null
@@ -186,17 +203,4 @@ async function printArchives(
     })),
     (record) => [record.key, record.status, record.reason],
   );
-}
-
-function pause(milliseconds: number, stop: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (stop.aborted) return resolve();
-    const done = () => {
-      clearTimeout(timer);
-      stop.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, milliseconds);
-    stop.addEventListener("abort", done);
-  });
 }

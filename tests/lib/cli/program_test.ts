@@ -13,6 +13,8 @@ describe("the command line", () => {
   it("has the commands that were promised", () => {
     assert.deepEqual(paths.toSorted(), [
       "demo",
+      "doctor",
+      "healthcheck",
       "ingest",
       "mcp",
       "migrate",
@@ -68,7 +70,8 @@ describe("the command line", () => {
       const example = /Example:\n {2}test-analytics (.+)/.exec(stdout)?.[1] ?? "";
       assert.ok(example.startsWith(path), example);
       // They open no database, or one by themselves, or look at their folder or bucket first.
-      if (["demo", "mcp", "migrate", "upload", "watch"].includes(path)) continue;
+      const others = ["demo", "doctor", "healthcheck", "mcp", "migrate", "upload", "watch"];
+      if (others.includes(path)) continue;
       const { code, stderr } = await opened(example);
       assert.equal(code, 1, example);
       assert.equal(stderr, "error: the database was opened\n");

@@ -1,0 +1,56 @@
+import type { Command } from "commander";
+import * as v from "valibot";
+import { addCommand, type CliIo } from "./command.ts";
+import { Failure } from "./errors.ts";
+
+// The probe asks no database: whatever takes longer is not answering.
+const TIMEOUT_MS = 3_000;
+
+/** `healthcheck`. */
+export function addHealthcheckCommand(program: Command, io: CliIo): void {
+  addCommand(program, io, {
+    name: "healthcheck",
+    summary: "Ask the service on this machine whether it answers",
+    example: "healthcheck --port 8000",
+    details: [
+      "For containers and service managers: asks GET /health where serve listens by the same HOST " +
+      `and PORT, and waits at most ${TIMEOUT_MS / 1000} seconds.`,
+    ],
+    exitCodes: { done: "it answers", failed: "it does not answer, or something else does" },
+    usesDatabase: false,
+    settings: ["HOST", "PORT"],
+    input: v.object({}),
+    async run(_input, context, { HOST, PORT }) {
+      const url = `http://${reachable(HOST)}:${PORT}/health`;
+      const status = await ask(url);
+      await context.print(status, { status, url });
+    },
+  });
+}
+
+async function ask(url: string): Promise<string> {
+  let text: string;
+  try {
+    const response = await fetch(url, {
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+      redirect: "manual",
+    });
+    text = await response.text();
+    if (response.status !== 200) throw new Failure(`${url} answered with ${response.status}`);
+  } catch (error) {
+    if (error instanceof Failure) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Failure(`${url} does not answer: ${reason}`);
+  }
+  if (text.trim() !== '{"status":"ok"}') {
+    throw new Failure(`${url} is answered by something else: expected {"status":"ok"}`);
+  }
+  return "ok";
+}
+
+/** Where a service that listens on all addresses can be asked. */
+function reachable(host: string): string {
+  if (host === "0.0.0.0") return "127.0.0.1";
+  if (host === "::") return "[::1]";
+  return host.includes(":") ? `[${host}]` : host;
+}

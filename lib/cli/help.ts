@@ -1,0 +1,91 @@
+/** What `--help` says beside what the parser knows: in sections, as a manual page has them. */
+import {
+  describeSetting,
+  meaningHere,
+  type Setting,
+  type SettingName,
+  SETTINGS,
+} from "../config.ts";
+
+/** How a command ended. */
+export const EXIT = { done: 0, failed: 1, usedWrongly: 2 } as const;
+
+/** Everything that is shown under the options of a command. */
+export function commandHelp({ details, environment, exitCodes, examples }: {
+  /** Paragraphs. */
+  details: readonly string[];
+  /** Variables that the command looks at. */
+  environment: readonly SettingName[];
+  /** What an exit code means here, where it is more than usual. */
+  exitCodes: Partial<Record<keyof typeof EXIT, string>>;
+  /** Command lines without the program's name. */
+  examples: readonly string[];
+}): string {
+  const codes = { ...USUAL_EXIT_CODES, ...exitCodes };
+  return [
+    ...details.length > 0 ? [section("Description", details.map(wrapped).join("\n\n"))] : [],
+    section("Environment", settingsTable(environment, meaningHere)),
+    section(
+      "Exit codes",
+      Object.entries(EXIT).map(([name, code]) => `  ${code}  ${codes[name as keyof typeof EXIT]}`)
+        .join("\n"),
+    ),
+    section("Example", examples.map((line) => `  test-analytics ${line}`).join("\n")),
+  ].join("\n");
+}
+
+/** The help of the whole program, under its commands. */
+export function programHelp(): string {
+  return [
+    section(
+      "Environment (a flag wins, empty is as if unset)",
+      settingsTable(SETTINGS.map(({ name }) => name)),
+    ),
+    section(
+      "Exit codes",
+      Object.entries(EXIT).map(([name, code]) =>
+        `  ${code}  ${USUAL_EXIT_CODES[name as keyof typeof EXIT]}`
+      ).join("\n"),
+    ),
+    section(
+      "Example",
+      "  test-analytics demo\n  test-analytics serve --help\n  test-analytics doctor",
+    ),
+  ].join("\n");
+}
+
+const WIDTH = 100;
+
+const USUAL_EXIT_CODES: Record<keyof typeof EXIT, string> = {
+  done: "done, also when it was done before",
+  failed: "failed; the line on standard error says why",
+  usedWrongly: "used wrongly; the last line on standard error is a command that works",
+};
+
+function section(title: string, body: string): string {
+  return `\n${title}:\n${body}`;
+}
+
+function settingsTable(
+  names: readonly SettingName[],
+  meaningOf = ({ meaning }: Setting) => meaning,
+): string {
+  const width = Math.max(...names.map((name) => name.length));
+  return names.map((name) => {
+    const described = describeSetting(name);
+    const { default: holds } = described;
+    const meaning = meaningOf(described);
+    return `  ${name.padEnd(width)}  ${meaning}${holds === "" ? "" : ` (default: ${holds})`}`;
+  }).join("\n");
+}
+
+function wrapped(paragraph: string): string {
+  const lines = [""];
+  for (const word of paragraph.split(" ")) {
+    const line = lines.at(-1)!;
+    if (line === "") lines[lines.length - 1] = `  ${word}`;
+    else if (line.length + 1 + word.length <= WIDTH) lines[lines.length - 1] = `${line} ${word}`;
+    else lines.push(`  ${word}`);
+  }
+  return lines.join("\n");
+}

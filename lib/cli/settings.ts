@@ -1,0 +1,64 @@
+/** The settings of services, each with what its value may be: a flag wins over the environment. */
+import * as v from "valibot";
+import { describeSetting, type Environment, setting } from "../config.ts";
+import { LOG_FORMATS, LOG_LEVELS } from "../log.ts";
+import { lineOfText, oneOf, port, wholeNumber } from "./values.ts";
+
+// A day is as good as for ever, and still fits a timer.
+const MAX_SECONDS = 86_400;
+const MAX_MS = 86_400_000;
+
+/** What the value of a setting may be. */
+export const SETTING_SCHEMAS = {
+  HOST: lineOfText,
+  PORT: port,
+  LOG_LEVEL: oneOf(LOG_LEVELS),
+  LOG_FORMAT: oneOf(["auto", ...LOG_FORMATS]),
+  DATABASE_WAIT_SECONDS: wholeNumber({ min: 0, max: MAX_SECONDS }),
+  // More than a server lets in by itself helps nobody.
+  DATABASE_POOL_SIZE: wholeNumber({ min: 1, max: 1_000 }),
+  STATEMENT_TIMEOUT_MS: wholeNumber({ min: 1, max: MAX_MS }),
+  REQUEST_TIMEOUT_MS: wholeNumber({ min: 1, max: MAX_MS }),
+  MAX_RUNNING_REQUESTS: wholeNumber({ min: 1, max: 1_000_000 }),
+  CACHE_SIZE_MB: wholeNumber({ min: 0, max: 1_000_000 }),
+};
+
+/** Name of a setting whose value is checked at the start. */
+export type CheckedSetting = keyof typeof SETTING_SCHEMAS;
+
+/** Values by name. */
+export type SettingValues<Name extends CheckedSetting = CheckedSetting> = {
+  [Each in Name]: v.InferOutput<typeof SETTING_SCHEMAS[Each]>;
+};
+
+/**
+ * The values of some settings.
+ *
+ * @param flags options as they were given, by name in camel case
+ * @param problems takes a message for each value that is wrong, in which case there is no result
+ */
+export function readSettings<Name extends CheckedSetting>(
+  names: readonly Name[],
+  { environment, flags, problems }: {
+    environment: Environment;
+    flags: Readonly<Record<string, unknown>>;
+    problems: string[];
+  },
+): SettingValues<Name> {
+  const values: Record<string, unknown> = {};
+  for (const name of names) {
+    const flag = flagOf(name);
+    const given = flags[flag.key];
+    const result = v.safeParse(SETTING_SCHEMAS[name], given ?? setting(environment, name));
+    const source = given === undefined ? name : flag.name;
+    for (const issue of result.issues ?? []) problems.push(`${source}: ${issue.message}`);
+    values[name] = result.output;
+  }
+  return values as SettingValues<Name>;
+}
+
+/** The option of a setting: `--log-level`, and the name that the parser gives its value. */
+function flagOf(name: CheckedSetting): { name: string; key: string } {
+  const [flag = ""] = (describeSetting(name).flag ?? "").split(" ");
+  return { name: flag, key: flag.slice(2).replaceAll(/-./g, (dash) => dash[1]!.toUpperCase()) };
+}
