@@ -22,7 +22,10 @@ export const RUN_OPTIONS: Flag[] = [
     flags: "--recorded-at <timestamp>",
     meaning: "when the tests ran, RFC 3339 with a zone (default: now)",
   },
-  { flags: "--tags <a,b>", meaning: "tags of every test of the run, separated by commas" },
+  {
+    flags: "--tags <a,b...>",
+    meaning: "tags of every test of the run, separated by commas; may be given several times",
+  },
   { flags: "--coverage <file...>", meaning: "coverage report; may be given several times" },
   {
     flags: "--codeowners <file>",
@@ -42,7 +45,10 @@ export const runInput = {
   branch: ifGiven(readText),
   buildUrl: ifGiven(readText),
   recordedAt: v.optional(timestamp),
-  tags: v.optional(readWith((text) => readTags(text.split(",")))),
+  tags: v.optional(v.pipe(
+    v.array(readWith((text) => readTags(text.split(",")))),
+    v.transform((lists) => [...new Set(lists.flat())]),
+  )),
   coverage: v.optional(v.array(v.string()), []),
   codeowners: ifGiven((text) => text),
 };
