@@ -9,17 +9,41 @@ export const REPLACEMENT = "\ufffd";
 const FORBIDDEN = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g;
 
 /**
- * The text with U+FFFD for each character that XML forbids, how many there are and the index of the
- * first; `null` when there is none, as is almost always so.
+ * Stands for lost bytes while the parser has the text. XML allows it, and Unicode promises that it
+ * never means anything: where a text has it all the same, it is replaced.
+ */
+export const LOST = "\u{10ffff}";
+
+/** A text in which something was replaced. */
+export interface ReplacedText {
+  text: string;
+  count: number;
+  /** Where in the text that was given the first of them stood. */
+  first: number;
+}
+
+/**
+ * The text with U+FFFD for each character that XML forbids and {@link LOST} for lost bytes; `null`
+ * when there is none of both, as is almost always so.
+ *
+ * @param undecodableAt where lost bytes are, in order
  */
 export function replaceForbidden(
   text: string,
-): { text: string; count: number; first: number } | null {
-  const first = text.search(FORBIDDEN);
-  if (first === -1) return null;
-  let count = 0;
-  const replaced = text.replace(FORBIDDEN, () => (count++, REPLACEMENT));
-  return { text: replaced, count, first };
+  undecodableAt: readonly number[],
+): ReplacedText | null {
+  const firsts = [text.search(FORBIDDEN), text.indexOf(LOST), undecodableAt[0] ?? -1]
+    .filter((at) => at !== -1);
+  if (firsts.length === 0) return null;
+  let count = undecodableAt.length;
+  const replace = () => (count++, REPLACEMENT);
+  const parts: string[] = [];
+  let end = 0;
+  for (const at of [...undecodableAt, text.length]) {
+    parts.push(text.slice(end, at).replace(FORBIDDEN, replace).replaceAll(LOST, replace));
+    end = at + 1;
+  }
+  return { text: parts.join(LOST), count, first: Math.min(...firsts) };
 }
 
 /**
@@ -42,18 +66,6 @@ export function place(
 export function isBefore(position: ReportPosition, other: ReportPosition): boolean {
   return position.line < other.line ||
     (position.line === other.line && position.column < other.column);
-}
-
-/** The text with something else for the single units at these indexes, which are in order. */
-export function replaceAt(text: string, indexes: readonly number[], replacement: string): string {
-  const parts: string[] = [];
-  let end = 0;
-  for (const at of indexes) {
-    parts.push(text.slice(end, at));
-    end = at + 1;
-  }
-  parts.push(text.slice(end));
-  return parts.join(replacement);
 }
 
 /** At most so many units of a text, without half a character at the end. */

@@ -1,6 +1,6 @@
 /** From the bytes of an XML file to its text, by the encoding that the file declares. */
 import { REPLACEMENT } from "./characters.ts";
-import { ReportError } from "./report_error.ts";
+import { quote, ReportError } from "./report_error.ts";
 
 /** A piece of a file's text. */
 export interface DecodedPiece {
@@ -36,14 +36,17 @@ export async function* decodeXml(
       ready = head;
       head = undefined;
     }
-    decoder ??= new PieceDecoder(encodingOf(ready, file));
+    if (!decoder) {
+      decoder = new PieceDecoder(encodingOf(ready, file));
+      ready = withoutMark(ready);
+    }
     for (let start = 0; start < ready.length; start += PIECE_BYTES) {
       yield decoder.decode(ready.subarray(start, start + PIECE_BYTES));
     }
   }
   if (head) {
     decoder = new PieceDecoder(encodingOf(head, file));
-    yield decoder.decode(head);
+    yield decoder.decode(withoutMark(head));
   }
   if (decoder) yield decoder.end();
 }
@@ -57,8 +60,8 @@ class PieceDecoder {
   readonly #written = new WrittenReplacements();
 
   constructor(encoding: string) {
-    // Drops the byte order mark by itself.
-    this.#decoder = new TextDecoder(encoding);
+    // By itself the platform's decoder may drop a byte order mark at the beginning of a later piece.
+    this.#decoder = new TextDecoder(encoding, { ignoreBOM: true });
   }
 
   decode(bytes: Uint8Array): DecodedPiece {
@@ -122,6 +125,13 @@ function replacementsIn(text: string): readonly number[] {
   return found;
 }
 
+const BYTE_ORDER_MARKS = [[0xef, 0xbb, 0xbf], [0xff, 0xfe], [0xfe, 0xff]] as const;
+
+function withoutMark(head: Uint8Array): Uint8Array {
+  const mark = BYTE_ORDER_MARKS.find((bytes) => bytes.every((byte, at) => head[at] === byte));
+  return head.subarray(mark?.length ?? 0);
+}
+
 function encodingOf(head: Uint8Array, file: string): string {
   const signature = SIGNATURES.find(({ bytes }) =>
     bytes.every((byte, at) => byte === undefined ? head[at] !== 0 : head[at] === byte)
@@ -148,7 +158,7 @@ function encodingOf(head: Uint8Array, file: string): string {
     throw new ReportError({
       file,
       kind: "malformed",
-      problem: `found the encoding ${JSON.stringify(declared)}, expected one that the platform ` +
+      problem: `found the encoding ${quote(declared)}, expected one that the platform ` +
         `can decode, such as "UTF-8", "UTF-16", "ISO-8859-1", "windows-1252" or "Shift_JIS"`,
       position: positionAt(start, declaration[0].length - declared.length - 1),
     });

@@ -6,7 +6,7 @@
  */
 import { decodeXml } from "./decode.ts";
 import { DEFAULT_REPORT_LIMITS, type ReportLimits } from "./limits.ts";
-import { quote } from "./report_error.ts";
+import { quote, shorten } from "./report_error.ts";
 import type { TestResult } from "./result.ts";
 import { StableNames } from "./stable_names.ts";
 import { type Attributes, detach, Outcome, OUTCOME_KINDS, TestCase } from "./test_case.ts";
@@ -97,7 +97,7 @@ class JUnitReader implements XmlHandler {
     if (this.#depth === 1 && name !== "testsuites" && name !== "testsuite") {
       this.xml.fail(
         "not-junit",
-        `<${name}> as the outermost element`,
+        `<${shorten(name)}> as the outermost element`,
         "<testsuites> or <testsuite>, as JUnit reports have it",
         this.xml.elementPosition,
       );

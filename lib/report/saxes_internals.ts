@@ -36,6 +36,8 @@ export interface SaxesInternals {
   attributeHandler: (attribute: { name: string; value: string }) => void;
   openTagHandler: (tag: { name: string; attributes: Record<string, string> }) => void;
   closeTagHandler: () => void;
+  xmldeclHandler: (declaration: { encoding?: string }) => void;
+  piHandler: (instruction: { target: string }) => void;
   textHandler: ((text: string) => void) | undefined;
   cdataHandler: ((text: string) => void) | undefined;
 }

@@ -4,17 +4,16 @@
  * and nothing is ever fetched.
  */
 import { SaxesParser } from "saxes";
-import {
-  beginningOf,
-  isBefore,
-  place,
-  replaceAt,
-  replaceForbidden,
-  REPLACEMENT,
-} from "./characters.ts";
+import { beginningOf, isBefore, LOST, place, replaceForbidden, REPLACEMENT } from "./characters.ts";
 import type { DecodedPiece } from "./decode.ts";
 import type { ReportLimits } from "./limits.ts";
-import { quote, ReportError, type ReportErrorKind, type ReportPosition } from "./report_error.ts";
+import {
+  quote,
+  ReportError,
+  type ReportErrorKind,
+  type ReportPosition,
+  shorten,
+} from "./report_error.ts";
 import { PARSER_STATE, parserInternals, type SaxesInternals } from "./saxes_internals.ts";
 import { explain, isHarmless } from "./xml_error.ts";
 
@@ -48,10 +47,6 @@ export interface XmlReaderOptions {
 const KEPT_ATTRIBUTE_CHARACTERS = 64 * 1024;
 
 const NOT_BLANK = /\S/;
-
-// Stands for lost bytes while the parser has the text. XML allows it, and Unicode promises that it
-// never means anything, so that no text has it.
-const LOST = "\u{10ffff}";
 
 /** Takes a document's text in pieces and tells a handler what is in it. */
 export class XmlReader {
@@ -91,6 +86,8 @@ export class XmlReader {
     this.#internals.attributeHandler = (attribute) => this.#attribute(attribute);
     this.#internals.openTagHandler = (tag) => this.#openTag(tag.name, tag.attributes);
     this.#internals.closeTagHandler = () => options.handler.close();
+    this.#internals.xmldeclHandler = ({ encoding = "" }) => this.#checkName(encoding);
+    this.#internals.piHandler = ({ target }) => this.#checkName(target);
     this.#internals.textHandler = undefined;
     this.#internals.cdataHandler = undefined;
   }
@@ -116,17 +113,13 @@ export class XmlReader {
     if (text === "") return;
     this.#pieceColumn = this.#parser.column;
     if (!this.#sawStart) this.#checkStart(text);
-    const { undecodableAt } = piece;
-    if (undecodableAt.length > 0) {
-      this.#sawLost = true;
-      this.#countReplacements(text, undecodableAt[0]!, undecodableAt.length);
+    const replaced = replaceForbidden(text, piece.undecodableAt);
+    if (replaced) {
+      this.#countReplacements(text, replaced.first, replaced.count);
+      this.#sawLost ||= piece.undecodableAt.length > 0;
+      text = replaced.text;
     }
-    const forbidden = replaceForbidden(text);
-    if (forbidden) {
-      this.#countReplacements(text, forbidden.first, forbidden.count);
-      text = forbidden.text;
-    }
-    this.#parser.write(undecodableAt.length > 0 ? replaceAt(text, undecodableAt, LOST) : text);
+    this.#parser.write(text);
     this.#dropWhatNobodyReads();
   }
 
@@ -204,7 +197,9 @@ export class XmlReader {
     const reference = /^#(?:x([0-9a-f]+)|([0-9]+))$/i.exec(entity);
     if (reference) {
       const code = reference[1] ? parseInt(reference[1], 16) : parseInt(reference[2]!, 10);
-      if (this.#internals.isChar(code)) return String.fromCodePoint(code);
+      if (this.#internals.isChar(code) && code !== LOST.codePointAt(0)) {
+        return String.fromCodePoint(code);
+      }
       // Tools write control characters of captured output like this, though XML forbids it.
       const first = this.firstReplacement;
       // Finding out where exactly takes a look at the whole piece: not a million times.
@@ -306,7 +301,11 @@ export class XmlReader {
     const { limits, nameAttributes } = this.#options;
     const limit = nameAttributes.has(name) ? limits.nameCharacters : limits.attributeCharacters;
     if (value.length + this.#droppedCharacters <= limit) return;
-    this.fail("limit", `the attribute ${name}=${quote(value)}`, `at most ${limit} characters`);
+    this.fail(
+      "limit",
+      `the attribute ${shorten(name)}=${quote(value)}`,
+      `at most ${limit} characters`,
+    );
   }
 
   // Between two pieces the parser holds the unfinished beginning of what it is reading, and would

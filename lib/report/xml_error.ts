@@ -33,8 +33,8 @@ type Explain = (context: ParserContext, detail: string) => Explanation;
 
 const EXPLANATIONS: readonly (readonly [RegExp, Explain])[] = [
   [/^unclosed tag: (.*)$/, (_, name) => ({
-    found: `the end of the file inside <${name}>`,
-    expected: `</${name}>: the file seems to be cut off`,
+    found: `the end of the file inside <${shorten(name)}>`,
+    expected: `</${shorten(name)}>: the file seems to be cut off`,
   })],
   [/^unexpected end\.$/, () => ({
     found: "the end of the file inside a tag, a comment or a CDATA section",
@@ -46,10 +46,10 @@ const EXPLANATIONS: readonly (readonly [RegExp, Explain])[] = [
   })],
   [/^unexpected close tag\.$/, (context) => ({
     found: lastMarkup(context.source),
-    expected: `</${context.tag}>`,
+    expected: `</${shorten(context.tag)}>`,
   })],
   [/^unmatched closing tag: (.*)\.$/, (_, name) => ({
-    found: `</${name}>`,
+    found: `</${shorten(name)}>`,
     expected: "the end of the file",
   })],
   [/^documents may contain only one root\.$/, (context) => ({
@@ -71,11 +71,11 @@ const EXPLANATIONS: readonly (readonly [RegExp, Explain])[] = [
     expected: 'a tag, or "<" to be written as "&lt;"',
   })],
   [/^disallowed character\.$/, (context) => ({
-    found: `"<" in the value of the attribute ${context.attribute}`,
+    found: `"<" in the value of the attribute ${shorten(context.attribute)}`,
     expected: 'its closing quote, or "<" to be written as "&lt;"',
   })],
   [/^duplicate attribute: (.*)\.$/, (context, name) => ({
-    found: `the attribute ${name} twice in <${context.tag}>`,
+    found: `the attribute ${shorten(name)} twice in <${shorten(context.tag)}>`,
     expected: "it once",
   })],
   [/^(attribute without value|unquoted attribute value)\.$/, (context) => ({
@@ -92,7 +92,7 @@ const EXPLANATIONS: readonly (readonly [RegExp, Explain])[] = [
   })],
   [/closing tag|close tag/, (context) => ({
     found: lastMarkup(context.source),
-    expected: `</${context.tag}>`,
+    expected: `</${shorten(context.tag)}>`,
   })],
   [/XML declaration|encoding|version|standalone|name|value|whitespace/, (context) => ({
     found: lastMarkup(context.source),

@@ -236,7 +236,8 @@ export class JsonScanner {
     this.#literal = "";
     const word = WORDS.get(literal);
     if (word !== undefined) return this.#scalar(word);
-    if (!NUMBER.test(literal)) this.#unexpected(quote(literal));
+    const isNumber = literal.length <= LITERAL_CHARACTERS && NUMBER.test(literal);
+    if (!isNumber) this.#unexpected(quote(literal));
     this.#scalar(Number(literal));
   }
 
