@@ -1,0 +1,133 @@
+import { after, before, describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import { command, run, type Running, start } from "./program.ts";
+import { freePort, installedServer, makeOwnServer, type OwnServer } from "./postgres.ts";
+import { startTunnel, type Tunnel } from "./tunnel.ts";
+
+/** How soon after the server is back answers are right again. */
+const RECOVERY_MS = 2_000;
+
+describe("a database that is away", { skip: installedServer() === null }, () => {
+  let server: OwnServer;
+  let token: string;
+
+  before(async () => {
+    server = await makeOwnServer();
+    const environment = { DATABASE_URL: server.url };
+    assert.equal((await run(["org", "create", "acme"], environment)).code, 0);
+    token = (await run(["token", "create", "--org", "acme"], environment)).stdout.trim();
+  });
+  after(() => server.remove());
+
+  async function ask(running: Running): Promise<{ status: number; body: string }> {
+    const headers = { authorization: `Bearer ${token}` };
+    const response = await fetch(`${running.url}/api`, { headers });
+    return { status: response.status, body: await response.text() };
+  }
+
+  /** How long it takes until the answer is right, which must come by itself. */
+  async function recoveryMs(running: Running): Promise<number> {
+    const begun = performance.now();
+    for (;;) {
+      const { status } = await ask(running);
+      const passed = performance.now() - begun;
+      if (status === 204) return passed;
+      assert.equal(status, 500);
+      assert.ok(passed < 10_000, "it does not recover");
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+
+  for (const mode of ["fast", "immediate"] as const) {
+    it(`is a 500 without a word until it is back, stopped ${mode}`, async () => {
+      const running = await start(["serve", "--port", "0"], { DATABASE_URL: server.url });
+      try {
+        assert.deepEqual(await ask(running), { status: 204, body: "" });
+        await server.stop(mode);
+        for (let count = 0; count < 5; count++) {
+          assert.deepEqual(await ask(running), { status: 500, body: "" });
+        }
+        assert.equal((await fetch(`${running.url}/health`).then((r) => r.json())).status, "ok");
+        await server.start();
+        const passed = await recoveryMs(running);
+        assert.ok(passed < RECOVERY_MS, `it took ${passed} ms`);
+      } finally {
+        const { code, stderr } = await running.stop("SIGTERM");
+        assert.equal(code, 0, stderr);
+      }
+    });
+  }
+
+  it("is answered for by nobody when it says nothing, and used again when it speaks", async () => {
+    const tunnel: Tunnel = await startTunnel(new URL(server.url));
+    try {
+      const url = new URL(server.url);
+      url.port = String(tunnel.port);
+      const running = await start(["serve", "--port", "0", "--request-timeout-ms", "1000"], {
+        DATABASE_URL: url.href,
+      });
+      try {
+        assert.equal((await ask(running)).status, 204);
+        tunnel.freeze();
+        const begun = performance.now();
+        assert.deepEqual(await ask(running), { status: 500, body: "" });
+        assert.ok(performance.now() - begun < 4_000);
+        // What was connected stays dead, as after a fail-over to another machine.
+        tunnel.letNewOnesThrough();
+        const passed = await recoveryMs(running);
+        assert.ok(passed < RECOVERY_MS, `it took ${passed} ms`);
+      } finally {
+        const { code, stderr } = await running.stop("SIGTERM");
+        assert.equal(code, 0, stderr);
+        assert.match(stderr, /"gave up requests that took too long","count":1,"after_ms":1000/);
+      }
+    } finally {
+      await tunnel.close();
+    }
+  });
+
+  it("is waited for at the start", async () => {
+    await server.stop("fast");
+    const starting = start(["serve", "--port", "0"], { DATABASE_URL: server.url });
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await server.start();
+    const running = await starting;
+    assert.equal((await ask(running)).status, 204);
+    const { code, stderr } = await running.stop("SIGTERM");
+    assert.equal(code, 0, stderr);
+    assert.match(stderr, /"level":"warn","message":"the database is away","error":".*ECONNREFUSED/);
+    assert.match(stderr, /waiting for it, at most 60 s/);
+  });
+
+  it("is not waited for longer than was said, nor by whoever is told to stop", async () => {
+    const environment = {
+      DATABASE_URL: `postgres://u:open-sesame@127.0.0.1:${freePort()}/d`,
+      DATABASE_WAIT_SECONDS: "1",
+    };
+    const begun = performance.now();
+    const { code, stderr } = await run(["serve", "--port", "0"], environment);
+    assert.equal(code, 1);
+    assert.ok(performance.now() - begun >= 1_000);
+    assert.match(stderr, /\nerror: the PostgreSQL server at \S+ \(DATABASE_URL\) cannot be used: /);
+    assert.ok(!stderr.includes("open-sesame"));
+
+    const waiting = command(["serve", "--port", "0"], {
+      environment: { ...environment, DATABASE_WAIT_SECONDS: "60" },
+    }).spawn();
+    const text = new Response(waiting.stderr).text();
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    waiting.kill("SIGTERM");
+    assert.deepEqual(await waiting.status.then(({ code }) => code), 0, await text);
+    await Promise.all([text, waiting.stdout.cancel()]);
+  });
+
+  it("is not waited for when it says no", async () => {
+    const url = new URL(server.url);
+    url.pathname = "/nowhere";
+    const begun = performance.now();
+    const { code, stderr } = await run(["serve"], { DATABASE_URL: url.href });
+    assert.equal(code, 1);
+    assert.match(stderr, /^error: .*database "nowhere" does not exist/);
+    assert.ok(performance.now() - begun < 20_000);
+  });
+});

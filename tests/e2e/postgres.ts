@@ -1,0 +1,96 @@
+/** A PostgreSQL server of a test's own, which may be stopped and started as it likes. */
+import process from "node:process";
+import { openDatabase } from "../../db/connect.ts";
+import { migrate } from "../../db/migrate.ts";
+
+const PROGRAMS = "/usr/lib/postgresql";
+
+/** A server that is there until it is removed. */
+export interface OwnServer {
+  /** Address of its one database. */
+  url: string;
+  /** Returns when it lets clients in. */
+  start(): Promise<void>;
+  /** `fast` cuts off clients in an orderly way, `immediate` as a crash does. */
+  stop(mode: "fast" | "immediate"): Promise<void>;
+  /** Stops it and removes all that it has. */
+  remove(): Promise<void>;
+}
+
+/** Folder of the newest server that Debian's packages installed; `null` when there is none. */
+export function installedServer(): string | null {
+  try {
+    const versions = [...Deno.readDirSync(PROGRAMS)].map(({ name }) => Number(name));
+    return versions.length === 0 ? null : `${PROGRAMS}/${Math.max(...versions)}/bin`;
+  } catch {
+    return null;
+  }
+}
+
+/** Starts a server whose database has the program's schema. */
+export async function makeOwnServer(): Promise<OwnServer> {
+  const bin = installedServer();
+  if (bin === null) throw new Error(`there is no PostgreSQL in ${PROGRAMS}`);
+  const folder = await Deno.makeTempDir({ prefix: "test-analytics-own-server-" });
+  // It refuses to run as root.
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot) await run("/", ["chown", "postgres", folder]);
+  const as = (...command: string[]) =>
+    run(folder, isRoot ? ["runuser", "-u", "postgres", "--", ...command] : command);
+  const data = `${folder}/data`;
+  const port = freePort();
+  await as(
+    `${bin}/initdb`,
+    ...`--pgdata=${data} --username=postgres --auth=trust --encoding=UTF8 --locale=C --no-sync`
+      .split(" "),
+  );
+  const options = `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1 -c fsync=off`;
+  const pgCtl = (...args: string[]) =>
+    as(`${bin}/pg_ctl`, "--silent", "--wait", `--pgdata=${data}`, ...args);
+  let isRunning = false;
+  const server: OwnServer = {
+    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    async start() {
+      await pgCtl("start", `--log=${data}/log`, `--options=${options}`);
+      isRunning = true;
+    },
+    async stop(mode) {
+      await pgCtl("stop", `--mode=${mode}`);
+      isRunning = false;
+    },
+    async remove() {
+      if (isRunning) await server.stop("immediate");
+      await Deno.remove(folder, { recursive: true });
+    },
+  };
+  try {
+    await server.start();
+    const database = await openDatabase({ databaseUrl: server.url, dataDir: "" });
+    await migrate(database.sql);
+    await database.close();
+    return server;
+  } catch (error) {
+    await server.remove();
+    throw error;
+  }
+}
+
+/** A port that nobody listens on at the moment. */
+export function freePort(): number {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr;
+  listener.close();
+  return port;
+}
+
+async function run(cwd: string, [file = "", ...args]: string[]): Promise<void> {
+  // The server keeps what it is given open: nobody may wait for the end of a pipe.
+  const { success, code } = await new Deno.Command(file, {
+    args,
+    cwd,
+    stdin: "null",
+    stdout: "null",
+    stderr: "null",
+  }).output();
+  if (!success) throw new Error(`${file} ${args.join(" ")} ended with ${code}`);
+}
