@@ -1,75 +1,99 @@
-import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
-import type { App } from "../../../lib/http/app.ts";
+import assert from "node:assert/strict";
 import { listen, type ListenOptions } from "../../../lib/http/server.ts";
-import { silentLog } from "../../../lib/log.ts";
+import { createLog } from "../../../lib/log.ts";
 
-const OPTIONS: ListenOptions = {
-  host: "127.0.0.1",
-  port: 0,
-  log: silentLog,
-  drainTimeoutMs: 5_000,
-};
-
-const hello: App = () => Promise.resolve(new Response("hello"));
-
-describe("the server", () => {
-  it("tells where it listens and stops when told to, idle connections or not", async () => {
-    const server = listen(hello, OPTIONS);
-    assert.match(server.url, /^http:\/\/127\.0\.0\.1:\d+$/);
-    const response = await fetch(server.url);
-    assert.equal(await response.text(), "hello");
-    // The connection of fetch is kept alive and must not hold up the end.
-    const startedAt = performance.now();
-    await server.shutdown();
-    assert.ok(performance.now() - startedAt < 2_000);
-    await assert.rejects(fetch(server.url));
-  });
-
-  it("lets a running request finish", async () => {
-    const begun = Promise.withResolvers<void>();
-    const release = Promise.withResolvers<void>();
-    const server = listen(async () => {
-      begun.resolve();
-      await release.promise;
+/** A server whose requests to `/slow` wait until they are let go. */
+function slowServer(changes: Partial<ListenOptions> = {}) {
+  const lines: string[] = [];
+  const held: (() => void)[] = [];
+  let timeouts = 0;
+  const server = listen(
+    async (request) => {
+      if (request.url.endsWith("/slow")) await new Promise<void>((resolve) => held.push(resolve));
       return new Response("done");
-    }, OPTIONS);
-    const answer = fetch(server.url).then((response) => response.text());
-    await begun.promise;
-    const stopped = server.shutdown();
-    release.resolve();
-    assert.equal(await answer, "done");
-    await stopped;
+    },
+    {
+      host: "127.0.0.1",
+      port: 0,
+      log: createLog({ write: (line) => lines.push(line.slice(21)), now: () => 0 }),
+      drainTimeoutMs: 5_000,
+      maxRunningRequests: 2,
+      requestTimeoutMs: 60_000,
+      onTimeout: () => timeouts++,
+      ...changes,
+    },
+  );
+  return {
+    server,
+    lines,
+    timeouts: () => timeouts,
+    letGo: () => held.splice(0).forEach((resolve) => resolve()),
+    async heldCount(count: number) {
+      while (held.length < count) await new Promise((resolve) => setTimeout(resolve, 5));
+    },
+    async ask(path: string) {
+      const response = await fetch(`${server.url}${path}`);
+      return {
+        status: response.status,
+        body: await response.text(),
+        retryAfter: response.headers.get("retry-after"),
+      };
+    },
+  };
+}
+
+const DONE = { status: 200, body: "done", retryAfter: null };
+
+describe("a server with more requests than it may work on", () => {
+  it("refuses at once what comes on top, and takes more when there is room", async () => {
+    const { server, lines, letGo, heldCount, ask } = slowServer();
+    try {
+      const running = [ask("/slow"), ask("/slow")];
+      await heldCount(2);
+      const refused = { status: 500, body: "", retryAfter: "1" };
+      assert.deepEqual(await ask("/other"), refused);
+      assert.deepEqual(await ask("/slow"), refused);
+      assert.deepEqual(await ask("/health"), DONE, "the liveness probe is answered");
+      assert.deepEqual(await ask("/health?x"), DONE);
+      letGo();
+      assert.deepEqual(await Promise.all(running), [DONE, DONE]);
+      assert.deepEqual(await ask("/other"), DONE);
+      while (lines.length === 0) await new Promise((resolve) => setTimeout(resolve, 50));
+      assert.deepEqual(lines, ["warn refused requests count=2 running=2"]);
+    } finally {
+      letGo();
+      await server.shutdown();
+    }
+  });
+});
+
+describe("a request that takes too long", () => {
+  it("is answered with 500, and still counts while it is worked on", async () => {
+    const slow = slowServer({ requestTimeoutMs: 100, maxRunningRequests: 1 });
+    try {
+      const begun = performance.now();
+      assert.deepEqual(await slow.ask("/slow"), { status: 500, body: "", retryAfter: null });
+      assert.ok(performance.now() - begun < 2_500);
+      assert.equal(slow.timeouts(), 1);
+      assert.equal((await slow.ask("/other")).retryAfter, "1");
+      slow.letGo();
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      assert.deepEqual(await slow.ask("/other"), DONE);
+      assert.match(slow.lines[0] ?? "", /^warn gave up requests that took too long count=1 /);
+    } finally {
+      slow.letGo();
+      await slow.server.shutdown();
+    }
   });
 
-  it("gives up a request that takes too long, with a 500", async () => {
-    const begun = Promise.withResolvers<void>();
-    const release = Promise.withResolvers<void>();
-    const server = listen(async () => {
-      begun.resolve();
-      await release.promise;
-      return new Response("too late");
-    }, { ...OPTIONS, drainTimeoutMs: 50 });
-    const answer = fetch(server.url);
-    await begun.promise;
-    await server.shutdown();
-    const response = await answer;
-    assert.equal(response.status, 500);
-    assert.equal(await response.text(), "");
-    release.resolve();
-  });
-
-  it("says so when the port is taken", async () => {
-    const server = listen(hello, OPTIONS);
-    const port = Number(new URL(server.url).port);
-    assert.throws(() => listen(hello, { ...OPTIONS, port }), Deno.errors.AddrInUse);
-    await server.shutdown();
-  });
-
-  it("writes an IPv6 address as URLs have it", async () => {
-    const server = listen(hello, { ...OPTIONS, host: "::1" });
-    assert.match(server.url, /^http:\/\/\[::1\]:\d+$/);
-    assert.equal(await (await fetch(server.url)).text(), "hello");
-    await server.shutdown();
+  it("is given up when the server is told to stop, within the time to drain", async () => {
+    const slow = slowServer({ drainTimeoutMs: 100 });
+    const answer = slow.ask("/slow");
+    await slow.heldCount(1);
+    await slow.server.shutdown();
+    assert.equal((await answer).status, 500);
+    assert.deepEqual(slow.lines, ["warn gave up running requests count=1 after_ms=100"]);
+    slow.letGo();
   });
 });
