@@ -44,6 +44,7 @@ const VALID = [
 ];
 
 const INVALID = [
+  `[1${"0".repeat(1_000)}]`,
   ``,
   `{`,
   `[`,
