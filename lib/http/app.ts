@@ -178,7 +178,7 @@ function isThere(selection: Selection, [repository]: readonly RepositoryVersion[
 }
 
 /** What every response has, whatever it says. */
-function finish(request: Request, response: Response, id: string): Response {
+export function finish(request: Request, response: Response, id: string): Response {
   const headers = response.headers;
   headers.set("x-request-id", id);
   headers.set("x-content-type-options", "nosniff");

@@ -35,6 +35,9 @@ export const CHALLENGES: Readonly<Record<Access, string>> = {
   "token or basic": 'Basic realm="Test Analytics Platform", charset="UTF-8"',
 };
 
+/** When to come back after too many requests came at once: most are answered within milliseconds. */
+export const RETRY_AFTER_SECONDS = "1";
+
 /** 400: all that is wrong with the parameters. */
 export function badRequest(errors: ParameterErrors): Response {
   return errorResponse(400, { errors });
@@ -67,7 +70,7 @@ export function internalServerError(): Response {
  * back: clients know no other status for "not now".
  */
 export function overloaded(): Response {
-  return new Response(null, { status: 500, headers: { "retry-after": "1" } });
+  return new Response(null, { status: 500, headers: { "retry-after": RETRY_AFTER_SECONDS } });
 }
 
 function errorResponse(status: number, body: unknown): Response {

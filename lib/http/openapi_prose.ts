@@ -37,6 +37,6 @@ empty page.
 
 Checked in this order, and the first that applies is the answer: token (401), path (404), method
 (405), what the path names (404), all parameters at once (400), the repository that a parameter names
-(404). 401 and 500 have no body. A path that is not described here is a 404 with
-\`{"message":"Not Found"}\`.
+(404). 401 and 500 have no body; a 500 with \`Retry-After\` says that too many requests came at once. A
+path that is not described here is a 404 with \`{"message":"Not Found"}\`.
 `;

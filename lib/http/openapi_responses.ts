@@ -1,5 +1,11 @@
 /** The responses of the OpenAPI document, and the headers that they carry. */
-import { ALLOWED_METHODS, CHALLENGES, ERRORS_SCHEMA, MESSAGE_SCHEMA } from "./errors.ts";
+import {
+  ALLOWED_METHODS,
+  CHALLENGES,
+  ERRORS_SCHEMA,
+  MESSAGE_SCHEMA,
+  RETRY_AFTER_SECONDS,
+} from "./errors.ts";
 import { DEFAULT_CACHE_CONTROL, VARY } from "./answers.ts";
 import type { Json, JsonObject, NamedSchemas } from "./openapi_schemas.ts";
 import type { Route } from "./route.ts";
@@ -72,6 +78,12 @@ export const HEADERS = {
     schema: { type: "string", const: ALLOWED_METHODS.join(", ") },
     example: ALLOWED_METHODS.join(", "),
   },
+  RetryAfter: {
+    description: "Seconds after which it is worth trying again: there when more requests came at " +
+      "once than are worked on",
+    schema: { type: "string", const: RETRY_AFTER_SECONDS },
+    example: RETRY_AFTER_SECONDS,
+  },
 } as const satisfies Record<string, JsonObject>;
 
 type HeaderName = keyof typeof HEADERS;
@@ -88,6 +100,7 @@ const HTTP_NAMES: Record<HeaderName, string> = {
   Challenge: "WWW-Authenticate",
   BasicChallenge: "WWW-Authenticate",
   Allow: "Allow",
+  RetryAfter: "Retry-After",
 };
 
 const ALWAYS: readonly HeaderName[] = ["RequestId", "ContentTypeOptions", "Vary"];
@@ -128,7 +141,7 @@ export function sharedResponses({ schemaOf }: NamedSchemas): Record<string, Json
       description:
         "Something went wrong inside; the log tells it under the request's id. There is " +
         "no body",
-      headers: headers(...WITHOUT_SUCCESS),
+      headers: headers(...WITHOUT_SUCCESS, "RetryAfter"),
     },
   };
 }

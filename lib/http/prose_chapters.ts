@@ -132,7 +132,11 @@ export const ERRORS: readonly { status: number; body: string; when: string }[] =
     body: '`{"message":"Method Not Allowed"}`',
     when: "Another method than GET and HEAD; `Allow` tells those",
   },
-  { status: 500, body: "empty", when: "Something broke inside; the log tells the story" },
+  {
+    status: 500,
+    body: "empty",
+    when: "Something broke inside; the log tells the story. With `Retry-After`: too much at once",
+  },
 ];
 
 /** In which order errors are found. */

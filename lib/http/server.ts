@@ -1,6 +1,7 @@
 import { errorFields, type Log } from "../log.ts";
-import type { App } from "./app.ts";
+import { type App, finish } from "./app.ts";
 import { internalServerError, overloaded } from "./errors.ts";
+import { requestId } from "./request_id.ts";
 
 /** Long enough for any request that is being answered, shorter than what a service manager waits. */
 export const DRAIN_TIMEOUT_MS = 10_000;
@@ -84,7 +85,7 @@ class RunningRequests {
   readonly #app: App;
   readonly #options: ListenOptions;
   /** What answers each before the app does, and when it came; the oldest first. */
-  readonly #waiting = new Map<(response: Response) => void, number>();
+  readonly #waiting = new Map<(response: Response) => void, { request: Request; since: number }>();
   /** Also those whose client has an answer: the app still works on them. */
   #workCount = 0;
   #refusedCount = 0;
@@ -99,11 +100,11 @@ class RunningRequests {
       this.#workCount >= this.#options.maxRunningRequests && !LIVENESS_PROBE.test(request.url)
     ) {
       this.#refusedCount++;
-      return overloaded();
+      return withoutApp(request, overloaded());
     }
     this.#workCount++;
     const { promise, resolve, reject } = Promise.withResolvers<Response>();
-    this.#waiting.set(resolve, performance.now());
+    this.#waiting.set(resolve, { request, since: performance.now() });
     this.#app(request).then(resolve, reject).finally(() => {
       this.#workCount--;
       this.#waiting.delete(resolve);
@@ -130,14 +131,18 @@ class RunningRequests {
   /** Answers waiting requests with 500, as long as `isOver` says so. Returns how many. */
   giveUp(isOver: (since: number) => boolean): number {
     let count = 0;
-    for (const [answer, since] of this.#waiting) {
+    for (const [answer, { request, since }] of this.#waiting) {
       if (!isOver(since)) break;
-      answer(internalServerError());
+      answer(withoutApp(request, internalServerError()));
       this.#waiting.delete(answer);
       count++;
     }
     return count;
   }
+}
+
+function withoutApp(request: Request, response: Response): Response {
+  return finish(request, response, requestId(request.headers.get("x-request-id")));
 }
 
 async function isDoneWithin(work: Promise<unknown>, timeoutMs: number): Promise<boolean> {

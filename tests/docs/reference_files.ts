@@ -6,7 +6,6 @@
 import type { Argument, Command, Option } from "commander";
 import { SETTINGS } from "../../lib/config.ts";
 import { proseReference } from "../../lib/http/prose.ts";
-import { DEFAULT_API_URL, TOKEN_VARIABLE, URL_VARIABLE } from "../../lib/mcp/settings.ts";
 import { routes } from "../../routes/mod.ts";
 import { leafCommands, SHARED_OPTIONS } from "../usage_lines.ts";
 
@@ -64,11 +63,9 @@ function escaped(text: string): string {
 }
 
 function environmentTable(): string {
-  const rows = [
-    ...SETTINGS.map((setting) => [setting.name, setting.default, setting.meaning]),
-    [TOKEN_VARIABLE, "", "mcp: the API token to ask with"],
-    [URL_VARIABLE, DEFAULT_API_URL, "mcp: base address of the service to ask"],
-  ].map(([name, preset, meaning]) => `| \`${name}\` | ${preset && `\`${preset}\``} | ${meaning} |`);
+  const rows = SETTINGS.map(({ name, default: preset, meaning }) =>
+    `| \`${name}\` | ${preset && `\`${preset}\``} | ${meaning} |`
+  );
   return ["| variable | without it | meaning |", "| --- | --- | --- |", ...rows].join("\n");
 }
 

@@ -52,6 +52,9 @@ describe("a server with more requests than it may work on", () => {
       const running = [ask("/slow"), ask("/slow")];
       await heldCount(2);
       const refused = { status: 500, body: "", retryAfter: "1" };
+      const { headers } = await fetch(server.url, { headers: { "x-request-id": "r-1" } });
+      assert.equal(headers.get("x-request-id"), "r-1");
+      assert.equal(headers.get("x-content-type-options"), "nosniff");
       assert.deepEqual(await ask("/other"), refused);
       assert.deepEqual(await ask("/slow"), refused);
       assert.deepEqual(await ask("/health"), DONE, "the liveness probe is answered");
@@ -60,7 +63,7 @@ describe("a server with more requests than it may work on", () => {
       assert.deepEqual(await Promise.all(running), [DONE, DONE]);
       assert.deepEqual(await ask("/other"), DONE);
       while (lines.length === 0) await new Promise((resolve) => setTimeout(resolve, 50));
-      assert.deepEqual(lines, ["warn refused requests count=2 running=2"]);
+      assert.deepEqual(lines, ["warn refused requests count=3 running=2"]);
     } finally {
       letGo();
       await server.shutdown();
