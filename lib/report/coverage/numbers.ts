@@ -3,7 +3,7 @@ import { quote } from "../report_error.ts";
 import { Refusal } from "./refusal.ts";
 
 const WHOLE = /^\s*[+-]?\d+\s*$/;
-const NUMBER = /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?\s*$/i;
+const NUMBER = /^\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?\s*$/i;
 
 /**
  * Reads a whole number.
