@@ -1,5 +1,6 @@
 import { errorFields, type Log } from "../log.ts";
-import { type App, finish } from "./app.ts";
+import { DEFAULT_CACHE_CONTROL, VARY } from "./answers.ts";
+import type { App } from "./app.ts";
 import { internalServerError, overloaded } from "./errors.ts";
 import { requestId } from "./request_id.ts";
 
@@ -141,8 +142,14 @@ class RunningRequests {
   }
 }
 
+/** What every answer has, also one that the app has no part in. */
 function withoutApp(request: Request, response: Response): Response {
-  return finish(request, response, requestId(request.headers.get("x-request-id")));
+  const { headers } = response;
+  headers.set("x-request-id", requestId(request.headers.get("x-request-id")));
+  headers.set("x-content-type-options", "nosniff");
+  headers.set("cache-control", DEFAULT_CACHE_CONTROL);
+  headers.set("vary", VARY);
+  return response;
 }
 
 async function isDoneWithin(work: Promise<unknown>, timeoutMs: number): Promise<boolean> {
