@@ -64,7 +64,8 @@ The HTTP API reads. Organizations, tokens and results come in by the command lin
 \`test-analytics COMMAND\` (from source: \`deno run -A main.ts COMMAND\`); \`--help\` explains each one.
 
 - \`serve\` serves this API; \`demo\` serves a small example, with a token to try it; \`migrate\` brings the
-  database to the version of the program.
+  database to the version of the program; \`doctor\` looks whether all is well, \`healthcheck\` whether
+  the service answers.
 - \`org create\`, \`org set\`, \`org list\`: organizations and their purchase units.
 - \`repo create\`, \`repo list\`, \`repo rename\`, \`repo delete\`: repositories. \`ingest\` creates them by
   itself.

@@ -86,6 +86,41 @@ describe("a database that is away", { skip: installedServer() === null }, () => 
     }
   });
 
+  it("does not keep the service from ending: at the deadline, or at once when told twice", async () => {
+    const tunnel = await startTunnel(new URL(server.url));
+    const url = new URL(server.url);
+    url.port = String(tunnel.port);
+    try {
+      for (const signals of [1, 2]) {
+        const running = await start(["serve", "--port", "0"], { DATABASE_URL: url.href });
+        assert.equal((await ask(running)).status, 204);
+        tunnel.freeze();
+        const hanging = ask(running).catch(() => null);
+        await new Promise((resolve) => setTimeout(resolve, 200));
+        const begun = performance.now();
+        const ending = running.stop("SIGTERM");
+        await new Promise((resolve) => setTimeout(resolve, 500));
+        if (signals === 2) running.stop("SIGTERM");
+        const { code, stderr } = await ending;
+        const passed = performance.now() - begun;
+        assert.match(stderr, /"route":"\/api","status":204/, "what was logged before is there");
+        if (signals === 1) {
+          assert.equal(code, 0, stderr);
+          assert.ok(passed > 9_000 && passed < 20_000, `it took ${passed} ms`);
+          assert.deepEqual(await hanging, { status: 500, body: "" });
+        } else {
+          assert.equal(code, 1);
+          assert.ok(passed < 2_000, `it took ${passed} ms`);
+          assert.match(stderr, /\nerror: stopped at once, before all work was done\n$/);
+          await hanging;
+        }
+        tunnel.letNewOnesThrough();
+      }
+    } finally {
+      await tunnel.close();
+    }
+  });
+
   it("is waited for at the start", async () => {
     await server.stop("fast");
     const starting = start(["serve", "--port", "0"], { DATABASE_URL: server.url });

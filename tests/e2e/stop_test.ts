@@ -1,0 +1,44 @@
+import { after, before, describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import { copyTemplate } from "../database.ts";
+import { run, type Running, start } from "./program.ts";
+
+describe("a service that is told to stop", () => {
+  let folder = "";
+  let environment: Record<string, string> = {};
+  let token = "";
+
+  before(async () => {
+    folder = await copyTemplate();
+    environment = { DATA_DIR: folder };
+    await run(["org", "create", "acme"], environment);
+    token = (await run(["token", "create", "--org", "acme"], environment)).stdout.trim();
+  });
+  after(async () => {
+    await Deno.remove(folder, { recursive: true });
+  });
+
+  const ask = (server: Running) =>
+    fetch(`${server.url}/api`, { headers: { authorization: `Bearer ${token}` } });
+
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    it(`answers what it was asked before ${signal}, and ends with 0 within its deadline`, async () => {
+      const server = await start(["serve", "--port", "0"], environment);
+      const answers = Array.from({ length: 20 }, async () => (await ask(server)).status);
+      // They are under way, some of them answered.
+      await Promise.race(answers);
+      const begun = performance.now();
+      const { code, stderr } = await server.stop(signal);
+      assert.equal(code, 0, stderr);
+      assert.ok(performance.now() - begun < 10_000);
+      const statuses = await Promise.allSettled(answers);
+      // Who had not been let in yet may find the door closed, but nobody gets a wrong answer.
+      for (const answer of statuses) {
+        if (answer.status === "fulfilled") assert.equal(answer.value, 204);
+      }
+      const lines = stderr.trim().split("\n").slice(1).map((line) => JSON.parse(line));
+      const answered = statuses.filter(({ status }) => status === "fulfilled").length;
+      assert.ok(lines.length >= answered, "no line of the log is lost");
+    });
+  }
+});
