@@ -10,7 +10,8 @@ import {
 } from "../../db/caller.ts";
 import { errorFields } from "../log.ts";
 import { VERSION } from "../version.ts";
-import { createResponder, DEFAULT_CACHE_CONTROL, VARY } from "./answers.ts";
+import { commonHeaders, createResponder } from "./answers.ts";
+import { type Asked, createUrlReader } from "./asked.ts";
 import { readToken } from "./authentication.ts";
 import type { Context } from "./context.ts";
 import {
@@ -21,20 +22,14 @@ import {
   notFound,
   unauthorized,
 } from "./errors.ts";
-import { makeEtag } from "./etag.ts";
-import { rawParameters, readParameters } from "./parameters.ts";
-import { checkFound, selectByParameters } from "./repositories.ts";
+import { checkFound } from "./repositories.ts";
 import { requestId } from "./request_id.ts";
-import type { Access, RawParameters, Route } from "./route.ts";
-import { createRouter, type RouteMatch, splitUrl } from "./router.ts";
+import type { Route } from "./route.ts";
 import { nameSpan } from "./span.ts";
 import { createTestsLoader, versionKey } from "./tests.ts";
 
 /** Answers a request; it never throws. */
 export type App = (request: Request) => Promise<Response>;
-
-/** Opened in a browser, where only Basic lets a person give a token. */
-const DOCUMENT_PATHS = /^\/(openapi\.yaml|docs|llms-full\.txt)\/?$/;
 
 /** Methods that are logged by their name: a client may send any word as one. */
 const KNOWN_METHODS = new Set("GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CONNECT".split(" "));
@@ -58,18 +53,17 @@ interface Found {
 
 /** Makes the app that serves a route table. */
 export function createDispatcher(routes: readonly Route[], context: Context): App {
-  const findRoute = createRouter(routes);
+  const readUrl = createUrlReader(routes);
   const respond = createResponder(context.cache);
   const loadTests = createTestsLoader(context.sql, context.cache);
 
   return async (request) => {
     const startedAt = performance.now();
     const id = requestId(request.headers.get("x-request-id"));
-    const { path, search } = splitUrl(request.url);
     const logged: LoggedRequest = { route: null, organizationId: null };
     let response: Response;
     try {
-      response = await dispatch(request, { path, search, logged });
+      response = await dispatch(request, { id, logged });
     } catch (error) {
       context.log.error("failed", { request_id: id, route: logged.route, ...errorFields(error) });
       response = internalServerError();
@@ -87,47 +81,47 @@ export function createDispatcher(routes: readonly Route[], context: Context): Ap
 
   async function dispatch(
     request: Request,
-    { path, search, logged }: { path: string; search: string; logged: LoggedRequest },
+    { id, logged }: { id: string; logged: LoggedRequest },
   ): Promise<Response> {
-    const match = await findRoute(path);
-    if (match) {
-      logged.route = match.route.path;
-      nameSpan(request.method, match.route.path);
+    const asked = await readUrl(request.url);
+    const { route, raw } = asked;
+    if (route) {
+      logged.route = route.path;
+      nameSpan(request.method, route.path);
     }
-    const raw = match
-      ? rawParameters(new URLSearchParams(search), match.route.parameters.query)
-      : {};
     const now = context.now();
     const windowStart = now - context.windowSeconds;
-    const access = accessOf(match, path);
-    const selection = selectionOf(match, raw);
-    const found = await authenticate(request, { access, selection, now, windowStart });
-    if (!found) return unauthorized(access);
+    const found = await authenticate(request, { asked, now, windowStart });
+    if (!found) return unauthorized(asked.access);
     logged.organizationId = found.caller?.organizationId ?? null;
-    if (!match) return notFound();
+    if (!route) return notFound();
     if (!ALLOWED_METHODS.includes(request.method)) return methodNotAllowed();
 
-    const { route } = match;
-    if (route.resource?.in === "path" && !isThere(selection, found.repositories)) {
+    if (route.resource?.in === "path" && !isThere(asked.selection, found.repositories)) {
       return notFound();
     }
-    const query = readParameters(raw, route.parameters.query);
     const named = route.resource?.in === "query" ? checkFound(raw, found.repositories) : null;
-    const errors = { ...named?.errors, ...query.errors };
+    const errors = named ? { ...named.errors, ...asked.errors } : asked.errors;
     if (Object.keys(errors).length > 0) return badRequest(errors);
     if (named?.isMissing) return notFound();
 
     return await respond(request, {
       route,
-      etag: etagOf(route, { ...found, raw }),
+      requestId: id,
+      etag: asked.etag([
+        VERSION,
+        context.windowSeconds,
+        // What depends on no data is the same for all.
+        route.resource && found.caller?.organizationId,
+        found.repositories.map((repository) => [versionKey(repository), repository.testNo]),
+      ]),
       known: raw,
       answer: async () =>
         await route.handler({
           ...found,
-          query: query.value,
+          query: asked.query,
           windowStart,
-          loadTests: async (options) =>
-            await loadTests(found.repositories, { windowStart, ...options }),
+          loadTests: (options) => loadTests(found.repositories, { windowStart, ...options }),
         }, context),
     });
   }
@@ -135,55 +129,28 @@ export function createDispatcher(routes: readonly Route[], context: Context): Ap
   /** One statement, however much of it is about who asks. */
   async function authenticate(
     request: Request,
-    { access, selection, now, windowStart }: {
-      access: Access;
-      selection: Selection;
-      now: number;
-      windowStart: number;
-    },
+    { asked, now, windowStart }: { asked: Asked; now: number; windowStart: number },
   ): Promise<Found | null> {
+    const { access, selection } = asked;
     if (access === "public") return { caller: null, repositories: [] };
     const token = readToken(request.headers.get("authorization"), access);
     if (!token) return null;
     return await loadCaller(context.sql, { token, now, windowStart, selection });
   }
-
-  function etagOf(route: Route, { caller, repositories, raw }: Found & { raw: RawParameters }) {
-    return makeEtag([
-      VERSION,
-      context.windowSeconds,
-      route.path,
-      // What depends on no data is the same for all.
-      route.resource && caller?.organizationId,
-      repositories.map((repository) => [versionKey(repository), repository.testNo]),
-      Object.entries(raw),
-    ]);
-  }
-}
-
-function accessOf(match: RouteMatch | null, path: string): Access {
-  if (match) return match.route.access;
-  return DOCUMENT_PATHS.test(path) ? "token or basic" : "token";
-}
-
-function selectionOf(match: RouteMatch | null, raw: RawParameters): Selection {
-  const resource = match?.route.resource;
-  if (resource?.in === "path") return resource.select(match?.parameters ?? {});
-  if (resource?.in === "query") return selectByParameters(raw, resource);
-  return { kind: "none" };
 }
 
 function isThere(selection: Selection, [repository]: readonly RepositoryVersion[]): boolean {
   return repository !== undefined && (selection.kind !== "test" || repository.testNo !== null);
 }
 
-/** What every response has, whatever it says. */
+/** Gives a response what every one has, whatever it says. */
 export function finish(request: Request, response: Response, id: string): Response {
   const headers = response.headers;
-  headers.set("x-request-id", id);
-  headers.set("x-content-type-options", "nosniff");
-  if (!headers.has("cache-control")) headers.set("cache-control", DEFAULT_CACHE_CONTROL);
-  if (!headers.has("vary")) headers.set("vary", VARY);
+  // Successful ones are made with all of it.
+  if (headers.has("x-request-id")) return response;
+  for (const [name, value] of Object.entries(commonHeaders(id))) {
+    if (!headers.has(name)) headers.set(name, value);
+  }
   if (request.method !== "HEAD" || response.body === null) return response;
   return new Response(null, { status: response.status, headers });
 }
