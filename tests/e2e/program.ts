@@ -10,13 +10,26 @@ export interface Ending {
   stderr: string;
 }
 
-/** The real program, in a process of its own. */
+/** How the program is started: a file, what stands before its own arguments, and where. */
+export interface ProgramLine {
+  file: string;
+  args: string[];
+  cwd?: string;
+}
+
+const FROM_SOURCE: ProgramLine = { file: Deno.execPath(), args: ["run", "-A", MAIN] };
+
+/** The real program, in a process of its own: from source, or as it is told. */
 export function command(
   args: string[],
-  { environment }: { environment: Record<string, string> },
+  { environment, program = FROM_SOURCE }: {
+    environment: Record<string, string>;
+    program?: ProgramLine | undefined;
+  },
 ): Deno.Command {
-  return new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", MAIN, ...args],
+  return new Deno.Command(program.file, {
+    args: [...program.args, ...args],
+    ...program.cwd === undefined ? {} : { cwd: program.cwd },
     // Not the tester's own database, address or port.
     env: { ...NO_CI, DATABASE_URL: "", HOST: "", PORT: "", ...environment },
     stdin: "null",
@@ -26,8 +39,12 @@ export function command(
 }
 
 /** Runs a command to its end. */
-export async function run(args: string[], environment: Record<string, string>): Promise<Ending> {
-  const { code, stdout, stderr } = await command(args, { environment }).output();
+export async function run(
+  args: string[],
+  environment: Record<string, string>,
+  program?: ProgramLine,
+): Promise<Ending> {
+  const { code, stdout, stderr } = await command(args, { environment, program }).output();
   return { code, stdout: decode(stdout), stderr: decode(stderr) };
 }
 
@@ -45,8 +62,9 @@ export interface Running {
 export async function start(
   args: string[],
   environment: Record<string, string>,
+  program?: ProgramLine,
 ): Promise<Running> {
-  const process = command(args, { environment }).spawn();
+  const process = command(args, { environment, program }).spawn();
   let url: string | undefined;
   const { promise: ready, resolve: onReady } = Promise.withResolvers<void>();
   const stdout = collect(process.stdout);

@@ -1,0 +1,120 @@
+import { after, before, describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "../../tools/build.ts";
+import { PERMISSIONS } from "../../tools/permissions.ts";
+import { type ProgramLine, run, start } from "./program.ts";
+
+const SMOKE = fileURLToPath(new URL("../../tools/smoke.ts", import.meta.url));
+const REPORT = fileURLToPath(new URL("../../fixtures/demo/unit.xml", import.meta.url));
+
+/** No configuration, no packages, nothing from elsewhere, and the permissions of the binary. */
+const RUN = ["run", "--no-config", "--no-lock", "--no-remote", "--no-npm", "--cached-only"];
+
+// A network without anything in it; not every machine lets us make one.
+const ALONE = ["unshare", "--map-root-user", "--net", "sh", "-c", 'ip link set lo up && exec "$@"'];
+
+async function canBeAlone(): Promise<boolean> {
+  const [file = "", ...args] = ALONE;
+  try {
+    return (await new Deno.Command(file, { args: [...args, "sh", "true"] }).output()).success;
+  } catch {
+    return false;
+  }
+}
+
+describe("the bundle", () => {
+  let folder = "";
+  let program: ProgramLine;
+  let environment: Record<string, string>;
+
+  before(async () => {
+    folder = await Deno.makeTempDir({ prefix: "test-analytics-bundle-" });
+    const { path } = await build(join(folder, "dist"));
+    // Alone in a folder: no sources, packages or configuration above or beside it.
+    const home = join(folder, "home");
+    await Deno.mkdir(home);
+    await Deno.rename(path, join(folder, "test-analytics.js"));
+    program = {
+      file: Deno.execPath(),
+      args: [...RUN, ...PERMISSIONS, join(folder, "test-analytics.js")],
+      cwd: home,
+    };
+    environment = { DENO_DIR: join(folder, "cache"), DATA_DIR: join(home, "data") };
+  });
+  after(() => Deno.remove(folder, { recursive: true }));
+
+  it("runs with nothing else: version, demo, requests, mcp", async () => {
+    const smoke = [Deno.execPath(), "run", "-A", SMOKE, program.file, ...program.args];
+    const [file = "", ...args] = await canBeAlone() ? [...ALONE, "sh", ...smoke] : smoke;
+    const { code, stderr } = await new Deno.Command(file, { args }).output();
+    assert.equal(code, 0, new TextDecoder().decode(stderr));
+  });
+
+  it("takes data in and serves it, on an embedded database of its own", async () => {
+    const ok = async (...args: string[]) => {
+      const { code, stdout, stderr } = await run(args, environment, program);
+      assert.equal(code, 0, stderr);
+      return stdout.trim();
+    };
+    await ok("org", "create", "acme");
+    const token = await ok("token", "create", "--org", "acme");
+    const serving = await start(["serve", "--port", "0"], environment, program);
+    try {
+      const key = await ok(
+        ...["ingest", "--org", "acme", "--repo", "acme/shop", "--commit", "c0ffee", REPORT],
+      );
+      const response = await fetch(`${serving.url}/api/repos/acme/shop/submissions`, {
+        headers: { authorization: `Bearer ${token}` },
+      });
+      const { submissions } = await response.json();
+      assert.deepEqual(submissions.map((submission: { key: string }) => submission.key), [key]);
+    } finally {
+      assert.equal((await serving.stop("SIGTERM")).code, 0);
+    }
+    await ok("migrate");
+    assert.match(await ok("doctor"), /^ok\tdisk\t/m);
+  });
+
+  it("asks git about the checkout it is started in", async () => {
+    const git = (...args: string[]) =>
+      new Deno.Command("git", {
+        args: ["-c", "user.name=a", "-c", "user.email=a@example.com", ...args],
+        cwd: program.cwd ?? "",
+      }).output();
+    await git("init", "--quiet");
+    await git("commit", "--quiet", "--allow-empty", "--message", "first");
+    const commit = new TextDecoder().decode((await git("rev-parse", "HEAD")).stdout).trim();
+    const { code, stdout, stderr } = await run(
+      ["ingest", "--org", "acme", "--repo", "acme/shop", "--json", REPORT],
+      { ...environment, GITLAB_CI: "true", CI_COMMIT_SHA: commit },
+      program,
+    );
+    assert.equal(code, 0, stderr);
+    assert.equal(JSON.parse(stdout).commit_oid, commit);
+  });
+
+  it("names its functions in the stack of an error", async () => {
+    const { code, stderr } = await run(
+      ["org", "list", "--database-url", "postgres://nobody@127.0.0.1:1/nothing"],
+      { ...environment, TEST_ANALYTICS_DEBUG: "1" },
+      program,
+    );
+    assert.equal(code, 1);
+    assert.match(stderr, /at (async )?openServer .*test-analytics\.js:\d+/);
+  });
+
+  it("holds no path of the machine it was made on", async () => {
+    const text = await Deno.readTextFile(join(folder, "test-analytics.js"));
+    assert.doesNotMatch(text, /test-analytics-build-/);
+    assert.ok(!text.includes(fileURLToPath(new URL("../..", import.meta.url))));
+  });
+
+  it("comes with the licence of everything in it", async () => {
+    const text = await Deno.readTextFile(join(folder, "dist", "THIRD_PARTY_LICENSES.txt"));
+    for (const name of ["@electric-sql/pglite", "postgres", "saxes", "zod", "openapi-explorer"]) {
+      assert.match(text, new RegExp(`^${name} \\d[^ ]*, licence \\S+$`, "m"));
+    }
+  });
+});

@@ -1,0 +1,116 @@
+import { describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { compile, TARGETS } from "../../tools/compile.ts";
+import { PERMISSIONS, VARIABLES } from "../../tools/permissions.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+async function inFolder(body: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "test-analytics-compile-" });
+  try {
+    await body(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** Runs `body` with an environment variable. */
+async function withVariable(name: string, value: string, body: () => Promise<void>) {
+  const before = Deno.env.get(name);
+  Deno.env.set(name, value);
+  try {
+    await body();
+  } finally {
+    if (before === undefined) Deno.env.delete(name);
+    else Deno.env.set(name, before);
+  }
+}
+
+describe("the compiled program", () => {
+  it("carries the whole bundle and its permissions", async () => {
+    await inFolder(async (folder) => {
+      const bundle = join(folder, "test-analytics.js");
+      const text = "console.log('the bundle stands in for itself');\n";
+      await Deno.writeTextFile(bundle, text);
+      const output = join(folder, "test-analytics");
+      // The base binary is not to be had everywhere. This program in its place cannot be run, but
+      // shows what is put behind it.
+      await withVariable("DENORT_BIN", Deno.execPath(), async () => {
+        await compile(bundle, { platform: "linux-x64", output });
+      });
+      const bytes = new TextDecoder("latin1").decode(await Deno.readFile(output));
+      assert.ok(bytes.includes(text), "expected the bundle to be inside");
+      const [, packed = "{}"] = /"permissions":(\{.*?\})/s.exec(bytes) ?? [];
+      // What Deno allows to be imported unless told otherwise; `deny_import` wins.
+      const { allow_import: _hosts, ...permissions } = JSON.parse(packed);
+      const given = Object.entries(permissions).filter(([, value]) => value !== null);
+      assert.deepEqual(Object.fromEntries(given), {
+        // An empty list allows everything, or ignores it.
+        allow_net: [],
+        allow_read: [],
+        allow_write: [],
+        allow_run: ["git"],
+        allow_sys: ["statfs"],
+        allow_env: VARIABLES,
+        ignore_env: [],
+        deny_import: [],
+        prompt: false,
+      });
+    });
+  });
+
+  it("says which base binary is missing, and what to do", async () => {
+    await inFolder(async (folder) => {
+      const bundle = join(folder, "test-analytics.js");
+      await Deno.writeTextFile(bundle, "");
+      // An empty cache, and nobody at the address of the proxy.
+      await withVariable("DENO_DIR", join(folder, "cache"), async () => {
+        await withVariable("HTTPS_PROXY", "http://127.0.0.1:1", async () => {
+          await assert.rejects(
+            compile(bundle, { platform: "macos-arm64", output: join(folder, "out") }),
+            /macos-arm64: the base binary cannot be fetched from https:\/\/dl\.deno\.land\/.*DENORT_BIN/,
+          );
+        });
+      });
+    });
+  });
+
+  it("is made for every platform that the release workflow names", async () => {
+    const workflow = await Deno.readTextFile(join(ROOT, ".github/workflows/release.yml"));
+    const named = [...workflow.matchAll(/platform: ([\w-]+)/g)].map(([, name]) => name);
+    assert.deepEqual(named.sort(), Object.keys(TARGETS).sort());
+  });
+});
+
+describe("the permissions", () => {
+  it("hold every environment variable that the sources read by name", async () => {
+    const names = new Set<string>();
+    for (const folder of ["lib", "db", "routes"]) {
+      for await (const file of sources(join(ROOT, folder))) {
+        const text = await Deno.readTextFile(file);
+        const reads = /(?:\benv\.|\bget\(")([A-Z][A-Z0-9_]+)/g;
+        for (const [, name = ""] of text.matchAll(reads)) names.add(name);
+      }
+    }
+    assert.ok(names.has("GITHUB_SHA") && names.has("XDG_RUNTIME_DIR"));
+    assert.deepEqual([...names].filter((name) => !VARIABLES.includes(name)), []);
+  });
+
+  it("stand in the reference", async () => {
+    const page = await Deno.readTextFile(join(ROOT, "docs/reference/permissions.md"));
+    for (const permission of PERMISSIONS) {
+      const flag = permission.startsWith("--allow-env=") ? "--allow-env=..." : permission;
+      assert.ok(page.includes(`| \`${flag}\` `), flag);
+    }
+  });
+});
+
+async function* sources(folder: string): AsyncGenerator<string> {
+  for await (const { name, isDirectory } of Deno.readDir(folder)) {
+    const path = join(folder, name);
+    if (isDirectory) yield* sources(path);
+    else if (name.endsWith(".ts")) yield path;
+  }
+}

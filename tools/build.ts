@@ -1,0 +1,52 @@
+/**
+ * `deno task build [FOLDER]`: writes the program as one file, and the licences of what is in it, to a
+ * folder (`dist`), and tells how large it became.
+ */
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { bundle, type Part } from "./bundle.ts";
+import { ROOT } from "./packages.ts";
+
+/** The bundle's name. */
+export const BUNDLE_FILE = "test-analytics.js";
+
+/** Name of the file with the licences of everything in the bundle. */
+export const LICENCES_FILE = "THIRD_PARTY_LICENSES.txt";
+
+/**
+ * Builds into a folder, which is created when missing.
+ *
+ * @returns the path of the bundle, and its parts
+ */
+export async function build(folder: string): Promise<{ path: string; parts: Part[] }> {
+  const { text, parts } = await bundle();
+  await Deno.mkdir(folder, { recursive: true });
+  const path = join(folder, BUNDLE_FILE);
+  await Deno.writeTextFile(path, text);
+  await Deno.writeTextFile(join(folder, LICENCES_FILE), licences(parts));
+  return { path, parts };
+}
+
+function licences(parts: Part[]): string {
+  return parts.filter(({ name }) => name !== "test-analytics")
+    .map(({ name, version, licence, licenceText }) =>
+      `${name} ${version}, licence ${licence}\n\n${licenceText}`.trim()
+    )
+    .join(`\n\n${"-".repeat(80)}\n\n`) + "\n";
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(2)} MB`;
+}
+
+async function main(folder = join(ROOT, "dist")): Promise<void> {
+  const { path, parts } = await build(folder);
+  const bytes = await Deno.readFile(path);
+  const lines = [
+    `${path}: ${megabytes(bytes.length)}, ${megabytes(gzipSync(bytes).length)} with gzip, of this`,
+    ...parts.map((part) => `${megabytes(part.bytes).padStart(9)}  ${part.name} ${part.version}`),
+  ];
+  await Deno.stderr.write(new TextEncoder().encode(`${lines.join("\n")}\n`));
+}
+
+if (import.meta.main) await main(Deno.args[0]);
