@@ -1,0 +1,90 @@
+import assert from "node:assert/strict";
+import { describe, it } from "@std/testing/bdd";
+import { join } from "node:path";
+import process from "node:process";
+import { copyTemplate } from "../database.ts";
+import { command, run } from "./program.ts";
+
+/** How many processes are killed; the long proof sets 200. */
+const KILLS = Number(process.env.TEST_EMBEDDED_KILLS || "4");
+/** Enough for an upload to have moments at which it can be killed. */
+const TESTS = 5_000;
+
+function report(no: number): string {
+  const cases = Array.from(
+    { length: TESTS },
+    (_, test) => `<testcase classname="c" name="test ${test} of ${no % 3}" time="0.001"/>`,
+  );
+  return `<testsuite name="unit">${cases.join("")}<testcase classname="c" name="flaky">` +
+    `<failure message="no ${no}"/></testcase><testcase classname="c" name="flaky"/></testsuite>`;
+}
+
+describe("an embedded database whose users are killed", () => {
+  it("keeps every upload that was acknowledged, and nothing in half", async () => {
+    const dataDir = await copyTemplate();
+    const folder = await Deno.makeTempDir({ prefix: "test-analytics-kill-" });
+    const environment = { DATA_DIR: dataDir };
+    const ingestArgs = (no: number) => [
+      ..."ingest --org acme --repo acme/shop --commit c0ffee".split(" "),
+      "--build-url",
+      `https://ci.example.com/${no}`,
+      join(folder, `${no}.xml`),
+    ];
+    /** Kills a process at a random moment; `null` when it was faster and ended by itself. */
+    const killedOutput = async (args: string[], afterMs: number) => {
+      const child = command(args, { environment }).spawn();
+      const output = child.output();
+      let isOver = false;
+      void child.status.then(() => isOver = true);
+      await new Promise((resolve) => setTimeout(resolve, afterMs));
+      if (!isOver) child.kill("SIGKILL");
+      const { code, stdout } = await output;
+      return { code, stdout: new TextDecoder().decode(stdout).trim() };
+    };
+    try {
+      assert.equal((await run(["org", "create", "acme"], environment)).code, 0);
+      const acknowledged = new Map<number, string>();
+      let killedCount = 0;
+      for (let no = 0; killedCount < KILLS; no++) {
+        await Deno.writeTextFile(join(folder, `${no}.xml`), report(no));
+        // Every other time it is a service that has the database open, and dies instead.
+        const isOwnerKilled = no % 2 === 1;
+        const owner = isOwnerKilled
+          ? killedOutput(["serve", "--port", "0"], 700 + Math.random() * 1_500)
+          : null;
+        if (owner) await new Promise((resolve) => setTimeout(resolve, 600));
+        const { code, stdout } = owner
+          ? await run(ingestArgs(no), environment)
+          : await killedOutput(ingestArgs(no), 300 + Math.random() * 2_000);
+        await owner;
+        if (owner || code !== 0) killedCount++;
+        if (code === 0) acknowledged.set(no, stdout.trim());
+        else {
+          // Whoever was not told that it is done does it again.
+          const again = await run(ingestArgs(no), environment);
+          assert.equal(again.code, 0, again.stderr);
+          acknowledged.set(no, again.stdout.trim());
+        }
+      }
+      const listed = await run(
+        ["submission", "list", "--org", "acme", "--repo", "acme/shop", "--json"],
+        environment,
+      );
+      const submissions: { key: string; status: string; test_result_count: number }[] = JSON.parse(
+        listed.stdout,
+      );
+      assert.deepEqual(
+        submissions.map(({ key }) => key).sort(),
+        [...acknowledged.values()].sort(),
+      );
+      for (const { key, status, test_result_count } of submissions) {
+        assert.deepEqual([status, test_result_count], ["processed", TESTS + 2], key);
+      }
+      // deno-lint-ignore no-console -- figures of the long proof
+      if (KILLS > 4) console.log({ kills: killedCount, uploads: submissions.length });
+    } finally {
+      await Deno.remove(dataDir, { recursive: true });
+      await Deno.remove(folder, { recursive: true });
+    }
+  });
+});
