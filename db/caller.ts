@@ -1,6 +1,6 @@
 /** Who is calling, and what of theirs the request names: one statement, the first of any request. */
 import { firstSubmissionId } from "../lib/identity.ts";
-import type { Queryable } from "./sql.ts";
+import { arrayOf, type Queryable } from "./sql.ts";
 import { isKnown } from "./staged_tests.ts";
 
 /** An organization, by a valid token of it. */
@@ -19,57 +19,56 @@ export type Selection =
   /** Those that have this name (and owner, if given), and the one with this identifier. */
   | { kind: "named"; ownerKey?: string; nameKey?: string; repositoryId?: number };
 
-/** A repository as a request sees it, with all that tells one state of its answers from another. */
-export interface RepositoryVersion {
+/** A repository as a request sees it. */
+export interface FoundRepository {
   repositoryId: number;
   ownerKey: string;
   nameKey: string;
   /** Seconds since 1970. */
   createdAt: number;
   dataVersion: number;
+  /** The selected test, `null` when there is none or none was selected. */
+  testNo: number | null;
+}
+
+/** A repository with all that tells one state of its answers from another. */
+export interface RepositoryVersion extends FoundRepository {
   /**
    * The oldest submission of the window, 24 hex digits, or `null`. While it and the data version
    * stay, the window holds the same submissions: nothing has fallen out of it.
    */
   oldestSubmissionId: string | null;
-  /** The selected test, `null` when there is none or none was selected. */
-  testNo: number | null;
 }
 
-type CallerRow = { organizationId: number } & (RepositoryVersion | { repositoryId: null });
+type CallerRow = { organizationId: number } & (FoundRepository | { repositoryId: null });
 
 /**
  * The caller with that token and the selected repositories, ordered by id; `null` when the token
  * is unknown, expired, revoked, or a legacy one of an organization without purchased units.
  *
  * @param options.now seconds since 1970
- * @param options.windowStart first second of the window
  */
 export async function loadCaller(sql: Queryable, options: {
   token: { type: string; hash: string };
   now: number;
-  windowStart: number;
   selection: Selection;
-}): Promise<{ caller: Caller; repositories: RepositoryVersion[] } | null> {
-  const { token, now, windowStart, selection } = options;
+}): Promise<{ caller: Caller; repositories: FoundRepository[] } | null> {
+  const { token, now, selection } = options;
   const rows = await sql<CallerRow[]>`
     select t.organization_id as "organizationId", r.repository_id::float8 as "repositoryId",
       r.owner_key as "ownerKey", r.name_key as "nameKey",
       extract(epoch from r.created_at)::float8 as "createdAt",
       r.data_version::float8 as "dataVersion",
-      (select encode(s.submission_id, 'hex') from submission s
-        where s.repository_id = r.repository_id
-          and s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
-        order by s.submission_id limit 1) as "oldestSubmissionId",
       ${selectTestNo(sql, selection)} as "testNo"
     from api_token t
-    join organization o on o.organization_id = t.organization_id
     left join repository r on r.organization_id = t.organization_id
       and r.is_visible and ${isSelected(sql, selection)}
     where t.hash = ${token.hash} and t.type = ${token.type}
       and t.revoked_at is null
       and (t.expires_at is null or t.expires_at > to_timestamp(${now}::float8))
-      and (t.type <> 'legacy' or o.purchase_unit_count > 0)
+      and (t.type <> 'legacy' or exists (
+        select from organization o
+        where o.organization_id = t.organization_id and o.purchase_unit_count > 0))
     order by r.repository_id`;
   const [first] = rows;
   if (!first) return null;
@@ -77,6 +76,21 @@ export async function loadCaller(sql: Queryable, options: {
     caller: { organizationId: first.organizationId },
     repositories: rows.filter((row) => row.repositoryId !== null),
   };
+}
+
+/** The oldest submission of the window of each of these repositories, `null` where there is none. */
+export async function loadOldestSubmissions(
+  sql: Queryable,
+  { repositoryIds, windowStart }: { repositoryIds: number[]; windowStart: number },
+): Promise<Map<number, string | null>> {
+  const rows = await sql<{ repositoryId: number; oldestSubmissionId: string | null }[]>`
+    select r.repository_id::float8 as "repositoryId",
+      (select encode(s.submission_id, 'hex') from submission s
+        where s.repository_id = r.repository_id
+          and s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
+        order by s.submission_id limit 1) as "oldestSubmissionId"
+    from unnest(${arrayOf(repositoryIds)}::text::bigint[]) as r(repository_id)`;
+  return new Map(rows.map((row) => [row.repositoryId, row.oldestSubmissionId]));
 }
 
 function isSelected(sql: Queryable, selection: Selection) {

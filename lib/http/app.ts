@@ -27,6 +27,7 @@ import { requestId } from "./request_id.ts";
 import type { Route } from "./route.ts";
 import { nameSpan } from "./span.ts";
 import { createTestsLoader, versionKey } from "./tests.ts";
+import { createWindowMemory } from "./window_memory.ts";
 
 /** Answers a request; it never throws. */
 export type App = (request: Request) => Promise<Response>;
@@ -56,6 +57,7 @@ export function createDispatcher(routes: readonly Route[], context: Context): Ap
   const readUrl = createUrlReader(routes);
   const respond = createResponder(context.cache);
   const loadTests = createTestsLoader(context.sql, context.cache);
+  const completeWindows = createWindowMemory(context.sql);
 
   return async (request) => {
     const startedAt = performance.now();
@@ -126,7 +128,7 @@ export function createDispatcher(routes: readonly Route[], context: Context): Ap
     });
   }
 
-  /** One statement, however much of it is about who asks. */
+  /** One statement, however much of it is about who asks, and seldom one about the window. */
   async function authenticate(
     request: Request,
     { asked, now, windowStart }: { asked: Asked; now: number; windowStart: number },
@@ -135,7 +137,10 @@ export function createDispatcher(routes: readonly Route[], context: Context): Ap
     if (access === "public") return { caller: null, repositories: [] };
     const token = readToken(request.headers.get("authorization"), access);
     if (!token) return null;
-    return await loadCaller(context.sql, { token, now, windowStart, selection });
+    const found = await loadCaller(context.sql, { token, now, selection });
+    if (!found || found.repositories.length === 0) return found && { ...found, repositories: [] };
+    const repositories = await completeWindows(found.repositories, windowStart);
+    return { caller: found.caller, repositories };
   }
 }
 
