@@ -39,13 +39,18 @@ async function ask(url: string): Promise<string> {
     if (response.status !== 200) throw new Failure(`${url} answered with ${response.status}`);
   } catch (error) {
     if (error instanceof Failure) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new Failure(`${url} does not answer: ${reason}`);
+    throw new Failure(`${url} does not answer: ${reasonOf(error)}`);
   }
   if (text.trim() !== '{"status":"ok"}') {
     throw new Failure(`${url} is answered by something else: expected {"status":"ok"}`);
   }
   return "ok";
+}
+
+/** "fetch failed" alone helps nobody. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? error.cause.message : error.message;
 }
 
 /** Where a service that listens on all addresses can be asked. */

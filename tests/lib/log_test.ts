@@ -27,6 +27,35 @@ describe("the log", () => {
     ]);
   });
 
+  it("writes JSON for programs, one object a line, with milliseconds", () => {
+    const lines: string[] = [];
+    const log = createLog({
+      write: (line) => lines.push(line),
+      now: () => 1_790_000_000.25,
+      format: "json",
+    });
+    log.warn("answered", {
+      route: "/api",
+      status: 204,
+      note: 'a "b"\nc\u2028\u{1f600}',
+      none: null,
+      gone: undefined,
+      is: true,
+    });
+    assert.equal(lines.length, 1);
+    assert.ok(!lines[0]!.includes("\n"));
+    assert.deepEqual(JSON.parse(lines[0]!), {
+      time: "2026-09-21T14:13:20.250Z",
+      level: "warn",
+      message: "answered",
+      route: "/api",
+      status: 204,
+      note: 'a "b"\nc\u2028\u{1f600}',
+      none: null,
+      is: true,
+    });
+  });
+
   it("drops what is below its level", () => {
     const { log, lines } = linesOf("warn");
     log.debug("a");
@@ -42,6 +71,16 @@ describe("the log", () => {
     assert.deepEqual(lines, [
       '2026-09-21T14:13:20Z info x path="/[redacted]" other="/[redacted]/tests"',
     ]);
+    log.info("y", {
+      id: `id_${"0a".repeat(20)}_${"0B".repeat(20)}`,
+      short: "tk_0a",
+      hash: "0a".repeat(32),
+    });
+    assert.equal(
+      lines[1],
+      `2026-09-21T14:13:20Z info y id=id_[redacted]_[redacted] short=tk_0a hash=${"0a".repeat(32)}`
+        .replace("id_[redacted]_[redacted]", '"id_[redacted]_[redacted]"'),
+    );
   });
 
   it("tells the whole story of an error", () => {
