@@ -2,6 +2,7 @@ import { Command, CommanderError } from "commander";
 import metadata from "../../deno.json" with { type: "json" };
 import { type Environment, setting } from "../config.ts";
 import { asUsageError, type CliIo } from "./command.ts";
+import { addBackupCommand } from "./backup.ts";
 import { addDemoCommand } from "./demo.ts";
 import { addDoctorCommand } from "./doctor.ts";
 import { Failure, UsageError } from "./errors.ts";
@@ -70,6 +71,7 @@ export function makeProgram(io: CliIo, writeHelp: (text: string) => void): Comma
   addMcpCommand(program, io);
   addDoctorCommand(program, io);
   addHealthcheckCommand(program, io);
+  addBackupCommand(program, io);
   return program;
 }
 

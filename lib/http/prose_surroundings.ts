@@ -65,7 +65,7 @@ The HTTP API reads. Organizations, tokens and results come in by the command lin
 
 - \`serve\` serves this API; \`demo\` serves a small example, with a token to try it; \`migrate\` brings the
   database to the version of the program; \`doctor\` looks whether all is well, \`healthcheck\` whether
-  the service answers.
+  the service answers; \`backup\` copies the embedded database.
 - \`org create\`, \`org set\`, \`org list\`: organizations and their purchase units.
 - \`repo create\`, \`repo list\`, \`repo rename\`, \`repo delete\`: repositories. \`ingest\` creates them by
   itself.

@@ -12,6 +12,7 @@ const paths = leafCommands().map(({ path }) => path);
 describe("the command line", () => {
   it("has the commands that were promised", () => {
     assert.deepEqual(paths.toSorted(), [
+      "backup",
       "demo",
       "doctor",
       "healthcheck",
@@ -70,7 +71,16 @@ describe("the command line", () => {
       const example = /Example:\n {2}test-analytics (.+)/.exec(stdout)?.[1] ?? "";
       assert.ok(example.startsWith(path), example);
       // They open no database, or one by themselves, or look at their folder or bucket first.
-      const others = ["demo", "doctor", "healthcheck", "mcp", "migrate", "upload", "watch"];
+      const others = [
+        "backup",
+        "demo",
+        "doctor",
+        "healthcheck",
+        "mcp",
+        "migrate",
+        "upload",
+        "watch",
+      ];
       if (others.includes(path)) continue;
       const { code, stderr } = await opened(example);
       assert.equal(code, 1, example);
