@@ -87,6 +87,7 @@ export async function openArchive(
         "recordedAt",
         () => readRecordedAt(given.recordedAt ?? metadata?.recordedAt ?? recordedAt, now),
       ),
+      checkoutFolder: metadata?.checkoutFolder ?? "",
     },
   };
 }
@@ -101,11 +102,12 @@ export async function readArchiveFiles(
   contents: ArchiveContents,
   { listener, mayBeEmpty = false }: { listener: Listener; mayBeEmpty?: boolean },
 ): Promise<UploadFiles> {
-  const { reports, coverage, codeowners } = contents;
+  const { reports, coverage, codeowners, metadata } = contents;
   const owners = codeowners === null ? null : { text: codeowners, root: "" };
+  const checkoutFolder = metadata?.checkoutFolder ?? "";
   const results = reports.length === 0 ? null : await readResults(
     streamed(source, contents, "reports"),
-    owners,
+    { codeowners: owners, checkoutFolder },
     listener,
   );
   let others = 0;

@@ -87,7 +87,10 @@ async function ingestReports(
   const codeowners = await findCodeowners(options.codeowners, context);
   return await store(options.org, { context, listener }, async () => ({
     facts,
-    files: await readUploadFiles({ ...options, codeowners }, listener),
+    files: await readUploadFiles(
+      { ...options, codeowners, checkoutFolder: facts.checkoutFolder },
+      listener,
+    ),
   }));
 }
 

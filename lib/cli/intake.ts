@@ -79,6 +79,14 @@ export interface OwnersFile {
   root: string;
 }
 
+/** What is known of the place that reports come from. */
+export interface ReportContext {
+  /** `null` when there is none. */
+  codeowners: OwnersFile | null;
+  /** Where the repository was checked out, `""` when it is not known. */
+  checkoutFolder: string;
+}
+
 /** A coverage report that can be read once. */
 export interface CoverageFile {
   path: string;
@@ -91,16 +99,15 @@ export interface CoverageFile {
  * @throws {ReportError} when one of them cannot be read
  */
 export async function readUploadFiles(
-  { reports, coverage, codeowners = null }: {
+  { reports, coverage, ...context }: {
     reports: string[];
     coverage: string[];
-    codeowners?: OwnersFile | null;
-  },
+  } & Partial<ReportContext>,
   listener: Listener,
 ): Promise<UploadFiles> {
   return {
     results: reports.length > 0
-      ? await readResults(await findReports(reports), codeowners, listener)
+      ? await readResults(await findReports(reports), context, listener)
       : null,
     coverage: coverage.length > 0 ? await readCoverage(openAll(coverage), listener) : null,
   };
@@ -109,13 +116,14 @@ export async function readUploadFiles(
 /** Reads reports, and who owns the tests' files. */
 export async function readResults(
   reports: readonly ReportFile[] | AsyncIterable<StreamedReport>,
-  codeowners: OwnersFile | null,
+  { codeowners = null, checkoutFolder = "" }: Partial<ReportContext>,
   listener: Listener,
 ): Promise<NonNullable<UploadFiles["results"]>> {
   const builder = new SubmissionBuilder();
   let results = 0;
   let file = "";
   const { digest } = await readReports(reports, {
+    checkoutFolder,
     onFile({ path }) {
       file = path;
     },

@@ -78,6 +78,11 @@ export interface RunFacts {
   recordedAt: number;
   /** Name of the CI service, `""` outside of CI. */
   provider: string;
+  /**
+   * Where a CI job checked the repository out, so that absolute paths in reports can be told from
+   * it; `""` outside of CI, where reports are taken to the letter.
+   */
+  checkoutFolder: string;
 }
 
 /**
@@ -105,6 +110,7 @@ export async function factsOfRun(given: GivenFacts, context: CommandContext): Pr
     tags: given.tags ?? [],
     recordedAt: checkedMoment(given.recordedAt ?? context.now, context.now),
     provider: job?.provider ?? "",
+    checkoutFolder: job ? await git(["rev-parse", "--show-toplevel"]) : "",
   };
   if (!job) return facts;
   facts.treeOid ??=

@@ -121,9 +121,19 @@ async function pack(
   for (const path of coverage) await add(path, coveragePath(path));
 
   const { repository, commitOid: commit, treeOid: tree, branch, buildUrl } = facts;
-  const { provider, tags, recordedAt } = facts;
+  const { provider, tags, recordedAt, checkoutFolder } = facts;
   const stream = writeArchive({
-    facts: { repository, commit, tree, branch: branch ?? "", buildUrl, provider, tags, recordedAt },
+    facts: {
+      repository,
+      commit,
+      tree,
+      branch: branch ?? "",
+      buildUrl,
+      provider,
+      tags,
+      recordedAt,
+      checkoutFolder,
+    },
     codeowners,
     files,
   });

@@ -30,6 +30,8 @@ export interface ArchiveMetadata {
   tags: string[];
   /** Seconds since 1970, fractions cut. */
   recordedAt: number | null;
+  /** Where the repository was checked out in the CI job. */
+  checkoutFolder: string;
 }
 
 /** What each fact is called in the two forms, for reading and for error messages. */
@@ -53,6 +55,8 @@ export const METADATA_KEYS = {
     recordedAt: "timestamp",
   },
 } as const;
+
+const CHECKOUT_FOLDER_KEY = "git.checkout_folder";
 
 const NANOSECONDS = 1_000_000_000n;
 // A year of four digits has at most 21.
@@ -114,6 +118,8 @@ export function parseMetadata(text: string, file: string): ArchiveMetadata {
     buildUrl: scalarText(at(keys.buildUrl)),
     tags: texts(at(keys.tags)).map((tag) => tag.trim()).filter((tag) => tag !== ""),
     recordedAt: readMoment(scalarText(at(keys.recordedAt)), file),
+    // Our own: no other reporter tells it.
+    checkoutFolder: form === "nested" ? scalarText(at(CHECKOUT_FOLDER_KEY)) : "",
   };
 }
 

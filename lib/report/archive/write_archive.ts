@@ -18,6 +18,8 @@ export interface ArchiveFacts {
   tags: string[];
   /** Seconds since 1970. */
   recordedAt: number;
+  /** Where the repository was checked out, `""` when it is not known. */
+  checkoutFolder: string;
 }
 
 /** A file that goes into an archive. */
@@ -78,6 +80,7 @@ function metadataText(facts: ArchiveFacts): string {
       commit: facts.commit,
       branch: facts.branch,
       ...facts.tree === null ? {} : { tree: facts.tree },
+      ...facts.checkoutFolder === "" ? {} : { checkout_folder: facts.checkoutFolder },
       repository: facts.repository,
     },
     ci: { provider: facts.provider, build_url: facts.buildUrl },

@@ -246,9 +246,10 @@ describe("ingest in a CI job", () => {
     assert.equal(outcome.build_url, "https://github.com/acme/shop/actions/runs/7");
     const [row] = await database.sql`select tree_oid, branch from submission`;
     assert.deepEqual({ ...row }, { tree_oid: TREE, branch: "main" });
-    const [test] = await database.sql<{ tags: string[] }[]>`
-      select array_to_json(tags) as tags from test`;
+    const [test] = await database.sql<{ tags: string[]; file: string }[]>`
+      select array_to_json(tags) as tags, file from test`;
     assert.deepEqual(test?.tags, ["owner:@acme/web"]);
+    assert.equal(test?.file, "web/a.ts");
   });
 
   it("lets options win, empty ones excepted", async () => {

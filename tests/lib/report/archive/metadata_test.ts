@@ -32,6 +32,7 @@ describe("flat metadata", () => {
       buildUrl: "https://ci.example/last",
       tags: ["fast", "linux"],
       recordedAt: 1_780_000_000,
+      checkoutFolder: "",
     });
   });
 
@@ -44,6 +45,7 @@ describe("flat metadata", () => {
       buildUrl: "",
       tags: [],
       recordedAt: null,
+      checkoutFolder: "",
     });
   });
 
@@ -91,6 +93,7 @@ tags: [a, b]
       buildUrl: "https://ci.example/1",
       tags: ["a", "b"],
       recordedAt: null,
+      checkoutFolder: "",
     });
   });
 

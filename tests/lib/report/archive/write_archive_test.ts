@@ -19,6 +19,7 @@ const FACTS: ArchiveFacts = {
   provider: "gitlab",
   tags: ["a", "b"],
   recordedAt: 1_780_000_000,
+  checkoutFolder: "/builds/acme/shop",
 };
 
 function file(path: string, text: string, size = text.length) {
@@ -42,6 +43,7 @@ describe("an archive that is written", () => {
       buildUrl: "https://ci.example/1",
       tags: ["a", "b"],
       recordedAt: 1_780_000_000,
+      checkoutFolder: "/builds/acme/shop",
     });
     assert.equal(contents.codeowners, "* @acme\n");
     for await (const entry of readArchived(source, contents.reports, contents)) {
