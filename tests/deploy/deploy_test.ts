@@ -1,0 +1,109 @@
+import { describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import { basename, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parse } from "yaml";
+import { SETTINGS } from "../../lib/config.ts";
+import { VERSION } from "../../lib/version.ts";
+import { binaryName, TARGETS } from "../../tools/compile.ts";
+import { BESIDE, pack } from "../../tools/pack.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const read = (path: string) => Deno.readTextFile(join(ROOT, path));
+const NAMES: readonly string[] = SETTINGS.map(({ name }) => name);
+
+describe("the sample configuration", () => {
+  it("names settings that exist, with the values that hold without them", async () => {
+    const lines = (await read("deploy/test-analytics.env")).split("\n");
+    const settings = lines.map((line) => /^(#?)([A-Z_]+)=(.*)$/.exec(line)).filter((row) => row);
+    assert.ok(settings.length >= 6);
+    for (const [, comment, name = "", value] of settings as RegExpExecArray[]) {
+      const setting = SETTINGS.find((setting) => setting.name === name);
+      assert.ok(setting, name);
+      if (comment && setting.default) assert.equal(value, setting.default, name);
+    }
+  });
+});
+
+describe("the service unit", () => {
+  it("runs as a user of its own and names settings that exist", async () => {
+    const unit = await read("deploy/test-analytics.service");
+    assert.match(unit, /^User=test-analytics$/m);
+    assert.match(unit, /^NoNewPrivileges=yes$/m);
+    assert.match(unit, /^ProtectSystem=strict$/m);
+    for (const [, name = ""] of unit.matchAll(/^#?Environment=(\w+)=/gm)) {
+      assert.ok(NAMES.includes(name), name);
+    }
+  });
+});
+
+describe("the container", () => {
+  it("is not root, checks its health, and sets settings that exist", async () => {
+    const text = await read("deploy/Dockerfile");
+    assert.match(text, /^FROM \S+:nonroot$/m);
+    assert.match(text, /^HEALTHCHECK .*"healthcheck"\]$/m);
+    const [, settings = ""] = /^ENV (.*)$/m.exec(text) ?? [];
+    for (const [name = ""] of settings.split(" ").map((pair) => pair.split("="))) {
+      assert.ok(NAMES.includes(name), name);
+    }
+  });
+
+  it("is built with the version of Deno that the gate uses", async () => {
+    const [, inGate] = /deno@([\d.]+)/.exec(await read(".ci/run")) ?? [];
+    const [, inImage] = /^FROM denoland\/deno:([\d.]+)/m.exec(await read("deploy/Dockerfile")) ??
+      [];
+    const release = parse(await read(".github/workflows/release.yml"));
+    const setup = release.jobs.binary.steps.find((step: { uses?: string }) =>
+      step.uses?.startsWith("denoland/setup-deno")
+    );
+    assert.deepEqual([inImage, setup.with["deno-version"]], [inGate, inGate]);
+  });
+
+  it("is composed of services whose secrets and volumes are declared", async () => {
+    const { services, secrets, volumes } = parse(await read("deploy/compose.yaml"));
+    const used = Object.values(services).flatMap((service) =>
+      (service as { secrets?: string[] }).secrets ?? []
+    );
+    assert.deepEqual(used.sort(), Object.keys(secrets).sort());
+    assert.deepEqual(Object.keys(volumes), ["database"]);
+    for (const name of Object.keys(services["test-analytics"].environment)) {
+      assert.ok(NAMES.includes(name), name);
+    }
+    const guide = await read("docs/guides/docker.md");
+    for (const { file } of Object.values(secrets) as { file: string }[]) {
+      assert.ok(guide.includes(`>${file}`), file);
+    }
+  });
+});
+
+describe("a release", () => {
+  it("tries the program out before it packs, and packs before it publishes", async () => {
+    const { jobs } = parse(await read(".github/workflows/release.yml"));
+    assert.deepEqual([jobs.binary.needs, jobs.publish.needs], ["gate", "binary"]);
+    const commands = jobs.binary.steps.map((step: { run?: string }) => step.run ?? "");
+    const at = (part: string) => commands.findIndex((run: string) => run.includes(part));
+    assert.ok(at("task compile") >= 0 && at("task compile") < at("tools/smoke.ts"));
+    assert.ok(at("tools/smoke.ts") < at("tools/pack.ts"));
+    assert.ok(jobs.publish.steps.some((step: { run?: string }) => step.run?.includes("sha256sum")));
+  });
+
+  it("has an archive with the program and what belongs beside it", async () => {
+    const dist = await Deno.makeTempDir({ prefix: "test-analytics-dist-" });
+    try {
+      const platform = Object.keys(TARGETS)[0] ?? "";
+      await Deno.writeTextFile(join(dist, binaryName(platform)), "#!/bin/sh\n");
+      await Deno.writeTextFile(join(dist, "THIRD_PARTY_LICENSES.txt"), "");
+      const archive = await pack(platform, dist);
+      const name = `test-analytics-${VERSION}-${platform}`;
+      assert.equal(basename(archive), `${name}.tar.gz`);
+      const { stdout } = await new Deno.Command("tar", { args: ["-tvzf", archive] }).output();
+      const listed = new TextDecoder().decode(stdout);
+      assert.match(listed, new RegExp(`^-rwxr-xr-x .* ${name}/test-analytics$`, "m"));
+      for (const path of [...BESIDE, "THIRD_PARTY_LICENSES.txt"]) {
+        assert.ok(listed.includes(`${name}/${basename(path)}\n`), path);
+      }
+    } finally {
+      await Deno.remove(dist, { recursive: true });
+    }
+  });
+});

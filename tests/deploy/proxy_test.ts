@@ -1,0 +1,181 @@
+import { after, before, describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parse } from "yaml";
+import { type Running, start } from "../e2e/program.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const read = (path: string) => Deno.readTextFile(join(ROOT, path));
+
+/** The block of the proxy guide in a language. */
+async function snippet(language: string): Promise<string> {
+  const guide = await read("docs/guides/reverse_proxy.md");
+  return new RegExp(`\`\`\`${language}\\n([^]*?)\`\`\``).exec(guide)?.[1] ?? "";
+}
+
+/** A program that may not be installed: its path is empty then. */
+function pathOf(name: string): string {
+  for (const folder of ["/usr/sbin", "/usr/bin", "/usr/local/bin"]) {
+    try {
+      Deno.statSync(join(folder, name));
+      return join(folder, name);
+    } catch {
+      // Somewhere else, or nowhere.
+    }
+  }
+  return "";
+}
+
+const NGINX = pathOf("nginx");
+const CADDY = pathOf("caddy");
+
+describe("the service behind a proxy", { skip: NGINX === "" && CADDY === "" }, () => {
+  let folder = "";
+  let demo: Running;
+  let token = "";
+
+  before(async () => {
+    folder = await Deno.makeTempDir({ prefix: "test-analytics-proxy-" });
+    demo = await start(["demo", "--port", "0", "--json"], {});
+    token = JSON.parse(demo.stdout()).token;
+    const { success } = await new Deno.Command("openssl", {
+      args: [
+        ...["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"],
+        ...["-keyout", join(folder, "key.pem"), "-out", join(folder, "cert.pem")],
+        ...["-days", "1", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"],
+        ...["-addext", "basicConstraints=critical,CA:FALSE"],
+      ],
+      stdout: "null",
+      stderr: "null",
+    }).output();
+    assert.ok(success);
+  });
+  after(async () => {
+    await demo.stop("SIGTERM");
+    await Deno.remove(folder, { recursive: true });
+  });
+
+  const service = () => new URL(demo.url).host;
+
+  /** Runs a proxy in the foreground while `body` asks it. */
+  async function behind(file: string, args: string[], url: string, body: () => Promise<void>) {
+    const proxy = new Deno.Command(file, {
+      args,
+      env: { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder },
+      stdout: "null",
+      stderr: "piped",
+    }).spawn();
+    const stderr = new Response(proxy.stderr).text();
+    try {
+      await answers(url);
+      await body();
+    } finally {
+      proxy.kill("SIGTERM");
+      await proxy.status;
+      await stderr;
+    }
+  }
+
+  async function checkPrefix(base: string): Promise<void> {
+    const headers = { authorization: `Bearer ${token}` };
+    const list = await fetch(`${base}/api/repos/acme/web-shop/tests?limit=1`, { headers });
+    const { tests } = await list.json();
+    assert.equal(tests.length, 1);
+    assert.match(list.headers.get("etag") ?? "", /^(W\/)?"/);
+    const contract = parse(await (await fetch(`${base}/openapi.yaml`, { headers })).text());
+    const server = new URL(contract.servers[0].url, `${base}/openapi.yaml`).href;
+    assert.equal(server.replace(/\/$/, ""), base);
+    const refused = await fetch(`${base}/api`);
+    assert.deepEqual([refused.status, await refused.text()], [401, ""]);
+  }
+
+  it("works below a path of nginx", { skip: NGINX === "" }, async () => {
+    const port = freePort();
+    const location = (await snippet("nginx")).replace("127.0.0.1:8000", service());
+    const config = join(folder, "prefix.conf");
+    await Deno.writeTextFile(
+      config,
+      nginxConfig(`server { listen 127.0.0.1:${port}; ${location} }`),
+    );
+    const base = `http://127.0.0.1:${port}/flaky`;
+    await behind(NGINX, nginxArgs(config), `${base}/health`, () => checkPrefix(base));
+  });
+
+  it("works below a path of Caddy", { skip: CADDY === "" }, async () => {
+    const port = freePort();
+    const handle = (await snippet("caddyfile")).replace("127.0.0.1:8000", service());
+    const config = join(folder, "Caddyfile.prefix");
+    await Deno.writeTextFile(config, `{\nadmin off\n}\nhttp://127.0.0.1:${port} {\n${handle}\n}\n`);
+    const base = `http://127.0.0.1:${port}/flaky`;
+    const args = ["run", "--adapter", "caddyfile", "--config", config];
+    await behind(CADDY, args, `${base}/health`, () => checkPrefix(base));
+  });
+
+  it("has TLS with the nginx example", { skip: NGINX === "" }, async () => {
+    const [port, plainPort] = [freePort(), freePort()];
+    const example = (await read("deploy/nginx.conf"))
+      .replace("127.0.0.1:8000", service())
+      .replaceAll(/\/etc\/letsencrypt\/\S+\/fullchain\.pem/g, join(folder, "cert.pem"))
+      .replaceAll(/\/etc\/letsencrypt\/\S+\/privkey\.pem/g, join(folder, "key.pem"))
+      .replaceAll("flaky.example.com", "localhost")
+      .replace("listen 443 ssl", `listen 127.0.0.1:${port} ssl`)
+      .replace("listen 80;", `listen 127.0.0.1:${plainPort};`);
+    const config = join(folder, "tls.conf");
+    await Deno.writeTextFile(config, nginxConfig(example));
+    const client = Deno.createHttpClient({
+      caCerts: [await Deno.readTextFile(join(folder, "cert.pem"))],
+    });
+    try {
+      await behind(NGINX, nginxArgs(config), `http://127.0.0.1:${plainPort}/health`, async () => {
+        const response = await fetch(`https://localhost:${port}/api`, {
+          client,
+          headers: { authorization: `Bearer ${token}` },
+        });
+        assert.equal(response.status, 204);
+        assert.match(response.headers.get("strict-transport-security") ?? "", /max-age/);
+      });
+    } finally {
+      client.close();
+    }
+  });
+
+  it("is configured validly by the Caddy example", { skip: CADDY === "" }, async () => {
+    const { success, stderr } = await new Deno.Command(CADDY, {
+      args: ["validate", "--adapter", "caddyfile", "--config", join(ROOT, "deploy/Caddyfile")],
+      env: { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder },
+    }).output();
+    assert.ok(success, new TextDecoder().decode(stderr));
+  });
+
+  function nginxConfig(http: string): string {
+    const paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+      .map((name) => `${name}_temp_path ${join(folder, name)};`).join("\n");
+    return `daemon off; pid ${join(folder, "nginx.pid")}; error_log stderr; events {}
+http { access_log off; ${paths} ${http} }\n`;
+  }
+
+  function nginxArgs(config: string): string[] {
+    return ["-p", folder, "-e", "stderr", "-c", config];
+  }
+});
+
+async function answers(url: string): Promise<void> {
+  for (let attempt = 0; attempt < 100; attempt++) {
+    try {
+      const response = await fetch(url, { redirect: "manual" });
+      await response.body?.cancel();
+      return;
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+  throw new Error(`${url} does not answer`);
+}
+
+function freePort(): number {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr;
+  listener.close();
+  return port;
+}

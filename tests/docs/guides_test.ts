@@ -1,0 +1,121 @@
+import { after, before, describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { type Database, openDatabase } from "../../db/connect.ts";
+import { openTestServer, withDatabase } from "../database.ts";
+import { NO_CI } from "../no_ci.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+/** Guides whose commands are run as they stand, block after block, in one shell and a new folder. */
+const GUIDES = ["install", "docker", "backup_and_restore", "upgrade_and_rollback"];
+
+/** Guides that cannot be followed in a test: nothing in them says that it can. */
+const ELSEWHERE = ["systemd", "reverse_proxy"];
+
+/** A PostgreSQL server, which the tests have when this names one. */
+const SERVER = process.env.TEST_DATABASE_URL ?? "";
+
+async function guideText(name: string): Promise<string> {
+  return await Deno.readTextFile(join(ROOT, "docs/guides", `${name}.md`));
+}
+
+/** The commands of the blocks with a certain mark: `sh`, `sh server`, `sh elsewhere`. */
+function commandsOf(text: string, mark: string): string {
+  return [...text.matchAll(/^```(sh.*)\n([^]*?)^```$/gm)]
+    .filter(([, found]) => found === mark).map(([, , commands]) => commands).join("\n");
+}
+
+describe("the guides to running it", () => {
+  let tools = "";
+
+  before(async () => {
+    tools = await Deno.makeTempDir({ prefix: "test-analytics-tools-" });
+    const program = join(tools, "test-analytics");
+    const main = join(ROOT, "main.ts");
+    await Deno.writeTextFile(
+      program,
+      `#!/bin/sh\nexec "${Deno.execPath()}" run -A "${main}" "$@"\n`,
+      { mode: 0o755 },
+    );
+  });
+  after(() => Deno.remove(tools, { recursive: true }));
+
+  /** Runs commands in a new folder; every one must succeed. */
+  async function follow(commands: string, environment: Record<string, string>): Promise<string> {
+    const folder = await Deno.makeTempDir({ prefix: "test-analytics-guide-" });
+    try {
+      await Deno.mkdir(join(folder, "deploy"));
+      const port = freePort();
+      const { code, stdout, stderr } = await new Deno.Command("bash", {
+        args: ["-euo", "pipefail", "-c", commands.replaceAll(":8000", `:${port}`)],
+        cwd: folder,
+        env: {
+          ...NO_CI,
+          HOST: "",
+          DATABASE_URL: "",
+          PORT: String(port),
+          PATH: `${tools}:${process.env.PATH}`,
+          ...environment,
+        },
+      }).output();
+      const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+      assert.equal(code, 0, decode(stdout) + decode(stderr));
+      return decode(stdout);
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  }
+
+  for (const name of GUIDES) {
+    it(`can be followed: ${name}`, async () => {
+      const commands = commandsOf(await guideText(name), "sh");
+      assert.notEqual(commands, "");
+      const output = await follow(commands, {});
+      if (name !== "install") return;
+      assert.match(output, /^\{"count":0,"tests":\[\]/m);
+      assert.match(output, /"name":"adds up"/);
+    });
+  }
+
+  it("says of every block whether it is run here", async () => {
+    for (const name of [...GUIDES, ...ELSEWHERE]) {
+      for (const [, mark = ""] of (await guideText(name)).matchAll(/^```(sh.*)$/gm)) {
+        assert.ok(["sh", "sh server", "sh elsewhere"].includes(mark), `${name}: ${mark}`);
+      }
+    }
+    for (const name of ELSEWHERE) assert.equal(commandsOf(await guideText(name), "sh"), "");
+  });
+
+  describe("with a PostgreSQL server", { skip: SERVER === "" }, () => {
+    let database: Database;
+    let url = "";
+
+    before(async () => {
+      database = await openTestServer(SERVER);
+      const [row] = await database.sql<{ name: string }[]>`select current_database() as name`;
+      url = withDatabase(SERVER, row?.name ?? "");
+    });
+    after(async () => {
+      await database.close();
+      const admin = await openDatabase({ databaseUrl: SERVER, dataDir: "", maxConnections: 1 });
+      await admin.sql`drop database if exists restored with (force)`;
+      await admin.close();
+    });
+
+    it("can be followed: backup_and_restore", async () => {
+      const commands = commandsOf(await guideText("backup_and_restore"), "sh server");
+      const output = await follow(commands, { DATABASE_URL: url });
+      assert.match(output, /^ok\tschema\t/m);
+    });
+  });
+});
+
+function freePort(): number {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr;
+  listener.close();
+  return port;
+}
