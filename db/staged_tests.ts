@@ -42,10 +42,17 @@ export async function makeKnown(
       others.some(({ first, end }) => testNo >= first && testNo < end)
     );
   // The others' range goes as a whole, and not only the tests that are known now: what else is in it
-  // can be asked for by its id, and has nothing to show.
+  // can be asked for by its id, and has nothing to show and no tags.
   const reached = others.filter(({ first, end }) =>
     shared.some((testNo) => testNo >= first && testNo < end)
   );
+  for (const { first, end } of reached) {
+    // Whoever staged them gives them their tags again when it stores its submission.
+    await tx`
+      update test set tags = '{}'
+      where repository_id = ${repositoryId} and test_no >= ${first} and test_no < ${end}
+        and test_no <> all(${arrayOf(shared)}::text::int[])`;
+  }
   const firsts = arrayOf([...own, ...reached].map(({ first }) => first));
   await tx`
     delete from staged_test_range

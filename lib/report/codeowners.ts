@@ -111,7 +111,8 @@ function compile(pattern: string): Omit<Rule, "owners"> | null {
     segments,
     firstSegment: isAnchored && first !== null && !/[*?\\]/.test(first) ? first : null,
     isFolder: pattern.endsWith("/"),
-    isFile: isAnchored && last !== null && last.includes("*"),
+    // `docs/*` is the one pattern that stops at its level; others own all below a folder they match.
+    isFile: isAnchored && last === "*" && !pattern.endsWith("/"),
   };
 }
 

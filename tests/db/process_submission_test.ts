@@ -254,6 +254,18 @@ describeWithDatabases("processing a submission", (database) => {
     assert.deepEqual(test?.tags, ["fast", "slow"]);
   });
 
+  it("keeps no tags of an upload that was cut off, of whichever test", async () => {
+    const { sql } = database();
+    const repository = await newRepository();
+    const { repositoryId } = repository;
+    const { content } = upload(repository, [["a"], ["b"]]);
+    await ensureTests(sql, { repositoryId, content, tagsAt: () => ["nightly"] });
+    await process(upload(repository, [["a", "failure"], ["a"]], { tags: ["pr"] }));
+    await process(upload(repository, [["b", "failure"], ["b"]], { tags: ["pr"] }));
+    const tags = (await tracked(repository)).map((test) => test.tags);
+    assert.deepEqual(tags, [["pr"], ["pr"]]);
+  });
+
   it("shows a repository that an upload left unseen when somebody creates it", async () => {
     const { sql } = database();
     const organization = { organizationId, name: "acme" };

@@ -45,6 +45,19 @@ describe("a pattern of CODEOWNERS", () => {
     ]);
   });
 
+  it("with a star in a folder's name owns all below the folders that match", () => {
+    const paths = ["packages/x/y.ts", "packages/x/deep/z.ts", "packages/readme.md"];
+    assert.deepEqual(matching("/packages/*/", paths), paths.slice(0, 2));
+    assert.deepEqual(matching("packages/*/", paths), paths.slice(0, 2));
+    assert.deepEqual(matching("/apps/*-ui/", ["apps/web-ui/x.ts", "apps/web/x.ts"]), [
+      "apps/web-ui/x.ts",
+    ]);
+    assert.deepEqual(matching("/apps/web*", ["apps/web-ui/x.ts", "apps/webs.md", "apps/api/x"]), [
+      "apps/web-ui/x.ts",
+      "apps/webs.md",
+    ]);
+  });
+
   it("with two stars matches any number of segments", () => {
     assert.deepEqual(matching("**/logs", ["logs/a", "build/x/logs/a", "blogs/a"]), [
       "logs/a",
