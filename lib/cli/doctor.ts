@@ -11,7 +11,7 @@ import {
   loadTokenState,
   type ServerState,
 } from "../../db/diagnosis.ts";
-import { lookAtEmbedded } from "../../db/embedded/look.ts";
+import { type EmbeddedLook, lookAtEmbedded } from "../../db/embedded/look.ts";
 import { checkSchema, SCHEMA_VERSION, schemaVersion } from "../../db/migrate.ts";
 import { WINDOW_SECONDS } from "../timestamp.ts";
 import { addCommand, type CliIo, type CommandContext, type DatabaseLocation } from "./command.ts";
@@ -59,8 +59,9 @@ export function addDoctorCommand(program: Command, io: CliIo): void {
 
 async function examine({ database: location, io, now }: CommandContext): Promise<Finding[]> {
   const findings: Finding[] = [];
-  if (location.databaseUrl === undefined) {
-    const look = await lookAtEmbedded(location.dataDir);
+  // Before it is opened: from then on it is in use.
+  const look = location.databaseUrl === undefined ? await lookAtEmbedded(location.dataDir) : null;
+  if (look) {
     const disk = await diskOf(location.dataDir);
     if (!look.exists) {
       return [
@@ -78,7 +79,7 @@ async function examine({ database: location, io, now }: CommandContext): Promise
   const opened = await open(location);
   if ("check" in opened) return [opened, ...findings];
   try {
-    return [...await examineDatabase(opened, { location, io, now }), ...findings];
+    return [...await examineDatabase(opened, { location, look, io, now }), ...findings];
   } finally {
     await opened.close();
   }
@@ -106,7 +107,12 @@ async function open(location: DatabaseLocation): Promise<Database | Finding> {
 
 async function examineDatabase(
   { sql, kind }: Database,
-  { location, io, now }: { location: DatabaseLocation; io: CliIo; now: number },
+  { location, look, io, now }: {
+    location: DatabaseLocation;
+    look: EmbeddedLook | null;
+    io: CliIo;
+    now: number;
+  },
 ): Promise<Finding[]> {
   // The first statement on a connection takes longer.
   await schemaVersion(sql);
@@ -120,7 +126,7 @@ async function examineDatabase(
     expected: SCHEMA_VERSION,
   });
   const findings = [
-    await describeDatabase(server, { location, milliseconds: seconds * 1000 }),
+    describeDatabase(server, { location, look, milliseconds: seconds * 1000 }),
     schema,
     judgeClock({
       theirs: server.clock,
@@ -139,18 +145,22 @@ async function examineDatabase(
   ];
 }
 
-async function describeDatabase(
+function describeDatabase(
   { version }: ServerState,
-  { location, milliseconds }: { location: DatabaseLocation; milliseconds: number },
-): Promise<Finding> {
-  const { databaseUrl, dataDir } = location;
-  const where = databaseUrl === undefined
-    ? `embedded PostgreSQL ${version} in ${(await lookAtEmbedded(dataDir)).path}`
-    : `PostgreSQL ${version} at ${readDatabaseUrl(databaseUrl).host}`;
+  { location, look, milliseconds }: {
+    location: DatabaseLocation;
+    look: EmbeddedLook | null;
+    milliseconds: number;
+  },
+): Finding {
+  const where = look
+    ? `embedded PostgreSQL ${version} in ${look.path}, which ` +
+      (look.isInUse ? "another process has open" : "no other process had open")
+    : `PostgreSQL ${version} at ${readDatabaseUrl(location.databaseUrl ?? "").host}`;
   return {
     check: "database",
     status: "ok",
-    finding: `${where}, answers within ${Math.ceil(milliseconds)} ms`,
+    finding: `${where}; answers within ${Math.ceil(milliseconds)} ms`,
     hint: "",
   };
 }

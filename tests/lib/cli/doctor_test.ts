@@ -1,6 +1,7 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import process from "node:process";
+import { openDatabase } from "../../../db/connect.ts";
 import { loadArchiveTroubles, loadFreshness, loadTokenState } from "../../../db/diagnosis.ts";
 import { copyTemplate, describeWithDatabases } from "../../database.ts";
 import { createWorld, DAY, flaky, NOW } from "../../routes/world.ts";
@@ -28,7 +29,11 @@ describe("doctor", () => {
         "archives ok",
         "disk ok",
       ]);
-      assert.match(findings[0]!.finding, /^embedded PostgreSQL 18\./);
+      assert.match(findings[0]!.finding, /^embedded PostgreSQL 18\..* no other process had open/);
+      const database = await openDatabase({ dataDir: folder });
+      const second = await cli(["doctor", "--data-dir", folder]);
+      assert.match(second.stdout, /^ok\tdatabase\t.* which another process has open; /);
+      await database.close();
     } finally {
       await Deno.remove(folder, { recursive: true });
     }
