@@ -66,7 +66,7 @@ export const getTestHistory = defineTool({
           event.build_url,
           `event ${event.id}`,
         ].filter(Boolean).join("; ");
-        return `- ${facts}${event.message && `\n  ${onOneLine(event.message)}`}`;
+        return `- ${onOneLine(facts)}${event.message && `\n  ${onOneLine(event.message)}`}`;
       }),
     ].join("\n");
   },

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { onOneLine } from "../message.ts";
 import {
   afterArgument,
   defineTool,
@@ -65,14 +66,16 @@ export const listRecentSubmissions = defineTool({
   text({ owner, name, count, submissions, next_cursor }) {
     if (count === 0) return `${owner}/${name} uploaded no test results in the last 14 days.`;
     const lines = submissions.map((submission) =>
-      "- " + [
-        submission.recorded_at,
-        submission.status,
-        `${submission.test_result_count} results`,
-        `commit ${submission.commit_oid}`,
-        submission.build_url,
-        `key ${submission.key}`,
-      ].filter(Boolean).join("; ")
+      "- " + onOneLine(
+        [
+          submission.recorded_at,
+          submission.status,
+          `${submission.test_result_count} results`,
+          `commit ${submission.commit_oid}`,
+          submission.build_url,
+          `key ${submission.key}`,
+        ].filter(Boolean).join("; "),
+      )
     );
     const head =
       `${lines.length} of ${count} CI runs of ${owner}/${name} in the last 14 days, newest first.`;
