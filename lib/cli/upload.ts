@@ -18,6 +18,7 @@ import { Failure, UsageError } from "./errors.ts";
 import { readUploadFiles } from "./intake.ts";
 import { progressLine } from "./progress.ts";
 import { factsOfRun, RUN_OPTIONS, type RunFacts, runInput } from "./run_facts.ts";
+import { STORAGE_VARIABLES } from "./storage/s3_settings.ts";
 import { openTarget } from "./storage/target.ts";
 import { lineOfText } from "./values.ts";
 
@@ -58,6 +59,7 @@ export function addUpload(program: Command, io: CliIo): void {
       ENDPOINT,
       ...RUN_OPTIONS,
     ],
+    environment: STORAGE_VARIABLES,
     usesDatabase: false,
     input,
     async run(options, context) {

@@ -9,7 +9,7 @@ import { requireOrganization } from "./lookup.ts";
 import { plainLine } from "./output.ts";
 import { progressLine } from "./progress.ts";
 import { FolderStorage } from "./storage/folder.ts";
-import { parseS3Url, readS3Settings } from "./storage/s3_settings.ts";
+import { parseS3Url, readS3Settings, STORAGE_VARIABLES } from "./storage/s3_settings.ts";
 import { S3Storage } from "./storage/s3_storage.ts";
 import { type ArchiveStorage, StorageError } from "./storage/storage.ts";
 import { duration, lineOfText } from "./values.ts";
@@ -58,15 +58,7 @@ export function addWatch(program: Command, io: CliIo): void {
     ],
     input,
     settings: ["DATABASE_WAIT_SECONDS"],
-    environment: [
-      "AWS_ACCESS_KEY_ID",
-      "AWS_SECRET_ACCESS_KEY",
-      "AWS_SESSION_TOKEN",
-      "AWS_REGION",
-      "AWS_DEFAULT_REGION",
-      "AWS_ENDPOINT_URL_S3",
-      "AWS_ENDPOINT_URL",
-    ],
+    environment: STORAGE_VARIABLES,
     async run(options, context, settings) {
       const storage = await openStorage(options, context);
       const database = await waitForDatabase(() => context.openDatabase(), {

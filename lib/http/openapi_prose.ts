@@ -22,9 +22,10 @@ the first counts, unknown ones are ignored. One slash at the end of a path is to
 ### Answers
 
 Times are UTC, to the second. A list is never \`null\`, and a text only where its description says so.
-The period that is looked at is the last 14 days, to the second, up to now.
+The period that is looked at begins 14 days ago, to the second, and has no end: what was recorded
+ahead of now counts too.
 
-Answers with a body have an \`ETag\`. Sent back as \`If-None-Match\` it costs next to nothing as long as
+Successful answers with a body have an \`ETag\`. Sent back as \`If-None-Match\` it costs next to nothing as long as
 nothing has changed: status 304.
 
 ### Pages

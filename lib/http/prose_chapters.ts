@@ -95,7 +95,7 @@ export const ANSWERS = `\
 - A ratio is disruptions divided by all positive and negative results of the test in the window, cut
   (not rounded) to 3 decimals. Lists are sorted by the exact ratio.
 - A \`message\` is the first line of a failure that is not blank, at most 1,000 characters.
-- \`ETag\` on every answer with a body; \`If-None-Match\` with it is answered with 304 while nothing has
+- \`ETag\` on every successful answer with a body; \`If-None-Match\` with it is answered with 304 while nothing has
   changed, which costs next to nothing. The tag is weak when the body is compressed.
 - \`Cache-Control: private, no-cache\` (badges: \`no-cache\`), \`Vary: Authorization, Accept-Encoding\`,
   gzip for those who accept it, \`X-Content-Type-Options: nosniff\`.

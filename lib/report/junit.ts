@@ -64,6 +64,16 @@ interface Suite {
 
 const NO_SUITE: Suite = { name: "", file: "", depth: 0 };
 
+// What a first upload often names by mistake, and what to name instead.
+const HINTS: Readonly<Record<string, string>> = {
+  "test-run": "; this is NUnit's own format, which its console or a converter writes as JUnit",
+  "test-results": "; this is NUnit's own format, which its console or a converter writes as JUnit",
+  "assemblies": "; this is xUnit.net's own format, which a converter or logger writes as JUnit",
+  "TestRun": "; this is a TRX file, which the JUnit logger for dotnet test replaces",
+  "failsafe-summary": "; the results are in the TEST-*.xml files beside it",
+  "testng-results": "; TestNG writes JUnit reports into the folder junitreports",
+};
+
 class JUnitReader implements XmlHandler {
   readonly xml: XmlReader;
   resultCount = 0;
@@ -98,7 +108,7 @@ class JUnitReader implements XmlHandler {
       this.xml.fail(
         "not-junit",
         `<${shorten(name)}> as the outermost element`,
-        "<testsuites> or <testsuite>, as JUnit reports have it",
+        "<testsuites> or <testsuite>, as JUnit reports have it" + (HINTS[name] ?? ""),
         this.xml.elementPosition,
       );
     }

@@ -31,5 +31,6 @@ export const DEFAULT_REPORT_LIMITS: Readonly<ReportLimits> = {
   // Parameterized tests put their arguments into the name.
   nameCharacters: 64 * 1024,
   attemptCount: 10_000,
-  resultCount: 5_000_000,
+  // The largest suites have some hundred thousand tests. Two million take about 1 GB of memory.
+  resultCount: 2_000_000,
 };

@@ -1,4 +1,4 @@
-import { type Environment, setting } from "../../config.ts";
+import { type Environment, setting, type SettingName } from "../../config.ts";
 import { UsageError } from "../errors.ts";
 
 /** How a bucket is reached. */
@@ -59,3 +59,14 @@ export function readS3Settings(environment: Environment, endpoint?: string): S3S
   }
   return settings;
 }
+
+/** The environment variables that tell where a bucket is and who may use it. */
+export const STORAGE_VARIABLES = [
+  "AWS_ACCESS_KEY_ID",
+  "AWS_SECRET_ACCESS_KEY",
+  "AWS_SESSION_TOKEN",
+  "AWS_REGION",
+  "AWS_DEFAULT_REGION",
+  "AWS_ENDPOINT_URL_S3",
+  "AWS_ENDPOINT_URL",
+] as const satisfies readonly SettingName[];

@@ -66,7 +66,12 @@ export async function inspectArchive(
     coverage: [],
   };
   const files = new Map<string, ArchivedFile & { isReport: boolean }>();
-  const entries = readEntries(hashed(source.open(), digest), { archive: source.name, limits });
+  const entries = readEntries(hashed(source.open(), digest), {
+    archive: source.name,
+    limits,
+    onPassedOver: (path) =>
+      options.onNote?.(`${source.name}: ${path}: is a link or device: passed over`),
+  });
   for await (const entry of entries) {
     const { path, ordinal } = entry;
     const file = `${source.name}: ${path}`;

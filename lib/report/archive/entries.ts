@@ -23,6 +23,8 @@ export interface ReadEntriesOptions {
   archive: string;
   /** Other limits than the defaults. */
   limits?: Partial<ArchiveLimits>;
+  /** Called for links and devices, with a path that is safe to show. */
+  onPassedOver?(path: string): void;
 }
 
 /**
@@ -56,6 +58,8 @@ export async function* readEntries(
           );
         }
         yield { path, ordinal, size: header.size, bytes: explained(body, failure) };
+      } else if (header.type !== "directory") {
+        options.onPassedOver?.(checkedPath(header.name, { archive, limits }));
       }
       ordinal++;
       // Read and not cancelled: the decoder is one entry ahead, and in its version 0.8.6 a cancelled

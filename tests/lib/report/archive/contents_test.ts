@@ -86,6 +86,8 @@ describe("the contents of an archive", () => {
     assert.deepEqual(contents.reports.map(({ path }) => path), ["test_results/junit.report"]);
     assert.deepEqual(contents.coverage, []);
     assert.deepEqual(notes, [
+      "build.gz: test_results/evil.xml: is a link or device: passed over",
+      "build.gz: test_results/hard.xml: is a link or device: passed over",
       "build.gz: test_results/log.txt: is no XML file: passed over",
       "build.gz: coverage/empty.info: is empty: passed over",
     ]);
