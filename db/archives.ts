@@ -141,13 +141,21 @@ export async function failArchive(
   });
 }
 
-/** Gives an archive back for another attempt, and remembers what went wrong. */
+/**
+ * Gives an archive back for another attempt, and remembers what went wrong.
+ *
+ * @param claim.isAttempt false takes the attempt back: it says nothing about the archive
+ */
 export async function releaseArchive(
   sql: Queryable,
-  { source, key, claimId, reason }: ArchiveClaim & { reason: string },
+  { source, key, claimId, reason, isAttempt }: ArchiveClaim & {
+    reason: string;
+    isAttempt: boolean;
+  },
 ): Promise<void> {
   await sql`
-    update archive set claim_id = null, claimed_until = null, reason = ${reason}
+    update archive set claim_id = null, claimed_until = null, reason = ${reason},
+      attempt_count = greatest(attempt_count - ${isAttempt ? 0 : 1}::int, 0)
     where source = ${source} and key = ${key} and claim_id = ${claimId}::uuid`;
 }
 

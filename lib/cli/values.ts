@@ -90,7 +90,18 @@ export const timestamp = readWith((text) => {
 });
 
 /** A length of time such as `90d`, in seconds. Units: s, m, h, d, w. */
-export const duration = readWith((text) => {
+export const duration = readWith(parseDuration);
+
+/** A length of time of at most `max` seconds. */
+export function durationUpTo(max: number) {
+  return readWith((text) => {
+    const seconds = parseDuration(text);
+    if (seconds > max) throw new RangeError(`"${text}" is too long: expected at most ${max}s`);
+    return seconds;
+  });
+}
+
+function parseDuration(text: string): number {
   const match = /^(\d{1,9})([smhdw])$/.exec(text);
   const seconds = Number(match?.[1]) *
     SECONDS_PER_UNIT[match?.[2] as keyof typeof SECONDS_PER_UNIT];
@@ -100,7 +111,7 @@ export const duration = readWith((text) => {
     );
   }
   return seconds;
-});
+}
 
 /**
  * The moment that lies a length of time after another, in seconds since 1970.

@@ -55,7 +55,8 @@ export async function waitForDatabase(
   }
 }
 
-function isPassing(error: unknown): error is Error {
+/** True for an error of a database or network that goes away by itself. */
+export function isPassing(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;
   // A connection may also be lost after it was made, while the schema is looked at.
   const cause = error instanceof DatabaseError ? error.cause : error;
@@ -63,15 +64,15 @@ function isPassing(error: unknown): error is Error {
 }
 
 /** Ends early when told to stop. */
-export function pause(milliseconds: number, stop: AbortSignal): Promise<void> {
+export function pause(milliseconds: number, stop?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    if (stop.aborted) return resolve();
+    if (stop?.aborted) return resolve();
     const done = () => {
       clearTimeout(timer);
-      stop.removeEventListener("abort", done);
+      stop?.removeEventListener("abort", done);
       resolve();
     };
     const timer = setTimeout(done, milliseconds);
-    stop.addEventListener("abort", done);
+    stop?.addEventListener("abort", done);
   });
 }

@@ -12,19 +12,22 @@ import { FolderStorage } from "./storage/folder.ts";
 import { parseS3Url, readS3Settings, STORAGE_VARIABLES } from "./storage/s3_settings.ts";
 import { S3Storage } from "./storage/s3_storage.ts";
 import { type ArchiveStorage, StorageError } from "./storage/storage.ts";
-import { duration, lineOfText } from "./values.ts";
-import { pause, waitForDatabase } from "./wait_for_database.ts";
+import { durationUpTo, lineOfText } from "./values.ts";
+import { isPassing, pause, waitForDatabase } from "./wait_for_database.ts";
 import { processArchive, type WatcherContext, type WatchOutcome } from "./watch_archive.ts";
 
 // How soon a file is looked at again that may not be complete.
 const SETTLE_PAUSE_MS = 2_100;
 
+// Timers count in 31 bits of milliseconds: longer pauses would be none.
+const DAY = 86_400;
+
 const input = v.object({
   source: v.pipe(v.string(), v.minLength(1, `"" is empty: expected a folder or s3://BUCKET`)),
   org: v.optional(lineOfText),
   endpointUrl: v.optional(lineOfText),
-  interval: v.optional(duration, "10s"),
-  lease: v.optional(duration, "60s"),
+  interval: v.optional(durationUpTo(DAY), "10s"),
+  lease: v.optional(durationUpTo(DAY), "60s"),
   once: v.optional(v.boolean(), false),
   retryFailed: v.optional(v.boolean(), false),
   list: v.optional(v.boolean(), false),
@@ -52,7 +55,10 @@ export function addWatch(program: Command, io: CliIo): void {
         flags: "--lease <duration>",
         meaning: "how long after a watcher died others take over what it had begun (default: 60s)",
       },
-      { flags: "--once", meaning: "process what is there, then end: 1 when an archive failed" },
+      {
+        flags: "--once",
+        meaning: "process what is there, then end: 1 when one failed or was left",
+      },
       { flags: "--retry-failed", meaning: "process again what failed before" },
       { flags: "--list", meaning: "only list the source's archives: key, status, reason" },
     ],
@@ -93,7 +99,11 @@ export function addWatch(program: Command, io: CliIo): void {
       };
       const failed = await watch(watcher, { ...options, context, clear: progress.clear });
       if (options.once && failed > 0) {
-        throw new Failure(`${failed} ${failed === 1 ? "archive" : "archives"} failed`);
+        throw new Failure(
+          `${failed} ${
+            failed === 1 ? "archive failed or was left" : "archives failed or were left"
+          }`,
+        );
       }
     },
   });
@@ -101,11 +111,15 @@ export function addWatch(program: Command, io: CliIo): void {
 
 async function openStorage(
   { source, endpointUrl }: { source: string; endpointUrl?: string | undefined },
-  { io }: CommandContext,
+  { io, note }: CommandContext,
 ): Promise<ArchiveStorage> {
+  const { stop } = io;
   if (/^s3:/i.test(source)) {
     try {
-      return new S3Storage(parseS3Url(source), readS3Settings(io.environment, endpointUrl));
+      return new S3Storage(parseS3Url(source), readS3Settings(io.environment, endpointUrl), {
+        stop,
+        note,
+      });
     } catch (error) {
       if (error instanceof SyntaxError) throw new UsageError(`SOURCE: ${error.message}`);
       throw error;
@@ -115,7 +129,7 @@ async function openStorage(
     throw new UsageError(`SOURCE: "${source}" is neither a folder nor s3://BUCKET/PREFIX`);
   }
   try {
-    return new FolderStorage(await realpath(source));
+    return new FolderStorage(await realpath(source), { stop });
   } catch (error) {
     throw new Failure(`${source}: ${error instanceof Error ? error.message : error}`);
   }
@@ -148,12 +162,15 @@ async function watch(
           const outcome = await processArchive(watcher, archive);
           clear();
           if (outcome.status === "failed") failed++;
+          // Nobody tries it again after the only look.
+          if (once && outcome.status === "left" && outcome.reason !== "") failed++;
           await tell(context, outcome);
         }
       }
     } catch (error) {
+      if (stop.aborted && error instanceof StorageError) return failed;
       // What cannot be reached now may be later; once is once.
-      if (once || !isPassing(error)) throw error;
+      if (once || !isTriedAgain(error)) throw error;
       context.note(`${watcher.storage.name}: ${error.message}; tried again in ${interval} s`);
     }
     if (once && !isIncomplete) return failed;
@@ -163,8 +180,8 @@ async function watch(
 }
 
 /** Storage and database, both reached over a network; not a mistake in the program. */
-function isPassing(error: unknown): error is Error {
-  return error instanceof StorageError || error instanceof Error && "code" in error;
+function isTriedAgain(error: unknown): error is Error {
+  return error instanceof StorageError || isPassing(error);
 }
 
 async function tell(context: CommandContext, outcome: WatchOutcome): Promise<void> {

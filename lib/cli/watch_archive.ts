@@ -16,6 +16,7 @@ import { findOrCreateRepository } from "../../db/repositories.ts";
 import { showProcessing } from "../../db/unprocessed_submissions.ts";
 import { caseKey } from "../identity.ts";
 import { formatRepositoryName, type RepositoryName } from "../repository_name.ts";
+import { ReportError } from "../report/report_error.ts";
 import { openArchive, readArchiveFiles } from "./archive_intake.ts";
 import { Failure } from "./errors.ts";
 import { type IntakeOutcome, type Listener, storeUpload } from "./intake.ts";
@@ -72,15 +73,39 @@ export async function processArchive(
     const reason = oneLine(messageOf(error)).slice(0, MAX_REASON_CHARACTERS);
     if (error instanceof ClaimLostError) return { status: "left", key, reason };
     if (error instanceof Refusal) {
-      await failArchive(sql, { ...claim, reason });
+      if (!await putAside(sql, { ...claim, reason })) {
+        return { status: "left", key, reason: "another watcher has taken over" };
+      }
       return { status: "failed", key, reason };
     }
-    // The database or the storage: nothing that the archive can be blamed for.
-    await releaseArchive(sql, { ...claim, reason });
+    // The database or the storage. What the database refuses for good would be tried for ever.
+    await releaseArchive(sql, { ...claim, reason, isAttempt: !isPassingFault(error) });
     return { status: "left", key, reason };
   } finally {
     heart.stop();
   }
+}
+
+/** Returns false when another watcher has taken over meanwhile. */
+async function putAside(
+  sql: Database["sql"],
+  failure: ArchiveClaim & { reason: string },
+): Promise<boolean> {
+  try {
+    await failArchive(sql, failure);
+    return true;
+  } catch (error) {
+    if (error instanceof ClaimLostError) return false;
+    throw error;
+  }
+}
+
+/** False when the database does not take the data, or the program has a mistake. */
+function isPassingFault(error: unknown): boolean {
+  if (error instanceof StorageError || isUnreadable(error)) return true;
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  // SQLSTATE classes: wrong data, broken constraint, too large.
+  return code !== "" && !/^(?:22|23|54)/.test(code);
 }
 
 /** Why an archive is put aside. */
@@ -127,9 +152,14 @@ async function refusing<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read();
   } catch (error) {
-    if (error instanceof StorageError) throw error;
+    if (error instanceof StorageError || isUnreadable(error)) throw error;
     throw new Refusal(messageOf(error), { cause: error });
   }
+}
+
+/** True when somebody changed the archive while it was read. */
+function isUnreadable(error: unknown): boolean {
+  return error instanceof ReportError && error.kind === "unreadable";
 }
 
 /** The only organization there is, else the one that is called like the owner of the repository. */

@@ -1,7 +1,8 @@
+import { createReadStream } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { ArchiveSource } from "../../report/archive/mod.ts";
-import { fileSource } from "../archive_file.ts";
+import { readPieces } from "./pieces.ts";
 import { type ArchiveStorage, isArchiveName, StorageError, type StoredArchive } from "./storage.ts";
 
 // Whoever writes into the folder over WebDAV or a network disk does so piece by piece. A file is
@@ -9,6 +10,8 @@ import { type ArchiveStorage, isArchiveName, StorageError, type StoredArchive } 
 const SETTLED_MS = 2_000;
 const SURELY_SETTLED_MS = 60_000;
 const BATCH_SIZE = 500;
+// A network disk that is gone may never answer.
+const IDLE_TIMEOUT_MS = 60_000;
 
 /** A folder that archives are put into. Folders below it count, links and hidden files do not. */
 export class FolderStorage implements ArchiveStorage {
@@ -16,9 +19,15 @@ export class FolderStorage implements ArchiveStorage {
   /** When each file that may be incomplete was first seen as it is. */
   #unsettled = new Map<string, { version: string; since: number }>();
 
-  /** @param name the folder's real path */
-  constructor(name: string) {
+  #stop: AbortSignal | undefined;
+
+  /**
+   * @param name the folder's real path
+   * @param options.stop ends the reading of a file
+   */
+  constructor(name: string, { stop }: { stop?: AbortSignal } = {}) {
     this.name = name;
+    this.#stop = stop;
   }
 
   async *list(): AsyncGenerator<StoredArchive[], void> {
@@ -45,7 +54,16 @@ export class FolderStorage implements ArchiveStorage {
   }
 
   open({ key }: StoredArchive): ArchiveSource {
-    return fileSource(join(this.name, key), key);
+    const path = join(this.name, key);
+    const stop = this.#stop;
+    return {
+      name: key,
+      async *open() {
+        const file = createReadStream(path);
+        const close = () => void file.destroy();
+        yield* readPieces(file, { what: key, idleMs: IDLE_TIMEOUT_MS, stop, close });
+      },
+    };
   }
 
   #isComplete(

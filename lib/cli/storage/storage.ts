@@ -33,3 +33,8 @@ export class StorageError extends Error {
 export function isArchiveName(key: string): boolean {
   return /\.(gz|tgz)$/i.test(key);
 }
+
+/** False for a key that PostgreSQL has no text for: it takes neither NUL nor half a character. */
+export function isStorableKey(key: string): boolean {
+  return !key.includes("\0") && key.isWellFormed();
+}

@@ -20,11 +20,15 @@ describeWithDatabases("processing an archive", (database) => {
 
   /** A watcher of one archive, which is read through `open`. */
   async function watcher(
-    { repository, onOpen }: { repository: string; onOpen(time: number): Promise<void> },
+    { repository, report = reportOf("a"), onOpen }: {
+      repository: string;
+      report?: string;
+      onOpen(time: number): Promise<void>;
+    },
   ) {
     const bytes = await archiveOf([
       ["buildpulse.yml", `:commit: abc\n:repo_name_with_owner: ${repository}\n`],
-      ["test_results/a.xml", reportOf("a")],
+      ["test_results/a.xml", report],
       ["coverage/lcov.info", "SF:a\nDA:1,1\nend_of_record\n"],
     ]);
     let time = 0;
@@ -115,6 +119,64 @@ describeWithDatabases("processing an archive", (database) => {
     isBroken = false;
     assert.equal((await processArchive(context, archive)).status, "processed");
     assert.deepEqual((await submissions("acme/later")).map(({ status }) => status), ["processed"]);
+  });
+
+  it("never gives an archive up for what the storage does", async () => {
+    let failures = 0;
+    const { context, archive } = await watcher({
+      repository: "acme/storm",
+      onOpen: () =>
+        failures < 25
+          ? Promise.reject(new StorageError(`failure ${++failures}`))
+          : Promise.resolve(),
+    });
+    for (let look = 1; look <= 25; look++) {
+      const { status } = await processArchive(context, archive);
+      assert.equal(status, "left", `look ${look}`);
+    }
+    assert.equal((await processArchive(context, archive)).status, "processed");
+  });
+
+  it("gives an archive up that the database refuses every time", async () => {
+    const { context, archive } = await watcher({
+      repository: "acme/refused",
+      onOpen: () => Promise.resolve(),
+    });
+    await database().sql`
+      create or replace function refuse() returns trigger language plpgsql as
+      $$begin raise exception 'no such value' using errcode = '22023'; end$$`;
+    await database().sql`
+      create trigger refuse before insert on submission for each row
+      when (new.status = 'processed') execute function refuse()`;
+    try {
+      for (let look = 1; look <= 20; look++) {
+        assert.equal((await processArchive(context, archive)).status, "left", `look ${look}`);
+      }
+      assert.deepEqual(await processArchive(context, archive), {
+        status: "failed",
+        key: "a.gz",
+        reason: "given up after 20 attempts: no such value",
+      });
+    } finally {
+      await database().sql`drop trigger refuse on submission`;
+    }
+  });
+
+  it("leaves a broken archive to the watcher that has taken over", async () => {
+    const { context, archive } = await watcher({
+      repository: "acme/broken",
+      report: "<testsuite>",
+      onOpen: async (time) => {
+        if (time !== 2) return;
+        await database().sql`
+          update archive set claim_id = gen_random_uuid() where source = ${context.storage.name}`;
+      },
+    });
+    assert.deepEqual(await processArchive(context, archive), {
+      status: "left",
+      key: "a.gz",
+      reason: "another watcher has taken over",
+    });
   });
 
   it("leaves it to whoever has claimed it", async () => {

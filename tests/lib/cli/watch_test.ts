@@ -125,7 +125,7 @@ describeWithDatabases("watch", (database) => {
     const first = await once("--org", "acme");
     assert.equal(first.code, 1);
     assert.match(first.stderr, /^broken\.gz failed: broken\.gz: test_results\/a\.xml:1:\d+: /);
-    assert.match(first.stderr, /error: 1 archive failed\n$/);
+    assert.match(first.stderr, /error: 1 archive failed or was left\n$/);
     assert.match(first.stdout, /^broken\.gz\tfailed\tbroken\.gz: test_results/);
     assert.deepEqual(await submissions(repository), [{
       ...(await submissions(repository))[0],
@@ -157,7 +157,7 @@ describeWithDatabases("watch", (database) => {
     assert.equal(code, 1);
     assert.match(stderr, /nameless\.gz failed: nameless\.gz: buildpulse\.yml: found no such file/);
     assert.match(stderr, /garbage\.gz failed: garbage\.gz: found gzip data that is damaged/);
-    assert.match(stderr, /2 archives failed/);
+    assert.match(stderr, /2 archives failed or were left/);
     const { stdout } = await run(["watch", folder, "--list", "--json"]);
     assert.deepEqual(JSON.parse(stdout).map(({ status }: { status: string }) => status), [
       "failed",
@@ -282,6 +282,8 @@ describeWithDatabases("watch", (database) => {
       [["watch", "/none", "--once"], 1, /\/none: /],
       [["watch", folder, "--org", "nobody"], 1, /organization "nobody" is unknown/],
       [["watch", folder, "--interval", "0s"], 2, /--interval: "0s"/],
+      [["watch", folder, "--interval", "30d"], 2, /--interval: "30d" is too long: .* 86400s/],
+      [["watch", folder, "--lease", "25h"], 2, /--lease: "25h" is too long/],
     ];
     for (const [argv, code, message] of wrong) {
       const ending = await run(argv);
@@ -366,5 +368,53 @@ describeWithDatabases("watch of a bucket", (database) => {
     const { code, stderr } = await run("watch s3://none --org acme --once".split(" "));
     assert.equal(code, 1);
     assert.match(stderr, /^error: GET list at http:\S+\/none: HTTP 404 NoSuchBucket/);
+  });
+
+  /** A service with one archive, which answers a request for it as told. */
+  async function withArchive(
+    answer: () => Response,
+    body: (environment: Record<string, string>) => Promise<void>,
+  ): Promise<void> {
+    const list = "<ListBucketResult><Contents><Key>a.gz</Key></Contents></ListBucketResult>";
+    const options = { port: 0, hostname: "127.0.0.1", onListen: () => {} };
+    const service = Deno.serve(
+      options,
+      ({ url }) => url.includes("list-type") ? new Response(list) : answer(),
+    );
+    try {
+      const endpoint = `http://127.0.0.1:${service.addr.port}`;
+      await body({ ...server.environment, AWS_ENDPOINT_URL: endpoint });
+    } finally {
+      await service.shutdown();
+    }
+  }
+
+  it("ends the only look with 1 when an archive could not be read", async () => {
+    const denied = () => new Response("", { status: 403 });
+    await withArchive(denied, async (environment) => {
+      const { code, stderr } = await commandLine(database, { environment })(
+        "watch s3://ci --org acme --once",
+      );
+      assert.equal(code, 1);
+      assert.match(stderr, /a\.gz: GET a\.gz at \S+: HTTP 403; tried again later\n/);
+      assert.match(stderr, /error: 1 archive failed or was left\n$/);
+    });
+  });
+
+  it("gives back what it reads from a silent service when told to stop", async () => {
+    const stop = new AbortController();
+    const silent = () => {
+      setTimeout(() => stop.abort(), 200);
+      return new Response(new ReadableStream({ start: (it) => it.enqueue(new Uint8Array(1)) }));
+    };
+    await withArchive(silent, async (environment) => {
+      const { code } = await commandLine(database, { environment, stop: stop.signal })(
+        "watch s3://ci --org acme",
+      );
+      assert.equal(code, 0);
+      const [archive] = await database().sql`
+        select claim_id, attempt_count from archive where source = ${`s3://ci/ at ${environment.AWS_ENDPOINT_URL}`}`;
+      assert.deepEqual({ ...archive }, { claim_id: null, attempt_count: 0 });
+    });
   });
 });

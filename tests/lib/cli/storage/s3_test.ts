@@ -9,7 +9,31 @@ import { openTarget } from "../../../../lib/cli/storage/target.ts";
 import { type S3Server, startS3Server } from "../../../s3/server.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
-const textOf = (stream: ReadableStream<Uint8Array>) => new Response(stream).text();
+const textOf = (pieces: AsyncIterable<Uint8Array>) =>
+  new Response(ReadableStream.from(pieces)).text();
+const KEYS = readS3Settings({ AWS_ACCESS_KEY_ID: "a", AWS_SECRET_ACCESS_KEY: "b" });
+
+/** Runs `body` on the address of a server that answers as told. */
+async function withServer(
+  answer: () => Response,
+  body: (endpoint: string) => Promise<void>,
+): Promise<void> {
+  const options = { port: 0, hostname: "127.0.0.1", onListen: () => {} };
+  const server = Deno.serve(options, answer);
+  try {
+    await body(`http://127.0.0.1:${server.addr.port}`);
+  } finally {
+    await server.shutdown();
+  }
+}
+
+/** An answer that begins and never goes on. */
+const stalling = () =>
+  new Response(
+    new ReadableStream({
+      start: (controller) => controller.enqueue(bytes("<ListBucketResult>")),
+    }),
+  );
 
 describe("an S3-compatible bucket", () => {
   let server: S3Server;
@@ -150,6 +174,71 @@ describe("a service that falters", () => {
     } finally {
       await server.shutdown();
     }
+  });
+});
+
+describe("a service that goes silent", () => {
+  it("is given up when no piece of an object or list comes in time", async () => {
+    await withServer(stalling, async (endpoint) => {
+      const bucket = new S3Bucket("ci", { ...KEYS, endpoint }, { idleMs: 100 });
+      for (
+        const read of [async () => textOf(await bucket.get("a.gz", "")), () => bucket.list("")]
+      ) {
+        await assert.rejects(read(), (error: Error) => {
+          assert.ok(error instanceof StorageError);
+          assert.match(error.message, /^GET (a\.gz|list) at \S+: nothing came for 0\.1 s$/);
+          return true;
+        });
+      }
+    });
+  });
+
+  it("is left at once when told to stop", async () => {
+    await withServer(stalling, async (endpoint) => {
+      const stop = new AbortController();
+      const bucket = new S3Bucket("ci", { ...KEYS, endpoint }, { stop: stop.signal });
+      const object = textOf(await bucket.get("a.gz", ""));
+      setTimeout(() => stop.abort(), 100);
+      await assert.rejects(object, { name: "StorageError", message: /told to stop$/ });
+      await assert.rejects(bucket.list(""), { name: "StorageError", message: /told to stop$/ });
+    });
+  });
+
+  it("is to blame when the connection is cut", async () => {
+    const listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
+    const serving = (async () => {
+      using connection = await listener.accept();
+      await connection.read(new Uint8Array(10_000));
+      await connection.write(bytes("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nshort"));
+    })();
+    const endpoint = `http://127.0.0.1:${listener.addr.port}`;
+    const object = new S3Storage({ bucket: "ci", prefix: "" }, { ...KEYS, endpoint })
+      .open({ key: "a.gz", version: "", uploadedAt: 0, isComplete: true });
+    await assert.rejects(textOf(object.open()), {
+      name: "StorageError",
+      message: /^GET a\.gz at http:/,
+    });
+    await serving;
+    listener.close();
+  });
+});
+
+describe("keys that no database can store", () => {
+  it("are passed over with one note, and the others are listed", async () => {
+    const page = "<ListBucketResult><EncodingType>url</EncodingType><Contents><Key>a%00.gz</Key>" +
+      "</Contents><Contents><Key>b.gz</Key></Contents></ListBucketResult>";
+    await withServer(() => new Response(page), async (endpoint) => {
+      const notes: string[] = [];
+      const note = (text: string) => void notes.push(text);
+      const storage = new S3Storage({ bucket: "ci", prefix: "" }, { ...KEYS, endpoint }, { note });
+      for (let look = 0; look < 2; look++) {
+        const batches = await Array.fromAsync(storage.list());
+        assert.deepEqual(batches.flat().map(({ key }) => key), ["b.gz"]);
+      }
+      assert.deepEqual(notes, [
+        '"a\\u0000.gz": a key with NUL or half a character, which cannot be stored: passed over',
+      ]);
+    });
   });
 });
 
