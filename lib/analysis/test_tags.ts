@@ -20,12 +20,20 @@ export interface TestTags {
  * no test's file has an owner.
  *
  * @param root folder that absolute paths of tests start with, `""` when it is not known
+ * @param options.isTimeLeft asked before each file: thousands of patterns against thousands of files
+ * can take hours
+ * @param options.onUnasked told how many files were left without owners when there was no time left
  */
 export function ownerTags(
   content: Pick<SubmissionContent, "testHashes" | "identityAt">,
   codeowners: Codeowners,
   root = "",
+  { isTimeLeft = () => true, onUnasked }: {
+    isTimeLeft?(): boolean;
+    onUnasked?(fileCount: number): void;
+  } = {},
 ): TestTags | null {
+  let unasked = 0;
   const groupNos = new Map<string, number>();
   const groups: string[][] = [];
   const groupOfFile = new Map<string, number>([["", 0]]);
@@ -34,8 +42,10 @@ export function ownerTags(
     const { file } = content.identityAt(index);
     let groupNo = groupOfFile.get(file);
     if (groupNo === undefined) {
-      const tags = codeowners.ownersOf(relativeTo(root, file)).map((owner) => `owner:${owner}`)
-        .sort();
+      const mayAsk = unasked === 0 && isTimeLeft();
+      if (!mayAsk) unasked++;
+      const owners = mayAsk ? codeowners.ownersOf(relativeTo(root, file)) : [];
+      const tags = owners.map((owner) => `owner:${owner}`).sort();
       const name = tags.join(" ");
       groupNo = tags.length === 0 ? 0 : groupNos.get(name) ?? groups.push(tags);
       if (groupNo > 0) groupNos.set(name, groupNo);
@@ -43,6 +53,7 @@ export function ownerTags(
     }
     groupOf.push(groupNo);
   }
+  if (unasked > 0) onUnasked?.(unasked);
   return groups.length === 0 ? null : { groups, groupOf };
 }
 

@@ -22,6 +22,10 @@ import { formatRepositoryName, type RepositoryName } from "../repository_name.ts
 import { formatTimestamp } from "../timestamp.ts";
 import { Failure } from "./errors.ts";
 
+// Real repositories need some seconds. Nothing else happens meanwhile, so it stays well below the time
+// for which a watcher claims an archive.
+const OWNERS_MS = 15_000;
+
 /** What is known of an upload beside its files. */
 export interface UploadFacts {
   /** Name of the organization, which must exist. */
@@ -134,9 +138,30 @@ export async function readResults(
     onNote: (note) => listener.note(note),
   });
   const content = builder.finish();
-  const testTags = codeowners &&
-    ownerTags(content, parseCodeowners(codeowners.text, listener.note), codeowners.root);
-  return { content, reportDigest: digest, testTags };
+  return {
+    content,
+    reportDigest: digest,
+    testTags: codeowners && ownersOf(content, codeowners, listener),
+  };
+}
+
+/** The owners of the tests' files, as far as they are found in time. */
+function ownersOf(
+  content: SubmissionContent,
+  { text, root }: OwnersFile,
+  listener: Listener,
+): TestTags | null {
+  const end = performance.now() + OWNERS_MS;
+  return ownerTags(content, parseCodeowners(text, listener.note), root, {
+    isTimeLeft: () => performance.now() < end,
+    onUnasked: (count) =>
+      listener.note(
+        `CODEOWNERS: ${count} ${
+          count === 1 ? "file has" : "files have"
+        } no owners: there are too ` +
+          `many patterns to be compared within ${OWNERS_MS / 1000} s`,
+      ),
+  });
 }
 
 /**

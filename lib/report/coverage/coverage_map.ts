@@ -90,6 +90,7 @@ export class CoverageMap {
   readonly #files = new Map<string, FileLines>();
   #added: CoverageTotals = { coveredLineCount: 0, lineCount: 0 };
   #storedBytes = 0;
+  #blockLineCount = 0;
 
   constructor(limits: CoverageLimits) {
     this.limits = limits;
@@ -141,6 +142,22 @@ export class CoverageMap {
       coveredLineCount: this.#added.coveredLineCount + coveredLineCount,
       lineCount: sum,
     };
+  }
+
+  /**
+   * Counts lines that blocks of a Go profile span, before they are added: a few bytes may ask for
+   * millions of them, in each report anew.
+   *
+   * @throws {Refusal} when all reports together have too many
+   */
+  countBlockLines(count: number): void {
+    this.#blockLineCount += count;
+    const { goBlockLineCount } = this.limits;
+    if (this.#blockLineCount <= goBlockLineCount) return;
+    throw new Refusal(
+      `found blocks over more than ${goBlockLineCount} lines, expected fewer`,
+      "limit",
+    );
   }
 
   /** The sum over all files, and the totals that were added. */

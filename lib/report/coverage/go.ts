@@ -26,7 +26,6 @@ export function beginsGoProfile(line: string): boolean {
  */
 export class GoProfileReader implements LineReader {
   readonly #map: CoverageMap;
-  #blockLineCount = 0;
 
   constructor(map: CoverageMap) {
     this.#map = map;
@@ -54,14 +53,7 @@ export class GoProfileReader implements LineReader {
     if (statementCount === 0) return;
     // The end lies behind the block: in column 1 it touches nothing of its line.
     const lastLine = endColumn <= 1 && endLine > firstLine ? endLine - 1 : endLine;
-    this.#blockLineCount += lastLine - firstLine + 1;
-    const { goBlockLineCount } = this.#map.limits;
-    if (this.#blockLineCount > goBlockLineCount) {
-      throw new Refusal(
-        `found blocks over more than ${goBlockLineCount} lines, expected fewer`,
-        "limit",
-      );
-    }
+    this.#map.countBlockLines(lastLine - firstLine + 1);
     const file = this.#map.file(path);
     // From the last one on, so that a number above the limit is refused before any work.
     for (let number = lastLine; number >= firstLine; number--) file.add(number, count > 0);

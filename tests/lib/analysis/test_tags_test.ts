@@ -25,6 +25,18 @@ describe("tags of owners", () => {
     });
   });
 
+  it("are not looked for any more when the time is over", () => {
+    const codeowners = parseCodeowners("* @a\n");
+    let asked = 0;
+    let unasked = 0;
+    const tags = ownerTags(contentOf(["x", "y", "x", "z", "y"]), codeowners, "", {
+      isTimeLeft: () => asked++ < 1,
+      onUnasked: (count) => unasked = count,
+    });
+    assert.deepEqual(tags?.groupOf, [1, 0, 1, 0, 0]);
+    assert.deepEqual([asked, unasked], [2, 2]);
+  });
+
   it("are found for absolute paths below the checkout", () => {
     const codeowners = parseCodeowners("/web/ @a\n");
     const content = contentOf(["/ci/shop/web/x", "/ci/shopping/web/x"]);

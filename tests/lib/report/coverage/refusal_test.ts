@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
-import { DEFAULT_COVERAGE_LIMITS, NotCoverageError } from "../../../../lib/report/coverage/mod.ts";
+import {
+  CoverageCollector,
+  DEFAULT_COVERAGE_LIMITS,
+  NotCoverageError,
+} from "../../../../lib/report/coverage/mod.ts";
 import { ReportError } from "../../../../lib/report/report_error.ts";
 import { read, readIn } from "./reading.ts";
 
@@ -102,6 +106,21 @@ describe("broken coverage reports", () => {
 });
 
 describe("hostile coverage reports", () => {
+  it("share one limit of Go block lines in an upload", async () => {
+    const collector = new CoverageCollector({
+      ...DEFAULT_COVERAGE_LIMITS,
+      goBlockLineCount: 1_000,
+    });
+    const add = (file: string) => {
+      const report = new TextEncoder().encode("mode: set\n" + "a.go:1.1,60.2 1 1\n".repeat(10));
+      return collector.add(ReadableStream.from([report]), { file });
+    };
+    await add("first.out");
+    await assert.rejects(add("second.out"), {
+      message: /^second\.out:\d+.*more than 1000 lines, expected fewer$/,
+    });
+  });
+
   const limits = DEFAULT_COVERAGE_LIMITS;
   const lcov = (path: string, line: string) => `SF:${path}\nDA:${line},1\nend_of_record\n`;
   const nested = (depth: number) => "<package>".repeat(depth);
