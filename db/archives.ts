@@ -5,6 +5,7 @@
  *
  * Row locks alone would not do: the embedded database has one session for all.
  */
+import { createHash } from "node:crypto";
 import type { Database } from "./connect.ts";
 import type { Queryable } from "./sql.ts";
 import { showFailed } from "./unprocessed_submissions.ts";
@@ -93,17 +94,34 @@ export async function extendClaim(
   return rows.length > 0;
 }
 
-/** Remembers which repository shows the archive. */
+/**
+ * Remembers which repository shows the archive, and returns the key of its submission there: the
+ * archive's own, unless another source has an archive of that key in the repository.
+ *
+ * @throws {ClaimLostError} when another watcher has taken over
+ */
 export async function assignArchive(
   tx: Queryable,
   { source, key, claimId, repositoryId }: ArchiveClaim & { repositoryId: number },
-): Promise<void> {
+): Promise<string> {
+  // Two sources that come at the same time choose one after the other.
+  await tx`select from repository where repository_id = ${repositoryId} for no key update`;
+  const digest = createHash("sha256").update(source).digest("hex");
+  const ownKey = `${key}#${digest.slice(0, 8)}`;
+  const [choice] = await tx<{ isOther: boolean }[]>`
+    select exists (select from submission
+        where repository_id = ${repositoryId} and key = ${ownKey})
+      or not exists (select from archive where source = ${source} and key = ${key}
+          and repository_id = ${repositoryId})
+        and exists (select from archive where source <> ${source} and key = ${key}
+          and repository_id = ${repositoryId}) as "isOther"`;
   requireClaim(
     await tx`
       update archive set repository_id = ${repositoryId}
       where source = ${source} and key = ${key} and claim_id = ${claimId}::uuid
       returning true`,
   );
+  return choice?.isOther ? ownKey : key;
 }
 
 /**
@@ -127,7 +145,10 @@ export async function finishArchive(
 /** Puts an archive aside, with the reason, and shows it so under its repository. */
 export async function failArchive(
   sql: Database["sql"],
-  { source, key, claimId, reason }: ArchiveClaim & { reason: string },
+  { source, key, claimId, reason, submissionKey }: ArchiveClaim & {
+    reason: string;
+    submissionKey: string;
+  },
 ): Promise<void> {
   await sql.begin(async (tx) => {
     const [archive] = await tx<{ repositoryId: number | null }[]>`
@@ -137,7 +158,9 @@ export async function failArchive(
       returning repository_id::float8 as "repositoryId"`;
     if (!archive) throw lost();
     const { repositoryId } = archive;
-    if (repositoryId !== null) await showFailed(tx, { repositoryId, key });
+    if (repositoryId !== null) {
+      await showFailed(tx, { repositoryId, key: submissionKey });
+    }
   });
 }
 

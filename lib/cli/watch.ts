@@ -190,9 +190,12 @@ async function tell(context: CommandContext, outcome: WatchOutcome): Promise<voi
     return;
   }
   if (outcome.status === "failed") context.note(`${outcome.key} failed: ${outcome.reason}`);
-  const line = outcome.status === "failed"
-    ? [outcome.key, outcome.status, outcome.reason]
-    : [outcome.key, outcome.status, outcome.test_result_count];
+  const line = outcome.status === "failed" ? [outcome.key, outcome.status, outcome.reason] : [
+    outcome.key,
+    outcome.status,
+    outcome.test_result_count,
+    ...outcome.duplicate ? ["duplicate"] : [],
+  ];
   const text = context.json ? JSON.stringify(outcome) : plainLine(line);
   await context.io.stdout(`${text}\n`);
 }

@@ -61,19 +61,20 @@ export async function processArchive(
   const claimed = await claimArchive(sql, { ...claim, version, leaseSeconds });
   if (!claimed) return { status: "left", key, reason: "" };
   const heart = keepClaim(context, claim);
+  const shown = { key };
   try {
     if (claimed.attemptCount > MAX_ATTEMPTS) {
       throw new Refusal(
         `given up after ${MAX_ATTEMPTS} attempts` + (claimed.reason && `: ${claimed.reason}`),
       );
     }
-    const { key: submissionKey, ...outcome } = await intake(context, { archive, claim });
+    const { key: submissionKey, ...outcome } = await intake(context, { archive, claim, shown });
     return { key, ...outcome, submission_key: submissionKey };
   } catch (error) {
     const reason = oneLine(messageOf(error)).slice(0, MAX_REASON_CHARACTERS);
     if (error instanceof ClaimLostError) return { status: "left", key, reason };
     if (error instanceof Refusal) {
-      if (!await putAside(sql, { ...claim, reason })) {
+      if (!await putAside(sql, { ...claim, reason, submissionKey: shown.key })) {
         return { status: "left", key, reason: "another watcher has taken over" };
       }
       return { status: "failed", key, reason };
@@ -89,7 +90,7 @@ export async function processArchive(
 /** Returns false when another watcher has taken over meanwhile. */
 async function putAside(
   sql: Database["sql"],
-  failure: ArchiveClaim & { reason: string },
+  failure: Parameters<typeof failArchive>[1],
 ): Promise<boolean> {
   try {
     await failArchive(sql, failure);
@@ -113,9 +114,14 @@ class Refusal extends Error {}
 
 async function intake(
   { sql, storage, organization: given, now, listener }: WatcherContext,
-  { archive, claim }: { archive: StoredArchive; claim: ArchiveClaim },
+  { archive, claim, shown }: {
+    archive: StoredArchive;
+    claim: ArchiveClaim;
+    /** Set to the key that the submission is shown under. */
+    shown: { key: string };
+  },
 ): Promise<IntakeOutcome> {
-  const { key, uploadedAt } = archive;
+  const { uploadedAt } = archive;
   const source = storage.open(archive);
   const moment = now();
   const { contents, facts } = await refusing(() =>
@@ -135,13 +141,13 @@ async function intake(
   });
   const { repositoryId } = repository;
   await sql.begin(async (tx) => {
-    await showProcessing(tx, { ...facts, repositoryId, key, uploadedAt: moment });
-    await assignArchive(tx, { ...claim, repositoryId });
+    shown.key = await assignArchive(tx, { ...claim, repositoryId });
+    await showProcessing(tx, { ...facts, repositoryId, key: shown.key, uploadedAt: moment });
   });
   const files = await refusing(() => readArchiveFiles(source, contents, { listener }));
   return await storeUpload(sql, { ...facts, organization: organization.name }, files, {
     now: moment,
-    key,
+    key: shown.key,
     archiveDigest: contents.digest,
     alongside: (tx) => finishArchive(tx, claim),
   });

@@ -116,6 +116,38 @@ describeWithDatabases("watch", (database) => {
     assert.equal((await submissions(repository)).length, 1);
   });
 
+  it("keeps archives of two folders apart that have one name", async () => {
+    const repository = newRepository();
+    const reports = [reportOf("a"), "<testsuite>", reportOf("a")];
+    const stdout: string[] = [];
+    for (const [at, report] of reports.entries()) {
+      const entries: [string, string][] = [
+        ["buildpulse.yml", metadata(repository)],
+        ["test_results/a.xml", report],
+      ];
+      await put(`${at}/report.gz`, entries);
+      const source = join(folder, String(at));
+      stdout.push((await run(["watch", source, "--once", "--org", "acme"])).stdout);
+      if (at !== 1) continue;
+      assert.deepEqual(
+        (await submissions(repository)).map(({ key, status }) => [key.slice(0, 10), status]).sort(),
+        [["report.gz#", "failed"], ["report.gz", "processed"]],
+      );
+      await put("1/report.gz", [entries[0]!, ["test_results/a.xml", reportOf("b")]], new Date(0));
+      stdout.push((await run(["watch", source, "--once", "--org", "acme"])).stdout);
+    }
+    assert.equal(stdout[0], "report.gz\tprocessed\t1\n");
+    assert.match(stdout[1]!, /^report\.gz\tfailed\t/);
+    assert.equal(stdout[2], "report.gz\tprocessed\t1\n");
+    // The same bytes again.
+    assert.equal(stdout[3], "report.gz\tprocessed\t1\tduplicate\n");
+    const keys = (await submissions(repository)).map(({ key, status }) => `${key} ${status}`)
+      .sort();
+    assert.equal(keys.length, 2);
+    assert.equal(keys[0], "report.gz processed");
+    assert.match(keys[1]!, /^report\.gz#[0-9a-f]{8} processed$/);
+  });
+
   it("puts a broken archive aside, lists it as failed, and tries again when asked", async () => {
     const repository = newRepository();
     await put("broken.gz", [
