@@ -181,7 +181,10 @@ async function watch(
 
 /** Storage and database, both reached over a network; not a mistake in the program. */
 function isTriedAgain(error: unknown): error is Error {
-  return error instanceof StorageError || isPassing(error);
+  if (error instanceof StorageError || isPassing(error)) return true;
+  // SQLSTATE classes: connection, conflict of transactions, out of space or memory, lock, interrupted.
+  return error instanceof Error && "code" in error &&
+    /^(?:08|40|53|55|57)...$/.test(`${error.code}`);
 }
 
 async function tell(context: CommandContext, outcome: WatchOutcome): Promise<void> {
