@@ -6,7 +6,7 @@ import { backUpEmbedded } from "../../db/embedded/backup.ts";
 import { lookAtEmbedded } from "../../db/embedded/look.ts";
 import { addCommand, type CliIo } from "./command.ts";
 import { Failure } from "./errors.ts";
-import { lineOfText } from "./values.ts";
+import { location } from "./values.ts";
 
 /** `backup`. */
 export function addBackupCommand(program: Command, io: CliIo): void {
@@ -19,7 +19,7 @@ export function addBackupCommand(program: Command, io: CliIo): void {
       "copied. A PostgreSQL server has its own tools for this.",
     ],
     arguments: [{ flags: "<folder>", meaning: "where the copy goes; must not exist yet" }],
-    input: v.object({ folder: lineOfText }),
+    input: v.object({ folder: location }),
     async run({ folder }, context) {
       if (context.database.databaseUrl !== undefined) {
         throw new Failure(

@@ -19,7 +19,7 @@ import { commandHelp, type EXIT } from "./help.ts";
 import { type Cell, oneLine, plainLine } from "./output.ts";
 import { readSecret } from "./secret_file.ts";
 import { type CheckedSetting, readSettings, type SettingValues } from "./settings.ts";
-import { lineOfText } from "./values.ts";
+import { location } from "./values.ts";
 
 /** The program's surroundings; tests pass their own. */
 export interface CliIo {
@@ -115,8 +115,8 @@ const DATABASE_SETTINGS = ["DATABASE_URL", "DATABASE_URL_FILE", "DATA_DIR"] as c
 
 const OPTION_SCHEMAS = {
   json: v.optional(v.boolean(), false),
-  databaseUrl: v.optional(lineOfText),
-  dataDir: v.optional(lineOfText),
+  databaseUrl: v.optional(location),
+  dataDir: v.optional(location),
 };
 
 interface SharedOptions {

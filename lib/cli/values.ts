@@ -9,6 +9,8 @@ import { parseTimestamp } from "../timestamp.ts";
 import { parseTokenHash } from "../token.ts";
 
 const MAX_NAME_CHARACTERS = 200;
+// As long as a path may be on Linux.
+const MAX_LOCATION_CHARACTERS = 4_096;
 // A prefix is for telling tokens apart; anything longer could be the token itself.
 const MAX_PREFIX_CHARACTERS = 16;
 // 9999-12-31T23:59:59Z, the last second that RFC 3339 can write.
@@ -42,6 +44,18 @@ export const lineOfText = readWith((text) => {
   if (text.length > MAX_NAME_CHARACTERS) {
     throw new RangeError(
       `"${text}" has ${text.length} characters: expected at most ${MAX_NAME_CHARACTERS}`,
+    );
+  }
+  return text;
+});
+
+/** A folder or an address. Its errors do not quote it: it may hold a password. */
+export const location = readWith((text) => {
+  if (text.trim() === "") throw new SyntaxError("expected a folder or an address, found nothing");
+  if (/\p{Cc}/u.test(text)) throw new SyntaxError("expected one line of text");
+  if (text.length > MAX_LOCATION_CHARACTERS) {
+    throw new RangeError(
+      `${text.length} characters: expected at most ${MAX_LOCATION_CHARACTERS}`,
     );
   }
   return text;

@@ -146,6 +146,11 @@ describe("wrong use", () => {
       ["org", "list", "--database-url", "mysql://u:secret@h/d"],
       /begins with "mysql/,
     ],
+    [
+      "a URL that is too long",
+      ["org", "list", "--database-url", `postgres://u:secret@h/${"d".repeat(5_000)}`],
+      /--database-url: 50\d\d characters: expected at most 4096/,
+    ],
   ];
   for (const [name, argv, expected] of wrong) {
     it(`ends with 2 and a command that works: ${name}`, async () => {
