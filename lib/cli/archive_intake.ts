@@ -1,6 +1,7 @@
 /** From an archive to an upload that can be stored; touches no database. */
 import {
   type ArchiveContents,
+  type ArchiveMetadata,
   type ArchiveSource,
   inspectArchive,
   METADATA_KEYS,
@@ -34,14 +35,19 @@ export interface OpenedArchive {
  */
 export async function openArchive(
   source: ArchiveSource,
-  { given, now, recordedAt, listener }: {
+  { given, now, recordedAt, listener, onMetadata }: {
     given: GivenFacts;
     now: number;
     recordedAt: number;
     listener: Listener;
+    /** Called as soon as the metadata was read, whatever becomes of the rest. */
+    onMetadata?: (metadata: ArchiveMetadata) => void;
   },
 ): Promise<OpenedArchive> {
-  const contents = await inspectArchive(source, { onNote: (note) => listener.note(note) });
+  const contents = await inspectArchive(source, {
+    onNote: (note) => listener.note(note),
+    ...onMetadata && { onMetadata },
+  });
   const metadata = contents.metadata;
   const keys = (name: keyof typeof METADATA_KEYS.flat) =>
     `${METADATA_KEYS.flat[name]} (or ${METADATA_KEYS.nested[name]})`;

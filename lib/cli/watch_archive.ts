@@ -13,9 +13,14 @@ import {
 import type { Database } from "../../db/connect.ts";
 import { listOrganizations, type Organization } from "../../db/organizations.ts";
 import { findOrCreateRepository } from "../../db/repositories.ts";
-import { showProcessing } from "../../db/unprocessed_submissions.ts";
+import { showProcessing, type UnprocessedSubmission } from "../../db/unprocessed_submissions.ts";
 import { caseKey } from "../identity.ts";
-import { formatRepositoryName, type RepositoryName } from "../repository_name.ts";
+import type { ArchiveMetadata } from "../report/archive/mod.ts";
+import {
+  formatRepositoryName,
+  parseRepositoryName,
+  type RepositoryName,
+} from "../repository_name.ts";
 import { ReportError } from "../report/report_error.ts";
 import { openArchive, readArchiveFiles } from "./archive_intake.ts";
 import { Failure } from "./errors.ts";
@@ -124,26 +129,24 @@ async function intake(
   const { uploadedAt } = archive;
   const source = storage.open(archive);
   const moment = now();
-  const { contents, facts } = await refusing(() =>
+  // Without a time stamp its tests ran when it was uploaded.
+  const recordedAt = Math.min(uploadedAt, moment);
+  let metadata: ArchiveMetadata | undefined;
+  const opened = await refusing(() =>
     openArchive(source, {
       given: {},
       now: moment,
-      // Without a time stamp its tests ran when it was uploaded.
-      recordedAt: Math.min(uploadedAt, moment),
+      recordedAt,
       listener,
+      onMetadata: (read) => metadata = read,
     })
-  );
-  const organization = given ?? await organizationOf(sql, facts.repository);
-  const { repository } = await findOrCreateRepository(sql, {
-    ...facts.repository,
-    organization,
-    createdAt: moment,
+  ).catch(async (error) => {
+    const facts = error instanceof Refusal && metadata && bareFacts(metadata, recordedAt);
+    if (facts) await show(facts);
+    throw error;
   });
-  const { repositoryId } = repository;
-  await sql.begin(async (tx) => {
-    shown.key = await assignArchive(tx, { ...claim, repositoryId });
-    await showProcessing(tx, { ...facts, repositoryId, key: shown.key, uploadedAt: moment });
-  });
+  const { contents, facts } = opened;
+  const organization = await show(facts);
   const files = await refusing(() => readArchiveFiles(source, contents, { listener }));
   return await storeUpload(sql, { ...facts, organization: organization.name }, files, {
     now: moment,
@@ -151,6 +154,47 @@ async function intake(
     archiveDigest: contents.digest,
     alongside: (tx) => finishArchive(tx, claim),
   });
+
+  /** Lists the archive under its repository as `processing`. */
+  async function show(facts: ShownFacts): Promise<Organization> {
+    const organization = given ?? await organizationOf(sql, facts.repository);
+    const { repository: { repositoryId } } = await findOrCreateRepository(sql, {
+      ...facts.repository,
+      organization,
+      createdAt: moment,
+      isVisible: false,
+    });
+    await sql.begin(async (tx) => {
+      shown.key = await assignArchive(tx, { ...claim, repositoryId });
+      await showProcessing(tx, { ...facts, repositoryId, key: shown.key, uploadedAt: moment });
+    });
+    return organization;
+  }
+}
+
+/** What a list shows of an archive before its reports were read. */
+type ShownFacts = Omit<UnprocessedSubmission, "repositoryId" | "key" | "uploadedAt"> & {
+  repository: RepositoryName;
+};
+
+/**
+ * What can be shown of an archive that says something wrong, or is damaged behind its metadata;
+ * `null` when it tells no repository.
+ */
+function bareFacts(metadata: ArchiveMetadata, recordedAt: number): ShownFacts | null {
+  try {
+    return {
+      repository: parseRepositoryName(metadata.repository),
+      commitOid: "",
+      treeOid: null,
+      branch: null,
+      buildUrl: "",
+      tags: [],
+      recordedAt,
+    };
+  } catch {
+    return null;
+  }
 }
 
 /** What goes wrong while an archive is read is its own fault, unless it could not be reached. */

@@ -39,6 +39,8 @@ export interface InspectOptions {
   limits?: Partial<ArchiveLimits>;
   /** Called with what was passed over, one line each. */
   onNote?(note: string): void;
+  /** Called as soon as the metadata was read, which may be long before the archive turns out bad. */
+  onMetadata?(metadata: ArchiveMetadata): void;
 }
 
 const REPORT_FOLDERS = ["test_results/", "test-results/"];
@@ -77,6 +79,7 @@ export async function inspectArchive(
     const file = `${source.name}: ${path}`;
     if (path === "buildpulse.yml") {
       contents.metadata = parseMetadata(await textOf(entry, file, limits.metadataBytes), file);
+      options.onMetadata?.(contents.metadata);
     } else if (path === "CODEOWNERS") {
       contents.codeowners = await textOf(entry, file, limits.codeownersBytes);
     } else if (path.startsWith(COVERAGE_FOLDER)) {

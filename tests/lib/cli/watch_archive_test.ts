@@ -20,14 +20,15 @@ describeWithDatabases("processing an archive", (database) => {
 
   /** A watcher of one archive, which is read through `open`. */
   async function watcher(
-    { repository, report = reportOf("a"), onOpen }: {
+    { repository, report = reportOf("a"), metadata = ":commit: abc\n", onOpen }: {
       repository: string;
       report?: string;
+      metadata?: string;
       onOpen(time: number): Promise<void>;
     },
   ) {
     const bytes = await archiveOf([
-      ["buildpulse.yml", `:commit: abc\n:repo_name_with_owner: ${repository}\n`],
+      ["buildpulse.yml", `${metadata}:repo_name_with_owner: ${repository}\n`],
       ["test_results/a.xml", report],
       ["coverage/lcov.info", "SF:a\nDA:1,1\nend_of_record\n"],
     ]);
@@ -161,6 +162,24 @@ describeWithDatabases("processing an archive", (database) => {
       await database().sql`drop trigger refuse on submission`;
     }
   });
+
+  for (
+    const [what, metadata] of [
+      ["has no commit", ""],
+      ["has a tag that is none", ":commit: abc\n:tags: [a b]\n"],
+      ["was recorded in two days", `:commit: abc\n:timestamp: "${NOW + 172_800}000000000"\n`],
+    ] as const
+  ) {
+    it(`lists as failed under its repository what ${what}`, async () => {
+      const repository = `acme/${what.replaceAll(" ", "-")}`;
+      const { context, archive } = await watcher({ repository, metadata, onOpen: async () => {} });
+      assert.equal((await processArchive(context, archive)).status, "failed");
+      const rows = await submissions(repository);
+      assert.deepEqual(rows.map(({ key, status, count }) => [key, status, count]), [
+        ["a.gz", "failed", 0],
+      ]);
+    });
+  }
 
   it("leaves a broken archive to the watcher that has taken over", async () => {
     const { context, archive } = await watcher({
