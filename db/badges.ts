@@ -39,23 +39,3 @@ export async function loadBuildCounts(sql: Queryable, options: {
     ) builds`;
   return row ?? { buildCount: 0, disruptedBuildCount: 0 };
 }
-
-/** Lines of a coverage report; there is at least one. */
-export interface CoverageCounts {
-  coveredLineCount: number;
-  lineCount: number;
-}
-
-/** The coverage report with the greatest `recorded_at`, the later upload of equal ones. */
-export async function loadLatestCoverage(
-  sql: Queryable,
-  repositoryId: number,
-): Promise<CoverageCounts | null> {
-  const [row] = await sql<CoverageCounts[]>`
-    select covered_line_count::float8 as "coveredLineCount", line_count::float8 as "lineCount"
-    from coverage_report
-    where repository_id = ${repositoryId}
-    order by recorded_at desc, coverage_report_id desc
-    limit 1`;
-  return row ?? null;
-}

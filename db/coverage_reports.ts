@@ -1,11 +1,5 @@
+import type { CoverageTotals } from "../lib/report/coverage/mod.ts";
 import type { Queryable } from "./sql.ts";
-
-/** Lines of a coverage report. */
-export interface CoverageTotals {
-  coveredLineCount: number;
-  /** Lines that can be covered. */
-  lineCount: number;
-}
 
 /** Stores coverage. A report without a line is as if there were none. */
 export async function insertCoverage(
@@ -46,4 +40,18 @@ export async function replaceSubmissionCoverage(
     where repository_id = ${repositoryId} and recorded_at = to_timestamp(${recordedAt})
       and submission_id = decode(${submissionId}, 'hex')`;
   await insertCoverage(sql, { repositoryId, recordedAt, submissionId, coverage });
+}
+
+/** The coverage report with the greatest `recorded_at`, the later upload of equal ones. */
+export async function loadLatestCoverage(
+  sql: Queryable,
+  repositoryId: number,
+): Promise<CoverageTotals | null> {
+  const [row] = await sql<CoverageTotals[]>`
+    select covered_line_count::float8 as "coveredLineCount", line_count::float8 as "lineCount"
+    from coverage_report
+    where repository_id = ${repositoryId}
+    order by recorded_at desc, coverage_report_id desc
+    limit 1`;
+  return row ?? null;
 }

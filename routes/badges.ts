@@ -1,5 +1,6 @@
 import * as v from "valibot";
-import { loadBuildCounts, loadLatestCoverage } from "../db/badges.ts";
+import { loadBuildCounts } from "../db/badges.ts";
+import { loadLatestCoverage } from "../db/coverage_reports.ts";
 import { coverageBadge, flakinessBadge } from "../lib/badge/mod.ts";
 import {
   noParameters,

@@ -4,16 +4,10 @@ import { DEFAULT_ARCHIVE_LIMITS } from "../report/archive/mod.ts";
 import type { CommandContext } from "./command.ts";
 import { Failure } from "./errors.ts";
 import { askGit } from "./git.ts";
+import type { OwnersFile } from "./intake.ts";
 
 /** Where GitHub and GitLab look, in their order. */
 const PLACES = [".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS"];
-
-/** A CODEOWNERS file and the folder that its patterns start from. */
-export interface CodeownersFile {
-  text: string;
-  /** `""` when it is not known. */
-  root: string;
-}
 
 /**
  * The CODEOWNERS file that was given, else in a CI job the one of the checkout; `null` when there
@@ -24,7 +18,7 @@ export interface CodeownersFile {
 export async function findCodeowners(
   given: string | undefined,
   context: CommandContext,
-): Promise<CodeownersFile | null> {
+): Promise<OwnersFile | null> {
   const git = context.io.git ?? askGit;
   const isCi = await detectCiJob(context.io.environment, () => Promise.resolve("")) !== null;
   if (given === undefined && !isCi) return null;
