@@ -22,6 +22,8 @@ export interface Codeowners {
 /** What is read of a file before it is cut, with a note. GitHub takes 3 MB. */
 const MAX_RULES = 20_000;
 const MAX_OWNER_CHARACTERS = 190;
+// As long as a file's name may be; comparing takes time by the product of both lengths.
+const MAX_PATTERN_CHARACTERS = 255;
 
 interface Rule {
   /** Glob of each segment; `null` is `**`. */
@@ -68,6 +70,13 @@ export function parseCodeowners(text: string, onNote?: (note: string) => void): 
       break;
     }
     const [, pattern = "", rest = ""] = /^((?:\\.|[^\\\s])+)(.*)$/.exec(trimmed) ?? [];
+    if (pattern.length > MAX_PATTERN_CHARACTERS) {
+      onNote?.(
+        `${where}: a pattern of ${pattern.length} characters, expected at most ` +
+          `${MAX_PATTERN_CHARACTERS}: passed over`,
+      );
+      continue;
+    }
     // GitLab: files that nobody owns in this section, whatever the patterns before say.
     const isExclusion = pattern.startsWith("!");
     const rule = compile(isExclusion ? pattern.slice(1) : pattern);

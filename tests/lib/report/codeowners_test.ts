@@ -127,6 +127,16 @@ README.md @boss
     assert.deepEqual(ownersOf("src/generated/a.ts"), ["@all"]);
   });
 
+  it("are not looked for by patterns that are longer than a name can be", () => {
+    const notes: string[] = [];
+    const text = `/a${"b".repeat(255)} @acme/web\n/a @acme/web\n`;
+    const owners = parseCodeowners(text, (note) => notes.push(note));
+    assert.deepEqual(owners.ownersOf("a/x.ts"), ["@acme/web"]);
+    assert.deepEqual(notes, [
+      "CODEOWNERS:1: a pattern of 257 characters, expected at most 255: passed over",
+    ]);
+  });
+
   it("can be tags: other words are passed over with a note", () => {
     const notes: string[] = [];
     const { ownersOf } = parseCodeowners("* @a,@b team @ok\n", (note) => notes.push(note));
