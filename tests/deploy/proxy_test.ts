@@ -86,6 +86,11 @@ describe("the service behind a proxy", { skip: NGINX === "" && CADDY === "" }, (
     const contract = parse(await (await fetch(`${base}/openapi.yaml`, { headers })).text());
     const server = new URL(contract.servers[0].url, `${base}/openapi.yaml`).href;
     assert.equal(server.replace(/\/$/, ""), base);
+    // The owner is group/team: with its slash decoded there would be no such path, and 404.
+    const nested = `${base}/api/repos/group%2Fteam/web/tests`;
+    const posted = await fetch(nested, { method: "POST", headers });
+    assert.equal(posted.status, 405);
+    await posted.body?.cancel();
     const refused = await fetch(`${base}/api`);
     assert.deepEqual([refused.status, await refused.text()], [401, ""]);
   }
