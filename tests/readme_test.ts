@@ -58,7 +58,7 @@ describeWithDatabases("the README", (database) => {
     assert.equal(lines.length, 3);
     for (const line of lines) {
       const argv = line.replace('"$(git rev-parse HEAD)"', "c0ffee")
-        .replace("reports/", fileURLToPath(new URL("../fixtures/demo", import.meta.url)));
+        .replace("fixtures/demo/", fileURLToPath(new URL("../fixtures/demo", import.meta.url)));
       const { code, stderr } = await cli(argv);
       assert.deepEqual([code, stderr], [0, ""], line);
     }
