@@ -151,7 +151,8 @@ async function removeIfThere(path: string, options?: Deno.RemoveOptions): Promis
   }
 }
 
-async function exists(path: string): Promise<boolean> {
+/** Whether there is anything of that path, a dangling link included. */
+export async function exists(path: string): Promise<boolean> {
   try {
     await Deno.lstat(path);
     return true;

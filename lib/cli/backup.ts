@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { resolve } from "node:path";
 import * as v from "valibot";
 import { openDatabase } from "../../db/connect.ts";
+import { exists } from "../../db/embedded/folder.ts";
 import { backUpEmbedded } from "../../db/embedded/backup.ts";
 import { lookAtEmbedded } from "../../db/embedded/look.ts";
 import { addCommand, type CliIo } from "./command.ts";
@@ -48,14 +49,4 @@ export function addBackupCommand(program: Command, io: CliIo): void {
       }
     },
   });
-}
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    await Deno.lstat(path);
-    return true;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
-    throw error;
-  }
 }
