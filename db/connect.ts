@@ -59,6 +59,8 @@ export interface DatabaseOptions {
   statementTimeoutMs?: number;
   /** Takes notices of the database; they are dropped otherwise. */
   onNotice?(text: string): void;
+  /** Hears of every statement as it is sent, those around transactions too: for tests. */
+  onStatement?(text: string, parameters: readonly unknown[]): void;
 }
 
 /**
@@ -137,7 +139,13 @@ async function openEmbedded(options: DatabaseOptions): Promise<Database> {
 }
 
 function common(options: DatabaseOptions, life: Life) {
+  const { onStatement } = options;
   return {
+    // Not there at all unless it is asked for: the library also puts statements into errors then.
+    ...onStatement && {
+      debug: (_connection: number, text: string, parameters: unknown[]) =>
+        onStatement(text, parameters),
+    },
     fetch_types: false,
     max_lifetime: null,
     onclose: life.onclose,

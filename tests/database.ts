@@ -4,12 +4,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import type postgres from "postgres";
-import { type Database, openDatabase } from "../db/connect.ts";
+import { type Database, type DatabaseOptions, openDatabase } from "../db/connect.ts";
 import { migrate } from "../db/migrate.ts";
 import { migrations } from "../db/migrations/mod.ts";
 
 /** Databases of the same migrations share a template. */
 const SCHEMA = createHash("sha256").update(migrations.join("\0")).digest("hex").slice(0, 16);
+
+/** What a test may want of its database. */
+export type TestDatabaseOptions = Pick<DatabaseOptions, "onStatement">;
 
 /**
  * Runs `body` on the embedded database, and once more on a PostgreSQL server when
@@ -19,10 +22,11 @@ const SCHEMA = createHash("sha256").update(migrations.join("\0")).digest("hex").
 export function describeWithDatabases(
   name: string,
   body: (database: () => Database) => void,
+  options: TestDatabaseOptions = {},
 ): void {
   const server = process.env.TEST_DATABASE_URL;
-  describeWith(`${name} (embedded)`, openTestEmbedded, body);
-  if (server) describeWith(`${name} (server)`, () => openTestServer(server), body);
+  describeWith(`${name} (embedded)`, () => openTestEmbedded(options), body);
+  if (server) describeWith(`${name} (server)`, () => openTestServer(server, options), body);
 }
 
 function describeWith(
@@ -46,9 +50,9 @@ function describeWith(
 }
 
 /** A migrated embedded database of its own, which disappears when it is closed. */
-export async function openTestEmbedded(): Promise<Database> {
+export async function openTestEmbedded(options: TestDatabaseOptions = {}): Promise<Database> {
   const dataDir = await copyTemplate();
-  const database = await openDatabase({ dataDir });
+  const database = await openDatabase({ dataDir, ...options });
   return {
     ...database,
     close: async () => {
@@ -105,7 +109,10 @@ async function isThere(path: string): Promise<boolean> {
 }
 
 /** A migrated database of its own on a server, which disappears when it is closed. */
-export async function openTestServer(serverUrl: string): Promise<Database> {
+export async function openTestServer(
+  serverUrl: string,
+  options: TestDatabaseOptions = {},
+): Promise<Database> {
   const template = `test_analytics_template_${SCHEMA}`;
   const name = `test_analytics_${randomBytes(8).toString("hex")}`;
   const admin = await openDatabase({ databaseUrl: serverUrl, dataDir: "", maxConnections: 1 });
@@ -128,7 +135,7 @@ export async function openTestServer(serverUrl: string): Promise<Database> {
     await admin.sql`create database ${admin.sql(name)} template ${admin.sql(template)}`;
     await admin.sql`select pg_advisory_unlock(7203385111)`;
     const databaseUrl = withDatabase(serverUrl, name);
-    const database = await openDatabase({ databaseUrl, dataDir: "" });
+    const database = await openDatabase({ databaseUrl, dataDir: "", ...options });
     return {
       ...database,
       close: async () => {
