@@ -2,6 +2,7 @@ import { errorFields, type Log } from "../log.ts";
 import { DEFAULT_CACHE_CONTROL, VARY } from "./answers.ts";
 import type { App } from "./app.ts";
 import { internalServerError, overloaded } from "./errors.ts";
+import { lastingServer } from "./lasting_server.ts";
 import { requestId } from "./request_id.ts";
 
 /** Long enough for any request that is being answered, shorter than what a service manager waits. */
@@ -54,15 +55,16 @@ const LIVENESS_PROBE = /^https?:\/\/[^/]*\/health\/?(?:\?|$)/i;
 export function listen(app: App, options: ListenOptions): RunningServer {
   const { host, port, log, drainTimeoutMs } = options;
   const requests = new RunningRequests(app, options);
-  const server = Deno.serve({
-    hostname: host,
-    port,
-    onListen: () => {},
-    onError: (error) => {
-      log.error("failed", errorFields(error));
-      return internalServerError();
-    },
-  }, (request) => requests.answer(request));
+  const server = lastingServer((where) =>
+    Deno.serve({
+      ...where,
+      hostname: host,
+      onListen: () => {},
+      onError: (error) => {
+        log.error("failed", errorFields(error));
+        return internalServerError();
+      },
+    }, (request) => requests.answer(request)), { port, log });
   const timer = setInterval(() => requests.look(), LOOK_EVERY_MS);
   return {
     url: urlOf(server.addr),

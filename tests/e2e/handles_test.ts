@@ -1,0 +1,66 @@
+import { after, before, describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import { fileURLToPath } from "node:url";
+import { copyTemplate } from "../database.ts";
+import { type ProgramLine, run, start } from "./program.ts";
+
+const MAIN = fileURLToPath(new URL("../../main.ts", import.meta.url));
+
+/** Files and connections that the program may have open: few, so that a test can take them all. */
+const HANDLES = 200;
+
+const WITH_FEW_HANDLES: ProgramLine = {
+  file: "sh",
+  args: ["-c", `ulimit -n ${HANDLES}; exec "$0" "$@"`, Deno.execPath(), "run", "-A", MAIN],
+};
+
+describe("a service with more connections than it may have", () => {
+  let dataDir = "";
+  let token = "";
+
+  before(async () => {
+    dataDir = await copyTemplate();
+    assert.equal((await run(["org", "create", "acme"], { DATA_DIR: dataDir })).code, 0);
+    token = (await run(["token", "create", "--org", "acme"], { DATA_DIR: dataDir })).stdout.trim();
+  });
+  after(() => Deno.remove(dataDir, { recursive: true }));
+
+  it("cuts them and answers again, as often as it happens", async () => {
+    const running = await start(["serve", "--port", "0"], { DATA_DIR: dataDir }, WITH_FEW_HANDLES);
+    const { hostname, port } = new URL(running.url);
+    const headers = { authorization: `Bearer ${token}` };
+    const status = async () => {
+      try {
+        const response = await fetch(`${running.url}/api`, { headers });
+        await response.body?.cancel();
+        return response.status;
+      } catch {
+        return null;
+      }
+    };
+    const connections: Deno.Conn[] = [];
+    try {
+      for (let round = 0; round < 2; round++) {
+        assert.equal(await status(), 204);
+        for (let count = 0; count < 2 * HANDLES; count++) {
+          try {
+            connections.push(await Deno.connect({ hostname, port: Number(port) }));
+          } catch {
+            break;
+          }
+        }
+        assert.ok(connections.length > 0);
+        const begun = performance.now();
+        while (await status() !== 204) {
+          assert.ok(performance.now() - begun < 10_000, "it does not answer any more");
+          await new Promise((resolve) => setTimeout(resolve, 100));
+        }
+      }
+    } finally {
+      const { code, stderr } = await running.stop("SIGTERM");
+      for (const connection of connections) connection.close();
+      assert.equal(code, 0, stderr);
+      assert.match(stderr, /"listens again","error":".*os error 24.*","connections_cut":true/);
+    }
+  });
+});
