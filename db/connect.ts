@@ -1,10 +1,9 @@
-import type { Socket } from "node:net";
 import postgres from "postgres";
 import { unavailable } from "./connect_error.ts";
 import { Embedded } from "./embedded/mod.ts";
 import { readDatabaseUrl } from "./database_url.ts";
-import { brokenSocket, connectToAny, steady } from "./socket.ts";
-import { durablePool, type Life, type Pool } from "./pool.ts";
+import { wayToOneServer } from "./hosts.ts";
+import { durablePool, type LifeOptions, type Pool } from "./pool.ts";
 
 /** Oldest server whose SQL we speak. */
 const MIN_SERVER_VERSION = 15;
@@ -20,11 +19,6 @@ const CONNECT_TIMEOUT_SECONDS = 5;
 
 /** How long `close` lets running statements finish. */
 const CLOSE_TIMEOUT_SECONDS = 5;
-
-/** Pause before a lost connection is made again; the library's own grows to 20 s. */
-function backoffSeconds(retries: number): number {
-  return Math.min(0.1 * 2 ** retries, 1);
-}
 
 /** An open database. */
 export interface Database {
@@ -80,21 +74,20 @@ async function openServer(options: DatabaseOptions, databaseUrl: string): Promis
   if (options.statementTimeoutMs) connection.statement_timeout = options.statementTimeoutMs;
   if (options.readOnly) connection.default_transaction_read_only = true;
   const timeoutSeconds = url.connectTimeoutSeconds ?? CONNECT_TIMEOUT_SECONDS;
-  let attempt = 0;
   let pool: Pool | undefined;
   try {
-    pool = durablePool((life) =>
-      postgres(url.text, {
-        ...common(options, life),
-        // Of several hosts we choose: the library stops answering when none of them does.
-        host: url.addresses[0]?.host,
-        port: url.addresses[0]?.port,
-        max: options.maxConnections ?? DEFAULT_MAX_CONNECTIONS,
-        connect_timeout: timeoutSeconds,
-        connection,
-        ...madeBy(life.givenUp, () =>
-          connectToAny(url.addresses, { first: attempt++, timeoutMs: timeoutSeconds * 1000 })),
-      })
+    pool = durablePool(
+      (life) =>
+        postgres(url.text, {
+          ...common(options, life),
+          // Of several hosts we choose: the library stops answering when none of them does.
+          host: url.addresses[0]?.host,
+          port: url.addresses[0]?.port,
+          max: options.maxConnections ?? DEFAULT_MAX_CONNECTIONS,
+          connect_timeout: timeoutSeconds,
+          connection,
+        }),
+      () => wayToOneServer(url, timeoutSeconds * 1000),
     );
     const [row] = await pool.sql<{ version: number }[]>`
       select current_setting('server_version_num')::integer / 10000 as version`;
@@ -113,17 +106,18 @@ async function openServer(options: DatabaseOptions, databaseUrl: string): Promis
 
 async function openEmbedded(options: DatabaseOptions): Promise<Database> {
   const embedded = await Embedded.in(options.dataDir);
-  const pool = durablePool((life) =>
-    postgres({
-      ...common(options, life),
-      host: "localhost",
-      user: "postgres",
-      database: "postgres",
-      max: options.maxConnections ?? DEFAULT_EMBEDDED_CONNECTIONS,
-      // Begins once the socket is there; from then on only others' work is waited for.
-      connect_timeout: 60,
-      ...madeBy(life.givenUp, () => embedded.connect()),
-    })
+  const pool = durablePool(
+    (life) =>
+      postgres({
+        ...common(options, life),
+        host: "localhost",
+        user: "postgres",
+        database: "postgres",
+        max: options.maxConnections ?? DEFAULT_EMBEDDED_CONNECTIONS,
+        // Begins once the socket is there; from then on only others' work is waited for.
+        connect_timeout: 60,
+      }),
+    () => () => embedded.connect(),
   );
   const close = async () => {
     await pool.close(CLOSE_TIMEOUT_SECONDS);
@@ -138,40 +132,10 @@ async function openEmbedded(options: DatabaseOptions): Promise<Database> {
   return { sql: pool.sql, kind: "embedded", renew: pool.renew, close };
 }
 
-function common(options: DatabaseOptions, life: Life) {
-  const { onStatement } = options;
+function common(options: DatabaseOptions, life: LifeOptions) {
   return {
-    // Not there at all unless it is asked for: the library also puts statements into errors then.
-    ...onStatement && {
-      debug: (_connection: number, text: string, parameters: unknown[]) =>
-        onStatement(text, parameters),
-    },
+    ...life,
     fetch_types: false,
-    max_lifetime: null,
-    onclose: life.onclose,
-    // What waits in a pool that is given up fails at once.
-    backoff:
-      ((retries: number) =>
-        life.givenUp.aborted ? 0 : backoffSeconds(retries)) as unknown as boolean,
     onnotice: (notice: postgres.Notice) => options.onNotice?.(String(notice.message)),
   };
-}
-
-/** The library's option for making sockets, which its types do not know of. */
-function madeBy(givenUp: AbortSignal, connect: () => Promise<Socket>): object {
-  const socket = async ({ ssl }: { ssl: unknown }) => {
-    try {
-      if (givenUp.aborted) {
-        throw Object.assign(new Error("the connection to the database was lost"), {
-          code: "CONNECTION_CLOSED",
-        });
-      }
-      const made = await connect();
-      // Encryption puts a socket of its own on top and needs this one as it is.
-      return ssl ? made : steady(made);
-    } catch (error) {
-      return brokenSocket(error);
-    }
-  };
-  return { socket };
 }

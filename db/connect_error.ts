@@ -15,6 +15,8 @@ const EXPLANATIONS: Record<string, (url: DatabaseUrl) => string> = {
   CONNECT_TIMEOUT: () => "it did not answer in time",
   CONNECTION_CLOSED: () => "it closed the connection",
   ECONNRESET: () => "it closed the connection",
+  NO_SUITABLE_SERVER: (url) =>
+    `none of its servers is ${url.targetSessionAttrs}, as target_session_attrs asks for`,
   "28P01": (url) => `the password of user ${JSON.stringify(url.user)} is wrong`,
   "28000": (url) => `user ${JSON.stringify(url.user)} may not log in`,
   "3D000": (url) => `database ${JSON.stringify(url.database)} does not exist; create it first`,

@@ -11,10 +11,27 @@ export interface DatabaseUrl {
   database: string;
   /** `connect_timeout` of the URL, if it has one. */
   connectTimeoutSeconds: number | undefined;
+  /** Which of the servers will do. */
+  targetSessionAttrs: TargetSessionAttrs;
 }
 
+/** `target_session_attrs`, with the meaning that it has to PostgreSQL's own clients. */
+export type TargetSessionAttrs = typeof TARGET_SESSION_ATTRS[number];
+
+const TARGET_SESSION_ATTRS = [
+  "any",
+  "read-write",
+  "read-only",
+  "primary",
+  "standby",
+  "prefer-standby",
+] as const;
+
 /** Settings of other clients in URLs that people copy; the server would refuse to start with them. */
-const FOREIGN_SETTINGS = ["channel_binding", "gssencmode", "connect_timeout"];
+const FOREIGN_SETTINGS = ["channel_binding", "gssencmode"];
+
+/** Settings that we see to ourselves. */
+const OWN_SETTINGS = ["connect_timeout", "target_session_attrs"];
 
 const EXPECTED = "expected postgres://user:password@host:5432/database";
 
@@ -51,7 +68,8 @@ export function readDatabaseUrl(text: string): DatabaseUrl {
   if (!user) throw new TypeError(`DATABASE_URL names no user; ${EXPECTED}`);
   if (!database) throw new TypeError(`DATABASE_URL names no database; ${EXPECTED}`);
   const timeout = Number(url.searchParams.get("connect_timeout"));
-  const query = [...url.searchParams].filter(([name]) => !FOREIGN_SETTINGS.includes(name));
+  const passedOver = [...FOREIGN_SETTINGS, ...OWN_SETTINGS];
+  const query = [...url.searchParams].filter(([name]) => !passedOver.includes(name));
   const settings = new URLSearchParams(query).toString();
   return {
     addresses: hosts.split(",").map(address),
@@ -60,7 +78,17 @@ export function readDatabaseUrl(text: string): DatabaseUrl {
     user,
     database,
     connectTimeoutSeconds: timeout > 0 ? timeout : undefined,
+    targetSessionAttrs: targetSessionAttrs(url.searchParams.get("target_session_attrs")),
   };
+}
+
+function targetSessionAttrs(text: string | null): TargetSessionAttrs {
+  const found = TARGET_SESSION_ATTRS.find((name) => name === (text ?? "any"));
+  if (found) return found;
+  throw new TypeError(
+    `DATABASE_URL has target_session_attrs=${JSON.stringify(text)}; ` +
+      `expected one of ${TARGET_SESSION_ATTRS.join(", ")}`,
+  );
 }
 
 function address(text: string): Address {

@@ -1,15 +1,21 @@
+import type { Socket } from "node:net";
 import process from "node:process";
 import type postgres from "postgres";
+import { Attempts, lostConnection } from "./attempts.ts";
+import { brokenSocket, steady } from "./socket.ts";
 
 /** How long statements of a replaced pool may go on; its transactions end when they end. */
 const REPLACED_TIMEOUT_MS = 60_000;
 
-/** What a pool of the library has to know of its own life. */
-export interface Life {
-  /** To be its option `onclose`. */
+/** By then whatever was under way to a pool when it was replaced has arrived there. */
+const ARRIVAL_MS = 1_000;
+
+/** Options of the library by which we know of a pool's life, and take part in it. */
+export interface LifeOptions {
+  max_lifetime: null;
+  backoff: boolean;
   onclose(): void;
-  /** Aborted when it was replaced: it should make no new connection. */
-  givenUp: AbortSignal;
+  onparameter(): void;
 }
 
 /** A pool that is thrown away and made anew when one of its connections is lost. */
@@ -22,81 +28,152 @@ export interface Pool {
   close(timeoutSeconds: number): Promise<void>;
 }
 
+/** One pool of the library. */
+interface Generation {
+  sql: postgres.Sql;
+  /** Those that are open. */
+  sockets: Set<Socket>;
+  /** How many transactions are under way. */
+  transactionCount: number;
+  isEnded: boolean;
+}
+
 /**
  * Makes a pool that survives lost connections.
  *
  * A connection of the library that is lost in the moment in which a statement is about to be sent
  * does not send anything any more when it is made again: statements on it wait for the time-out, many
- * times over. A new pool has no such past.
+ * times over. A new pool has no such past. One of whose connections none could be made has none
+ * either, and is kept: a pool for each failed request would take a gigabyte within half a minute.
+ *
+ * @param make makes a pool of the library with these options and its own
+ * @param way called for each pool: makes what makes that pool's sockets
  */
 export function durablePool(
-  make: (life: Life) => postgres.Sql,
+  make: (options: LifeOptions) => postgres.Sql,
+  way: () => () => Promise<Socket>,
 ): Pool {
+  const attempts = new Attempts();
   let closed = false;
   /** Pools that were replaced, with what ends them at last. */
-  const replaced = new Map<postgres.Sql, ReturnType<typeof setTimeout>>();
-  /** How many transactions each pool has under way. */
-  const transactions = new WeakMap<postgres.Sql, number>();
+  const replaced = new Map<Generation, ReturnType<typeof setTimeout>>();
 
-  /** Replaces the pool of the moment. */
-  let renew = () => {};
-  const create = (): postgres.Sql => {
-    const givenUp = new AbortController();
-    const replace = ({ isStuck = false } = {}) => {
-      if (closed || pool !== current) return;
-      givenUp.abort();
-      current = create();
-      retire(pool, { isStuck });
+  const create = (): Generation => {
+    const connect = way();
+    const sockets = new Set<Socket>();
+    let isOpened = false;
+    let isBroken = false;
+    const options: LifeOptions & { socket: unknown } = {
+      max_lifetime: null,
+      // When to try is decided by `attempts`. Whatever waits in a pool that is lost fails at once.
+      backoff: (() => 0) as unknown as boolean,
+      // The first thing that a server tells whom it has let in.
+      onparameter() {
+        isOpened = true;
+        attempts.succeeded();
+      },
+      onclose() {
+        if (isBroken || closed || generation !== current) return;
+        if (!isOpened) attempts.failed(lostConnection());
+        replace();
+      },
+      // The types of the library do not know of this one.
+      async socket({ ssl }: { ssl: unknown }) {
+        try {
+          if (generation !== current) throw lostConnection();
+          const socket = await attempts.make(connect);
+          sockets.add(socket);
+          if (generation.isEnded) socket.destroy(lostConnection());
+          // Encryption puts a socket of its own on top and needs this one as it is.
+          return ssl ? socket : steady(socket);
+        } catch (error) {
+          const socket = brokenSocket(error);
+          // The library's own listener comes after this one, and calls `onclose`.
+          socket.once("close", () => {
+            isBroken = true;
+            queueMicrotask(() => isBroken = false);
+          });
+          return socket;
+        }
+      },
     };
-    const onclose = () => replace();
-    const pool = withoutEnvironment(() => make({ onclose, givenUp: givenUp.signal }));
-    renew = () => replace({ isStuck: true });
-    return pool;
+    const sql = withoutEnvironment(() => make(options));
+    const generation: Generation = { sql, sockets, transactionCount: 0, isEnded: false };
+    return generation;
   };
 
-  const retire = (pool: postgres.Sql, { isStuck }: { isStuck: boolean }) => {
-    const timer = setTimeout(() => {
-      if (transactions.get(pool) && !isStuck) return retire(pool, { isStuck });
-      replaced.delete(pool);
-      void pool.end({ timeout: 0 });
-    }, REPLACED_TIMEOUT_MS);
-    replaced.set(pool, timer);
+  const replace = ({ isStuck = false } = {}) => {
+    if (closed) return;
+    const old = current;
+    current = create();
+    replaced.set(old, setTimeout(() => retire(old, { isStuck }), ARRIVAL_MS));
+  };
+
+  /** Ends what is idle at once, the others as they finish. */
+  const retire = (generation: Generation, { isStuck }: { isStuck: boolean }) => {
+    const end = () => {
+      if (!replaced.has(generation)) return;
+      replaced.delete(generation);
+      void endWithin(generation, 0);
+    };
+    const wait = () => {
+      const timer = setTimeout(() => {
+        if (generation.transactionCount > 0 && !isStuck) wait();
+        else end();
+      }, REPLACED_TIMEOUT_MS);
+      replaced.set(generation, timer);
+    };
+    wait();
+    // Unlike `end`, of which the types know, this can still be followed by an end with force.
+    const { close } = generation.sql as unknown as { close(): Promise<void> };
+    void close().then(() => {
+      clearTimeout(replaced.get(generation));
+      end();
+    });
   };
 
   const begin = async (...values: Parameters<postgres.Sql["begin"]>) => {
-    const pool = current;
-    transactions.set(pool, (transactions.get(pool) ?? 0) + 1);
+    const generation = current;
+    generation.transactionCount++;
     try {
-      return await pool.begin(...values);
+      return await generation.sql.begin(...values);
     } finally {
-      transactions.set(pool, (transactions.get(pool) ?? 1) - 1);
+      generation.transactionCount--;
     }
   };
 
   let current = create();
   // The target is never called; it only makes the proxy callable.
   const sql = new Proxy(function () {} as unknown as postgres.Sql, {
-    apply: (_target, _this, values) => Reflect.apply(current, undefined, values),
-    get: (_target, name) => name === "begin" ? begin : Reflect.get(current, name),
+    apply: (_target, _this, values) => Reflect.apply(current.sql, undefined, values),
+    get: (_target, name) => name === "begin" ? begin : Reflect.get(current.sql, name),
   });
 
   const close = async (timeoutSeconds: number) => {
     closed = true;
-    for (const [pool, timer] of replaced) {
+    for (const [generation, timer] of replaced) {
       clearTimeout(timer);
+      replaced.delete(generation);
       // Whoever closes is done, and an end without force waits for connections that are lost.
-      await pool.end({ timeout: 0 });
+      await endWithin(generation, 0);
     }
-    await current.end({ timeout: timeoutSeconds });
+    await endWithin(current, timeoutSeconds);
   };
-  return { sql, close, renew: () => renew() };
+  return { sql, close, renew: () => replace({ isStuck: true }) };
+}
+
+async function endWithin(generation: Generation, timeoutSeconds: number): Promise<void> {
+  await generation.sql.end({ timeout: timeoutSeconds });
+  generation.isEnded = true;
+  // Politely ended they would wait for the other side, which may have gone without a word.
+  for (const socket of generation.sockets) socket.destroy();
 }
 
 /**
  * Runs `make` without the PG* variables of the environment, which the library reads even beside a
  * complete URL.
  */
-function withoutEnvironment<T>(make: () => T): T {
+export function withoutEnvironment<T>(make: () => T): T {
   const kept = Object.entries(process.env).filter(([name]) => name.startsWith("PG"));
   for (const [name] of kept) delete process.env[name];
   try {

@@ -15,27 +15,11 @@ export interface Address {
 }
 
 /**
- * Connects to the first address that answers, beginning with the one at `first`.
+ * Connects to an address.
  *
- * @throws {Error} of the last one, with the code of the system or `CONNECT_TIMEOUT`
+ * @throws {Error} with the code of the system or `CONNECT_TIMEOUT`
  */
-export async function connectToAny(
-  addresses: readonly Address[],
-  options: { first: number; timeoutMs: number },
-): Promise<Socket> {
-  let failure: unknown = new TypeError("no address to connect to");
-  for (let index = 0; index < addresses.length; index++) {
-    const address = addresses[(options.first + index) % addresses.length]!;
-    try {
-      return await connectTo(address, options.timeoutMs);
-    } catch (error) {
-      failure = error;
-    }
-  }
-  throw failure;
-}
-
-function connectTo({ host, port }: Address, timeoutMs: number): Promise<Socket> {
+export function connectTo({ host, port }: Address, timeoutMs: number): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = host.startsWith("/")
       ? connect(`${host}/.s.PGSQL.${port}`)
