@@ -1,4 +1,4 @@
-/** A PostgreSQL server of a test's own, which may be stopped and started as it likes. */
+/** PostgreSQL servers of a test's own, which may be stopped, started and promoted as it likes. */
 import process from "node:process";
 import { openDatabase } from "../../db/connect.ts";
 import { migrate } from "../../db/migrate.ts";
@@ -7,15 +7,21 @@ const PROGRAMS = "/usr/lib/postgresql";
 
 /** A server that is there until it is removed. */
 export interface OwnServer {
-  /** Address of its one database. */
+  /** Address of its first database. */
   url: string;
+  port: number;
   /** Returns when it lets clients in. */
   start(): Promise<void>;
   /** `fast` cuts off clients in an orderly way, `immediate` as a crash does. */
   stop(mode: "fast" | "immediate"): Promise<void>;
+  /** Makes a primary of a standby; returns when it takes writes. */
+  promote(): Promise<void>;
   /** Stops it and removes all that it has. */
   remove(): Promise<void>;
 }
+
+/** Settings of a server, by name. */
+export type ServerSettings = Record<string, string>;
 
 /** Folder of the newest server that Debian's packages installed; `null` when there is none. */
 export function installedServer(): string | null {
@@ -28,7 +34,46 @@ export function installedServer(): string | null {
 }
 
 /** Starts a server whose database has the program's schema. */
-export async function makeOwnServer(): Promise<OwnServer> {
+export async function makeOwnServer(settings: ServerSettings = {}): Promise<OwnServer> {
+  const server = await makeServer(settings);
+  try {
+    const database = await openDatabase({ databaseUrl: server.url, dataDir: "" });
+    await migrate(database.sql);
+    await database.close();
+    return server;
+  } catch (error) {
+    await server.remove();
+    throw error;
+  }
+}
+
+/** Starts a server whose database is empty. */
+export function makeServer(settings: ServerSettings = {}): Promise<OwnServer> {
+  return fill("initdb", settings, [
+    "--username=postgres",
+    "--auth=trust",
+    "--encoding=UTF8",
+    "--locale=C",
+    "--no-sync",
+  ]);
+}
+
+/** Starts a standby that follows a primary by streaming. */
+export function makeStandby(primary: OwnServer, settings: ServerSettings = {}): Promise<OwnServer> {
+  return fill("pg_basebackup", settings, [
+    `--dbname=${primary.url}`,
+    "--checkpoint=fast",
+    "--write-recovery-conf",
+    "--no-sync",
+  ]);
+}
+
+/** Starts a server on the data that one of PostgreSQL's programs puts into a new folder. */
+async function fill(
+  program: "initdb" | "pg_basebackup",
+  settings: ServerSettings,
+  args: string[],
+): Promise<OwnServer> {
   const bin = installedServer();
   if (bin === null) throw new Error(`there is no PostgreSQL in ${PROGRAMS}`);
   const folder = await Deno.makeTempDir({ prefix: "test-analytics-own-server-" });
@@ -39,35 +84,35 @@ export async function makeOwnServer(): Promise<OwnServer> {
     run(folder, isRoot ? ["runuser", "-u", "postgres", "--", ...command] : command);
   const data = `${folder}/data`;
   const port = freePort();
-  await as(
-    `${bin}/initdb`,
-    ...`--pgdata=${data} --username=postgres --auth=trust --encoding=UTF8 --locale=C --no-sync`
-      .split(" "),
-  );
-  const options = `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1 -c fsync=off`;
+  const options = Object.entries({ listen_addresses: "127.0.0.1", fsync: "off", ...settings })
+    .map(([name, value]) => `-c ${name}='${value}'`);
   const pgCtl = (...args: string[]) =>
     as(`${bin}/pg_ctl`, "--silent", "--wait", `--pgdata=${data}`, ...args);
   let isRunning = false;
   const server: OwnServer = {
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    port,
     async start() {
-      await pgCtl("start", `--log=${data}/log`, `--options=${options}`);
+      await pgCtl(
+        "start",
+        `--log=${data}/log`,
+        `--options=-p ${port} -k ${folder} ${options.join(" ")}`,
+      );
       isRunning = true;
     },
     async stop(mode) {
       await pgCtl("stop", `--mode=${mode}`);
       isRunning = false;
     },
+    promote: () => pgCtl("promote"),
     async remove() {
       if (isRunning) await server.stop("immediate");
       await Deno.remove(folder, { recursive: true });
     },
   };
   try {
+    await as(`${bin}/${program}`, `--pgdata=${data}`, ...args);
     await server.start();
-    const database = await openDatabase({ databaseUrl: server.url, dataDir: "" });
-    await migrate(database.sql);
-    await database.close();
     return server;
   } catch (error) {
     await server.remove();
