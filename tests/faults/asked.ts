@@ -1,0 +1,157 @@
+/** Asks the API everything about a repository, and holds each answer against the contract. */
+import assert from "node:assert/strict";
+import { Contract, seen } from "../routes/contract.ts";
+import { type Answers, expectedAnswers } from "./expected.ts";
+import { FLAKY_EVERYWHERE, type Upload } from "./uploads.ts";
+
+/** A service to ask. */
+export interface Service {
+  url: string;
+  token: string;
+}
+
+interface Page<Item> {
+  count: number;
+  metadata: { after: string | null };
+  submissions?: Item[];
+  tests?: Item[];
+}
+
+interface Submission {
+  build_url: string;
+  commit_oid: string;
+  recorded_at: string;
+  status: string;
+  test_result_count: number;
+}
+
+interface Event {
+  commit_oid: string;
+  recorded_at: string;
+  build_url: string;
+  message: string;
+}
+
+interface DisruptiveTest {
+  id: string;
+  name: string;
+  disruptiveness: number;
+  nondeterministic_negative_result_count: number;
+  nondeterminism_first_recorded_at: string;
+  latest_nondeterministic_commit_oid: string;
+  latest_nondeterministic_negative_result: Omit<Event, "commit_oid">;
+}
+
+const contract = new Contract();
+
+/**
+ * All answers about a repository, and how many archives are listed that nobody has processed yet.
+ *
+ * @throws {assert.AssertionError} when an answer is not as the contract says
+ */
+export async function askAll(
+  service: Service,
+  repository: string,
+): Promise<{ answers: Answers; unprocessed: number }> {
+  const path = `/api/repos/${repository}`;
+  const named = `repository=${encodeURIComponent(repository)}`;
+  const listed = await pages<Submission>(service, `${path}/submissions?limit=100`);
+  // Nothing of it was ever acknowledged: it is not there yet.
+  if (listed === null) return { answers: expectedAnswers([]), unprocessed: 0 };
+  const submissions = listed.filter(({ status }) => status === "processed");
+  for (const { status, test_result_count } of listed) {
+    if (status !== "processed") assert.deepEqual([status, test_result_count], ["processing", 0]);
+  }
+  const tests = await pages<DisruptiveTest>(service, `${path}/tests?limit=100`) ?? [];
+  const tagged = await pages<{ name: string; tags: string[] }>(
+    service,
+    `/api/v1/flaky/tests?limit=100&quarantine=false&include=tags&${named}`,
+  ) ?? [];
+  const tagsOf = new Map(tagged.map(({ name, tags }) => [name, tags]));
+  const flaky = tests.find(({ name }) => name === FLAKY_EVERYWHERE);
+  const events = flaky
+    ? await json<{ results: Event[] }>(service, `/api/tests/${flaky.id}/results`)
+    : null;
+  const answers: Answers = {
+    submissions: submissions.map((
+      { build_url, commit_oid, recorded_at, test_result_count },
+    ) => ({ build_url, commit_oid, recorded_at, test_result_count })),
+    tests: tests.map((test) => ({
+      name: test.name,
+      disruptiveness: test.disruptiveness,
+      disruptions: test.nondeterministic_negative_result_count,
+      first: test.nondeterminism_first_recorded_at,
+      latest: {
+        commit_oid: test.latest_nondeterministic_commit_oid,
+        ...test.latest_nondeterministic_negative_result,
+      },
+      tags: tagsOf.get(test.name) ?? [],
+    })).toSorted((a, b) => a.name < b.name ? -1 : 1),
+    events: events?.results.map(({ commit_oid, recorded_at, build_url, message }) => ({
+      commit_oid,
+      recorded_at,
+      build_url,
+      message,
+    })) ?? [],
+    flakiness: await percentage(service, `/api/v1/flaky/badges?${named}`),
+    coverage: await percentage(service, `/api/v1/coverage/badges?${named}`),
+  };
+  return { answers, unprocessed: listed.length - submissions.length };
+}
+
+/**
+ * Asserts that the repository has exactly the uploads that it must have, and maybe the one that is
+ * in doubt: as a whole or not at all. Returns whether it is there.
+ */
+export async function checkUploads(
+  service: Service,
+  { repository, certain, doubtful }: {
+    repository: string;
+    certain: readonly Upload[];
+    doubtful?: Upload | undefined;
+  },
+): Promise<{ isThere: boolean; unprocessed: number }> {
+  const { answers, unprocessed } = await askAll(service, repository);
+  const isThere = doubtful !== undefined &&
+    answers.submissions.some(({ build_url }) => build_url === doubtful.buildUrl);
+  assert.deepEqual(answers, expectedAnswers(isThere ? [...certain, doubtful] : certain));
+  return { isThere, unprocessed };
+}
+
+async function pages<Item>(service: Service, target: string): Promise<Item[] | null> {
+  const items: Item[] = [];
+  let after = "";
+  for (;;) {
+    const page = await json<Page<Item>>(service, `${target}${after}`);
+    if (page === null) return null;
+    items.push(...page.submissions ?? page.tests ?? []);
+    if (page.metadata.after === null) {
+      assert.equal(items.length, page.count, `${target}: count`);
+      return items;
+    }
+    after = `&after=${encodeURIComponent(page.metadata.after)}`;
+  }
+}
+
+/** `null` for what does not exist. */
+async function json<Value>(service: Service, target: string): Promise<Value | null> {
+  const text = await answer(service, target);
+  return text === null ? null : JSON.parse(text);
+}
+
+async function percentage(service: Service, target: string): Promise<string> {
+  const text = await answer(service, target);
+  return />([\d.]+%)</.exec(text ?? "")?.[1] ?? "unknown";
+}
+
+async function answer({ url, token }: Service, target: string): Promise<string | null> {
+  const response = await seen(
+    await fetch(`${url}${target}`, {
+      headers: { authorization: `Bearer ${token}`, "accept-encoding": "identity" },
+    }),
+  );
+  contract.check({ method: "GET", target }, response);
+  if (response.status === 404) return null;
+  assert.equal(response.status, 200, target);
+  return new TextDecoder().decode(response.body);
+}

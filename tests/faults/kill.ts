@@ -1,0 +1,250 @@
+/** Kills programs that take uploads in, and the service, at random moments. */
+import assert from "node:assert/strict";
+import type { Random } from "../bench/random.ts";
+import { launch, type Launched, pause } from "../e2e/launch.ts";
+import { run } from "../e2e/program.ts";
+import { Moments, type Phase, PHASES } from "./moments.ts";
+import { makePlace, type Place } from "./place.ts";
+import { addTally, startProber } from "./prober.ts";
+import { type Row, seconds, spread, tallyText } from "./row.ts";
+import { Scene } from "./scene.ts";
+import { putArchive, type Upload } from "./uploads.ts";
+
+/** New tests of an upload: enough for several batches, so that each phase takes its time. */
+const TESTS = 4_000;
+
+/** Uploads of one repository, before the next is begun. */
+const REPOSITORY_UPLOADS = 30;
+
+/** How long a killed watcher's claim lasts. */
+const LEASE_MS = 1_000;
+
+type Command = "ingest" | "watch" | "serve";
+
+/** Who has the embedded database open when a program is killed. */
+type Company = "service first" | "service beside" | "alone";
+
+/** What the kills of one command led to. */
+interface Outcome {
+  kills: number;
+  hits: Map<Phase, number>;
+  /** Uploads that were stored, but not acknowledged when the kill came. */
+  tally: Map<string, number>;
+  gapMs: number;
+  recoveryMs: number[];
+}
+
+/** Runs so many kills on each database, a third of them of each command. */
+export async function killFaults(
+  { tries, random, say }: { tries: number; random: Random; say: (text: string) => void },
+): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const kind of ["embedded", "server"] as const) {
+    for (const command of ["ingest", "watch", "serve"] as const) {
+      const scene = await Scene.on(await makePlace(kind), random);
+      try {
+        const outcome = await kills(scene, { command, count: Math.ceil(tries / 3), say });
+        rows.push(rowOf(command, kind, outcome));
+        say(JSON.stringify(rows.at(-1)));
+      } finally {
+        await scene.remove();
+      }
+    }
+  }
+  return rows;
+}
+
+function rowOf(command: Command, database: Place["kind"], outcome: Outcome): Row {
+  const { kills, hits, tally, gapMs, recoveryMs } = outcome;
+  const rest = kills - [...hits.values()].reduce((sum, count) => sum + count, 0);
+  const phases = [...hits, ["acknowledged", rest]].map(([phase, count]) => `${count} ${phase}`)
+    .join(", ");
+  return {
+    fault: `kill -9 of \`${command}\`` + (command === "serve" ? " during uploads" : `: ${phases}`),
+    database,
+    tries: kills,
+    seen: `${tallyText(tally)}; longest without an answer ${seconds(gapMs)}`,
+    lost: "nothing",
+    recovery: spread(recoveryMs),
+  };
+}
+
+async function kills(
+  scene: Scene,
+  { command, count, say }: { command: Command; count: number; say: (text: string) => void },
+): Promise<Outcome> {
+  const outcome: Outcome = {
+    kills: 0,
+    hits: new Map(PHASES.map((phase) => [phase, 0])),
+    tally: new Map(),
+    gapMs: 0,
+    recoveryMs: [],
+  };
+  const moments = new Map<Company, Moments>();
+  let lengthMs = 0;
+  for (let tries = 0; outcome.kills < count; tries++) {
+    if (tries % REPOSITORY_UPLOADS === 0) lengthMs = await scene.newRepository(TESTS);
+    const company = companyOf(scene, command);
+    const chooser = moments.get(company) ?? new Moments(scene.random, lengthMs);
+    moments.set(company, chooser);
+    const upload = scene.nextUpload(TESTS);
+    const afterMs = chooser.next();
+    const before = outcome.kills;
+    try {
+      if (command === "serve") await killService(scene, { upload, afterMs, outcome });
+      else {
+        const phase = await killIntake(scene, { command, upload, afterMs, company, outcome });
+        chooser.hit(afterMs, phase);
+        if (phase !== "done") outcome.hits.set(phase, outcome.hits.get(phase)! + 1);
+      }
+    } catch (error) {
+      say(`${scene.place.kind}, ${command}, try ${tries}: ${company}, after ${afterMs} ms`);
+      throw error;
+    }
+    if (outcome.kills > before && outcome.kills % 10 === 0) {
+      const hits = [...outcome.hits].map((pair) => pair.join(" ")).join(", ");
+      say(`${scene.place.kind}: ${outcome.kills} kills of ${command}; ${hits}`);
+    }
+  }
+  return outcome;
+}
+
+function companyOf({ place, random }: Scene, command: Command): Company {
+  if (command === "serve" || place.kind === "server") return "service first";
+  return (["service first", "service beside", "alone"] as const)[random.below(3)]!;
+}
+
+/** Kills `ingest` or `watch`. Returns how far it had come, `done` when it had said that it is done. */
+async function killIntake(
+  scene: Scene,
+  { command, upload, afterMs, company, outcome }: {
+    command: "ingest" | "watch";
+    upload: Upload;
+    afterMs: number;
+    company: Company;
+    outcome: Outcome;
+  },
+): Promise<Phase | "done"> {
+  const { environment } = scene.place;
+  const intake = command === "ingest"
+    ? await ingestOf(scene, upload)
+    : await watchOf(scene, upload);
+  if (company === "service first") await scene.service();
+  else await scene.endService("SIGTERM");
+  const prober = company === "service first" ? probe(scene) : null;
+  const program = launch(intake.args, environment);
+  const service = company === "service beside" ? scene.service() : null;
+  await pause(afterMs);
+  const isKilled = !program.isOver();
+  const { code, stdout, stderr } = await program.kill();
+  if (isKilled) outcome.kills++;
+  else assert.equal(code, 0, stderr);
+  const isAcknowledged = code === 0 || intake.acknowledged.test(stdout);
+  await (service ?? scene.service());
+  if (prober) {
+    const { tally, longestGapMs, wrong } = await prober.stop();
+    assert.deepEqual(wrong, []);
+    addTally(outcome.tally, tally);
+    outcome.gapMs = Math.max(outcome.gapMs, longestGapMs);
+  }
+  const { isThere } = await scene.check(upload);
+  if (isAcknowledged) assert.ok(isThere, "it was acknowledged and is not there");
+  const phase = isAcknowledged
+    ? "done"
+    : isThere
+    ? "committed"
+    : phaseOf(await scene.storedTests(upload));
+  const begun = performance.now();
+  await intake.again({ isThere });
+  outcome.recoveryMs.push(performance.now() - begun);
+  scene.certain.push(upload);
+  assert.equal((await scene.check()).unprocessed, 0);
+  return phase;
+}
+
+function phaseOf(storedTests: number): Phase {
+  if (storedTests === 0) return "reading";
+  return storedTests < TESTS ? "staging" : "processing";
+}
+
+/** A way to hand an upload in. */
+interface Intake {
+  args: string[];
+  /** What the program prints once the upload is stored. */
+  acknowledged: RegExp;
+  /** Does it again, and asserts that it is stored once. */
+  again(state: { isThere: boolean }): Promise<void>;
+}
+
+async function ingestOf(scene: Scene, upload: Upload): Promise<Intake> {
+  const args = await scene.ingestArgs(upload);
+  return {
+    args,
+    acknowledged: /^acme\/\S+\n/,
+    async again({ isThere }) {
+      const { code, stdout, stderr } = await run([...args, "--json"], scene.place.environment);
+      assert.equal(code, 0, stderr);
+      assert.equal(JSON.parse(stdout).duplicate, isThere);
+    },
+  };
+}
+
+async function watchOf(scene: Scene, upload: Upload): Promise<Intake> {
+  const key = await putArchive(upload, scene.folder);
+  const args = ["watch", scene.folder, "--org", "acme", "--interval", "1s"];
+  return {
+    args: [...args, "--lease", `${LEASE_MS / 1000}s`],
+    acknowledged: new RegExp(`^${key}\tprocessed\t`, "m"),
+    async again({ isThere }) {
+      if (!isThere) {
+        await pause(LEASE_MS + 100);
+        const { code, stdout, stderr } = await run([...args, "--once"], scene.place.environment);
+        assert.equal(code, 0, stderr);
+        assert.match(stdout, new RegExp(`^${key}\tprocessed\t`));
+      }
+      await Deno.remove(`${scene.folder}/${key}`);
+    },
+  };
+}
+
+/** Kills the service while an upload comes in and a client asks. */
+async function killService(
+  scene: Scene,
+  { upload, afterMs, outcome }: { upload: Upload; afterMs: number; outcome: Outcome },
+): Promise<void> {
+  const args = await scene.ingestArgs(upload);
+  await scene.service();
+  const prober = probe(scene);
+  const program: Launched = launch(args, scene.place.environment);
+  await pause(afterMs);
+  await scene.endService("SIGKILL");
+  outcome.kills++;
+  const killedAt = performance.now();
+  await scene.service();
+  await prober.untilRight();
+  outcome.recoveryMs.push(performance.now() - killedAt);
+  const { code, stderr } = await program.ending;
+  const { tally, longestGapMs, wrong } = await prober.stop();
+  assert.deepEqual(wrong, []);
+  addTally(outcome.tally, tally);
+  outcome.gapMs = Math.max(outcome.gapMs, longestGapMs);
+  const { isThere } = await scene.check(upload);
+  if (code === 0) assert.ok(isThere, "it was acknowledged and is not there");
+  else {
+    assert.match(stderr, /^error: /m);
+    const again = await run([...args, "--json"], scene.place.environment);
+    assert.equal(again.code, 0, again.stderr);
+    assert.equal(JSON.parse(again.stdout).duplicate, isThere);
+  }
+  scene.certain.push(upload);
+  await scene.check();
+}
+
+/** A client for whom an upload that is under way is there or not. */
+function probe(scene: Scene) {
+  const certain = scene.certain.length;
+  return startProber(() => scene.address(), {
+    target: `/api/repos/${scene.repository}/submissions?limit=1`,
+    isRight: (body) => [certain, certain + 1].includes(JSON.parse(body).count),
+  });
+}

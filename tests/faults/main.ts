@@ -1,0 +1,81 @@
+/**
+ * Does to the program what happens to programs, and prints what came of it as rows of Markdown:
+ * `deno task faults --only kill,disk --tries 200 --seed 1`.
+ *
+ * Exits with 1 at the first thing that must not be (something acknowledged that is lost, an answer
+ * that is wrong), with 2 when it was called wrongly.
+ */
+import process from "node:process";
+import { parseArgs } from "node:util";
+import { Random } from "../bench/random.ts";
+import { killFaults } from "./kill.ts";
+import { markdownTable, type Row } from "./row.ts";
+
+/** What a fault gets. */
+export interface FaultOptions {
+  /** How often it is tried, for faults that have random moments. */
+  tries: number;
+  random: Random;
+  /** Tells how far it has come. */
+  say: (text: string) => void;
+}
+
+const FAULTS: Record<string, (options: FaultOptions) => Promise<Row[]>> = {
+  kill: killFaults,
+};
+
+const DEFAULT_TRIES = 200;
+
+function wanted() {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { only: { type: "string" }, tries: { type: "string" }, seed: { type: "string" } },
+  });
+  const tries = Number(values.tries ?? DEFAULT_TRIES);
+  const seed = values.seed === undefined
+    ? crypto.getRandomValues(new Uint32Array(1))[0]!
+    : Number(values.seed);
+  const names = values.only?.split(",") ?? Object.keys(FAULTS);
+  const unknown = names.find((name) => !(name in FAULTS));
+  if (unknown !== undefined) {
+    throw new RangeError(
+      `found --only ${JSON.stringify(unknown)}, expected some of: ${Object.keys(FAULTS).join(",")}`,
+    );
+  }
+  if (positionals.length > 0 || !(Number.isInteger(tries) && tries > 0) || !(seed >= 0)) {
+    throw new RangeError("expected --tries with a number above 0 and --seed with a whole number");
+  }
+  return { tries, seed, names };
+}
+
+function say(text: string): void {
+  process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`);
+}
+
+async function main(): Promise<number> {
+  let request: ReturnType<typeof wanted>;
+  try {
+    request = wanted();
+  } catch (error) {
+    say(error instanceof Error ? error.message : String(error));
+    say("Try: deno task faults --only kill --tries 6 --seed 1");
+    return 2;
+  }
+  const { tries, seed, names } = request;
+  say(`seed ${seed}`);
+  const rows: Row[] = [];
+  try {
+    for (const name of names) {
+      say(name);
+      rows.push(...await FAULTS[name]!({ tries, random: new Random(seed), say }));
+    }
+    return 0;
+  } catch (error) {
+    say(`FAILED: ${error instanceof Error ? error.stack : error}`);
+    return 1;
+  } finally {
+    process.stdout.write(markdownTable(rows));
+  }
+}
+
+if (import.meta.main) Deno.exit(await main());

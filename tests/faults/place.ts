@@ -1,0 +1,44 @@
+/** A database of a run's own, with an organization and a token. */
+import assert from "node:assert/strict";
+import { copyTemplate } from "../database.ts";
+import { makeOwnServer, type OwnServer } from "../e2e/postgres.ts";
+import { run } from "../e2e/program.ts";
+
+/** Where the program keeps its data in a run. */
+export interface Place {
+  kind: "embedded" | "server";
+  /** What tells the program of it. */
+  environment: Record<string, string>;
+  token: string;
+  remove(): Promise<void>;
+}
+
+/** A new place of a kind, on this machine's own disk. */
+export async function makePlace(kind: Place["kind"]): Promise<Place> {
+  if (kind === "server") {
+    const server = await makeOwnServer();
+    return placeOn(server, () => server.remove());
+  }
+  const dataDir = await copyTemplate();
+  const environment = { DATA_DIR: dataDir };
+  const remove = () => Deno.remove(dataDir, { recursive: true });
+  return { kind, environment, token: await makeToken(environment), remove };
+}
+
+/** A place on a server that is there already. */
+export async function placeOn(
+  server: Pick<OwnServer, "url">,
+  remove: () => Promise<void>,
+): Promise<Place> {
+  const environment = { DATABASE_URL: server.url };
+  return { kind: "server", environment, token: await makeToken(environment), remove };
+}
+
+/** Creates the organization `acme`; returns a token of it. */
+export async function makeToken(environment: Record<string, string>): Promise<string> {
+  const created = await run(["org", "create", "acme"], environment);
+  assert.equal(created.code, 0, created.stderr);
+  const { code, stdout, stderr } = await run(["token", "create", "--org", "acme"], environment);
+  assert.equal(code, 0, stderr);
+  return stdout.trim();
+}

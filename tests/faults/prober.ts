@@ -1,0 +1,110 @@
+/** A client that asks all the time while something goes wrong, and remembers what it saw. */
+
+/** How long it waits for an answer. */
+const PATIENCE_MS = 60_000;
+
+/** Pause between two requests. */
+const PAUSE_MS = 20;
+
+/** What a client saw. */
+export interface Sightings {
+  /** How often each status came, or `no connection`, `cut off`. */
+  tally: Map<string, number>;
+  /** Longest time from one right answer to the next. */
+  longestGapMs: number;
+  /** Moment of the last right answer, as of `performance.now()`. */
+  lastRightAt: number;
+  /** Bodies of right answers that `isRight` did not expect. */
+  wrong: string[];
+}
+
+/** A client that asks until it is stopped. */
+export interface Prober {
+  seen: Sightings;
+  /** Waits until a right answer came to a request that was sent from now on; returns how long. */
+  untilRight(timeoutMs?: number): Promise<number>;
+  stop(): Promise<Sightings>;
+}
+
+/** Starts clients that ask one address again and again, which may change meanwhile. */
+export function startProber(
+  address: () => { url: string; token: string },
+  { clients = 1, target, isRight = () => true }: {
+    clients?: number;
+    target: string;
+    isRight?: (body: string) => boolean;
+  },
+): Prober {
+  const seen: Sightings = {
+    tally: new Map(),
+    longestGapMs: 0,
+    lastRightAt: performance.now(),
+    wrong: [],
+  };
+  let isStopped = false;
+  let lastRightSentAt = -1;
+  const ask = async (): Promise<string> => {
+    const { url, token } = address();
+    const sentAt = performance.now();
+    let response: Response;
+    try {
+      response = await fetch(`${url}${target}`, {
+        headers: { authorization: `Bearer ${token}` },
+        signal: AbortSignal.timeout(PATIENCE_MS),
+      });
+    } catch (error) {
+      if (error instanceof DOMException) return "no answer within a minute";
+      // Refused, or accepted by a program that ended before it answered.
+      return /refused/i.test(causeOf(error)) ? "no connection" : "cut off";
+    }
+    const body = await response.text().catch(() => null);
+    if (body === null) return "cut off";
+    if (response.status !== 200) {
+      return body === "" || response.status !== 500 ? String(response.status) : "500 with a body";
+    }
+    if (!isRight(body)) {
+      seen.wrong.push(body);
+      return "200 that is wrong";
+    }
+    const now = performance.now();
+    seen.longestGapMs = Math.max(seen.longestGapMs, now - seen.lastRightAt);
+    seen.lastRightAt = now;
+    lastRightSentAt = Math.max(lastRightSentAt, sentAt);
+    return "200";
+  };
+  const asking = Promise.all(Array.from({ length: clients }, async () => {
+    while (!isStopped) {
+      const what = await ask();
+      seen.tally.set(what, (seen.tally.get(what) ?? 0) + 1);
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    }
+  }));
+  return {
+    seen,
+    async untilRight(timeoutMs = 60_000) {
+      const begun = performance.now();
+      while (lastRightSentAt < begun) {
+        if (performance.now() - begun > timeoutMs) {
+          throw new Error(`no right answer for ${timeoutMs} ms: ${[...seen.tally]}`);
+        }
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+      return performance.now() - begun;
+    },
+    async stop() {
+      isStopped = true;
+      await asking;
+      return seen;
+    },
+  };
+}
+
+/** Adds what one client saw to what others saw. */
+export function addTally(to: Map<string, number>, tally: ReadonlyMap<string, number>): void {
+  for (const [what, count] of tally) to.set(what, (to.get(what) ?? 0) + count);
+}
+
+function causeOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return `${error.message} ${error.cause ?? ""}`;
+}

@@ -1,0 +1,139 @@
+/** Uploads whose traces in every answer are known beforehand. */
+import { join } from "node:path";
+import { reportPath, writeArchive } from "../../lib/report/archive/write_archive.ts";
+import { coveragePath } from "../../lib/report/archive/write_archive.ts";
+import { formatTimestamp } from "../../lib/timestamp.ts";
+
+/** What one CI run hands in. */
+export interface Upload {
+  no: number;
+  repository: string;
+  commit: string;
+  buildUrl: string;
+  /** Seconds since 1970. */
+  recordedAt: number;
+  /** How many tests it has that no other upload has, all of them new. */
+  testCount: number;
+  /** Whether two tests fail and pass in it: one that is in all such uploads, one of its own. */
+  isFlaky: boolean;
+  tag: string;
+  coverage: { covered: number; lines: number } | null;
+}
+
+/** Name of the test that is flaky in several uploads. */
+export const FLAKY_EVERYWHERE = "flaky everywhere";
+
+/** Name of the test that is flaky in one upload alone. */
+export function ownFlakyName({ no }: Upload): string {
+  return `flaky of ${no}`;
+}
+
+/** Upload number `no` of a repository. Its tests ran `no` minutes after `since`. */
+export function makeUpload(
+  no: number,
+  { repository, since, testCount }: { repository: string; since: number; testCount: number },
+): Upload {
+  return {
+    no,
+    repository,
+    commit: no.toString(16).padStart(40, "0"),
+    buildUrl: `https://ci.example.com/${no}`,
+    recordedAt: since + no * 60,
+    testCount,
+    isFlaky: no % 3 !== 2,
+    tag: `shard-${no % 5}`,
+    coverage: no % 2 === 0 ? { covered: 1 + no % 7, lines: 8 } : null,
+  };
+}
+
+/** How many results it brings. */
+export function resultCount({ testCount, isFlaky }: Upload): number {
+  return testCount + (isFlaky ? 4 : 0);
+}
+
+/** Arguments of `ingest` for an upload whose files lie in the folder. */
+export async function writeForIngest(upload: Upload, folder: string): Promise<string[]> {
+  const report = join(folder, `${upload.no}.xml`);
+  await Deno.writeTextFile(report, reportText(upload));
+  const args = [
+    "ingest",
+    "--org",
+    "acme",
+    "--repo",
+    upload.repository,
+    "--commit",
+    upload.commit,
+    "--build-url",
+    upload.buildUrl,
+    "--recorded-at",
+    formatTimestamp(upload.recordedAt),
+    "--tags",
+    upload.tag,
+  ];
+  const coverage = coverageText(upload);
+  if (coverage !== null) {
+    await Deno.writeTextFile(join(folder, `${upload.no}.lcov`), coverage);
+    args.push("--coverage", join(folder, `${upload.no}.lcov`));
+  }
+  return [...args, report];
+}
+
+/** Puts the archive of an upload into a folder that is watched; returns its key. */
+export async function putArchive(upload: Upload, folder: string): Promise<string> {
+  const key = `${upload.no}.gz`;
+  const [owner = "", name = ""] = upload.repository.split("/");
+  const coverage = coverageText(upload);
+  const bytes = writeArchive({
+    facts: {
+      repository: { owner, name },
+      commit: upload.commit,
+      tree: null,
+      branch: "main",
+      buildUrl: upload.buildUrl,
+      provider: "",
+      tags: [upload.tag],
+      recordedAt: upload.recordedAt,
+      checkoutFolder: "",
+    },
+    codeowners: null,
+    files: [
+      file(reportPath("a.xml"), reportText(upload)),
+      ...coverage === null ? [] : [file(coveragePath("lcov.info"), coverage)],
+    ],
+  });
+  const path = join(folder, key);
+  // Hidden until it is whole, and old enough to need no second look.
+  await Deno.writeFile(join(folder, `.${key}`), bytes);
+  const changed = new Date(Date.now() - 3_600_000);
+  await Deno.utime(join(folder, `.${key}`), changed, changed);
+  await Deno.rename(join(folder, `.${key}`), path);
+  return key;
+}
+
+function reportText(upload: Upload): string {
+  const passing = Array.from(
+    { length: upload.testCount },
+    (_, i) => `<testcase classname="c" name="test ${i} of ${upload.no}" time="0.00${i % 10}"/>`,
+  );
+  const flaky = upload.isFlaky
+    ? [FLAKY_EVERYWHERE, ownFlakyName(upload)].map((name) =>
+      `<testcase classname="c" name="${name}"><failure message="no ${upload.no}"/></testcase>` +
+      `<testcase classname="c" name="${name}"/>`
+    )
+    : [];
+  return `<testsuite name="unit">${passing.join("")}${flaky.join("")}</testsuite>`;
+}
+
+function coverageText({ coverage }: Upload): string | null {
+  if (coverage === null) return null;
+  const lines = Array.from(
+    { length: coverage.lines },
+    (_, i) => `DA:${i + 1},${i < coverage.covered ? 1 : 0}\n`,
+  );
+  return `SF:a.ts\n${lines.join("")}end_of_record\n`;
+}
+
+function file(path: string, text: string) {
+  const bytes = new TextEncoder().encode(text);
+  return { path, size: bytes.length, open: () => new Blob([bytes]).stream() };
+}
