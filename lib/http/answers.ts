@@ -1,4 +1,5 @@
 /** Turns what handlers answer into responses, and keeps what is likely to be asked for again. */
+import { Buffer } from "node:buffer";
 import { Cache } from "../cache.ts";
 import { acceptsGzip, compress, MIN_COMPRESSED_BYTES } from "./compression.ts";
 import { matchEtag, weaken } from "./etag.ts";
@@ -18,8 +19,10 @@ export const VARY = "Authorization, Accept-Encoding";
 
 /** An answer as it goes over the wire. */
 interface Encoded {
-  bytes: Uint8Array<ArrayBuffer> | null;
-  nextCursor: string | null;
+  /** Text costs the runtime less to send than bytes do. */
+  body: string | null;
+  byteLength: number;
+  /** All but those of this one response: its request id, its tag, its encoding. */
   headers: Readonly<Record<string, string>>;
   /** Made when first asked for. */
   compressed?: Promise<Uint8Array<ArrayBuffer>>;
@@ -40,47 +43,54 @@ export function createResponder({ maxCachedBytes = MAX_CACHED_BYTES } = {}): Res
   const cache = new Cache<Encoded>({
     maxWeight: maxCachedBytes,
     // The compressed bytes come later, and are never more than the plain ones.
-    weigh: ({ bytes }) => ENTRY_OVERHEAD_BYTES + 2 * (bytes?.length ?? 0),
+    weigh: ({ byteLength }) => ENTRY_OVERHEAD_BYTES + 2 * byteLength,
   });
   return async (request, { route, requestId, etag, known, answer }) => {
     const { response: description } = route;
-    const headers = commonHeaders(requestId, description);
     if (description.status === 204) {
       await answer();
-      return new Response(null, { status: 204, headers });
+      return new Response(null, { status: 204, headers: commonHeaders(requestId, description) });
     }
     const held = matchEtag(request.headers.get("if-none-match"), etag);
     if (held !== null) {
-      return new Response(null, { status: 304, headers: { ...headers, etag: held } });
+      const headers = { ...commonHeaders(requestId, description), etag: held };
+      return new Response(null, { status: 304, headers });
     }
-    const encoded = await cache.get(etag, async () => encode(await answer()));
-    return await respond(request, { encoded, headers, etag, known, description });
+    const kept = cache.get(etag, async () => encode(await answer(), { description, known }));
+    // What is kept is at hand: waiting for it would cost a turn of its own.
+    const encoded = kept instanceof Promise ? await kept : kept;
+    return await respond(request, { encoded, requestId, etag });
   };
 }
 
-async function respond(
+function respond(
   request: Request,
-  { encoded, headers, etag, known, description }: {
+  { encoded, requestId, etag }: { encoded: Encoded; requestId: string; etag: string },
+): Response | Promise<Response> {
+  const { body, byteLength } = encoded;
+  // Headers are handed over whole: setting them one by one costs several times as much.
+  const headers = { ...encoded.headers, "x-request-id": requestId, etag };
+  if (
+    body !== null && byteLength >= MIN_COMPRESSED_BYTES &&
+    acceptsGzip(request.headers.get("accept-encoding"))
+  ) {
+    return respondCompressed(request, { encoded, body, headers });
+  }
+  return new Response(request.method === "HEAD" ? null : body, { status: 200, headers });
+}
+
+async function respondCompressed(
+  request: Request,
+  { encoded, body, headers }: {
     encoded: Encoded;
+    body: string;
     headers: Record<string, string>;
-    etag: string;
-    known: Readonly<Record<string, string | undefined>>;
-    description: ResponseDescription;
   },
 ): Promise<Response> {
-  let bytes = encoded.bytes;
-  Object.assign(headers, encoded.headers);
-  headers.etag = etag;
-  if (description.mediaType) headers["content-type"] = description.mediaType;
-  if (encoded.nextCursor !== null) headers.link = nextLink(known, encoded.nextCursor);
-  const isWorthIt = bytes !== null && bytes.length >= MIN_COMPRESSED_BYTES;
-  if (bytes && isWorthIt && acceptsGzip(request.headers.get("accept-encoding"))) {
-    bytes = await (encoded.compressed ??= compress(bytes));
-    headers["content-encoding"] = "gzip";
-    headers.etag = weaken(etag);
-  }
-  headers["content-length"] = String(bytes?.length ?? 0);
-  // Headers are handed over whole: setting them one by one costs several times as much.
+  const bytes = await (encoded.compressed ??= compress(new TextEncoder().encode(body)));
+  headers["content-encoding"] = "gzip";
+  headers["content-length"] = String(bytes.length);
+  headers.etag = weaken(headers.etag!);
   return new Response(request.method === "HEAD" ? null : bytes, { status: 200, headers });
 }
 
@@ -89,11 +99,14 @@ export function commonHeaders(
   requestId: string,
   description?: ResponseDescription,
 ): Record<string, string> {
+  return { ...headersOf(description), "x-request-id": requestId };
+}
+
+function headersOf(description?: ResponseDescription): Record<string, string> {
   return {
     "cache-control": description?.cacheControl ?? DEFAULT_CACHE_CONTROL,
     "vary": VARY,
     "x-content-type-options": "nosniff",
-    "x-request-id": requestId,
   };
 }
 
@@ -110,6 +123,20 @@ function nextLink(
   return `<?${parameters}>; rel="next"`;
 }
 
-function encode({ body, nextCursor = null, headers = {} }: Answer): Encoded {
-  return { bytes: body === null ? null : new TextEncoder().encode(body), nextCursor, headers };
+function encode(
+  { body, nextCursor = null, headers: own = {} }: Answer,
+  { description, known }: {
+    description: ResponseDescription;
+    known: Readonly<Record<string, string | undefined>>;
+  },
+): Encoded {
+  const byteLength = body === null ? 0 : Buffer.byteLength(body);
+  const headers: Record<string, string> = {
+    ...headersOf(description),
+    ...own,
+    "content-length": String(byteLength),
+  };
+  if (description.mediaType) headers["content-type"] = description.mediaType;
+  if (nextCursor !== null) headers.link = nextLink(known, nextCursor);
+  return { body, byteLength, headers };
 }

@@ -9,6 +9,7 @@ import {
   type Selection,
 } from "../../db/caller.ts";
 import { errorFields } from "../log.ts";
+import { SharedRuns } from "../shared_runs.ts";
 import { VERSION } from "../version.ts";
 import { commonHeaders, createResponder } from "./answers.ts";
 import { type Asked, createUrlReader } from "./asked.ts";
@@ -58,6 +59,7 @@ export function createDispatcher(routes: readonly Route[], context: Context): Ap
   const respond = createResponder(context.cache);
   const loadTests = createTestsLoader(context.sql, context.cache);
   const completeWindows = createWindowMemory(context.sql);
+  const lookUps = new SharedRuns<Awaited<ReturnType<typeof loadCaller>>>();
 
   return async (request) => {
     const startedAt = performance.now();
@@ -128,7 +130,10 @@ export function createDispatcher(routes: readonly Route[], context: Context): Ap
     });
   }
 
-  /** One statement, however much of it is about who asks, and seldom one about the window. */
+  /**
+   * One statement, however much of it is about who asks, and seldom one about the window. Requests
+   * of one caller for one thing that wait at the same time share it.
+   */
   async function authenticate(
     request: Request,
     { asked, now, windowStart }: { asked: Asked; now: number; windowStart: number },
@@ -137,7 +142,10 @@ export function createDispatcher(routes: readonly Route[], context: Context): Ap
     if (access === "public") return { caller: null, repositories: [] };
     const token = readToken(request.headers.get("authorization"), access);
     if (!token) return null;
-    const found = await loadCaller(context.sql, { token, now, selection });
+    const found = await lookUps.get(
+      `${token.type} ${token.hash} ${now} ${asked.selectionKey}`,
+      () => loadCaller(context.sql, { token, now, selection }),
+    );
     if (!found || found.repositories.length === 0) return found && { ...found, repositories: [] };
     const repositories = await completeWindows(found.repositories, windowStart);
     return { caller: found.caller, repositories };

@@ -35,6 +35,8 @@ export interface Asked {
   query: unknown;
   /** What is looked up together with the token. */
   selection: Selection;
+  /** Tells one selection from another. */
+  selectionKey: string;
   /** The entity tag of its answer while everything else that it depends on is the same. */
   etag(dependencies: unknown): string;
 }
@@ -51,13 +53,15 @@ export function createUrlReader(routes: readonly Route[]): (url: string) => Prom
     const { value: query, errors = {} } = schema
       ? readParameters(raw, schema)
       : { value: undefined };
+    const selection = selectionOf(match, raw);
     return {
       route: match?.route ?? null,
       access: match?.route.access ?? (DOCUMENT_PATHS.test(path) ? "token or basic" : "token"),
       raw,
       errors,
       query,
-      selection: selectionOf(match, raw),
+      selection,
+      selectionKey: JSON.stringify(selection),
       etag: etagMaker(match?.route.path, raw),
     };
   };
