@@ -133,8 +133,14 @@ async function openEmbedded(options: DatabaseOptions): Promise<Database> {
 }
 
 function common(options: DatabaseOptions, life: LifeOptions) {
+  const { onStatement } = options;
   return {
     ...life,
+    // Not there at all unless it is asked for: the library also puts statements into errors then.
+    ...onStatement && {
+      debug: (_connection: number, text: string, parameters: unknown[]) =>
+        onStatement(text, parameters),
+    },
     fetch_types: false,
     onnotice: (notice: postgres.Notice) => options.onNotice?.(String(notice.message)),
   };
