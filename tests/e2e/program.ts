@@ -52,6 +52,7 @@ export async function run(
 export interface Running {
   /** Base address, such as `http://127.0.0.1:43703`. */
   url: string;
+  pid: number;
   /** What it has written to standard output so far. */
   stdout(): string;
   /** Sends a signal and returns what the program left behind. */
@@ -78,6 +79,7 @@ export async function start(
   if (url === undefined) throw new Error(`it ended: ${JSON.stringify(await ending)}`);
   return {
     url,
+    pid: process.pid,
     stdout: stdout.text,
     stop(signal) {
       process.kill(signal);
