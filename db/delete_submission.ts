@@ -13,6 +13,7 @@ import {
   markDisruptions,
   storeDisruptiveTests,
 } from "./code_versions.ts";
+import { listRepositories, lockRepository } from "./repositories.ts";
 import { arrayOf, type Queryable } from "./sql.ts";
 import { removeTestList } from "./test_lists.ts";
 import { recomputeTags } from "./test_tags.ts";
@@ -70,26 +71,28 @@ async function lockSubmission(
   tx: Queryable,
   { organizationId, key }: { organizationId: number; key: string },
 ): Promise<LockedSubmission | null> {
-  const repositories = await tx<{ repositoryId: number }[]>`
-    select r.repository_id::float8 as "repositoryId"
-    from repository r
-    join submission s using (repository_id)
-    where r.organization_id = ${organizationId} and s.key = ${key}
-    for no key update of r`;
-  if (repositories.length === 0) return null;
-  if (repositories.length > 1) {
+  const repositories = await listRepositories(tx, organizationId);
+  const repositoryIds = arrayOf(repositories.map(({ repositoryId }) => repositoryId));
+  const found = await tx<{ repositoryId: number }[]>`
+    select repository_id::float8 as "repositoryId" from submission
+    where repository_id = any(${repositoryIds}::text::bigint[]) and key = ${key}`;
+  const [only] = found;
+  if (!only) return null;
+  if (found.length > 1) {
     throw new RangeError(
-      `${repositories.length} repositories have a submission with the key "${key}": ` +
+      `${found.length} repositories have a submission with the key "${key}": ` +
         "expected a key that only one has",
     );
   }
+  // From here on it stays: whoever removes it holds the repository's row.
+  await lockRepository(tx, only.repositoryId);
   const [row] = await tx<LockedSubmission[]>`
     select repository_id::float8 as "repositoryId",
       encode(submission_id, 'hex') as "submissionId", code_version as "codeVersion",
       test_list_no as "testListNo",
       tags <> '{}' or test_tag_set_no is not null as "hasTags"
     from submission
-    where repository_id = ${repositories[0]!.repositoryId} and key = ${key}`;
+    where repository_id = ${only.repositoryId} and key = ${key}`;
   return row ?? null;
 }
 

@@ -2,7 +2,7 @@ import type { Database } from "./connect.ts";
 import type { Quarantine } from "../lib/analysis/tracked_test.ts";
 import type { TestIdentity } from "../lib/identity.ts";
 import { bumpDataVersion } from "./repositories.ts";
-import type { Queryable } from "./sql.ts";
+import { arrayOf, type Queryable } from "./sql.ts";
 import { isKnown } from "./staged_tests.ts";
 
 /** A test, and where it is stored. */
@@ -18,16 +18,23 @@ export interface StoredTest extends TestIdentity {
   testNo: number;
 }
 
+/** A repository's part of {@linkcode StoredTest}. */
+type StoredRepository = Pick<StoredTest, "repositoryId" | "owner" | "repositoryName" | "idPrefix">;
+
 /** The test that an id names. The id alone leads to it, through two unique keys. */
 export async function findTest(
   sql: Queryable,
   { idPrefix, testHash }: Pick<StoredTest, "idPrefix" | "testHash">,
 ): Promise<StoredTest | null> {
-  const [row] = await sql<StoredTest[]>`
-    select ${testColumns(sql)}
-    from repository r join test t on t.repository_id = r.repository_id
-    where r.id_prefix = ${idPrefix} and t.test_hash = ${testHash} and ${isKnown(sql)}`;
-  return row ?? null;
+  const [repository] = await sql<StoredRepository[]>`
+    select ${repositoryColumns(sql)} from repository where id_prefix = ${idPrefix}`;
+  if (!repository) return null;
+  // Of its own, so that it names the repository: then one server of a distributed database has all.
+  const [test] = await sql<Omit<StoredTest, keyof StoredRepository>[]>`
+    select ${testColumns(sql)} from test t
+    where t.repository_id = ${repository.repositoryId} and t.test_hash = ${testHash}
+      and ${isKnown(sql)}`;
+  return test ? { ...repository, ...test } : null;
 }
 
 /**
@@ -82,19 +89,33 @@ export async function listQuarantined(
   sql: Queryable,
   organizationId: number,
 ): Promise<(StoredTest & Quarantine)[]> {
-  return await sql<(StoredTest & Quarantine)[]>`
-    select ${testColumns(sql)}, ${quarantineColumns(sql)}
-    from repository r
-      join quarantine q on q.repository_id = r.repository_id
+  const repositories = await sql<StoredRepository[]>`
+    select ${repositoryColumns(sql)} from repository
+    where organization_id = ${organizationId}
+    order by owner_key collate "C", name_key collate "C"`;
+  const repositoryIds = arrayOf(repositories.map(({ repositoryId }) => repositoryId));
+  const tests = await sql<(Omit<StoredTest, keyof StoredRepository> & Quarantine & {
+    repositoryId: number;
+  })[]>`
+    select q.repository_id::float8 as "repositoryId", ${testColumns(sql)}, ${quarantineColumns(sql)}
+    from quarantine q
       join test t on t.repository_id = q.repository_id and t.test_no = q.test_no
-    where r.organization_id = ${organizationId}
-    order by r.owner_key collate "C", r.name_key collate "C", q.quarantined_at, t.test_no`;
+    where q.repository_id = any(${repositoryIds}::text::bigint[])
+    order by q.quarantined_at, t.test_no`;
+  const byRepository = Map.groupBy(tests, ({ repositoryId }) => repositoryId);
+  return repositories.flatMap((repository) =>
+    (byRepository.get(repository.repositoryId) ?? []).map((test) => ({ ...repository, ...test }))
+  );
+}
+
+function repositoryColumns(sql: Queryable) {
+  return sql`repository_id::float8 as "repositoryId", owner, name as "repositoryName",
+    id_prefix::float8 as "idPrefix"`;
 }
 
 function testColumns(sql: Queryable) {
-  return sql`r.repository_id::float8 as "repositoryId", r.owner, r.name as "repositoryName",
-    r.id_prefix::float8 as "idPrefix", t.test_hash::float8 as "testHash", t.test_no as "testNo",
-    t.suite, t.class, t.name, t.file`;
+  return sql`t.test_hash::float8 as "testHash", t.test_no as "testNo", t.suite, t.class, t.name,
+    t.file`;
 }
 
 function quarantineColumns(sql: Queryable) {

@@ -123,11 +123,12 @@ async function showRepository(
     await sql`
       with gone as (
         delete from repository where repository_id = ${repositoryId} and not is_visible
-        returning repository_id
+        returning 1
       ), ranges as (
-        delete from staged_test_range where repository_id in (select repository_id from gone)
+        delete from staged_test_range
+        where repository_id = ${repositoryId} and exists (select from gone)
       )
-      delete from test where repository_id in (select repository_id from gone)`;
+      delete from test where repository_id = ${repositoryId} and exists (select from gone)`;
     return null;
   }
   const [shown] = await sql<Repository[]>`

@@ -16,6 +16,7 @@ export const BESIDE: readonly string[] = [
   "deploy/test-analytics.env",
   "deploy/test-analytics.service",
   "deploy/read_only_role.sql",
+  "deploy/citus.sql",
 ];
 
 /**

@@ -1,0 +1,265 @@
+/** Everything that the program does with a database, once. */
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import type { Database } from "../../../db/connect.ts";
+import { assignArchive, claimArchive, extendClaim, releaseArchive } from "../../../db/archives.ts";
+import {
+  loadArchiveTroubles,
+  loadFreshness,
+  loadServerState,
+  loadTokenState,
+} from "../../../db/diagnosis.ts";
+import { findOrganization } from "../../../db/organizations.ts";
+import { createRepository, findOrCreateRepository } from "../../../db/repositories.ts";
+import { ensureTests } from "../../../db/test_lists.ts";
+import { testId } from "../../../lib/identity.ts";
+import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
+import { commandLine, NOON } from "../../lib/cli/run_in_process.ts";
+import { archiveOf, reportOf } from "../../lib/report/archive/make_archive.ts";
+import { createContractWorld } from "../../routes/contract_world.ts";
+
+/** Asks every route, in every way that leads to other statements. */
+export async function exerciseRoutes(database: Database): Promise<void> {
+  const { world, testId, quietTestId, repositoryId } = await createContractWorld(database);
+  const legacy = await world.addToken({ legacy: true });
+  assert.equal((await world.get("/api", { authorization: `token ${legacy}` })).status, 401);
+  for (const [path, status] of requests({ testId, quietTestId, repositoryId })) {
+    const response = await world.get(path);
+    assert.equal(response.status, status, path);
+    await response.body?.cancel();
+    const etag = response.headers.get("etag");
+    if (etag === null) continue;
+    assert.equal((await world.get(path, { "if-none-match": etag })).status, 304, path);
+  }
+}
+
+/** Paths of the contract's world, and what they are answered with. */
+export function requests(
+  { testId, quietTestId, repositoryId }: {
+    testId: string;
+    quietTestId: string;
+    repositoryId: number;
+  },
+): [path: string, status: number][] {
+  const inventory = "/api/v1/flaky/tests";
+  const include = "include=tags,time_consumed,quarantine_date,disruptiveness_ratio";
+  const cursor = btoa("id:5".padEnd(27, "f"));
+  return [
+    ["/health", 200],
+    ["/api", 204],
+    ["/docs", 200],
+    ["/none", 404],
+    ["/api/repos/acme/shop/submissions", 200],
+    ["/api/repos/acme/shop/submissions?limit=2", 200],
+    [`/api/repos/acme/shop/submissions?after=${cursor}`, 200],
+    ["/api/repos/acme/empty/submissions", 200],
+    ["/api/repos/acme/none/submissions", 404],
+    ["/api/repos/acme/shop/tests", 200],
+    ["/api/repos/acme/shop/tests?sort=recency&q=tags:nightly+last-seen:>2020-01-01", 200],
+    ["/api/repos/acme/shop/tests?limit=x", 400],
+    [`/api/tests/${testId}/results`, 200],
+    [`/api/tests/${quietTestId}/results`, 200],
+    [`/api/tests/${"0".repeat(24)}/results`, 404],
+    [inventory, 200],
+    [`${inventory}?quarantine=false`, 200],
+    [`${inventory}?repository=shop&quarantine=false&${include}`, 200],
+    [`${inventory}?repository=acme/shop&repository_id=${repositoryId}`, 200],
+    [`${inventory}?repository=twin`, 400],
+    [`${inventory}?repository_id=${repositoryId}&q=ok`, 200],
+    ["/api/v1/flaky/badges?repository=shop", 200],
+    ["/api/v1/flaky/badges?repository=acme/empty", 200],
+    ["/api/v1/coverage/badges?repository=shop", 200],
+    ["/api/v1/coverage/badges?repository=empty", 200],
+  ];
+}
+
+/** Runs every command that talks to the database. */
+export async function exerciseCommands(database: Database): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "test-analytics-statements-" });
+  try {
+    const program = new Program(database, folder);
+    await organizationsAndTokens(program);
+    await uploads(program);
+    await quarantines(program);
+    await watching(program);
+    await cutOffUploads(program);
+    await diagnosis(program);
+    await removal(program);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** Number of the repository big/shop. */
+const SHOP = 4711;
+
+/** The command line, in an organization of its own. */
+class Program {
+  readonly database: Database;
+  readonly folder: string;
+  readonly #run: ReturnType<typeof commandLine>;
+
+  constructor(database: Database, folder: string) {
+    this.database = database;
+    this.folder = folder;
+    this.#run = commandLine(() => database, { now: () => NOON });
+  }
+
+  /** Runs a command line, and returns what it printed. */
+  async run(line: string, code = 0): Promise<string> {
+    const ending = await this.#run(line.replaceAll("FOLDER", this.folder));
+    assert.equal(ending.code, code, `${line}\n${ending.stderr}`);
+    return ending.stdout.trim();
+  }
+
+  write(name: string, text: string): Promise<void> {
+    return Deno.writeTextFile(join(this.folder, name), text);
+  }
+}
+
+async function organizationsAndTokens(program: Program): Promise<void> {
+  await program.run("org create big");
+  await program.run("org create big", 1);
+  await program.run("org set big --purchase-units 2");
+  await program.run("org list");
+  await program.run(`repo create big/shop --org big --id ${SHOP}`);
+  await program.run("repo create big/shop --org big", 1);
+  await program.run(`repo create big/other --org big --id ${SHOP}`, 1);
+  // The next free number is taken already.
+  const created = JSON.parse(await program.run("repo create big/first --org big --json"));
+  await program.run(`repo create big/second --org big --id ${created.repository_id + 1}`);
+  await program.run("repo create big/third --org big");
+  await program.run("repo list --org big");
+  const token = await program.run("token create --org big --json");
+  const hash = "0123456789abcdef".repeat(4);
+  await program.run(`token import --org big --hash ${hash}`);
+  await program.run(`token import --org big --hash ${hash}`);
+  await program.run("token list --org big");
+  const id = JSON.parse(token).api_token_id;
+  await program.run(`token revoke ${id}`);
+  await program.run(`token revoke ${id}`);
+}
+
+/** A report in which `flaky` fails and passes, and the others pass. */
+function report(...names: string[]): string {
+  const testcase = (name: string, inner = "") =>
+    `<testcase classname="c" name="${name}" file="web/${name}.ts" time="0.2">${inner}</testcase>`;
+  return `<testsuite name="unit">${testcase("flaky", '<failure message="no"/>')}${
+    testcase("flaky")
+  }${names.map((name) => testcase(name)).join("")}</testsuite>`;
+}
+
+async function uploads(program: Program): Promise<void> {
+  await program.write("a.xml", report("a"));
+  await program.write("b.xml", report("a", "b"));
+  await program.write("c.xml", reportOf("flaky", "web/flaky.ts"));
+  await program.write(
+    "failing.xml",
+    report("a", "b").replace(/<testcase[^>]*flaky[^>]*><\/test.*?>/, ""),
+  );
+  await program.write("lcov.info", "SF:a\nDA:1,1\nDA:2,0\nend_of_record\n");
+  await program.write("CODEOWNERS", "/web/ @big/web\n");
+  const ingest = "ingest --org big --repo big/shop";
+  const first =
+    `${ingest} --commit c1 --build-url https://ci.example/1 --tags nightly,mail FOLDER/a.xml ` +
+    "--coverage FOLDER/lcov.info --codeowners FOLDER/CODEOWNERS";
+  await program.run(first);
+  // A duplicate replaces the coverage.
+  await program.run(first);
+  await program.run(`${ingest} --commit c2 --tree t2 FOLDER/a.xml --tags nightly`);
+  await program.run(`${ingest} --commit c3 --tree t2 FOLDER/b.xml --codeowners FOLDER/CODEOWNERS`);
+  // Fails here, passes there: an earlier result becomes a disruption.
+  await program.run(`${ingest} --commit c4 FOLDER/failing.xml`);
+  await program.run(`${ingest} --commit c4 FOLDER/c.xml`);
+  await program.run(`${ingest} --coverage FOLDER/lcov.info --commit c4`);
+  await program.run("ingest --org big --repo big/new --commit c1 FOLDER/a.xml");
+  await program.run("repo rename big/new big/renamed --org big");
+  await program.run("submission list --org big --repo big/shop");
+}
+
+async function quarantines(program: Program): Promise<void> {
+  await program.run("quarantine list --org big");
+  const { sql } = program.database;
+  const [test] = await sql<{ prefix: number; hash: number }[]>`
+    select r.id_prefix::float8 as prefix, t.test_hash::float8 as hash
+    from repository r join test t on t.repository_id = r.repository_id
+    where r.repository_id = ${SHOP} and t.name = 'a'`;
+  const id = testId(test!.prefix, test!.hash);
+  await program.run(`quarantine add ${id}`);
+  await program.run(`quarantine add ${id}`);
+  await program.run("quarantine list --org big");
+  await program.run(`quarantine remove ${id}`);
+  await program.run(`quarantine remove ${id}`);
+}
+
+async function watching(program: Program): Promise<void> {
+  const { sql } = program.database;
+  const source = `${program.folder}/archives`;
+  await Deno.mkdir(source);
+  const put = async (name: string, text: string) => {
+    const metadata = `:commit: ${"0".repeat(40)}\n:repo_name_with_owner: big/watched\n`;
+    const path = join(source, name);
+    await Deno.writeFile(
+      path,
+      await archiveOf([["buildpulse.yml", metadata], ["test_results/a.xml", text]]),
+    );
+    await Deno.utime(path, NOON - 3_600, NOON - 3_600);
+  };
+  await put("a.gz", report("a"));
+  await put("broken.gz", "<testsuite>");
+  await program.run("watch FOLDER/archives --org big --once", 1);
+  await program.run("watch FOLDER/archives --org big --once --retry-failed", 1);
+  await program.run("watch FOLDER/archives --list");
+  // What happens only when a watcher is slow, or another one has been there.
+  const claim = { source: "elsewhere", key: "b.gz", claimId: randomUUID() };
+  assert.ok(await claimArchive(sql, { ...claim, version: "1", leaseSeconds: 60 }));
+  assert.ok(await extendClaim(sql, { ...claim, leaseSeconds: 60 }));
+  await sql.begin((tx) => assignArchive(tx, { ...claim, repositoryId: SHOP }));
+  await releaseArchive(sql, { ...claim, reason: "silent", isAttempt: true });
+}
+
+/** What is left of uploads that were killed. */
+async function cutOffUploads(program: Program): Promise<void> {
+  const { sql } = program.database;
+  const builder = new SubmissionBuilder();
+  for (const name of ["staged", "never seen again"]) {
+    builder.add({
+      suite: "unit",
+      class: "c",
+      name,
+      file: "",
+      conclusion: "passing",
+      durationMicroseconds: 1,
+      message: "",
+    });
+  }
+  const content = builder.finish();
+  await ensureTests(sql, { repositoryId: SHOP, content, tagsAt: () => ["lost"] });
+  await program.write("staged.xml", reportOf("staged"));
+  await program.run("ingest --org big --repo big/shop --commit c5 FOLDER/staged.xml --tags kept");
+
+  const organization = await findOrganization(sql, "big");
+  const hidden = { organization: organization!, owner: "big", name: "hidden", createdAt: NOON };
+  await findOrCreateRepository(sql, { ...hidden, isVisible: false });
+  const created = await createRepository(sql, { ...hidden, repositoryId: SHOP + 1 });
+  assert.equal(created.outcome, "created");
+  await findOrCreateRepository(sql, { ...hidden, name: "shown", isVisible: false });
+  await program.run("repo create big/shown --org big");
+}
+
+async function diagnosis({ database: { sql } }: Program): Promise<void> {
+  await loadServerState(sql);
+  await loadFreshness(sql, { windowStart: NOON });
+  await loadTokenState(sql, { now: NOON, soon: NOON });
+  await loadArchiveTroubles(sql);
+}
+
+async function removal(program: Program): Promise<void> {
+  const list = await program.run("submission list --org big --repo big/shop --json");
+  for (const { key } of JSON.parse(list)) {
+    await program.run(`submission delete ${key} --org big --yes`);
+  }
+  await program.run("submission delete none --org big --yes", 1);
+  await program.run("repo delete big/renamed --org big --yes");
+}

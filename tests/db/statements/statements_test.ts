@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { before, it } from "@std/testing/bdd";
+import { describeWithDatabases } from "../../database.ts";
+import { readDistribution } from "../distribution.ts";
+import { loadCatalogue } from "../distribution_rules.ts";
+import { exerciseCommands, exerciseRoutes } from "./exercise.ts";
+import { readMentions, type Tables } from "./restriction.ts";
+import { StatementRecorder } from "./recorder.ts";
+import { isMadeFrom, readTemplates } from "./templates.ts";
+
+/** Files whose SQL is about no data of users, or that has to be there before there are tables. */
+const NOT_ABOUT_DATA = ["connect.ts", "hosts.ts", "migrate.ts", "schema_dump.ts"];
+
+/**
+ * Statements that name the repository by a join with `repository` alone: the path of a test's
+ * results, whose id leads to both at once, and the doctor's look at all repositories.
+ */
+const ONLY_JOINED = [
+  'select t.organization_id as "organizationId", r.repository_id',
+  'select (select count(*)::integer from organization) as "organizationCount"',
+];
+
+const recorder = new StatementRecorder();
+
+describeWithDatabases("the statements that the program sends", (database) => {
+  let sent: string[];
+  let tables: Tables;
+
+  before(async () => {
+    recorder.take();
+    await exerciseRoutes(database());
+    await exerciseCommands(database());
+    sent = [...new Set(recorder.take().map(({ text }) => text))];
+    const distributed = new Set((await readDistribution()).columns.keys());
+    const column = "repository_id";
+    const { columns } = await loadCatalogue(database().sql);
+    const others = columns.filter((it) => it.column === column && !distributed.has(it.table));
+    tables = { column, distributed, others: new Set(others.map(({ table }) => table)) };
+  });
+
+  it("are all that stand in its sources", async () => {
+    const files = [...Deno.readDirSync(new URL("../../../db", import.meta.url))]
+      .map(({ name }) => name)
+      .filter((name) => name.endsWith(".ts") && !NOT_ABOUT_DATA.includes(name));
+    const templates = await readTemplates(files);
+    assert.ok(templates.length > 90, `found ${templates.length} templates`);
+    assert.deepEqual(
+      templates.filter((template) => !sent.some((text) => isMadeFrom(text, template)))
+        .map(({ place, pieces }) => `${place} ${pieces[0]}`),
+      [],
+    );
+  });
+
+  it("name the repository of every row that is distributed", () => {
+    const found = sent.map((text) => ({ text, mentions: readMentions(text, tables) }));
+    assert.deepEqual(
+      found.filter(({ mentions }) => mentions.some((it) => it.restriction === "unrestricted"))
+        .map(({ text }) => text),
+      [],
+    );
+    // By a join with all repositories, or with the one of a name, which the coordinator has.
+    for (const { text, mentions } of found) {
+      if (mentions.every(({ restriction }) => restriction === "bound")) continue;
+      assert.ok(ONLY_JOINED.some((beginning) => text.startsWith(beginning)), text);
+    }
+    const count = found.filter(({ mentions }) => mentions.length > 0).length;
+    assert.ok(count > 60, `${count} statements are about distributed tables`);
+  });
+}, { onStatement: recorder.onStatement });
