@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { before, it } from "@std/testing/bdd";
+import { silentLog } from "../../lib/log.ts";
+import { WINDOW_SECONDS } from "../../lib/timestamp.ts";
+import { makeToken } from "../../lib/token.ts";
+import { createApp, routes } from "../../routes/mod.ts";
+import { describeWithDatabases } from "../database.ts";
+import { StatementRecorder } from "../db/statements/recorder.ts";
+import { type ContractWorld, createContractWorld } from "./contract_world.ts";
+import { NOW, request } from "./world.ts";
+
+const recorder = new StatementRecorder();
+
+/**
+ * Statements of the first request of a process, those around a transaction too. A change here is a
+ * change of what a cold request costs: it should be one that was meant.
+ */
+const COLD: [route: string, query: string, statements: number][] = [
+  ["/api/repos/:owner/:name/submissions", "", 3],
+  ["/api/repos/:owner/:name/submissions", "?limit=2", 3],
+  ["/api/repos/:owner/:name/tests", "", 8],
+  ["/api/tests/:id/results", "", 3],
+  ["/api/v1/flaky/tests", "", 8],
+  ["/api/v1/flaky/tests", "?repository=shop&quarantine=false", 8],
+  ["/api/v1/flaky/tests", "?repository=shop&include=tags,time_consumed", 8],
+  ["/api/v1/flaky/badges", "?repository=shop", 3],
+  ["/api/v1/coverage/badges", "?repository=shop", 3],
+];
+
+describeWithDatabases("a request", (database) => {
+  let contract: ContractWorld;
+
+  before(async () => {
+    contract = await createContractWorld(database());
+  });
+
+  /** A path that the route of a pattern answers. */
+  const pathOf = (route: string) =>
+    route.replace(":owner", "acme").replace(":name", "shop").replace(":id", contract.testId);
+
+  /** Asks processes of its own, which know nothing yet. */
+  function newProcess(token = contract.world.token) {
+    const app = createApp({
+      sql: database().sql,
+      now: () => NOW,
+      windowSeconds: WINDOW_SECONDS,
+      log: silentLog,
+    });
+    return async (path: string, status: number, headers: Record<string, string> = {}) => {
+      const authorization = `Bearer ${token}`;
+      let etag: string | null = null;
+      const sent = await recorder.during(async () => {
+        const response = await app(request(path, { authorization, ...headers }));
+        assert.equal(response.status, status, path);
+        etag = response.headers.get("etag");
+        await response.body?.cancel();
+      });
+      return { count: sent.length, etag: etag ?? "", texts: sent.map(({ text }) => text) };
+    };
+  }
+
+  it("of every data endpoint is counted here", () => {
+    const expected = routes.filter(({ resource }) => resource).map(({ path }) => path);
+    assert.deepEqual(new Set(COLD.map(([route]) => route)), new Set(expected));
+  });
+
+  for (const [route, query, statements] of COLD) {
+    it(`for ${route}${query} is ${statements} statements when cold, and one from then on`, async () => {
+      const ask = newProcess();
+      const path = pathOf(route) + query;
+      const cold = await ask(path, 200);
+      assert.equal(cold.count, statements, cold.texts.join("\n"));
+      assert.equal((await ask(path, 200)).count, 1);
+      assert.equal((await ask(path, 304, { "if-none-match": cold.etag })).count, 1);
+    });
+  }
+
+  it("is one statement for every search and page of a list that was loaded", async () => {
+    const ask = newProcess();
+    for (const list of ["/api/repos/acme/shop/tests", "/api/v1/flaky/tests"]) {
+      await ask(list, 200);
+      for (const query of ["q=Ünit+1", "q=ok", "limit=3", "sort=recency"]) {
+        assert.equal((await ask(`${list}?${query}`, 200)).count, 1, query);
+      }
+    }
+  });
+
+  it("is one statement when the token is checked, or is not known", async () => {
+    assert.equal((await newProcess()("/api", 204)).count, 1);
+    const stranger = newProcess(makeToken("api_token").plain);
+    for (const [route] of COLD) assert.equal((await stranger(pathOf(route), 401)).count, 1);
+    assert.equal((await newProcess(makeToken("legacy").plain)("/api", 401)).count, 1);
+  });
+
+  it("is one statement when nothing is found, or a parameter is wrong", async () => {
+    const ask = newProcess();
+    assert.equal((await ask("/api/repos/acme/none/tests", 404)).count, 1);
+    assert.equal((await ask(`/api/tests/${"0".repeat(24)}/results`, 404)).count, 1);
+    assert.equal((await ask("/api/v1/flaky/badges?repository=none", 404)).count, 1);
+    assert.equal((await ask("/nowhere", 404)).count, 1);
+  });
+
+  it("is no statement where no valid token could be, or none is needed", async () => {
+    assert.equal((await newProcess()("/health", 200)).count, 0);
+    for (const token of ["", "tk_123", "nonsense"]) {
+      assert.equal((await newProcess(token)("/api", 401)).count, 0);
+    }
+  });
+}, { onStatement: recorder.onStatement });
