@@ -97,11 +97,15 @@ export const disruptiveTests = defineRoute({
     const tests = await request.loadTests();
     return answerTestPage(tests, {
       page: request.query,
-      isListed: ({ disruptionCount }) => disruptionCount > 0,
+      isListed: isDisruptive,
       view: disruptiveTestView,
     });
   },
 });
+
+function isDisruptive({ disruptionCount }: TrackedTest): boolean {
+  return disruptionCount > 0;
+}
 
 function disruptiveTestView(test: TrackedTest) {
   return {

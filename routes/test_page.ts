@@ -3,8 +3,9 @@ import type { TestOrder } from "../lib/analysis/order.ts";
 import type { TrackedTest } from "../lib/analysis/tracked_test.ts";
 import { encodeOffsetCursor } from "../lib/cursor.ts";
 import { jsonBody } from "../lib/http/json.ts";
-import type { Answer, TestList } from "../lib/http/route.ts";
-import { matches, type Query } from "../lib/query/mod.ts";
+import type { Answer } from "../lib/http/route.ts";
+import type { IsListed, TestList } from "../lib/http/test_list.ts";
+import type { Query } from "../lib/query/mod.ts";
 
 /** What the parameters of a list say. */
 export interface TestPage {
@@ -20,18 +21,18 @@ export function answerTestPage(
   tests: TestList,
   { page, isListed, view }: {
     page: TestPage;
-    isListed: (test: TrackedTest) => boolean;
+    isListed: IsListed;
     view: (test: TrackedTest) => unknown;
   },
 ): Answer {
   const { limit, after, sort, q } = page;
-  const sorted = tests.in(sort).filter((test) => isListed(test) && matches(q, test.searchable));
+  const found = tests.listing(sort, isListed).find(q);
   const end = after + limit;
-  const nextCursor = end < sorted.length ? encodeOffsetCursor(end) : null;
+  const nextCursor = end < found.length ? encodeOffsetCursor(end) : null;
   return {
     body: jsonBody({
-      count: sorted.length,
-      tests: sorted.slice(after, end).map(view),
+      count: found.length,
+      tests: found.slice(after, end).map(view),
       metadata: { after: nextCursor, limit },
     }),
     nextCursor,

@@ -1,10 +1,8 @@
 /** What a row of the route table says, and what a handler gets and gives. */
 import type * as v from "valibot";
 import type { Caller, RepositoryVersion, Selection } from "../../db/caller.ts";
-import type { TestOrder } from "../analysis/order.ts";
-import type { TrackedTest } from "../analysis/tracked_test.ts";
-import type { Searchable } from "../query/mod.ts";
 import type { Context } from "./context.ts";
+import type { TestList } from "./test_list.ts";
 
 /**
  * Who may call: anybody; whoever has a token; or whoever has a token, which a browser may also send
@@ -30,16 +28,6 @@ type Entries = Record<string, v.GenericSchema<string | undefined, unknown>>;
 
 /** Schema of the parameters of a route, by name; each turns text into a value. */
 export type ParametersSchema = v.ObjectSchema<Entries, undefined>;
-
-/** A test of a list, with what queries look at. */
-export interface ListedTest extends TrackedTest {
-  searchable: Searchable;
-}
-
-/** Tests in any order of `sort`. */
-export interface TestList {
-  in(order: TestOrder): readonly ListedTest[];
-}
 
 /** What a list wants of its tests beside what every list shows. */
 export interface LoadTestsOptions {

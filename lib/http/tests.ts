@@ -1,10 +1,9 @@
 import type { Database } from "../../db/connect.ts";
 import type { RepositoryVersion } from "../../db/caller.ts";
 import { loadTrackedTests } from "../../db/tracked_tests.ts";
-import { sortTests, type TestOrder } from "../analysis/order.ts";
 import { Cache } from "../cache.ts";
-import { prepare } from "../query/mod.ts";
-import type { ListedTest, LoadTestsOptions, TestList } from "./route.ts";
+import type { LoadTestsOptions } from "./route.ts";
+import { TestList } from "./test_list.ts";
 
 // A test takes about 1 kB.
 const MAX_CACHED_TESTS = 50_000;
@@ -23,7 +22,7 @@ export function createTestsLoader(
   sql: Database["sql"],
   { maxCachedTests = MAX_CACHED_TESTS } = {},
 ): TestsLoader {
-  const cache = new Cache<SortedTests>({
+  const cache = new Cache<TestList>({
     maxWeight: maxCachedTests,
     weigh: ({ tests }) => tests.length + 1,
   });
@@ -45,30 +44,14 @@ export function createTestsLoader(
           const loaded = await (repositoryIds.includes(repositoryId) && loading ||
             loadTrackedTests(sql, { repositoryIds: [repositoryId], windowStart, withTime }));
           const tests = loaded.get(repositoryId) ?? [];
-          return new SortedTests(tests.map((test) => ({ ...test, searchable: prepare(test) })));
+          return new TestList(tests);
         })
       ),
     );
     const [only, ...others] = lists;
     if (only && others.length === 0) return only;
-    return new SortedTests(lists.flatMap(({ tests }) => tests));
+    return new TestList(lists.flatMap(({ tests }) => tests));
   };
-}
-
-/** Tests that are sorted when an order is first asked for, and stay so. */
-class SortedTests implements TestList {
-  readonly tests: readonly ListedTest[];
-  readonly #sorted = new Map<TestOrder, readonly ListedTest[]>();
-
-  constructor(tests: readonly ListedTest[]) {
-    this.tests = tests;
-  }
-
-  in(order: TestOrder): readonly ListedTest[] {
-    let sorted = this.#sorted.get(order);
-    if (!sorted) this.#sorted.set(order, sorted = sortTests(this.tests, order));
-    return sorted;
-  }
 }
 
 /** All that tells one state of a repository's data and window from another. */

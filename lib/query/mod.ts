@@ -1,5 +1,4 @@
 /** The parameter `q`: parsing it and matching tests against it. */
-export { matches, prepare, type Searchable } from "./match.ts";
 export {
   type DayOperator,
   MAX_QUERY_CHARACTERS,
@@ -7,3 +6,4 @@ export {
   type Query,
   type Term,
 } from "./parse.ts";
+export { type Searchable, SearchIndex } from "./search_index.ts";

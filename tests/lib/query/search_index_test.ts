@@ -1,11 +1,9 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { matches, parseQuery, prepare } from "../../../lib/query/mod.ts";
+import { parseQuery, type Searchable, SearchIndex } from "../../../lib/query/mod.ts";
 
-type Preparable = Parameters<typeof prepare>[0];
-
-const LOGIN: Preparable = {
+const LOGIN: Searchable = {
   suite: "Accounts",
   class: "com.example.LoginTest",
   name: "rejects a wrong password: 100%_sure\\",
@@ -20,10 +18,10 @@ const LOGIN: Preparable = {
   },
 };
 
-function found(q: string, test: Partial<Preparable> = {}): boolean {
+function found(q: string, test: Partial<Searchable> = {}): boolean {
   const { query, errors } = parseQuery(q);
   assert.ok(query, errors?.join("\n"));
-  return matches(query, prepare({ ...LOGIN, ...test }));
+  return new SearchIndex([{ ...LOGIN, ...test }]).find(query).length === 1;
 }
 
 describe("words", () => {
@@ -145,5 +143,45 @@ describe("any query", () => {
       },
     ));
     assert.ok(seen.hit > 5 && seen.miss > 5, JSON.stringify(seen));
+  });
+
+  it("finds in a long list what it finds in each test alone, in the list's order", () => {
+    const word = fc.string({
+      unit: fc.constantFrom("a", "b", "C", "ß"),
+      minLength: 1,
+      maxLength: 6,
+    });
+    const day = fc.integer({ min: 0, max: 3 });
+    const test = fc.record({ name: word, suite: word, tag: fc.constantFrom("x", "Y", "z"), day });
+    const term = fc.oneof(
+      word,
+      fc.constantFrom("tags:x", "tags:y,z", "last-seen:>1970-01-02", "first-seen:<=1970-01-03"),
+    );
+    const seen = { some: 0, none: 0 };
+    fc.assert(
+      fc.property(
+        fc.array(test, { minLength: 256, maxLength: 400 }),
+        fc.array(term, { minLength: 1, maxLength: 3 }),
+        (specs, terms) => {
+          const tests = specs.map(({ name, suite, tag, day }): Searchable => ({
+            ...LOGIN,
+            name,
+            suite,
+            tags: [tag],
+            firstDisruptionAt: day * 86_400,
+            latestDisruption: { ...LOGIN.latestDisruption!, recordedAt: day * 86_400 },
+          }));
+          const { query } = parseQuery(terms.join(" "));
+          assert.ok(query);
+          const expected = [...tests.keys()].filter((position) =>
+            new SearchIndex([tests[position]!]).find(query).length === 1
+          );
+          seen[expected.length > 0 ? "some" : "none"]++;
+          assert.deepEqual(new SearchIndex(tests).find(query), expected);
+        },
+      ),
+      { numRuns: 60 },
+    );
+    assert.ok(seen.some > 5 && seen.none > 5, JSON.stringify(seen));
   });
 });
