@@ -40,6 +40,12 @@ export const SETTINGS = [
     flag: "--port <n>",
   },
   {
+    name: "REUSE_PORT",
+    default: "false",
+    meaning: "serve: whether it shares its port with others that do so too; Linux only",
+    flag: "--reuse-port",
+  },
+  {
     name: "LOG_LEVEL",
     default: "info",
     meaning: "serve: least urgent events that are logged: debug, info, warn or error",

@@ -20,6 +20,8 @@ export interface ServeOptions {
   host?: string;
   /** 8000 unless given; 0 takes any free port. */
   port?: number;
+  /** Shares the port with other processes that do so too; see `listen`. */
+  reusePort?: boolean;
   /** Whole seconds since 1970; the system's clock unless given. */
   now?(): number;
   /** Seconds that every list looks back; 14 days unless given. */
@@ -60,6 +62,7 @@ export function serve(options: ServeOptions): RunningServer {
   return listen(createApp({ sql, now, windowSeconds, log, cache }), {
     host,
     port,
+    reusePort: options.reusePort ?? false,
     log,
     drainTimeoutMs: options.drainTimeoutMs ?? DRAIN_TIMEOUT_MS,
     maxRunningRequests: options.maxRunningRequests ?? MAX_RUNNING_REQUESTS,

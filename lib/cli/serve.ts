@@ -9,6 +9,7 @@ import { Failure } from "./errors.ts";
 import { bufferedOutput, isTelemetryOn, telemetryOutput } from "./log_output.ts";
 import { checkStart } from "./serve_check.ts";
 import type { SettingValues } from "./settings.ts";
+import { requireSharedPorts } from "./shared_port.ts";
 import { waitForDatabase } from "./wait_for_database.ts";
 
 /** `serve`. */
@@ -27,6 +28,8 @@ export function addServeCommand(program: Command, io: CliIo): void {
       "The first SIGTERM or SIGINT lets running requests finish, for at most 10 seconds; the second " +
       "ends at once. A server that is away at the start is waited for; while it is away later, " +
       "requests are answered with 500, and as before once it is back.",
+      "With --reuse-port several may serve one port, each a process of its own with all of these " +
+      "settings: the system shares new connections among them.",
       "Logs a line for each request to standard error: method, route, status, duration, request id " +
       "and organization; never a token, a path or a value of a query. OTEL_DENO=true sends traces " +
       "and metrics by OpenTelemetry.",
@@ -41,6 +44,7 @@ export function addServeCommand(program: Command, io: CliIo): void {
     settings: [
       "HOST",
       "PORT",
+      "REUSE_PORT",
       "LOG_LEVEL",
       "LOG_FORMAT",
       "DATABASE_WAIT_SECONDS",
@@ -52,6 +56,7 @@ export function addServeCommand(program: Command, io: CliIo): void {
     ],
     input: v.object({ check: v.optional(v.boolean(), false) }),
     async run({ check }, context, settings) {
+      if (settings.REUSE_PORT) requireSharedPorts();
       if (check) return await checkStart(context);
       await withLog(io, settings, async (log) => {
         const database = await waitForDatabase(
@@ -74,6 +79,7 @@ export function addServeCommand(program: Command, io: CliIo): void {
             log,
             host: settings.HOST,
             port: settings.PORT,
+            reusePort: settings.REUSE_PORT,
             requestTimeoutMs: settings.REQUEST_TIMEOUT_MS,
             maxRunningRequests: settings.MAX_RUNNING_REQUESTS,
             cacheSizeMb: settings.CACHE_SIZE_MB,

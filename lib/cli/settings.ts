@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { describeSetting, type Environment, setting } from "../config.ts";
 import { LOG_FORMATS, LOG_LEVELS } from "../log.ts";
-import { lineOfText, oneOf, port, wholeNumber } from "./values.ts";
+import { lineOfText, oneOf, port, wholeNumber, yesOrNo } from "./values.ts";
 
 // A day is as good as for ever, and still fits a timer.
 const MAX_SECONDS = 86_400;
@@ -12,6 +12,7 @@ const MAX_MS = 86_400_000;
 export const SETTING_SCHEMAS = {
   HOST: lineOfText,
   PORT: port,
+  REUSE_PORT: yesOrNo,
   LOG_LEVEL: oneOf(LOG_LEVELS),
   LOG_FORMAT: oneOf(["auto", ...LOG_FORMATS]),
   DATABASE_WAIT_SECONDS: wholeNumber({ min: 0, max: MAX_SECONDS }),

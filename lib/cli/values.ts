@@ -84,6 +84,14 @@ export function oneOf<const Word extends string>(words: readonly Word[]) {
   });
 }
 
+/** `true` or `false`; an option that takes no value is `true` when it is given. */
+export const yesOrNo = v.lazy((given) =>
+  given === true ? v.literal(true) : v.pipe(
+    oneOf(["true", "false"]),
+    v.transform((word) => word === "true"),
+  )
+);
+
 /** Purchase units: what the plan gate of legacy tokens looks at. */
 export const purchaseUnits = wholeNumber({ min: 0, max: 2_147_483_647 });
 

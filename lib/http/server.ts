@@ -76,11 +76,10 @@ export function listen(app: App, options: ListenOptions): RunningServer {
         log.error("failed", errorFields(error));
         return internalServerError();
       },
-    }, async (request) => {
-      const response = await requests.answer(request);
-      if (isLeaving) response.headers.set("connection", "close");
-      return response;
-    }), { port, log });
+    }, (request) => isLeaving ? lastAnswer(requests, request) : requests.answer(request)), {
+    port,
+    log,
+  });
   const timer = setInterval(() => requests.look(), LOOK_EVERY_MS);
   return {
     url: urlOf(server.addr),
@@ -101,6 +100,13 @@ export function listen(app: App, options: ListenOptions): RunningServer {
       }
     },
   };
+}
+
+/** An answer after which its connection is closed. */
+async function lastAnswer(requests: RunningRequests, request: Request): Promise<Response> {
+  const response = await requests.answer(request);
+  response.headers.set("connection", "close");
+  return response;
 }
 
 /** Requests that are being worked on: not too many of them, and none for ever. */
