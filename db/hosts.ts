@@ -5,9 +5,10 @@
  */
 import type { Socket } from "node:net";
 import postgres from "postgres";
+import { lostConnection } from "./attempts.ts";
 import type { DatabaseUrl, TargetSessionAttrs } from "./database_url.ts";
 import { withoutEnvironment } from "./pool.ts";
-import { type Address, connectTo, steady } from "./socket.ts";
+import { type Address, brokenSocket, connectTo, steady } from "./socket.ts";
 
 /** What a server says of itself. */
 interface Nature {
@@ -72,9 +73,11 @@ async function choose(url: DatabaseUrl, timeoutMs: number): Promise<Address> {
 /** Asks a server over a connection of its own: not before it has let us in is it one that answers. */
 async function ask(address: Address, url: DatabaseUrl, timeoutMs: number): Promise<Nature> {
   const socket = await connectTo(address, timeoutMs);
-  // The types of the library do not know of the option for making sockets.
+  // The types of the library do not know of the option for making sockets. Cut off before it was let
+  // in, it asks for another one.
   const ownSocket: object = {
-    socket: ({ ssl }: { ssl: unknown }) => ssl ? socket : steady(socket),
+    socket: ({ ssl }: { ssl: unknown }) =>
+      socket.destroyed ? brokenSocket(lostConnection()) : ssl ? socket : steady(socket),
   };
   const sql = withoutEnvironment(() =>
     postgres(url.text, {

@@ -63,6 +63,12 @@ export function durablePool(
     const sockets = new Set<Socket>();
     let isOpened = false;
     let isBroken = false;
+    const lost = (): Error => {
+      const error = lostConnection();
+      if (!isOpened) attempts.failed(error);
+      replace();
+      return error;
+    };
     const options: LifeOptions & { socket: unknown } = {
       max_lifetime: null,
       // When to try is decided by `attempts`. Whatever waits in a pool that is lost fails at once.
@@ -73,17 +79,20 @@ export function durablePool(
         attempts.succeeded();
       },
       onclose() {
-        if (isBroken || closed || generation !== current) return;
-        if (!isOpened) attempts.failed(lostConnection());
-        replace();
+        if (!isBroken && generation === current) lost();
       },
       // The types of the library do not know of this one.
       async socket({ ssl }: { ssl: unknown }) {
         try {
           if (generation !== current) throw lostConnection();
+          // Cut off before it was let in, the library comes again at once, for ever, and says nothing.
+          if ([...sockets].some((socket) => socket.destroyed)) throw lost();
           const socket = await attempts.make(connect);
+          if (generation.isEnded) {
+            socket.destroy();
+            throw lostConnection();
+          }
           sockets.add(socket);
-          if (generation.isEnded) socket.destroy(lostConnection());
           // Encryption puts a socket of its own on top and needs this one as it is.
           return ssl ? socket : steady(socket);
         } catch (error) {
