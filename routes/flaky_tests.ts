@@ -14,12 +14,13 @@ import {
 import { defineRoute } from "../lib/http/route.ts";
 import { FLAKY_TESTS_EXAMPLE } from "./examples.ts";
 import {
+  type Expansion,
   EXPANSION_NAMES,
   expansionEntries,
   expansionsView,
   parseExpansions,
 } from "./expansions.ts";
-import { answerTestPage } from "./test_page.ts";
+import { answerTestPage, type TestView } from "./test_page.ts";
 import { baseEntries, baseView, countSchema, metadataSchema } from "./views.ts";
 
 const DEFAULT_LIMIT = 25;
@@ -95,10 +96,23 @@ export const flakyTests = defineRoute({
     return answerTestPage(tests, {
       page,
       isListed,
-      view: (test) => ({ ...baseView(test), ...expansionsView(test, include) }),
+      view: flakyTestView(include),
     });
   },
 });
+
+const views = new Map<string, TestView>();
+
+/** One view for the same expansions, however often it is asked for; there are not many. */
+function flakyTestView(include: Expansion[]): TestView {
+  const key = include.join();
+  let view = views.get(key);
+  if (!view) {
+    view = (test) => ({ ...baseView(test), ...expansionsView(test, include) });
+    views.set(key, view);
+  }
+  return view;
+}
 
 function isQuarantined(test: TrackedTest): boolean {
   return test.quarantine !== null;
