@@ -1,0 +1,109 @@
+import { after, before, describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import process from "node:process";
+import type { Database } from "../../../db/connect.ts";
+import { openTestServer } from "../../database.ts";
+import { createLargeWorld, OLD_ROWS } from "./large_world.ts";
+import { PLAN_MODES, type Scan, scansOf } from "./plan.ts";
+import { type SentStatement, StatementRecorder } from "./recorder.ts";
+
+const server = process.env.TEST_DATABASE_URL;
+
+/** Of these a request may look only at what is in the window, however long the history is. */
+const WINDOWED = ["submission", "negative_result", "test_list", "coverage_report"];
+
+/** More than the window of the repository that is asked for has of anything. */
+const MANY_ROWS = 200;
+
+describe("the plans of what requests ask for", { skip: !server }, () => {
+  const recorder = new StatementRecorder();
+  let database: Database;
+  let statements: SentStatement[];
+
+  before(async () => {
+    database = await openTestServer(server!, { onStatement: recorder.onStatement });
+    const { world, testId, repositoryId } = await createLargeWorld(database);
+    recorder.take();
+    for (
+      const path of [
+        "/api",
+        "/api/repos/acme/shop/submissions",
+        `/api/repos/acme/shop/submissions?after=${btoa("id:6a".padEnd(27, "f"))}`,
+        "/api/repos/acme/shop/tests",
+        `/api/tests/${testId}/results`,
+        "/api/v1/flaky/tests",
+        `/api/v1/flaky/tests?repository_id=${repositoryId}&include=time_consumed`,
+        "/api/v1/flaky/tests?repository=shop&quarantine=false",
+        "/api/v1/flaky/badges?repository=acme/shop",
+        "/api/v1/coverage/badges?repository=acme/shop",
+      ]
+    ) {
+      const response = await world.get(path);
+      assert.ok(response.ok, path);
+      await response.body?.cancel();
+    }
+    const legacy = await world.addToken({ legacy: true });
+    await world.get("/api", { authorization: `Bearer ${legacy}` });
+    statements = recorder.take().filter(({ text }) => /^(select|with)\b/.test(text));
+  });
+  after(() => database?.close());
+
+  async function* plans(): AsyncGenerator<{ label: string; scans: Scan[] }> {
+    for (const mode of PLAN_MODES) {
+      for (const statement of statements) {
+        const scans = await database.sql.begin((tx) => scansOf(tx, statement, mode));
+        yield { label: `${mode} of ${statement.text}\n${JSON.stringify(scans)}`, scans };
+      }
+    }
+  }
+
+  it("are those of all that the routes ask for", () => {
+    assert.ok(statements.length >= 15, `${statements.length} statements`);
+  });
+
+  it("find every row through an index, by repository or by a unique key", async () => {
+    const found = new Set<string>();
+    for await (const { label, scans } of plans()) {
+      for (const { table, kind, condition } of scans) {
+        found.add(table);
+        if (MISTAKEN.test(label) && table === "repository") continue;
+        assert.match(kind, /Index|Bitmap Heap/, label);
+        assert.match(condition, CONDITIONS[table] ?? /repository_id = /, label);
+      }
+    }
+    for (const table of [...WINDOWED, "api_token", "repository", "test", "disruptive_test"]) {
+      assert.ok(found.has(table), `${table} was read`);
+    }
+  });
+
+  it("read no more of a long history than the window has", async () => {
+    for await (const { label, scans } of plans()) {
+      for (const { table, rowCount } of scans) {
+        if (WINDOWED.includes(table)) assert.ok(rowCount < MANY_ROWS, label);
+      }
+    }
+  });
+
+  it("could be others: a look at all rows is seen as one", async () => {
+    const text = "select count(*) from submission where commit_oid = $1";
+    const scans = await database.sql.begin((tx) =>
+      scansOf(tx, { text, parameters: ["c1"] }, "force_custom_plan")
+    );
+    const [scan] = scans;
+    assert.match(scan?.kind ?? "", /Seq Scan/);
+    assert.ok(scan!.rowCount > OLD_ROWS);
+  });
+});
+
+/**
+ * To be removed with the join: it lets the server look at all tests of the repository for each test
+ * that is listed, where many other repositories are small.
+ */
+const MISTAKEN = /join test t using .* join repository r using/;
+
+/** What leads to the rows of tables that are not looked up by the repository. */
+const CONDITIONS: Record<string, RegExp> = {
+  api_token: /hash = /,
+  organization: /organization_id = /,
+  repository: /repository_id = |id_prefix = |organization_id = /,
+};
