@@ -7,6 +7,8 @@ export interface Launched {
   isOver(): boolean;
   /** Ends it at once, with no chance to clean up, unless it has ended; returns what it left. */
   kill(): Promise<Ending>;
+  /** Tells it to end, unless it has ended; returns what it left. */
+  stop(): Promise<Ending>;
   /** Waits for its end. */
   ending: Promise<Ending>;
 }
@@ -21,13 +23,15 @@ export function launch(args: string[], environment: Record<string, string>): Lau
     stdout: new TextDecoder().decode(stdout),
     stderr: new TextDecoder().decode(stderr),
   }));
+  const end = (signal: Deno.Signal) => {
+    if (!isOver) child.kill(signal);
+    return ending;
+  };
   return {
     isOver: () => isOver,
     ending,
-    kill() {
-      if (!isOver) child.kill("SIGKILL");
-      return ending;
-    },
+    kill: () => end("SIGKILL"),
+    stop: () => end("SIGTERM"),
   };
 }
 

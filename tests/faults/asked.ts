@@ -100,22 +100,22 @@ export async function askAll(
 }
 
 /**
- * Asserts that the repository has exactly the uploads that it must have, and maybe the one that is
- * in doubt: as a whole or not at all. Returns whether it is there.
+ * Asserts that the repository has exactly the uploads that it must have, and of those that are in
+ * doubt some: each as a whole or not at all. Returns which of them are there.
  */
 export async function checkUploads(
   service: Service,
   { repository, certain, doubtful }: {
     repository: string;
     certain: readonly Upload[];
-    doubtful?: Upload | undefined;
+    doubtful: readonly Upload[];
   },
-): Promise<{ isThere: boolean; unprocessed: number }> {
+): Promise<{ there: Upload[]; unprocessed: number }> {
   const { answers, unprocessed } = await askAll(service, repository);
-  const isThere = doubtful !== undefined &&
-    answers.submissions.some(({ build_url }) => build_url === doubtful.buildUrl);
-  assert.deepEqual(answers, expectedAnswers(isThere ? [...certain, doubtful] : certain));
-  return { isThere, unprocessed };
+  const listed = new Set(answers.submissions.map(({ build_url }) => build_url));
+  const there = doubtful.filter(({ buildUrl }) => listed.has(buildUrl));
+  assert.deepEqual(answers, expectedAnswers([...certain, ...there]));
+  return { there, unprocessed };
 }
 
 async function pages<Item>(service: Service, target: string): Promise<Item[] | null> {

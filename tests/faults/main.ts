@@ -8,6 +8,9 @@
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { Random } from "../bench/random.ts";
+import { clockFaults } from "./clock.ts";
+import { connectionFaults } from "./connections.ts";
+import { diskFaults } from "./disk.ts";
 import { killFaults } from "./kill.ts";
 import { markdownTable, type Row } from "./row.ts";
 
@@ -22,6 +25,9 @@ export interface FaultOptions {
 
 const FAULTS: Record<string, (options: FaultOptions) => Promise<Row[]>> = {
   kill: killFaults,
+  connections: connectionFaults,
+  disk: diskFaults,
+  clock: clockFaults,
 };
 
 const DEFAULT_TRIES = 200;

@@ -7,14 +7,17 @@ export const PHASES = ["reading", "staging", "processing", "committed"] as const
 /** One of them. */
 export type Phase = (typeof PHASES)[number];
 
+/** Earlier kills that are looked at: how long a phase takes changes with the load of the machine. */
+const MEMORY = 16;
+
 /** Learns when each phase is, from what earlier kills hit. */
 export class Moments {
   readonly hits = new Map<Phase, number>(PHASES.map((phase) => [phase, 0]));
   readonly #random: Random;
-  readonly #lengthMs: number;
-  readonly #seen: { at: number; phase: Phase | "done" }[] = [];
+  #lengthMs: number;
+  #seen: { at: number; phase: Phase | "done" }[] = [];
 
-  /** @param lengthMs how long the work takes when nobody disturbs it */
+  /** @param lengthMs how long the work takes, to begin with */
   constructor(random: Random, lengthMs: number) {
     this.#random = random;
     this.#lengthMs = lengthMs;
@@ -41,7 +44,9 @@ export class Moments {
 
   /** Remembers what a moment hit: `done` when the work was acknowledged before. */
   hit(at: number, phase: Phase | "done"): void {
-    this.#seen.push({ at, phase });
+    this.#seen = [...this.#seen, { at, phase }].slice(-MEMORY);
+    if (phase === "done") this.#lengthMs = Math.max(0.85 * this.#lengthMs, 100);
+    else if (at > 0.7 * this.#lengthMs) this.#lengthMs *= 1.25;
     if (phase !== "done") this.hits.set(phase, (this.hits.get(phase) ?? 0) + 1);
   }
 }

@@ -87,7 +87,7 @@ export class Scene {
   }
 
   /** Asserts that exactly what must be there is there; see {@link checkUploads}. */
-  async check(doubtful?: Upload): Promise<{ isThere: boolean; unprocessed: number }> {
+  async check(...doubtful: Upload[]): Promise<{ there: Upload[]; unprocessed: number }> {
     const { repository, certain } = this;
     return await checkUploads(await this.service(), { repository, certain, doubtful });
   }

@@ -1,0 +1,157 @@
+/** Sets the clock of the program forwards and back while it runs. */
+import assert from "node:assert/strict";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { pause } from "../e2e/launch.ts";
+import { run, type Running, start } from "../e2e/program.ts";
+import type { FaultOptions } from "./main.ts";
+import { makePlace, type Place } from "./place.ts";
+import { startProber } from "./prober.ts";
+import { type Row, seconds, tallyText } from "./row.ts";
+
+const DAY = 86_400;
+
+/** How the clock goes, beside the right one, and back again. */
+const JUMPS = [
+  { name: "a day forwards", offset: "+1d", seconds: DAY },
+  { name: "a day back", offset: "-1d", seconds: -DAY },
+  { name: "an hour back", offset: "-1h", seconds: -3_600 },
+] as const;
+
+const REPORT = `<testsuite name="s"><testcase name="flaky"><failure/></testcase>` +
+  `<testcase name="flaky"/></testsuite>`;
+
+/** A clock that jumps and comes back, on each database; a server has its own, which stays right. */
+export async function clockFaults({ say }: FaultOptions): Promise<Row[]> {
+  const library = await fakeTimeLibrary();
+  if (library === null) {
+    say("clock: left out, expected libfaketime (Debian's package faketime)");
+    return [];
+  }
+  const rows: Row[] = [];
+  for (const kind of ["embedded", "server"] as const) {
+    for (const jump of JUMPS) {
+      const place = await makePlace(kind);
+      const folder = await Deno.makeTempDir({ prefix: "test-analytics-faults-" });
+      try {
+        rows.push(await jumpAndBack(place, { folder, library, jump }));
+        say(JSON.stringify(rows.at(-1)));
+      } finally {
+        await Deno.remove(folder, { recursive: true });
+        await place.remove();
+      }
+    }
+  }
+  return rows;
+}
+
+async function jumpAndBack(
+  place: Place,
+  { folder, library, jump }: { folder: string; library: string; jump: typeof JUMPS[number] },
+): Promise<Row> {
+  const clock = join(folder, "clock");
+  const report = join(folder, "report.xml");
+  await Deno.writeTextFile(report, REPORT);
+  await Deno.writeTextFile(clock, "+0");
+  // Only the clock on the wall jumps: what measures durations goes on, as in a real system.
+  const environment = {
+    ...place.environment,
+    LD_PRELOAD: library,
+    FAKETIME_TIMESTAMP_FILE: clock,
+    FAKETIME_NO_CACHE: "1",
+    FAKETIME_DONT_FAKE_MONOTONIC: "1",
+    NO_FAKE_STAT: "1",
+  };
+  const now = Math.floor(Date.now() / 1000);
+  const ingest = async (name: string, recordedAt?: number) => {
+    const at = recordedAt === undefined
+      ? []
+      : ["--recorded-at", new Date(recordedAt * 1000).toISOString()];
+    const facts = `ingest --org acme --repo acme/shop --commit ${name} --json`.split(" ");
+    const url = ["--build-url", `https://ci.example.com/${name}`];
+    const { code, stdout, stderr } = await run([...facts, ...url, ...at, report], environment);
+    assert.equal(code, 0, stderr);
+    return JSON.parse(stdout) as { recorded_at: string };
+  };
+  // Falls out of the window within the next day.
+  await ingest("old", now - 14 * DAY + DAY / 2);
+  await ingest("new", now - 3_600);
+  const expiring = await run("token create --org acme --expires-in 12h".split(" "), environment);
+  const shortToken = expiring.stdout.trim();
+
+  const running = await start(["serve", "--port", "0"], environment);
+  const prober = startProber(() => ({ url: running.url, token: place.token }), {
+    target: "/api/repos/acme/shop/submissions",
+  });
+  const stored = ["old", "new"];
+  const isAhead = jump.seconds > 0;
+  try {
+    await expectCommits(running, place.token, stored);
+    assert.equal(await tokenStatus(running, shortToken), 204);
+    await Deno.writeTextFile(clock, jump.offset);
+    const jumpedAt = performance.now();
+    await expectCommits(running, place.token, isAhead ? ["new"] : stored);
+    const recoveryMs = performance.now() - jumpedAt;
+    assert.equal(await tokenStatus(running, shortToken), isAhead ? 401 : 204);
+    const { recorded_at } = await ingest("meanwhile");
+    const given = now + jump.seconds;
+    assert.ok(Math.abs(Date.parse(recorded_at) / 1000 - given) < 120, recorded_at);
+    await expectCommits(running, place.token, [...isAhead ? ["new"] : stored, "meanwhile"]);
+    // And right again: nothing that was made of the wrong time is left.
+    await Deno.writeTextFile(clock, "+0");
+    await expectCommits(running, place.token, [...stored, "meanwhile"]);
+    assert.equal(await tokenStatus(running, shortToken), 204);
+    await ingest("afterwards");
+    await expectCommits(running, place.token, [...stored, "meanwhile", "afterwards"]);
+    await pause(200);
+    const { tally, wrong } = await prober.stop();
+    assert.deepEqual(wrong, []);
+    assert.deepEqual([...tally.keys()], ["200"]);
+    return {
+      fault: `a clock that goes ${jump.name}, and right again, during \`serve\` and \`ingest\``,
+      database: place.kind,
+      tries: 1,
+      seen: `${tallyText(tally)}; window and expiry of tokens by the clock of the moment`,
+      lost: "nothing",
+      recovery: seconds(recoveryMs),
+    };
+  } finally {
+    await prober.stop();
+    const { code, stderr } = await running.stop("SIGTERM");
+    assert.equal(code, 0, stderr);
+  }
+}
+
+/** Asserts which submissions are in the window, and that all other answers are about the same ones. */
+async function expectCommits(
+  { url }: Running,
+  token: string,
+  commits: readonly string[],
+): Promise<void> {
+  const headers = { authorization: `Bearer ${token}` };
+  const json = async (path: string) => await (await fetch(`${url}${path}`, { headers })).json();
+  const { submissions, count } = await json("/api/repos/acme/shop/submissions");
+  const seen = submissions.map((item: { commit_oid: string }) => item.commit_oid);
+  assert.deepEqual(seen.toSorted(), commits.toSorted());
+  assert.equal(count, commits.length);
+  const { tests } = await json("/api/repos/acme/shop/tests");
+  // Each submission has one disruption of the test.
+  assert.equal(tests[0].nondeterministic_negative_result_count, commits.length);
+  const { results } = await json(`/api/tests/${tests[0].id}/results`);
+  assert.equal(results.length, commits.length);
+}
+
+async function tokenStatus({ url }: Running, token: string): Promise<number> {
+  const response = await fetch(`${url}/api`, { headers: { authorization: `Bearer ${token}` } });
+  await response.body?.cancel();
+  return response.status;
+}
+
+/** Where Debian's package puts it; `null` when it is not there. */
+async function fakeTimeLibrary(): Promise<string | null> {
+  for (const folder of await readdir("/usr/lib").catch(() => [])) {
+    const path = `/usr/lib/${folder}/faketime/libfaketime.so.1`;
+    if (await Deno.stat(path).then(() => true, () => false)) return path;
+  }
+  return null;
+}
