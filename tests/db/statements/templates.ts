@@ -36,8 +36,8 @@ export function isMadeFrom(text: string, { pieces }: SqlTemplate): boolean {
   return true;
 }
 
-/** Every tagged template of a source that is no comment, those inside of others too. */
-function templatesOf(source: string): { index: number; pieces: string[] }[] {
+/** The templates of a source, in the order in which they end; not what comments show. */
+export function templatesOf(source: string): { index: number; pieces: string[] }[] {
   const found: { index: number; pieces: string[] }[] = [];
   /** Templates that are open, each with the braces that are open in its value. */
   const open: { index: number; pieces: string[]; braces: number | null }[] = [];
