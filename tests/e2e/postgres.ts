@@ -47,42 +47,49 @@ export async function makeOwnServer(settings: ServerSettings = {}): Promise<OwnS
   }
 }
 
-/** Starts a server whose database is empty. */
-export function makeServer(settings: ServerSettings = {}): Promise<OwnServer> {
-  return fill("initdb", settings, [
-    "--username=postgres",
-    "--auth=trust",
-    "--encoding=UTF8",
-    "--locale=C",
-    "--no-sync",
-  ]);
+/**
+ * Starts a server whose database is empty.
+ *
+ * @param options.dataFolder where its data stays after it was removed, for the next server
+ */
+export function makeServer(
+  settings: ServerSettings = {},
+  { dataFolder }: { dataFolder?: string } = {},
+): Promise<OwnServer> {
+  return fill("initdb", settings, {
+    dataFolder,
+    args: ["--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"],
+  });
 }
 
 /** Starts a standby that follows a primary by streaming. */
 export function makeStandby(primary: OwnServer, settings: ServerSettings = {}): Promise<OwnServer> {
-  return fill("pg_basebackup", settings, [
-    `--dbname=${primary.url}`,
-    "--checkpoint=fast",
-    "--write-recovery-conf",
-    "--no-sync",
-  ]);
+  return fill("pg_basebackup", settings, {
+    args: [
+      `--dbname=${primary.url}`,
+      "--checkpoint=fast",
+      "--write-recovery-conf",
+      "--no-sync",
+    ],
+  });
 }
 
 /** Starts a server on the data that one of PostgreSQL's programs puts into a new folder. */
 async function fill(
   program: "initdb" | "pg_basebackup",
   settings: ServerSettings,
-  args: string[],
+  { args, dataFolder }: { args: string[]; dataFolder?: string },
 ): Promise<OwnServer> {
   const bin = installedServer();
   if (bin === null) throw new Error(`there is no PostgreSQL in ${PROGRAMS}`);
   const folder = await Deno.makeTempDir({ prefix: "test-analytics-own-server-" });
   // It refuses to run as root.
   const isRoot = process.getuid?.() === 0;
-  if (isRoot) await run("/", ["chown", "postgres", folder]);
+  if (dataFolder) await Deno.mkdir(dataFolder, { recursive: true, mode: 0o700 });
+  if (isRoot) await run("/", ["chown", "postgres", folder, ...dataFolder ? [dataFolder] : []]);
   const as = (...command: string[]) =>
     run(folder, isRoot ? ["runuser", "-u", "postgres", "--", ...command] : command);
-  const data = `${folder}/data`;
+  const data = dataFolder ?? `${folder}/data`;
   const port = freePort();
   const options = Object.entries({ listen_addresses: "127.0.0.1", fsync: "off", ...settings })
     .map(([name, value]) => `-c ${name}='${value}'`);
@@ -106,18 +113,25 @@ async function fill(
     },
     promote: () => pgCtl("promote"),
     async remove() {
-      if (isRunning) await server.stop("immediate");
+      if (isRunning) await server.stop(dataFolder ? "fast" : "immediate");
       await Deno.remove(folder, { recursive: true });
     },
   };
   try {
-    await as(`${bin}/${program}`, `--pgdata=${data}`, ...args);
+    if (!dataFolder || !await isFilled(dataFolder)) {
+      await as(`${bin}/${program}`, `--pgdata=${data}`, ...args);
+    }
     await server.start();
     return server;
   } catch (error) {
     await server.remove();
     throw error;
   }
+}
+
+async function isFilled(dataFolder: string): Promise<boolean> {
+  for await (const _entry of Deno.readDir(dataFolder)) return true;
+  return false;
 }
 
 /** A port that nobody listens on at the moment. */
