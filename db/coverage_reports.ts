@@ -14,7 +14,8 @@ export async function insertCoverage(
   if (coverage.lineCount === 0) return;
   await sql`
     with version as (
-      update repository set data_version = data_version + 1, is_visible = true
+      update repository set data_version = data_version + 1, addition_count = addition_count + 1,
+        is_visible = true
       where repository_id = ${repositoryId}
     )
     insert into coverage_report

@@ -239,7 +239,8 @@ async function insertSubmission(
   const { content } = upload;
   await tx`
     with version as (
-      update repository set data_version = data_version + 1, is_visible = true
+      update repository set data_version = data_version + 1, addition_count = addition_count + 1,
+        is_visible = true
       where repository_id = ${upload.repositoryId}
       returning data_version
     )

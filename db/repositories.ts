@@ -246,6 +246,13 @@ export async function bumpDataVersion(tx: Queryable, repositoryId: number): Prom
     update repository set data_version = data_version + 1 where repository_id = ${repositoryId}`;
 }
 
+/** The same for a change after which every test is what it was, but for submissions that came. */
+export async function bumpForAddition(tx: Queryable, repositoryId: number): Promise<void> {
+  await tx`
+    update repository set data_version = data_version + 1, addition_count = addition_count + 1
+    where repository_id = ${repositoryId}`;
+}
+
 function isUniqueViolation(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "23505";
 }

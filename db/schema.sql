@@ -112,6 +112,7 @@ create table repository (
   next_test_list_no integer not null default 0,
   created_at timestamp(0) with time zone not null,
   next_test_tag_set_no integer not null default 0,
+  addition_count bigint not null default floor((random() * (1000000000)::double precision)),
   constraint repository_pkey PRIMARY KEY (organization_id, repository_id),
   constraint repository_id_prefix_key UNIQUE (id_prefix),
   constraint repository_organization_id_owner_key_name_key_key UNIQUE (organization_id, owner_key, name_key),
@@ -161,6 +162,7 @@ create table submission (
   constraint submission_submission_id_check CHECK ((length(submission_id) = 12))
 );
 CREATE INDEX submission_code_version ON submission USING btree (repository_id, code_version);
+CREATE INDEX submission_data_version ON submission USING btree (repository_id, data_version);
 
 create table test (
   repository_id bigint not null,

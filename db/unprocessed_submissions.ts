@@ -1,6 +1,6 @@
 /** Submissions whose archive is being processed or could not be: listed, without results. */
 import { keyedSubmissionId } from "../lib/identity.ts";
-import { bumpDataVersion } from "./repositories.ts";
+import { bumpForAddition } from "./repositories.ts";
 import type { Queryable } from "./sql.ts";
 
 /** What is known of an archive before its reports were read. */
@@ -30,7 +30,8 @@ export async function showProcessing(tx: Queryable, upload: UnprocessedSubmissio
   const id = keyedSubmissionId({ recordedAt, idPrefix: repository.idPrefix, key });
   await tx`
     with version as (
-      update repository set data_version = data_version + 1, is_visible = true
+      update repository set data_version = data_version + 1, addition_count = addition_count + 1,
+        is_visible = true
       where repository_id = ${repositoryId}
       returning data_version
     )
@@ -54,7 +55,7 @@ export async function showFailed(
 ): Promise<void> {
   await tx`
     with version as (
-      update repository set data_version = data_version + 1
+      update repository set data_version = data_version + 1, addition_count = addition_count + 1
       where repository_id = ${repositoryId}
       returning data_version
     )
@@ -72,5 +73,5 @@ export async function removeUnprocessed(
     delete from submission
     where repository_id = ${repositoryId} and key = ${key} and status <> 'processed'
     returning 1`;
-  if (removed.length > 0) await bumpDataVersion(tx, repositoryId);
+  if (removed.length > 0) await bumpForAddition(tx, repositoryId);
 }
