@@ -5,12 +5,15 @@ import { join } from "node:path";
 import process from "node:process";
 import { packTar } from "modern-tar";
 import { openDatabase } from "../../db/connect.ts";
-import { openTestServer } from "../database.ts";
+import { openTestServer, withDatabase } from "../database.ts";
 import { command, run } from "./program.ts";
 
 /** How often a watcher is killed; the long proof sets 100. */
 const KILLS = Number(process.env.TEST_WATCH_KILLS || "4");
 const WATCHERS = 2;
+/** Watchers that share a queue of so many archives. */
+const SHARERS = 3;
+const QUEUE = { server: 60, embedded: 24 };
 const TESTS = 3_000;
 const SHA = "0123456789abcdef0123456789abcdef01234567";
 
@@ -38,15 +41,109 @@ async function archive(no: number): Promise<Uint8Array> {
   );
 }
 
-async function prove(environment: Record<string, string>): Promise<void> {
+/** A folder, and what puts archives into it that are there for long. */
+async function makeSource() {
   const folder = await Deno.makeTempDir({ prefix: "test-analytics-kill-" });
   let count = 0;
-  const put = async () => {
-    const path = join(folder, `${count++}.gz`);
-    await Deno.writeFile(path, await archive(count));
-    const changed = new Date(Date.now() - 3_600_000);
-    await Deno.utime(path, changed, changed);
+  return {
+    folder,
+    count: () => count,
+    async put() {
+      const path = join(folder, `${count++}.gz`);
+      await Deno.writeFile(path, await archive(count));
+      const changed = new Date(Date.now() - 3_600_000);
+      await Deno.utime(path, changed, changed);
+    },
   };
+}
+
+/** Checks that every archive is stored, each exactly once. */
+async function checkStored(
+  environment: Record<string, string>,
+  { archives }: { archives: number },
+): Promise<{ attempts: number; interrupted: number }> {
+  const database = await openDatabase({
+    databaseUrl: environment.DATABASE_URL,
+    dataDir: environment.DATA_DIR ?? "",
+  });
+  try {
+    const [found] = await database.sql<Record<string, number>[]>`
+      select
+        (select count(*) from archive where status = 'processed')::int as processed,
+        (select count(*) from archive)::int as archives,
+        (select max(attempt_count) from archive)::int as attempts,
+        (select count(*) from archive where attempt_count > 1)::int as interrupted,
+        (select count(*) from submission where status = 'processed')::int as submissions,
+        (select count(*) from submission)::int as listed,
+        (select sum(test_result_count) from submission)::int as results,
+        (select count(*) from negative_result where is_disruption)::int as disruptions,
+        (select count(*) from coverage_report)::int as coverages,
+        (select count(*) from test)::int as tests`;
+    const { attempts, interrupted, ...counts } = found!;
+    assert.deepEqual(counts, {
+      processed: archives,
+      archives,
+      submissions: archives,
+      listed: archives,
+      results: archives * (TESTS + 2),
+      disruptions: archives,
+      coverages: archives,
+      tests: TESTS + 1,
+    });
+    return { attempts: attempts!, interrupted: interrupted! };
+  } finally {
+    await database.close();
+  }
+}
+
+/** Three take from one queue; one is killed on the way. */
+async function proveSharing(
+  environment: Record<string, string>,
+  queue: number,
+): Promise<void> {
+  const source = await makeSource();
+  for (let i = 0; i < queue; i++) await source.put();
+  const line = ["watch", source.folder, "--org", "acme", "--once", "--lease", "2s"];
+  try {
+    const { code, stderr } = await run(["org", "create", "acme"], environment);
+    assert.equal(code, 0, stderr);
+    const start = () => command(line, { environment }).spawn();
+    const victim = start();
+    const others = Array.from({ length: SHARERS - 1 }, () => start().output());
+    // It is killed when it and the others have done some: surely in the middle of one.
+    let victimSaid = "";
+    const stderrOfVictim = victim.stderr.cancel();
+    for await (const text of victim.stdout.pipeThrough(new TextDecoderStream())) {
+      victimSaid += text;
+      if (victimSaid.split("\n").length > queue / (2 * SHARERS)) break;
+    }
+    victim.kill("SIGKILL");
+    await Promise.all([victim.status, stderrOfVictim]);
+    const endings = await Promise.all(others);
+    // What it had begun is taken over when its claim has run out.
+    await new Promise((resolve) => setTimeout(resolve, 2_100));
+    const last = await run(line, environment);
+    assert.equal(last.code, 0, last.stderr);
+    const doneBy = [
+      victimSaid,
+      ...endings.map(({ stdout }) => new TextDecoder().decode(stdout)),
+      last.stdout,
+    ].map((stdout) => [...stdout.matchAll(/^(\S+)\tprocessed\t/gm)].map(([, key]) => key));
+    // The victim may have stored some more than it lived to say.
+    const said = doneBy.flat();
+    assert.equal(new Set(said).size, said.length, "nothing was done twice");
+    assert.ok(said.length >= queue / 2, `${said.length} of ${queue}`);
+    for (const keys of doneBy.slice(0, SHARERS)) assert.ok(keys.length > 0, "each did some");
+    const { interrupted } = await checkStored(environment, { archives: queue });
+    // What each had begun, at most: the victim may have had the embedded database open for all.
+    assert.ok(interrupted <= SHARERS, `${interrupted} were begun twice`);
+  } finally {
+    await Deno.remove(source.folder, { recursive: true });
+  }
+}
+
+async function prove(environment: Record<string, string>): Promise<void> {
+  const { folder, put, count } = await makeSource();
   const watch = () =>
     command(
       ["watch", folder, "--org", "acme", "--lease", "2s", "--interval", "1s"],
@@ -79,66 +176,52 @@ async function prove(environment: Record<string, string>): Promise<void> {
     const last = await run(["watch", folder, "--org", "acme", "--once"], environment);
     assert.equal(last.code, 0, last.stderr);
 
-    const database = await openDatabase({
-      databaseUrl: environment.DATABASE_URL,
-      dataDir: environment.DATA_DIR ?? "",
-    });
-    try {
-      const [found] = await database.sql<Record<string, number>[]>`
-        select
-          (select count(*) from archive where status = 'processed')::int as processed,
-          (select count(*) from archive)::int as archives,
-          (select max(attempt_count) from archive)::int as attempts,
-          (select count(*) from archive where attempt_count > 1)::int as interrupted,
-          (select count(*) from submission where status = 'processed')::int as submissions,
-          (select count(*) from submission)::int as listed,
-          (select sum(test_result_count) from submission)::int as results,
-          (select count(*) from negative_result where is_disruption)::int as disruptions,
-          (select count(*) from coverage_report)::int as coverages,
-          (select count(*) from test)::int as tests`;
-      const { attempts, interrupted, ...counts } = found!;
-      // deno-lint-ignore no-console -- figures of the long proof
-      if (KILLS > 4) console.log({ archives: count, kills: KILLS, attempts, interrupted });
-      assert.deepEqual(counts, {
-        processed: count,
-        archives: count,
-        submissions: count,
-        listed: count,
-        results: count * (TESTS + 2),
-        disruptions: count,
-        coverages: count,
-        tests: TESTS + 1,
-      });
-    } finally {
-      await database.close();
-    }
+    const { attempts, interrupted } = await checkStored(environment, { archives: count() });
+    // deno-lint-ignore no-console -- figures of the long proof
+    if (KILLS > 4) console.log({ archives: count(), kills: KILLS, attempts, interrupted });
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
 }
 
-describe("watchers that are killed at any moment", () => {
-  it("process every archive exactly once, on the embedded database", async () => {
-    const dataDir = await Deno.makeTempDir({ prefix: "test-analytics-kill-data-" });
-    try {
-      await prove({ DATA_DIR: dataDir });
-    } finally {
-      await Deno.remove(dataDir, { recursive: true });
-    }
-  });
-
-  const server = process.env.TEST_DATABASE_URL;
-  if (server) {
-    it("process every archive exactly once, on a server", async () => {
-      const database = await openTestServer(server);
-      try {
-        const [row] = await database.sql<{ name: string }[]>`select current_database() as name`;
-        const url = new URL(server);
-        url.pathname = `/${row!.name}`;
-        await prove({ DATABASE_URL: url.href });
-      } finally {
-        await database.close();
-      }
-    });
+/** Runs `body` on a new embedded database. */
+async function embedded(body: (environment: Record<string, string>) => Promise<void>) {
+  const dataDir = await Deno.makeTempDir({ prefix: "test-analytics-kill-data-" });
+  try {
+    await body({ DATA_DIR: dataDir });
+  } finally {
+    await Deno.remove(dataDir, { recursive: true });
   }
+}
+
+const SERVER = process.env.TEST_DATABASE_URL ?? "";
+
+/** Runs `body` on a new database of a server. */
+async function onServer(body: (environment: Record<string, string>) => Promise<void>) {
+  const database = await openTestServer(SERVER);
+  try {
+    const [row] = await database.sql<{ name: string }[]>`select current_database() as name`;
+    await body({ DATABASE_URL: withDatabase(SERVER, row!.name) });
+  } finally {
+    await database.close();
+  }
+}
+
+describe("watchers that are killed at any moment", () => {
+  it("process every archive exactly once, on the embedded database", () => embedded(prove));
+  it(
+    "process every archive exactly once, on a server",
+    { skip: SERVER === "" },
+    () => onServer(prove),
+  );
+});
+
+describe("watchers that share a queue, one of which is killed", () => {
+  it("do some each, and each archive once, on the embedded database", () =>
+    embedded((environment) => proveSharing(environment, QUEUE.embedded)));
+  it(
+    "do some each, and each archive once, on a server",
+    { skip: SERVER === "" },
+    () => onServer((environment) => proveSharing(environment, QUEUE.server)),
+  );
 });
