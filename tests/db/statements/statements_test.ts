@@ -11,6 +11,10 @@ import { isMadeFrom, readTemplates } from "./templates.ts";
 /** Files whose SQL is about no data of users, or that has to be there before there are tables. */
 const NOT_ABOUT_DATA = ["connect.ts", "hosts.ts", "migrate.ts", "schema_dump.ts"];
 
+/** Functions that differ from call to call, or from moment to moment. */
+const VOLATILE =
+  /\b(random|now|clock_timestamp|statement_timestamp|nextval|gen_random_uuid)\(|current_/;
+
 /**
  * Statements that name the repository by a join with `repository` alone: the path of a test's
  * results, whose id leads to both at once, and the doctor's look at all repositories.
@@ -65,5 +69,14 @@ describeWithDatabases("the statements that the program sends", (database) => {
     }
     const count = found.filter(({ mentions }) => mentions.length > 0).length;
     assert.ok(count > 60, `${count} statements are about distributed tables`);
+  });
+
+  it("lock rows of the coordinator alone, and let no server roll its own dice", () => {
+    const about = sent.filter((text) => readMentions(text, tables).length > 0);
+    assert.deepEqual(about.filter((text) => / for (no key )?(update|share)\b/.test(text)), []);
+    // Citus refuses such functions in changes of distributed rows, or asks each server for a value.
+    const changes = about.filter((text) => /\b(insert|update|delete)\b/.test(text));
+    assert.ok(changes.length > 20, `${changes.length} statements change distributed rows`);
+    assert.deepEqual(changes.filter((text) => VOLATILE.test(text)), []);
   });
 }, { onStatement: recorder.onStatement });
