@@ -8,8 +8,10 @@ export interface ServerState {
   /** Seconds since 1970, with fractions. */
   clock: number;
   isReplica: boolean;
-  /** How far a replica is behind in seconds; `null` when nobody can tell. */
+  /** How far a replica is behind its primary at most, in seconds; `null` when nobody can tell. */
   lagSeconds: number | null;
+  /** Whether a replica has a connection to its primary. */
+  isFollowing: boolean;
   user: string;
   isSuperuser: boolean;
   /** Whether the user may create tables, and transactions may write. */
@@ -23,9 +25,14 @@ export async function loadServerState(sql: Queryable): Promise<ServerState> {
     select current_setting('server_version') as version,
       extract(epoch from clock_timestamp())::float8 as clock,
       pg_is_in_recovery() as "isReplica",
-      case when pg_is_in_recovery()
-        then extract(epoch from clock_timestamp() - pg_last_xact_replay_timestamp())::float8
-      end as "lagSeconds",
+      case
+        when not pg_is_in_recovery() then null
+        -- The primary may not have written anything for long: all that came was replayed.
+        when exists (select from pg_stat_wal_receiver where pid is not null)
+          and pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() then 0
+        else extract(epoch from clock_timestamp() - pg_last_xact_replay_timestamp())
+      end::float8 as "lagSeconds",
+      exists (select from pg_stat_wal_receiver where pid is not null) as "isFollowing",
       current_user::text as "user",
       (select rolsuper from pg_roles where rolname = current_user) as "isSuperuser",
       has_schema_privilege(current_schema(), 'create')

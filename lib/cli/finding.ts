@@ -87,21 +87,23 @@ export function judgeSchema(
 
 /** Who connects, and to what kind of server. */
 export function judgeRole(
-  { user, isSuperuser, mayMigrate, isReplica, lagSeconds }: ServerState,
+  { user, isSuperuser, mayMigrate, isReplica, isFollowing, lagSeconds }: ServerState,
 ): Finding {
   const check = "role";
   if (isReplica) {
-    const isLate = lagSeconds !== null && lagSeconds > LAG_WARN_SECONDS;
+    const isLate = !isFollowing || lagSeconds !== null && lagSeconds > LAG_WARN_SECONDS;
+    const lag = lagSeconds === null
+      ? "how far behind is not known"
+      : lagSeconds === 0
+      ? "0 s behind"
+      : isFollowing
+      ? `at most ${Math.ceil(lagSeconds)} s behind`
+      : `its last change is ${Math.round(lagSeconds)} s old`;
     return {
       check,
       status: isLate ? "warn" : "ok",
-      finding: `a replica, ` +
-        (lagSeconds === null
-          ? "how far behind is not known"
-          : `its last change is ${Math.round(lagSeconds)} s old`),
-      hint: isLate
-        ? "if the primary was written to since, look at the replica's log and at pg_stat_replication"
-        : "",
+      finding: `a replica, ${isFollowing ? "" : "without a connection to its primary, "}${lag}`,
+      hint: isLate ? "look at the replica's log, and at pg_stat_replication of the primary" : "",
     };
   }
   return {

@@ -91,9 +91,13 @@ function report(error: unknown, io: CliIo): number {
     io.stderr(`Try: test-analytics ${error.example ?? EXAMPLE}\n`);
     return EXIT.usedWrongly;
   }
+  if (codeOf(error) === READ_ONLY) io.stderr("Try: test-analytics doctor\n");
   showStack(error, io.environment, io.stderr);
   return EXIT.failed;
 }
+
+/** What PostgreSQL says on a standby, and to users who should not write. */
+const READ_ONLY = "25006";
 
 // The library's and PostgreSQL's own words for these tell nobody what to do.
 const LOST = "the connection to the database was lost before the work was confirmed: " +
@@ -103,16 +107,22 @@ const EXPLANATIONS: Record<string, string> = {
   CONNECTION_DESTROYED: LOST,
   "57P01": LOST,
   "42501": "the database user may not do this: expected one with the right to write",
-  "25006": "the database only takes reads: expected a primary, and a user with the right to write",
+  [READ_ONLY]:
+    "the database only takes reads: expected a primary (of several hosts in DATABASE_URL " +
+    "target_session_attrs=read-write finds it), and a user with the right to write",
 };
 
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   // Node's network errors may have no message of their own.
-  const code = "code" in error ? String(error.code) : "";
+  const code = codeOf(error);
   const explanation = EXPLANATIONS[code];
   if (explanation) return `${explanation} (${code})`;
   return error.message.trim() || code || error.name;
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
 function showStack(error: unknown, environment: Environment, write: (text: string) => void): void {

@@ -27,7 +27,11 @@ async function lookAt({ database: location }: CommandContext): Promise<string> {
   const database = await openDatabase({ ...location, readOnly: false, maxConnections: 1 });
   try {
     const state = await checkSchema(database.sql);
-    if (state === "current") return "the database answers and has this program's schema";
+    if (state === "current") {
+      const { isReplica } = await loadServerState(database.sql);
+      const what = isReplica ? ", a replica, and" : " and";
+      return `the database answers${what} has this program's schema`;
+    }
     if (state === "newer") {
       throw new Failure(
         "the database was migrated by a later version of this program: expected that one to be used",

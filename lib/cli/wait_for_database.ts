@@ -20,6 +20,8 @@ const PASSING = new Set([
   "CONNECT_TIMEOUT",
   "CONNECTION_CLOSED",
   "CONNECTION_ENDED",
+  // The primary is lost and no standby was promoted yet.
+  "NO_SUITABLE_SERVER",
   "53300",
   "57P01",
   "57P02",

@@ -1,0 +1,195 @@
+import { after, before, describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { launch, pause } from "./launch.ts";
+import { installedServer } from "./postgres.ts";
+import { type Ending, run, type Running, start } from "./program.ts";
+import { ask, flakyReport, Replicas, startLoad, statement, type Told } from "./replicas.ts";
+
+/** How soon after a server is there again answers are right. */
+const RECOVERY_MS = 2_000;
+
+const PATHS = [
+  "/api/repos/acme/shop/submissions",
+  "/api/repos/acme/shop/tests",
+  "/api/v1/flaky/tests?quarantine=false&include=tags,disruptiveness_ratio",
+  "/api/v1/flaky/badges?repository=shop",
+  "/api/v1/coverage/badges?repository=shop",
+];
+
+const reason = installedServer() === null ? "there are no PostgreSQL programs" : false;
+
+describe("a streaming replica", { skip: reason }, () => {
+  let replicas: Replicas;
+  let onPrimary: Running;
+  let onStandby: Running;
+  let token: string;
+
+  before(async () => {
+    replicas = await Replicas.start();
+    const environment = { DATABASE_URL: replicas.primary.url };
+    await succeeds(run(["org", "create", "acme"], environment));
+    token = await newToken();
+    await succeeds(replicas.ingest(replicas.primary.url, { commit: "c1", names: ["adds"] }));
+    await replicas.untilReplayed();
+    [onPrimary, onStandby] = await Promise.all(
+      [replicas.primary, replicas.standby].map(({ url }) =>
+        start(["serve", "--port", "0"], { DATABASE_URL: url })
+      ),
+    ) as [Running, Running];
+  });
+  after(async () => {
+    await Promise.all([onPrimary, onStandby].map((running) => running.stop("SIGTERM")));
+    await replicas.remove();
+  });
+
+  async function newToken(): Promise<string> {
+    const environment = { DATABASE_URL: replicas.primary.url };
+    const { stdout } = await succeeds(run(["token", "create", "--org", "acme"], environment));
+    return stdout.trim();
+  }
+
+  function all(running: Running): Promise<Told[]> {
+    return Promise.all(PATHS.map((path) => ask(running, path, token)));
+  }
+
+  it("is served from by nothing but its URL, with the bytes and tags of the primary", async () => {
+    const told = await all(onPrimary);
+    assert.deepEqual(new Set(told.map(({ status }) => status)), new Set([200]));
+    assert.match(told[1]!.body, /"name":"adds"/);
+    assert.deepEqual(await all(onStandby), told);
+  });
+
+  it("answers as of what has reached it, and then as the primary does", async () => {
+    const earlier = await all(onPrimary);
+    await replicas.pauseReplay();
+    await succeeds(
+      replicas.ingest(replicas.primary.url, { commit: "c2", names: ["adds", "removes"] }),
+    );
+    const later = await all(onPrimary);
+    assert.match(later[1]!.body, /"name":"removes"/);
+    assert.deepEqual(await all(onStandby), earlier);
+    await replicas.resumeReplay();
+    assert.deepEqual(await all(onStandby), later);
+  });
+
+  it("takes a token until its revocation arrives", async () => {
+    const revoked = await newToken();
+    await replicas.untilReplayed();
+    const status = async (running: Running) => (await ask(running, "/api", revoked)).status;
+    assert.deepEqual([await status(onPrimary), await status(onStandby)], [204, 204]);
+    await replicas.pauseReplay();
+    const environment = { DATABASE_URL: replicas.primary.url };
+    const list = await succeeds(run(["token", "list", "--org", "acme", "--json"], environment));
+    const { api_token_id } = JSON.parse(list.stdout).at(-1);
+    await succeeds(run(["token", "revoke", String(api_token_id)], environment));
+    assert.deepEqual([await status(onPrimary), await status(onStandby)], [401, 204]);
+    await replicas.resumeReplay();
+    assert.equal(await status(onStandby), 401);
+  });
+
+  it("refuses what writes, and says what was expected", async () => {
+    const { code, stderr } = await replicas.ingest(replicas.standby.url, {
+      commit: "c3",
+      names: ["adds"],
+    });
+    assert.equal(code, 1);
+    assert.match(stderr, /^error: the database only takes reads: expected a primary/m);
+    assert.match(stderr, /target_session_attrs=read-write finds it/);
+    assert.match(stderr, /^Try: test-analytics doctor$/m);
+  });
+
+  it("is told of by serve --check and doctor, with how far it is behind", async () => {
+    const environment = { DATABASE_URL: replicas.standby.url };
+    const check = await succeeds(run(["serve", "--check"], environment));
+    assert.match(check.stderr, /the database answers, a replica, and has this program's schema/);
+    const role = async () => {
+      const { stdout } = await run(["doctor", "--json"], environment);
+      return JSON.parse(stdout).find(({ check }: { check: string }) => check === "role");
+    };
+    assert.match((await role()).finding, /^a replica, 0 s behind$/);
+    await replicas.pauseReplay();
+    await succeeds(run(["org", "create", "other"], { DATABASE_URL: replicas.primary.url }));
+    assert.match((await role()).finding, /^a replica, at most \d+ s behind$/);
+    await replicas.resumeReplay();
+  });
+
+  it("that is lost is a 500 without a word, until it is back", async () => {
+    const before = await all(onStandby);
+    await replicas.standby.stop("immediate");
+    for (const told of await all(onStandby)) {
+      assert.deepEqual([told.status, told.body], [500, ""]);
+    }
+    await replicas.standby.start();
+    const passed = await timeUntil(async () =>
+      (await ask(onStandby, "/api", token)).status === 204
+    );
+    assert.ok(passed < RECOVERY_MS, `it took ${passed} ms`);
+    assert.deepEqual(await all(onStandby), before);
+  });
+
+  it("takes over from a primary that is lost, and nobody needs a restart", async () => {
+    const [both, writable] = ["any", "read-write"].map((attrs) => replicas.pairUrl(attrs));
+    const uploads = join(replicas.folder, "uploads");
+    await Deno.mkdir(uploads);
+    const onBoth = await start(["serve", "--port", "0"], { DATABASE_URL: both! });
+    const watcher = launch(["watch", uploads, "--org", "acme", "--interval", "1s"], {
+      DATABASE_URL: writable!,
+    });
+    const load = startLoad({ standby: onStandby, both: onBoth }, token);
+    const shows = (running: Running, name: string) => async () =>
+      (await ask(running, PATHS[1]!, token)).body.includes(`"name":"${name}"`);
+    const upload = async (name: string) => {
+      const report = join(replicas.folder, `${name}.xml`);
+      await Deno.writeTextFile(report, flakyReport([name]));
+      const args = ["upload", "--repo", "acme/shop", "--commit", "c5", "--to", uploads, report];
+      await succeeds(run(args, {}));
+    };
+    try {
+      await upload("waits");
+      await timeUntil(shows(onPrimary, "waits"));
+      await replicas.untilReplayed();
+      await replicas.primary.stop("immediate");
+      // It goes to the next server, which has the same data.
+      const moved = await timeUntil(async () => (await ask(onBoth, "/api", token)).status === 204);
+      assert.ok(moved < RECOVERY_MS, `it took ${moved} ms to go to the standby`);
+      assert.deepEqual(await all(onBoth), await all(onStandby));
+
+      const { code, stderr } = await replicas.ingest(writable!, { commit: "c4", names: ["moves"] });
+      assert.equal(code, 1);
+      assert.match(stderr, /none of its servers is read-write/);
+
+      await upload("goes on");
+      await replicas.standby.promote();
+      await succeeds(replicas.ingest(writable!, { commit: "c4", names: ["moves"] }));
+      for (const running of [onStandby, onBoth]) assert.ok(await shows(running, "moves")());
+      const taken = await timeUntil(shows(onStandby, "goes on"));
+      assert.ok(taken < 5_000, `the watcher took ${taken} ms`);
+    } finally {
+      const told = await load.stop();
+      const [, watched] = await Promise.all([onBoth.stop("SIGTERM"), watcher.stop()]);
+      assert.match(watched.stderr, /tried again in 1 s/);
+      // Promotion cuts off nobody; whoever asked a primary when it was lost is told so.
+      assert.deepEqual(Object.keys(told.standby), ["204"]);
+      assert.ok(Object.keys(told.both).every((status) => ["204", "500"].includes(status)));
+    }
+    const [row] = await statement(replicas.standby, (sql) => sql`select pg_is_in_recovery() as r`);
+    assert.equal(row?.r, false);
+  });
+});
+
+async function succeeds(ending: Promise<Ending>): Promise<Ending> {
+  const { code, stderr } = await ending;
+  assert.equal(code, 0, stderr);
+  return await ending;
+}
+
+/** Milliseconds until something is so; a quarter of a minute at most. */
+async function timeUntil(isSo: () => Promise<boolean>): Promise<number> {
+  const begun = performance.now();
+  while (!await isSo()) {
+    assert.ok(performance.now() - begun < 15_000, "it never was");
+    await pause(20);
+  }
+  return performance.now() - begun;
+}
