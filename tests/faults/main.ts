@@ -12,6 +12,7 @@ import { clockFaults } from "./clock.ts";
 import { connectionFaults } from "./connections.ts";
 import { diskFaults } from "./disk.ts";
 import { killFaults } from "./kill.ts";
+import { failOverFaults, stopFaults } from "./server_stops.ts";
 import { markdownTable, type Row } from "./row.ts";
 
 /** What a fault gets. */
@@ -28,6 +29,8 @@ const FAULTS: Record<string, (options: FaultOptions) => Promise<Row[]>> = {
   connections: connectionFaults,
   disk: diskFaults,
   clock: clockFaults,
+  stop: stopFaults,
+  failover: failOverFaults,
 };
 
 const DEFAULT_TRIES = 200;

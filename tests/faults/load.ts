@@ -1,0 +1,121 @@
+/** Load while a server goes away: clients that ask, uploads by `ingest`, archives for `watch`. */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { launch, type Launched, pause } from "../e2e/launch.ts";
+import { type Ending, run } from "../e2e/program.ts";
+import { type Prober, type Sightings, startProber } from "./prober.ts";
+import type { Scene } from "./scene.ts";
+import { putArchive, type Upload } from "./uploads.ts";
+
+const CLIENTS = 4;
+const TESTS = 300;
+
+/** Pause between two archives. */
+const ARCHIVE_PAUSE_MS = 500;
+
+/** What came of a time of load. */
+export interface LoadOutcome {
+  seen: Sightings;
+  /** Uploads that the program said are stored. */
+  acknowledged: Upload[];
+  /** Uploads by `ingest` that failed, with what they said. */
+  refused: { upload: Upload; stderr: string }[];
+  /** Archives that nobody had processed when the load ended. */
+  waiting: Upload[];
+}
+
+/** Load that goes on until it is stopped. */
+export interface Load {
+  prober: Prober;
+  /** How many uploads were acknowledged so far. */
+  count(): number;
+  stop(): Promise<LoadOutcome>;
+}
+
+/** Puts load on a service that runs. */
+export async function startLoad(scene: Scene): Promise<Load> {
+  await scene.service();
+  const { environment } = scene.place;
+  const acknowledged: Upload[] = [];
+  const refused: LoadOutcome["refused"] = [];
+  const archives: Upload[] = [];
+  let isStopped = false;
+  const prober = startProber(() => scene.address(), {
+    clients: CLIENTS,
+    target: `/api/repos/${scene.repository}/submissions`,
+  });
+  const watcher: Launched = launch(watchArgs(scene), environment);
+  const ingesting = (async () => {
+    while (!isStopped) {
+      const upload = scene.nextUpload(TESTS);
+      const ending: Ending = await run(await scene.ingestArgs(upload), environment);
+      if (ending.code === 0) acknowledged.push(upload);
+      else refused.push({ upload, stderr: ending.stderr });
+    }
+  })();
+  const uploading = (async () => {
+    while (!isStopped) {
+      const upload = scene.nextUpload(TESTS);
+      await putArchive(upload, scene.folder);
+      archives.push(upload);
+      await pause(ARCHIVE_PAUSE_MS);
+    }
+  })();
+  return {
+    prober,
+    count: () => acknowledged.length,
+    async stop() {
+      isStopped = true;
+      await Promise.all([ingesting, uploading]);
+      const seen = await prober.stop();
+      const { code, stdout, stderr } = await watcher.stop();
+      assert.equal(code, 0, `watch ended with ${code}: ${stderr}`);
+      const done = new Set(
+        [...stdout.matchAll(/^(\d+)\.gz\tprocessed\t/gm)].map(([, no]) => Number(no)),
+      );
+      acknowledged.push(...archives.filter(({ no }) => done.has(no)));
+      return { seen, acknowledged, refused, waiting: archives.filter(({ no }) => !done.has(no)) };
+    },
+  };
+}
+
+/**
+ * Looks at what is there after a load: what was acknowledged must be, except for `mayBeLost`. Then
+ * does again what was not, and looks once more. Returns what was acknowledged and is lost.
+ */
+export async function settle(
+  scene: Scene,
+  { acknowledged, refused, waiting }: LoadOutcome,
+  { mayBeLost = false }: { mayBeLost?: boolean } = {},
+): Promise<Upload[]> {
+  const { environment } = scene.place;
+  const doubtful = [...refused.map(({ upload }) => upload), ...waiting];
+  let lost: Upload[] = [];
+  if (mayBeLost) {
+    const before = [...scene.certain, ...acknowledged];
+    scene.certain = [];
+    const { there } = await scene.check(...before, ...doubtful);
+    lost = before.filter((upload) => !there.includes(upload));
+    scene.certain = before.filter((upload) => there.includes(upload));
+  } else {
+    scene.certain.push(...acknowledged);
+    await scene.check(...doubtful);
+  }
+  for (const upload of [...refused.map(({ upload }) => upload), ...lost]) {
+    const { code, stderr } = await run(await scene.ingestArgs(upload), environment);
+    assert.equal(code, 0, stderr);
+  }
+  await pause(1_100);
+  const { code, stderr } = await run([...watchArgs(scene), "--once"], environment);
+  assert.equal(code, 0, stderr);
+  scene.certain.push(...doubtful, ...lost);
+  assert.equal((await scene.check()).unprocessed, 0);
+  for (const entry of Deno.readDirSync(scene.folder)) {
+    if (entry.name.endsWith(".gz")) await Deno.remove(join(scene.folder, entry.name));
+  }
+  return lost;
+}
+
+function watchArgs(scene: Scene): string[] {
+  return ["watch", scene.folder, "--org", "acme", "--lease", "1s", "--interval", "1s"];
+}
