@@ -14,6 +14,19 @@ const SCHEMA = createHash("sha256").update(migrations.join("\0")).digest("hex").
 /** What a test may want of its database. */
 export type TestDatabaseOptions = Pick<DatabaseOptions, "onStatement">;
 
+/** Where a database is, as `openDatabase` takes it. */
+export type Place = Pick<DatabaseOptions, "databaseUrl" | "dataDir">;
+
+/** A database of a test's own. */
+export interface TestDatabase extends Database {
+  place: Place;
+}
+
+/** The same database once more, with connections of its own, as another process would have. */
+export async function again({ place }: TestDatabase): Promise<Database> {
+  return await openDatabase(place);
+}
+
 /**
  * Runs `body` on the embedded database, and once more on a PostgreSQL server when
  * `TEST_DATABASE_URL` names one. Each time a migrated database of its own is there from before the
@@ -21,7 +34,7 @@ export type TestDatabaseOptions = Pick<DatabaseOptions, "onStatement">;
  */
 export function describeWithDatabases(
   name: string,
-  body: (database: () => Database) => void,
+  body: (database: () => TestDatabase) => void,
   options: TestDatabaseOptions = {},
 ): void {
   const server = process.env.TEST_DATABASE_URL;
@@ -31,11 +44,11 @@ export function describeWithDatabases(
 
 function describeWith(
   name: string,
-  open: () => Promise<Database>,
-  body: (database: () => Database) => void,
+  open: () => Promise<TestDatabase>,
+  body: (database: () => TestDatabase) => void,
 ): void {
   describe(name, () => {
-    let database: Database | undefined;
+    let database: TestDatabase | undefined;
     before(async () => {
       database = await open();
     });
@@ -50,11 +63,12 @@ function describeWith(
 }
 
 /** A migrated embedded database of its own, which disappears when it is closed. */
-export async function openTestEmbedded(options: TestDatabaseOptions = {}): Promise<Database> {
+export async function openTestEmbedded(options: TestDatabaseOptions = {}): Promise<TestDatabase> {
   const dataDir = await copyTemplate();
   const database = await openDatabase({ dataDir, ...options });
   return {
     ...database,
+    place: { dataDir },
     close: async () => {
       await database.close();
       await Deno.remove(dataDir, { recursive: true });
@@ -112,7 +126,7 @@ async function isThere(path: string): Promise<boolean> {
 export async function openTestServer(
   serverUrl: string,
   options: TestDatabaseOptions = {},
-): Promise<Database> {
+): Promise<TestDatabase> {
   const template = `test_analytics_template_${SCHEMA}`;
   const name = `test_analytics_${randomBytes(8).toString("hex")}`;
   const admin = await openDatabase({ databaseUrl: serverUrl, dataDir: "", maxConnections: 1 });
@@ -138,6 +152,7 @@ export async function openTestServer(
     const database = await openDatabase({ databaseUrl, dataDir: "", ...options });
     return {
       ...database,
+      place: { databaseUrl, dataDir: "" },
       close: async () => {
         await database.close();
         await admin.sql`drop database ${admin.sql(name)} with (force)`;

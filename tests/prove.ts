@@ -7,8 +7,7 @@
  */
 import process from "node:process";
 import { parseArgs } from "node:util";
-import type { Database } from "../db/connect.ts";
-import { openTestEmbedded, openTestServer } from "./database.ts";
+import { openTestEmbedded, openTestServer, type TestDatabase } from "./database.ts";
 import { tryHistories } from "./oracle/property.ts";
 
 /** Histories between two lines of progress. */
@@ -35,7 +34,7 @@ function wanted(): Wanted {
   return { count, seed, path: values.path };
 }
 
-async function prove(open: () => Promise<Database>, { count, seed, path }: Wanted) {
+async function prove(open: () => Promise<TestDatabase>, { count, seed, path }: Wanted) {
   const started = performance.now();
   const database = await open();
   try {

@@ -1,7 +1,13 @@
 /** From the steps of a random history to what is done, given what was done before. */
 import type { TestResult } from "../../lib/report/result.ts";
 import type { Change, History, Look, Step, UploadStep } from "./history.ts";
-import type { PlainQuarantine, PlainUpload, State } from "./model.ts";
+import {
+  indexOfName,
+  type PlainQuarantine,
+  type PlainUpload,
+  repositoryAt,
+  type State,
+} from "./model.ts";
 import { timestamp } from "./oracle.ts";
 import type { Term } from "./oracle.ts";
 import { TESTS } from "./pools.ts";
@@ -14,10 +20,22 @@ export type Action =
   | { kind: "release"; testId: string }
   | { kind: "rename"; repository: number; owner: string; name: string }
   | { kind: "wait"; until: number }
-  | { kind: "look"; look: Look };
+  | { kind: "token"; expiresAt: number | null }
+  | { kind: "revoke"; token: number }
+  | { kind: "drop"; repository: number }
+  | { kind: "found"; repository: number; sameNumber: boolean }
+  | { kind: "look"; look: Look }
+  /** Done one after the other while requests run. */
+  | { kind: "meanwhile"; actions: Action[] };
 
 /** The moment at which every history begins; not at midnight. */
 export const BEGINNING = Date.parse("2026-03-15T17:20:05Z") / 1000;
+
+/** The clock goes back to here at most: uploads are recorded 30 years before it, and not before 1970. */
+const EARLIEST = BEGINNING - 90 * 86_400;
+
+/** As many tell as much as more would. */
+const MAX_TOKENS = 4;
 
 /** What an action is made from. */
 export interface Circumstances {
@@ -40,7 +58,28 @@ export function actionsOf(step: Step, circumstances: Circumstances): Action[] {
     ];
   }
   const action = actionOf(step, circumstances);
-  return action ? [action] : [];
+  if (!action) return [];
+  // An upload creates the repository that it is for.
+  const first = action.kind === "upload" ? action.uploads : [];
+  const missing = new Set(
+    first.map(({ repository }) => repository)
+      .filter((index) => !repositoryAt(circumstances.state, index).isThere),
+  );
+  const founded = [...missing].flatMap((repository) =>
+    found({ repository, sameNumber: false }, circumstances)
+  );
+  // Its name may have gone to another one.
+  if (founded.length < missing.size) return [];
+  return [...founded, action];
+}
+
+function found(
+  wanted: { repository: number; sameNumber: boolean },
+  { state }: Circumstances,
+): Action[] {
+  const { isThere, ...name } = repositoryAt(state, wanted.repository);
+  if (isThere || indexOfName(state, name) >= 0) return [];
+  return [{ kind: "found", ...wanted }];
 }
 
 function actionOf(
@@ -75,6 +114,7 @@ function actionOf(
       return quarantine ? { kind: "release", testId: quarantine.testId } : null;
     }
     case "rename": {
+      if (!repositoryAt(state, step.repository).isThere) return null;
       const [owner = "", name = ""] = step.name.split("/");
       return { kind: "rename", repository: step.repository, owner, name };
     }
@@ -86,6 +126,32 @@ function actionOf(
       const until = submission.recordedAt + circumstances.windowSeconds + step.past;
       return until > clock ? { kind: "wait", until } : null;
     }
+    case "turn": {
+      const submission = pick(state.submissions, step.of);
+      const edge = step.to === "submission"
+        ? submission && submission.recordedAt + circumstances.windowSeconds
+        : pick(state.tokens, step.of)?.expiresAt;
+      if (edge === undefined || edge === null || edge < EARLIEST) return null;
+      return { kind: "wait", until: edge + step.past };
+    }
+    case "jump":
+      return { kind: "wait", until: Math.max(EARLIEST, clock + step.seconds) };
+    case "token": {
+      if (state.tokens.length >= MAX_TOKENS) return null;
+      const { expiresIn } = step;
+      return { kind: "token", expiresAt: expiresIn === null ? null : clock + expiresIn };
+    }
+    case "revoke": {
+      // The first one stays, to ask with.
+      const token = 1 + step.of;
+      return token < state.tokens.length ? { kind: "revoke", token } : null;
+    }
+    case "drop":
+      return repositoryAt(state, step.repository).isThere
+        ? { kind: "drop", repository: step.repository }
+        : null;
+    case "found":
+      return found(step, circumstances)[0] ?? null;
     case "look":
       return { kind: "look", look: step.look };
   }

@@ -184,7 +184,8 @@ export function coverageBadge(oracle: Oracle, repository: number): Badge {
 /** Repositories that a `repository` parameter names: `owner/name`, or a bare name. */
 export function repositoriesNamed(oracle: Oracle, parameter: string): number[] {
   return [...oracle.state.repositories.keys()].filter((index) => {
-    const { owner, name } = repositoryAt(oracle.state, index);
+    const { owner, name, isThere } = repositoryAt(oracle.state, index);
+    if (!isThere) return false;
     const spelling = parameter.includes("/") ? `${owner}/${name}` : name;
     return spelling.toLowerCase() === parameter.toLowerCase();
   });

@@ -48,6 +48,22 @@ function describeAction(action: Action): string[] {
       return [`rename  ${repositoryName(action.repository)} to ${action.owner}/${action.name}`];
     case "wait":
       return [`wait  until ${timestamp(action.until)}`];
+    case "token":
+      return [
+        `token  expires ${action.expiresAt === null ? "never" : timestamp(action.expiresAt)}`,
+      ];
+    case "revoke":
+      return [`revoke  token ${action.token}`];
+    case "drop":
+      return [`delete  ${repositoryName(action.repository)} and all that it holds`];
+    case "found": {
+      const number = action.sameNumber ? "the number that it had" : "a new number";
+      return [`create  ${repositoryName(action.repository)} under ${number}`];
+    }
+    case "meanwhile": {
+      const lines = action.actions.flatMap(describeAction);
+      return ["while requests run:", ...lines.map((line) => `  ${line}`)];
+    }
     case "look":
       return [`look  ${JSON.stringify(action.look)}`];
   }

@@ -91,11 +91,34 @@ export type Step =
   | { kind: "wait"; seconds: number }
   /** Until a submission is just inside the window (0), or just out of it (1). */
   | { kind: "wait for edge"; of: number; past: number }
+  /** The clock is set to about that moment, wherever it is: back as well. */
+  | { kind: "turn"; to: "submission" | "token"; of: number; past: number }
+  /** The clock is set by so much. */
+  | { kind: "jump"; seconds: number }
+  | { kind: "token"; expiresIn: number | null }
+  | { kind: "revoke"; of: number }
+  /** A repository is deleted with all that it holds. */
+  | { kind: "drop"; repository: number }
+  /** One that was deleted is there again, under the number that it had or under a new one. */
+  | { kind: "found"; repository: number; sameNumber: boolean }
   | { kind: "look"; look: Look };
+
+/** Steps that are taken while requests run. */
+export interface Meanwhile {
+  kind: "meanwhile";
+  steps: Step[];
+  /**
+   * How long each statement of a server that dawdles waits, in turn: until so many more steps are
+   * done, 0 for not at all.
+   */
+  pauses: number[];
+  /** Which question is asked first. */
+  first: number;
+}
 
 export interface History {
   windowSeconds: number;
-  steps: Step[];
+  steps: (Step | Meanwhile)[];
   /** Asked after every step as well, so that every answer is one that could have been kept. */
   nosy: boolean;
   /** Asked at the end. */
@@ -105,6 +128,9 @@ export interface History {
 }
 
 const DAY = 86_400;
+
+/** Windows that histories have, in seconds: it is one value, and not a constant. */
+export const WINDOWS: readonly number[] = [14 * DAY, 3 * DAY];
 
 const conclusion = fc.oneof(
   { weight: 4, arbitrary: fc.constant<Conclusion>("passing") },
@@ -229,7 +255,8 @@ const look: fc.Arbitrary<Look> = fc.record({
   upperCase: fc.boolean(),
 });
 
-const step: fc.Arbitrary<Step> = fc.oneof(
+/** What may also happen while requests run. */
+const eventSteps: fc.WeightedArbitrary<Step>[] = [
   { weight: 16, arbitrary: fc.record({ kind: fc.constant<"upload">("upload"), upload }) },
   {
     weight: 6,
@@ -254,16 +281,6 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       upload,
     }),
   },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      kind: fc.constant<"together">("together"),
-      uploads: fc.array(upload, { minLength: 2, maxLength: 3 }),
-      sameVersion: fc.boolean(),
-      deletes: fc.option(fc.nat(11), { freq: 1 }),
-      keeps: fc.boolean(),
-    }),
-  },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant<"delete">("delete"), of: fc.nat(11) }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant<"return">("return"), of: fc.nat(11) }) },
   {
@@ -271,7 +288,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constant<"quarantine">("quarantine"),
       test: fc.nat(7),
-      by: fc.option(fc.constantFrom("ana@example.com", "Jörg"), { freq: 1 }),
+      by: fc.constantFrom<string | null>(null, "ana@example.com", "Jörg"),
       type: fc.constantFrom<"manual" | "automatic">("manual", "automatic"),
     }),
   },
@@ -282,6 +299,73 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       kind: fc.constant<"rename">("rename"),
       repository: fc.nat(REPOSITORIES.length - 1),
       name: fc.constantFrom("moved/Web", "moved/else", "Über/größe"),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant<"turn">("turn"),
+      to: fc.oneof(
+        { weight: 4, arbitrary: fc.constant<"submission">("submission") },
+        { weight: 1, arbitrary: fc.constant<"token">("token") },
+      ),
+      of: fc.nat(11),
+      past: fc.constantFrom(-1, 0, 0, 1, 1),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant<"jump">("jump"),
+      seconds: fc.constantFrom(-1, 1, -3600, -DAY, -15 * DAY, 15 * DAY),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant<"token">("token"),
+      expiresIn: fc.constantFrom(null, 0, 1, DAY),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant<"revoke">("revoke"), of: fc.nat(3) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant<"drop">("drop"),
+      repository: fc.oneof(
+        { weight: 2, arbitrary: fc.constant(0) },
+        { weight: 1, arbitrary: fc.nat(REPOSITORIES.length - 1) },
+      ),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant<"found">("found"),
+      repository: fc.nat(REPOSITORIES.length - 1),
+      sameNumber: fc.boolean(),
+    }),
+  },
+];
+
+const meanwhile: fc.Arbitrary<Meanwhile> = fc.record({
+  kind: fc.constant<"meanwhile">("meanwhile"),
+  steps: fc.array(fc.oneof(...eventSteps), { minLength: 1, maxLength: 4 }),
+  pauses: fc.array(fc.nat(2), { minLength: 1, maxLength: 5 }),
+  first: fc.nat(11),
+});
+
+const step: fc.Arbitrary<Step | Meanwhile> = fc.oneof(
+  ...eventSteps,
+  { weight: 5, arbitrary: meanwhile },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant<"together">("together"),
+      uploads: fc.array(upload, { minLength: 2, maxLength: 3 }),
+      sameVersion: fc.boolean(),
+      deletes: fc.option(fc.nat(11), { freq: 1 }),
+      keeps: fc.boolean(),
     }),
   },
   {
@@ -302,9 +386,9 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: fc.constant<"look">("look"), look }) },
 );
 
-/** Histories of 14 days' windows mostly, because the window is one value and not a constant. */
+/** Histories of 14 days' windows mostly. */
 export const history: fc.Arbitrary<History> = fc.record({
-  windowSeconds: fc.constantFrom(14 * DAY, 14 * DAY, 14 * DAY, 3 * DAY),
+  windowSeconds: fc.constantFrom(WINDOWS[0]!, WINDOWS[0]!, WINDOWS[0]!, WINDOWS[1]!),
   steps: fc.array(step, { minLength: 3, maxLength: 24 }),
   nosy: fc.boolean(),
   looks: fc.array(look, { minLength: 1, maxLength: 4 }),

@@ -14,6 +14,14 @@ export interface PlainRepository {
   repositoryId: number;
   /** Made from the first name, and kept when the repository is renamed. */
   idPrefix: number;
+  /** False after its deletion, until there is one of that name again. */
+  isThere: boolean;
+}
+
+export interface PlainToken {
+  /** The first second at which it is not valid any more, `null` when there is none. */
+  expiresAt: number | null;
+  isRevoked: boolean;
 }
 
 export interface PlainCoverage {
@@ -73,6 +81,8 @@ export interface State {
     report: PlainCoverage;
   }[];
   quarantines: PlainQuarantine[];
+  /** The first is always valid. */
+  tokens: PlainToken[];
   /** Tests of reports that are there, and quarantined ones whose reports are gone. */
   tests: KnownTest[];
 }
@@ -85,18 +95,51 @@ export function emptyState(organization: string): State {
     submissions: [],
     coverage: [],
     quarantines: [],
+    tokens: [{ expiresAt: null, isRevoked: false }],
     tests: [],
   };
 }
 
-/** Adds a repository. */
+/** Adds a repository that holds nothing, or puts it in the place of one that was deleted. */
 export function addRepository(
   state: State,
   repository: { owner: string; name: string; repositoryId: number },
+  index = state.repositories.length,
 ): void {
   const { owner, name } = repository;
-  const idPrefix = repositoryIdPrefix({ organization: state.organization, owner, name });
-  state.repositories.push({ ...repository, idPrefix });
+  const taken = state.repositories.filter(({ isThere }) => isThere).map((one) => one.idPrefix);
+  let idPrefix: number;
+  let attempt = 0;
+  // One that was renamed keeps what its first name made.
+  do {
+    idPrefix = repositoryIdPrefix({ organization: state.organization, owner, name }, attempt++);
+  } while (taken.includes(idPrefix));
+  state.repositories[index] = { ...repository, idPrefix, isThere: true };
+}
+
+/** Forgets a repository with all that belongs to it. */
+export function deleteRepository(state: State, index: number): void {
+  repositoryAt(state, index).isThere = false;
+  const isOther = ({ repository }: { repository: number }) => repository !== index;
+  state.submissions = state.submissions.filter(isOther);
+  state.coverage = state.coverage.filter(isOther);
+  state.quarantines = state.quarantines.filter(isOther);
+  state.tests = state.tests.filter(isOther);
+}
+
+/** The repository that a path's owner and name lead to, as its index, -1 when there is none. */
+export function indexOfName(state: State, { owner, name }: { owner: string; name: string }) {
+  const spelled = `${owner}/${name}`.toLowerCase();
+  return state.repositories.findIndex((other) =>
+    other.isThere && `${other.owner}/${other.name}`.toLowerCase() === spelled
+  );
+}
+
+/** Whether a token is valid at a moment. */
+export function isValidToken(state: State, index: number, now: number): boolean {
+  const token = state.tokens[index];
+  if (!token) return false;
+  return !token.isRevoked && (token.expiresAt === null || now < token.expiresAt);
 }
 
 /** The repository at an index. */

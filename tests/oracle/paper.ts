@@ -8,14 +8,17 @@ import {
   addQuarantine,
   addRepository,
   addUpload,
+  deleteRepository,
   deleteSubmission,
   emptyState,
+  indexOfName,
+  isValidToken,
   removeQuarantine,
   repeatedBy,
   repositoryAt,
 } from "./model.ts";
 import { Oracle } from "./oracle.ts";
-import { answerOf } from "./questions.ts";
+import { answerOf, UNAUTHORIZED } from "./questions.ts";
 import type { Organization } from "./service.ts";
 
 /** What answers: the oracle, or one with a definition replaced. */
@@ -24,20 +27,30 @@ export type OracleClass = new (...parameters: ConstructorParameters<typeof Oracl
 /** An organization that exists on paper only. */
 export function paperOrganization(name: string, Definitions: OracleClass = Oracle): Organization {
   const state = emptyState(name);
+  let clock = 0;
   return {
-    createRepository(repository) {
-      const repositoryId = state.repositories.length + 1;
-      addRepository(state, { ...repository, repositoryId });
+    servers: 1,
+    setClock(now) {
+      clock = now;
+      return Promise.resolve();
+    },
+    setGate() {},
+    createRepository(index, { owner, name, repositoryId: wanted }) {
+      const next = 1 + Math.max(0, ...state.repositories.map((one) => one.repositoryId));
+      const repositoryId = wanted ?? next;
+      addRepository(state, { owner, name, repositoryId }, index);
       return Promise.resolve(repositoryId);
     },
     renameRepository(index, { owner, name }) {
-      const repository = repositoryAt(state, index);
-      const spelled = `${owner}/${name}`.toLowerCase();
-      const taken = state.repositories.some((other) =>
-        other !== repository && `${other.owner}/${other.name}`.toLowerCase() === spelled
-      );
-      if (!taken) Object.assign(repository, { owner, name });
+      const other = indexOfName(state, { owner, name });
+      const taken = other >= 0 && other !== index;
+      if (!taken) Object.assign(repositoryAt(state, index), { owner, name });
       return Promise.resolve(!taken);
+    },
+    deleteRepository(index) {
+      const { isThere } = repositoryAt(state, index);
+      deleteRepository(state, index);
+      return Promise.resolve(isThere);
     },
     upload(upload) {
       const { repository, commit, buildUrl, results, recordedAt } = upload;
@@ -76,8 +89,19 @@ export function paperOrganization(name: string, Definitions: OracleClass = Oracl
       removeQuarantine(state, testId);
       return Promise.resolve(state.quarantines.length < before);
     },
-    ask(question, _path, { now, windowSeconds }) {
-      return Promise.resolve(answerOf(question, new Definitions(state, now, windowSeconds)));
+    createToken(expiresAt) {
+      state.tokens.push({ expiresAt, isRevoked: false });
+      return Promise.resolve();
+    },
+    revokeToken(index) {
+      const token = state.tokens[index]!;
+      const revoked = !token.isRevoked;
+      token.isRevoked = true;
+      return Promise.resolve(revoked);
+    },
+    ask(question, { windowSeconds, token = 0 }) {
+      if (!isValidToken(state, token, clock)) return Promise.resolve(UNAUTHORIZED);
+      return Promise.resolve(answerOf(question, new Definitions(state, clock, windowSeconds)));
     },
   };
 }

@@ -1,8 +1,9 @@
 /** Many random histories against one database. */
 import fc from "fast-check";
-import type { Database } from "../../db/connect.ts";
-import { askTheApps, databaseOrganization } from "./database_organization.ts";
+import type { TestDatabase } from "../database.ts";
+import { databaseOrganization } from "./database_organization.ts";
 import { describeDisagreement } from "./describe.ts";
+import { type Fleet, openFleet } from "./fleet.ts";
 import { history } from "./history.ts";
 import { Disagreement, runHistory } from "./run_history.ts";
 
@@ -30,15 +31,24 @@ export interface Outcome {
  * Runs random histories, each in an organization of its own, and makes the first that fails as
  * small as possible.
  */
-export async function tryHistories(database: Database, trial: Trial): Promise<Outcome> {
-  const ask = askTheApps(database.sql);
+export async function tryHistories(database: TestDatabase, trial: Trial): Promise<Outcome> {
+  const fleet = await openFleet(database);
+  try {
+    return await tryWith(fleet, database, trial);
+  } finally {
+    await fleet.close();
+  }
+}
+
+async function tryWith(fleet: Fleet, database: TestDatabase, trial: Trial): Promise<Outcome> {
   let histories = 0;
   let comparisons = 0;
   let shrinkingUntil = Infinity;
   const property = fc.asyncProperty(history, async (sample) => {
     if (performance.now() > shrinkingUntil) return;
     const name = `organization ${histories++}`;
-    const organization = await databaseOrganization(database.sql, { name, ask });
+    fleet.ledger.nextHistory();
+    const organization = await databaseOrganization(database.sql, { name, fleet });
     try {
       comparisons += await runHistory(sample, { organization, name });
     } catch (error) {

@@ -13,7 +13,7 @@ import {
   type TestsPage,
   testsPage,
 } from "./answers.ts";
-import { type KnownTest, repositoryAt, type State } from "./model.ts";
+import { indexOfName, type KnownTest, repositoryAt, type State } from "./model.ts";
 import type { Oracle, Term } from "./oracle.ts";
 
 /** How a request names the repository that the inventory is to show. */
@@ -41,8 +41,20 @@ export type Answer =
   | { status: number; badge: Badge }
   | { status: number; errors: string[] };
 
-/** What the definitions answer. */
+/** What is not there. */
+export const NOT_FOUND: Answer = { status: 404, json: { message: "Not Found" } };
+
+/** Without a valid token. */
+export const UNAUTHORIZED: Answer = { status: 401, json: "" };
+
+/** What the definitions answer to somebody who has a valid token. */
 export function answerOf(question: Question, oracle: Oracle): Answer {
+  const { state } = oracle;
+  const isThere = question.kind === "results"
+    ? state.tests.some(({ id }) => id === question.test.id)
+    : repositoryAt(state, question.repository).isThere;
+  const isOfOne = question.kind !== "inventory" || /id|owner/.test(question.scope);
+  if (isOfOne && !isThere) return NOT_FOUND;
   switch (question.kind) {
     case "submissions":
       return { status: 200, json: submissionsPage(oracle, question.repository, question) };
@@ -68,6 +80,7 @@ function inventoryAnswer(question: Question & { kind: "inventory" }, oracle: Ora
     const { name } = repositoryAt(oracle.state, question.repository);
     repositories = repositoriesNamed(oracle, name);
     if (repositories.length > 1) return { status: 400, errors: ["repository"] };
+    if (repositories.length === 0) return NOT_FOUND;
   }
   const include = INCLUDES.filter((name) => question.include.includes(name));
   return {
@@ -78,6 +91,18 @@ function inventoryAnswer(question: Question & { kind: "inventory" }, oracle: Ora
       include: include as Include[],
     }),
   };
+}
+
+/**
+ * What the definitions answer now to a question that was put into words when things had the names
+ * of `asked`.
+ */
+export function answerTo(question: Question, asked: State, oracle: Oracle): Answer {
+  if (question.kind === "results" || (question.kind === "inventory" && question.scope === "all")) {
+    return answerOf(question, oracle);
+  }
+  const repository = indexOfName(oracle.state, repositoryAt(asked, question.repository));
+  return repository < 0 ? NOT_FOUND : answerOf({ ...question, repository }, oracle);
 }
 
 /**

@@ -2,13 +2,17 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Action, actionsOf, BEGINNING, questionsOf } from "./actions.ts";
 import { INCLUDES, type TestsPage } from "./answers.ts";
-import type { History, Look } from "./history.ts";
+import type { History, Look, Meanwhile } from "./history.ts";
+import { takeMeanwhile } from "./meanwhile.ts";
 import {
   addQuarantine,
   addRepository,
   addUpload,
+  deleteRepository,
   deleteSubmission,
   emptyState,
+  indexOfName,
+  isValidToken,
   type PlainUpload,
   removeQuarantine,
   repeatedBy,
@@ -17,7 +21,14 @@ import {
 } from "./model.ts";
 import { Oracle } from "./oracle.ts";
 import { REPOSITORIES, TESTS } from "./pools.ts";
-import { type Answer, answerOf, pagesOf, pathOf, type Question } from "./questions.ts";
+import {
+  type Answer,
+  answerOf,
+  pagesOf,
+  pathOf,
+  type Question,
+  UNAUTHORIZED,
+} from "./questions.ts";
 import type { Organization, Taken } from "./service.ts";
 
 /** The service and the oracle do not agree. */
@@ -50,7 +61,12 @@ export async function runHistory(
   try {
     await run.begin();
     for (const step of history.steps) {
+      if (step.kind === "meanwhile") {
+        await run.meanwhile(step);
+        continue;
+      }
       for (const action of actionsOf(step, run)) {
+        run.actions.push(action);
         await run.perform(action);
         if (history.nosy) await run.compareBriefly();
       }
@@ -73,6 +89,7 @@ class Run {
   readonly #ids = new Map<string, string>();
   clock = BEGINNING;
   compared = 0;
+  #turn = 0;
 
   constructor(
     readonly history: History,
@@ -84,14 +101,23 @@ class Run {
   }
 
   async begin(): Promise<void> {
-    for (const repository of REPOSITORIES) {
-      const repositoryId = await this.organization.createRepository(repository);
+    await this.organization.setClock(this.clock);
+    for (const [index, repository] of REPOSITORIES.entries()) {
+      const creation = { ...repository, createdAt: this.clock };
+      const repositoryId = await this.organization.createRepository(index, creation);
       addRepository(this.state, { ...repository, repositoryId });
     }
   }
 
+  /** Steps that are taken while requests run, and how things are when all is done. */
+  async meanwhile(step: Meanwhile): Promise<void> {
+    const { asked, wrong } = await takeMeanwhile(step, this);
+    this.compared += asked;
+    if (wrong) throw new Disagreement([...this.actions], wrong.asked, wrong.expected, wrong.actual);
+    for (let server = 0; server < this.organization.servers; server++) await this.compareBriefly();
+  }
+
   async perform(action: Action): Promise<void> {
-    this.actions.push(action);
     switch (action.kind) {
       case "upload":
         return await this.#upload(action);
@@ -109,18 +135,45 @@ class Run {
         this.#expect("release", true, await this.organization.removeQuarantine(action.testId));
         return removeQuarantine(this.state, action.testId);
       case "rename": {
-        const repository = repositoryAt(this.state, action.repository);
-        const taken = this.state.repositories.some((other) =>
-          other !== repository && fullName(other) === fullName(action)
-        );
+        const other = indexOfName(this.state, action);
+        const isFree = other < 0 || other === action.repository;
         const renamed = await this.organization.renameRepository(action.repository, action);
-        this.#expect("rename", !taken, renamed);
-        if (!taken) Object.assign(repository, { owner: action.owner, name: action.name });
+        this.#expect("rename", isFree, renamed);
+        const { owner, name } = action;
+        if (isFree) Object.assign(repositoryAt(this.state, action.repository), { owner, name });
         return;
       }
       case "wait":
+        await this.organization.setClock(action.until);
         this.clock = action.until;
         return;
+      case "token":
+        await this.organization.createToken(action.expiresAt);
+        this.state.tokens.push({ expiresAt: action.expiresAt, isRevoked: false });
+        return;
+      case "revoke": {
+        const token = this.state.tokens[action.token]!;
+        const revoked = await this.organization.revokeToken(action.token, this.clock);
+        this.#expect("revoke", !token.isRevoked, revoked);
+        token.isRevoked = true;
+        return;
+      }
+      case "drop":
+        this.#expect("drop", true, await this.organization.deleteRepository(action.repository));
+        return deleteRepository(this.state, action.repository);
+      case "found": {
+        const { owner, name, repositoryId } = repositoryAt(this.state, action.repository);
+        const given = await this.organization.createRepository(action.repository, {
+          owner,
+          name,
+          createdAt: this.clock,
+          ...action.sameNumber && { repositoryId },
+        });
+        if (action.sameNumber) this.#expect("number", repositoryId, given);
+        return addRepository(this.state, { owner, name, repositoryId: given }, action.repository);
+      }
+      case "meanwhile":
+        throw new Error("what happens while requests run is taken step by step");
       case "look":
         return await this.#compareLook(action.look);
     }
@@ -170,7 +223,8 @@ class Run {
     this.#expect("begin of the id", seconds, /^[0-9a-f]{24}$/.exec(id)?.[0].slice(0, 8));
     this.#expect("new id", true, this.state.submissions.every((other) => other.id !== id));
     if (upload.buildUrl === "" && upload.key === null) return;
-    const { repository, recordedAt, commit, buildUrl, results } = upload;
+    const { recordedAt, commit, buildUrl, results } = upload;
+    const repository = repositoryAt(this.state, upload.repository).idPrefix;
     const uploaded = JSON.stringify(
       upload.key === null
         ? [repository, recordedAt, commit, buildUrl, results]
@@ -188,6 +242,13 @@ class Run {
       await this.#compare([{ ...inventory, include: [...INCLUDES] }]);
     }
     await this.#compare(this.#overview(0));
+    for (const token of this.state.tokens.keys()) {
+      const [question] = this.#overview(1);
+      const isValid = isValidToken(this.state, token, this.clock);
+      const expected = isValid ? answerOf(question!, this.#oracle()) : UNAUTHORIZED;
+      const actual = await this.#answer(question!, { token });
+      this.#expect(`with token ${token}: ${pathOf(question!, this.state)}`, expected, actual);
+    }
   }
 
   /** Everything that can be asked, now and when the window has moved on. */
@@ -199,7 +260,9 @@ class Run {
     if (times.length === 0) return;
     for (const past of [0, 1]) {
       this.clock = Math.max(this.clock, Math.min(...times) + this.windowSeconds + past);
-      this.actions.push({ kind: "wait", until: this.clock });
+      const action: Action = { kind: "wait", until: this.clock };
+      this.actions.push(action);
+      await this.perform(action);
       for (const index of REPOSITORIES.keys()) await this.#compare(this.#overview(index));
     }
   }
@@ -247,16 +310,23 @@ class Run {
   async #compare(questions: Question[], upperCase = false): Promise<void> {
     for (const question of questions) {
       const path = pathOf(question, this.state, upperCase);
-      const actual = await this.#answer(question, upperCase);
+      const actual = await this.#answer(question, { upperCase });
       this.compared++;
       this.#expect(`GET ${path}`, answerOf(question, this.#oracle()), actual);
     }
   }
 
-  #answer(question: Question, upperCase = false): Promise<Answer> {
+  /** One server after the other, each sometimes with the entity tags of what was answered before. */
+  #answer(question: Question, { upperCase = false, token = 0 } = {}): Promise<Answer> {
     const path = pathOf(question, this.state, upperCase);
-    const { windowSeconds, clock } = this;
-    return this.organization.ask(question, path, { now: clock, windowSeconds });
+    const through = this.#turn++;
+    return this.organization.ask(question, {
+      path,
+      windowSeconds: this.windowSeconds,
+      token,
+      through,
+      isConditional: Math.floor(through / this.organization.servers) % 2 === 1,
+    });
   }
 
   #oracle(): Oracle {
@@ -272,7 +342,3 @@ class Run {
 
 /** All on one page. */
 const WHOLE: TestsPage = { sort: "disruptivenessRatio", terms: [], limit: 100, offset: 0 };
-
-function fullName({ owner, name }: { owner: string; name: string }): string {
-  return `${owner}/${name}`.toLowerCase();
-}

@@ -1,0 +1,75 @@
+/**
+ * A client that keeps what it was answered, tells the entity tags of it when it asks again, and
+ * takes a 304 at its word.
+ */
+import { BADGE_COLORS } from "./answers.ts";
+import type { Fleet } from "./fleet.ts";
+import { opaqueTag } from "./ledger.ts";
+import type { Answer, Question } from "./questions.ts";
+import type { Asking } from "./service.ts";
+
+/** Tags that are told at once: a header has its limits. */
+const MAX_TOLD_TAGS = 50;
+
+/** Asks with a token; a 304 becomes the answer that it stands for. */
+export type Client = (question: Question, asking: Asking, token: string) => Promise<Answer>;
+
+/** Makes a client with a memory of its own. */
+export function createClient(fleet: Fleet): Client {
+  /** The tags that were seen of each path. */
+  const tags = new Map<string, Set<string>>();
+  const answers = new Map<string, Answer>();
+  let number = 0;
+
+  return async (question, { path, windowSeconds, through, isConditional }, token) => {
+    const headers: Record<string, string> = { authorization: `Bearer ${token}` };
+    if (number++ % 2 === 0) headers["accept-encoding"] = "gzip";
+    const known = [...tags.get(path) ?? []].slice(-MAX_TOLD_TAGS);
+    if (isConditional && known.length > 0) headers["if-none-match"] = known.join(", ");
+    const response = await fleet.ask(through, { path, windowSeconds, headers });
+    const text = await textOf(response);
+    const etag = response.headers.get("etag");
+    if (response.status === 304) {
+      const answer = etag !== null && known.includes(etag) && answers.get(opaqueTag(etag));
+      if (answer) return answer;
+      return { status: 304, json: `${etag} is none of ${known.join(", ") || "no tags"}` };
+    }
+    const answer = question.kind.endsWith("badge")
+      ? badgeAnswer(response.status, text)
+      : jsonAnswer(response.status, text);
+    if (response.status !== 200) return answer;
+    if (etag === null) return { status: 200, json: "an answer without an entity tag" };
+    const tag = opaqueTag(etag);
+    const about = ["content-type", "link"].map((name) => response.headers.get(name)).join(" ");
+    fleet.ledger.note(tag, `${about} ${text}`, `GET ${path} of server ${through % fleet.size}`);
+    answers.set(tag, answer);
+    // As it came: a 304 repeats a tag as it was told, weak or strong.
+    tags.set(path, (tags.get(path) ?? new Set()).add(etag));
+    return answer;
+  };
+}
+
+/** What `fetch` would do with an answer of an app that is called without it. */
+async function textOf(response: Response): Promise<string> {
+  const isPlain = response.headers.get("content-encoding") === null || response.url !== "";
+  if (isPlain || response.body === null) return await response.text();
+  return await new Response(response.body.pipeThrough(new DecompressionStream("gzip"))).text();
+}
+
+function jsonAnswer(status: number, text: string): Answer {
+  if (![200, 400, 404].includes(status)) return { status, json: text };
+  const json = JSON.parse(text);
+  return status === 400 ? { status, errors: Object.keys(json.errors) } : { status, json };
+}
+
+function badgeAnswer(status: number, svg: string): Answer {
+  if (status !== 200) return jsonAnswer(status, svg);
+  const percentages = [...svg.matchAll(/>(\d+(?:\.\d+)?%)</g)].map((match) => match[1]!);
+  const colors = BADGE_COLORS.filter((color) => svg.includes(`"${color}"`));
+  // One percentage at most, and one colour: anything else is shown as it is and agrees with nothing.
+  const isUnknown = percentages.length === 0 && !svg.includes("%") && svg.includes(">unknown<");
+  if (colors.length !== 1 || (percentages.length !== 1 && !isUnknown)) {
+    return { status, json: svg };
+  }
+  return { status, badge: { percentage: percentages[0] ?? null, color: colors[0]! } };
+}
