@@ -22,14 +22,14 @@ const REPORT = `<testsuite name="s"><testcase name="flaky"><failure/></testcase>
   `<testcase name="flaky"/></testsuite>`;
 
 /** A clock that jumps and comes back, on each database; a server has its own, which stays right. */
-export async function clockFaults({ say }: FaultOptions): Promise<Row[]> {
+export async function clockFaults({ say, databases }: FaultOptions): Promise<Row[]> {
   const library = await fakeTimeLibrary();
   if (library === null) {
     say("clock: left out, expected libfaketime (Debian's package faketime)");
     return [];
   }
   const rows: Row[] = [];
-  for (const kind of ["embedded", "server"] as const) {
+  for (const kind of databases) {
     for (const jump of JUMPS) {
       const place = await makePlace(kind);
       const folder = await Deno.makeTempDir({ prefix: "test-analytics-faults-" });

@@ -37,7 +37,7 @@ export async function diskFaults(options: FaultOptions): Promise<Row[]> {
     return [];
   }
   const rows: Row[] = [];
-  for (const kind of ["embedded", "server"] as const) {
+  for (const kind of options.databases) {
     await onSmallDisk(DISK_MEGABYTES, async (disk) => {
       const { place, server } = await placeOnDisk(kind, disk);
       const scene = await Scene.on(place, options.random);

@@ -6,13 +6,14 @@
  * that is wrong), with 2 when it was called wrongly.
  */
 import process from "node:process";
-import { parseArgs } from "node:util";
+import { inspect, parseArgs } from "node:util";
 import { Random } from "../bench/random.ts";
 import { clockFaults } from "./clock.ts";
 import { connectionFaults } from "./connections.ts";
 import { diskFaults } from "./disk.ts";
 import { killFaults } from "./kill.ts";
 import { failOverFaults, stopFaults } from "./server_stops.ts";
+import type { Place } from "./place.ts";
 import { markdownTable, type Row } from "./row.ts";
 
 /** What a fault gets. */
@@ -20,6 +21,8 @@ export interface FaultOptions {
   /** How often it is tried, for faults that have random moments. */
   tries: number;
   random: Random;
+  /** On which databases, for faults that happen on both. */
+  databases: readonly Place["kind"][];
   /** Tells how far it has come. */
   say: (text: string) => void;
 }
@@ -33,12 +36,19 @@ const FAULTS: Record<string, (options: FaultOptions) => Promise<Row[]>> = {
   failover: failOverFaults,
 };
 
+const DATABASES = ["embedded", "server"] as const;
+
 const DEFAULT_TRIES = 200;
 
 function wanted() {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { only: { type: "string" }, tries: { type: "string" }, seed: { type: "string" } },
+    options: {
+      only: { type: "string" },
+      tries: { type: "string" },
+      seed: { type: "string" },
+      database: { type: "string" },
+    },
   });
   const tries = Number(values.tries ?? DEFAULT_TRIES);
   const seed = values.seed === undefined
@@ -54,7 +64,15 @@ function wanted() {
   if (positionals.length > 0 || !(Number.isInteger(tries) && tries > 0) || !(seed >= 0)) {
     throw new RangeError("expected --tries with a number above 0 and --seed with a whole number");
   }
-  return { tries, seed, names };
+  const databases = DATABASES.filter((kind) => (values.database ?? kind) === kind);
+  if (databases.length === 0) {
+    throw new RangeError(
+      `found --database ${JSON.stringify(values.database)}, expected one of: ${
+        DATABASES.join(",")
+      }`,
+    );
+  }
+  return { tries, seed, names, databases };
 }
 
 function say(text: string): void {
@@ -70,17 +88,17 @@ async function main(): Promise<number> {
     say("Try: deno task faults --only kill --tries 6 --seed 1");
     return 2;
   }
-  const { tries, seed, names } = request;
+  const { tries, seed, names, databases } = request;
   say(`seed ${seed}`);
   const rows: Row[] = [];
   try {
     for (const name of names) {
       say(name);
-      rows.push(...await FAULTS[name]!({ tries, random: new Random(seed), say }));
+      rows.push(...await FAULTS[name]!({ tries, random: new Random(seed), say, databases }));
     }
     return 0;
   } catch (error) {
-    say(`FAILED: ${error instanceof Error ? error.stack : error}`);
+    say(`FAILED: ${inspect(error)}`);
     return 1;
   } finally {
     process.stdout.write(markdownTable(rows));

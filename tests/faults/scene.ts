@@ -10,6 +10,9 @@ import { makeUpload, type Upload, writeForIngest } from "./uploads.ts";
 /** Seconds by which the earliest upload is in the past: inside the window, whatever a run takes. */
 const AGE = 10 * 86_400;
 
+/** How much of a service's log is told when its answers are wrong. */
+const LOG_CHARACTERS = 3_000;
+
 /** What a fault happens to. */
 export class Scene {
   /** Uploads of the repository of the moment that must be there. */
@@ -89,7 +92,16 @@ export class Scene {
   /** Asserts that exactly what must be there is there; see {@link checkUploads}. */
   async check(...doubtful: Upload[]): Promise<{ there: Upload[]; unprocessed: number }> {
     const { repository, certain } = this;
-    return await checkUploads(await this.service(), { repository, certain, doubtful });
+    const service = await this.service();
+    try {
+      return await checkUploads(service, { repository, certain, doubtful });
+    } catch (error) {
+      const ending = await this.#running?.stop("SIGTERM");
+      this.#running = null;
+      throw new Error(`the service said: ${ending?.stderr.slice(-LOG_CHARACTERS)}`, {
+        cause: error,
+      });
+    }
   }
 
   /** How many of the tests that only this upload has are stored, whether anybody can see them or not. */

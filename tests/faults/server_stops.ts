@@ -140,13 +140,11 @@ async function failOver(
     await scene.newRepository(300);
     const load = await startLoad(scene);
     await pause(LOAD_MS * (0.5 + random.next()));
-    const receiver = isCutOff ? await receiverOf(standby) : null;
-    if (receiver !== null) {
-      Deno.kill(receiver, "SIGSTOP");
+    if (isCutOff) {
+      await cutOff(standby);
       await pause(SILENCE_MS);
     }
     await primary.stop("immediate");
-    if (receiver !== null) Deno.kill(receiver, "SIGCONT");
     await standby.promote();
     findings.recoveryMs.push(await load.prober.untilRight());
     await pause(LOAD_MS);
@@ -173,12 +171,17 @@ async function followSynchronously({ url }: OwnServer): Promise<void> {
   }
 }
 
-/** Process of the standby that takes what the primary sends. */
-async function receiverOf({ url }: OwnServer): Promise<number> {
+/** From now on the standby hears nothing of its primary. */
+async function cutOff({ url }: OwnServer): Promise<void> {
   const sql = postgres(url, { max: 1 });
   try {
-    const [row] = await sql<{ pid: number }[]>`select pid from pg_stat_wal_receiver`;
-    return row!.pid;
+    await sql`alter system set primary_conninfo = ''`;
+    await sql`select pg_reload_conf()`;
+    for (;;) {
+      const [row] = await sql`select from pg_stat_wal_receiver`;
+      if (!row) return;
+      await pause(20);
+    }
   } finally {
     await sql.end();
   }
