@@ -3,7 +3,8 @@ import { describe, it } from "@std/testing/bdd";
 import { join } from "node:path";
 import process from "node:process";
 import { copyTemplate } from "../database.ts";
-import { command, run } from "./program.ts";
+import { launch, pause } from "./launch.ts";
+import { run } from "./program.ts";
 
 /** How many processes are killed; the long proof sets 200. */
 const KILLS = Number(process.env.TEST_EMBEDDED_KILLS || "4");
@@ -30,16 +31,12 @@ describe("an embedded database whose users are killed", () => {
       `https://ci.example.com/${no}`,
       join(folder, `${no}.xml`),
     ];
-    /** Kills a process at a random moment; `null` when it was faster and ended by itself. */
+    /** Kills a process at a random moment, unless it was faster and ended by itself. */
     const killedOutput = async (args: string[], afterMs: number) => {
-      const child = command(args, { environment }).spawn();
-      const output = child.output();
-      let isOver = false;
-      void child.status.then(() => isOver = true);
-      await new Promise((resolve) => setTimeout(resolve, afterMs));
-      if (!isOver) child.kill("SIGKILL");
-      const { code, stdout } = await output;
-      return { code, stdout: new TextDecoder().decode(stdout).trim() };
+      const program = launch(args, environment);
+      await pause(afterMs);
+      const { code, stdout } = await program.kill();
+      return { code, stdout: stdout.trim() };
     };
     try {
       assert.equal((await run(["org", "create", "acme"], environment)).code, 0);
@@ -52,7 +49,7 @@ describe("an embedded database whose users are killed", () => {
         const owner = isOwnerKilled
           ? killedOutput(["serve", "--port", "0"], 700 + Math.random() * 1_500)
           : null;
-        if (owner) await new Promise((resolve) => setTimeout(resolve, 600));
+        if (owner) await pause(600);
         const { code, stdout } = owner
           ? await run(ingestArgs(no), environment)
           : await killedOutput(ingestArgs(no), 300 + Math.random() * 2_000);
