@@ -82,20 +82,31 @@ async function kills(
     gapMs: 0,
     recoveryMs: [],
   };
-  const moments = new Map<Company, Moments>();
+  const moments = new Map<string, Moments>();
   let lengthMs = 0;
   for (let tries = 0; outcome.kills < count; tries++) {
     if (tries % REPOSITORY_UPLOADS === 0) lengthMs = await scene.newRepository(TESTS);
     const company = companyOf(scene, command);
-    const chooser = moments.get(company) ?? new Moments(scene.random, lengthMs);
-    moments.set(company, chooser);
+    // Half of them anywhere, half once the first tests are stored: starting takes longest.
+    const isLate = command !== "serve" && company === "service first" && scene.random.next() < 0.5;
+    const kindOfMoment = `${company}${isLate ? ", late" : ""}`;
+    const chooser = moments.get(kindOfMoment) ??
+      new Moments(scene.random, isLate ? lengthMs / 2 : lengthMs);
+    moments.set(kindOfMoment, chooser);
     const upload = scene.nextUpload(TESTS);
     const afterMs = chooser.next();
     const before = outcome.kills;
     try {
       if (command === "serve") await killService(scene, { upload, afterMs, outcome });
       else {
-        const phase = await killIntake(scene, { command, upload, afterMs, company, outcome });
+        const phase = await killIntake(scene, {
+          command,
+          upload,
+          afterMs,
+          isLate,
+          company,
+          outcome,
+        });
         chooser.hit(afterMs, phase);
         if (phase !== "done") outcome.hits.set(phase, outcome.hits.get(phase)! + 1);
       }
@@ -121,10 +132,12 @@ function companyOf({ place, random }: Scene, command: Command): Company {
 /** Kills `ingest` or `watch`. Returns how far it had come, `done` when it had said that it is done. */
 async function killIntake(
   scene: Scene,
-  { command, upload, afterMs, company, outcome }: {
+  { command, upload, afterMs, isLate, company, outcome }: {
     command: "ingest" | "watch";
     upload: Upload;
     afterMs: number;
+    /** Whether the time begins when the first tests of the upload are stored. */
+    isLate: boolean;
     company: Company;
     outcome: Outcome;
   },
@@ -136,7 +149,9 @@ async function killIntake(
   if (company === "service first") await scene.service();
   else await scene.endService("SIGTERM");
   const prober = company === "service first" ? probe(scene) : null;
+  const staging = isLate ? await scene.untilStaging() : null;
   const program = launch(intake.args, environment);
+  await staging?.reached(program.isOver);
   const service = company === "service beside" ? scene.service() : null;
   await pause(afterMs);
   const isKilled = !program.isOver();

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { openDatabase } from "../../db/connect.ts";
 import type { Random } from "../bench/random.ts";
+import { pause } from "../e2e/launch.ts";
 import { run, type Running, start } from "../e2e/program.ts";
 import { checkUploads, type Service } from "./asked.ts";
 import type { Place } from "./place.ts";
@@ -102,6 +103,27 @@ export class Scene {
         cause: error,
       });
     }
+  }
+
+  /**
+   * Looks at the database until an upload that begins now has stored its first tests. The service
+   * must run: who has the embedded database open is a program that is tested, not this one.
+   */
+  async untilStaging(): Promise<{ reached(isOver: () => boolean): Promise<void> }> {
+    const { DATABASE_URL, DATA_DIR = "" } = this.place.environment;
+    const { sql, close } = await openDatabase({ databaseUrl: DATABASE_URL, dataDir: DATA_DIR });
+    const testNo = async () => {
+      const [row] = await sql<{ no: number }[]>`
+        select next_test_no as no from repository where owner || '/' || name = ${this.repository}`;
+      return row!.no;
+    };
+    const before = await testNo();
+    return {
+      async reached(isOver) {
+        while (await testNo() === before && !isOver()) await pause(2);
+        await close();
+      },
+    };
   }
 
   /** How many of the tests that only this upload has are stored, whether anybody can see them or not. */
