@@ -114,6 +114,44 @@ export async function loadDisruptiveTests(
   return new Map(rows.map((row) => [row.testNo, row]));
 }
 
+/** What stored results tell of a disruptive test. */
+export interface StoredFacts {
+  testNo: number;
+  /** Seconds since 1970 of its earliest disruption that is stored, `null` when none is. */
+  earliestAt: number | null;
+  /** Whether its latest disruption is stored. */
+  hasLatest: boolean;
+  /** Whether its latest pass is stored, and a disruption of its code version. */
+  hasPositive: boolean;
+}
+
+/** What stored results tell of the given tests, as far as they ever were disruptive. */
+export async function loadStoredFacts(
+  sql: Queryable,
+  { repositoryId, testNos }: { repositoryId: number; testNos: Iterable<number> },
+): Promise<StoredFacts[]> {
+  return await sql<StoredFacts[]>`
+    select d.test_no as "testNo",
+      (select extract(epoch from s.recorded_at)::float8
+        from negative_result n
+        join submission s
+          on s.repository_id = n.repository_id and s.submission_id = n.submission_id
+        where n.repository_id = d.repository_id and n.test_no = d.test_no and n.is_disruption
+        order by n.submission_id limit 1) as "earliestAt",
+      exists (select from negative_result n
+        where n.repository_id = d.repository_id and n.submission_id = d.latest_submission_id
+          and n.result_no = d.latest_result_no) as "hasLatest",
+      exists (select from submission p
+        join submission s on s.repository_id = p.repository_id and s.code_version = p.code_version
+        join negative_result n
+          on n.repository_id = s.repository_id and n.submission_id = s.submission_id
+        where p.repository_id = d.repository_id and p.submission_id = d.positive_submission_id
+          and n.test_no = d.test_no and n.is_disruption) as "hasPositive"
+    from disruptive_test d
+    where d.repository_id = ${repositoryId}
+      and d.test_no = any(${arrayOf(testNos)}::text::int[])`;
+}
+
 /** Stores what is known of disruptive tests, in place of what was known before. */
 export async function storeDisruptiveTests(
   sql: Queryable,

@@ -2,14 +2,18 @@ import {
   type DisruptiveTest,
   isNondeterministic,
   judge,
+  mergeRemembered,
   mergeVerdict,
   type Negative,
+  type Remembered,
 } from "../lib/analysis/code_version.ts";
 import type { Database } from "./connect.ts";
 import {
   deleteDisruptiveTests,
+  loadDisruptiveTests,
   loadNegatives,
   loadOutcomes,
+  loadStoredFacts,
   markDisruptions,
   storeDisruptiveTests,
 } from "./code_versions.ts";
@@ -35,6 +39,7 @@ export async function deleteSubmission(
     const { repositoryId, codeVersion, submissionId, testListNo } = submission;
     const before = await loadNegatives(tx, { repositoryId, codeVersion });
     const flaky = new Set(before.filter((n) => n.isDisruption).map((n) => n.testNo));
+    const remembered = await loadRemembered(tx, { repositoryId, testNos: flaky });
 
     await tx`
       delete from coverage_report
@@ -50,9 +55,12 @@ export async function deleteSubmission(
       where repository_id = ${repositoryId}`;
 
     await acquit(tx, { repositoryId, codeVersion, testNos: flaky });
-    await recomputeDisruptiveTests(tx, { repositoryId, testNos: flaky });
+    await recomputeDisruptiveTests(tx, { repositoryId, testNos: flaky, remembered });
     if (testListNo !== null) {
-      if (submission.hasTags) await recomputeTags(tx, { repositoryId, testListNo });
+      const { tags, testTagSetNo } = submission;
+      if (tags.length > 0 || testTagSetNo !== null) {
+        await recomputeTags(tx, { repositoryId, testListNo, gone: { tags, testTagSetNo } });
+      }
       await removeTestList(tx, { repositoryId, testListNo });
     }
     return true;
@@ -64,7 +72,8 @@ interface LockedSubmission {
   submissionId: string;
   codeVersion: string;
   testListNo: number | null;
-  hasTags: boolean;
+  tags: string[];
+  testTagSetNo: number | null;
 }
 
 async function lockSubmission(
@@ -90,10 +99,35 @@ async function lockSubmission(
     select repository_id::float8 as "repositoryId",
       encode(submission_id, 'hex') as "submissionId", code_version as "codeVersion",
       test_list_no as "testListNo",
-      tags <> '{}' or test_tag_set_no is not null as "hasTags"
+      array_to_json(tags) as tags, test_tag_set_no as "testTagSetNo"
     from submission
     where repository_id = ${only.repositoryId} and key = ${key}`;
   return row ?? null;
+}
+
+/**
+ * Those facts about disruptive tests that come from submissions that were pruned, and that nothing
+ * stored would tell.
+ */
+async function loadRemembered(
+  tx: Queryable,
+  { repositoryId, testNos }: { repositoryId: number; testNos: Set<number> },
+): Promise<Remembered[]> {
+  if (testNos.size === 0) return [];
+  const known = await loadDisruptiveTests(tx, { repositoryId, testNos });
+  const stored = await loadStoredFacts(tx, { repositoryId, testNos });
+  return stored.map(({ testNo, earliestAt, hasLatest, hasPositive }) => {
+    const test = known.get(testNo)!;
+    const { latestSubmissionId, latestResultNo, latestCommitOid, latestBuildUrl } = test;
+    const { firstDisruptionAt, latestMessage, positiveSubmissionId, positiveBuildUrl } = test;
+    const latest = { latestSubmissionId, latestResultNo, latestCommitOid, latestBuildUrl };
+    return {
+      testNo,
+      ...earliestAt === null || firstDisruptionAt < earliestAt ? { firstDisruptionAt } : {},
+      ...hasLatest ? {} : { ...latest, latestMessage },
+      ...hasPositive ? {} : { positiveSubmissionId, positiveBuildUrl },
+    };
+  });
 }
 
 /** Takes back the disruptions of tests that are not nondeterministic any more. */
@@ -122,10 +156,18 @@ async function acquit(
 // Lists of tests and exceptions of all their submissions are held in memory at once.
 const CODE_VERSIONS_PER_STATEMENT = 200;
 
-/** Works out from all of their disruptions what is known of tests: the slow way, for the rare case. */
+/**
+ * Works out from all of their disruptions what is known of tests: the slow way, for the rare case.
+ *
+ * @param options.remembered what is known from submissions that were pruned
+ */
 async function recomputeDisruptiveTests(
   tx: Queryable,
-  { repositoryId, testNos }: { repositoryId: number; testNos: Set<number> },
+  { repositoryId, testNos, remembered }: {
+    repositoryId: number;
+    testNos: Set<number>;
+    remembered: Remembered[];
+  },
 ): Promise<void> {
   if (testNos.size === 0) return;
   const disruptions = await tx<(Negative & { codeVersion: string })[]>`
@@ -149,6 +191,10 @@ async function recomputeDisruptiveTests(
         known.set(verdict.testNo, mergeVerdict(known.get(verdict.testNo), verdict, byId));
       }
     }
+  }
+  for (const facts of remembered) {
+    const merged = mergeRemembered(known.get(facts.testNo), facts);
+    if (merged) known.set(facts.testNo, merged);
   }
   await deleteDisruptiveTests(tx, {
     repositoryId,

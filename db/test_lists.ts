@@ -181,7 +181,8 @@ export async function loadTestLists(
 
 /**
  * Removes a list that no submission ran any more, and its tests that no other list holds. A
- * quarantined test stays: somebody said something about it.
+ * quarantined test stays: somebody said something about it. So does one whose disruptions were
+ * pruned: its first date would be lost.
  */
 export async function removeTestList(
   sql: Queryable,
@@ -207,7 +208,15 @@ export async function removeTestList(
   await sql`
     delete from test t
     where repository_id = ${repositoryId}
-      and test_no = any(${arrayOf(orphans)}::text::int[])
-      and not exists (select from quarantine q
-        where q.repository_id = t.repository_id and q.test_no = t.test_no)`;
+      and test_no = any(${arrayOf(orphans)}::text::int[]) and ${hasNoStory(sql)}`;
+}
+
+/** SQL: whether nothing is said of the row `t` of `test` but that it ran. */
+export function hasNoStory(sql: Queryable) {
+  return sql`not exists (
+      select from disruptive_test d
+      where d.repository_id = t.repository_id and d.test_no = t.test_no)
+    and not exists (
+      select from quarantine q
+      where q.repository_id = t.repository_id and q.test_no = t.test_no)`;
 }

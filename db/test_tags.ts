@@ -88,16 +88,30 @@ export async function addTestTags(
   return added!.test_tag_set_no;
 }
 
+/** Tags that a submission brought to tests of its list. */
+export interface BroughtTags {
+  /** Those of all tests. */
+  tags: string[];
+  /** The set that tells those of single tests. */
+  testTagSetNo: number | null;
+}
+
 /**
- * Works out the tags of the tests of a list anew, from the submissions that still are there: a tag
- * goes when the last submission that brought it does.
+ * Takes the tags of a submission that is gone from the tests of its list, but for those that others
+ * brought as well: a tag goes when the last submission that brought it is deleted. Tags that came
+ * with submissions that were pruned stay.
  */
 export async function recomputeTags(
   sql: Queryable,
-  { repositoryId, testListNo }: { repositoryId: number; testListNo: number },
+  { repositoryId, testListNo, gone }: {
+    repositoryId: number;
+    testListNo: number;
+    gone: BroughtTags;
+  },
 ): Promise<void> {
   const affected = (await loadTestLists(sql, { repositoryId, testListNos: [testListNo] }))
     .get(testListNo)!;
+  const tagsOf = await otherTags(sql, { repositoryId, testNos: affected.testNos, gone });
   await sql`
     delete from test_tag_set t
     where repository_id = ${repositoryId} and test_list_no = ${testListNo}
@@ -108,8 +122,6 @@ export async function recomputeTags(
     from submission, unnest(tags) as tag
     where repository_id = ${repositoryId} and status = 'processed'
     group by test_list_no`;
-  const tagsOf = new Map<number, Set<string>>();
-  for (const testNo of affected.testNos) tagsOf.set(testNo, new Set());
   for (const { test_list_no, tags } of brought) {
     const lists = await loadTestLists(sql, { repositoryId, testListNos: [test_list_no] });
     for (const testNo of lists.get(test_list_no)!.testNos) {
@@ -121,6 +133,32 @@ export async function recomputeTags(
   await setTags(sql, repositoryId, rows);
   // What a list remembers of its tests' tags may not be so any more.
   await sql`update test_list set tags = '{}' where repository_id = ${repositoryId}`;
+}
+
+/** The tags of tests without those that a submission brought; others may have brought them too. */
+async function otherTags(
+  sql: Queryable,
+  { repositoryId, testNos, gone }: {
+    repositoryId: number;
+    testNos: Int32Array;
+    gone: BroughtTags;
+  },
+): Promise<Map<number, Set<string>>> {
+  const tests = await sql<TaggedTest[]>`
+    select test_no, array_to_json(tags) as tags from test
+    where repository_id = ${repositoryId}
+      and test_no = any(${arrayOf(testNos)}::text::int[]) and tags <> '{}'`;
+  const tagsOf = new Map(Array.from(testNos, (testNo) => [testNo, new Set<string>()]));
+  for (const { test_no, tags } of tests) {
+    tagsOf.set(test_no, new Set(tags).difference(new Set(gone.tags)));
+  }
+  if (gone.testTagSetNo === null) return tagsOf;
+  for (const { tags, places } of await loadTagSet(sql, repositoryId, gone.testTagSetNo)) {
+    for (const place of places) {
+      for (const tag of tags) tagsOf.get(testNos[place]!)?.delete(tag);
+    }
+  }
+  return tagsOf;
 }
 
 /** A test, and all of its tags. */
@@ -149,15 +187,21 @@ async function collectTestTags(
   const sets = await sql<{ test_tag_set_no: number; test_list_no: number }[]>`
     select test_tag_set_no, test_list_no from test_tag_set where repository_id = ${repositoryId}`;
   for (const { test_tag_set_no, test_list_no } of sets) {
-    const [set] = await sql<{ groups: string; members: Uint8Array }[]>`
-      select tag_groups as groups, members from test_tag_set
-      where repository_id = ${repositoryId} and test_tag_set_no = ${test_tag_set_no}`;
+    const groups = await loadTagSet(sql, repositoryId, test_tag_set_no);
     const lists = await loadTestLists(sql, { repositoryId, testListNos: [test_list_no] });
     const { testNos } = lists.get(test_list_no)!;
-    for (const { tags, places } of set ? decodeTestTags(set) : []) {
+    for (const { tags, places } of groups) {
       for (const place of places) {
         for (const tag of tags) tagsOf.get(testNos[place]!)?.add(tag);
       }
     }
   }
+}
+
+/** The groups of a set of tags; none when it is gone. */
+async function loadTagSet(sql: Queryable, repositoryId: number, testTagSetNo: number) {
+  const [set] = await sql<{ groups: string; members: Uint8Array }[]>`
+    select tag_groups as groups, members from test_tag_set
+    where repository_id = ${repositoryId} and test_tag_set_no = ${testTagSetNo}`;
+  return set ? decodeTestTags(set) : [];
 }

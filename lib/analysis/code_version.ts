@@ -5,7 +5,7 @@
  * there; then every negative result of it there is a disruption. The verdict of a new submission
  * needs only the negatives at its code version and what ran beside them, never the history.
  */
-import { recordedAtOf } from "../identity.ts";
+import { firstSubmissionId, recordedAtOf } from "../identity.ts";
 
 /**
  * What tells code apart: the git tree where there is one, else the commit. The same tree under two
@@ -105,7 +105,11 @@ export function mergeVerdict(
     positiveSubmissionId: positive.submissionId,
     positiveBuildUrl: positive.buildUrl,
   };
-  if (!known) return here;
+  return known ? mergeDisruptive(known, here) : here;
+}
+
+/** What two sources together say of a disruptive test. */
+function mergeDisruptive(known: DisruptiveTest, here: DisruptiveTest): DisruptiveTest {
   const merged = { ...known };
   merged.firstDisruptionAt = Math.min(known.firstDisruptionAt, here.firstDisruptionAt);
   const later = compareIds(here.latestSubmissionId, known.latestSubmissionId) ||
@@ -122,6 +126,35 @@ export function mergeVerdict(
     merged.positiveBuildUrl = here.positiveBuildUrl;
   }
   return merged;
+}
+
+/** What is known of a disruptive test that no stored result tells any more: some of its fields. */
+export type Remembered = Partial<DisruptiveTest> & Pick<DisruptiveTest, "testNo">;
+
+/**
+ * Adds what is remembered to what stored results say of a test. Where they say nothing, a test
+ * whose first or latest disruption is remembered stays disruptive, with `""` for what is forgotten;
+ * any other is so no more.
+ */
+export function mergeRemembered(
+  known: DisruptiveTest | undefined,
+  remembered: Remembered,
+): DisruptiveTest | undefined {
+  const { latestSubmissionId: latest } = remembered;
+  const at = remembered.firstDisruptionAt ?? (latest && recordedAtOf(latest));
+  if (known) return mergeDisruptive(known, { ...known, ...remembered });
+  if (at === undefined || at === "") return undefined;
+  return {
+    firstDisruptionAt: at,
+    latestSubmissionId: firstSubmissionId(at),
+    latestResultNo: 0,
+    latestCommitOid: "",
+    latestBuildUrl: "",
+    latestMessage: "",
+    positiveSubmissionId: firstSubmissionId(at),
+    positiveBuildUrl: "",
+    ...remembered,
+  };
 }
 
 function compareNegatives(a: Negative, b: Negative): number {

@@ -13,6 +13,7 @@ import { addMcpCommand } from "./mcp.ts";
 import { addMigrateCommand } from "./migrate.ts";
 import { addOrgCommands } from "./org.ts";
 import { oneLine } from "./output.ts";
+import { addPruneCommand } from "./prune.ts";
 import { addQuarantineCommands } from "./quarantine.ts";
 import { addRepoCommands } from "./repo.ts";
 import { addServeCommand } from "./serve.ts";
@@ -68,6 +69,7 @@ export function makeProgram(io: CliIo, writeHelp: (text: string) => void): Comma
   addWatch(program, io);
   addSubmissionCommands(program, io);
   addQuarantineCommands(program, io);
+  addPruneCommand(program, io);
   addMcpCommand(program, io);
   addDoctorCommand(program, io);
   addHealthcheckCommand(program, io);

@@ -123,6 +123,21 @@ export function durationUpTo(max: number) {
   });
 }
 
+/**
+ * A length of time of at least some days.
+ *
+ * @param options.what what lasts so long, for the error
+ */
+export function durationOfDays({ min, what }: { min: number; what: string }) {
+  return readWith((text) => {
+    const seconds = parseDuration(text);
+    if (seconds < min * SECONDS_PER_UNIT.d) {
+      throw new RangeError(`"${text}" is shorter than ${what}: expected at least ${min}d`);
+    }
+    return seconds;
+  });
+}
+
 function parseDuration(text: string): number {
   const match = /^(\d{1,9})([smhdw])$/.exec(text);
   const seconds = Number(match?.[1]) *

@@ -10,7 +10,7 @@ import { NO_CI } from "../no_ci.ts";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 /** Guides whose commands are run as they stand, block after block, in one shell and a new folder. */
-const GUIDES = ["install", "docker", "backup_and_restore", "upgrade_and_rollback"];
+const GUIDES = ["install", "docker", "backup_and_restore", "upgrade_and_rollback", "retention"];
 
 /** Guides that cannot be followed in a test: nothing in them says that it can. */
 const ELSEWHERE = ["systemd", "reverse_proxy"];

@@ -22,6 +22,7 @@ describe("the command line", () => {
       "org create",
       "org list",
       "org set",
+      "prune",
       "quarantine add",
       "quarantine list",
       "quarantine remove",
