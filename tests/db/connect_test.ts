@@ -30,6 +30,10 @@ describe("DATABASE_URL", () => {
     [`postgres://localhost/d`, /^DATABASE_URL names no user; /],
     [`postgres://u:${SECRET}@localhost`, /^DATABASE_URL names no database; /],
     [
+      `postgres://u:${SECRET}@localhost/d?target_session_attrs=master`,
+      /^DATABASE_URL has target_session_attrs="master"; expected one of any, read-write, .*standby$/,
+    ],
+    [
       `postgres://u:${SECRET}@127.0.0.1:1/d`,
       /^the PostgreSQL server at 127\.0\.0\.1:1 \(DATABASE_URL\) cannot be used: nothing listens/,
     ],
