@@ -84,6 +84,7 @@ export async function exerciseCommands(database: Database): Promise<void> {
     await quarantines(program);
     await watching(program);
     await cutOffUploads(program);
+    await pruning(program);
     await diagnosis(program);
     await removal(program);
   } finally {
@@ -246,6 +247,25 @@ async function cutOffUploads(program: Program): Promise<void> {
   assert.equal(created.outcome, "created");
   await findOrCreateRepository(sql, { ...hidden, name: "shown", isVisible: false });
   await program.run("repo create big/shown --org big");
+}
+
+/** More failures of one code version than one statement of `prune` deletes. */
+const MANY_FAILURES = 2_100;
+
+async function pruning(program: Program): Promise<void> {
+  const failures = Array.from(
+    { length: MANY_FAILURES },
+    (_, index) => `<testcase classname="old" name="${index}" file="web/a.ts"><failure/></testcase>`,
+  );
+  await program.write("old.xml", `<testsuite name="old">${failures.join("")}</testsuite>`);
+  const ingest = "ingest --org big --repo big/old --tags x --coverage FOLDER/lcov.info";
+  const old = "--codeowners FOLDER/CODEOWNERS --recorded-at 2025-06-01T00:00:00Z";
+  await program.run(`${ingest} ${old} --commit c1 FOLDER/old.xml`);
+  // The list of tests stays, the tags that it had go.
+  await program.run(`${ingest} ${old} --commit c2 FOLDER/a.xml`);
+  await program.run(`${ingest} --commit c3 FOLDER/a.xml`);
+  await program.run("prune --keep 90d --dry-run");
+  await program.run("prune --keep 90d --org big --repo big/old");
 }
 
 async function diagnosis({ database: { sql } }: Program): Promise<void> {
