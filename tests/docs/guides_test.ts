@@ -13,7 +13,7 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const GUIDES = ["install", "docker", "backup_and_restore", "upgrade_and_rollback", "retention"];
 
 /** Guides that cannot be followed in a test: nothing in them says that it can. */
-const ELSEWHERE = ["systemd", "reverse_proxy"];
+const ELSEWHERE = ["systemd", "reverse_proxy", "replicas"];
 
 /** A PostgreSQL server, which the tests have when this names one. */
 const SERVER = process.env.TEST_DATABASE_URL ?? "";
