@@ -1,0 +1,46 @@
+/** The program for an hour: what it writes is read and thrown away, but for its end. */
+import { command } from "../e2e/program.ts";
+
+/** A program that runs. */
+export interface LongRunning {
+  pid: number;
+  /** Where it listens. @throws {Error} when it does not */
+  url(): string;
+  /** Tells it to end. @throws {Error} when it does not end with 0 */
+  stop(): Promise<void>;
+}
+
+const KEPT_CHARACTERS = 4_000;
+
+/** Starts a command, and waits until it listens, if it is one that does. */
+export async function startLongRunning(
+  args: string[],
+  environment: Record<string, string>,
+): Promise<LongRunning> {
+  const child = command(args, { environment }).spawn();
+  const { promise: begun, resolve: onBegin } = Promise.withResolvers<void>();
+  let url: string | undefined;
+  let last = "";
+  const read = async (stream: ReadableStream<Uint8Array<ArrayBuffer>>) => {
+    for await (const text of stream.pipeThrough(new TextDecoderStream())) {
+      last = (last + text).slice(-KEPT_CHARACTERS);
+      url ??= /^listening on (http:\/\/\S+)$/m.exec(last)?.[1];
+      if (url !== undefined) onBegin();
+    }
+    onBegin();
+  };
+  const ended = Promise.all([child.status, read(child.stdout), read(child.stderr)]);
+  if (args[0] === "serve") await begun;
+  return {
+    pid: child.pid,
+    url() {
+      if (url === undefined) throw new Error(`${args[0]} does not listen: ${last}`);
+      return url;
+    },
+    async stop() {
+      child.kill("SIGTERM");
+      const [{ code }] = await ended;
+      if (code !== 0) throw new Error(`${args[0]} ended with ${code}: ${last}`);
+    },
+  };
+}
