@@ -10,6 +10,9 @@ export const OLD_ROWS = 3_000;
 const OTHERS = 5_000;
 const ACTIVE_OTHERS = 300;
 
+/** Rows of everything that each of their repositories has. */
+const ROWS_OF_OTHERS = 15;
+
 /** A list of some 500 tests. */
 const LIST_BYTES = 1_000;
 
@@ -40,7 +43,7 @@ export async function createLargeWorld(database: Database): Promise<ContractWorl
   // Which repository gets how many rows of what: shop's are old, the others' spread over a year.
   await sql`
     create temporary table share as
-    select repository_id, 10 as row_count, ${NOW}::int - 365 * ${DAY}::int as first,
+    select repository_id, ${ROWS_OF_OTHERS}::int as row_count, ${NOW}::int - 365 * ${DAY}::int as first,
       ${NOW}::int as last
     from repository where repository_id > 100000
     union all
@@ -54,7 +57,11 @@ export async function createLargeWorld(database: Database): Promise<ContractWorl
     from share, generate_series(1, row_count) n`;
   await sql`
     insert into test (repository_id, test_no, test_hash, suite, class, name, file)
-    select repository_id, no, no, 's', 'c', 'n' || no, 'f' from old_row`;
+    select repository_id, no, no, 'checkout.' || no % 40 || '.Suite' || no % 100,
+      'com.example.shop.checkout.Suite' || no % 100 || 'Test',
+      'handles case ' || no || ' of the order when the customer changes the address',
+      'src/test/java/com/example/shop/checkout/Suite' || no % 100 || 'Test.java'
+    from old_row`;
   await sql`
     insert into test_list (repository_id, test_list_no, list_hash, test_count, tests)
     select repository_id, no, submission_id, 1,
@@ -79,7 +86,8 @@ export async function createLargeWorld(database: Database): Promise<ContractWorl
     select repository_id, no, at, submission_id, 1, 'c', '', 'no', submission_id, '' from old_row`;
   await sql`
     insert into quarantine (repository_id, test_no, quarantined_at, quarantine_type)
-    select repository_id, no, at, 'manual' from old_row where repository_id > 100000`;
+    select repository_id, no, at, 'manual' from old_row
+    where repository_id > 100000 and repository_id % 10 = 0 and no = 10001`;
   await sql`
     insert into coverage_report (repository_id, recorded_at, covered_line_count, line_count)
     select repository_id, at, 1, 2 from old_row`;
