@@ -11,7 +11,7 @@ import { Scene } from "./scene.ts";
 import { putArchive, type Upload } from "./uploads.ts";
 
 /** New tests of an upload: enough for several batches, so that each phase takes its time. */
-const TESTS = 3_000;
+const TESTS = 1_600;
 
 /** Uploads of one repository, before the next is begun. */
 const REPOSITORY_UPLOADS = 30;

@@ -22,6 +22,8 @@ export interface LoadOutcome {
   refused: { upload: Upload; stderr: string }[];
   /** Archives that nobody had processed when the load ended. */
   waiting: Upload[];
+  /** All archives, which lie where they are: what is lost of them is taken in again by itself. */
+  archives: Upload[];
 }
 
 /** Load that goes on until it is stopped. */
@@ -74,7 +76,8 @@ export async function startLoad(scene: Scene): Promise<Load> {
         [...stdout.matchAll(/^(\d+)\.gz\tprocessed\t/gm)].map(([, no]) => Number(no)),
       );
       acknowledged.push(...archives.filter(({ no }) => done.has(no)));
-      return { seen, acknowledged, refused, waiting: archives.filter(({ no }) => !done.has(no)) };
+      const waiting = archives.filter(({ no }) => !done.has(no));
+      return { seen, acknowledged, refused, waiting, archives };
     },
   };
 }
@@ -85,7 +88,7 @@ export async function startLoad(scene: Scene): Promise<Load> {
  */
 export async function settle(
   scene: Scene,
-  { acknowledged, refused, waiting }: LoadOutcome,
+  { acknowledged, refused, waiting, archives }: LoadOutcome,
   { mayBeLost = false }: { mayBeLost?: boolean } = {},
 ): Promise<Upload[]> {
   const { environment } = scene.place;
@@ -101,7 +104,8 @@ export async function settle(
     scene.certain.push(...acknowledged);
     await scene.check(...doubtful);
   }
-  for (const upload of [...refused.map(({ upload }) => upload), ...lost]) {
+  const gone = lost.filter((upload) => !archives.includes(upload));
+  for (const upload of [...refused.map(({ upload }) => upload), ...gone]) {
     const { code, stderr } = await run(await scene.ingestArgs(upload), environment);
     assert.equal(code, 0, stderr);
   }

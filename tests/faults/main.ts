@@ -27,7 +27,8 @@ export interface FaultOptions {
   say: (text: string) => void;
 }
 
-const FAULTS: Record<string, (options: FaultOptions) => Promise<Row[]>> = {
+/** The faults, by the names that `--only` takes. */
+export const FAULTS: Record<string, (options: FaultOptions) => Promise<Row[]>> = {
   kill: killFaults,
   connections: connectionFaults,
   disk: diskFaults,
@@ -40,8 +41,14 @@ const DATABASES = ["embedded", "server"] as const;
 
 const DEFAULT_TRIES = 200;
 
-function wanted() {
+/**
+ * What a command line asks for.
+ *
+ * @throws {Error} when it asks for what there is not
+ */
+export function wanted(args: readonly string[]) {
   const { values, positionals } = parseArgs({
+    args: [...args],
     allowPositionals: true,
     options: {
       only: { type: "string" },
@@ -82,7 +89,7 @@ function say(text: string): void {
 async function main(): Promise<number> {
   let request: ReturnType<typeof wanted>;
   try {
-    request = wanted();
+    request = wanted(process.argv.slice(2));
   } catch (error) {
     say(error instanceof Error ? error.message : String(error));
     say("Try: deno task faults --only kill --tries 6 --seed 1");
