@@ -11,28 +11,44 @@ import {
   loadTokenState,
 } from "../../../db/diagnosis.ts";
 import { findOrganization } from "../../../db/organizations.ts";
-import { createRepository, findOrCreateRepository } from "../../../db/repositories.ts";
+import {
+  createRepository,
+  findOrCreateRepository,
+  findRepository,
+} from "../../../db/repositories.ts";
 import { ensureTests } from "../../../db/test_lists.ts";
 import { testId } from "../../../lib/identity.ts";
 import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
 import { commandLine, NOON } from "../../lib/cli/run_in_process.ts";
 import { archiveOf, reportOf } from "../../lib/report/archive/make_archive.ts";
 import { createContractWorld } from "../../routes/contract_world.ts";
+import { DAY, flaky } from "../../routes/world.ts";
 
 /** Asks every route, in every way that leads to other statements. */
 export async function exerciseRoutes(database: Database): Promise<void> {
   const { world, testId, quietTestId, repositoryId } = await createContractWorld(database);
   const legacy = await world.addToken({ legacy: true });
   assert.equal((await world.get("/api", { authorization: `token ${legacy}` })).status, 401);
-  for (const [path, status] of requests({ testId, quietTestId, repositoryId })) {
-    const response = await world.get(path);
-    assert.equal(response.status, status, path);
-    await response.body?.cancel();
-    const etag = response.headers.get("etag");
-    if (etag === null) continue;
-    assert.equal((await world.get(path, { "if-none-match": etag })).status, 304, path);
-  }
+  const askAll = async () => {
+    for (const [path, status] of requests({ testId, quietTestId, repositoryId })) {
+      const response = await world.get(path);
+      assert.equal(response.status, status, path);
+      await response.body?.cancel();
+      const etag = response.headers.get("etag");
+      if (etag === null) continue;
+      assert.equal((await world.get(path, { "if-none-match": etag })).status, 304, path);
+    }
+  };
+  await askAll();
+  // What is kept in memory is brought up to date: by an upload, and by what falls out of the window.
+  const shop = await findRepository(database.sql, { ...world.organization, ...SHOP_NAME });
+  await world.upload(shop!, [...flaky("another"), { name: "quiet" }], { tags: ["late"] });
+  await askAll();
+  world.clock.now += 14 * DAY - 3 * 3_600;
+  await askAll();
 }
+
+const SHOP_NAME = { owner: "acme", name: "shop" };
 
 /** Paths of the contract's world, and what they are answered with. */
 export function requests(
