@@ -87,11 +87,13 @@ async function kills(
   for (let tries = 0; outcome.kills < count; tries++) {
     if (tries % REPOSITORY_UPLOADS === 0) lengthMs = await scene.newRepository(TESTS);
     const company = companyOf(scene, command);
-    // Half of them anywhere, half once the first tests are stored: starting takes longest.
-    const isLate = command !== "serve" && company === "service first" && scene.random.next() < 0.5;
-    const kindOfMoment = `${company}${isLate ? ", late" : ""}`;
+    // A third of them anywhere, the others once the first tests are stored, or all: what comes then
+    // is short beside the start of a program.
+    const isAimed = command !== "serve" && company === "service first";
+    const storedTests = isAimed ? [0, 1, TESTS][scene.random.below(3)]! : 0;
+    const kindOfMoment = `${company}, ${storedTests}`;
     const chooser = moments.get(kindOfMoment) ??
-      new Moments(scene.random, isLate ? lengthMs / 2 : lengthMs);
+      new Moments(scene.random, lengthMs / (storedTests === 0 ? 1 : storedTests === 1 ? 2 : 10));
     moments.set(kindOfMoment, chooser);
     const upload = scene.nextUpload(TESTS);
     const afterMs = chooser.next();
@@ -103,7 +105,7 @@ async function kills(
           command,
           upload,
           afterMs,
-          isLate,
+          storedTests,
           company,
           outcome,
         });
@@ -132,12 +134,12 @@ function companyOf({ place, random }: Scene, command: Command): Company {
 /** Kills `ingest` or `watch`. Returns how far it had come, `done` when it had said that it is done. */
 async function killIntake(
   scene: Scene,
-  { command, upload, afterMs, isLate, company, outcome }: {
+  { command, upload, afterMs, storedTests, company, outcome }: {
     command: "ingest" | "watch";
     upload: Upload;
     afterMs: number;
-    /** Whether the time begins when the first tests of the upload are stored. */
-    isLate: boolean;
+    /** How many tests of the upload are stored when the time begins. */
+    storedTests: number;
     company: Company;
     outcome: Outcome;
   },
@@ -149,7 +151,7 @@ async function killIntake(
   if (company === "service first") await scene.service();
   else await scene.endService("SIGTERM");
   const prober = company === "service first" ? probe(scene) : null;
-  const staging = isLate ? await scene.untilStaging() : null;
+  const staging = storedTests > 0 ? await scene.untilStored(storedTests) : null;
   const program = launch(intake.args, environment);
   await staging?.reached(program.isOver);
   const service = company === "service beside" ? scene.service() : null;

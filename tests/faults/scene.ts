@@ -106,10 +106,12 @@ export class Scene {
   }
 
   /**
-   * Looks at the database until an upload that begins now has stored its first tests. The service
-   * must run: who has the embedded database open is a program that is tested, not this one.
+   * Looks at the database until an upload that begins now has stored so many of its tests. The
+   * service must run: who has the embedded database open is a program that is tested, not this one.
    */
-  async untilStaging(): Promise<{ reached(isOver: () => boolean): Promise<void> }> {
+  async untilStored(
+    testCount: number,
+  ): Promise<{ reached(isOver: () => boolean): Promise<void> }> {
     const { DATABASE_URL, DATA_DIR = "" } = this.place.environment;
     const { sql, close } = await openDatabase({ databaseUrl: DATABASE_URL, dataDir: DATA_DIR });
     const testNo = async () => {
@@ -120,7 +122,7 @@ export class Scene {
     const before = await testNo();
     return {
       async reached(isOver) {
-        while (await testNo() === before && !isOver()) await pause(2);
+        while (await testNo() < before + testCount && !isOver()) await pause(2);
         await close();
       },
     };
