@@ -1,9 +1,12 @@
 /** Queries for what badges show. */
 import { firstSubmissionId } from "../lib/identity.ts";
+import { type SeenVersion, versionColumns } from "./repositories.ts";
 import type { Queryable } from "./sql.ts";
 
 /** Builds of the window. */
 export interface BuildCounts {
+  /** `null` when the repository is gone. */
+  version: SeenVersion | null;
   buildCount: number;
   /** Those with at least one disruption in the window. */
   disruptedBuildCount: number;
@@ -21,21 +24,26 @@ export async function loadBuildCounts(sql: Queryable, options: {
   const { repositoryId, windowStart } = options;
   const start = firstSubmissionId(windowStart);
   // Disruptions are few: collected once, and hashed, instead of looked for per submission.
-  const [row] = await sql<BuildCounts[]>`
-    select count(distinct build)::float8 as "buildCount",
-      (count(distinct build) filter (where is_disrupted))::float8 as "disruptedBuildCount"
-    from (
-      select
-        case s.build_url when '' then 'id:' || encode(s.submission_id, 'hex')
-          else 'url:' || s.build_url end as build,
-        s.submission_id in (
-          select n.submission_id from negative_result n
-          where n.repository_id = ${repositoryId} and n.is_disruption
-            and n.submission_id >= decode(${start}, 'hex')
-        ) as is_disrupted
-      from submission s
-      where s.repository_id = ${repositoryId} and s.status = 'processed'
-        and s.submission_id >= decode(${start}, 'hex')
-    ) builds`;
-  return row ?? { buildCount: 0, disruptedBuildCount: 0 };
+  const [row] = await sql<(SeenVersion & Omit<BuildCounts, "version">)[]>`
+    select ${versionColumns(sql)}, counts.*
+    from repository r
+    cross join (
+      select count(distinct build)::float8 as "buildCount",
+        (count(distinct build) filter (where is_disrupted))::float8 as "disruptedBuildCount"
+      from (
+        select
+          case s.build_url when '' then 'id:' || encode(s.submission_id, 'hex')
+            else 'url:' || s.build_url end as build,
+          s.submission_id in (
+            select n.submission_id from negative_result n
+            where n.repository_id = ${repositoryId} and n.is_disruption
+              and n.submission_id >= decode(${start}, 'hex')
+          ) as is_disrupted
+        from submission s
+        where s.repository_id = ${repositoryId} and s.status = 'processed'
+          and s.submission_id >= decode(${start}, 'hex')
+      ) builds
+    ) counts
+    where r.repository_id = ${repositoryId}`;
+  return { version: row ?? null, buildCount: 0, disruptedBuildCount: 0, ...row };
 }

@@ -1,4 +1,5 @@
 import type { CoverageTotals } from "../lib/report/coverage/mod.ts";
+import { type SeenVersion, versionColumns } from "./repositories.ts";
 import type { Queryable } from "./sql.ts";
 
 /** Stores coverage. A report without a line is as if there were none. */
@@ -43,16 +44,29 @@ export async function replaceSubmissionCoverage(
   await insertCoverage(sql, { repositoryId, recordedAt, submissionId, coverage });
 }
 
+/** What the latest coverage report of a repository says. */
+export interface LatestCoverage {
+  /** `null` when the repository is gone. */
+  version: SeenVersion | null;
+  /** `null` when there is none. */
+  coverage: CoverageTotals | null;
+}
+
 /** The coverage report with the greatest `recorded_at`, the later upload of equal ones. */
 export async function loadLatestCoverage(
   sql: Queryable,
   repositoryId: number,
-): Promise<CoverageTotals | null> {
-  const [row] = await sql<CoverageTotals[]>`
-    select covered_line_count::float8 as "coveredLineCount", line_count::float8 as "lineCount"
-    from coverage_report
-    where repository_id = ${repositoryId}
-    order by recorded_at desc, coverage_report_id desc
-    limit 1`;
-  return row ?? null;
+): Promise<LatestCoverage> {
+  const [row] = await sql<(SeenVersion & (CoverageTotals | { lineCount: null }))[]>`
+    select ${versionColumns(sql)}, latest.*
+    from repository r
+    left join (
+      select covered_line_count::float8 as "coveredLineCount", line_count::float8 as "lineCount"
+      from coverage_report
+      where repository_id = ${repositoryId}
+      order by recorded_at desc, coverage_report_id desc
+      limit 1
+    ) latest on true
+    where r.repository_id = ${repositoryId}`;
+  return { version: row ?? null, coverage: row && row.lineCount !== null ? row : null };
 }

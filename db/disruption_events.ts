@@ -1,5 +1,6 @@
 /** Queries about the disruptions of one test. */
 import { firstSubmissionId } from "../lib/identity.ts";
+import { type SeenVersion, versionColumns } from "./repositories.ts";
 import type { Queryable } from "./sql.ts";
 
 /** A disruption as a list shows it. */
@@ -14,8 +15,16 @@ export interface DisruptionEvent {
   message: string;
 }
 
+/** The latest disruptions of a test. */
+export interface DisruptionEvents {
+  /** `null` when the repository is gone. */
+  version: SeenVersion | null;
+  /** Newest first. */
+  events: DisruptionEvent[];
+}
+
 /**
- * The latest disruptions of a test in the window, newest first.
+ * The latest disruptions of a test in the window.
  *
  * @param options.windowStart first second of the window, since 1970
  */
@@ -24,16 +33,27 @@ export async function loadDisruptionEvents(sql: Queryable, options: {
   testNo: number;
   windowStart: number;
   limit: number;
-}): Promise<DisruptionEvent[]> {
+}): Promise<DisruptionEvents> {
   const { repositoryId, testNo, windowStart, limit } = options;
-  return await sql<DisruptionEvent[]>`
-    select encode(n.submission_id, 'hex') as "submissionId", n.result_no as "resultNo",
-      s.build_url as "buildUrl", s.commit_oid as "commitOid", n.conclusion, n.message
-    from negative_result n
-    join submission s
-      on s.repository_id = n.repository_id and s.submission_id = n.submission_id
-    where n.repository_id = ${repositoryId} and n.test_no = ${testNo} and n.is_disruption
-      and n.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
-    order by n.submission_id desc, n.result_no desc
-    limit ${limit}`;
+  // The version comes with a row of its own, so that it is there when there is no event.
+  const rows = await sql<(SeenVersion & (DisruptionEvent | { submissionId: null }))[]>`
+    select ${versionColumns(sql)}, event.*
+    from repository r
+    left join (
+      select encode(n.submission_id, 'hex') as "submissionId", n.result_no as "resultNo",
+        s.build_url as "buildUrl", s.commit_oid as "commitOid", n.conclusion, n.message
+      from negative_result n
+      join submission s
+        on s.repository_id = n.repository_id and s.submission_id = n.submission_id
+      where n.repository_id = ${repositoryId} and n.test_no = ${testNo} and n.is_disruption
+        and n.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
+      order by n.submission_id desc, n.result_no desc
+      limit ${limit}
+    ) event on true
+    where r.repository_id = ${repositoryId}
+    order by event."submissionId" desc, event."resultNo" desc`;
+  return {
+    version: rows[0] ?? null,
+    events: rows.filter((row) => row.submissionId !== null),
+  };
 }

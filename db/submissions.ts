@@ -1,5 +1,6 @@
 /** Queries about submissions, as the API shows them. */
 import { firstSubmissionId } from "../lib/identity.ts";
+import { type SeenVersion, versionColumns } from "./repositories.ts";
 import type { Queryable } from "./sql.ts";
 
 /** A submission of a list. */
@@ -17,6 +18,8 @@ export interface SubmissionRow {
 
 /** Submissions, newest first, and how many the whole window has. */
 export interface SubmissionsPage {
+  /** `null` when the repository is gone. */
+  version: SeenVersion | null;
   count: number;
   submissions: SubmissionRow[];
 }
@@ -37,9 +40,11 @@ export async function loadSubmissionsPage(sql: Queryable, options: {
   const inWindow = sql`s.repository_id = ${repositoryId}
     and s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')`;
   // The count comes with a row of its own, so that it is there when the page is empty.
-  const rows = await sql<({ count: number } & (SubmissionRow | { submissionId: null }))[]>`
-    select total.count, page.*
-    from (select count(*)::float8 as count from submission s where ${inWindow}) total
+  type Row = SeenVersion & { count: number } & (SubmissionRow | { submissionId: null });
+  const rows = await sql<Row[]>`
+    select ${versionColumns(sql)}, total.count, page.*
+    from repository r
+    cross join (select count(*)::float8 as count from submission s where ${inWindow}) total
     left join (
       select encode(s.submission_id, 'hex') as "submissionId", s.key, s.build_url as "buildUrl",
         s.commit_oid as "commitOid", extract(epoch from s.recorded_at)::float8 as "recordedAt",
@@ -50,8 +55,10 @@ export async function loadSubmissionsPage(sql: Queryable, options: {
       order by s.submission_id desc
       limit ${limit}
     ) page on true
+    where r.repository_id = ${repositoryId}
     order by page."submissionId" desc`;
   return {
+    version: rows[0] ?? null,
     count: rows[0]?.count ?? 0,
     submissions: rows.filter((row) => row.submissionId !== null),
   };

@@ -1,13 +1,28 @@
-import { decodeTestList, forEachException } from "../lib/analysis/columns.ts";
-import type { TrackedTest } from "../lib/analysis/tracked_test.ts";
-import { VarintReader } from "../lib/analysis/varint.ts";
-import { firstSubmissionId, recordedAtOf, testId } from "../lib/identity.ts";
+import {
+  advance,
+  emptyState,
+  type KnownTest,
+  type TestsState,
+} from "../lib/analysis/tests_state.ts";
+import { firstSubmissionId } from "../lib/identity.ts";
 import type { Database } from "./connect.ts";
 import { arrayOf, type Queryable } from "./sql.ts";
+import {
+  knownTest,
+  recordedRun,
+  runColumns,
+  type RunRow,
+  selectVersions,
+  testColumns,
+  type TestListRow,
+  testLists,
+  type TestRow,
+} from "./tracked_test_rows.ts";
 
 /**
  * Every test of the given repositories that is disruptive in the window or quarantined, by
- * repository, in no particular order. A repository without such tests may be missing.
+ * repository, with the state of the data that they were all seen in. A repository that is gone is
+ * missing.
  *
  * How often a test ran follows without looking at results: the submissions of the window that ran
  * its list, corrected by their exceptions.
@@ -23,76 +38,46 @@ export async function loadTrackedTests(
     windowStart: number;
     withTime?: boolean;
   },
-): Promise<Map<number, TrackedTest[]>> {
+): Promise<Map<number, TestsState>> {
   if (repositoryIds.length === 0) return new Map();
   const scope = {
     repositoryIds: arrayOf(repositoryIds),
     firstId: firstSubmissionId(windowStart),
     withTime,
   };
-  const [tests, counts, submissions, lists] = await sql.begin(
+  const [versions, tests, counts, runs, lists] = await sql.begin(
     // All statements must see the same data.
     "isolation level repeatable read read only",
     (tx) => [
+      selectVersions(tx, { repositoryIds, windowStart }),
       selectTests(tx, scope),
       selectDisruptionCounts(tx, scope),
-      selectSubmissions(tx, scope),
+      selectRuns(tx, scope),
       selectTestLists(tx, scope),
     ],
   );
-
-  const tracked = new Map<number, Map<number, TrackedTest>>();
-  for (const row of tests) {
-    let repository = tracked.get(row.repositoryId);
-    if (!repository) tracked.set(row.repositoryId, repository = new Map());
-    repository.set(row.testNo, trackedTest(row, withTime));
-  }
-  for (const { repositoryId, testNo, disruptionCount } of counts) {
-    const test = tracked.get(repositoryId)?.get(testNo);
-    if (test) test.disruptionCount = disruptionCount;
-  }
-  const places = placesOfTests(lists, tracked);
-  for (const submission of submissions) {
-    const tests = places.get(submission.repositoryId)?.get(submission.testListNo);
-    if (tests) countSubmission(submission, tests);
-  }
-  return new Map(
-    [...tracked].map(([repositoryId, repository]) => [repositoryId, [...repository.values()]]),
-  );
-}
-
-/** The tracked test at each place of a list, `undefined` where the test is not tracked. */
-type Places = (TrackedTest | undefined)[];
-
-function placesOfTests(
-  lists: readonly TestListRow[],
-  tracked: Map<number, Map<number, TrackedTest>>,
-): Map<number, Map<number, Places>> {
-  const places = new Map<number, Map<number, Places>>();
-  for (const list of lists) {
-    const tests = tracked.get(list.repositoryId);
-    if (!tests) continue;
-    let repository = places.get(list.repositoryId);
-    if (!repository) places.set(list.repositoryId, repository = new Map());
-    const testNos = decodeTestList(list.tests, list.testCount);
-    repository.set(list.testListNo, Array.from(testNos, (testNo) => tests.get(testNo)));
-  }
-  return places;
-}
-
-function countSubmission(submission: SubmissionRow, tests: Places): void {
-  for (const test of tests) if (test) test.countedResultCount += 1;
-  if (submission.durations) {
-    const durations = new VarintReader(submission.durations);
-    for (const test of tests) {
-      const duration = durations.read() * submission.durationUnit;
-      if (test) test.timeConsumed = (test.timeConsumed ?? 0) + duration;
-    }
-  }
-  forEachException(submission.exceptions, (index, outcome) => {
-    const test = tests[index];
-    if (test) test.countedResultCount += outcome.positive + outcome.negative - 1;
-  });
+  const of = <Row extends { repositoryId: number }>(rows: readonly Row[]) =>
+    Map.groupBy(rows, (row) => row.repositoryId);
+  const [testsOf, countsOf, runsOf, listsOf] = [of(tests), of(counts), of(runs), of(lists)];
+  return new Map(versions.map(({ repositoryId, idPrefix, ...version }) => {
+    const disruptionCounts = new Map(
+      countsOf.get(repositoryId)?.map(({ testNo, disruptionCount }) => [testNo, disruptionCount]),
+    );
+    const state = advance(emptyState({ withTime }), {
+      version,
+      windowStart,
+      added: (runsOf.get(repositoryId) ?? []).map(recordedRun),
+      fallen: [],
+      lists: testLists(listsOf.get(repositoryId) ?? []),
+      changedTests: new Map((testsOf.get(repositoryId) ?? []).map((row): [number, KnownTest] => {
+        const disruptionCount = disruptionCounts.get(row.testNo) ?? 0;
+        return [row.testNo, knownTest(row, { idPrefix, disruptionCount })];
+      })),
+      fallenDisruptions: new Map(),
+      tags: new Map(),
+    });
+    return [repositoryId, state!];
+  }));
 }
 
 interface Scope {
@@ -103,53 +88,23 @@ interface Scope {
   withTime: boolean;
 }
 
-interface TestRow {
-  repositoryId: number;
-  idPrefix: number;
-  testNo: number;
-  testHash: number;
-  suite: string;
-  class: string;
-  name: string;
-  file: string;
-  tags: string[];
-  firstDisruptionAt: number | null;
-  latestSubmissionId: string | null;
-  latestCommitOid: string;
-  latestBuildUrl: string;
-  latestMessage: string;
-  positiveSubmissionId: string;
-  positiveBuildUrl: string;
-  quarantinedAt: number | null;
-  quarantinedBy: string | null;
-  quarantineType: "manual" | "automatic";
-}
-
+// The two parts have nothing in common, so that neither is looked for in the other: the planner
+// takes a union to be a few rows, and then looks up each of them by itself.
 function selectTests(sql: Queryable, { repositoryIds, firstId }: Scope) {
   return sql<TestRow[]>`
-    select t.repository_id::float8 as "repositoryId", r.id_prefix::float8 as "idPrefix",
-      t.test_no as "testNo", t.test_hash::float8 as "testHash", t.suite, t.class, t.name, t.file,
-      array_to_json(t.tags) as tags,
-      extract(epoch from d.first_disruption_at)::float8 as "firstDisruptionAt",
-      encode(d.latest_submission_id, 'hex') as "latestSubmissionId",
-      d.latest_commit_oid as "latestCommitOid", d.latest_build_url as "latestBuildUrl",
-      d.latest_message as "latestMessage",
-      encode(d.positive_submission_id, 'hex') as "positiveSubmissionId",
-      d.positive_build_url as "positiveBuildUrl",
-      extract(epoch from q.quarantined_at)::float8 as "quarantinedAt",
-      q.quarantined_by as "quarantinedBy", q.quarantine_type as "quarantineType"
-    from (
-      select repository_id, test_no from disruptive_test
-      where repository_id = any(${repositoryIds}::text::bigint[])
-        and latest_submission_id >= decode(${firstId}, 'hex')
-      union
-      select repository_id, test_no from quarantine
-      where repository_id = any(${repositoryIds}::text::bigint[])
-    ) tracked
-    join test t using (repository_id, test_no)
-    join repository r using (repository_id)
-    left join disruptive_test d using (repository_id, test_no)
-    left join quarantine q using (repository_id, test_no)`;
+    select ${testColumns(sql)}
+    from disruptive_test d
+    join test t on t.repository_id = d.repository_id and t.test_no = d.test_no
+    left join quarantine q on q.repository_id = d.repository_id and q.test_no = d.test_no
+    where d.repository_id = any(${repositoryIds}::text::bigint[])
+      and d.latest_submission_id >= decode(${firstId}, 'hex')
+    union all
+    select ${testColumns(sql)}
+    from quarantine q
+    join test t on t.repository_id = q.repository_id and t.test_no = q.test_no
+    left join disruptive_test d on d.repository_id = q.repository_id and d.test_no = q.test_no
+    where q.repository_id = any(${repositoryIds}::text::bigint[])
+      and (d.latest_submission_id >= decode(${firstId}, 'hex')) is not true`;
 }
 
 interface DisruptionCountRow {
@@ -169,62 +124,12 @@ function selectDisruptionCounts(sql: Queryable, { repositoryIds, firstId }: Scop
     group by repository_id, test_no`;
 }
 
-function trackedTest(row: TestRow, withTime: boolean): TrackedTest {
-  const disruptive = row.latestSubmissionId !== null;
-  return {
-    id: testId(row.idPrefix, row.testHash),
-    suite: row.suite,
-    class: row.class,
-    name: row.name,
-    file: row.file,
-    tags: row.tags.toSorted(),
-    disruptionCount: 0,
-    countedResultCount: 0,
-    timeConsumed: withTime ? 0 : null,
-    firstDisruptionAt: row.firstDisruptionAt,
-    latestDisruption: disruptive
-      ? {
-        recordedAt: recordedAtOf(row.latestSubmissionId!),
-        commitOid: row.latestCommitOid,
-        buildUrl: row.latestBuildUrl,
-        message: row.latestMessage,
-      }
-      : null,
-    latestPositive: disruptive
-      ? { recordedAt: recordedAtOf(row.positiveSubmissionId), buildUrl: row.positiveBuildUrl }
-      : null,
-    quarantine: row.quarantinedAt === null ? null : {
-      quarantinedAt: row.quarantinedAt,
-      quarantinedBy: row.quarantinedBy,
-      quarantineType: row.quarantineType,
-    },
-  };
-}
-
-interface SubmissionRow {
-  repositoryId: number;
-  testListNo: number;
-  /** `null` when they are not wanted. */
-  durations: Uint8Array | null;
-  durationUnit: number;
-  exceptions: Uint8Array;
-}
-
-function selectSubmissions(sql: Queryable, { repositoryIds, firstId, withTime }: Scope) {
-  return sql<SubmissionRow[]>`
-    select repository_id::float8 as "repositoryId", test_list_no as "testListNo",
-      case when ${withTime}::boolean then durations end as durations,
-      duration_unit as "durationUnit", exceptions
+function selectRuns(sql: Queryable, { repositoryIds, firstId, withTime }: Scope) {
+  return sql<RunRow[]>`
+    select ${runColumns(sql, { withTime })}
     from submission
     where repository_id = any(${repositoryIds}::text::bigint[])
       and submission_id >= decode(${firstId}, 'hex') and status = 'processed'`;
-}
-
-interface TestListRow {
-  repositoryId: number;
-  testListNo: number;
-  testCount: number;
-  tests: Uint8Array;
 }
 
 function selectTestLists(sql: Queryable, { repositoryIds, firstId }: Scope) {

@@ -24,6 +24,11 @@ export class Cache<T> {
     return this.#values.has(key) || this.#loading.has(key);
   }
 
+  /** The value of a key if it is here; a look that does not count as being asked for. */
+  peek(key: string): T | undefined {
+    return this.#values.get(key)?.value;
+  }
+
   /**
    * The value of a key, made by `load` when it is not here. Those who ask while it is being made
    * wait for the same one; a failure is theirs as well and is not kept.

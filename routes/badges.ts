@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { loadBuildCounts } from "../db/badges.ts";
 import { loadLatestCoverage } from "../db/coverage_reports.ts";
 import { coverageBadge, flakinessBadge } from "../lib/badge/mod.ts";
+import { checkUnmoved } from "../lib/http/moved_on.ts";
 import {
   noParameters,
   requiredRepositoryParameter,
@@ -39,10 +40,12 @@ export const flakyBadge = defineRoute({
   },
   resource: { in: "query", required: true },
   async handler(request, { sql, windowSeconds }) {
+    const repository = selectedRepository(request);
     const counts = await loadBuildCounts(sql, {
-      repositoryId: selectedRepository(request).repositoryId,
+      repositoryId: repository.repositoryId,
       windowStart: request.windowStart,
     });
+    checkUnmoved(repository, counts.version);
     return { body: flakinessBadge(counts, { windowSeconds }).svg };
   },
 });
@@ -75,7 +78,9 @@ export const coverageBadgeRoute = defineRoute({
   },
   resource: { in: "query", required: true },
   async handler(request, { sql }) {
-    const { repositoryId } = selectedRepository(request);
-    return { body: coverageBadge(await loadLatestCoverage(sql, repositoryId)).svg };
+    const repository = selectedRepository(request);
+    const { version, coverage } = await loadLatestCoverage(sql, repository.repositoryId);
+    checkUnmoved(repository, version);
+    return { body: coverageBadge(coverage).svg };
   },
 });

@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { loadSubmissionsPage, type SubmissionRow } from "../db/submissions.ts";
 import { encodeKeysetCursor } from "../lib/cursor.ts";
 import { JSON_MEDIA_TYPE, jsonBody } from "../lib/http/json.ts";
+import { checkUnmoved } from "../lib/http/moved_on.ts";
 import {
   keysetCursorParameter,
   limitParameter,
@@ -63,13 +64,15 @@ export const submissions = defineRoute({
   resource: { in: "path", select: selectRepository },
   async handler(request, { sql }) {
     const { limit, after } = request.query;
-    const { count, submissions } = await loadSubmissionsPage(sql, {
-      repositoryId: selectedRepository(request).repositoryId,
+    const repository = selectedRepository(request);
+    const { version, count, submissions } = await loadSubmissionsPage(sql, {
+      repositoryId: repository.repositoryId,
       windowStart: request.windowStart,
       after,
       // One more than is shown tells whether there is a next page.
       limit: limit + 1,
     });
+    checkUnmoved(repository, version);
     const shown = submissions.slice(0, limit);
     const last = shown.at(-1);
     const nextCursor = last && submissions.length > limit

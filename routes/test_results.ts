@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { type DisruptionEvent, loadDisruptionEvents } from "../db/disruption_events.ts";
 import type { Selection } from "../db/caller.ts";
 import { JSON_MEDIA_TYPE, jsonBody } from "../lib/http/json.ts";
+import { checkUnmoved } from "../lib/http/moved_on.ts";
 import { noParameters, testPathParameters } from "../lib/http/parameters.ts";
 import { defineRoute, type RawParameters, selectedRepository } from "../lib/http/route.ts";
 import { eventId, parseTestId, recordedAtOf } from "../lib/identity.ts";
@@ -47,14 +48,16 @@ export const testResults = defineRoute({
   },
   resource: { in: "path", select: selectTest },
   async handler(request, { sql }) {
-    const { repositoryId, testNo } = selectedRepository(request);
+    const repository = selectedRepository(request);
+    const { repositoryId, testNo } = repository;
     if (testNo === null) throw new Error("a test was asked for and none was selected");
-    const events = await loadDisruptionEvents(sql, {
+    const { version, events } = await loadDisruptionEvents(sql, {
       repositoryId,
       testNo,
       windowStart: request.windowStart,
       limit: MAX_EVENTS,
     });
+    checkUnmoved(repository, version);
     return { body: jsonBody({ results: events.map(eventView) }) };
   },
 });

@@ -23,6 +23,7 @@ import {
   notFound,
   unauthorized,
 } from "./errors.ts";
+import { MovedOnError } from "./moved_on.ts";
 import { checkFound } from "./repositories.ts";
 import { requestId } from "./request_id.ts";
 import type { Route } from "./route.ts";
@@ -47,6 +48,12 @@ interface LoggedRequest {
   organizationId: number | null;
 }
 
+/**
+ * How often a request is begun anew because the data changed meanwhile. Each time somebody has to
+ * store something within the milliseconds between two statements.
+ */
+const MAX_ATTEMPTS = 10;
+
 /** Who asks, and what was found of what the request names. */
 interface Found {
   caller: Caller | null;
@@ -67,7 +74,7 @@ export function createDispatcher(routes: readonly Route[], context: Context): Ap
     const logged: LoggedRequest = { route: null, organizationId: null };
     let response: Response;
     try {
-      response = await dispatch(request, { id, logged });
+      response = await dispatchUnmoved(request, { id, logged });
     } catch (error) {
       context.log.error("failed", { request_id: id, route: logged.route, ...errorFields(error) });
       response = internalServerError();
@@ -82,6 +89,19 @@ export function createDispatcher(routes: readonly Route[], context: Context): Ap
     });
     return finish(request, response, id);
   };
+
+  async function dispatchUnmoved(
+    request: Request,
+    options: { id: string; logged: LoggedRequest },
+  ): Promise<Response> {
+    for (let attempt = 1;; attempt++) {
+      try {
+        return await dispatch(request, options);
+      } catch (error) {
+        if (!(error instanceof MovedOnError) || attempt === MAX_ATTEMPTS) throw error;
+      }
+    }
+  }
 
   async function dispatch(
     request: Request,

@@ -1,61 +1,124 @@
-import type { Database } from "../../db/connect.ts";
 import type { RepositoryVersion } from "../../db/caller.ts";
+import type { Database } from "../../db/connect.ts";
+import { loadTrackedChanges } from "../../db/tracked_changes.ts";
 import { loadTrackedTests } from "../../db/tracked_tests.ts";
+import type { TestsState } from "../analysis/tests_state.ts";
 import { Cache } from "../cache.ts";
+import { checkUnmoved } from "./moved_on.ts";
 import type { LoadTestsOptions } from "./route.ts";
 import { TestList } from "./test_list.ts";
 
 // A test takes about 1 kB.
 const MAX_CACHED_TESTS = 50_000;
+const TEST_BYTES = 1024;
 
-/** Loads the tests that lists can show of some repositories at one state of their data. */
+// What is remembered of each is some 100 bytes.
+const MAX_REPOSITORIES = 50_000;
+
+/**
+ * Loads the tests that lists can show of some repositories at one state of their data.
+ *
+ * @throws {MovedOnError} when the data is not in that state any more
+ */
 export type TestsLoader = (
   repositories: readonly RepositoryVersion[],
   options: LoadTestsOptions & { windowStart: number },
 ) => Promise<TestList>;
 
+/** What is kept of a repository at one state of its data. */
+interface Kept {
+  list: TestList;
+  state: TestsState;
+}
+
 /**
  * Loads tests and keeps them, repository by repository, while they hold: until the data changes, or
- * until something falls out of the window, both of which the version of a repository tells.
+ * until something falls out of the window, both of which the version of a repository tells. What
+ * comes after follows from what is kept, where that can be.
  */
 export function createTestsLoader(
   sql: Database["sql"],
   { maxCachedTests = MAX_CACHED_TESTS } = {},
 ): TestsLoader {
-  const cache = new Cache<TestList>({
+  const cache = new Cache<Kept>({
     maxWeight: maxCachedTests,
-    weigh: ({ tests }) => tests.length + 1,
+    weigh: ({ state: { tests, runs, recordedAts } }) =>
+      1 + tests.size + Math.ceil((runs.byteLength + 8 * recordedAts.length) / TEST_BYTES),
   });
+  /** Under which key the newest state of a repository was kept. */
+  const newest = new Map<string, string>();
+
+  const keep = (repositoryId: number, withTime: boolean, state: TestsState) => {
+    const key = keyOf({ repositoryId, ...state.version }, withTime);
+    const scope = scopeOf(repositoryId, withTime);
+    newest.delete(scope);
+    newest.set(scope, key);
+    if (newest.size > MAX_REPOSITORIES) newest.delete(newest.keys().next().value!);
+    return { key, kept: { state, list: new TestList([...state.tests.values()]) } };
+  };
+
+  const load = async (
+    repositoryIds: number[],
+    options: { windowStart: number; withTime: boolean },
+  ): Promise<Map<number, TestsState>> => {
+    const [repositoryId, ...others] = repositoryIds;
+    // Many at once are loaded in one go: a few statements instead of as many for each.
+    if (repositoryId === undefined || others.length > 0) {
+      return await loadTrackedTests(sql, { repositoryIds, ...options });
+    }
+    const since = cache.peek(newest.get(scopeOf(repositoryId, options.withTime)) ?? "")?.state;
+    const state = since && await loadTrackedChanges(sql, { repositoryId, since, ...options });
+    return state
+      ? new Map([[repositoryId, state]])
+      : await loadTrackedTests(sql, { repositoryIds, ...options });
+  };
+
   return async (repositories, { windowStart, withTime = false }) => {
+    const options = { windowStart, withTime };
     const keyed = repositories.map((repository) => ({
-      repositoryId: repository.repositoryId,
-      key: JSON.stringify([withTime, versionKey(repository)]),
+      repository,
+      key: keyOf(repository, withTime),
     }));
     const repositoryIds = keyed.filter(({ key }) => !cache.has(key))
-      .map(({ repositoryId }) => repositoryId);
+      .map(({ repository }) => repository.repositoryId);
     // All that is missing comes together; who asks for a part of it meanwhile waits for the same.
-    const loading = repositoryIds.length > 0
-      ? loadTrackedTests(sql, { repositoryIds, windowStart, withTime })
-      : undefined;
-    const lists = await Promise.all(
-      keyed.map(({ repositoryId, key }) =>
-        cache.get(key, async () => {
-          // What was dropped since the look above is loaded by itself.
-          const loaded = await (repositoryIds.includes(repositoryId) && loading ||
-            loadTrackedTests(sql, { repositoryIds: [repositoryId], windowStart, withTime }));
-          const tests = loaded.get(repositoryId) ?? [];
-          return new TestList(tests);
-        })
-      ),
-    );
-    const [only, ...others] = lists;
-    if (only && others.length === 0) return only;
-    return new TestList(lists.flatMap(({ tests }) => tests));
+    const loading = repositoryIds.length > 0 ? load(repositoryIds, options) : undefined;
+    const loaded = await Promise.all(keyed.map(({ repository, key }) =>
+      cache.get(key, async () => {
+        const { repositoryId } = repository;
+        // What was dropped since the look above is loaded by itself.
+        const states = await (repositoryIds.includes(repositoryId) && loading ||
+          load([repositoryId], options));
+        const state = states.get(repositoryId);
+        if (!state) checkUnmoved(repository, null);
+        const seen = keep(repositoryId, withTime, state!);
+        // Newer ones are kept as what they are: whoever begins anew asks for them.
+        if (seen.key !== key) await cache.get(seen.key, () => Promise.resolve(seen.kept));
+        checkUnmoved(repository, state!.version);
+        return seen.kept;
+      })
+    ));
+    const [only, ...others] = loaded;
+    if (only && others.length === 0) return only.list;
+    return new TestList(loaded.flatMap(({ list }) => list.tests));
   };
 }
 
+function scopeOf(repositoryId: number, withTime: boolean): string {
+  return `${repositoryId} ${withTime}`;
+}
+
+function keyOf(version: Parameters<typeof versionKey>[0], withTime: boolean): string {
+  return JSON.stringify([withTime, versionKey(version)]);
+}
+
 /** All that tells one state of a repository's data and window from another. */
-export function versionKey(repository: RepositoryVersion) {
+export function versionKey(
+  repository: Pick<
+    RepositoryVersion,
+    "repositoryId" | "createdAt" | "dataVersion" | "oldestSubmissionId"
+  >,
+) {
   const { repositoryId, createdAt, dataVersion, oldestSubmissionId } = repository;
   // A repository that was deleted and created anew under its old number counts from 0 again.
   return [repositoryId, createdAt, dataVersion, oldestSubmissionId];

@@ -83,12 +83,13 @@ describeWithDatabases("processing a submission", (database) => {
   const process = (up: Upload) => processSubmission(database().sql, up);
 
   async function tracked({ repositoryId }: Repository) {
-    const tests = await loadTrackedTests(database().sql, {
+    const states = await loadTrackedTests(database().sql, {
       repositoryIds: [repositoryId],
       windowStart: WINDOW_START,
       withTime: true,
     });
-    return (tests.get(repositoryId) ?? []).toSorted((a, b) => a.name < b.name ? -1 : 1);
+    const { tests } = states.get(repositoryId)!;
+    return [...tests.values()].sort((a, b) => a.name < b.name ? -1 : 1);
   }
 
   it("finds a test that failed and passed in one submission", async () => {

@@ -28,6 +28,15 @@ describe("a cache", () => {
     assert.deepEqual(loaded, ["a", "b", "c", "b"]);
   });
 
+  it("can be looked into without asking for a value", async () => {
+    const { cache, get, loaded } = textCache(2);
+    assert.equal(cache.peek("a"), undefined);
+    for (const key of ["a", "b"]) await get(key);
+    assert.equal(cache.peek("a"), "a");
+    for (const key of ["c", "b"]) await get(key);
+    assert.deepEqual(loaded, ["a", "b", "c"], "a was still the one not asked for longest");
+  });
+
   it("does not keep what is heavier than all it may hold, nor drops others for it", async () => {
     const { get, loaded } = textCache(3);
     for (const key of ["a", "heavy", "heavy", "a"]) await get(key);

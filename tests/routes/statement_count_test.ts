@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
+import { findRepository } from "../../db/repositories.ts";
 import { silentLog } from "../../lib/log.ts";
 import { WINDOW_SECONDS } from "../../lib/timestamp.ts";
 import { makeToken } from "../../lib/token.ts";
@@ -7,7 +8,7 @@ import { createApp, routes } from "../../routes/mod.ts";
 import { describeWithDatabases } from "../database.ts";
 import { StatementRecorder } from "../db/statements/recorder.ts";
 import { type ContractWorld, createContractWorld } from "./contract_world.ts";
-import { NOW, request } from "./world.ts";
+import { flaky, NOW, request } from "./world.ts";
 
 const recorder = new StatementRecorder();
 
@@ -18,11 +19,11 @@ const recorder = new StatementRecorder();
 const COLD: [route: string, query: string, statements: number][] = [
   ["/api/repos/:owner/:name/submissions", "", 3],
   ["/api/repos/:owner/:name/submissions", "?limit=2", 3],
-  ["/api/repos/:owner/:name/tests", "", 8],
+  ["/api/repos/:owner/:name/tests", "", 9],
   ["/api/tests/:id/results", "", 3],
-  ["/api/v1/flaky/tests", "", 8],
-  ["/api/v1/flaky/tests", "?repository=shop&quarantine=false", 8],
-  ["/api/v1/flaky/tests", "?repository=shop&include=tags,time_consumed", 8],
+  ["/api/v1/flaky/tests", "", 9],
+  ["/api/v1/flaky/tests", "?repository=shop&quarantine=false", 9],
+  ["/api/v1/flaky/tests", "?repository=shop&include=tags,time_consumed", 9],
   ["/api/v1/flaky/badges", "?repository=shop", 3],
   ["/api/v1/coverage/badges", "?repository=shop", 3],
 ];
@@ -83,6 +84,35 @@ describeWithDatabases("a request", (database) => {
         assert.equal((await ask(`${list}?${query}`, 200)).count, 1, query);
       }
     }
+  });
+
+  it("loads what an upload changed, and once for all who ask at the same time", async () => {
+    const app = createApp({
+      sql: database().sql,
+      now: () => NOW,
+      windowSeconds: WINDOW_SECONDS,
+      log: silentLog,
+    });
+    const { organization, token, upload } = contract.world;
+    const ask = async (path: string) => {
+      const response = await app(request(path, { authorization: `Bearer ${token}` }));
+      await response.body?.cancel();
+    };
+    const path = "/api/repos/acme/shop/tests";
+    await ask(path);
+    const shop = await findRepository(database().sql, {
+      ...organization,
+      owner: "acme",
+      name: "shop",
+    });
+    await upload(shop!, flaky("another"), { commitOid: "another" });
+    const sent = await recorder.during(() =>
+      Promise.all(["", "?limit=1", "?sort=recency", "?q=a", "?q=b"].map((q) => ask(path + q)))
+    );
+    const texts = sent.map(({ text }) => text);
+    const counting = texts.filter((text) => text.includes("from negative_result"));
+    assert.equal(counting.length, 2, texts.join("\n"));
+    assert.ok(counting.some((text) => text.includes("u.data_version > ")), counting.join("\n"));
   });
 
   it("is one statement when the token is checked, or is not known", async () => {

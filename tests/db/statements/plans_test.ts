@@ -69,7 +69,6 @@ describe("the plans of what requests ask for", { skip: !server }, () => {
     for await (const { label, scans } of plans()) {
       for (const { table, kind, condition, rowCount } of scans) {
         found.add(table);
-        if (MISTAKEN.test(label) && table === "repository") continue;
         if (kind === "Seq Scan" && rowCount < FEW_ROWS) continue;
         assert.match(kind, /Index|Bitmap Heap/, label);
         assert.match(condition, CONDITIONS[table] ?? /repository_id = /, label);
@@ -98,12 +97,6 @@ describe("the plans of what requests ask for", { skip: !server }, () => {
     assert.ok(scan!.rowCount > OLD_ROWS);
   });
 });
-
-/**
- * To be removed with the join: it lets the server look at all tests of the repository for each test
- * that is listed, where many other repositories are small.
- */
-const MISTAKEN = /join test t using .* join repository r using/;
 
 /** What leads to the rows of tables that are not looked up by the repository. */
 const CONDITIONS: Record<string, RegExp> = {

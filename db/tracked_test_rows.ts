@@ -1,0 +1,135 @@
+/** What statements about tracked tests have in common: columns, and what is made of them. */
+import { decodeTestList } from "../lib/analysis/columns.ts";
+import type { TestLists } from "../lib/analysis/run_counts.ts";
+import type { KnownTest, RecordedRun, StateVersion } from "../lib/analysis/tests_state.ts";
+import { firstSubmissionId, recordedAtOf, testId } from "../lib/identity.ts";
+import { arrayOf, type Queryable } from "./sql.ts";
+
+/** A test with what is known of its disruptions and its quarantine. */
+export interface TestRow {
+  repositoryId: number;
+  testNo: number;
+  testHash: number;
+  suite: string;
+  class: string;
+  name: string;
+  file: string;
+  /** `null` for none: most tests have none, and nothing need be parsed for them. */
+  tags: string[] | null;
+  firstDisruptionAt: number | null;
+  latestSubmissionId: string | null;
+  latestCommitOid: string;
+  latestBuildUrl: string;
+  latestMessage: string;
+  positiveSubmissionId: string;
+  positiveBuildUrl: string;
+  quarantinedAt: number | null;
+  quarantinedBy: string | null;
+  quarantineType: "manual" | "automatic";
+}
+
+/** SQL: the columns of a {@linkcode TestRow} from `test` t, `disruptive_test` d, `quarantine` q. */
+export function testColumns(sql: Queryable) {
+  return sql`t.repository_id::float8 as "repositoryId", t.test_no as "testNo",
+    t.test_hash::float8 as "testHash", t.suite, t.class, t.name, t.file,
+    case when t.tags <> '{}' then array_to_json(t.tags) end as tags,
+    extract(epoch from d.first_disruption_at)::float8 as "firstDisruptionAt",
+    encode(d.latest_submission_id, 'hex') as "latestSubmissionId",
+    d.latest_commit_oid as "latestCommitOid", d.latest_build_url as "latestBuildUrl",
+    d.latest_message as "latestMessage",
+    encode(d.positive_submission_id, 'hex') as "positiveSubmissionId",
+    d.positive_build_url as "positiveBuildUrl",
+    extract(epoch from q.quarantined_at)::float8 as "quarantinedAt",
+    q.quarantined_by as "quarantinedBy", q.quarantine_type as "quarantineType"`;
+}
+
+/** What a row says. */
+export function knownTest(
+  row: TestRow,
+  { idPrefix, disruptionCount }: { idPrefix: number; disruptionCount: number },
+): KnownTest {
+  const disruptive = row.latestSubmissionId !== null;
+  return {
+    id: testId(idPrefix, row.testHash),
+    suite: row.suite,
+    class: row.class,
+    name: row.name,
+    file: row.file,
+    tags: row.tags?.toSorted() ?? [],
+    disruptionCount,
+    firstDisruptionAt: row.firstDisruptionAt,
+    latestDisruption: disruptive
+      ? {
+        recordedAt: recordedAtOf(row.latestSubmissionId!),
+        commitOid: row.latestCommitOid,
+        buildUrl: row.latestBuildUrl,
+        message: row.latestMessage,
+      }
+      : null,
+    latestPositive: disruptive
+      ? { recordedAt: recordedAtOf(row.positiveSubmissionId), buildUrl: row.positiveBuildUrl }
+      : null,
+    quarantine: row.quarantinedAt === null ? null : {
+      quarantinedAt: row.quarantinedAt,
+      quarantinedBy: row.quarantinedBy,
+      quarantineType: row.quarantineType,
+    },
+  };
+}
+
+/** A processed submission. */
+export interface RunRow extends Omit<RecordedRun, "recordedAt"> {
+  repositoryId: number;
+  submissionId: string;
+}
+
+/** SQL: the columns of a {@linkcode RunRow} from `submission`. */
+export function runColumns(sql: Queryable, { withTime }: { withTime: boolean }) {
+  return sql`repository_id::float8 as "repositoryId",
+    encode(submission_id, 'hex') as "submissionId", test_list_no as "testListNo",
+    ${withTime ? sql`durations` : sql`null::bytea as durations`},
+    duration_unit as "durationUnit", exceptions`;
+}
+
+/** What a row says. */
+export function recordedRun({ submissionId, ...run }: RunRow): RecordedRun {
+  return { ...run, recordedAt: recordedAtOf(submissionId) };
+}
+
+/** A list of tests as it is stored. */
+export interface TestListRow {
+  repositoryId: number;
+  testListNo: number;
+  testCount: number;
+  tests: Uint8Array;
+}
+
+/** The lists of a repository. */
+export function testLists(rows: readonly TestListRow[]): TestLists {
+  return new Map(
+    rows.map(({ testListNo, tests, testCount }) => [testListNo, decodeTestList(tests, testCount)]),
+  );
+}
+
+/** A repository, and which state of its data a statement saw. */
+export interface VersionRow extends StateVersion {
+  repositoryId: number;
+  idPrefix: number;
+}
+
+/** The repositories that are still there. */
+export function selectVersions(
+  sql: Queryable,
+  { repositoryIds, windowStart }: { repositoryIds: number[]; windowStart: number },
+) {
+  return sql<VersionRow[]>`
+    select r.repository_id::float8 as "repositoryId", r.id_prefix::float8 as "idPrefix",
+      extract(epoch from r.created_at)::float8 as "createdAt",
+      r.data_version::float8 as "dataVersion", r.addition_count::float8 as "additionCount",
+      (select encode(s.submission_id, 'hex') from submission s
+        where s.repository_id = r.repository_id
+          and s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
+        order by s.submission_id limit 1) as "oldestSubmissionId"
+    from repository r
+    where r.repository_id = any(${arrayOf(repositoryIds)}::text::bigint[])`;
+}
