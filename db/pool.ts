@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import process from "node:process";
 import type postgres from "postgres";
 import { Attempts, lostConnection } from "./attempts.ts";
+import { surviveLostWrites } from "./lost_writes.ts";
 import { brokenSocket, steady } from "./socket.ts";
 
 /** How long statements of a replaced pool may go on; its transactions end when they end. */
@@ -53,6 +54,7 @@ export function durablePool(
   make: (options: LifeOptions) => postgres.Sql,
   way: () => () => Promise<Socket>,
 ): Pool {
+  surviveLostWrites();
   const attempts = new Attempts();
   let closed = false;
   /** Pools that were replaced, with what ends them at last. */
@@ -141,12 +143,14 @@ export function durablePool(
     });
   };
 
-  const begin = async (...values: Parameters<postgres.Sql["begin"]>) => {
+  const begin = async (...values: BeginValues) => {
     const generation = current;
     generation.transactionCount++;
+    let isOver = false;
     try {
-      return await generation.sql.begin(...values);
+      return await generation.sql.begin(...guarded(values, () => isOver));
     } finally {
+      isOver = true;
       generation.transactionCount--;
     }
   };
@@ -169,6 +173,24 @@ export function durablePool(
     await endWithin(current, timeoutSeconds);
   };
   return { sql, close, renew: () => replace({ isStuck: true }) };
+}
+
+type BeginValues = Parameters<postgres.Sql["begin"]>;
+
+/** Statements of a transaction that has failed meanwhile fail too: the library would wait for ever. */
+function guarded(values: BeginValues, isOver: () => boolean): BeginValues {
+  // There may be options before it.
+  const body = values.at(-1) as unknown as (transaction: postgres.TransactionSql) => unknown;
+  const guardedBody = (transaction: postgres.TransactionSql) =>
+    body(
+      new Proxy(transaction, {
+        apply(target, self, args) {
+          if (isOver()) throw lostConnection();
+          return Reflect.apply(target, self, args);
+        },
+      }),
+    );
+  return [...values.slice(0, -1), guardedBody] as unknown as BeginValues;
 }
 
 async function endWithin(generation: Generation, timeoutSeconds: number): Promise<void> {

@@ -130,6 +130,36 @@ describe("a connection to a PostgreSQL server", { skip: !serverUrl }, () => {
     }
   });
 
+  it("that is lost in a transaction fails that transaction, and nothing else", async () => {
+    const database = await openDatabase({ databaseUrl: serverUrl, dataDir: "" });
+    const admin = await openDatabase({ databaseUrl: serverUrl, dataDir: "", maxConnections: 1 });
+    try {
+      for (const kind of ["while it waits for a statement", "while it does something else"]) {
+        const { promise: ended, resolve: onEnd } = Promise.withResolvers<void>();
+        const transaction = database.sql.begin(async (tx) => {
+          try {
+            const [row] = await tx<{ pid: number }[]>`select pg_backend_pid() as pid`;
+            const killed = admin.sql`select pg_terminate_backend(${row!.pid}, 5000)`;
+            if (kind === "while it does something else") {
+              await killed;
+              // Until it is known here.
+              await new Promise((resolve) => setTimeout(resolve, 100));
+            }
+            await Promise.all([killed, tx`select pg_sleep(5)`]);
+          } finally {
+            onEnd();
+          }
+        });
+        await assert.rejects(transaction, { code: "CONNECTION_CLOSED" }, kind);
+        await ended;
+        assert.deepEqual([...await database.sql`select 1 as n`], [{ n: 1 }]);
+      }
+    } finally {
+      await database.close();
+      await admin.close();
+    }
+  });
+
   it("is made anew when it was lost, under load and without waiting", async () => {
     const database = await openTestServer(serverUrl);
     const admin = await openDatabase({ databaseUrl: serverUrl, dataDir: "", maxConnections: 1 });
