@@ -1,11 +1,6 @@
-/**
- * Data to measure on, made by the program's own processing from seeded random results.
- */
-import type { Database } from "../../db/connect.ts";
-import { processSubmission } from "../../db/process_submission.ts";
-import { findOrCreateRepository, type Repository } from "../../db/repositories.ts";
-import { SubmissionBuilder } from "../../lib/analysis/submission_content.ts";
-import type { TestResult } from "../../lib/report/result.ts";
+/** Random histories of test results, the same for the same seed. */
+import type { TestIdentity } from "../../lib/identity.ts";
+import type { Conclusion, TestResult } from "../../lib/report/result.ts";
 import { Random } from "./random.ts";
 
 /** What a repository's history looks like. */
@@ -13,24 +8,55 @@ export interface HistoryShape {
   seed: number;
   /** Tests that the repository has. */
   testCount: number;
-  /** Builds, spread evenly over the days. */
+  /** Builds, spread evenly over the time; one more than another runs the next shard. */
   buildCount: number;
-  /** Tests that each build runs; fewer than there are means shards that take turns. */
-  testsPerBuild: number;
+  /** Into how many parts, of nearly the same size, the tests are cut; each build runs one. */
+  shardCount: number;
   /** Tests that are disruptive, and disruptions of all of them together. */
   disruptiveTestCount: number;
   disruptionCount: number;
-  /** Last second of the history, since 1970, and how many days it goes back. */
+  /** First and last second of the history, since 1970. */
+  from: number;
   until: number;
-  days: number;
 }
 
-const SECONDS_PER_DAY = 86_400;
+/** One CI run of a history. */
+export interface Build {
+  number: number;
+  /** 40 hex digits. */
+  commitOid: string;
+  /** 40 hex digits. */
+  treeOid: string;
+  /** Seconds since 1970. */
+  recordedAt: number;
+  /** The tests that it runs, as a part of all of them: from the first up to but not including. */
+  shard: Shard;
+  /** In the order of a report. Made while they are taken, so that no build is held in memory. */
+  attempts: Iterable<Attempt>;
+}
+
+/** Some neighbours among the tests of a repository. */
+export interface Shard {
+  first: number;
+  end: number;
+}
+
+/** One result, as short as can be. */
+export interface Attempt {
+  /** Number of the test among all of its repository. */
+  test: number;
+  conclusion: Conclusion;
+  /** Whole milliseconds, as most test runners tell them. */
+  durationMicroseconds: number;
+  message: string;
+}
+
 // A test's own time varies from run to run by about this much (standard deviation of the log).
 const DURATION_SPREAD = 0.25;
 const SKIPPED_SHARE = 0.01;
 // Failures of tests that are simply broken: no disruptions.
 const BROKEN_SHARE = 0.000_2;
+const TESTS_PER_CLASS = 25;
 
 const REASONS = [
   "Timeout of 5000 ms exceeded while waiting for the element to become visible",
@@ -40,80 +66,25 @@ const REASONS = [
   "Error: connect ECONNREFUSED 127.0.0.1:5432 at TCPConnectWrap.afterConnect",
 ];
 
-/** Creates a repository and its history; `onBuild` hears how many results were stored so far. */
-export async function generateRepository(
-  sql: Database["sql"],
-  { organization, owner, name, shape, onBuild }: {
-    organization: { organizationId: number; name: string };
-    owner: string;
-    name: string;
-    shape: HistoryShape;
-    onBuild?: (resultCount: number) => void;
-  },
-): Promise<{ repository: Repository; resultCount: number }> {
-  const createdAt = shape.until - shape.days * SECONDS_PER_DAY;
-  const { repository } = await findOrCreateRepository(sql, {
-    organization,
-    owner,
-    name,
-    createdAt,
-  });
-  let resultCount = 0;
-  for (const build of builds(shape)) {
-    const content = new SubmissionBuilder();
-    for (const result of build.results) content.add(result);
-    const processed = await processSubmission(sql, {
-      repositoryId: repository.repositoryId,
-      commitOid: build.commitOid,
-      treeOid: build.treeOid,
-      branch: "main",
-      buildUrl: `https://ci.example.com/${owner}/${name}/runs/${build.number}`,
-      tags: [],
-      recordedAt: build.recordedAt,
-      uploadedAt: build.recordedAt,
-      reportDigest: build.commitOid,
-      content: content.finish(),
-      coverage: build.number % 10 === 0 ? { coveredLineCount: 8_412, lineCount: 10_000 } : null,
-    });
-    resultCount += processed.testResultCount;
-    onBuild?.(resultCount);
-  }
-  return { repository, resultCount };
-}
-
-/** One CI run of a history. */
-export interface Build {
-  number: number;
-  commitOid: string;
-  treeOid: string;
-  /** Seconds since 1970. */
-  recordedAt: number;
-  /** Made while they are taken, so that no build is held in memory. */
-  results: Iterable<TestResult>;
-}
-
-/** The builds of a history, oldest first. */
+/** The builds of a history, oldest first. Take the attempts of each before the next build. */
 export function* builds(shape: HistoryShape): Generator<Build> {
   const random = new Random(shape.seed);
   const typicalMs = Array.from({ length: shape.testCount }, () => Math.exp(3 + random.normal()));
-  // Flaky tests are spread over all of them, so that every shard has its share.
-  const flakyEvery = Math.max(1, Math.floor(shape.testCount / shape.disruptiveTestCount));
-  const begin = shape.until - shape.days * SECONDS_PER_DAY + 60;
-  const step = (shape.until - begin) / shape.buildCount;
+  const step = (shape.until - shape.from) / shape.buildCount;
   let disrupted = 0;
   for (let number = 0; number < shape.buildCount; number++) {
-    const first = (number * shape.testsPerBuild) % shape.testCount;
     const due = Math.round(((number + 1) * shape.disruptionCount) / shape.buildCount);
+    const shard = shardOf(shape, number);
     yield {
       number,
       commitOid: random.hex(40),
       treeOid: random.hex(40),
-      recordedAt: Math.floor(begin + number * step),
-      results: results(shape, {
+      recordedAt: Math.floor(shape.from + number * step),
+      shard,
+      attempts: attempts(shard, {
         random,
         typicalMs,
-        first,
-        flakyEvery,
+        flakyEvery: flakyEvery(shape),
         disruptions: due - disrupted,
       }),
     };
@@ -121,31 +92,44 @@ export function* builds(shape: HistoryShape): Generator<Build> {
   }
 }
 
-function* results(
-  shape: HistoryShape,
-  { random, typicalMs, first, flakyEvery, disruptions }: {
+// Flaky tests are spread over all of them, so that every shard has its share.
+function flakyEvery({ testCount, disruptiveTestCount }: HistoryShape): number {
+  return Math.max(1, Math.floor(testCount / disruptiveTestCount));
+}
+
+/** Shards begin at a flaky test, and are the same every time that it is their turn. */
+function shardOf(shape: HistoryShape, buildNumber: number): Shard {
+  const every = flakyEvery(shape);
+  const groups = Math.ceil(shape.testCount / every);
+  const place = buildNumber % shape.shardCount;
+  const edge = (shard: number) =>
+    Math.min(shape.testCount, Math.floor((shard * groups) / shape.shardCount) * every);
+  return { first: edge(place), end: edge(place + 1) };
+}
+
+function* attempts(
+  { first, end }: Shard,
+  { random, typicalMs, flakyEvery, disruptions }: {
     random: Random;
     typicalMs: number[];
-    first: number;
     flakyEvery: number;
     disruptions: number;
   },
-): Generator<TestResult> {
-  const flakyHere = Math.max(1, Math.floor(shape.testsPerBuild / flakyEvery));
+): Generator<Attempt> {
+  const flakyHere = Math.max(1, Math.ceil((end - first) / flakyEvery));
   const offset = random.below(flakyHere);
-  for (let place = 0; place < shape.testsPerBuild; place++) {
-    const test = (first + place) % shape.testCount;
-    const attempt: TestResult = {
-      ...identity(test),
+  for (let test = first; test < end; test++) {
+    const attempt: Attempt = {
+      test,
       conclusion: "passing",
       durationMicroseconds:
         Math.round(typicalMs[test]! * Math.exp(DURATION_SPREAD * random.normal())) * 1_000,
       message: "",
     };
-    const flakyIndex = test % flakyEvery === 0 ? Math.floor(place / flakyEvery) : -1;
+    const place = test - first;
     // Where there are more disruptions than flaky tests in this build, some fail several times.
-    const failures = flakyIndex < 0 ? 0 : Math.floor(disruptions / flakyHere) +
-      ((flakyIndex + offset) % flakyHere < disruptions % flakyHere ? 1 : 0);
+    const failures = place % flakyEvery > 0 ? 0 : Math.floor(disruptions / flakyHere) +
+      ((place / flakyEvery + offset) % flakyHere < disruptions % flakyHere ? 1 : 0);
     for (let failed = 0; failed < failures; failed++) {
       yield { ...attempt, conclusion: "failure", message: REASONS[random.below(REASONS.length)]! };
     }
@@ -158,12 +142,23 @@ function* results(
   }
 }
 
-function identity(test: number) {
-  const group = Math.floor(test / 25);
-  return {
-    suite: `checkout.${group % 40}.Suite${group}`,
-    class: `com.example.shop.checkout.Suite${group}Test`,
-    name: `handles case ${test} of the order when the customer changes the address`,
-    file: `src/test/java/com/example/shop/checkout/Suite${group}Test.java`,
-  };
+/** What the tests of a repository are called: as long as real names are. */
+export function identities(testCount: number): TestIdentity[] {
+  return Array.from({ length: testCount }, (_, test) => {
+    const group = Math.floor(test / TESTS_PER_CLASS);
+    return {
+      suite: `checkout.${group % 40}.Suite${group}`,
+      class: `com.example.shop.checkout.Suite${group}Test`,
+      name: `handles case ${test} of the order when the customer changes the address`,
+      file: `src/test/java/com/example/shop/checkout/Suite${group}Test.java`,
+    };
+  });
+}
+
+/** An attempt as a report tells it. */
+export function asResult(
+  { test, conclusion, durationMicroseconds, message }: Attempt,
+  tests: TestIdentity[],
+): TestResult {
+  return { ...tests[test]!, conclusion, durationMicroseconds, message };
 }

@@ -1,53 +1,90 @@
 /** Whether a page stays fast when the history is a hundred times larger. */
-import { saturate, type Target } from "./load.ts";
-import { type Contestant, startProgram } from "./processes.ts";
-import type { Scenario } from "./scenario.ts";
-import { medianRatio, takeTurns } from "./slices.ts";
+import { ask, target } from "./answers.ts";
 import type { Effort } from "./api.ts";
+import { atRate, saturate } from "./load.ts";
+import { startProgram } from "./processes.ts";
+import type { Scenario } from "./scenario.ts";
+import { median, medianRatio, takeTurns } from "./slices.ts";
 
 /** One endpoint on a small and on a large database. */
 export interface GrowthRow {
   endpoint: string;
   small_results: number;
   large_results: number;
-  /** Of the median times of a request. */
+  /** Of the median times of a request, at the same rate. */
   ratio: number;
+  small_p50_ms: number;
+  large_p50_ms: number;
 }
 
-/** Measures every endpoint on two databases that hold the same repository. */
+// Half of what the program does at most, so that nothing waits in line.
+const SHARE_OF_SATURATION = 0.5;
+
+/** Measures every endpoint on two databases that hold the same repository, and loading anew. */
 export async function measureGrowth(
   small: Scenario,
   large: Scenario,
   { effort, report }: { effort: Effort; report: (line: string) => void },
 ): Promise<GrowthRow[]> {
   const rows: GrowthRow[] = [];
-  const [one, other] = [
-    await startProgram(small.databaseUrl),
-    await startProgram(large.databaseUrl),
-  ];
+  const add = (endpoint: string, times: Record<"small" | "large", number[]>) => {
+    const row: GrowthRow = {
+      endpoint,
+      small_results: small.resultCount,
+      large_results: large.resultCount,
+      ratio: medianRatio(times.large, times.small, (ms) => ms),
+      small_p50_ms: median(times.small),
+      large_p50_ms: median(times.large),
+    };
+    rows.push(row);
+    report(
+      `${endpoint.padEnd(20)} ${row.small_p50_ms.toFixed(2)} ms -> ${
+        row.large_p50_ms.toFixed(2)
+      } ms, ratio ${row.ratio.toFixed(2)}`,
+    );
+  };
+  const one = await startProgram(small.databaseUrl);
+  const other = await startProgram(large.databaseUrl);
   try {
-    for (const endpoint of Object.keys(small.endpoints)) {
-      const turns = await takeTurns({
-        small: () => saturate(target(small, one, endpoint), effort.seconds),
-        large: () => saturate(target(large, other, endpoint), effort.seconds),
-      }, effort.rounds);
-      rows.push({
-        endpoint,
-        small_results: small.resultCount,
-        large_results: large.resultCount,
-        ratio: medianRatio(turns.large, turns.small, ({ p50Ms }) => p50Ms),
-      });
-      report(`${endpoint.padEnd(20)} ${rows.at(-1)!.ratio.toFixed(2)}`);
+    for (const [endpoint, path] of Object.entries(small.endpoints)) {
+      const targets = {
+        small: target(small, one, path),
+        large: target(large, other, path),
+      };
+      const { rps } = await saturate(targets.small, 1);
+      await saturate(targets.large, 1);
+      const run = { rate: rps * SHARE_OF_SATURATION, seconds: effort.seconds };
+      const turns = await takeTurns(
+        {
+          small: async () => (await atRate(targets.small, run)).p50Ms,
+          large: async () => (await atRate(targets.large, run)).p50Ms,
+        },
+        effort.rounds,
+        { isWarm: true },
+      );
+      add(endpoint, turns);
     }
-    return rows;
   } finally {
     await Promise.all([one.stop(), other.stop()]);
   }
+  add("tests, cold", await measureCold(small, large, effort));
+  return rows;
 }
 
-function target(scenario: Scenario, contestant: Contestant, endpoint: string): Target {
-  return {
-    url: `${contestant.url}${scenario.endpoints[endpoint]}`,
-    headers: { authorization: `Bearer ${scenario.token}` },
+/** The first page that a new process answers: it has to load all tests of the repository. */
+async function measureCold(small: Scenario, large: Scenario, { rounds }: Effort) {
+  const firstPage = async (scenario: Scenario) => {
+    const program = await startProgram(scenario.databaseUrl);
+    try {
+      const page = target(scenario, program, scenario.endpoints.tests!);
+      // The connection to the database, the token, and code that every request needs.
+      await (await ask({ ...page, url: `${program.url}/api` })).body?.cancel();
+      const started = performance.now();
+      await (await ask(page)).arrayBuffer();
+      return performance.now() - started;
+    } finally {
+      await program.stop();
+    }
   };
+  return await takeTurns({ small: () => firstPage(small), large: () => firstPage(large) }, rounds);
 }

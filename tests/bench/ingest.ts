@@ -1,34 +1,46 @@
-/** How fast reports are read and stored, against COPY of the same results as rows. */
-import { dirname } from "node:path";
+/** How fast reports become visible, against psql's COPY of the same results as rows. */
 import postgres from "postgres";
 import { openDatabase } from "../../db/connect.ts";
 import { migrate } from "../../db/migrate.ts";
 import { createOrganization } from "../../db/organizations.ts";
-import { builds, type HistoryShape } from "./generate.ts";
-import { median } from "./slices.ts";
+import { type Attempt, builds, identities } from "./generate.ts";
+import { writeBigReport, writeReport } from "./junit_file.ts";
+import { createRowTable, rowLine } from "./rows.ts";
+import { median, medianRatio, takeTurns } from "./slices.ts";
 
 /** Speed of the road from a report to what is visible. */
 export interface IngestFigures {
-  /** Of reports whose tests are all known. */
+  /** From the start of `ingest` to its end, of reports whose tests are all known. */
   results_per_second: number;
+  /** `psql`'s COPY into a table with one index, in which tests are numbers already. */
   copy_results_per_second: number;
   ratio: number;
   /** The same where all tests are new. */
   new_tests_ratio: number;
+  /** COPY into a table with the names of the tests, and an index over them; to compare with. */
+  copy_names_results_per_second: number;
+  /** Of the first report of 100,000 results, in the process that reads it. */
   parse_mb_per_second: number;
-  /** Of the program while it takes in a 1 GB report of 500,000 cases. */
+  /** Of the program while it takes in the report of captured output. */
   peak_rss_mb: number;
+  big_report_mb: number;
+  big_report_seconds: number;
 }
 
 const RESULTS = 100_000;
-const ROUNDS = 5;
+const ROUNDS = 7;
 const BIG_CASES = 500_000;
-const BIG_OUTPUT = "captured output of the program under test, line after line\n".repeat(33);
+// Where there is little time: what memory takes does not depend on it.
+const QUICK_BIG_CASES = 100_000;
 
 /** Measures `ingest` as a user runs it: the whole process, from start to exit. */
 export async function measureIngest(
   databaseUrl: string,
-  { quick, report }: { quick: boolean; report: (line: string) => void },
+  { quick, parseMbPerSecond, report }: {
+    quick: boolean;
+    parseMbPerSecond: number;
+    report: (line: string) => void;
+  },
 ): Promise<IngestFigures> {
   const folder = await Deno.makeTempDir();
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
@@ -37,38 +49,41 @@ export async function measureIngest(
     await migrate(database.sql);
     await createOrganization(database.sql, { name: "acme", purchaseUnitCount: 0, createdAt: 0 });
     await database.close();
-    const reports = await writeReports(folder);
-    const bytes = (await Deno.stat(reports[0]!.xml)).size;
-    const idle = await ingest(databaseUrl, "acme/warm", reports[0]!.xml);
-    report(`first upload of ${RESULTS} results: ${idle.seconds.toFixed(2)} s`);
+    await createRowTable(sql);
+    await sql`
+      create table bench_named_row (suite text, class text, name text, file text, conclusion text,
+        duration float8)`;
+    await sql`create index on bench_named_row (name)`;
+    const uploads = await writeUploads(folder);
+    const upload = () => uploads.files[round % uploads.files.length]!;
+    report(`reports of ${uploads.resultCount} results`);
+    let round = 0;
+    const turns = await takeTurns({
+      known: async () => (await ingest(databaseUrl, "acme/known", upload().xml)).seconds,
+      copied: () => copy(databaseUrl, "bench_row", upload().rows),
+      added: async () => (await ingest(databaseUrl, `acme/new-${round}`, upload().xml)).seconds,
+      named: async () => {
+        const seconds = await copy(databaseUrl, "bench_named_row", upload().named);
+        round++;
+        return seconds;
+      },
+    }, ROUNDS);
 
-    await sql`create table bench_row (suite text, name text, conclusion text, duration float8)`;
-    await sql`create index on bench_row (name)`;
-    const known: number[] = [];
-    const added: number[] = [];
-    const copied: number[] = [];
-    for (let round = 0; round < ROUNDS; round++) {
-      const { xml, rows } = reports[round % reports.length]!;
-      known.push((await ingest(databaseUrl, "acme/warm", xml)).seconds);
-      copied.push(await copy(databaseUrl, rows));
-      added.push((await ingest(databaseUrl, `acme/new-${round}`, xml)).seconds);
-    }
-    await sql`drop table bench_row`;
-    const ratio = median(known.map((seconds, round) => copied[round]! / seconds));
-    const newRatio = median(added.map((seconds, round) => copied[round]! / seconds));
-
-    const big = `${folder}/big.xml`;
-    const cases = quick ? BIG_CASES / 10 : BIG_CASES;
-    const megabytes = await writeBigReport(big, cases);
-    const taken = await ingest(databaseUrl, "acme/big", big);
-    report(`${megabytes.toFixed(0)} MB report of ${cases} cases: ${taken.seconds.toFixed(1)} s`);
+    const cases = quick ? QUICK_BIG_CASES : BIG_CASES;
+    const megabytes = await writeBigReport(`${folder}/big.xml`, cases);
+    const big = await ingest(databaseUrl, "acme/big", `${folder}/big.xml`);
+    report(`${megabytes.toFixed(0)} MB report of ${cases} cases: ${big.seconds.toFixed(1)} s`);
+    const perSecond = (seconds: number[]) => uploads.resultCount / median(seconds);
     return {
-      results_per_second: RESULTS / median(known),
-      copy_results_per_second: RESULTS / median(copied),
-      ratio,
-      new_tests_ratio: newRatio,
-      parse_mb_per_second: Math.max(megabytes / taken.seconds, bytes / 1e6 / median(known)),
-      peak_rss_mb: taken.peakRssMb,
+      results_per_second: perSecond(turns.known),
+      copy_results_per_second: perSecond(turns.copied),
+      ratio: medianRatio(turns.copied, turns.known, (seconds) => seconds),
+      new_tests_ratio: medianRatio(turns.copied, turns.added, (seconds) => seconds),
+      copy_names_results_per_second: perSecond(turns.named),
+      parse_mb_per_second: parseMbPerSecond,
+      peak_rss_mb: big.peakRssMb,
+      big_report_mb: megabytes,
+      big_report_seconds: big.seconds,
     };
   } finally {
     await sql.end();
@@ -79,110 +94,68 @@ export async function measureIngest(
 /** Runs the command under GNU time, which tells the greatest memory. */
 async function ingest(databaseUrl: string, repository: string, report: string) {
   const main = new URL("../../main.ts", import.meta.url).pathname;
+  const commit = crypto.randomUUID().replaceAll("-", "");
   const started = performance.now();
   const { success, stderr } = await new Deno.Command("/usr/bin/time", {
     args: [
-      "-f",
-      "%M",
-      Deno.execPath(),
-      "run",
-      "-A",
-      main,
-      "ingest",
-      "--org",
-      "acme",
-      "--repo",
-      repository,
-      "--commit",
-      crypto.randomUUID(),
+      ...["-f", "%M"],
+      ...[Deno.execPath(), "run", "-A", main, "ingest"],
+      ...["--org", "acme", "--repo", repository, "--commit", `${commit}00000000`],
       report,
     ],
     env: { DATABASE_URL: databaseUrl },
     stdout: "null",
   }).output();
+  const seconds = (performance.now() - started) / 1000;
   const said = new TextDecoder().decode(stderr).trim();
   if (!success) throw new Error(`ingest: ${said}`);
-  return {
-    seconds: (performance.now() - started) / 1000,
-    peakRssMb: Number(said.split("\n").at(-1)) / 1024,
-  };
+  return { seconds, peakRssMb: Number(said.split("\n").at(-1)) / 1024 };
 }
 
-/** `psql`'s COPY of the same results as rows into a table with one index. */
-async function copy(databaseUrl: string, rows: string): Promise<number> {
+/** Seconds of `psql`'s COPY of a file. */
+async function copy(databaseUrl: string, table: string, file: string): Promise<number> {
   const started = performance.now();
   const { success, stderr } = await new Deno.Command("psql", {
-    args: [databaseUrl, "-q", "-c", `\\copy bench_row from '${rows}'`],
+    args: ["--no-psqlrc", "--quiet", databaseUrl, "-c", `\\copy ${table} from '${file}'`],
   }).output();
   if (!success) throw new Error(`psql: ${new TextDecoder().decode(stderr)}`);
   return (performance.now() - started) / 1000;
 }
 
-/** The same results as JUnit and as rows for COPY. */
-async function writeReports(folder: string): Promise<{ xml: string; rows: string }[]> {
-  const shape: HistoryShape = {
+/** Two builds of the same tests, as JUnit and as rows for COPY. */
+async function writeUploads(folder: string) {
+  const tests = identities(RESULTS);
+  const now = Math.floor(Date.now() / 1000);
+  const files: { xml: string; rows: string; named: string }[] = [];
+  let resultCount = 0;
+  const shape = {
     seed: 7,
     testCount: RESULTS,
     buildCount: 2,
-    testsPerBuild: RESULTS,
+    shardCount: 1,
     disruptiveTestCount: 1_000,
     disruptionCount: 200,
-    until: 1_790_000_000,
-    days: 1,
+    from: now - 3600,
+    until: now,
   };
-  const written: { xml: string; rows: string }[] = [];
   for (const build of builds(shape)) {
-    const xml: string[] = ["<testsuites>"];
     const rows: string[] = [];
-    let suite = "";
-    for (const result of build.results) {
-      if (result.suite !== suite) {
-        if (suite) xml.push("</testsuite>");
-        suite = result.suite;
-        xml.push(`<testsuite name="${suite}">`);
-      }
-      const seconds = (result.durationMicroseconds / 1e6).toFixed(3);
-      const head = `<testcase classname="${result.class}" name="${result.name}" ` +
-        `file="${result.file}" time="${seconds}"`;
-      const message = result.message.replaceAll("&", "&amp;").replaceAll('"', "&quot;");
-      xml.push(
-        result.conclusion === "passing"
-          ? `${head}/>`
-          : result.conclusion === "skipped"
-          ? `${head}><skipped/></testcase>`
-          : `${head}><${result.conclusion} message="${message}"/></testcase>`,
-      );
-      rows.push(`${result.suite}\t${result.name}\t${result.conclusion}\t${seconds}`);
-    }
-    xml.push("</testsuite></testsuites>");
-    const paths = {
-      xml: `${folder}/report-${build.number}.xml`,
-      rows: `${folder}/rows-${build.number}.tsv`,
+    const named: string[] = [];
+    const path = `${folder}/${build.number}`;
+    const onAttempt = (attempt: Attempt) => {
+      rows.push(rowLine(build, attempt));
+      named.push(namedLine(attempt));
     };
-    await Deno.writeTextFile(paths.xml, xml.join("\n"));
-    await Deno.writeTextFile(paths.rows, rows.join("\n") + "\n");
-    written.push(paths);
+    await writeReport(`${path}.xml`, { build, tests, onAttempt });
+    await Deno.writeTextFile(`${path}.rows`, rows.join(""));
+    await Deno.writeTextFile(`${path}.named`, named.join(""));
+    files.push({ xml: `${path}.xml`, rows: `${path}.rows`, named: `${path}.named` });
+    resultCount = rows.length;
   }
-  return written;
-}
+  return { files, resultCount };
 
-/** A report in which captured output is nearly everything. */
-async function writeBigReport(path: string, cases: number): Promise<number> {
-  await Deno.mkdir(dirname(path), { recursive: true });
-  using file = await Deno.open(path, { create: true, write: true });
-  const encoder = new TextEncoder();
-  const writer = file.writable.getWriter();
-  await writer.write(encoder.encode('<testsuites><testsuite name="big">\n'));
-  for (let start = 0; start < cases; start += 1_000) {
-    let text = "";
-    for (let number = start; number < start + 1_000; number++) {
-      text +=
-        `<testcase classname="Big" name="case number ${number}" time="0.0${number % 90 + 10}">` +
-        `<system-out>${BIG_OUTPUT}</system-out></testcase>\n`;
-    }
-    await writer.write(encoder.encode(text));
+  function namedLine({ test, conclusion, durationMicroseconds }: Attempt): string {
+    const { suite, class: className, name, file } = tests[test]!;
+    return [suite, className, name, file, conclusion, durationMicroseconds / 1e6].join("\t") + "\n";
   }
-  await writer.write(encoder.encode("</testsuite></testsuites>\n"));
-  await writer.close();
-  return (await Deno.stat(path)).size / 1e6;
 }

@@ -1,14 +1,20 @@
-/** Load from well-kept tools: wrk as fast as it goes, autocannon at a fixed rate. */
+/**
+ * Load from wrk: as fast as it goes, and at a fixed rate.
+ *
+ * autocannon, which is made for fixed rates, counts whole milliseconds and sends what a second may
+ * have at its beginning, so it cannot tell 0.3 ms from 0.9. wrk counts microseconds and can be told
+ * to wait: many connections, each of which waits a random time before each request, make requests
+ * that come independently of each other and of the answers, at the rate that is wanted.
+ */
 
 /** What is asked for, again and again. */
 export interface Target {
   url: string;
   headers: Record<string, string>;
-  /**
-   * A path with `{number}` (below 800) and `{day}`, in which every request puts others, counted
-   * from `first`: no two requests are the same.
-   */
-  numbered?: { path: string; first: number };
+  /** Paths that take the place of the URL's own, each once, in this order. */
+  paths?: readonly string[];
+  /** After the last path comes the first again, instead of an error. */
+  repeatsPaths?: boolean;
   /** A body makes it a POST. */
   body?: string;
 }
@@ -18,86 +24,117 @@ export interface Measured {
   rps: number;
   p50Ms: number;
   p99Ms: number;
+  /** Of a response with its head, on average. */
+  bytes: number;
 }
 
 // Enough to keep a pool of four busy, few enough that waiting in line does not hide the work.
 const CONNECTIONS = 16;
+// Each connection asks about so often: answers take far less, so that none waits for another.
+const REQUESTS_PER_CONNECTION_AND_SECOND = 20;
+const MAX_CONNECTIONS_AT_RATE = 256;
 
 /** As many requests as are answered in the given time. @throws {Error} when one was refused */
 export async function saturate(target: Target, seconds: number): Promise<Measured> {
-  const script = await Deno.makeTempFile({ suffix: ".lua" });
+  return await runWrk(target, { seconds, connections: CONNECTIONS, delayMs: null });
+}
+
+/**
+ * About the same number of requests in every second, at random moments.
+ *
+ * @throws {Error} when one was refused
+ */
+export async function atRate(
+  target: Target,
+  { rate, seconds }: { rate: number; seconds: number },
+): Promise<Measured> {
+  const connections = Math.min(
+    MAX_CONNECTIONS_AT_RATE,
+    Math.max(4, Math.round(rate / REQUESTS_PER_CONNECTION_AND_SECOND)),
+  );
+  return await runWrk(target, { seconds, connections, delayMs: (connections / rate) * 1000 });
+}
+
+interface Run {
+  seconds: number;
+  connections: number;
+  /** That a connection waits before a request, on average. */
+  delayMs: number | null;
+}
+
+async function runWrk(target: Target, run: Run): Promise<Measured> {
+  const folder = await Deno.makeTempDir();
   try {
-    await Deno.writeTextFile(script, luaScript(target));
-    const { stdout } = await new Deno.Command("wrk", {
+    if (target.paths) await Deno.writeTextFile(`${folder}/paths`, target.paths.join("\n"));
+    const script = `${folder}/load.lua`;
+    await Deno.writeTextFile(script, luaScript(target, { folder, delayMs: run.delayMs }));
+    const headers = Object.entries(target.headers)
+      .flatMap(([name, value]) => ["-H", `${name}: ${value}`]);
+    const { stdout, stderr, success } = await new Deno.Command("wrk", {
       args: [
         "-t1",
-        `-c${CONNECTIONS}`,
-        `-d${seconds}s`,
-        "--latency",
-        "-s",
-        script,
-        ...Object.entries(target.headers).flatMap(([name, value]) => ["-H", `${name}: ${value}`]),
+        `-c${run.connections}`,
+        `-d${Math.ceil(run.seconds)}s`,
+        ...["-s", script],
+        ...headers,
         target.url,
       ],
     }).output();
     const text = new TextDecoder().decode(stdout);
-    if (/Non-2xx|Socket errors/.test(text)) throw new Error(`refused requests:\n${text}`);
+    const line = /^MEASURED (\{.*\})$/m.exec(text)?.[1];
+    if (!success || !line) throw new Error(`wrk: ${new TextDecoder().decode(stderr)}${text}`);
+    const said = JSON.parse(line);
+    if (said.refused > 0) throw new Error(`${said.refused} requests were refused: ${text}`);
+    if (said.exhausted) throw new Error(`expected more than ${target.paths?.length} paths`);
     return {
-      rps: Number(/Requests\/sec:\s+([\d.]+)/.exec(text)?.[1]),
-      p50Ms: milliseconds(/50%\s+(\S+)/.exec(text)?.[1]),
-      p99Ms: milliseconds(/99%\s+(\S+)/.exec(text)?.[1]),
+      rps: said.requests / (said.duration_us / 1e6),
+      p50Ms: said.p50_us / 1000,
+      p99Ms: said.p99_us / 1000,
+      bytes: said.bytes / said.requests,
     };
   } finally {
-    await Deno.remove(script);
+    await Deno.remove(folder, { recursive: true });
   }
 }
 
-/** The same number of requests in every second. */
-export async function atRate(
-  folder: string,
-  target: Target,
-  { rate, seconds }: { rate: number; seconds: number },
-): Promise<Measured> {
-  const { stdout } = await new Deno.Command(`${folder}/node_modules/.bin/node`, {
-    args: [
-      `${folder}/node_modules/.bin/autocannon`,
-      "--json",
-      "--no-progress",
-      "--connections",
-      String(CONNECTIONS),
-      "--overallRate",
-      String(Math.max(1, Math.round(rate))),
-      "--duration",
-      String(seconds),
-      ...Object.entries(target.headers).flatMap(([name, value]) => ["-H", `${name}=${value}`]),
-      target.url,
-    ],
-  }).output();
-  const result = JSON.parse(new TextDecoder().decode(stdout));
-  if (result.non2xx + result.errors > 0) throw new Error("requests were refused");
-  return {
-    rps: result.requests.average,
-    p50Ms: result.latency.p50,
-    p99Ms: result.latency.p99,
-  };
-}
-
-function luaScript({ numbered, body }: Target): string {
+function luaScript(
+  { body, paths, repeatsPaths = false }: Target,
+  { folder, delayMs }: { folder: string; delayMs: number | null },
+): string {
+  const parts: string[] = [];
   if (body !== undefined) {
-    return `wrk.method = "POST"\nwrk.body = ${JSON.stringify(body)}\n` +
-      `wrk.headers["Content-Type"] = "application/json"`;
+    parts.push(
+      `wrk.method = "POST"`,
+      `wrk.body = ${JSON.stringify(body)}`,
+      `wrk.headers["Content-Type"] = "application/json"`,
+    );
   }
-  if (!numbered) return "";
-  return `local n = ${numbered.first}\nlocal path = ${JSON.stringify(numbered.path)}\n` +
-    `request = function()
-      n = n + 1
-      local day = string.format("%04d-%02d-%02d", 2100 + math.floor(n / 336) % 7000,
-        math.floor(n / 28) % 12 + 1, n % 28 + 1)
-      return wrk.format(nil, (path:gsub("{number}", n % 800):gsub("{day}", day)))
-    end`;
-}
-
-function milliseconds(text = ""): number {
-  const [, value = "", unit = ""] = /^([\d.]+)(us|ms|s)$/.exec(text) ?? [];
-  return Number(value) * ({ us: 0.001, ms: 1, s: 1_000 }[unit] ?? NaN);
+  if (paths) {
+    parts.push(
+      `local paths = {}`,
+      `for path in io.lines("${folder}/paths") do paths[#paths + 1] = path end`,
+      `local n = 0`,
+      // The first request is made once more before the run, to learn how long it is.
+      `request = function()
+        n = n + 1
+        if n > #paths then n = 1; exhausted = ${repeatsPaths ? "0" : "1"} end
+        return wrk.format(nil, paths[n])
+      end`,
+      // The script runs in several states: only through the thread can one hear of another.
+      `local asking
+      setup = function(thread) asking = thread end
+      local function isExhausted() return asking:get("exhausted") == 1 end`,
+    );
+  } else parts.push(`local function isExhausted() return false end`);
+  if (delayMs !== null) {
+    parts.push(`delay = function() return math.random(0, ${Math.round(delayMs * 2)}) end`);
+  }
+  parts.push(`done = function(summary, latency)
+      local errors = summary.errors
+      io.write(string.format('MEASURED {"requests":%d,"duration_us":%d,"bytes":%d,"refused":%d,' ..
+        '"p50_us":%d,"p99_us":%d,"exhausted":%s}\\n', summary.requests, summary.duration,
+        summary.bytes, errors.connect + errors.read + errors.write + errors.status + errors.timeout,
+        latency:percentile(50), latency:percentile(99), tostring(isExhausted())))
+    end`);
+  return parts.join("\n");
 }

@@ -1,107 +1,159 @@
 // deno-lint-ignore-file no-console -- a program of its own
 /**
- * The benchmark: `deno task bench [--quick] [--json] [--only api,peers,...]`.
+ * The benchmark: `deno task bench [--quick] [--json] [--only api,peers,...] [--data FOLDER]`, and
+ * `deno task bench --markdown RESULT.json` for the tables of an earlier run.
  *
  * Runs on a throw-away PostgreSQL server of its own, with data that a seeded generator puts through
- * the program's own processing. Tables go to standard error while it runs; with `--json` one object
- * goes to standard output at the end.
+ * the program's own processing. What happens goes to standard error; at the end tables go to
+ * standard output, or with `--json` one object.
  */
+import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { openDatabase } from "../../db/connect.ts";
 import { migrate } from "../../db/migrate.ts";
+import { build } from "../../tools/build.ts";
 import { measureAfterUpload } from "./after_upload.ts";
-import { type Effort, measureApi, measurePeers } from "./api.ts";
+import { type Effort, measureApi } from "./api.ts";
+import { type Databases, databasesOf, type Sizes } from "./databases.ts";
 import { measureGrowth } from "./growth.ts";
 import { measureIngest } from "./ingest.ts";
-import { startPostgres } from "./postgres_server.ts";
+import { measureBadgePeers, measureReportPeers } from "./library_peers.ts";
+import { describeMachine } from "./machine.ts";
+import { markdown, type Results } from "./markdown.ts";
+import { measurePeers } from "./peers.ts";
+import { type PostgresServer, startPostgres } from "./postgres_server.ts";
 import { installPeers } from "./processes.ts";
-import { fill } from "./scenario.ts";
 import { measureStartup } from "./startup.ts";
 import { measureStorage } from "./storage.ts";
 
-const SECTIONS = ["api", "peers", "growth", "storage", "ingest", "startup", "after_upload"];
+/** What the databases of a run hold, and how long is measured. */
+const SCALES = {
+  quick: {
+    sizes: { small: 200_000, large: 2_000_000, measured: 200_000 },
+    effort: { rounds: 7, seconds: 1 },
+    // Bytes per result mean something only where there are many.
+    weighed: "large",
+  },
+  full: {
+    sizes: { small: 1_000_000, large: 100_000_000, measured: 10_000_000 },
+    effort: { rounds: 9, seconds: 2 },
+    weighed: "measured",
+  },
+} satisfies Record<string, { sizes: Sizes; effort: Effort; weighed: keyof Sizes }>;
 
-/** What the two databases of a run hold, and how long is measured. */
-const SIZES = {
-  quick: { small: 200_000, large: 2_000_000, effort: { rounds: 7, seconds: 1 } },
-  full: { small: 1_000_000, large: 100_000_000, effort: { rounds: 9, seconds: 2 } },
-} satisfies Record<string, { small: number; large: number; effort: Effort }>;
+const SECTIONS = ["api", "peers", "growth", "storage", "after_upload", "startup", "ingest"];
 
 const { values } = parseArgs({
   options: {
     quick: { type: "boolean", default: false },
     json: { type: "boolean", default: false },
     only: { type: "string", default: SECTIONS.join(",") },
+    data: { type: "string" },
+    markdown: { type: "string" },
   },
 });
+if (values.markdown !== undefined) {
+  console.log(markdown(JSON.parse(await Deno.readTextFile(values.markdown))));
+  Deno.exit();
+}
 const wanted = new Set(values.only.split(","));
-const { small, large, effort } = values.quick ? SIZES.quick : SIZES.full;
+for (const name of wanted) {
+  if (!SECTIONS.includes(name)) {
+    console.error(`"${name}" is no section: expected some of ${SECTIONS.join(",")}`);
+    Deno.exit(2);
+  }
+}
+const { sizes, effort, weighed } = values.quick ? SCALES.quick : SCALES.full;
 const started = performance.now();
 const report = (line: string) => console.error(line);
-const section = (name: string) =>
-  report(`\n${name} (after ${((performance.now() - started) / 1000).toFixed(0)} s)`);
+const folder = values.data && resolve(values.data);
 
-const server = await startPostgres({ shared_buffers: "256MB", max_wal_size: "4GB" });
-const results: Record<string, unknown> = {};
+const server = await startPostgres(
+  { shared_buffers: "256MB", max_wal_size: "4GB" },
+  folder ? { dataFolder: join(folder, "postgres") } : {},
+);
 try {
-  const peersFolder = await installPeers();
-  section(`filling a database with ${small} results`);
-  const smallScenario = await fill(await server.createDatabase("small"), {
-    resultCount: small,
-    report,
-  });
-  if (wanted.has("api")) {
-    section("requests against the limit");
-    results.api = await measureApi(smallScenario, { effort, peersFolder, report });
+  const databases = databasesOf(server, { sizes, folder, report });
+  const results = await measure(server, databases);
+  report(`\ndone after ${elapsed()} s`);
+  console.log(values.json ? JSON.stringify(results, null, 2) : markdown(results));
+} finally {
+  await server.stop();
+}
+
+async function measure(server: PostgresServer, databases: Databases): Promise<Results> {
+  const results: Results = { machine: await describeMachine(server, values.quick) };
+  const section = (name: string) => {
+    if (!wanted.has(name)) return false;
+    report(`\n${name} (after ${elapsed()} s)`);
+    return true;
+  };
+  let parseMbPerSecond: number | null = null;
+
+  if (section("api")) {
+    results.api = await measureApi(await databases.copy("measured", "api"), { effort, report });
   }
-  if (wanted.has("peers")) {
-    section("peers");
-    results.peers = await measurePeers(smallScenario, { effort, peersFolder, report });
+  if (section("peers")) {
+    const peersFolder = await installPeers();
+    const options = { effort, peersFolder, report };
+    const pages = await measurePeers(await databases.copy("measured", "peers"), options);
+    const reports = await measureReportPeers(options);
+    parseMbPerSecond = reports.mbPerSecond;
+    results.peers = [...pages, ...reports.peers, ...await measureBadgePeers(options)];
   }
-  if (wanted.has("growth") || wanted.has("storage")) {
-    section(`filling a database with ${large} results`);
-    const largeScenario = await fill(await server.createDatabase("large"), {
-      resultCount: large,
-      report,
-    });
-    if (wanted.has("growth")) {
-      section("growth");
-      results.growth = await measureGrowth(smallScenario, largeScenario, { effort, report });
-    }
-    if (wanted.has("storage")) {
-      section("storage");
-      results.storage = await measureStorage(largeScenario.databaseUrl, largeScenario.resultCount);
-      report(JSON.stringify(results.storage));
-    }
+  if (section("growth")) {
+    const small = await databases.get("small");
+    results.growth = await measureGrowth(small, await databases.get("large"), { effort, report });
   }
-  if (wanted.has("after_upload")) {
-    section("first page after an upload of 20,000 results");
-    results.after_upload_ms = await measureAfterUpload(smallScenario);
-    report(`${results.after_upload_ms} ms`);
+  if (section("storage")) {
+    const { databaseUrl, resultCount } = await databases.copy(weighed, "storage");
+    results.storage = await measureStorage(databaseUrl, resultCount);
+    report(JSON.stringify(results.storage));
   }
-  if (wanted.has("startup")) {
-    section("start to first answer");
-    const dataDir = await Deno.makeTempDir();
-    const embedded = await openDatabase({ dataDir });
-    await migrate(embedded.sql);
-    await embedded.close();
-    results.startup = {
-      embedded_ms: await measureStartup({ DATA_DIR: dataDir, DATABASE_URL: "" }),
-      server_ms: await measureStartup({ DATABASE_URL: smallScenario.databaseUrl }),
-    };
-    await Deno.remove(dataDir, { recursive: true });
+  if (section("after_upload")) {
+    const scenario = await databases.copy("measured", "after_upload");
+    results.after_upload_ms = await measureAfterUpload(scenario, { report });
+  }
+  if (section("startup")) {
+    results.startup = await measureStarts((await databases.get("measured")).databaseUrl);
     report(JSON.stringify(results.startup));
   }
-  if (wanted.has("ingest")) {
-    section("taking reports in");
+  if (section("ingest")) {
+    parseMbPerSecond ??=
+      (await measureReportPeers({ effort, peersFolder: null, report })).mbPerSecond;
     results.ingest = await measureIngest(await server.createDatabase("ingest"), {
       quick: values.quick,
+      parseMbPerSecond,
       report,
     });
     report(JSON.stringify(results.ingest));
   }
-} finally {
-  await server.stop();
+  return results;
 }
-section("done");
-if (values.json) console.log(JSON.stringify(results, null, 2));
+
+/** From source, and from the single file that releases consist of. */
+async function measureStarts(databaseUrl: string): Promise<Record<string, number>> {
+  const folder = await Deno.makeTempDir();
+  try {
+    const dataDir = join(folder, "data");
+    const embedded = await openDatabase({ dataDir });
+    await migrate(embedded.sql);
+    await embedded.close();
+    const source = new URL("../../main.ts", import.meta.url).pathname;
+    const bundle = (await build(join(folder, "dist"))).path;
+    const onEmbedded = { DATA_DIR: dataDir, DATABASE_URL: "" };
+    const onServer = { DATABASE_URL: databaseUrl };
+    return {
+      embedded_ms: await measureStartup(source, onEmbedded),
+      server_ms: await measureStartup(source, onServer),
+      bundle_embedded_ms: await measureStartup(bundle, onEmbedded),
+      bundle_server_ms: await measureStartup(bundle, onServer),
+    };
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+function elapsed(): string {
+  return ((performance.now() - started) / 1000).toFixed(0);
+}

@@ -1,14 +1,16 @@
-/** A throw-away PostgreSQL server, so that nothing else is measured or harmed. */
+/** A PostgreSQL server of the benchmark's own, so that nothing else is measured or harmed. */
 import postgres from "postgres";
 import { makeServer, type ServerSettings } from "../e2e/postgres.ts";
 import { withDatabase } from "../database.ts";
 
 /** A server that runs until it is stopped. */
 export interface PostgresServer {
+  /** Creates an empty database, in the place of another of that name, and returns its address. */
+  createDatabase(database: string): Promise<string>;
+  /** The same with all that another database holds. */
+  copyDatabase(from: string, to: string): Promise<string>;
   /** Address of a database of that server. */
   url(database: string): string;
-  /** Creates an empty database and returns its address. */
-  createDatabase(database: string): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -16,10 +18,14 @@ export interface PostgresServer {
  * Starts a server of the newest PostgreSQL that Debian's packages installed, on any free port. It
  * writes as safely as one that is relied on.
  *
+ * @param options.dataFolder where its data stays for the next time; thrown away without it
  * @throws {Error} when none is installed or it does not start
  */
-export async function startPostgres(settings: ServerSettings = {}): Promise<PostgresServer> {
-  const server = await makeServer({ fsync: "on", ...settings });
+export async function startPostgres(
+  settings: ServerSettings = {},
+  options: { dataFolder?: string } = {},
+): Promise<PostgresServer> {
+  const server = await makeServer({ fsync: "on", ...settings }, options);
   const url = (database: string) => withDatabase(server.url, database);
   // It does not belong to the terminal, and would survive whoever gives up in front of one.
   const onInterrupt = async () => {
@@ -27,14 +33,21 @@ export async function startPostgres(settings: ServerSettings = {}): Promise<Post
     Deno.exit(130);
   };
   Deno.addSignalListener("SIGINT", onInterrupt);
+  const recreate = async (database: string, template: string) => {
+    const sql = postgres(server.url, { max: 1, onnotice: () => {} });
+    try {
+      await sql`drop database if exists ${sql(database)} with (force)`;
+      // Files are copied: through the log, as is usual, a large database takes minutes.
+      await sql`create database ${sql(database)} template ${sql(template)} strategy file_copy`;
+    } finally {
+      await sql.end();
+    }
+    return url(database);
+  };
   return {
     url,
-    async createDatabase(database) {
-      const sql = postgres(server.url, { max: 1 });
-      await sql`create database ${sql(database)}`;
-      await sql.end();
-      return url(database);
-    },
+    createDatabase: (database) => recreate(database, "template0"),
+    copyDatabase: (from, to) => recreate(to, from),
     async stop() {
       Deno.removeSignalListener("SIGINT", onInterrupt);
       await server.remove();

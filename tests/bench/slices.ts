@@ -13,14 +13,19 @@ export function median(values: number[]): number {
 /** What each contestant measured, round by round. */
 export type Rounds<Name extends string, T> = Record<Name, T[]>;
 
-/** Lets the contestants take turns; a first round warms them up and is not counted. */
+/**
+ * Lets the contestants take turns.
+ *
+ * @param options.isWarm without it, a first round warms them up and is not counted
+ */
 export async function takeTurns<Name extends string, T>(
   contestants: Record<Name, () => Promise<T>>,
   rounds: number,
+  { isWarm = false }: { isWarm?: boolean } = {},
 ): Promise<Rounds<Name, T>> {
   const names = Object.keys(contestants) as Name[];
   const measured = Object.fromEntries(names.map((name) => [name, [] as T[]])) as Rounds<Name, T>;
-  for (let round = -1; round < rounds; round++) {
+  for (let round = isWarm ? 0 : -1; round < rounds; round++) {
     for (const name of names) {
       const slice = await contestants[name]();
       if (round >= 0) measured[name].push(slice);

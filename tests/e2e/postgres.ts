@@ -85,7 +85,10 @@ async function fill(
   const folder = await Deno.makeTempDir({ prefix: "test-analytics-own-server-" });
   // It refuses to run as root.
   const isRoot = process.getuid?.() === 0;
-  if (dataFolder) await Deno.mkdir(dataFolder, { recursive: true, mode: 0o700 });
+  if (dataFolder) {
+    await Deno.mkdir(dataFolder, { recursive: true });
+    await Deno.chmod(dataFolder, 0o700);
+  }
   if (isRoot) await run("/", ["chown", "postgres", folder, ...dataFolder ? [dataFolder] : []]);
   const as = (...command: string[]) =>
     run(folder, isRoot ? ["runuser", "-u", "postgres", "--", ...command] : command);

@@ -1,0 +1,135 @@
+/** Tables of what was measured, so that no figure is ever copied by hand. */
+import type { ApiRow } from "./api.ts";
+import type { GrowthRow } from "./growth.ts";
+import type { IngestFigures } from "./ingest.ts";
+import type { PeerRow } from "./peers.ts";
+import type { StorageFigures } from "./storage.ts";
+
+/** What one run measured; a section that was not wanted is missing. */
+export interface Results {
+  machine: Record<string, string | number | boolean>;
+  api?: ApiRow[];
+  peers?: PeerRow[];
+  growth?: GrowthRow[];
+  storage?: StorageFigures;
+  ingest?: IngestFigures;
+  startup?: Record<string, number>;
+  after_upload_ms?: number;
+}
+
+/** All that was measured, as tables in Markdown. */
+export function markdown(results: Results): string {
+  const { machine, api, peers, growth, storage, ingest, startup } = results;
+  const parts: string[] = [];
+  const section = (title: string, ...lines: string[]) => parts.push(`### ${title}`, ...lines);
+  section("Machine", pairs(machine));
+  if (api) {
+    section(
+      "Requests against the limit",
+      table(
+        [
+          "endpoint",
+          "requests/s",
+          "limit",
+          "ratio",
+          "p50 ms",
+          "p99 ms",
+          "limit p99 ms",
+          "p99 ratio",
+        ],
+        api.map((row) => [
+          row.endpoint,
+          whole(row.rps),
+          whole(row.limit_rps),
+          two(row.ratio),
+          two(row.p50_ms),
+          two(row.p99_ms),
+          two(row.limit_p99_ms),
+          two(row.p99_ratio),
+        ]),
+      ),
+      "p50 and p99 are those at half of the requests per second that the program answers at most, " +
+        "for the limit at the same rate.",
+    );
+  }
+  if (peers) {
+    section(
+      "Against other programs",
+      table(
+        ["peer", "what", "per second", "ratio", "memory MB", "own memory MB"],
+        peers.map((row) => [
+          row.name,
+          UNITS[row.endpoint] ?? row.endpoint,
+          row.rps < 1000 ? one(row.rps) : whole(row.rps),
+          two(row.ratio),
+          row.peak_rss_mb === undefined ? "" : whole(row.peak_rss_mb),
+          row.own_peak_rss_mb === undefined ? "" : whole(row.own_peak_rss_mb),
+        ]),
+      ),
+    );
+  }
+  if (growth) {
+    section(
+      "Growth",
+      table(
+        ["endpoint", "results", "results", "p50 ms", "p50 ms", "ratio"],
+        growth.map((row) => [
+          row.endpoint,
+          whole(row.small_results),
+          whole(row.large_results),
+          two(row.small_p50_ms),
+          two(row.large_p50_ms),
+          two(row.ratio),
+        ]),
+      ),
+    );
+  }
+  if (storage) {
+    const { tables, ...figures } = storage;
+    section("Storage", pairs(figures));
+    const rows = Object.entries(tables).map(([name, bytes]) => [name, two(bytes)]);
+    parts.push(table(["table with indexes and TOAST", "bytes per result"], rows));
+  }
+  if (ingest) section("Taking reports in", pairs({ ...ingest }));
+  if (startup) section("Start to the first answer", pairs(startup));
+  if (results.after_upload_ms !== undefined) {
+    section("Right after an upload", pairs({ after_upload_ms: results.after_upload_ms }));
+  }
+  return parts.join("\n\n") + "\n";
+}
+
+const UNITS: Record<string, string> = {
+  tests: "requests for the page of tests",
+  reports: "MB of JUnit reports",
+  badges: "badges",
+};
+
+function pairs(figures: Record<string, string | number | boolean>): string {
+  const rows = Object.entries(figures).map(([name, value]) => [
+    name.replaceAll("_", " "),
+    typeof value !== "number" ? String(value) : Math.abs(value) < 100 ? two(value) : whole(value),
+  ]);
+  return table(["what", "figure"], rows);
+}
+
+/** In columns, as `deno fmt` writes them. */
+function table(head: string[], rows: string[][]): string {
+  const widths = head.map((title, column) =>
+    Math.max(3, title.length, ...rows.map((row) => row[column]!.length))
+  );
+  const line = (cells: string[]) =>
+    `| ${cells.map((cell, column) => cell.padEnd(widths[column]!)).join(" | ")} |`;
+  return [line(head), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)].join("\n");
+}
+
+function whole(value: number): string {
+  return String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+function one(value: number): string {
+  return value.toFixed(1);
+}
+
+function two(value: number): string {
+  return Number.isInteger(value) ? String(value) : value.toFixed(2);
+}

@@ -1,0 +1,160 @@
+// deno-lint-ignore-file no-console -- a program of its own
+/**
+ * What `docs/scaling.md` computes with: `deno run -A tests/bench/scaling.ts [--only NAME,...]`.
+ *
+ * Sections: `processes` (1, 2 and 4 `serve` on one port, and two behind nginx), `workers` (1, 2 and 3
+ * `watch` that empty one queue), `day` (rows, bytes and log of a day's submissions), `cache` (memory
+ * of a `serve` that keeps the lists of many repositories). Prints one JSON object.
+ */
+import { parseArgs } from "node:util";
+import { openDatabase } from "../../db/connect.ts";
+import { migrate } from "../../db/migrate.ts";
+import { emptyQueue, makeQueue } from "./queue.ts";
+import { saturate } from "./load.ts";
+import { type PostgresServer, startPostgres } from "./postgres_server.ts";
+import { type Contestant, startContestant } from "./processes.ts";
+import { startNginx } from "./nginx.ts";
+import { type SmallWorld, smallWorld } from "./small_world.ts";
+import { median, takeTurns } from "./slices.ts";
+import { weighDay } from "./day.ts";
+
+const SECTIONS = ["processes", "workers", "day", "cache"];
+const ROUNDS = 7;
+const SECONDS = 2;
+const PROCESS_COUNTS = [1, 2, 4];
+const WORKER_COUNTS = [1, 2, 3];
+const WORKER_ROUNDS = 3;
+const MAIN = new URL("../../main.ts", import.meta.url).pathname;
+
+/** Several `serve` on one port, from source. */
+async function startShared(databaseUrl: string, count: number): Promise<Contestant[]> {
+  const started: Contestant[] = [];
+  let port = "0";
+  for (let i = 0; i < count; i++) {
+    const args = ["run", "-A", MAIN, "serve", "--reuse-port", "--port", port];
+    const one = await startContestant(Deno.execPath(), args, { DATABASE_URL: databaseUrl });
+    started.push(one);
+    port = new URL(one.url).port;
+  }
+  return started;
+}
+
+/** Requests per second of some processes on one port, and of two behind a proxy. */
+async function measureProcesses({ databaseUrl, token, paths }: SmallWorld) {
+  const started: Contestant[] = [];
+  try {
+    const urls: Record<string, string> = {};
+    for (const count of PROCESS_COUNTS) {
+      const some = await startShared(databaseUrl, count);
+      started.push(...some);
+      urls[count] = some[0]!.url;
+    }
+    const behind = await Promise.all([1, 2].map(() => startShared(databaseUrl, 1)));
+    started.push(...behind.flat());
+    const nginx = await startNginx(behind.flat().map(({ url }) => url));
+    if (nginx) {
+      started.push(nginx);
+      urls["2 behind nginx"] = nginx.url;
+    }
+    const headers = { authorization: `Bearer ${token}` };
+    const measured = await takeTurns(
+      Object.fromEntries(
+        Object.entries(urls).map(([name, url]) => [
+          name,
+          () => saturate({ url: url + paths[0], headers }, SECONDS),
+        ]),
+      ),
+      ROUNDS,
+    );
+    return Object.entries(measured).map(([processes, slices]) => ({
+      processes,
+      rps: Math.round(median(slices.map(({ rps }) => rps))),
+      p99_ms: median(slices.map(({ p99Ms }) => p99Ms)),
+    }));
+  } finally {
+    await Promise.all(started.map((one) => one.stop()));
+  }
+}
+
+/** Results per second of some watchers that empty one queue together. */
+async function measureWorkers(server: PostgresServer) {
+  const queue = await makeQueue();
+  try {
+    const measured = await takeTurns(
+      Object.fromEntries(WORKER_COUNTS.map((count) => [
+        count,
+        async () => {
+          const name = `workers_${crypto.randomUUID().replaceAll("-", "")}`;
+          const databaseUrl = await server.createDatabase(name);
+          return await emptyQueue(queue, { databaseUrl, workers: count });
+        },
+      ])),
+      WORKER_ROUNDS,
+    );
+    return Object.entries(measured).map(([workers, seconds]) => ({
+      workers: Number(workers),
+      results_per_second: Math.round(queue.resultCount / median(seconds)),
+    }));
+  } finally {
+    await queue.remove();
+  }
+}
+
+/** What a process weighs before and after it has answered for every repository. */
+async function measureCache({ databaseUrl, token, paths }: SmallWorld) {
+  const [one] = await startShared(databaseUrl, 1);
+  try {
+    const headers = { authorization: `Bearer ${token}` };
+    const ask = async (path: string) => {
+      const response = await fetch(one!.url + path, { headers });
+      if (!response.ok) throw new Error(`${path}: ${response.status}`);
+      await response.body?.cancel();
+    };
+    const idle = await memoryMb(one!.pid);
+    for (const path of paths) await ask(path);
+    return {
+      repositories: paths.length,
+      idle_mb: idle,
+      with_all_repositories_mb: await memoryMb(one!.pid),
+    };
+  } finally {
+    await one!.stop();
+  }
+}
+
+async function memoryMb(pid: number): Promise<number> {
+  const status = await Deno.readTextFile(`/proc/${pid}/status`);
+  return Math.round(Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024);
+}
+
+const { values } = parseArgs({
+  options: { only: { type: "string", default: SECTIONS.join(",") } },
+});
+const wanted = new Set(values.only.split(","));
+const server = await startPostgres({ shared_buffers: "256MB", max_wal_size: "4GB" });
+const results: Record<string, unknown> = {};
+try {
+  if (wanted.has("day")) {
+    const databaseUrl = await server.createDatabase("day");
+    const database = await openDatabase({ databaseUrl, dataDir: "" });
+    await migrate(database.sql);
+    results.day = await weighDay(database.sql, databaseUrl);
+    await database.close();
+    console.error(results.day);
+  }
+  if (wanted.has("workers")) {
+    results.workers = await measureWorkers(server);
+    console.error(results.workers);
+  }
+  if (wanted.has("processes") || wanted.has("cache")) {
+    const world = await smallWorld(await server.createDatabase("small"), console.error);
+    if (wanted.has("cache")) {
+      results.cache = await measureCache(world);
+      console.error(results.cache);
+    }
+    if (wanted.has("processes")) results.processes = await measureProcesses(world);
+  }
+} finally {
+  await server.stop();
+}
+console.log(JSON.stringify(results, null, 2));
