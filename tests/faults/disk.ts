@@ -157,7 +157,7 @@ async function fullDatabaseDisk(
     seen: `${tallyText(tally)}; longest without an answer ${seconds(gapMs)}`,
     lost: "nothing",
     recovery: `${spread(recoveryMs)} until stored` +
-      (server ? `; the server had to be started ${restarts} times` : ""),
+      (restarts > 0 ? `; ${restarts} × PostgreSQL itself had to be started` : ""),
   };
 }
 

@@ -42,13 +42,15 @@ class Findings {
   }
 
   row(fault: string, tries: number): Row {
+    const uploads = this.refused + this.acknowledged;
+    const intake = this.refused === 0
+      ? `all ${uploads} uploads acknowledged`
+      : `${this.refused} of ${uploads} uploads failed, and were stored when repeated`;
     return {
       fault,
       database: "server",
       tries,
-      seen: `${tallyText(this.tally)}; longest without an answer ${seconds(this.gapMs)}; ` +
-        `${this.refused} of ${this.refused + this.acknowledged} uploads failed, and were stored ` +
-        "when repeated",
+      seen: `${tallyText(this.tally)}; longest without an answer ${seconds(this.gapMs)}; ${intake}`,
       lost: this.lost === 0 ? "nothing" : `${this.lost} of ${this.acknowledged} uploads`,
       recovery: spread(this.recoveryMs),
     };
