@@ -133,6 +133,13 @@ describe("a connection to a PostgreSQL server", { skip: !serverUrl }, () => {
   it("that is lost in a transaction fails that transaction, and nothing else", async () => {
     const database = await openDatabase({ databaseUrl: serverUrl, dataDir: "" });
     const admin = await openDatabase({ databaseUrl: serverUrl, dataDir: "", maxConnections: 1 });
+    // Uncaught, which ends any process but one of tests.
+    const arePassedOver: boolean[] = [];
+    const onError = (event: ErrorEvent) => {
+      arePassedOver.push(event.defaultPrevented);
+      event.preventDefault();
+    };
+    globalThis.addEventListener("error", onError);
     try {
       for (const kind of ["while it waits for a statement", "while it does something else"]) {
         const { promise: ended, resolve: onEnd } = Promise.withResolvers<void>();
@@ -152,9 +159,12 @@ describe("a connection to a PostgreSQL server", { skip: !serverUrl }, () => {
         });
         await assert.rejects(transaction, { code: "CONNECTION_CLOSED" }, kind);
         await ended;
+        await new Promise((resolve) => setTimeout(resolve, 20));
         assert.deepEqual([...await database.sql`select 1 as n`], [{ n: 1 }]);
       }
+      assert.ok(arePassedOver.length > 0 && arePassedOver.every(Boolean), `${arePassedOver}`);
     } finally {
+      globalThis.removeEventListener("error", onError);
       await database.close();
       await admin.close();
     }
