@@ -50,9 +50,13 @@ interface Target {
 }
 
 /** Idle connections, slow clients, cut requests, and more connections than handles. */
-export async function connectionFaults({ say }: FaultOptions): Promise<Row[]> {
-  if (Deno.build.os !== "linux") throw new Error("needs /proc: expected Linux");
-  const scene = await Scene.on(await makePlace("server"), new Random(1));
+export async function connectionFaults({ say, databases }: FaultOptions): Promise<Row[]> {
+  if (Deno.build.os !== "linux" || databases.length === 0) {
+    say("connections: left out, expected Linux and a database");
+    return [];
+  }
+  const [kind = "embedded"] = databases.toReversed();
+  const scene = await Scene.on(await makePlace(kind), new Random(1));
   try {
     await scene.newRepository(2_000);
     const rows: Row[] = [];
@@ -108,7 +112,7 @@ async function idle(target: Target): Promise<Row> {
   const recoveryMs = await untilHandles(running, usages[0]!, closedAt);
   usages.push(await usageOf(running.pid));
   taken.push(await measure());
-  return row("5,000 idle connections, half of them in a header", {
+  return row(target, "5,000 idle connections, half of them in a header", {
     tries: IDLE_CONNECTIONS,
     seen: `all requests answered, in ${taken.map(latencyText).join(", ")} ` +
       `(median/99th, before, during, after); ${usageText(usages)}`,
@@ -146,7 +150,7 @@ async function slowHeaders(target: Target): Promise<Row> {
   }
   const recoveryMs = await untilHandles(running, usages[0]!, performance.now());
   usages.push(await usageOf(running.pid));
-  return row(`a header byte per second, for ${SLOW_SECONDS} s`, {
+  return row(target, `a header byte per second, for ${SLOW_SECONDS} s`, {
     tries: SLOW_CLIENTS,
     seen: `${answered} slow clients answered in the end; others in ` +
       `${taken.map(latencyText).join(", ")} (before, during); ${usageText(usages)}`,
@@ -186,7 +190,7 @@ async function slowReaders(target: Target): Promise<Row> {
   const recoveryMs = await untilHandles(running, usages[0]!, performance.now());
   usages.push(await usageOf(running.pid));
   taken.push(await measure());
-  return row(`${PIPELINED} large answers each to clients that read 1 kB per second`, {
+  return row(target, `${PIPELINED} large answers each to clients that read 1 kB per second`, {
     tries: SLOW_READERS,
     seen: `others answered in ${taken.map(latencyText).join(", ")} (before, during, after); ` +
       usageText(usages),
@@ -237,12 +241,16 @@ async function cut(target: Target): Promise<Row> {
   }
   const { tally, longestGapMs } = await prober.stop();
   await latencies(page, { token, count: LATENCY_REQUESTS });
-  return row("requests cut in headers, while answered, in an answer; half of them with a reset", {
-    tries: CUT_ROUNDS * CUT_REQUESTS,
-    seen: `others: ${tallyText(tally)}, longest without an answer ${seconds(longestGapMs)}; ` +
-      `${usageText(usages)} (before, after each 10,000)`,
-    recovery: "none needed",
-  });
+  return row(
+    target,
+    "requests cut in headers, while answered, in an answer; half of them with a reset",
+    {
+      tries: CUT_ROUNDS * CUT_REQUESTS,
+      seen: `others: ${tallyText(tally)}, longest without an answer ${seconds(longestGapMs)}; ` +
+        `${usageText(usages)} (before, after each 10,000)`,
+      recovery: "none needed",
+    },
+  );
 }
 
 async function tooMany(target: Target): Promise<Row> {
@@ -266,7 +274,7 @@ async function tooMany(target: Target): Promise<Row> {
     for (const connection of connections) connection.close();
   }
   const { tally } = await prober.stop();
-  return row(`more connections than handles (${FEW_HANDLES}), which stay open`, {
+  return row(target, `more connections than handles (${FEW_HANDLES}), which stay open`, {
     tries: rounds,
     seen: `${tallyText(tally)}; all connections cut each time`,
     recovery: spread(recoveryMs),
@@ -295,10 +303,11 @@ async function untilHandles(running: Running, before: Usage, since: number): Pro
 }
 
 function row(
+  { place }: Target,
   fault: string,
   { tries, seen, recovery }: { tries: number; seen: string; recovery: string },
 ): Row {
-  return { fault, database: "server", tries, seen, lost: "nothing", recovery };
+  return { fault, database: place.kind, tries, seen, lost: "nothing", recovery };
 }
 
 function connect(running: Running): Promise<Deno.TcpConn> {

@@ -12,7 +12,7 @@ import { clockFaults } from "./clock.ts";
 import { connectionFaults } from "./connections.ts";
 import { diskFaults } from "./disk.ts";
 import { killFaults } from "./kill.ts";
-import { failOverFaults, stopFaults } from "./server_stops.ts";
+import { failOverFaults, hasServer, stopFaults } from "./server_stops.ts";
 import type { Place } from "./place.ts";
 import { markdownTable, type Row } from "./row.ts";
 
@@ -95,7 +95,8 @@ async function main(): Promise<number> {
     say("Try: deno task faults --only kill --tries 6 --seed 1");
     return 2;
   }
-  const { tries, seed, names, databases } = request;
+  const { tries, seed, names } = request;
+  const databases = request.databases.filter((kind) => kind === "embedded" || hasServer(say));
   say(`seed ${seed}`);
   const rows: Row[] = [];
   try {

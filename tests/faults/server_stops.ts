@@ -189,8 +189,9 @@ async function cutOff({ url }: OwnServer): Promise<void> {
   }
 }
 
-function hasServer(say: (text: string) => void): boolean {
+/** Whether there is a PostgreSQL server to start; says so when not. */
+export function hasServer(say: (text: string) => void): boolean {
   if (installedServer() !== null) return true;
-  say("left out, expected a PostgreSQL server that Debian's packages installed");
+  say("server: left out, expected a PostgreSQL server that Debian's packages installed");
   return false;
 }

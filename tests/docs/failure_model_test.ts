@@ -1,0 +1,33 @@
+import { describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import { FAULTS, wanted } from "../faults/main.ts";
+
+const text = await Deno.readTextFile(new URL("../../docs/failure_model.md", import.meta.url));
+
+describe("the failure model", () => {
+  it("names commands that repeat its measurements, and all faults there are", () => {
+    const commands = [...text.matchAll(/^deno task faults(.*)$/gm)]
+      .map(([, args = ""]) => args.replace(/#.*/, "").trim().split(/\s+/).filter(Boolean));
+    assert.ok(commands.length > 0);
+    for (const args of commands) wanted(args);
+    for (const name of Object.keys(FAULTS)) assert.ok(text.includes(`\`${name}\``), name);
+  });
+
+  it("has the table as the runs print it, with nothing lost where nothing may be", () => {
+    const rows = text.split("\n").filter((line) =>
+      line.startsWith("| ") && !/^\| (---|fault)/.test(line)
+    )
+      .map((line) => line.split(" | ").map((cell) => cell.replaceAll("|", "").trim()))
+      .filter((cells) => cells.length === 6);
+    assert.ok(rows.length > 10);
+    for (const [fault = "", , , , lost] of rows) {
+      if (!/asynchronous/.test(fault)) assert.equal(lost, "nothing", fault);
+    }
+  });
+
+  it("links to files that are there", async () => {
+    for (const [, target = ""] of text.matchAll(/\]\((?!https?:)([^)#]+)/g)) {
+      await Deno.stat(new URL(`../../docs/${target}`, import.meta.url));
+    }
+  });
+});
