@@ -79,16 +79,16 @@ interface Scope {
 }
 
 /** Submissions that one batch looks at, and at most deletes. */
-const SUBMISSIONS_PER_BATCH = 100;
+const SUBMISSIONS_PER_BATCH = 50;
 
 /**
  * Failures that one batch deletes, rows with three indexes: by far the most work. One submission is
  * never taken apart, however many it has: its upload was one transaction too.
  */
-const NEGATIVES_PER_BATCH = 2_000;
+const NEGATIVES_PER_BATCH = 1_000;
 
 /** Results of the submissions that one batch deletes: some bytes each, in rows of 2 kB. */
-const RESULTS_PER_BATCH = 2_000_000;
+const RESULTS_PER_BATCH = 1_000_000;
 
 const FIRST_ID = "00".repeat(12);
 
@@ -249,7 +249,7 @@ function idArray(sql: Queryable, ids: string[]) {
 }
 
 /** Coverage reports that one batch deletes. */
-const COVERAGE_REPORTS_PER_BATCH = 1_000;
+const COVERAGE_REPORTS_PER_BATCH = 250;
 
 /** The old coverage reports but the one that the badge shows; yields what each batch deleted. */
 async function* pruneCoverage(

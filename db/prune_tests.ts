@@ -12,7 +12,7 @@ const LISTS_PER_BATCH = 50;
 const TAG_SETS_PER_BATCH = 500;
 
 /** Tests that one batch deletes. */
-const TESTS_PER_BATCH = 1_000;
+const TESTS_PER_BATCH = 500;
 
 /** Tests whose numbers one statement reads. */
 const TESTS_PER_PAGE = 10_000;

