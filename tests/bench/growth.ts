@@ -20,11 +20,15 @@ export interface GrowthRow {
 // Half of what the program does at most, so that nothing waits in line.
 const SHARE_OF_SATURATION = 0.5;
 
-/** Measures every endpoint on two databases that hold the same repository, and loading anew. */
+/** Measures endpoints on two databases that hold the same repository, and loading anew. */
 export async function measureGrowth(
-  small: Scenario,
-  large: Scenario,
-  { effort, report }: { effort: Effort; report: (line: string) => void },
+  { small, large }: Record<"small" | "large", Scenario>,
+  { endpoints, effort, report }: {
+    /** Names of endpoints. */
+    endpoints: string[];
+    effort: Effort;
+    report: (line: string) => void;
+  },
 ): Promise<GrowthRow[]> {
   const rows: GrowthRow[] = [];
   const add = (endpoint: string, times: Record<"small" | "large", number[]>) => {
@@ -46,7 +50,8 @@ export async function measureGrowth(
   const one = await startProgram(small.databaseUrl);
   const other = await startProgram(large.databaseUrl);
   try {
-    for (const [endpoint, path] of Object.entries(small.endpoints)) {
+    for (const endpoint of endpoints) {
+      const path = small.endpoints[endpoint]!;
       const targets = {
         small: target(small, one, path),
         large: target(large, other, path),

@@ -1,4 +1,11 @@
 /** How soon `serve` gives its first answer where the data exists. */
+import { openDatabase } from "../../db/connect.ts";
+import { migrate } from "../../db/migrate.ts";
+import { createOrganization } from "../../db/organizations.ts";
+import { processSubmission } from "../../db/process_submission.ts";
+import { findOrCreateRepository } from "../../db/repositories.ts";
+import { Columns } from "./columns.ts";
+import { builds, identities } from "./generate.ts";
 import { startContestant } from "./processes.ts";
 import { median } from "./slices.ts";
 
@@ -32,4 +39,53 @@ export async function measureStartup(
     await contestant.stop();
   }
   return median(runs);
+}
+
+/** Makes an embedded database with some builds of 20,000 tests. */
+export async function fillEmbedded(dataDir: string): Promise<void> {
+  const database = await openDatabase({ dataDir });
+  try {
+    const { sql } = database;
+    await migrate(sql);
+    const now = Math.floor(Date.now() / 1000);
+    const shape = {
+      seed: 3,
+      testCount: 20_000,
+      buildCount: 5,
+      shardCount: 1,
+      disruptiveTestCount: 2_000,
+      disruptionCount: 250,
+      from: now - 3600,
+      until: now,
+    };
+    const organization = await createOrganization(sql, {
+      name: "bench",
+      purchaseUnitCount: 0,
+      createdAt: now,
+    });
+    const { repository } = await findOrCreateRepository(sql, {
+      organization: organization!,
+      owner: "acme",
+      name: "shop",
+      createdAt: now,
+    });
+    const columns = new Columns(identities(shape.testCount));
+    for (const build of builds(shape)) {
+      await processSubmission(sql, {
+        repositoryId: repository.repositoryId,
+        commitOid: build.commitOid,
+        treeOid: build.treeOid,
+        branch: "main",
+        buildUrl: `https://ci.example.com/runs/${build.number}`,
+        tags: [],
+        recordedAt: build.recordedAt,
+        uploadedAt: build.recordedAt,
+        reportDigest: build.commitOid,
+        content: columns.of(build.shard, build.attempts),
+        coverage: null,
+      });
+    }
+  } finally {
+    await database.close();
+  }
 }
