@@ -29,8 +29,10 @@ export interface Prober {
 /** Starts clients that ask one address again and again, which may change meanwhile. */
 export function startProber(
   address: () => { url: string; token: string },
-  { clients = 1, target, isRight = () => true }: {
+  { clients = 1, keepsConnections = true, target, isRight = () => true }: {
     clients?: number;
+    /** False: every request is sent over a new connection. */
+    keepsConnections?: boolean;
     target: string;
     isRight?: (body: string) => boolean;
   },
@@ -43,12 +45,14 @@ export function startProber(
   };
   let isStopped = false;
   let lastRightSentAt = -1;
+  const client = Deno.createHttpClient(keepsConnections ? {} : { poolMaxIdlePerHost: 0 });
   const ask = async (): Promise<string> => {
     const { url, token } = address();
     const sentAt = performance.now();
     let response: Response;
     try {
       response = await fetch(`${url}${target}`, {
+        client,
         headers: { authorization: `Bearer ${token}` },
         signal: AbortSignal.timeout(PATIENCE_MS),
       });
@@ -92,8 +96,10 @@ export function startProber(
       return performance.now() - begun;
     },
     async stop() {
+      if (isStopped) return seen;
       isStopped = true;
       await asking;
+      client.close();
       return seen;
     },
   };
