@@ -54,6 +54,12 @@ interface LoggedRequest {
  */
 const MAX_ATTEMPTS = 10;
 
+/**
+ * What a request outlives once, since it only reads: a standby cancelled its statement in favour of
+ * what it replicates (`serialization_failure`), or its connection was lost.
+ */
+const PASSING_ERRORS = ["40001", "CONNECTION_CLOSED"];
+
 /** Who asks, and what was found of what the request names. */
 interface Found {
   caller: Caller | null;
@@ -98,7 +104,8 @@ export function createDispatcher(routes: readonly Route[], context: Context): Ap
       try {
         return await dispatch(request, options);
       } catch (error) {
-        if (!(error instanceof MovedOnError) || attempt === MAX_ATTEMPTS) throw error;
+        const attempts = error instanceof MovedOnError ? MAX_ATTEMPTS : isPassing(error) ? 2 : 1;
+        if (attempt >= attempts) throw error;
       }
     }
   }
@@ -170,6 +177,10 @@ export function createDispatcher(routes: readonly Route[], context: Context): Ap
     const repositories = await completeWindows(found.repositories, windowStart);
     return { caller: found.caller, repositories };
   }
+}
+
+function isPassing(error: unknown): boolean {
+  return error instanceof Error && "code" in error && PASSING_ERRORS.includes(String(error.code));
 }
 
 function isThere(selection: Selection, [repository]: readonly RepositoryVersion[]): boolean {

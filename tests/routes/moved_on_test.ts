@@ -99,4 +99,27 @@ describeWithDatabases("a request during which the data changes", (database) => {
     const headers = { authorization: `Bearer ${world.token}` };
     assert.equal((await app(request(paths()[0]!, headers))).status, 500);
   });
+
+  it("is begun anew once when a standby cancels its statement or its connection is lost", async () => {
+    for (const code of ["40001", "CONNECTION_CLOSED"]) {
+      for (const [failures, expected] of [[1, 200], [2, 500]]) {
+        let left = failures!;
+        const { sql } = database();
+        const begin = (...values: Parameters<typeof sql.begin>) =>
+          left-- > 0
+            ? Promise.reject(Object.assign(new Error("a passing error"), { code }))
+            : sql.begin(...values);
+        const app = createApp({
+          sql: new Proxy(sql, {
+            get: (target, name) => name === "begin" ? begin : Reflect.get(target, name),
+          }),
+          now: () => NOW,
+          windowSeconds: WINDOW_SECONDS,
+          log: silentLog,
+        });
+        const headers = { authorization: `Bearer ${world.token}` };
+        assert.equal((await app(request(paths()[0]!, headers))).status, expected, code);
+      }
+    }
+  });
 });
