@@ -65,12 +65,24 @@ export async function pruneRepository(
     onBatch?.(pruned);
   };
   for (const step of [pruneSubmissions, pruneCoverage, pruneTestLists, pruneTests]) {
+    let startedAt = performance.now();
     for await (const went of step(sql, scope)) {
       report(went);
       if (stop?.aborted) return pruned;
+      await leaveRoom(startedAt);
+      startedAt = performance.now();
     }
   }
   return pruned;
+}
+
+/**
+ * Waits as long as it has worked. The embedded database does one thing after the other: without a
+ * pause, a request waited for a batch with each of its statements: on two busy cores usually 13 ms
+ * instead of 3, at worst 380 instead of 160.
+ */
+export async function leaveRoom(startedAt: number): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, performance.now() - startedAt));
 }
 
 interface Scope {

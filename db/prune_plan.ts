@@ -1,7 +1,7 @@
 /** What pruning would delete, and the space that is free after it did. */
 import { firstSubmissionId } from "../lib/identity.ts";
 import type { Database } from "./connect.ts";
-import { isOldCoverage, type Pruned } from "./prune.ts";
+import { isOldCoverage, leaveRoom, type Pruned } from "./prune.ts";
 import { listedTests, unlistedTests } from "./prune_tests.ts";
 import type { Queryable } from "./sql.ts";
 
@@ -65,10 +65,17 @@ function isPrunable(
 export async function reclaimSpace({ sql, kind }: Database): Promise<void> {
   if (kind === "server") return;
   // One table at a time, so that requests come between.
-  await sql`vacuum analyze negative_result`;
-  await sql`vacuum analyze submission`;
-  await sql`vacuum analyze coverage_report`;
-  await sql`vacuum analyze test_tag_set`;
-  await sql`vacuum analyze test_list`;
-  await sql`vacuum analyze test`;
+  const statements = [
+    () => sql`vacuum analyze negative_result`,
+    () => sql`vacuum analyze submission`,
+    () => sql`vacuum analyze coverage_report`,
+    () => sql`vacuum analyze test_tag_set`,
+    () => sql`vacuum analyze test_list`,
+    () => sql`vacuum analyze test`,
+  ];
+  for (const statement of statements) {
+    const startedAt = performance.now();
+    await statement();
+    await leaveRoom(startedAt);
+  }
 }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { it } from "@std/testing/bdd";
 import { deleteSubmission } from "../../db/delete_submission.ts";
 import { pruneRepository } from "../../db/prune.ts";
+import { pruneTests } from "../../db/prune_tests.ts";
 import { planPrune, reclaimSpace } from "../../db/prune_plan.ts";
 import type { Repository } from "../../db/repositories.ts";
 import { Random } from "../bench/random.ts";
@@ -284,6 +285,23 @@ describeWithDatabases("pruning", (database) => {
     const left = new Set(await keysOf(repository));
     for (const key of recent) assert.ok(left.has(key), `${key} stayed`);
     assert.equal(counts[0]! + counts[1]! + last + left.size, 210);
+    await assertWhole(database());
+  });
+
+  it("keeps a test that is uploaded again while tests go", async () => {
+    const world = await newWorld();
+    const repository = await world.addRepository("acme", "shop");
+    const tests = Array.from({ length: 600 }, (_, i) => ({ name: `test ${i}` }));
+    const { key } = await world.upload(repository, tests, { recordedAt: OLD });
+    await database().sql`delete from submission where key = ${key}`;
+    await database().sql`delete from test_list where repository_id = ${repository.repositoryId}`;
+    const batches = pruneTests(database().sql, repository);
+    const first = await batches.next();
+    assert.ok(first.value!.testCount > 0 && first.value!.testCount < 600);
+    const [name] = await namesOf(repository);
+    await world.upload(repository, [{ name }]);
+    for await (const _ of batches);
+    assert.deepEqual(await namesOf(repository), [name]);
     await assertWhole(database());
   });
 
