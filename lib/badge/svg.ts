@@ -88,6 +88,7 @@ function rightBox(from: number, to: number): string {
 
 const ENTITIES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 
-function escape(text: string): string {
+/** Plain text as it stands in a document: between tags, or between double quotes. */
+export function escape(text: string): string {
   return text.replace(/[&<>"]/g, (character) => ENTITIES[character] ?? character);
 }

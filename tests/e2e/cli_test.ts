@@ -2,6 +2,7 @@ import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { copyTemplate } from "../database.ts";
+import { BADGE_FILE, demoBadge, REGENERATE } from "../docs/pictures.ts";
 import { command, run, start } from "./program.ts";
 
 describe("the program", () => {
@@ -97,7 +98,7 @@ describe("the program", () => {
 });
 
 describe("demo", () => {
-  it("prints a token and three curl lines that work, and leaves nothing behind", async () => {
+  it("prints a token and three curl lines that work, has the README's badge, and leaves nothing", async () => {
     const temporary = await Deno.makeTempDir();
     const demo = await start(["demo", "--port", "0"], { TMPDIR: temporary });
     try {
@@ -119,6 +120,8 @@ describe("demo", () => {
       assert.equal(tests.tests[0].name, "pays with a saved card");
       assert.equal(submissions.count, 13);
       assert.equal(events.results.length, 4);
+      const badge = await Deno.readTextFile(BADGE_FILE);
+      assert.equal(await demoBadge(demo.url, token), badge, `write it anew with: ${REGENERATE}`);
     } finally {
       const { code, stderr } = await demo.stop("SIGINT");
       assert.equal(code, 0, stderr);

@@ -1,0 +1,54 @@
+import { describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import { copyTemplate } from "../database.ts";
+import { REGENERATE, SESSION_FILE, sessionPicture } from "./pictures.ts";
+import { COLUMNS, MAX_ROWS, terminalPicture, wrapCommand } from "./terminal_picture.ts";
+
+describe("the picture of a session", () => {
+  it("shows what the README's first steps print today", async () => {
+    const dataDir = await copyTemplate();
+    try {
+      assert.equal(
+        await sessionPicture(dataDir),
+        await Deno.readTextFile(SESSION_FILE),
+        `write it anew with: ${REGENERATE}`,
+      );
+    } finally {
+      await Deno.remove(dataDir, { recursive: true });
+    }
+  });
+
+  it("shows no whole token", async () => {
+    assert.doesNotMatch(await Deno.readTextFile(SESSION_FILE), /tk_[0-9a-f]{5}/);
+  });
+});
+
+describe("a picture of a terminal", () => {
+  it("is text that cannot be taken for markup", () => {
+    const svg = terminalPicture([{ kind: "typed", text: `<b a="1">&` }], `"<>&`);
+    assert.ok(svg.includes(">&lt;b a=&quot;1&quot;&gt;&amp;</text>"));
+    assert.ok(svg.includes(`aria-label="&quot;&lt;&gt;&amp;"`));
+  });
+
+  it("has tabs where a terminal has them", () => {
+    const svg = terminalPicture([{ kind: "output", text: "0.5\tone" }], "tabs");
+    const columns = [...svg.matchAll(/<text x="([\d.]+)"/g)].map(([, x]) => Number(x));
+    assert.equal(columns.length, 2);
+    assert.equal(columns[1]! - columns[0]!, 8 * 8.4);
+  });
+
+  it("refuses what does not fit", () => {
+    const output = (text: string) => () => terminalPicture([{ kind: "output", text }], "full");
+    output("x".repeat(COLUMNS))();
+    assert.throws(output("x".repeat(COLUMNS + 1)), /is too long: expected at most 80 characters/);
+    assert.throws(output("\n".repeat(MAX_ROWS)), /25 rows: expected at most 24/);
+  });
+
+  it("breaks commands where a shell goes on, and never inside quotes or before a value", () => {
+    assert.deepEqual(wrapCommand(`ask --size 10 --name "a b" c | sort -r 'd e'`, 22), [
+      "ask --size 10 \\",
+      `  --name "a b" c \\`,
+      "  | sort -r 'd e'",
+    ]);
+  });
+});
