@@ -12,7 +12,7 @@ export interface Setting {
   flag?: string;
 }
 
-/** Every environment variable that the program reads. `--help` and the README show this table. */
+/** Every environment variable that the program reads. `--help` and the reference show this table. */
 export const SETTINGS = [
   {
     name: "DATABASE_URL",

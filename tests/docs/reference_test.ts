@@ -84,21 +84,3 @@ describe("the reference of the command line", () => {
     }
   });
 });
-
-describe("the documentation", () => {
-  it("links to files that are there", async () => {
-    const root = new URL("../../docs/", import.meta.url);
-    for (const folder of ["reference/", "guides/", "decisions/"]) {
-      for await (const { name } of Deno.readDir(new URL(folder, root))) {
-        const file = new URL(`${folder}${name}`, root);
-        const text = await Deno.readTextFile(file);
-        for (const [, target = ""] of text.matchAll(/\]\((?!https?:|#)([^)#\s]+)[^)]*\)/g)) {
-          await assert.doesNotReject(
-            Deno.stat(new URL(target, file)),
-            `${folder}${name}: ${target}`,
-          );
-        }
-      }
-    }
-  });
-});
