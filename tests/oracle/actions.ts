@@ -1,6 +1,6 @@
 /** From the steps of a random history to what is done, given what was done before. */
 import type { TestResult } from "../../lib/report/result.ts";
-import type { Change, History, Look, Step, UploadStep } from "./history.ts";
+import type { Change, History, Look, Step, UploadStep } from "./steps.ts";
 import {
   indexOfName,
   type PlainQuarantine,
@@ -24,6 +24,7 @@ export type Action =
   | { kind: "revoke"; token: number }
   | { kind: "drop"; repository: number }
   | { kind: "found"; repository: number; sameNumber: boolean }
+  | { kind: "prune"; cutoff: number }
   | { kind: "look"; look: Look }
   /** Done one after the other while requests run. */
   | { kind: "meanwhile"; actions: Action[] };
@@ -57,6 +58,16 @@ export function actionsOf(step: Step, circumstances: Circumstances): Action[] {
       { kind: "upload", uploads: [{ ...upload, key: null }], deletes: null },
     ];
   }
+  if (step.kind === "anew") {
+    const upload = pick(circumstances.uploads, step.of);
+    if (!upload || !repositoryAt(circumstances.state, upload.repository).isThere) return [];
+    const { repository } = upload;
+    return [
+      { kind: "drop", repository },
+      { kind: "found", repository, sameNumber: true },
+      { kind: "upload", uploads: [{ ...upload, tags: step.tags }], deletes: null },
+    ];
+  }
   const action = actionOf(step, circumstances);
   if (!action) return [];
   // An upload creates the repository that it is for.
@@ -83,7 +94,7 @@ function found(
 }
 
 function actionOf(
-  step: Exclude<Step, { kind: "return" }>,
+  step: Exclude<Step, { kind: "return" | "anew" }>,
   circumstances: Circumstances,
 ): Action | null {
   const { state, clock, uploads } = circumstances;
@@ -143,8 +154,8 @@ function actionOf(
     }
     case "revoke": {
       // The first one stays, to ask with.
-      const token = 1 + step.of;
-      return token < state.tokens.length ? { kind: "revoke", token } : null;
+      const others = state.tokens.length - 1;
+      return others > 0 ? { kind: "revoke", token: 1 + step.of % others } : null;
     }
     case "drop":
       return repositoryAt(state, step.repository).isThere
@@ -152,6 +163,8 @@ function actionOf(
         : null;
     case "found":
       return found(step, circumstances)[0] ?? null;
+    case "prune":
+      return { kind: "prune", cutoff: clock - circumstances.windowSeconds - step.seconds };
     case "look":
       return { kind: "look", look: step.look };
   }

@@ -4,6 +4,7 @@ import type { Database } from "../../db/connect.ts";
 import { deleteSubmission } from "../../db/delete_submission.ts";
 import { createOrganization } from "../../db/organizations.ts";
 import { processSubmission } from "../../db/process_submission.ts";
+import { pruneRepository } from "../../db/prune.ts";
 import { addQuarantine, findTest, removeQuarantine } from "../../db/quarantine.ts";
 import { createRepository, deleteRepository, renameRepository } from "../../db/repositories.ts";
 import { insertToken, revokeToken } from "../../db/tokens.ts";
@@ -78,6 +79,9 @@ export async function databaseOrganization(
       return outcome?.added ?? false;
     },
     removeQuarantine: async (testId) => await removeQuarantine(sql, await test(testId)),
+    async prune(index, cutoff) {
+      await pruneRepository(sql, { repositoryId: repositoryIds[index]!, cutoff });
+    },
     createToken,
     async revokeToken(index, revokedAt) {
       const { apiTokenId } = tokens[index]!;

@@ -5,7 +5,7 @@ import type { Action } from "./actions.ts";
 import { timestamp } from "./oracle.ts";
 import { REPOSITORIES, TESTS } from "./pools.ts";
 import { isSameTest, type PlainUpload } from "./model.ts";
-import type { Disagreement } from "./run_history.ts";
+import type { Disagreement } from "./telling.ts";
 
 /** Differences that are told: the first few say it all. */
 const MAX_DIFFERENCES = 20;
@@ -60,6 +60,8 @@ function describeAction(action: Action): string[] {
       const number = action.sameNumber ? "the number that it had" : "a new number";
       return [`create  ${repositoryName(action.repository)} under ${number}`];
     }
+    case "prune":
+      return [`prune  what is older than ${timestamp(action.cutoff)}`];
     case "meanwhile": {
       const lines = action.actions.flatMap(describeAction);
       return ["while requests run:", ...lines.map((line) => `  ${line}`)];

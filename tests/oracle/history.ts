@@ -1,7 +1,6 @@
 /**
  * Random histories of an organization. Names, times and versions come from small pools, so that
- * everything collides with everything; a step that refers to an earlier one does so by number, so
- * that a history stays valid while it is made smaller.
+ * everything collides with everything.
  */
 import fc from "fast-check";
 import type { Conclusion } from "../../lib/report/result.ts";
@@ -9,123 +8,16 @@ import { INCLUDES } from "./answers.ts";
 import type { Operator, Sort } from "./oracle.ts";
 import { BUILD_URLS, COMMITS, MESSAGES, REPOSITORIES, TAGS, TESTS, TEXTS, TREES } from "./pools.ts";
 import type { Scope } from "./questions.ts";
-
-/** One entry of a report, as often as `times` says. */
-export interface Attempt {
-  /** Index in the pool of tests. */
-  test: number;
-  conclusion: Conclusion;
-  durationMicroseconds: number;
-  message: string;
-  times: number;
-}
-
-export interface UploadStep {
-  repository: number;
-  /** Seconds before the clock (negative: after it), or after the edge of the window. */
-  at: { before: "now" | "edge"; seconds: number };
-  commit: string;
-  tree: string | null;
-  buildUrl: string;
-  tags: string[];
-  /** Tags of single tests, each by its index in the pool. */
-  testTags: { test: number; tags: string[] }[];
-  attempts: Attempt[];
-  /** Passing tests that run besides, too many for one byte. */
-  crowd: number;
-  coverage: { coveredLineCount: number; lineCount: number } | null;
-  /** True for an upload that comes under a key of its own. */
-  hasKey: boolean;
-}
-
-/** A term of `q`; days are told by a submission and the distance from its day. */
-export type TermStep =
-  | { kind: "first-seen" | "last-seen"; operator: Operator; of: number; days: number }
-  | { kind: "tags"; tags: string[] }
-  | { kind: "text"; text: string };
-
-/** One way to ask. */
-export interface Look {
-  repository: number;
-  sort: Sort;
-  terms: TermStep[];
-  limit: number;
-  include: string[];
-  view: { quarantine?: string; quarantined?: string };
-  scope: Scope;
-  upperCase: boolean;
-}
-
-/** What an upload that repeats an earlier one has different; `outcomes`: who failed, passes. */
-export type Change =
-  | "recordedAt"
-  | "commit"
-  | "buildUrl"
-  | "tree"
-  | "tags"
-  | "testTags"
-  | "coverage"
-  | "outcomes";
-
-export type Step =
-  | { kind: "upload"; upload: UploadStep }
-  | { kind: "again"; of: number; changes: Change[]; upload: UploadStep }
-  /**
-   * At the same moment, and a submission deleted meanwhile when `deletes` is a number, whose tests
-   * the first upload has but for one when `keeps` is true.
-   */
-  | {
-    kind: "together";
-    uploads: UploadStep[];
-    sameVersion: boolean;
-    deletes: number | null;
-    keeps: boolean;
-  }
-  | { kind: "delete"; of: number }
-  /** Deleted, and uploaded again. */
-  | { kind: "return"; of: number }
-  | { kind: "quarantine"; test: number; by: string | null; type: "manual" | "automatic" }
-  | { kind: "release"; test: number }
-  | { kind: "rename"; repository: number; name: string }
-  /** Time goes by. */
-  | { kind: "wait"; seconds: number }
-  /** Until a submission is just inside the window (0), or just out of it (1). */
-  | { kind: "wait for edge"; of: number; past: number }
-  /** The clock is set to about that moment, wherever it is: back as well. */
-  | { kind: "turn"; to: "submission" | "token"; of: number; past: number }
-  /** The clock is set by so much. */
-  | { kind: "jump"; seconds: number }
-  | { kind: "token"; expiresIn: number | null }
-  | { kind: "revoke"; of: number }
-  /** A repository is deleted with all that it holds. */
-  | { kind: "drop"; repository: number }
-  /** One that was deleted is there again, under the number that it had or under a new one. */
-  | { kind: "found"; repository: number; sameNumber: boolean }
-  | { kind: "look"; look: Look };
-
-/** Steps that are taken while requests run. */
-export interface Meanwhile {
-  kind: "meanwhile";
-  steps: Step[];
-  /**
-   * How long each statement of a server that dawdles waits, in turn: until so many more steps are
-   * done, 0 for not at all.
-   */
-  pauses: number[];
-  /** Which question is asked first. */
-  first: number;
-}
-
-export interface History {
-  windowSeconds: number;
-  steps: (Step | Meanwhile)[];
-  /** Asked after every step as well, so that every answer is one that could have been kept. */
-  nosy: boolean;
-  /** Asked at the end. */
-  looks: Look[];
-  /** Each is looked for at the end. */
-  texts: string[];
-}
+import type {
+  Attempt,
+  Change,
+  History,
+  Look,
+  Meanwhile,
+  Step,
+  TermStep,
+  UploadStep,
+} from "./steps.ts";
 
 const DAY = 86_400;
 
@@ -152,7 +44,7 @@ const attempt: fc.Arbitrary<Attempt> = fc.record({
   times: fc.oneof(
     { weight: 24, arbitrary: fc.constant(1) },
     { weight: 2, arbitrary: fc.integer({ min: 2, max: 13 }) },
-    { weight: 1, arbitrary: fc.integer({ min: 30, max: 50 }) },
+    { weight: 3, arbitrary: fc.integer({ min: 30, max: 50 }) },
   ),
 });
 
@@ -257,9 +149,9 @@ const look: fc.Arbitrary<Look> = fc.record({
 
 /** What may also happen while requests run. */
 const eventSteps: fc.WeightedArbitrary<Step>[] = [
-  { weight: 16, arbitrary: fc.record({ kind: fc.constant<"upload">("upload"), upload }) },
+  { weight: 32, arbitrary: fc.record({ kind: fc.constant<"upload">("upload"), upload }) },
   {
-    weight: 6,
+    weight: 10,
     arbitrary: fc.record({
       kind: fc.constant<"again">("again"),
       of: fc.nat(11),
@@ -327,7 +219,7 @@ const eventSteps: fc.WeightedArbitrary<Step>[] = [
       expiresIn: fc.constantFrom(null, 0, 1, DAY),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant<"revoke">("revoke"), of: fc.nat(3) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant<"revoke">("revoke"), of: fc.nat(3) }) },
   {
     weight: 1,
     arbitrary: fc.record({
@@ -336,6 +228,14 @@ const eventSteps: fc.WeightedArbitrary<Step>[] = [
         { weight: 2, arbitrary: fc.constant(0) },
         { weight: 1, arbitrary: fc.nat(REPOSITORIES.length - 1) },
       ),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant<"anew">("anew"),
+      of: fc.constantFrom(0, 0, 0, 1, 2),
+      tags: fc.subarray(TAGS, { maxLength: 2 }),
     }),
   },
   {
@@ -351,6 +251,16 @@ const eventSteps: fc.WeightedArbitrary<Step>[] = [
 const meanwhile: fc.Arbitrary<Meanwhile> = fc.record({
   kind: fc.constant<"meanwhile">("meanwhile"),
   steps: fc.array(fc.oneof(...eventSteps), { minLength: 1, maxLength: 4 }),
+  pauses: fc.array(fc.nat(2), { minLength: 1, maxLength: 5 }),
+  first: fc.nat(11),
+});
+
+const pruning: fc.Arbitrary<Meanwhile> = fc.record({
+  kind: fc.constant<"meanwhile">("meanwhile"),
+  steps: fc.tuple(fc.record({
+    kind: fc.constant<"prune">("prune"),
+    seconds: fc.constantFrom(0, 0, 1, DAY),
+  })),
   pauses: fc.array(fc.nat(2), { minLength: 1, maxLength: 5 }),
   first: fc.nat(11),
 });
@@ -391,6 +301,7 @@ export const history: fc.Arbitrary<History> = fc.record({
   windowSeconds: fc.constantFrom(WINDOWS[0]!, WINDOWS[0]!, WINDOWS[0]!, WINDOWS[1]!),
   steps: fc.array(step, { minLength: 3, maxLength: 24 }),
   nosy: fc.boolean(),
+  last: fc.option(pruning, { freq: 1 }),
   looks: fc.array(look, { minLength: 1, maxLength: 4 }),
   texts: fc.subarray(TEXTS, { maxLength: 4 }),
 });

@@ -6,14 +6,28 @@ import { isDeepStrictEqual } from "node:util";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Action, actionsOf, type Circumstances } from "./actions.ts";
 import { INCLUDES } from "./answers.ts";
-import type { Meanwhile } from "./history.ts";
+import type { Meanwhile } from "./steps.ts";
 import { isValidToken, type State } from "./model.ts";
 import { Oracle } from "./oracle.ts";
 import { type Answer, answerTo, pathOf, type Question, UNAUTHORIZED } from "./questions.ts";
 import type { Organization } from "./service.ts";
 
 /** Requests that one reader sends at most: what comes later sees nothing new. */
-const MAX_REQUESTS = 8;
+const MAX_REQUESTS = 6;
+
+/**
+ * The server that each reader asks, and how many requests it is ahead: several of one server ask the
+ * same and something else at the same time, as its clients do. The second server is the one that
+ * dawdles.
+ */
+const READERS = [
+  { server: 0, ahead: 0 },
+  { server: 1, ahead: 0 },
+  { server: 2, ahead: 0 },
+  { server: 0, ahead: 1 },
+  { server: 1, ahead: 0 },
+  { server: 1, ahead: 1 },
+];
 
 /** So long requests have a start before each action. */
 const START_MS = 3;
@@ -70,31 +84,29 @@ export async function takeMeanwhile(
     while (phases.length < until && !isDone) await ended.promise;
   });
 
-  const read = async (reader: number): Promise<Seen[]> => {
+  const read = async ({ server, ahead }: typeof READERS[number]) => {
     const seen: Seen[] = [];
     for (let number = 0; number < MAX_REQUESTS && !isDone; number++) {
       const first = phases.length - 1;
       const { state } = phases[first]!;
       const questions = questionsAbout(state);
-      // All ask the same, so that several servers, and several of one's, answer it at the same time.
-      const question = questions[(step.first + number) % questions.length]!;
+      const question =
+        questions[(step.first + Math.floor((number + ahead) / 2)) % questions.length]!;
       const path = pathOf(question, state);
-      const token = number % state.tokens.length;
+      // Mostly the first, which stays valid; there are two others at least.
+      const token = Math.max(0, (3 * ahead + number) % 5 - 2);
       const answer = await organization.ask(question, {
         path,
         windowSeconds,
         token,
-        through: reader,
+        through: server,
         isConditional: number % 2 === 1,
       });
-      seen.push({ question, path, token, server: reader, answer, first, last: begun });
+      seen.push({ question, path, token, server, answer, first, last: begun });
     }
     return seen;
   };
-  // Of the server that dawdles there are two.
-  const readers = Promise.allSettled(
-    Array.from({ length: organization.servers + 2 }, (_, reader) => read(reader)),
-  );
+  const readers = Promise.allSettled(READERS.map(read));
 
   const told: Action[] = [];
   taking.actions.push({ kind: "meanwhile", actions: told });
@@ -140,8 +152,8 @@ function questionsAbout(state: State): Question[] {
     { kind: "tests", repository, page: { ...page, terms: [] } },
     { kind: "submissions", repository, limit: 100, after: null },
     { ...inventory, include, view: { quarantine: "false" } } as Question,
-    { kind: "flakiness badge", repository },
     { ...inventory, include, view: {} } as Question,
+    { kind: "flakiness badge", repository },
     { kind: "coverage badge", repository },
     ...state.tests.slice(0, 3).map((test): Question => ({ kind: "results", test })),
   ];

@@ -4,7 +4,8 @@ import fc from "fast-check";
 import { history } from "./history.ts";
 import { MUTANTS } from "./mutants.ts";
 import { type OracleClass, paperOrganization } from "./paper.ts";
-import { Disagreement, runHistory } from "./run_history.ts";
+import { runHistory } from "./run_history.ts";
+import { Disagreement } from "./telling.ts";
 
 /** Enough for the least likely of the mistakes, at a few milliseconds each. */
 const HISTORIES = 400;

@@ -18,6 +18,7 @@ import {
   repositoryAt,
 } from "./model.ts";
 import { Oracle } from "./oracle.ts";
+import { forgetPrunedTests } from "./pruning.ts";
 import { answerOf, UNAUTHORIZED } from "./questions.ts";
 import type { Organization } from "./service.ts";
 
@@ -54,11 +55,14 @@ export function paperOrganization(name: string, Definitions: OracleClass = Oracl
     },
     upload(upload) {
       const { repository, commit, buildUrl, results, recordedAt } = upload;
+      const { owner, name, idPrefix } = repositoryAt(state, repository);
       const repeated = repeatedBy(state, upload);
-      const digest = createHash("sha256")
-        .update(JSON.stringify([repository, commit, buildUrl, results])).digest("hex");
-      const made = submissionId(recordedAt, [buildUrl === "" ? randomUUID() : digest]);
-      const { owner, name } = repositoryAt(state, repository);
+      // Of an archive its key counts; without that and a build URL every upload is new.
+      const told = upload.key === null
+        ? [idPrefix, commit, buildUrl, results, buildUrl === "" ? randomUUID() : ""]
+        : [idPrefix, upload.key];
+      const digest = createHash("sha256").update(JSON.stringify(told)).digest("hex");
+      const made = submissionId(recordedAt, [digest]);
       const id = repeated?.id ?? made;
       const key = repeated?.key ?? upload.key ?? `${owner}/${name}/${id}`;
       addUpload(state, upload, { id, key });
@@ -88,6 +92,10 @@ export function paperOrganization(name: string, Definitions: OracleClass = Oracl
       const before = state.quarantines.length;
       removeQuarantine(state, testId);
       return Promise.resolve(state.quarantines.length < before);
+    },
+    prune(_repository, cutoff) {
+      forgetPrunedTests(new Definitions(state, 0, 0), cutoff);
+      return Promise.resolve();
     },
     createToken(expiresAt) {
       state.tokens.push({ expiresAt, isRevoked: false });

@@ -5,7 +5,8 @@ import { databaseOrganization } from "./database_organization.ts";
 import { describeDisagreement } from "./describe.ts";
 import { type Fleet, openFleet } from "./fleet.ts";
 import { history } from "./history.ts";
-import { Disagreement, runHistory } from "./run_history.ts";
+import { runHistory } from "./run_history.ts";
+import { Disagreement } from "./telling.ts";
 
 /** How long a history that fails is made smaller: what is left is small enough for a person. */
 const SHRINKING_MILLISECONDS = 60_000;
@@ -62,6 +63,7 @@ async function tryWith(fleet: Fleet, database: TestDatabase, trial: Trial): Prom
   if (!details.failed) return { histories, comparisons, failure: null };
   const error = details.errorInstance;
   const story = error instanceof Disagreement ? describeDisagreement(error) : String(error);
-  const again = `seed ${seed}, path ${details.counterexamplePath} (${database.kind})`;
-  return { histories, comparisons, failure: `${story}\nTo see it again: ${again}` };
+  const found = details.counterexamplePath;
+  const again = `deno task prove 1 --seed ${seed} --path ${found} --database ${database.kind}`;
+  return { histories, comparisons, failure: `${story}\nTry: ${again}` };
 }

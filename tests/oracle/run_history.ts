@@ -1,50 +1,13 @@
 /** Tells a history to the service and to the oracle, and compares all that they answer. */
-import { isDeepStrictEqual } from "node:util";
-import { type Action, actionsOf, BEGINNING, questionsOf } from "./actions.ts";
+import { type Action, actionsOf, questionsOf } from "./actions.ts";
 import { INCLUDES, type TestsPage } from "./answers.ts";
-import type { History, Look, Meanwhile } from "./history.ts";
 import { takeMeanwhile } from "./meanwhile.ts";
-import {
-  addQuarantine,
-  addRepository,
-  addUpload,
-  deleteRepository,
-  deleteSubmission,
-  emptyState,
-  indexOfName,
-  isValidToken,
-  type PlainUpload,
-  removeQuarantine,
-  repeatedBy,
-  repositoryAt,
-  type State,
-} from "./model.ts";
-import { Oracle } from "./oracle.ts";
+import { isValidToken } from "./model.ts";
 import { REPOSITORIES, TESTS } from "./pools.ts";
-import {
-  type Answer,
-  answerOf,
-  pagesOf,
-  pathOf,
-  type Question,
-  UNAUTHORIZED,
-} from "./questions.ts";
-import type { Organization, Taken } from "./service.ts";
-
-/** The service and the oracle do not agree. */
-export class Disagreement extends Error {
-  override name = "Disagreement";
-
-  constructor(
-    /** What the two were told, in order. */
-    readonly actions: readonly Action[],
-    readonly asked: string,
-    readonly expected: unknown,
-    readonly actual: unknown,
-  ) {
-    super(`${asked}: the service does not answer what the definitions say`);
-  }
-}
+import { answerOf, pagesOf, pathOf, type Question, UNAUTHORIZED } from "./questions.ts";
+import type { Organization } from "./service.ts";
+import type { History, Look, Meanwhile } from "./steps.ts";
+import { Disagreement, Telling, WHOLE } from "./telling.ts";
 
 /**
  * Runs one history.
@@ -72,6 +35,10 @@ export async function runHistory(
       }
     }
     await run.compareEverything();
+    if (history.last) {
+      await run.meanwhile(history.last);
+      await run.compareEverything();
+    }
   } catch (error) {
     if (error instanceof Disagreement) throw error;
     const told = error instanceof Error ? error.stack : String(error);
@@ -80,34 +47,8 @@ export async function runHistory(
   return run.compared;
 }
 
-class Run {
-  readonly state: State;
-  readonly windowSeconds: number;
-  readonly uploads: PlainUpload[] = [];
-  readonly actions: Action[] = [];
-  /** Ids by what was uploaded: what comes back after its deletion must get the same one. */
-  readonly #ids = new Map<string, string>();
-  clock = BEGINNING;
+class Run extends Telling {
   compared = 0;
-  #turn = 0;
-
-  constructor(
-    readonly history: History,
-    readonly organization: Organization,
-    name: string,
-  ) {
-    this.state = emptyState(name);
-    this.windowSeconds = history.windowSeconds;
-  }
-
-  async begin(): Promise<void> {
-    await this.organization.setClock(this.clock);
-    for (const [index, repository] of REPOSITORIES.entries()) {
-      const creation = { ...repository, createdAt: this.clock };
-      const repositoryId = await this.organization.createRepository(index, creation);
-      addRepository(this.state, { ...repository, repositoryId });
-    }
-  }
 
   /** Steps that are taken while requests run, and how things are when all is done. */
   async meanwhile(step: Meanwhile): Promise<void> {
@@ -115,123 +56,6 @@ class Run {
     this.compared += asked;
     if (wrong) throw new Disagreement([...this.actions], wrong.asked, wrong.expected, wrong.actual);
     for (let server = 0; server < this.organization.servers; server++) await this.compareBriefly();
-  }
-
-  async perform(action: Action): Promise<void> {
-    switch (action.kind) {
-      case "upload":
-        return await this.#upload(action);
-      case "delete":
-        this.#expect("delete", true, await this.organization.deleteSubmission(action.key));
-        this.#expect("delete again", false, await this.organization.deleteSubmission(action.key));
-        return deleteSubmission(this.state, action.key);
-      case "quarantine": {
-        const { quarantine } = action;
-        const isNew = !this.state.quarantines.some((other) => other.testId === quarantine.testId);
-        this.#expect("quarantine", isNew, await this.organization.addQuarantine(quarantine));
-        return addQuarantine(this.state, quarantine);
-      }
-      case "release":
-        this.#expect("release", true, await this.organization.removeQuarantine(action.testId));
-        return removeQuarantine(this.state, action.testId);
-      case "rename": {
-        const other = indexOfName(this.state, action);
-        const isFree = other < 0 || other === action.repository;
-        const renamed = await this.organization.renameRepository(action.repository, action);
-        this.#expect("rename", isFree, renamed);
-        const { owner, name } = action;
-        if (isFree) Object.assign(repositoryAt(this.state, action.repository), { owner, name });
-        return;
-      }
-      case "wait":
-        await this.organization.setClock(action.until);
-        this.clock = action.until;
-        return;
-      case "token":
-        await this.organization.createToken(action.expiresAt);
-        this.state.tokens.push({ expiresAt: action.expiresAt, isRevoked: false });
-        return;
-      case "revoke": {
-        const token = this.state.tokens[action.token]!;
-        const revoked = await this.organization.revokeToken(action.token, this.clock);
-        this.#expect("revoke", !token.isRevoked, revoked);
-        token.isRevoked = true;
-        return;
-      }
-      case "drop":
-        this.#expect("drop", true, await this.organization.deleteRepository(action.repository));
-        return deleteRepository(this.state, action.repository);
-      case "found": {
-        const { owner, name, repositoryId } = repositoryAt(this.state, action.repository);
-        const given = await this.organization.createRepository(action.repository, {
-          owner,
-          name,
-          createdAt: this.clock,
-          ...action.sameNumber && { repositoryId },
-        });
-        if (action.sameNumber) this.#expect("number", repositoryId, given);
-        return addRepository(this.state, { owner, name, repositoryId: given }, action.repository);
-      }
-      case "meanwhile":
-        throw new Error("what happens while requests run is taken step by step");
-      case "look":
-        return await this.#compareLook(action.look);
-    }
-  }
-
-  async #upload({ uploads, deletes }: Action & { kind: "upload" }): Promise<void> {
-    // Those who read meanwhile may see any state in between, and must leave nothing stale behind.
-    const readers = uploads.length < 2 ? [] : [this.#answer(this.#overview(0)[0]!)];
-    const [taken] = await Promise.all([
-      Promise.all(uploads.map((upload) => this.organization.upload(upload, this.clock))),
-      deletes === null ? true : this.organization.deleteSubmission(deletes),
-      ...readers,
-    ]);
-    if (deletes !== null) deleteSubmission(this.state, deletes);
-    // Of two that are the same one came first, and the other one says that it is a duplicate.
-    const outcomes = uploads.map((upload, index) => ({ upload, taken: taken[index]! }))
-      .sort((a, b) => Number(a.taken.duplicate) - Number(b.taken.duplicate));
-    for (const { upload, taken } of outcomes) this.#takeUp(upload, taken, uploads.length === 1);
-  }
-
-  #takeUp(upload: PlainUpload, taken: Taken, alone: boolean): void {
-    const repeated = repeatedBy(this.state, upload);
-    this.#expect("duplicate", repeated !== undefined, taken.duplicate);
-    if (repeated) {
-      this.#expect("id and key of the duplicate", [repeated.id, repeated.key], [
-        taken.id,
-        taken.key,
-      ]);
-    } else {
-      this.#expectNewId(upload, taken);
-    }
-    addUpload(this.state, upload, taken);
-    this.uploads.push(upload);
-    this.#expect("number of results", upload.results.length, taken.testResultCount);
-    if (!alone) return;
-    const oracle = this.#oracle();
-    const disruptions = oracle.testsOf([upload.repository]).flatMap((test) =>
-      oracle.disruptionsOf(test).filter((row) => row.submission.id === taken.id)
-    );
-    this.#expect("number of disruptions", disruptions.length, taken.disruptionCount);
-  }
-
-  #expectNewId(upload: PlainUpload, { id, key }: Taken): void {
-    const { owner, name } = repositoryAt(this.state, upload.repository);
-    this.#expect("key", upload.key ?? `${owner}/${name}/${id}`, key);
-    const seconds = upload.recordedAt.toString(16).padStart(8, "0");
-    this.#expect("begin of the id", seconds, /^[0-9a-f]{24}$/.exec(id)?.[0].slice(0, 8));
-    this.#expect("new id", true, this.state.submissions.every((other) => other.id !== id));
-    if (upload.buildUrl === "" && upload.key === null) return;
-    const { recordedAt, commit, buildUrl, results } = upload;
-    const repository = repositoryAt(this.state, upload.repository).idPrefix;
-    const uploaded = JSON.stringify(
-      upload.key === null
-        ? [repository, recordedAt, commit, buildUrl, results]
-        : [repository, recordedAt, upload.key],
-    );
-    this.#expect("id after a re-import", this.#ids.get(uploaded) ?? id, id);
-    this.#ids.set(uploaded, id);
   }
 
   /** What is likely to be kept by the service from one request to the next. */
@@ -245,9 +69,9 @@ class Run {
     for (const token of this.state.tokens.keys()) {
       const [question] = this.#overview(1);
       const isValid = isValidToken(this.state, token, this.clock);
-      const expected = isValid ? answerOf(question!, this.#oracle()) : UNAUTHORIZED;
-      const actual = await this.#answer(question!, { token });
-      this.#expect(`with token ${token}: ${pathOf(question!, this.state)}`, expected, actual);
+      const expected = isValid ? answerOf(question!, this.oracle()) : UNAUTHORIZED;
+      const actual = await this.answer(question!, { token });
+      this.expect(`with token ${token}: ${pathOf(question!, this.state)}`, expected, actual);
     }
   }
 
@@ -255,7 +79,7 @@ class Run {
   async compareEverything(): Promise<void> {
     await this.#compareAllOfNow();
     // To the last second at which the oldest submission of the window is in it, and one further.
-    const inWindow = REPOSITORIES.flatMap((_, index) => this.#oracle().submissionsInWindow(index));
+    const inWindow = REPOSITORIES.flatMap((_, index) => this.oracle().submissionsInWindow(index));
     const times = inWindow.map((submission) => submission.recordedAt);
     if (times.length === 0) return;
     for (const past of [0, 1]) {
@@ -286,7 +110,7 @@ class Run {
       if (!TESTS.some(({ name }) => name === test.name) && !test.name.endsWith("7")) continue;
       await this.#compare([{ kind: "results", test }]);
     }
-    for (const look of this.history.looks) await this.#compareLook(look);
+    for (const look of this.history.looks) await this.look(look);
     for (const text of this.history.texts) {
       const page: TestsPage = { ...WHOLE, terms: [{ kind: "text", text }] };
       await this.#compare([{ kind: "tests", repository: 0, page }]);
@@ -301,44 +125,18 @@ class Run {
     ];
   }
 
-  async #compareLook(look: Look): Promise<void> {
+  protected override async look(look: Look): Promise<void> {
     for (const question of questionsOf(look, this.state)) {
-      await this.#compare([...pagesOf(question, this.#oracle())], look.upperCase);
+      await this.#compare([...pagesOf(question, this.oracle())], look.upperCase);
     }
   }
 
   async #compare(questions: Question[], upperCase = false): Promise<void> {
     for (const question of questions) {
       const path = pathOf(question, this.state, upperCase);
-      const actual = await this.#answer(question, { upperCase });
+      const actual = await this.answer(question, { upperCase });
       this.compared++;
-      this.#expect(`GET ${path}`, answerOf(question, this.#oracle()), actual);
+      this.expect(`GET ${path}`, answerOf(question, this.oracle()), actual);
     }
   }
-
-  /** One server after the other, each sometimes with the entity tags of what was answered before. */
-  #answer(question: Question, { upperCase = false, token = 0 } = {}): Promise<Answer> {
-    const path = pathOf(question, this.state, upperCase);
-    const through = this.#turn++;
-    return this.organization.ask(question, {
-      path,
-      windowSeconds: this.windowSeconds,
-      token,
-      through,
-      isConditional: Math.floor(through / this.organization.servers) % 2 === 1,
-    });
-  }
-
-  #oracle(): Oracle {
-    return new Oracle(this.state, this.clock, this.windowSeconds);
-  }
-
-  #expect(asked: string, expected: unknown, actual: unknown): void {
-    if (isDeepStrictEqual(actual, expected)) return;
-    const at = `at ${new Date(this.clock * 1000).toISOString()}`;
-    throw new Disagreement([...this.actions], `${asked} ${at}`, expected, actual);
-  }
 }
-
-/** All on one page. */
-const WHOLE: TestsPage = { sort: "disruptivenessRatio", terms: [], limit: 100, offset: 0 };

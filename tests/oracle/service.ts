@@ -55,6 +55,8 @@ export interface Organization {
   /** Returns false when the test is quarantined already. */
   addQuarantine(quarantine: PlainQuarantine): Promise<boolean>;
   removeQuarantine(testId: string): Promise<boolean>;
+  /** Prunes what was recorded before a moment, in seconds since 1970. */
+  prune(repository: number, cutoff: number): Promise<void>;
   createToken(expiresAt: number | null): Promise<void>;
   /** Returns false when it was revoked before. */
   revokeToken(index: number, revokedAt: number): Promise<boolean>;
