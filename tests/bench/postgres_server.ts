@@ -14,6 +14,8 @@ export interface PostgresServer {
   stop(): Promise<void>;
 }
 
+const SIGNALS = ["SIGINT", "SIGTERM"] as const;
+
 /**
  * Starts a server of the newest PostgreSQL that Debian's packages installed, on any free port. It
  * writes as safely as one that is relied on.
@@ -32,7 +34,7 @@ export async function startPostgres(
     await server.remove();
     Deno.exit(130);
   };
-  Deno.addSignalListener("SIGINT", onInterrupt);
+  for (const signal of SIGNALS) Deno.addSignalListener(signal, onInterrupt);
   const recreate = async (database: string, template: string) => {
     const sql = postgres(server.url, { max: 1, onnotice: () => {} });
     try {
@@ -49,7 +51,7 @@ export async function startPostgres(
     createDatabase: (database) => recreate(database, "template0"),
     copyDatabase: (from, to) => recreate(to, from),
     async stop() {
-      Deno.removeSignalListener("SIGINT", onInterrupt);
+      for (const signal of SIGNALS) Deno.removeSignalListener(signal, onInterrupt);
       await server.remove();
     },
   };
