@@ -45,6 +45,11 @@ export function createTestsLoader(
     weigh: ({ state: { tests, runs, recordedAts } }) =>
       1 + tests.size + Math.ceil((runs.byteLength + 8 * recordedAts.length) / TEST_BYTES),
   });
+  /** Lists of several repositories: references to what `cache` keeps, and an index for queries. */
+  const merged = new Cache<TestList>({
+    maxWeight: maxCachedTests,
+    weigh: ({ tests }) => 1 + tests.length,
+  });
   /** Under which key the newest state of a repository was kept. */
   const newest = new Map<string, string>();
 
@@ -100,7 +105,11 @@ export function createTestsLoader(
     ));
     const [only, ...others] = loaded;
     if (only && others.length === 0) return only.list;
-    return new TestList(loaded.flatMap(({ list }) => list.tests));
+    // Sorted and indexed once for all who ask while nothing changes.
+    return await merged.get(
+      keyed.map(({ key }) => key).join(),
+      () => Promise.resolve(new TestList(loaded.flatMap(({ list }) => list.tests))),
+    );
   };
 }
 
