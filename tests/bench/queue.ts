@@ -2,10 +2,11 @@
 import { openDatabase } from "../../db/connect.ts";
 import { migrate } from "../../db/migrate.ts";
 import { createOrganization } from "../../db/organizations.ts";
+import { endedConnectionsCpuSeconds } from "./cpu.ts";
 import { archiveOf } from "../lib/report/archive/make_archive.ts";
 
 const ARCHIVES = 60;
-const TESTS = 10_000;
+const TESTS = 5_000;
 const REPOSITORIES = 6;
 const MAIN = new URL("../../main.ts", import.meta.url).pathname;
 
@@ -16,7 +17,7 @@ export interface ArchiveQueue {
   remove(): Promise<void>;
 }
 
-/** Makes a folder of archives of ten thousand results each, of six repositories. */
+/** Makes a folder of archives of five thousand results each, of six repositories. */
 export async function makeQueue(): Promise<ArchiveQueue> {
   const folder = await Deno.makeTempDir();
   const long = new Date(Date.now() - 3_600_000);
@@ -51,31 +52,43 @@ export async function makeQueue(): Promise<ArchiveQueue> {
   };
 }
 
-/** Lets some watchers take in the queue, into an empty database; returns how many seconds it took. */
+/** How long it took to empty a queue, and what it cost the watchers and the database. */
+export interface Emptied {
+  seconds: number;
+  cpuSeconds: number;
+  databaseCpuSeconds: number;
+}
+
+/** Lets some watchers take in the queue, into an empty database. */
 export async function emptyQueue(
   queue: ArchiveQueue,
   { databaseUrl, workers }: { databaseUrl: string; workers: number },
-): Promise<number> {
+): Promise<Emptied> {
   const database = await openDatabase({ databaseUrl, dataDir: "" });
   await migrate(database.sql);
   await createOrganization(database.sql, { name: "acme", purchaseUnitCount: 0, createdAt: 0 });
+  const databaseBefore = await endedConnectionsCpuSeconds(databaseUrl);
   const started = performance.now();
   const endings = await Promise.all(
     Array.from({ length: workers }, () =>
-      new Deno.Command(Deno.execPath(), {
-        args: ["run", "-A", MAIN, "watch", queue.folder, "--once"],
+      new Deno.Command("/usr/bin/time", {
+        args: ["-f", "%U %S", Deno.execPath(), "run", "-A", MAIN, "watch", queue.folder, "--once"],
         env: { DATABASE_URL: databaseUrl },
         stdout: "null",
         stderr: "piped",
       }).output()),
   );
   const seconds = (performance.now() - started) / 1000;
+  let cpuSeconds = 0;
   for (const { success, stderr } of endings) {
-    if (!success) throw new Error(`watch: ${new TextDecoder().decode(stderr)}`);
+    const said = new TextDecoder().decode(stderr).trim();
+    if (!success) throw new Error(`watch: ${said}`);
+    for (const part of said.split("\n").at(-1)!.split(" ")) cpuSeconds += Number(part);
   }
+  const databaseCpuSeconds = await endedConnectionsCpuSeconds(databaseUrl) - databaseBefore;
   const [stored] = await database.sql<{ results: number }[]>`
     select sum(test_result_count)::float8 as results from submission`;
   await database.close();
   if (stored?.results !== queue.resultCount) throw new Error(`stored ${stored?.results} results`);
-  return seconds;
+  return { seconds, cpuSeconds, databaseCpuSeconds };
 }

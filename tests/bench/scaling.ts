@@ -2,13 +2,14 @@
 /**
  * What `docs/scaling.md` computes with: `deno run -A tests/bench/scaling.ts [--only NAME,...]`.
  *
- * Sections: `processes` (1, 2 and 4 `serve` on one port, and two behind nginx), `workers` (1, 2 and 3
+ * Sections: `cost` (processor time of a request), `processes` (1, 2 and 4 `serve` on one port, and two behind nginx), `workers` (1, 2 and 3
  * `watch` that empty one queue), `day` (rows, bytes and log of a day's submissions), `cache` (memory
  * of a `serve` that keeps the lists of many repositories). Prints one JSON object.
  */
 import { parseArgs } from "node:util";
 import { openDatabase } from "../../db/connect.ts";
 import { migrate } from "../../db/migrate.ts";
+import { cpuSeconds, endedConnectionsCpuSeconds } from "./cpu.ts";
 import { emptyQueue, makeQueue } from "./queue.ts";
 import { saturate } from "./load.ts";
 import { type PostgresServer, startPostgres } from "./postgres_server.ts";
@@ -18,9 +19,10 @@ import { type SmallWorld, smallWorld } from "./small_world.ts";
 import { median, takeTurns } from "./slices.ts";
 import { weighDay } from "./day.ts";
 
-const SECTIONS = ["processes", "workers", "day", "cache"];
+const SECTIONS = ["day", "workers", "cache", "cost", "processes"];
 const ROUNDS = 7;
 const SECONDS = 2;
+const COST_SECONDS = 8;
 const PROCESS_COUNTS = [1, 2, 4];
 const WORKER_COUNTS = [1, 2, 3];
 const WORKER_ROUNDS = 3;
@@ -76,6 +78,32 @@ async function measureProcesses({ databaseUrl, token, paths }: SmallWorld) {
   }
 }
 
+/** Processor time of a request, in the process that answers and in the database. */
+async function measureCost({ databaseUrl, token, paths }: SmallWorld) {
+  const headers = { authorization: `Bearer ${token}` };
+  const costs = [];
+  for (const [what, asked] of [["one page", paths.slice(0, 1)], ["200 pages", paths]] as const) {
+    const databaseBefore = await endedConnectionsCpuSeconds(databaseUrl);
+    const [one] = await startShared(databaseUrl, 1);
+    const target = { url: one!.url, headers, paths: asked, repeatsPaths: true };
+    await saturate(target, SECONDS);
+    const before = await cpuSeconds(one!.pid);
+    const { rps } = await saturate(target, COST_SECONDS);
+    const serve = await cpuSeconds(one!.pid) - before;
+    await one!.stop();
+    // A connection tells what it used when it has ended; the warm-up was like the rest.
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const database = await endedConnectionsCpuSeconds(databaseUrl) - databaseBefore;
+    const requests = rps * COST_SECONDS;
+    costs.push({
+      what,
+      serve_us: Math.round(serve / requests * 1e6),
+      database_us: Math.round(database / (requests * (1 + SECONDS / COST_SECONDS)) * 1e6),
+    });
+  }
+  return costs;
+}
+
 /** Results per second of some watchers that empty one queue together. */
 async function measureWorkers(server: PostgresServer) {
   const queue = await makeQueue();
@@ -84,16 +112,18 @@ async function measureWorkers(server: PostgresServer) {
       Object.fromEntries(WORKER_COUNTS.map((count) => [
         count,
         async () => {
-          const name = `workers_${crypto.randomUUID().replaceAll("-", "")}`;
-          const databaseUrl = await server.createDatabase(name);
+          const databaseUrl = await server.createDatabase("workers");
           return await emptyQueue(queue, { databaseUrl, workers: count });
         },
       ])),
       WORKER_ROUNDS,
     );
-    return Object.entries(measured).map(([workers, seconds]) => ({
+    const microseconds = (seconds: number[]) => median(seconds) / queue.resultCount * 1e6;
+    return Object.entries(measured).map(([workers, runs]) => ({
       workers: Number(workers),
-      results_per_second: Math.round(queue.resultCount / median(seconds)),
+      results_per_second: Math.round(queue.resultCount / median(runs.map((run) => run.seconds))),
+      watch_us: microseconds(runs.map((run) => run.cpuSeconds)),
+      database_us: microseconds(runs.map((run) => run.databaseCpuSeconds)),
     }));
   } finally {
     await queue.remove();
@@ -146,11 +176,15 @@ try {
     results.workers = await measureWorkers(server);
     console.error(results.workers);
   }
-  if (wanted.has("processes") || wanted.has("cache")) {
+  if (["processes", "cache", "cost"].some((name) => wanted.has(name))) {
     const world = await smallWorld(await server.createDatabase("small"), console.error);
     if (wanted.has("cache")) {
       results.cache = await measureCache(world);
       console.error(results.cache);
+    }
+    if (wanted.has("cost")) {
+      results.cost = await measureCost(world);
+      console.error(results.cost);
     }
     if (wanted.has("processes")) results.processes = await measureProcesses(world);
   }

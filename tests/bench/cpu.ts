@@ -1,0 +1,28 @@
+/** Processor time, which, unlike the time on the clock, others on the machine hardly change. */
+import postgres from "postgres";
+
+// Linux counts in hundredths of a second towards programs, whatever the kernel is set to.
+const TICKS_PER_SECOND = 100;
+
+/** Seconds of processor time that a process that runs has used, its ended children left out. */
+export async function cpuSeconds(pid: number): Promise<number> {
+  const [user, system] = await ticks(pid);
+  return (user + system) / TICKS_PER_SECOND;
+}
+
+/** Seconds of processor time of all connections to a server that have ended. */
+export async function endedConnectionsCpuSeconds(databaseUrl: string): Promise<number> {
+  const sql = postgres(databaseUrl, { max: 1 });
+  const [row] = await sql<{ text: string }[]>`select pg_read_file('postmaster.pid') as text`;
+  await sql.end();
+  const [, , user, system] = await ticks(Number(row!.text.split("\n")[0]));
+  return (user + system) / TICKS_PER_SECOND;
+}
+
+/** User and system time, and both again of the children that have ended. */
+async function ticks(pid: number): Promise<[number, number, number, number]> {
+  const stat = await Deno.readTextFile(`/proc/${pid}/stat`);
+  // The name, in parentheses, may hold anything; what follows it are numbers.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ").slice(11, 15).map(Number);
+  return fields as [number, number, number, number];
+}
