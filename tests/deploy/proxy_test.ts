@@ -8,10 +8,11 @@ import { type Running, start } from "../e2e/program.ts";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const read = (path: string) => Deno.readTextFile(join(ROOT, path));
 
-/** The block of the proxy guide in a language. */
-async function snippet(language: string): Promise<string> {
+/** A block of the proxy guide in a language: the first, or the first below a heading. */
+async function snippet(language: string, heading = ""): Promise<string> {
   const guide = await read("docs/guides/reverse_proxy.md");
-  return new RegExp(`\`\`\`${language}\\n([^]*?)\`\`\``).exec(guide)?.[1] ?? "";
+  const below = heading === "" ? guide : guide.split(`\n## ${heading}\n`)[1] ?? "";
+  return new RegExp(`\`\`\`${language}\\n([^]*?)\`\`\``).exec(below)?.[1] ?? "";
 }
 
 /** A program that may not be installed: its path is empty then. */
@@ -115,6 +116,47 @@ describe("the service behind a proxy", { skip: NGINX === "" && CADDY === "" }, (
     const base = `http://127.0.0.1:${port}/flaky`;
     const args = ["run", "--adapter", "caddyfile", "--config", config];
     await behind(CADDY, args, `${base}/health`, () => checkPrefix(base));
+  });
+
+  /** Asks as many callers do: each must be answered, also whose turn it is to go where nobody is. */
+  async function checkCallers(base: string): Promise<void> {
+    for (let caller = 0; caller < 20; caller++) {
+      const authorization = `Bearer ${caller === 0 ? token : `tk_${caller}`}`;
+      const response = await fetch(`${base}/api`, { headers: { authorization } });
+      assert.equal(response.status, caller === 0 ? 204 : 401);
+      await response.body?.cancel();
+    }
+  }
+
+  it("is one of several for nginx, which passes over those that are away", {
+    skip: NGINX === "",
+  }, async () => {
+    const port = freePort();
+    const upstream = (await snippet("nginx", "Several processes"))
+      .replace("127.0.0.1:8000", service()).replace("127.0.0.1:8001", `127.0.0.1:${freePort()}`);
+    const config = join(folder, "several.conf");
+    await Deno.writeTextFile(
+      config,
+      nginxConfig(
+        `${upstream} server { listen 127.0.0.1:${port}; ` +
+          `location / { proxy_pass http://test_analytics; } }`,
+      ),
+    );
+    const base = `http://127.0.0.1:${port}`;
+    await behind(NGINX, nginxArgs(config), `${base}/health`, () => checkCallers(base));
+  });
+
+  it("is one of several for Caddy, which passes over those that are away", {
+    skip: CADDY === "",
+  }, async () => {
+    const port = freePort();
+    const site = (await snippet("caddyfile", "Several processes"))
+      .replace("127.0.0.1:8000", service()).replace("127.0.0.1:8001", `127.0.0.1:${freePort()}`);
+    const config = join(folder, "Caddyfile.several");
+    await Deno.writeTextFile(config, `{\nadmin off\n}\nhttp://127.0.0.1:${port} {\n${site}\n}\n`);
+    const base = `http://127.0.0.1:${port}`;
+    const args = ["run", "--adapter", "caddyfile", "--config", config];
+    await behind(CADDY, args, `${base}/health`, () => checkCallers(base));
   });
 
   it("has TLS with the nginx example", { skip: NGINX === "" }, async () => {
