@@ -1,4 +1,4 @@
-import { arrayOf, type Queryable } from "./sql.ts";
+import { integersIn, type Queryable } from "./sql.ts";
 import { outcomesAt } from "../lib/analysis/columns.ts";
 import type { DisruptiveTest, Negative, SubmissionOutcomes } from "../lib/analysis/code_version.ts";
 import { loadTestLists } from "./test_lists.ts";
@@ -110,7 +110,7 @@ export async function loadDisruptiveTests(
       positive_build_url as "positiveBuildUrl"
     from disruptive_test
     where repository_id = ${repositoryId}
-      and test_no = any(${arrayOf(testNos)}::text::int[])`;
+      and test_no = any(${integersIn(sql, testNos)})`;
   return new Map(rows.map((row) => [row.testNo, row]));
 }
 
@@ -149,7 +149,7 @@ export async function loadStoredFacts(
           and n.test_no = d.test_no and n.is_disruption) as "hasPositive"
     from disruptive_test d
     where d.repository_id = ${repositoryId}
-      and d.test_no = any(${arrayOf(testNos)}::text::int[])`;
+      and d.test_no = any(${integersIn(sql, testNos)})`;
 }
 
 /** Stores what is known of disruptive tests, in place of what was known before. */
@@ -190,5 +190,5 @@ export async function deleteDisruptiveTests(
   await sql`
     delete from disruptive_test
     where repository_id = ${repositoryId}
-      and test_no = any(${arrayOf(testNos)}::text::int[])`;
+      and test_no = any(${integersIn(sql, testNos)})`;
 }

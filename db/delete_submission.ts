@@ -18,7 +18,7 @@ import {
   storeDisruptiveTests,
 } from "./code_versions.ts";
 import { listRepositories, lockRepository } from "./repositories.ts";
-import { arrayOf, type Queryable } from "./sql.ts";
+import { arrayOf, integersIn, type Queryable } from "./sql.ts";
 import { removeTestList } from "./test_lists.ts";
 import { recomputeTags } from "./test_tags.ts";
 
@@ -176,7 +176,7 @@ async function recomputeDisruptiveTests(
     from negative_result n
     join submission s using (repository_id, submission_id)
     where n.repository_id = ${repositoryId} and n.is_disruption
-      and n.test_no = any(${arrayOf(testNos)}::text::int[])`;
+      and n.test_no = any(${integersIn(tx, testNos)})`;
   const known = new Map<number, DisruptiveTest>();
   const byVersion = [...Map.groupBy(disruptions, (disruption) => disruption.codeVersion)];
   for (let start = 0; start < byVersion.length; start += CODE_VERSIONS_PER_STATEMENT) {

@@ -1,7 +1,7 @@
 /** Deletes lists of tests that no submission ran any more, and tests that are in no list. */
 import type { Database } from "./connect.ts";
 import { lockRepository } from "./repositories.ts";
-import { arrayOf, type Queryable } from "./sql.ts";
+import { integersIn, type Queryable } from "./sql.ts";
 import { isKnown } from "./staged_tests.ts";
 import { hasNoStory, loadTestLists } from "./test_lists.ts";
 
@@ -33,7 +33,7 @@ export async function* pruneTestLists(
       await tx`
         delete from test_tag_set t
         where repository_id = ${repositoryId}
-          and test_tag_set_no = any(${numbersIn(tx, numbers)}) and ${isUnusedSet(tx)}`;
+          and test_tag_set_no = any(${integersIn(tx, numbers)}) and ${isUnusedSet(tx)}`;
     });
     yield { testListCount: 0 };
   }
@@ -48,13 +48,13 @@ export async function* pruneTestLists(
       const gone = await tx<{ no: number }[]>`
         delete from test_list l
         where repository_id = ${repositoryId}
-          and test_list_no = any(${numbersIn(tx, numbers)}) and ${isUnusedList(tx)}
+          and test_list_no = any(${integersIn(tx, numbers)}) and ${isUnusedList(tx)}
         returning test_list_no as no`;
       // A set of tags says nothing without its list.
       await tx`
         delete from test_tag_set
         where repository_id = ${repositoryId}
-          and test_list_no = any(${numbersIn(tx, gone.map(({ no }) => no))})`;
+          and test_list_no = any(${integersIn(tx, gone.map(({ no }) => no))})`;
       return gone.length;
     });
     yield { testListCount };
@@ -186,7 +186,7 @@ async function withoutStory(
   const rows = await sql<{ no: number }[]>`
     select test_no as no from test t
     where repository_id = ${repositoryId}
-      and test_no = any(${numbersIn(sql, testNos)}) and ${hasNoStory(sql)}
+      and test_no = any(${integersIn(sql, testNos)}) and ${hasNoStory(sql)}
       and ${isKnown(sql)}`;
   return rows.map(({ no }) => no);
 }
@@ -200,7 +200,7 @@ async function deleteTests(
   const { count } = await tx`
     delete from test t
     where repository_id = ${repositoryId}
-      and test_no = any(${numbersIn(tx, testNos)}) and ${hasNoStory(tx)}
+      and test_no = any(${integersIn(tx, testNos)}) and ${hasNoStory(tx)}
       and ${isKnown(tx)}`;
   if (count > 0) {
     // Whoever looked up tests ahead of an upload looks again.
@@ -209,9 +209,4 @@ async function deleteTests(
       where repository_id = ${repositoryId}`;
   }
   return count;
-}
-
-/** SQL: an array of whole numbers that is read once, and not anew for each row that is looked at. */
-function numbersIn(sql: Queryable, numbers: number[]) {
-  return sql`array(select unnest(${arrayOf(numbers)}::text::int[]))`;
 }

@@ -13,3 +13,20 @@ export type Queryable = postgres.ISql<{}>;
 export function arrayOf(numbers: Iterable<number>): string {
   return `{${[...numbers].join(",")}}`;
 }
+
+/**
+ * SQL: whole numbers to compare a column of a large table with, as in
+ * `test_no = any(${integersIn(sql, testNos)})`.
+ *
+ * The array is read once, and the planner knows that it is short: it looks each number up in an
+ * index. Of the bare text it knows the length too well, may read all rows of a repository instead,
+ * and then reads the text anew for each of them.
+ */
+export function integersIn(sql: Queryable, numbers: Iterable<number>) {
+  return sql`array(select unnest(${arrayOf(numbers)}::text::int[]))`;
+}
+
+/** The same as {@linkcode integersIn} for numbers beyond 31 bits. */
+export function bigintsIn(sql: Queryable, numbers: Iterable<number>) {
+  return sql`array(select unnest(${arrayOf(numbers)}::text::bigint[]))`;
+}

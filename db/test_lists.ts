@@ -1,5 +1,5 @@
 import type { TestIdentity } from "../lib/identity.ts";
-import { arrayOf, type Queryable } from "./sql.ts";
+import { bigintsIn, integersIn, type Queryable } from "./sql.ts";
 import type { TestRange } from "./staged_tests.ts";
 import { decodeTestList, encodeTestList } from "../lib/analysis/columns.ts";
 import type { SubmissionContent } from "../lib/analysis/submission_content.ts";
@@ -95,7 +95,7 @@ export async function testNosByHash(
   const rows = await sql<{ test_hash: number; test_no: number }[]>`
     select test_hash::float8, test_no from test
     where repository_id = ${repositoryId}
-      and test_hash = any(${arrayOf(testHashes)}::text::bigint[])`;
+      and test_hash = any(${bigintsIn(sql, testHashes)})`;
   return new Map(rows.map((row) => [row.test_hash, row.test_no]));
 }
 
@@ -172,7 +172,7 @@ export async function loadTestLists(
   const rows = await sql<{ test_list_no: number; test_count: number; tests: Uint8Array }[]>`
     select test_list_no, test_count, tests from test_list
     where repository_id = ${repositoryId}
-      and test_list_no = any(${arrayOf(testListNos)}::text::int[])`;
+      and test_list_no = any(${integersIn(sql, testListNos)})`;
   return new Map(rows.map((row) => [row.test_list_no, {
     testListNo: row.test_list_no,
     testNos: decodeTestList(row.tests, row.test_count),
@@ -208,7 +208,7 @@ export async function removeTestList(
   await sql`
     delete from test t
     where repository_id = ${repositoryId}
-      and test_no = any(${arrayOf(orphans)}::text::int[]) and ${hasNoStory(sql)}`;
+      and test_no = any(${integersIn(sql, orphans)}) and ${hasNoStory(sql)}`;
 }
 
 /** SQL: whether nothing is said of the row `t` of `test` but that it ran. */

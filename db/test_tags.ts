@@ -1,5 +1,5 @@
 import { decodeTestTags, encodeTestTags, type TestTags } from "../lib/analysis/test_tags.ts";
-import { arrayOf, type Queryable } from "./sql.ts";
+import { integersIn, type Queryable } from "./sql.ts";
 import { loadTestLists } from "./test_lists.ts";
 
 /**
@@ -34,7 +34,7 @@ export async function addTags(
       select tag from unnest(tags) as tag
       union select json_array_elements_text(${tagsJson}::text::json))
     where repository_id = ${repositoryId}
-      and test_no = any(${arrayOf(testNos)}::text::int[])
+      and test_no = any(${integersIn(sql, testNos)})
       and not tags @> array(select json_array_elements_text(${tagsJson}::text::json))`;
 }
 
@@ -82,7 +82,7 @@ export async function addTestTags(
         select tag from unnest(tags) as tag
         union select json_array_elements_text(${tagsJson}::text::json))
       where repository_id = ${repositoryId}
-        and test_no = any(${arrayOf(groupTestNos)}::text::int[])
+        and test_no = any(${integersIn(sql, groupTestNos)})
         and not tags @> array(select json_array_elements_text(${tagsJson}::text::json))`;
   }
   return added!.test_tag_set_no;
@@ -147,7 +147,7 @@ async function otherTags(
   const tests = await sql<TaggedTest[]>`
     select test_no, array_to_json(tags) as tags from test
     where repository_id = ${repositoryId}
-      and test_no = any(${arrayOf(testNos)}::text::int[]) and tags <> '{}'`;
+      and test_no = any(${integersIn(sql, testNos)}) and tags <> '{}'`;
   const tagsOf = new Map(Array.from(testNos, (testNo) => [testNo, new Set<string>()]));
   for (const { test_no, tags } of tests) {
     tagsOf.set(test_no, new Set(tags).difference(new Set(gone.tags)));

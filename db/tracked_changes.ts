@@ -1,7 +1,7 @@
 import { advance, leadsTo, type TestsState } from "../lib/analysis/tests_state.ts";
 import { firstSubmissionId } from "../lib/identity.ts";
 import type { Database } from "./connect.ts";
-import { arrayOf, type Queryable } from "./sql.ts";
+import { integersIn, type Queryable } from "./sql.ts";
 import { loadTestLists } from "./test_lists.ts";
 import {
   knownTest,
@@ -148,7 +148,7 @@ function selectTags(
     select t.test_no as "testNo", array_to_json(t.tags) as tags
     from test t
     where t.repository_id = ${repositoryId}
-      and t.test_no = any(${arrayOf(testNos)}::text::int[])
+      and t.test_no = any(${integersIn(sql, testNos)})
       and exists (
         select from submission u
         where u.repository_id = ${repositoryId} and u.data_version > ${dataVersion}
