@@ -19,7 +19,7 @@ export interface Fleet {
   readonly ledger: Ledger;
   /** The clock of all of them, in seconds since 1970. */
   setClock(now: number): Promise<void>;
-  /** Waited for before each statement of the one that dawdles; `null` for no waiting. */
+  /** Waited for after each statement of the one that dawdles; `null` for no waiting. */
   setGate(gate: (() => Promise<void>) | null): void;
   ask(server: number, request: {
     path: string;
@@ -51,7 +51,8 @@ export async function openFleet(database: TestDatabase): Promise<Fleet> {
   };
   const servers: Server[] = [
     app(prompt!),
-    app(gatedSql(dawdling!, async () => await gate?.())),
+    // To wait before the first statement would be to begin later, before others is after the last.
+    app(gatedSql(dawdling!, async (place) => place === "after" ? await gate?.() : undefined)),
     ({ path, windowSeconds, headers }) => process.ask(windowSeconds, path, headers),
   ];
   return {

@@ -1,10 +1,13 @@
 import type postgres from "postgres";
 
+/** Waited for before a statement is sent, and after its rows came and before anybody hears of them. */
+export type Gate = (place: "before" | "after") => Promise<void>;
+
 /**
  * The same connections, before and after each of whose statements (and transactions) `gate` is
- * waited for: whatever happens beside a request can happen there, as long as one likes.
+ * waited for: whatever can happen beside a request can happen there, and as long as one likes.
  */
-export function gatedSql(sql: postgres.Sql, gate: () => Promise<void>): postgres.Sql {
+export function gatedSql(sql: postgres.Sql, gate: Gate): postgres.Sql {
   return new Proxy(sql, {
     apply(target, self, values) {
       const query = Reflect.apply(target, self, values);
@@ -12,18 +15,18 @@ export function gatedSql(sql: postgres.Sql, gate: () => Promise<void>): postgres
       if (typeof query?.handle === "function") {
         const handle = query.handle.bind(query);
         let passing: Promise<void> | undefined;
-        query.handle = () => passing ??= gate().then(handle);
+        query.handle = () => passing ??= gate("before").then(handle);
         const resolve = query.resolve.bind(query);
-        query.resolve = (rows: unknown) => void gate().then(() => resolve(rows));
+        query.resolve = (rows: unknown) => void gate("after").then(() => resolve(rows));
       }
       return query;
     },
     get(target, name) {
       if (name !== "begin") return Reflect.get(target, name);
       return async (...values: Parameters<postgres.Sql["begin"]>) => {
-        await gate();
+        await gate("before");
         const outcome = await target.begin(...values);
-        await gate();
+        await gate("after");
         return outcome;
       };
     },

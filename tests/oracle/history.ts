@@ -147,6 +147,29 @@ const look: fc.Arbitrary<Look> = fc.record({
   upperCase: fc.boolean(),
 });
 
+/** The clock is set. */
+const clockStep: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant<"turn">("turn"),
+      to: fc.oneof(
+        { weight: 4, arbitrary: fc.constant<"submission">("submission") },
+        { weight: 1, arbitrary: fc.constant<"token">("token") },
+      ),
+      of: fc.nat(11),
+      past: fc.constantFrom(-1, 0, 0, 1, 1),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant<"jump">("jump"),
+      seconds: fc.constantFrom(-1, 1, -3600, -DAY, -15 * DAY, 15 * DAY),
+    }),
+  },
+);
+
 /** What may also happen while requests run. */
 const eventSteps: fc.WeightedArbitrary<Step>[] = [
   { weight: 32, arbitrary: fc.record({ kind: fc.constant<"upload">("upload"), upload }) },
@@ -193,25 +216,7 @@ const eventSteps: fc.WeightedArbitrary<Step>[] = [
       name: fc.constantFrom("moved/Web", "moved/else", "Über/größe"),
     }),
   },
-  {
-    weight: 4,
-    arbitrary: fc.record({
-      kind: fc.constant<"turn">("turn"),
-      to: fc.oneof(
-        { weight: 4, arbitrary: fc.constant<"submission">("submission") },
-        { weight: 1, arbitrary: fc.constant<"token">("token") },
-      ),
-      of: fc.nat(11),
-      past: fc.constantFrom(-1, 0, 0, 1, 1),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      kind: fc.constant<"jump">("jump"),
-      seconds: fc.constantFrom(-1, 1, -3600, -DAY, -15 * DAY, 15 * DAY),
-    }),
-  },
+  { weight: 5, arbitrary: clockStep },
   {
     weight: 1,
     arbitrary: fc.record({
@@ -231,14 +236,6 @@ const eventSteps: fc.WeightedArbitrary<Step>[] = [
     }),
   },
   {
-    weight: 1,
-    arbitrary: fc.record({
-      kind: fc.constant<"anew">("anew"),
-      of: fc.constantFrom(0, 0, 0, 1, 2),
-      tags: fc.subarray(TAGS, { maxLength: 2 }),
-    }),
-  },
-  {
     weight: 2,
     arbitrary: fc.record({
       kind: fc.constant<"found">("found"),
@@ -248,10 +245,13 @@ const eventSteps: fc.WeightedArbitrary<Step>[] = [
   },
 ];
 
+/** Mostly none, so that a request gets as far as to its last statements before somebody acts. */
+const pauses = fc.array(fc.constantFrom(0, 0, 1, 1, 2), { minLength: 1, maxLength: 7 });
+
 const meanwhile: fc.Arbitrary<Meanwhile> = fc.record({
   kind: fc.constant<"meanwhile">("meanwhile"),
-  steps: fc.array(fc.oneof(...eventSteps), { minLength: 1, maxLength: 4 }),
-  pauses: fc.array(fc.nat(2), { minLength: 1, maxLength: 5 }),
+  steps: fc.array(fc.oneof(...eventSteps), { minLength: 1, maxLength: 6 }),
+  pauses,
   first: fc.nat(11),
 });
 
@@ -261,20 +261,20 @@ const pruning: fc.Arbitrary<Meanwhile> = fc.record({
     kind: fc.constant<"prune">("prune"),
     seconds: fc.constantFrom(0, 0, 1, DAY),
   })),
-  pauses: fc.array(fc.nat(2), { minLength: 1, maxLength: 5 }),
+  pauses,
   first: fc.nat(11),
 });
 
 const step: fc.Arbitrary<Step | Meanwhile> = fc.oneof(
   ...eventSteps,
-  { weight: 5, arbitrary: meanwhile },
+  { weight: 8, arbitrary: meanwhile },
   {
     weight: 3,
     arbitrary: fc.record({
       kind: fc.constant<"together">("together"),
       uploads: fc.array(upload, { minLength: 2, maxLength: 3 }),
       sameVersion: fc.boolean(),
-      deletes: fc.option(fc.nat(11), { freq: 1 }),
+      deletes: fc.option(fc.nat(11), { freq: 2 }),
       keeps: fc.boolean(),
     }),
   },
@@ -301,7 +301,7 @@ export const history: fc.Arbitrary<History> = fc.record({
   windowSeconds: fc.constantFrom(WINDOWS[0]!, WINDOWS[0]!, WINDOWS[0]!, WINDOWS[1]!),
   steps: fc.array(step, { minLength: 3, maxLength: 24 }),
   nosy: fc.boolean(),
-  last: fc.option(pruning, { freq: 1 }),
+  last: fc.option(fc.record({ clock: clockStep, pruning }), { freq: 2 }),
   looks: fc.array(look, { minLength: 1, maxLength: 4 }),
   texts: fc.subarray(TEXTS, { maxLength: 4 }),
 });

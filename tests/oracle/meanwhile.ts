@@ -13,7 +13,7 @@ import { type Answer, answerTo, pathOf, type Question, UNAUTHORIZED } from "./qu
 import type { Organization } from "./service.ts";
 
 /** Requests that one reader sends at most: what comes later sees nothing new. */
-const MAX_REQUESTS = 6;
+const MAX_REQUESTS = 10;
 
 /**
  * The server that each reader asks, and how many requests it is ahead: several of one server ask the

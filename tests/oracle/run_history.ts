@@ -6,7 +6,7 @@ import { isValidToken } from "./model.ts";
 import { REPOSITORIES, TESTS } from "./pools.ts";
 import { answerOf, pagesOf, pathOf, type Question, UNAUTHORIZED } from "./questions.ts";
 import type { Organization } from "./service.ts";
-import type { History, Look, Meanwhile } from "./steps.ts";
+import type { History, Look, Meanwhile, Step } from "./steps.ts";
 import { Disagreement, Telling, WHOLE } from "./telling.ts";
 
 /**
@@ -23,20 +23,11 @@ export async function runHistory(
   const run = new Run(history, organization, name);
   try {
     await run.begin();
-    for (const step of history.steps) {
-      if (step.kind === "meanwhile") {
-        await run.meanwhile(step);
-        continue;
-      }
-      for (const action of actionsOf(step, run)) {
-        run.actions.push(action);
-        await run.perform(action);
-        if (history.nosy) await run.compareBriefly();
-      }
-    }
+    for (const step of history.steps) await run.take(step);
     await run.compareEverything();
     if (history.last) {
-      await run.meanwhile(history.last);
+      await run.take(history.last.clock, { quietly: true });
+      await run.take(history.last.pruning);
       await run.compareEverything();
     }
   } catch (error) {
@@ -50,8 +41,18 @@ export async function runHistory(
 class Run extends Telling {
   compared = 0;
 
+  /** Takes a step; nobody asks anything after it if it is taken quietly. */
+  async take(step: Step | Meanwhile, { quietly = !this.history.nosy } = {}): Promise<void> {
+    if (step.kind === "meanwhile") return await this.#meanwhile(step);
+    for (const action of actionsOf(step, this)) {
+      this.actions.push(action);
+      await this.perform(action);
+      if (!quietly) await this.compareBriefly();
+    }
+  }
+
   /** Steps that are taken while requests run, and how things are when all is done. */
-  async meanwhile(step: Meanwhile): Promise<void> {
+  async #meanwhile(step: Meanwhile): Promise<void> {
     const { asked, wrong } = await takeMeanwhile(step, this);
     this.compared += asked;
     if (wrong) throw new Disagreement([...this.actions], wrong.asked, wrong.expected, wrong.actual);

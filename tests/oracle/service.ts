@@ -61,6 +61,6 @@ export interface Organization {
   /** Returns false when it was revoked before. */
   revokeToken(index: number, revokedAt: number): Promise<boolean>;
   ask(question: Question, asking: Asking): Promise<Answer>;
-  /** Called before statements of those who dawdle; `null`: nobody does. */
+  /** Waited for after statements of those who dawdle; `null`: nobody does. */
   setGate(gate: (() => Promise<void>) | null): void;
 }

@@ -124,8 +124,11 @@ export interface History {
   steps: (Step | Meanwhile)[];
   /** Asked after every step as well, so that every answer is one that could have been kept. */
   nosy: boolean;
-  /** Done at the end, before everything is asked once more; `null` for nothing. */
-  last: Meanwhile | null;
+  /**
+   * What is done at the end, before everything is asked once more; `null` for nothing. The clock is
+   * set first: what fell out of the window by then may be gone before anybody looked.
+   */
+  last: { clock: Step; pruning: Meanwhile } | null;
   /** Asked at the end. */
   looks: Look[];
   /** Each is looked for at the end. */
