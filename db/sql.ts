@@ -25,8 +25,3 @@ export function arrayOf(numbers: Iterable<number>): string {
 export function integersIn(sql: Queryable, numbers: Iterable<number>) {
   return sql`array(select unnest(${arrayOf(numbers)}::text::int[]))`;
 }
-
-/** The same as {@linkcode integersIn} for numbers beyond 31 bits. */
-export function bigintsIn(sql: Queryable, numbers: Iterable<number>) {
-  return sql`array(select unnest(${arrayOf(numbers)}::text::bigint[]))`;
-}

@@ -1,5 +1,5 @@
 import type { TestIdentity } from "../lib/identity.ts";
-import { bigintsIn, integersIn, type Queryable } from "./sql.ts";
+import { arrayOf, integersIn, type Queryable } from "./sql.ts";
 import type { TestRange } from "./staged_tests.ts";
 import { decodeTestList, encodeTestList } from "../lib/analysis/columns.ts";
 import type { SubmissionContent } from "../lib/analysis/submission_content.ts";
@@ -86,16 +86,25 @@ export async function ensureTests(
   return { testNos, staged };
 }
 
-/** The numbers of those of the given tests that the repository knows, by test_hash. */
+/**
+ * The numbers of those of the given tests that the repository knows, by test_hash.
+ *
+ * Each is looked up by itself. Asked for all in one condition, the planner reads every test of a
+ * repository that its statistics do not know yet, for every batch of a first upload: a tenth of the
+ * speed.
+ */
 export async function testNosByHash(
   sql: Queryable,
   repositoryId: number,
   testHashes: Iterable<number>,
 ): Promise<Map<number, number>> {
   const rows = await sql<{ test_hash: number; test_no: number }[]>`
-    select test_hash::float8, test_no from test
-    where repository_id = ${repositoryId}
-      and test_hash = any(${bigintsIn(sql, testHashes)})`;
+    select h.test_hash::float8, t.test_no
+    from unnest(${arrayOf(testHashes)}::text::bigint[]) as h(test_hash)
+    cross join lateral (
+      select test_no from test
+      where repository_id = ${repositoryId} and test_hash = h.test_hash
+      limit 1) t`;
   return new Map(rows.map((row) => [row.test_hash, row.test_no]));
 }
 
