@@ -117,7 +117,13 @@ export interface VersionRow extends StateVersion {
   idPrefix: number;
 }
 
-/** The repositories that are still there. */
+/**
+ * The repositories that are still there; the first statement of a transaction that loads.
+ *
+ * The others of the transaction are planned for the versions and times that they ask for. A plan for
+ * any of them, which the server would make after five loads on a connection, expects a third of all
+ * submissions to be newer than the last one, and takes 70 ms instead of 10.
+ */
 export function selectVersions(
   sql: Queryable,
   { repositoryIds, windowStart }: { repositoryIds: number[]; windowStart: number },
@@ -131,5 +137,6 @@ export function selectVersions(
           and s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
         order by s.submission_id limit 1) as "oldestSubmissionId"
     from repository r
-    where r.repository_id = any(${arrayOf(repositoryIds)}::text::bigint[])`;
+    where r.repository_id = any(${arrayOf(repositoryIds)}::text::bigint[])
+      and set_config('plan_cache_mode', 'force_custom_plan', true) is not null`;
 }
