@@ -8,7 +8,7 @@ import postgres from "postgres";
 import { lostConnection } from "./attempts.ts";
 import type { DatabaseUrl, TargetSessionAttrs } from "./database_url.ts";
 import { withoutEnvironment } from "./pool.ts";
-import { type Address, brokenSocket, connectTo, steady } from "./socket.ts";
+import { type Address, brokenSocket, connectTo, noAnswer, steady } from "./socket.ts";
 
 /** What a server says of itself. */
 interface Nature {
@@ -91,12 +91,20 @@ async function ask(address: Address, url: DatabaseUrl, timeoutMs: number): Promi
       ...ownSocket,
     })
   );
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  // The library's own time limit ends when the server lets us in. Whoever connects waits for this.
+  const timer = setTimeout(() => {
+    reject(noAnswer());
+    socket.destroy();
+  }, timeoutMs);
   try {
-    const [nature] = await sql<Nature[]>`
+    const asked = sql<Nature[]>`
       select pg_is_in_recovery() as "isStandby",
         current_setting('transaction_read_only')::boolean as "isReadOnly"`;
+    const [nature] = await Promise.race([asked, late]);
     return nature!;
   } finally {
+    clearTimeout(timer);
     await sql.end({ timeout: 0 });
     socket.destroy();
   }

@@ -30,7 +30,7 @@ export function connectTo({ host, port }: Address, timeoutMs: number): Promise<S
       reject(error);
     };
     const timer = setTimeout(
-      () => fail(Object.assign(new Error("no answer in time"), { code: "CONNECT_TIMEOUT" })),
+      () => fail(noAnswer()),
       timeoutMs,
     );
     socket.once("error", fail);
@@ -41,6 +41,11 @@ export function connectTo({ host, port }: Address, timeoutMs: number): Promise<S
       resolve(Object.assign(socket, { host, port }));
     });
   });
+}
+
+/** A server took too long. */
+export function noAnswer(): Error {
+  return Object.assign(new Error("no answer in time"), { code: "CONNECT_TIMEOUT" });
 }
 
 /** Makes a socket tell of its loss once, at its end, which makes the library fail all that waits. */
