@@ -1,5 +1,5 @@
 /** Who is calling, and what of theirs the request names: one statement, the first of any request. */
-import { firstSubmissionId } from "../lib/identity.ts";
+import { oldestSubmission, type SeenVersion, versionColumns } from "./repositories.ts";
 import { arrayOf, type Queryable } from "./sql.ts";
 import { isKnown } from "./staged_tests.ts";
 
@@ -78,19 +78,22 @@ export async function loadCaller(sql: Queryable, options: {
   };
 }
 
-/** The oldest submission of the window of each of these repositories, `null` where there is none. */
+/**
+ * The oldest submission of the window of each of these repositories, and which version of the data
+ * it is the oldest of; nothing of those that are gone.
+ */
 export async function loadOldestSubmissions(
   sql: Queryable,
   { repositoryIds, windowStart }: { repositoryIds: number[]; windowStart: number },
-): Promise<Map<number, string | null>> {
-  const rows = await sql<{ repositoryId: number; oldestSubmissionId: string | null }[]>`
-    select r.repository_id::float8 as "repositoryId",
-      (select encode(s.submission_id, 'hex') from submission s
-        where s.repository_id = r.repository_id
-          and s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
-        order by s.submission_id limit 1) as "oldestSubmissionId"
-    from unnest(${arrayOf(repositoryIds)}::text::bigint[]) as r(repository_id)`;
-  return new Map(rows.map((row) => [row.repositoryId, row.oldestSubmissionId]));
+): Promise<Map<number, SeenVersion & { oldestSubmissionId: string | null }>> {
+  const rows = await sql<
+    (SeenVersion & { repositoryId: number; oldestSubmissionId: string | null })[]
+  >`
+    select r.repository_id::float8 as "repositoryId", ${versionColumns(sql)},
+      ${oldestSubmission(sql, windowStart)} as "oldestSubmissionId"
+    from repository r
+    where r.repository_id = any(${arrayOf(repositoryIds)}::text::bigint[])`;
+  return new Map(rows.map(({ repositoryId, ...seen }) => [repositoryId, seen]));
 }
 
 function isSelected(sql: Queryable, selection: Selection) {

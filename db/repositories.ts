@@ -1,4 +1,4 @@
-import { caseKey, repositoryIdPrefix } from "../lib/identity.ts";
+import { caseKey, firstSubmissionId, repositoryIdPrefix } from "../lib/identity.ts";
 import type { RepositoryName } from "../lib/repository_name.ts";
 import type { Database } from "./connect.ts";
 import type { Organization } from "./organizations.ts";
@@ -251,6 +251,15 @@ export interface SeenVersion {
 export function versionColumns(sql: Queryable) {
   return sql`extract(epoch from r.created_at)::float8 as "createdAt",
     r.data_version::float8 as "dataVersion"`;
+}
+
+/** SQL: the oldest submission of the window of `repository` r, 24 hex digits, null when there is none. */
+export function oldestSubmission(sql: Queryable, windowStart: number) {
+  return sql`(
+    select encode(s.submission_id, 'hex') from submission s
+    where s.repository_id = r.repository_id
+      and s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
+    order by s.submission_id limit 1)`;
 }
 
 /** Tells everybody who keeps answers about a repository that its data changed. */

@@ -2,7 +2,8 @@
 import { decodeTestList } from "../lib/analysis/columns.ts";
 import type { TestLists } from "../lib/analysis/run_counts.ts";
 import type { KnownTest, RecordedRun, StateVersion } from "../lib/analysis/tests_state.ts";
-import { firstSubmissionId, recordedAtOf, testId } from "../lib/identity.ts";
+import { recordedAtOf, testId } from "../lib/identity.ts";
+import { oldestSubmission, versionColumns } from "./repositories.ts";
 import { arrayOf, type Queryable } from "./sql.ts";
 
 /** A test with what is known of its disruptions and its quarantine. */
@@ -130,12 +131,8 @@ export function selectVersions(
 ) {
   return sql<VersionRow[]>`
     select r.repository_id::float8 as "repositoryId", r.id_prefix::float8 as "idPrefix",
-      extract(epoch from r.created_at)::float8 as "createdAt",
-      r.data_version::float8 as "dataVersion", r.addition_count::float8 as "additionCount",
-      (select encode(s.submission_id, 'hex') from submission s
-        where s.repository_id = r.repository_id
-          and s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
-        order by s.submission_id limit 1) as "oldestSubmissionId"
+      ${versionColumns(sql)}, r.addition_count::float8 as "additionCount",
+      ${oldestSubmission(sql, windowStart)} as "oldestSubmissionId"
     from repository r
     where r.repository_id = any(${arrayOf(repositoryIds)}::text::bigint[])
       and set_config('plan_cache_mode', 'force_custom_plan', true) is not null`;

@@ -1,7 +1,7 @@
 /** What a cache holds at most, and how much of it a value takes. */
 export interface CacheOptions<T> {
   maxWeight: number;
-  weigh(value: T): number;
+  weigh(value: T, key: string): number;
 }
 
 /**
@@ -47,10 +47,15 @@ export class Cache<T> {
     return loading;
   }
 
+  /** Keeps a value that was not asked for; one that is here already stays. */
+  put(key: string, value: T): void {
+    if (!this.#values.has(key)) this.#keep(key, value);
+  }
+
   async #load(key: string, load: () => Promise<T>): Promise<T> {
     try {
       const value = await load();
-      this.#keep(key, value);
+      this.put(key, value);
       return value;
     } finally {
       this.#loading.delete(key);
@@ -58,7 +63,7 @@ export class Cache<T> {
   }
 
   #keep(key: string, value: T): void {
-    const weight = this.#options.weigh(value);
+    const weight = this.#options.weigh(value, key);
     if (weight > this.#options.maxWeight) return;
     this.#values.set(key, { value, weight });
     this.#weight += weight;

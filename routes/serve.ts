@@ -6,6 +6,7 @@ import {
   REQUEST_TIMEOUT_MS,
   type RunningServer,
 } from "../lib/http/server.ts";
+import { TEST_BYTES } from "../lib/http/tests.ts";
 import { createLog, type Log } from "../lib/log.ts";
 import { WINDOW_SECONDS } from "../lib/timestamp.ts";
 import { createApp } from "./mod.ts";
@@ -38,8 +39,7 @@ export interface ServeOptions {
   cacheSizeMb?: number;
 }
 
-// A test of a list takes about 1 kB. Lists are dearer to make than answers, which are made of them.
-const TEST_BYTES = 1024;
+// Lists are dearer to make than answers, which are made of them.
 const TESTS_SHARE = 0.6;
 
 /**

@@ -27,7 +27,7 @@ export function answerTestPage(
   { page, isListed, view }: { page: TestPage; isListed: IsListed; view: TestView },
 ): Answer {
   const { limit, after, sort, q } = page;
-  const found = tests.listing(sort, isListed).find(q);
+  const found = tests.find({ isListed, sort, q });
   const end = after + limit;
   const nextCursor = end < found.length ? encodeOffsetCursor(end) : null;
   const texts = found.slice(after, end).map((test) => textOf(test, view));

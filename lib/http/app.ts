@@ -100,12 +100,15 @@ export function createDispatcher(routes: readonly Route[], context: Context): Ap
     request: Request,
     options: { id: string; logged: LoggedRequest },
   ): Promise<Response> {
-    for (let attempt = 1;; attempt++) {
+    let moves = 0;
+    let hasPassed = false;
+    for (;;) {
       try {
         return await dispatch(request, options);
       } catch (error) {
-        const attempts = error instanceof MovedOnError ? MAX_ATTEMPTS : isPassing(error) ? 2 : 1;
-        if (attempt >= attempts) throw error;
+        if (error instanceof MovedOnError && ++moves < MAX_ATTEMPTS) continue;
+        if (hasPassed || !isPassing(error)) throw error;
+        hasPassed = true;
       }
     }
   }

@@ -11,14 +11,17 @@ import { selectByParameters } from "./repositories.ts";
 import type { Access, RawParameters, Route } from "./route.ts";
 import { createRouter, type RouteMatch, splitUrl } from "./router.ts";
 
-/** URLs that are kept, in characters: some thousand of them. */
-const MAX_CACHED_CHARACTERS = 1_000_000;
+/** What is kept of URLs, in characters: some thousand of them. */
+const MAX_CACHED_CHARACTERS = 2_000_000;
 
 // Longer ones are seldom asked for twice.
 const MAX_CACHED_URL_CHARACTERS = 2_000;
 
 // What the engine adds to an entry, in characters.
 const ENTRY_OVERHEAD = 500;
+
+// As a key, as parameters, as what they mean, and in what the entity tag is made from.
+const COPIES_OF_URL = 4;
 
 /** Opened in a browser, where only Basic lets a person give a token. */
 const DOCUMENT_PATHS = /^\/(openapi\.yaml|docs|llms-full\.txt)\/?$/;
@@ -44,7 +47,10 @@ export interface Asked {
 /** Makes a reader of URLs for a route table. */
 export function createUrlReader(routes: readonly Route[]): (url: string) => Promise<Asked> {
   const findRoute = createRouter(routes);
-  const cache = new Cache<Asked>({ maxWeight: MAX_CACHED_CHARACTERS, weigh: () => ENTRY_OVERHEAD });
+  const cache = new Cache<Asked>({
+    maxWeight: MAX_CACHED_CHARACTERS,
+    weigh: (_, url) => ENTRY_OVERHEAD + COPIES_OF_URL * url.length,
+  });
 
   const read = async (path: string, search: string): Promise<Asked> => {
     const match = await findRoute(path);
@@ -86,9 +92,10 @@ function etagMaker(path: string | undefined, raw: RawParameters): (values: unkno
   let last = { dependencies: "", etag: "" };
   return (values) => {
     const dependencies = JSON.stringify(values);
-    if (last.dependencies !== dependencies) {
-      last = { dependencies, etag: makeEtag([own, dependencies]) };
-    }
-    return last.etag;
+    if (last.dependencies === dependencies) return last.etag;
+    const etag = makeEtag([own, dependencies]);
+    // Of many repositories they are long, and would be kept for each URL.
+    if (dependencies.length <= ENTRY_OVERHEAD / 2) last = { dependencies, etag };
+    return etag;
   };
 }

@@ -8,9 +8,12 @@ import { checkUnmoved } from "./moved_on.ts";
 import type { LoadTestsOptions } from "./route.ts";
 import { TestList } from "./test_list.ts";
 
-// A test takes about 1 kB.
-const MAX_CACHED_TESTS = 50_000;
-const TEST_BYTES = 1024;
+/** What a test takes: about 1 kB, and as much again when it is searched and shown. */
+export const TEST_BYTES = 2048;
+const MAX_CACHED_TESTS = 25_000;
+
+// Of what lists may take, for those of several repositories: an index, and references to the others.
+const MERGED_SHARE = 0.25;
 
 // What is remembered of each is some 100 bytes.
 const MAX_REPOSITORIES = 50_000;
@@ -41,14 +44,14 @@ export function createTestsLoader(
   { maxCachedTests = MAX_CACHED_TESTS } = {},
 ): TestsLoader {
   const cache = new Cache<Kept>({
-    maxWeight: maxCachedTests,
+    maxWeight: maxCachedTests * (1 - MERGED_SHARE),
     weigh: ({ state: { tests, runs, recordedAts } }) =>
       1 + tests.size + Math.ceil((runs.byteLength + 8 * recordedAts.length) / TEST_BYTES),
   });
   /** Lists of several repositories: references to what `cache` keeps, and an index for queries. */
   const merged = new Cache<TestList>({
-    maxWeight: maxCachedTests,
-    weigh: ({ tests }) => 1 + tests.length,
+    maxWeight: maxCachedTests * MERGED_SHARE,
+    weigh: ({ tests }, key) => 1 + Math.ceil(tests.length / 2 + key.length / TEST_BYTES),
   });
   /** Under which key the newest state of a repository was kept. */
   const newest = new Map<string, string>();
@@ -98,7 +101,7 @@ export function createTestsLoader(
         if (!state) checkUnmoved(repository, null);
         const seen = keep(repositoryId, withTime, state!);
         // Newer ones are kept as what they are: whoever begins anew asks for them.
-        if (seen.key !== key) await cache.get(seen.key, () => Promise.resolve(seen.kept));
+        if (seen.key !== key) cache.put(seen.key, seen.kept);
         checkUnmoved(repository, state!.version);
         return seen.kept;
       })

@@ -9,6 +9,7 @@ import {
 } from "../../db/caller.ts";
 import type { Queryable } from "../../db/sql.ts";
 import { recordedAtOf } from "../identity.ts";
+import { checkUnmoved } from "./moved_on.ts";
 
 // Some 100 bytes each.
 const MAX_REPOSITORIES = 50_000;
@@ -51,7 +52,9 @@ export function createWindowMemory(sql: Queryable): WindowMemory {
     });
     return repositories.map((repository) => {
       const { repositoryId, createdAt, dataVersion } = repository;
-      const oldestSubmissionId = oldest.get(repositoryId) ?? null;
+      const seen = oldest.get(repositoryId) ?? null;
+      checkUnmoved(repository, seen);
+      const { oldestSubmissionId } = seen!;
       // Whoever was remembered longest goes first.
       remembered.delete(repositoryId);
       remembered.set(repositoryId, { createdAt, dataVersion, windowStart, oldestSubmissionId });

@@ -8,6 +8,11 @@ export function wordCount(size: number): number {
   return (size + 31) >>> 5;
 }
 
+/** An empty set, for numbers below `size`. */
+export function noBits(size: number): Bits {
+  return new Uint32Array(wordCount(size));
+}
+
 /** All numbers below `size`. */
 export function allBits(size: number): Bits {
   const bits = new Uint32Array(wordCount(size)).fill(0xffff_ffff);
@@ -20,14 +25,14 @@ export function addBit(bits: Bits, number: number): void {
   bits[number >>> 5]! |= 1 << (number & 31);
 }
 
+/** Takes a number out of a set. */
+export function dropBit(bits: Bits, number: number): void {
+  bits[number >>> 5]! &= ~(1 << (number & 31));
+}
+
 /** Leaves in `bits` what is in `others` too. */
 export function keepCommon(bits: Bits, others: Bits): void {
   for (let word = 0; word < bits.length; word++) bits[word]! &= others[word]!;
-}
-
-/** Puts all of `others` into `bits`. */
-export function addAll(bits: Bits, others: Bits): void {
-  for (let word = 0; word < bits.length; word++) bits[word]! |= others[word]!;
 }
 
 /** The numbers of a set, the smallest first. */

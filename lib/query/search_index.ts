@@ -5,7 +5,16 @@
  */
 import type { TrackedTest } from "../analysis/tracked_test.ts";
 import { dayOf } from "../timestamp.ts";
-import { addAll, addBit, allBits, type Bits, keepCommon, numbersOf, wordCount } from "./bits.ts";
+import {
+  addBit,
+  allBits,
+  type Bits,
+  dropBit,
+  keepCommon,
+  noBits,
+  numbersOf,
+  wordCount,
+} from "./bits.ts";
 import { foldCase } from "./fold.ts";
 import type { DayOperator, Query, Term } from "./parse.ts";
 
@@ -29,12 +38,12 @@ export class SearchIndex {
   readonly #texts: string[];
   /** Tests by three letters that their text has side by side; `null` for few tests. */
   readonly #trigrams: Bits[] | null;
-  /** Tests by the day (UTC) of their first disruption; in none when there was none. */
-  readonly #firstSeen = new Map<string, Bits>();
-  /** Tests by the day (UTC) of their latest disruption; in none when there was none. */
-  readonly #lastSeen = new Map<string, Bits>();
-  /** Tests by tag, folded. */
-  readonly #tags = new Map<string, Bits>();
+  /** Positions of tests by the day (UTC) of their first disruption; in none when there was none. */
+  readonly #firstSeen = new Map<string, number[]>();
+  /** Positions of tests by the day (UTC) of their latest disruption; in none when there was none. */
+  readonly #lastSeen = new Map<string, number[]>();
+  /** Positions of tests by tag, folded. Not bits: there may be as many tags as tests. */
+  readonly #tags = new Map<string, number[]>();
 
   constructor(tests: readonly Searchable[]) {
     this.#size = tests.length;
@@ -54,19 +63,20 @@ export class SearchIndex {
     }
   }
 
-  /** The positions of the tests for which every term of a query holds, the smallest first. */
-  find(query: Query): number[] {
-    const candidates = allBits(this.#size);
+  /** The positions of the tests for which every term of a query holds. */
+  find(query: Query): Bits {
+    const found = allBits(this.#size);
     const words: string[] = [];
     for (const term of query.terms) {
-      this.#narrow(candidates, term);
+      this.#narrow(found, term);
       if (term.kind === "text") words.push(term.text);
     }
-    const positions = numbersOf(candidates);
-    if (words.length === 0) return positions;
-    return positions.filter((position) =>
-      words.every((word) => this.#texts[position]!.includes(word))
-    );
+    if (words.length === 0) return found;
+    for (const position of numbersOf(found)) {
+      const text = this.#texts[position]!;
+      if (!words.every((word) => text.includes(word))) dropBit(found, position);
+    }
+    return found;
   }
 
   /** Drops candidates: all that a term does not hold for, of a word only those that cannot have it. */
@@ -87,25 +97,29 @@ export class SearchIndex {
 
   #keepDays(
     candidates: Bits,
-    days: ReadonlyMap<string, Bits>,
+    days: ReadonlyMap<string, number[]>,
     { operator, day: wanted }: { operator: DayOperator; day: string },
   ): void {
     this.#keepAny(
       candidates,
-      [...days].map(([day, tests]) => compareDay(day, operator, wanted) ? tests : undefined),
+      [...days].map(([day, positions]) =>
+        compareDay(day, operator, wanted) ? positions : undefined
+      ),
     );
   }
 
-  #keepAny(candidates: Bits, sets: (Bits | undefined)[]): void {
-    const union = new Uint32Array(candidates.length);
-    for (const tests of sets) if (tests) addAll(union, tests);
+  #keepAny(candidates: Bits, sets: (number[] | undefined)[]): void {
+    const union = noBits(this.#size);
+    for (const positions of sets) {
+      for (const position of positions ?? []) addBit(union, position);
+    }
     keepCommon(candidates, union);
   }
 
-  #add(sets: Map<string, Bits>, key: string, position: number): void {
-    let tests = sets.get(key);
-    if (!tests) sets.set(key, tests = new Uint32Array(wordCount(this.#size)));
-    addBit(tests, position);
+  #add(sets: Map<string, number[]>, key: string, position: number): void {
+    const positions = sets.get(key);
+    if (positions) positions.push(position);
+    else sets.set(key, [position]);
   }
 
   #indexTrigrams(): Bits[] {
