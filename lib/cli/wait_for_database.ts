@@ -1,5 +1,6 @@
 import type { Database } from "../../db/connect.ts";
 import { DatabaseError } from "../../db/connect_error.ts";
+import { pause } from "../pause.ts";
 
 // A server that starts is there within seconds: soon enough to lose none, seldom enough to not hurry.
 const FIRST_PAUSE_MS = 200;
@@ -63,18 +64,4 @@ export function isPassing(error: unknown): error is Error {
   // A connection may also be lost after it was made, while the schema is looked at.
   const cause = error instanceof DatabaseError ? error.cause : error;
   return cause instanceof Error && "code" in cause && PASSING.has(String(cause.code));
-}
-
-/** Ends early when told to stop. */
-export function pause(milliseconds: number, stop?: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (stop?.aborted) return resolve();
-    const done = () => {
-      clearTimeout(timer);
-      stop?.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, milliseconds);
-    stop?.addEventListener("abort", done);
-  });
 }

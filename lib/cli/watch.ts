@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { realpath } from "node:fs/promises";
 import * as v from "valibot";
 import { findUnclaimed, listArchives, retryFailedArchives } from "../../db/archives.ts";
+import { pause } from "../pause.ts";
 import { formatTimestamp } from "../timestamp.ts";
 import { addCommand, type CliIo, type CommandContext } from "./command.ts";
 import { Failure, UsageError } from "./errors.ts";
@@ -13,7 +14,7 @@ import { parseS3Url, readS3Settings, STORAGE_VARIABLES } from "./storage/s3_sett
 import { S3Storage } from "./storage/s3_storage.ts";
 import { type ArchiveStorage, StorageError } from "./storage/storage.ts";
 import { durationUpTo, lineOfText } from "./values.ts";
-import { isPassing, pause, waitForDatabase } from "./wait_for_database.ts";
+import { isPassing, waitForDatabase } from "./wait_for_database.ts";
 import { processArchive, type WatcherContext, type WatchOutcome } from "./watch_archive.ts";
 
 // How soon a file is looked at again that may not be complete.

@@ -6,11 +6,12 @@
  * either, so that anybody who opens enough of them could end the service.
  */
 import type { Log } from "../log.ts";
+import { pause } from "../pause.ts";
 
 /** What is being answered gets this long, before the connections that take all handles are cut. */
 const LAST_ANSWERS_MS = 500;
 
-/** Pause between two tries to listen again. */
+/** Pause before each try to listen again: one that fails at once must not keep a processor busy. */
 const RETRY_MS = 200;
 
 /** A server that listens until it is shut down. */
@@ -37,29 +38,31 @@ export function lastingServer(
   let cut = new AbortController();
   let server = start({ port, signal: cut.signal });
   const { addr } = server;
-  let returning: Promise<void> | undefined;
 
-  const giveUp = async (error: unknown) => {
+  // Once it is told to end, nothing is started and nothing is cut any more.
+  const listenAgain = async (error: unknown) => {
+    if (closing.signal.aborted) return;
     const isOutOfHandles = /os error (23|24)\b/.test(String(error));
     log.error("listens again", { error: String(error), connections_cut: isOutOfHandles });
     if (isOutOfHandles) {
       await pause(LAST_ANSWERS_MS, closing.signal);
+      if (closing.signal.aborted) return;
       cut.abort();
     } else left.push(cut);
-    while (!closing.signal.aborted) {
+    while (true) {
+      await pause(RETRY_MS, closing.signal);
+      if (closing.signal.aborted) return;
       cut = new AbortController();
       try {
         server = start({ port: addr.port, signal: cut.signal });
         return watch();
       } catch {
-        await pause(RETRY_MS, closing.signal);
+        // Most likely the port or the handles are not free yet.
       }
     }
   };
   const watch = () => {
-    server.finished.catch((error) => {
-      returning = giveUp(error).finally(() => returning = undefined);
-    });
+    server.finished.catch(listenAgain);
   };
   watch();
 
@@ -67,22 +70,11 @@ export function lastingServer(
     addr,
     async shutdown() {
       closing.abort();
-      await returning;
-      await server.shutdown();
-      for (const controller of left) controller.abort();
+      try {
+        await server.shutdown();
+      } finally {
+        for (const controller of left) controller.abort();
+      }
     },
   };
-}
-
-function pause(milliseconds: number, stop: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (stop.aborted) return resolve();
-    const done = () => {
-      clearTimeout(timer);
-      stop.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, milliseconds);
-    stop.addEventListener("abort", done);
-  });
 }

@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { AwsV4Signer } from "aws4fetch";
-import { pause } from "../wait_for_database.ts";
+import { pause } from "../../pause.ts";
 import { readListPage, readS3Error, type S3Page } from "./s3_answers.ts";
 import { readPieces } from "./pieces.ts";
 import type { S3Settings } from "./s3_settings.ts";

@@ -1,0 +1,13 @@
+/** Waits for some milliseconds; ends early, without an error, when told to stop. */
+export function pause(milliseconds: number, stop?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (stop?.aborted) return resolve();
+    const done = () => {
+      clearTimeout(timer);
+      stop?.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, milliseconds);
+    stop?.addEventListener("abort", done);
+  });
+}
