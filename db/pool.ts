@@ -125,7 +125,8 @@ export function durablePool(
     const end = () => {
       if (!replaced.has(generation)) return;
       replaced.delete(generation);
-      void endWithin(generation, 0);
+      // Its connections are lost: nobody is left whom a failure to end them would concern.
+      endWithin(generation, 0).catch(() => {});
     };
     const wait = () => {
       const timer = setTimeout(() => {
@@ -137,9 +138,11 @@ export function durablePool(
     wait();
     // Unlike `end`, of which the types know, this can still be followed by an end with force.
     const { close } = generation.sql as unknown as { close(): Promise<void> };
-    void close().then(() => {
+    close().then(() => {
       clearTimeout(replaced.get(generation));
       end();
+    }, () => {
+      // The timer ends it.
     });
   };
 
@@ -194,10 +197,13 @@ function guarded(values: BeginValues, isOver: () => boolean): BeginValues {
 }
 
 async function endWithin(generation: Generation, timeoutSeconds: number): Promise<void> {
-  await generation.sql.end({ timeout: timeoutSeconds });
-  generation.isEnded = true;
-  // Politely ended they would wait for the other side, which may have gone without a word.
-  for (const socket of generation.sockets) socket.destroy();
+  try {
+    await generation.sql.end({ timeout: timeoutSeconds });
+  } finally {
+    generation.isEnded = true;
+    // Politely ended they would wait for the other side, which may have gone without a word.
+    for (const socket of generation.sockets) socket.destroy();
+  }
 }
 
 /**
