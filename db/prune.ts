@@ -10,6 +10,7 @@
  * The submissions of a code version judge one another: they go together, when all of them are old.
  */
 import { firstSubmissionId } from "../lib/identity.ts";
+import { pause } from "../lib/pause.ts";
 import type { Database } from "./connect.ts";
 import { pruneTestLists, pruneTests } from "./prune_tests.ts";
 import { lockRepository } from "./repositories.ts";
@@ -68,8 +69,8 @@ export async function pruneRepository(
     let startedAt = performance.now();
     for await (const went of step(sql, scope)) {
       report(went);
+      await leaveRoom(startedAt, stop);
       if (stop?.aborted) return pruned;
-      await leaveRoom(startedAt);
       startedAt = performance.now();
     }
   }
@@ -79,10 +80,10 @@ export async function pruneRepository(
 /**
  * Waits as long as it has worked. The embedded database does one thing after the other: without a
  * pause, a request waited for a batch with each of its statements: on two busy cores usually 13 ms
- * instead of 3, at worst 380 instead of 160.
+ * instead of 3, at worst 380 instead of 160. Whoever is told to stop does not wait.
  */
-export async function leaveRoom(startedAt: number): Promise<void> {
-  await new Promise((resolve) => setTimeout(resolve, performance.now() - startedAt));
+export async function leaveRoom(startedAt: number, stop?: AbortSignal): Promise<void> {
+  await pause(performance.now() - startedAt, stop);
 }
 
 interface Scope {

@@ -61,8 +61,10 @@ function isPrunable(
 /**
  * Makes the space of deleted rows free for new ones. A server does so by itself; in the embedded
  * database, which has no process for it, nobody else ever would.
+ *
+ * @param stop ends it after the table that is at work
  */
-export async function reclaimSpace({ sql, kind }: Database): Promise<void> {
+export async function reclaimSpace({ sql, kind }: Database, stop?: AbortSignal): Promise<void> {
   if (kind === "server") return;
   // One table at a time, so that requests come between.
   const statements = [
@@ -74,8 +76,9 @@ export async function reclaimSpace({ sql, kind }: Database): Promise<void> {
     () => sql`vacuum analyze test`,
   ];
   for (const statement of statements) {
+    if (stop?.aborted) return;
     const startedAt = performance.now();
     await statement();
-    await leaveRoom(startedAt);
+    await leaveRoom(startedAt, stop);
   }
 }

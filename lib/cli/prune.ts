@@ -145,7 +145,9 @@ async function pruneAll(
       for (const key of Object.keys(before) as (keyof Pruned)[]) before[key] += pruned[key];
       rows.push({ ...target, pruned });
     }
-    if (!io.stop.aborted) await reclaimSpace(database);
+    // Also when it was stopped: nobody else does it, and the next run may not come. A second signal
+    // ends the process.
+    if (rows.some(isSomething)) await reclaimSpace(database, io.stopAtOnce);
   } finally {
     progress.clear();
   }

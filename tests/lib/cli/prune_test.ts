@@ -26,6 +26,18 @@ describe("prune that is used wrongly", () => {
   }
 });
 
+/** Tables whose space was made free. */
+const vacuumed: string[] = [];
+
+/** Called when submissions are about to be deleted. */
+let onDeletion = () => {};
+
+function onStatement(text: string): void {
+  const [, table] = /^\s*vacuum analyze (\w+)/.exec(text) ?? [];
+  if (table) vacuumed.push(table);
+  if (/\bdelete from submission\b/.test(text)) onDeletion();
+}
+
 describeWithDatabases("prune", (database) => {
   const cli = commandLine(() => database());
 
@@ -94,6 +106,27 @@ describeWithDatabases("prune", (database) => {
     assert.deepEqual(await cli("prune --keep 14d --json"), { code: 0, stdout: "[]\n", stderr: "" });
   });
 
+  it("makes the space free that it emptied, and touches no table when it emptied none", async () => {
+    const report = await Deno.makeTempFile({ suffix: ".xml" });
+    await Deno.writeTextFile(report, REPORT);
+    await cli(`ingest --org acme --repo acme/shop --commit old ${report}`, {
+      now: () => NOON - 40 * DAY,
+    });
+    await Deno.remove(report);
+    vacuumed.length = 0;
+    const stop = new AbortController();
+    onDeletion = () => stop.abort();
+    const { code, stdout } = await cli("prune --keep 14d", { stop: stop.signal });
+    onDeletion = () => {};
+    assert.deepEqual([code, stdout], [1, "acme\tacme/shop\t1\t2\t0\t0\n"]);
+    // A server does it by itself.
+    assert.equal(vacuumed.length, database().kind === "embedded" ? 6 : 0);
+    await cli("prune --keep 14d");
+    vacuumed.length = 0;
+    assert.equal((await cli("prune --keep 14d")).code, 0);
+    assert.deepEqual(vacuumed, []);
+  });
+
   it("shows its progress where a person watches", async () => {
     const { code, stderr } = await cli("prune --keep 14d", { stderrIsTerminal: true });
     assert.deepEqual([code, stderr], [0, ""]);
@@ -108,4 +141,4 @@ describeWithDatabases("prune", (database) => {
     assert.equal(code, 1);
     assert.match(stderr, /repository "acme\/none" is unknown in "acme"/);
   });
-});
+}, { onStatement });
