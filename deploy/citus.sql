@@ -1,8 +1,14 @@
 -- Spreads the data over several PostgreSQL servers with Citus, version 12 or later.
 --
+-- NOT READY TO USE: nobody has run it against Citus. The tables can be distributed by the rules that
+-- Citus documents; some statements of the program it probably refuses after that: nearly every GET
+-- (sub-selects that name a row of the coordinator) and every upload (WITH that changes a table of the
+-- coordinator and a distributed one). docs/decisions/distribution.md lists them, and what each would
+-- have to become.
+--
 -- Run it once, on the coordinator, in a database that this version of the program has migrated
 -- (`test-analytics migrate`), before there is data or while nothing writes; the servers have been
--- added with citus_add_node. The program itself changes nothing: it goes on talking to the
+-- added with citus_add_node. The program goes on talking to the
 -- coordinator. docs/decisions/distribution.md tells why it is done so, and what stays to be paid.
 --
 --   psql "$DATABASE_URL" --single-transaction -v ON_ERROR_STOP=1 -f deploy/citus.sql
