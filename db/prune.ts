@@ -13,7 +13,7 @@ import { firstSubmissionId } from "../lib/identity.ts";
 import { pause } from "../lib/pause.ts";
 import type { Database } from "./connect.ts";
 import { pruneTestLists, pruneTests } from "./prune_tests.ts";
-import { lockRepository } from "./repositories.ts";
+import { interruptAdditions, lockRepository } from "./repositories.ts";
 import type { Queryable } from "./sql.ts";
 
 /** What is pruned of a repository, or would be. */
@@ -148,6 +148,7 @@ async function pruneBatch(
   const codeVersions = [...new Set(old.map(({ codeVersion }) => codeVersion))];
   const prunable = await prunableSubmissions(tx, { repositoryId, before, codeVersions });
   const chosen = firstThatFit(prunable, codeVersions);
+  if (chosen.length > 0) await interruptAdditions(tx, repositoryId);
   return {
     // Those that did not fit in come with the next batch.
     after: chosen.length === prunable.length ? old.at(-1)!.id : after,

@@ -49,10 +49,10 @@ export async function createRepository(sql: Queryable, wanted: NewRepository): P
     const idPrefix = repositoryIdPrefix({ ...wanted, organization }, prefixAttempt);
     const [created] = await sql<Repository[]>`
       insert into repository (organization_id, repository_id, owner, name, owner_key, name_key,
-        id_prefix, created_at, is_visible)
+        id_prefix, created_at, is_visible, data_version)
       values (${organizationId}, ${repositoryId}, ${wanted.owner}, ${wanted.name},
         ${caseKey(wanted.owner)}, ${caseKey(wanted.name)}, ${idPrefix},
-        to_timestamp(${wanted.createdAt}), ${wanted.isVisible ?? true})
+        to_timestamp(${wanted.createdAt}), ${wanted.isVisible ?? true}, ${firstVersion(sql)})
       on conflict do nothing
       returning ${columns(sql)}`;
     if (created) return { outcome: "created", repository: created };
@@ -262,6 +262,15 @@ export function oldestSubmission(sql: Queryable, windowStart: number) {
     order by s.submission_id limit 1)`;
 }
 
+/**
+ * Where the versions of a new repository begin: after all those of one that had its number before,
+ * which was deleted, perhaps within the same second. Answers that are kept of that one are not its.
+ */
+function firstVersion(sql: Queryable) {
+  // Microseconds stay whole in a double for two hundred years more.
+  return sql`(extract(epoch from clock_timestamp()) * 1000000)::bigint`;
+}
+
 /** Tells everybody who keeps answers about a repository that its data changed. */
 export async function bumpDataVersion(tx: Queryable, repositoryId: number): Promise<void> {
   await tx`
@@ -273,6 +282,15 @@ export async function bumpForAddition(tx: Queryable, repositoryId: number): Prom
   await tx`
     update repository set data_version = data_version + 1, addition_count = addition_count + 1
     where repository_id = ${repositoryId}`;
+}
+
+/**
+ * Has the tests of a repository loaded as a whole after its next change, because submissions that
+ * came since somebody looked may be gone. No answer changes by that, so the version stays.
+ */
+export async function interruptAdditions(tx: Queryable, repositoryId: number): Promise<void> {
+  await tx`
+    update repository set addition_count = addition_count - 1 where repository_id = ${repositoryId}`;
 }
 
 function isUniqueViolation(error: unknown): boolean {

@@ -174,6 +174,23 @@ describeWithDatabases("the changes of tracked tests", (database) => {
     assert.equal(await loadChanges(repository, second, NOW), null);
   });
 
+  it("cannot be told when what came since was pruned before", async () => {
+    const { sql } = database();
+    const repository = await newRepository();
+    const { repositoryId } = repository;
+    await world.upload(repository, flaky("a"), { commitOid: "c1", recordedAt: NOW - DAY });
+    const since = await loadAll(repository, NOW);
+    // The first disruption ever, which nobody has seen when its submission goes.
+    await world.upload(repository, flaky("a"), { commitOid: "c0", recordedAt: NOW - 90 * DAY });
+    await pruneRepository(sql, { repositoryId, cutoff: NOW - 30 * DAY });
+    assert.equal(await loadChanges(repository, since, NOW), null);
+    const state = await loadAll(repository, NOW);
+    assert.deepEqual(
+      [...state.tests.values()].map(({ firstDisruptionAt }) => firstDisruptionAt),
+      [NOW - 90 * DAY],
+    );
+  });
+
   it("cannot be told when what fell out of the window was pruned before", async () => {
     const repository = await newRepository();
     const { repositoryId } = repository;

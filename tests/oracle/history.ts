@@ -236,6 +236,14 @@ const eventSteps: fc.WeightedArbitrary<Step>[] = [
     }),
   },
   {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant<"anew">("anew"),
+      of: fc.constantFrom(0, 0, 0, 1, 2),
+      tags: fc.subarray(TAGS, { maxLength: 2 }),
+    }),
+  },
+  {
     weight: 2,
     arbitrary: fc.record({
       kind: fc.constant<"found">("found"),
