@@ -73,7 +73,7 @@ The HTTP API reads. Organizations, tokens and results come in by the command lin
   hash; \`token list\`, \`token revoke\`.
 - \`ingest\` takes the JUnit and coverage reports of one CI run, all or nothing. \`upload\` packs them where
   there is no way to the database, \`watch\` takes in what was uploaded.
-- \`submission list\`, \`submission delete\`: uploads.
+- \`submission list\`, \`submission delete\`: uploads. \`prune\` deletes old ones, and changes no answer.
 - \`quarantine add\`, \`quarantine remove\`, \`quarantine list\`: tests that were put aside.
 - \`mcp\` is the server of agent tools, below.
 
