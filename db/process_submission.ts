@@ -6,7 +6,7 @@ import type { CoverageTotals } from "../lib/report/coverage/mod.ts";
 import { replaceSubmissionCoverage } from "./coverage_reports.ts";
 import type { Database } from "./connect.ts";
 import { type JudgedNegative, judgeSubmission } from "./judgement.ts";
-import { bumpDataVersion, type LockedRepository, lockRepository } from "./repositories.ts";
+import { type LockedRepository, lockRepository } from "./repositories.ts";
 import type { Queryable } from "./sql.ts";
 import { removeUnprocessed } from "./unprocessed_submissions.ts";
 import { makeKnown } from "./staged_tests.ts";
@@ -85,7 +85,6 @@ export async function processSubmission(
     const duplicate = await findDuplicate(tx, { repositoryId, uploadDigest, key: upload.key });
     if (duplicate && upload.coverage) {
       await replaceSubmissionCoverage(tx, { repositoryId, ...duplicate }, upload.coverage);
-      await bumpDataVersion(tx, repositoryId);
     }
     // Where tests were removed meanwhile, some of these may be among them.
     const tests = staged?.removalCount === repository.removalCount ? staged : null;

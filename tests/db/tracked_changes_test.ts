@@ -151,6 +151,17 @@ describeWithDatabases("the changes of tracked tests", (database) => {
     assert.equal(state?.tests.size, 2);
   });
 
+  it("follow coverage that came with an upload that was there before", async () => {
+    const repository = await newRepository();
+    const again = { buildUrl: "https://ci/1", reportDigest: "00" };
+    await world.upload(repository, flaky("t"), again);
+    const since = await loadAll(repository, NOW);
+    const coverage = { coveredLineCount: 1, lineCount: 2 };
+    await world.upload(repository, flaky("t"), { ...again, coverage });
+    const state = await loadChanges(repository, since, NOW);
+    assert.equal(state?.version.dataVersion, since.version.dataVersion + 1);
+  });
+
   it("leave the earlier state as it was", async () => {
     const repository = await newRepository();
     await world.upload(repository, flaky("t"));
