@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { testHash, type TestIdentity } from "../identity.ts";
 import { isNegative, type TestResult } from "../report/result.ts";
 import { encodeDurations, ExceptionWriter, type Outcome } from "./columns.ts";
+import { IdentityPages } from "./identity_pages.ts";
 
 /** A failure or error, as it is stored. */
 export interface NegativeResult {
@@ -41,7 +42,7 @@ export class SubmissionBuilder {
   #hashes = new Float64Array(1024);
   #durations = new Float64Array(1024);
   #conclusions = new Uint8Array(1024);
-  #identities = new IdentityBytes();
+  #identities = new IdentityPages();
   #negatives: NegativeResult[] = [];
 
   add(result: TestResult): void {
@@ -68,45 +69,94 @@ export class SubmissionBuilder {
 
   /** The columns of everything added so far. */
   finish(): SubmissionContent {
-    const hashes = this.#hashes;
-    const order = new Uint32Array(this.#count).map((_, index) => index);
-    order.sort((a, b) => hashes[a]! - hashes[b]! || a - b);
+    const hashes = this.#hashes.subarray(0, this.#count);
+    const testHashes = distinct(hashes);
+    const { order, ends } = resultsByTest(hashes, testHashes);
 
-    const testHashes: number[] = [];
-    const firstResults: number[] = [];
-    const durations: number[] = [];
+    const durations = new Float64Array(testHashes.length);
     const exceptions = new ExceptionWriter();
-    for (let start = 0, end = 0; start < order.length; start = end) {
-      const hash = hashes[order[start]!]!;
-      const outcome: Outcome = { positive: 0, negative: 0, skipped: 0, unknown: 0 };
+    const outcome: Outcome = { positive: 0, negative: 0, skipped: 0, unknown: 0 };
+    for (let test = 0, next = 0; test < testHashes.length; test++) {
+      outcome.positive =
+        outcome.negative =
+        outcome.skipped =
+        outcome.unknown =
+          0;
       let duration = 0;
-      for (; end < order.length && hashes[order[end]!] === hash; end++) {
-        outcome[SIDES[this.#conclusions[order[end]!]!]!]++;
-        duration += this.#durations[order[end]!]!;
+      for (; next < ends[test]!; next++) {
+        outcome[SIDES[this.#conclusions[order[next]!]!]!]++;
+        duration += this.#durations[order[next]!]!;
       }
-      exceptions.add(testHashes.length, outcome);
-      testHashes.push(hash);
-      firstResults.push(order[start]!);
-      durations.push(Math.min(duration, Number.MAX_SAFE_INTEGER));
+      exceptions.add(test, outcome);
+      durations[test] = Math.min(duration, Number.MAX_SAFE_INTEGER);
     }
 
-    const list = Float64Array.from(testHashes);
+    const identities = this.#identities;
     return {
       resultCount: this.#count,
-      testHashes: list,
-      listHash: createHash("sha256").update(new Uint8Array(list.buffer)).digest("hex"),
-      identityAt: (index) => this.#identities.at(firstResults[index]!),
-      ...encodeDurations(Float64Array.from(durations)),
+      testHashes,
+      listHash: createHash("sha256").update(new Uint8Array(testHashes.buffer)).digest("hex"),
+      identityAt: (index) => identities.at(order[index === 0 ? 0 : ends[index - 1]!]!),
+      ...encodeDurations(durations),
       exceptions: exceptions.finish(),
       negatives: this.#negatives,
     };
   }
 }
 
+/** Each number once, ascending. */
+function distinct(numbers: Float64Array): Float64Array {
+  // Without a comparison of its own it sorts in place, and makes nothing that has to be collected.
+  const sorted = numbers.slice().sort();
+  let count = 0;
+  for (const number of sorted) {
+    if (count === 0 || sorted[count - 1] !== number) sorted[count++] = number;
+  }
+  return sorted.slice(0, count);
+}
+
+/**
+ * The numbers of results test by test, each test's in the order of the report, and where those of a
+ * test end. Sorting them by a comparison took 90 MB for half a million.
+ */
+function resultsByTest(
+  hashes: Float64Array,
+  testHashes: Float64Array,
+): { order: Uint32Array; ends: Uint32Array } {
+  const testOf = new Uint32Array(hashes.length);
+  const ends = new Uint32Array(testHashes.length);
+  for (let result = 0; result < hashes.length; result++) {
+    const test = testOf[result] = placeOf(hashes[result]!, testHashes);
+    ends[test]!++;
+  }
+  // From how many each test has to where they begin; while they are put there, that becomes the end.
+  let begin = 0;
+  for (let test = 0; test < ends.length; test++) {
+    const count = ends[test]!;
+    ends[test] = begin;
+    begin += count;
+  }
+  const order = new Uint32Array(hashes.length);
+  for (let result = 0; result < hashes.length; result++) order[ends[testOf[result]!]!++] = result;
+  return { order, ends };
+}
+
+/** The place of a number that is in an ascending list. */
+function placeOf(number: number, ascending: Float64Array): number {
+  let low = 0;
+  let high = ascending.length - 1;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (ascending[middle]! < number) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
 const CONCLUSIONS = ["passing", "failure", "error", "skipped", "unknown"] as const;
 const SIDES = ["positive", "negative", "negative", "skipped", "unknown"] as const;
 
-function grown<T extends Float64Array | Uint8Array | Uint32Array>(from: T, to: T): T {
+function grown<T extends Float64Array | Uint8Array>(from: T, to: T): T {
   to.set(from);
   return to;
 }
@@ -117,36 +167,4 @@ const decoder = new TextDecoder();
 /** A copy that shares no memory with the text it was cut from. */
 function copied(text: string): string {
   return decoder.decode(encoder.encode(text));
-}
-
-/** Identities as bytes, one after the other. */
-class IdentityBytes {
-  #bytes = new Uint8Array(1 << 16);
-  #length = 0;
-  #count = 0;
-  /** Where the four fields of an identity end. */
-  #ends = new Uint32Array(4 * 1024);
-
-  push(test: TestIdentity): void {
-    if (this.#count === this.#ends.length) {
-      this.#ends = grown(this.#ends, new Uint32Array(this.#ends.length * 2));
-    }
-    for (const field of [test.suite, test.class, test.name, test.file]) {
-      // A UTF-16 unit takes at most three bytes.
-      while (this.#length + field.length * 3 > this.#bytes.length) {
-        this.#bytes = grown(this.#bytes, new Uint8Array(this.#bytes.length * 2));
-      }
-      this.#length += encoder.encodeInto(field, this.#bytes.subarray(this.#length)).written;
-      this.#ends[this.#count++] = this.#length;
-    }
-  }
-
-  at(index: number): TestIdentity {
-    const field = (offset: number) => {
-      const place = index * 4 + offset;
-      const start = place === 0 ? 0 : this.#ends[place - 1];
-      return decoder.decode(this.#bytes.subarray(start, this.#ends[place]));
-    };
-    return { suite: field(0), class: field(1), name: field(2), file: field(3) };
-  }
 }

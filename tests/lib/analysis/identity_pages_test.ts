@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { describe, it } from "@std/testing/bdd";
+import { IdentityPages } from "../../../lib/analysis/identity_pages.ts";
+import type { TestIdentity } from "../../../lib/identity.ts";
+
+// More than two pages.
+const COUNT = 10_000;
+
+function identity(number: number): TestIdentity {
+  return {
+    suite: number % 3_000 === 0 ? "" : "suite",
+    class: `class ${Math.floor(number / 7)}`,
+    name: number % 11 === 0 ? "ü€😀".repeat(number % 50) : `name ${number}`,
+    file: number % 5 === 0 ? "f.ts" : "",
+  };
+}
+
+describe("identities on pages", () => {
+  it("come back as they were, in any order, also those of the page that is being written", () => {
+    const pages = new IdentityPages();
+    for (let number = 0; number < COUNT; number++) pages.push(identity(number));
+    for (let number = COUNT - 1; number >= 0; number--) {
+      assert.deepEqual(pages.at(number), identity(number));
+    }
+  });
+
+  it("are told apart when one text is in another field, or longer than any before", () => {
+    const pages = new IdentityPages();
+    const long = "ü".repeat(200_000);
+    const tests = [
+      { suite: "a", class: "a", name: "a", file: "a" },
+      { suite: "", class: "a", name: "b", file: "a" },
+      { suite: "", class: "", name: long, file: "" },
+      { suite: "a", class: "", name: long, file: "b" },
+    ];
+    tests.forEach((test) => pages.push(test));
+    assert.deepEqual(tests.map((_, index) => pages.at(index)), tests);
+  });
+
+  it("write what all tests have in common once", () => {
+    const pages = new IdentityPages();
+    const common = "shop/checkout/".repeat(500);
+    const before = Deno.memoryUsage().external;
+    for (let number = 0; number < COUNT; number++) {
+      pages.push({ suite: common, class: common, name: `${number}`, file: common });
+    }
+    // 21,000 characters each.
+    assert.ok(Deno.memoryUsage().external - before < COUNT * 100);
+    assert.equal(pages.at(COUNT / 2).file, common);
+  });
+});
