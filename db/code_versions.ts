@@ -1,4 +1,4 @@
-import { integersIn, type Queryable } from "./sql.ts";
+import { integersIn, type Queryable, textsIn } from "./sql.ts";
 import { outcomesAt } from "../lib/analysis/columns.ts";
 import type { DisruptiveTest, Negative, SubmissionOutcomes } from "../lib/analysis/code_version.ts";
 import { loadTestLists } from "./test_lists.ts";
@@ -29,17 +29,16 @@ export async function loadOutcomes(
       test_list_no, exceptions
     from submission
     where repository_id = ${repositoryId} and status = 'processed'
-      and code_version = any(array(
-        select json_array_elements_text(${JSON.stringify(codeVersions)}::text::json)))`;
+      and code_version = any(${textsIn(sql, codeVersions)})`;
   const lists = await loadTestLists(sql, {
     repositoryId,
     testListNos: new Set(submissions.map((submission) => submission.test_list_no)),
   });
   const places = new Map<number, Map<number, number>>();
-  for (const list of lists.values()) {
+  for (const [testListNo, listed] of lists) {
     const indexes = new Map<number, number>();
-    list.testNos.forEach((testNo, index) => testNos.has(testNo) && indexes.set(testNo, index));
-    places.set(list.testListNo, indexes);
+    listed.forEach((testNo, index) => testNos.has(testNo) && indexes.set(testNo, index));
+    places.set(testListNo, indexes);
   }
   return submissions.map((submission) => {
     const indexes = places.get(submission.test_list_no)!;

@@ -7,7 +7,7 @@ import { replaceSubmissionCoverage } from "./coverage_reports.ts";
 import type { Database } from "./connect.ts";
 import { type JudgedNegative, judgeSubmission } from "./judgement.ts";
 import { type LockedRepository, lockRepository } from "./repositories.ts";
-import type { Queryable } from "./sql.ts";
+import { type Queryable, textsIn } from "./sql.ts";
 import { removeUnprocessed } from "./unprocessed_submissions.ts";
 import { makeKnown } from "./staged_tests.ts";
 import { type EnsuredTests, ensureTests, findTestListNo, insertTestList } from "./test_lists.ts";
@@ -249,7 +249,7 @@ async function insertSubmission(
     select ${upload.repositoryId}, decode(${id}, 'hex'), to_timestamp(${upload.recordedAt}),
       to_timestamp(${upload.uploadedAt}), 'processed', ${key}, ${upload.buildUrl},
       ${upload.commitOid}, ${upload.treeOid}, ${upload.branch},
-      array(select json_array_elements_text(${JSON.stringify(upload.tags)}::text::json)),
+      ${textsIn(tx, upload.tags)},
       decode(${uploadDigest}::text, 'hex'), ${content.resultCount}, ${testListNo},
       ${testTagSetNo}::int, ${content.durations}, ${content.durationUnit},
       ${content.exceptions}, version.data_version

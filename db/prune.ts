@@ -14,7 +14,7 @@ import { pause } from "../lib/pause.ts";
 import type { Database } from "./connect.ts";
 import { pruneTestLists, pruneTests } from "./prune_tests.ts";
 import { interruptAdditions, lockRepository } from "./repositories.ts";
-import type { Queryable } from "./sql.ts";
+import { idsIn, type Queryable, textsIn } from "./sql.ts";
 
 /** What is pruned of a repository, or would be. */
 export interface Pruned {
@@ -181,17 +181,13 @@ async function prunableSubmissions(
       ) as "negativeCount"
     from submission s
     where s.repository_id = ${repositoryId} and s.status <> 'processing'
-      and s.code_version = any(${textArray(tx, codeVersions)})
+      and s.code_version = any(${textsIn(tx, codeVersions)})
       and s.code_version not in (
         select live.code_version from submission live
         where live.repository_id = ${repositoryId}
-          and live.code_version = any(${textArray(tx, codeVersions)})
+          and live.code_version = any(${textsIn(tx, codeVersions)})
           and live.submission_id >= decode(${before}, 'hex'))
     order by s.submission_id`;
-}
-
-function textArray(sql: Queryable, texts: string[]) {
-  return sql`array(select json_array_elements_text(${JSON.stringify(texts)}::text::json))`;
 }
 
 /**
@@ -242,24 +238,17 @@ async function deleteSubmissions(
   // Named one by one: without statistics, as on the embedded database, a join reads whole tables.
   await tx`
     delete from negative_result
-    where repository_id = ${repositoryId} and submission_id = any(${idArray(tx, ids)})`;
+    where repository_id = ${repositoryId} and submission_id = any(${idsIn(tx, ids)})`;
   const [went] = await tx<Pick<Pruned, "submissionCount" | "testResultCount">[]>`
     with gone as (
       delete from submission
-      where repository_id = ${repositoryId} and submission_id = any(${idArray(tx, ids)})
+      where repository_id = ${repositoryId} and submission_id = any(${idsIn(tx, ids)})
       returning test_result_count
     )
     select count(*)::int as "submissionCount",
       coalesce(sum(test_result_count), 0)::float8 as "testResultCount"
     from gone`;
   return went!;
-}
-
-function idArray(sql: Queryable, ids: string[]) {
-  return sql`array(
-    select decode(id, 'hex') from json_array_elements_text(${
-    JSON.stringify(ids)
-  }::text::json) as id)`;
 }
 
 /** Coverage reports that one batch deletes. */

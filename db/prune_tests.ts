@@ -148,7 +148,7 @@ async function markListed(
   for (let start = 0; start < testListNos.length; start += LISTS_PER_BATCH) {
     const numbers = testListNos.slice(start, start + LISTS_PER_BATCH);
     const lists = await loadTestLists(sql, { repositoryId, testListNos: numbers });
-    for (const { testNos } of lists.values()) for (const testNo of testNos) listed[testNo] = 1;
+    for (const testNos of lists.values()) for (const testNo of testNos) listed[testNo] = 1;
   }
 }
 

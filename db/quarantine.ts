@@ -1,7 +1,7 @@
 import type { Database } from "./connect.ts";
 import type { Quarantine } from "../lib/analysis/tracked_test.ts";
 import type { TestIdentity } from "../lib/identity.ts";
-import { bumpDataVersion } from "./repositories.ts";
+import { bumpDataVersion, lockRepository } from "./repositories.ts";
 import { arrayOf, type Queryable } from "./sql.ts";
 import { isKnown } from "./staged_tests.ts";
 
@@ -48,7 +48,7 @@ export async function addQuarantine(
 ): Promise<{ quarantine: Quarantine; added: boolean } | null> {
   return await sql.begin(async (tx) => {
     // The repository first, as everybody does who changes its data: no two wait for each other.
-    await tx`select from repository where repository_id = ${repositoryId} for no key update`;
+    await lockRepository(tx, repositoryId);
     const [added] = await tx<Quarantine[]>`
       insert into quarantine
         (repository_id, test_no, quarantined_at, quarantined_by, quarantine_type)
@@ -74,7 +74,7 @@ export async function removeQuarantine(
   { repositoryId, testNo }: Pick<StoredTest, "repositoryId" | "testNo">,
 ): Promise<boolean> {
   return await sql.begin(async (tx) => {
-    await tx`select from repository where repository_id = ${repositoryId} for no key update`;
+    await lockRepository(tx, repositoryId);
     const removed = await tx`
       delete from quarantine where repository_id = ${repositoryId} and test_no = ${testNo}
       returning 1`;

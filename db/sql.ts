@@ -25,3 +25,13 @@ export function arrayOf(numbers: Iterable<number>): string {
 export function integersIn(sql: Queryable, numbers: Iterable<number>) {
   return sql`array(select unnest(${arrayOf(numbers)}::text::int[]))`;
 }
+
+/** SQL: texts as an array, read once as well; as JSON, which has a rule for every character. */
+export function textsIn(sql: Queryable, texts: readonly string[]) {
+  return sql`array(select json_array_elements_text(${JSON.stringify(texts)}::text::json))`;
+}
+
+/** SQL: ids of submissions (24 hex digits each) as an array of what is stored. */
+export function idsIn(sql: Queryable, ids: readonly string[]) {
+  return sql`array(select decode(id, 'hex') from unnest(${textsIn(sql, ids)}) as id)`;
+}

@@ -2,14 +2,8 @@ import type { TestIdentity } from "../lib/identity.ts";
 import { arrayOf, integersIn, type Queryable } from "./sql.ts";
 import type { TestRange } from "./staged_tests.ts";
 import { decodeTestList, encodeTestList } from "../lib/analysis/columns.ts";
+import type { TestLists } from "../lib/analysis/run_counts.ts";
 import type { SubmissionContent } from "../lib/analysis/submission_content.ts";
-
-/** A list of tests that submissions of a repository ran. */
-export interface TestList {
-  testListNo: number;
-  /** The test_no of each, in ascending order of test_hash. */
-  testNos: Int32Array;
-}
 
 /**
  * Tests that one statement stores.
@@ -173,19 +167,27 @@ export async function insertTestList(
   return row!.test_list_no;
 }
 
-/** The lists with the given numbers, by number. */
+/** The lists with the given numbers; in each, tests are in ascending order of test_hash. */
 export async function loadTestLists(
   sql: Queryable,
   { repositoryId, testListNos }: { repositoryId: number; testListNos: Iterable<number> },
-): Promise<Map<number, TestList>> {
+): Promise<TestLists> {
   const rows = await sql<{ test_list_no: number; test_count: number; tests: Uint8Array }[]>`
     select test_list_no, test_count, tests from test_list
     where repository_id = ${repositoryId}
       and test_list_no = any(${integersIn(sql, testListNos)})`;
-  return new Map(rows.map((row) => [row.test_list_no, {
-    testListNo: row.test_list_no,
-    testNos: decodeTestList(row.tests, row.test_count),
-  }]));
+  return new Map(
+    rows.map((row) => [row.test_list_no, decodeTestList(row.tests, row.test_count)]),
+  );
+}
+
+/** The tests (test_no) of a list that is there, in ascending order of test_hash. */
+export async function loadTestList(
+  sql: Queryable,
+  { repositoryId, testListNo }: { repositoryId: number; testListNo: number },
+): Promise<Int32Array> {
+  const lists = await loadTestLists(sql, { repositoryId, testListNos: [testListNo] });
+  return lists.get(testListNo)!;
 }
 
 /**
@@ -212,7 +214,7 @@ export async function removeTestList(
     const testListNos = others.slice(start, start + LISTS_PER_STATEMENT)
       .map(({ test_list_no }) => test_list_no);
     const lists = await loadTestLists(sql, { repositoryId, testListNos });
-    for (const list of lists.values()) list.testNos.forEach((testNo) => orphans.delete(testNo));
+    for (const testNos of lists.values()) testNos.forEach((testNo) => orphans.delete(testNo));
   }
   await sql`
     delete from test t

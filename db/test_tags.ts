@@ -1,6 +1,6 @@
 import { decodeTestTags, encodeTestTags, type TestTags } from "../lib/analysis/test_tags.ts";
-import { integersIn, type Queryable } from "./sql.ts";
-import { loadTestLists } from "./test_lists.ts";
+import { integersIn, type Queryable, textsIn } from "./sql.ts";
+import { loadTestList } from "./test_lists.ts";
 
 /**
  * Gives the tags of a submission to every test that it ran.
@@ -18,24 +18,16 @@ export async function addTags(
     isTagged(testNo: number): boolean;
   },
 ): Promise<void> {
-  const tagsJson = JSON.stringify(tags);
   const [list] = await sql<{ missing: boolean }[]>`
     update test_list set tags = array(
-      select tag from unnest(tags) as tag
-      union select json_array_elements_text(${tagsJson}::text::json))
+      select tag from unnest(tags) as tag union select unnest(${textsIn(sql, tags)}))
     where repository_id = ${repositoryId} and test_list_no = ${testListNo}
-      and not tags @> array(select json_array_elements_text(${tagsJson}::text::json))
+      and not tags @> ${textsIn(sql, tags)}
     returning true as missing`;
   if (!list) return;
-  const lists = await loadTestLists(sql, { repositoryId, testListNos: [testListNo] });
-  const testNos = lists.get(testListNo)!.testNos.filter((testNo) => !isTagged(testNo));
-  await sql`
-    update test set tags = array(
-      select tag from unnest(tags) as tag
-      union select json_array_elements_text(${tagsJson}::text::json))
-    where repository_id = ${repositoryId}
-      and test_no = any(${integersIn(sql, testNos)})
-      and not tags @> array(select json_array_elements_text(${tagsJson}::text::json))`;
+  const testNos = (await loadTestList(sql, { repositoryId, testListNo }))
+    .filter((testNo) => !isTagged(testNo));
+  await tagTests(sql, { repositoryId, testNos, tags });
 }
 
 /**
@@ -71,21 +63,29 @@ export async function addTestTags(
       ${encoded.groups}, ${encoded.members}
     from numbers
     returning test_tag_set_no`;
-  const { testNos } = (await loadTestLists(sql, { repositoryId, testListNos: [testListNo] }))
-    .get(testListNo)!;
+  const listed = await loadTestList(sql, { repositoryId, testListNo });
   for (const group of decodeTestTags(encoded)) {
-    const groupTestNos = group.places.map((place) => testNos[place]!)
+    const testNos = group.places.map((place) => listed[place]!)
       .filter((testNo) => !isTagged(testNo));
-    const tagsJson = JSON.stringify(group.tags);
-    await sql`
-      update test set tags = array(
-        select tag from unnest(tags) as tag
-        union select json_array_elements_text(${tagsJson}::text::json))
-      where repository_id = ${repositoryId}
-        and test_no = any(${integersIn(sql, groupTestNos)})
-        and not tags @> array(select json_array_elements_text(${tagsJson}::text::json))`;
+    await tagTests(sql, { repositoryId, testNos, tags: group.tags });
   }
   return added!.test_tag_set_no;
+}
+
+/** Adds tags to those that tests have; those that have all of them stay untouched. */
+async function tagTests(
+  sql: Queryable,
+  { repositoryId, testNos, tags }: {
+    repositoryId: number;
+    testNos: Iterable<number>;
+    tags: string[];
+  },
+): Promise<void> {
+  await sql`
+    update test set tags = array(
+      select tag from unnest(tags) as tag union select unnest(${textsIn(sql, tags)}))
+    where repository_id = ${repositoryId}
+      and test_no = any(${integersIn(sql, testNos)}) and not tags @> ${textsIn(sql, tags)}`;
 }
 
 /** Tags that a submission brought to tests of its list. */
@@ -109,9 +109,8 @@ export async function recomputeTags(
     gone: BroughtTags;
   },
 ): Promise<void> {
-  const affected = (await loadTestLists(sql, { repositoryId, testListNos: [testListNo] }))
-    .get(testListNo)!;
-  const tagsOf = await otherTags(sql, { repositoryId, testNos: affected.testNos, gone });
+  const affected = await loadTestList(sql, { repositoryId, testListNo });
+  const tagsOf = await otherTags(sql, { repositoryId, testNos: affected, gone });
   await sql`
     delete from test_tag_set t
     where repository_id = ${repositoryId} and test_list_no = ${testListNo}
@@ -123,8 +122,7 @@ export async function recomputeTags(
     where repository_id = ${repositoryId} and status = 'processed'
     group by test_list_no`;
   for (const { test_list_no, tags } of brought) {
-    const lists = await loadTestLists(sql, { repositoryId, testListNos: [test_list_no] });
-    for (const testNo of lists.get(test_list_no)!.testNos) {
+    for (const testNo of await loadTestList(sql, { repositoryId, testListNo: test_list_no })) {
       for (const tag of tags) tagsOf.get(testNo)?.add(tag);
     }
   }
@@ -188,8 +186,7 @@ async function collectTestTags(
     select test_tag_set_no, test_list_no from test_tag_set where repository_id = ${repositoryId}`;
   for (const { test_tag_set_no, test_list_no } of sets) {
     const groups = await loadTagSet(sql, repositoryId, test_tag_set_no);
-    const lists = await loadTestLists(sql, { repositoryId, testListNos: [test_list_no] });
-    const { testNos } = lists.get(test_list_no)!;
+    const testNos = await loadTestList(sql, { repositoryId, testListNo: test_list_no });
     for (const { tags, places } of groups) {
       for (const place of places) {
         for (const tag of tags) tagsOf.get(testNos[place]!)?.add(tag);

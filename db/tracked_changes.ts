@@ -63,7 +63,7 @@ export async function loadTrackedChanges(
         windowStart,
         added: added.map(recordedRun),
         fallen: fallen.map(recordedRun),
-        lists: new Map([...lists].map(([testListNo, { testNos }]) => [testListNo, testNos])),
+        lists,
         changedTests: new Map(
           tests.map((row) => [row.testNo, knownTest(row, { ...row, idPrefix })]),
         ),

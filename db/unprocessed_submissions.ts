@@ -1,7 +1,7 @@
 /** Submissions whose archive is being processed or could not be: listed, without results. */
 import { keyedSubmissionId } from "../lib/identity.ts";
-import { bumpForAddition } from "./repositories.ts";
-import type { Queryable } from "./sql.ts";
+import { bumpForAddition, lockRepository } from "./repositories.ts";
+import { type Queryable, textsIn } from "./sql.ts";
 
 /** What is known of an archive before its reports were read. */
 export interface UnprocessedSubmission {
@@ -21,10 +21,7 @@ export interface UnprocessedSubmission {
 /** Shows an archive as `processing`. One that was processed before stays as it is. */
 export async function showProcessing(tx: Queryable, upload: UnprocessedSubmission): Promise<void> {
   const { repositoryId, key, recordedAt } = upload;
-  const [repository] = await tx<{ idPrefix: number }[]>`
-    select id_prefix::float8 as "idPrefix" from repository
-    where repository_id = ${repositoryId}
-    for no key update`;
+  const repository = await lockRepository(tx, repositoryId);
   if (!repository) return;
   await removeUnprocessed(tx, { repositoryId, key });
   const id = keyedSubmissionId({ recordedAt, idPrefix: repository.idPrefix, key });
@@ -40,8 +37,7 @@ export async function showProcessing(tx: Queryable, upload: UnprocessedSubmissio
     select ${repositoryId}, decode(${id}, 'hex'), to_timestamp(${recordedAt}),
       to_timestamp(${upload.uploadedAt}), 'processing', ${key}, ${upload.buildUrl},
       ${upload.commitOid}, ${upload.treeOid}, ${upload.branch},
-      array(select json_array_elements_text(${JSON.stringify(upload.tags)}::text::json)),
-      version.data_version
+      ${textsIn(tx, upload.tags)}, version.data_version
     from version
     where not exists (select from submission s
       where s.repository_id = ${repositoryId} and s.key = ${key})
