@@ -1,3 +1,4 @@
+import { messageOf, weekOfNegative } from "./negative_results.ts";
 import { integersIn, type Queryable, textsIn } from "./sql.ts";
 import { outcomesAt } from "../lib/analysis/columns.ts";
 import type { DisruptiveTest, Negative, SubmissionOutcomes } from "../lib/analysis/code_version.ts";
@@ -63,8 +64,8 @@ export async function loadNegatives(
 ): Promise<(Negative & { testHash: number })[]> {
   return await sql<(Negative & { testHash: number })[]>`
     select encode(n.submission_id, 'hex') as "submissionId", n.result_no as "resultNo",
-      n.test_no as "testNo", t.test_hash::float8 as "testHash", n.message,
-      n.is_disruption as "isDisruption"
+      n.test_no as "testNo", t.test_hash::float8 as "testHash",
+      ${messageOf(sql)} as message, n.is_disruption as "isDisruption"
     from submission s
     join negative_result n using (repository_id, submission_id)
     join test t using (repository_id, test_no)
@@ -72,26 +73,28 @@ export async function loadNegatives(
       and s.status = 'processed'`;
 }
 
-/** Marks negative results as disruptions, or as none. */
+/** Marks negative results, all of which are none, as disruptions, or the other way round. */
 export async function markDisruptions(
   sql: Queryable,
   { repositoryId, negatives, isDisruption }: {
     repositoryId: number;
-    negatives: Pick<Negative, "submissionId" | "resultNo">[];
+    negatives: Pick<Negative, "submissionId" | "testNo" | "resultNo">[];
     isDisruption: boolean;
   },
 ): Promise<void> {
   if (negatives.length === 0) return;
-  const keys = negatives.map(({ submissionId, resultNo }) => ({
+  const keys = negatives.map(({ submissionId, testNo, resultNo }) => ({
     submission_id: submissionId,
+    test_no: testNo,
     result_no: resultNo,
   }));
   await sql`
     update negative_result n set is_disruption = ${isDisruption}
     from json_to_recordset(${JSON.stringify(keys)}::text::json)
-      as k(submission_id text, result_no int)
-    where n.repository_id = ${repositoryId}
-      and n.submission_id = decode(k.submission_id, 'hex') and n.result_no = k.result_no`;
+      as k(submission_id text, test_no int, result_no int)
+    where n.repository_id = ${repositoryId} and n.submission_id = decode(k.submission_id, 'hex')
+      and n.is_disruption = ${!isDisruption} and n.test_no = k.test_no
+      and n.result_no = k.result_no`;
 }
 
 /** What is known of those of the given tests that were ever disruptive, by test_no. */
@@ -136,9 +139,10 @@ export async function loadStoredFacts(
         join submission s
           on s.repository_id = n.repository_id and s.submission_id = n.submission_id
         where n.repository_id = d.repository_id and n.test_no = d.test_no and n.is_disruption
-        order by n.submission_id limit 1) as "earliestAt",
+        order by ${weekOfNegative(sql)}, n.submission_id limit 1) as "earliestAt",
       exists (select from negative_result n
         where n.repository_id = d.repository_id and n.submission_id = d.latest_submission_id
+          and n.is_disruption and n.test_no = d.test_no
           and n.result_no = d.latest_result_no) as "hasLatest",
       exists (select from submission p
         join submission s on s.repository_id = p.repository_id and s.code_version = p.code_version

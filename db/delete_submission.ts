@@ -18,6 +18,7 @@ import {
   storeDisruptiveTests,
 } from "./code_versions.ts";
 import { listRepositories, lockRepository } from "./repositories.ts";
+import { messageOf } from "./negative_results.ts";
 import { arrayOf, integersIn, type Queryable } from "./sql.ts";
 import { removeTestList } from "./test_lists.ts";
 import { recomputeTags } from "./test_tags.ts";
@@ -172,7 +173,8 @@ async function recomputeDisruptiveTests(
   if (testNos.size === 0) return;
   const disruptions = await tx<(Negative & { codeVersion: string })[]>`
     select s.code_version as "codeVersion", encode(n.submission_id, 'hex') as "submissionId",
-      n.result_no as "resultNo", n.test_no as "testNo", n.message, n.is_disruption as "isDisruption"
+      n.result_no as "resultNo", n.test_no as "testNo", ${messageOf(tx)} as message,
+      n.is_disruption as "isDisruption"
     from negative_result n
     join submission s using (repository_id, submission_id)
     where n.repository_id = ${repositoryId} and n.is_disruption

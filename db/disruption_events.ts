@@ -1,6 +1,7 @@
 /** Queries about the disruptions of one test. */
 import { firstSubmissionId } from "../lib/identity.ts";
 import { type SeenVersion, versionColumns } from "./repositories.ts";
+import { isDisruptedSince, messageOf } from "./negative_results.ts";
 import type { Queryable } from "./sql.ts";
 
 /** A disruption as a list shows it. */
@@ -35,18 +36,20 @@ export async function loadDisruptionEvents(sql: Queryable, options: {
   limit: number;
 }): Promise<DisruptionEvents> {
   const { repositoryId, testNo, windowStart, limit } = options;
+  const firstId = firstSubmissionId(windowStart);
   // The version comes with a row of its own, so that it is there when there is no event.
   const rows = await sql<(SeenVersion & (DisruptionEvent | { submissionId: null }))[]>`
     select ${versionColumns(sql)}, event.*
     from repository r
     left join (
       select encode(n.submission_id, 'hex') as "submissionId", n.result_no as "resultNo",
-        s.build_url as "buildUrl", s.commit_oid as "commitOid", n.conclusion, n.message
+        s.build_url as "buildUrl", s.commit_oid as "commitOid", n.conclusion,
+        ${messageOf(sql)} as message
       from negative_result n
       join submission s
         on s.repository_id = n.repository_id and s.submission_id = n.submission_id
       where n.repository_id = ${repositoryId} and n.test_no = ${testNo} and n.is_disruption
-        and n.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
+        and ${isDisruptedSince(sql, firstId)}
       order by n.submission_id desc, n.result_no desc
       limit ${limit}
     ) event on true

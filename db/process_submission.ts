@@ -1,4 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
+import { type SharedMessages, shareMessages } from "../lib/analysis/shared_messages.ts";
 import type { SubmissionContent } from "../lib/analysis/submission_content.ts";
 import type { TestTags } from "../lib/analysis/test_tags.ts";
 import { keyedSubmissionId, submissionId } from "../lib/identity.ts";
@@ -155,8 +156,9 @@ async function store(
     ? await addTestTags(tx, { repositoryId, testListNo, tags: upload.testTags, isTagged })
     : null;
   const negatives = await judgeSubmission(tx, repositoryId, { id, ...upload });
-  await insertSubmission(tx, { id, key, upload, uploadDigest, testListNo, testTagSetNo });
-  await insertNegatives(tx, { repositoryId, negatives });
+  const { messages, placeOf } = shareMessages(negatives);
+  await insertSubmission(tx, { id, key, upload, uploadDigest, testListNo, testTagSetNo, messages });
+  await insertNegatives(tx, { repositoryId, negatives, messageNoOf: placeOf });
   if (upload.tags.length > 0) {
     await addTags(tx, { repositoryId, testListNo, tags: upload.tags, isTagged });
   }
@@ -226,13 +228,14 @@ async function findDuplicate(
 /** Stores the row of a submission; with it the repository's data changes. */
 async function insertSubmission(
   tx: Queryable,
-  { id, key, upload, uploadDigest, testListNo, testTagSetNo }: {
+  { id, key, upload, uploadDigest, testListNo, testTagSetNo, messages }: {
     id: string;
     key: string;
     upload: Upload;
     uploadDigest: string | null;
     testListNo: number;
     testTagSetNo: number | null;
+    messages: string[];
   },
 ): Promise<void> {
   const { content } = upload;
@@ -245,14 +248,16 @@ async function insertSubmission(
     )
     insert into submission (repository_id, submission_id, recorded_at, uploaded_at, status, key,
       build_url, commit_oid, tree_oid, branch, tags, upload_digest, test_result_count,
-      test_list_no, test_tag_set_no, durations, duration_unit, exceptions, data_version)
+      test_list_no, test_tag_set_no, durations, duration_unit, exceptions, messages,
+      data_version)
     select ${upload.repositoryId}, decode(${id}, 'hex'), to_timestamp(${upload.recordedAt}),
       to_timestamp(${upload.uploadedAt}), 'processed', ${key}, ${upload.buildUrl},
       ${upload.commitOid}, ${upload.treeOid}, ${upload.branch},
       ${textsIn(tx, upload.tags)},
       decode(${uploadDigest}::text, 'hex'), ${content.resultCount}, ${testListNo},
       ${testTagSetNo}::int, ${content.durations}, ${content.durationUnit},
-      ${content.exceptions}, version.data_version
+      ${content.exceptions}, nullif(${textsIn(tx, messages)}, '{}'),
+      version.data_version
     from version`;
 }
 
@@ -261,16 +266,31 @@ const NEGATIVES_PER_STATEMENT = 2_000;
 
 async function insertNegatives(
   tx: Queryable,
-  { repositoryId, negatives }: { repositoryId: number; negatives: JudgedNegative[] },
+  { repositoryId, negatives, messageNoOf }: {
+    repositoryId: number;
+    negatives: JudgedNegative[];
+    messageNoOf: SharedMessages["placeOf"];
+  },
 ): Promise<void> {
-  for (let start = 0; start < negatives.length; start += NEGATIVES_PER_STATEMENT) {
-    const batch = negatives.slice(start, start + NEGATIVES_PER_STATEMENT);
+  // In the order of the primary key: its pages are filled one after the other, and stay full.
+  const rows = negatives
+    .toSorted((a, b) =>
+      Number(a.isDisruption) - Number(b.isDisruption) || a.testNo - b.testNo ||
+      a.resultNo - b.resultNo
+    )
+    .map((negative) => {
+      const messageNo = messageNoOf(negative.message);
+      return { ...negative, messageNo, message: messageNo === null ? negative.message : null };
+    });
+  for (let start = 0; start < rows.length; start += NEGATIVES_PER_STATEMENT) {
+    const batch = rows.slice(start, start + NEGATIVES_PER_STATEMENT);
     await tx`
       insert into negative_result (repository_id, submission_id, result_no, test_no, is_disruption,
-        conclusion, message)
+        conclusion, message, message_no)
       select ${repositoryId}, decode("submissionId", 'hex'), "resultNo", "testNo", "isDisruption",
-        conclusion, message
+        conclusion, message, "messageNo"
       from json_to_recordset(${JSON.stringify(batch)}::text::json) as t("submissionId" text,
-        "resultNo" int, "testNo" int, "isDisruption" boolean, conclusion text, message text)`;
+        "resultNo" int, "testNo" int, "isDisruption" boolean, conclusion text, message text,
+        "messageNo" int)`;
   }
 }

@@ -95,7 +95,7 @@ interface Scope {
 const SUBMISSIONS_PER_BATCH = 50;
 
 /**
- * Failures that one batch deletes, rows with three indexes: by far the most work. One submission is
+ * Failures that one batch deletes, rows with two indexes: by far the most work. One submission is
  * never taken apart, however many it has: its upload was one transaction too.
  */
 const NEGATIVES_PER_BATCH = 1_000;

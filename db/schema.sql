@@ -69,12 +69,13 @@ create table negative_result (
   test_no integer not null,
   is_disruption boolean not null,
   conclusion text not null,
-  message text not null,
-  constraint negative_result_pkey PRIMARY KEY (repository_id, submission_id, result_no),
+  message text,
+  message_no integer,
+  constraint negative_result_pkey PRIMARY KEY (repository_id, submission_id, is_disruption, test_no, result_no),
+  constraint negative_result_check CHECK ((num_nonnulls(message, message_no) = 1)),
   constraint negative_result_conclusion_check CHECK ((conclusion = ANY (ARRAY['failure'::text, 'error'::text])))
 );
-CREATE INDEX negative_result_disruption ON negative_result USING btree (repository_id, test_no, submission_id, result_no) WHERE is_disruption;
-CREATE INDEX negative_result_window ON negative_result USING btree (repository_id, submission_id, test_no) WHERE is_disruption;
+CREATE INDEX negative_result_disruption ON negative_result USING btree (repository_id, test_no, (((get_byte(submission_id, 0) * 32) + (get_byte(submission_id, 1) / 8)))) WHERE is_disruption;
 
 create table organization (
   organization_id integer not null generated always as identity,
@@ -155,6 +156,7 @@ create table submission (
   exceptions bytea,
   data_version bigint not null,
   test_tag_set_no integer,
+  messages text[],
   constraint submission_pkey PRIMARY KEY (repository_id, submission_id),
   constraint submission_repository_id_key_key UNIQUE (repository_id, key),
   constraint submission_repository_id_upload_digest_key UNIQUE (repository_id, upload_digest),

@@ -1,6 +1,7 @@
 import { advance, leadsTo, type TestsState } from "../lib/analysis/tests_state.ts";
 import { firstSubmissionId } from "../lib/identity.ts";
 import type { Database } from "./connect.ts";
+import { isDisruptedSince } from "./negative_results.ts";
 import { integersIn, type Queryable } from "./sql.ts";
 import { loadTestLists } from "./test_lists.ts";
 import {
@@ -107,9 +108,9 @@ function selectFallen(sql: Queryable, scope: Scope) {
 function selectChangedTests(sql: Queryable, { repositoryId, dataVersion, firstId }: Scope) {
   return sql<(TestRow & { disruptionCount: number })[]>`
     select ${testColumns(sql)},
-      (select count(*)::int from negative_result c
-        where c.repository_id = ${repositoryId} and c.test_no = d.test_no and c.is_disruption
-          and c.submission_id >= decode(${firstId}, 'hex')) as "disruptionCount"
+      (select count(*)::int from negative_result n
+        where n.repository_id = ${repositoryId} and n.test_no = d.test_no and n.is_disruption
+          and ${isDisruptedSince(sql, firstId)}) as "disruptionCount"
     from (
       select distinct n.test_no
       from submission u
