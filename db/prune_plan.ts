@@ -1,7 +1,8 @@
 /** What pruning would delete, and the space that is free after it did. */
 import { firstSubmissionId } from "../lib/identity.ts";
 import type { Database } from "./connect.ts";
-import { isOldCoverage, leaveRoom, type Pruned } from "./prune.ts";
+import { leaveRoom, type Pruned } from "./prune.ts";
+import { isOldCoverage } from "./prune_coverage.ts";
 import { listedTests, unlistedTests } from "./prune_tests.ts";
 import type { Queryable } from "./sql.ts";
 

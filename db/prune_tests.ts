@@ -3,7 +3,8 @@ import type { Database } from "./connect.ts";
 import { lockRepository } from "./repositories.ts";
 import { integersIn, type Queryable } from "./sql.ts";
 import { isKnown } from "./staged_tests.ts";
-import { hasNoStory, loadTestLists } from "./test_lists.ts";
+import { hasNoStory, isUnusedList, loadTestLists } from "./test_lists.ts";
+import { isUnusedSet } from "./test_tags.ts";
 
 /** Lists, of some 20 kB each, that one statement reads or one batch deletes. */
 const LISTS_PER_BATCH = 50;
@@ -59,18 +60,6 @@ export async function* pruneTestLists(
     });
     yield { testListCount };
   }
-}
-
-function isUnusedList(sql: Queryable) {
-  return sql`not exists (
-    select from submission s
-    where s.repository_id = l.repository_id and s.test_list_no = l.test_list_no)`;
-}
-
-function isUnusedSet(sql: Queryable) {
-  return sql`not exists (
-    select from submission s
-    where s.repository_id = t.repository_id and s.test_tag_set_no = t.test_tag_set_no)`;
 }
 
 /**

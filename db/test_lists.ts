@@ -202,8 +202,7 @@ export async function removeTestList(
   const [removed] = await sql<{ test_count: number; tests: Uint8Array }[]>`
     delete from test_list l
     where repository_id = ${repositoryId} and test_list_no = ${testListNo}
-      and not exists (select from submission s
-        where s.repository_id = l.repository_id and s.test_list_no = l.test_list_no)
+      and ${isUnusedList(sql)}
     returning test_count, tests`;
   if (!removed) return;
   const orphans = new Set(decodeTestList(removed.tests, removed.test_count));
@@ -220,6 +219,13 @@ export async function removeTestList(
     delete from test t
     where repository_id = ${repositoryId}
       and test_no = any(${integersIn(sql, orphans)}) and ${hasNoStory(sql)}`;
+}
+
+/** SQL: whether no submission ran the row `l` of `test_list`. */
+export function isUnusedList(sql: Queryable) {
+  return sql`not exists (
+    select from submission s
+    where s.repository_id = l.repository_id and s.test_list_no = l.test_list_no)`;
 }
 
 /** SQL: whether nothing is said of the row `t` of `test` but that it ran. */

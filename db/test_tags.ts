@@ -114,8 +114,7 @@ export async function recomputeTags(
   await sql`
     delete from test_tag_set t
     where repository_id = ${repositoryId} and test_list_no = ${testListNo}
-      and not exists (select from submission s
-        where s.repository_id = t.repository_id and s.test_tag_set_no = t.test_tag_set_no)`;
+      and ${isUnusedSet(sql)}`;
   const brought = await sql<{ test_list_no: number; tags: string[] }[]>`
     select test_list_no, array_to_json(array_agg(distinct tag)) as tags
     from submission, unnest(tags) as tag
@@ -131,6 +130,13 @@ export async function recomputeTags(
   await setTags(sql, repositoryId, rows);
   // What a list remembers of its tests' tags may not be so any more.
   await sql`update test_list set tags = '{}' where repository_id = ${repositoryId}`;
+}
+
+/** SQL: whether no submission brought the row `t` of `test_tag_set`. */
+export function isUnusedSet(sql: Queryable) {
+  return sql`not exists (
+    select from submission s
+    where s.repository_id = t.repository_id and s.test_tag_set_no = t.test_tag_set_no)`;
 }
 
 /** The tags of tests without those that a submission brought; others may have brought them too. */

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import * as v from "valibot";
 import type { Database } from "../../db/connect.ts";
 import { listOrganizations } from "../../db/organizations.ts";
-import { nothingPruned, type Pruned, pruneRepository } from "../../db/prune.ts";
+import { addPruned, nothingPruned, type Pruned, pruneRepository } from "../../db/prune.ts";
 import { planPrune, reclaimSpace } from "../../db/prune_plan.ts";
 import { listRepositories, type Repository } from "../../db/repositories.ts";
 import { formatRepositoryName, type RepositoryName } from "../repository_name.ts";
@@ -142,7 +142,7 @@ async function pruneAll(
           );
         },
       });
-      for (const key of Object.keys(before) as (keyof Pruned)[]) before[key] += pruned[key];
+      addPruned(before, pruned);
       rows.push({ ...target, pruned });
     }
     // Also when it was stopped: nobody else does it, and the next run may not come. A second signal
