@@ -46,6 +46,10 @@ export function replaceForbidden(
   return { text: parts.join(LOST), count, first: Math.min(...firsts) };
 }
 
+// First halves of the characters that take two units.
+const FIRST_HALF = 0xd800;
+const LAST_FIRST_HALF = 0xdbff;
+
 /**
  * How many lines of a text end before an index, and the column there, counted from 1.
  *
@@ -56,9 +60,25 @@ export function place(
   index: number,
   startColumn: number,
 ): { lineCount: number; column: number } {
-  const lines = text.slice(0, index).split(/\r\n|[\r\n]/);
-  const characters = Array.from(lines.at(-1)!).length;
-  const lineCount = lines.length - 1;
+  const before = text.slice(0, index);
+  let lineCount = 0;
+  let lineStart = 0;
+  if (before.includes("\r")) {
+    for (const { index, 0: end } of before.matchAll(/\r\n|[\r\n]/g)) {
+      lineCount++;
+      lineStart = index + end.length;
+    }
+  } else {
+    for (let end = before.indexOf("\n"); end !== -1; end = before.indexOf("\n", lineStart)) {
+      lineCount++;
+      lineStart = end + 1;
+    }
+  }
+  let characters = 0;
+  for (let at = lineStart; at < before.length; at++) {
+    const code = before.charCodeAt(at);
+    if (code < FIRST_HALF || code > LAST_FIRST_HALF) characters++;
+  }
   return { lineCount, column: characters + 1 + (lineCount === 0 ? startColumn : 0) };
 }
 
@@ -73,4 +93,12 @@ export function beginningOf(text: string, unitCount: number): string {
   if (text.length <= unitCount) return text;
   const isHalf = /[\ud800-\udbff]/.test(text[unitCount - 1]!);
   return text.slice(0, unitCount - (isHalf ? 1 : 0));
+}
+
+/**
+ * A copy of a string with memory of its own. What the parser hands out are slices of the text that
+ * it was given, and one short name that somebody keeps would keep 64 KiB of report alive.
+ */
+export function detach(text: string): string {
+  return ` ${text}`.slice(1);
 }

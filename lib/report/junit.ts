@@ -4,12 +4,13 @@
  * There is no one JUnit format, only what tools write. Suites may be nested or missing, and whatever
  * is not known is passed over.
  */
+import { detach } from "./characters.ts";
 import { decodeXml } from "./decode.ts";
 import { DEFAULT_REPORT_LIMITS, type ReportLimits } from "./limits.ts";
 import { quote, shorten } from "./report_error.ts";
 import type { TestResult } from "./result.ts";
 import { StableNames } from "./stable_names.ts";
-import { type Attributes, detach, Outcome, OUTCOME_KINDS, TestCase } from "./test_case.ts";
+import { type Attributes, Outcome, OUTCOME_KINDS, TestCase } from "./test_case.ts";
 import { type XmlHandler, XmlReader } from "./xml.ts";
 
 /** What {@link readJUnit} needs besides the bytes. */

@@ -1,5 +1,12 @@
 import type { SaxesParser } from "saxes";
 
+/** An element, as the parser keeps it. */
+export interface SaxesTag {
+  name: string;
+  attributes: Readonly<Record<string, string | undefined>>;
+  isSelfClosing: boolean;
+}
+
 /**
  * What we touch inside the parser, because it offers no other way to bound its memory: it collects
  * every CDATA section, comment and attribute as a whole, also when nobody listens. Its version is
@@ -19,11 +26,17 @@ export interface SaxesInternals {
   readonly entityReturnState: number;
   /** The piece that is being read, and how far. */
   readonly chunk: string;
-  readonly i: number;
+  i: number;
+  /** Of the last character that was read. */
+  line: number;
+  /** How many characters of that line were read. */
+  column: number;
   /** The open elements. */
-  readonly tags: readonly { name: string }[];
+  readonly tags: SaxesTag[];
   /** The innermost element that is open, or just closed. */
-  readonly tag: { name: string } | null;
+  tag: SaxesTag | null;
+  /** What reads on in each state; called until the piece is read. */
+  readonly stateTable: (() => void)[];
   /** What a reference stands for. */
   parseEntity(entity: string): string;
   /** True for the code points that XML calls characters. */
@@ -55,6 +68,10 @@ const CDATA_LAST = 22;
 
 /** The numbers of the parser's states, as far as they matter. */
 export const PARSER_STATE = {
+  /** Text directly inside an element. */
+  text: TEXT,
+  /** A CDATA section. */
+  section: CDATA_FIRST,
   entity: 14,
   attributeValue: 40,
   /** Text or a CDATA section. */

@@ -1,4 +1,5 @@
 /** One `testcase` element of a report, and the results that it stands for. */
+import { detach } from "./characters.ts";
 import { parseDuration } from "./duration.ts";
 import { FirstLine, firstLine } from "./message.ts";
 import type { Conclusion, TestResult } from "./result.ts";
@@ -116,12 +117,4 @@ export class TestCase {
       durationMicroseconds,
     };
   }
-}
-
-/**
- * A copy of a string with memory of its own. What the parser hands out are slices of the text that
- * it was given, and one short name that somebody keeps would keep 64 KiB of report alive.
- */
-export function detach(text: string): string {
-  return ` ${text}`.slice(1);
 }

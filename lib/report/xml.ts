@@ -7,6 +7,7 @@ import { SaxesParser } from "saxes";
 import { beginningOf, isBefore, LOST, place, replaceForbidden, REPLACEMENT } from "./characters.ts";
 import type { DecodedPiece } from "./decode.ts";
 import type { ReportLimits } from "./limits.ts";
+import { PlainMarkup } from "./plain_markup.ts";
 import {
   quote,
   ReportError,
@@ -46,12 +47,13 @@ export interface XmlReaderOptions {
 // What is kept of an attribute that is no name: many times what anything made of it can hold.
 const KEPT_ATTRIBUTE_CHARACTERS = 64 * 1024;
 
+// More attributes of one element may be looked at twice.
+const MAX_PLAIN_ATTRIBUTES = 64;
+
 const NOT_BLANK = /\S/;
 
 /** Takes a document's text in pieces and tells a handler what is in it. */
 export class XmlReader {
-  /** Where the innermost element that is open begins. */
-  elementPosition: ReportPosition = { line: 1, column: 1 };
   /** How many characters were replaced by U+FFFD. */
   replacementCount = 0;
   /** Where the first of them stood. */
@@ -62,6 +64,7 @@ export class XmlReader {
   readonly #options: XmlReaderOptions;
   readonly #parser: SaxesParser<{ xmlns: false }>;
   readonly #internals: SaxesInternals;
+  readonly #plain: PlainMarkup;
   #attributeCount = 0;
   #droppedCharacters = 0;
   #sawRoot = false;
@@ -90,6 +93,25 @@ export class XmlReader {
     this.#internals.piHandler = ({ target }) => this.#checkName(target);
     this.#internals.textHandler = undefined;
     this.#internals.cdataHandler = undefined;
+    const { limits, handler } = options;
+    this.#plain = new PlainMarkup(this.#internals, {
+      handler,
+      limits: {
+        depth: limits.elementDepth,
+        attributeCount: Math.min(limits.attributeCount, MAX_PLAIN_ATTRIBUTES),
+        valueCharacters: Math.min(
+          limits.nameCharacters,
+          limits.attributeCharacters,
+          KEPT_ATTRIBUTE_CHARACTERS,
+        ),
+        nameCharacters: limits.markupNameCharacters,
+      },
+    });
+  }
+
+  /** Where the innermost element that is open begins. */
+  get elementPosition(): ReportPosition {
+    return this.#plain.elementPosition;
   }
 
   /**
@@ -119,6 +141,9 @@ export class XmlReader {
       this.#sawLost ||= piece.undecodableAt.length > 0;
       text = replaced.text;
     }
+    // Whose values have lost bytes is found out attribute by attribute.
+    this.#plain.isOn &&= !this.#sawLost;
+    this.#plain.beginPiece();
     this.#parser.write(text);
     this.#dropWhatNobodyReads();
   }
@@ -155,6 +180,7 @@ export class XmlReader {
 
   // The parser's column is the number of characters read of the line, so that of the last of them.
   #position(): ReportPosition {
+    this.#plain.settle();
     return { line: this.#parser.line, column: Math.max(this.#parser.column, 1) };
   }
 
@@ -242,11 +268,11 @@ export class XmlReader {
     const { line, column } = this.#parser;
     const before = name.length + 1;
     if (column > before) {
-      this.elementPosition = { line, column: column - before };
+      this.#plain.elementPosition = { line, column: column - before };
     } else {
       const { chunk, i } = this.#internals;
       const lineEnd = chunk[i - 1] === "\n" && chunk[i - 2] === "\r" ? i - 2 : i - 1;
-      this.elementPosition = this.#positionOf(lineEnd - before);
+      this.#plain.elementPosition = this.#positionOf(lineEnd - before);
     }
     this.#checkName(name);
   }
