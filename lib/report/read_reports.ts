@@ -116,14 +116,16 @@ async function* counted(
   }
 }
 
+// A piece is overwritten by the next one.
 async function* bytesAt(path: string): AsyncGenerator<Uint8Array, void> {
   const file = await open(path).catch((error) => {
     throw unreadable(path, error);
   });
   try {
+    // One for all pieces. One for each is freed late: tens of megabytes while a large file is read.
+    const piece = new Uint8Array(READ_BYTES);
     while (true) {
-      // A buffer of its own for each piece: whoever gets it may keep it.
-      const { bytesRead, buffer } = await file.read(new Uint8Array(READ_BYTES)).catch((error) => {
+      const { bytesRead, buffer } = await file.read(piece).catch((error) => {
         throw unreadable(path, error);
       });
       if (bytesRead === 0) return;
