@@ -1,12 +1,13 @@
 /** Queries for what badges show. */
+import type { DataVersion } from "../lib/data_version.ts";
 import { firstSubmissionId } from "../lib/identity.ts";
-import { type SeenVersion, versionColumns } from "./repositories.ts";
+import { versionColumns } from "./repositories.ts";
 import type { Queryable } from "./sql.ts";
 
 /** Builds of the window. */
 export interface BuildCounts {
   /** `null` when the repository is gone. */
-  version: SeenVersion | null;
+  version: DataVersion | null;
   buildCount: number;
   /** Those with at least one disruption in the window. */
   disruptedBuildCount: number;
@@ -24,7 +25,7 @@ export async function loadBuildCounts(sql: Queryable, options: {
   const { repositoryId, windowStart } = options;
   const start = firstSubmissionId(windowStart);
   // Disruptions are few: collected once, and hashed, instead of looked for per submission.
-  const [row] = await sql<(SeenVersion & Omit<BuildCounts, "version">)[]>`
+  const [row] = await sql<(DataVersion & Omit<BuildCounts, "version">)[]>`
     select ${versionColumns(sql)}, counts.*
     from repository r
     cross join (

@@ -1,5 +1,6 @@
 /** Who is calling, and what of theirs the request names: one statement, the first of any request. */
-import { oldestSubmission, type SeenVersion, versionColumns } from "./repositories.ts";
+import type { DataVersion, WindowVersion } from "../lib/data_version.ts";
+import { oldestSubmission, versionColumns } from "./repositories.ts";
 import { arrayOf, type Queryable } from "./sql.ts";
 import { isKnown } from "./staged_tests.ts";
 
@@ -20,25 +21,16 @@ export type Selection =
   | { kind: "named"; ownerKey?: string; nameKey?: string; repositoryId?: number };
 
 /** A repository as a request sees it. */
-export interface FoundRepository {
+export interface FoundRepository extends DataVersion {
   repositoryId: number;
   ownerKey: string;
   nameKey: string;
-  /** Seconds since 1970. */
-  createdAt: number;
-  dataVersion: number;
   /** The selected test, `null` when there is none or none was selected. */
   testNo: number | null;
 }
 
 /** A repository with all that tells one state of its answers from another. */
-export interface RepositoryVersion extends FoundRepository {
-  /**
-   * The oldest submission of the window, 24 hex digits, or `null`. While it and the data version
-   * stay, the window holds the same submissions: nothing has fallen out of it.
-   */
-  oldestSubmissionId: string | null;
-}
+export type RepositoryVersion = FoundRepository & WindowVersion;
 
 type CallerRow = { organizationId: number } & (FoundRepository | { repositoryId: null });
 
@@ -56,9 +48,7 @@ export async function loadCaller(sql: Queryable, options: {
   const { token, now, selection } = options;
   const rows = await sql<CallerRow[]>`
     select t.organization_id as "organizationId", r.repository_id::float8 as "repositoryId",
-      r.owner_key as "ownerKey", r.name_key as "nameKey",
-      extract(epoch from r.created_at)::float8 as "createdAt",
-      r.data_version::float8 as "dataVersion",
+      r.owner_key as "ownerKey", r.name_key as "nameKey", ${versionColumns(sql)},
       ${selectTestNo(sql, selection)} as "testNo"
     from api_token t
     left join repository r on r.organization_id = t.organization_id
@@ -85,10 +75,8 @@ export async function loadCaller(sql: Queryable, options: {
 export async function loadOldestSubmissions(
   sql: Queryable,
   { repositoryIds, windowStart }: { repositoryIds: number[]; windowStart: number },
-): Promise<Map<number, SeenVersion & { oldestSubmissionId: string | null }>> {
-  const rows = await sql<
-    (SeenVersion & { repositoryId: number; oldestSubmissionId: string | null })[]
-  >`
+): Promise<Map<number, WindowVersion>> {
+  const rows = await sql<(WindowVersion & { repositoryId: number })[]>`
     select r.repository_id::float8 as "repositoryId", ${versionColumns(sql)},
       ${oldestSubmission(sql, windowStart)} as "oldestSubmissionId"
     from repository r

@@ -1,5 +1,6 @@
+import type { DataVersion } from "../lib/data_version.ts";
 import type { CoverageTotals } from "../lib/report/coverage/mod.ts";
-import { type SeenVersion, versionColumns } from "./repositories.ts";
+import { versionColumns } from "./repositories.ts";
 import type { Queryable } from "./sql.ts";
 
 /** Stores coverage. A report without a line is as if there were none. */
@@ -47,7 +48,7 @@ export async function replaceSubmissionCoverage(
 /** What the latest coverage report of a repository says. */
 export interface LatestCoverage {
   /** `null` when the repository is gone. */
-  version: SeenVersion | null;
+  version: DataVersion | null;
   /** `null` when there is none. */
   coverage: CoverageTotals | null;
 }
@@ -57,7 +58,7 @@ export async function loadLatestCoverage(
   sql: Queryable,
   repositoryId: number,
 ): Promise<LatestCoverage> {
-  const [row] = await sql<(SeenVersion & (CoverageTotals | { lineCount: null }))[]>`
+  const [row] = await sql<(DataVersion & (CoverageTotals | { lineCount: null }))[]>`
     select ${versionColumns(sql)}, latest.*
     from repository r
     left join (

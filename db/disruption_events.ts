@@ -1,6 +1,7 @@
 /** Queries about the disruptions of one test. */
+import type { DataVersion } from "../lib/data_version.ts";
 import { firstSubmissionId } from "../lib/identity.ts";
-import { type SeenVersion, versionColumns } from "./repositories.ts";
+import { versionColumns } from "./repositories.ts";
 import { isDisruptedSince, messageOf } from "./negative_results.ts";
 import type { Queryable } from "./sql.ts";
 
@@ -19,7 +20,7 @@ export interface DisruptionEvent {
 /** The latest disruptions of a test. */
 export interface DisruptionEvents {
   /** `null` when the repository is gone. */
-  version: SeenVersion | null;
+  version: DataVersion | null;
   /** Newest first. */
   events: DisruptionEvent[];
 }
@@ -38,7 +39,7 @@ export async function loadDisruptionEvents(sql: Queryable, options: {
   const { repositoryId, testNo, windowStart, limit } = options;
   const firstId = firstSubmissionId(windowStart);
   // The version comes with a row of its own, so that it is there when there is no event.
-  const rows = await sql<(SeenVersion & (DisruptionEvent | { submissionId: null }))[]>`
+  const rows = await sql<(DataVersion & (DisruptionEvent | { submissionId: null }))[]>`
     select ${versionColumns(sql)}, event.*
     from repository r
     left join (

@@ -240,14 +240,7 @@ export async function lockRepository(
   return row ?? null;
 }
 
-/** Which state of a repository's data a statement saw. */
-export interface SeenVersion {
-  /** Seconds since 1970. */
-  createdAt: number;
-  dataVersion: number;
-}
-
-/** SQL: the columns of a {@linkcode SeenVersion} from `repository` r. */
+/** SQL: the columns of a `DataVersion` from `repository` r. */
 export function versionColumns(sql: Queryable) {
   return sql`extract(epoch from r.created_at)::float8 as "createdAt",
     r.data_version::float8 as "dataVersion"`;

@@ -1,6 +1,7 @@
 /** Queries about submissions, as the API shows them. */
+import type { DataVersion } from "../lib/data_version.ts";
 import { firstSubmissionId } from "../lib/identity.ts";
-import { type SeenVersion, versionColumns } from "./repositories.ts";
+import { versionColumns } from "./repositories.ts";
 import type { Queryable } from "./sql.ts";
 
 /** A submission of a list. */
@@ -19,7 +20,7 @@ export interface SubmissionRow {
 /** Submissions, newest first, and how many the whole window has. */
 export interface SubmissionsPage {
   /** `null` when the repository is gone. */
-  version: SeenVersion | null;
+  version: DataVersion | null;
   count: number;
   submissions: SubmissionRow[];
 }
@@ -40,7 +41,7 @@ export async function loadSubmissionsPage(sql: Queryable, options: {
   const inWindow = sql`s.repository_id = ${repositoryId}
     and s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')`;
   // The count comes with a row of its own, so that it is there when the page is empty.
-  type Row = SeenVersion & { count: number } & (SubmissionRow | { submissionId: null });
+  type Row = DataVersion & { count: number } & (SubmissionRow | { submissionId: null });
   const rows = await sql<Row[]>`
     select ${versionColumns(sql)}, total.count, page.*
     from repository r

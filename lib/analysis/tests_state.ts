@@ -3,6 +3,7 @@
  * upload changes is little, and what falls out of the window is too: a state follows from an earlier
  * one and what came and went since.
  */
+import type { WindowVersion } from "../data_version.ts";
 import { type Run, RunCounts, type TestLists } from "./run_counts.ts";
 import type { TrackedTest } from "./tracked_test.ts";
 
@@ -16,14 +17,9 @@ export interface RecordedRun extends Run {
 }
 
 /** Which state of a repository's data this is. */
-export interface StateVersion {
-  /** Seconds since 1970. */
-  createdAt: number;
-  dataVersion: number;
+export interface StateVersion extends WindowVersion {
   /** How many steps of `dataVersion` only added submissions, counted from anywhere. */
   additionCount: number;
-  /** The oldest submission of the window, 24 hex digits, `null` when there is none. */
-  oldestSubmissionId: string | null;
 }
 
 /** Tests of a repository, and all that it takes to go on from them. */

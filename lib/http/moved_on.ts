@@ -1,4 +1,4 @@
-import type { SeenVersion } from "../../db/repositories.ts";
+import type { DataVersion } from "../data_version.ts";
 
 /**
  * The data changed between the first look at who asks for what, and the look at what is asked for:
@@ -6,6 +6,10 @@ import type { SeenVersion } from "../../db/repositories.ts";
  */
 export class MovedOnError extends Error {
   override name = "MovedOnError";
+
+  constructor() {
+    super("the data changed while a request was answered");
+  }
 }
 
 /**
@@ -13,7 +17,10 @@ export class MovedOnError extends Error {
  *
  * @throws {MovedOnError} when it saw another one, or the repository is gone (`seen` is `null`)
  */
-export function checkUnmoved(asked: SeenVersion, seen: SeenVersion | null): void {
+export function checkUnmoved(
+  asked: DataVersion,
+  seen: DataVersion | null,
+): asserts seen is DataVersion {
   if (asked.createdAt === seen?.createdAt && asked.dataVersion === seen.dataVersion) return;
-  throw new MovedOnError("the data changed while a request was answered");
+  throw new MovedOnError();
 }

@@ -4,7 +4,9 @@ import { loadTrackedChanges } from "../../db/tracked_changes.ts";
 import { loadTrackedTests } from "../../db/tracked_tests.ts";
 import type { TestsState } from "../analysis/tests_state.ts";
 import { Cache } from "../cache.ts";
-import { checkUnmoved } from "./moved_on.ts";
+import type { WindowVersion } from "../data_version.ts";
+import { RecentMap } from "../recent_map.ts";
+import { checkUnmoved, MovedOnError } from "./moved_on.ts";
 import type { LoadTestsOptions } from "./route.ts";
 import { TestList } from "./test_list.ts";
 
@@ -54,14 +56,11 @@ export function createTestsLoader(
     weigh: ({ tests }, key) => 1 + Math.ceil(tests.length / 2 + key.length / TEST_BYTES),
   });
   /** Under which key the newest state of a repository was kept. */
-  const newest = new Map<string, string>();
+  const newest = new RecentMap<string, string>(MAX_REPOSITORIES);
 
   const keep = (repositoryId: number, withTime: boolean, state: TestsState) => {
     const key = keyOf({ repositoryId, ...state.version }, withTime);
-    const scope = scopeOf(repositoryId, withTime);
-    newest.delete(scope);
-    newest.set(scope, key);
-    if (newest.size > MAX_REPOSITORIES) newest.delete(newest.keys().next().value!);
+    newest.set(scopeOf(repositoryId, withTime), key);
     return { key, kept: { state, list: new TestList([...state.tests.values()]) } };
   };
 
@@ -87,22 +86,19 @@ export function createTestsLoader(
       repository,
       key: keyOf(repository, withTime),
     }));
-    const repositoryIds = keyed.filter(({ key }) => !cache.has(key))
+    const missing = keyed.filter(({ key }) => !cache.has(key))
       .map(({ repository }) => repository.repositoryId);
     // All that is missing comes together; who asks for a part of it meanwhile waits for the same.
-    const loading = repositoryIds.length > 0 ? load(repositoryIds, options) : undefined;
+    const loading = load(missing, options);
     const loaded = await Promise.all(keyed.map(({ repository, key }) =>
       cache.get(key, async () => {
         const { repositoryId } = repository;
-        // What was dropped since the look above is loaded by itself.
-        const states = await (repositoryIds.includes(repositoryId) && loading ||
-          load([repositoryId], options));
-        const state = states.get(repositoryId);
-        if (!state) checkUnmoved(repository, null);
-        const seen = keep(repositoryId, withTime, state!);
+        const state = (await loading).get(repositoryId);
+        if (!state) throw new MovedOnError();
+        const seen = keep(repositoryId, withTime, state);
         // Newer ones are kept as what they are: whoever begins anew asks for them.
         if (seen.key !== key) cache.put(seen.key, seen.kept);
-        checkUnmoved(repository, state!.version);
+        checkUnmoved(repository, state.version);
         return seen.kept;
       })
     ));
@@ -120,18 +116,15 @@ function scopeOf(repositoryId: number, withTime: boolean): string {
   return `${repositoryId} ${withTime}`;
 }
 
-function keyOf(version: Parameters<typeof versionKey>[0], withTime: boolean): string {
-  return JSON.stringify([withTime, versionKey(version)]);
+function keyOf(repository: VersionedRepository, withTime: boolean): string {
+  return JSON.stringify([withTime, versionKey(repository)]);
 }
+
+type VersionedRepository = WindowVersion & { repositoryId: number };
 
 /** All that tells one state of a repository's data and window from another. */
 export function versionKey(
-  repository: Pick<
-    RepositoryVersion,
-    "repositoryId" | "createdAt" | "dataVersion" | "oldestSubmissionId"
-  >,
+  { repositoryId, createdAt, dataVersion, oldestSubmissionId }: VersionedRepository,
 ) {
-  const { repositoryId, createdAt, dataVersion, oldestSubmissionId } = repository;
-  // A repository that was deleted and created anew under its old number counts from 0 again.
   return [repositoryId, createdAt, dataVersion, oldestSubmissionId];
 }

@@ -8,18 +8,17 @@ import {
   type RepositoryVersion,
 } from "../../db/caller.ts";
 import type { Queryable } from "../../db/sql.ts";
+import type { WindowVersion } from "../data_version.ts";
 import { recordedAtOf } from "../identity.ts";
+import { RecentMap } from "../recent_map.ts";
 import { checkUnmoved } from "./moved_on.ts";
 
 // Some 100 bytes each.
 const MAX_REPOSITORIES = 50_000;
 
-interface Remembered {
-  createdAt: number;
-  dataVersion: number;
+interface Remembered extends WindowVersion {
   /** The window that was looked at. */
   windowStart: number;
-  oldestSubmissionId: string | null;
 }
 
 /** Completes repositories with the oldest submission of their window. */
@@ -30,7 +29,7 @@ export type WindowMemory = (
 
 /** Makes a memory of its own. */
 export function createWindowMemory(sql: Queryable): WindowMemory {
-  const remembered = new Map<number, Remembered>();
+  const remembered = new RecentMap<number, Remembered>(MAX_REPOSITORIES);
 
   return (repositories, windowStart) => {
     const known: RepositoryVersion[] = [];
@@ -46,20 +45,16 @@ export function createWindowMemory(sql: Queryable): WindowMemory {
     repositories: FoundRepository[],
     windowStart: number,
   ): Promise<RepositoryVersion[]> {
-    const oldest = await loadOldestSubmissions(sql, {
+    const versions = await loadOldestSubmissions(sql, {
       repositoryIds: repositories.map(({ repositoryId }) => repositoryId),
       windowStart,
     });
     return repositories.map((repository) => {
-      const { repositoryId, createdAt, dataVersion } = repository;
-      const seen = oldest.get(repositoryId) ?? null;
+      const { repositoryId } = repository;
+      const seen = versions.get(repositoryId) ?? null;
       checkUnmoved(repository, seen);
-      const { oldestSubmissionId } = seen!;
-      // Whoever was remembered longest goes first.
-      remembered.delete(repositoryId);
-      remembered.set(repositoryId, { createdAt, dataVersion, windowStart, oldestSubmissionId });
-      if (remembered.size > MAX_REPOSITORIES) remembered.delete(remembered.keys().next().value!);
-      return { ...repository, oldestSubmissionId };
+      remembered.set(repositoryId, { ...seen, windowStart });
+      return { ...repository, oldestSubmissionId: seen.oldestSubmissionId };
     });
   }
 }
