@@ -1,4 +1,5 @@
 /** Tables of what was measured, so that no figure is ever copied by hand. */
+import type { AfterUploadFigures } from "./after_upload.ts";
 import type { ApiRow } from "./api.ts";
 import type { GrowthRow } from "./growth.ts";
 import type { IngestFigures } from "./ingest.ts";
@@ -14,7 +15,7 @@ export interface Results {
   storage?: StorageFigures;
   ingest?: IngestFigures;
   startup?: Record<string, number>;
-  after_upload_ms?: number;
+  after_upload?: AfterUploadFigures;
 }
 
 /** All that was measured, as tables in Markdown. */
@@ -92,9 +93,7 @@ export function markdown(results: Results): string {
   }
   if (ingest) section("Taking reports in", pairs({ ...ingest }));
   if (startup) section("Start to the first answer", pairs(startup));
-  if (results.after_upload_ms !== undefined) {
-    section("Right after an upload", pairs({ after_upload_ms: results.after_upload_ms }));
-  }
+  if (results.after_upload) section("Right after an upload", pairs({ ...results.after_upload }));
   return parts.join("\n\n") + "\n";
 }
 
