@@ -140,10 +140,10 @@ export function mergeRemembered(
   known: DisruptiveTest | undefined,
   remembered: Remembered,
 ): DisruptiveTest | undefined {
-  const { latestSubmissionId: latest } = remembered;
-  const at = remembered.firstDisruptionAt ?? (latest && recordedAtOf(latest));
   if (known) return mergeDisruptive(known, { ...known, ...remembered });
-  if (at === undefined || at === "") return undefined;
+  const { firstDisruptionAt, latestSubmissionId: latest } = remembered;
+  const at = firstDisruptionAt ?? (latest === undefined ? undefined : recordedAtOf(latest));
+  if (at === undefined) return undefined;
   return {
     firstDisruptionAt: at,
     latestSubmissionId: firstSubmissionId(at),

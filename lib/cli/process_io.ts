@@ -1,4 +1,5 @@
 import process from "node:process";
+import { pause } from "../pause.ts";
 import type { CliIo } from "./command.ts";
 import { openCurrentDatabase } from "./database.ts";
 
@@ -65,8 +66,4 @@ function writeToStderr(text: string): void {
   } catch {
     // There is nowhere left to complain.
   }
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }

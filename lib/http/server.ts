@@ -1,4 +1,5 @@
 import { errorFields, type Log } from "../log.ts";
+import { pause } from "../pause.ts";
 import { DEFAULT_CACHE_CONTROL, VARY } from "./answers.ts";
 import type { App } from "./app.ts";
 import { internalServerError, overloaded } from "./errors.ts";
@@ -86,7 +87,7 @@ export function listen(app: App, options: ListenOptions): RunningServer {
     async shutdown() {
       if (reusePort) {
         isLeaving = true;
-        await new Promise((resolve) => setTimeout(resolve, LEAVE_MS));
+        await pause(LEAVE_MS);
       }
       const drained = server.shutdown();
       try {

@@ -3,6 +3,7 @@
  * failure may pass by itself, and every failure told in words that a model can act on.
  */
 import * as v from "valibot";
+import { pause } from "../pause.ts";
 import { type ApiSettings, TOKEN_VARIABLE, URL_VARIABLE } from "./settings.ts";
 import { BadRequestError, NotFoundError, ToolError } from "./tool_error.ts";
 
@@ -101,6 +102,7 @@ async function getWithRetry(url: string, options: AttemptOptions): Promise<Answe
     if (!(error instanceof TransientError)) throw error;
   }
   await pause(options.retryPauseMs ?? RETRY_PAUSE_MS, options.signal);
+  options.signal?.throwIfAborted();
   return await attempt(url, options);
 }
 
@@ -245,18 +247,4 @@ async function withoutToken<T>(call: () => Promise<T>, token: string): Promise<T
     }
     throw error;
   }
-}
-
-async function pause(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
-  signal?.throwIfAborted();
-  await new Promise<void>((resolve) => {
-    const end = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = setTimeout(end, milliseconds);
-    signal?.addEventListener("abort", end, { once: true });
-  });
-  signal?.throwIfAborted();
 }

@@ -3,6 +3,7 @@ import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { randomUUID } from "node:crypto";
 import type { Environment } from "../../config.ts";
+import { pause } from "../../pause.ts";
 import { S3Bucket } from "./s3_client.ts";
 import { parseS3Url, readS3Settings } from "./s3_settings.ts";
 import { readS3Error } from "./s3_answers.ts";
@@ -92,6 +93,6 @@ async function putHttp(url: URL, name: string, bytes: Uint8Array<ArrayBuffer>): 
       problem = error instanceof DOMException ? error.name : "the server cannot be reached";
     }
     if (!mayPass || attempt === PUT_ATTEMPTS) throw new StorageError(`PUT ${shown}: ${problem}`);
-    await new Promise((resolve) => setTimeout(resolve, FIRST_PAUSE_MS * 2 ** (attempt - 1)));
+    await pause(FIRST_PAUSE_MS * 2 ** (attempt - 1));
   }
 }
