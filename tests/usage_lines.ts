@@ -1,4 +1,5 @@
 import type { Argument, Command, Option } from "commander";
+import { COMMANDS } from "../lib/cli/commands.ts";
 import { makeProgram } from "../lib/cli/program.ts";
 
 /** Options that every command has, or every command that opens the database. */
@@ -34,7 +35,7 @@ export function leafCommands(): { path: string; command: Command }[] {
     stopAtOnce: never,
     openDatabase: () => Promise.reject(new Error("no command was run")),
   };
-  walk(makeProgram(io, () => {}), []);
+  walk(makeProgram(io, () => {}, COMMANDS), []);
   return found;
 }
 

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { detectCiJob } from "../ci/mod.ts";
-import { DEFAULT_ARCHIVE_LIMITS } from "../report/archive/mod.ts";
+import { DEFAULT_ARCHIVE_LIMITS } from "../report/archive/limits.ts";
 import type { CommandContext } from "./command.ts";
 import { Failure } from "./errors.ts";
 import { askGit } from "./git.ts";

@@ -125,6 +125,9 @@ interface SharedOptions {
   dataDir?: string | undefined;
 }
 
+/** Adds a command, or a group of them, to the program. */
+export type AddCommand = (program: Command, io: CliIo) => void;
+
 /** Adds a command to the program, or to a group such as `org`. */
 export function addCommand<Input extends v.GenericSchema, Name extends CheckedSetting = never>(
   parent: Command,

@@ -1,7 +1,6 @@
 import type { Command } from "commander";
 import * as v from "valibot";
 import { findOrganization } from "../../db/organizations.ts";
-import { openArchive, readArchiveFiles } from "./archive_intake.ts";
 import { fileSource } from "./archive_file.ts";
 import { findCodeowners } from "./codeowners_file.ts";
 import { addCommand, type CliIo, type CommandContext } from "./command.ts";
@@ -100,6 +99,8 @@ async function ingestArchive(
   { context, listener }: Surroundings,
 ): Promise<IntakeOutcome> {
   const { now } = context;
+  // What archives need takes longer to load than most reports to read.
+  const { openArchive, readArchiveFiles } = await import("./archive_intake.ts");
   const source = fileSource(path);
   return await store(options.org, { context, listener }, async () => {
     const given: GivenFacts = options;

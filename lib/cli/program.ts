@@ -1,26 +1,10 @@
 import { Command, CommanderError } from "commander";
 import metadata from "../../deno.json" with { type: "json" };
 import { type Environment, setting } from "../config.ts";
-import { asUsageError, type CliIo } from "./command.ts";
-import { addBackupCommand } from "./backup.ts";
-import { addDemoCommand } from "./demo.ts";
-import { addDoctorCommand } from "./doctor.ts";
+import { type AddCommand, asUsageError, type CliIo } from "./command.ts";
 import { Failure, UsageError } from "./errors.ts";
-import { addHealthcheckCommand } from "./healthcheck.ts";
 import { EXIT, programHelp } from "./help.ts";
-import { addIngest } from "./ingest.ts";
-import { addMcpCommand } from "./mcp.ts";
-import { addMigrateCommand } from "./migrate.ts";
-import { addOrgCommands } from "./org.ts";
 import { oneLine } from "./output.ts";
-import { addPruneCommand } from "./prune.ts";
-import { addQuarantineCommands } from "./quarantine.ts";
-import { addRepoCommands } from "./repo.ts";
-import { addServeCommand } from "./serve.ts";
-import { addSubmissionCommands } from "./submission.ts";
-import { addTokenCommands } from "./token.ts";
-import { addUpload } from "./upload.ts";
-import { addWatch } from "./watch.ts";
 
 const EXAMPLE = "org list";
 
@@ -31,8 +15,8 @@ const EXAMPLE = "org list";
  */
 export async function runCli(argv: readonly string[], io: CliIo): Promise<number> {
   let help = "";
-  const program = makeProgram(io, (text) => help += text);
   try {
+    const program = makeProgram(io, (text) => help += text, await commandsFor(argv));
     await Promise.race([program.parseAsync(argv, { from: "user" }), stoppedAtOnce(io)]);
     return EXIT.done;
   } catch (error) {
@@ -47,8 +31,32 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
   }
 }
 
-/** The program with all its commands, for `runCli` and for tests that walk them. */
-export function makeProgram(io: CliIo, writeHelp: (text: string) => void): Command {
+/**
+ * Commands that CI jobs and supervisors start again and again. They begin without loading all the
+ * others first.
+ */
+export const ALONE: Readonly<Record<string, () => Promise<AddCommand>>> = {
+  serve: async () => (await import("./serve.ts")).addServeCommand,
+  ingest: async () => (await import("./ingest.ts")).addIngest,
+  upload: async () => (await import("./upload.ts")).addUpload,
+  watch: async () => (await import("./watch.ts")).addWatch,
+  mcp: async () => (await import("./mcp.ts")).addMcpCommand,
+  healthcheck: async () => (await import("./healthcheck.ts")).addHealthcheckCommand,
+};
+
+/** The commands that have to be there for what was typed. */
+async function commandsFor(argv: readonly string[]): Promise<readonly AddCommand[]> {
+  const name = argv[0] ?? "";
+  if (Object.hasOwn(ALONE, name)) return [await ALONE[name]!()];
+  return (await import("./commands.ts")).COMMANDS;
+}
+
+/** The program with these commands, for `runCli` and for tests that walk them. */
+export function makeProgram(
+  io: CliIo,
+  writeHelp: (text: string) => void,
+  commands: readonly AddCommand[],
+): Command {
   const program = new Command("test-analytics")
     .description("Flaky-test analytics of CI results: reports in, answers over HTTP")
     .version(metadata.version)
@@ -58,22 +66,7 @@ export function makeProgram(io: CliIo, writeHelp: (text: string) => void): Comma
     .configureHelp({ helpWidth: 100 })
     .addHelpText("after", programHelp())
     .exitOverride(asUsageError(EXAMPLE));
-  addServeCommand(program, io);
-  addDemoCommand(program, io);
-  addMigrateCommand(program, io);
-  addOrgCommands(program, io);
-  addRepoCommands(program, io);
-  addTokenCommands(program, io);
-  addIngest(program, io);
-  addUpload(program, io);
-  addWatch(program, io);
-  addSubmissionCommands(program, io);
-  addQuarantineCommands(program, io);
-  addPruneCommand(program, io);
-  addMcpCommand(program, io);
-  addDoctorCommand(program, io);
-  addHealthcheckCommand(program, io);
-  addBackupCommand(program, io);
+  for (const add of commands) add(program, io);
   return program;
 }
 

@@ -1,6 +1,8 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import metadata from "../../../deno.json" with { type: "json" };
+import { COMMANDS } from "../../../lib/cli/commands.ts";
+import { ALONE } from "../../../lib/cli/program.ts";
 import { SETTINGS } from "../../../lib/config.ts";
 import { leafCommands } from "../../usage_lines.ts";
 import { commandLine, withoutDatabase } from "./run_in_process.ts";
@@ -41,6 +43,15 @@ describe("the command line", () => {
       "watch",
     ]);
   });
+
+  for (const [name, load] of Object.entries(ALONE)) {
+    it(`begins "${name}" without the others, and with the same command`, async () => {
+      const command = await load();
+      assert.ok(COMMANDS.includes(command));
+      const { stdout } = await withoutDatabase([name, "--help"]);
+      assert.ok(stdout.startsWith(`Usage: test-analytics ${name} `), stdout);
+    });
+  }
 
   it("explains every command on standard output, whatever else is missing", async () => {
     for (const path of paths) {
