@@ -35,9 +35,30 @@ export function sha256Start(text: string): number {
   bytes.fill(0, length, end);
   bytes[length] = 0x80;
   view.setUint32(end - 4, length * 8);
-  state.set(initial);
-  for (let start = 0; start < end; start += BLOCK_BYTES) addBlock(start);
+  addFirstBlock();
+  for (let start = BLOCK_BYTES; start < end; start += BLOCK_BYTES) addBlock(start);
   return (state[0]! >>> 0) * 2 ** 20 + (state[1]! >>> 12);
+}
+
+// Names of tests that stand together begin with the same suite and class: what came of the block that
+// came first last time is taken again when it is the same. That spares a block of three or four.
+const firstBlock = new Int32Array(BLOCK_BYTES / 4);
+const firstState = new Int32Array(8);
+let hasFirst = false;
+
+function addFirstBlock(): void {
+  let isSame = hasFirst;
+  hasFirst = true;
+  for (let at = 0; at < firstBlock.length; at++) {
+    const word = view.getInt32(at * 4);
+    if (firstBlock[at] === word) continue;
+    firstBlock[at] = word;
+    isSame = false;
+  }
+  if (isSame) return state.set(firstState);
+  state.set(initial);
+  addBlock(0);
+  firstState.set(state);
 }
 
 function addBlock(start: number): void {

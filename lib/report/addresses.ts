@@ -39,7 +39,7 @@ export class Addresses {
    * @param scope what else the test is told apart by
    */
   take(name: string, scope: string): string {
-    if (!name.includes("0x") && !name.includes("@")) return name;
+    if (!mayHoldAddress(name)) return name;
     const found = addressesIn(name);
     if (found.length === 0) return name;
     let rest = "";
@@ -65,6 +65,11 @@ export class Addresses {
     this.#ordinals.set(key, known);
     return known.size;
   }
+}
+
+/** False for a name that has no address for sure. */
+export function mayHoldAddress(name: string): boolean {
+  return name.includes("0x") || name.includes("@");
 }
 
 function addressesIn(name: string): { start: number; text: string }[] {

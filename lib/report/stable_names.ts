@@ -1,5 +1,5 @@
 /** Names of one report as they will be in the next: without what belongs to this one run. */
-import { Addresses } from "./addresses.ts";
+import { Addresses, mayHoldAddress } from "./addresses.ts";
 import { insideCheckout } from "./checkout.ts";
 
 const DAY_MILLISECONDS = 24 * 60 * 60 * 1_000;
@@ -32,7 +32,10 @@ export class StableNames {
 
   /** The name of a test in that suite and class. */
   name(name: string, suite: string, className: string): string {
-    return this.#named(name, `name\0${suite}\0${className}`);
+    const inside = insideCheckout(name, this.#checkoutFolder);
+    // Before the names are put together, which is for nothing with nearly every test.
+    if (!mayHoldAddress(inside)) return inside;
+    return this.#addresses.take(inside, `name\0${suite}\0${className}`);
   }
 
   /** The path of a file. */

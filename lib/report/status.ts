@@ -24,6 +24,8 @@ const PRECEDENCE: readonly Conclusion[] = ["error", "failure", "skipped", "unkno
  * `passing` when it has neither. Case, blanks, hyphens and underscores make no difference.
  */
 export function conclusionOfStatus(...words: (string | undefined)[]): Conclusion {
+  // As in nearly every report.
+  if (words.every((word) => word === undefined)) return "passing";
   const conclusions = words
     .map((word) => word?.toLowerCase().replace(/[\s_-]/g, ""))
     .filter((word) => word !== undefined && word !== "")

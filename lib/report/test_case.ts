@@ -61,9 +61,10 @@ export class TestCase {
   readonly #identity: Pick<TestResult, "suite" | "class" | "name" | "file">;
   readonly #durationMicroseconds: number;
   readonly #statusConclusion: Conclusion;
-  readonly #attempts: Ending[] = [];
+  // Nearly every test passed at once and has neither.
+  #attempts: Ending[] | undefined;
   // One message for each conclusion is enough: several failures are one result.
-  readonly #endings = new Map<Conclusion, string>();
+  #endings: Map<Conclusion, string> | undefined;
 
   constructor(
     identity: Pick<TestResult, "suite" | "class" | "name" | "file">,
@@ -76,15 +77,19 @@ export class TestCase {
 
   /** How many attempts there are besides the one that the test ended with. */
   get attemptCount(): number {
-    return this.#attempts.length;
+    return this.#attempts?.length ?? 0;
   }
 
   /** Takes an element that was read to its end. */
   add(outcome: Outcome): void {
     const { kind: { conclusion, isAttempt }, durationMicroseconds } = outcome;
     const message = detach(outcome.message);
-    if (isAttempt) this.#attempts.push({ conclusion, message, durationMicroseconds });
-    else this.#endings.set(conclusion, this.#endings.get(conclusion) || message);
+    if (isAttempt) {
+      (this.#attempts ??= []).push({ conclusion, message, durationMicroseconds });
+    } else {
+      this.#endings ??= new Map();
+      this.#endings.set(conclusion, this.#endings.get(conclusion) || message);
+    }
   }
 
   /**
@@ -93,24 +98,37 @@ export class TestCase {
    */
   results(): TestResult[] {
     const ending = this.#ending();
+    const { suite, class: className, name, file } = this.#identity;
+    // Faster than copying what is in the two.
+    const resultOf = ({ conclusion, durationMicroseconds, message }: Ending): TestResult => ({
+      suite,
+      class: className,
+      name,
+      file,
+      conclusion,
+      message,
+      durationMicroseconds,
+    });
+    if (!this.#attempts) return [resultOf(ending)];
     const endings = ending.conclusion === "failure" || ending.conclusion === "error"
       ? [ending, ...this.#attempts]
       : [...this.#attempts, ending];
-    return endings.map((each) => ({ ...this.#identity, ...each }));
+    return endings.map(resultOf);
   }
 
   // The testcase's time is that of the pass after retries, or of the first attempt of a failed
   // test: that of its ending in both cases.
   #ending(): Ending {
     const durationMicroseconds = this.#durationMicroseconds;
-    const conclusion = STRENGTH.find((each) => this.#endings.has(each));
+    const endings = this.#endings;
+    const conclusion = endings && STRENGTH.find((each) => endings.has(each));
     if (conclusion) {
-      const message = conclusion === "skipped" ? "" : this.#endings.get(conclusion) ?? "";
+      const message = conclusion === "skipped" ? "" : endings.get(conclusion) ?? "";
       return { conclusion, message, durationMicroseconds };
     }
     // Retries that are not accompanied by a failure tell that the last one passed, whatever word
     // the tool has for that.
-    const isOpen = this.#attempts.length > 0 && this.#statusConclusion === "unknown";
+    const isOpen = this.attemptCount > 0 && this.#statusConclusion === "unknown";
     return {
       conclusion: isOpen ? "passing" : this.#statusConclusion,
       message: "",

@@ -8,6 +8,21 @@ function expected(text: string): number {
 }
 
 describe("the beginning of a SHA-256", () => {
+  // First of all: nothing came before it.
+  it("is the platform's for a text of zeros", () => {
+    for (const text of ["\0".repeat(64), "\0".repeat(63), "\0".repeat(65)]) {
+      assert.equal(sha256Start(text), expected(text));
+    }
+  });
+
+  it("is the platform's for texts that begin as the one before, or nearly so", () => {
+    const beginning = "19:checkout.0.Suite041:com.example.shop.checkout.Suite0Test64:handle";
+    const texts = ["", "a", "b".repeat(200), "c"].map((end) => beginning + end);
+    for (const text of [...texts, `x${texts[2]}`, ...texts, texts[0]!.slice(0, 64)]) {
+      assert.equal(sha256Start(text), expected(text));
+    }
+  });
+
   it("is the platform's, for texts of every length around that of blocks and beyond", () => {
     for (let length = 0; length < 1_200; length++) {
       const text = "abcdefghij".repeat(120).slice(0, length);
