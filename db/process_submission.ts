@@ -11,7 +11,14 @@ import { type LockedRepository, lockRepository } from "./repositories.ts";
 import { type Queryable, textsIn } from "./sql.ts";
 import { removeUnprocessed } from "./unprocessed_submissions.ts";
 import { makeKnown } from "./staged_tests.ts";
-import { type EnsuredTests, ensureTests, findTestListNo, insertTestList } from "./test_lists.ts";
+import {
+  type EnsuredTests,
+  ensureTests,
+  findTestList,
+  findTestListNo,
+  insertTestList,
+  packForList,
+} from "./test_lists.ts";
 import { addTags, addTestTags, setTags, type TaggedTest } from "./test_tags.ts";
 
 /** What one CI run, or one shard of it, hands in. */
@@ -145,7 +152,8 @@ async function store(
     : keyedSubmissionId({ recordedAt: upload.recordedAt, idPrefix, key: upload.key });
   const key = upload.key ?? `${owner}/${name}/${id}`;
   const list = { repositoryId, listHash: content.listHash };
-  let testListNo = await findTestListNo(tx, list);
+  const knownList = await findTestList(tx, list);
+  let testListNo = knownList?.testListNo ?? null;
   let isTagged = (_testNo: number) => false;
   if (testListNo === null) {
     const introduced = await introduceTests(tx, { upload, tests });
@@ -157,7 +165,10 @@ async function store(
     : null;
   const negatives = await judgeSubmission(tx, repositoryId, { id, ...upload });
   const { messages, placeOf } = shareMessages(negatives);
-  await insertSubmission(tx, { id, key, upload, uploadDigest, testListNo, testTagSetNo, messages });
+  const packedDurations = knownList &&
+    await packForList(tx, { repositoryId, ...knownList }, content);
+  const columns = { testListNo, testTagSetNo, packedDurations, messages };
+  await insertSubmission(tx, { id, key, upload, uploadDigest, ...columns });
   await insertNegatives(tx, { repositoryId, negatives, messageNoOf: placeOf });
   if (upload.tags.length > 0) {
     await addTags(tx, { repositoryId, testListNo, tags: upload.tags, isTagged });
@@ -228,13 +239,15 @@ async function findDuplicate(
 /** Stores the row of a submission; with it the repository's data changes. */
 async function insertSubmission(
   tx: Queryable,
-  { id, key, upload, uploadDigest, testListNo, testTagSetNo, messages }: {
+  { id, key, upload, uploadDigest, testListNo, testTagSetNo, packedDurations, messages }: {
     id: string;
     key: string;
     upload: Upload;
     uploadDigest: string | null;
     testListNo: number;
     testTagSetNo: number | null;
+    /** In the place of the content's own durations, if any. */
+    packedDurations: Uint8Array | null;
     messages: string[];
   },
 ): Promise<void> {
@@ -248,14 +261,15 @@ async function insertSubmission(
     )
     insert into submission (repository_id, submission_id, recorded_at, uploaded_at, status, key,
       build_url, commit_oid, tree_oid, branch, tags, upload_digest, test_result_count,
-      test_list_no, test_tag_set_no, durations, duration_unit, exceptions, messages,
-      data_version)
+      test_list_no, test_tag_set_no, durations, packed_durations, duration_unit,
+      exceptions, messages, data_version)
     select ${upload.repositoryId}, decode(${id}, 'hex'), to_timestamp(${upload.recordedAt}),
       to_timestamp(${upload.uploadedAt}), 'processed', ${key}, ${upload.buildUrl},
       ${upload.commitOid}, ${upload.treeOid}, ${upload.branch},
       ${textsIn(tx, upload.tags)},
       decode(${uploadDigest}::text, 'hex'), ${content.resultCount}, ${testListNo},
-      ${testTagSetNo}::int, ${content.durations}, ${content.durationUnit},
+      ${testTagSetNo}::int, ${packedDurations ? null : content.durations}::bytea,
+      ${packedDurations}::bytea, ${content.durationUnit},
       ${content.exceptions}, nullif(${textsIn(tx, messages)}, '{}'),
       version.data_version
     from version`;

@@ -157,6 +157,7 @@ create table submission (
   data_version bigint not null,
   test_tag_set_no integer,
   messages text[],
+  packed_durations bytea storage external,
   constraint submission_pkey PRIMARY KEY (repository_id, submission_id),
   constraint submission_repository_id_key_key UNIQUE (repository_id, key),
   constraint submission_repository_id_upload_digest_key UNIQUE (repository_id, upload_digest),
@@ -186,6 +187,7 @@ create table test_list (
   test_count integer not null,
   tests bytea not null,
   tags text[] not null default '{}'::text[],
+  typical_durations bytea,
   constraint test_list_pkey PRIMARY KEY (repository_id, test_list_no),
   constraint test_list_repository_id_list_hash_key UNIQUE (repository_id, list_hash)
 );

@@ -3,7 +3,7 @@ import { firstSubmissionId } from "../lib/identity.ts";
 import type { Database } from "./connect.ts";
 import { isDisruptedSince } from "./negative_results.ts";
 import { integersIn, type Queryable } from "./sql.ts";
-import { loadTestLists } from "./test_lists.ts";
+import { loadTestLists, loadTypicalDurations } from "./test_lists.ts";
 import {
   knownTest,
   recordedRun,
@@ -55,15 +55,16 @@ export async function loadTrackedChanges(
       if (!row) return null;
       const { repositoryId: _, idPrefix, ...version } = row;
       if (!leadsTo(since, { version, windowStart })) return null;
-      const lists = await loadTestLists(tx, {
-        repositoryId,
-        testListNos: new Set([...added, ...fallen].map(({ testListNo }) => testListNo)),
-      });
+      const testListNos = new Set([...added, ...fallen].map(({ testListNo }) => testListNo));
+      const [lists, typical] = await Promise.all([
+        loadTestLists(tx, { repositoryId, testListNos }),
+        withTime ? loadTypicalDurations(tx, { repositoryId, testListNos }) : new Map(),
+      ]);
       return advance(since, {
         version,
         windowStart,
-        added: added.map(recordedRun),
-        fallen: fallen.map(recordedRun),
+        added: added.map((run) => recordedRun(run, typical)),
+        fallen: fallen.map((run) => recordedRun(run, typical)),
         lists,
         changedTests: new Map(
           tests.map((row) => [row.testNo, knownTest(row, { ...row, idPrefix })]),

@@ -17,6 +17,7 @@ import {
   type TestListRow,
   testLists,
   type TestRow,
+  typicalColumn,
 } from "./tracked_test_rows.ts";
 
 /**
@@ -63,10 +64,13 @@ export async function loadTrackedTests(
     const disruptionCounts = new Map(
       countsOf.get(repositoryId)?.map(({ testNo, disruptionCount }) => [testNo, disruptionCount]),
     );
+    const typical = new Map(
+      listsOf.get(repositoryId)?.map((list) => [list.testListNo, list.typicalDurations]),
+    );
     const state = advance(emptyState({ withTime }), {
       version,
       windowStart,
-      added: (runsOf.get(repositoryId) ?? []).map(recordedRun),
+      added: (runsOf.get(repositoryId) ?? []).map((run) => recordedRun(run, typical)),
       fallen: [],
       lists: testLists(listsOf.get(repositoryId) ?? []),
       changedTests: new Map((testsOf.get(repositoryId) ?? []).map((row): [number, KnownTest] => {
@@ -132,10 +136,10 @@ function selectRuns(sql: Queryable, { repositoryIds, firstId, withTime }: Scope)
       and submission_id >= decode(${firstId}, 'hex') and status = 'processed'`;
 }
 
-function selectTestLists(sql: Queryable, { repositoryIds, firstId }: Scope) {
+function selectTestLists(sql: Queryable, { repositoryIds, firstId, withTime }: Scope) {
   return sql<TestListRow[]>`
     select repository_id::float8 as "repositoryId", test_list_no as "testListNo",
-      test_count as "testCount", tests
+      test_count as "testCount", tests, ${typicalColumn(sql, { withTime })}
     from test_list
     where (repository_id, test_list_no) in (
       select distinct repository_id, test_list_no from submission

@@ -129,3 +129,9 @@ export function encodeDurations(
   for (const value of microseconds) writer.write(value / durationUnit);
   return { durations: writer.finish(), durationUnit };
 }
+
+/** Reads back what {@linkcode encodeDurations} wrote, in its units. */
+export function decodeDurations(bytes: Uint8Array, count: number): Float64Array {
+  const reader = new VarintReader(bytes);
+  return new Float64Array(count).map(() => reader.read());
+}

@@ -173,6 +173,35 @@ describeWithDatabases("processing a submission", (database) => {
     assert.equal(test?.countedResultCount, 8);
   });
 
+  it("packs durations from the second submission of a list on, and tells the same times", async () => {
+    const { sql } = database();
+    const repository = await newRepository();
+    const { repositoryId } = repository;
+    const many = Array.from({ length: 50 }, (_, index): Attempt => [`steady ${index}`]);
+    const packed = async () => {
+      const rows = await sql<{ isPacked: boolean }[]>`
+        select packed_durations is not null as "isPacked" from submission
+        where repository_id = ${repositoryId} and (durations is null) <> (packed_durations is null)
+        order by data_version`;
+      return rows.map(({ isPacked }) => isPacked);
+    };
+    const time = async () => (await tracked(repository))[0]?.timeConsumed;
+    await process(upload(repository, [["t", "failure"], ["t"], ...many]));
+    assert.equal(await time(), 3_000);
+    await process(upload(repository, [["t"], ...many]));
+    const [{ typical } = { typical: null }] = await sql<{ typical: Uint8Array | null }[]>`
+      select typical_durations as typical from test_list where repository_id = ${repositoryId}`;
+    await process(upload(repository, [["t"], ["t"], ...many]));
+    assert.deepEqual(await packed(), [false, true, true]);
+    assert.equal(await time(), 7_500);
+    const [after] = await sql`
+      select typical_durations as typical from test_list where repository_id = ${repositoryId}`;
+    assert.deepEqual(after?.typical, typical, "what was packed against stays");
+    await process(upload(repository, [["t"], ["another"]]));
+    assert.deepEqual(await packed(), [false, true, true, false]);
+    assert.equal(await time(), 9_000);
+  });
+
   it("gives every test of a submission its tags, united over submissions", async () => {
     const repository = await newRepository();
     await process(upload(repository, [["t", "failure"], ["t"]], { tags: ["slow", "B"] }));

@@ -1,0 +1,10 @@
+-- Durations as differences from what is typical of each test. What was stored stays as it is.
+
+-- What the tests of the list typically take, a byte each in its order: see
+-- lib/analysis/packed_durations.ts. Null until a second submission ran the list, and from then on
+-- never changed: durations that were packed against it can be read only with it.
+alter table test_list add column typical_durations bytea;
+
+-- In the place of durations where they were packed; duration_unit holds for both.
+alter table submission add column packed_durations bytea;
+alter table submission alter column packed_durations set storage external;
