@@ -10,7 +10,8 @@ const FIELD_COUNT = 4;
 const BYTES_PER_UNIT = 3;
 
 const encoder = new TextEncoder();
-const decoder = new TextDecoder();
+// A mark at the beginning of a name belongs to it.
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** A page that is full, or the last. */
 interface Page {

@@ -162,7 +162,8 @@ function grown<T extends Float64Array | Uint8Array>(from: T, to: T): T {
 }
 
 const encoder = new TextEncoder();
-const decoder = new TextDecoder();
+// A mark at the beginning of a text belongs to it.
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** A copy that shares no memory with the text it was cut from. */
 function copied(text: string): string {

@@ -13,6 +13,7 @@ import {
   meaningHere,
   setting,
   type SettingName,
+  SETTINGS,
 } from "../config.ts";
 import { UsageError } from "./errors.ts";
 import { commandHelp, type EXIT } from "./help.ts";
@@ -181,10 +182,24 @@ export function addCommand<Input extends v.GenericSchema, Name extends CheckedSe
         await context.close();
       }
     } catch (error) {
-      if (error instanceof UsageError) error.example ??= spec.example;
+      if (error instanceof UsageError) {
+        // Where the environment is wrong, the example would fail the same way.
+        const isEnvironment = NAMES_SETTING.test(error.message);
+        error.example ??= isEnvironment ? `${pathOf(command)} --help` : spec.example;
+      }
       throw error;
     }
   });
+}
+
+/** Finds complaints about the environment: they begin with the name of a setting. */
+const NAMES_SETTING = new RegExp(
+  `(^|; )(${SETTINGS.map(({ name }) => name).join("|")})\\b`,
+);
+
+/** How a command is called, without the program's name: `org create`. */
+function pathOf(command: Command): string {
+  return command.parent?.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
 }
 
 /** Adds a group of commands, such as `org`. */

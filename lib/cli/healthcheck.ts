@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import * as v from "valibot";
 import { addCommand, type CliIo } from "./command.ts";
-import { Failure } from "./errors.ts";
+import { Failure, UsageError } from "./errors.ts";
 
 // The probe asks no database: whatever takes longer is not answering.
 const TIMEOUT_MS = 3_000;
@@ -21,6 +21,7 @@ export function addHealthcheckCommand(program: Command, io: CliIo): void {
     settings: ["HOST", "PORT"],
     input: v.object({}),
     async run(_input, context, { HOST, PORT }) {
+      if (PORT === 0) throw new UsageError("found port 0, expected the one that serve listens at");
       const url = `http://${reachable(HOST)}:${PORT}/health`;
       const status = await ask(url);
       await context.print(status, { status, url });

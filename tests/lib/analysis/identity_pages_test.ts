@@ -37,6 +37,13 @@ describe("identities on pages", () => {
     assert.deepEqual(tests.map((_, index) => pages.at(index)), tests);
   });
 
+  it("begin with a byte order mark where the report has one", () => {
+    const pages = new IdentityPages();
+    const test = { suite: "\uFEFFs", class: "\uFEFF", name: "\uFEFFn", file: "f\uFEFF" };
+    pages.push(test);
+    assert.deepEqual(pages.at(0), test);
+  });
+
   it("write what all tests have in common once", () => {
     const pages = new IdentityPages();
     const common = "shop/checkout/".repeat(500);

@@ -145,6 +145,12 @@ describe("healthcheck", () => {
     assert.equal(nobody.code, 1);
     assert.match(nobody.stderr, /^error: http:\/\/127\.0\.0\.1:1\/health does not answer: /);
   });
+
+  it("ends with 2 for a port at which nobody can listen", async () => {
+    const { code, stderr } = await withoutDatabase("healthcheck --port 0");
+    assert.equal(code, 2);
+    assert.match(stderr, /^error: found port 0, expected the one that serve listens at\nTry: /);
+  });
 });
 
 describe("serve --check", () => {

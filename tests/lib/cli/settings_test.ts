@@ -66,6 +66,19 @@ describe("settings", () => {
     ) assert.match(stderr, expected);
   });
 
+  it("in the environment are not followed by a command that fails because of them", async () => {
+    const hints = await Promise.all([
+      withoutDatabase("serve", { environment: { LOG_LEVEL: "loud" } }),
+      withoutDatabase("org list", { environment: { DATABASE_URL_FILE: "/nowhere/secret" } }),
+      withoutDatabase("serve --port x"),
+    ]);
+    assert.deepEqual(hints.map(({ stderr }) => stderr.split("\n").at(-2)), [
+      "Try: test-analytics serve --help",
+      "Try: test-analytics org list --help",
+      "Try: test-analytics serve --port 8000",
+    ]);
+  });
+
   it("of other commands are nobody's business", async () => {
     const { stderr } = await withoutDatabase("org list", { environment: { PORT: "http" } });
     assert.equal(stderr, "error: the database was opened\n");
