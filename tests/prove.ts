@@ -12,6 +12,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { openTestEmbedded, openTestServer } from "./database.ts";
 import { tryHistories } from "./oracle/property.ts";
+import { taskOptions } from "./task_options.ts";
 
 /** Histories of one process: its caches are warm, and what it remembers of entity tags is bounded. */
 const BATCH_HISTORIES = 250;
@@ -32,8 +33,9 @@ interface Wanted {
 }
 
 /** @throws {RangeError} when the arguments make no sense */
-function wanted(): Wanted {
+function wanted(args: string[]): Wanted {
   const { values, positionals } = parseArgs({
+    args,
     allowPositionals: true,
     options: {
       seed: { type: "string" },
@@ -122,14 +124,11 @@ function say(line: string): void {
 }
 
 async function main(): Promise<number> {
-  let request: Wanted;
-  try {
-    request = wanted();
-  } catch (error) {
-    say(error instanceof Error ? error.message : String(error));
-    say("Try: deno task prove 1000 --seed 1");
-    return 2;
-  }
+  const request = taskOptions(wanted, {
+    usage:
+      "Usage: deno task prove COUNT [--seed N] [--path P] [--database embedded|server] [--jobs N]",
+    example: "deno task prove 1000 --seed 1",
+  });
   for (const kind of request.kinds) {
     const isOne = request.path !== undefined || request.count <= BATCH_HISTORIES;
     if (!await (isOne ? proveBatch : proveAll)(kind, request)) return 1;

@@ -6,6 +6,7 @@ import { Columns } from "./columns.ts";
 import { asResult, type Attempt, builds, type HistoryShape, identities } from "./generate.ts";
 import { markdown } from "./markdown.ts";
 import { newQueries } from "./new_queries.ts";
+import { EXAMPLE, readOptions } from "./options.ts";
 import { median, medianRatio, takeTurns } from "./slices.ts";
 
 const SHAPE: HistoryShape = {
@@ -35,6 +36,25 @@ function disruptions(attempts: Attempt[]): Map<number, number> {
     [...Map.groupBy(failures, ({ test }) => test)].map(([test, all]) => [test, all.length]),
   );
 }
+
+describe("the options of the benchmark", () => {
+  it("are some sections, or all", () => {
+    const args = EXAMPLE.split(" ").slice(3);
+    assert.deepEqual([...readOptions(args).only], ["startup"]);
+    assert.equal(readOptions([]).only.size, 7);
+  });
+
+  it("that make no sense are refused in words", () => {
+    for (
+      const [args, expected] of [
+        [["--only", "nope"], /--only: "nope" is no section, expected some of api,/],
+        [["--only"], /--only/],
+        [["--nope"], /--nope/],
+        [["--markdown", "/nowhere"], /--markdown: "\/nowhere" cannot be read/],
+      ] as const
+    ) assert.throws(() => readOptions([...args]), expected);
+  });
+});
 
 describe("the generated histories", () => {
   it("are the same for the same seed, and others for another", () => {

@@ -8,8 +8,8 @@
  * standard output, or with `--json` one object.
  */
 import { join, resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { build } from "../../tools/build.ts";
+import { taskOptions } from "../task_options.ts";
 import { measureAfterUpload } from "./after_upload.ts";
 import { type Effort, measureApi } from "./api.ts";
 import { type Databases, databasesOf, type Sizes } from "./databases.ts";
@@ -18,6 +18,7 @@ import { measureIngest } from "./ingest.ts";
 import { measureBadgePeers, measureReportPeers } from "./library_peers.ts";
 import { describeMachine } from "./machine.ts";
 import { markdown, type Results } from "./markdown.ts";
+import { EXAMPLE, readOptions, USAGE } from "./options.ts";
 import { measurePeers } from "./peers.ts";
 import { type PostgresServer, startPostgres } from "./postgres_server.ts";
 import { installPeers } from "./processes.ts";
@@ -52,32 +53,18 @@ const SCALES = {
   },
 } satisfies Record<string, Scale>;
 
-const SECTIONS = ["api", "peers", "growth", "storage", "after_upload", "startup", "ingest"];
-
-const { values } = parseArgs({
-  options: {
-    quick: { type: "boolean", default: false },
-    json: { type: "boolean", default: false },
-    only: { type: "string", default: SECTIONS.join(",") },
-    data: { type: "string" },
-    markdown: { type: "string" },
-  },
+const { quick, json, only, data, earlier } = taskOptions(readOptions, {
+  usage: USAGE,
+  example: EXAMPLE,
 });
-if (values.markdown !== undefined) {
-  console.log(markdown(JSON.parse(await Deno.readTextFile(values.markdown))));
+if (earlier) {
+  console.log(markdown(earlier));
   Deno.exit();
 }
-const wanted = new Set(values.only.split(","));
-for (const name of wanted) {
-  if (!SECTIONS.includes(name)) {
-    console.error(`"${name}" is no section: expected some of ${SECTIONS.join(",")}`);
-    Deno.exit(2);
-  }
-}
-const { sizes, effort, weighed, growing }: Scale = values.quick ? SCALES.quick : SCALES.full;
+const { sizes, effort, weighed, growing }: Scale = quick ? SCALES.quick : SCALES.full;
 const started = performance.now();
 const report = (line: string) => console.error(line);
-const folder = values.data && resolve(values.data);
+const folder = data && resolve(data);
 
 const server = await startPostgres(
   { shared_buffers: "256MB", max_wal_size: "4GB" },
@@ -87,15 +74,15 @@ try {
   const databases = databasesOf(server, { sizes, folder, report });
   const results = await measure(server, databases);
   report(`\ndone after ${elapsed()} s`);
-  console.log(values.json ? JSON.stringify(results, null, 2) : markdown(results));
+  console.log(json ? JSON.stringify(results, null, 2) : markdown(results));
 } finally {
   await server.stop();
 }
 
 async function measure(server: PostgresServer, databases: Databases): Promise<Results> {
-  const results: Results = { machine: await describeMachine(server, values.quick) };
+  const results: Results = { machine: await describeMachine(server, quick) };
   const section = (name: string) => {
-    if (!wanted.has(name)) return false;
+    if (!only.has(name)) return false;
     report(`\n${name} (after ${elapsed()} s)`);
     return true;
   };
@@ -135,7 +122,7 @@ async function measure(server: PostgresServer, databases: Databases): Promise<Re
     parseMbPerSecond ??=
       (await measureReportPeers({ effort, peersFolder: null, report })).mbPerSecond;
     results.ingest = await measureIngest(await server.createDatabase("ingest"), {
-      quick: values.quick,
+      quick: quick,
       parseMbPerSecond,
       report,
     });
@@ -157,7 +144,7 @@ async function measureStarts(databaseUrl: string): Promise<Record<string, number
       embedded_ms: await measureStartup(source, onEmbedded),
       server_ms: await measureStartup(source, onServer),
     };
-    if (values.quick) return figures;
+    if (quick) return figures;
     const bundle = (await build(join(folder, "dist"))).path;
     return {
       ...figures,

@@ -13,6 +13,7 @@ import { connectionFaults } from "./connections.ts";
 import { diskFaults } from "./disk.ts";
 import { killFaults } from "./kill.ts";
 import { failOverFaults, hasServer, stopFaults } from "./server_stops.ts";
+import { taskOptions } from "../task_options.ts";
 import type { Place } from "./place.ts";
 import { markdownTable, type Row } from "./row.ts";
 
@@ -87,14 +88,14 @@ function say(text: string): void {
 }
 
 async function main(): Promise<number> {
-  let request: ReturnType<typeof wanted>;
-  try {
-    request = wanted(process.argv.slice(2));
-  } catch (error) {
-    say(error instanceof Error ? error.message : String(error));
-    say("Try: deno task faults --only kill --tries 6 --seed 1");
-    return 2;
-  }
+  const request = taskOptions(wanted, {
+    usage: `
+Usage: deno task faults [--only FAULTS] [--tries N] [--seed N] [--database embedded|server]
+
+  --only FAULTS  some of ${Object.keys(FAULTS).join(",")}
+  --tries N      how often each is tried (${DEFAULT_TRIES}; slow ones less often)`,
+    example: "deno task faults --only kill --tries 6 --seed 1",
+  });
   const { tries, seed, names } = request;
   const databases = request.databases.filter((kind) => kind === "embedded" || hasServer(say));
   say(`seed ${seed}`);

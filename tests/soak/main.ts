@@ -16,21 +16,36 @@ import { makePlace } from "../faults/place.ts";
 import { makeUpload, putArchive, type Upload, writeForIngest } from "../faults/uploads.ts";
 import { pause } from "../e2e/launch.ts";
 import { run } from "../e2e/program.ts";
+import { taskOptions } from "../task_options.ts";
 import { type Load, startLoad } from "./load.ts";
 import { startLongRunning } from "./long_running.ts";
 
-const { values } = parseArgs({
-  options: {
-    minutes: { type: "string", default: "60" },
-    database: { type: "string", default: "server" },
-    seed: { type: "string", default: "1" },
-  },
+const { minutes, database, seed } = taskOptions((args) => {
+  const { values } = parseArgs({
+    args,
+    options: {
+      minutes: { type: "string", default: "60" },
+      database: { type: "string", default: "server" },
+      seed: { type: "string", default: "1" },
+    },
+  });
+  const minutes = Number(values.minutes);
+  if (!(minutes >= 1)) {
+    throw new RangeError(`found --minutes ${values.minutes}, expected at least 1`);
+  }
+  const database = (["server", "embedded"] as const).find((kind) => kind === values.database);
+  if (!database) {
+    throw new RangeError(`found --database ${values.database}, expected server or embedded`);
+  }
+  const seed = Number(values.seed);
+  if (!Number.isInteger(seed)) {
+    throw new RangeError(`found --seed ${values.seed}, expected a number`);
+  }
+  return { minutes, database, seed };
+}, {
+  usage: "Usage: deno task soak [--minutes N] [--database server|embedded] [--seed N]",
+  example: "deno task soak --minutes 1",
 });
-const minutes = Number(values.minutes);
-if (!(minutes >= 1)) throw new RangeError(`found --minutes ${values.minutes}, expected at least 1`);
-if (values.database !== "server" && values.database !== "embedded") {
-  throw new RangeError(`found --database ${values.database}, expected server or embedded`);
-}
 
 const REPOSITORY = "acme/shop";
 const TESTS_PER_UPLOAD = 200;
@@ -55,7 +70,7 @@ interface Sample {
 const say = (text: string) =>
   process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`);
 
-const place = await makePlace(values.database);
+const place = await makePlace(database);
 const folder = await Deno.makeTempDir({ prefix: "test-analytics-soak-" });
 const watched = `${folder}/watched`;
 await Deno.mkdir(watched);
@@ -73,13 +88,13 @@ try {
   await uploadNext();
   const full = startLoad(service, {
     repository: REPOSITORY,
-    random: new Random(Number(values.seed)),
+    random: new Random(seed),
   });
   await pause(20_000);
   const { rps } = (await full.stop()).take();
   const load = startLoad(service, {
     repository: REPOSITORY,
-    random: new Random(Number(values.seed)),
+    random: new Random(seed),
     rate: rps / 2,
   });
   say(`${rps.toFixed(0)} requests/s at most; ${minutes} minutes at half of it`);
