@@ -116,6 +116,16 @@ describe("a connection to a PostgreSQL server", { skip: !serverUrl }, () => {
     }
   });
 
+  it("asks for no statement to be compiled, which takes longer than any of them", async () => {
+    const database = await openDatabase({ databaseUrl: serverUrl, dataDir: "" });
+    try {
+      const [row] = await database.sql`select current_setting('jit') as jit`;
+      assert.equal(row?.jit, "off");
+    } finally {
+      await database.close();
+    }
+  });
+
   it("does not listen to PG variables beside the URL", async () => {
     process.env.PGAPPNAME = "leaked";
     process.env.PGTARGETSESSIONATTRS = "standby";
