@@ -1,5 +1,6 @@
 /** Programs that are killed. */
-import { command, type Ending } from "./program.ts";
+import { type Ending, follow } from "./child.ts";
+import { command } from "./program.ts";
 
 /** A program that runs. */
 export interface Launched {
@@ -15,24 +16,8 @@ export interface Launched {
 
 /** Starts a command and does not wait for it. */
 export function launch(args: string[], environment: Record<string, string>): Launched {
-  const child = command(args, { environment }).spawn();
-  let isOver = false;
-  void child.status.then(() => isOver = true);
-  const ending = child.output().then(({ code, stdout, stderr }) => ({
-    code,
-    stdout: new TextDecoder().decode(stdout),
-    stderr: new TextDecoder().decode(stderr),
-  }));
-  const end = (signal: Deno.Signal) => {
-    if (!isOver) child.kill(signal);
-    return ending;
-  };
-  return {
-    isOver: () => isOver,
-    ending,
-    kill: () => end("SIGKILL"),
-    stop: () => end("SIGTERM"),
-  };
+  const { isOver, ending, end } = follow(command(args, { environment }).spawn());
+  return { isOver, ending, kill: () => end("SIGKILL"), stop: () => end("SIGTERM") };
 }
 
 /** Waits. */

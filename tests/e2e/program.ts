@@ -1,14 +1,10 @@
 import { fileURLToPath } from "node:url";
 import { NO_CI } from "../no_ci.ts";
+import { type Ending, follow } from "./child.ts";
+
+export type { Ending };
 
 const MAIN = fileURLToPath(new URL("../../main.ts", import.meta.url));
-
-/** What a command left behind. */
-export interface Ending {
-  code: number;
-  stdout: string;
-  stderr: string;
-}
 
 /** How the program is started: a file, what stands before its own arguments, and where. */
 export interface ProgramLine {
@@ -55,8 +51,12 @@ export interface Running {
   pid: number;
   /** What it has written to standard output so far. */
   stdout(): string;
-  /** Sends a signal and returns what the program left behind. */
-  stop(signal: Deno.Signal): Promise<Ending>;
+  /**
+   * Sends a signal, unless it has ended, and returns what the program left behind.
+   *
+   * @throws {Error} at the deadline, in milliseconds, 60 s unless given; see `Child.end`
+   */
+  stop(signal: Deno.Signal, deadlineMs?: number): Promise<Ending>;
 }
 
 /** Starts `serve` or `demo`, and waits until it says that it listens. */
@@ -65,41 +65,15 @@ export async function start(
   environment: Record<string, string>,
   program?: ProgramLine,
 ): Promise<Running> {
-  const process = command(args, { environment, program }).spawn();
   let url: string | undefined;
   const { promise: ready, resolve: onReady } = Promise.withResolvers<void>();
-  const stdout = collect(process.stdout);
-  const stderr = collect(process.stderr, (text) => {
-    url ??= /^listening on (http:\/\/\S+)$/m.exec(text)?.[1];
+  const child = follow(command(args, { environment, program }).spawn(), (stderr) => {
+    url ??= /^listening on (http:\/\/\S+)$/m.exec(stderr)?.[1];
     if (url !== undefined) onReady();
   });
-  const ending = Promise.all([process.status, stdout.done, stderr.done])
-    .then(([{ code }]) => ({ code, stdout: stdout.text(), stderr: stderr.text() }));
-  await Promise.race([ready, ending]);
-  if (url === undefined) throw new Error(`it ended: ${JSON.stringify(await ending)}`);
-  return {
-    url,
-    pid: process.pid,
-    stdout: stdout.text,
-    stop(signal) {
-      process.kill(signal);
-      return ending;
-    },
-  };
-}
-
-function collect(
-  stream: ReadableStream<Uint8Array<ArrayBuffer>>,
-  onText: (all: string) => void = () => {},
-): { text: () => string; done: Promise<void> } {
-  let all = "";
-  const done = (async () => {
-    for await (const part of stream.pipeThrough(new TextDecoderStream())) {
-      all += part;
-      onText(all);
-    }
-  })();
-  return { text: () => all, done };
+  await Promise.race([ready, child.ending]);
+  if (url === undefined) throw new Error(`it ended: ${JSON.stringify(await child.ending)}`);
+  return { url, pid: child.pid, stdout: child.stdout, stop: child.end };
 }
 
 function decode(bytes: Uint8Array): string {
