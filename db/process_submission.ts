@@ -83,7 +83,7 @@ export async function processSubmission(
   upload: Upload,
 ): Promise<ProcessedSubmission> {
   const { repositoryId } = upload;
-  const uploadDigest = digestOf(upload);
+  const uploadDigest = storedDigestOf(upload);
   const staged = await stageTests(sql, { upload, uploadDigest });
 
   return await sql.begin(async (tx) => {
@@ -137,6 +137,11 @@ function digestOf(upload: Upload): string | null {
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
 }
 
+/** What of it is stored, and compared: 16 bytes (hex) tell any number of uploads apart. */
+function storedDigestOf(upload: Upload): string | null {
+  return digestOf(upload)?.slice(0, 32) ?? null;
+}
+
 async function store(
   tx: Queryable,
   { owner, name, idPrefix, upload, uploadDigest, tests }: LockedRepository & {
@@ -148,7 +153,7 @@ async function store(
   const { repositoryId, content } = upload;
   // The prefix, not the name, stands for the repository: a rename changes no id.
   const id = upload.key === undefined
-    ? submissionId(upload.recordedAt, [String(idPrefix), uploadDigest ?? randomUUID()])
+    ? submissionId(upload.recordedAt, [String(idPrefix), digestOf(upload) ?? randomUUID()])
     : keyedSubmissionId({ recordedAt: upload.recordedAt, idPrefix, key: upload.key });
   const key = upload.key ?? `${owner}/${name}/${id}`;
   const list = { repositoryId, listHash: content.listHash };

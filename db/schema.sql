@@ -162,7 +162,8 @@ create table submission (
   constraint submission_repository_id_key_key UNIQUE (repository_id, key),
   constraint submission_repository_id_upload_digest_key UNIQUE (repository_id, upload_digest),
   constraint submission_status_check CHECK ((status = ANY (ARRAY['processing'::text, 'processed'::text, 'failed'::text]))),
-  constraint submission_submission_id_check CHECK ((length(submission_id) = 12))
+  constraint submission_submission_id_check CHECK ((length(submission_id) = 12)),
+  constraint submission_upload_digest_check CHECK ((length(upload_digest) = 16))
 );
 CREATE INDEX submission_code_version ON submission USING btree (repository_id, code_version);
 CREATE INDEX submission_data_version ON submission USING btree (repository_id, data_version);
@@ -175,9 +176,10 @@ create table test (
   class text not null,
   name text not null,
   file text not null,
-  tags text[] not null default '{}'::text[],
+  tags text[],
   constraint test_pkey PRIMARY KEY (repository_id, test_no),
-  constraint test_repository_id_test_hash_key UNIQUE (repository_id, test_hash)
+  constraint test_repository_id_test_hash_key UNIQUE (repository_id, test_hash),
+  constraint test_tags_check CHECK ((tags <> '{}'::text[]))
 );
 
 create table test_list (

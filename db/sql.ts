@@ -31,6 +31,11 @@ export function textsIn(sql: Queryable, texts: readonly string[]) {
   return sql`array(select json_array_elements_text(${JSON.stringify(texts)}::text::json))`;
 }
 
+/** SQL: the texts of a JSON array, which is a column; `null` when there are none. */
+export function someTextsOf(sql: Queryable, json: postgres.Fragment) {
+  return sql`nullif(array(select json_array_elements_text(${json})), '{}')`;
+}
+
 /** SQL: ids of submissions (24 hex digits each) as an array of what is stored. */
 export function idsIn(sql: Queryable, ids: readonly string[]) {
   return sql`array(select decode(id, 'hex') from unnest(${textsIn(sql, ids)}) as id)`;

@@ -49,7 +49,7 @@ export async function makeKnown(
   for (const { first, end } of reached) {
     // Whoever staged them gives them their tags again when it stores its submission.
     await tx`
-      update test set tags = '{}'
+      update test set tags = null
       where repository_id = ${repositoryId} and test_no >= ${first} and test_no < ${end}
         and test_no <> all(${arrayOf(shared)}::text::int[])`;
   }

@@ -1,5 +1,5 @@
 import type { TestIdentity } from "../lib/identity.ts";
-import { arrayOf, integersIn, type Queryable, sendLarge } from "./sql.ts";
+import { arrayOf, integersIn, type Queryable, sendLarge, someTextsOf } from "./sql.ts";
 import type { TestRange } from "./staged_tests.ts";
 import { decodeDurations, decodeTestList, encodeTestList } from "../lib/analysis/columns.ts";
 import { packDurations, typicalDurations } from "../lib/analysis/packed_durations.ts";
@@ -169,7 +169,7 @@ async function insertTests(
     ), inserted as (
       insert into test (repository_id, test_no, test_hash, suite, class, name, file, tags)
       select ${repositoryId}, numbers.first_no + t.offset, t.test_hash, t.suite, t.class, t.name,
-        t.file, array(select json_array_elements_text(t.tags))
+        t.file, ${someTextsOf(sql, sql`t.tags`)}
       from numbers, json_to_recordset(${JSON.stringify(tests)}::text::json) as t("offset" int,
         test_hash bigint, suite text, class text, name text, file text, tags json)
       on conflict (repository_id, test_hash) do nothing

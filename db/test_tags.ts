@@ -1,5 +1,5 @@
 import { decodeTestTags, encodeTestTags, type TestTags } from "../lib/analysis/test_tags.ts";
-import { integersIn, type Queryable, textsIn } from "./sql.ts";
+import { integersIn, type Queryable, someTextsOf, textsIn } from "./sql.ts";
 import { loadTestList } from "./test_lists.ts";
 
 /**
@@ -85,7 +85,8 @@ async function tagTests(
     update test set tags = array(
       select tag from unnest(tags) as tag union select unnest(${textsIn(sql, tags)}))
     where repository_id = ${repositoryId}
-      and test_no = any(${integersIn(sql, testNos)}) and not tags @> ${textsIn(sql, tags)}`;
+      and test_no = any(${integersIn(sql, testNos)})
+      and not coalesce(tags, '{}') @> ${textsIn(sql, tags)}`;
 }
 
 /** Tags that a submission brought to tests of its list. */
@@ -151,7 +152,7 @@ async function otherTags(
   const tests = await sql<TaggedTest[]>`
     select test_no, array_to_json(tags) as tags from test
     where repository_id = ${repositoryId}
-      and test_no = any(${integersIn(sql, testNos)}) and tags <> '{}'`;
+      and test_no = any(${integersIn(sql, testNos)}) and tags is not null`;
   const tagsOf = new Map(Array.from(testNos, (testNo) => [testNo, new Set<string>()]));
   for (const { test_no, tags } of tests) {
     tagsOf.set(test_no, new Set(tags).difference(new Set(gone.tags)));
@@ -178,7 +179,7 @@ export async function setTags(
   tests: TaggedTest[],
 ): Promise<void> {
   await sql`
-    update test t set tags = array(select json_array_elements_text(r.tags))
+    update test t set tags = ${someTextsOf(sql, sql`r.tags`)}
     from json_to_recordset(${JSON.stringify(tests)}::text::json) as r(test_no int, tags json)
     where t.repository_id = ${repositoryId} and t.test_no = r.test_no`;
 }

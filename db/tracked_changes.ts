@@ -10,6 +10,7 @@ import {
   runColumns,
   type RunRow,
   selectVersions,
+  sortedTags,
   testColumns,
   type TestRow,
 } from "./tracked_test_rows.ts";
@@ -70,7 +71,7 @@ export async function loadTrackedChanges(
           tests.map((row) => [row.testNo, knownTest(row, { ...row, idPrefix })]),
         ),
         fallenDisruptions: new Map(fallenDisruptions.map((row) => [row.testNo, row.count])),
-        tags: new Map(tags.map((row) => [row.testNo, row.tags.toSorted()])),
+        tags: new Map(tags.map((row) => [row.testNo, sortedTags(row)])),
       });
     },
   );
@@ -146,7 +147,7 @@ function selectTags(
   sql: Queryable,
   { repositoryId, dataVersion, testNos }: Scope & { testNos: Iterable<number> },
 ) {
-  return sql<{ testNo: number; tags: string[] }[]>`
+  return sql<Pick<TestRow, "testNo" | "tags">[]>`
     select t.test_no as "testNo", array_to_json(t.tags) as tags
     from test t
     where t.repository_id = ${repositoryId}

@@ -15,7 +15,7 @@ export interface TestRow {
   class: string;
   name: string;
   file: string;
-  /** `null` for none: most tests have none, and nothing need be parsed for them. */
+  /** In no order; `null` for none, as with most tests. */
   tags: string[] | null;
   firstDisruptionAt: number | null;
   latestSubmissionId: string | null;
@@ -33,7 +33,7 @@ export interface TestRow {
 export function testColumns(sql: Queryable) {
   return sql`t.repository_id::float8 as "repositoryId", t.test_no as "testNo",
     t.test_hash::float8 as "testHash", t.suite, t.class, t.name, t.file,
-    case when t.tags <> '{}' then array_to_json(t.tags) end as tags,
+    array_to_json(t.tags) as tags,
     extract(epoch from d.first_disruption_at)::float8 as "firstDisruptionAt",
     encode(d.latest_submission_id, 'hex') as "latestSubmissionId",
     d.latest_commit_oid as "latestCommitOid", d.latest_build_url as "latestBuildUrl",
@@ -42,6 +42,11 @@ export function testColumns(sql: Queryable) {
     d.positive_build_url as "positiveBuildUrl",
     extract(epoch from q.quarantined_at)::float8 as "quarantinedAt",
     q.quarantined_by as "quarantinedBy", q.quarantine_type as "quarantineType"`;
+}
+
+/** The tags that a row has. */
+export function sortedTags({ tags }: Pick<TestRow, "tags">): string[] {
+  return tags?.toSorted() ?? [];
 }
 
 /** What a row says. */
@@ -56,7 +61,7 @@ export function knownTest(
     class: row.class,
     name: row.name,
     file: row.file,
-    tags: row.tags?.toSorted() ?? [],
+    tags: sortedTags(row),
     disruptionCount,
     firstDisruptionAt: row.firstDisruptionAt,
     latestDisruption: disruptive

@@ -3,6 +3,7 @@ import archives from "./0002_archives.sql" with { type: "text" };
 import additions from "./0003_additions.sql" with { type: "text" };
 import fewerBytes from "./0004_fewer_bytes.sql" with { type: "text" };
 import packedDurations from "./0005_packed_durations.sql" with { type: "text" };
+import digestsAndTags from "./0006_digests_and_tags.sql" with { type: "text" };
 
 /**
  * What brings an empty database to this program's schema, in order; the position counts the version.
@@ -14,4 +15,5 @@ export const migrations: readonly string[] = [
   additions,
   fewerBytes,
   packedDurations,
+  digestsAndTags,
 ];
