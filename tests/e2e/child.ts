@@ -70,7 +70,7 @@ export function follow(
       await Promise.all([process.status, stdout.cancel(), stderr.cancel()]);
       throw new Error(
         `${missing} did not end within ${deadlineMs} ms of ${signal}; ` +
-          `on standard error: ${JSON.stringify(stderr.text())}`,
+          `at the end of standard error: ${JSON.stringify(stderr.text().slice(-1_000))}`,
       );
     },
   };

@@ -2,6 +2,7 @@ import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { copyTemplate } from "../database.ts";
 import { start } from "./program.ts";
+import { type Receiver, startReceiver } from "./telemetry_receiver.ts";
 
 /** What a receiver was sent, by the last part of its path: `traces`, `metrics`, `logs`. */
 type Received = Map<string, string>;
@@ -9,23 +10,20 @@ type Received = Map<string, string>;
 describe("telemetry", () => {
   let folder = "";
   const received: Received = new Map();
-  let receiver: Deno.HttpServer<Deno.NetAddr>;
+  let receiver: Receiver;
 
   before(async () => {
     folder = await copyTemplate();
-    receiver = Deno.serve(
-      { hostname: "127.0.0.1", port: 0, onListen: () => {} },
-      async (request) => {
-        const kind = new URL(request.url).pathname.split("/").pop() ?? "";
-        // Spaces out: what is looked for below is one piece then.
-        const text = JSON.stringify(JSON.parse(await request.text()));
-        received.set(kind, (received.get(kind) ?? "") + text);
-        return Response.json({});
-      },
-    );
+    receiver = startReceiver(async (request) => {
+      const kind = new URL(request.url).pathname.split("/").pop() ?? "";
+      // Spaces out: what is looked for below is one piece then.
+      const text = JSON.stringify(JSON.parse(await request.text()));
+      received.set(kind, (received.get(kind) ?? "") + text);
+      return Response.json({});
+    });
   });
   after(async () => {
-    await receiver.shutdown();
+    await receiver.close();
     await Deno.remove(folder, { recursive: true });
   });
 
@@ -35,7 +33,7 @@ describe("telemetry", () => {
     OTEL_DENO_CONSOLE: "replace",
     OTEL_SERVICE_NAME: "test-analytics",
     OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
-    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${receiver.addr.port}`,
+    OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
     OTEL_METRIC_EXPORT_INTERVAL: "200",
   });
 
