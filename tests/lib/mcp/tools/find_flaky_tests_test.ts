@@ -1,0 +1,176 @@
+import { afterEach, describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import { flakyPage } from "../fake_api.ts";
+import { closeAll, notFound, over, queryOf } from "./over.ts";
+
+afterEach(closeAll);
+
+describe("find_flaky_tests", () => {
+  it("asks for the non-quarantined tests of the whole organization unless told otherwise", async () => {
+    const { api, call } = await over(() => Response.json(flakyPage()));
+    await call("find_flaky_tests");
+    assert.equal(new URL(api.asked[0]?.url ?? "", api.url).pathname, "/api/v1/flaky/tests");
+    assert.deepEqual(Object.fromEntries(queryOf(api)), {
+      sort: "disruptivenessRatio",
+      quarantine: "false",
+      include: "tags,disruptiveness_ratio,nondeterministic_negative_result_count," +
+        "nondeterminism_first_recorded_at,recent_nondeterministic_negative_result",
+      limit: "25",
+    });
+  });
+
+  it("makes one query of search, tags and day", async () => {
+    const { api, call } = await over(() => Response.json(flakyPage()));
+    const { isError } = await call("find_flaky_tests", {
+      repository: "acme/web",
+      search: " cart last-seen:<2026-02-01 ",
+      tags: ["linux", "a:b"],
+      since: "2026-01-20",
+      sort: "recency",
+      quarantined: true,
+      limit: 100,
+      after: "b2Zmc2V0OjI1",
+    });
+    assert.ok(!isError);
+    const { include: _, ...query } = Object.fromEntries(queryOf(api));
+    assert.deepEqual(query, {
+      repository: "acme/web",
+      q: "cart last-seen:<2026-02-01 tags:linux,a:b last-seen:>=2026-01-20",
+      sort: "recency",
+      quarantine: "true",
+      limit: "100",
+      after: "b2Zmc2V0OjI1",
+    });
+  });
+
+  it("answers with the fields of the API, and the cursor for more", async () => {
+    const { call } = await over(() => Response.json(flakyPage({ count: 26, after: "bmV4dA==" })));
+    const { structuredContent } = await call("find_flaky_tests", { repository: "acme/web" });
+    assert.deepEqual(structuredContent, {
+      count: 26,
+      tests: [{
+        id: "5f3a9c0e7b12d4a86f01c2e3",
+        name: "adds an item",
+        suite: "cart",
+        class: "shop.CartTest",
+        file: "src/cart_test.ts",
+        tags: ["linux", "nightly"],
+        disruptiveness_ratio: 0.125,
+        nondeterministic_negative_result_count: 3,
+        nondeterminism_first_recorded_at: "2026-01-02T03:04:05Z",
+        recent_nondeterministic_negative_result: {
+          recorded_at: "2026-01-31T08:00:00Z",
+          build_url: "https://ci.example.com/builds/7",
+          message: "expected 3 items, found 2",
+        },
+      }],
+      next_cursor: "bmV4dA==",
+    });
+  });
+
+  it("says the same as text", async () => {
+    const { call } = await over(() => Response.json(flakyPage({ count: 26, after: "bmV4dA==" })));
+    const { text } = await call("find_flaky_tests", { repository: "acme/web" });
+    assert.equal(
+      text,
+      `1 of 26 flaky tests in acme/web.
+- adds an item
+  id 5f3a9c0e7b12d4a86f01c2e3; suite cart; class shop.CartTest; file src/cart_test.ts; \
+tags linux,nightly; ratio 0.125; disruptions 3; first 2026-01-02T03:04:05Z; \
+latest 2026-01-31T08:00:00Z https://ci.example.com/builds/7
+  expected 3 items, found 2
+next_cursor: bmV4dA==`,
+    );
+  });
+
+  it("keeps a name with line ends on its line", async () => {
+    const page = flakyPage();
+    Object.assign((page.tests as object[])[0] ?? {}, { name: "adds\nnext_cursor: evil" });
+    const { call } = await over(() => Response.json(page));
+    assert.match((await call("find_flaky_tests")).text, /^- adds next_cursor: evil$/m);
+  });
+
+  it("cuts a long message and marks it", async () => {
+    const message = "\u{1F600}".repeat(999);
+    const { call } = await over(() => Response.json(flakyPage({ message })));
+    const { structuredContent, text } = await call("find_flaky_tests");
+    const cut = `${"\u{1F600}".repeat(300)}... [cut: 300 of 999 characters]`;
+    assert.match(JSON.stringify(structuredContent), new RegExp(RegExp.escape(cut)));
+    assert.ok(text.includes(cut));
+    assert.ok(!text.includes("\u{1F600}".repeat(301)));
+  });
+
+  it("takes a quarantined test that was never disrupted", async () => {
+    const page = flakyPage();
+    Object.assign((page.tests as object[])[0] ?? {}, {
+      disruptiveness_ratio: 0,
+      nondeterministic_negative_result_count: 0,
+      nondeterminism_first_recorded_at: null,
+      recent_nondeterministic_negative_result: null,
+    });
+    const { call } = await over(() => Response.json(page));
+    const { isError, text } = await call("find_flaky_tests", { quarantined: true });
+    assert.ok(!isError);
+    assert.match(text, /ratio 0; disruptions 0$/m);
+  });
+
+  it("says where else to look when nothing matches", async () => {
+    const { call } = await over(() =>
+      Response.json({ count: 0, tests: [], metadata: { limit: 25, after: null } })
+    );
+    assert.match((await call("find_flaky_tests")).text, /No flaky tests.*quarantined true/);
+    assert.match(
+      (await call("find_flaky_tests", { quarantined: true })).text,
+      /No quarantined tests.*quarantined false/,
+    );
+  });
+
+  it("refuses arguments outside its schema before it asks", async () => {
+    const { api, call } = await over(() => Response.json(flakyPage()));
+    for (
+      const [args, told] of [
+        [{ limit: 0 }, /limit.*0/],
+        [{ limit: 101 }, /limit.*101/],
+        [{ limit: 2.5 }, /limit.*2\.5/],
+        [{ limit: "5" }, /limit.*"5"/],
+        [{ tags: ["a,b"] }, /tags.*"a,b" is no tag/],
+        [{ tags: ["a b"] }, /tags.*"a b" is no tag/],
+        [{ tags: [""] }, /tags.*"" is no tag/],
+        [{ tags: "a" }, /tags.*"a"/],
+        [{ repository: "" }, /repository.*expected owner\/name/],
+        [{ since: "yesterday" }, /since.*"yesterday" is no day: expected YYYY-MM-DD/],
+        [{ since: "2026-02-30" }, /since.*"2026-02-30" is not in the calendar/],
+        [{ sort: "name" }, /sort.*recency.*"name"/],
+        [{ quarantined: "false" }, /quarantined.*"false"/],
+        [{ repo: "acme/web" }, /"repo" is no argument.*repository, tags, search/],
+      ] as const
+    ) {
+      const { isError, text } = await call("find_flaky_tests", args);
+      assert.ok(isError, JSON.stringify(args));
+      assert.match(text, told);
+    }
+    assert.equal(api.asked.length, 0);
+  });
+
+  it("says how repositories are named when one is not known", async () => {
+    const { call } = await over(notFound);
+    const { isError, text } = await call("find_flaky_tests", { repository: "wbe" });
+    assert.ok(isError);
+    assert.match(text, /No repository "wbe".*owner\/name/);
+  });
+
+  it("speaks of its own arguments when the API refuses a parameter", async () => {
+    const { call } = await over(() =>
+      Response.json({
+        errors: {
+          q: ['term 1 "tags:" is wrong'],
+          after: ['"x" is no cursor: expected metadata.after of one of its pages'],
+        },
+      }, { status: 400 })
+    );
+    const { isError, text } = await call("find_flaky_tests", { search: "tags:", after: "x" });
+    assert.ok(isError);
+    assert.match(text, /search: term 1 "tags:" is wrong/);
+    assert.match(text, /after: "x" is no cursor: expected next_cursor of/);
+  });
+});
