@@ -16,10 +16,9 @@ create index negative_result_disruption on negative_result (repository_id, test_
   (get_byte(submission_id, 0) * 32 + get_byte(submission_id, 1) / 8))
   where is_disruption;
 
--- Messages that several failures of the submission have, each once; null for none.
-alter table submission add column messages text[];
 -- Of a failure exactly one is not null: its own message, or the place of one in submission.messages,
--- from 1 on.
+-- from 1 on. That column comes with the next migration: while the indexes are made, whoever reads
+-- submissions and then failures waits, and would be waited for here.
 alter table negative_result
   alter column message drop not null,
   add column message_no integer,

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import process from "node:process";
+import type postgres from "postgres";
 import { describe, it } from "@std/testing/bdd";
 import { type Database, openDatabase } from "../../db/connect.ts";
 import { checkSchema, migrate, SCHEMA_VERSION, SchemaNewerError } from "../../db/migrate.ts";
 import { migrations } from "../../db/migrations/mod.ts";
+import { pause } from "../../lib/pause.ts";
 import { describeWithDatabases, emptied, openTestServer, withDatabase } from "../database.ts";
 
 describeWithDatabases("migrations", (database) => {
@@ -80,4 +82,38 @@ describe("a PostgreSQL server", { skip: !serverUrl }, () => {
       await database.close();
     }
   });
+
+  // The order of what a load of tests reads. Whoever waits for what the other has would be ended.
+  it("is migrated while somebody reads one table after the other", async () => {
+    const database = await openTestServer(serverUrl ?? "");
+    const { sql } = database;
+    try {
+      for (const from of [3, 4, 5]) {
+        await emptied(sql);
+        await migrate(sql, { migrations: migrations.slice(0, from) });
+        let migrated: Promise<{ to: number }> | undefined;
+        await sql.begin("read only", async (reader) => {
+          await reader`select from submission`;
+          migrated = migrate(sql);
+          await someoneWaits(reader);
+          for (const table of ["test", "negative_result", "test_list"]) {
+            await reader`select from ${reader(table)}`;
+          }
+        });
+        assert.equal((await migrated)?.to, SCHEMA_VERSION);
+      }
+    } finally {
+      await database.close();
+    }
+  });
 });
+
+/** Ends when a lock of a table is waited for in this database. */
+async function someoneWaits(sql: postgres.ISql): Promise<void> {
+  const [row] = await sql`
+    select from pg_locks join pg_database d on d.oid = database
+    where not granted and datname = current_database()`;
+  if (row) return;
+  await pause(10);
+  await someoneWaits(sql);
+}
