@@ -9,6 +9,7 @@ import {
   socketPath,
   tryLock,
 } from "./folder.ts";
+import { pause } from "../../lib/pause.ts";
 import { openPostgres } from "./open.ts";
 import { SessionServer } from "./session.ts";
 
@@ -67,7 +68,7 @@ export class Embedded {
             `open has not answered for ${CONNECT_TIMEOUT_MS / 1000} s`,
         );
       }
-      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      await pause(RETRY_MS);
     }
   }
 

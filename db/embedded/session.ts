@@ -9,6 +9,7 @@
 
 import { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
+import { pause } from "../../lib/pause.ts";
 
 /** The one session: takes messages of a client, calls back with what the database answers. */
 export interface Session {
@@ -114,7 +115,7 @@ export class SessionServer {
   async drain(timeoutMs: number): Promise<void> {
     this.#draining = true;
     // What already waits in the kernel is still served.
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await pause(5);
     this.#endIdle();
     if (this.#clients.size > 0 || this.#running) {
       let timer: ReturnType<typeof setTimeout> | undefined;
@@ -126,7 +127,7 @@ export class SessionServer {
     }
     for (const client of this.#clients) client.socket.destroy();
     while (this.#running || this.#clients.size > 0) {
-      await new Promise((resolve) => setTimeout(resolve, 1));
+      await pause(1);
     }
     clearTimeout(this.#silence);
   }

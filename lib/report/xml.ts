@@ -47,7 +47,7 @@ export interface XmlReaderOptions {
 // What is kept of an attribute that is no name: many times what anything made of it can hold.
 const KEPT_ATTRIBUTE_CHARACTERS = 64 * 1024;
 
-// More attributes of one element may be looked at twice.
+// An element with more is left to the parser, for which all before were read in vain.
 const MAX_PLAIN_ATTRIBUTES = 64;
 
 const NOT_BLANK = /\S/;
