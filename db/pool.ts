@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import process from "node:process";
 import type postgres from "postgres";
 import { Attempts, lostConnection } from "./attempts.ts";
+import { ConnectionQueues } from "./connection_queues.ts";
 import { surviveLostWrites } from "./lost_writes.ts";
 import { brokenSocket, steady } from "./socket.ts";
 
@@ -32,6 +33,7 @@ export interface Pool {
 /** One pool of the library. */
 interface Generation {
   sql: postgres.Sql;
+  queues: ConnectionQueues;
   /** Those that are open. */
   sockets: Set<Socket>;
   /** How many transactions are under way. */
@@ -109,7 +111,13 @@ export function durablePool(
       },
     };
     const sql = withoutEnvironment(() => make(options));
-    const generation: Generation = { sql, sockets, transactionCount: 0, isEnded: false };
+    const generation: Generation = {
+      sql,
+      queues: new ConnectionQueues(),
+      sockets,
+      transactionCount: 0,
+      isEnded: false,
+    };
     return generation;
   };
 
@@ -161,7 +169,11 @@ export function durablePool(
   let current = create();
   // The target is never called; it only makes the proxy callable.
   const sql = new Proxy(function () {} as unknown as postgres.Sql, {
-    apply: (_target, _this, values) => Reflect.apply(current.sql, undefined, values),
+    apply(_target, _this, values) {
+      const statement = Reflect.apply(current.sql, undefined, values);
+      current.queues.see(statement);
+      return statement;
+    },
     get: (_target, name) => name === "begin" ? begin : Reflect.get(current.sql, name),
   });
 
