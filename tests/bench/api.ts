@@ -38,34 +38,55 @@ export async function measureApi(
   scenario: Scenario,
   { effort, report }: { effort: Effort; report: (line: string) => void },
 ): Promise<ApiRow[]> {
-  const program = await startProgram(scenario.databaseUrl);
-  try {
-    const paths = Object.values(scenario.endpoints);
-    await storeAnswers(scenario, program, paths);
-    const limit = await startDeno("limit.ts", scenario.databaseUrl);
-    try {
-      const rows: ApiRow[] = [];
-      for (const [endpoint, path] of Object.entries(scenario.endpoints)) {
-        // Anew: when something has fallen out of the window since, the answer is another one.
+  const rows: ApiRow[] = [];
+  const add = (row: ApiRow) => {
+    rows.push(row);
+    report(formatRow(row));
+  };
+  for (const [endpoint, path] of Object.entries(scenario.endpoints)) {
+    add(
+      await withContestants(scenario, async ({ program, limit }) => {
         await storeAnswers(scenario, program, [path]);
         await checkSameBytes(scenario, { one: program, other: limit, path });
         const fixed = {
           program: target(scenario, program, path),
           limit: target(scenario, limit, path),
         };
-        const row = await compare(endpoint, {
+        return await compare(endpoint, {
           program: () => fixed.program,
           limit: () => fixed.limit,
         }, { effort, isSame: true });
-        rows.push(row);
-        report(formatRow(row));
-      }
-      for (const endpoint of ["tests", "inventory"]) {
-        const row = await compareNewQueries(endpoint, { scenario, program, limit, effort });
-        rows.push(row);
-        report(formatRow(row));
-      }
-      return rows;
+      }),
+    );
+  }
+  for (const endpoint of ["tests", "inventory"]) {
+    add(
+      await withContestants(
+        scenario,
+        (both) => compareNewQueries(endpoint, { scenario, ...both, effort }),
+      ),
+    );
+  }
+  return rows;
+}
+
+interface Contestants {
+  program: Contestant;
+  limit: Contestant;
+}
+
+/** Each endpoint has processes of its own: nothing of one weighs on the next. */
+async function withContestants<T>(
+  scenario: Scenario,
+  act: (both: Contestants) => Promise<T>,
+): Promise<T> {
+  const program = await startProgram(scenario.databaseUrl);
+  try {
+    // What it looks its answers up in.
+    await storeAnswers(scenario, program, []);
+    const limit = await startDeno("limit.ts", scenario.databaseUrl);
+    try {
+      return await act({ program, limit });
     } finally {
       await limit.stop();
     }

@@ -1,7 +1,9 @@
 /** Programs that are measured: each in a process of its own. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { closeSync, openSync } from "node:fs";
 import { tmpdir } from "node:os";
+import { pause } from "../../lib/pause.ts";
 
 /** A program that answers requests. */
 export interface Contestant {
@@ -13,52 +15,54 @@ export interface Contestant {
 
 const START_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 3_000;
+const LOOK_EVERY_MS = 5;
 
-/** Starts a program and waits until it says on standard error where it listens. */
+/**
+ * Starts a program and waits until it says on standard error where it listens. What it says goes to a
+ * file, as that of a service does: whoever reads it meanwhile would take a processor from it.
+ */
 export async function startContestant(
   command: string,
   args: string[],
   environment: Record<string, string> = {},
 ): Promise<Contestant> {
+  const file = await Deno.makeTempFile({ prefix: "test-analytics-bench-log-" });
+  const log = openSync(file, "a");
   const child = spawn(command, args, {
-    stdio: ["ignore", "ignore", "pipe"],
+    stdio: ["ignore", "ignore", log],
     env: { ...Deno.env.toObject(), ...environment },
   });
-  const url = await listeningAddress(child);
-  return {
-    url,
-    pid: child.pid!,
-    async stop() {
-      if (child.exitCode !== null) return;
-      const ended = once(child, "exit");
-      child.kill("SIGTERM");
-      // Some wait for connections that nobody will close.
-      const timer = setTimeout(() => child.kill("SIGKILL"), STOP_TIMEOUT_MS);
-      await ended;
-      clearTimeout(timer);
-    },
+  closeSync(log);
+  const removeLog = () => Deno.remove(file);
+  const stop = async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, "exit");
+    child.kill("SIGTERM");
+    // Some wait for connections that nobody will close.
+    const timer = setTimeout(() => child.kill("SIGKILL"), STOP_TIMEOUT_MS);
+    await ended;
+    clearTimeout(timer);
   };
+  try {
+    const url = await listeningAddress(child, file);
+    return { url, pid: child.pid!, stop: () => stop().finally(removeLog) };
+  } catch (error) {
+    await stop().finally(removeLog);
+    throw error;
+  }
 }
 
-function listeningAddress(child: ChildProcess): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let said = "";
-    const fail = () => {
-      clearTimeout(timer);
-      reject(new Error(`a contestant did not start: ${said}`));
-    };
-    const timer = setTimeout(fail, START_TIMEOUT_MS);
-    child.once("exit", fail);
-    child.stderr!.on("data", (bytes) => {
-      // The rest is read too, so that a full pipe stops nobody; nothing is made of it.
-      if (said.length < 10_000) said += bytes;
-      const address = /listening on (http:\S+)/.exec(said)?.[1];
-      if (!address) return;
-      clearTimeout(timer);
-      child.off("exit", fail);
-      resolve(address);
-    });
-  });
+async function listeningAddress(child: ChildProcess, file: string): Promise<string> {
+  const deadline = performance.now() + START_TIMEOUT_MS;
+  while (true) {
+    const said = await Deno.readTextFile(file);
+    const address = /listening on (http:\S+)/.exec(said)?.[1];
+    if (address) return address;
+    if (child.exitCode !== null || performance.now() > deadline) {
+      throw new Error(`a contestant did not start: ${said}`);
+    }
+    await pause(LOOK_EVERY_MS);
+  }
 }
 
 /** The program itself, from source. */
