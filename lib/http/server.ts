@@ -3,6 +3,7 @@ import { pause } from "../pause.ts";
 import { DEFAULT_CACHE_CONTROL, VARY } from "./answers.ts";
 import type { App } from "./app.ts";
 import { internalServerError, overloaded } from "./errors.ts";
+import { Slots } from "../slots.ts";
 import { lastingServer } from "./lasting_server.ts";
 import { requestId } from "./request_id.ts";
 
@@ -110,12 +111,20 @@ async function lastAnswer(requests: RunningRequests, request: Request): Promise<
   return response;
 }
 
+/** A request that has no answer yet. */
+interface WaitingRequest {
+  request: Request;
+  /** When it came, as `performance.now()` tells. */
+  since: number;
+  /** Answers it before the app does. */
+  answer(response: Response): void;
+}
+
 /** Requests that are being worked on: not too many of them, and none for ever. */
 class RunningRequests {
   readonly #app: App;
   readonly #options: ListenOptions;
-  /** What answers each before the app does, and when it came; the oldest first. */
-  readonly #waiting = new Map<(response: Response) => void, { request: Request; since: number }>();
+  readonly #waiting = new Slots<WaitingRequest>();
   /** Also those whose client has an answer: the app still works on them. */
   #workCount = 0;
   #refusedCount = 0;
@@ -134,10 +143,11 @@ class RunningRequests {
     }
     this.#workCount++;
     const { promise, resolve, reject } = Promise.withResolvers<Response>();
-    this.#waiting.set(resolve, { request, since: performance.now() });
+    const waiting = { request, since: performance.now(), answer: resolve };
+    const slot = this.#waiting.add(waiting);
     this.#app(request).then(resolve, reject).finally(() => {
       this.#workCount--;
-      this.#waiting.delete(resolve);
+      this.#waiting.remove(slot, waiting);
     });
     return promise;
   }
@@ -161,10 +171,10 @@ class RunningRequests {
   /** Answers waiting requests with 500, as long as `isOver` says so. Returns how many. */
   giveUp(isOver: (since: number) => boolean): number {
     let count = 0;
-    for (const [answer, { request, since }] of this.#waiting) {
-      if (!isOver(since)) break;
-      answer(withoutApp(request, internalServerError()));
-      this.#waiting.delete(answer);
+    for (const [slot, waiting] of this.#waiting.entries()) {
+      if (!isOver(waiting.since)) continue;
+      waiting.answer(withoutApp(waiting.request, internalServerError()));
+      this.#waiting.remove(slot, waiting);
       count++;
     }
     return count;
