@@ -3,6 +3,7 @@ import process from "node:process";
 import type postgres from "postgres";
 import { Attempts, lostConnection } from "./attempts.ts";
 import { ConnectionQueues } from "./connection_queues.ts";
+import { delegate } from "./delegate.ts";
 import { surviveLostWrites } from "./lost_writes.ts";
 import { brokenSocket, steady } from "./socket.ts";
 
@@ -167,15 +168,11 @@ export function durablePool(
   };
 
   let current = create();
-  // The target is never called; it only makes the proxy callable.
-  const sql = new Proxy(function () {} as unknown as postgres.Sql, {
-    apply(_target, _this, values) {
-      const statement = Reflect.apply(current.sql, undefined, values);
-      current.queues.see(statement);
-      return statement;
-    },
-    get: (_target, name) => name === "begin" ? begin : Reflect.get(current.sql, name),
-  });
+  const sql = delegate(() => current.sql, (...values) => {
+    const statement = (current.sql as unknown as Call)(...values);
+    current.queues.see(statement);
+    return statement;
+  }, { begin: begin as postgres.Sql["begin"] });
 
   const close = async (timeoutSeconds: number) => {
     closed = true;
@@ -190,6 +187,8 @@ export function durablePool(
   return { sql, close, renew: () => replace({ isStuck: true }) };
 }
 
+type Call = (...values: unknown[]) => unknown;
+
 type BeginValues = Parameters<postgres.Sql["begin"]>;
 
 /** Statements of a transaction that has failed meanwhile fail too: the library would wait for ever. */
@@ -198,11 +197,9 @@ function guarded(values: BeginValues, isOver: () => boolean): BeginValues {
   const body = values.at(-1) as unknown as (transaction: postgres.TransactionSql) => unknown;
   const guardedBody = (transaction: postgres.TransactionSql) =>
     body(
-      new Proxy(transaction, {
-        apply(target, self, args) {
-          if (isOver()) throw lostConnection();
-          return Reflect.apply(target, self, args);
-        },
+      delegate(() => transaction, (...args) => {
+        if (isOver()) throw lostConnection();
+        return (transaction as unknown as Call)(...args);
       }),
     );
   return [...values.slice(0, -1), guardedBody] as unknown as BeginValues;
