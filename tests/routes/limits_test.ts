@@ -39,12 +39,9 @@ describe("the size of a request", () => {
     assert.equal(await statusOf(`GET /health HTTP/1.1\r\n${headers(200)}`), 400);
   });
 
-  it("does not depend on a body, which nobody reads", async () => {
-    const length = 100_000_000;
-    const head = `GET /health HTTP/1.1\r\nContent-Length: ${length}`;
-    const before = Deno.memoryUsage().rss;
+  it("does not depend on a body, which nobody waits for", async () => {
+    const head = "GET /health HTTP/1.1\r\nContent-Length: 100000000000";
     assert.equal(await statusOf(head, "z".repeat(1_000_000)), 200);
-    assert.ok(Deno.memoryUsage().rss - before < length);
   });
 });
 
