@@ -1,17 +1,32 @@
+import type { AtHand } from "./at_hand.ts";
+import { noPlace, RecencyList, type Recent } from "./recency_list.ts";
+import { SeenLately } from "./seen_lately.ts";
+
 /** What a cache holds at most, and how much of it a value takes. */
 export interface CacheOptions<T> {
   maxWeight: number;
   weigh(value: T, key: string): number;
 }
 
+interface Entry<T> extends Recent {
+  key: string;
+  value: T;
+  weight: number;
+}
+
 /**
  * Values that are dear to make, by keys that name everything they depend on: a value is never
  * replaced, it only becomes unasked for. Those not asked for longest are dropped first.
+ *
+ * A value that was made without waiting is less dear: it is kept when it is asked for again soon.
+ * Otherwise what is asked for once would drive out the rest, and live longer than its answer, which
+ * the short garbage collections pay for.
  */
 export class Cache<T> {
-  // A Map iterates in order of insertion: the first entry is the one not asked for longest.
-  readonly #values = new Map<string, { value: T; weight: number }>();
+  readonly #entries = new Map<string, Entry<T>>();
+  readonly #order = new RecencyList<Entry<T>>();
   readonly #loading = new Map<string, Promise<T>>();
+  readonly #asked = new SeenLately();
   readonly #options: CacheOptions<T>;
   #weight = 0;
 
@@ -21,56 +36,63 @@ export class Cache<T> {
 
   /** Whether the value of a key is here, or on its way. */
   has(key: string): boolean {
-    return this.#values.has(key) || this.#loading.has(key);
+    return this.#entries.has(key) || this.#loading.has(key);
   }
 
   /** The value of a key if it is here; a look that does not count as being asked for. */
   peek(key: string): T | undefined {
-    return this.#values.get(key)?.value;
+    return this.#entries.get(key)?.value;
+  }
+
+  /** The value of a key if it is here. */
+  find(key: string): T | undefined {
+    const entry = this.#entries.get(key);
+    if (entry) this.#order.use(entry);
+    return entry?.value;
   }
 
   /**
    * The value of a key, made by `load` when it is not here. Those who ask while it is being made
    * wait for the same one; a failure is theirs as well and is not kept.
    */
-  get(key: string, load: () => Promise<T>): T | Promise<T> {
-    const entry = this.#values.get(key);
+  get(key: string, load: () => AtHand<T>): AtHand<T> {
+    const entry = this.#entries.get(key);
     if (entry) {
-      this.#values.delete(key);
-      this.#values.set(key, entry);
+      this.#order.use(entry);
       return entry.value;
     }
     const running = this.#loading.get(key);
     if (running) return running;
-    const loading = this.#load(key, load);
-    this.#loading.set(key, loading);
-    return loading;
+    const made = load();
+    if (made instanceof Promise) return this.#wait(key, made);
+    if (this.#asked.see(key)) this.put(key, made);
+    return made;
   }
 
   /** Keeps a value that was not asked for; one that is here already stays. */
   put(key: string, value: T): void {
-    if (!this.#values.has(key)) this.#keep(key, value);
-  }
-
-  async #load(key: string, load: () => Promise<T>): Promise<T> {
-    try {
-      const value = await load();
-      this.put(key, value);
-      return value;
-    } finally {
-      this.#loading.delete(key);
-    }
-  }
-
-  #keep(key: string, value: T): void {
+    if (this.#entries.has(key)) return;
     const weight = this.#options.weigh(value, key);
     if (weight > this.#options.maxWeight) return;
-    this.#values.set(key, { value, weight });
+    const entry = { key, value, weight, ...noPlace() };
+    this.#entries.set(key, entry);
+    this.#order.add(entry);
     this.#weight += weight;
-    for (const [oldest, entry] of this.#values) {
-      if (this.#weight <= this.#options.maxWeight) break;
-      this.#values.delete(oldest);
-      this.#weight -= entry.weight;
-    }
+    while (this.#weight > this.#options.maxWeight) this.#drop(this.#order.oldest!);
+  }
+
+  #wait(key: string, made: Promise<T>): Promise<T> {
+    const loading = made.then((value) => {
+      this.put(key, value);
+      return value;
+    }).finally(() => this.#loading.delete(key));
+    this.#loading.set(key, loading);
+    return loading;
+  }
+
+  #drop(entry: Entry<T>): void {
+    this.#entries.delete(entry.key);
+    this.#order.remove(entry);
+    this.#weight -= entry.weight;
   }
 }

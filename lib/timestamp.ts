@@ -3,8 +3,11 @@
  * is the only place where one becomes the other.
  */
 
+/** Seconds in a day of UTC. */
+export const SECONDS_PER_DAY = 24 * 60 * 60;
+
 /** Seconds in the least time that every list looks back: the rolling window of 14 days. */
-export const WINDOW_SECONDS = 14 * 24 * 60 * 60;
+export const WINDOW_SECONDS = 14 * SECONDS_PER_DAY;
 
 // Outside these a year has not four digits, and neither would a time stamp.
 const FIRST_SECOND = Date.parse("0000-01-01T00:00:00Z") / 1000;
@@ -26,14 +29,24 @@ function isWritable(seconds: number): boolean {
   return seconds >= FIRST_SECOND && seconds <= LAST_SECOND;
 }
 
-/**
- * The day (UTC) of a moment, as `YYYY-MM-DD`.
- *
- * @throws {RangeError} when the moment is not in the years 0000 to 9999
- */
-export function dayOf(seconds: number): string {
-  return formatTimestamp(seconds).slice(0, 10);
+const DAY = /^(\d{4})-(\d{2})-(\d{2})$/;
+const DAYS_OF_MONTHS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+
+/** The day `YYYY-MM-DD` in days since 1970; `null` when the calendar has no such day. */
+export function parseDay(text: string): number | null {
+  const match = DAY.exec(text);
+  if (!match) return null;
+  const year = Number(match[1]);
+  const month = Number(match[2]);
+  const day = Number(match[3]);
+  const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+  const lastDay = (DAYS_OF_MONTHS[month - 1] ?? 0) + (isLeap && month === 2 ? 1 : 0);
+  if (day < 1 || day > lastDay) return null;
+  // Leap years repeat after 400 years, and `Date.UTC` takes years below 100 for those of 1900.
+  return Date.UTC(year + 400, month - 1, day) / 1000 / SECONDS_PER_DAY - DAYS_OF_400_YEARS;
 }
+
+const DAYS_OF_400_YEARS = 146_097;
 
 const RFC_3339 = /^(\d{4}-\d{2}-\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.\d+)?(Z|z|[+-]\d{2}:\d{2})$/;
 
@@ -52,9 +65,8 @@ export function parseTimestamp(text: string): number {
     );
   }
   const [, day = "", hours = "", minutes = "", seconds = "", zone = ""] = match;
-  const midnight = Date.parse(`${day}T00:00:00Z`);
-  const impossible = Number.isNaN(midnight) ||
-    new Date(midnight).toISOString().slice(0, 10) !== day ||
+  const dayNumber = parseDay(day);
+  const impossible = dayNumber === null ||
     Number(hours) > 23 || Number(minutes) > 59 || Number(seconds) > 60 ||
     (zone.length === 6 && (Number(zone.slice(1, 3)) > 23 || Number(zone.slice(4)) > 59));
   if (impossible) throw new SyntaxError(`"${text}" is no moment of the calendar`);
@@ -63,7 +75,7 @@ export function parseTimestamp(text: string): number {
     : Number(`${zone[0]}1`) * (Number(zone.slice(1, 3)) * 60 + Number(zone.slice(4)));
   // A leap second counts as the last second of its minute.
   const secondOfMinute = Math.min(Number(seconds), 59);
-  const moment = midnight / 1000 + Number(hours) * 3600 +
+  const moment = dayNumber * SECONDS_PER_DAY + Number(hours) * 3600 +
     (Number(minutes) - offsetMinutes) * 60 + secondOfMinute;
   // The zone can carry the first and last day over the edge.
   if (!isWritable(moment)) {

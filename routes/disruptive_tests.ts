@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import type { TrackedTest } from "../lib/analysis/tracked_test.ts";
+import { use } from "../lib/at_hand.ts";
 import { JSON_MEDIA_TYPE } from "../lib/http/json.ts";
 import {
   limitParameter,
@@ -93,13 +94,12 @@ export const disruptiveTests = defineRoute({
     example: DISRUPTIVE_TESTS_EXAMPLE,
   },
   resource: { in: "path", select: selectRepository },
-  async handler(request) {
-    const tests = await request.loadTests();
-    return answerTestPage(tests, {
-      page: request.query,
-      isListed: isDisruptive,
-      view: disruptiveTestView,
-    });
+  handler(request) {
+    const page = request.query;
+    return use(
+      request.loadTests(),
+      (tests) => answerTestPage(tests, { page, isListed: isDisruptive, view: disruptiveTestView }),
+    );
   },
 });
 

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import type { TrackedTest } from "../lib/analysis/tracked_test.ts";
+import { use } from "../lib/at_hand.ts";
 import { JSON_MEDIA_TYPE } from "../lib/http/json.ts";
 import {
   limitParameter,
@@ -88,16 +89,14 @@ export const flakyTests = defineRoute({
     exampleQuery: { repository: "acme/shop", include: EXPANSION_NAMES.join(",") },
   },
   resource: { in: "query", required: false },
-  async handler(request) {
+  handler(request) {
     const { quarantine, quarantined, include, ...page } = request.query;
     // Only the very word: an empty value is a given one here.
     const isListed = (quarantine ?? quarantined) === "false" ? isFlakyAtLarge : isQuarantined;
-    const tests = await request.loadTests({ withTime: include.includes("time_consumed") });
-    return answerTestPage(tests, {
-      page,
-      isListed,
-      view: flakyTestView(include),
-    });
+    return use(
+      request.loadTests({ withTime: include.includes("time_consumed") }),
+      (tests) => answerTestPage(tests, { page, isListed, view: flakyTestView(include) }),
+    );
   },
 });
 

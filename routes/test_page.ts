@@ -26,14 +26,15 @@ export function answerTestPage(
   tests: TestList,
   { page, isListed, view }: { page: TestPage; isListed: IsListed; view: TestView },
 ): Answer {
-  const { limit, after, sort, q } = page;
-  const found = tests.find({ isListed, sort, q });
+  const { after, limit } = page;
+  const found = tests.find({ isListed, ...page });
   const end = after + limit;
-  const nextCursor = end < found.length ? encodeOffsetCursor(end) : null;
-  const texts = found.slice(after, end).map((test) => textOf(test, view));
+  const nextCursor = end < found.count ? encodeOffsetCursor(end) : null;
+  let texts = "";
+  for (const test of found.tests) texts += (texts && ",") + textOf(test, view);
   const metadata = JSON.stringify({ after: nextCursor, limit });
   return {
-    body: `{"count":${found.length},"tests":[${texts.join(",")}],"metadata":${metadata}}\n`,
+    body: `{"count":${found.count},"tests":[${texts}],"metadata":${metadata}}\n`,
     nextCursor,
   };
 }

@@ -1,5 +1,6 @@
 /** Turns what handlers answer into responses, and keeps what is likely to be asked for again. */
 import { Buffer } from "node:buffer";
+import { type AtHand, use } from "../at_hand.ts";
 import { Cache } from "../cache.ts";
 import { acceptsGzip, compress, MIN_COMPRESSED_BYTES } from "./compression.ts";
 import { matchEtag, weaken } from "./etag.ts";
@@ -35,7 +36,7 @@ export type Responder = (request: Request, options: {
   etag: string;
   /** Query parameters that the route knows, as they came. */
   known: Readonly<Record<string, string | undefined>>;
-  answer: () => Promise<Answer>;
+  answer: () => AtHand<Answer>;
 }) => Promise<Response>;
 
 /** Makes a responder with a cache of its own. */
@@ -56,10 +57,11 @@ export function createResponder({ maxCachedBytes = MAX_CACHED_BYTES } = {}): Res
       const headers = { ...commonHeaders(requestId, description), etag: held };
       return new Response(null, { status: 304, headers });
     }
-    const kept = cache.get(etag, async () => encode(await answer(), { description, known }));
-    // What is kept is at hand: waiting for it would cost a turn of its own.
-    const encoded = kept instanceof Promise ? await kept : kept;
-    return await respond(request, { encoded, requestId, etag });
+    const encoded = cache.get(
+      etag,
+      () => use(answer(), (made) => encode(made, { description, known })),
+    );
+    return use(encoded, (encoded) => respond(request, { encoded, requestId, etag }));
   };
 }
 

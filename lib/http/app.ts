@@ -117,7 +117,8 @@ export function createDispatcher(routes: readonly Route[], context: Context): Ap
     request: Request,
     { id, logged }: { id: string; logged: LoggedRequest },
   ): Promise<Response> {
-    const asked = await readUrl(request.url);
+    const read = readUrl(request.url);
+    const asked = read instanceof Promise ? await read : read;
     const { route, raw } = asked;
     if (route) {
       logged.route = route.path;
@@ -150,8 +151,8 @@ export function createDispatcher(routes: readonly Route[], context: Context): Ap
         found.repositories.map((repository) => [versionKey(repository), repository.testNo]),
       ]),
       known: raw,
-      answer: async () =>
-        await route.handler({
+      answer: () =>
+        route.handler({
           ...found,
           query: asked.query,
           windowStart,

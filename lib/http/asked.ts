@@ -3,6 +3,7 @@
  * it is worked out once for all requests with that URL.
  */
 import type { Selection } from "../../db/caller.ts";
+import { type AtHand, use } from "../at_hand.ts";
 import { Cache } from "../cache.ts";
 import type { ParameterErrors } from "./errors.ts";
 import { makeEtag } from "./etag.ts";
@@ -13,6 +14,9 @@ import { createRouter, type RouteMatch, splitUrl } from "./router.ts";
 
 /** What is kept of URLs, in characters: some thousand of them. */
 const MAX_CACHED_CHARACTERS = 2_000_000;
+
+// Of that, for what their paths ask for.
+const SHARE_OF_PATHS = 0.25;
 
 // Longer ones are seldom asked for twice.
 const MAX_CACHED_URL_CHARACTERS = 2_000;
@@ -44,46 +48,77 @@ export interface Asked {
   etag(dependencies: unknown): string;
 }
 
-/** Makes a reader of URLs for a route table. */
-export function createUrlReader(routes: readonly Route[]): (url: string) => Promise<Asked> {
-  const findRoute = createRouter(routes);
-  const cache = new Cache<Asked>({
-    maxWeight: MAX_CACHED_CHARACTERS,
-    weigh: (_, url) => ENTRY_OVERHEAD + COPIES_OF_URL * url.length,
-  });
+/** What a path asks for, whatever comes after it. */
+interface Place {
+  route: Route | null;
+  access: Access;
+  /** `null` when the query says what is looked up. */
+  selected: Selected | null;
+}
 
-  const read = async (path: string, search: string): Promise<Asked> => {
+/** What is looked up, and what tells it from another. */
+type Selected = Pick<Asked, "selection" | "selectionKey">;
+
+/** Makes a reader of URLs for a route table. */
+export function createUrlReader(routes: readonly Route[]): (url: string) => AtHand<Asked> {
+  const findRoute = createRouter(routes);
+  const cacheOf = <T>(maxWeight: number) =>
+    new Cache<T>({
+      maxWeight,
+      weigh: (_, text) => ENTRY_OVERHEAD + COPIES_OF_URL * text.length,
+    });
+  const urls = cacheOf<Asked>(MAX_CACHED_CHARACTERS * (1 - SHARE_OF_PATHS));
+  const places = cacheOf<Place>(MAX_CACHED_CHARACTERS * SHARE_OF_PATHS);
+
+  const findPlace = async (path: string): Promise<Place> => {
     const match = await findRoute(path);
-    const schema = match?.route.parameters.query;
-    const raw = schema ? rawParameters(new URLSearchParams(search), schema) : {};
-    const { value: query, errors = {} } = schema
-      ? readParameters(raw, schema)
-      : { value: undefined };
-    const selection = selectionOf(match, raw);
     return {
       route: match?.route ?? null,
       access: match?.route.access ?? (DOCUMENT_PATHS.test(path) ? "token or basic" : "token"),
-      raw,
-      errors,
-      query,
-      selection,
-      selectionKey: JSON.stringify(selection),
-      etag: etagMaker(match?.route.path, raw),
+      selected: selectedByPath(match),
     };
   };
 
-  return async (url) => {
+  return (url) => {
     const { path, search } = splitUrl(url);
-    if (path.length + search.length > MAX_CACHED_URL_CHARACTERS) return await read(path, search);
-    return await cache.get(path + search, () => read(path, search));
+    if (path.length + search.length > MAX_CACHED_URL_CHARACTERS) {
+      return use(findPlace(path), (place) => readSearch(search, place));
+    }
+    return urls.get(
+      path + search,
+      () => use(places.get(path, () => findPlace(path)), (place) => readSearch(search, place)),
+    );
   };
 }
 
-function selectionOf(match: RouteMatch | null, raw: RawParameters): Selection {
+function readSearch(search: string, { route, access, selected }: Place): Asked {
+  const schema = route?.parameters.query;
+  const raw = schema ? rawParameters(new URLSearchParams(search), schema) : {};
+  const { value: query, errors = {} } = schema ? readParameters(raw, schema) : { value: undefined };
+  return {
+    route,
+    access,
+    raw,
+    errors,
+    query,
+    ...(selected ?? selectedByQuery(route, raw)),
+    etag: etagMaker(route?.path, raw),
+  };
+}
+
+function selectedByPath(match: RouteMatch | null): Selected | null {
   const resource = match?.route.resource;
-  if (resource?.in === "path") return resource.select(match?.parameters ?? {});
-  if (resource?.in === "query") return selectByParameters(raw, resource);
-  return { kind: "none" };
+  if (resource?.in === "query") return null;
+  return withKey(resource ? resource.select(match?.parameters ?? {}) : { kind: "none" });
+}
+
+function selectedByQuery(route: Route | null, raw: RawParameters): Selected {
+  const resource = route?.resource;
+  return withKey(resource?.in === "query" ? selectByParameters(raw, resource) : { kind: "none" });
+}
+
+function withKey(selection: Selection): Selected {
+  return { selection, selectionKey: JSON.stringify(selection) };
 }
 
 /** Makes tags of a URL's answers; a digest is made again only when something changed. */

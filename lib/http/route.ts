@@ -1,6 +1,7 @@
 /** What a row of the route table says, and what a handler gets and gives. */
 import type * as v from "valibot";
 import type { Caller, RepositoryVersion, Selection } from "../../db/caller.ts";
+import type { AtHand } from "../at_hand.ts";
 import type { Context } from "./context.ts";
 import type { TestList } from "./test_list.ts";
 
@@ -45,7 +46,7 @@ export interface ApiRequest<Query = unknown> {
   /** First second of the window, since 1970. */
   windowStart: number;
   /** Tests of the repositories that are disruptive in the window or quarantined. */
-  loadTests(options?: LoadTestsOptions): Promise<TestList>;
+  loadTests(options?: LoadTestsOptions): AtHand<TestList>;
 }
 
 /** What a handler answers: a page of a list says where the next one begins. */
@@ -98,7 +99,7 @@ export interface Route<Query = unknown> {
   response: ResponseDescription;
   /** Absent when the answer depends on no data. */
   resource?: Resource;
-  handler(request: ApiRequest<Query>, context: Context): Answer | Promise<Answer>;
+  handler(request: ApiRequest<Query>, context: Context): AtHand<Answer>;
 }
 
 /** Declares a route; the handler's `query` has the type that the schema gives. */

@@ -3,6 +3,7 @@ import type { Database } from "../../db/connect.ts";
 import { loadTrackedChanges } from "../../db/tracked_changes.ts";
 import { loadTrackedTests } from "../../db/tracked_tests.ts";
 import type { TestsState } from "../analysis/tests_state.ts";
+import type { AtHand } from "../at_hand.ts";
 import { Cache } from "../cache.ts";
 import type { WindowVersion } from "../data_version.ts";
 import { RecentMap } from "../recent_map.ts";
@@ -28,7 +29,7 @@ const MAX_REPOSITORIES = 50_000;
 export type TestsLoader = (
   repositories: readonly RepositoryVersion[],
   options: LoadTestsOptions & { windowStart: number },
-) => Promise<TestList>;
+) => AtHand<TestList>;
 
 /** What is kept of a repository at one state of its data. */
 interface Kept {
@@ -80,35 +81,44 @@ export function createTestsLoader(
       : await loadTrackedTests(sql, { repositoryIds, ...options });
   };
 
-  return async (repositories, { windowStart, withTime = false }) => {
-    const options = { windowStart, withTime };
-    const keyed = repositories.map((repository) => ({
-      repository,
-      key: keyOf(repository, withTime),
-    }));
-    const missing = keyed.filter(({ key }) => !cache.has(key))
-      .map(({ repository }) => repository.repositoryId);
+  const loadMissing = async (
+    repositories: readonly RepositoryVersion[],
+    keys: readonly string[],
+    options: { windowStart: number; withTime: boolean },
+  ): Promise<Kept[]> => {
+    const missing = repositories.filter((_, index) => !cache.has(keys[index]!));
     // All that is missing comes together; who asks for a part of it meanwhile waits for the same.
-    const loading = load(missing, options);
-    const loaded = await Promise.all(keyed.map(({ repository, key }) =>
-      cache.get(key, async () => {
-        const { repositoryId } = repository;
-        const state = (await loading).get(repositoryId);
-        if (!state) throw new MovedOnError();
-        const seen = keep(repositoryId, withTime, state);
-        // Newer ones are kept as what they are: whoever begins anew asks for them.
-        if (seen.key !== key) cache.put(seen.key, seen.kept);
-        checkUnmoved(repository, state.version);
-        return seen.kept;
-      })
-    ));
-    const [only, ...others] = loaded;
-    if (only && others.length === 0) return only.list;
-    // Sorted and indexed once for all who ask while nothing changes.
-    return await merged.get(
-      keyed.map(({ key }) => key).join(),
-      () => Promise.resolve(new TestList(loaded.flatMap(({ list }) => list.tests))),
+    const loading = load(missing.map(({ repositoryId }) => repositoryId), options);
+    return await Promise.all(
+      repositories.map((repository, index) =>
+        cache.get(keys[index]!, async () => {
+          const { repositoryId } = repository;
+          const state = (await loading).get(repositoryId);
+          if (!state) throw new MovedOnError();
+          const seen = keep(repositoryId, options.withTime, state);
+          // Newer ones are kept as what they are: whoever begins anew asks for them.
+          if (seen.key !== keys[index]) cache.put(seen.key, seen.kept);
+          checkUnmoved(repository, state.version);
+          return seen.kept;
+        })
+      ),
     );
+  };
+
+  const merge = (keys: readonly string[], kept: readonly Kept[]): AtHand<TestList> => {
+    const [only, ...others] = kept;
+    if (only && others.length === 0) return only.list;
+    const merging = () => new TestList(kept.flatMap(({ list }) => list.tests));
+    // Sorted and indexed once for all who ask while nothing changes: too dear for a second time.
+    return merged.get(keys.join(), () => Promise.resolve(merging()));
+  };
+
+  return (repositories, { windowStart, withTime = false }) => {
+    const keys = repositories.map((repository) => keyOf(repository, withTime));
+    const kept = keys.map((key) => cache.find(key)).filter((one) => one !== undefined);
+    if (kept.length === keys.length) return merge(keys, kept);
+    const loading = loadMissing(repositories, keys, { windowStart, withTime });
+    return loading.then((loaded) => merge(keys, loaded));
   };
 }
 

@@ -13,9 +13,9 @@ export function noBits(size: number): Bits {
   return new Uint32Array(wordCount(size));
 }
 
-/** All numbers below `size`. */
-export function allBits(size: number): Bits {
-  const bits = new Uint32Array(wordCount(size)).fill(0xffff_ffff);
+/** Makes a set for numbers below `size` one of all of them, and returns it. */
+export function setAll(bits: Bits, size: number): Bits {
+  bits.fill(0xffff_ffff);
   if (size % 32 !== 0) bits[bits.length - 1] = 2 ** (size % 32) - 1;
   return bits;
 }
@@ -35,16 +35,45 @@ export function keepCommon(bits: Bits, others: Bits): void {
   for (let word = 0; word < bits.length; word++) bits[word]! &= others[word]!;
 }
 
-/** The numbers of a set, the smallest first. */
-export function numbersOf(bits: Bits): number[] {
-  const numbers: number[] = [];
+/** How many numbers a set has. */
+export function countBits(bits: Bits): number {
+  let count = 0;
+  for (let word = 0; word < bits.length; word++) count += countWord(bits[word]!);
+  return count;
+}
+
+/** Calls `act` with the numbers of a set, the smallest first; it may take them out. */
+export function forEachNumber(bits: Bits, act: (number: number) => void): void {
   for (let word = 0; word < bits.length; word++) {
+    for (let rest = bits[word]!; rest !== 0; rest &= rest - 1) act(word * 32 + lowestBit(rest));
+  }
+}
+
+/** The numbers of a set, the smallest first: at most `limit`, without the first `after`. */
+export function numbersOf(bits: Bits, { after = 0, limit = Infinity } = {}): number[] {
+  const numbers: number[] = [];
+  let before = 0;
+  for (let word = 0; word < bits.length && numbers.length < limit; word++) {
     let rest = bits[word]!;
-    while (rest !== 0) {
-      const lowest = 31 - Math.clz32(rest & -rest);
-      numbers.push(word * 32 + lowest);
-      rest &= rest - 1;
+    const count = countWord(rest);
+    if (before + count <= after) {
+      before += count;
+      continue;
+    }
+    for (; rest !== 0 && numbers.length < limit; rest &= rest - 1) {
+      if (before++ >= after) numbers.push(word * 32 + lowestBit(rest));
     }
   }
   return numbers;
+}
+
+/** Adds up neighbouring bits, then pairs, then fours, and at last the four bytes. */
+function countWord(word: number): number {
+  const pairs = word - ((word >>> 1) & 0x5555_5555);
+  const fours = (pairs & 0x3333_3333) + ((pairs >>> 2) & 0x3333_3333);
+  return Math.imul((fours + (fours >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24;
+}
+
+function lowestBit(word: number): number {
+  return 31 - Math.clz32(word & -word);
 }

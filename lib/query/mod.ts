@@ -1,5 +1,5 @@
 /** The parameter `q`: parsing it and matching tests against it. */
-export { addBit, type Bits, noBits, numbersOf } from "./bits.ts";
+export { addBit, type Bits, countBits, forEachNumber, noBits, numbersOf } from "./bits.ts";
 export {
   type DayOperator,
   MAX_QUERY_CHARACTERS,

@@ -22,6 +22,7 @@
  * other term is a `text`, colons included, because names of tests contain colons. There is no
  * quoting and no escaping.
  */
+import { parseDay } from "../timestamp.ts";
 import { foldCase } from "./fold.ts";
 
 /** How the day of a test relates to the day of a term; `=` is what no operator means. */
@@ -115,7 +116,7 @@ function parseTerm(token: Token): Term {
 
 function parseSeen(kind: "first-seen" | "last-seen", token: Token): Term {
   const operator = parseOperator(token);
-  return { kind, operator, day: parseDay(operator === "=" ? token : after(token, operator)) };
+  return { kind, operator, day: checkedDay(operator === "=" ? token : after(token, operator)) };
 }
 
 function parseOperator(token: Token): DayOperator {
@@ -126,22 +127,15 @@ function parseOperator(token: Token): DayOperator {
   return "=";
 }
 
-function parseDay(token: Token): string {
+function checkedDay(token: Token): string {
+  if (parseDay(token.text) !== null) return token.text;
   if (!/^\d{4}-\d{2}-\d{2}$/.test(token.text)) {
     throw new TermError(
       `${quote(token)} is no day, expected YYYY-MM-DD with none or one of <, <=, >, >= before it`,
       token,
     );
   }
-  const milliseconds = Date.parse(`${token.text}T00:00:00Z`);
-  // Some impossible days roll over to the next month instead of failing.
-  if (
-    Number.isNaN(milliseconds) ||
-    !new Date(milliseconds).toISOString().startsWith(token.text)
-  ) {
-    throw new TermError(`${quote(token)} is not in the calendar, expected an existing day`, token);
-  }
-  return token.text;
+  throw new TermError(`${quote(token)} is not in the calendar, expected an existing day`, token);
 }
 
 function parseTags(token: Token): Term {

@@ -4,19 +4,22 @@
  * for words.
  */
 import type { TrackedTest } from "../analysis/tracked_test.ts";
-import { dayOf } from "../timestamp.ts";
+import { RecentMap } from "../recent_map.ts";
+import { parseDay } from "../timestamp.ts";
 import {
   addBit,
-  allBits,
   type Bits,
+  countBits,
   dropBit,
+  forEachNumber,
   keepCommon,
   noBits,
-  numbersOf,
+  setAll,
   wordCount,
 } from "./bits.ts";
+import { DayIndex } from "./day_index.ts";
 import { foldCase } from "./fold.ts";
-import type { DayOperator, Query, Term } from "./parse.ts";
+import type { Query, Term } from "./parse.ts";
 
 /** What queries look at in a test. */
 export type Searchable = Pick<
@@ -31,6 +34,9 @@ const TRIGRAM_SETS = 4096;
 // Fewer are searched for words as fast, and would leave most bits of their words unused.
 const MIN_TESTS_FOR_TRIGRAMS = 256;
 
+// Those that many tests may have are searched for once, in all of these. 32 bytes for a test.
+const MAX_KEPT_WORDS = 256;
+
 /** Finds what matches a query among tests that do not change. */
 export class SearchIndex {
   readonly #size: number;
@@ -38,78 +44,90 @@ export class SearchIndex {
   readonly #texts: string[];
   /** Tests by three letters that their text has side by side; `null` for few tests. */
   readonly #trigrams: Bits[] | null;
-  /** Positions of tests by the day (UTC) of their first disruption; in none when there was none. */
-  readonly #firstSeen = new Map<string, number[]>();
-  /** Positions of tests by the day (UTC) of their latest disruption; in none when there was none. */
-  readonly #lastSeen = new Map<string, number[]>();
+  readonly #firstSeen: DayIndex;
+  readonly #lastSeen: DayIndex;
   /** Positions of tests by tag, folded. Not bits: there may be as many tags as tests. */
   readonly #tags = new Map<string, number[]>();
+  /** Tests by words that were asked for, and that many tests may have. */
+  readonly #words = new RecentMap<string, Bits>(MAX_KEPT_WORDS);
+  /** Used anew by each search. */
+  readonly #found: Bits;
+  readonly #union: Bits;
 
   constructor(tests: readonly Searchable[]) {
-    this.#size = tests.length;
+    const size = tests.length;
+    this.#size = size;
+    this.#found = noBits(size);
+    this.#union = noBits(size);
     // A word cannot contain a line end, so none matches across two fields.
     this.#texts = tests.map((test) =>
       foldCase([test.suite, test.name, test.file, test.class].join("\n"))
     );
-    this.#trigrams = tests.length < MIN_TESTS_FOR_TRIGRAMS ? null : this.#indexTrigrams();
-    for (const [position, { firstDisruptionAt, latestDisruption, tags }] of tests.entries()) {
-      if (firstDisruptionAt !== null) {
-        this.#add(this.#firstSeen, dayOf(firstDisruptionAt), position);
-      }
-      if (latestDisruption !== null) {
-        this.#add(this.#lastSeen, dayOf(latestDisruption.recordedAt), position);
-      }
+    this.#trigrams = size < MIN_TESTS_FOR_TRIGRAMS ? null : this.#indexTrigrams();
+    this.#firstSeen = new DayIndex(size, (position) => tests[position]!.firstDisruptionAt);
+    this.#lastSeen = new DayIndex(
+      size,
+      (position) => tests[position]!.latestDisruption?.recordedAt ?? null,
+    );
+    for (const [position, { tags }] of tests.entries()) {
       for (const tag of tags) this.#add(this.#tags, foldCase(tag), position);
     }
   }
 
-  /** The positions of the tests for which every term of a query holds. */
+  /** The positions of the tests for which every term of a query holds; of use until the next search. */
   find(query: Query): Bits {
-    const found = allBits(this.#size);
-    const words: string[] = [];
-    for (const term of query.terms) {
-      this.#narrow(found, term);
-      if (term.kind === "text") words.push(term.text);
-    }
-    if (words.length === 0) return found;
-    for (const position of numbersOf(found)) {
-      const text = this.#texts[position]!;
-      if (!words.every((word) => text.includes(word))) dropBit(found, position);
-    }
+    const found = setAll(this.#found, this.#size);
+    // Words last: what the others leave need not be searched for them.
+    for (const term of query.terms) this.#keepDated(found, term);
+    for (const term of query.terms) if (term.kind === "text") this.#keepWord(found, term.text);
     return found;
   }
 
-  /** Drops candidates: all that a term does not hold for, of a word only those that cannot have it. */
-  #narrow(candidates: Bits, term: Term): void {
+  #keepDated(candidates: Bits, term: Term): void {
     switch (term.kind) {
       case "first-seen":
-        return this.#keepDays(candidates, this.#firstSeen, term);
+        return this.#firstSeen.keep(candidates, term.operator, parseDay(term.day)!);
       case "last-seen":
-        return this.#keepDays(candidates, this.#lastSeen, term);
+        return this.#lastSeen.keep(candidates, term.operator, parseDay(term.day)!);
       case "tags":
         return this.#keepAny(candidates, term.tags.map((tag) => this.#tags.get(tag)));
-      case "text":
-        for (let at = 0; this.#trigrams && at + 2 < term.text.length; at++) {
-          keepCommon(candidates, this.#trigrams[trigramSet(term.text, at)]!);
-        }
     }
   }
 
-  #keepDays(
-    candidates: Bits,
-    days: ReadonlyMap<string, number[]>,
-    { operator, day: wanted }: { operator: DayOperator; day: string },
-  ): void {
-    this.#keepAny(
-      candidates,
-      [...days].map(([day, positions]) =>
-        compareDay(day, operator, wanted) ? positions : undefined
-      ),
-    );
+  #keepWord(candidates: Bits, word: string): void {
+    const known = this.#words.get(word);
+    if (known) return keepCommon(candidates, known);
+    const possible = this.#possible(word);
+    const possibleCount = countBits(possible);
+    keepCommon(candidates, possible);
+    if (possibleCount < MIN_TESTS_FOR_TRIGRAMS || 2 * countBits(candidates) < possibleCount) {
+      this.#dropWithout(candidates, word);
+    } else {
+      // As dear as what is asked for, at most twice, and free for the next who asks.
+      const having = possible.slice();
+      this.#dropWithout(having, word);
+      this.#words.set(word, having);
+      keepCommon(candidates, having);
+    }
+  }
+
+  /** Those that have all of a word's groups of three letters; of use until the next call. */
+  #possible(word: string): Bits {
+    const possible = setAll(this.#union, this.#size);
+    for (let at = 0; this.#trigrams && at + 2 < word.length; at++) {
+      keepCommon(possible, this.#trigrams[trigramSet(word, at)]!);
+    }
+    return possible;
+  }
+
+  #dropWithout(candidates: Bits, word: string): void {
+    forEachNumber(candidates, (position) => {
+      if (!this.#texts[position]!.includes(word)) dropBit(candidates, position);
+    });
   }
 
   #keepAny(candidates: Bits, sets: (number[] | undefined)[]): void {
-    const union = noBits(this.#size);
+    const union = this.#union.fill(0);
     for (const positions of sets) {
       for (const position of positions ?? []) addBit(union, position);
     }
@@ -144,20 +162,4 @@ function trigramSet(text: string, at: number): number {
   const mixed = text.charCodeAt(at) * 0x1f35 + text.charCodeAt(at + 1) * 0x2a1 +
     text.charCodeAt(at + 2) * 0x1d;
   return (mixed ^ (mixed >>> 9)) & (TRIGRAM_SETS - 1);
-}
-
-/** Days of one length sort as texts just as they do in the calendar. */
-function compareDay(day: string, operator: DayOperator, wanted: string): boolean {
-  switch (operator) {
-    case "<":
-      return day < wanted;
-    case "<=":
-      return day <= wanted;
-    case ">":
-      return day > wanted;
-    case ">=":
-      return day >= wanted;
-    case "=":
-      return day === wanted;
-  }
 }

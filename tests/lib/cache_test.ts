@@ -43,6 +43,18 @@ describe("a cache", () => {
     assert.deepEqual(loaded, ["a", "heavy", "heavy"]);
   });
 
+  it("keeps what is made without waiting when it is asked for again", () => {
+    const made: string[] = [];
+    const cache = new Cache<string>({ maxWeight: 2, weigh: () => 1 });
+    const get = (key: string) =>
+      cache.get(key, () => {
+        made.push(key);
+        return key;
+      });
+    for (const key of ["a", "b", "a", "c", "d", "e", "a"]) assert.equal(get(key), key);
+    assert.deepEqual(made, ["a", "b", "a", "c", "d", "e"]);
+  });
+
   it("tells a failure to all who wait for it, and tries again for the next", async () => {
     const cache = new Cache<string>({ maxWeight: 10, weigh: () => 1 });
     const fail = () => Promise.reject(new Error("no luck"));

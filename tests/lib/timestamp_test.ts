@@ -1,7 +1,13 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { dayOf, formatTimestamp, parseTimestamp, WINDOW_SECONDS } from "../../lib/timestamp.ts";
+import {
+  formatTimestamp,
+  parseDay,
+  parseTimestamp,
+  SECONDS_PER_DAY,
+  WINDOW_SECONDS,
+} from "../../lib/timestamp.ts";
 
 const FIRST = -62_167_219_200;
 const LAST = 253_402_300_799;
@@ -30,20 +36,44 @@ describe("a moment is written", () => {
         name: "RangeError",
         message: `${seconds} is no time: expected seconds within the years 0000 to 9999`,
       });
-      assert.throws(() => dayOf(seconds), RangeError);
     }
-  });
-
-  it("as its day, which changes at midnight UTC", () => {
-    assert.equal(dayOf(parseTimestamp("2026-01-31T23:59:59Z")), "2026-01-31");
-    assert.equal(dayOf(parseTimestamp("2026-02-01T00:00:00Z")), "2026-02-01");
-    assert.equal(dayOf(parseTimestamp("2026-02-01T00:30:00+01:00")), "2026-01-31");
   });
 
   it("so that it reads back as the same moment", () => {
     fc.assert(fc.property(fc.integer({ min: FIRST, max: LAST }), (seconds) => {
       assert.equal(parseTimestamp(formatTimestamp(seconds)), seconds);
     }));
+  });
+});
+
+describe("a day is read", () => {
+  it("as days since 1970, as the calendar of the platform has them", () => {
+    fc.assert(fc.property(fc.integer({ min: FIRST, max: LAST }), (seconds) => {
+      const days = Math.floor(seconds / SECONDS_PER_DAY);
+      assert.equal(parseDay(formatTimestamp(seconds).slice(0, 10)), days);
+    }));
+    for (
+      const [text, days] of [["1970-01-01", 0], ["2000-02-29", 11_016], ["0000-02-29", -719_469]]
+    ) {
+      assert.equal(parseDay(String(text)), days);
+    }
+  });
+
+  it("unless the calendar has no such day", () => {
+    for (
+      const text of [
+        "2026-02-29",
+        "1900-02-29",
+        "2026-04-31",
+        "2026-13-01",
+        "2026-00-10",
+        "2026-01-00",
+        "2026-1-01",
+        " 2026-01-01",
+        "2026-01-01T",
+        "",
+      ]
+    ) assert.equal(parseDay(text), null, text);
   });
 });
 
