@@ -9,6 +9,7 @@
 import { detach, place } from "./characters.ts";
 import type { ReportPosition } from "./report_error.ts";
 import { PARSER_STATE, type SaxesInternals } from "./saxes_internals.ts";
+import { type SpelledTag, type TagAttributes, TagForms, type TagLead } from "./tag_forms.ts";
 
 /** What a tag may have at most to count as plain. */
 export interface PlainLimits {
@@ -28,11 +29,10 @@ export interface PlainHandler {
 }
 
 const SPACE = 0x20;
-const DOUBLE_QUOTE = 0x22;
-const SINGLE_QUOTE = 0x27;
 const SLASH = 0x2f;
 const EQUALS = 0x3d;
 const GREATER = 0x3e;
+const QUOTES: ReadonlyMap<number, string> = new Map([[0x22, '"'], [0x27, "'"]]);
 
 // By character code. Names with others than these, and with prefixes, are the parser's.
 const NAME_START = codesOf(/[A-Za-z_]/);
@@ -51,6 +51,7 @@ export class PlainMarkup {
   readonly #limits: PlainLimits;
   readonly #handler: PlainHandler;
   readonly #names = new KnownNames();
+  readonly #forms = new TagForms();
 
   // The next of each in the piece, from where they were looked for last; the piece's length when
   // there is none. Kept, so that no piece is searched twice for what it does not have.
@@ -182,34 +183,17 @@ export class PlainMarkup {
     const { tags } = this.#parser;
     const limits = this.#limits;
     if (tags.length >= limits.depth || !NAME_START[chunk.charCodeAt(less + 1)]) return -1;
-    let at = endOfName(chunk, less + 2);
-    if (at - less > limits.nameCharacters) return -1;
-    const name = this.#names.take(chunk, less + 1, at);
-    const attributes: Record<string, string> = {};
-    let count = 0;
-    let code = chunk.charCodeAt(at);
-    let isBlank = false;
-    while (code !== GREATER && code !== SLASH) {
-      for (isBlank = false; code === SPACE; code = chunk.charCodeAt(++at)) isBlank = true;
-      if (code === GREATER || code === SLASH) break;
-      if (!isBlank || !NAME_START[code] || ++count > limits.attributeCount) return -1;
-      const nameEnd = endOfName(chunk, at + 1);
-      if (nameEnd - at > limits.nameCharacters || chunk.charCodeAt(nameEnd) !== EQUALS) return -1;
-      const quote = chunk.charCodeAt(nameEnd + 1);
-      if (quote !== DOUBLE_QUOTE && quote !== SINGLE_QUOTE) return -1;
-      const start = nameEnd + 2;
-      const end = chunk.indexOf(quote === DOUBLE_QUOTE ? '"' : "'", start);
-      if (end === -1 || end - start > limits.valueCharacters) return -1;
-      const attribute = this.#names.take(chunk, at, nameEnd);
-      // One that comes twice, or that every object has.
-      if (attributes[attribute] !== undefined) return -1;
-      attributes[attribute] = chunk.slice(start, end);
-      at = end + 1;
-      code = chunk.charCodeAt(at);
-    }
-    const isSelfClosing = code === SLASH;
-    if (isSelfClosing && chunk.charCodeAt(++at) !== GREATER) return -1;
-    if (this.#isInside(chunk, less, at)) return -1;
+    const known = this.#forms.read(chunk, less, limits.valueCharacters);
+    const spelled = known === null ? this.#readTag(chunk, less) : null;
+    const read = known ?? spelled;
+    if (read === null) return -1;
+    const { name, attributes } = read;
+    let at = read.end;
+    while (chunk.charCodeAt(at) === SPACE) at++;
+    const isSelfClosing = chunk.charCodeAt(at) === SLASH;
+    if (isSelfClosing) at++;
+    if (chunk.charCodeAt(at) !== GREATER || this.#isInside(chunk, less, at)) return -1;
+    if (spelled !== null) this.#forms.learn(spelled);
     const tag = { name, attributes, isSelfClosing };
     this.#elementAt = less;
     this.#at = at + 1;
@@ -222,6 +206,39 @@ export class PlainMarkup {
       tags.push(tag);
     }
     return at + 1;
+  }
+
+  // All of a tag up to behind its last value; `null` when it is not plain for sure.
+  #readTag(chunk: string, less: number): SpelledTag | null {
+    const limits = this.#limits;
+    let at = endOfName(chunk, less + 2);
+    if (at - less > limits.nameCharacters) return null;
+    const name = this.#names.take(chunk, less + 1, at);
+    const attributes: TagAttributes = {};
+    const leads: TagLead[] = [];
+    let leadStart = less;
+    let code = chunk.charCodeAt(at);
+    while (code !== GREATER && code !== SLASH) {
+      let isBlank = false;
+      for (; code === SPACE; code = chunk.charCodeAt(++at)) isBlank = true;
+      if (code === GREATER || code === SLASH) break;
+      if (!isBlank || !NAME_START[code] || leads.length === limits.attributeCount) return null;
+      const nameEnd = endOfName(chunk, at + 1);
+      if (nameEnd - at > limits.nameCharacters || chunk.charCodeAt(nameEnd) !== EQUALS) return null;
+      const quote = QUOTES.get(chunk.charCodeAt(nameEnd + 1));
+      if (quote === undefined) return null;
+      const start = nameEnd + 2;
+      const end = chunk.indexOf(quote, start);
+      if (end === -1 || end - start > limits.valueCharacters) return null;
+      const attribute = this.#names.take(chunk, at, nameEnd);
+      // One that comes twice, or that every object has.
+      if (attributes[attribute] !== undefined) return null;
+      attributes[attribute] = chunk.slice(start, end);
+      leads.push({ attribute, text: chunk.slice(leadStart, start), quote });
+      leadStart = at = end + 1;
+      code = chunk.charCodeAt(at);
+    }
+    return { name, attributes, end: at, leads };
   }
 
   // Whether anything stands inside the tag that the parser has to translate, or to refuse.

@@ -99,7 +99,7 @@ export async function readReports(
   };
 }
 
-const READ_BYTES = 64 * 1024;
+const READ_BYTES = 256 * 1024;
 
 function bytesOf(file: ReportFile | StreamedReport): AsyncIterable<Uint8Array> {
   return "bytes" in file ? file.bytes : bytesAt(file.path);

@@ -23,10 +23,13 @@ const PRECEDENCE: readonly Conclusion[] = ["error", "failure", "skipped", "unkno
  * How a test without any telling child element ended, by its `status` and `result` attributes;
  * `passing` when it has neither. Case, blanks, hyphens and underscores make no difference.
  */
-export function conclusionOfStatus(...words: (string | undefined)[]): Conclusion {
+export function conclusionOfStatus(
+  status: string | undefined,
+  result: string | undefined,
+): Conclusion {
   // As in nearly every report.
-  if (words.every((word) => word === undefined)) return "passing";
-  const conclusions = words
+  if (status === undefined && result === undefined) return "passing";
+  const conclusions = [status, result]
     .map((word) => word?.toLowerCase().replace(/[\s_-]/g, ""))
     .filter((word) => word !== undefined && word !== "")
     .map((word) => WORDS.get(word!) ?? "unknown");

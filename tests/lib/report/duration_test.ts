@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
+import fc from "fast-check";
 import { parseDuration } from "../../../lib/report/duration.ts";
 
 describe("parseDuration", () => {
@@ -32,6 +33,17 @@ describe("parseDuration", () => {
       assert.equal(parseDuration(text), 0);
     });
   }
+
+  it("reads a few digits and a point as it reads any number", () => {
+    const digits = fc.string({ unit: fc.constantFrom(..."0123456789."), maxLength: 12 });
+    fc.assert(
+      fc.property(digits, (text) => {
+        // With an exponent nothing is plain.
+        assert.equal(parseDuration(text), parseDuration(`${text}e0`), text);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
 
   it("stays a safe integer", () => {
     assert.equal(parseDuration("1e300"), Number.MAX_SAFE_INTEGER);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
+import fc from "fast-check";
 import { DEFAULT_REPORT_LIMITS, type ReportLimits } from "../../../lib/report/limits.ts";
 import { XmlReader } from "../../../lib/report/xml.ts";
 
@@ -77,6 +78,11 @@ describe("plain markup tells of elements, attributes and places just as the pars
     ["an end too many", `</root></root>`],
     ["an end with more behind it", `<a></a b>`],
     ["an entity that nobody knows", `\n<a/> 😀&b;`],
+    ["tags that are written alike", `<a b="1" c="2"/><a b="" c="3"></a><a b="4" c='5'/>`],
+    ["tags with more and fewer attributes", `<a b="1"/><a b="2" c="3"/><a b="4"/><a b="5" d="6"/>`],
+    ["an attribute that comes twice in a tag like one before", `<a b="1"/>\n<a b="1" b="2"/>`],
+    ["a reference in a tag like one before", `<a b="1" c="2"/><a b="&lt;" c="2"/><a b="3" c="4"/>`],
+    ["an angle in a tag like one before", `<a b="1"/><a b="<"/>`],
     ["an end of the file", `<a><b c="d"`],
   ];
   for (const [what, content] of contents) {
@@ -97,6 +103,38 @@ describe("plain markup tells of elements, attributes and places just as the pars
       assert.equal(told(content, { limits: limit }), byTheParser(content, { limits: limit }));
       assert.match(told(content, { limits: limit }), /expected/);
     }
+  });
+
+  it("any tags, whatever came before them", () => {
+    const tag = (values: string[], blanks: string[], ends: string[]) => {
+      const attribute = fc.record({
+        blank: fc.constantFrom(...blanks),
+        name: fc.constantFrom("b", "c", "d"),
+        quote: fc.constantFrom('"', '"', "'"),
+        value: fc.constantFrom(...values),
+      });
+      const attributes = fc.uniqueArray(attribute, { selector: ({ name }) => name });
+      return fc.tuple(attributes, fc.constantFrom(...ends)).map(([attributes, end]) => {
+        const written = attributes.map(({ blank, name, quote, value }) =>
+          `${blank}${name}=${quote}${value.replaceAll(quote, "")}${quote}`
+        );
+        return `<a${written.join("")}${end}`;
+      });
+    };
+    const values = ["", "1", "23", "4'5", '6"7', "8\n9", "&lt;"];
+    const right = tag(values, [" ", " ", "  ", "\n"], ["/>", "/>", " />", "></a>"]);
+    const wrong = tag(["1", "<", "too long"], [" ", " ", ""], ["/>", " /", "b/>", ' b="1"/>']);
+    const limits = { attributeCharacters: 5 };
+    // Tags of a few kinds come again and again.
+    const document = fc.array(right, { minLength: 1, maxLength: 12 }).chain((kinds) =>
+      fc.tuple(fc.array(fc.constantFrom(...kinds), { maxLength: 30 }), wrong)
+    ).map(([tags, last]) => [...tags, last].join(""));
+    fc.assert(
+      fc.property(document, (content) => {
+        assert.equal(told(content, { limits }), byTheParser(content, { limits }));
+      }),
+      { numRuns: 500 },
+    );
   });
 
   it("pieces that end anywhere", () => {
