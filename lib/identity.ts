@@ -7,7 +7,7 @@
  * digits too: 8 of seconds, so that ids sort like time, and 16 of what was uploaded.
  */
 import { createHash } from "node:crypto";
-import { sha256Start } from "./sha256.ts";
+import { sha256Start, Sha256Starts } from "./sha256/mod.ts";
 
 const PREFIX_DIGITS = 11;
 const HASH_DIGITS = 13;
@@ -41,12 +41,26 @@ export function repositoryIdPrefix(
 
 /** The last 52 bits of the id of a test. */
 export function testHash(test: TestIdentity): number {
-  const { suite, class: className, name, file } = test;
-  // As `joined` has it, without the lists: this runs for every result.
-  return sha256Start(
-    `${suite.length}:${suite}${className.length}:${className}${name.length}:${name}` +
-      `${file.length}:${file}`,
-  );
+  return sha256Start(joinedFields(test));
+}
+
+/** The same of many tests, told in their order, but not at once: a third of the time for each. */
+export class TestHashes {
+  readonly #starts: Sha256Starts;
+
+  /** @param take called for each test, when it or a later one is added, or with `finish` */
+  constructor(take: (testHash: number) => void) {
+    this.#starts = new Sha256Starts(take);
+  }
+
+  add(test: TestIdentity): void {
+    this.#starts.add(joinedFields(test));
+  }
+
+  /** Tells of all that were added. */
+  finish(): void {
+    this.#starts.finish();
+  }
 }
 
 /** The public id of a test: 24 lower-case hex digits. */
@@ -107,4 +121,10 @@ function sha256Hex(parts: string[]): string {
 // Parts are told apart by their lengths, because names may contain any separator.
 function joined(parts: string[]): string {
   return parts.map((part) => `${part.length}:${part}`).join("");
+}
+
+// The same without the lists: this runs for every result.
+function joinedFields({ suite, class: className, name, file }: TestIdentity): string {
+  return `${suite.length}:${suite}${className.length}:${className}${name.length}:${name}` +
+    `${file.length}:${file}`;
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { testHash, type TestIdentity } from "../identity.ts";
+import { TestHashes, type TestIdentity } from "../identity.ts";
 import { isNegative, type TestResult } from "../report/result.ts";
 import { encodeDurations, ExceptionWriter, type Outcome } from "./columns.ts";
 import { IdentityPages } from "./identity_pages.ts";
@@ -39,11 +39,14 @@ export interface SubmissionContent {
  */
 export class SubmissionBuilder {
   #count = 0;
+  /** How many hashes have come; the others are still to be told. */
+  #hashCount = 0;
   #hashes = new Float64Array(1024);
   #durations = new Float64Array(1024);
   #conclusions = new Uint8Array(1024);
   #identities = new IdentityPages();
-  #negatives: NegativeResult[] = [];
+  #negatives: Omit<NegativeResult, "testHash">[] = [];
+  readonly #testHashes = new TestHashes((hash) => this.#hashes[this.#hashCount++] = hash);
 
   add(result: TestResult): void {
     const resultNo = this.#count++;
@@ -52,14 +55,12 @@ export class SubmissionBuilder {
       this.#durations = grown(this.#durations, new Float64Array(resultNo * 2));
       this.#conclusions = grown(this.#conclusions, new Uint8Array(resultNo * 2));
     }
-    const hash = testHash(result);
-    this.#hashes[resultNo] = hash;
+    this.#testHashes.add(result);
     this.#durations[resultNo] = result.durationMicroseconds;
     this.#conclusions[resultNo] = CONCLUSIONS.indexOf(result.conclusion);
     this.#identities.push(result);
     if (isNegative(result.conclusion)) {
       this.#negatives.push({
-        testHash: hash,
         resultNo,
         conclusion: result.conclusion,
         message: copied(result.message),
@@ -69,6 +70,7 @@ export class SubmissionBuilder {
 
   /** The columns of everything added so far. */
   finish(): SubmissionContent {
+    this.#testHashes.finish();
     const hashes = this.#hashes.subarray(0, this.#count);
     const testHashes = distinct(hashes);
     const { order, ends } = resultsByTest(hashes, testHashes);
@@ -99,7 +101,10 @@ export class SubmissionBuilder {
       identityAt: (index) => identities.at(order[index === 0 ? 0 : ends[index - 1]!]!),
       ...encodeDurations(durations),
       exceptions: exceptions.finish(),
-      negatives: this.#negatives,
+      negatives: this.#negatives.map((negative) => ({
+        ...negative,
+        testHash: hashes[negative.resultNo]!,
+      })),
     };
   }
 }

@@ -1,10 +1,10 @@
 /** All reports of one upload, one after the other. */
 import { createHash } from "node:crypto";
-import { open } from "node:fs/promises";
+import { FilePieces } from "./file_pieces.ts";
 import { readJUnit } from "./junit.ts";
 import { DEFAULT_REPORT_LIMITS, type ReportLimits } from "./limits.ts";
 import { ReportError } from "./report_error.ts";
-import { type ReportFile, unreadable } from "./report_files.ts";
+import type { ReportFile } from "./report_files.ts";
 import type { TestResult } from "./result.ts";
 
 /** A report that is read from elsewhere than the disk, before the next one is asked for. */
@@ -53,6 +53,7 @@ export async function readReports(
   options: ReadReportsOptions,
 ): Promise<ReadReports> {
   const limits = { ...DEFAULT_REPORT_LIMITS, ...options.limits };
+  let pieces: FilePieces | undefined;
   const digests: string[] = [];
   let resultCount = 0;
   let byteCount = 0;
@@ -64,7 +65,8 @@ export async function readReports(
     seenCount++;
     const content = { hash: createHash("sha256"), byteCount: 0 };
     try {
-      const read = await readJUnit(counted(bytesOf(file), content), {
+      const bytes = "bytes" in file ? file.bytes : (pieces ??= new FilePieces()).of(file.path);
+      const read = await readJUnit(counted(bytes, content), {
         file: file.path,
         onResult: options.onResult,
         onNote: options.onNote,
@@ -99,12 +101,6 @@ export async function readReports(
   };
 }
 
-const READ_BYTES = 256 * 1024;
-
-function bytesOf(file: ReportFile | StreamedReport): AsyncIterable<Uint8Array> {
-  return "bytes" in file ? file.bytes : bytesAt(file.path);
-}
-
 async function* counted(
   bytes: AsyncIterable<Uint8Array>,
   content: { hash: ReturnType<typeof createHash>; byteCount: number },
@@ -113,25 +109,5 @@ async function* counted(
     content.hash.update(piece);
     content.byteCount += piece.length;
     yield piece;
-  }
-}
-
-// A piece is overwritten by the next one.
-async function* bytesAt(path: string): AsyncGenerator<Uint8Array, void> {
-  const file = await open(path).catch((error) => {
-    throw unreadable(path, error);
-  });
-  try {
-    // One for all pieces. One for each is freed late: tens of megabytes while a large file is read.
-    const piece = new Uint8Array(READ_BYTES);
-    while (true) {
-      const { bytesRead, buffer } = await file.read(piece).catch((error) => {
-        throw unreadable(path, error);
-      });
-      if (bytesRead === 0) return;
-      yield buffer.subarray(0, bytesRead);
-    }
-  } finally {
-    await file.close();
   }
 }
