@@ -83,7 +83,7 @@ export function createDispatcher(routes: readonly Route[], context: Context): Ap
       response = await dispatchUnmoved(request, { id, logged });
     } catch (error) {
       context.log.error("failed", { request_id: id, route: logged.route, ...errorFields(error) });
-      response = internalServerError();
+      response = complete(request, internalServerError(), id);
     }
     context.log.info("answered", {
       request_id: id,
@@ -93,7 +93,7 @@ export function createDispatcher(routes: readonly Route[], context: Context): Ap
       duration_ms: Math.round((performance.now() - startedAt) * 10) / 10,
       organization_id: logged.organizationId,
     });
-    return finish(request, response, id);
+    return response;
   };
 
   async function dispatchUnmoved(
@@ -117,6 +117,7 @@ export function createDispatcher(routes: readonly Route[], context: Context): Ap
     request: Request,
     { id, logged }: { id: string; logged: LoggedRequest },
   ): Promise<Response> {
+    const refuse = (response: Response) => complete(request, response, id);
     const read = readUrl(request.url);
     const asked = read instanceof Promise ? await read : read;
     const { route, raw } = asked;
@@ -127,18 +128,18 @@ export function createDispatcher(routes: readonly Route[], context: Context): Ap
     const now = context.now();
     const windowStart = now - context.windowSeconds;
     const found = await authenticate(request, { asked, now, windowStart });
-    if (!found) return unauthorized(asked.access);
+    if (!found) return refuse(unauthorized(asked.access));
     logged.organizationId = found.caller?.organizationId ?? null;
-    if (!route) return notFound();
-    if (!ALLOWED_METHODS.includes(request.method)) return methodNotAllowed();
+    if (!route) return refuse(notFound());
+    if (!ALLOWED_METHODS.includes(request.method)) return refuse(methodNotAllowed());
 
     if (route.resource?.in === "path" && !isThere(asked.selection, found.repositories)) {
-      return notFound();
+      return refuse(notFound());
     }
     const named = route.resource?.in === "query" ? checkFound(raw, found.repositories) : null;
     const errors = named ? { ...named.errors, ...asked.errors } : asked.errors;
-    if (Object.keys(errors).length > 0) return badRequest(errors);
-    if (named?.isMissing) return notFound();
+    if (Object.keys(errors).length > 0) return refuse(badRequest(errors));
+    if (named?.isMissing) return refuse(notFound());
 
     return await respond(request, {
       route,
@@ -191,14 +192,12 @@ function isThere(selection: Selection, [repository]: readonly RepositoryVersion[
   return repository !== undefined && (selection.kind !== "test" || repository.testNo !== null);
 }
 
-/** Gives a response what every one has, whatever it says. */
-export function finish(request: Request, response: Response, id: string): Response {
-  const headers = response.headers;
-  // Successful ones are made with all of it.
-  if (headers.has("x-request-id")) return response;
-  for (const [name, value] of Object.entries(commonHeaders(id))) {
-    if (!headers.has(name)) headers.set(name, value);
-  }
+/**
+ * Gives an error what every response has. Successful responses are made with all of it: the runtime
+ * sends what was handed over whole much faster than what somebody looked into.
+ */
+function complete(request: Request, response: Response, id: string): Response {
+  for (const [name, value] of Object.entries(commonHeaders(id))) response.headers.set(name, value);
   if (request.method !== "HEAD" || response.body === null) return response;
-  return new Response(null, { status: response.status, headers });
+  return new Response(null, { status: response.status, headers: response.headers });
 }
