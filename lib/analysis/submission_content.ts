@@ -3,6 +3,7 @@ import { TestHashes, type TestIdentity } from "../identity.ts";
 import { isNegative, type TestResult } from "../report/result.ts";
 import { encodeDurations, ExceptionWriter, type Outcome } from "./columns.ts";
 import { IdentityPages } from "./identity_pages.ts";
+import { resultsByTest } from "./results_by_test.ts";
 
 /** A failure or error, as it is stored. */
 export interface NegativeResult {
@@ -72,8 +73,7 @@ export class SubmissionBuilder {
   finish(): SubmissionContent {
     this.#testHashes.finish();
     const hashes = this.#hashes.subarray(0, this.#count);
-    const testHashes = distinct(hashes);
-    const { order, ends } = resultsByTest(hashes, testHashes);
+    const { testHashes, order, ends } = resultsByTest(hashes);
 
     const durations = new Float64Array(testHashes.length);
     const exceptions = new ExceptionWriter();
@@ -107,55 +107,6 @@ export class SubmissionBuilder {
       })),
     };
   }
-}
-
-/** Each number once, ascending. */
-function distinct(numbers: Float64Array): Float64Array {
-  // Without a comparison of its own it sorts in place, and makes nothing that has to be collected.
-  const sorted = numbers.slice().sort();
-  let count = 0;
-  for (const number of sorted) {
-    if (count === 0 || sorted[count - 1] !== number) sorted[count++] = number;
-  }
-  return sorted.slice(0, count);
-}
-
-/**
- * The numbers of results test by test, each test's in the order of the report, and where those of a
- * test end. Sorting them by a comparison took 90 MB for half a million.
- */
-function resultsByTest(
-  hashes: Float64Array,
-  testHashes: Float64Array,
-): { order: Uint32Array; ends: Uint32Array } {
-  const testOf = new Uint32Array(hashes.length);
-  const ends = new Uint32Array(testHashes.length);
-  for (let result = 0; result < hashes.length; result++) {
-    const test = testOf[result] = placeOf(hashes[result]!, testHashes);
-    ends[test]!++;
-  }
-  // From how many each test has to where they begin; while they are put there, that becomes the end.
-  let begin = 0;
-  for (let test = 0; test < ends.length; test++) {
-    const count = ends[test]!;
-    ends[test] = begin;
-    begin += count;
-  }
-  const order = new Uint32Array(hashes.length);
-  for (let result = 0; result < hashes.length; result++) order[ends[testOf[result]!]!++] = result;
-  return { order, ends };
-}
-
-/** The place of a number that is in an ascending list. */
-function placeOf(number: number, ascending: Float64Array): number {
-  let low = 0;
-  let high = ascending.length - 1;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (ascending[middle]! < number) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 const CONCLUSIONS = ["passing", "failure", "error", "skipped", "unknown"] as const;
