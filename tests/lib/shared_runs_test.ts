@@ -3,8 +3,8 @@ import { describe, it } from "@std/testing/bdd";
 import { SharedRuns } from "../../lib/shared_runs.ts";
 
 /** Runs that end when they are told to; the outcome is the number of the run. */
-function controlledRuns() {
-  const runs = new SharedRuns<number>();
+function controlledRuns({ lateMs = Infinity } = {}) {
+  const runs = new SharedRuns<number>({ lateMs });
   const begun: PromiseWithResolvers<number>[] = [];
   const ask = (key = "key") =>
     runs.get(key, () => {
@@ -65,5 +65,41 @@ describe("shared runs", () => {
     await Promise.resolve();
     end(1);
     assert.equal(await second, 1);
+  });
+
+  it("begin before the one under way has ended when it is late, but not without end", async () => {
+    const { ask, begun, end } = controlledRuns({ lateMs: 1 });
+    const late = () => new Promise((resolve) => setTimeout(resolve, 5));
+    const all = [ask()];
+    for (let count = 0; count < 5; count++) {
+      await late();
+      all.push(ask());
+    }
+    assert.equal(begun.length, 3);
+    for (const index of [2, 1]) end(index);
+    assert.deepEqual(await Promise.all(all.slice(1, 3)), [1, 2]);
+    assert.equal(begun.length, 3, "the first may still be the one that others wait for");
+    end(0);
+    await all[0];
+    await Promise.resolve();
+    end(3);
+    assert.deepEqual(await Promise.all(all.slice(3)), [3, 3, 3]);
+  });
+
+  it("are shared however many others come and go meanwhile", async () => {
+    const { ask, begun, end } = controlledRuns();
+    const first = ask();
+    for (let index = 1; index <= 1_000; index++) {
+      const run = ask(`key ${index}`);
+      end(index);
+      await run;
+    }
+    const next = ask();
+    end(0);
+    await first;
+    await Promise.resolve();
+    end(1_001);
+    assert.equal(await next, 1_001);
+    assert.equal(begun.length, 1_002);
   });
 });
