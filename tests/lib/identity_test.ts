@@ -10,6 +10,7 @@ import {
   repositoryIdPrefix,
   submissionId,
   testHash,
+  TestHashes,
   testId,
 } from "../../lib/identity.ts";
 
@@ -34,6 +35,28 @@ describe("ids", () => {
     );
     assert.equal(submissionId(EIGHT, UPLOADED), "697db6805b60978f0a74b790");
     assert.equal(eventId("697db6805b60978f0a74b790", 7), "697db68058d07bf978d9c851");
+  });
+});
+
+describe("the hashes of many tests", () => {
+  it("are those of each, whatever came before it", () => {
+    const text = fc.constantFrom("", "1", "a", "1:a", "ü", "\ud83d", "\ude00", "x".repeat(1_200));
+    const test = fc.record({ suite: text, class: text, name: text, file: text });
+    // A few tests come again and again, more than are hashed by themselves.
+    const tests = fc.array(test, { minLength: 1, maxLength: 9 }).map((kinds) =>
+      Array.from({ length: 1_100 }, (_, at) => kinds[at * at % kinds.length]!)
+    );
+    fc.assert(
+      fc.property(tests, (tests) => {
+        const told: number[] = [];
+        const hashes = new TestHashes((hash) => told.push(hash));
+        for (const test of tests) hashes.add(test);
+        hashes.finish();
+        const each = new Map([...new Set(tests)].map((test) => [test, testHash(test)]));
+        assert.deepEqual(told, tests.map((test) => each.get(test)));
+      }),
+      { numRuns: 50 },
+    );
   });
 });
 
