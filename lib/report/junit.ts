@@ -5,12 +5,13 @@
  * is not known is passed over.
  */
 import { detach } from "./characters.ts";
+import type { TestIdentity } from "../identity.ts";
 import { decodeXml } from "./decode.ts";
 import { DEFAULT_REPORT_LIMITS, type ReportLimits } from "./limits.ts";
 import { quote, shorten } from "./report_error.ts";
 import type { TestResult } from "./result.ts";
 import { StableNames } from "./stable_names.ts";
-import { type Attributes, Outcome, OUTCOME_KINDS, TestCase } from "./test_case.ts";
+import { type Attributes, Outcome, OUTCOME_KINDS, resultOfEmpty, TestCase } from "./test_case.ts";
 import { type XmlHandler, XmlReader } from "./xml.ts";
 
 /** What {@link readJUnit} needs besides the bytes. */
@@ -119,6 +120,16 @@ class JUnitReader implements XmlHandler {
     else if (name === "testcase") this.#openTestCase(attributes);
   }
 
+  empty(name: string, attributes: Attributes): void {
+    // As nearly all of a report: a test that passed at once.
+    if (name === "testcase" && this.#depth > 0 && !this.#testCase) {
+      this.#tell(resultOfEmpty(this.#identityOf(attributes), attributes));
+    } else {
+      this.open(name, attributes);
+      this.close();
+    }
+  }
+
   close(): void {
     if (this.#outcome) this.#closeInOutcome();
     else if (this.#testCase?.depth === this.#depth) this.#closeTestCase(this.#testCase.value);
@@ -138,6 +149,11 @@ class JUnitReader implements XmlHandler {
   }
 
   #openTestCase(attributes: Attributes): void {
+    const testCase = new TestCase(this.#identityOf(attributes), attributes);
+    this.#testCase = { value: testCase, depth: this.#depth };
+  }
+
+  #identityOf(attributes: Attributes): TestIdentity {
     const { name, classname = "", file } = attributes;
     this.#refuseUndecodable("testcase", attributes);
     if (!name) {
@@ -157,13 +173,12 @@ class JUnitReader implements XmlHandler {
       this.#lastFile.written = detach(file);
       this.#lastFile.stable = detach(this.#stable.file(file));
     }
-    const identity = {
+    return {
       suite: suite.name,
       class: this.#lastClass.stable,
       name: detach(this.#stable.name(name, suite.name, this.#lastClass.stable)),
       file: file ? this.#lastFile.stable : suite.file,
     };
-    this.#testCase = { value: new TestCase(identity, attributes), depth: this.#depth };
   }
 
   // What replaces lost bytes is the same for all of them: two tests could become one.
@@ -218,13 +233,15 @@ class JUnitReader implements XmlHandler {
 
   #closeTestCase(testCase: TestCase): void {
     this.#testCase = null;
-    for (const result of testCase.results()) {
-      this.resultCount++;
-      const { resultCount: limit } = this.#limits;
-      if (this.resultCount + (this.#options.earlierResultCount ?? 0) > limit) {
-        this.xml.fail("limit", `more than ${limit} results in one upload`, "fewer");
-      }
-      this.#options.onResult(result);
+    for (const result of testCase.results()) this.#tell(result);
+  }
+
+  #tell(result: TestResult): void {
+    this.resultCount++;
+    const { resultCount: limit } = this.#limits;
+    if (this.resultCount + (this.#options.earlierResultCount ?? 0) > limit) {
+      this.xml.fail("limit", `more than ${limit} results in one upload`, "fewer");
     }
+    this.#options.onResult(result);
   }
 }

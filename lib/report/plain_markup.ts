@@ -26,6 +26,8 @@ export interface PlainLimits {
 export interface PlainHandler {
   open(name: string, attributes: Readonly<Record<string, string | undefined>>): void;
   close(): void;
+  /** In the place of both, for an element that ends where it begins. */
+  empty?(name: string, attributes: TagAttributes): void;
 }
 
 const SPACE = 0x20;
@@ -198,14 +200,21 @@ export class PlainMarkup {
     this.#elementAt = less;
     this.#at = at + 1;
     this.#parser.tag = tag;
-    this.#handler.open(name, attributes);
     if (isSelfClosing) {
-      this.#handler.close();
+      this.#tellEmpty(name, attributes);
       this.#parser.tag = tags[tags.length - 1]!;
     } else {
+      this.#handler.open(name, attributes);
       tags.push(tag);
     }
     return at + 1;
+  }
+
+  #tellEmpty(name: string, attributes: TagAttributes): void {
+    const handler = this.#handler;
+    if (handler.empty) return handler.empty(name, attributes);
+    handler.open(name, attributes);
+    handler.close();
   }
 
   // All of a tag up to behind its last value; `null` when it is not plain for sure.

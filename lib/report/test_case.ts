@@ -1,4 +1,5 @@
 /** One `testcase` element of a report, and the results that it stands for. */
+import type { TestIdentity } from "../identity.ts";
 import { detach } from "./characters.ts";
 import { parseDuration } from "./duration.ts";
 import { FirstLine, firstLine } from "./message.ts";
@@ -56,9 +57,25 @@ interface Ending {
 // The strongest first: what a test with several of them ended with.
 const STRENGTH = ["error", "failure", "skipped"] as const;
 
+/** The result of a `testcase` element that has nothing inside. */
+export function resultOfEmpty(
+  { suite, class: className, name, file }: TestIdentity,
+  attributes: Attributes,
+): TestResult {
+  return {
+    suite,
+    class: className,
+    name,
+    file,
+    conclusion: conclusionOfStatus(attributes["status"], attributes["result"]),
+    message: "",
+    durationMicroseconds: parseDuration(attributes["time"]),
+  };
+}
+
 /** One `testcase` element, while it is read. */
 export class TestCase {
-  readonly #identity: Pick<TestResult, "suite" | "class" | "name" | "file">;
+  readonly #identity: TestIdentity;
   readonly #durationMicroseconds: number;
   readonly #statusConclusion: Conclusion;
   // Nearly every test passed at once and has neither.
@@ -67,7 +84,7 @@ export class TestCase {
   #endings: Map<Conclusion, string> | undefined;
 
   constructor(
-    identity: Pick<TestResult, "suite" | "class" | "name" | "file">,
+    identity: TestIdentity,
     attributes: Attributes,
   ) {
     this.#identity = identity;

@@ -29,6 +29,8 @@ export interface XmlHandler {
   open(name: string, attributes: Readonly<Record<string, string | undefined>>): void;
   /** The innermost open element ends. */
   close(): void;
+  /** An element without anything inside: in the place of both, where it is told at all. */
+  empty?(name: string, attributes: Readonly<Record<string, string | undefined>>): void;
 }
 
 /** Settings of an {@link XmlReader}. */

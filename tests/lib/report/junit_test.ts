@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { describe, it } from "@std/testing/bdd";
+import fc from "fast-check";
 import { readJUnit } from "../../../lib/report/junit.ts";
 import { ReportError } from "../../../lib/report/report_error.ts";
 import type { TestResult } from "../../../lib/report/result.ts";
@@ -60,6 +61,44 @@ describe("readJUnit", () => {
       }
     });
   }
+
+  it("takes an element without anything inside for one that ends at once, wherever it is", async () => {
+    const elements = fc.array(
+      fc.constantFrom(
+        ...["testsuites", "testsuite", "testsuite name='s' file='f'", "properties", "failure"],
+        ...["testcase name='a' classname='c' time='1.5'", "testcase name='b' status='skipped'"],
+        ...["testcase name=''", "testcase", "skipped", "rerunFailure message='m'"],
+      ),
+      { minLength: 1, maxLength: 6 },
+    );
+    // Each in the one before, and the last of them without anything inside.
+    const report = fc.tuple(elements, fc.nat(3)).map(([elements, count]) => {
+      const nameOf = (element: string) => element.split(" ")[0];
+      const last = elements.at(-1)!;
+      const around = (inside: string) =>
+        elements.slice(0, -1).reduceRight(
+          (text, each) => `<${each}>${text}</${nameOf(each)}>`,
+          inside,
+        );
+      return {
+        short: `<testsuites>${around(`<${last}/>`.repeat(count))}</testsuites>`,
+        long: `<testsuites>${around(`<${last}></${nameOf(last)}>`.repeat(count))}</testsuites>`,
+      };
+    });
+    const told = async (text: string) => {
+      try {
+        return await readText(text, { limits: { resultCount: 2 } });
+      } catch (error) {
+        return (error as Error).message.replace(/:\d+: /, ": ");
+      }
+    };
+    await fc.assert(
+      fc.asyncProperty(report, async ({ short, long }) => {
+        assert.deepEqual(await told(short), await told(long));
+      }),
+      { numRuns: 1_000 },
+    );
+  });
 
   it("tells of names and messages in well-formed text without NUL", async () => {
     const results = await readText(
