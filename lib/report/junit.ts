@@ -18,7 +18,10 @@ import { type XmlHandler, XmlReader } from "./xml.ts";
 export interface JUnitOptions {
   /** What errors and notes call the report: its path. */
   file: string;
-  /** Called for each result, in the order of the report. */
+  /**
+   * Called for each result, in the order of the report. Its name may be cut from the piece of the
+   * report that is being read: who keeps it keeps that piece, unless it is copied.
+   */
   onResult(result: TestResult): void;
   /** Called with what the reader had to repair, one line each. */
   onNote?(note: string): void;
@@ -176,7 +179,7 @@ class JUnitReader implements XmlHandler {
     return {
       suite: suite.name,
       class: this.#lastClass.stable,
-      name: detach(this.#stable.name(name, suite.name, this.#lastClass.stable)),
+      name: this.#stable.name(name, suite.name, this.#lastClass.stable),
       file: file ? this.#lastFile.stable : suite.file,
     };
   }

@@ -196,14 +196,14 @@ export class PlainMarkup {
     if (isSelfClosing) at++;
     if (chunk.charCodeAt(at) !== GREATER || this.#isInside(chunk, less, at)) return -1;
     if (spelled !== null) this.#forms.learn(spelled);
-    const tag = { name, attributes, isSelfClosing };
     this.#elementAt = less;
     this.#at = at + 1;
-    this.#parser.tag = tag;
     if (isSelfClosing) {
       this.#tellEmpty(name, attributes);
       this.#parser.tag = tags[tags.length - 1]!;
     } else {
+      const tag = { name, attributes, isSelfClosing };
+      this.#parser.tag = tag;
       this.#handler.open(name, attributes);
       tags.push(tag);
     }

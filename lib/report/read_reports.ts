@@ -14,7 +14,10 @@ export interface StreamedReport extends ReportFile {
 
 /** What {@link readReports} needs besides the files. */
 export interface ReadReportsOptions {
-  /** Called for each result: file by file as they are given, in the order of each. */
+  /**
+   * Called for each result: file by file as they are given, in the order of each. Whose name is kept
+   * has to be copied, as for `readJUnit`.
+   */
   onResult(result: TestResult): void;
   /** Called with what was repaired or passed over, one line each. */
   onNote?(note: string): void;

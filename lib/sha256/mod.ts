@@ -18,7 +18,7 @@ const BYTES_PER_UNIT = 3;
 const MESSAGE_BYTES = lengthInBlocks(SHORT_CHARACTERS * BYTES_PER_UNIT);
 
 /** The first texts go to the platform too: most uploads have no more, and need nothing made ready. */
-const FEW_TEXTS = 1_000;
+const FEW_TEXTS = 200;
 
 const encoder = new TextEncoder();
 let kernel: Kernel | undefined;
