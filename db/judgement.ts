@@ -7,6 +7,7 @@ import {
   type SubmissionOutcomes,
 } from "../lib/analysis/code_version.ts";
 import { outcomesAt } from "../lib/analysis/columns.ts";
+import { placeOfTest } from "../lib/analysis/results_by_test.ts";
 import type { NegativeResult, SubmissionContent } from "../lib/analysis/submission_content.ts";
 import {
   loadDisruptiveTests,
@@ -119,11 +120,9 @@ function placesConcerned(
   negatives: { testHash: number; testNo: number }[],
 ): Map<number, number> {
   const places = new Map<number, number>();
-  if (negatives.length === 0) return places;
-  const testNos = new Map(negatives.map(({ testHash, testNo }) => [testHash, testNo]));
-  content.testHashes.forEach((hash, index) => {
-    const testNo = testNos.get(hash);
-    if (testNo !== undefined) places.set(testNo, index);
-  });
+  for (const { testHash, testNo } of negatives) {
+    const place = placeOfTest(content.testHashes, testHash);
+    if (place !== -1) places.set(testNo, place);
+  }
   return places;
 }

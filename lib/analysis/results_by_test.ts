@@ -35,6 +35,18 @@ export function resultsByTest(hashes: Float64Array): ResultsByTest {
   return { order, testHashes: testHashes.slice(0, count), ends: ends.slice(0, count) };
 }
 
+/** The place of a test in such a list of tests; -1 when it is not there. */
+export function placeOfTest(testHashes: Float64Array, testHash: number): number {
+  let low = 0;
+  let high = testHashes.length - 1;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (testHashes[middle]! < testHash) low = middle + 1;
+    else high = middle;
+  }
+  return testHashes[low] === testHash ? low : -1;
+}
+
 function inOrder(hashes: Float64Array): Uint32Array {
   const { length } = hashes;
   // As many places as results, in each of them one on average.

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import fc from "fast-check";
-import { resultsByTest } from "../../../lib/analysis/results_by_test.ts";
+import { placeOfTest, resultsByTest } from "../../../lib/analysis/results_by_test.ts";
 
 const GREATEST = 2 ** 52 - 1;
 
@@ -41,6 +41,14 @@ describe("results in the order of their tests", () => {
       const { testHashes, ends } = sorted(new Array(count).fill(GREATEST));
       assert.deepEqual({ testHashes, ends }, { testHashes: [GREATEST], ends: [count] });
     }
+  });
+
+  it("have tests whose place is found, and others that have none", () => {
+    const hashes = fc.array(fc.nat(100));
+    fc.assert(fc.property(hashes, fc.nat(100), (hashes, hash) => {
+      const { testHashes } = resultsByTest(Float64Array.from(hashes));
+      assert.equal(placeOfTest(testHashes, hash), testHashes.indexOf(hash));
+    }));
   });
 
   // Moved one by one, these would take minutes.
