@@ -16,7 +16,7 @@ function unsigned(value: number): Code {
   return [...bytes, value];
 }
 
-/** The same for what may be negative: the last byte's sixth bit is the sign. */
+/** The same where 0x40 of the last byte is the sign, as constants have it. */
 function positive(value: number): Code {
   const bytes: Code = [];
   for (; value >= 0x40; value >>>= 7) bytes.push(value & 0x7f | 0x80);
@@ -34,7 +34,7 @@ export const set = (local: Local, value: Code): Code => [value, 0x21, local];
 export const isLess = (a: Code, b: Code): Code => [a, b, 0x49];
 export const plus = (a: Code, b: Code): Code => [a, b, 0x6a];
 
-/** Runs its body, and again for as long as a condition that ends it holds. */
+/** Runs the body, and again for as long as the condition behind it holds. */
 export const repeat = (body: Code, condition: Code): Code => [
   ...[0x03, 0x40, body],
   ...[condition, 0x0d, 0, 0x0b],
