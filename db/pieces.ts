@@ -1,10 +1,11 @@
 /**
  * Statements that are put together out of pieces before the client library sees them.
  *
- * The library can do that too. But of statements with its own fragments in them nearly everything
- * outlives the short garbage collections: pauses of 15 ms instead of 0.4, five times a second under
- * load. What every request asks is therefore put together here.
+ * The library can do that too. But each of its fragments is a statement of its own, and leaves as much
+ * behind for long garbage collections (see `light_statements.ts`). What every request asks is
+ * therefore put together here.
  */
+import { lightSendOf } from "./light_statements.ts";
 import type { Queryable } from "./sql.ts";
 
 /** A part of a statement, with the values in it. */
@@ -31,11 +32,17 @@ export const piece = ((strings: TemplateStringsArray, ...values: unknown[]) => (
 })) as unknown as Queryable;
 
 /** Sends a statement made by {@linkcode piece}, with all pieces in it. */
-export function send<T extends readonly object[]>(sql: Queryable, statement: unknown) {
+export function send<T extends readonly object[]>(
+  sql: Queryable,
+  statement: unknown,
+): PromiseLike<T> {
   const values: unknown[] = [];
   const shape = walk(root, statement as Piece, values);
   const whole = shape.whole ??= joined(statement as Piece);
-  return sql<T>(whole, ...values as string[]);
+  const lightSend = lightSendOf(sql);
+  return lightSend
+    ? lightSend(whole, values) as unknown as Promise<T>
+    : sql<T>(whole, ...values as string[]);
 }
 
 function isPiece(value: unknown): value is Piece {
