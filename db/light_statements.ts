@@ -37,7 +37,8 @@ export type LightSend = (
   values: readonly unknown[],
 ) => Promise<postgres.RowList<postgres.Row[]>>;
 
-const LIGHT_SEND = Symbol("sends light statements");
+/** The property by which `sql` sends statements lightly. */
+export const LIGHT_SEND = Symbol("sends light statements");
 
 /** What takes the statements of a pool of the library. */
 export function handlerOf(sql: postgres.Sql): StatementHandler {
@@ -71,7 +72,7 @@ export function lightStatement(
 
 /** Lets statements be sent lightly through `sql`. */
 export function addLightSend(sql: Queryable, send: LightSend): void {
-  Object.defineProperty(sql, LIGHT_SEND, { value: send });
+  Object.defineProperty(sql, LIGHT_SEND, { value: send, configurable: true });
 }
 
 /** How statements are sent lightly through `sql`; `undefined` inside a transaction. */

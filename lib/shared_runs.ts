@@ -1,3 +1,5 @@
+import { setImmediate } from "node:timers";
+
 /** A run that takes this long is late: whatever it waits for, the next one may be luckier. */
 const LATE_MS = 1;
 
@@ -7,13 +9,19 @@ const MAX_RUNS = 3;
 /** Keys in memory beside those that are in use. */
 const MAX_IDLE_LINES = 256;
 
+/** A run that has not begun, and the promise of its outcome. */
+interface NextRun<T> extends PromiseWithResolvers<T> {
+  run: () => Promise<T>;
+}
+
 /** Those who ask the same. */
 interface Line<T> {
+  /** Runs under way. */
   runCount: number;
   /** When the latest run began, as `performance.now()` tells. */
   latestBeganAt: number;
-  /** The run that begins when the others have ended, or are late, if somebody waits for it. */
-  next: PromiseWithResolvers<T> & { run: () => Promise<T> } | null;
+  /** `null` when nobody waits. */
+  next: NextRun<T> | null;
 }
 
 /**
@@ -31,24 +39,29 @@ export class SharedRuns<T> {
   }
 
   /**
-   * The outcome of a run that begins now or later.
+   * The outcome of a run that begins later: when all who come in this turn of the event loop have
+   * asked, if none is under way.
    *
    * @param key names everything that the outcome depends on, except the time
    */
   get(key: string, run: () => Promise<T>): Promise<T> {
     const line = this.#lines.get(key) ?? this.#open(key);
-    if (line.runCount === 0) return begin(line, run);
-    const next = line.next ??= { ...Promise.withResolvers<T>(), run };
-    if (line.runCount < MAX_RUNS && performance.now() - line.latestBeganAt > this.#lateMs) {
-      beginNext(line);
-    }
-    return next.promise;
+    const isFirst = line.next === null;
+    const { promise } = line.next ??= { ...Promise.withResolvers<T>(), run };
+    if (this.#isLate(line)) begin(line);
+    else if (isFirst && line.runCount === 0) beginSoon(line);
+    return promise;
+  }
+
+  #isLate({ runCount, latestBeganAt }: Line<T>): boolean {
+    return runCount > 0 && runCount < MAX_RUNS &&
+      performance.now() - latestBeganAt > this.#lateMs;
   }
 
   #open(key: string): Line<T> {
     if (this.#lines.size >= MAX_IDLE_LINES) {
-      for (const [other, { runCount }] of this.#lines) {
-        if (runCount === 0) this.#lines.delete(other);
+      for (const [other, { runCount, next }] of this.#lines) {
+        if (runCount === 0 && next === null) this.#lines.delete(other);
       }
     }
     const line = { runCount: 0, latestBeganAt: 0, next: null };
@@ -57,21 +70,22 @@ export class SharedRuns<T> {
   }
 }
 
-function begin<T>(line: Line<T>, run: () => Promise<T>): Promise<T> {
-  line.runCount++;
-  line.latestBeganAt = performance.now();
-  const running = run();
-  const end = () => {
-    line.runCount--;
-    if (line.runCount === 0) beginNext(line);
-  };
-  running.then(end, end);
-  return running;
+function beginSoon<T>(line: Line<T>): void {
+  setImmediate(() => begin(line));
 }
 
-function beginNext<T>(line: Line<T>): void {
+/** Begins the next run, if somebody still waits for it. */
+function begin<T>(line: Line<T>): void {
   const { next } = line;
   if (!next) return;
   line.next = null;
-  begin(line, next.run).then(next.resolve, next.reject);
+  line.runCount++;
+  line.latestBeganAt = performance.now();
+  const running = Promise.try(next.run);
+  const end = () => {
+    line.runCount--;
+    if (line.runCount === 0 && line.next) beginSoon(line);
+  };
+  running.then(end, end);
+  running.then(next.resolve, next.reject);
 }

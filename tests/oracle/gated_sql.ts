@@ -1,4 +1,5 @@
 import type postgres from "postgres";
+import { LIGHT_SEND } from "../../db/light_statements.ts";
 
 /** Waited for before a statement is sent, and after its rows came and before anybody hears of them. */
 export type Gate = (place: "before" | "after") => Promise<void>;
@@ -22,13 +23,20 @@ export function gatedSql(sql: postgres.Sql, gate: Gate): postgres.Sql {
       return query;
     },
     get(target, name) {
-      if (name !== "begin") return Reflect.get(target, name);
-      return async (...values: Parameters<postgres.Sql["begin"]>) => {
-        await gate("before");
-        const outcome = await target.begin(...values);
-        await gate("after");
-        return outcome;
-      };
+      const own = Reflect.get(target, name);
+      return name === "begin" || name === LIGHT_SEND ? gated(own, gate) : own;
     },
   });
+}
+
+function gated<Values extends unknown[], T>(
+  act: (...values: Values) => Promise<T>,
+  gate: Gate,
+): (...values: Values) => Promise<T> {
+  return async (...values) => {
+    await gate("before");
+    const outcome = await act(...values);
+    await gate("after");
+    return outcome;
+  };
 }
