@@ -5,7 +5,7 @@ import { type Database, openDatabase } from "../../db/connect.ts";
 
 const serverUrl = process.env.TEST_DATABASE_URL ?? "";
 
-describe("the queues of connections", { ignore: !serverUrl }, () => {
+describe("the queues of connections", { skip: !serverUrl }, () => {
   let database: Database;
   before(async () => {
     database = await openDatabase({ databaseUrl: serverUrl, dataDir: "" });

@@ -61,7 +61,7 @@ describeWithDatabases("light statements", (database) => {
   });
 });
 
-describe("light statements to a server", { ignore: !serverUrl }, () => {
+describe("light statements to a server", { skip: !serverUrl }, () => {
   it("fail when the database is closed", async () => {
     const { sql, close } = await openDatabase({ databaseUrl: serverUrl, dataDir: "" });
     await close();
