@@ -43,7 +43,7 @@ export const LIGHT_SEND = Symbol("sends light statements");
 /** What takes the statements of a pool of the library. */
 export function handlerOf(sql: postgres.Sql): StatementHandler {
   // Nobody waits for it, so it is never sent.
-  return (sql`select 1` as unknown as { handler: StatementHandler }).handler;
+  return (sql`` as unknown as { handler: StatementHandler }).handler;
 }
 
 /** Makes a statement, and the promise of its rows. */

@@ -79,8 +79,6 @@ describe("the agent tools over the demo", () => {
 
   before(async () => {
     demo = await start(["demo", "--port", "0", "--json"], {});
-    // It tells the address first and the token after it.
-    while (!demo.stdout().includes("\n")) await new Promise((resolve) => setTimeout(resolve, 5));
     const { token, data_dir } = JSON.parse(demo.stdout());
     await ingestFlakyTest(data_dir);
     environment = {

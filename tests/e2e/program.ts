@@ -1,4 +1,5 @@
 import { fileURLToPath } from "node:url";
+import { pause } from "../../lib/pause.ts";
 import { NO_CI } from "../no_ci.ts";
 import { type Ending, follow } from "./child.ts";
 
@@ -59,7 +60,7 @@ export interface Running {
   stop(signal: Deno.Signal, deadlineMs?: number): Promise<Ending>;
 }
 
-/** Starts `serve` or `demo`, and waits until it says that it listens. */
+/** Starts `serve` or `demo`, and waits until it says that it listens; `demo`, what it has to say. */
 export async function start(
   args: string[],
   environment: Record<string, string>,
@@ -73,6 +74,8 @@ export async function start(
   });
   await Promise.race([ready, child.ending]);
   if (url === undefined) throw new Error(`it ended: ${JSON.stringify(await child.ending)}`);
+  // It tells the address first, the token and the rest after it.
+  while (args[0] === "demo" && !child.stdout().endsWith("\n") && !child.isOver()) await pause(5);
   return { url, pid: child.pid, stdout: child.stdout, stop: child.end };
 }
 
