@@ -18,7 +18,7 @@ interface LightStatement {
   options: Record<string, unknown>;
   resolve(rows: unknown): void;
   reject(error: unknown): void;
-  /** Where it was written, for stacks of errors: those who sent it are on the stack anyway. */
+  /** The stack where it came from, which the library puts behind its own in errors. */
   origin: string;
   state: unknown;
   statement: unknown;
@@ -31,9 +31,17 @@ interface LightStatement {
 /** Takes a statement for a pool of the library, which sends it when a connection is free. */
 export type StatementHandler = (statement: LightStatement) => void;
 
-/** Sends a statement: texts, and the values between them. */
+/** What statements have in common that differ in their values only. */
+export interface StatementText {
+  /** What stands between the values. The same object again for the same text. */
+  strings: TemplateStringsArray;
+  /** The stack where it was first sent. */
+  origin: string;
+}
+
+/** Sends a statement. */
 export type LightSend = (
-  strings: TemplateStringsArray,
+  text: StatementText,
   values: readonly unknown[],
 ) => Promise<postgres.RowList<postgres.Row[]>>;
 
@@ -48,7 +56,7 @@ export function handlerOf(sql: postgres.Sql): StatementHandler {
 
 /** Makes a statement, and the promise of its rows. */
 export function lightStatement(
-  strings: TemplateStringsArray,
+  { strings, origin }: StatementText,
   args: readonly unknown[],
 ): { statement: LightStatement; rows: ReturnType<LightSend> } {
   const { promise, resolve, reject } = Promise.withResolvers<Awaited<ReturnType<LightSend>>>();
@@ -59,7 +67,7 @@ export function lightStatement(
     options: {},
     resolve: resolve as (rows: unknown) => void,
     reject,
-    origin: "",
+    origin,
     state: null,
     statement: null,
     active: false,

@@ -5,7 +5,7 @@
  * behind for long garbage collections (see `light_statements.ts`). What every request asks is
  * therefore put together here.
  */
-import { lightSendOf } from "./light_statements.ts";
+import { lightSendOf, type StatementText } from "./light_statements.ts";
 import type { Queryable } from "./sql.ts";
 
 /** A part of a statement, with the values in it. */
@@ -17,7 +17,7 @@ interface Piece {
 /** Texts of a whole statement, by the pieces that it is made of: the library knows it again by them. */
 interface Shape {
   next: Map<TemplateStringsArray | typeof VALUE, Shape>;
-  whole: TemplateStringsArray | null;
+  whole: StatementText | null;
 }
 
 const VALUE = Symbol("a value");
@@ -38,11 +38,14 @@ export function send<T extends readonly object[]>(
 ): PromiseLike<T> {
   const values: unknown[] = [];
   const shape = walk(root, statement as Piece, values);
-  const whole = shape.whole ??= joined(statement as Piece);
+  const whole = shape.whole ??= {
+    strings: joined(statement as Piece),
+    origin: new Error().stack ?? "",
+  };
   const lightSend = lightSendOf(sql);
   return lightSend
     ? lightSend(whole, values) as unknown as Promise<T>
-    : sql<T>(whole, ...values as string[]);
+    : sql<T>(whole.strings, ...values as string[]);
 }
 
 function isPiece(value: unknown): value is Piece {

@@ -181,8 +181,8 @@ export function durablePool(
     current.queues.see(statement);
     return statement;
   }, { begin: begin as postgres.Sql["begin"] });
-  addLightSend(sql, (strings, values) => {
-    const { statement, rows } = lightStatement(strings, values);
+  addLightSend(sql, (text, values) => {
+    const { statement, rows } = lightStatement(text, values);
     current.queues.see(statement);
     current.handler(statement);
     return rows;

@@ -6,6 +6,11 @@ import { SeenLately } from "./seen_lately.ts";
 export interface CacheOptions<T> {
   maxWeight: number;
   weigh(value: T, key: string): number;
+  /**
+   * Values that are kept although they are asked for once: all unless given, those that had to be
+   * waited for, or none. Others are kept when they are asked for again soon.
+   */
+  keptAtOnce?: "all" | "awaited" | "none";
 }
 
 interface Entry<T> extends Recent {
@@ -18,20 +23,21 @@ interface Entry<T> extends Recent {
  * Values that are dear to make, by keys that name everything they depend on: a value is never
  * replaced, it only becomes unasked for. Those not asked for longest are dropped first.
  *
- * A value that was made without waiting is less dear: it is kept when it is asked for again soon.
- * Otherwise what is asked for once would drive out the rest, and live longer than its answer, which
- * the short garbage collections pay for.
+ * What is cheap to make need not be kept when it is asked for once: it would drive out the rest, and
+ * live longer than its answer, which the short garbage collections pay for.
  */
 export class Cache<T> {
   readonly #entries = new Map<string, Entry<T>>();
   readonly #order = new RecencyList<Entry<T>>();
   readonly #loading = new Map<string, Promise<T>>();
-  readonly #asked = new SeenLately();
   readonly #options: CacheOptions<T>;
+  /** What was asked for, where that decides; else `null`. */
+  readonly #asked: SeenLately | null;
   #weight = 0;
 
   constructor(options: CacheOptions<T>) {
     this.#options = options;
+    this.#asked = (options.keptAtOnce ?? "all") === "all" ? null : new SeenLately();
   }
 
   /** Whether the value of a key is here, or on its way. */
@@ -65,7 +71,7 @@ export class Cache<T> {
     if (running) return running;
     const made = load();
     if (made instanceof Promise) return this.#wait(key, made);
-    if (this.#asked.see(key)) this.put(key, made);
+    if (this.#asked?.see(key) ?? true) this.put(key, made);
     return made;
   }
 
@@ -82,8 +88,9 @@ export class Cache<T> {
   }
 
   #wait(key: string, made: Promise<T>): Promise<T> {
+    const isKept = this.#options.keptAtOnce !== "none" || this.#asked?.see(key);
     const loading = made.then((value) => {
-      this.put(key, value);
+      if (isKept) this.put(key, value);
       return value;
     }).finally(() => this.#loading.delete(key));
     this.#loading.set(key, loading);

@@ -3,7 +3,7 @@ const SLOTS = 8192;
 
 /**
  * Which of some thousand texts were seen lately, in a fixed number of bytes: it knows a text by a
- * hash, so that it may take one for another, once in some millions, and forgets a text for another
+ * hash, so that it may take one for another, once in half a million, and forgets a text for another
  * that comes to the same slot.
  */
 export class SeenLately {

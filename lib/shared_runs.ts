@@ -6,8 +6,8 @@ const LATE_MS = 1;
 /** Runs for one key at the same time at most. */
 const MAX_RUNS = 3;
 
-/** Keys in memory beside those that are in use. */
-const MAX_IDLE_LINES = 256;
+/** Keys in memory, unless more are in use: then as many again. */
+const MANY_LINES = 256;
 
 /** A run that has not begun, and the promise of its outcome. */
 interface NextRun<T> extends PromiseWithResolvers<T> {
@@ -33,9 +33,16 @@ export class SharedRuns<T> {
   /** Idle ones stay for a while: a table that entries come to and leave all the time is dear. */
   readonly #lines = new Map<string, Line<T>>();
   readonly #lateMs: number;
+  /** So many are looked through for those that are idle. */
+  #manyLines = MANY_LINES;
 
   constructor({ lateMs = LATE_MS } = {}) {
     this.#lateMs = lateMs;
+  }
+
+  /** Keys in memory. */
+  get size(): number {
+    return this.#lines.size;
   }
 
   /**
@@ -59,14 +66,17 @@ export class SharedRuns<T> {
   }
 
   #open(key: string): Line<T> {
-    if (this.#lines.size >= MAX_IDLE_LINES) {
-      for (const [other, { runCount, next }] of this.#lines) {
-        if (runCount === 0 && next === null) this.#lines.delete(other);
-      }
-    }
+    if (this.#lines.size >= this.#manyLines) this.#sweep();
     const line = { runCount: 0, latestBeganAt: 0, next: null };
     this.#lines.set(key, line);
     return line;
+  }
+
+  #sweep(): void {
+    for (const [key, { runCount, next }] of this.#lines) {
+      if (runCount === 0 && next === null) this.#lines.delete(key);
+    }
+    this.#manyLines = Math.max(MANY_LINES, 2 * this.#lines.size);
   }
 }
 

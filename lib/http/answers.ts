@@ -45,6 +45,7 @@ export function createResponder({ maxCachedBytes = MAX_CACHED_BYTES } = {}): Res
     maxWeight: maxCachedBytes,
     // The compressed bytes come later, and are never more than the plain ones.
     weigh: ({ byteLength }) => ENTRY_OVERHEAD_BYTES + 2 * byteLength,
+    keptAtOnce: "awaited",
   });
   return async (request, { route, requestId, etag, known, answer }) => {
     const { response: description } = route;
@@ -102,6 +103,14 @@ export function commonHeaders(
   description?: ResponseDescription,
 ): Record<string, string> {
   return { ...headersOf(description), "x-request-id": requestId };
+}
+
+/** Gives a response what every one has; for those that were made without it. */
+export function addCommonHeaders(response: Response, requestId: string): Response {
+  for (const [name, value] of Object.entries(commonHeaders(requestId))) {
+    response.headers.set(name, value);
+  }
+  return response;
 }
 
 function headersOf(description?: ResponseDescription): Record<string, string> {

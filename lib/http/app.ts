@@ -11,7 +11,7 @@ import {
 import { errorFields } from "../log.ts";
 import { SharedRuns } from "../shared_runs.ts";
 import { VERSION } from "../version.ts";
-import { commonHeaders, createResponder } from "./answers.ts";
+import { addCommonHeaders, createResponder } from "./answers.ts";
 import { type Asked, createUrlReader } from "./asked.ts";
 import { readToken } from "./authentication.ts";
 import type { Context } from "./context.ts";
@@ -197,7 +197,7 @@ function isThere(selection: Selection, [repository]: readonly RepositoryVersion[
  * sends what was handed over whole much faster than what somebody looked into.
  */
 function complete(request: Request, response: Response, id: string): Response {
-  for (const [name, value] of Object.entries(commonHeaders(id))) response.headers.set(name, value);
+  addCommonHeaders(response, id);
   if (request.method !== "HEAD" || response.body === null) return response;
   return new Response(null, { status: response.status, headers: response.headers });
 }

@@ -66,6 +66,8 @@ export function createUrlReader(routes: readonly Route[]): (url: string) => AtHa
     new Cache<T>({
       maxWeight,
       weigh: (_, text) => ENTRY_OVERHEAD + COPIES_OF_URL * text.length,
+      // They are all made out of the text alone, and anybody may ask for any.
+      keptAtOnce: "none",
     });
   const urls = cacheOf<Asked>(MAX_CACHED_CHARACTERS * (1 - SHARE_OF_PATHS));
   const places = cacheOf<Place>(MAX_CACHED_CHARACTERS * SHARE_OF_PATHS);

@@ -1,6 +1,6 @@
 import { errorFields, type Log } from "../log.ts";
 import { pause } from "../pause.ts";
-import { DEFAULT_CACHE_CONTROL, VARY } from "./answers.ts";
+import { addCommonHeaders } from "./answers.ts";
 import type { App } from "./app.ts";
 import { internalServerError, overloaded } from "./errors.ts";
 import { Slots } from "../slots.ts";
@@ -183,12 +183,7 @@ class RunningRequests {
 
 /** What every answer has, also one that the app has no part in. */
 function withoutApp(request: Request, response: Response): Response {
-  const { headers } = response;
-  headers.set("x-request-id", requestId(request.headers.get("x-request-id")));
-  headers.set("x-content-type-options", "nosniff");
-  headers.set("cache-control", DEFAULT_CACHE_CONTROL);
-  headers.set("vary", VARY);
-  return response;
+  return addCommonHeaders(response, requestId(request.headers.get("x-request-id")));
 }
 
 async function isDoneWithin(work: Promise<unknown>, timeoutMs: number): Promise<boolean> {

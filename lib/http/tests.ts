@@ -108,9 +108,11 @@ export function createTestsLoader(
   const merge = (keys: readonly string[], kept: readonly Kept[]): AtHand<TestList> => {
     const [only, ...others] = kept;
     if (only && others.length === 0) return only.list;
-    const merging = () => new TestList(kept.flatMap(({ list }) => list.tests));
-    // Sorted and indexed once for all who ask while nothing changes: too dear for a second time.
-    return merged.get(keys.join(), () => Promise.resolve(merging()));
+    // Sorted and indexed once for all who ask while nothing changes.
+    return merged.get(
+      keys.join(),
+      () => new TestList(kept.flatMap(({ list }) => list.tests)),
+    );
   };
 
   return (repositories, { windowStart, withTime = false }) => {

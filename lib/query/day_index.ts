@@ -38,7 +38,10 @@ export class DayIndex {
   }
 
   /** Leaves in a set those whose day, counted from 1970, compares so with another. */
-  keep(candidates: Bits, operator: DayOperator, day: number): void {
+  keep(
+    candidates: Bits,
+    { operator, day }: { operator: DayOperator; day: number },
+  ): void {
     // Whole days: those up to one are those before the next.
     const isFirst = operator === ">=" || operator === "=";
     const isLast = operator === "<=" || operator === "=";

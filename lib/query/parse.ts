@@ -20,7 +20,7 @@
  * A term goes on to the next space. One that begins with `first-seen:`, `last-seen:` or `tags:`,
  * spelled exactly so, must be a whole `seen` or `tags`, and a day must be one of the calendar; any
  * other term is a `text`, colons included, because names of tests contain colons. There is no
- * quoting and no escaping.
+ * quoting and no escaping. A term that stands there twice counts once.
  */
 import { parseDay } from "../timestamp.ts";
 import { foldCase } from "./fold.ts";
@@ -42,7 +42,7 @@ export interface Query {
   terms: Term[];
 }
 
-/** Long enough for any honest query, short enough that a hostile one costs nothing. */
+/** Long enough for any honest query, short enough that a hostile one costs little. */
 export const MAX_QUERY_CHARACTERS = 1000;
 
 /** A piece of the query, and where it stands. */
@@ -93,7 +93,13 @@ export function parseQuery(
       errors.push(`term ${index + 1} "${token.text}": ${error.message}`);
     }
   }
-  return errors.length > 0 ? { errors } : { query: { terms } };
+  return errors.length > 0 ? { errors } : { query: { terms: distinct(terms) } };
+}
+
+/** Each term once: to ask the same of each test again costs and finds nothing. */
+function distinct(terms: Term[]): Term[] {
+  if (terms.length < 2) return terms;
+  return [...new Map(terms.map((term) => [JSON.stringify(term), term])).values()];
 }
 
 function tokenize(text: string): Token[] {
@@ -139,7 +145,7 @@ function checkedDay(token: Token): string {
 }
 
 function parseTags(token: Token): Term {
-  const tags = token.text.split(",").filter((tag) => tag !== "").map(foldCase);
+  const tags = [...new Set(token.text.split(",").filter((tag) => tag !== "").map(foldCase))];
   if (tags.length === 0) {
     throw new TermError(
       `${quote(token)} is no list of tags, expected one or more tags with commas between them`,

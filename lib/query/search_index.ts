@@ -4,7 +4,7 @@
  * for words.
  */
 import type { TrackedTest } from "../analysis/tracked_test.ts";
-import { RecentMap } from "../recent_map.ts";
+import { Cache } from "../cache.ts";
 import { parseDay } from "../timestamp.ts";
 import {
   addBit,
@@ -34,8 +34,10 @@ const TRIGRAM_SETS = 4096;
 // Fewer are searched for words as fast, and would leave most bits of their words unused.
 const MIN_TESTS_FOR_TRIGRAMS = 256;
 
-// Those that many tests may have are searched for once, in all of these. 32 bytes for a test.
+// Those that many tests may have are searched for once, in all of these, and kept while they are
+// asked for: 32 bytes for a test. Longer ones are hardly in many tests.
 const MAX_KEPT_WORDS = 256;
+const MAX_KEPT_WORD_CHARACTERS = 64;
 
 /** Finds what matches a query among tests that do not change. */
 export class SearchIndex {
@@ -49,7 +51,7 @@ export class SearchIndex {
   /** Positions of tests by tag, folded. Not bits: there may be as many tags as tests. */
   readonly #tags = new Map<string, number[]>();
   /** Tests by words that were asked for, and that many tests may have. */
-  readonly #words = new RecentMap<string, Bits>(MAX_KEPT_WORDS);
+  readonly #words = new Cache<Bits>({ maxWeight: MAX_KEPT_WORDS, weigh: () => 1 });
   /** Used anew by each search. */
   readonly #found: Bits;
   readonly #union: Bits;
@@ -78,35 +80,38 @@ export class SearchIndex {
   find(query: Query): Bits {
     const found = setAll(this.#found, this.#size);
     // Words last: what the others leave need not be searched for them.
-    for (const term of query.terms) this.#keepDated(found, term);
+    for (const term of query.terms) this.#keepListed(found, term);
     for (const term of query.terms) if (term.kind === "text") this.#keepWord(found, term.text);
     return found;
   }
 
-  #keepDated(candidates: Bits, term: Term): void {
+  /** What days and tags leave; words leave all. */
+  #keepListed(candidates: Bits, term: Term): void {
     switch (term.kind) {
       case "first-seen":
-        return this.#firstSeen.keep(candidates, term.operator, parseDay(term.day)!);
+        return this.#firstSeen.keep(candidates, { ...term, day: parseDay(term.day)! });
       case "last-seen":
-        return this.#lastSeen.keep(candidates, term.operator, parseDay(term.day)!);
+        return this.#lastSeen.keep(candidates, { ...term, day: parseDay(term.day)! });
       case "tags":
         return this.#keepAny(candidates, term.tags.map((tag) => this.#tags.get(tag)));
     }
   }
 
   #keepWord(candidates: Bits, word: string): void {
-    const known = this.#words.get(word);
+    const known = this.#words.find(word);
     if (known) return keepCommon(candidates, known);
     const possible = this.#possible(word);
     const possibleCount = countBits(possible);
     keepCommon(candidates, possible);
-    if (possibleCount < MIN_TESTS_FOR_TRIGRAMS || 2 * countBits(candidates) < possibleCount) {
+    const isWorthKeeping = possibleCount >= MIN_TESTS_FOR_TRIGRAMS &&
+      word.length <= MAX_KEPT_WORD_CHARACTERS && 2 * countBits(candidates) >= possibleCount;
+    if (!isWorthKeeping) {
       this.#dropWithout(candidates, word);
     } else {
       // As dear as what is asked for, at most twice, and free for the next who asks.
       const having = possible.slice();
       this.#dropWithout(having, word);
-      this.#words.set(word, having);
+      this.#words.put(word, having);
       keepCommon(candidates, having);
     }
   }

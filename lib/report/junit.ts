@@ -12,7 +12,8 @@ import { quote, shorten } from "./report_error.ts";
 import type { TestResult } from "./result.ts";
 import { StableNames } from "./stable_names.ts";
 import { type Attributes, Outcome, OUTCOME_KINDS, resultOfEmpty, TestCase } from "./test_case.ts";
-import { type XmlHandler, XmlReader } from "./xml.ts";
+import { XmlReader } from "./xml.ts";
+import type { XmlHandler } from "./xml_handler.ts";
 
 /** What {@link readJUnit} needs besides the bytes. */
 export interface JUnitOptions {

@@ -10,6 +10,7 @@ import { detach, place } from "./characters.ts";
 import type { ReportPosition } from "./report_error.ts";
 import { PARSER_STATE, type SaxesInternals } from "./saxes_internals.ts";
 import { type SpelledTag, type TagAttributes, TagForms, type TagLead } from "./tag_forms.ts";
+import type { XmlHandler } from "./xml_handler.ts";
 
 /** What a tag may have at most to count as plain. */
 export interface PlainLimits {
@@ -20,14 +21,6 @@ export interface PlainLimits {
   valueCharacters: number;
   /** Characters of an element's or attribute's name. */
   nameCharacters: number;
-}
-
-/** Who hears of the elements. */
-export interface PlainHandler {
-  open(name: string, attributes: Readonly<Record<string, string | undefined>>): void;
-  close(): void;
-  /** In the place of both, for an element that ends where it begins. */
-  empty?(name: string, attributes: TagAttributes): void;
 }
 
 const SPACE = 0x20;
@@ -51,7 +44,7 @@ export class PlainMarkup {
 
   readonly #parser: SaxesInternals;
   readonly #limits: PlainLimits;
-  readonly #handler: PlainHandler;
+  readonly #handler: XmlHandler;
   readonly #names = new KnownNames();
   readonly #forms = new TagForms();
 
@@ -73,7 +66,7 @@ export class PlainMarkup {
 
   constructor(
     parser: SaxesInternals,
-    { limits, handler }: { limits: PlainLimits; handler: PlainHandler },
+    { limits, handler }: { limits: PlainLimits; handler: XmlHandler },
   ) {
     this.#parser = parser;
     this.#limits = limits;

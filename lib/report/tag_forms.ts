@@ -72,6 +72,7 @@ export class TagForms {
   }
 }
 
+// Called for each form and tag: its values are handed over one by one, not in an object.
 function readAs(
   { name, leads }: TagForm,
   text: string,

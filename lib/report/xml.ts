@@ -17,21 +17,7 @@ import {
 } from "./report_error.ts";
 import { PARSER_STATE, parserInternals, type SaxesInternals } from "./saxes_internals.ts";
 import { explain, isHarmless } from "./xml_error.ts";
-
-/** What is told of a document, in its order. */
-export interface XmlHandler {
-  /**
-   * An element begins.
-   *
-   * @param name without its namespace prefix
-   * @param attributes by their names as they are written
-   */
-  open(name: string, attributes: Readonly<Record<string, string | undefined>>): void;
-  /** The innermost open element ends. */
-  close(): void;
-  /** An element without anything inside: in the place of both, where it is told at all. */
-  empty?(name: string, attributes: Readonly<Record<string, string | undefined>>): void;
-}
+import type { XmlHandler } from "./xml_handler.ts";
 
 /** Settings of an {@link XmlReader}. */
 export interface XmlReaderOptions {

@@ -86,16 +86,16 @@ const START = number(0);
 
 function step(messageBytes: number): Code {
   const code: Code = loadWords(messageBytes);
-  for (let word = 0; word < STATE_WORDS; word++) {
-    code.push(set(STATE + word, loadFour(START, STATE_AT + word * 16)));
+  for (let index = 0; index < STATE_WORDS; index++) {
+    code.push(set(STATE + index, loadFour(START, STATE_AT + index * 16)));
   }
   for (let at = 0; at < BLOCK_WORDS; at++) code.push(round(at));
   const more: Code = [set(USED, plus(get(USED), number(BLOCK_WORDS * 4)))];
   for (let at = 0; at < BLOCK_WORDS; at++) more.push(nextWord(at), round(at));
   code.push(repeat(more, isLess(get(USED), number((ROUNDS - BLOCK_WORDS) * 4))));
-  for (let word = 0; word < STATE_WORDS; word++) {
-    const sum = add(loadFour(START, STATE_AT + word * 16), get(STATE + word));
-    code.push(storeFour(START, STATE_AT + word * 16, sum));
+  for (let index = 0; index < STATE_WORDS; index++) {
+    const sum = add(loadFour(START, STATE_AT + index * 16), get(STATE + index));
+    code.push(storeFour(START, STATE_AT + index * 16, sum));
   }
   return code;
 }
@@ -173,8 +173,8 @@ function round(at: number): Code {
 /** The algorithm's own numbers: the fractions of square and cubic roots of the first primes. */
 function fromPrimes(): { initial: number[]; constants: number[] } {
   const primes: number[] = [];
-  for (let number = 2; primes.length < ROUNDS; number++) {
-    if (primes.every((prime) => number % prime !== 0)) primes.push(number);
+  for (let candidate = 2; primes.length < ROUNDS; candidate++) {
+    if (primes.every((prime) => candidate % prime !== 0)) primes.push(candidate);
   }
   const fraction = (root: number) => (root - Math.floor(root)) * 2 ** 32 | 0;
   return {

@@ -28,37 +28,49 @@ function four(instruction: number): Code {
   return [0xfd, unsigned(instruction)];
 }
 
+/** A number that is none below 0: `i32.const`. */
 export const number = (value: number): Code => [0x41, positive(value)];
+/** What a variable holds: `local.get`. */
 export const get = (local: Local): Code => [0x20, local];
+/** Puts a value into a variable: `local.set`. */
 export const set = (local: Local, value: Code): Code => [value, 0x21, local];
+/** Whether one number is less than another, without a sign: `i32.lt_u`. */
 export const isLess = (a: Code, b: Code): Code => [a, b, 0x49];
+/** The sum of two numbers: `i32.add`. */
 export const plus = (a: Code, b: Code): Code => [a, b, 0x6a];
 
-/** Runs the body, and again for as long as the condition behind it holds. */
+/** Runs the body, and again for as long as the condition behind it holds: `loop`, `br_if`. */
 export const repeat = (body: Code, condition: Code): Code => [
   ...[0x03, 0x40, body],
   ...[condition, 0x0d, 0, 0x0b],
 ];
 
 // Where in memory: an address that the code works out, and an offset.
+
+/** Four numbers that stand side by side: `v128.load`. */
 export const loadFour = (address: Code, offset: number): Code => [
   ...[address, four(0), 4, unsigned(offset)],
 ];
-/** One number, four times. */
+/** One number, four times: `v128.load32_splat`. */
 export const loadSame = (address: Code, offset: number): Code => [
   ...[address, four(9), 2, unsigned(offset)],
 ];
+/** Writes four numbers side by side: `v128.store`. */
 export const storeFour = (address: Code, offset: number, value: Code): Code => [
   ...[address, value, four(11), 4, unsigned(offset)],
 ];
 
-/** Bytes of two vectors: the first has numbers 0 to 15, the second 16 to 31. */
+/** Bytes of two vectors, the first has numbers 0 to 15, the second 16 to 31: `i8x16.shuffle`. */
 export const bytesOf = (a: Code, b: Code, numbers: number[]): Code => [a, b, four(13), numbers];
-/** Bits of the first where the mask is set, else of the second. */
+/** Bits of the first where the mask is set, else of the second: `v128.bitselect`. */
 export const bitsOf = (mask: Code, a: Code, b: Code): Code => [a, b, mask, four(82)];
+/** Bits that two vectors differ in: `v128.xor`. */
 export const xor = (a: Code, b: Code): Code => [a, b, four(81)];
+/** Sums of four numbers each: `i32x4.add`. */
 export const add = (a: Code, b: Code): Code => [a, b, four(174)];
+/** Four numbers without their last bits: `i32x4.shr_u`. */
 export const shiftRight = (a: Code, bits: number): Code => [a, number(bits), four(173)];
+/** The same, with those bits in front: also `i32x4.shl` and `v128.or`. */
 export const rotateRight = (a: Code, bits: number): Code => [
   ...[shiftRight(a, bits), a, number(32 - bits), four(171)],
   ...four(80),

@@ -43,16 +43,22 @@ describe("a cache", () => {
     assert.deepEqual(loaded, ["a", "heavy", "heavy"]);
   });
 
-  it("keeps what is made without waiting when it is asked for again", () => {
-    const made: string[] = [];
-    const cache = new Cache<string>({ maxWeight: 2, weigh: () => 1 });
-    const get = (key: string) =>
-      cache.get(key, () => {
-        made.push(key);
-        return key;
+  it("keeps all at once, or what was waited for, or nothing that is asked for once", async () => {
+    for (const [keptAtOnce, expected] of [["all", "ab"], ["awaited", "aba"], ["none", "abab"]]) {
+      const cache = new Cache<string>({
+        maxWeight: 10,
+        weigh: () => 1,
+        keptAtOnce: keptAtOnce as "all",
       });
-    for (const key of ["a", "b", "a", "c", "d", "e", "a"]) assert.equal(get(key), key);
-    assert.deepEqual(made, ["a", "b", "a", "c", "d", "e"]);
+      let made = "";
+      const get = (key: string) =>
+        cache.get(key, () => {
+          made += key;
+          return key === "b" ? Promise.resolve(key) : key;
+        });
+      for (const key of ["a", "b", "a", "b", "a", "b"]) assert.equal(await get(key), key);
+      assert.equal(made, expected, keptAtOnce);
+    }
   });
 
   it("tells a failure to all who wait for it, and tries again for the next", async () => {

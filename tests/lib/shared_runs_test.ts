@@ -14,7 +14,7 @@ function controlledRuns({ lateMs = Infinity } = {}) {
       return run.promise;
     });
   const end = (index: number) => begun[index]!.resolve(index);
-  return { ask, begun, end };
+  return { runs, ask, begun, end };
 }
 
 /** When what was asked for in one turn of the event loop has begun. */
@@ -127,5 +127,24 @@ describe("shared runs", () => {
     await turn();
     end(1_001);
     assert.equal(await next, 1_001);
+  });
+
+  it("do not remember who asked long ago", async () => {
+    const { runs, ask, end } = controlledRuns();
+    for (let index = 0; index < 1_000; index++) {
+      const run = ask(`key ${index}`);
+      await turn();
+      end(index);
+      await run;
+    }
+    assert.ok(runs.size <= 256, `${runs.size} keys`);
+  });
+
+  it("remember all who wait, however many", async () => {
+    const { runs, ask, begun } = controlledRuns();
+    for (let index = 0; index < 1_000; index++) void ask(`key ${index}`);
+    await turn();
+    assert.equal(begun.length, 1_000);
+    assert.equal(runs.size, 1_000);
   });
 });

@@ -6,10 +6,20 @@ import { routes } from "../../../routes/mod.ts";
 const read = createUrlReader(routes);
 
 describe("what a URL asks for", () => {
-  it("is worked out once for all requests with that URL", async () => {
-    const url = "http://localhost/api/repos/acme/shop/tests?limit=7";
-    assert.equal(await read(url), await read(url.replace("localhost", "elsewhere")));
-    assert.notEqual(await read(url), await read(url.replace("7", "8")));
+  it("is kept when it is asked for again, and is the same for all requests with that URL", async () => {
+    for (const limit of [7, 8, 9]) {
+      const url = `http://localhost/api/repos/acme/shop/tests?limit=${limit}`;
+      const first = await read(url);
+      const second = await read(url.replace("localhost", "elsewhere"));
+      assert.notEqual(second, first);
+      assert.equal(await read(url), second);
+    }
+  });
+
+  it("is not kept of a path that is asked for once", async () => {
+    const url = "http://localhost/nowhere/at/all";
+    assert.notEqual(await read(url), await read(url));
+    assert.equal(await read(url), await read(url));
   });
 
   it("is not kept for a URL that is very long", async () => {

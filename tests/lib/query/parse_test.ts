@@ -29,6 +29,18 @@ describe("invalid queries", () => {
   }
 });
 
+describe("what is said twice", () => {
+  it("counts once, in the place where it came first", () => {
+    const { query } = parseQuery("b a tags:x,Y,X,y a last-seen:2026-01-31 B last-seen:2026-01-31");
+    assert.deepEqual(query?.terms, [
+      { kind: "text", text: "b" },
+      { kind: "text", text: "a" },
+      { kind: "tags", tags: ["x", "y"] },
+      { kind: "last-seen", operator: "=", day: "2026-01-31" },
+    ]);
+  });
+});
+
 describe("the length of a query", () => {
   it("is counted in code points, and the greatest is allowed", () => {
     const longest = "😀".repeat(MAX_QUERY_CHARACTERS);

@@ -151,11 +151,12 @@ describe("any query", () => {
       minLength: 1,
       maxLength: 6,
     });
-    const day = fc.integer({ min: 0, max: 3 });
+    const day = fc.option(fc.integer({ min: 0, max: 3 }));
     const test = fc.record({ name: word, suite: word, tag: fc.constantFrom("x", "Y", "z"), day });
     const term = fc.oneof(
       word,
       fc.constantFrom("tags:x", "tags:y,z", "last-seen:>1970-01-02", "first-seen:<=1970-01-03"),
+      fc.constantFrom("last-seen:1970-01-02", "first-seen:>=1970-01-01", "last-seen:<2000-01-01"),
     );
     const seen = { some: 0, none: 0 };
     fc.assert(
@@ -169,8 +170,10 @@ describe("any query", () => {
             name,
             suite,
             tags: [tag],
-            firstDisruptionAt: day * 86_400,
-            latestDisruption: { ...LOGIN.latestDisruption!, recordedAt: day * 86_400 },
+            firstDisruptionAt: day === null ? null : day * 86_400,
+            latestDisruption: day === null
+              ? null
+              : { ...LOGIN.latestDisruption!, recordedAt: day * 86_400 },
           }));
           const index = new SearchIndex(tests);
           for (const terms of [...queries, ...queries]) {
