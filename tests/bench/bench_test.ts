@@ -147,7 +147,8 @@ describe("the tables", () => {
     const text = markdown({
       machine: { cores: 2 },
       peers: [{ name: "fastify", endpoint: "tests", rps: 1234.5, ratio: 3.456 }],
-      after_upload: { after_upload_ms: 9.876, after_tagged_upload_ms: 12.345 },
+      after_upload_ms: 9.876,
+      after_tagged_upload_ms: 12.345,
     });
     assert.match(text, /\| cores +\| 2 /);
     assert.match(text, /\| fastify \| requests for the page of tests \| 1,235 +\| 3\.46 /);

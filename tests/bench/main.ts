@@ -112,7 +112,7 @@ async function measure(server: PostgresServer, databases: Databases): Promise<Re
   }
   if (section("after_upload")) {
     const scenario = await databases.copy("measured", "after_upload");
-    results.after_upload = await measureAfterUpload(scenario, { report });
+    Object.assign(results, await measureAfterUpload(scenario, { report }));
   }
   if (section("startup")) {
     results.startup = await measureStarts((await databases.get("measured")).databaseUrl);

@@ -7,7 +7,7 @@ import type { PeerRow } from "./peers.ts";
 import type { StorageFigures } from "./storage.ts";
 
 /** What one run measured; a section that was not wanted is missing. */
-export interface Results {
+export interface Results extends Partial<AfterUploadFigures> {
   machine: Record<string, string | number | boolean>;
   api?: ApiRow[];
   peers?: PeerRow[];
@@ -15,7 +15,6 @@ export interface Results {
   storage?: StorageFigures;
   ingest?: IngestFigures;
   startup?: Record<string, number>;
-  after_upload?: AfterUploadFigures;
 }
 
 /** All that was measured, as tables in Markdown. */
@@ -93,7 +92,10 @@ export function markdown(results: Results): string {
   }
   if (ingest) section("Taking reports in", pairs({ ...ingest }));
   if (startup) section("Start to the first answer", pairs(startup));
-  if (results.after_upload) section("Right after an upload", pairs({ ...results.after_upload }));
+  const { after_upload_ms, after_tagged_upload_ms } = results;
+  if (after_upload_ms !== undefined && after_tagged_upload_ms !== undefined) {
+    section("Right after an upload", pairs({ after_upload_ms, after_tagged_upload_ms }));
+  }
   return parts.join("\n\n") + "\n";
 }
 
