@@ -14,12 +14,15 @@ import {
   addQuarantine,
   addRepository,
   addUpload,
+  deleteRepository,
   deleteSubmission,
   emptyState,
   type PlainUpload,
+  repositoryAt,
   type State,
 } from "./model.ts";
 import { Oracle } from "./oracle.ts";
+import { answerOf } from "./questions.ts";
 
 const DAY = 86_400;
 const WINDOW = 14 * DAY;
@@ -243,5 +246,24 @@ describe("the oracle's answers", () => {
     assert.deepEqual(coverageBadge(ask(), 0), { percentage: "70%", color: "#dfb317" });
     upload([], { coverage: { coveredLineCount: 1999, lineCount: 2000 } });
     assert.deepEqual(coverageBadge(ask(), 0), { percentage: "99.9%", color: "#97ca00" });
+  });
+});
+
+describe("a question about a repository that was deleted", () => {
+  it("leads to another one that took its name, but not by its number", () => {
+    addRepository(state, { owner: "acme", name: "app", repositoryId: 2 });
+    deleteRepository(state, 0);
+    const status = (question: Parameters<typeof answerOf>[0]) =>
+      answerOf(question, new Oracle(state, NOW, WINDOW)).status;
+    const page = { ...WHOLE, terms: [] };
+    const byName = { kind: "tests", repository: 0, page } as const;
+    const about = { kind: "inventory", repository: 0, view: {}, page } as const;
+    const inventory = { ...about, include: [] };
+    assert.equal(status(byName), 404);
+    Object.assign(repositoryAt(state, 1), { name: "web" });
+    assert.equal(status(byName), 200);
+    assert.equal(status({ ...inventory, scope: "owner/name" }), 200);
+    assert.equal(status({ ...inventory, scope: "id" }), 404);
+    assert.equal(status({ ...inventory, scope: "id and name" }), 404);
   });
 });

@@ -50,25 +50,38 @@ export const UNAUTHORIZED: Answer = { status: 401, json: "" };
 /** What the definitions answer to somebody who has a valid token. */
 export function answerOf(question: Question, oracle: Oracle): Answer {
   const { state } = oracle;
-  const isThere = question.kind === "results"
-    ? state.tests.some(({ id }) => id === question.test.id)
-    : repositoryAt(state, question.repository).isThere;
-  const isOfOne = question.kind !== "inventory" || /id|owner/.test(question.scope);
-  if (isOfOne && !isThere) return NOT_FOUND;
+  if (question.kind === "results") {
+    const isThere = state.tests.some(({ id }) => id === question.test.id);
+    return isThere ? { status: 200, json: testResults(oracle, question.test) } : NOT_FOUND;
+  }
+  if (question.kind === "inventory" && !/id|owner/.test(question.scope)) {
+    return inventoryAnswer(question, oracle);
+  }
+  const repository = repositoryAskedFor(question, state);
+  if (repository < 0) return NOT_FOUND;
   switch (question.kind) {
     case "submissions":
-      return { status: 200, json: submissionsPage(oracle, question.repository, question) };
+      return { status: 200, json: submissionsPage(oracle, repository, question) };
     case "tests":
-      return { status: 200, json: testsPage(oracle, question.repository, question.page) };
-    case "results":
-      return { status: 200, json: testResults(oracle, question.test) };
+      return { status: 200, json: testsPage(oracle, repository, question.page) };
     case "inventory":
-      return inventoryAnswer(question, oracle);
+      return inventoryAnswer({ ...question, repository }, oracle);
     case "flakiness badge":
-      return { status: 200, badge: flakinessBadge(oracle, question.repository) };
+      return { status: 200, badge: flakinessBadge(oracle, repository) };
     case "coverage badge":
-      return { status: 200, badge: coverageBadge(oracle, question.repository) };
+      return { status: 200, badge: coverageBadge(oracle, repository) };
   }
+}
+
+/** By number or by name: the name of one that was deleted may have become that of another. */
+function repositoryAskedFor(
+  question: Exclude<Question, { kind: "results" }>,
+  state: State,
+): number {
+  const asked = repositoryAt(state, question.repository);
+  const isByNumber = question.kind === "inventory" && question.scope.startsWith("id");
+  if (!isByNumber) return indexOfName(state, asked);
+  return asked.isThere ? question.repository : -1;
 }
 
 function inventoryAnswer(question: Question & { kind: "inventory" }, oracle: Oracle): Answer {
