@@ -14,7 +14,7 @@ export interface TokenHash {
  * Two headers arrive joined with a comma, which no token contains.
  */
 export function readToken(authorization: string | null, access: Access): TokenHash | null {
-  const match = /^\s*(\S+)\s+(\S+)\s*$/.exec(authorization ?? "");
+  const match = /^[ \t]*(\S+)[ \t]+(\S+)[ \t]*$/.exec(authorization ?? "");
   const [, scheme = "", credentials = ""] = match ?? [];
   switch (scheme.toLowerCase()) {
     case "token":

@@ -51,6 +51,8 @@ describeWithDatabases("authentication", (database) => {
       `Digest ${world.token}`,
       `token ${world.token}0`,
       `token ${world.token.toUpperCase()}`,
+      // No blank in a header: its bytes are read as Latin-1.
+      `token\u00a0${world.token}`,
       `token ${world.token}, token ${world.token}`,
       `token ${world.token} ${world.token}`,
       `token tk_${"0".repeat(64)}`,
