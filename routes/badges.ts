@@ -1,14 +1,18 @@
 import * as v from "valibot";
-import { loadBuildCounts } from "../db/badges.ts";
-import { loadLatestCoverage } from "../db/coverage_reports.ts";
+import { loadBuildCounts } from "../db/read/badges.ts";
+import { loadLatestCoverage } from "../db/write/coverage_reports.ts";
 import { coverageBadge, flakinessBadge } from "../lib/badge/mod.ts";
-import { checkUnmoved } from "../lib/http/moved_on.ts";
+import { checkUnmoved } from "../lib/http/request/stale_version.ts";
 import {
   noParameters,
   requiredRepositoryParameter,
   textParameter,
-} from "../lib/http/parameters.ts";
-import { defineRoute, type ResponseDescription, selectedRepository } from "../lib/http/route.ts";
+} from "../lib/http/request/parameters.ts";
+import {
+  defineRoute,
+  type ResponseDescription,
+  selectedRepository,
+} from "../lib/http/request/route.ts";
 
 const SVG_RESPONSE = {
   status: 200,

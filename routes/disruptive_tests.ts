@@ -1,16 +1,16 @@
 import * as v from "valibot";
 import type { TrackedTest } from "../lib/analysis/tracked_test.ts";
-import { use } from "../lib/at_hand.ts";
-import { JSON_MEDIA_TYPE } from "../lib/http/json.ts";
+import { use } from "../lib/base/at_hand.ts";
+import { JSON_MEDIA_TYPE } from "../lib/http/request/json.ts";
 import {
   limitParameter,
   offsetCursorParameter,
   repositoryPathParameters,
   searchParameter,
   sortParameter,
-} from "../lib/http/parameters.ts";
-import { selectRepository } from "../lib/http/repositories.ts";
-import { defineRoute } from "../lib/http/route.ts";
+} from "../lib/http/request/parameters.ts";
+import { selectRepository } from "../lib/http/request/repositories.ts";
+import { defineRoute } from "../lib/http/request/route.ts";
 import { DISRUPTIVE_TESTS_EXAMPLE } from "./examples.ts";
 import { answerTestPage } from "./test_page.ts";
 import {

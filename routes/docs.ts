@@ -1,8 +1,8 @@
-import { docsPage } from "../lib/http/docs_page.ts";
-import { openapiDocument } from "../lib/http/openapi.ts";
-import { API_TITLE } from "../lib/http/openapi_prose.ts";
-import { noParameters } from "../lib/http/parameters.ts";
-import { type Answer, defineRoute, type Route } from "../lib/http/route.ts";
+import { docsPage } from "../lib/http/docs_page/page.ts";
+import { openapiDocument } from "../lib/http/openapi/document.ts";
+import { API_TITLE } from "../lib/http/openapi/texts.ts";
+import { noParameters } from "../lib/http/request/parameters.ts";
+import { type Answer, defineRoute, type Route } from "../lib/http/request/route.ts";
 
 /**
  * `GET /docs`: the contract for people.

@@ -2,7 +2,7 @@
  * What documents show as answers: one story, so that an id or a commit seen in one answer is met
  * again in the others. A test holds every example against the schema of its route.
  */
-import { encodeKeysetCursor } from "../lib/cursor.ts";
+import { encodeKeysetCursor } from "../lib/base/cursor.ts";
 
 const LATEST_RUN = {
   build_url: "https://ci.example.org/acme/shop/runs/4812",

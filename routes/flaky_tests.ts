@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { TrackedTest } from "../lib/analysis/tracked_test.ts";
-import { use } from "../lib/at_hand.ts";
-import { JSON_MEDIA_TYPE } from "../lib/http/json.ts";
+import { use } from "../lib/base/at_hand.ts";
+import { JSON_MEDIA_TYPE } from "../lib/http/request/json.ts";
 import {
   limitParameter,
   offsetCursorParameter,
@@ -11,8 +11,8 @@ import {
   searchParameter,
   sortParameter,
   textParameter,
-} from "../lib/http/parameters.ts";
-import { defineRoute } from "../lib/http/route.ts";
+} from "../lib/http/request/parameters.ts";
+import { defineRoute } from "../lib/http/request/route.ts";
 import { FLAKY_TESTS_EXAMPLE } from "./examples.ts";
 import {
   type Expansion,

@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import { JSON_MEDIA_TYPE, jsonBody } from "../lib/http/json.ts";
-import { noParameters } from "../lib/http/parameters.ts";
-import { defineRoute } from "../lib/http/route.ts";
+import { JSON_MEDIA_TYPE, jsonBody } from "../lib/http/request/json.ts";
+import { noParameters } from "../lib/http/request/parameters.ts";
+import { defineRoute } from "../lib/http/request/route.ts";
 
 /** `GET /health`: for load balancers, which have no token. It does not ask the database. */
 export const health = defineRoute({

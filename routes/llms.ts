@@ -1,7 +1,7 @@
-import { API_TITLE } from "../lib/http/openapi_prose.ts";
-import { noParameters } from "../lib/http/parameters.ts";
-import { proseReference } from "../lib/http/prose.ts";
-import { defineRoute, type Route } from "../lib/http/route.ts";
+import { API_TITLE } from "../lib/http/openapi/texts.ts";
+import { noParameters } from "../lib/http/request/parameters.ts";
+import { proseReference } from "../lib/http/llms_txt/document.ts";
+import { defineRoute, type Route } from "../lib/http/request/route.ts";
 
 /**
  * `GET /llms-full.txt`: the contract for language models.

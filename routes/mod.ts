@@ -2,9 +2,9 @@
  * The route table: everything that can be asked for. The router, the checks, and whatever
  * describes the API are made from it.
  */
-import { type App, createDispatcher } from "../lib/http/app.ts";
-import type { Context } from "../lib/http/context.ts";
-import type { Route } from "../lib/http/route.ts";
+import { type App, createDispatcher } from "../lib/http/request/dispatch.ts";
+import type { Context } from "../lib/http/request/context.ts";
+import type { Route } from "../lib/http/request/route.ts";
 import { coverageBadgeRoute, flakyBadge } from "./badges.ts";
 import { docs } from "./docs.ts";
 import { disruptiveTests } from "./disruptive_tests.ts";

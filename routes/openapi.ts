@@ -1,6 +1,6 @@
-import { openapiDocument, openapiYaml } from "../lib/http/openapi.ts";
-import { noParameters } from "../lib/http/parameters.ts";
-import { defineRoute, type Route } from "../lib/http/route.ts";
+import { openapiDocument, openapiYaml } from "../lib/http/openapi/document.ts";
+import { noParameters } from "../lib/http/request/parameters.ts";
+import { defineRoute, type Route } from "../lib/http/request/route.ts";
 
 /**
  * `GET /openapi.yaml`: the contract for programs.

@@ -3,7 +3,7 @@
  *
  * `deno run -A routes/openapi_file.ts` writes `docs/openapi.yaml` anew after a route was changed.
  */
-import { openapiDocument, openapiYaml } from "../lib/http/openapi.ts";
+import { openapiDocument, openapiYaml } from "../lib/http/openapi/document.ts";
 import { routes } from "./mod.ts";
 
 /** The command that writes the committed contract anew. */

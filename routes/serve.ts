@@ -1,14 +1,14 @@
-import type { Context } from "../lib/http/context.ts";
+import type { Context } from "../lib/http/request/context.ts";
 import {
   DRAIN_TIMEOUT_MS,
   listen,
   MAX_RUNNING_REQUESTS,
   REQUEST_TIMEOUT_MS,
   type RunningServer,
-} from "../lib/http/server.ts";
-import { TEST_BYTES } from "../lib/http/tests.ts";
-import { createLog, type Log } from "../lib/log.ts";
-import { WINDOW_SECONDS } from "../lib/timestamp.ts";
+} from "../lib/http/server/server.ts";
+import { TEST_BYTES } from "../lib/http/request/tests_loader.ts";
+import { createLog, type Log } from "../lib/base/log.ts";
+import { WINDOW_SECONDS } from "../lib/base/time.ts";
 import { createApp } from "./mod.ts";
 
 export interface ServeOptions {

@@ -1,16 +1,16 @@
 import * as v from "valibot";
-import { loadSubmissionsPage, type SubmissionRow } from "../db/submissions.ts";
-import { encodeKeysetCursor } from "../lib/cursor.ts";
-import { JSON_MEDIA_TYPE, jsonBody } from "../lib/http/json.ts";
-import { checkUnmoved } from "../lib/http/moved_on.ts";
+import { loadSubmissionsPage, type SubmissionRow } from "../db/read/submissions.ts";
+import { encodeKeysetCursor } from "../lib/base/cursor.ts";
+import { JSON_MEDIA_TYPE, jsonBody } from "../lib/http/request/json.ts";
+import { checkUnmoved } from "../lib/http/request/stale_version.ts";
 import {
   keysetCursorParameter,
   limitParameter,
   repositoryPathParameters,
-} from "../lib/http/parameters.ts";
-import { selectRepository } from "../lib/http/repositories.ts";
-import { defineRoute, selectedRepository } from "../lib/http/route.ts";
-import { formatTimestamp } from "../lib/timestamp.ts";
+} from "../lib/http/request/parameters.ts";
+import { selectRepository } from "../lib/http/request/repositories.ts";
+import { defineRoute, selectedRepository } from "../lib/http/request/route.ts";
+import { formatTimestamp } from "../lib/base/time.ts";
 import { SUBMISSIONS_EXAMPLE } from "./examples.ts";
 import { countSchema, metadataSchema, textSchema, timestampSchema } from "./views.ts";
 

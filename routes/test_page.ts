@@ -1,9 +1,9 @@
 /** A page of a list of tests: what both lists have in common. */
 import type { TestOrder } from "../lib/analysis/order.ts";
 import type { TrackedTest } from "../lib/analysis/tracked_test.ts";
-import { encodeOffsetCursor } from "../lib/cursor.ts";
-import type { Answer } from "../lib/http/route.ts";
-import type { IsListed, TestList } from "../lib/http/test_list.ts";
+import { encodeOffsetCursor } from "../lib/base/cursor.ts";
+import type { Answer } from "../lib/http/request/route.ts";
+import type { IsListed, TestList } from "../lib/http/request/test_collection.ts";
 import type { Query } from "../lib/query/mod.ts";
 
 /** What the parameters of a list say. */

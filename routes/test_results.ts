@@ -1,12 +1,12 @@
 import * as v from "valibot";
-import { type DisruptionEvent, loadDisruptionEvents } from "../db/disruption_events.ts";
-import type { Selection } from "../db/caller.ts";
-import { JSON_MEDIA_TYPE, jsonBody } from "../lib/http/json.ts";
-import { checkUnmoved } from "../lib/http/moved_on.ts";
-import { noParameters, testPathParameters } from "../lib/http/parameters.ts";
-import { defineRoute, type RawParameters, selectedRepository } from "../lib/http/route.ts";
-import { eventId, parseTestId, recordedAtOf } from "../lib/identity.ts";
-import { formatTimestamp } from "../lib/timestamp.ts";
+import { type DisruptionEvent, loadDisruptionEvents } from "../db/read/disruption_events.ts";
+import type { Selection } from "../db/read/caller.ts";
+import { JSON_MEDIA_TYPE, jsonBody } from "../lib/http/request/json.ts";
+import { checkUnmoved } from "../lib/http/request/stale_version.ts";
+import { noParameters, testPathParameters } from "../lib/http/request/parameters.ts";
+import { defineRoute, type RawParameters, selectedRepository } from "../lib/http/request/route.ts";
+import { eventId, parseTestId, recordedAtOf } from "../lib/base/identity.ts";
+import { formatTimestamp } from "../lib/base/time.ts";
 import { TEST_RESULTS_EXAMPLE } from "./examples.ts";
 import { objectIdSchema, textSchema, timestampSchema } from "./views.ts";
 

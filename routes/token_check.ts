@@ -1,5 +1,5 @@
-import { noParameters } from "../lib/http/parameters.ts";
-import { defineRoute } from "../lib/http/route.ts";
+import { noParameters } from "../lib/http/request/parameters.ts";
+import { defineRoute } from "../lib/http/request/route.ts";
 
 /** `GET /api`: whoever gets here has a valid token. */
 export const tokenCheck = defineRoute({

@@ -6,7 +6,7 @@ import {
   type LatestPositive,
   type TrackedTest,
 } from "../lib/analysis/tracked_test.ts";
-import { formatTimestamp } from "../lib/timestamp.ts";
+import { formatTimestamp } from "../lib/base/time.ts";
 
 /** Schema of a moment. */
 export const timestampSchema = v.pipe(

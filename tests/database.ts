@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import type postgres from "postgres";
-import { type Database, type DatabaseOptions, openDatabase } from "../db/connect.ts";
-import { migrate } from "../db/migrate.ts";
-import { migrations } from "../db/migrations/mod.ts";
+import { type Database, type DatabaseOptions, openDatabase } from "../db/connection/connect.ts";
+import { migrate } from "../db/schema/migrate.ts";
+import { migrations } from "../db/schema/migrations/mod.ts";
 
 /** Databases of the same migrations share a template. */
 const SCHEMA = createHash("sha256").update(migrations.join("\0")).digest("hex").slice(0, 16);

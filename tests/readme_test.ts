@@ -1,7 +1,7 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
-import { templateOf } from "../lib/http/openapi.ts";
+import { templateOf } from "../lib/http/openapi/document.ts";
 import { routes } from "../routes/mod.ts";
 import { describeWithDatabases } from "./database.ts";
 import { commandLine } from "./lib/cli/run_in_process.ts";

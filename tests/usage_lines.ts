@@ -1,5 +1,5 @@
 import type { Argument, Command, Option } from "commander";
-import { COMMANDS } from "../lib/cli/commands.ts";
+import { COMMANDS } from "../lib/cli/commands/mod.ts";
 import { makeProgram } from "../lib/cli/program.ts";
 
 /** Options that every command has, or every command that opens the database. */

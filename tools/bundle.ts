@@ -9,7 +9,7 @@ import { builtinModules } from "node:module";
 import { join, relative, resolve } from "node:path";
 import { promisify } from "node:util";
 import { constants, zstdCompress } from "node:zlib";
-import { VERSION } from "../lib/version.ts";
+import { VERSION } from "../lib/base/version.ts";
 import { installPackages, ROOT } from "./packages.ts";
 
 /**

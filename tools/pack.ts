@@ -3,7 +3,7 @@
  * a self-hoster wants beside it into `dist/packed/test-analytics-VERSION-PLATFORM.tar.gz`.
  */
 import { basename, join } from "node:path";
-import { VERSION } from "../lib/version.ts";
+import { VERSION } from "../lib/base/version.ts";
 import { LICENCES_FILE } from "./build.ts";
 import { binaryName } from "./compile.ts";
 import { ROOT } from "./packages.ts";

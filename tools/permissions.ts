@@ -1,6 +1,6 @@
 /** What the compiled program may do: `docs/reference/permissions.md` says why. */
-import providers from "../lib/ci/providers.ts" with { type: "text" };
-import { SETTINGS } from "../lib/config.ts";
+import providers from "../lib/cli/intake/ci/providers.ts" with { type: "text" };
+import { SETTINGS } from "../lib/base/config.ts";
 
 /**
  * Environment variables that are read besides the settings: where temporary files and the sockets of

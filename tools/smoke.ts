@@ -4,7 +4,7 @@
  * gets an empty folder to live in and nothing of this process's environment but `PATH`.
  */
 import assert from "node:assert/strict";
-import { VERSION } from "../lib/version.ts";
+import { VERSION } from "../lib/base/version.ts";
 
 /** What takes longer hangs: the demo takes about 10 s on a slow machine until it listens. */
 const TIMEOUT_MS = 60_000;

@@ -9,7 +9,7 @@ import {
   socketPath,
   tryLock,
 } from "./folder.ts";
-import { pause } from "../../lib/pause.ts";
+import { pause } from "../../lib/base/delay.ts";
 import { openPostgres } from "./open.ts";
 import { SessionServer } from "./session.ts";
 

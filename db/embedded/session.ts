@@ -9,7 +9,7 @@
 
 import { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
-import { pause } from "../../lib/pause.ts";
+import { pause } from "../../lib/base/delay.ts";
 
 /** The one session: takes messages of a client, calls back with what the database answers. */
 export interface Session {

@@ -5,7 +5,7 @@
  * there; then every negative result of it there is a disruption. The verdict of a new submission
  * needs only the negatives at its code version and what ran beside them, never the history.
  */
-import { firstSubmissionId, recordedAtOf } from "../identity.ts";
+import { firstSubmissionId, recordedAtOf } from "../base/identity.ts";
 
 /**
  * What tells code apart: the git tree where there is one, else the commit. The same tree under two

@@ -1,4 +1,4 @@
-import type { TestIdentity } from "../identity.ts";
+import type { TestIdentity } from "../base/identity.ts";
 
 /** Identities on one page: exact, and few enough that a number of 16 bits tells its texts apart. */
 const IDENTITIES_PER_PAGE = 4_096;

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { TestHashes, type TestIdentity } from "../identity.ts";
+import { TestHashes, type TestIdentity } from "../base/identity.ts";
 import { isNegative, type TestResult } from "../report/result.ts";
 import { encodeDurations, ExceptionWriter, type Outcome } from "./columns.ts";
 import { IdentityPages } from "./identity_pages.ts";

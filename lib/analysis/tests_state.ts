@@ -3,7 +3,7 @@
  * upload changes is little, and what falls out of the window is too: a state follows from an earlier
  * one and what came and went since.
  */
-import type { WindowVersion } from "../data_version.ts";
+import type { WindowVersion } from "../base/data_version.ts";
 import { type Run, RunCounts, type TestLists } from "./run_counts.ts";
 import type { TrackedTest } from "./tracked_test.ts";
 

@@ -1,5 +1,5 @@
 /** The two badges: how the percentages are counted and coloured. */
-import { WINDOW_SECONDS } from "../timestamp.ts";
+import { WINDOW_SECONDS } from "../base/time.ts";
 import { formatTenths, tenthsOfPercent } from "./percentage.ts";
 import { renderSvg } from "./svg.ts";
 

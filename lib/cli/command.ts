@@ -4,9 +4,9 @@
  */
 import type { Command, CommanderError } from "commander";
 import * as v from "valibot";
-import type { Database } from "../../db/connect.ts";
-import { readDatabaseUrl } from "../../db/database_url.ts";
-import type { Git } from "../ci/mod.ts";
+import type { Database } from "../../db/connection/connect.ts";
+import { readDatabaseUrl } from "../../db/connection/database_url.ts";
+import type { Git } from "./intake/ci/mod.ts";
 import {
   describeSetting,
   type Environment,
@@ -14,7 +14,7 @@ import {
   setting,
   type SettingName,
   SETTINGS,
-} from "../config.ts";
+} from "../base/config.ts";
 import { UsageError } from "./errors.ts";
 import { commandHelp, type EXIT } from "./help.ts";
 import { type Cell, oneLine, plainLine } from "./output.ts";

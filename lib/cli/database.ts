@@ -1,5 +1,5 @@
-import { type Database, type DatabaseOptions, openDatabase } from "../../db/connect.ts";
-import { checkSchema, migrate } from "../../db/migrate.ts";
+import { type Database, type DatabaseOptions, openDatabase } from "../../db/connection/connect.ts";
+import { checkSchema, migrate } from "../../db/schema/migrate.ts";
 import type { DatabaseLocation } from "./command.ts";
 import { Failure } from "./errors.ts";
 

@@ -1,6 +1,6 @@
 /** How the process ends once its command is done. */
-import type { Environment } from "../config.ts";
-import { pause } from "../pause.ts";
+import type { Environment } from "../base/config.ts";
+import { pause } from "../base/delay.ts";
 import { isTelemetryOn } from "./log_output.ts";
 
 /**

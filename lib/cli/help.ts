@@ -5,7 +5,7 @@ import {
   type Setting,
   type SettingName,
   SETTINGS,
-} from "../config.ts";
+} from "../base/config.ts";
 
 /** How a command ended. */
 export const EXIT = { done: 0, failed: 1, usedWrongly: 2 } as const;

@@ -1,6 +1,6 @@
 /** Where the log of a service goes: standard error, and telemetry when it is on. */
-import type { LogLevel } from "../log.ts";
-import type { Environment } from "../config.ts";
+import type { LogLevel } from "../base/log.ts";
+import type { Environment } from "../base/config.ts";
 
 /** Takes the lines of a log. */
 export interface LogOutput {

@@ -1,7 +1,7 @@
-import { findOrganization, type Organization } from "../../db/organizations.ts";
-import { findRepository, type Repository } from "../../db/repositories.ts";
-import type { Queryable } from "../../db/sql.ts";
-import { formatRepositoryName, type RepositoryName } from "../repository_name.ts";
+import { findOrganization, type Organization } from "../../db/admin/organizations.ts";
+import { findRepository, type Repository } from "../../db/admin/repositories.ts";
+import type { Queryable } from "../../db/connection/sql.ts";
+import { formatRepositoryName, type RepositoryName } from "../base/repository_name.ts";
 import { Failure } from "./errors.ts";
 
 /**

@@ -1,5 +1,5 @@
 import process from "node:process";
-import { pause } from "../pause.ts";
+import { pause } from "../base/delay.ts";
 import type { CliIo } from "./command.ts";
 import { openCurrentDatabase } from "./database.ts";
 

@@ -1,6 +1,6 @@
 import { Command, CommanderError } from "commander";
 import metadata from "../../deno.json" with { type: "json" };
-import { type Environment, setting } from "../config.ts";
+import { type Environment, setting } from "../base/config.ts";
 import { type AddCommand, asUsageError, type CliIo } from "./command.ts";
 import { Failure, UsageError } from "./errors.ts";
 import { EXIT, programHelp } from "./help.ts";
@@ -36,19 +36,19 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
  * others first.
  */
 export const ALONE: Readonly<Record<string, () => Promise<AddCommand>>> = {
-  serve: async () => (await import("./serve.ts")).addServeCommand,
-  ingest: async () => (await import("./ingest.ts")).addIngest,
-  upload: async () => (await import("./upload.ts")).addUpload,
-  watch: async () => (await import("./watch.ts")).addWatch,
-  mcp: async () => (await import("./mcp.ts")).addMcpCommand,
-  healthcheck: async () => (await import("./healthcheck.ts")).addHealthcheckCommand,
+  serve: async () => (await import("./commands/serve.ts")).addServeCommand,
+  ingest: async () => (await import("./commands/ingest.ts")).addIngest,
+  upload: async () => (await import("./commands/upload.ts")).addUpload,
+  watch: async () => (await import("./commands/watch.ts")).addWatch,
+  mcp: async () => (await import("./commands/mcp.ts")).addMcpCommand,
+  healthcheck: async () => (await import("./commands/healthcheck.ts")).addHealthcheckCommand,
 };
 
 /** The commands that have to be there for what was typed. */
 async function commandsFor(argv: readonly string[]): Promise<readonly AddCommand[]> {
   const name = argv[0] ?? "";
   if (Object.hasOwn(ALONE, name)) return [await ALONE[name]!()];
-  return (await import("./commands.ts")).COMMANDS;
+  return (await import("./commands/mod.ts")).COMMANDS;
 }
 
 /** The program with these commands, for `runCli` and for tests that walk them. */

@@ -1,13 +1,13 @@
 /** What `--json` shows of stored things: objects with the database's field names. */
-import type { Organization } from "../../db/organizations.ts";
-import type { StoredTest } from "../../db/quarantine.ts";
-import type { Repository } from "../../db/repositories.ts";
-import type { StoredSubmission } from "../../db/stored_submissions.ts";
-import type { Token } from "../../db/tokens.ts";
+import type { Organization } from "../../db/admin/organizations.ts";
+import type { StoredTest } from "../../db/admin/quarantine.ts";
+import type { Repository } from "../../db/admin/repositories.ts";
+import type { StoredSubmission } from "../../db/admin/stored_submissions.ts";
+import type { Token } from "../../db/admin/tokens.ts";
 import type { Quarantine } from "../analysis/tracked_test.ts";
-import { testId } from "../identity.ts";
-import { formatRepositoryName } from "../repository_name.ts";
-import { formatTimestamp } from "../timestamp.ts";
+import { testId } from "../base/identity.ts";
+import { formatRepositoryName } from "../base/repository_name.ts";
+import { formatTimestamp } from "../base/time.ts";
 
 /** An organization, as `--json` shows it. */
 export function organizationRecord(organization: Organization) {

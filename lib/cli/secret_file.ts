@@ -1,4 +1,4 @@
-import type { Environment } from "../config.ts";
+import type { Environment } from "../base/config.ts";
 
 /** Settings that may stand in a file of their own, away from process lists and crash reports. */
 export type SecretName = "DATABASE_URL" | "PLATFORM_API_TOKEN";

@@ -1,7 +1,7 @@
 /** The settings of services, each with what its value may be: a flag wins over the environment. */
 import * as v from "valibot";
-import { describeSetting, type Environment, setting } from "../config.ts";
-import { LOG_FORMATS, LOG_LEVELS } from "../log.ts";
+import { describeSetting, type Environment, setting } from "../base/config.ts";
+import { LOG_FORMATS, LOG_LEVELS } from "../base/log.ts";
 import { lineOfText, oneOf, port, wholeNumber, yesOrNo } from "./values.ts";
 
 // A day is as good as for ever, and still fits a timer.

@@ -3,10 +3,10 @@
  * anything is opened or written, and their messages quote the value.
  */
 import * as v from "valibot";
-import { parseTestId } from "../identity.ts";
-import { parseRepositoryName } from "../repository_name.ts";
-import { parseTimestamp } from "../timestamp.ts";
-import { parseTokenHash } from "../token.ts";
+import { parseTestId } from "../base/identity.ts";
+import { parseRepositoryName } from "../base/repository_name.ts";
+import { parseTimestamp } from "../base/time.ts";
+import { parseTokenHash } from "../base/token.ts";
 
 const MAX_NAME_CHARACTERS = 200;
 // As long as a path may be on Linux.

@@ -1,6 +1,6 @@
-import type { Database } from "../../db/connect.ts";
-import { DatabaseError } from "../../db/connect_error.ts";
-import { pause } from "../pause.ts";
+import type { Database } from "../../db/connection/connect.ts";
+import { DatabaseError } from "../../db/connection/errors.ts";
+import { pause } from "../base/delay.ts";
 
 // A server that starts is there within seconds: soon enough to lose none, seldom enough to not hurry.
 const FIRST_PAUSE_MS = 200;

@@ -3,7 +3,7 @@
  * failure may pass by itself, and every failure told in words that a model can act on.
  */
 import * as v from "valibot";
-import { pause } from "../pause.ts";
+import { pause } from "../base/delay.ts";
 import { type ApiSettings, TOKEN_VARIABLE, URL_VARIABLE } from "./settings.ts";
 import { BadRequestError, NotFoundError, ToolError } from "./tool_error.ts";
 

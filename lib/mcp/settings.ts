@@ -1,4 +1,4 @@
-import type { Environment } from "../config.ts";
+import type { Environment } from "../base/config.ts";
 
 /** Where the service answers in production; `serve` listens there unless told otherwise. */
 export const DEFAULT_API_URL = "http://127.0.0.1:8000";

@@ -1,4 +1,4 @@
-import { SECONDS_PER_DAY } from "../timestamp.ts";
+import { SECONDS_PER_DAY } from "../base/time.ts";
 import { addBit, type Bits, dropBit, keepCommon, noBits } from "./bits.ts";
 import type { DayOperator } from "./parse.ts";
 

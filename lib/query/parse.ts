@@ -22,7 +22,7 @@
  * other term is a `text`, colons included, because names of tests contain colons. There is no
  * quoting and no escaping. A term that stands there twice counts once.
  */
-import { parseDay } from "../timestamp.ts";
+import { parseDay } from "../base/time.ts";
 import { foldCase } from "./fold.ts";
 
 /** How the day of a test relates to the day of a term; `=` is what no operator means. */

@@ -4,8 +4,8 @@
  * for words.
  */
 import type { TrackedTest } from "../analysis/tracked_test.ts";
-import { Cache } from "../cache.ts";
-import { parseDay } from "../timestamp.ts";
+import { Cache } from "../base/cache.ts";
+import { parseDay } from "../base/time.ts";
 import {
   addBit,
   type Bits,

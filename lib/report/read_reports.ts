@@ -1,7 +1,7 @@
 /** All reports of one upload, one after the other. */
 import { createHash } from "node:crypto";
-import { FilePieces } from "./file_pieces.ts";
-import { readJUnit } from "./junit.ts";
+import { FilePieces } from "./file_chunks.ts";
+import { readJUnit } from "./junit/read_junit.ts";
 import { DEFAULT_REPORT_LIMITS, type ReportLimits } from "./limits.ts";
 import { ReportError } from "./report_error.ts";
 import type { ReportFile } from "./report_files.ts";

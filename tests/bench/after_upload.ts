@@ -1,7 +1,7 @@
 /** How long the first page takes right after an upload, when what was kept holds no more. */
-import { openDatabase } from "../../db/connect.ts";
-import { processSubmission } from "../../db/process_submission.ts";
-import { findRepository } from "../../db/repositories.ts";
+import { openDatabase } from "../../db/connection/connect.ts";
+import { processSubmission } from "../../db/write/store_submission.ts";
+import { findRepository } from "../../db/admin/repositories.ts";
 import { ask, target } from "./answers.ts";
 import { Columns } from "./columns.ts";
 import { builds, identities } from "./generate.ts";

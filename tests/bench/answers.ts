@@ -1,5 +1,5 @@
 /** What the program answers: kept for those that hand out the same bytes, and compared. */
-import { openDatabase } from "../../db/connect.ts";
+import { openDatabase } from "../../db/connection/connect.ts";
 import type { Measured, Target } from "./load.ts";
 import type { Contestant } from "./processes.ts";
 import type { Scenario } from "./scenario.ts";

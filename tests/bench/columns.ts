@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { encodeDurations, ExceptionWriter } from "../../lib/analysis/columns.ts";
 import type { NegativeResult, SubmissionContent } from "../../lib/analysis/submission_content.ts";
-import { testHash, type TestIdentity } from "../../lib/identity.ts";
+import { testHash, type TestIdentity } from "../../lib/base/identity.ts";
 import { isNegative } from "../../lib/report/result.ts";
 import type { Attempt, Shard } from "./generate.ts";
 

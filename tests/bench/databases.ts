@@ -1,5 +1,5 @@
 /** The databases of a run: filled once, copied for whoever changes them. */
-import { migrations } from "../../db/migrations/mod.ts";
+import { migrations } from "../../db/schema/migrations/mod.ts";
 import type { PostgresServer } from "./postgres_server.ts";
 import { fillHistory, fillWindow, type Scenario } from "./scenario.ts";
 

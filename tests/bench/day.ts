@@ -1,6 +1,6 @@
 /** What a day of results costs: rows, bytes and the log that is written for them. */
-import type { Database } from "../../db/connect.ts";
-import { createOrganization } from "../../db/organizations.ts";
+import type { Database } from "../../db/connection/connect.ts";
+import { createOrganization } from "../../db/admin/organizations.ts";
 import { runJobs } from "./fill.ts";
 import { median } from "./slices.ts";
 

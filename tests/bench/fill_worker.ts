@@ -1,8 +1,8 @@
 /// <reference lib="webworker" />
 /** Puts histories through the program's own processing, in a thread of its own. */
-import { type Database, openDatabase } from "../../db/connect.ts";
-import { processSubmission } from "../../db/process_submission.ts";
-import { findOrCreateRepository } from "../../db/repositories.ts";
+import { type Database, openDatabase } from "../../db/connection/connect.ts";
+import { processSubmission } from "../../db/write/store_submission.ts";
+import { findOrCreateRepository } from "../../db/admin/repositories.ts";
 import { Columns } from "./columns.ts";
 import { builds, type HistoryShape, identities } from "./generate.ts";
 

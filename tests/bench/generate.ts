@@ -1,5 +1,5 @@
 /** Random histories of test results, the same for the same seed. */
-import type { TestIdentity } from "../../lib/identity.ts";
+import type { TestIdentity } from "../../lib/base/identity.ts";
 import type { Conclusion, TestResult } from "../../lib/report/result.ts";
 import { Random } from "./random.ts";
 

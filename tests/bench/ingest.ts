@@ -1,8 +1,8 @@
 /** How fast reports become visible, against psql's COPY of the same results as rows. */
 import postgres from "postgres";
-import { openDatabase } from "../../db/connect.ts";
-import { migrate } from "../../db/migrate.ts";
-import { createOrganization } from "../../db/organizations.ts";
+import { openDatabase } from "../../db/connection/connect.ts";
+import { migrate } from "../../db/schema/migrate.ts";
+import { createOrganization } from "../../db/admin/organizations.ts";
 import { type Attempt, builds, identities } from "./generate.ts";
 import { writeBigReport, writeReport } from "./junit_file.ts";
 import { createRowTable, rowLine } from "./rows.ts";

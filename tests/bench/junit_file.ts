@@ -1,5 +1,5 @@
 /** Generated reports as JUnit files. */
-import type { TestIdentity } from "../../lib/identity.ts";
+import type { TestIdentity } from "../../lib/base/identity.ts";
 import { asResult, type Attempt, type Build } from "./generate.ts";
 
 /** Writes a build as a report; `onAttempt` hears of each result as well. */

@@ -1,10 +1,10 @@
 /** The page of disruptive tests against other programs on the same database. */
 import { deepStrictEqual } from "node:assert/strict";
-import { type Database, openDatabase } from "../../db/connect.ts";
-import { findRepository } from "../../db/repositories.ts";
-import { firstSubmissionId } from "../../lib/identity.ts";
-import { WINDOW_SECONDS } from "../../lib/timestamp.ts";
-import { hashToken } from "../../lib/token.ts";
+import { type Database, openDatabase } from "../../db/connection/connect.ts";
+import { findRepository } from "../../db/admin/repositories.ts";
+import { firstSubmissionId } from "../../lib/base/identity.ts";
+import { WINDOW_SECONDS } from "../../lib/base/time.ts";
+import { hashToken } from "../../lib/base/token.ts";
 import { ask, checkSameBytes, storeAnswers, target } from "./answers.ts";
 import type { Effort } from "./api.ts";
 import { saturate, type Target } from "./load.ts";

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { pause } from "../../lib/pause.ts";
+import { pause } from "../../lib/base/delay.ts";
 
 /** A program that answers requests. */
 export interface Contestant {

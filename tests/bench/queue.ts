@@ -1,7 +1,7 @@
 /** A queue of archives, and watchers that empty it together. */
-import { openDatabase } from "../../db/connect.ts";
-import { migrate } from "../../db/migrate.ts";
-import { createOrganization } from "../../db/organizations.ts";
+import { openDatabase } from "../../db/connection/connect.ts";
+import { migrate } from "../../db/schema/migrate.ts";
+import { createOrganization } from "../../db/admin/organizations.ts";
 import { endedConnectionsCpuSeconds } from "./cpu.ts";
 import { archiveOf } from "../lib/report/archive/make_archive.ts";
 

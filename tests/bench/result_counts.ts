@@ -1,7 +1,7 @@
 /** How often tests ran in the window, as a table for those that cannot read compressed columns. */
-import { firstSubmissionId } from "../../lib/identity.ts";
+import { firstSubmissionId } from "../../lib/base/identity.ts";
 import { decodeTestList, forEachException } from "../../lib/analysis/columns.ts";
-import type { Database } from "../../db/connect.ts";
+import type { Database } from "../../db/connection/connect.ts";
 
 /** Writes the table `bench_result_count` for one repository, with passes and failures counted. */
 export async function storeResultCounts(

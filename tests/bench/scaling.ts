@@ -7,15 +7,15 @@
  * of a `serve` that keeps the lists of many repositories). Prints one JSON object.
  */
 import { parseArgs } from "node:util";
-import { openDatabase } from "../../db/connect.ts";
-import { migrate } from "../../db/migrate.ts";
+import { openDatabase } from "../../db/connection/connect.ts";
+import { migrate } from "../../db/schema/migrate.ts";
 import { cpuSeconds, endedConnectionsCpuSeconds } from "./cpu.ts";
 import { emptyQueue, makeQueue } from "./queue.ts";
 import { saturate } from "./load.ts";
 import { type PostgresServer, startPostgres } from "./postgres_server.ts";
 import { type Contestant, startContestant } from "./processes.ts";
 import { startNginx } from "./nginx.ts";
-import { type SmallWorld, smallWorld } from "./small_world.ts";
+import { type SmallWorld, smallWorld } from "./small_fixture.ts";
 import { median, takeTurns } from "./slices.ts";
 import { weighDay } from "./day.ts";
 

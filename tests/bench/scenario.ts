@@ -1,13 +1,13 @@
 /** The databases that are measured: one large repository beside 200 smaller ones. */
-import { type Database, openDatabase } from "../../db/connect.ts";
-import { migrate } from "../../db/migrate.ts";
-import { createOrganization, type Organization } from "../../db/organizations.ts";
-import { addQuarantine, findTest } from "../../db/quarantine.ts";
-import { findRepository } from "../../db/repositories.ts";
-import { insertToken } from "../../db/tokens.ts";
-import { parseTestId, testId } from "../../lib/identity.ts";
-import { WINDOW_SECONDS } from "../../lib/timestamp.ts";
-import { makeToken } from "../../lib/token.ts";
+import { type Database, openDatabase } from "../../db/connection/connect.ts";
+import { migrate } from "../../db/schema/migrate.ts";
+import { createOrganization, type Organization } from "../../db/admin/organizations.ts";
+import { addQuarantine, findTest } from "../../db/admin/quarantine.ts";
+import { findRepository } from "../../db/admin/repositories.ts";
+import { insertToken } from "../../db/admin/tokens.ts";
+import { parseTestId, testId } from "../../lib/base/identity.ts";
+import { WINDOW_SECONDS } from "../../lib/base/time.ts";
+import { makeToken } from "../../lib/base/token.ts";
 import { runJobs } from "./fill.ts";
 import type { Job } from "./fill_worker.ts";
 import type { HistoryShape } from "./generate.ts";

@@ -1,9 +1,9 @@
 /** How soon `serve` gives its first answer where the data exists. */
-import { openDatabase } from "../../db/connect.ts";
-import { migrate } from "../../db/migrate.ts";
-import { createOrganization } from "../../db/organizations.ts";
-import { processSubmission } from "../../db/process_submission.ts";
-import { findOrCreateRepository } from "../../db/repositories.ts";
+import { openDatabase } from "../../db/connection/connect.ts";
+import { migrate } from "../../db/schema/migrate.ts";
+import { createOrganization } from "../../db/admin/organizations.ts";
+import { processSubmission } from "../../db/write/store_submission.ts";
+import { findOrCreateRepository } from "../../db/admin/repositories.ts";
 import { Columns } from "./columns.ts";
 import { builds, identities } from "./generate.ts";
 import { startContestant } from "./processes.ts";

@@ -1,5 +1,5 @@
 /** What Citus asks of the tables that it distributes, checked over the catalogue of a database. */
-import type { Queryable } from "../../db/sql.ts";
+import type { Queryable } from "../../db/connection/sql.ts";
 import type { Distribution } from "./distribution.ts";
 
 /** A foreign key, with its pairs of columns. */

@@ -5,8 +5,8 @@
  *
  * In a process of its own, because only there the garbage can be collected on demand.
  */
-import { openDatabase } from "../../db/connect.ts";
-import { piece, send } from "../../db/pieces.ts";
+import { openDatabase } from "../../db/connection/connect.ts";
+import { piece, send } from "../../db/connection/pieces.ts";
 
 const STATEMENTS = 2_000;
 

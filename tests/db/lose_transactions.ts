@@ -1,6 +1,6 @@
 /** A process that loses connections in the middle of transactions, and says when it outlived that. */
 import process from "node:process";
-import { openDatabase } from "../../db/connect.ts";
+import { openDatabase } from "../../db/connection/connect.ts";
 
 const databaseUrl = process.env.TEST_DATABASE_URL;
 const database = await openDatabase({ databaseUrl, dataDir: "" });

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parse } from "yaml";
-import { SETTINGS } from "../../lib/config.ts";
-import { VERSION } from "../../lib/version.ts";
+import { SETTINGS } from "../../lib/base/config.ts";
+import { VERSION } from "../../lib/base/version.ts";
 import { binaryName, TARGETS } from "../../tools/compile.ts";
 import { BESIDE, pack } from "../../tools/pack.ts";
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "@std/testing/bdd";
-import type { Repository } from "../../db/repositories.ts";
+import type { Repository } from "../../db/admin/repositories.ts";
 import { describeWithDatabases } from "../database.ts";
-import { createWorld, flaky, type World } from "../routes/world.ts";
+import { createWorld, flaky, type World } from "../routes/fixture.ts";
 
 const GUIDE = new URL("../../docs/guides/curl.md", import.meta.url);
 

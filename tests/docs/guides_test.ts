@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { type Database, openDatabase } from "../../db/connect.ts";
+import { type Database, openDatabase } from "../../db/connection/connect.ts";
 import { openTestServer, withDatabase } from "../database.ts";
 import { NO_CI } from "../no_ci.ts";
 

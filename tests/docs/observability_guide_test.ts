@@ -1,6 +1,6 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import { SETTINGS } from "../../lib/config.ts";
+import { SETTINGS } from "../../lib/base/config.ts";
 import { leafCommands } from "../usage_lines.ts";
 
 const guide = await Deno.readTextFile(
@@ -32,7 +32,13 @@ describe("the guide to observability", () => {
   });
 
   it("names every message that the log can have", async () => {
-    for (const path of ["lib/http/server.ts", "lib/http/app.ts", "lib/cli/serve.ts"]) {
+    for (
+      const path of [
+        "lib/http/server/server.ts",
+        "lib/http/request/dispatch.ts",
+        "lib/cli/commands/serve.ts",
+      ]
+    ) {
       const text = await Deno.readTextFile(new URL(`../../${path}`, import.meta.url));
       for (const [, message = ""] of text.matchAll(/log\.(?:info|warn|error)\("([^"]+)"/g)) {
         if (message.startsWith("log lines are not exported")) continue;

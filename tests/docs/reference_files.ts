@@ -4,8 +4,8 @@
  * `deno run -A tests/docs/reference_files.ts && deno fmt docs/reference` writes it anew.
  */
 import type { Argument, Command, Option } from "commander";
-import { SETTINGS } from "../../lib/config.ts";
-import { proseReference } from "../../lib/http/prose.ts";
+import { SETTINGS } from "../../lib/base/config.ts";
+import { proseReference } from "../../lib/http/llms_txt/document.ts";
 import { routes } from "../../routes/mod.ts";
 import { leafCommands, SHARED_OPTIONS } from "../usage_lines.ts";
 

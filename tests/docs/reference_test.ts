@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
-import { describedParameters } from "../../lib/http/described_parameters.ts";
-import { ERRORS } from "../../lib/http/prose_chapters.ts";
+import { describedParameters } from "../../lib/http/openapi/parameters.ts";
+import { ERRORS } from "../../lib/http/llms_txt/chapters.ts";
 import { EXIT } from "../../lib/cli/help.ts";
-import { openapiDocument, templateOf } from "../../lib/http/openapi.ts";
+import { openapiDocument, templateOf } from "../../lib/http/openapi/document.ts";
 import { routes } from "../../routes/mod.ts";
 import { leafCommands, SHARED_OPTIONS } from "../usage_lines.ts";
 import {

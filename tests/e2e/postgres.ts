@@ -1,7 +1,7 @@
 /** PostgreSQL servers of a test's own, which may be stopped, started and promoted as it likes. */
 import process from "node:process";
-import { openDatabase } from "../../db/connect.ts";
-import { migrate } from "../../db/migrate.ts";
+import { openDatabase } from "../../db/connection/connect.ts";
+import { migrate } from "../../db/schema/migrate.ts";
 
 const PROGRAMS = "/usr/lib/postgresql";
 

@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { pause } from "../../lib/pause.ts";
+import { pause } from "../../lib/base/delay.ts";
 import { NO_CI } from "../no_ci.ts";
 import { type Ending, follow } from "./child.ts";
 

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import { join } from "node:path";
 import process from "node:process";
-import { type Database, openDatabase } from "../../db/connect.ts";
+import { type Database, openDatabase } from "../../db/connection/connect.ts";
 import { Random } from "../bench/random.ts";
 import { copyTemplate, openTestServer } from "../database.ts";
-import { assertWhole, lastingFacts, randomUpload } from "../db/prune_world.ts";
-import { createWorld, DAY, NOW } from "../routes/world.ts";
+import { assertWhole, lastingFacts, randomUpload } from "../db/write/prune_fixture.ts";
+import { createWorld, DAY, NOW } from "../routes/fixture.ts";
 import { command, run } from "./program.ts";
 
 /** How often a prune is killed; the long proof sets 100. */

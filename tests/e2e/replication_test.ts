@@ -1,8 +1,8 @@
 import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { openDatabase } from "../../db/connect.ts";
-import type { TargetSessionAttrs } from "../../db/database_url.ts";
+import { openDatabase } from "../../db/connection/connect.ts";
+import type { TargetSessionAttrs } from "../../db/connection/database_url.ts";
 import { launch, pause } from "./launch.ts";
 import { installedServer } from "./postgres.ts";
 import { type Ending, run, type Running, start } from "./program.ts";

@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import { join } from "node:path";
 import process from "node:process";
 import { packTar } from "modern-tar";
-import { openDatabase } from "../../db/connect.ts";
+import { openDatabase } from "../../db/connection/connect.ts";
 import { openTestServer, withDatabase } from "../database.ts";
 import { command, run } from "./program.ts";
 

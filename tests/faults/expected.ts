@@ -1,5 +1,5 @@
 /** What the API has to answer when certain uploads are stored, each once, and nothing else. */
-import { formatTimestamp } from "../../lib/timestamp.ts";
+import { formatTimestamp } from "../../lib/base/time.ts";
 import { FLAKY_EVERYWHERE, ownFlakyName, resultCount, type Upload } from "./uploads.ts";
 
 /** Answers of all endpoints about a repository, without the ids that only the program can know. */

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { launch, type Launched, pause } from "../e2e/launch.ts";
 import { run } from "../e2e/program.ts";
 import type { FaultOptions } from "./main.ts";
-import { Moments, type Phase, PHASES } from "./moments.ts";
+import { Moments, type Phase, PHASES } from "./timings.ts";
 import { makePlace, type Place } from "./place.ts";
 import { addTally, startProber } from "./prober.ts";
 import { type Row, seconds, spread, tallyText } from "./row.ts";

@@ -1,10 +1,10 @@
 /** A place with a service, and a record of what must be in it. */
 import assert from "node:assert/strict";
-import { openDatabase } from "../../db/connect.ts";
+import { openDatabase } from "../../db/connection/connect.ts";
 import type { Random } from "../bench/random.ts";
 import { pause } from "../e2e/launch.ts";
 import { run, type Running, start } from "../e2e/program.ts";
-import { checkUploads, type Service } from "./asked.ts";
+import { checkUploads, type Service } from "./requests.ts";
 import type { Place } from "./place.ts";
 import { makeUpload, type Upload, writeForIngest } from "./uploads.ts";
 

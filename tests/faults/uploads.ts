@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { reportPath, writeArchive } from "../../lib/report/archive/write_archive.ts";
 import { coveragePath } from "../../lib/report/archive/write_archive.ts";
-import { formatTimestamp } from "../../lib/timestamp.ts";
+import { formatTimestamp } from "../../lib/base/time.ts";
 
 /** What one CI run hands in. */
 export interface Upload {

@@ -1,5 +1,5 @@
 /** The bodies that the API must answer, made from what the oracle says. */
-import { eventId } from "../../lib/identity.ts";
+import { eventId } from "../../lib/base/identity.ts";
 import { type KnownTest, repositoryAt } from "./model.ts";
 import { type Oracle, type Row, type Sort, type Term, timestamp } from "./oracle.ts";
 

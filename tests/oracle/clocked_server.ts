@@ -6,8 +6,8 @@
  */
 import process from "node:process";
 import { createInterface } from "node:readline";
-import { openDatabase } from "../../db/connect.ts";
-import { silentLog } from "../../lib/log.ts";
+import { openDatabase } from "../../db/connection/connect.ts";
+import { silentLog } from "../../lib/base/log.ts";
 import { serve } from "../../routes/serve.ts";
 
 const [databaseUrl = "", dataDir = "", windows = ""] = process.argv.slice(2);

@@ -1,16 +1,20 @@
 /** The real program: its processing, and those who serve what it stored. */
 import { createHash } from "node:crypto";
-import type { Database } from "../../db/connect.ts";
-import { deleteSubmission } from "../../db/delete_submission.ts";
-import { createOrganization } from "../../db/organizations.ts";
-import { processSubmission } from "../../db/process_submission.ts";
-import { pruneRepository } from "../../db/prune.ts";
-import { addQuarantine, findTest, removeQuarantine } from "../../db/quarantine.ts";
-import { createRepository, deleteRepository, renameRepository } from "../../db/repositories.ts";
-import { insertToken, revokeToken } from "../../db/tokens.ts";
+import type { Database } from "../../db/connection/connect.ts";
+import { deleteSubmission } from "../../db/write/delete_submission.ts";
+import { createOrganization } from "../../db/admin/organizations.ts";
+import { processSubmission } from "../../db/write/store_submission.ts";
+import { pruneRepository } from "../../db/write/prune.ts";
+import { addQuarantine, findTest, removeQuarantine } from "../../db/admin/quarantine.ts";
+import {
+  createRepository,
+  deleteRepository,
+  renameRepository,
+} from "../../db/admin/repositories.ts";
+import { insertToken, revokeToken } from "../../db/admin/tokens.ts";
 import { SubmissionBuilder } from "../../lib/analysis/submission_content.ts";
-import { parseTestId, testHash } from "../../lib/identity.ts";
-import { makeToken } from "../../lib/token.ts";
+import { parseTestId, testHash } from "../../lib/base/identity.ts";
+import { makeToken } from "../../lib/base/token.ts";
 import { BEGINNING } from "./actions.ts";
 import { createClient } from "./client.ts";
 import type { Fleet } from "./fleet.ts";

@@ -1,11 +1,11 @@
 /** A disagreement, written for a person: what was done, and where the two answers differ. */
-import type { TestIdentity } from "../../lib/identity.ts";
+import type { TestIdentity } from "../../lib/base/identity.ts";
 import type { TestResult } from "../../lib/report/result.ts";
 import type { Action } from "./actions.ts";
 import { timestamp } from "./oracle.ts";
 import { REPOSITORIES, TESTS } from "./pools.ts";
 import { isSameTest, type PlainUpload } from "./model.ts";
-import type { Disagreement } from "./telling.ts";
+import type { Disagreement } from "./differential_runner.ts";
 
 /** Differences that are told: the first few say it all. */
 const MAX_DIFFERENCES = 20;

@@ -3,7 +3,7 @@
  * connections and caches that it keeps from one history to the next. What one of them learns the
  * others have to notice by themselves.
  */
-import { silentLog } from "../../lib/log.ts";
+import { silentLog } from "../../lib/base/log.ts";
 
 import { createApp } from "../../routes/mod.ts";
 import { again, type TestDatabase } from "../database.ts";

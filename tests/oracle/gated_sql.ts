@@ -1,5 +1,5 @@
 import type postgres from "postgres";
-import { LIGHT_SEND } from "../../db/light_statements.ts";
+import { LIGHT_SEND } from "../../db/connection/light_statements.ts";
 
 /** Waited for before a statement is sent, and after its rows came and before anybody hears of them. */
 export type Gate = (place: "before" | "after") => Promise<void>;

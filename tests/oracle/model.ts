@@ -3,8 +3,8 @@
  *
  * Nothing here decides anything but what is there; what it means is told by `oracle.ts`.
  */
-import type { TestIdentity } from "../../lib/identity.ts";
-import { repositoryIdPrefix, testHash, testId } from "../../lib/identity.ts";
+import type { TestIdentity } from "../../lib/base/identity.ts";
+import { repositoryIdPrefix, testHash, testId } from "../../lib/base/identity.ts";
 import type { TestResult } from "../../lib/report/result.ts";
 
 export interface PlainRepository {

@@ -1,7 +1,7 @@
 /** Definitions that are wrong in one point each: what a mistake in the program would look like. */
 import type { KnownTest, PlainSubmission } from "./model.ts";
 import { compareText, Oracle, type Row, type Term } from "./oracle.ts";
-import type { OracleClass } from "./paper.ts";
+import type { OracleClass } from "./in_memory_model.ts";
 
 /** Every wrong definition, by what is wrong with it. */
 export const MUTANTS: Record<string, OracleClass> = {

@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { history } from "./history.ts";
 import { MUTANTS } from "./mutants.ts";
-import { type OracleClass, paperOrganization } from "./paper.ts";
+import { type OracleClass, paperOrganization } from "./in_memory_model.ts";
 import { runHistory } from "./run_history.ts";
-import { Disagreement } from "./telling.ts";
+import { Disagreement } from "./differential_runner.ts";
 
 /** Enough for the least likely of the mistakes, at a few milliseconds each. */
 const HISTORIES = 400;

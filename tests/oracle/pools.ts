@@ -1,5 +1,5 @@
 /** What random histories are made of: few names, chosen to be mistaken for one another. */
-import type { TestIdentity } from "../../lib/identity.ts";
+import type { TestIdentity } from "../../lib/base/identity.ts";
 
 /** Two share a bare name, one has an owner of two parts. */
 export const REPOSITORIES = [

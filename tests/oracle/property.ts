@@ -6,7 +6,7 @@ import { describeDisagreement } from "./describe.ts";
 import { type Fleet, openFleet } from "./fleet.ts";
 import { history } from "./history.ts";
 import { runHistory } from "./run_history.ts";
-import { Disagreement } from "./telling.ts";
+import { Disagreement } from "./differential_runner.ts";
 
 /** How long a history that fails is made smaller: what is left is small enough for a person. */
 const SHRINKING_MILLISECONDS = 60_000;

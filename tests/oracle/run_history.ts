@@ -1,13 +1,13 @@
 /** Tells a history to the service and to the oracle, and compares all that they answer. */
 import { type Action, actionsOf, questionsOf } from "./actions.ts";
 import { INCLUDES, type TestsPage } from "./answers.ts";
-import { takeMeanwhile } from "./meanwhile.ts";
+import { takeMeanwhile } from "./concurrent_history.ts";
 import { isValidToken } from "./model.ts";
 import { REPOSITORIES, TESTS } from "./pools.ts";
 import { answerOf, pagesOf, pathOf, type Question, UNAUTHORIZED } from "./questions.ts";
 import type { Organization } from "./service.ts";
 import type { History, Look, Meanwhile, Step } from "./steps.ts";
-import { Disagreement, Telling, WHOLE } from "./telling.ts";
+import { Disagreement, Telling, WHOLE } from "./differential_runner.ts";
 
 /**
  * Runs one history.

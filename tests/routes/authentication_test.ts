@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
-import { setPurchaseUnits } from "../../db/organizations.ts";
+import { setPurchaseUnits } from "../../db/admin/organizations.ts";
 import { describeWithDatabases } from "../database.ts";
-import { assertError, createWorld, NOT_FOUND, NOW, request, type World } from "./world.ts";
+import { assertError, createWorld, NOT_FOUND, NOW, request, type World } from "./fixture.ts";
 
 const BASIC = 'Basic realm="Test Analytics Platform", charset="UTF-8"';
 

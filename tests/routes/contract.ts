@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { gunzipSync } from "node:zlib";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { openapiDocument } from "../../lib/http/openapi.ts";
+import { openapiDocument } from "../../lib/http/openapi/document.ts";
 import { routes } from "../../routes/mod.ts";
 
 interface Reference {

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
-import { encodeKeysetCursor, encodeOffsetCursor, MAX_OFFSET } from "../../lib/cursor.ts";
-import { silentLog } from "../../lib/log.ts";
-import { WINDOW_SECONDS } from "../../lib/timestamp.ts";
+import { encodeKeysetCursor, encodeOffsetCursor, MAX_OFFSET } from "../../lib/base/cursor.ts";
+import { silentLog } from "../../lib/base/log.ts";
+import { WINDOW_SECONDS } from "../../lib/base/time.ts";
 import { createApp } from "../../routes/mod.ts";
 import { describeWithDatabases } from "../database.ts";
 import { Contract, type Operation, seen, type SeenResponse } from "./contract.ts";
-import { type ContractWorld, createContractWorld } from "./contract_world.ts";
-import { assertBadRequest, assertError, NOT_FOUND } from "./world.ts";
+import { type ContractWorld, createContractWorld } from "./contract_fixture.ts";
+import { assertBadRequest, assertError, NOT_FOUND } from "./fixture.ts";
 
 /** A value of each parameter that is wrong, and how many messages it costs. */
 const WRONG: Record<string, [value: string, messages: number][]> = {

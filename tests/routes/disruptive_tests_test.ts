@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
-import type { Repository } from "../../db/repositories.ts";
+import type { Repository } from "../../db/admin/repositories.ts";
 import { describeWithDatabases } from "../database.ts";
 import {
   assertBadRequest,
@@ -12,7 +12,7 @@ import {
   NOW,
   quarantine,
   type World,
-} from "./world.ts";
+} from "./fixture.ts";
 
 const ROUTE = "/api/repos/:owner/:name/tests";
 

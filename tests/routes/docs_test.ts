@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import { describeWithDatabases } from "../database.ts";
-import { createWorld, request, type World } from "./world.ts";
+import { createWorld, request, type World } from "./fixture.ts";
 
 describeWithDatabases("the documents", (database) => {
   let world: World;

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "@std/testing/bdd";
-import type { Database } from "../../db/connect.ts";
-import { createLog, silentLog } from "../../lib/log.ts";
-import { WINDOW_SECONDS } from "../../lib/timestamp.ts";
+import type { Database } from "../../db/connection/connect.ts";
+import { createLog, silentLog } from "../../lib/base/log.ts";
+import { WINDOW_SECONDS } from "../../lib/base/time.ts";
 import { createApp, routes } from "../../routes/mod.ts";
 import { describeWithDatabases } from "../database.ts";
-import { createWorld, flaky, idOf, NOW, request, type World } from "./world.ts";
+import { createWorld, flaky, idOf, NOW, request, type World } from "./fixture.ts";
 
 const TOKEN = `tk_${"ab".repeat(32)}`;
 

@@ -1,7 +1,7 @@
 import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import type { Database } from "../../db/connect.ts";
-import type { RunningServer } from "../../lib/http/server.ts";
+import type { Database } from "../../db/connection/connect.ts";
+import type { RunningServer } from "../../lib/http/server/server.ts";
 import { serve } from "../../routes/serve.ts";
 import { exchange, parseResponse } from "../raw_http.ts";
 

@@ -2,15 +2,15 @@ import assert from "node:assert/strict";
 import { before, describe, it } from "@std/testing/bdd";
 import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { parse } from "yaml";
-import { describedParameters } from "../../lib/http/described_parameters.ts";
-import { openapiDocument, openapiYaml, templateOf } from "../../lib/http/openapi.ts";
-import { TAGS } from "../../lib/http/route.ts";
-import { VERSION } from "../../lib/version.ts";
+import { describedParameters } from "../../lib/http/openapi/parameters.ts";
+import { openapiDocument, openapiYaml, templateOf } from "../../lib/http/openapi/document.ts";
+import { TAGS } from "../../lib/http/request/route.ts";
+import { VERSION } from "../../lib/base/version.ts";
 import { routes } from "../../routes/mod.ts";
 import { OPENAPI_FILE, REGENERATE } from "../../routes/openapi_file.ts";
 import { describeWithDatabases } from "../database.ts";
 import { Contract } from "./contract.ts";
-import { createWorld, request, type World } from "./world.ts";
+import { createWorld, request, type World } from "./fixture.ts";
 
 const yaml = openapiYaml(openapiDocument(routes));
 

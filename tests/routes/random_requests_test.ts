@@ -5,18 +5,18 @@
  */
 import assert from "node:assert/strict";
 import { after, before, it } from "@std/testing/bdd";
-import type { RunningServer } from "../../lib/http/server.ts";
-import { createLog } from "../../lib/log.ts";
-import { WINDOW_SECONDS } from "../../lib/timestamp.ts";
+import type { RunningServer } from "../../lib/http/server/server.ts";
+import { createLog } from "../../lib/base/log.ts";
+import { WINDOW_SECONDS } from "../../lib/base/time.ts";
 import { createApp } from "../../routes/mod.ts";
 import { serve } from "../../routes/serve.ts";
 import { describeWithDatabases } from "../database.ts";
 import { exchange, parseResponse } from "../raw_http.ts";
 import { Contract, seen, type SeenResponse, type SentRequest } from "./contract.ts";
-import { createContractWorld } from "./contract_world.ts";
+import { createContractWorld } from "./contract_fixture.ts";
 import { MALFORMED_MESSAGES } from "./malformed_messages.ts";
 import { type Existing, type RandomRequest, randomRequest } from "./random_requests.ts";
-import { NOW } from "./world.ts";
+import { NOW } from "./fixture.ts";
 
 const [COUNT = 4_000, SEED = 20_260_921] = numbers(Deno.args);
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "@std/testing/bdd";
-import type { RunningServer } from "../../lib/http/server.ts";
+import type { RunningServer } from "../../lib/http/server/server.ts";
 import { serve } from "../../routes/serve.ts";
 import { describeWithDatabases } from "../database.ts";
-import { createWorld, flaky, NOW, type World } from "./world.ts";
+import { createWorld, flaky, NOW, type World } from "./fixture.ts";
 
 describeWithDatabases("over the wire", (database) => {
   let world: World;

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
-import { findRepository } from "../../db/repositories.ts";
-import { silentLog } from "../../lib/log.ts";
-import { WINDOW_SECONDS } from "../../lib/timestamp.ts";
-import { makeToken } from "../../lib/token.ts";
+import { findRepository } from "../../db/admin/repositories.ts";
+import { silentLog } from "../../lib/base/log.ts";
+import { WINDOW_SECONDS } from "../../lib/base/time.ts";
+import { makeToken } from "../../lib/base/token.ts";
 import { createApp, routes } from "../../routes/mod.ts";
 import { describeWithDatabases } from "../database.ts";
 import { StatementRecorder } from "../db/statements/recorder.ts";
-import { type ContractWorld, createContractWorld } from "./contract_world.ts";
-import { flaky, NOW, request } from "./world.ts";
+import { type ContractWorld, createContractWorld } from "./contract_fixture.ts";
+import { flaky, NOW, request } from "./fixture.ts";
 
 const recorder = new StatementRecorder();
 

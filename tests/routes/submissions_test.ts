@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
-import type { Repository } from "../../db/repositories.ts";
+import type { Repository } from "../../db/admin/repositories.ts";
 import { describeWithDatabases } from "../database.ts";
 import {
   assertBadRequest,
@@ -11,7 +11,7 @@ import {
   NOT_FOUND,
   NOW,
   type World,
-} from "./world.ts";
+} from "./fixture.ts";
 
 const ROUTE = "/api/repos/:owner/:name/submissions";
 

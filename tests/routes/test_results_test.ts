@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
-import type { Repository } from "../../db/repositories.ts";
-import { eventId } from "../../lib/identity.ts";
+import type { Repository } from "../../db/admin/repositories.ts";
+import { eventId } from "../../lib/base/identity.ts";
 import { describeWithDatabases } from "../database.ts";
 import {
   assertError,
@@ -13,7 +13,7 @@ import {
   NOT_FOUND,
   NOW,
   type World,
-} from "./world.ts";
+} from "./fixture.ts";
 
 const ROUTE = "/api/tests/:id/results";
 

@@ -1,6 +1,6 @@
 /** Clients of a service: as fast as it answers, or at a steady rate. */
 import type { Random } from "../bench/random.ts";
-import type { Service } from "../faults/asked.ts";
+import type { Service } from "../faults/requests.ts";
 import { pause } from "../e2e/launch.ts";
 
 /** What clients saw since the last look. */

@@ -10,7 +10,7 @@ import assert from "node:assert/strict";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { Random } from "../bench/random.ts";
-import { checkUploads, type Service } from "../faults/asked.ts";
+import { checkUploads, type Service } from "../faults/requests.ts";
 import { type Usage, usageOf } from "../faults/measure.ts";
 import { makePlace } from "../faults/place.ts";
 import { makeUpload, putArchive, type Upload, writeForIngest } from "../faults/uploads.ts";

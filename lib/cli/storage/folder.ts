@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { ArchiveSource } from "../../report/archive/mod.ts";
-import { readPieces } from "./pieces.ts";
+import { readPieces } from "./chunks.ts";
 import { type ArchiveStorage, isArchiveName, StorageError, type StoredArchive } from "./storage.ts";
 
 // Whoever writes into the folder over WebDAV or a network disk does so piece by piece. A file is

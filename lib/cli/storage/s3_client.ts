@@ -4,9 +4,9 @@
  */
 import { createHash } from "node:crypto";
 import { AwsV4Signer } from "aws4fetch";
-import { pause } from "../../pause.ts";
-import { readListPage, readS3Error, type S3Page } from "./s3_answers.ts";
-import { readPieces } from "./pieces.ts";
+import { pause } from "../../base/delay.ts";
+import { readListPage, readS3Error, type S3Page } from "./s3_responses.ts";
+import { readPieces } from "./chunks.ts";
 import type { S3Settings } from "./s3_settings.ts";
 import { StorageError } from "./storage.ts";
 

@@ -1,4 +1,4 @@
-import { type Environment, setting, type SettingName } from "../../config.ts";
+import { type Environment, setting, type SettingName } from "../../base/config.ts";
 import { UsageError } from "../errors.ts";
 
 /** How a bucket is reached. */

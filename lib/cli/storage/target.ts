@@ -2,11 +2,11 @@
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { randomUUID } from "node:crypto";
-import type { Environment } from "../../config.ts";
-import { pause } from "../../pause.ts";
+import type { Environment } from "../../base/config.ts";
+import { pause } from "../../base/delay.ts";
 import { S3Bucket } from "./s3_client.ts";
 import { parseS3Url, readS3Settings } from "./s3_settings.ts";
-import { readS3Error } from "./s3_answers.ts";
+import { readS3Error } from "./s3_responses.ts";
 import { StorageError } from "./storage.ts";
 
 /** Puts an archive under a name and returns where it is, without any secret. */

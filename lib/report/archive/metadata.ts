@@ -15,7 +15,7 @@ import {
   parseDocument,
   type YAMLMap,
 } from "yaml";
-import { parseTimestamp } from "../../timestamp.ts";
+import { parseTimestamp } from "../../base/time.ts";
 import { quote, ReportError } from "../report_error.ts";
 
 /** What an archive says of the run it comes from, unchecked; `""` where it says nothing. */

@@ -1,8 +1,8 @@
 /** Makes a gzip'd tar in the nested form: the same facts and files give the same bytes. */
 import { createTarPacker } from "modern-tar";
 import { stringify } from "yaml";
-import { formatTimestamp } from "../../timestamp.ts";
-import type { RepositoryName } from "../../repository_name.ts";
+import { formatTimestamp } from "../../base/time.ts";
+import type { RepositoryName } from "../../base/repository_name.ts";
 
 /** What an archive says of the run. */
 export interface ArchiveFacts {

@@ -1,5 +1,5 @@
 /** Coverage reports in, covered lines and lines that can be covered out. */
-import { type DecodedPiece, decodeXml } from "../decode.ts";
+import { type DecodedPiece, decodeXml } from "../xml/decode.ts";
 import { quote, ReportError } from "../report_error.ts";
 import { CoverageMap, type CoverageTotals } from "./coverage_map.ts";
 import { beginsGoProfile, GoProfileReader } from "./go.ts";

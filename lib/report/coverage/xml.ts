@@ -1,8 +1,8 @@
 /** Coverage formats in XML: which one it is, and the streaming between text and reader. */
-import type { DecodedPiece } from "../decode.ts";
+import type { DecodedPiece } from "../xml/decode.ts";
 import { DEFAULT_REPORT_LIMITS } from "../limits.ts";
-import { XmlReader } from "../xml.ts";
-import type { XmlHandler } from "../xml_handler.ts";
+import { XmlReader } from "../xml/reader.ts";
+import type { XmlHandler } from "../xml/handler.ts";
 import { CloverReader } from "./clover.ts";
 import { CoberturaReader } from "./cobertura.ts";
 import type { CoverageMap } from "./coverage_map.ts";

@@ -4,7 +4,7 @@
  * prepared single-row select. Arguments: address of the database. Prints its own address.
  */
 import postgres from "postgres";
-import { ConnectionQueues } from "../../../db/connection_queues.ts";
+import { ConnectionQueues } from "../../../db/connection/connection_queues.ts";
 
 const [databaseUrl = ""] = Deno.args;
 const sql = postgres(databaseUrl, { max: 4, fetch_types: false });

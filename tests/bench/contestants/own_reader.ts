@@ -3,7 +3,7 @@
  * The program's own reader of reports. Arguments: a file. Prints how long it took, how many cases it
  * found, and the greatest memory.
  */
-import { readJUnit } from "../../../lib/report/junit.ts";
+import { readJUnit } from "../../../lib/report/junit/read_junit.ts";
 
 const [path = ""] = Deno.args;
 const started = performance.now();

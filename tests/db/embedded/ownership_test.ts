@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "@std/testing/bdd";
-import { type Database, openDatabase } from "../../../db/connect.ts";
+import { type Database, openDatabase } from "../../../db/connection/connect.ts";
 import { copyTemplate } from "../../database.ts";
 import { run, start } from "./run.ts";
 

@@ -11,7 +11,7 @@
 import assert from "node:assert/strict";
 import process from "node:process";
 import { createInterface } from "node:readline";
-import { openDatabase } from "../../../db/connect.ts";
+import { openDatabase } from "../../../db/connection/connect.ts";
 
 const ROUNDS = 60;
 const CONNECTIONS = 3;

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, it } from "@std/testing/bdd";
-import { type Database, openDatabase } from "../../../db/connect.ts";
+import { type Database, openDatabase } from "../../../db/connection/connect.ts";
 import { type Session, SessionServer } from "../../../db/embedded/session.ts";
 import { copyTemplate } from "../../database.ts";
 import { run } from "./run.ts";

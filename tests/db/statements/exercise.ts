@@ -2,27 +2,32 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
-import type { Database } from "../../../db/connect.ts";
-import { assignArchive, claimArchive, extendClaim, releaseArchive } from "../../../db/archives.ts";
+import type { Database } from "../../../db/connection/connect.ts";
+import {
+  assignArchive,
+  claimArchive,
+  extendClaim,
+  releaseArchive,
+} from "../../../db/admin/archives.ts";
 import {
   loadArchiveTroubles,
   loadFreshness,
   loadServerState,
   loadTokenState,
-} from "../../../db/diagnosis.ts";
-import { findOrganization } from "../../../db/organizations.ts";
+} from "../../../db/admin/diagnosis.ts";
+import { findOrganization } from "../../../db/admin/organizations.ts";
 import {
   createRepository,
   findOrCreateRepository,
   findRepository,
-} from "../../../db/repositories.ts";
-import { ensureTests } from "../../../db/test_lists.ts";
-import { testId } from "../../../lib/identity.ts";
+} from "../../../db/admin/repositories.ts";
+import { ensureTests } from "../../../db/write/test_lists.ts";
+import { testId } from "../../../lib/base/identity.ts";
 import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
 import { commandLine, NOON } from "../../lib/cli/run_in_process.ts";
 import { archiveOf, reportOf } from "../../lib/report/archive/make_archive.ts";
-import { createContractWorld } from "../../routes/contract_world.ts";
-import { DAY, flaky } from "../../routes/world.ts";
+import { createContractWorld } from "../../routes/contract_fixture.ts";
+import { DAY, flaky } from "../../routes/fixture.ts";
 
 /** Asks every route, in every way that leads to other statements. */
 export async function exerciseRoutes(database: Database): Promise<void> {

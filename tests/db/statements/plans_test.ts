@@ -1,9 +1,9 @@
 import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import process from "node:process";
-import type { Database } from "../../../db/connect.ts";
+import type { Database } from "../../../db/connection/connect.ts";
 import { openTestServer } from "../../database.ts";
-import { createLargeWorld, OLD_ROWS } from "./large_world.ts";
+import { createLargeWorld, OLD_ROWS } from "./large_fixture.ts";
 import { PLAN_MODES, type Scan, scansOf } from "./plan.ts";
 import { type SentStatement, StatementRecorder } from "./recorder.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import { IdentityPages } from "../../../lib/analysis/identity_pages.ts";
-import type { TestIdentity } from "../../../lib/identity.ts";
+import type { TestIdentity } from "../../../lib/base/identity.ts";
 
 // More than two pages.
 const COUNT = 10_000;

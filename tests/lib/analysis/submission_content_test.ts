@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import { forEachException } from "../../../lib/analysis/columns.ts";
 import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
-import { testHash } from "../../../lib/identity.ts";
+import { testHash } from "../../../lib/base/identity.ts";
 import type { TestResult } from "../../../lib/report/result.ts";
 
 function result(name: string, more: Partial<TestResult> = {}): TestResult {

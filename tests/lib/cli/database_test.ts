@@ -1,8 +1,8 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import process from "node:process";
-import { type Database, openDatabase } from "../../../db/connect.ts";
-import { SCHEMA_VERSION, schemaVersion } from "../../../db/migrate.ts";
+import { type Database, openDatabase } from "../../../db/connection/connect.ts";
+import { SCHEMA_VERSION, schemaVersion } from "../../../db/schema/migrate.ts";
 import { ensureCurrentSchema, reopenForReading } from "../../../lib/cli/database.ts";
 import { Failure } from "../../../lib/cli/errors.ts";
 import { describeWithDatabases, withDatabase } from "../../database.ts";

@@ -2,7 +2,7 @@ import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { openTestEmbedded } from "../../database.ts";
-import type { Database } from "../../../db/connect.ts";
+import type { Database } from "../../../db/connection/connect.ts";
 import { archiveOf, reportOf } from "../report/archive/make_archive.ts";
 import { commandLine, NOON } from "./run_in_process.ts";
 

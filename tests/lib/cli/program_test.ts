@@ -1,9 +1,9 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import metadata from "../../../deno.json" with { type: "json" };
-import { COMMANDS } from "../../../lib/cli/commands.ts";
+import { COMMANDS } from "../../../lib/cli/commands/mod.ts";
 import { ALONE } from "../../../lib/cli/program.ts";
-import { SETTINGS } from "../../../lib/config.ts";
+import { SETTINGS } from "../../../lib/base/config.ts";
 import { leafCommands } from "../../usage_lines.ts";
 import { commandLine, withoutDatabase } from "./run_in_process.ts";
 

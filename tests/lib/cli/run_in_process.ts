@@ -1,4 +1,4 @@
-import type { Database } from "../../../db/connect.ts";
+import type { Database } from "../../../db/connection/connect.ts";
 import type { CliIo } from "../../../lib/cli/command.ts";
 import { runCli } from "../../../lib/cli/program.ts";
 

@@ -1,6 +1,6 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import { SETTINGS } from "../../../lib/config.ts";
+import { SETTINGS } from "../../../lib/base/config.ts";
 import { readSecret } from "../../../lib/cli/secret_file.ts";
 import { readSettings, SETTING_SCHEMAS } from "../../../lib/cli/settings.ts";
 import { leafCommands } from "../../usage_lines.ts";

@@ -3,7 +3,7 @@ import { describe, it } from "@std/testing/bdd";
 import fc from "fast-check";
 import { addBit, noBits, numbersOf } from "../../../lib/query/bits.ts";
 import { DayIndex } from "../../../lib/query/day_index.ts";
-import { SECONDS_PER_DAY } from "../../../lib/timestamp.ts";
+import { SECONDS_PER_DAY } from "../../../lib/base/time.ts";
 
 const COMPARISONS = {
   "<": (day: number, wanted: number) => day < wanted,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { describe, it } from "@std/testing/bdd";
-import { readJUnit } from "../../../lib/report/junit.ts";
+import { readJUnit } from "../../../lib/report/junit/read_junit.ts";
 import type { TestResult } from "../../../lib/report/result.ts";
 import { inPieces } from "./reading.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
-import type { JUnitOptions } from "../../../lib/report/junit.ts";
+import type { JUnitOptions } from "../../../lib/report/junit/read_junit.ts";
 import type { TestResult } from "../../../lib/report/result.ts";
 import { readBytes, readText, repeated } from "./reading.ts";
 

@@ -1,4 +1,4 @@
-import { type JUnitOptions, readJUnit } from "../../../lib/report/junit.ts";
+import { type JUnitOptions, readJUnit } from "../../../lib/report/junit/read_junit.ts";
 import type { TestResult } from "../../../lib/report/result.ts";
 
 /** Bytes as a source hands them over, so many at a time. */

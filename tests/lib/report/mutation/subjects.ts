@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { inspectArchive, readArchived } from "../../../../lib/report/archive/mod.ts";
 import { CoverageCollector } from "../../../../lib/report/coverage/mod.ts";
-import { readJUnit } from "../../../../lib/report/junit.ts";
+import { readJUnit } from "../../../../lib/report/junit/read_junit.ts";
 import type { TestResult } from "../../../../lib/report/result.ts";
 import { archiveOf, reportOf, sourceOf, tarOf } from "../archive/make_archive.ts";
 import { inPieces } from "../reading.ts";

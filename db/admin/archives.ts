@@ -1,0 +1,212 @@
+/**
+ * Archives that watchers found. A watcher claims one before it processes it, for a while that it
+ * extends as long as it lives: when it dies, the claim runs out and another takes over. What the
+ * archive brings is stored in the transaction that ends the claim, so it is stored once.
+ *
+ * Row locks alone would not do: the embedded database has one session for all.
+ */
+import { createHash } from "node:crypto";
+import type { Database } from "../connection/connect.ts";
+import type { Queryable } from "../connection/sql.ts";
+import { showFailed } from "../write/unprocessed_submissions.ts";
+
+/** An archive of a source. */
+export interface ArchiveId {
+  source: string;
+  key: string;
+}
+
+/** The right to process an archive. */
+export interface ArchiveClaim extends ArchiveId {
+  claimId: string;
+}
+
+/** An archive as an operator sees it. */
+export interface ArchiveRecord {
+  key: string;
+  status: "processing" | "processed" | "failed";
+  attemptCount: number;
+  reason: string;
+  /** Seconds since 1970. */
+  foundAt: number;
+  /** Seconds since 1970. */
+  finishedAt: number | null;
+}
+
+/** Another watcher has taken over, because this one was too slow to say that it lives. */
+export class ClaimLostError extends Error {
+  override name = "ClaimLostError";
+}
+
+/** Those of the archives that nobody has processed, processes or failed at. */
+export async function findUnclaimed<T extends { key: string; version: string }>(
+  sql: Queryable,
+  { source, archives }: { source: string; archives: T[] },
+): Promise<T[]> {
+  const found = archives.map(({ key, version }) => ({ key, version }));
+  const rows = await sql<{ key: string }[]>`
+    select f.key
+    from json_to_recordset(${JSON.stringify(found)}::text::json) as f(key text, version text)
+    left join archive a on a.source = ${source} and a.key = f.key
+    where a.key is null
+      or a.status = 'processing' and coalesce(a.claimed_until, now()) <= now()
+      or a.status = 'failed' and a.version <> f.version`;
+  const keys = new Set(rows.map((row) => row.key));
+  return archives.filter(({ key }) => keys.has(key));
+}
+
+/**
+ * Claims an archive that is new, whose claim ran out, or that failed and was uploaded anew.
+ *
+ * @returns which attempt this is, counted from 1; `null` when somebody else was faster
+ */
+export async function claimArchive(
+  sql: Queryable,
+  { source, key, version, claimId, leaseSeconds }: ArchiveClaim & {
+    version: string;
+    leaseSeconds: number;
+  },
+): Promise<{ attemptCount: number; reason: string } | null> {
+  const [row] = await sql<{ attemptCount: number; reason: string }[]>`
+    insert into archive as a
+      (source, key, version, status, claim_id, claimed_until, attempt_count, found_at)
+    values (${source}, ${key}, ${version}, 'processing', ${claimId}::uuid,
+      now() + make_interval(secs => ${leaseSeconds}), 1, now())
+    on conflict (source, key) do update set
+      status = 'processing', version = excluded.version, claim_id = excluded.claim_id,
+      claimed_until = excluded.claimed_until, finished_at = null,
+      attempt_count = case when a.version = excluded.version then a.attempt_count + 1 else 1 end
+    where a.status = 'processing' and coalesce(a.claimed_until, now()) <= now()
+      or a.status = 'failed' and a.version <> excluded.version
+    returning attempt_count as "attemptCount", reason`;
+  return row ?? null;
+}
+
+/** Says that the watcher lives. Returns false when it was too slow. */
+export async function extendClaim(
+  sql: Queryable,
+  { source, key, claimId, leaseSeconds }: ArchiveClaim & { leaseSeconds: number },
+): Promise<boolean> {
+  const rows = await sql`
+    update archive set claimed_until = now() + make_interval(secs => ${leaseSeconds})
+    where source = ${source} and key = ${key} and claim_id = ${claimId}::uuid
+    returning true`;
+  return rows.length > 0;
+}
+
+/**
+ * Remembers which repository shows the archive, and returns the key of its submission there: the
+ * archive's own, unless another source has an archive of that key in the repository.
+ *
+ * @throws {ClaimLostError} when another watcher has taken over
+ */
+export async function assignArchive(
+  tx: Queryable,
+  { source, key, claimId, repositoryId }: ArchiveClaim & { repositoryId: number },
+): Promise<string> {
+  // Two sources that come at the same time choose one after the other.
+  await tx`select from repository where repository_id = ${repositoryId} for no key update`;
+  const digest = createHash("sha256").update(source).digest("hex");
+  const ownKey = `${key}#${digest.slice(0, 8)}`;
+  const [choice] = await tx<{ isOther: boolean }[]>`
+    select exists (select from submission
+        where repository_id = ${repositoryId} and key = ${ownKey})
+      or not exists (select from archive where source = ${source} and key = ${key}
+          and repository_id = ${repositoryId})
+        and exists (select from archive where source <> ${source} and key = ${key}
+          and repository_id = ${repositoryId}) as "isOther"`;
+  requireClaim(
+    await tx`
+      update archive set repository_id = ${repositoryId}
+      where source = ${source} and key = ${key} and claim_id = ${claimId}::uuid
+      returning true`,
+  );
+  return choice?.isOther ? ownKey : key;
+}
+
+/**
+ * Ends the claim of an archive that is processed; part of the transaction that stores what is in it.
+ *
+ * @throws {ClaimLostError} when another watcher has taken over, so that nothing is stored twice
+ */
+export async function finishArchive(
+  tx: Queryable,
+  { source, key, claimId }: ArchiveClaim,
+): Promise<void> {
+  requireClaim(
+    await tx`
+      update archive set status = 'processed', reason = '', claim_id = null,
+        claimed_until = null, finished_at = now()
+      where source = ${source} and key = ${key} and claim_id = ${claimId}::uuid
+      returning true`,
+  );
+}
+
+/** Puts an archive aside, with the reason, and shows it so under its repository. */
+export async function failArchive(
+  sql: Database["sql"],
+  { source, key, claimId, reason, submissionKey }: ArchiveClaim & {
+    reason: string;
+    submissionKey: string;
+  },
+): Promise<void> {
+  await sql.begin(async (tx) => {
+    const [archive] = await tx<{ repositoryId: number | null }[]>`
+      update archive set status = 'failed', reason = ${reason}, claim_id = null,
+        claimed_until = null, finished_at = now()
+      where source = ${source} and key = ${key} and claim_id = ${claimId}::uuid
+      returning repository_id::float8 as "repositoryId"`;
+    if (!archive) throw lost();
+    const { repositoryId } = archive;
+    if (repositoryId !== null) {
+      await showFailed(tx, { repositoryId, key: submissionKey });
+    }
+  });
+}
+
+/**
+ * Gives an archive back for another attempt, and remembers what went wrong.
+ *
+ * @param claim.isAttempt false takes the attempt back: it says nothing about the archive
+ */
+export async function releaseArchive(
+  sql: Queryable,
+  { source, key, claimId, reason, isAttempt }: ArchiveClaim & {
+    reason: string;
+    isAttempt: boolean;
+  },
+): Promise<void> {
+  await sql`
+    update archive set claim_id = null, claimed_until = null, reason = ${reason},
+      attempt_count = greatest(attempt_count - ${isAttempt ? 0 : 1}::int, 0)
+    where source = ${source} and key = ${key} and claim_id = ${claimId}::uuid`;
+}
+
+/** Lets the failed archives of a source be processed again; returns how many. */
+export async function retryFailedArchives(sql: Queryable, source: string): Promise<number> {
+  const rows = await sql`
+    update archive set status = 'processing', attempt_count = 0, finished_at = null,
+      claim_id = null, claimed_until = null
+    where source = ${source} and status = 'failed'
+    returning true`;
+  return rows.length;
+}
+
+/** All archives of a source, in the order in which they were found. */
+export async function listArchives(sql: Queryable, source: string): Promise<ArchiveRecord[]> {
+  return await sql<ArchiveRecord[]>`
+    select key, status, attempt_count as "attemptCount", reason,
+      extract(epoch from found_at)::float8 as "foundAt",
+      extract(epoch from finished_at)::float8 as "finishedAt"
+    from archive
+    where source = ${source}
+    order by found_at, key`;
+}
+
+function requireClaim(rows: readonly unknown[]): void {
+  if (rows.length === 0) throw lost();
+}
+
+function lost(): ClaimLostError {
+  return new ClaimLostError("another watcher has taken over");
+}

@@ -1,0 +1,56 @@
+import { caseKey } from "../../lib/base/identity.ts";
+import type { Queryable } from "../connection/sql.ts";
+
+/** Who owns repositories and tokens. */
+export interface Organization {
+  organizationId: number;
+  name: string;
+  /** Legacy tokens are valid only while this is above 0. */
+  purchaseUnitCount: number;
+  /** Seconds since 1970. */
+  createdAt: number;
+}
+
+/** Creates an organization, or returns `null` when its name is taken in any case. */
+export async function createOrganization(
+  sql: Queryable,
+  { name, purchaseUnitCount, createdAt }: Omit<Organization, "organizationId">,
+): Promise<Organization | null> {
+  const [row] = await sql<Organization[]>`
+    insert into organization (name, name_key, purchase_unit_count, created_at)
+    values (${name}, ${caseKey(name)}, ${purchaseUnitCount}, to_timestamp(${createdAt}))
+    on conflict (name_key) do nothing
+    returning ${columns(sql)}`;
+  return row ?? null;
+}
+
+/** Sets the purchase units of an organization, or returns `null` when there is none of the name. */
+export async function setPurchaseUnits(
+  sql: Queryable,
+  { name, purchaseUnitCount }: Pick<Organization, "name" | "purchaseUnitCount">,
+): Promise<Organization | null> {
+  const [row] = await sql<Organization[]>`
+    update organization set purchase_unit_count = ${purchaseUnitCount}
+    where name_key = ${caseKey(name)}
+    returning ${columns(sql)}`;
+  return row ?? null;
+}
+
+/** The organization of a name, in any case. */
+export async function findOrganization(sql: Queryable, name: string): Promise<Organization | null> {
+  const [row] = await sql<Organization[]>`
+    select ${columns(sql)} from organization where name_key = ${caseKey(name)}`;
+  return row ?? null;
+}
+
+/** All organizations, by name. */
+export async function listOrganizations(sql: Queryable): Promise<Organization[]> {
+  return await sql<Organization[]>`
+    select ${columns(sql)} from organization order by name_key collate "C"`;
+}
+
+function columns(sql: Queryable) {
+  return sql`organization_id as "organizationId", name,
+    purchase_unit_count as "purchaseUnitCount",
+    extract(epoch from created_at)::float8 as "createdAt"`;
+}

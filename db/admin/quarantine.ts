@@ -1,0 +1,124 @@
+import type { Database } from "../connection/connect.ts";
+import type { Quarantine } from "../../lib/analysis/tracked_test.ts";
+import type { TestIdentity } from "../../lib/base/identity.ts";
+import { bumpDataVersion, lockRepository } from "./repositories.ts";
+import { arrayOf, type Queryable } from "../connection/sql.ts";
+import { isKnown } from "../write/staged_tests.ts";
+
+/** A test, and where it is stored. */
+export interface StoredTest extends TestIdentity {
+  repositoryId: number;
+  owner: string;
+  /** The repository's. `name` is the test's. */
+  repositoryName: string;
+  /** First 44 bits of the test's id. */
+  idPrefix: number;
+  /** Last 52 bits of the test's id. */
+  testHash: number;
+  testNo: number;
+}
+
+/** A repository's part of {@linkcode StoredTest}. */
+type StoredRepository = Pick<StoredTest, "repositoryId" | "owner" | "repositoryName" | "idPrefix">;
+
+/** The test that an id names. The id alone leads to it, through two unique keys. */
+export async function findTest(
+  sql: Queryable,
+  { idPrefix, testHash }: Pick<StoredTest, "idPrefix" | "testHash">,
+): Promise<StoredTest | null> {
+  const [repository] = await sql<StoredRepository[]>`
+    select ${repositoryColumns(sql)} from repository where id_prefix = ${idPrefix}`;
+  if (!repository) return null;
+  // Of its own, so that it names the repository: then one server of a distributed database has all.
+  const [test] = await sql<Omit<StoredTest, keyof StoredRepository>[]>`
+    select ${testColumns(sql)} from test t
+    where t.repository_id = ${repository.repositoryId} and t.test_hash = ${testHash}
+      and ${isKnown(sql)}`;
+  return test ? { ...repository, ...test } : null;
+}
+
+/**
+ * Puts a test aside. The first quarantine's date, author and type stay. Returns `null` when the
+ * test was deleted meanwhile.
+ */
+export async function addQuarantine(
+  sql: Database["sql"],
+  { repositoryId, testNo }: Pick<StoredTest, "repositoryId" | "testNo">,
+  quarantine: Quarantine,
+): Promise<{ quarantine: Quarantine; added: boolean } | null> {
+  return await sql.begin(async (tx) => {
+    // The repository first, as everybody does who changes its data: no two wait for each other.
+    await lockRepository(tx, repositoryId);
+    const [added] = await tx<Quarantine[]>`
+      insert into quarantine
+        (repository_id, test_no, quarantined_at, quarantined_by, quarantine_type)
+      select repository_id, test_no, to_timestamp(${quarantine.quarantinedAt}),
+        ${quarantine.quarantinedBy}::text, ${quarantine.quarantineType}::text
+      from test where repository_id = ${repositoryId} and test_no = ${testNo}
+      on conflict do nothing
+      returning ${quarantineColumns(tx)}`;
+    if (added) {
+      await bumpDataVersion(tx, repositoryId);
+      return { quarantine: added, added: true };
+    }
+    const [present] = await tx<Quarantine[]>`
+      select ${quarantineColumns(tx)} from quarantine
+      where repository_id = ${repositoryId} and test_no = ${testNo}`;
+    return present ? { quarantine: present, added: false } : null;
+  });
+}
+
+/** Ends the quarantine of a test. Returns false when there was none. */
+export async function removeQuarantine(
+  sql: Database["sql"],
+  { repositoryId, testNo }: Pick<StoredTest, "repositoryId" | "testNo">,
+): Promise<boolean> {
+  return await sql.begin(async (tx) => {
+    await lockRepository(tx, repositoryId);
+    const removed = await tx`
+      delete from quarantine where repository_id = ${repositoryId} and test_no = ${testNo}
+      returning 1`;
+    if (removed.length === 0) return false;
+    await bumpDataVersion(tx, repositoryId);
+    return true;
+  });
+}
+
+/** All quarantined tests of an organization, by repository, oldest quarantine first. */
+export async function listQuarantined(
+  sql: Queryable,
+  organizationId: number,
+): Promise<(StoredTest & Quarantine)[]> {
+  const repositories = await sql<StoredRepository[]>`
+    select ${repositoryColumns(sql)} from repository
+    where organization_id = ${organizationId}
+    order by owner_key collate "C", name_key collate "C"`;
+  const repositoryIds = arrayOf(repositories.map(({ repositoryId }) => repositoryId));
+  const tests = await sql<(Omit<StoredTest, keyof StoredRepository> & Quarantine & {
+    repositoryId: number;
+  })[]>`
+    select q.repository_id::float8 as "repositoryId", ${testColumns(sql)}, ${quarantineColumns(sql)}
+    from quarantine q
+      join test t on t.repository_id = q.repository_id and t.test_no = q.test_no
+    where q.repository_id = any(${repositoryIds}::text::bigint[])
+    order by q.quarantined_at, t.test_no`;
+  const byRepository = Map.groupBy(tests, ({ repositoryId }) => repositoryId);
+  return repositories.flatMap((repository) =>
+    (byRepository.get(repository.repositoryId) ?? []).map((test) => ({ ...repository, ...test }))
+  );
+}
+
+function repositoryColumns(sql: Queryable) {
+  return sql`repository_id::float8 as "repositoryId", owner, name as "repositoryName",
+    id_prefix::float8 as "idPrefix"`;
+}
+
+function testColumns(sql: Queryable) {
+  return sql`t.test_hash::float8 as "testHash", t.test_no as "testNo", t.suite, t.class, t.name,
+    t.file`;
+}
+
+function quarantineColumns(sql: Queryable) {
+  return sql`extract(epoch from quarantined_at)::float8 as "quarantinedAt",
+    quarantined_by as "quarantinedBy", quarantine_type as "quarantineType"`;
+}

@@ -1,0 +1,71 @@
+import type { TokenType } from "../../lib/base/token.ts";
+import type { Queryable } from "../connection/sql.ts";
+
+/** What is kept of a token. Its hash is never read back for people. */
+export interface Token {
+  organizationId: number;
+  apiTokenId: number;
+  type: TokenType;
+  tokenPrefix: string | null;
+  label: string | null;
+  /** Seconds since 1970, as all its times. */
+  createdAt: number;
+  expiresAt: number | null;
+  revokedAt: number | null;
+}
+
+/** A token to be stored. */
+export type NewTokenRow = Omit<Token, "apiTokenId" | "revokedAt"> & { hash: string };
+
+/** What came of storing a token: `elsewhere` when another organization has it. */
+export type TokenInsertion =
+  | { outcome: "inserted" | "present"; token: Token }
+  | { outcome: "elsewhere" };
+
+/** Stores a token. One that the organization has already stays as it is. */
+export async function insertToken(sql: Queryable, token: NewTokenRow): Promise<TokenInsertion> {
+  const [inserted] = await sql<Token[]>`
+    insert into api_token (organization_id, type, token_prefix, hash, label, created_at, expires_at)
+    values (${token.organizationId}, ${token.type}, ${token.tokenPrefix}, ${token.hash},
+      ${token.label}, to_timestamp(${token.createdAt}), to_timestamp(${token.expiresAt}::float8))
+    on conflict (hash) do nothing
+    returning ${columns(sql)}`;
+  if (inserted) return { outcome: "inserted", token: inserted };
+  const [present] = await sql<Token[]>`
+    select ${columns(sql)} from api_token
+    where hash = ${token.hash} and organization_id = ${token.organizationId}`;
+  return present ? { outcome: "present", token: present } : { outcome: "elsewhere" };
+}
+
+/** All tokens of an organization, oldest first. */
+export async function listTokens(sql: Queryable, organizationId: number): Promise<Token[]> {
+  return await sql<Token[]>`
+    select ${columns(sql)} from api_token
+    where organization_id = ${organizationId}
+    order by api_token_id`;
+}
+
+/**
+ * Revokes a token. `revoked` is false when it was revoked before; the first moment stays. Returns
+ * `null` when there is no such token.
+ */
+export async function revokeToken(
+  sql: Queryable,
+  { apiTokenId, revokedAt }: { apiTokenId: number; revokedAt: number },
+): Promise<{ token: Token; revoked: boolean } | null> {
+  const [revoked] = await sql<Token[]>`
+    update api_token set revoked_at = to_timestamp(${revokedAt})
+    where api_token_id = ${apiTokenId} and revoked_at is null
+    returning ${columns(sql)}`;
+  if (revoked) return { token: revoked, revoked: true };
+  const [present] = await sql<Token[]>`
+    select ${columns(sql)} from api_token where api_token_id = ${apiTokenId}`;
+  return present ? { token: present, revoked: false } : null;
+}
+
+function columns(sql: Queryable) {
+  return sql`organization_id as "organizationId", api_token_id as "apiTokenId", type,
+    token_prefix as "tokenPrefix", label, extract(epoch from created_at)::float8 as "createdAt",
+    extract(epoch from expires_at)::float8 as "expiresAt",
+    extract(epoch from revoked_at)::float8 as "revokedAt"`;
+}

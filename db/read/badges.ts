@@ -1,0 +1,50 @@
+/** Queries for what badges show. */
+import type { DataVersion } from "../../lib/base/data_version.ts";
+import { firstSubmissionId } from "../../lib/base/identity.ts";
+import { versionColumns } from "../admin/repositories.ts";
+import type { Queryable } from "../connection/sql.ts";
+
+/** Builds of the window. */
+export interface BuildCounts {
+  /** `null` when the repository is gone. */
+  version: DataVersion | null;
+  buildCount: number;
+  /** Those with at least one disruption in the window. */
+  disruptedBuildCount: number;
+}
+
+/**
+ * Counts builds: processed submissions that share a build URL, or one submission without.
+ *
+ * @param options.windowStart first second of the window, since 1970
+ */
+export async function loadBuildCounts(sql: Queryable, options: {
+  repositoryId: number;
+  windowStart: number;
+}): Promise<BuildCounts> {
+  const { repositoryId, windowStart } = options;
+  const start = firstSubmissionId(windowStart);
+  // Disruptions are few: collected once, and hashed, instead of looked for per submission.
+  const [row] = await sql<(DataVersion & Omit<BuildCounts, "version">)[]>`
+    select ${versionColumns(sql)}, counts.*
+    from repository r
+    cross join (
+      select count(distinct build)::float8 as "buildCount",
+        (count(distinct build) filter (where is_disrupted))::float8 as "disruptedBuildCount"
+      from (
+        select
+          case s.build_url when '' then 'id:' || encode(s.submission_id, 'hex')
+            else 'url:' || s.build_url end as build,
+          s.submission_id in (
+            select n.submission_id from negative_result n
+            where n.repository_id = ${repositoryId} and n.is_disruption
+              and n.submission_id >= decode(${start}, 'hex')
+          ) as is_disrupted
+        from submission s
+        where s.repository_id = ${repositoryId} and s.status = 'processed'
+          and s.submission_id >= decode(${start}, 'hex')
+      ) builds
+    ) counts
+    where r.repository_id = ${repositoryId}`;
+  return { version: row ?? null, buildCount: 0, disruptedBuildCount: 0, ...row };
+}

@@ -1,0 +1,63 @@
+/** Queries about the disruptions of one test. */
+import type { DataVersion } from "../../lib/base/data_version.ts";
+import { firstSubmissionId } from "../../lib/base/identity.ts";
+import { versionColumns } from "../admin/repositories.ts";
+import { isDisruptedSince, messageOf } from "./negative_results.ts";
+import type { Queryable } from "../connection/sql.ts";
+
+/** A disruption as a list shows it. */
+export interface DisruptionEvent {
+  /** 24 hex digits. */
+  submissionId: string;
+  /** Position of the result in its submission. */
+  resultNo: number;
+  buildUrl: string;
+  commitOid: string;
+  conclusion: "failure" | "error";
+  message: string;
+}
+
+/** The latest disruptions of a test. */
+export interface DisruptionEvents {
+  /** `null` when the repository is gone. */
+  version: DataVersion | null;
+  /** Newest first. */
+  events: DisruptionEvent[];
+}
+
+/**
+ * The latest disruptions of a test in the window.
+ *
+ * @param options.windowStart first second of the window, since 1970
+ */
+export async function loadDisruptionEvents(sql: Queryable, options: {
+  repositoryId: number;
+  testNo: number;
+  windowStart: number;
+  limit: number;
+}): Promise<DisruptionEvents> {
+  const { repositoryId, testNo, windowStart, limit } = options;
+  const firstId = firstSubmissionId(windowStart);
+  // The version comes with a row of its own, so that it is there when there is no event.
+  const rows = await sql<(DataVersion & (DisruptionEvent | { submissionId: null }))[]>`
+    select ${versionColumns(sql)}, event.*
+    from repository r
+    left join (
+      select encode(n.submission_id, 'hex') as "submissionId", n.result_no as "resultNo",
+        s.build_url as "buildUrl", s.commit_oid as "commitOid", n.conclusion,
+        ${messageOf(sql)} as message
+      from negative_result n
+      join submission s
+        on s.repository_id = n.repository_id and s.submission_id = n.submission_id
+      where n.repository_id = ${repositoryId} and n.test_no = ${testNo} and n.is_disruption
+        and ${isDisruptedSince(sql, firstId)}
+      order by n.submission_id desc, n.result_no desc
+      limit ${limit}
+    ) event on true
+    where r.repository_id = ${repositoryId}
+    order by event."submissionId" desc, event."resultNo" desc`;
+  return {
+    version: rows[0] ?? null,
+    events: rows.filter((row) => row.submissionId !== null),
+  };
+}

@@ -1,0 +1,66 @@
+/** Queries about submissions, as the API shows them. */
+import type { DataVersion } from "../../lib/base/data_version.ts";
+import { firstSubmissionId } from "../../lib/base/identity.ts";
+import { versionColumns } from "../admin/repositories.ts";
+import type { Queryable } from "../connection/sql.ts";
+
+/** A submission of a list. */
+export interface SubmissionRow {
+  /** 24 hex digits. */
+  submissionId: string;
+  key: string;
+  buildUrl: string;
+  commitOid: string;
+  /** Seconds since 1970. */
+  recordedAt: number;
+  status: "processing" | "processed" | "failed";
+  testResultCount: number;
+}
+
+/** Submissions, newest first, and how many the whole window has. */
+export interface SubmissionsPage {
+  /** `null` when the repository is gone. */
+  version: DataVersion | null;
+  count: number;
+  submissions: SubmissionRow[];
+}
+
+/**
+ * The submissions of the window that are older than the one at `after`, which need not exist.
+ *
+ * @param options.windowStart first second of the window, since 1970
+ * @param options.after 24 hex digits, `null` for the newest
+ */
+export async function loadSubmissionsPage(sql: Queryable, options: {
+  repositoryId: number;
+  windowStart: number;
+  after: string | null;
+  limit: number;
+}): Promise<SubmissionsPage> {
+  const { repositoryId, windowStart, after, limit } = options;
+  const inWindow = sql`s.repository_id = ${repositoryId}
+    and s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')`;
+  // The count comes with a row of its own, so that it is there when the page is empty.
+  type Row = DataVersion & { count: number } & (SubmissionRow | { submissionId: null });
+  const rows = await sql<Row[]>`
+    select ${versionColumns(sql)}, total.count, page.*
+    from repository r
+    cross join (select count(*)::float8 as count from submission s where ${inWindow}) total
+    left join (
+      select encode(s.submission_id, 'hex') as "submissionId", s.key, s.build_url as "buildUrl",
+        s.commit_oid as "commitOid", extract(epoch from s.recorded_at)::float8 as "recordedAt",
+        s.status, s.test_result_count as "testResultCount"
+      from submission s
+      where ${inWindow}
+        ${after === null ? sql`` : sql`and s.submission_id < decode(${after}, 'hex')`}
+      order by s.submission_id desc
+      limit ${limit}
+    ) page on true
+    where r.repository_id = ${repositoryId}
+    order by page."submissionId" desc`;
+  return {
+    version: rows[0] ?? null,
+    count: rows[0]?.count ?? 0,
+    submissions: rows.filter((row) => row.submissionId !== null),
+  };
+}

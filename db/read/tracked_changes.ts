@@ -1,0 +1,159 @@
+import { advance, leadsTo, type TestsState } from "../../lib/analysis/tests_state.ts";
+import { firstSubmissionId } from "../../lib/base/identity.ts";
+import type { Database } from "../connection/connect.ts";
+import { isDisruptedSince } from "./negative_results.ts";
+import { integersIn, type Queryable } from "../connection/sql.ts";
+import { loadTestLists, loadTypicalDurations } from "../write/test_lists.ts";
+import {
+  knownTest,
+  recordedRun,
+  runColumns,
+  type RunRow,
+  selectVersions,
+  sortedTags,
+  testColumns,
+  type TestRow,
+} from "./tracked_test_rows.ts";
+
+/**
+ * The tests of a repository as they are now, from an earlier state of them and what came and went
+ * since; `null` when that does not tell everything, so that all has to be loaded anew.
+ *
+ * What an upload can change: how often its tests ran; disruptions, first and latest ones of tests
+ * that are nondeterministic at its code version, each of which has a disruption there; and tags, if
+ * it has any. What falls out of the window is still there to be counted off, or it is noticed.
+ *
+ * @param options.windowStart seconds since 1970; what was recorded then or later lies in the window
+ */
+export async function loadTrackedChanges(
+  sql: Database["sql"],
+  { repositoryId, windowStart, since, withTime }: {
+    repositoryId: number;
+    windowStart: number;
+    since: TestsState;
+    withTime: boolean;
+  },
+): Promise<TestsState | null> {
+  const scope = {
+    repositoryId,
+    dataVersion: since.version.dataVersion,
+    earlierFirstId: firstSubmissionId(since.windowStart),
+    firstId: firstSubmissionId(windowStart),
+    withTime,
+  };
+  return await sql.begin(
+    // All statements must see the same data.
+    "isolation level repeatable read read only",
+    async (tx) => {
+      const [[row], added, fallen, tests, fallenDisruptions, tags] = await Promise.all([
+        selectVersions(tx, { repositoryIds: [repositoryId], windowStart }),
+        selectAdded(tx, scope),
+        selectFallen(tx, scope),
+        selectChangedTests(tx, scope),
+        selectFallenDisruptions(tx, scope),
+        selectTags(tx, { ...scope, testNos: since.tests.keys() }),
+      ]);
+      if (!row) return null;
+      const { repositoryId: _, idPrefix, ...version } = row;
+      if (!leadsTo(since, { version, windowStart })) return null;
+      const testListNos = new Set([...added, ...fallen].map(({ testListNo }) => testListNo));
+      const [lists, typical] = await Promise.all([
+        loadTestLists(tx, { repositoryId, testListNos }),
+        withTime ? loadTypicalDurations(tx, { repositoryId, testListNos }) : new Map(),
+      ]);
+      return advance(since, {
+        version,
+        windowStart,
+        added: added.map((run) => recordedRun(run, typical)),
+        fallen: fallen.map((run) => recordedRun(run, typical)),
+        lists,
+        changedTests: new Map(
+          tests.map((row) => [row.testNo, knownTest(row, { ...row, idPrefix })]),
+        ),
+        fallenDisruptions: new Map(fallenDisruptions.map((row) => [row.testNo, row.count])),
+        tags: new Map(tags.map((row) => [row.testNo, sortedTags(row)])),
+      });
+    },
+  );
+}
+
+interface Scope {
+  repositoryId: number;
+  /** What has a greater one came since. */
+  dataVersion: number;
+  /** Where the window began before. */
+  earlierFirstId: string;
+  /** Where it begins now. */
+  firstId: string;
+  withTime: boolean;
+}
+
+function selectAdded(sql: Queryable, { repositoryId, dataVersion, firstId, withTime }: Scope) {
+  return sql<RunRow[]>`
+    select ${runColumns(sql, { withTime })}
+    from submission
+    where repository_id = ${repositoryId} and data_version > ${dataVersion}
+      and submission_id >= decode(${firstId}, 'hex') and status = 'processed'`;
+}
+
+function selectFallen(sql: Queryable, scope: Scope) {
+  const { repositoryId, dataVersion, earlierFirstId, firstId, withTime } = scope;
+  return sql<RunRow[]>`
+    select ${runColumns(sql, { withTime })}
+    from submission
+    where repository_id = ${repositoryId} and data_version <= ${dataVersion}
+      and submission_id >= decode(${earlierFirstId}, 'hex')
+      and submission_id < decode(${firstId}, 'hex') and status = 'processed'`;
+}
+
+/** Tests with a disruption at a code version of which a submission came since. */
+function selectChangedTests(sql: Queryable, { repositoryId, dataVersion, firstId }: Scope) {
+  return sql<(TestRow & { disruptionCount: number })[]>`
+    select ${testColumns(sql)},
+      (select count(*)::int from negative_result n
+        where n.repository_id = ${repositoryId} and n.test_no = d.test_no and n.is_disruption
+          and ${isDisruptedSince(sql, firstId)}) as "disruptionCount"
+    from (
+      select distinct n.test_no
+      from submission u
+      join submission s
+        on s.repository_id = u.repository_id and s.code_version = u.code_version
+      join negative_result n
+        on n.repository_id = s.repository_id and n.submission_id = s.submission_id
+      where u.repository_id = ${repositoryId} and u.data_version > ${dataVersion}
+        and u.status = 'processed' and n.is_disruption
+    ) changed
+    join disruptive_test d
+      on d.repository_id = ${repositoryId} and d.test_no = changed.test_no
+    join test t on t.repository_id = ${repositoryId} and t.test_no = changed.test_no
+    left join quarantine q on q.repository_id = ${repositoryId} and q.test_no = changed.test_no`;
+}
+
+function selectFallenDisruptions(
+  sql: Queryable,
+  { repositoryId, earlierFirstId, firstId }: Scope,
+) {
+  return sql<{ testNo: number; count: number }[]>`
+    select test_no as "testNo", count(*)::int as count
+    from negative_result
+    where repository_id = ${repositoryId} and is_disruption
+      and submission_id >= decode(${earlierFirstId}, 'hex')
+      and submission_id < decode(${firstId}, 'hex')
+    group by test_no`;
+}
+
+/** The tags of these tests, where an upload that came since may have changed any. */
+function selectTags(
+  sql: Queryable,
+  { repositoryId, dataVersion, testNos }: Scope & { testNos: Iterable<number> },
+) {
+  return sql<Pick<TestRow, "testNo" | "tags">[]>`
+    select t.test_no as "testNo", array_to_json(t.tags) as tags
+    from test t
+    where t.repository_id = ${repositoryId}
+      and t.test_no = any(${integersIn(sql, testNos)})
+      and exists (
+        select from submission u
+        where u.repository_id = ${repositoryId} and u.data_version > ${dataVersion}
+          and (u.tags <> '{}' or u.test_tag_set_no is not null))`;
+}

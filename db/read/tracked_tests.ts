@@ -1,0 +1,148 @@
+import {
+  advance,
+  emptyState,
+  type KnownTest,
+  type TestsState,
+} from "../../lib/analysis/tests_state.ts";
+import { firstSubmissionId } from "../../lib/base/identity.ts";
+import type { Database } from "../connection/connect.ts";
+import { arrayOf, type Queryable } from "../connection/sql.ts";
+import {
+  knownTest,
+  recordedRun,
+  runColumns,
+  type RunRow,
+  selectVersions,
+  testColumns,
+  type TestListRow,
+  testLists,
+  type TestRow,
+  typicalColumn,
+} from "./tracked_test_rows.ts";
+
+/**
+ * Every test of the given repositories that is disruptive in the window or quarantined, by
+ * repository, with the state of the data that they were all seen in. A repository that is gone is
+ * missing.
+ *
+ * How often a test ran follows without looking at results: the submissions of the window that ran
+ * its list, corrected by their exceptions.
+ *
+ * @param options.windowStart seconds since 1970; what was recorded then or later lies in the window
+ * @param options.withTime whether `timeConsumed` is wanted, for which the durations of all results
+ * of the window are read: by far the most bytes; it is `null` otherwise
+ */
+export async function loadTrackedTests(
+  sql: Database["sql"],
+  { repositoryIds, windowStart, withTime = false }: {
+    repositoryIds: number[];
+    windowStart: number;
+    withTime?: boolean;
+  },
+): Promise<Map<number, TestsState>> {
+  if (repositoryIds.length === 0) return new Map();
+  const scope = {
+    repositoryIds: arrayOf(repositoryIds),
+    firstId: firstSubmissionId(windowStart),
+    withTime,
+  };
+  const [versions, tests, counts, runs, lists] = await sql.begin(
+    // All statements must see the same data.
+    "isolation level repeatable read read only",
+    (tx) => [
+      selectVersions(tx, { repositoryIds, windowStart }),
+      selectTests(tx, scope),
+      selectDisruptionCounts(tx, scope),
+      selectRuns(tx, scope),
+      selectTestLists(tx, scope),
+    ],
+  );
+  const of = <Row extends { repositoryId: number }>(rows: readonly Row[]) =>
+    Map.groupBy(rows, (row) => row.repositoryId);
+  const [testsOf, countsOf, runsOf, listsOf] = [of(tests), of(counts), of(runs), of(lists)];
+  return new Map(versions.map(({ repositoryId, idPrefix, ...version }) => {
+    const disruptionCounts = new Map(
+      countsOf.get(repositoryId)?.map(({ testNo, disruptionCount }) => [testNo, disruptionCount]),
+    );
+    const typical = new Map(
+      listsOf.get(repositoryId)?.map((list) => [list.testListNo, list.typicalDurations]),
+    );
+    const state = advance(emptyState({ withTime }), {
+      version,
+      windowStart,
+      added: (runsOf.get(repositoryId) ?? []).map((run) => recordedRun(run, typical)),
+      fallen: [],
+      lists: testLists(listsOf.get(repositoryId) ?? []),
+      changedTests: new Map((testsOf.get(repositoryId) ?? []).map((row): [number, KnownTest] => {
+        const disruptionCount = disruptionCounts.get(row.testNo) ?? 0;
+        return [row.testNo, knownTest(row, { idPrefix, disruptionCount })];
+      })),
+      fallenDisruptions: new Map(),
+      tags: new Map(),
+    });
+    return [repositoryId, state!];
+  }));
+}
+
+interface Scope {
+  /** Text of an array. */
+  repositoryIds: string;
+  /** Submissions with this id or a greater one lie in the window. */
+  firstId: string;
+  withTime: boolean;
+}
+
+// The two parts have nothing in common, so that neither is looked for in the other: the planner
+// takes a union to be a few rows, and then looks up each of them by itself.
+function selectTests(sql: Queryable, { repositoryIds, firstId }: Scope) {
+  return sql<TestRow[]>`
+    select ${testColumns(sql)}
+    from disruptive_test d
+    join test t on t.repository_id = d.repository_id and t.test_no = d.test_no
+    left join quarantine q on q.repository_id = d.repository_id and q.test_no = d.test_no
+    where d.repository_id = any(${repositoryIds}::text::bigint[])
+      and d.latest_submission_id >= decode(${firstId}, 'hex')
+    union all
+    select ${testColumns(sql)}
+    from quarantine q
+    join test t on t.repository_id = q.repository_id and t.test_no = q.test_no
+    left join disruptive_test d on d.repository_id = q.repository_id and d.test_no = q.test_no
+    where q.repository_id = any(${repositoryIds}::text::bigint[])
+      and (d.latest_submission_id >= decode(${firstId}, 'hex')) is not true`;
+}
+
+interface DisruptionCountRow {
+  repositoryId: number;
+  testNo: number;
+  disruptionCount: number;
+}
+
+// A statement of its own: joined to the tests, the planner may count anew for each of them.
+function selectDisruptionCounts(sql: Queryable, { repositoryIds, firstId }: Scope) {
+  return sql<DisruptionCountRow[]>`
+    select repository_id::float8 as "repositoryId", test_no as "testNo",
+      count(*)::int as "disruptionCount"
+    from negative_result
+    where repository_id = any(${repositoryIds}::text::bigint[])
+      and submission_id >= decode(${firstId}, 'hex') and is_disruption
+    group by repository_id, test_no`;
+}
+
+function selectRuns(sql: Queryable, { repositoryIds, firstId, withTime }: Scope) {
+  return sql<RunRow[]>`
+    select ${runColumns(sql, { withTime })}
+    from submission
+    where repository_id = any(${repositoryIds}::text::bigint[])
+      and submission_id >= decode(${firstId}, 'hex') and status = 'processed'`;
+}
+
+function selectTestLists(sql: Queryable, { repositoryIds, firstId, withTime }: Scope) {
+  return sql<TestListRow[]>`
+    select repository_id::float8 as "repositoryId", test_list_no as "testListNo",
+      test_count as "testCount", tests, ${typicalColumn(sql, { withTime })}
+    from test_list
+    where (repository_id, test_list_no) in (
+      select distinct repository_id, test_list_no from submission
+      where repository_id = any(${repositoryIds}::text::bigint[])
+        and submission_id >= decode(${firstId}, 'hex') and status = 'processed')`;
+}

@@ -1,0 +1,206 @@
+-- The schema after all migrations. Written by: deno run -A db/schema/dump.ts
+
+create sequence repository_id_sequence as bigint;
+
+create table api_token (
+  organization_id integer not null,
+  api_token_id integer not null generated always as identity,
+  type text not null,
+  token_prefix text,
+  hash text not null,
+  label text,
+  created_at timestamp(0) with time zone not null,
+  expires_at timestamp(0) with time zone,
+  revoked_at timestamp(0) with time zone,
+  constraint api_token_pkey PRIMARY KEY (organization_id, api_token_id),
+  constraint api_token_hash_key UNIQUE (hash),
+  constraint api_token_type_check CHECK ((type = ANY (ARRAY['api_token'::text, 'legacy'::text]))),
+  constraint api_token_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organization(organization_id)
+);
+
+create table archive (
+  source text not null,
+  key text not null,
+  version text not null,
+  status text not null,
+  claim_id uuid,
+  claimed_until timestamp with time zone,
+  attempt_count integer not null default 0,
+  reason text not null default ''::text,
+  repository_id bigint,
+  found_at timestamp(0) with time zone not null,
+  finished_at timestamp(0) with time zone,
+  constraint archive_pkey PRIMARY KEY (source, key),
+  constraint archive_status_check CHECK ((status = ANY (ARRAY['processing'::text, 'processed'::text, 'failed'::text])))
+);
+CREATE INDEX archive_unfinished ON archive USING btree (source, status) WHERE (status <> 'processed'::text);
+
+create table coverage_report (
+  repository_id bigint not null,
+  coverage_report_id bigint not null generated always as identity,
+  recorded_at timestamp(0) with time zone not null,
+  submission_id bytea,
+  covered_line_count bigint not null,
+  line_count bigint not null,
+  constraint coverage_report_pkey PRIMARY KEY (repository_id, coverage_report_id),
+  constraint coverage_report_check CHECK (((line_count > 0) AND (covered_line_count <= line_count))),
+  constraint coverage_report_covered_line_count_check CHECK ((covered_line_count >= 0))
+);
+CREATE INDEX coverage_report_latest ON coverage_report USING btree (repository_id, recorded_at, coverage_report_id);
+
+create table disruptive_test (
+  repository_id bigint not null,
+  test_no integer not null,
+  first_disruption_at timestamp(0) with time zone not null,
+  latest_submission_id bytea not null,
+  latest_result_no integer not null,
+  latest_commit_oid text not null,
+  latest_build_url text not null,
+  latest_message text not null,
+  positive_submission_id bytea not null,
+  positive_build_url text not null,
+  constraint disruptive_test_pkey PRIMARY KEY (repository_id, test_no)
+);
+
+create table negative_result (
+  repository_id bigint not null,
+  submission_id bytea not null,
+  result_no integer not null,
+  test_no integer not null,
+  is_disruption boolean not null,
+  conclusion text not null,
+  message text,
+  message_no integer,
+  constraint negative_result_pkey PRIMARY KEY (repository_id, submission_id, is_disruption, test_no, result_no),
+  constraint negative_result_check CHECK ((num_nonnulls(message, message_no) = 1)),
+  constraint negative_result_conclusion_check CHECK ((conclusion = ANY (ARRAY['failure'::text, 'error'::text])))
+);
+CREATE INDEX negative_result_disruption ON negative_result USING btree (repository_id, test_no, (((get_byte(submission_id, 0) * 32) + (get_byte(submission_id, 1) / 8)))) WHERE is_disruption;
+
+create table organization (
+  organization_id integer not null generated always as identity,
+  name text not null,
+  name_key text not null,
+  purchase_unit_count integer not null default 0,
+  created_at timestamp(0) with time zone not null,
+  constraint organization_pkey PRIMARY KEY (organization_id),
+  constraint organization_name_key_key UNIQUE (name_key),
+  constraint organization_purchase_unit_count_check CHECK ((purchase_unit_count >= 0))
+);
+
+create table quarantine (
+  repository_id bigint not null,
+  test_no integer not null,
+  quarantined_at timestamp(0) with time zone not null,
+  quarantined_by text,
+  quarantine_type text not null,
+  constraint quarantine_pkey PRIMARY KEY (repository_id, test_no),
+  constraint quarantine_quarantine_type_check CHECK ((quarantine_type = ANY (ARRAY['manual'::text, 'automatic'::text])))
+);
+
+create table repository (
+  organization_id integer not null,
+  repository_id bigint not null,
+  owner text not null,
+  name text not null,
+  owner_key text not null,
+  name_key text not null,
+  id_prefix bigint not null,
+  data_version bigint not null default 0,
+  is_visible boolean not null default true,
+  removal_count bigint not null default floor((random() * (1000000000)::double precision)),
+  next_test_no integer not null default 0,
+  next_test_list_no integer not null default 0,
+  created_at timestamp(0) with time zone not null,
+  next_test_tag_set_no integer not null default 0,
+  addition_count bigint not null default floor((random() * (1000000000)::double precision)),
+  constraint repository_pkey PRIMARY KEY (organization_id, repository_id),
+  constraint repository_id_prefix_key UNIQUE (id_prefix),
+  constraint repository_organization_id_owner_key_name_key_key UNIQUE (organization_id, owner_key, name_key),
+  constraint repository_repository_id_key UNIQUE (repository_id),
+  constraint repository_repository_id_check CHECK (((repository_id >= 1) AND (repository_id <= '9007199254740991'::bigint))),
+  constraint repository_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organization(organization_id)
+);
+
+create table schema_migration (
+  version integer not null,
+  migrated_at timestamp(0) with time zone not null default now(),
+  constraint schema_migration_pkey PRIMARY KEY (version)
+);
+
+create table staged_test_range (
+  repository_id bigint not null,
+  first_test_no integer not null,
+  end_test_no integer not null,
+  constraint staged_test_range_pkey PRIMARY KEY (repository_id, first_test_no)
+);
+
+create table submission (
+  repository_id bigint not null,
+  submission_id bytea not null,
+  recorded_at timestamp(0) with time zone not null,
+  uploaded_at timestamp(0) with time zone not null,
+  status text not null,
+  key text not null,
+  build_url text not null default ''::text,
+  commit_oid text not null,
+  tree_oid text,
+  branch text,
+  code_version text not null generated always as (COALESCE(('tree:'::text || tree_oid), ('commit:'::text || commit_oid))) stored,
+  tags text[] not null default '{}'::text[],
+  upload_digest bytea,
+  test_result_count integer not null default 0,
+  test_list_no integer,
+  durations bytea storage external,
+  duration_unit integer,
+  exceptions bytea,
+  data_version bigint not null,
+  test_tag_set_no integer,
+  messages text[],
+  packed_durations bytea storage external,
+  constraint submission_pkey PRIMARY KEY (repository_id, submission_id),
+  constraint submission_repository_id_key_key UNIQUE (repository_id, key),
+  constraint submission_repository_id_upload_digest_key UNIQUE (repository_id, upload_digest),
+  constraint submission_status_check CHECK ((status = ANY (ARRAY['processing'::text, 'processed'::text, 'failed'::text]))),
+  constraint submission_submission_id_check CHECK ((length(submission_id) = 12)),
+  constraint submission_upload_digest_check CHECK ((length(upload_digest) = 16))
+);
+CREATE INDEX submission_code_version ON submission USING btree (repository_id, code_version);
+CREATE INDEX submission_data_version ON submission USING btree (repository_id, data_version);
+
+create table test (
+  repository_id bigint not null,
+  test_no integer not null,
+  test_hash bigint not null,
+  suite text not null,
+  class text not null,
+  name text not null,
+  file text not null,
+  tags text[],
+  constraint test_pkey PRIMARY KEY (repository_id, test_no),
+  constraint test_repository_id_test_hash_key UNIQUE (repository_id, test_hash),
+  constraint test_tags_check CHECK ((tags <> '{}'::text[]))
+);
+
+create table test_list (
+  repository_id bigint not null,
+  test_list_no integer not null,
+  list_hash bytea not null,
+  test_count integer not null,
+  tests bytea not null,
+  tags text[] not null default '{}'::text[],
+  typical_durations bytea,
+  constraint test_list_pkey PRIMARY KEY (repository_id, test_list_no),
+  constraint test_list_repository_id_list_hash_key UNIQUE (repository_id, list_hash)
+);
+
+create table test_tag_set (
+  repository_id bigint not null,
+  test_tag_set_no integer not null,
+  test_list_no integer not null,
+  digest bytea not null,
+  tag_groups text not null,
+  members bytea not null,
+  constraint test_tag_set_pkey PRIMARY KEY (repository_id, test_tag_set_no),
+  constraint test_tag_set_repository_id_test_list_no_digest_key UNIQUE (repository_id, test_list_no, digest)
+);

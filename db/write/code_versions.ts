@@ -1,0 +1,201 @@
+import { messageOf, weekOfNegative } from "../read/negative_results.ts";
+import { integersIn, type Queryable, textsIn } from "../connection/sql.ts";
+import { outcomesAt } from "../../lib/analysis/columns.ts";
+import type {
+  DisruptiveTest,
+  Negative,
+  SubmissionOutcomes,
+} from "../../lib/analysis/code_version.ts";
+import { loadTestLists } from "./test_lists.ts";
+
+/**
+ * All processed submissions of some code versions, able to say which of the given tests passed in
+ * them.
+ *
+ * Reads each list of tests once, however many submissions ran it.
+ */
+export async function loadOutcomes(
+  sql: Queryable,
+  { repositoryId, codeVersions, testNos }: {
+    repositoryId: number;
+    codeVersions: string[];
+    testNos: ReadonlySet<number>;
+  },
+): Promise<(SubmissionOutcomes & { codeVersion: string })[]> {
+  const submissions = await sql<{
+    code_version: string;
+    submission_id: string;
+    commit_oid: string;
+    build_url: string;
+    test_list_no: number;
+    exceptions: Uint8Array;
+  }[]>`
+    select code_version, encode(submission_id, 'hex') as submission_id, commit_oid, build_url,
+      test_list_no, exceptions
+    from submission
+    where repository_id = ${repositoryId} and status = 'processed'
+      and code_version = any(${textsIn(sql, codeVersions)})`;
+  const lists = await loadTestLists(sql, {
+    repositoryId,
+    testListNos: new Set(submissions.map((submission) => submission.test_list_no)),
+  });
+  const places = new Map<number, Map<number, number>>();
+  for (const [testListNo, listed] of lists) {
+    const indexes = new Map<number, number>();
+    listed.forEach((testNo, index) => testNos.has(testNo) && indexes.set(testNo, index));
+    places.set(testListNo, indexes);
+  }
+  return submissions.map((submission) => {
+    const indexes = places.get(submission.test_list_no)!;
+    const outcomes = outcomesAt(submission.exceptions, indexes.values());
+    return {
+      codeVersion: submission.code_version,
+      submissionId: submission.submission_id,
+      commitOid: submission.commit_oid,
+      buildUrl: submission.build_url,
+      hasPositive(testNo) {
+        const index = indexes.get(testNo);
+        return index !== undefined && outcomes.get(index)!.positive > 0;
+      },
+    };
+  });
+}
+
+/** All negative results of a code version. */
+export async function loadNegatives(
+  sql: Queryable,
+  { repositoryId, codeVersion }: { repositoryId: number; codeVersion: string },
+): Promise<(Negative & { testHash: number })[]> {
+  return await sql<(Negative & { testHash: number })[]>`
+    select encode(n.submission_id, 'hex') as "submissionId", n.result_no as "resultNo",
+      n.test_no as "testNo", t.test_hash::float8 as "testHash",
+      ${messageOf(sql)} as message, n.is_disruption as "isDisruption"
+    from submission s
+    join negative_result n using (repository_id, submission_id)
+    join test t using (repository_id, test_no)
+    where s.repository_id = ${repositoryId} and s.code_version = ${codeVersion}
+      and s.status = 'processed'`;
+}
+
+/** Marks negative results, all of which are none, as disruptions, or the other way round. */
+export async function markDisruptions(
+  sql: Queryable,
+  { repositoryId, negatives, isDisruption }: {
+    repositoryId: number;
+    negatives: Pick<Negative, "submissionId" | "testNo" | "resultNo">[];
+    isDisruption: boolean;
+  },
+): Promise<void> {
+  if (negatives.length === 0) return;
+  const keys = negatives.map(({ submissionId, testNo, resultNo }) => ({
+    submission_id: submissionId,
+    test_no: testNo,
+    result_no: resultNo,
+  }));
+  await sql`
+    update negative_result n set is_disruption = ${isDisruption}
+    from json_to_recordset(${JSON.stringify(keys)}::text::json)
+      as k(submission_id text, test_no int, result_no int)
+    where n.repository_id = ${repositoryId} and n.submission_id = decode(k.submission_id, 'hex')
+      and n.is_disruption = ${!isDisruption} and n.test_no = k.test_no
+      and n.result_no = k.result_no`;
+}
+
+/** What is known of those of the given tests that were ever disruptive, by test_no. */
+export async function loadDisruptiveTests(
+  sql: Queryable,
+  { repositoryId, testNos }: { repositoryId: number; testNos: Iterable<number> },
+): Promise<Map<number, DisruptiveTest>> {
+  const rows = await sql<DisruptiveTest[]>`
+    select test_no as "testNo",
+      extract(epoch from first_disruption_at)::float8 as "firstDisruptionAt",
+      encode(latest_submission_id, 'hex') as "latestSubmissionId",
+      latest_result_no as "latestResultNo", latest_commit_oid as "latestCommitOid",
+      latest_build_url as "latestBuildUrl", latest_message as "latestMessage",
+      encode(positive_submission_id, 'hex') as "positiveSubmissionId",
+      positive_build_url as "positiveBuildUrl"
+    from disruptive_test
+    where repository_id = ${repositoryId}
+      and test_no = any(${integersIn(sql, testNos)})`;
+  return new Map(rows.map((row) => [row.testNo, row]));
+}
+
+/** What stored results tell of a disruptive test. */
+export interface StoredFacts {
+  testNo: number;
+  /** Seconds since 1970 of its earliest disruption that is stored, `null` when none is. */
+  earliestAt: number | null;
+  /** Whether its latest disruption is stored. */
+  hasLatest: boolean;
+  /** Whether its latest pass is stored, and a disruption of its code version. */
+  hasPositive: boolean;
+}
+
+/** What stored results tell of the given tests, as far as they ever were disruptive. */
+export async function loadStoredFacts(
+  sql: Queryable,
+  { repositoryId, testNos }: { repositoryId: number; testNos: Iterable<number> },
+): Promise<StoredFacts[]> {
+  return await sql<StoredFacts[]>`
+    select d.test_no as "testNo",
+      (select extract(epoch from s.recorded_at)::float8
+        from negative_result n
+        join submission s
+          on s.repository_id = n.repository_id and s.submission_id = n.submission_id
+        where n.repository_id = d.repository_id and n.test_no = d.test_no and n.is_disruption
+        order by ${weekOfNegative(sql)}, n.submission_id limit 1) as "earliestAt",
+      exists (select from negative_result n
+        where n.repository_id = d.repository_id and n.submission_id = d.latest_submission_id
+          and n.is_disruption and n.test_no = d.test_no
+          and n.result_no = d.latest_result_no) as "hasLatest",
+      exists (select from submission p
+        join submission s on s.repository_id = p.repository_id and s.code_version = p.code_version
+        join negative_result n
+          on n.repository_id = s.repository_id and n.submission_id = s.submission_id
+        where p.repository_id = d.repository_id and p.submission_id = d.positive_submission_id
+          and n.test_no = d.test_no and n.is_disruption) as "hasPositive"
+    from disruptive_test d
+    where d.repository_id = ${repositoryId}
+      and d.test_no = any(${integersIn(sql, testNos)})`;
+}
+
+/** Stores what is known of disruptive tests, in place of what was known before. */
+export async function storeDisruptiveTests(
+  sql: Queryable,
+  { repositoryId, tests }: { repositoryId: number; tests: DisruptiveTest[] },
+): Promise<void> {
+  if (tests.length === 0) return;
+  await sql`
+    insert into disruptive_test (repository_id, test_no, first_disruption_at, latest_submission_id,
+      latest_result_no, latest_commit_oid, latest_build_url, latest_message,
+      positive_submission_id, positive_build_url)
+    select ${repositoryId}, t."testNo", to_timestamp(t."firstDisruptionAt"),
+      decode(t."latestSubmissionId", 'hex'), t."latestResultNo", t."latestCommitOid",
+      t."latestBuildUrl", t."latestMessage", decode(t."positiveSubmissionId", 'hex'),
+      t."positiveBuildUrl"
+    from json_to_recordset(${JSON.stringify(tests)}::text::json) as t("testNo" int,
+      "firstDisruptionAt" float8, "latestSubmissionId" text, "latestResultNo" int,
+      "latestCommitOid" text, "latestBuildUrl" text, "latestMessage" text,
+      "positiveSubmissionId" text, "positiveBuildUrl" text)
+    on conflict (repository_id, test_no) do update set
+      first_disruption_at = excluded.first_disruption_at,
+      latest_submission_id = excluded.latest_submission_id,
+      latest_result_no = excluded.latest_result_no,
+      latest_commit_oid = excluded.latest_commit_oid,
+      latest_build_url = excluded.latest_build_url,
+      latest_message = excluded.latest_message,
+      positive_submission_id = excluded.positive_submission_id,
+      positive_build_url = excluded.positive_build_url`;
+}
+
+/** Forgets that tests were ever disruptive. */
+export async function deleteDisruptiveTests(
+  sql: Queryable,
+  { repositoryId, testNos }: { repositoryId: number; testNos: number[] },
+): Promise<void> {
+  if (testNos.length === 0) return;
+  await sql`
+    delete from disruptive_test
+    where repository_id = ${repositoryId}
+      and test_no = any(${integersIn(sql, testNos)})`;
+}

@@ -1,0 +1,206 @@
+import {
+  type DisruptiveTest,
+  isNondeterministic,
+  judge,
+  mergeRemembered,
+  mergeVerdict,
+  type Negative,
+  type Remembered,
+} from "../../lib/analysis/code_version.ts";
+import type { Database } from "../connection/connect.ts";
+import {
+  deleteDisruptiveTests,
+  loadDisruptiveTests,
+  loadNegatives,
+  loadOutcomes,
+  loadStoredFacts,
+  markDisruptions,
+  storeDisruptiveTests,
+} from "./code_versions.ts";
+import { listRepositories, lockRepository } from "../admin/repositories.ts";
+import { messageOf } from "../read/negative_results.ts";
+import { arrayOf, integersIn, type Queryable } from "../connection/sql.ts";
+import { removeTestList } from "./test_lists.ts";
+import { recomputeTags } from "./test_tags.ts";
+
+/**
+ * Removes a submission of an organization with all that followed from it: its results, its
+ * coverage, disruptions that only it proved, tests and tags that only it brought.
+ *
+ * @returns false when the organization has no submission with this key
+ * @throws {RangeError} when several of its repositories have one
+ */
+export async function deleteSubmission(
+  sql: Database["sql"],
+  { organizationId, key }: { organizationId: number; key: string },
+): Promise<boolean> {
+  return await sql.begin(async (tx) => {
+    const submission = await lockSubmission(tx, { organizationId, key });
+    if (!submission) return false;
+    const { repositoryId, codeVersion, submissionId, testListNo } = submission;
+    const before = await loadNegatives(tx, { repositoryId, codeVersion });
+    const flaky = new Set(before.filter((n) => n.isDisruption).map((n) => n.testNo));
+    const remembered = await loadRemembered(tx, { repositoryId, testNos: flaky });
+
+    await tx`
+      delete from coverage_report
+      where repository_id = ${repositoryId} and submission_id = decode(${submissionId}, 'hex')`;
+    await tx`
+      delete from negative_result
+      where repository_id = ${repositoryId} and submission_id = decode(${submissionId}, 'hex')`;
+    await tx`
+      delete from submission
+      where repository_id = ${repositoryId} and submission_id = decode(${submissionId}, 'hex')`;
+    await tx`
+      update repository set data_version = data_version + 1, removal_count = removal_count + 1
+      where repository_id = ${repositoryId}`;
+
+    await acquit(tx, { repositoryId, codeVersion, testNos: flaky });
+    await recomputeDisruptiveTests(tx, { repositoryId, testNos: flaky, remembered });
+    if (testListNo !== null) {
+      const { tags, testTagSetNo } = submission;
+      if (tags.length > 0 || testTagSetNo !== null) {
+        await recomputeTags(tx, { repositoryId, testListNo, gone: { tags, testTagSetNo } });
+      }
+      await removeTestList(tx, { repositoryId, testListNo });
+    }
+    return true;
+  });
+}
+
+interface LockedSubmission {
+  repositoryId: number;
+  submissionId: string;
+  codeVersion: string;
+  testListNo: number | null;
+  tags: string[];
+  testTagSetNo: number | null;
+}
+
+async function lockSubmission(
+  tx: Queryable,
+  { organizationId, key }: { organizationId: number; key: string },
+): Promise<LockedSubmission | null> {
+  const repositories = await listRepositories(tx, organizationId);
+  const repositoryIds = arrayOf(repositories.map(({ repositoryId }) => repositoryId));
+  const found = await tx<{ repositoryId: number }[]>`
+    select repository_id::float8 as "repositoryId" from submission
+    where repository_id = any(${repositoryIds}::text::bigint[]) and key = ${key}`;
+  const [only] = found;
+  if (!only) return null;
+  if (found.length > 1) {
+    throw new RangeError(
+      `${found.length} repositories have a submission with the key "${key}": ` +
+        "expected a key that only one has",
+    );
+  }
+  // From here on it stays: whoever removes it holds the repository's row.
+  await lockRepository(tx, only.repositoryId);
+  const [row] = await tx<LockedSubmission[]>`
+    select repository_id::float8 as "repositoryId",
+      encode(submission_id, 'hex') as "submissionId", code_version as "codeVersion",
+      test_list_no as "testListNo",
+      array_to_json(tags) as tags, test_tag_set_no as "testTagSetNo"
+    from submission
+    where repository_id = ${only.repositoryId} and key = ${key}`;
+  return row ?? null;
+}
+
+/**
+ * Those facts about disruptive tests that come from submissions that were pruned, and that nothing
+ * stored would tell.
+ */
+async function loadRemembered(
+  tx: Queryable,
+  { repositoryId, testNos }: { repositoryId: number; testNos: Set<number> },
+): Promise<Remembered[]> {
+  if (testNos.size === 0) return [];
+  const known = await loadDisruptiveTests(tx, { repositoryId, testNos });
+  const stored = await loadStoredFacts(tx, { repositoryId, testNos });
+  return stored.map(({ testNo, earliestAt, hasLatest, hasPositive }) => {
+    const test = known.get(testNo)!;
+    const { latestSubmissionId, latestResultNo, latestCommitOid, latestBuildUrl } = test;
+    const { firstDisruptionAt, latestMessage, positiveSubmissionId, positiveBuildUrl } = test;
+    const latest = { latestSubmissionId, latestResultNo, latestCommitOid, latestBuildUrl };
+    return {
+      testNo,
+      ...earliestAt === null || firstDisruptionAt < earliestAt ? { firstDisruptionAt } : {},
+      ...hasLatest ? {} : { ...latest, latestMessage },
+      ...hasPositive ? {} : { positiveSubmissionId, positiveBuildUrl },
+    };
+  });
+}
+
+/** Takes back the disruptions of tests that are not nondeterministic any more. */
+async function acquit(
+  tx: Queryable,
+  { repositoryId, codeVersion, testNos }: {
+    repositoryId: number;
+    codeVersion: string;
+    testNos: Set<number>;
+  },
+): Promise<void> {
+  if (testNos.size === 0) return;
+  const negatives = (await loadNegatives(tx, { repositoryId, codeVersion }))
+    .filter(({ testNo }) => testNos.has(testNo));
+  const codeVersions = [codeVersion];
+  const submissions = await loadOutcomes(tx, { repositoryId, codeVersions, testNos });
+  await markDisruptions(tx, {
+    repositoryId,
+    negatives: judge(submissions, negatives)
+      .filter((verdict) => !isNondeterministic(verdict))
+      .flatMap((verdict) => verdict.negatives),
+    isDisruption: false,
+  });
+}
+
+// Lists of tests and exceptions of all their submissions are held in memory at once.
+const CODE_VERSIONS_PER_STATEMENT = 200;
+
+/**
+ * Works out from all of their disruptions what is known of tests: the slow way, for the rare case.
+ *
+ * @param options.remembered what is known from submissions that were pruned
+ */
+async function recomputeDisruptiveTests(
+  tx: Queryable,
+  { repositoryId, testNos, remembered }: {
+    repositoryId: number;
+    testNos: Set<number>;
+    remembered: Remembered[];
+  },
+): Promise<void> {
+  if (testNos.size === 0) return;
+  const disruptions = await tx<(Negative & { codeVersion: string })[]>`
+    select s.code_version as "codeVersion", encode(n.submission_id, 'hex') as "submissionId",
+      n.result_no as "resultNo", n.test_no as "testNo", ${messageOf(tx)} as message,
+      n.is_disruption as "isDisruption"
+    from negative_result n
+    join submission s using (repository_id, submission_id)
+    where n.repository_id = ${repositoryId} and n.is_disruption
+      and n.test_no = any(${integersIn(tx, testNos)})`;
+  const known = new Map<number, DisruptiveTest>();
+  const byVersion = [...Map.groupBy(disruptions, (disruption) => disruption.codeVersion)];
+  for (let start = 0; start < byVersion.length; start += CODE_VERSIONS_PER_STATEMENT) {
+    const batch = byVersion.slice(start, start + CODE_VERSIONS_PER_STATEMENT);
+    const codeVersions = batch.map(([codeVersion]) => codeVersion);
+    const submissions = await loadOutcomes(tx, { repositoryId, codeVersions, testNos });
+    const byId = new Map(submissions.map((submission) => [submission.submissionId, submission]));
+    const submissionsOf = Map.groupBy(submissions, (submission) => submission.codeVersion);
+    for (const [codeVersion, negatives] of batch) {
+      const verdicts = judge(submissionsOf.get(codeVersion) ?? [], negatives);
+      for (const verdict of verdicts.filter(isNondeterministic)) {
+        known.set(verdict.testNo, mergeVerdict(known.get(verdict.testNo), verdict, byId));
+      }
+    }
+  }
+  for (const facts of remembered) {
+    const merged = mergeRemembered(known.get(facts.testNo), facts);
+    if (merged) known.set(facts.testNo, merged);
+  }
+  await deleteDisruptiveTests(tx, {
+    repositoryId,
+    testNos: [...testNos].filter((testNo) => !known.has(testNo)),
+  });
+  await storeDisruptiveTests(tx, { repositoryId, tests: [...known.values()] });
+}

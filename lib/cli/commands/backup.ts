@@ -1,0 +1,52 @@
+import type { Command } from "commander";
+import { resolve } from "node:path";
+import * as v from "valibot";
+import { openDatabase } from "../../../db/connection/connect.ts";
+import { exists } from "../../../db/embedded/folder.ts";
+import { backUpEmbedded } from "../../../db/embedded/backup.ts";
+import { lookAtEmbedded } from "../../../db/embedded/look.ts";
+import { addCommand, type CliIo } from "../command.ts";
+import { Failure } from "../errors.ts";
+import { location } from "../values.ts";
+
+/** `backup`. */
+export function addBackupCommand(program: Command, io: CliIo): void {
+  addCommand(program, io, {
+    name: "backup",
+    summary: "Copy the embedded database, also while the service runs",
+    example: "backup /var/backups/test-analytics-monday",
+    details: [
+      "The copy is a data folder: `--data-dir` or DATA_DIR opens it. Requests wait while files are " +
+      "copied. A PostgreSQL server has its own tools for this.",
+    ],
+    arguments: [{ flags: "<folder>", meaning: "where the copy goes; must not exist yet" }],
+    input: v.object({ folder: location }),
+    async run({ folder }, context) {
+      if (context.database.databaseUrl !== undefined) {
+        throw new Failure(
+          "backup copies the embedded database alone: expected pg_dump for a PostgreSQL server",
+        );
+      }
+      const target = resolve(folder);
+      if (await exists(target)) {
+        throw new Failure(`${JSON.stringify(folder)} exists already: expected a new folder`);
+      }
+      const { dataDir } = context.database;
+      if (!(await lookAtEmbedded(dataDir)).exists) {
+        throw new Failure(
+          `there is no embedded database in ${
+            JSON.stringify(dataDir)
+          }: expected DATA_DIR to name one`,
+        );
+      }
+      // As it is: a newer program can save what an older one wrote before it touches the schema.
+      const database = await openDatabase({ dataDir });
+      try {
+        const { bytes } = await backUpEmbedded(database.sql, { dataDir, target });
+        await context.print(target, { folder: target, bytes });
+      } finally {
+        await database.close();
+      }
+    },
+  });
+}

@@ -1,0 +1,50 @@
+import type { Command } from "commander";
+import process from "node:process";
+import * as v from "valibot";
+import metadata from "../../../deno.json" with { type: "json" };
+import {
+  type ApiSettings,
+  DEFAULT_API_URL,
+  readApiSettings,
+  TOKEN_VARIABLE,
+  URL_VARIABLE,
+} from "../../mcp/settings.ts";
+import { addCommand, type CliIo } from "../command.ts";
+import { Failure } from "../errors.ts";
+import { readSecret } from "../secret_file.ts";
+
+/** `mcp`. */
+export function addMcpCommand(program: Command, io: CliIo): void {
+  addCommand(program, io, {
+    name: "mcp",
+    summary: `Serve agent tools on standard input and output, with the API token of ` +
+      `${TOKEN_VARIABLE} against ${URL_VARIABLE} (default: ${DEFAULT_API_URL})`,
+    example: "mcp",
+    environment: ["PLATFORM_API_TOKEN", "PLATFORM_API_TOKEN_FILE", "PLATFORM_API_URL"],
+    usesDatabase: false,
+    input: v.object({}),
+    async run(_input, context) {
+      const settings = settingsOf(io);
+      // Loaded here: no other command needs the protocol's library.
+      const { serveTools } = await import("../../mcp/mod.ts");
+      await serveTools({
+        ...settings,
+        version: metadata.version,
+        input: process.stdin,
+        write: io.stdout,
+        stop: io.stop,
+        note: context.note,
+      });
+    },
+  });
+}
+
+function settingsOf(io: CliIo): ApiSettings {
+  try {
+    const token = readSecret(io.environment, TOKEN_VARIABLE);
+    return readApiSettings({ ...io.environment, [TOKEN_VARIABLE]: token });
+  } catch (error) {
+    if (error instanceof TypeError) throw new Failure(error.message);
+    throw error;
+  }
+}

@@ -1,0 +1,118 @@
+import type { Command } from "commander";
+import * as v from "valibot";
+import {
+  addQuarantine,
+  findTest,
+  listQuarantined,
+  removeQuarantine,
+  type StoredTest,
+} from "../../../db/admin/quarantine.ts";
+import type { Queryable } from "../../../db/connection/sql.ts";
+import { testId } from "../../base/identity.ts";
+import { addCommand, addGroup, type CliIo } from "../command.ts";
+import { Failure } from "../errors.ts";
+import { requireOrganization } from "../lookup.ts";
+import { ORG } from "../options.ts";
+import { quarantineRecord } from "../records.ts";
+import { lineOfText, testIdentifier } from "../values.ts";
+
+const TEST = { flags: "<test-id>", meaning: "24 hex digits: the id of the test in every list" };
+
+/** `quarantine add`, `quarantine remove` and `quarantine list`. */
+export function addQuarantineCommands(program: Command, io: CliIo): void {
+  const group = addGroup(program, {
+    name: "quarantine",
+    summary: "Put tests aside, take them back and list them",
+    example: "quarantine list --org acme",
+  });
+
+  addCommand(group, io, {
+    name: "add",
+    summary: "Put a test aside; prints its id",
+    example: "quarantine add 0123456789abcdef01234567 --by ada",
+    arguments: [TEST],
+    options: [
+      { flags: "--by <who>", meaning: "who decided it" },
+      { flags: "--type <type>", meaning: "manual or automatic (default: manual)" },
+    ],
+    input: v.object({
+      testId: testIdentifier,
+      by: v.optional(lineOfText),
+      type: v.optional(
+        v.picklist(
+          ["manual", "automatic"],
+          (issue) => `${issue.received} is no type: expected manual or automatic`,
+        ),
+        "manual",
+      ),
+    }),
+    async run({ testId: parts, by, type }, context) {
+      const { sql } = await context.openDatabase();
+      const test = await requireTest(sql, parts);
+      const id = testId(test.idPrefix, test.testHash);
+      const result = await addQuarantine(sql, test, {
+        quarantinedAt: context.now,
+        quarantinedBy: by ?? null,
+        quarantineType: type,
+      });
+      if (!result) throw unknownTest(parts);
+      if (!result.added) context.note(`test ${id} is quarantined already and stays as it is`);
+      await context.print(id, quarantineRecord(test, result.quarantine));
+    },
+  });
+
+  addCommand(group, io, {
+    name: "remove",
+    summary: "Take a test back; prints its id",
+    example: "quarantine remove 0123456789abcdef01234567",
+    arguments: [TEST],
+    input: v.object({ testId: testIdentifier }),
+    async run({ testId: parts }, context) {
+      const { sql } = await context.openDatabase();
+      const test = await requireTest(sql, parts);
+      const id = testId(test.idPrefix, test.testHash);
+      if (!await removeQuarantine(sql, test)) context.note(`test ${id} is not quarantined`);
+      await context.print(id, quarantineRecord(test, null));
+    },
+  });
+
+  addCommand(group, io, {
+    name: "list",
+    summary:
+      "List quarantined tests: id, OWNER/NAME, suite, class, name, file, quarantined, by, type",
+    example: "quarantine list --org acme",
+    options: [ORG],
+    input: v.object({ org: lineOfText }),
+    async run({ org }, context) {
+      const { sql } = await context.openDatabase();
+      const organization = await requireOrganization(sql, org);
+      const tests = await listQuarantined(sql, organization.organizationId);
+      await context.printList(
+        tests.map((test) => quarantineRecord(test, test)),
+        (record) => [
+          record.id,
+          record.repository,
+          record.suite,
+          record.class,
+          record.name,
+          record.file,
+          record.quarantined_at,
+          record.quarantined_by,
+          record.quarantine_type,
+        ],
+      );
+    },
+  });
+}
+
+type TestIdParts = Pick<StoredTest, "idPrefix" | "testHash">;
+
+async function requireTest(sql: Queryable, parts: TestIdParts): Promise<StoredTest> {
+  const test = await findTest(sql, parts);
+  if (!test) throw unknownTest(parts);
+  return test;
+}
+
+function unknownTest({ idPrefix, testHash }: TestIdParts): Failure {
+  return new Failure(`test ${testId(idPrefix, testHash)} is unknown: expected the id of a test`);
+}

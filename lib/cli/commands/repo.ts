@@ -1,0 +1,123 @@
+import type { Command } from "commander";
+import * as v from "valibot";
+import {
+  createRepository,
+  deleteRepository,
+  findRepository,
+  listRepositories,
+  renameRepository,
+  type Repository,
+} from "../../../db/admin/repositories.ts";
+import { formatRepositoryName } from "../../base/repository_name.ts";
+import { addCommand, addGroup, type CliIo, type CommandContext } from "../command.ts";
+import { Failure } from "../errors.ts";
+import { requireOrganization, requireRepository } from "../lookup.ts";
+import { confirmation, ORG, YES } from "../options.ts";
+import { repositoryRecord } from "../records.ts";
+import { lineOfText, repositoryId, repositoryName } from "../values.ts";
+
+const REPOSITORY = { flags: "<repository>", meaning: "OWNER/NAME, split at the last slash" };
+
+/** `repo create`, `repo list`, `repo rename` and `repo delete`. */
+export function addRepoCommands(program: Command, io: CliIo): void {
+  const group = addGroup(program, {
+    name: "repo",
+    summary: "Create, list, rename and delete repositories",
+    example: "repo list --org acme",
+  });
+
+  addCommand(group, io, {
+    name: "create",
+    summary: "Create a repository; prints OWNER/NAME",
+    example: "repo create acme/shop --org acme",
+    arguments: [REPOSITORY],
+    options: [ORG, { flags: "--id <n>", meaning: "its numeric id (default: the next free one)" }],
+    input: v.object({
+      org: lineOfText,
+      repository: repositoryName,
+      id: v.optional(repositoryId),
+    }),
+    async run({ org, repository, id }, context) {
+      const { sql } = await context.openDatabase();
+      const organization = await requireOrganization(sql, org);
+      const creation = await createRepository(sql, {
+        ...repository,
+        organization,
+        repositoryId: id,
+        createdAt: context.now,
+      });
+      if (creation.outcome === "id_taken") {
+        throw new Failure(`repository id ${id} is taken: expected one that is free`);
+      }
+      if (creation.outcome === "name_taken") {
+        const name = formatRepositoryName(creation.repository);
+        throw new Failure(`repository "${name}" is there already`);
+      }
+      await printRepository(context, creation.repository);
+    },
+  });
+
+  addCommand(group, io, {
+    name: "list",
+    summary: "List an organization's repositories: OWNER/NAME, id, creation",
+    example: "repo list --org acme",
+    options: [ORG],
+    input: v.object({ org: lineOfText }),
+    async run({ org }, context) {
+      const { sql } = await context.openDatabase();
+      const organization = await requireOrganization(sql, org);
+      const repositories = await listRepositories(sql, organization.organizationId);
+      await context.printList(
+        repositories.map(repositoryRecord),
+        (record) => [formatRepositoryName(record), record.repository_id, record.created_at],
+      );
+    },
+  });
+
+  addCommand(group, io, {
+    name: "rename",
+    summary: "Give a repository another name, its tests keep their ids; prints the new OWNER/NAME",
+    example: "repo rename acme/shop acme/store --org acme",
+    arguments: [REPOSITORY, { flags: "<new-name>", meaning: "the new OWNER/NAME" }],
+    options: [ORG],
+    input: v.object({ org: lineOfText, repository: repositoryName, newName: repositoryName }),
+    async run({ org, repository, newName }, context) {
+      const { sql } = await context.openDatabase();
+      const organization = await requireOrganization(sql, org);
+      const present = await requireRepository(sql, organization, repository);
+      const renamed = await renameRepository(sql, present, newName);
+      if (!renamed) {
+        // Null has two reasons; a target that exists is the likely one.
+        const taken = await findRepository(sql, { ...organization, ...newName });
+        throw new Failure(
+          taken
+            ? `repository "${formatRepositoryName(taken)}" is there already`
+            : `repository "${formatRepositoryName(present)}" was deleted meanwhile`,
+        );
+      }
+      await printRepository(context, renamed);
+    },
+  });
+
+  addCommand(group, io, {
+    name: "delete",
+    summary: "Delete a repository and all its data for good; prints OWNER/NAME",
+    example: "repo delete acme/shop --org acme --yes",
+    arguments: [REPOSITORY],
+    options: [ORG, YES],
+    input: v.object({ org: lineOfText, repository: repositoryName, yes: confirmation }),
+    async run({ org, repository }, context) {
+      const { sql } = await context.openDatabase();
+      const organization = await requireOrganization(sql, org);
+      const present = await requireRepository(sql, organization, repository);
+      if (!await deleteRepository(sql, present)) {
+        context.note(`repository "${formatRepositoryName(present)}" was deleted meanwhile`);
+      }
+      await printRepository(context, present);
+    },
+  });
+}
+
+async function printRepository(context: CommandContext, repository: Repository) {
+  await context.print(formatRepositoryName(repository), repositoryRecord(repository));
+}

@@ -1,0 +1,170 @@
+import type { Command } from "commander";
+import * as v from "valibot";
+import type { Database } from "../../../db/connection/connect.ts";
+import { serve, type ServeOptions } from "../../../routes/serve.ts";
+import { createLog, type Log } from "../../base/log.ts";
+import { addCommand, type CliIo } from "../command.ts";
+import { reopenForReading } from "../database.ts";
+import { Failure } from "../errors.ts";
+import { bufferedOutput, isTelemetryOn, telemetryOutput } from "../log_output.ts";
+import { checkStart } from "./serve_check.ts";
+import type { SettingValues } from "../settings.ts";
+import { requireSharedPorts } from "../shared_port.ts";
+import { waitForDatabase } from "../wait_for_database.ts";
+
+/** `serve`. */
+export function addServeCommand(program: Command, io: CliIo): void {
+  addCommand(program, io, {
+    name: "serve",
+    summary: "Serve the HTTP API until SIGTERM or SIGINT",
+    example: "serve --port 8000",
+    moreExamples: [
+      "serve --check",
+      "serve --host 0.0.0.0 --log-format json",
+    ],
+    details: [
+      "Brings the database's schema up to date where it may write, then only reads. With a " +
+      "PostgreSQL server its connections are read-only; a role that cannot write at all will do.",
+      "The first SIGTERM or SIGINT lets running requests finish, for at most 10 seconds; the second " +
+      "ends at once. A server that is away at the start is waited for; while it is away later, " +
+      "requests are answered with 500, and as before once it is back.",
+      "With --reuse-port several may serve one port, each a process of its own with all of these " +
+      "settings: the system shares new connections among them.",
+      "Logs a line for each request to standard error: method, route, status, duration, request id " +
+      "and organization; never a token, a path or a value of a query. OTEL_DENO=true sends traces " +
+      "and metrics by OpenTelemetry.",
+    ],
+    exitCodes: {
+      done: "stopped by a signal; with --check: it would start",
+      failed: "it could not start, or was stopped at once by a second signal",
+    },
+    options: [
+      { flags: "--check", meaning: "only look whether it would start, and end" },
+    ],
+    settings: [
+      "HOST",
+      "PORT",
+      "REUSE_PORT",
+      "LOG_LEVEL",
+      "LOG_FORMAT",
+      "DATABASE_WAIT_SECONDS",
+      "DATABASE_POOL_SIZE",
+      "STATEMENT_TIMEOUT_MS",
+      "REQUEST_TIMEOUT_MS",
+      "MAX_RUNNING_REQUESTS",
+      "CACHE_SIZE_MB",
+    ],
+    input: v.object({ check: v.optional(v.boolean(), false) }),
+    async run({ check }, context, settings) {
+      if (settings.REUSE_PORT) requireSharedPorts();
+      if (check) return await checkStart(context);
+      await withLog(io, settings, async (log) => {
+        const database = await waitForDatabase(
+          async () =>
+            await reopenForReading(await context.openDatabase(), {
+              ...context.database,
+              maxConnections: settings.DATABASE_POOL_SIZE,
+              statementTimeoutMs: settings.STATEMENT_TIMEOUT_MS,
+            }),
+          {
+            seconds: settings.DATABASE_WAIT_SECONDS,
+            stop: io.stop,
+            note: (text) => log.warn("the database is away", { error: text }),
+          },
+        );
+        if (database === null) return;
+        try {
+          await serveUntilStopped(io, {
+            database,
+            log,
+            host: settings.HOST,
+            port: settings.PORT,
+            reusePort: settings.REUSE_PORT,
+            requestTimeoutMs: settings.REQUEST_TIMEOUT_MS,
+            maxRunningRequests: settings.MAX_RUNNING_REQUESTS,
+            cacheSizeMb: settings.CACHE_SIZE_MB,
+          });
+        } finally {
+          await database.close();
+        }
+      });
+    },
+  });
+}
+
+/** Runs `body` with the log that the settings ask for, of which nothing is lost at the end. */
+export async function withLog(
+  io: CliIo,
+  { LOG_LEVEL, LOG_FORMAT }: SettingValues<"LOG_LEVEL" | "LOG_FORMAT">,
+  body: (log: Log) => Promise<void>,
+): Promise<void> {
+  const output = bufferedOutput(io.stderr);
+  const telemetry = telemetryOutput(io.environment);
+  const log = createLog({
+    write: (line, level) => {
+      output.write(line, level);
+      telemetry?.(line, level);
+    },
+    now: () => Date.now() / 1000,
+    level: LOG_LEVEL,
+    format: LOG_FORMAT === "auto" ? io.stderrIsTerminal ? "human" : "json" : LOG_FORMAT,
+  });
+  if (isTelemetryOn(io.environment) && telemetry === null) {
+    log.warn("log lines are not exported: expected OTEL_DENO_CONSOLE=replace beside OTEL_DENO");
+  }
+  // Whoever ends at once still wants to read what happened before.
+  globalThis.addEventListener("unload", output.flush);
+  try {
+    await body(log);
+  } finally {
+    globalThis.removeEventListener("unload", output.flush);
+    output.flush();
+  }
+}
+
+/**
+ * Serves until the first signal, then lets running requests end; the second ends at once.
+ *
+ * @param options.onReady called with the base address once requests are answered
+ * @throws {Failure} when the address is taken or not this machine's
+ */
+export async function serveUntilStopped(
+  io: CliIo,
+  { database, onReady, ...options }: Omit<ServeOptions, "sql" | "host" | "port"> & {
+    database: Database;
+    host: string;
+    port: number;
+    onReady?: (url: string) => Promise<void>;
+  },
+): Promise<void> {
+  // Asked for first, so that a signal which comes while starting is heard too.
+  const { stop } = io;
+  const server = listen({ ...options, sql: database.sql, onTimeout: () => database.renew() });
+  try {
+    await onReady?.(server.url);
+    io.stderr(`listening on ${server.url}\n`);
+    await aborted(stop);
+  } finally {
+    await Promise.race([server.shutdown(), aborted(io.stopAtOnce)]);
+  }
+}
+
+function listen(options: ServeOptions & { host: string; port: number }): ReturnType<typeof serve> {
+  const { host, port } = options;
+  try {
+    return serve(options);
+  } catch (error) {
+    if (error instanceof Deno.errors.AddrInUse) {
+      throw new Failure(`port ${port} of ${host} is taken: expected a free one, --port 0 finds it`);
+    }
+    if (!(error instanceof Error)) throw error;
+    throw new Failure(`it is not possible to listen on ${host}, port ${port}: ${error.message}`);
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

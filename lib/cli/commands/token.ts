@@ -1,0 +1,204 @@
+import type { Command } from "commander";
+import * as v from "valibot";
+import { insertToken, listTokens, revokeToken, type Token } from "../../../db/admin/tokens.ts";
+import { makeToken } from "../../base/token.ts";
+import { addCommand, addGroup, type CliIo } from "../command.ts";
+import { Failure, UsageError } from "../errors.ts";
+import { requireOrganization } from "../lookup.ts";
+import { ORG } from "../options.ts";
+import { tokenRecord } from "../records.ts";
+import {
+  duration,
+  lineOfText,
+  momentAfter,
+  rowId,
+  timestamp,
+  tokenHash,
+  tokenPrefix,
+} from "../values.ts";
+
+const EXPIRES_AT = {
+  flags: "--expires-at <timestamp>",
+  meaning: "invalid from this second on, RFC 3339 with a zone (default: never)",
+};
+
+/** `token create`, `token import`, `token list` and `token revoke`. */
+export function addTokenCommands(program: Command, io: CliIo): void {
+  const group = addGroup(program, {
+    name: "token",
+    summary: "Create, import, list and revoke API tokens",
+    example: "token list --org acme",
+  });
+  addCreate(group, io);
+  addImport(group, io);
+  addList(group, io);
+  addRevoke(group, io);
+}
+
+function addCreate(group: Command, io: CliIo): void {
+  addCommand(group, io, {
+    name: "create",
+    summary: "Create a token; prints it, this once",
+    example: "token create --org acme --label dashboard --expires-in 90d",
+    options: [
+      ORG,
+      { flags: "--label <text>", meaning: "what it is for" },
+      { flags: "--expires-in <duration>", meaning: "length of its life, such as 90d or 12h" },
+      EXPIRES_AT,
+      { flags: "--legacy", meaning: "the earlier shape, valid only with purchase units above 0" },
+    ],
+    input: v.object({
+      org: lineOfText,
+      label: v.optional(lineOfText),
+      expiresIn: v.optional(duration),
+      expiresAt: v.optional(timestamp),
+      legacy: v.optional(v.boolean(), false),
+    }),
+    async run({ org, label, expiresIn, expiresAt, legacy }, context) {
+      const expiry = expiryOf(context.now, { expiresIn, expiresAt });
+      const { sql } = await context.openDatabase();
+      const organization = await requireOrganization(sql, org);
+      const { plain, ...token } = makeToken(legacy ? "legacy" : "api_token");
+      const insertion = await insertToken(sql, {
+        organizationId: organization.organizationId,
+        type: token.type,
+        tokenPrefix: token.prefix,
+        hash: token.hash,
+        label: label ?? null,
+        createdAt: context.now,
+        expiresAt: expiry,
+      });
+      if (insertion.outcome !== "inserted") throw new Error("a random token was there already");
+      if (legacy && organization.purchaseUnitCount === 0) {
+        context.note(
+          `organization "${organization.name}" has 0 purchase units: the token is not valid ` +
+            "before `org set --purchase-units`",
+        );
+      }
+      await context.print(plain, { token: plain, ...tokenRecord(insertion.token) });
+    },
+  });
+}
+
+function addImport(group: Command, io: CliIo): void {
+  addCommand(group, io, {
+    name: "import",
+    summary: "Take over a token of the earlier service by its hash; prints its id",
+    example:
+      "token import --org acme --hash 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    options: [
+      ORG,
+      {
+        flags: "--hash <hash>",
+        meaning: "SHA-256 of the token: 64 hex digits, or base64 for a legacy one",
+        required: true,
+      },
+      { flags: "--prefix <text>", meaning: "first characters of the token, shown by `token list`" },
+      EXPIRES_AT,
+    ],
+    input: v.object({
+      org: lineOfText,
+      hash: tokenHash,
+      prefix: v.optional(tokenPrefix),
+      expiresAt: v.optional(timestamp),
+    }),
+    async run({ org, hash, prefix, expiresAt }, context) {
+      const { sql } = await context.openDatabase();
+      const organization = await requireOrganization(sql, org);
+      const insertion = await insertToken(sql, {
+        organizationId: organization.organizationId,
+        type: hash.type,
+        tokenPrefix: prefix ?? null,
+        hash: hash.hash,
+        label: null,
+        createdAt: context.now,
+        expiresAt: expiresAt ?? null,
+      });
+      if (insertion.outcome === "elsewhere") {
+        // Whose it is stays untold.
+        throw new Failure("this token cannot be imported: its hash is in use");
+      }
+      const { token } = insertion;
+      if (insertion.outcome === "present") {
+        const revoked = token.revokedAt === null ? "" : ", and it is revoked";
+        context.note(`token ${token.apiTokenId} is there already and stays as it is${revoked}`);
+      }
+      await context.print(String(token.apiTokenId), tokenRecord(token));
+    },
+  });
+}
+
+function addList(group: Command, io: CliIo): void {
+  addCommand(group, io, {
+    name: "list",
+    summary:
+      "List an organization's tokens: id, label, type, prefix, created, expires, revoked, state",
+    example: "token list --org acme",
+    options: [ORG],
+    input: v.object({ org: lineOfText }),
+    async run({ org }, context) {
+      const { sql } = await context.openDatabase();
+      const organization = await requireOrganization(sql, org);
+      const tokens = await listTokens(sql, organization.organizationId);
+      await context.printList(
+        tokens.map((token) => ({
+          ...tokenRecord(token),
+          state: stateOf(token, context.now, organization.purchaseUnitCount),
+        })),
+        (record) => [
+          record.api_token_id,
+          record.label,
+          record.type,
+          record.token_prefix,
+          record.created_at,
+          record.expires_at,
+          record.revoked_at,
+          record.state,
+        ],
+      );
+    },
+  });
+}
+
+function addRevoke(group: Command, io: CliIo): void {
+  addCommand(group, io, {
+    name: "revoke",
+    summary: "Make a token invalid from now on; prints its id",
+    example: "token revoke 1",
+    arguments: [{ flags: "<token-id>", meaning: "id that `token list` shows" }],
+    input: v.object({ tokenId: rowId }),
+    async run({ tokenId }, context) {
+      const { sql } = await context.openDatabase();
+      const result = await revokeToken(sql, { apiTokenId: tokenId, revokedAt: context.now });
+      if (!result) {
+        throw new Failure(`token ${tokenId} is unknown: expected one that \`token list\` shows`);
+      }
+      if (!result.revoked) context.note(`token ${tokenId} is revoked already`);
+      await context.print(String(tokenId), tokenRecord(result.token));
+    },
+  });
+}
+
+function expiryOf(
+  now: number,
+  { expiresIn, expiresAt }: { expiresIn: number | undefined; expiresAt: number | undefined },
+): number | null {
+  if (expiresIn !== undefined && expiresAt !== undefined) {
+    throw new UsageError("--expires-in and --expires-at: expected one of them");
+  }
+  if (expiresIn === undefined) return expiresAt ?? null;
+  try {
+    return momentAfter(now, expiresIn);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new UsageError(`--expires-in: ${error.message}`);
+  }
+}
+
+/** Why a token is valid or not; `no_plan` is a legacy token without purchase units. */
+function stateOf(token: Token, now: number, purchaseUnitCount: number): string {
+  if (token.revokedAt !== null) return "revoked";
+  if (token.expiresAt !== null && token.expiresAt <= now) return "expired";
+  if (token.type === "legacy" && purchaseUnitCount === 0) return "no_plan";
+  return "active";
+}

@@ -1,0 +1,170 @@
+import type { Command } from "commander";
+import { createHash } from "node:crypto";
+import { stat } from "node:fs/promises";
+import * as v from "valibot";
+import {
+  coveragePath,
+  DEFAULT_ARCHIVE_LIMITS,
+  type FileToPack,
+  reportPath,
+  writeArchive,
+} from "../../report/archive/mod.ts";
+import { findReports } from "../../report/report_files.ts";
+import { formatRepositoryName } from "../../base/repository_name.ts";
+import { formatTimestamp } from "../../base/time.ts";
+import { findCodeowners } from "../intake/codeowners_file.ts";
+import { addCommand, type CliIo } from "../command.ts";
+import { Failure, UsageError } from "../errors.ts";
+import { readUploadFiles } from "../intake/read_upload.ts";
+import { progressLine } from "../intake/progress.ts";
+import { factsOfRun, RUN_OPTIONS, type RunFacts, runInput } from "../intake/ci_run.ts";
+import { STORAGE_VARIABLES } from "../storage/s3_settings.ts";
+import { openTarget } from "../storage/target.ts";
+import { lineOfText } from "../values.ts";
+
+const ENDPOINT = {
+  flags: "--endpoint-url <url>",
+  meaning: "address of S3-compatible storage (default: AWS_ENDPOINT_URL)",
+};
+
+const input = v.pipe(
+  v.object({
+    reports: v.array(v.string()),
+    to: v.pipe(v.string(), v.minLength(1, `"" is empty: expected a folder or an address`)),
+    endpointUrl: v.optional(lineOfText),
+    ...runInput,
+  }),
+  v.check(
+    ({ reports, coverage }) => reports.length + coverage.length > 0,
+    "expected a REPORT, or --coverage FILE",
+  ),
+);
+
+/** `upload`: packs the reports of a CI run for a watcher, where there is no way to the database. */
+export function addUpload(program: Command, io: CliIo): void {
+  addCommand(program, io, {
+    name: "upload",
+    summary: "Pack the reports of one CI run and put them where `watch` finds them",
+    example: "upload --to s3://ci-reports/acme --repo acme/shop --commit 4f2a9c1 reports/",
+    arguments: [{
+      flags: "[reports...]",
+      meaning: "JUnit XML files, folders (every *.xml below them) or globs",
+    }],
+    options: [
+      {
+        flags: "--to <target>",
+        meaning: "folder, s3://BUCKET/PREFIX, or an https:// address that takes a PUT",
+        required: true,
+      },
+      ENDPOINT,
+      ...RUN_OPTIONS,
+    ],
+    environment: STORAGE_VARIABLES,
+    usesDatabase: false,
+    input,
+    async run(options, context) {
+      const { environment } = context.io;
+      const facts = await factsOfRun(options, context);
+      let put: ReturnType<typeof openTarget>;
+      try {
+        put = openTarget(options.to, { environment, endpoint: options.endpointUrl });
+      } catch (error) {
+        if (error instanceof SyntaxError) throw new UsageError(`--to: ${error.message}`);
+        throw error;
+      }
+      const progress = progressLine(context.io);
+      // Read as they will be read later: here is who can do something about a broken report.
+      const read = await readUploadFiles({
+        reports: options.reports,
+        coverage: options.coverage,
+      }, {
+        note: (text) => {
+          progress.clear();
+          context.note(text);
+        },
+        progress: ({ results, file }) => progress.show(`${results} results read, now ${file}`),
+      });
+      const codeowners = await findCodeowners(options.codeowners, context);
+      const bytes = await pack({ ...options, facts, codeowners: codeowners?.text ?? null });
+      progress.show(`sending ${bytes.length} bytes`);
+      const location = await put(archiveName(facts, bytes), bytes);
+      progress.clear();
+      await context.print(location, {
+        location,
+        repository: formatRepositoryName(facts.repository),
+        commit_oid: facts.commitOid,
+        build_url: facts.buildUrl,
+        recorded_at: formatTimestamp(facts.recordedAt),
+        test_result_count: read.results?.content.resultCount ?? 0,
+        byte_count: bytes.length,
+      });
+    },
+  });
+}
+
+async function pack(
+  { facts, codeowners, reports, coverage }: {
+    facts: RunFacts;
+    codeowners: string | null;
+    reports: string[];
+    coverage: string[];
+  },
+): Promise<Uint8Array<ArrayBuffer>> {
+  const files: FileToPack[] = [];
+  const taken = new Set<string>();
+  const add = async (file: string, path: string) => {
+    // Two folders may lead to the same path once what leads out of the archive is gone.
+    for (let no = 2; taken.has(path); no++) path = path.replace(/(~\d+)?(\.[^./]*)?$/, `~${no}$2`);
+    taken.add(path);
+    files.push({ path, size: (await stat(file)).size, open: () => opened(file) });
+  };
+  const found = reports.length > 0 ? await findReports(reports) : [];
+  for (const { path } of found) await add(path, reportPath(path));
+  for (const path of coverage) await add(path, coveragePath(path));
+
+  const { repository, commitOid: commit, treeOid: tree, branch, buildUrl } = facts;
+  const { provider, tags, recordedAt, checkoutFolder } = facts;
+  const stream = writeArchive({
+    facts: {
+      repository,
+      commit,
+      tree,
+      branch: branch ?? "",
+      buildUrl,
+      provider,
+      tags,
+      recordedAt,
+      checkoutFolder,
+    },
+    codeowners,
+    files,
+  });
+  const pieces: Uint8Array<ArrayBuffer>[] = [];
+  let length = 0;
+  for await (const piece of stream) {
+    length += piece.length;
+    if (length > DEFAULT_ARCHIVE_LIMITS.compressedBytes) {
+      throw new Failure(
+        `the archive has more than ${DEFAULT_ARCHIVE_LIMITS.compressedBytes} bytes: ` +
+          "expected at most that; give less reports at once",
+      );
+    }
+    pieces.push(new Uint8Array(piece));
+  }
+  return new Uint8Array(await new Blob(pieces).arrayBuffer());
+}
+
+function opened(path: string): ReadableStream<Uint8Array> {
+  return ReadableStream.from((async function* () {
+    const file = await Deno.open(path);
+    yield* file.readable;
+  })());
+}
+
+/** Sorts by time within a repository; the same archive gets the same name. */
+function archiveName({ repository, recordedAt }: RunFacts, bytes: Uint8Array): string {
+  const moment = formatTimestamp(recordedAt).replaceAll(/[-:]/g, "");
+  const digest = createHash("sha256").update(bytes).digest("hex").slice(0, 16);
+  const folder = formatRepositoryName(repository).replaceAll(/[^A-Za-z0-9._/-]/g, "_");
+  return `${folder}/${moment}-${digest}.gz`;
+}

@@ -1,0 +1,46 @@
+import { join } from "node:path";
+import { detectCiJob } from "./ci/mod.ts";
+import { DEFAULT_ARCHIVE_LIMITS } from "../../report/archive/limits.ts";
+import type { CommandContext } from "../command.ts";
+import { Failure } from "../errors.ts";
+import { askGit } from "./git.ts";
+import type { OwnersFile } from "./read_upload.ts";
+
+/** Where GitHub and GitLab look, in their order. */
+const PLACES = [".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS"];
+
+/**
+ * The CODEOWNERS file that was given, else in a CI job the one of the checkout; `null` when there
+ * is none.
+ *
+ * @throws {Failure} when the one that was given cannot be read
+ */
+export async function findCodeowners(
+  given: string | undefined,
+  context: CommandContext,
+): Promise<OwnersFile | null> {
+  const git = context.io.git ?? askGit;
+  const isCi = await detectCiJob(context.io.environment, () => Promise.resolve("")) !== null;
+  if (given === undefined && !isCi) return null;
+  const root = await git(["rev-parse", "--show-toplevel"]);
+  if (given !== undefined) return { text: await readBounded(given), root };
+  for (const place of root === "" ? [] : PLACES) {
+    const path = join(root, place);
+    const info = await Deno.stat(path).catch(() => null);
+    if (info?.isFile) return { text: await readBounded(path), root };
+  }
+  return null;
+}
+
+async function readBounded(path: string): Promise<string> {
+  const { codeownersBytes } = DEFAULT_ARCHIVE_LIMITS;
+  try {
+    const { size } = await Deno.stat(path);
+    if (size > codeownersBytes) {
+      throw new RangeError(`found ${size} bytes, expected at most ${codeownersBytes}`);
+    }
+    return await Deno.readTextFile(path);
+  } catch (error) {
+    throw new Failure(`${path}: ${error instanceof Error ? error.message : error}`);
+  }
+}

@@ -1,0 +1,151 @@
+/** From an archive to an upload that can be stored; touches no database. */
+import {
+  type ArchiveContents,
+  type ArchiveMetadata,
+  type ArchiveSource,
+  inspectArchive,
+  METADATA_KEYS,
+  readArchived,
+} from "../../report/archive/mod.ts";
+import { quote, ReportError } from "../../report/report_error.ts";
+import type { StreamedReport } from "../../report/read_reports.ts";
+import { parseRepositoryName } from "../../base/repository_name.ts";
+import {
+  type CoverageFile,
+  type Listener,
+  readCoverage,
+  readResults,
+  type UploadFiles,
+} from "./read_upload.ts";
+import type { GivenFacts, RunFacts } from "./ci_run.ts";
+import { readObjectId, readRecordedAt, readTags, readText } from "./upload_values.ts";
+
+/** An archive whose metadata was understood. */
+export interface OpenedArchive {
+  contents: ArchiveContents;
+  facts: Omit<RunFacts, "provider">;
+}
+
+/**
+ * Reads an archive through once, and puts together what it says of its run and what is given
+ * instead.
+ *
+ * @param options.recordedAt when its tests ran if nothing says so, in seconds since 1970
+ * @throws {ReportError} when the archive cannot be read, or neither it nor `given` says enough
+ */
+export async function openArchive(
+  source: ArchiveSource,
+  { given, now, recordedAt, listener, onMetadata }: {
+    given: GivenFacts;
+    now: number;
+    recordedAt: number;
+    listener: Listener;
+    /** Called as soon as the metadata was read, whatever becomes of the rest. */
+    onMetadata?: (metadata: ArchiveMetadata) => void;
+  },
+): Promise<OpenedArchive> {
+  const contents = await inspectArchive(source, {
+    onNote: (note) => listener.note(note),
+    ...onMetadata && { onMetadata },
+  });
+  const metadata = contents.metadata;
+  const keys = (name: keyof typeof METADATA_KEYS.flat) =>
+    `${METADATA_KEYS.flat[name]} (or ${METADATA_KEYS.nested[name]})`;
+  const refuse = (problem: string, kind: "malformed" | "not-found" = "malformed") =>
+    new ReportError({ file: `${source.name}: buildpulse.yml`, kind, problem });
+
+  const read = <T>(name: keyof typeof METADATA_KEYS.flat, parse: () => T): T => {
+    try {
+      return parse();
+    } catch (error) {
+      if (!(error instanceof SyntaxError || error instanceof RangeError)) throw error;
+      throw refuse(`${keys(name)}: ${error.message}`);
+    }
+  };
+  const required = <T>(
+    name: "repository" | "commit",
+    { option, parse }: { option: string; parse: (text: string) => T },
+  ): T => {
+    const text = metadata?.[name] ?? "";
+    if (text === "" || text === "/") {
+      throw refuse(
+        metadata
+          ? `found no ${keys(name)}, expected one, or the option ${option}`
+          : `found no such file, expected one, or the options --repo and --commit`,
+        "not-found",
+      );
+    }
+    return read(name, () => parse(text));
+  };
+
+  return {
+    contents,
+    facts: {
+      repository: given.repo ??
+        required("repository", { option: "--repo", parse: parseRepositoryName }),
+      commitOid: given.commit ?? required("commit", { option: "--commit", parse: readObjectId }),
+      treeOid: given.tree ??
+        (read("tree", () => metadata?.tree ? readObjectId(metadata.tree) : null)),
+      branch: given.branch ?? (read("branch", () => readText(metadata?.branch ?? "")) || null),
+      buildUrl: given.buildUrl ?? read("buildUrl", () => readText(metadata?.buildUrl ?? "")),
+      tags: given.tags ?? read("tags", () => readTags(metadata?.tags ?? [])),
+      recordedAt: read(
+        "recordedAt",
+        () => readRecordedAt(given.recordedAt ?? metadata?.recordedAt ?? recordedAt, now),
+      ),
+      checkoutFolder: metadata?.checkoutFolder ?? "",
+    },
+  };
+}
+
+/**
+ * Reads the reports and coverage reports of an archive, straight from its stream.
+ *
+ * @throws {ReportError} when one of them cannot be read, or there is none though one must be
+ */
+export async function readArchiveFiles(
+  source: ArchiveSource,
+  contents: ArchiveContents,
+  { listener, mayBeEmpty = false }: { listener: Listener; mayBeEmpty?: boolean },
+): Promise<UploadFiles> {
+  const { reports, coverage, codeowners, metadata } = contents;
+  const owners = codeowners === null ? null : { text: codeowners, root: "" };
+  const checkoutFolder = metadata?.checkoutFolder ?? "";
+  const results = reports.length === 0 ? null : await readResults(
+    streamed(source, contents, "reports"),
+    { codeowners: owners, checkoutFolder },
+    listener,
+  );
+  let others = 0;
+  const totals = coverage.length === 0 ? null : await readCoverage(
+    streamed(source, contents, "coverage"),
+    listener,
+    {
+      // Reporters put whatever they are told into this folder, JUnit reports too.
+      onOther(error) {
+        others++;
+        listener.note(`${error.message}: passed over`);
+      },
+    },
+  );
+  const hasCoverage = totals !== null && others < coverage.length;
+  if (results === null && !hasCoverage && !mayBeEmpty) {
+    throw new ReportError({
+      file: source.name,
+      kind: "not-found",
+      problem: `found neither a report below ${quote("test-results/")} or ` +
+        `${quote("test_results/")} nor coverage below ${quote("coverage/")}, expected one`,
+    });
+  }
+  return { results, coverage: hasCoverage ? totals : null };
+}
+
+async function* streamed(
+  source: ArchiveSource,
+  contents: ArchiveContents,
+  part: "reports" | "coverage",
+): AsyncGenerator<StreamedReport & CoverageFile, void> {
+  for await (const { path, bytes } of readArchived(source, contents[part], contents)) {
+    yield { path: `${source.name}: ${path}`, isNamed: false, bytes };
+  }
+}

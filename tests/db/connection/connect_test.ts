@@ -1,0 +1,188 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { describe, it } from "@std/testing/bdd";
+import { openDatabase } from "../../../db/connection/connect.ts";
+import { openTestServer, withDatabase } from "../../database.ts";
+
+const SECRET = "open-sesame";
+
+/** Why a URL cannot be opened. Never shows the password. */
+async function refusal(databaseUrl: string): Promise<string> {
+  try {
+    await (await openDatabase({ databaseUrl, dataDir: "" })).close();
+  } catch (error) {
+    assert.ok(error instanceof Error);
+    assert.ok(!Deno.inspect(error).includes(SECRET), "the password is shown");
+    return error.message;
+  }
+  return "";
+}
+
+describe("DATABASE_URL", () => {
+  const wrong: [string, RegExp][] = [
+    [`${SECRET}`, /^DATABASE_URL is not a URL; expected postgres:\/\/user:password@host/],
+    [`mysql://u:${SECRET}@localhost/d`, /^DATABASE_URL begins with "mysql:\/\/"; expected/],
+    [`postgres://u:${SECRET}%@localhost/d`, /^DATABASE_URL cannot be read; .*percent-encoded$/],
+    [`postgres://u:${SECRET}@localhost:99999/d`, /^DATABASE_URL cannot be read; /],
+    [`postgres://u:${SECRET}#@localhost/d`, /^DATABASE_URL /],
+    [`postgres://localhost/d`, /^DATABASE_URL names no user; /],
+    [`postgres://u:${SECRET}@localhost`, /^DATABASE_URL names no database; /],
+    [
+      `postgres://u:${SECRET}@localhost/d?target_session_attrs=master`,
+      /^DATABASE_URL has target_session_attrs="master"; expected one of any, read-write, .*standby$/,
+    ],
+    [
+      `postgres://u:${SECRET}@127.0.0.1:1/d`,
+      /^the PostgreSQL server at 127\.0\.0\.1:1 \(DATABASE_URL\) cannot be used: nothing listens/,
+    ],
+    [
+      `postgres://u:${SECRET}@127.0.0.1:1,127.0.0.1:2/d`,
+      /^the PostgreSQL server at 127\.0\.0\.1:1,127\.0\.0\.1:2 .* nothing listens/,
+    ],
+  ];
+  for (const [url, message] of wrong) {
+    it(`${JSON.stringify(url.replace(SECRET, "***"))} is refused with what to do`, async () => {
+      assert.match(await refusal(url), message);
+    });
+  }
+
+  it("of a server that does not answer is given up after its connect_timeout", async () => {
+    const silent = createServer().listen(0, "127.0.0.1");
+    await once(silent, "listening");
+    const { port } = silent.address() as AddressInfo;
+    const accepted = once(silent, "connection");
+    const url = `postgres://u:${SECRET}@127.0.0.1:${port}/d?connect_timeout=1`;
+    assert.match(
+      await refusal(url),
+      /cannot be used: it did not answer in time \(CONNECT_TIMEOUT\)/,
+    );
+    const [socket] = await accepted;
+    socket.destroy();
+    silent.close();
+    await once(silent, "close");
+  });
+});
+
+const serverUrl = process.env.TEST_DATABASE_URL ?? "";
+
+describe("a connection to a PostgreSQL server", { skip: !serverUrl }, () => {
+  it("says that the database does not exist", async () => {
+    const message = await refusal(withDatabase(serverUrl, "no such database"));
+    assert.match(
+      message,
+      /: database "no such database" does not exist; create it first \(3D000\)/,
+    );
+  });
+
+  it("refuses writes when it is opened to read", async () => {
+    const database = await openDatabase({ databaseUrl: serverUrl, dataDir: "", readOnly: true });
+    try {
+      await assert.rejects(Promise.resolve(database.sql`create table t (n integer)`), {
+        code: "25006",
+      });
+    } finally {
+      await database.close();
+    }
+  });
+
+  it("ends statements that take too long", async () => {
+    const database = await openDatabase({
+      databaseUrl: serverUrl,
+      dataDir: "",
+      statementTimeoutMs: 50,
+    });
+    try {
+      await assert.rejects(Promise.resolve(database.sql`select pg_sleep(5)`), { code: "57014" });
+    } finally {
+      await database.close();
+    }
+  });
+
+  it("hands notices over and prints nothing", async () => {
+    const notices: string[] = [];
+    const database = await openDatabase({
+      databaseUrl: serverUrl,
+      dataDir: "",
+      onNotice: (text) => notices.push(text),
+    });
+    try {
+      await database.sql`drop table if exists no_such_table`;
+      assert.deepEqual(notices, [`table "no_such_table" does not exist, skipping`]);
+    } finally {
+      await database.close();
+    }
+  });
+
+  it("asks for no statement to be compiled, which takes longer than any of them", async () => {
+    const database = await openDatabase({ databaseUrl: serverUrl, dataDir: "" });
+    try {
+      const [row] = await database.sql`select current_setting('jit') as jit`;
+      assert.equal(row?.jit, "off");
+    } finally {
+      await database.close();
+    }
+  });
+
+  it("does not listen to PG variables beside the URL", async () => {
+    process.env.PGAPPNAME = "leaked";
+    process.env.PGTARGETSESSIONATTRS = "standby";
+    try {
+      const database = await openDatabase({ databaseUrl: serverUrl, dataDir: "" });
+      const [row] = await database.sql`select current_setting('application_name') as name`;
+      assert.equal(row?.name, "test-analytics");
+      await database.close();
+      assert.equal(process.env.PGAPPNAME, "leaked");
+    } finally {
+      delete process.env.PGAPPNAME;
+      delete process.env.PGTARGETSESSIONATTRS;
+    }
+  });
+
+  it("that is lost in a transaction fails that transaction, and nothing else", async () => {
+    // In a process of its own: it is ended by errors that a process of tests outlives.
+    const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: ["run", "-A", fileURLToPath(new URL("../lose_transactions.ts", import.meta.url))],
+      stdin: "null",
+    }).output();
+    assert.equal(
+      new TextDecoder().decode(stdout),
+      "CONNECTION_CLOSED, then 1, CONNECTION_CLOSED, then 1",
+      new TextDecoder().decode(stderr),
+    );
+  });
+
+  it("is made anew when it was lost, under load and without waiting", async () => {
+    const database = await openTestServer(serverUrl);
+    const admin = await openDatabase({ databaseUrl: serverUrl, dataDir: "", maxConnections: 1 });
+    let stop = false;
+    let slowest = 0;
+    const load = async () => {
+      while (!stop) {
+        const begun = Date.now();
+        await database.sql`select ${1}::integer as n`.catch(() => {});
+        slowest = Math.max(slowest, Date.now() - begun);
+      }
+    };
+    try {
+      const [row] = await database.sql<{ name: string }[]>`select current_database() as name`;
+      const running = Array.from({ length: 8 }, load);
+      for (let count = 0; count < 10; count++) {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        await admin.sql`
+          select pg_terminate_backend(pid) from pg_stat_activity where datname = ${
+          row?.name ?? ""
+        }`;
+      }
+      stop = true;
+      await Promise.all(running);
+      assert.deepEqual([...await database.sql`select 1 as n`], [{ n: 1 }]);
+      assert.ok(slowest < 3_000, `a statement took ${slowest} ms`);
+    } finally {
+      await database.close();
+      await admin.close();
+    }
+  });
+});

@@ -1,0 +1,224 @@
+import assert from "node:assert/strict";
+import { before, it } from "@std/testing/bdd";
+import { deleteSubmission } from "../../../db/write/delete_submission.ts";
+import { pruneRepository } from "../../../db/write/prune.ts";
+import { removeQuarantine } from "../../../db/admin/quarantine.ts";
+import type { Repository } from "../../../db/admin/repositories.ts";
+import { loadTrackedChanges } from "../../../db/read/tracked_changes.ts";
+import { loadTrackedTests } from "../../../db/read/tracked_tests.ts";
+import { showFailed, showProcessing } from "../../../db/write/unprocessed_submissions.ts";
+import type { TestsState } from "../../../lib/analysis/tests_state.ts";
+import { WINDOW_SECONDS } from "../../../lib/base/time.ts";
+import { Random } from "../../bench/random.ts";
+import { describeWithDatabases } from "../../database.ts";
+import {
+  createWorld,
+  DAY,
+  flaky,
+  idOf,
+  NOW,
+  quarantine,
+  type World,
+} from "../../routes/fixture.ts";
+
+const TESTS = ["a", "b", "c", "d", "e", "f"];
+
+describeWithDatabases("the changes of tracked tests", (database) => {
+  let world: World;
+  let names = 0;
+
+  before(async () => {
+    world = await createWorld(database(), { name: "acme" });
+  });
+
+  const newRepository = () => world.addRepository("acme", `repository-${names++}`);
+
+  async function loadAll({ repositoryId }: Repository, now: number): Promise<TestsState> {
+    const options = { repositoryIds: [repositoryId], windowStart: now - WINDOW_SECONDS };
+    return (await loadTrackedTests(database().sql, { ...options, withTime: true }))
+      .get(repositoryId)!;
+  }
+
+  function loadChanges({ repositoryId }: Repository, since: TestsState, now: number) {
+    const options = { repositoryId, windowStart: now - WINDOW_SECONDS, withTime: true };
+    return loadTrackedChanges(database().sql, { ...options, since });
+  }
+
+  /** All that a state says, in an order of its own. */
+  function told(state: TestsState | null) {
+    return state && {
+      ...state,
+      tests: [...state.tests].sort(([a], [b]) => a - b),
+      recordedAts: state.recordedAts.toSorted(),
+      runs: Array.from(
+        { length: 50 },
+        (_, testNo) => [state.runs.resultsOf(testNo), state.runs.microsecondsOf(testNo)],
+      ),
+    };
+  }
+
+  it("lead to what loading everything gives, whatever happened since", async () => {
+    const { sql } = database();
+    let [followed, steps] = [0, 0];
+    for (let seed = 0; seed < 8; seed++) {
+      const random = new Random(seed);
+      const pick = <T>(values: readonly T[]) => values[random.below(values.length)]!;
+      const repository = await newRepository();
+      const { repositoryId } = repository;
+      let now = NOW;
+      const keys: string[] = [];
+      const states = [await loadAll(repository, now)];
+
+      const upload = async () => {
+        const tests = TESTS.filter(() => random.next() < 0.6);
+        const groups = [["@web"], ["@web", "@shop"]];
+        const results = tests.flatMap((name) => [
+          {
+            name,
+            conclusion: pick(["passing", "passing", "failure", "error", "skipped"] as const),
+          },
+          ...(random.next() < 0.1 ? flaky(name) : []),
+        ]);
+        const { key } = await world.upload(repository, results, {
+          commitOid: `c${random.below(8)}`,
+          recordedAt: now - pick([0, 100, DAY, 5 * DAY, 13 * DAY, 20 * DAY]),
+          tags: pick([[], [], ["nightly"], ["fast", "x"]]),
+          testTags: random.next() < 0.2
+            ? { groups, groupOf: tests.map(() => random.below(3)) }
+            : null,
+        });
+        keys.push(key);
+      };
+      const waiting = {
+        repositoryId,
+        key: "incoming.gz",
+        recordedAt: now,
+        uploadedAt: now,
+        buildUrl: "",
+        commitOid: "c1",
+        treeOid: null,
+        branch: null,
+        tags: [],
+      };
+      const happenings: (() => Promise<unknown>)[] = [
+        upload,
+        upload,
+        upload,
+        upload,
+        () => Promise.resolve(now += pick([1, 100, DAY, DAY, 6 * DAY])),
+        () => sql.begin((tx) => showProcessing(tx, waiting)),
+        () => sql.begin((tx) => showFailed(tx, waiting)),
+        () => pruneRepository(sql, { repositoryId, cutoff: now - WINDOW_SECONDS }),
+        async () => {
+          const key = pick(keys.length > 0 ? keys : ["none"]);
+          await deleteSubmission(sql, { organizationId: world.organization.organizationId, key });
+        },
+        async () => {
+          const [testNo, test] = pick([...states.at(-1)!.tests.entries()]) ?? [];
+          if (testNo === undefined) return;
+          if (test!.quarantine) await removeQuarantine(sql, { repositoryId, testNo });
+          else await quarantine(database(), test!.id);
+        },
+      ];
+      for (let step = 0; step < 25; step++) {
+        // Mostly uploads, as in life: the rest has everything loaded anew.
+        await (random.next() < 0.5 ? upload : pick(happenings))();
+        const expected = await loadAll(repository, now);
+        const since = states.at(-1 - random.below(Math.min(3, states.length)))!;
+        const state = await loadChanges(repository, since, now);
+        steps++;
+        if (state) {
+          followed++;
+          assert.deepEqual(told(state), told(expected), `seed ${seed}, step ${step}`);
+        }
+        states.push(state ?? expected);
+      }
+    }
+    assert.ok(followed > steps / 3, `${followed} of ${steps} states followed from earlier ones`);
+  });
+
+  it("follow an upload that came through processing", async () => {
+    const repository = await newRepository();
+    await world.upload(repository, flaky("t"));
+    const since = await loadAll(repository, NOW);
+    const archive = {
+      repositoryId: repository.repositoryId,
+      key: "a.gz",
+      recordedAt: NOW - 10,
+      uploadedAt: NOW,
+      buildUrl: "",
+      commitOid: "c2",
+      treeOid: null,
+      branch: null,
+      tags: [],
+    };
+    await database().sql.begin((tx) => showProcessing(tx, archive));
+    const coverage = { coveredLineCount: 1, lineCount: 2 };
+    await world.upload(repository, flaky("u"), { ...archive, coverage });
+    const state = await loadChanges(repository, since, NOW);
+    assert.equal(state?.tests.size, 2);
+  });
+
+  it("follow coverage that came with an upload that was there before", async () => {
+    const repository = await newRepository();
+    const again = { buildUrl: "https://ci/1", reportDigest: "00" };
+    await world.upload(repository, flaky("t"), again);
+    const since = await loadAll(repository, NOW);
+    const coverage = { coveredLineCount: 1, lineCount: 2 };
+    await world.upload(repository, flaky("t"), { ...again, coverage });
+    const state = await loadChanges(repository, since, NOW);
+    assert.equal(state?.version.dataVersion, since.version.dataVersion + 1);
+  });
+
+  it("leave the earlier state as it was", async () => {
+    const repository = await newRepository();
+    await world.upload(repository, flaky("t"));
+    const since = await loadAll(repository, NOW);
+    const before = structuredClone(told(since));
+    await world.upload(repository, flaky("t"), { commitOid: "c2" });
+    assert.notDeepEqual(told(await loadChanges(repository, since, NOW)), before);
+    assert.deepEqual(told(since), before);
+  });
+
+  it("cannot be told after a deletion, a quarantine, or when the window went back", async () => {
+    const { sql } = database();
+    const repository = await newRepository();
+    const { key } = await world.upload(repository, flaky("t"));
+    const first = await loadAll(repository, NOW);
+    assert.equal(await loadChanges(repository, first, NOW - 1), null);
+    await quarantine(database(), idOf(repository, { name: "t" }));
+    assert.equal(await loadChanges(repository, first, NOW), null);
+    const second = await loadAll(repository, NOW);
+    await deleteSubmission(sql, { organizationId: world.organization.organizationId, key });
+    assert.equal(await loadChanges(repository, second, NOW), null);
+  });
+
+  it("cannot be told when what came since was pruned before", async () => {
+    const { sql } = database();
+    const repository = await newRepository();
+    const { repositoryId } = repository;
+    await world.upload(repository, flaky("a"), { commitOid: "c1", recordedAt: NOW - DAY });
+    const since = await loadAll(repository, NOW);
+    // The first disruption ever, which nobody has seen when its submission goes.
+    await world.upload(repository, flaky("a"), { commitOid: "c0", recordedAt: NOW - 90 * DAY });
+    await pruneRepository(sql, { repositoryId, cutoff: NOW - 30 * DAY });
+    assert.equal(await loadChanges(repository, since, NOW), null);
+    const state = await loadAll(repository, NOW);
+    assert.deepEqual(
+      [...state.tests.values()].map(({ firstDisruptionAt }) => firstDisruptionAt),
+      [NOW - 90 * DAY],
+    );
+  });
+
+  it("cannot be told when what fell out of the window was pruned before", async () => {
+    const repository = await newRepository();
+    const { repositoryId } = repository;
+    await world.upload(repository, flaky("t"), { recordedAt: NOW - 13 * DAY });
+    await world.upload(repository, flaky("t"), { recordedAt: NOW, commitOid: "c2" });
+    const since = await loadAll(repository, NOW);
+    const later = NOW + 2 * DAY;
+    assert.equal((await loadChanges(repository, since, later))?.recordedAts.length, 1);
+    await pruneRepository(database().sql, { repositoryId, cutoff: later - WINDOW_SECONDS });
+    assert.equal(await loadChanges(repository, since, later), null);
+  });
+});

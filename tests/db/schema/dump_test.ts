@@ -1,0 +1,17 @@
+import assert from "node:assert/strict";
+import { it } from "@std/testing/bdd";
+import { dumpSchema, REGENERATE } from "../../../db/schema/dump.ts";
+import { describeWithDatabases } from "../../database.ts";
+
+describeWithDatabases("the schema", (database) => {
+  it("is the one that db/schema/schema.sql shows", async () => {
+    const committed = await Deno.readTextFile(
+      new URL("../../../db/schema/schema.sql", import.meta.url),
+    );
+    assert.equal(
+      await dumpSchema(database().sql),
+      committed,
+      `db/schema/schema.sql is not what the migrations make; write it anew with: ${REGENERATE}`,
+    );
+  });
+});

@@ -1,0 +1,324 @@
+import assert from "node:assert/strict";
+import { it } from "@std/testing/bdd";
+import { deleteSubmission } from "../../../db/write/delete_submission.ts";
+import { pruneRepository } from "../../../db/write/prune.ts";
+import { pruneTests } from "../../../db/write/prune_tests.ts";
+import { planPrune, reclaimSpace } from "../../../db/write/prune_plan.ts";
+import type { Repository } from "../../../db/admin/repositories.ts";
+import { Random } from "../../bench/random.ts";
+import { describeWithDatabases } from "../../database.ts";
+import {
+  createWorld,
+  DAY,
+  flaky,
+  idOf,
+  NOW,
+  quarantine,
+  type World,
+} from "../../routes/fixture.ts";
+import {
+  allAnswers,
+  assertWhole,
+  lastingFacts,
+  randomTestIds,
+  randomUpload,
+} from "./prune_fixture.ts";
+
+const KEEP = 30 * DAY;
+const OLD = NOW - 60 * DAY;
+
+/** Histories that are compared; each is 120 submissions of two repositories. */
+const HISTORIES = 3;
+
+let worlds = 0;
+
+describeWithDatabases("pruning", (database) => {
+  const prune = ({ repositoryId }: Repository, more: { stop?: AbortSignal } = {}) =>
+    pruneRepository(database().sql, { repositoryId, cutoff: NOW - KEEP, ...more });
+  const newWorld = () => createWorld(database(), { name: `prune ${worlds++}` });
+
+  async function keysOf({ repositoryId }: Repository): Promise<string[]> {
+    const rows = await database().sql<{ key: string }[]>`
+      select key from submission where repository_id = ${repositoryId} order by submission_id`;
+    return rows.map(({ key }) => key);
+  }
+
+  async function namesOf({ repositoryId }: Repository): Promise<string[]> {
+    const rows = await database().sql<{ name: string }[]>`
+      select name from test where repository_id = ${repositoryId} order by name`;
+    return rows.map(({ name }) => name);
+  }
+
+  /** What the inventory says of a quarantined test. */
+  async function quarantined(world: World, repository: Repository, name: string) {
+    const include = "tags,nondeterminism_first_recorded_at,recent_nondeterministic_commit_oid," +
+      "recent_nondeterministic_negative_result";
+    const response = await world.get(`/api/v1/flaky/tests?include=${include}`);
+    const { tests } = await response.json();
+    return tests.find(({ id }: { id: string }) => id === idOf(repository, { name }));
+  }
+
+  it("changes no answer of the API, byte for byte, and nothing that is to last", async () => {
+    let testCount = 0;
+    for (let seed = 1; seed <= HISTORIES; seed++) {
+      const random = new Random(seed);
+      const world = await newWorld();
+      const repositories = [
+        await world.addRepository("acme", "one"),
+        await world.addRepository("acme", "two"),
+      ];
+      const keys: string[] = [];
+      for (let i = 0; i < 120; i++) {
+        const repository = repositories[random.below(2)]!;
+        keys.push((await randomUpload(database(), repository, random)).key);
+        if (i % 10 === 9) {
+          const [test] = await database().sql<{ hash: number }[]>`
+            select test_hash::float8 as hash from test t
+            where repository_id = ${repository.repositoryId} and not exists (
+              select from quarantine q
+              where (q.repository_id, q.test_no) = (t.repository_id, t.test_no))
+            order by test_hash limit 1`;
+          const ids = randomTestIds(repository);
+          const id = ids.find((each) =>
+            test && BigInt(`0x${each.slice(11)}`) === BigInt(test.hash)
+          );
+          if (id) await quarantine(database(), id);
+        }
+      }
+      const before = await allAnswers(world, repositories);
+      const facts = await lastingFacts(database());
+      for (const repository of repositories) {
+        const scope = { repositoryId: repository.repositoryId, cutoff: NOW - KEEP };
+        const plan = await planPrune(database().sql, scope);
+        const pruned = await prune(repository);
+        assert.deepEqual(pruned, plan, "a dry run told the truth");
+        assert.ok(pruned.submissionCount > 5, JSON.stringify(pruned));
+        assert.ok(pruned.testListCount > 2, JSON.stringify(pruned));
+        testCount += pruned.testCount;
+        const again = Object.values(await prune(repository));
+        assert.deepEqual(again, [0, 0, 0, 0, 0], "nothing is left to prune");
+      }
+      assert.deepEqual(await allAnswers(world, repositories), before);
+      assert.deepEqual(await lastingFacts(database()), facts);
+      await assertWhole(database());
+
+      // Nobody kept what it had answered before.
+      const fresh = await createWorld(database(), { name: `fresh ${worlds++}` });
+      const authorization = { authorization: `token ${world.token}` };
+      const get: World["get"] = (path) =>
+        fresh.app(new Request(`http://127.0.0.1:8000${path}`, { headers: authorization }));
+      assert.deepEqual(await allAnswers({ get }, repositories), before);
+
+      // What is left can be deleted like anything else.
+      for (const key of keys) {
+        await deleteSubmission(database().sql, { ...world.organization, key });
+      }
+      await assertWhole(database());
+    }
+    assert.ok(testCount > 2, `${testCount} tests were pruned`);
+  });
+
+  it("keeps old submissions whose code version ran again, so that they still judge", async () => {
+    const world = await newWorld();
+    const repository = await world.addRepository("acme", "shop");
+    const old = await world.upload(repository, [{ name: "a" }], { recordedAt: OLD });
+    await world.upload(repository, [{ name: "a" }], { recordedAt: OLD, commitOid: "gone" });
+    const recent = await world.upload(repository, [{ name: "b" }]);
+    assert.equal((await prune(repository)).submissionCount, 1);
+    assert.deepEqual(await keysOf(repository), [old.key, recent.key]);
+    const late = await world.upload(repository, [{ name: "a", conclusion: "failure" }]);
+    assert.equal(late.disruptionCount, 1);
+  });
+
+  it("takes what was recorded in the second before the moment, and not in its own", async () => {
+    const world = await newWorld();
+    const repository = await world.addRepository("acme", "shop");
+    const at = (age: number) =>
+      world.upload(repository, [{}], { recordedAt: NOW - age, commitOid: `c${age}` });
+    await at(KEEP + 1);
+    const edge = await at(KEEP);
+    await prune(repository);
+    assert.deepEqual(await keysOf(repository), [edge.key]);
+  });
+
+  it("keeps a first disruption also when a later submission is deleted", async () => {
+    const world = await newWorld();
+    const repository = await world.addRepository("acme", "shop");
+    await world.upload(repository, flaky("a"), { recordedAt: OLD, commitOid: "old" });
+    const first = await world.upload(repository, flaky("a"), { commitOid: "new" });
+    const second = await world.upload(repository, flaky("a"), {
+      commitOid: "newest",
+      recordedAt: NOW - 50,
+    });
+    await quarantine(database(), idOf(repository, { name: "a" }));
+    await prune(repository);
+    const told = async () => {
+      const test = await quarantined(world, repository, "a");
+      return [test.nondeterminism_first_recorded_at, test.recent_nondeterministic_commit_oid];
+    };
+    const oldest = "2026-07-23T14:13:20Z";
+    assert.deepEqual(await told(), [oldest, "newest"]);
+    await deleteSubmission(database().sql, { ...world.organization, key: second.key });
+    assert.deepEqual(await told(), [oldest, "new"]);
+    // Of the one that was pruned nothing but its date is known.
+    await deleteSubmission(database().sql, { ...world.organization, key: first.key });
+    assert.deepEqual(await told(), [oldest, ""]);
+    assert.deepEqual(await namesOf(repository), ["a"]);
+  });
+
+  it("keeps the latest disruption of a test that ran in older submissions only since", async () => {
+    const world = await newWorld();
+    const repository = await world.addRepository("acme", "shop");
+    // Its code version runs in the window, so it stays, although it is the older one.
+    const live = await world.upload(repository, flaky("a"), { recordedAt: OLD, commitOid: "live" });
+    await world.upload(repository, [{ name: "b" }], { commitOid: "live" });
+    await world.upload(repository, flaky("a"), { recordedAt: OLD + DAY, commitOid: "gone" });
+    await quarantine(database(), idOf(repository, { name: "a" }));
+    await prune(repository);
+    await deleteSubmission(database().sql, { ...world.organization, key: live.key });
+    const test = await quarantined(world, repository, "a");
+    assert.equal(test.recent_nondeterministic_commit_oid, "gone");
+    assert.equal(test.nondeterminism_first_recorded_at, "2026-07-24T14:13:20Z");
+  });
+
+  it("leaves a test its tags, also when a submission that brought others is deleted", async () => {
+    const world = await newWorld();
+    const repository = await world.addRepository("acme", "shop");
+    await world.upload(repository, [{ name: "a" }], {
+      recordedAt: OLD,
+      commitOid: "old",
+      tags: ["pruned", "both"],
+    });
+    const { key } = await world.upload(repository, [{ name: "a" }], { tags: ["both", "own"] });
+    await world.upload(repository, [{ name: "a" }], { commitOid: "c2" });
+    await quarantine(database(), idOf(repository, { name: "a" }));
+    const tags = async () => (await quarantined(world, repository, "a")).tags;
+    await prune(repository);
+    assert.deepEqual(await tags(), ["both", "own", "pruned"]);
+    await deleteSubmission(database().sql, { ...world.organization, key });
+    assert.deepEqual(await tags(), ["pruned"]);
+  });
+
+  it("keeps the latest coverage, however old, and no other old one", async () => {
+    const world = await newWorld();
+    const repository = await world.addRepository("acme", "shop");
+    for (const age of [80, 60, 70]) {
+      await world.upload(repository, [{}], {
+        recordedAt: NOW - age * DAY,
+        commitOid: `c${age}`,
+        coverage: { coveredLineCount: age, lineCount: 100 },
+      });
+    }
+    const pruned = await prune(repository);
+    assert.deepEqual([pruned.submissionCount, pruned.coverageReportCount], [3, 2]);
+    const badge = await world.get("/api/v1/coverage/badges?repository=shop");
+    assert.match(await badge.text(), />60%</);
+  });
+
+  it("forgets tests that nothing ran any more, but none that has a story", async () => {
+    const world = await newWorld();
+    const repository = await world.addRepository("acme", "shop");
+    const names = ["only old", "old and quarantined"].map((name) => ({ name }));
+    await world.upload(repository, [...names, ...flaky("old and flaky")], { recordedAt: OLD });
+    await world.upload(repository, [{ name: "recent" }], { commitOid: "c2" });
+    await quarantine(database(), idOf(repository, { name: "old and quarantined" }));
+    assert.equal((await prune(repository)).testCount, 1);
+    assert.deepEqual(await namesOf(repository), [
+      "old and flaky",
+      "old and quarantined",
+      "recent",
+    ]);
+    // One that comes back is the same test.
+    await world.upload(repository, flaky("only old"), { commitOid: "c3" });
+    const events = await world.get(`/api/tests/${idOf(repository, { name: "only old" })}/results`);
+    assert.equal((await events.json()).results.length, 1);
+  });
+
+  it("takes code versions that are too large for a batch in several", async () => {
+    const world = await newWorld();
+    const repository = await world.addRepository("acme", "shop");
+    const failing = Array.from({ length: 600 }, (_, i) => flaky(`test ${i}`)).flat();
+    for (const commitOid of ["broken", "broken", "other"]) {
+      await world.upload(repository, failing, { recordedAt: OLD, commitOid });
+    }
+    for (let i = 0; i < 130; i++) {
+      await world.upload(repository, [{ name: "a" }], { recordedAt: OLD + i, commitOid: "often" });
+    }
+    const { key } = await world.upload(repository, [{ name: "a" }], { commitOid: "c2" });
+    const pruned = await prune(repository);
+    assert.deepEqual([pruned.submissionCount, pruned.testResultCount], [133, 3_730]);
+    assert.deepEqual(await keysOf(repository), [key]);
+    await assertWhole(database());
+  });
+
+  it("stops after the batch that runs, leaves whole submissions, and goes on later", async () => {
+    const world = await newWorld();
+    const repository = await world.addRepository("acme", "shop");
+    for (let i = 0; i < 150; i++) {
+      await world.upload(repository, flaky("a"), { recordedAt: OLD + i, commitOid: `c${i}` });
+    }
+    const stop = AbortSignal.abort();
+    const first = await prune(repository, { stop });
+    const { length: left } = await keysOf(repository);
+    assert.ok(left > 0 && first.submissionCount + left === 150, `${left} are left`);
+    await assertWhole(database());
+    assert.equal((await prune(repository)).submissionCount, left);
+  });
+
+  it("runs beside uploads and other prunes of the same repository", async () => {
+    const world = await newWorld();
+    const repository = await world.addRepository("acme", "shop");
+    const random = new Random(7);
+    for (let i = 0; i < 150; i++) await randomUpload(database(), repository, random, OLD + i * 60);
+    let uploading = true;
+    const uploads = (async () => {
+      const recent: string[] = [];
+      for (let i = 0; i < 60; i++) {
+        // Tests of theirs are about to be pruned, or just were.
+        const recordedAt = i % 2 === 0 ? NOW - i * 60 : OLD + i * DAY / 4;
+        const { key } = await randomUpload(database(), repository, random, recordedAt);
+        if (recordedAt >= NOW - KEEP) recent.push(key);
+      }
+      uploading = false;
+      return recent;
+    })();
+    const keepPruning = async () => {
+      let count = 0;
+      while (uploading) count += (await prune(repository)).submissionCount;
+      return count;
+    };
+    const [recent, ...counts] = await Promise.all([uploads, keepPruning(), keepPruning()]);
+    const last = (await prune(repository)).submissionCount;
+    assert.ok(counts.every((count) => count > 0) || counts[0]! + counts[1]! >= 150, `${counts}`);
+    const left = new Set(await keysOf(repository));
+    for (const key of recent) assert.ok(left.has(key), `${key} stayed`);
+    assert.equal(counts[0]! + counts[1]! + last + left.size, 210);
+    await assertWhole(database());
+  });
+
+  it("keeps a test that is uploaded again while tests go", async () => {
+    const world = await newWorld();
+    const repository = await world.addRepository("acme", "shop");
+    const tests = Array.from({ length: 600 }, (_, i) => ({ name: `test ${i}` }));
+    const { key } = await world.upload(repository, tests, { recordedAt: OLD });
+    await database().sql`delete from submission where key = ${key}`;
+    await database().sql`delete from test_list where repository_id = ${repository.repositoryId}`;
+    const batches = pruneTests(database().sql, repository);
+    const first = await batches.next();
+    assert.ok(first.value!.testCount > 0 && first.value!.testCount < 600);
+    const [name] = await namesOf(repository);
+    await world.upload(repository, [{ name }]);
+    for await (const _ of batches);
+    assert.deepEqual(await namesOf(repository), [name]);
+    await assertWhole(database());
+  });
+
+  it("says nothing of a repository that is deleted meanwhile", async () => {
+    const pruned = await prune({ repositoryId: 999_999_999 } as Repository);
+    assert.deepEqual(Object.values(pruned), [0, 0, 0, 0, 0]);
+  });
+
+  it("makes the space free for what comes", async () => {
+    await reclaimSpace(database());
+  });
+});

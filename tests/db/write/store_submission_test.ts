@@ -1,0 +1,338 @@
+import assert from "node:assert/strict";
+import { before, it } from "@std/testing/bdd";
+import { deleteSubmission } from "../../../db/write/delete_submission.ts";
+import { createOrganization } from "../../../db/admin/organizations.ts";
+import {
+  processSubmission,
+  RepositoryGoneError,
+  type Upload,
+} from "../../../db/write/store_submission.ts";
+import { findTest } from "../../../db/admin/quarantine.ts";
+import {
+  createRepository,
+  deleteRepository,
+  findOrCreateRepository,
+  findRepository,
+  type Repository,
+} from "../../../db/admin/repositories.ts";
+import { ensureTests } from "../../../db/write/test_lists.ts";
+import { loadTrackedTests } from "../../../db/read/tracked_tests.ts";
+import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
+import type { Conclusion, TestResult } from "../../../lib/report/result.ts";
+import { describeWithDatabases } from "../../database.ts";
+
+const NOW = 1_790_000_000;
+const WINDOW_START = NOW - 14 * 24 * 60 * 60;
+
+type Attempt = [name: string, conclusion?: Conclusion];
+
+describeWithDatabases("processing a submission", (database) => {
+  let organizationId: number;
+  let nextName = 0;
+
+  before(async () => {
+    const organization = await createOrganization(database().sql, {
+      name: "acme",
+      purchaseUnitCount: 0,
+      createdAt: NOW,
+    });
+    organizationId = organization!.organizationId;
+  });
+
+  /** A repository of its own for each test. */
+  async function newRepository(): Promise<Repository> {
+    const { repository } = await findOrCreateRepository(database().sql, {
+      organization: { organizationId, name: "acme" },
+      owner: "acme",
+      name: `repository-${nextName++}`,
+      createdAt: NOW,
+    });
+    return repository;
+  }
+
+  function upload(repository: Repository, attempts: Attempt[], more: Partial<Upload> = {}): Upload {
+    const builder = new SubmissionBuilder();
+    for (const [name, conclusion = "passing"] of attempts) {
+      const result: TestResult = {
+        suite: "suite",
+        class: "",
+        name,
+        file: "",
+        conclusion,
+        durationMicroseconds: 1_500,
+        message: conclusion === "failure" ? `${name} failed` : "",
+      };
+      builder.add(result);
+    }
+    return {
+      repositoryId: repository.repositoryId,
+      commitOid: "c1",
+      treeOid: null,
+      branch: null,
+      buildUrl: "",
+      tags: [],
+      recordedAt: NOW - 100,
+      uploadedAt: NOW,
+      reportDigest: "00",
+      content: builder.finish(),
+      coverage: null,
+      ...more,
+    };
+  }
+
+  const process = (up: Upload) => processSubmission(database().sql, up);
+
+  async function tracked({ repositoryId }: Repository) {
+    const states = await loadTrackedTests(database().sql, {
+      repositoryIds: [repositoryId],
+      windowStart: WINDOW_START,
+      withTime: true,
+    });
+    const { tests } = states.get(repositoryId)!;
+    return [...tests.values()].sort((a, b) => a.name < b.name ? -1 : 1);
+  }
+
+  it("finds a test that failed and passed in one submission", async () => {
+    const repository = await newRepository();
+    const submission = await process(
+      upload(repository, [["t", "failure"], ["t"], ["steady"], ["broken", "error"]]),
+    );
+    assert.equal(submission.disruptionCount, 1);
+    assert.equal(submission.testResultCount, 4);
+    assert.match(submission.key, /^acme\/repository-\d+\/[0-9a-f]{24}$/);
+    const [test, ...others] = await tracked(repository);
+    assert.deepEqual(others, []);
+    assert.equal(test?.name, "t");
+    assert.equal(test?.disruptionCount, 1);
+    assert.equal(test?.countedResultCount, 2);
+    assert.equal(test?.timeConsumed, 3_000);
+    assert.equal(test?.firstDisruptionAt, NOW - 100);
+    assert.equal(test?.latestDisruption?.message, "t failed");
+    assert.equal(test?.latestPositive?.recordedAt, NOW - 100);
+  });
+
+  it("makes an earlier failure a disruption when the pass comes later", async () => {
+    const repository = await newRepository();
+    const failed = await process(upload(repository, [["t", "failure"], ["u"]]));
+    assert.equal(failed.disruptionCount, 0);
+    assert.deepEqual(await tracked(repository), []);
+    const passed = await process(upload(repository, [["t"], ["u"]], { recordedAt: NOW - 50 }));
+    assert.equal(passed.disruptionCount, 0);
+    const [test] = await tracked(repository);
+    assert.equal(test?.disruptionCount, 1);
+    assert.equal(test?.countedResultCount, 2);
+    assert.equal(test?.latestPositive?.recordedAt, NOW - 50);
+  });
+
+  it("joins commits of one tree, and never a tree with a commit", async () => {
+    const repository = await newRepository();
+    await process(upload(repository, [["t", "failure"]], { commitOid: "a", treeOid: "tree" }));
+    await process(upload(repository, [["t"]], { commitOid: "a" }));
+    assert.deepEqual(await tracked(repository), []);
+    await process(upload(repository, [["t"]], { commitOid: "b", treeOid: "tree" }));
+    assert.equal((await tracked(repository)).length, 1);
+  });
+
+  it("takes the same upload with a build URL once, and replaces its coverage", async () => {
+    const repository = await newRepository();
+    const again = { buildUrl: "https://ci/1", coverage: { coveredLineCount: 1, lineCount: 2 } };
+    const first = await process(upload(repository, [["t", "failure"], ["t"]], again));
+    const second = await process(upload(repository, [["t", "failure"], ["t"]], {
+      ...again,
+      coverage: { coveredLineCount: 2, lineCount: 2 },
+      recordedAt: NOW,
+    }));
+    assert.deepEqual(second, { ...first, duplicate: true });
+    const coverage = await database().sql`
+      select covered_line_count::int, line_count::int, extract(epoch from recorded_at)::int as at
+      from coverage_report where repository_id = ${repository.repositoryId}`;
+    assert.deepEqual([...coverage], [{ covered_line_count: 2, line_count: 2, at: NOW - 100 }]);
+  });
+
+  it("takes every upload without a build URL as new", async () => {
+    const repository = await newRepository();
+    const first = await process(upload(repository, [["t"]]));
+    const second = await process(upload(repository, [["t"]]));
+    assert.notEqual(first.submissionId, second.submissionId);
+    const lists = await database().sql`
+      select from test_list where repository_id = ${repository.repositoryId}`;
+    assert.equal(lists.length, 1);
+  });
+
+  it("misses nothing when many arrive at the same moment", async () => {
+    const repository = await newRepository();
+    await Promise.all(
+      Array.from(
+        { length: 8 },
+        (_, index) =>
+          process(upload(repository, [["t", index % 2 ? "failure" : "passing"], [`own ${index}`]])),
+      ),
+    );
+    const [test] = await tracked(repository);
+    assert.equal(test?.disruptionCount, 4);
+    assert.equal(test?.countedResultCount, 8);
+  });
+
+  it("packs durations from the second submission of a list on, and tells the same times", async () => {
+    const { sql } = database();
+    const repository = await newRepository();
+    const { repositoryId } = repository;
+    const many = Array.from({ length: 50 }, (_, index): Attempt => [`steady ${index}`]);
+    const packed = async () => {
+      const rows = await sql<{ isPacked: boolean }[]>`
+        select packed_durations is not null as "isPacked" from submission
+        where repository_id = ${repositoryId} and (durations is null) <> (packed_durations is null)
+        order by data_version`;
+      return rows.map(({ isPacked }) => isPacked);
+    };
+    const time = async () => (await tracked(repository))[0]?.timeConsumed;
+    await process(upload(repository, [["t", "failure"], ["t"], ...many]));
+    assert.equal(await time(), 3_000);
+    await process(upload(repository, [["t"], ...many]));
+    const [{ typical } = { typical: null }] = await sql<{ typical: Uint8Array | null }[]>`
+      select typical_durations as typical from test_list where repository_id = ${repositoryId}`;
+    await process(upload(repository, [["t"], ["t"], ...many]));
+    assert.deepEqual(await packed(), [false, true, true]);
+    assert.equal(await time(), 7_500);
+    const [after] = await sql`
+      select typical_durations as typical from test_list where repository_id = ${repositoryId}`;
+    assert.deepEqual(after?.typical, typical, "what was packed against stays");
+    await process(upload(repository, [["t"], ["another"]]));
+    assert.deepEqual(await packed(), [false, true, true, false]);
+    assert.equal(await time(), 9_000);
+  });
+
+  it("gives every test of a submission its tags, united over submissions", async () => {
+    const repository = await newRepository();
+    await process(upload(repository, [["t", "failure"], ["t"]], { tags: ["slow", "B"] }));
+    await process(upload(repository, [["t"]], { tags: ["a"] }));
+    await process(upload(repository, [["t"]], { tags: ["a"] }));
+    assert.deepEqual((await tracked(repository))[0]?.tags, ["B", "a", "slow"]);
+  });
+
+  it("takes back with a deleted submission all that it proved", async () => {
+    const repository = await newRepository();
+    await process(upload(repository, [["t", "failure"], ["u", "failure"], ["u"]]));
+    const pass = await process(upload(repository, [["t"], ["only here"]], { tags: ["gone"] }));
+    assert.equal((await tracked(repository)).length, 2);
+    const { sql } = database();
+    assert.equal(await deleteSubmission(sql, { organizationId, key: pass.key }), true);
+    assert.equal(await deleteSubmission(sql, { organizationId, key: pass.key }), false);
+    const [test, ...others] = await tracked(repository);
+    assert.deepEqual(others, []);
+    assert.equal(test?.name, "u");
+    assert.deepEqual(test?.tags, []);
+    const names = await sql`
+      select name from test where repository_id = ${repository.repositoryId} order by name`;
+    assert.deepEqual(names.map((row) => row.name), ["t", "u"]);
+  });
+
+  it("stores new tests again that a deletion removed meanwhile", async () => {
+    const repository = await newRepository();
+    const first = await process(upload(repository, [["t"]]));
+    await Promise.all([
+      deleteSubmission(database().sql, { organizationId, key: first.key }),
+      process(upload(repository, [["t", "failure"], ["t"], ["v"]])),
+    ]);
+    const [test] = await tracked(repository);
+    assert.equal(test?.name, "t");
+  });
+
+  it("leaves nothing to be seen of an upload that was cut off before it was stored", async () => {
+    const { sql } = database();
+    const wanted = {
+      organization: { organizationId, name: "acme" },
+      owner: "acme",
+      name: "cut off",
+      createdAt: NOW,
+    };
+    const { repository } = await findOrCreateRepository(sql, { ...wanted, isVisible: false });
+    const cutOff = upload(repository, [["t", "failure"], ["t"], ["u"]], { tags: ["stale"] });
+    const { repositoryId } = repository;
+    await ensureTests(sql, { repositoryId, content: cutOff.content, tagsAt: () => cutOff.tags });
+    const test = { idPrefix: repository.idPrefix, testHash: cutOff.content.testHashes[0]! };
+    assert.equal(await findRepository(sql, { organizationId, ...wanted }), null);
+    assert.equal(await findTest(sql, test), null);
+
+    // The next one finds the tests there, and they have its tags and no others.
+    await process({ ...cutOff, tags: ["fresh"] });
+    assert.notEqual(await findRepository(sql, { organizationId, ...wanted }), null);
+    assert.notEqual(await findTest(sql, test), null);
+    assert.deepEqual((await tracked(repository))[0]?.tags, ["fresh"]);
+    assert.equal((await sql`select from staged_test_range`).length, 0);
+  });
+
+  it("gives tests the tags of all uploads that staged them at the same time", async () => {
+    const { sql } = database();
+    const repository = await newRepository();
+    const { repositoryId } = repository;
+    const slow = upload(repository, [["t", "failure"], ["t"], ["only slow"]], { tags: ["slow"] });
+    // As a process does that stages its tests and is overtaken before it stores the rest.
+    let overtake: (() => Promise<unknown>) | undefined = () =>
+      process(upload(repository, [["t"], ["only fast"]], { tags: ["fast"] }));
+    const begin = async (...values: Parameters<typeof sql.begin>) => {
+      const first = overtake;
+      overtake = undefined;
+      await first?.();
+      return await sql.begin(...values);
+    };
+    const overtaken = new Proxy(sql, {
+      get: (target, name) => name === "begin" ? begin : Reflect.get(target, name),
+    });
+    await processSubmission(overtaken, slow);
+    const [test] = await tracked({ ...repository, repositoryId });
+    assert.deepEqual(test?.tags, ["fast", "slow"]);
+  });
+
+  it("keeps no tags of an upload that was cut off, of whichever test", async () => {
+    const { sql } = database();
+    const repository = await newRepository();
+    const { repositoryId } = repository;
+    const { content } = upload(repository, [["a"], ["b"]]);
+    await ensureTests(sql, { repositoryId, content, tagsAt: () => ["nightly"] });
+    await process(upload(repository, [["a", "failure"], ["a"]], { tags: ["pr"] }));
+    await process(upload(repository, [["b", "failure"], ["b"]], { tags: ["pr"] }));
+    const tags = (await tracked(repository)).map((test) => test.tags);
+    assert.deepEqual(tags, [["pr"], ["pr"]]);
+  });
+
+  it("shows a repository that an upload left unseen when somebody creates it", async () => {
+    const { sql } = database();
+    const organization = { organizationId, name: "acme" };
+    const wanted = { organization, owner: "acme", name: "half", createdAt: NOW };
+    await findOrCreateRepository(sql, { ...wanted, isVisible: false });
+    const created = await createRepository(sql, { ...wanted, name: "Half", repositoryId: 4_711 });
+    assert.equal(created.outcome, "created");
+    const found = await findRepository(sql, { organizationId, ...wanted });
+    assert.equal(found?.name, "Half");
+    assert.equal(found?.repositoryId, 4_711);
+  });
+
+  it("finds a free number behind any number of taken ones", async () => {
+    const { sql } = database();
+    const [last] = await sql`select max(repository_id)::float8 as id from repository`;
+    await sql`
+      insert into repository (organization_id, repository_id, owner, name, owner_key, name_key,
+        id_prefix, created_at)
+      select ${organizationId}, n, 'taken', n::text, 'taken', n::text, n, to_timestamp(${NOW})
+      from generate_series(${last!.id + 1}::bigint, ${last!.id + 1_500}::bigint) as n`;
+    await sql`select setval('repository_id_sequence', ${last!.id}::bigint)`;
+    assert.equal((await newRepository()).repositoryId, last!.id + 1_501);
+    assert.equal((await newRepository()).repositoryId, last!.id + 1_502);
+  });
+
+  it("does not choose between two submissions with one key", async () => {
+    const { sql } = database();
+    const key = "uploads/1.gz";
+    for (const repository of [await newRepository(), await newRepository()]) {
+      await process(upload(repository, [["t"]], { key }));
+    }
+    await assert.rejects(deleteSubmission(sql, { organizationId, key }), /2 repositories/);
+  });
+
+  it("refuses an upload for a repository that is gone", async () => {
+    const repository = await newRepository();
+    await deleteRepository(database().sql, repository);
+    await assert.rejects(process(upload(repository, [["t"]])), RepositoryGoneError);
+  });
+});

@@ -1,0 +1,104 @@
+import { after, before, describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { type Database, openDatabase } from "../../../../db/connection/connect.ts";
+import { listOrganizations } from "../../../../db/admin/organizations.ts";
+import { copyTemplate } from "../../../database.ts";
+import { commandLine, withoutDatabase } from "../run_in_process.ts";
+
+describe("a backup of the embedded database", () => {
+  let dataDir = "";
+  let folder = "";
+  let database: Database;
+
+  before(async () => {
+    dataDir = await copyTemplate();
+    folder = await Deno.makeTempDir({ prefix: "test-analytics-backup-" });
+    database = await openDatabase({ dataDir });
+  });
+  after(async () => {
+    await database.close();
+    for (const path of [dataDir, folder]) await Deno.remove(path, { recursive: true });
+  });
+
+  const cli = commandLine(() => database);
+  const backUp = (name: string) => cli(["backup", join(folder, name), "--data-dir", dataDir]);
+
+  async function namesIn(copy: string): Promise<string[]> {
+    const opened = await openDatabase({ dataDir: copy });
+    try {
+      return (await listOrganizations(opened.sql)).map(({ name }) => name);
+    } finally {
+      await opened.close();
+    }
+  }
+
+  it("made while others write holds all that was acknowledged before, and is whole", async () => {
+    const acknowledged: string[] = [];
+    let writing = true;
+    const writer = (async () => {
+      for (let count = 0; writing; count++) {
+        const { code } = await cli(["org", "create", `org-${count}`]);
+        assert.equal(code, 0);
+        acknowledged.push(`org-${count}`);
+      }
+    })();
+    try {
+      for (const name of ["first", "second"]) {
+        while (acknowledged.length < 20) await new Promise((resolve) => setTimeout(resolve, 5));
+        const before = [...acknowledged];
+        const { code, stdout, stderr } = await backUp(name);
+        assert.deepEqual([code, stdout, stderr], [0, `${join(folder, name)}\n`, ""]);
+        const kept = await namesIn(join(folder, name));
+        assert.deepEqual(before.filter((name) => !kept.includes(name)), []);
+        // Nothing of later commands: organizations are there without a gap.
+        assert.equal(kept.length, new Set(kept).size);
+        for (let count = 0; count < kept.length; count++) assert.ok(kept.includes(`org-${count}`));
+      }
+    } finally {
+      writing = false;
+      await writer;
+    }
+  });
+
+  it("is readable by its owner alone, and leaves nothing else behind", async () => {
+    assert.equal((await backUp("private")).code, 0);
+    for (const path of ["postgres", "postgres/data"]) {
+      const { mode } = await Deno.stat(join(folder, "private", path));
+      assert.equal((mode ?? 0) & 0o777, 0o700, path);
+    }
+    const names = [...Deno.readDirSync(folder)].map(({ name }) => name);
+    assert.deepEqual(names.filter((name) => name.includes("unfinished")), []);
+  });
+
+  it("does not touch what is there already", async () => {
+    await Deno.mkdir(join(folder, "taken"));
+    const { code, stderr } = await backUp("taken");
+    assert.equal(code, 1);
+    assert.match(stderr, /taken" exists already: expected a new folder/);
+  });
+
+  it("leaves nothing where it fails", async () => {
+    await Deno.writeTextFile(join(folder, "taken", "file"), "");
+    const { code } = await backUp("taken/file/copy");
+    assert.equal(code, 1);
+    const left = [...Deno.readDirSync(join(folder, "taken"))].map(({ name }) => name);
+    assert.deepEqual(left, ["file"]);
+  });
+});
+
+describe("what cannot be backed up", () => {
+  it("is a PostgreSQL server", async () => {
+    const { code, stderr } = await withoutDatabase(
+      "backup copy --database-url postgres://someone@127.0.0.1:1/nothing",
+    );
+    assert.equal(code, 1);
+    assert.match(stderr, /expected pg_dump for a PostgreSQL server/);
+  });
+
+  it("is a folder without a database", async () => {
+    const { code, stderr } = await withoutDatabase("backup copy --data-dir /nowhere");
+    assert.equal(code, 1);
+    assert.match(stderr, /no embedded database in "\/nowhere"/);
+  });
+});

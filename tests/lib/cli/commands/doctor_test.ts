@@ -1,0 +1,186 @@
+import { describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import process from "node:process";
+import { openDatabase } from "../../../../db/connection/connect.ts";
+import {
+  loadArchiveTroubles,
+  loadFreshness,
+  loadTokenState,
+} from "../../../../db/admin/diagnosis.ts";
+import { copyTemplate, describeWithDatabases } from "../../../database.ts";
+import { createWorld, DAY, flaky, NOW } from "../../../routes/fixture.ts";
+import { commandLine, withoutDatabase } from "../run_in_process.ts";
+
+const cli = commandLine(() => {
+  throw new Error("the doctor opens what it finds by itself");
+});
+
+describe("doctor", () => {
+  it("examines an embedded database, whoever has it open, and changes nothing", async () => {
+    const folder = await copyTemplate();
+    try {
+      const { code, stdout, stderr } = await cli(["doctor", "--data-dir", folder, "--json"], {
+        now: () => Math.floor(Date.now() / 1000),
+      });
+      assert.deepEqual([code, stderr], [0, ""]);
+      const findings: { check: string; status: string; finding: string }[] = JSON.parse(stdout);
+      assert.deepEqual(findings.map(({ check, status }) => `${check} ${status}`), [
+        "database ok",
+        "schema ok",
+        "clock ok",
+        "uploads warn",
+        "tokens warn",
+        "archives ok",
+        "disk ok",
+      ]);
+      assert.match(findings[0]!.finding, /^embedded PostgreSQL 18\..* no other process had open/);
+      const database = await openDatabase({ dataDir: folder });
+      const second = await cli(["doctor", "--data-dir", folder]);
+      assert.match(second.stdout, /^ok\tdatabase\t.* which another process has open; /);
+      await database.close();
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  });
+
+  it("creates no database where there is none, says so, and ends with 1", async () => {
+    const folder = await Deno.makeTempDir();
+    try {
+      const { code, stdout, stderr } = await cli(["doctor", "--data-dir", `${folder}/new`]);
+      assert.equal(code, 1);
+      assert.match(stdout, /^fail\tdatabase\tthere is no embedded database in .*\/new yet\t`test-/);
+      assert.match(stdout, /\nok\tdisk\t.* free in /);
+      assert.equal(stderr, "error: something is wrong: database\n");
+      assert.deepEqual([...Deno.readDirSync(folder)], []);
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  });
+
+  it("explains a server that cannot be reached, without its password", async () => {
+    const { code, stdout } = await cli("doctor --database-url postgres://u:sesame@127.0.0.1:1/d");
+    assert.equal(code, 1);
+    assert.match(stdout, /^fail\tdatabase\t.*127\.0\.0\.1:1.*nothing listens there/);
+    assert.ok(!stdout.includes("sesame"));
+  });
+
+  it("examines a server", { skip: !process.env.TEST_DATABASE_URL }, async () => {
+    const url = process.env.TEST_DATABASE_URL ?? "";
+    const { stdout } = await cli(["doctor", "--database-url", url, "--json"]);
+    const checks = JSON.parse(stdout).map(({ check }: { check: string }) => check);
+    assert.deepEqual(checks.slice(0, 5), ["database", "schema", "clock", "role", "disk"]);
+  });
+});
+
+describeWithDatabases("a diagnosis", (database) => {
+  it("counts what is fresh, valid, about to expire, and left behind", async () => {
+    const { sql } = database();
+    const world = await createWorld(database(), { name: "acme" });
+    const shop = await world.addRepository("acme", "shop");
+    await world.addRepository("acme", "quiet");
+    await world.upload(shop, flaky("a"));
+    assert.deepEqual({ ...await loadFreshness(sql, { windowStart: NOW - 14 * DAY }) }, {
+      organizationCount: 1,
+      repositoryCount: 2,
+      activeRepositoryCount: 1,
+      newestRecordedAt: NOW - 100,
+    });
+    assert.equal((await loadFreshness(sql, { windowStart: NOW })).activeRepositoryCount, 0);
+
+    await world.addToken({ expiresAt: NOW + DAY });
+    await world.addToken({ expiresAt: NOW - 1 });
+    // Legacy tokens of an organization without purchased units open nothing.
+    await world.addToken({ legacy: true });
+    assert.deepEqual({ ...await loadTokenState(sql, { now: NOW, soon: NOW + 7 * DAY }) }, {
+      validCount: 2,
+      expiringCount: 1,
+    });
+
+    assert.deepEqual([...await loadArchiveTroubles(sql)], []);
+    await sql`
+      insert into archive (source, key, version, status, claim_id, claimed_until, found_at)
+      values ('in', 'a', '1', 'failed', null, null, now()),
+        ('in', 'b', '1', 'processing', gen_random_uuid(), now() - interval '1 hour', now()),
+        ('in', 'c', '1', 'processing', gen_random_uuid(), now() + interval '1 hour', now()),
+        ('in', 'd', '1', 'processed', null, null, now())`;
+    assert.deepEqual((await loadArchiveTroubles(sql)).map((row) => ({ ...row })), [
+      { source: "in", failedCount: 1, abandonedCount: 1 },
+    ]);
+  });
+});
+
+describe("healthcheck", () => {
+  async function against(answer: () => Response | Promise<Response>) {
+    const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, answer);
+    try {
+      return await withoutDatabase(["healthcheck", "--port", String(server.addr.port)]);
+    } finally {
+      await server.shutdown();
+    }
+  }
+
+  it("ends with 0 when the service answers", async () => {
+    const { code, stdout, stderr } = await against(() => Response.json({ status: "ok" }));
+    assert.deepEqual([code, stdout, stderr], [0, "ok\n", ""]);
+  });
+
+  it("asks on this machine when the service listens on all addresses", async () => {
+    const server = Deno.serve(
+      { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+      () => Response.json({ status: "ok" }),
+    );
+    try {
+      const environment = { HOST: "0.0.0.0", PORT: String(server.addr.port) };
+      const { code, stdout } = await withoutDatabase("healthcheck --json", { environment });
+      assert.equal(code, 0);
+      assert.equal(JSON.parse(stdout).url, `http://127.0.0.1:${server.addr.port}/health`);
+    } finally {
+      await server.shutdown();
+    }
+  });
+
+  it("ends with 1 when it does not, or something else does", async () => {
+    const broken = await against(() => new Response(null, { status: 500 }));
+    assert.equal(broken.code, 1);
+    assert.match(broken.stderr, /^error: http:\/\/127.0.0.1:\d+\/health answered with 500\n$/);
+    const other = await against(() => new Response("It works!"));
+    assert.match(other.stderr, /is answered by something else: expected {"status":"ok"}/);
+    const nobody = await withoutDatabase("healthcheck --port 1");
+    assert.equal(nobody.code, 1);
+    assert.match(nobody.stderr, /^error: http:\/\/127\.0\.0\.1:1\/health does not answer: /);
+  });
+
+  it("ends with 2 for a port at which nobody can listen", async () => {
+    const { code, stderr } = await withoutDatabase("healthcheck --port 0");
+    assert.equal(code, 2);
+    assert.match(stderr, /^error: found port 0, expected the one that serve listens at\nTry: /);
+  });
+});
+
+describe("serve --check", () => {
+  it("is right where it would start, and creates nothing", async () => {
+    const folder = await Deno.makeTempDir();
+    const there = await copyTemplate();
+    try {
+      const created = await cli(["serve", "--check", "--data-dir", `${folder}/new`]);
+      assert.deepEqual([created.code, created.stdout], [0, "ok\n"]);
+      assert.match(created.stderr, /it would create an embedded database/);
+      assert.deepEqual([...Deno.readDirSync(folder)], []);
+      const found = await cli(["serve", "--check", "--data-dir", there]);
+      assert.deepEqual([found.code, found.stdout], [0, "ok\n"]);
+      assert.match(found.stderr, /has this program's schema/);
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+      await Deno.remove(there, { recursive: true });
+    }
+  });
+
+  it("is wrong where it would not", async () => {
+    const away = await cli("serve --check --database-url postgres://u@127.0.0.1:1/d");
+    assert.equal(away.code, 1);
+    assert.match(away.stderr, /cannot be used: nothing listens there/);
+    const taken = await cli("serve --check --data-dir /dev/null/data");
+    assert.equal(taken.code, 1);
+    assert.match(taken.stderr, /data folder "\/dev\/null\/data" cannot be used/);
+  });
+});

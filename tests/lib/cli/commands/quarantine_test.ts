@@ -1,0 +1,127 @@
+import { before, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import { testHash, testId } from "../../../../lib/base/identity.ts";
+import { describeWithDatabases } from "../../../database.ts";
+import { commandLine, NOON } from "../run_in_process.ts";
+
+describeWithDatabases("quarantine", (database) => {
+  const cli = commandLine(() => database());
+  let repositoryId = 0;
+  let idPrefix = 0;
+
+  before(async () => {
+    await cli("org create acme");
+    const created = await cli("repo create acme/shop --org acme --json");
+    repositoryId = JSON.parse(created.stdout).repository_id;
+    const [row] = await database().sql<{ prefix: number }[]>`
+      select id_prefix::float8 as prefix from repository where repository_id = ${repositoryId}`;
+    idPrefix = row!.prefix;
+  });
+
+  let testNo = 0;
+  /** Stores a test and returns its id. */
+  async function makeTest(name: string): Promise<string> {
+    const hash = testHash({ suite: "cart", class: "Cart", name, file: "cart.ts" });
+    await database().sql`
+      insert into test (repository_id, test_no, test_hash, suite, class, name, file)
+      values (${repositoryId}, ${testNo++}, ${hash}, 'cart', 'Cart', ${name}, 'cart.ts')`;
+    return testId(idPrefix, hash);
+  }
+
+  async function dataVersion(): Promise<number> {
+    const [row] = await database().sql<{ version: number }[]>`
+      select data_version::float8 as version from repository where repository_id = ${repositoryId}`;
+    return row!.version;
+  }
+
+  it("puts a test aside by its id alone, in any case", async () => {
+    const id = await makeTest("aside");
+    const { code, stdout, stderr } = await cli([
+      ..."quarantine add --json --by".split(" "),
+      "Ada L.",
+      id.toUpperCase(),
+    ]);
+    assert.deepEqual([code, stderr], [0, ""]);
+    assert.deepEqual(JSON.parse(stdout), {
+      id,
+      repository: "acme/shop",
+      suite: "cart",
+      class: "Cart",
+      name: "aside",
+      file: "cart.ts",
+      quarantined_at: "2026-02-01T12:00:00Z",
+      quarantined_by: "Ada L.",
+      quarantine_type: "manual",
+    });
+  });
+
+  it("keeps the first date, author and type", async () => {
+    const id = await makeTest("first");
+    await cli(`quarantine add ${id} --by ada --type automatic`);
+    const version = await dataVersion();
+    const again = await cli(`quarantine add ${id} --by bob --json`, { now: () => NOON + 60 });
+    assert.equal(again.code, 0);
+    assert.equal(again.stderr, `test ${id} is quarantined already and stays as it is\n`);
+    const { quarantined_at, quarantined_by, quarantine_type } = JSON.parse(again.stdout);
+    assert.deepEqual([quarantined_at, quarantined_by, quarantine_type], [
+      "2026-02-01T12:00:00Z",
+      "ada",
+      "automatic",
+    ]);
+    assert.equal(await dataVersion(), version);
+  });
+
+  it("takes a test back, and says when there was nothing to take back", async () => {
+    const id = await makeTest("back");
+    const untouched = await cli(`quarantine remove ${id}`);
+    assert.deepEqual([untouched.code, untouched.stdout], [0, `${id}\n`]);
+    assert.equal(untouched.stderr, `test ${id} is not quarantined\n`);
+    await cli(`quarantine add ${id}`);
+    assert.deepEqual(await cli(`quarantine remove ${id}`), {
+      code: 0,
+      stdout: `${id}\n`,
+      stderr: "",
+    });
+  });
+
+  it("changes the data version with every change, and only then", async () => {
+    const id = await makeTest("version");
+    const version = await dataVersion();
+    await cli(`quarantine add ${id}`);
+    assert.equal(await dataVersion(), version + 1);
+    await cli(`quarantine remove ${id}`);
+    assert.equal(await dataVersion(), version + 2);
+    await cli(`quarantine remove ${id}`);
+    assert.equal(await dataVersion(), version + 2);
+  });
+
+  it("knows no test that is not there", async () => {
+    const id = testId(idPrefix, testHash({ suite: "", class: "", name: "none", file: "" }));
+    for (const line of [`quarantine add ${id}`, `quarantine remove ${id}`]) {
+      const { code, stdout, stderr } = await cli(line);
+      assert.deepEqual([code, stdout], [1, ""]);
+      assert.equal(stderr, `error: test ${id} is unknown: expected the id of a test\n`);
+    }
+  });
+
+  it("lists an organization's own, one line each whatever their names contain", async () => {
+    await cli("org create globex");
+    const id = await makeTest("a\tname\nof three lines\r");
+    await cli(`quarantine add ${id}`, { now: () => NOON - 1 });
+    const { stdout } = await cli("quarantine list --org acme");
+    assert.deepEqual(stdout.split("\n")[0]?.split("\t"), [
+      id,
+      "acme/shop",
+      "cart",
+      "Cart",
+      "a name of three lines ",
+      "cart.ts",
+      "2026-02-01T11:59:59Z",
+      "",
+      "manual",
+    ]);
+    const [first] = JSON.parse((await cli("quarantine list --org acme --json")).stdout);
+    assert.equal(first.name, "a\tname\nof three lines\r");
+    assert.equal((await cli("quarantine list --org globex")).stdout, "");
+  });
+});

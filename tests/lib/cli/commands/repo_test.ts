@@ -1,0 +1,203 @@
+import { before, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import { findOrganization } from "../../../../db/admin/organizations.ts";
+import {
+  createRepository,
+  findOrCreateRepository,
+  findRepository,
+} from "../../../../db/admin/repositories.ts";
+import { describeWithDatabases } from "../../../database.ts";
+import { commandLine, NOON } from "../run_in_process.ts";
+
+describeWithDatabases("repo", (database) => {
+  const cli = commandLine(() => database());
+  const organization = async () => (await findOrganization(database().sql, "acme"))!;
+  const stored = async (owner: string, name: string) =>
+    (await findRepository(database().sql, { ...await organization(), owner, name }))!;
+
+  before(async () => {
+    await cli("org create acme");
+    await cli("org create globex");
+  });
+
+  it("creates a repository and prints OWNER/NAME", async () => {
+    const ending = await cli("repo create acme/first --org ACME");
+    assert.deepEqual(ending, { code: 0, stdout: "acme/first\n", stderr: "" });
+  });
+
+  it("takes a name once in an organization, regardless of case", async () => {
+    await cli("repo create Group/Sub/Shop --org acme");
+    const taken = await cli("repo create group/SUB/shop --org acme");
+    assert.deepEqual([taken.code, taken.stdout], [1, ""]);
+    assert.equal(taken.stderr, 'error: repository "Group/Sub/Shop" is there already\n');
+    assert.equal((await cli("repo create group/sub/shop --org globex")).code, 0);
+  });
+
+  it("gives the next free number, or the one that was asked for", async () => {
+    const first = JSON.parse((await cli("repo create n/1 --org acme --json")).stdout);
+    const next = first.repository_id + 1;
+    const given = await cli(`repo create n/2 --org acme --json --id ${next}`);
+    assert.equal(JSON.parse(given.stdout).repository_id, next);
+    const skipped = JSON.parse((await cli("repo create n/3 --org acme --json")).stdout);
+    assert.equal(skipped.repository_id, next + 1);
+    const taken = await cli(`repo create n/4 --org globex --id ${next}`);
+    assert.deepEqual([taken.code, taken.stdout], [1, ""]);
+    assert.match(taken.stderr, new RegExp(`repository id ${next} is taken`));
+    const greatest = await cli("repo create n/5 --org acme --id 9007199254740991 --json");
+    assert.equal(JSON.parse(greatest.stdout).repository_id, 9007199254740991);
+  });
+
+  it("lists an organization's own", async () => {
+    await cli("org create lister");
+    await cli("repo create b/2 --org lister");
+    await cli("repo create B/1 --org lister");
+    const { stdout } = await cli("repo list --org lister");
+    assert.match(stdout, /^B\/1\t\d+\t2026-02-01T12:00:00Z\nb\/2\t\d+\t2026-02-01T12:00:00Z\n$/);
+    const [record] = JSON.parse((await cli("repo list --org lister --json")).stdout);
+    assert.deepEqual(Object.keys(record), [
+      "organization_id",
+      "repository_id",
+      "owner",
+      "name",
+      "created_at",
+    ]);
+  });
+
+  it("knows no repository of an unknown organization", async () => {
+    const { code, stderr } = await cli("repo list --org nobody");
+    assert.deepEqual([code, /organization "nobody" is unknown/.test(stderr)], [1, true]);
+  });
+
+  it("renames: the ids stay, and answers are known to have changed", async () => {
+    await cli("repo create re/old --org acme");
+    const before = await stored("re", "old");
+    const version = await dataVersion(before.repositoryId);
+    assert.equal((await cli("repo rename re/OLD re/new --org acme")).stdout, "re/new\n");
+    const after = await stored("re", "new");
+    assert.deepEqual(after, { ...before, name: "new" });
+    assert.equal(await dataVersion(before.repositoryId), version + 1);
+  });
+
+  it("renames to another spelling of the same name", async () => {
+    await cli("repo create re/case --org acme");
+    assert.equal((await cli("repo rename re/case RE/Case --org acme")).stdout, "RE/Case\n");
+  });
+
+  it("does not rename to a name that is taken, nor what is unknown", async () => {
+    await cli("repo create re/a --org acme");
+    await cli("repo create re/b --org acme");
+    const taken = await cli("repo rename re/a RE/B --org acme");
+    assert.deepEqual([taken.code, taken.stderr], [
+      1,
+      'error: repository "re/b" is there already\n',
+    ]);
+    const unknown = await cli("repo rename re/nothing re/c --org acme");
+    assert.equal(unknown.code, 1);
+    assert.match(unknown.stderr, /repository "re\/nothing" is unknown in "acme"/);
+    assert.equal((await cli("repo rename re/a re/c --org globex")).code, 1);
+  });
+
+  it("makes other test ids for a new repository under a name that was renamed away", async () => {
+    await cli("repo create ids/x --org acme");
+    const { idPrefix } = await stored("ids", "x");
+    await cli("repo rename ids/x ids/y --org acme");
+    await cli("repo create ids/x --org acme");
+    assert.notEqual((await stored("ids", "x")).idPrefix, idPrefix);
+  });
+
+  it("is created once by many at the same time, and one is told so", async () => {
+    const owner = await organization();
+    const wanted = { organization: owner, owner: "race", name: "one", createdAt: NOON };
+    const outcomes = await Promise.all(
+      Array.from({ length: 8 }, () => findOrCreateRepository(database().sql, wanted)),
+    );
+    assert.equal(outcomes.filter(({ created }) => created).length, 1);
+    assert.equal(new Set(outcomes.map(({ repository }) => repository.repositoryId)).size, 1);
+  });
+
+  it("is created within a transaction too", async () => {
+    const wanted = { organization: await organization(), owner: "tx", name: "1", createdAt: NOON };
+    await database().sql.begin(async (tx) => {
+      assert.equal((await createRepository(tx, wanted)).outcome, "created");
+      assert.equal((await createRepository(tx, wanted)).outcome, "name_taken");
+    });
+  });
+
+  it("is deleted with every row of every table, and nothing of others is", async () => {
+    await cli("repo create del/ete --org acme");
+    await cli("repo create del/keep --org acme");
+    const { repositoryId } = await stored("del", "ete");
+    const { repositoryId: keptId } = await stored("del", "keep");
+    await fillAllTables(repositoryId);
+    await fillAllTables(keptId);
+    const kept = await rowCounts(keptId);
+    assert.ok(Object.values(kept).every((count) => count > 0), JSON.stringify(kept));
+
+    const ending = await cli("repo delete del/ete --org acme --yes");
+    assert.deepEqual(ending, { code: 0, stdout: "del/ete\n", stderr: "" });
+    assert.ok(Object.values(await rowCounts(repositoryId)).every((count) => count === 0));
+    assert.deepEqual(await rowCounts(keptId), kept);
+    assert.equal((await cli("repo delete del/ete --org acme --yes")).code, 1);
+  });
+
+  async function dataVersion(repositoryId: number): Promise<number> {
+    const [row] = await database().sql<{ version: number }[]>`
+      select data_version::float8 as version from repository
+      where repository_id = ${repositoryId}`;
+    return row!.version;
+  }
+
+  /** Rows of a repository by table, of all tables that have a repository_id. */
+  async function rowCounts(repositoryId: number): Promise<Record<string, number>> {
+    const { sql } = database();
+    const tables = await sql<{ name: string }[]>`
+      select table_name as name from information_schema.columns
+      where table_schema = 'public' and column_name = 'repository_id'
+      order by table_name`;
+    const counts: Record<string, number> = {};
+    for (const { name } of tables) {
+      const [row] = await sql<{ count: number }[]>`
+        select count(*)::int as count from ${sql(name)} where repository_id = ${repositoryId}`;
+      counts[name] = row!.count;
+    }
+    return counts;
+  }
+
+  async function fillAllTables(repositoryId: number): Promise<void> {
+    const { sql } = database();
+    const at = sql`to_timestamp(${NOON})`;
+    const id = sql`'\\x0102030405060708090a0b0c'::bytea`;
+    await sql`
+      insert into test (repository_id, test_no, test_hash, suite, class, name, file)
+      values (${repositoryId}, 0, 1, '', '', 'test', '')`;
+    await sql`
+      insert into test_list (repository_id, test_list_no, list_hash, test_count, tests)
+      values (${repositoryId}, 0, '\\x00', 1, '\\x00')`;
+    await sql`
+      insert into test_tag_set
+        (repository_id, test_tag_set_no, test_list_no, digest, tag_groups, members)
+      values (${repositoryId}, 0, 0, '\\x00', '[]', '\\x00')`;
+    await sql`
+      insert into staged_test_range (repository_id, first_test_no, end_test_no)
+      values (${repositoryId}, 7, 8)`;
+    await sql`
+      insert into archive (source, key, version, status, repository_id, found_at)
+      values ('folder', ${`key ${repositoryId}`}, '1', 'processed', ${repositoryId}, ${at})`;
+    await sql`
+      insert into submission (repository_id, submission_id, recorded_at, uploaded_at, status, key,
+        commit_oid, data_version)
+      values (${repositoryId}, ${id}, ${at}, ${at}, 'processed', 'key', 'c0ffee', 1)`;
+    await sql`
+      insert into negative_result (repository_id, submission_id, result_no, test_no, is_disruption,
+        conclusion, message)
+      values (${repositoryId}, ${id}, 0, 0, true, 'failure', '')`;
+    await sql`
+      insert into disruptive_test
+      values (${repositoryId}, 0, ${at}, ${id}, 0, 'c0ffee', '', '', ${id}, '')`;
+    await sql`
+      insert into quarantine values (${repositoryId}, 0, ${at}, null, 'manual')`;
+    await sql`
+      insert into coverage_report (repository_id, recorded_at, covered_line_count, line_count)
+      values (${repositoryId}, ${at}, 1, 2)`;
+  }
+});

@@ -1,0 +1,215 @@
+import { before, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import type { ArchiveStorage } from "../../../../lib/cli/storage/storage.ts";
+import { StorageError } from "../../../../lib/cli/storage/storage.ts";
+import { processArchive, type WatcherContext } from "../../../../lib/cli/intake/process_archive.ts";
+import { createOrganization, type Organization } from "../../../../db/admin/organizations.ts";
+import { describeWithDatabases } from "../../../database.ts";
+import { archiveOf, reportOf } from "../../report/archive/make_archive.ts";
+
+const NOW = 1_790_000_000;
+
+describeWithDatabases("processing an archive", (database) => {
+  let organization: Organization;
+  let next = 0;
+
+  before(async () => {
+    const acme = { name: "acme", purchaseUnitCount: 0, createdAt: NOW };
+    organization = (await createOrganization(database().sql, acme))!;
+  });
+
+  /** A watcher of one archive, which is read through `open`. */
+  async function watcher(
+    { repository, report = reportOf("a"), metadata = ":commit: abc\n", onOpen }: {
+      repository: string;
+      report?: string;
+      metadata?: string;
+      onOpen(time: number): Promise<void>;
+    },
+  ) {
+    const bytes = await archiveOf([
+      ["buildpulse.yml", `${metadata}:repo_name_with_owner: ${repository}\n`],
+      ["test_results/a.xml", report],
+      ["coverage/lcov.info", "SF:a\nDA:1,1\nend_of_record\n"],
+    ]);
+    let time = 0;
+    const storage: ArchiveStorage = {
+      name: `source ${next++}`,
+      list: () => {
+        throw new Error("not asked");
+      },
+      open: ({ key }) => ({
+        name: key,
+        async *open() {
+          await onOpen(++time);
+          yield bytes;
+        },
+      }),
+    };
+    const context: WatcherContext = {
+      sql: database().sql,
+      storage,
+      organization,
+      leaseSeconds: 60,
+      now: () => NOW,
+      listener: { note: () => {} },
+    };
+    return { context, archive: { key: "a.gz", version: "1", uploadedAt: NOW, isComplete: true } };
+  }
+
+  async function submissions(repository: string) {
+    return await database().sql<
+      { key: string; status: string; count: number; version: number }[]
+    >`
+      select key, status, test_result_count as count,
+        encode(submission_id, 'hex') as id, s.data_version::float8 as version
+      from submission s join repository r using (repository_id)
+      where owner || '/' || name = ${repository}`;
+  }
+
+  it("shows it as processing meanwhile, and under the same id afterwards", async () => {
+    let meanwhile: unknown;
+    const { context, archive } = await watcher({
+      repository: "acme/shown",
+      onOpen: async (time) => {
+        if (time === 2) [meanwhile] = await submissions("acme/shown");
+      },
+    });
+    const outcome = await processArchive(context, archive);
+    assert.equal(outcome.status, "processed");
+    const [after] = await submissions("acme/shown");
+    const version = after!.version - 2;
+    assert.deepEqual(meanwhile, { ...after, status: "processing", count: 0, version });
+    assert.deepEqual([after?.status, after?.count], ["processed", 1]);
+  });
+
+  it("stores nothing once another watcher has taken over", async () => {
+    const { context, archive } = await watcher({
+      repository: "acme/lost",
+      onOpen: async (time) => {
+        if (time !== 2) return;
+        await database().sql`
+          update archive set claim_id = gen_random_uuid() where source = ${context.storage.name}`;
+      },
+    });
+    const outcome = await processArchive(context, archive);
+    assert.deepEqual(outcome, {
+      status: "left",
+      key: "a.gz",
+      reason: "another watcher has taken over",
+    });
+    assert.deepEqual((await submissions("acme/lost")).map(({ status }) => status), ["processing"]);
+    const [coverage] = await database().sql<{ count: number }[]>`
+      select count(*)::int from coverage_report join repository using (repository_id)
+      where name = 'lost'`;
+    assert.equal(coverage?.count, 0);
+  });
+
+  it("blames the storage and not the archive when it cannot be read", async () => {
+    let isBroken = true;
+    const { context, archive } = await watcher({
+      repository: "acme/later",
+      onOpen: (time) =>
+        isBroken && time === 2
+          ? Promise.reject(new StorageError("GET a.gz: HTTP 503"))
+          : Promise.resolve(),
+    });
+    assert.deepEqual(await processArchive(context, archive), {
+      status: "left",
+      key: "a.gz",
+      reason: "GET a.gz: HTTP 503",
+    });
+    assert.deepEqual((await submissions("acme/later")).map(({ status }) => status), ["processing"]);
+    isBroken = false;
+    assert.equal((await processArchive(context, archive)).status, "processed");
+    assert.deepEqual((await submissions("acme/later")).map(({ status }) => status), ["processed"]);
+  });
+
+  it("never gives an archive up for what the storage does", async () => {
+    let failures = 0;
+    const { context, archive } = await watcher({
+      repository: "acme/storm",
+      onOpen: () =>
+        failures < 25
+          ? Promise.reject(new StorageError(`failure ${++failures}`))
+          : Promise.resolve(),
+    });
+    for (let look = 1; look <= 25; look++) {
+      const { status } = await processArchive(context, archive);
+      assert.equal(status, "left", `look ${look}`);
+    }
+    assert.equal((await processArchive(context, archive)).status, "processed");
+  });
+
+  it("gives an archive up that the database refuses every time", async () => {
+    const { context, archive } = await watcher({
+      repository: "acme/refused",
+      onOpen: () => Promise.resolve(),
+    });
+    await database().sql`
+      create or replace function refuse() returns trigger language plpgsql as
+      $$begin raise exception 'no such value' using errcode = '22023'; end$$`;
+    await database().sql`
+      create trigger refuse before insert on submission for each row
+      when (new.status = 'processed') execute function refuse()`;
+    try {
+      for (let look = 1; look <= 20; look++) {
+        assert.equal((await processArchive(context, archive)).status, "left", `look ${look}`);
+      }
+      assert.deepEqual(await processArchive(context, archive), {
+        status: "failed",
+        key: "a.gz",
+        reason: "given up after 20 attempts: no such value",
+      });
+    } finally {
+      await database().sql`drop trigger refuse on submission`;
+    }
+  });
+
+  for (
+    const [what, metadata] of [
+      ["has no commit", ""],
+      ["has a tag that is none", ":commit: abc\n:tags: [a b]\n"],
+      ["was recorded in two days", `:commit: abc\n:timestamp: "${NOW + 172_800}000000000"\n`],
+    ] as const
+  ) {
+    it(`lists as failed under its repository what ${what}`, async () => {
+      const repository = `acme/${what.replaceAll(" ", "-")}`;
+      const { context, archive } = await watcher({ repository, metadata, onOpen: async () => {} });
+      assert.equal((await processArchive(context, archive)).status, "failed");
+      const rows = await submissions(repository);
+      assert.deepEqual(rows.map(({ key, status, count }) => [key, status, count]), [
+        ["a.gz", "failed", 0],
+      ]);
+    });
+  }
+
+  it("leaves a broken archive to the watcher that has taken over", async () => {
+    const { context, archive } = await watcher({
+      repository: "acme/broken",
+      report: "<testsuite>",
+      onOpen: async (time) => {
+        if (time !== 2) return;
+        await database().sql`
+          update archive set claim_id = gen_random_uuid() where source = ${context.storage.name}`;
+      },
+    });
+    assert.deepEqual(await processArchive(context, archive), {
+      status: "left",
+      key: "a.gz",
+      reason: "another watcher has taken over",
+    });
+  });
+
+  it("leaves it to whoever has claimed it", async () => {
+    const { context, archive } = await watcher({
+      repository: "acme/claimed",
+      onOpen: async (time) => {
+        if (time !== 1) return;
+        const other = await processArchive(context, archive);
+        assert.deepEqual(other, { status: "left", key: "a.gz", reason: "" });
+      },
+    });
+    assert.equal((await processArchive(context, archive)).status, "processed");
+  });
+});

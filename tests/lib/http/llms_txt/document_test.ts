@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { describe, it } from "@std/testing/bdd";
+import * as v from "valibot";
+import { BADGE_FILLS } from "../../../../lib/badge/mod.ts";
+import { describedParameters } from "../../../../lib/http/openapi/parameters.ts";
+import { templateOf } from "../../../../lib/http/openapi/document.ts";
+import { proseReference } from "../../../../lib/http/llms_txt/document.ts";
+import { EXPANSION_NAMES } from "../../../../routes/expansions.ts";
+import { routes } from "../../../../routes/mod.ts";
+import { leafCommands } from "../../../usage_lines.ts";
+
+const text = proseReference(routes);
+
+/** What is told of one endpoint. */
+function chapterOf(path: string): string {
+  const [, rest = ""] = text.split(`\`GET ${templateOf(path)}\`\n`);
+  return rest.split(/^##/m)[0] ?? "";
+}
+
+describe("the prose reference", () => {
+  it("has a chapter for every route, with an example of request and answer", () => {
+    for (const { path, description, response } of routes) {
+      const chapter = chapterOf(path);
+      assert.ok(chapter.includes(description), path);
+      assert.match(chapter, /```sh\ncurl .*"\$BASE_URL\/.*"\n```/, path);
+      if (response.example !== undefined) {
+        const [, example = ""] = /```sh\n.*\n```\n\n```(?:json)?\n([^]*?)\n```/.exec(chapter) ?? [];
+        const expected = response.example;
+        if (typeof expected === "string") assert.equal(example, expected.trim(), path);
+        else assert.deepEqual(JSON.parse(example), expected, path);
+      }
+    }
+  });
+
+  it("has every parameter with its description, default and example", () => {
+    for (const route of routes) {
+      const chapter = chapterOf(route.path);
+      for (
+        const { name, required, description, jsonSchema, example } of describedParameters(route)
+      ) {
+        const line = chapter.split("\n").find((line) => line.startsWith(`- \`${name}\` (`)) ?? "";
+        assert.ok(line.includes(`${description}.`), `${name} of ${route.path}`);
+        assert.ok(line.includes(required ? "required" : "optional"), line);
+        assert.ok(line.includes(`\`${example}\``), line);
+        const { default: preset } = jsonSchema;
+        if (preset !== undefined) assert.ok(line.includes(`default \`${preset}\``), line);
+      }
+    }
+  });
+
+  it("shows requests that the service would take", () => {
+    for (const route of routes) {
+      const [, search = ""] = /\$BASE_URL[^"?]*\??([^"]*)"/.exec(chapterOf(route.path)) ?? [];
+      const raw = Object.fromEntries(new URLSearchParams(search));
+      assert.ok(v.is(route.parameters.query, raw), `${route.path}?${search}`);
+    }
+  });
+
+  it("has every value of include, and every field that one can add", () => {
+    const chapter = chapterOf("/api/v1/flaky/tests");
+    for (const name of EXPANSION_NAMES) {
+      assert.match(
+        chapter,
+        new RegExp(`^- \`tests\\[\\]\\.${name}\` \\(.*only when asked for\\): \\w`, "m"),
+      );
+    }
+    for (const name of ["disruption_count", "first_disruption_at"]) {
+      assert.ok(chapter.includes(`\`tests[].${name}\``), name);
+    }
+  });
+
+  it("explains the badges where they are described: colours, and that builds are counted", () => {
+    const [, badges = ""] = text.split("\n## Badges\n");
+    const [chapter = ""] = badges.split("\n## ");
+    for (const fill of Object.values(BADGE_FILLS)) assert.ok(chapter.includes(`\`${fill}\``), fill);
+    assert.match(chapter, /counts builds, not tests/);
+  });
+
+  it("names every command", () => {
+    for (const { path } of leafCommands()) assert.ok(text.includes(`\`${path}\``), path);
+  });
+
+  it("says what every status means", () => {
+    for (const status of [400, 401, 404, 405, 500]) assert.ok(text.includes(`\n| ${status} | `));
+  });
+});

@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { describe, it } from "@std/testing/bdd";
+import * as v from "valibot";
+import { createNamedSchemas } from "../../../../lib/http/openapi/schemas.ts";
+
+const point = v.pipe(v.strictObject({ x: v.number() }), v.title("Point"));
+const POINT = { $ref: "#/components/schemas/Point" };
+
+describe("named schemas", () => {
+  it("have what has a title once, and references to it", () => {
+    const { schemas, schemaOf } = createNamedSchemas();
+    assert.deepEqual(schemaOf(v.array(point)), { type: "array", items: POINT });
+    assert.deepEqual(
+      schemaOf(v.pipe(v.strictObject({ from: point, to: point }), v.title("Line"))),
+      { $ref: "#/components/schemas/Line" },
+    );
+    assert.deepEqual(schemas, {
+      Point: {
+        type: "object",
+        properties: { x: { type: "number" } },
+        required: ["x"],
+        additionalProperties: false,
+      },
+      Line: {
+        type: "object",
+        properties: { from: POINT, to: POINT },
+        required: ["from", "to"],
+        additionalProperties: false,
+      },
+    });
+  });
+
+  it("keep the description where it was given", () => {
+    const { schemas, schemaOf } = createNamedSchemas();
+    assert.deepEqual(schemaOf(v.pipe(point, v.description("Here"))), {
+      ...POINT,
+      description: "Here",
+    });
+    assert.deepEqual(schemaOf(v.pipe(v.nullable(point), v.description("There"))), {
+      anyOf: [POINT, { type: "null" }],
+      description: "There",
+    });
+    assert.equal("description" in schemas.Point!, false);
+  });
+
+  it("refuse two different schemas of the same title", () => {
+    const { schemaOf } = createNamedSchemas();
+    schemaOf(point);
+    const other = v.pipe(v.strictObject({ y: v.number() }), v.title("Point"));
+    assert.throws(() => schemaOf(other), /two schemas are called Point/);
+  });
+
+  it("take a property called title for what it is", () => {
+    const { schemas, schemaOf } = createNamedSchemas();
+    assert.deepEqual(schemaOf(v.object({ title: v.string() })), {
+      type: "object",
+      properties: { title: { type: "string" } },
+      required: ["title"],
+    });
+    assert.deepEqual(schemas, {});
+  });
+
+  it("say what may be null in the type", () => {
+    const { schemaOf } = createNamedSchemas();
+    assert.deepEqual(schemaOf(v.nullable(v.string())), { type: ["string", "null"] });
+    assert.deepEqual(schemaOf(v.nullable(v.picklist(["a", "b"]))), {
+      type: ["string", "null"],
+      enum: ["a", "b", null],
+    });
+    assert.deepEqual(schemaOf(v.literal("ok")), { type: "string", const: "ok" });
+    assert.deepEqual(schemaOf(v.union([v.string(), v.number()])), {
+      anyOf: [{ type: "string" }, { type: "number" }],
+    });
+  });
+});

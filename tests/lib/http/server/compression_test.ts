@@ -1,0 +1,24 @@
+import assert from "node:assert/strict";
+import { describe, it } from "@std/testing/bdd";
+import { acceptsGzip } from "../../../../lib/http/server/compression.ts";
+
+describe("Accept-Encoding", () => {
+  it("takes gzip when it says so", () => {
+    const accepting = [
+      "gzip",
+      "GZIP",
+      "deflate, gzip",
+      "br;q=1.0, gzip;q=0.8, *;q=0.1",
+      "*",
+      "gzip ; q=1",
+    ];
+    for (const header of accepting) assert.equal(acceptsGzip(header), true, header);
+  });
+
+  it("does not take it otherwise", () => {
+    const refusing = [null, "", "identity", "br", "gzip;q=0", "gzip;q=0.0", "*;q=0", "gzip;q=x"];
+    for (const header of [...refusing, "identity, gzip;q=0.5", "*, gzip;q=0"]) {
+      assert.equal(acceptsGzip(header), false, String(header));
+    }
+  });
+});

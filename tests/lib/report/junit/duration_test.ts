@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { describe, it } from "@std/testing/bdd";
+import fc from "fast-check";
+import { parseDuration } from "../../../../lib/report/junit/duration.ts";
+
+describe("parseDuration", () => {
+  const readable: [string, number][] = [
+    ["0", 0],
+    ["1", 1_000_000],
+    ["0.034", 34_000],
+    [" 2.5 ", 2_500_000],
+    [".5", 500_000],
+    ["7.", 7_000_000],
+    ["+1", 1_000_000],
+    ["1,234.56", 1_234_560_000],
+    ["1,234,567", 1_234_567_000_000],
+    ["12\u00a0345.5", 12_345_500_000],
+    ["1'000", 1_000_000_000],
+    ["1.4e-05", 14],
+    ["1E3", 1_000_000_000],
+    ["0.0000014", 1],
+    ["0.0000016", 2],
+  ];
+  for (const [text, microseconds] of readable) {
+    it(`reads "${text}" as ${microseconds} microseconds`, () => {
+      assert.equal(parseDuration(text), microseconds);
+    });
+  }
+
+  const unreadable = [undefined, "", " ", ".", "e5", "-1", "-0.5", "soon", "1s", "NaN", "Infinity"];
+  for (const text of [...unreadable, "0x10", "1,23", "12,34.5", "0,123", "1.234,5", "1 2", "1e"]) {
+    it(`takes ${JSON.stringify(text)} as 0`, () => {
+      assert.equal(parseDuration(text), 0);
+    });
+  }
+
+  it("reads a few digits and a point as it reads any number", () => {
+    const digits = fc.string({ unit: fc.constantFrom(..."0123456789."), maxLength: 12 });
+    fc.assert(
+      fc.property(digits, (text) => {
+        // With an exponent nothing is plain.
+        assert.equal(parseDuration(text), parseDuration(`${text}e0`), text);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it("stays a safe integer", () => {
+    assert.equal(parseDuration("1e300"), Number.MAX_SAFE_INTEGER);
+    assert.equal(parseDuration("9".repeat(300)), Number.MAX_SAFE_INTEGER);
+  });
+
+  it("takes what overflows for unreadable", () => {
+    assert.equal(parseDuration("1e400"), 0);
+    assert.equal(parseDuration("9".repeat(1_000)), 0);
+  });
+});

@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { describe, it } from "@std/testing/bdd";
+import { FirstLine, firstLine } from "../../../../lib/report/junit/message.ts";
+
+describe("firstLine", () => {
+  it("is the first line that is not blank, trimmed", () => {
+    assert.equal(firstLine(" \n\t\r\n  expected 1 \n was 2"), "expected 1");
+    assert.equal(firstLine("one\rtwo"), "one");
+    assert.equal(firstLine("one\u2028two"), "one");
+    assert.equal(firstLine("\u0085one\u0085two"), "one");
+  });
+
+  it("is empty when there are only blanks", () => {
+    assert.equal(firstLine(""), "");
+    assert.equal(firstLine(" \n \t"), "");
+  });
+
+  it("has at most 1,000 characters and cuts none in half", () => {
+    assert.equal(firstLine("x".repeat(5_000)), "x".repeat(1_000));
+    assert.equal(firstLine("😀".repeat(5_000)), "😀".repeat(1_000));
+    assert.equal(firstLine("x" + "😀".repeat(5_000)), "x" + "😀".repeat(999));
+    assert.equal(firstLine("x".repeat(999) + " ".repeat(3_000) + "y"), "x".repeat(999));
+  });
+
+  it("is the same whatever pieces the text comes in", () => {
+    const text = " \n\n  a line of 😀 text  \n another";
+    for (let at = 0; at <= text.length; at++) {
+      const line = new FirstLine();
+      line.add(text.slice(0, at));
+      line.add(text.slice(at));
+      assert.equal(line.line, "a line of 😀 text");
+    }
+  });
+});

@@ -1,0 +1,158 @@
+import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { describe, it } from "@std/testing/bdd";
+import fc from "fast-check";
+import { readJUnit } from "../../../../lib/report/junit/read_junit.ts";
+import { ReportError } from "../../../../lib/report/report_error.ts";
+import type { TestResult } from "../../../../lib/report/result.ts";
+import { inPieces, readText } from "../reading.ts";
+
+const FIXTURES = new URL("../../../../fixtures/junit/", import.meta.url);
+
+function xmlFiles(folder: string): string[] {
+  const files = readdirSync(new URL(folder, FIXTURES));
+  return files.filter((file) => file.endsWith(".xml")).sort();
+}
+
+async function read(
+  folder: string,
+  file: string,
+  pieceBytes: number,
+): Promise<{ notes: string[]; results: TestResult[] }> {
+  const bytes = await readFile(new URL(folder + file, FIXTURES));
+  const notes: string[] = [];
+  const results: TestResult[] = [];
+  const { resultCount } = await readJUnit(inPieces(bytes, pieceBytes), {
+    file,
+    onResult: (result) => results.push(result),
+    onNote: (note) => notes.push(note),
+  });
+  assert.equal(resultCount, results.length);
+  return { notes, results };
+}
+
+describe("readJUnit", () => {
+  for (const file of xmlFiles("valid/")) {
+    it(`reads ${file} as expected, whatever pieces it comes in`, async () => {
+      const expected = new URL("valid/" + file.replace(/xml$/, "json"), FIXTURES);
+      const { notes, results } = JSON.parse(await readFile(expected, "utf8"));
+      for (const pieceBytes of [1e6, 1, 3, 17]) {
+        const actual = await read("valid/", file, pieceBytes);
+        assert.deepEqual(actual.results, results);
+        assert.deepEqual(actual.notes.map(withoutColumn), notes.map(withoutColumn));
+      }
+      assert.deepEqual((await read("valid/", file, 1e6)).notes, notes);
+    });
+  }
+
+  for (const file of xmlFiles("invalid/")) {
+    it(`refuses ${file} and says where and why`, async () => {
+      const expected = new URL("invalid/" + file.replace(/xml$/, "txt"), FIXTURES);
+      const message = (await readFile(expected, "utf8")).trimEnd();
+      await assert.rejects(read("invalid/", file, 1e6), (error) => {
+        assert.ok(error instanceof ReportError);
+        assert.equal(`${error.kind}: ${error.message}`, message);
+        assert.ok(error.message.startsWith(`${file}:${error.line}:${error.column}: `));
+        return true;
+      });
+      for (const pieceBytes of [1, 3, 17]) {
+        await assert.rejects(read("invalid/", file, pieceBytes), ReportError);
+      }
+    });
+  }
+
+  it("takes an element without anything inside for one that ends at once, wherever it is", async () => {
+    const elements = fc.array(
+      fc.constantFrom(
+        ...["testsuites", "testsuite", "testsuite name='s' file='f'", "properties", "failure"],
+        ...["testcase name='a' classname='c' time='1.5'", "testcase name='b' status='skipped'"],
+        ...["testcase name=''", "testcase", "skipped", "rerunFailure message='m'"],
+      ),
+      { minLength: 1, maxLength: 6 },
+    );
+    // Each in the one before, and the last of them without anything inside.
+    const report = fc.tuple(elements, fc.nat(3)).map(([elements, count]) => {
+      const nameOf = (element: string) => element.split(" ")[0];
+      const last = elements.at(-1)!;
+      const around = (inside: string) =>
+        elements.slice(0, -1).reduceRight(
+          (text, each) => `<${each}>${text}</${nameOf(each)}>`,
+          inside,
+        );
+      return {
+        short: `<testsuites>${around(`<${last}/>`.repeat(count))}</testsuites>`,
+        long: `<testsuites>${around(`<${last}></${nameOf(last)}>`.repeat(count))}</testsuites>`,
+      };
+    });
+    const told = async (text: string) => {
+      try {
+        return await readText(text, { limits: { resultCount: 2 } });
+      } catch (error) {
+        return (error as Error).message.replace(/:\d+: /, ": ");
+      }
+    };
+    await fc.assert(
+      fc.asyncProperty(report, async ({ short, long }) => {
+        assert.deepEqual(await told(short), await told(long));
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it("tells of names and messages in well-formed text without NUL", async () => {
+    const results = await readText(
+      '<testsuite name="&#0;&#xDC00;"><testcase classname="\ud83d" name="\0&#xFFFE;" file="&#1;">' +
+        "<failure>\0\ud83d</failure></testcase></testsuite>",
+    );
+    for (const value of Object.values(results[0]!)) {
+      assert.ok(!/\0/.test(String(value)) && String(value).isWellFormed());
+    }
+  });
+
+  it("says once per file what it replaced", async () => {
+    const notes: string[] = [];
+    await readText('<testsuite name="\x1b\x1b">\n<testcase name="a&#2;"/>\x01</testsuite>', {
+      onNote: (note) => notes.push(note),
+    });
+    assert.deepEqual(notes, [
+      "report.xml:1:18: 4 characters that XML forbids or that cannot be decoded, the first here, " +
+      "were replaced by U+FFFD",
+    ]);
+  });
+
+  it("needs nobody who listens to notes", async () => {
+    const results = await readText('<testsuite><testcase name="a\x01"/></testsuite>');
+    assert.deepEqual(results.map(({ name }) => name), ["a\ufffd"]);
+  });
+
+  it("ignores an outcome that is not directly inside a test", async () => {
+    const results = await readText(
+      "<testsuite><testcase name='a'><properties><failure message='x'/></properties>" +
+        "<testcase name='b'/></testcase></testsuite>",
+    );
+    assert.deepEqual(results.map(({ name, conclusion }) => [name, conclusion]), [["a", "passing"]]);
+  });
+
+  it("finds tests inside elements that it does not know", async () => {
+    const results = await readText(
+      "<testsuites><group><testsuite name='s'><testcase name='a'/></testsuite></group></testsuites>",
+    );
+    assert.deepEqual(results.map(({ suite, name }) => [suite, name]), [["s", "a"]]);
+  });
+
+  it("passes on what its listener throws", async () => {
+    const onResult = () => {
+      throw new RangeError("enough");
+    };
+    await assert.rejects(
+      readText("<testsuite><testcase name='a'/></testsuite>", { onResult }),
+      RangeError,
+    );
+  });
+});
+
+// Tabs, blanks and what a piece ends with make no difference to the line.
+function withoutColumn(note: string): string {
+  return note.replace(/:(\d+):\d+:/, ":$1:");
+}

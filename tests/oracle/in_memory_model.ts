@@ -1,0 +1,115 @@
+/**
+ * A stand-in for the program that answers from an oracle: with a wrong definition in it, to see
+ * whether the comparison notices.
+ */
+import { createHash, randomUUID } from "node:crypto";
+import { submissionId } from "../../lib/base/identity.ts";
+import {
+  addQuarantine,
+  addRepository,
+  addUpload,
+  deleteRepository,
+  deleteSubmission,
+  emptyState,
+  indexOfName,
+  isValidToken,
+  removeQuarantine,
+  repeatedBy,
+  repositoryAt,
+} from "./model.ts";
+import { Oracle } from "./oracle.ts";
+import { forgetPrunedTests } from "./pruning.ts";
+import { answerOf, UNAUTHORIZED } from "./questions.ts";
+import type { Organization } from "./service.ts";
+
+/** What answers: the oracle, or one with a definition replaced. */
+export type OracleClass = new (...parameters: ConstructorParameters<typeof Oracle>) => Oracle;
+
+/** An organization that exists on paper only. */
+export function paperOrganization(name: string, Definitions: OracleClass = Oracle): Organization {
+  const state = emptyState(name);
+  let clock = 0;
+  return {
+    servers: 1,
+    setClock(now) {
+      clock = now;
+      return Promise.resolve();
+    },
+    setGate() {},
+    createRepository(index, { owner, name, repositoryId: wanted }) {
+      const next = 1 + Math.max(0, ...state.repositories.map((one) => one.repositoryId));
+      const repositoryId = wanted ?? next;
+      addRepository(state, { owner, name, repositoryId }, index);
+      return Promise.resolve(repositoryId);
+    },
+    renameRepository(index, { owner, name }) {
+      const other = indexOfName(state, { owner, name });
+      const taken = other >= 0 && other !== index;
+      if (!taken) Object.assign(repositoryAt(state, index), { owner, name });
+      return Promise.resolve(!taken);
+    },
+    deleteRepository(index) {
+      const { isThere } = repositoryAt(state, index);
+      deleteRepository(state, index);
+      return Promise.resolve(isThere);
+    },
+    upload(upload) {
+      const { repository, commit, buildUrl, results, recordedAt } = upload;
+      const { owner, name, idPrefix } = repositoryAt(state, repository);
+      const repeated = repeatedBy(state, upload);
+      // Of an archive its key counts; without that and a build URL every upload is new.
+      const told = upload.key === null
+        ? [idPrefix, commit, buildUrl, results, buildUrl === "" ? randomUUID() : ""]
+        : [idPrefix, upload.key];
+      const digest = createHash("sha256").update(JSON.stringify(told)).digest("hex");
+      const made = submissionId(recordedAt, [digest]);
+      const id = repeated?.id ?? made;
+      const key = repeated?.key ?? upload.key ?? `${owner}/${name}/${id}`;
+      addUpload(state, upload, { id, key });
+      const oracle = new Definitions(state, 0, 0);
+      const disruptions = oracle.testsOf([repository]).flatMap((test) =>
+        oracle.disruptionsOf(test)
+      );
+      return Promise.resolve({
+        id,
+        key,
+        duplicate: repeated !== undefined,
+        testResultCount: results.length,
+        disruptionCount: disruptions.filter((row) => row.submission.id === id).length,
+      });
+    },
+    deleteSubmission(key) {
+      const found = state.submissions.some((submission) => submission.key === key);
+      deleteSubmission(state, key);
+      return Promise.resolve(found);
+    },
+    addQuarantine(quarantine) {
+      const before = state.quarantines.length;
+      addQuarantine(state, quarantine);
+      return Promise.resolve(state.quarantines.length > before);
+    },
+    removeQuarantine(testId) {
+      const before = state.quarantines.length;
+      removeQuarantine(state, testId);
+      return Promise.resolve(state.quarantines.length < before);
+    },
+    prune(_repository, cutoff) {
+      forgetPrunedTests(new Definitions(state, 0, 0), cutoff);
+      return Promise.resolve();
+    },
+    createToken(expiresAt) {
+      state.tokens.push({ expiresAt, isRevoked: false });
+      return Promise.resolve();
+    },
+    revokeToken(index) {
+      const token = state.tokens[index]!;
+      const revoked = !token.isRevoked;
+      token.isRevoked = true;
+      return Promise.resolve(revoked);
+    },
+    ask(question, { windowSeconds, token = 0 }) {
+      if (!isValidToken(state, token, clock)) return Promise.resolve(UNAUTHORIZED);
+      return Promise.resolve(answerOf(question, new Definitions(state, clock, windowSeconds)));
+    },
+  };
+}

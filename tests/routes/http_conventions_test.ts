@@ -1,0 +1,235 @@
+import assert from "node:assert/strict";
+import { before, it } from "@std/testing/bdd";
+import { gunzipSync } from "node:zlib";
+import type { Repository } from "../../db/admin/repositories.ts";
+import { describeWithDatabases } from "../database.ts";
+import {
+  assertError,
+  createWorld,
+  DAY,
+  flaky,
+  idOf,
+  NOW,
+  quarantine,
+  request,
+  type World,
+} from "./fixture.ts";
+
+const VARY = "Authorization, Accept-Encoding";
+
+describeWithDatabases("HTTP manners", (database) => {
+  let world: World;
+  let shop: Repository;
+  /** Every path with an answer that has a body and depends on data. */
+  let paths: string[];
+
+  before(async () => {
+    world = await createWorld(database(), { name: "acme" });
+    shop = await world.addRepository("acme", "shop");
+    await world.upload(shop, [...flaky("a"), ...flaky("b")]);
+    paths = [
+      "/api/repos/acme/shop/submissions",
+      "/api/repos/acme/shop/tests",
+      `/api/tests/${idOf(shop, { name: "a" })}/results`,
+      "/api/v1/flaky/tests?quarantine=false",
+      "/api/v1/flaky/badges?repository=shop",
+      "/api/v1/coverage/badges?repository=shop",
+    ];
+  });
+
+  async function etagOf(path: string): Promise<string> {
+    const response = await world.get(path);
+    assert.equal(response.status, 200);
+    await response.body?.cancel();
+    const etag = response.headers.get("etag");
+    assert.match(etag ?? "", /^"[\w-]{22}"$/);
+    return etag!;
+  }
+
+  it("answers 304 while nothing changed, to lists, weak tags and *", async () => {
+    for (const path of [...paths, "/health"]) {
+      const etag = await etagOf(path);
+      assert.equal(await etagOf(path), etag, "the tag is stable");
+      for (const value of [etag, `W/${etag}`, `"other", W/${etag}`, `"a,b" , ${etag}`, "*"]) {
+        const response = await world.get(path, { "if-none-match": value });
+        assert.equal(response.status, 304, value);
+        assert.equal(response.body, null);
+        assert.equal(response.headers.get("etag"), value.includes("W/") ? `W/${etag}` : etag);
+        assert.equal(response.headers.get("vary"), VARY);
+        assert.ok(response.headers.get("cache-control"));
+        assert.equal(response.headers.get("content-type"), null);
+      }
+      for (const value of ['"other"', etag.slice(1, -1), "", '"']) {
+        const response = await world.get(path, { "if-none-match": value });
+        assert.equal(response.status, 200, value);
+        await response.body?.cancel();
+      }
+    }
+  });
+
+  it("has tags that change with the data", async () => {
+    for (const change of [upload, putAside]) {
+      const old = await Promise.all(paths.map(etagOf));
+      await change();
+      for (const [index, path] of paths.entries()) {
+        const response = await world.get(path, { "if-none-match": old[index]! });
+        assert.equal(response.status, 200, path);
+        await response.body?.cancel();
+      }
+    }
+
+    async function upload() {
+      await world.upload(shop, [{ name: "c" }]);
+    }
+
+    async function putAside() {
+      await quarantine(database(), idOf(shop, { name: "a" }));
+    }
+  });
+
+  it("has tags that change in the second in which something leaves the window", async () => {
+    await world.upload(shop, flaky("edge"), { recordedAt: NOW - 14 * DAY, commitOid: "edge" });
+    const edge = `/api/tests/${idOf(shop, { name: "edge" })}/results`;
+    const old = await Promise.all([...paths, edge].map(etagOf));
+    for (const [index, path] of [...paths, edge].entries()) {
+      world.clock.now = NOW + 1;
+      assert.notEqual(await etagOf(path), old[index], path);
+      world.clock.now = NOW;
+      assert.equal(await etagOf(path), old[index], path);
+    }
+    const response = await (await world.get("/api/repos/acme/shop/tests?q=edge")).json();
+    assert.equal(response.count, 1);
+    world.clock.now = NOW + 1;
+    const later = await (await world.get("/api/repos/acme/shop/tests?q=edge")).json();
+    assert.equal(later.count, 0);
+    world.clock.now = NOW;
+  });
+
+  it("has a tag for each set of parameters, organization and repository", async () => {
+    const other = await createWorld(database(), { name: "other" });
+    await other.upload(await other.addRepository("acme", "shop"), flaky("a"));
+    const path = "/api/repos/acme/shop/tests";
+    const tags = new Set<string>();
+    for (const query of ["", "?limit=1", "?sort=recency", "?q=a", "?q=b", "?after=b2Zmc2V0OjE="]) {
+      tags.add(await etagOf(path + query));
+    }
+    assert.equal(tags.size, 6);
+    for (const one of [path, "/api/v1/flaky/tests"]) {
+      const etag = await etagOf(one);
+      const response = await other.get(one, { "if-none-match": etag });
+      assert.equal(response.status, 200);
+      assert.notEqual(response.headers.get("etag"), etag);
+      await response.body?.cancel();
+    }
+    const unknown = await world.app(request(path, { "if-none-match": "*" }));
+    assert.equal(unknown.status, 401);
+  });
+
+  it("has another tag for a repository that was deleted and created again", async () => {
+    const { sql } = database();
+    await world.upload(await world.addRepository("acme", "phoenix", 70), flaky("ash"));
+    const etag = await etagOf("/api/v1/flaky/tests?repository_id=70&quarantine=false");
+    const [{ dataVersion }] = await sql<[{ dataVersion: number }]>`
+      select data_version::float8 as "dataVersion" from repository where repository_id = 70`;
+    await sql`
+      update repository set created_at = created_at + interval '1 second' where repository_id = 70`;
+    const again = await etagOf("/api/v1/flaky/tests?repository_id=70&quarantine=false");
+    assert.ok(dataVersion > 0);
+    assert.notEqual(again, etag);
+  });
+
+  it("compresses for those who accept it, with a weak tag", async () => {
+    for (const path of paths) {
+      const plain = await world.get(path);
+      const text = await plain.text();
+      assert.equal(plain.headers.get("content-encoding"), null);
+      assert.equal(Number(plain.headers.get("content-length")), new Blob([text]).size);
+      for (let turn = 0; turn < 2; turn++) {
+        const response = await world.get(path, { "accept-encoding": "br, gzip;q=0.5" });
+        const bytes = new Uint8Array(await response.arrayBuffer());
+        assert.equal(Number(response.headers.get("content-length")), bytes.length);
+        if (text.length < 256) {
+          assert.equal(response.headers.get("content-encoding"), null);
+          continue;
+        }
+        assert.equal(response.headers.get("content-encoding"), "gzip");
+        assert.equal(response.headers.get("etag"), `W/${plain.headers.get("etag")}`);
+        assert.equal(response.headers.get("vary"), VARY);
+        assert.equal(new TextDecoder().decode(gunzipSync(bytes)), text);
+      }
+    }
+  });
+
+  it("answers HEAD as GET, without the body", async () => {
+    const authorization = `token ${world.token}`;
+    const more = ["/health", "/api", "/nowhere", "/api/repos/acme/shop/tests?limit=0"];
+    for (const path of [...paths, ...more]) {
+      for (const encoding of ["identity", "gzip"]) {
+        const headers = { authorization, "accept-encoding": encoding, "x-request-id": "one" };
+        const get = await world.app(request(path, headers));
+        await get.body?.cancel();
+        const head = await world.app(
+          new Request(`http://127.0.0.1${path}`, { method: "HEAD", headers }),
+        );
+        assert.equal(head.status, get.status);
+        assert.equal(head.body, null);
+        assert.deepEqual([...head.headers], [...get.headers]);
+      }
+    }
+  });
+
+  it("refuses other methods on known paths only", async () => {
+    const headers = { authorization: `token ${world.token}` };
+    for (const path of [...paths, "/api", "/health", "/api/repos/none/none/tests?limit=0"]) {
+      for (const method of ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND"]) {
+        const response = await world.app(new Request(`http://x${path}`, { method, headers }));
+        assert.equal(response.headers.get("allow"), "GET, HEAD");
+        await assertError(response, 405, { message: "Method Not Allowed" });
+      }
+    }
+    const unknown = await world.app(new Request("http://x/nowhere", { method: "POST", headers }));
+    await assertError(unknown, 404, { message: "Not Found" });
+  });
+
+  it("says the same of every answer: whom it is for, what it is, and which it is", async () => {
+    const answers = [
+      ...await Promise.all(paths.map((path) => world.get(path))),
+      await world.get("/health"),
+      await world.get("/api"),
+      await world.get("/nowhere"),
+      await world.get("/api/repos/acme/shop/tests?limit=0"),
+      await world.app(request("/api")),
+    ];
+    for (const response of answers) {
+      await response.body?.cancel();
+      const { headers } = response;
+      assert.equal(headers.get("x-content-type-options"), "nosniff");
+      assert.match(headers.get("x-request-id") ?? "", /^[0-9a-f-]{36}$/);
+      assert.equal(headers.get("vary"), VARY);
+      const isBadge = headers.get("content-type")?.startsWith("image/");
+      assert.equal(headers.get("cache-control"), isBadge ? "no-cache" : "private, no-cache");
+    }
+  });
+
+  it("takes over a sane request id and makes one instead of others", async () => {
+    const given = await world.get("/api", { "x-request-id": "trace:1/a.b_c-D" });
+    assert.equal(given.headers.get("x-request-id"), "trace:1/a.b_c-D");
+    for (const id of ["", "a b", "x".repeat(129), 'a"b', "é"]) {
+      const made = await world.get("/api", { "x-request-id": id });
+      assert.match(made.headers.get("x-request-id") ?? "", /^[0-9a-f-]{36}$/);
+    }
+  });
+
+  it("survives an unreadable Host and odd paths", async () => {
+    const get = (url: string) => {
+      const odd = request("/", { authorization: `token ${world.token}` });
+      Object.defineProperty(odd, "url", { value: url });
+      return world.app(odd);
+    };
+    assert.equal((await get("http://a b/health")).status, 200);
+    assert.equal((await get("http://x:999999/api?x=%zz")).status, 204);
+    for (const url of ["http://x", "http://x/*", "http://x//api", "x", "", "http://x/%"]) {
+      assert.equal((await get(url)).status, 404, url);
+    }
+  });
+});

@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { before, it } from "@std/testing/bdd";
+import { deleteRepository, type Repository } from "../../db/admin/repositories.ts";
+import { silentLog } from "../../lib/base/log.ts";
+import { WINDOW_SECONDS } from "../../lib/base/time.ts";
+import { createApp } from "../../routes/mod.ts";
+import { describeWithDatabases } from "../database.ts";
+import { gatedSql } from "../oracle/gated_sql.ts";
+import { createWorld, flaky, idOf, NOW, request, type World } from "./fixture.ts";
+
+describeWithDatabases("a request during which the data changes", (database) => {
+  let world: World;
+  let shop: Repository;
+  let uploads = 0;
+
+  before(async () => {
+    world = await createWorld(database(), { name: "acme" });
+    shop = await world.addRepository("acme", "shop");
+    await upload();
+  });
+
+  /** Changes all answers. */
+  const upload = async () => {
+    uploads++;
+    const coverage = { coveredLineCount: uploads, lineCount: 10_000 };
+    await world.upload(shop, flaky("t"), { commitOid: `c${uploads}`, coverage });
+    await world.upload(shop, [{ name: "t" }], { commitOid: `c${uploads} passed` });
+  };
+
+  const paths = () => [
+    "/api/repos/acme/shop/submissions",
+    "/api/repos/acme/shop/tests",
+    "/api/v1/flaky/tests?quarantine=false&include=time_consumed",
+    `/api/tests/${idOf(shop, { name: "t" })}/results`,
+    "/api/v1/flaky/badges?repository=shop",
+    "/api/v1/coverage/badges?repository=shop",
+  ];
+
+  /** Asks a process of its own; `meanwhile` runs at the n-th place where something can happen. */
+  async function ask(
+    path: string,
+    { place = -1, meanwhile }: { place?: number; meanwhile?: () => Promise<unknown> } = {},
+  ) {
+    let passed = 0;
+    const gate = async () => {
+      if (passed++ === place) await meanwhile?.();
+    };
+    const app = createApp({
+      sql: gatedSql(database().sql, gate),
+      now: () => NOW,
+      windowSeconds: WINDOW_SECONDS,
+      log: silentLog,
+    });
+    const headers = { authorization: `Bearer ${world.token}` };
+    const response = await app(request(path, headers));
+    const body = await response.text();
+    return { status: response.status, etag: response.headers.get("etag"), body, places: passed };
+  }
+
+  it("is answered with what its entity tag names, wherever an upload comes in between", async () => {
+    for (const path of paths()) {
+      const { places } = await ask(path);
+      assert.ok(places >= 4, `${path} has ${places} places`);
+      for (let place = 0; place < places; place++) {
+        const earlier = await ask(path);
+        const between = await ask(path, { place, meanwhile: upload });
+        const later = await ask(path);
+        assert.notEqual(earlier.etag, later.etag);
+        const expected = between.etag === earlier.etag ? earlier : later;
+        assert.equal(between.etag, expected.etag, `${path} at ${place}`);
+        assert.equal(between.body, expected.body, `${path} at ${place}`);
+      }
+    }
+  });
+
+  it("is not found when its repository was deleted in between", async () => {
+    for (const [index, path] of paths().entries()) {
+      const repository = await world.addRepository("acme", `gone-${index}`);
+      await world.upload(repository, flaky("t"));
+      const id = idOf(repository, { name: "t" });
+      const gone = path.replaceAll("shop", repository.name).replace(
+        /tests\/[0-9a-f]{24}/,
+        `tests/${id}`,
+      );
+      const meanwhile = () => deleteRepository(database().sql, repository);
+      const { status } = await ask(gone, { place: 3, meanwhile });
+      const expected = path.includes("quarantine") ? 200 : 404;
+      assert.equal(status, expected, gone);
+    }
+  });
+
+  it("is given up when the data never stays", async () => {
+    const app = createApp({
+      sql: gatedSql(database().sql, upload),
+      now: () => NOW,
+      windowSeconds: WINDOW_SECONDS,
+      log: silentLog,
+    });
+    const headers = { authorization: `Bearer ${world.token}` };
+    assert.equal((await app(request(paths()[0]!, headers))).status, 500);
+  });
+
+  it("is begun anew once when a standby cancels its statement or its connection is lost", async () => {
+    for (const code of ["40001", "CONNECTION_CLOSED"]) {
+      for (const [failures, expected] of [[1, 200], [2, 500]]) {
+        let left = failures!;
+        const { sql } = database();
+        const begin = (...values: Parameters<typeof sql.begin>) =>
+          left-- > 0
+            ? Promise.reject(Object.assign(new Error("a passing error"), { code }))
+            : sql.begin(...values);
+        const app = createApp({
+          sql: new Proxy(sql, {
+            get: (target, name) => name === "begin" ? begin : Reflect.get(target, name),
+          }),
+          now: () => NOW,
+          windowSeconds: WINDOW_SECONDS,
+          log: silentLog,
+        });
+        const headers = { authorization: `Bearer ${world.token}` };
+        assert.equal((await app(request(paths()[1]!, headers))).status, expected, code);
+      }
+    }
+  });
+});
