@@ -1,49 +1,46 @@
-/**
- * The reference in prose: one text that says everything, for language models and for people who
- * like to search. What the route table knows is taken from there.
- */
+/** The prose reference: the whole API as one Markdown text, generated from the route table. */
 import { describedParameters } from "../openapi/parameters.ts";
 import { templateOf } from "../openapi/document.ts";
 import { API_SUMMARY, API_TITLE } from "../openapi/texts.ts";
 import {
-  ANSWERS,
   AUTHENTICATION,
   ERRORS,
   INTRODUCTION,
   LIMITS,
   ORDER_OF_CHECKS,
-  PAGING,
+  PAGINATION,
   REQUESTS,
-  WORDS,
+  RESPONSES,
+  TERMS,
 } from "./chapters.ts";
 import { endpointChapter } from "./endpoint.ts";
 import { AGENT_TOOLS, BADGES, DATA, LISTS_OF_TESTS, SUBMISSIONS } from "./background.ts";
 import { type Route, type Tag, TAGS } from "../request/route.ts";
 
-/** What is told of a group before its endpoints. */
+/** Text before the endpoints of a group. */
 const GROUP_TEXTS: Partial<Record<Tag, string>> = {
   Repositories: SUBMISSIONS,
   Tests: LISTS_OF_TESTS,
   Badges: BADGES,
 };
 
-/** Makes the whole reference, as Markdown. */
+/** Renders the whole reference as Markdown. */
 export function proseReference(routes: readonly Route[]): string {
   return [
     `# ${API_TITLE}`,
     `> ${API_SUMMARY}`,
     INTRODUCTION,
     contents(routes),
-    "## Words",
-    Object.entries(WORDS).map(([word, meaning]) => `- **${word}**: ${meaning}`).join("\n"),
+    "## Terms",
+    Object.entries(TERMS).map(([term, meaning]) => `- **${term}**: ${meaning}`).join("\n"),
     "## Authentication",
     AUTHENTICATION,
     "## Requests",
     REQUESTS,
-    "## Answers",
-    ANSWERS,
-    "## Pages",
-    PAGING,
+    "## Responses",
+    RESPONSES,
+    "## Pagination",
+    PAGINATION,
     "## Errors",
     table(["status", "body", "when"], ERRORS.map(({ status, body, when }) => [status, body, when])),
     ORDER_OF_CHECKS,
@@ -67,7 +64,7 @@ export function proseReference(routes: readonly Route[]): string {
 
 function contents(routes: readonly Route[]): string {
   return table(
-    ["path", "answers"],
+    ["path", "response"],
     routes.map(({ path, summary }) => [`\`${templateOf(path)}\``, summary]),
   );
 }
@@ -76,7 +73,7 @@ function defaultPageSize(route: Route): string[][] {
   const limit = describedParameters(route).find(({ name }) => name === "limit");
   if (!limit) return [];
   return [[
-    `items on a page of \`${templateOf(route.path)}\` without \`limit\``,
+    `default page size of \`${templateOf(route.path)}\``,
     String(limit.jsonSchema.default),
   ]];
 }

@@ -1,23 +1,23 @@
-/** One endpoint in words: what it is for, what it takes, what it answers, and an example. */
+/** One endpoint as Markdown: description, parameters, response and an example. */
 import { type DescribedParameter, describedParameters } from "../openapi/parameters.ts";
 import { templateOf } from "../openapi/document.ts";
 import { fieldLines } from "./fields.ts";
 import type { Access, Route } from "../request/route.ts";
 
 const ACCESS: Record<Access, string> = {
-  public: "Needs no token.",
-  token: "Needs a token.",
-  "token or basic": "Needs a token; also taken as the password of HTTP Basic, with any user name.",
+  public: "No token required.",
+  token: "Requires a token.",
+  "token or basic": "Requires a token, also accepted as the password of HTTP Basic.",
 };
 
-/** Describes a route as a chapter of Markdown. */
+/** Renders a route as a Markdown chapter. */
 export function endpointChapter(route: Route): string {
   const { summary, description, access, response, resource } = route;
   const parameters = describedParameters(route);
   const parts = [
     `### ${summary}: \`GET ${templateOf(route.path)}\``,
     description,
-    [ACCESS[access], resource && "Status 404 when what it names does not exist."]
+    [ACCESS[access], resource && "404 if the resource does not exist."]
       .filter(Boolean).join(" "),
   ];
   if (parameters.length > 0) {
@@ -26,8 +26,8 @@ export function endpointChapter(route: Route): string {
   const { status, mediaType, schema, example } = response;
   parts.push(
     mediaType
-      ? `Answer: status ${status}, \`${mediaType}\`. ${response.description}.`
-      : `Answer: status ${status}, no body. ${response.description}.`,
+      ? `Response: ${status}, \`${mediaType}\`. ${response.description}.`
+      : `Response: ${status}, no body. ${response.description}.`,
   );
   if (schema) parts.push(fieldLines(schema).join("\n"));
   parts.push("Example:", fenced("sh", exampleRequest(route)));
@@ -48,12 +48,12 @@ function parameterLine(parameter: DescribedParameter): string {
     required ? "required" : "optional",
     jsonSchema.default !== undefined && `default \`${jsonSchema.default}\``,
   ].filter(Boolean).join(", ");
-  return `- \`${name}\` (${facts}): ${description}.` + (example ? ` Such as \`${example}\`.` : "");
+  return `- \`${name}\` (${facts}): ${description}.` + (example ? ` Example: \`${example}\`.` : "");
 }
 
 function typeOf({ type, enum: values }: Record<string, unknown>): string {
   if (Array.isArray(values)) return values.map((value) => `\`${value}\``).join(" or ");
-  return type === "array" ? "list with commas" : String(type);
+  return type === "array" ? "comma-separated list" : String(type);
 }
 
 function exampleRequest(route: Route): string {
@@ -66,7 +66,7 @@ function exampleRequest(route: Route): string {
   for (const [name, value] of Object.entries(route.response.exampleQuery ?? {})) {
     query.set(name, value);
   }
-  // Slashes and commas may stand in a query as they are, and are easier to read so.
+  // Slashes and commas are legal in a query and easier to read unescaped.
   const search = String(query).replaceAll("%2F", "/").replaceAll("%2C", ",");
   const authorization = route.access === "public" ? "" : '-H "Authorization: Bearer $TOKEN" ';
   const output = route.response.status === 204 ? '-o /dev/null -w "%{http_code}\\n" ' : "";

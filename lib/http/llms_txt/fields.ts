@@ -1,8 +1,8 @@
-/** The fields of a JSON body in words, one line for each. */
+/** The fields of a JSON body as Markdown, one line each. */
 import { toJsonSchema } from "@valibot/to-json-schema";
 import type * as v from "valibot";
 
-/** What is looked at of a JSON Schema. */
+/** The parts of a JSON Schema that are read. */
 interface Schema {
   type?: string;
   const?: unknown;
@@ -15,7 +15,7 @@ interface Schema {
   additionalProperties?: boolean | Schema;
 }
 
-/** Lists every field of a body as Markdown, nested ones by their whole path such as `tests[].id`. */
+/** Lists every field of a body, nested ones by their full path such as `tests[].id`. */
 export function fieldLines(schema: v.GenericSchema): string[] {
   return linesOf(toJsonSchema(schema, { target: "draft-2020-12" }) as Schema, "");
 }
@@ -29,14 +29,14 @@ function linesOf({ properties = {}, required = [] }: Schema, prefix: string): st
     const description = property.description ?? value.description;
     const nested = isArray ? withoutNull(value.items ?? {}).value : value;
     return [
-      `- \`${path}\` (${type}${required.includes(name) ? "" : ", only when asked for"})` +
+      `- \`${path}\` (${type}${required.includes(name) ? "" : ", with `include`"})` +
       (description ? `: ${description}` : ""),
       ...linesOf(nested, `${path}${isArray ? "[]" : ""}.`),
     ];
   });
 }
 
-/** What a schema allows beside `null`. */
+/** The schema without its `null` alternative. */
 function withoutNull(schema: Schema): { value: Schema; isNullable: boolean } {
   const others = schema.anyOf?.filter(({ type }) => type !== "null");
   const [value] = others ?? [];

@@ -11,7 +11,7 @@ import { leafCommands } from "../../../usage_lines.ts";
 
 const text = proseReference(routes);
 
-/** What is told of one endpoint. */
+/** The chapter of one endpoint. */
 function chapterOf(path: string): string {
   const [, rest = ""] = text.split(`\`GET ${templateOf(path)}\`\n`);
   return rest.split(/^##/m)[0] ?? "";
@@ -61,7 +61,7 @@ describe("the prose reference", () => {
     for (const name of EXPANSION_NAMES) {
       assert.match(
         chapter,
-        new RegExp(`^- \`tests\\[\\]\\.${name}\` \\(.*only when asked for\\): \\w`, "m"),
+        new RegExp(`^- \`tests\\[\\]\\.${name}\` \\(.*with .include.\\): \\w`, "m"),
       );
     }
     for (const name of ["disruption_count", "first_disruption_at"]) {
