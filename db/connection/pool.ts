@@ -4,12 +4,6 @@ import type postgres from "postgres";
 import { Attempts, lostConnection } from "./backoff.ts";
 import { ConnectionQueues } from "./connection_queues.ts";
 import { delegate } from "./forwarding_proxy.ts";
-import {
-  addLightSend,
-  handlerOf,
-  lightStatement,
-  type StatementHandler,
-} from "./light_statements.ts";
 import { surviveLostWrites } from "./lost_writes.ts";
 import { brokenSocket, steady } from "./socket.ts";
 
@@ -40,7 +34,6 @@ export interface Pool {
 /** One pool of the library. */
 interface Generation {
   sql: postgres.Sql;
-  handler: StatementHandler;
   queues: ConnectionQueues;
   /** Those that are open. */
   sockets: Set<Socket>;
@@ -121,7 +114,6 @@ export function durablePool(
     const sql = withoutEnvironment(() => make(options));
     const generation: Generation = {
       sql,
-      handler: handlerOf(sql),
       queues: new ConnectionQueues(),
       sockets,
       transactionCount: 0,
@@ -181,12 +173,6 @@ export function durablePool(
     current.queues.see(statement);
     return statement;
   }, { begin: begin as postgres.Sql["begin"] });
-  addLightSend(sql, (text, values) => {
-    const { statement, rows } = lightStatement(text, values);
-    current.queues.see(statement);
-    current.handler(statement);
-    return rows;
-  });
 
   const close = async (timeoutSeconds: number) => {
     closed = true;

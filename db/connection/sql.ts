@@ -40,21 +40,3 @@ export function someTextsOf(sql: Queryable, json: postgres.Fragment) {
 export function idsIn(sql: Queryable, ids: readonly string[]) {
   return sql`array(select decode(id, 'hex') from unnest(${textsIn(sql, ids)}) as id)`;
 }
-
-/**
- * Runs a statement with large values, and lets go of them when it is done.
- *
- * The client's query object refers to its values, and the engine keeps it past many collections of
- * young objects: values went to the old generation, and 40 MB of them stood there until that was
- * collected too.
- */
-export async function sendLarge<T extends readonly (object | undefined)[]>(
-  query: postgres.PendingQuery<T>,
-): Promise<postgres.RowList<T>> {
-  const internals = query as unknown as { args: unknown[]; parameters: unknown[] };
-  try {
-    return await query;
-  } finally {
-    internals.args = internals.parameters = [];
-  }
-}

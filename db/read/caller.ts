@@ -1,7 +1,6 @@
 /** Who is calling, and what of theirs the request names: one statement, the first of any request. */
 import type { DataVersion, WindowVersion } from "../../lib/base/data_version.ts";
 import { oldestSubmission, versionColumns } from "../admin/repositories.ts";
-import { piece, send } from "../connection/pieces.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { isKnown } from "../write/staged_tests.ts";
 
@@ -47,13 +46,13 @@ export async function loadCaller(sql: Queryable, options: {
   selection: Selection;
 }): Promise<{ caller: Caller; repositories: FoundRepository[] } | null> {
   const { token, now, selection } = options;
-  const statement = piece`
+  const rows = await sql<CallerRow[]>`
     select t.organization_id as "organizationId", r.repository_id::float8 as "repositoryId",
-      r.owner_key as "ownerKey", r.name_key as "nameKey", ${versionColumns(piece)},
-      ${selectTestNo(piece, selection)} as "testNo"
+      r.owner_key as "ownerKey", r.name_key as "nameKey", ${versionColumns(sql)},
+      ${selectTestNo(sql, selection)} as "testNo"
     from api_token t
     left join repository r on r.organization_id = t.organization_id
-      and r.is_visible and ${isSelected(piece, selection)}
+      and r.is_visible and ${isSelected(sql, selection)}
     where t.hash = ${token.hash} and t.type = ${token.type}
       and t.revoked_at is null
       and (t.expires_at is null or t.expires_at > to_timestamp(${now}::float8))
@@ -61,7 +60,6 @@ export async function loadCaller(sql: Queryable, options: {
         select from organization o
         where o.organization_id = t.organization_id and o.purchase_unit_count > 0))
     order by r.repository_id`;
-  const rows = await send<CallerRow[]>(sql, statement);
   const [first] = rows;
   if (!first) return null;
   return {

@@ -1,5 +1,5 @@
 import type { TestIdentity } from "../../lib/base/identity.ts";
-import { arrayOf, integersIn, type Queryable, sendLarge, someTextsOf } from "../connection/sql.ts";
+import { arrayOf, integersIn, type Queryable, someTextsOf } from "../connection/sql.ts";
 import type { TestRange } from "./staged_tests.ts";
 import { decodeDurations, decodeTestList, encodeTestList } from "../../lib/analysis/columns.ts";
 import { packDurations, typicalDurations } from "../../lib/analysis/packed_durations.ts";
@@ -134,13 +134,13 @@ export async function testNosByHash(
   repositoryId: number,
   testHashes: Iterable<number>,
 ): Promise<Map<number, number>> {
-  const rows = await sendLarge(sql<{ test_hash: number; test_no: number }[]>`
+  const rows = await sql<{ test_hash: number; test_no: number }[]>`
     select h.test_hash::float8, t.test_no
     from unnest(${arrayOf(testHashes)}::text::bigint[]) as h(test_hash)
     cross join lateral (
       select test_no from test
       where repository_id = ${repositoryId} and test_hash = h.test_hash
-      limit 1) t`);
+      limit 1) t`;
   return new Map(rows.map((row) => [row.test_hash, row.test_no]));
 }
 
@@ -158,7 +158,7 @@ async function insertTests(
   tests: NewTest[],
 ): Promise<{ inserted: Map<number, number>; range: TestRange }> {
   // Numbers are given in the order of test_hash, so that the differences in a list are small.
-  const rows = await sendLarge(sql<{ test_hash: number; test_no: number; first: number }[]>`
+  const rows = await sql<{ test_hash: number; test_no: number; first: number }[]>`
     with numbers as (
       update repository set next_test_no = next_test_no + ${tests.length}
       where repository_id = ${repositoryId}
@@ -176,7 +176,7 @@ async function insertTests(
       returning test_hash, test_no
     )
     select test_hash::float8, test_no, first_no as first
-    from numbers left join inserted on true`);
+    from numbers left join inserted on true`;
   const first = rows[0]?.first ?? 0;
   return {
     inserted: new Map(

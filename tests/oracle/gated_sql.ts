@@ -1,5 +1,4 @@
 import type postgres from "postgres";
-import { LIGHT_SEND } from "../../db/connection/light_statements.ts";
 
 /** Waited for before a statement is sent, and after its rows came and before anybody hears of them. */
 export type Gate = (place: "before" | "after") => Promise<void>;
@@ -24,7 +23,7 @@ export function gatedSql(sql: postgres.Sql, gate: Gate): postgres.Sql {
     },
     get(target, name) {
       const own = Reflect.get(target, name);
-      return name === "begin" || name === LIGHT_SEND ? gated(own, gate) : own;
+      return name === "begin" ? gated(own, gate) : own;
     },
   });
 }
