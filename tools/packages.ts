@@ -1,4 +1,4 @@
-/** The npm packages of the lock file as plain files, for tools that do not know Deno's cache. */
+/** The program's npm packages as plain files, for tools that cannot read Deno's cache. */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import config from "../deno.json" with { type: "json" };
@@ -7,11 +7,11 @@ import config from "../deno.json" with { type: "json" };
 export const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
 /**
- * Makes a `node_modules` with exactly the versions of `deno.lock` below a folder, out of Deno's cache
- * where they are there.
+ * Installs the program's packages, without those of tests and tools, below a folder, in the versions
+ * of `deno.lock`.
  *
- * @returns its path
- * @throws {Error} when the packages cannot be had, or the lock file does not fit
+ * @returns the path of `node_modules`
+ * @throws {Error} when a package cannot be installed
  */
 export async function installPackages(folder: string): Promise<string> {
   const { imports, allowScripts } = config;
@@ -21,13 +21,14 @@ export async function installPackages(folder: string): Promise<string> {
   );
   await Deno.copyFile(join(ROOT, "deno.lock"), join(folder, "deno.lock"));
   const { success, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["install", "--frozen", "--quiet"],
+    // Not frozen: the copy of the lock file loses the packages of tests and tools.
+    args: ["install", "--frozen=false", "--quiet"],
     cwd: folder,
     stdout: "null",
     stderr: "piped",
   }).output();
   if (!success) {
-    throw new Error(`the packages cannot be installed: ${new TextDecoder().decode(stderr).trim()}`);
+    throw new Error(`cannot install the packages: ${new TextDecoder().decode(stderr).trim()}`);
   }
   return join(folder, "node_modules");
 }
