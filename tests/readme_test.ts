@@ -57,7 +57,7 @@ describeWithDatabases("the README", (database) => {
     const lines = [...readme.matchAll(/^deno task cli (.+)$/gm)].map(([, line = ""]) => line);
     assert.equal(lines.length, 3);
     for (const line of lines) {
-      const argv = line.replace('"$(git rev-parse HEAD)"', "c0ffee")
+      const argv = line.replace('"$(git rev-parse HEAD)"', "c0ffee0")
         .replace("fixtures/demo/", fileURLToPath(new URL("../fixtures/demo", import.meta.url)));
       const { code, stderr } = await cli(argv);
       assert.deepEqual([code, stderr], [0, ""], line);

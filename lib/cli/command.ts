@@ -40,7 +40,7 @@ export interface CliIo {
   /** Asks git about the checkout that the program was started in; the real one unless given. */
   git?: Git;
   /** Opens a database for a command; the real one brings its schema up to date. */
-  openDatabase(location: DatabaseLocation): Promise<Database>;
+  openDatabase(location: DatabaseLocation, options: { mayCreate: boolean }): Promise<Database>;
 }
 
 /** What a command works with. */
@@ -91,6 +91,11 @@ export interface CommandSpec<Input extends v.GenericSchema, Name extends Checked
   options?: Flag[];
   /** False for a command that opens no database, or one of its own. */
   usesDatabase?: boolean;
+  /**
+   * True when the command creates the embedded database where there is none. Others fail instead, so
+   * that a typing error leaves no folder behind.
+   */
+  createsDatabase?: boolean;
   /** Checks arguments and options together; runs before anything is opened or written. */
   input: Input;
   /** Settings that this command takes as options and from the environment. */
@@ -175,7 +180,11 @@ export function addCommand<Input extends v.GenericSchema, Name extends CheckedSe
       const flags = command.opts();
       const settings = readSettings(spec.settings ?? [], { environment, flags, problems });
       if (problems.length > 0) throw new UsageError(problems.join("; "));
-      const context = makeContext(io, options, location);
+      const context = makeContext(
+        io,
+        { ...options, mayCreate: spec.createsDatabase ?? false },
+        location,
+      );
       try {
         await spec.run(input, context, settings);
       } finally {
@@ -258,7 +267,7 @@ function checkInput<Input extends v.GenericSchema>(
 
 function makeContext(
   io: CliIo,
-  { json }: { json: boolean },
+  { json, mayCreate }: { json: boolean; mayCreate: boolean },
   location: DatabaseLocation,
 ): CommandContext & { close(): Promise<void> } {
   const opened: Database[] = [];
@@ -268,7 +277,7 @@ function makeContext(
     now: io.now(),
     database: location,
     async openDatabase() {
-      const database = await io.openDatabase(location);
+      const database = await io.openDatabase(location, { mayCreate });
       opened.push(database);
       return database;
     },

@@ -1,4 +1,5 @@
 import { type Database, type DatabaseOptions, openDatabase } from "../../db/connection/connect.ts";
+import { lookAtEmbedded } from "../../db/embedded/look.ts";
 import { checkSchema, migrate } from "../../db/schema/migrate.ts";
 import type { DatabaseLocation } from "./command.ts";
 import { Failure } from "./errors.ts";
@@ -10,9 +11,22 @@ const MAY_NOT_WRITE = new Set(["25006", "42501"]);
 /**
  * Opens a database whose schema is this program's: an older one, or none, is brought up to date.
  *
+ * @param options.mayCreate whether an embedded database is created where there is none
  * @throws {Failure} when the schema is newer, or older where this program may not write
  */
-export async function openCurrentDatabase(location: DatabaseLocation): Promise<Database> {
+export async function openCurrentDatabase(
+  location: DatabaseLocation,
+  { mayCreate }: { mayCreate: boolean },
+): Promise<Database> {
+  const { databaseUrl, dataDir } = location;
+  if (!mayCreate && databaseUrl === undefined && !(await lookAtEmbedded(dataDir)).exists) {
+    throw new Failure(
+      `no database in ${
+        JSON.stringify(dataDir)
+      }: set DATA_DIR or DATABASE_URL, or create one with ` +
+        "`test-analytics org create NAME`",
+    );
+  }
   const database = await openDatabase(location);
   try {
     await ensureCurrentSchema(database);

@@ -13,7 +13,8 @@ export async function requireOrganization(sql: Queryable, name: string): Promise
   const organization = await findOrganization(sql, name);
   if (!organization) {
     throw new Failure(
-      `organization "${name}" is unknown: expected one that \`org list\` shows`,
+      `organization "${name}" is unknown: \`test-analytics org create NAME\` creates it, ` +
+        "`test-analytics org list` shows all",
     );
   }
   return organization;

@@ -63,7 +63,7 @@ describe("the bundle", () => {
     const serving = await start(["serve", "--port", "0"], environment, program);
     try {
       const key = await ok(
-        ...["ingest", "--org", "acme", "--repo", "acme/shop", "--commit", "c0ffee", REPORT],
+        ...["ingest", "--org", "acme", "--repo", "acme/shop", "--commit", "c0ffee0", REPORT],
       );
       const response = await fetch(`${serving.url}/api/repos/acme/shop/submissions`, {
         headers: { authorization: `Bearer ${token}` },

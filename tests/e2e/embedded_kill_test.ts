@@ -26,7 +26,7 @@ describe("an embedded database whose users are killed", () => {
     const folder = await Deno.makeTempDir({ prefix: "test-analytics-kill-" });
     const environment = { DATA_DIR: dataDir };
     const ingestArgs = (no: number) => [
-      ..."ingest --org acme --repo acme/shop --commit c0ffee".split(" "),
+      ..."ingest --org acme --repo acme/shop --commit c0ffee0".split(" "),
       "--build-url",
       `https://ci.example.com/${no}`,
       join(folder, `${no}.xml`),

@@ -60,7 +60,7 @@ async function ingestFlakyTest(dataDir: string): Promise<void> {
         "--repo",
         NESTED,
         "--commit",
-        "a1b2c3",
+        "a1b2c3d",
         "--tags",
         "linux,X",
         report,

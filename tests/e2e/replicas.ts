@@ -86,7 +86,9 @@ export class Replicas {
     const report = join(this.folder, `${commit}.xml`);
     await Deno.writeTextFile(report, flakyReport(names));
     const args = `ingest --org acme --repo acme/shop --build-url https://ci.example/${commit}`;
-    return await run([...args.split(" "), "--commit", commit, report], { DATABASE_URL: url });
+    return await run([...args.split(" "), "--commit", `${commit}00000`, report], {
+      DATABASE_URL: url,
+    });
   }
 }
 

@@ -178,7 +178,16 @@ describe("a streaming replica", { skip: reason }, () => {
     const upload = async (name: string) => {
       const report = join(replicas.folder, `${name}.xml`);
       await Deno.writeTextFile(report, flakyReport([name]));
-      const args = ["upload", "--repo", "acme/shop", "--commit", "c5", "--to", uploads, report];
+      const args = [
+        "upload",
+        "--repo",
+        "acme/shop",
+        "--commit",
+        "c500000",
+        "--to",
+        uploads,
+        report,
+      ];
       await succeeds(run(args, {}));
     };
     try {

@@ -144,7 +144,7 @@ describe("what the program writes", () => {
     const report = join(folder, "report.xml");
     await Deno.writeTextFile(report, `<testsuite name="s"><testcase name="t"/></testsuite>`);
     await cli([
-      ..."upload --to s3://bucket/acme --repo acme/shop --commit c0ffee".split(" "),
+      ..."upload --to s3://bucket/acme --repo acme/shop --commit c0ffee0".split(" "),
       report,
     ], storage);
     assert.match(written, /cannot be used: nothing listens there/);

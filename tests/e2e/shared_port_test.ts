@@ -38,7 +38,7 @@ async function withTwo(
     `<testsuite name="unit"><testcase name="a"><failure message="no"/></testcase>` +
       `<testcase name="a"/></testsuite>`,
   );
-  await done(..."ingest --org acme --repo acme/shop --commit abc".split(" "), report);
+  await done(..."ingest --org acme --repo acme/shop --commit abc0000".split(" "), report);
   await Deno.remove(report);
   const first = endedOnce(await start(["serve", "--reuse-port", "--port", "0"], environment));
   const { port } = new URL(first.url);

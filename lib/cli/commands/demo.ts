@@ -49,7 +49,9 @@ async function serveExample(
   context.note(`making an example in ${folder}, which disappears with the demo`);
   try {
     const dataDir = join(folder, "data");
-    const database = await io.openDatabase({ databaseUrl: undefined, dataDir });
+    const database = await io.openDatabase({ databaseUrl: undefined, dataDir }, {
+      mayCreate: true,
+    });
     try {
       const example = await fillExample(database, { folder, now: context.now });
       if (stop.aborted) return;

@@ -1,10 +1,9 @@
 import type { Command } from "commander";
 import * as v from "valibot";
-import { findOrganization } from "../../../db/admin/organizations.ts";
 import { fileSource } from "../intake/archive_file.ts";
 import { findCodeowners } from "../intake/codeowners_file.ts";
 import { addCommand, type CliIo, type CommandContext } from "../command.ts";
-import { Failure, UsageError } from "../errors.ts";
+import { UsageError } from "../errors.ts";
 import {
   type IntakeOutcome,
   type Listener,
@@ -13,8 +12,9 @@ import {
   type UploadFacts,
   type UploadFiles,
 } from "../intake/read_upload.ts";
+import { requireOrganization } from "../lookup.ts";
 import { progressLine } from "../intake/progress.ts";
-import { factsOfRun, type GivenFacts, RUN_OPTIONS, runInput } from "../intake/ci_run.ts";
+import { factsOfRun, givenCommit, RUN_OPTIONS, runInput } from "../intake/ci_run.ts";
 import { lineOfText } from "../values.ts";
 
 const input = v.pipe(
@@ -102,8 +102,8 @@ async function ingestArchive(
   // What archives need takes longer to load than most reports to read.
   const { openArchive, readArchiveFiles } = await import("../intake/read_archive.ts");
   const source = fileSource(path);
+  const given = { ...options, commit: await givenCommit(options, context) };
   return await store(options.org, { context, listener }, async () => {
-    const given: GivenFacts = options;
     const { contents, facts } = await openArchive(source, {
       given,
       now,
@@ -138,9 +138,7 @@ async function store(
 ): Promise<IntakeOutcome> {
   const { sql } = await context.openDatabase();
   // Asked before the reports are read, which may take long; and again when they are stored.
-  if (!await findOrganization(sql, organization)) {
-    throw new Failure(`organization "${organization}" is unknown`);
-  }
+  await requireOrganization(sql, organization);
   const { facts, files, archiveDigest } = await read();
   const outcome = await storeUpload(sql, { ...facts, organization }, files, {
     now: context.now,

@@ -25,6 +25,7 @@ export function addOrgCommands(program: Command, io: CliIo): void {
     name: "create",
     summary: "Create an organization; prints its name",
     example: "org create acme",
+    createsDatabase: true,
     arguments: [NAME],
     options: [{
       flags: "--purchase-units <n>",

@@ -54,6 +54,7 @@ export function addServeCommand(program: Command, io: CliIo): void {
       "MAX_RUNNING_REQUESTS",
       "CACHE_SIZE_MB",
     ],
+    createsDatabase: true,
     input: v.object({ check: v.optional(v.boolean(), false) }),
     async run({ check }, context, settings) {
       if (settings.REUSE_PORT) requireSharedPorts();

@@ -3,12 +3,12 @@
  * CI job that the program runs in. Shared by `ingest` and `upload`.
  */
 import * as v from "valibot";
-import { type CiJob, detectCiJob, treeOf } from "./ci/mod.ts";
+import { type CiJob, commitOf, detectCiJob, treeOf } from "./ci/mod.ts";
 import { parseRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
 import type { CommandContext, Flag } from "../command.ts";
 import { UsageError } from "../errors.ts";
 import { askGit } from "./git.ts";
-import { readObjectId, readRecordedAt, readTags, readText } from "./upload_values.ts";
+import { isObjectId, readObjectId, readRecordedAt, readTags, readText } from "./upload_values.ts";
 import { readWith, repositoryName, timestamp } from "../values.ts";
 
 /** The options, as `--help` shows them. */
@@ -40,7 +40,7 @@ const ifGiven = <T>(read: (text: string) => T) =>
 /** The options, checked. */
 export const runInput = {
   repo: v.optional(repositoryName),
-  commit: v.optional(readWith(readObjectId)),
+  commit: v.optional(v.string()),
   tree: ifGiven(readObjectId),
   branch: ifGiven(readText),
   buildUrl: ifGiven(readText),
@@ -94,7 +94,7 @@ export async function factsOfRun(given: GivenFacts, context: CommandContext): Pr
   const git = context.io.git ?? askGit;
   const job = await detectCiJob(context.io.environment, git);
   const repository = given.repo ?? fromJob(job, "repository", parseRepositoryName);
-  const commitOid = given.commit ?? fromJob(job, "commit", readObjectId);
+  const commitOid = await givenCommit(given, context) ?? fromJob(job, "commit", readObjectId);
   if (repository === undefined || commitOid === undefined) {
     throw new UsageError(missing(job, {
       "--repo OWNER/NAME": repository === undefined && "repository",
@@ -128,6 +128,25 @@ export async function factsOfRun(given: GivenFacts, context: CommandContext): Pr
     );
   }
   return facts;
+}
+
+/**
+ * The commit of `--commit`. A name such as `HEAD` or `main` is resolved in the checkout: as text it
+ * would join the results of different code.
+ *
+ * @throws {UsageError} when it is neither an id nor known in the checkout
+ */
+export async function givenCommit(
+  { commit }: Pick<GivenFacts, "commit">,
+  { io }: Pick<CommandContext, "io">,
+): Promise<string | undefined> {
+  if (commit === undefined || isObjectId(commit)) return commit;
+  const resolved = await commitOf(commit, io.git ?? askGit);
+  if (resolved !== "") return resolved;
+  throw new UsageError(
+    `--commit: "${commit}" is no commit id and no revision of the current checkout: expected 7 ` +
+      "to 64 hex digits",
+  );
 }
 
 /** A fact of the CI job, `undefined` when it does not tell it or tells nonsense. */

@@ -18,7 +18,14 @@ import {
   type UploadFiles,
 } from "./read_upload.ts";
 import type { GivenFacts, RunFacts } from "./ci_run.ts";
-import { readObjectId, readRecordedAt, readTags, readText } from "./upload_values.ts";
+import {
+  isObjectId,
+  readObjectId,
+  readRecordedAt,
+  readTags,
+  readText,
+  splitTags,
+} from "./upload_values.ts";
 
 /** An archive whose metadata was understood. */
 export interface OpenedArchive {
@@ -78,17 +85,37 @@ export async function openArchive(
     return read(name, () => parse(text));
   };
 
+  const commitOfArchive = () => {
+    const commit = required("commit", { option: "--commit", parse: readObjectId });
+    if (!isObjectId(commit)) {
+      listener.note(
+        `${source.name}: the commit ${
+          quote(commit)
+        } is no commit id: expected 7 to 64 hex digits; ` +
+          "it is kept as text",
+      );
+    }
+    return commit;
+  };
+  const tagsOfArchive = () => {
+    const tags = splitTags(metadata?.tags ?? []);
+    if (tags.length !== metadata?.tags.length && metadata) {
+      listener.note(`${source.name}: tags with white space or a comma are split there`);
+    }
+    return readTags(tags);
+  };
+
   return {
     contents,
     facts: {
       repository: given.repo ??
         required("repository", { option: "--repo", parse: parseRepositoryName }),
-      commitOid: given.commit ?? required("commit", { option: "--commit", parse: readObjectId }),
+      commitOid: given.commit ?? commitOfArchive(),
       treeOid: given.tree ??
         (read("tree", () => metadata?.tree ? readObjectId(metadata.tree) : null)),
       branch: given.branch ?? (read("branch", () => readText(metadata?.branch ?? "")) || null),
       buildUrl: given.buildUrl ?? read("buildUrl", () => readText(metadata?.buildUrl ?? "")),
-      tags: given.tags ?? read("tags", () => readTags(metadata?.tags ?? [])),
+      tags: given.tags ?? read("tags", tagsOfArchive),
       recordedAt: read(
         "recordedAt",
         () => readRecordedAt(given.recordedAt ?? metadata?.recordedAt ?? recordedAt, now),

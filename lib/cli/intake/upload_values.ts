@@ -21,7 +21,12 @@ export function readText(text: string): string {
   return text.trim();
 }
 
-/** The id of a commit or tree. */
+/** True for the id of a commit or tree, whole or abbreviated: 7 to 64 hex digits. */
+export function isObjectId(text: string): boolean {
+  return /^[0-9a-f]{7,64}$/i.test(text);
+}
+
+/** A commit or tree, which need not be an id: archives may name `HEAD` or a branch. */
 export function readObjectId(text: string): string {
   if (!/^[^\s\p{Cc}]{1,255}$/u.test(text)) {
     throw new SyntaxError(
@@ -29,6 +34,11 @@ export function readObjectId(text: string): string {
     );
   }
   return text;
+}
+
+/** The tags of archives: what a tag cannot hold, white space and commas, separates two of them. */
+export function splitTags(tags: readonly string[]): string[] {
+  return tags.flatMap((tag) => tag.split(/[\s,]+/)).filter((tag) => tag !== "");
 }
 
 /** Tags, without empty ones and repetitions. */

@@ -3,7 +3,11 @@ import assert from "node:assert/strict";
 import process from "node:process";
 import { type Database, openDatabase } from "../../../db/connection/connect.ts";
 import { SCHEMA_VERSION, schemaVersion } from "../../../db/schema/migrate.ts";
-import { ensureCurrentSchema, reopenForReading } from "../../../lib/cli/database.ts";
+import {
+  ensureCurrentSchema,
+  openCurrentDatabase,
+  reopenForReading,
+} from "../../../lib/cli/database.ts";
 import { Failure } from "../../../lib/cli/errors.ts";
 import { describeWithDatabases, withDatabase } from "../../database.ts";
 
@@ -31,6 +35,17 @@ describeWithDatabases("the schema that a command finds", (database) => {
     await ensureCurrentSchema(database());
     assert.equal(await schemaVersion(sql), SCHEMA_VERSION);
   });
+});
+
+it("no embedded database is created by a command that cannot use a new one", async () => {
+  const folder = await Deno.makeTempDir();
+  const location = { databaseUrl: undefined, dataDir: `${folder}/data` };
+  await assert.rejects(openCurrentDatabase(location, { mayCreate: false }), {
+    name: "Failure",
+    message: /^no database in ".*\/data": .*`test-analytics org create NAME`$/,
+  });
+  assert.deepEqual([...Deno.readDirSync(folder)], []);
+  await Deno.remove(folder);
 });
 
 const server = process.env.TEST_DATABASE_URL;

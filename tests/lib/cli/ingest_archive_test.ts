@@ -153,10 +153,6 @@ describe("ingest of an archive", () => {
       ["buildpulse.yml", FLAT.replace(/:commit:.*/, "")],
       ["test_results/a.xml", reportOf("a")],
     ], /found no :commit \(or git\.commit\), expected one, or the option --commit/],
-    ["with a tag that is none", [
-      ["buildpulse.yml", FLAT.replace("''\n:secret", "'a b'\n:secret")],
-      ["test_results/a.xml", reportOf("a")],
-    ], /:tags \(or tags\): "a b" is no tag/],
     ["from the future", [
       ["buildpulse.yml", FLAT.replace(/:timestamp: \d+/, `:timestamp: ${NOON + 90_000}000000000`)],
       ["test_results/a.xml", reportOf("a")],
@@ -187,6 +183,20 @@ describe("ingest of an archive", () => {
       assert.equal((await submissions("acme/broken")).length, 0);
     });
   }
+
+  it("keeps a commit that is no id as text, and splits tags, each with a note", async () => {
+    const metadata = FLAT.replace(/:commit:.*/, ":commit: HEAD")
+      .replace("''\n:secret", "'a b'\n:secret").replace("acme/shop", "acme/symbolic");
+    const path = await archive("symbolic.gz", [
+      ["buildpulse.yml", metadata],
+      ["test_results/a.xml", reportOf("a")],
+    ]);
+    const { code, stdout, stderr } = await run(["ingest", path, "--org", "acme", "--json"]);
+    assert.equal(code, 0, stderr);
+    assert.equal(JSON.parse(stdout).commit_oid, "HEAD");
+    assert.match(stderr, /the commit "HEAD" is no commit id/);
+    assert.match(stderr, /tags .* are split/);
+  });
 
   it("is used wrongly with reports beside it", async () => {
     const { code, stderr } = await run(["ingest", "a.gz", "b.xml", "--org", "acme"]);
@@ -296,6 +306,18 @@ describe("ingest in a CI job", () => {
     const { code: wrong, stderr } = await ingest([], { environment: {} });
     assert.equal(wrong, 2);
     assert.match(stderr, /missing --repo OWNER\/NAME, --commit OID: expected as options/);
+  });
+
+  it("resolves a commit that is no id in the checkout, or refuses it", async () => {
+    const git = (args: string[]) => Promise.resolve(args.includes("main^{commit}") ? SHA : "");
+    const of = (commit: string) =>
+      ingest(["--repo", "acme/f", "--json", "--commit", commit], { environment: {}, git });
+    assert.equal(JSON.parse((await of("main")).stdout).commit_oid, SHA);
+    for (const commit of ["HEAD", "null", "", "abc", "-h1"]) {
+      const { code, stderr } = await of(commit);
+      assert.equal(code, 2, commit);
+      assert.match(stderr, new RegExp(`^error: --commit: "${commit}" is no commit id`));
+    }
   });
 
   it("takes the CODEOWNERS file that is given", async () => {

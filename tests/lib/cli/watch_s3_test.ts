@@ -25,7 +25,7 @@ describeWithDatabases("watch of a bucket", (database) => {
     const reports = await Deno.makeTempDir();
     await Deno.writeTextFile(join(reports, "a.xml"), reportOf("a"));
     const uploaded = await run([
-      ..."upload --to s3://ci/uploads/ --repo acme/shop --commit abc".split(" "),
+      ..."upload --to s3://ci/uploads/ --repo acme/shop --commit abc0000".split(" "),
       reports,
     ]);
     await Deno.remove(reports, { recursive: true });

@@ -2,6 +2,7 @@
  * What a CI job knows of itself: which repository and commit it tests, and which run it belongs to.
  */
 import { repositoryOfGitUrl } from "./git_url.ts";
+import { isObjectId } from "../upload_values.ts";
 import { type Environment, type Get, type Provider, PROVIDERS } from "./providers.ts";
 
 export { type Environment, PROVIDERS } from "./providers.ts";
@@ -44,7 +45,10 @@ export async function detectCiJob(environment: Environment, git: Git): Promise<C
   const told = provider.facts(get);
   const repository = told.repository ||
     repositoryOfGitUrl(await git(["config", "--get", "remote.origin.url"]));
-  const commit = told.commit || await git(["rev-parse", "--verify", "--quiet", "HEAD"]);
+  // A build started by hand may say "HEAD": the checkout knows which commit that is.
+  const commit = isObjectId(told.commit)
+    ? told.commit
+    : await git(["rev-parse", "--verify", "--quiet", "HEAD"]);
   return {
     provider: name,
     title,
@@ -53,10 +57,16 @@ export async function detectCiJob(environment: Environment, git: Git): Promise<C
   };
 }
 
+/** The commit that a revision such as `HEAD` or `main` names in the checkout, `""` when none. */
+export async function commitOf(revision: string, git: Git): Promise<string> {
+  if (revision === "" || revision.startsWith("-")) return "";
+  const commit = await git(["rev-parse", "--verify", "--quiet", `${revision}^{commit}`]);
+  return isObjectId(commit) ? commit : "";
+}
+
 /** The git tree of a commit, `""` when the checkout does not know it. */
 export async function treeOf(commit: string, git: Git): Promise<string> {
-  // Never an option or another revision's name: this is what the tests ran on.
-  if (!/^[0-9a-f]{7,64}$/i.test(commit)) return "";
+  if (!isObjectId(commit)) return "";
   const tree = await git(["rev-parse", "--verify", "--quiet", `${commit}^{tree}`]);
   return /^[0-9a-f]{40,64}$/.test(tree) ? tree : "";
 }

@@ -112,8 +112,7 @@ export const PROVIDERS: readonly Provider[] = [
     isPresent: (get) => get("BUILDKITE") === "true",
     facts: (get) => ({
       repository: repositoryOfGitUrl(get("BUILDKITE_REPO")),
-      // A build that was started by hand may say "HEAD".
-      commit: get("BUILDKITE_COMMIT") === "HEAD" ? "" : get("BUILDKITE_COMMIT"),
+      commit: get("BUILDKITE_COMMIT"),
       branch: get("BUILDKITE_BRANCH"),
       buildUrl: get("BUILDKITE_BUILD_URL"),
     }),

@@ -48,7 +48,7 @@ describeWithDatabases("prune", (database) => {
       await cli(`org create ${org}`);
       for (const days of [20, 40, 100]) {
         const { code, stderr } = await cli(
-          `ingest --org ${org} --repo ${repo} --commit c${days} ${report}`,
+          `ingest --org ${org} --repo ${repo} --commit c00${days}000 ${report}`,
           { now: () => NOON - days * DAY },
         );
         assert.equal(code, 0, stderr);
@@ -109,7 +109,7 @@ describeWithDatabases("prune", (database) => {
   it("makes the space free that it emptied, and touches no table when it emptied none", async () => {
     const report = await Deno.makeTempFile({ suffix: ".xml" });
     await Deno.writeTextFile(report, REPORT);
-    await cli(`ingest --org acme --repo acme/shop --commit old ${report}`, {
+    await cli(`ingest --org acme --repo acme/shop --commit 01d0000 ${report}`, {
       now: () => NOON - 40 * DAY,
     });
     await Deno.remove(report);

@@ -17,7 +17,7 @@ describeWithDatabases("submission", (database) => {
     await Deno.writeTextFile(report, REPORT);
     for (const [age, url] of [[60, "https://ci/1"], [20 * 86_400, "https://ci/2"]] as const) {
       const { code, stdout, stderr } = await cli(
-        `ingest --org acme --repo acme/shop --commit c0ffee --build-url ${url} ${report}`,
+        `ingest --org acme --repo acme/shop --commit c0ffee0 --build-url ${url} ${report}`,
         { now: () => NOON - age },
       );
       assert.equal(code, 0, stderr);
@@ -31,9 +31,9 @@ describeWithDatabases("submission", (database) => {
     assert.deepEqual(
       stdout,
       [
-        [keys[0], "2026-02-01T11:59:00Z", "processed", 2, "c0ffee", "https://ci/1"].join("\t") +
+        [keys[0], "2026-02-01T11:59:00Z", "processed", 2, "c0ffee0", "https://ci/1"].join("\t") +
         "\n",
-        [keys[1], "2026-01-12T12:00:00Z", "processed", 2, "c0ffee", "https://ci/2"].join("\t") +
+        [keys[1], "2026-01-12T12:00:00Z", "processed", 2, "c0ffee0", "https://ci/2"].join("\t") +
         "\n",
       ].join(""),
     );
@@ -49,7 +49,7 @@ describeWithDatabases("submission", (database) => {
       recorded_at: "2026-02-01T11:59:00Z",
       uploaded_at: "2026-02-01T11:59:00Z",
       build_url: "https://ci/1",
-      commit_oid: "c0ffee",
+      commit_oid: "c0ffee0",
       tree_oid: null,
       branch: null,
       test_result_count: 2,

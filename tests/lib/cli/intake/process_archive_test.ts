@@ -169,7 +169,7 @@ describeWithDatabases("processing an archive", (database) => {
   for (
     const [what, metadata] of [
       ["has no commit", ""],
-      ["has a tag that is none", ":commit: abc\n:tags: [a b]\n"],
+      ["has a branch of two lines", ':commit: abc\n:branch: "a\\nb"\n'],
       ["was recorded in two days", `:commit: abc\n:timestamp: "${NOW + 172_800}000000000"\n`],
     ] as const
   ) {

@@ -325,18 +325,18 @@ describe("detecting CI", () => {
     assert.equal(job?.title, "GitLab CI");
   });
 
-  it("asks git for the tree of the commit, and for nothing that is no commit", async () => {
+  it("asks git for the commit where the job names something else, and for its tree", async () => {
     const asked: string[] = [];
     const git = (args: string[]) => {
       asked.push(args.join(" "));
-      return Promise.resolve(TREE);
+      return Promise.resolve(args.at(-1) === "HEAD" ? SHA : TREE);
     };
     const environment = { GITLAB_CI: "true", CI_PROJECT_PATH: "a/b", CI_COMMIT_SHA: SHA };
     assert.equal((await detectCiJob(environment, git))?.facts.tree, TREE);
     assert.deepEqual(asked, [`rev-parse --verify --quiet ${SHA}^{tree}`]);
     const hostile = { ...environment, CI_COMMIT_SHA: "--upload-pack=x" };
-    assert.equal((await detectCiJob(hostile, git))?.facts.tree, "");
-    assert.equal(asked.length, 1);
+    assert.equal((await detectCiJob(hostile, git))?.facts.commit, SHA);
+    assert.ok(!asked.some((line) => line.includes("upload-pack")));
   });
 
   it("knows ten services, each by a name of its own", () => {
