@@ -1,6 +1,6 @@
 /** Whether a page stays fast when the history is a hundred times larger. */
 import { ask, target } from "./answers.ts";
-import type { Effort } from "./api.ts";
+import type { Effort } from "./against_limit.ts";
 import { atRate, saturate } from "./load.ts";
 import { startProgram } from "./processes.ts";
 import type { Scenario } from "./scenario.ts";

@@ -1,5 +1,5 @@
 /** Reading reports and drawing badges, against libraries that are made for it. */
-import type { Effort } from "./api.ts";
+import type { Effort } from "./against_limit.ts";
 import { builds, identities } from "./generate.ts";
 import { writeReport } from "./junit_file.ts";
 import type { PeerRow } from "./peers.ts";

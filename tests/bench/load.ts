@@ -1,49 +1,52 @@
 /**
- * Load from wrk: as fast as it goes, and at a fixed rate.
+ * Load from wrk: at saturation, and at a fixed rate.
  *
- * autocannon, which is made for fixed rates, counts whole milliseconds and sends what a second may
- * have at its beginning, so it cannot tell 0.3 ms from 0.9. wrk counts microseconds and can be told
- * to wait: many connections, each of which waits a random time before each request, make requests
- * that come independently of each other and of the answers, at the rate that is wanted.
+ * autocannon, which is made for fixed rates, counts whole milliseconds and sends each second's
+ * requests in one burst, so it cannot tell 0.3 ms from 0.9. wrk counts microseconds and supports a
+ * delay: many connections, each waiting a random time before every request, produce independent
+ * arrivals at the wanted rate.
  */
 
-/** What is asked for, again and again. */
+/** The requests of one load. */
 export interface Target {
   url: string;
   headers: Record<string, string>;
-  /** Paths that take the place of the URL's own, each once, in this order. */
-  paths?: readonly string[];
-  /** After the last path comes the first again, instead of an error. */
-  repeatsPaths?: boolean;
+  /** Sent in this order instead of the URL's own path. */
+  requests?: readonly PlannedRequest[];
+  /** Starts over after the last of `requests` instead of failing. */
+  repeats?: boolean;
   /** A body makes it a POST. */
   body?: string;
 }
 
-/** What one slice of load measured. */
+/** One request of a sequence. */
+export interface PlannedRequest {
+  path: string;
+  /** Replaces the target's own token. */
+  token?: string;
+}
+
+/** Figures of one slice of load. */
 export interface Measured {
   rps: number;
   p50Ms: number;
   p99Ms: number;
-  /** Of a response with its head, on average. */
+  /** Average size of a response, headers included. */
   bytes: number;
 }
 
-// Enough to keep a pool of four busy, few enough that waiting in line does not hide the work.
+// Enough to keep a pool of four busy, few enough that queueing does not hide the work.
 const CONNECTIONS = 16;
-// Each connection asks about so often: answers take far less, so that none waits for another.
+// Responses take far less than 50 ms, so requests of one connection do not wait for each other.
 const REQUESTS_PER_CONNECTION_AND_SECOND = 20;
 const MAX_CONNECTIONS_AT_RATE = 256;
 
-/** As many requests as are answered in the given time. @throws {Error} when one was refused */
+/** As many requests as the server answers. @throws {Error} when a request failed */
 export async function saturate(target: Target, seconds: number): Promise<Measured> {
   return await runWrk(target, { seconds, connections: CONNECTIONS, delayMs: null });
 }
 
-/**
- * About the same number of requests in every second, at random moments.
- *
- * @throws {Error} when one was refused
- */
+/** `rate` requests per second at random moments. @throws {Error} when a request failed */
 export async function atRate(
   target: Target,
   { rate, seconds }: { rate: number; seconds: number },
@@ -58,14 +61,17 @@ export async function atRate(
 interface Run {
   seconds: number;
   connections: number;
-  /** That a connection waits before a request, on average. */
+  /** Average delay of a connection before each request; `null` for none. */
   delayMs: number | null;
 }
 
 async function runWrk(target: Target, run: Run): Promise<Measured> {
   const folder = await Deno.makeTempDir();
   try {
-    if (target.paths) await Deno.writeTextFile(`${folder}/paths`, target.paths.join("\n"));
+    if (target.requests) {
+      const lines = target.requests.map(({ path, token = "" }) => `${path}\t${token}`);
+      await Deno.writeTextFile(`${folder}/requests`, lines.join("\n"));
+    }
     const script = `${folder}/load.lua`;
     await Deno.writeTextFile(script, luaScript(target, { folder, delayMs: run.delayMs }));
     const headers = Object.entries(target.headers)
@@ -83,14 +89,16 @@ async function runWrk(target: Target, run: Run): Promise<Measured> {
     const text = new TextDecoder().decode(stdout);
     const line = /^MEASURED (\{.*\})$/m.exec(text)?.[1];
     if (!success || !line) throw new Error(`wrk: ${new TextDecoder().decode(stderr)}${text}`);
-    const said = JSON.parse(line);
-    if (said.refused > 0) throw new Error(`${said.refused} requests were refused: ${text}`);
-    if (said.exhausted) throw new Error(`expected more than ${target.paths?.length} paths`);
+    const summary = JSON.parse(line);
+    if (summary.failed > 0) throw new Error(`${summary.failed} requests failed: ${text}`);
+    if (summary.exhausted) {
+      throw new Error(`expected more than ${target.requests?.length} requests`);
+    }
     return {
-      rps: said.requests / (said.duration_us / 1e6),
-      p50Ms: said.p50_us / 1000,
-      p99Ms: said.p99_us / 1000,
-      bytes: said.bytes / said.requests,
+      rps: summary.requests / (summary.duration_us / 1e6),
+      p50Ms: summary.p50_us / 1000,
+      p99Ms: summary.p99_us / 1000,
+      bytes: summary.bytes / summary.requests,
     };
   } finally {
     await Deno.remove(folder, { recursive: true });
@@ -98,7 +106,7 @@ async function runWrk(target: Target, run: Run): Promise<Measured> {
 }
 
 function luaScript(
-  { body, paths, repeatsPaths = false }: Target,
+  { body, requests, repeats = false }: Target,
   { folder, delayMs }: { folder: string; delayMs: number | null },
 ): string {
   const parts: string[] = [];
@@ -109,21 +117,28 @@ function luaScript(
       `wrk.headers["Content-Type"] = "application/json"`,
     );
   }
-  if (paths) {
+  if (requests) {
     parts.push(
-      `local paths = {}`,
-      `for path in io.lines("${folder}/paths") do paths[#paths + 1] = path end`,
+      `local requests = {}`,
+      // Formatted before the run, so that the load generator leaves the processors to the servers.
+      `init = function()
+        for line in io.lines("${folder}/requests") do
+          local path, token = line:match("^(.-)\\t(.*)$")
+          if token ~= "" then wrk.headers["authorization"] = "Bearer " .. token end
+          requests[#requests + 1] = wrk.format(nil, path)
+        end
+      end`,
       `local n = 0`,
-      // The first request is made once more before the run, to learn how long it is.
+      // wrk calls this once before the run, to count the requests that it returns.
       `request = function()
         n = n + 1
-        if n > #paths then n = 1; exhausted = ${repeatsPaths ? "0" : "1"} end
-        return wrk.format(nil, paths[n])
+        if n > #requests then n = 1; exhausted = ${repeats ? "0" : "1"} end
+        return requests[n]
       end`,
-      // The script runs in several states: only through the thread can one hear of another.
-      `local asking
-      setup = function(thread) asking = thread end
-      local function isExhausted() return asking:get("exhausted") == 1 end`,
+      // Each thread runs the script in a Lua state of its own; `done` runs in another one.
+      `local worker
+      setup = function(thread) worker = thread end
+      local function isExhausted() return worker:get("exhausted") == 1 end`,
     );
   } else parts.push(`local function isExhausted() return false end`);
   if (delayMs !== null) {
@@ -131,7 +146,7 @@ function luaScript(
   }
   parts.push(`done = function(summary, latency)
       local errors = summary.errors
-      io.write(string.format('MEASURED {"requests":%d,"duration_us":%d,"bytes":%d,"refused":%d,' ..
+      io.write(string.format('MEASURED {"requests":%d,"duration_us":%d,"bytes":%d,"failed":%d,' ..
         '"p50_us":%d,"p99_us":%d,"exhausted":%s}\\n', summary.requests, summary.duration,
         summary.bytes, errors.connect + errors.read + errors.write + errors.status + errors.timeout,
         latency:percentile(50), latency:percentile(99), tostring(isExhausted())))

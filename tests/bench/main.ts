@@ -11,7 +11,9 @@ import { join, resolve } from "node:path";
 import { build } from "../../tools/build.ts";
 import { taskOptions } from "../task_options.ts";
 import { measureAfterUpload } from "./after_upload.ts";
-import { type Effort, measureApi } from "./api.ts";
+import type { Effort } from "./against_limit.ts";
+import { measureApi } from "./api.ts";
+import { measureCrowd } from "./crowd.ts";
 import { type Databases, databasesOf, type Sizes } from "./databases.ts";
 import { measureGrowth } from "./growth.ts";
 import { measureIngest } from "./ingest.ts";
@@ -47,11 +49,13 @@ const SCALES = {
   },
   full: {
     sizes: { small: 1_000_000, large: 100_000_000, measured: 10_000_000 },
-    effort: { rounds: 9, seconds: 2 },
+    effort: { rounds: 7, seconds: 2 },
     weighed: "measured",
     growing: null,
   },
 } satisfies Record<string, Scale>;
+
+const CROWD_ROUNDS = 5;
 
 const { quick, json, only, data, earlier } = taskOptions(readOptions, {
   usage: USAGE,
@@ -90,6 +94,13 @@ async function measure(server: PostgresServer, databases: Databases): Promise<Re
 
   if (section("api")) {
     results.api = await measureApi(await databases.copy("measured", "api"), { effort, report });
+  }
+  if (section("crowd")) {
+    results.crowd = await measureCrowd(await databases.copy("measured", "crowd"), {
+      // Eight rows of many pages: fewer slices of each are enough for a stable median.
+      effort: { ...effort, rounds: CROWD_ROUNDS },
+      report,
+    });
   }
   if (section("peers")) {
     const peersFolder = await installPeers();

@@ -6,7 +6,7 @@ import { firstSubmissionId } from "../../lib/base/identity.ts";
 import { WINDOW_SECONDS } from "../../lib/base/time.ts";
 import { hashToken } from "../../lib/base/token.ts";
 import { ask, checkSameBytes, storeAnswers, target } from "./answers.ts";
-import type { Effort } from "./api.ts";
+import type { Effort } from "./against_limit.ts";
 import { saturate, type Target } from "./load.ts";
 import { type Contestant, startNode, startProgram } from "./processes.ts";
 import { storeResultCounts } from "./result_counts.ts";

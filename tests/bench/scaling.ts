@@ -15,7 +15,7 @@ import { saturate } from "./load.ts";
 import { type PostgresServer, startPostgres } from "./postgres_server.ts";
 import { type Contestant, startContestant } from "./processes.ts";
 import { startNginx } from "./nginx.ts";
-import { type SmallWorld, smallWorld } from "./small_fixture.ts";
+import { fillSmallOrganization, type SmallOrganization } from "./small_fixture.ts";
 import { median, takeTurns } from "./slices.ts";
 import { weighDay } from "./day.ts";
 
@@ -42,7 +42,7 @@ async function startShared(databaseUrl: string, count: number): Promise<Contesta
 }
 
 /** Requests per second of some processes on one port, and of two behind a proxy. */
-async function measureProcesses({ databaseUrl, token, paths }: SmallWorld) {
+async function measureProcesses({ databaseUrl, token, paths }: SmallOrganization) {
   const started: Contestant[] = [];
   try {
     const urls: Record<string, string> = {};
@@ -79,7 +79,7 @@ async function measureProcesses({ databaseUrl, token, paths }: SmallWorld) {
 }
 
 /** Processor time of a request, in the process that answers and in the database. */
-async function measureCost({ databaseUrl, token, paths }: SmallWorld) {
+async function measureCost({ databaseUrl, token, paths }: SmallOrganization) {
   const headers = { authorization: `Bearer ${token}` };
   const costs = [];
   for (const [what, asked] of [["one page", paths.slice(0, 1)], ["200 pages", paths]] as const) {
@@ -131,7 +131,7 @@ async function measureWorkers(server: PostgresServer) {
 }
 
 /** What a process weighs before and after it has answered for every repository. */
-async function measureCache({ databaseUrl, token, paths }: SmallWorld) {
+async function measureCache({ databaseUrl, token, paths }: SmallOrganization) {
   const [one] = await startShared(databaseUrl, 1);
   try {
     const headers = { authorization: `Bearer ${token}` };
@@ -177,16 +177,16 @@ try {
     console.error(results.workers);
   }
   if (["processes", "cache", "cost"].some((name) => wanted.has(name))) {
-    const world = await smallWorld(await server.createDatabase("small"), console.error);
+    const filled = await fillSmallOrganization(await server.createDatabase("small"), console.error);
     if (wanted.has("cache")) {
-      results.cache = await measureCache(world);
+      results.cache = await measureCache(filled);
       console.error(results.cache);
     }
     if (wanted.has("cost")) {
-      results.cost = await measureCost(world);
+      results.cost = await measureCost(filled);
       console.error(results.cost);
     }
-    if (wanted.has("processes")) results.processes = await measureProcesses(world);
+    if (wanted.has("processes")) results.processes = await measureProcesses(filled);
   }
 } finally {
   await server.stop();

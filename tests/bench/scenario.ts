@@ -1,13 +1,12 @@
 /** The databases that are measured: one large repository beside 200 smaller ones. */
 import { type Database, openDatabase } from "../../db/connection/connect.ts";
 import { migrate } from "../../db/schema/migrate.ts";
-import { createOrganization, type Organization } from "../../db/admin/organizations.ts";
+import type { Organization } from "../../db/admin/organizations.ts";
 import { addQuarantine, findTest } from "../../db/admin/quarantine.ts";
 import { findRepository } from "../../db/admin/repositories.ts";
-import { insertToken } from "../../db/admin/tokens.ts";
 import { parseTestId, testId } from "../../lib/base/identity.ts";
 import { WINDOW_SECONDS } from "../../lib/base/time.ts";
-import { makeToken } from "../../lib/base/token.ts";
+import { createCaller } from "./callers.ts";
 import { runJobs } from "./fill.ts";
 import type { Job } from "./fill_worker.ts";
 import type { HistoryShape } from "./generate.ts";
@@ -34,7 +33,11 @@ export const MEASURED = {
   disruptiveTestCount: 2_000,
   disruptionCount: 50_000,
 };
-const SMALL_REPOSITORIES = 200;
+/** The repositories next to it. */
+export const SMALL_REPOSITORY_NAMES: readonly string[] = Array.from(
+  { length: 200 },
+  (_, number) => `service-${number}`,
+);
 const QUARANTINED_TESTS = 50;
 const SECONDS_PER_DAY = 86_400;
 const WINDOW_DAYS = WINDOW_SECONDS / SECONDS_PER_DAY;
@@ -55,7 +58,7 @@ export async function fillWindow(
   try {
     await migrate(sql);
     const filledAt = Math.floor(Date.now() / 1000);
-    const { organization, token } = await createCaller(sql, filledAt);
+    const { organization, token } = await createCaller(sql, { name: "bench", createdAt: filledAt });
     const from = filledAt - WINDOW_SECONDS + MARGIN_SECONDS;
     const jobs = windowJobs(resultCount, { from, until: filledAt })
       .map((job) => ({ ...job, databaseUrl, organization }));
@@ -140,12 +143,12 @@ function windowJobs(
     },
   };
   // More builds rather than more tests: as with any repository, a test runs again and again.
-  const perRepository = (resultCount * 0.1) / SMALL_REPOSITORIES;
+  const perRepository = (resultCount * 0.1) / SMALL_REPOSITORY_NAMES.length;
   const testCount = Math.min(100, Math.max(20, Math.round(perRepository / 10)));
   const buildCount = Math.round(perRepository / testCount);
-  const others = Array.from({ length: SMALL_REPOSITORIES }, (_, number): JobShape => ({
+  const others = SMALL_REPOSITORY_NAMES.map((name, number): JobShape => ({
     owner,
-    name: `service-${number}`,
+    name,
     part: "window",
     shape: {
       ...time,
@@ -190,26 +193,6 @@ function historyJobs(resultCount: number, until: number): JobShape[] {
       (_, number) => job(`platform-${number}`, 1_001 + number, resultCount / 2 / others),
     ),
   ];
-}
-
-async function createCaller(sql: Database["sql"], createdAt: number) {
-  const organization = await createOrganization(sql, {
-    name: "bench",
-    purchaseUnitCount: 0,
-    createdAt,
-  });
-  if (!organization) throw new Error("expected an empty database");
-  const token = makeToken("api_token");
-  await insertToken(sql, {
-    organizationId: organization.organizationId,
-    type: token.type,
-    hash: token.hash,
-    tokenPrefix: token.prefix,
-    label: null,
-    createdAt,
-    expiresAt: null,
-  });
-  return { organization, token: token.plain };
 }
 
 /** @returns the id of a test that is not quarantined */

@@ -1,13 +1,11 @@
 /** An organization of many repositories, small enough to be filled within a minute. */
 import { openDatabase } from "../../db/connection/connect.ts";
 import { migrate } from "../../db/schema/migrate.ts";
-import { createOrganization } from "../../db/admin/organizations.ts";
-import { insertToken } from "../../db/admin/tokens.ts";
-import { makeToken } from "../../lib/base/token.ts";
+import { createCaller } from "./callers.ts";
 import { runJobs } from "./fill.ts";
 
 /** The organization and how to ask for it. */
-export interface SmallWorld {
+export interface SmallOrganization {
   databaseUrl: string;
   token: string;
   /** First page of the disruptive tests of each repository. */
@@ -21,34 +19,20 @@ const DISRUPTIVE_TESTS = 50;
 const DISRUPTIONS = 200;
 
 /** Fills an empty database: 200 repositories of 1,000 tests, of which 50 are disruptive. */
-export async function smallWorld(
+export async function fillSmallOrganization(
   databaseUrl: string,
   report: (line: string) => void,
-): Promise<SmallWorld> {
+): Promise<SmallOrganization> {
   const until = Math.floor(Date.now() / 1000);
   const { sql, close } = await openDatabase({ databaseUrl, dataDir: "" });
   try {
     await migrate(sql);
-    const organization = await createOrganization(sql, {
-      name: "acme",
-      purchaseUnitCount: 0,
-      createdAt: until,
-    });
-    const token = makeToken("api_token");
-    await insertToken(sql, {
-      organizationId: organization!.organizationId,
-      type: token.type,
-      hash: token.hash,
-      tokenPrefix: token.prefix,
-      label: null,
-      createdAt: until,
-      expiresAt: null,
-    });
+    const { organization, token } = await createCaller(sql, { name: "acme", createdAt: until });
     const names = Array.from({ length: REPOSITORIES }, (_, number) => `service-${number}`);
     await runJobs(
       names.map((name, number) => ({
         databaseUrl,
-        organization: organization!,
+        organization,
         owner: "acme",
         name,
         part: "all",
@@ -68,7 +52,7 @@ export async function smallWorld(
     await sql`analyze`;
     return {
       databaseUrl,
-      token: token.plain,
+      token,
       paths: names.map((name) => `/api/repos/acme/${name}/tests`),
     };
   } finally {
