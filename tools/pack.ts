@@ -1,6 +1,7 @@
 /**
- * `deno run -A tools/pack.ts PLATFORM`: packs the compiled program of a platform with everything that
- * a self-hoster wants beside it into `dist/packed/test-analytics-VERSION-PLATFORM.tar.gz`.
+ * `deno run -A --config tests/deno.json tools/pack.ts PLATFORM`: packs the compiled program of a
+ * platform, with its licences, settings and service unit, into
+ * `dist/packed/test-analytics-VERSION-PLATFORM.tar.gz`.
  */
 import { basename, join } from "node:path";
 import { VERSION } from "../lib/base/version.ts";
