@@ -25,7 +25,7 @@ create extension if not exists citus;
 
 -- The first decides how many shards there are and where; the others lie beside it.
 select create_distributed_table('test', 'repository_id', colocate_with => 'none');
-select create_distributed_table('staged_test_range', 'repository_id', colocate_with => 'test');
+select create_distributed_table('unpublished_test_range', 'repository_id', colocate_with => 'test');
 select create_distributed_table('test_list', 'repository_id', colocate_with => 'test');
 select create_distributed_table('test_tag_set', 'repository_id', colocate_with => 'test');
 -- The bulk of the bytes. Its one generated column is made from columns of the same row.

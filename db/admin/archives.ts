@@ -5,6 +5,7 @@
  *
  * Row locks alone would not do: the embedded database has one session for all.
  */
+import { requireSchemaVersion, writeTransaction } from "../schema/migrate.ts";
 import { createHash } from "node:crypto";
 import type { Database } from "../connection/connect.ts";
 import type { Queryable } from "../connection/sql.ts";
@@ -67,6 +68,7 @@ export async function claimArchive(
     leaseSeconds: number;
   },
 ): Promise<{ attemptCount: number; reason: string } | null> {
+  await requireSchemaVersion(sql);
   const [row] = await sql<{ attemptCount: number; reason: string }[]>`
     insert into archive as a
       (source, key, version, status, claim_id, claimed_until, attempt_count, found_at)
@@ -150,7 +152,7 @@ export async function failArchive(
     submissionKey: string;
   },
 ): Promise<void> {
-  await sql.begin(async (tx) => {
+  await writeTransaction(sql, async (tx) => {
     const [archive] = await tx<{ repositoryId: number | null }[]>`
       update archive set status = 'failed', reason = ${reason}, claim_id = null,
         claimed_until = null, finished_at = now()

@@ -1,3 +1,4 @@
+import { writeTransaction } from "../schema/migrate.ts";
 import type { Database } from "../connection/connect.ts";
 import type { Quarantine } from "../../lib/analysis/tracked_test.ts";
 import type { TestIdentity } from "../../lib/base/identity.ts";
@@ -46,7 +47,7 @@ export async function addQuarantine(
   { repositoryId, testNo }: Pick<StoredTest, "repositoryId" | "testNo">,
   quarantine: Quarantine,
 ): Promise<{ quarantine: Quarantine; added: boolean } | null> {
-  return await sql.begin(async (tx) => {
+  return await writeTransaction(sql, async (tx) => {
     // The repository first, as everybody does who changes its data: no two wait for each other.
     await lockRepository(tx, repositoryId);
     const [added] = await tx<Quarantine[]>`
@@ -73,7 +74,7 @@ export async function removeQuarantine(
   sql: Database["sql"],
   { repositoryId, testNo }: Pick<StoredTest, "repositoryId" | "testNo">,
 ): Promise<boolean> {
-  return await sql.begin(async (tx) => {
+  return await writeTransaction(sql, async (tx) => {
     await lockRepository(tx, repositoryId);
     const removed = await tx`
       delete from quarantine where repository_id = ${repositoryId} and test_no = ${testNo}

@@ -1,3 +1,4 @@
+import { writeTransaction } from "../schema/migrate.ts";
 import { caseKey, firstSubmissionId, repositoryIdPrefix } from "../../lib/base/identity.ts";
 import type { RepositoryName } from "../../lib/base/repository_name.ts";
 import type { Database } from "../connection/connect.ts";
@@ -125,7 +126,7 @@ async function showRepository(
         delete from repository where repository_id = ${repositoryId} and not is_visible
         returning 1
       ), ranges as (
-        delete from staged_test_range
+        delete from unpublished_test_range
         where repository_id = ${repositoryId} and exists (select from gone)
       )
       delete from test where repository_id = ${repositoryId} and exists (select from gone)`;
@@ -178,7 +179,7 @@ export async function deleteRepository(
   sql: Database["sql"],
   { organizationId, repositoryId }: Pick<Repository, "organizationId" | "repositoryId">,
 ): Promise<boolean> {
-  return await sql.begin(async (tx) => {
+  return await writeTransaction(sql, async (tx) => {
     // Whoever stores a submission holds this row too, so nothing is added while it goes.
     const [locked] = await tx`
       select from repository
@@ -194,7 +195,7 @@ export async function deleteRepository(
     await tx`delete from submission where repository_id = ${repositoryId}`;
     await tx`delete from test_tag_set where repository_id = ${repositoryId}`;
     await tx`delete from test_list where repository_id = ${repositoryId}`;
-    await tx`delete from staged_test_range where repository_id = ${repositoryId}`;
+    await tx`delete from unpublished_test_range where repository_id = ${repositoryId}`;
     await tx`delete from test where repository_id = ${repositoryId}`;
     await tx`
       delete from repository

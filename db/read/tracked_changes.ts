@@ -3,7 +3,7 @@ import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { Database } from "../connection/connect.ts";
 import { isDisruptedSince } from "./negative_results.ts";
 import { integersIn, type Queryable } from "../connection/sql.ts";
-import { loadTestLists, loadTypicalDurations } from "../write/test_lists.ts";
+import { loadTestLists } from "../write/test_lists.ts";
 import {
   knownTest,
   recordedRun,
@@ -57,15 +57,12 @@ export async function loadTrackedChanges(
       const { repositoryId: _, idPrefix, ...version } = row;
       if (!leadsTo(since, { version, windowStart })) return null;
       const testListNos = new Set([...added, ...fallen].map(({ testListNo }) => testListNo));
-      const [lists, typical] = await Promise.all([
-        loadTestLists(tx, { repositoryId, testListNos }),
-        withTime ? loadTypicalDurations(tx, { repositoryId, testListNos }) : new Map(),
-      ]);
+      const lists = await loadTestLists(tx, { repositoryId, testListNos });
       return advance(since, {
         version,
         windowStart,
-        added: added.map((run) => recordedRun(run, typical)),
-        fallen: fallen.map((run) => recordedRun(run, typical)),
+        added: added.map(recordedRun),
+        fallen: fallen.map(recordedRun),
         lists,
         changedTests: new Map(
           tests.map((row) => [row.testNo, knownTest(row, { ...row, idPrefix })]),

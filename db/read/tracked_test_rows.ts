@@ -84,34 +84,22 @@ export function knownTest(
 }
 
 /** A processed submission. */
-export interface RunRow extends Omit<RecordedRun, "recordedAt" | "typicalDurations"> {
+export interface RunRow extends Omit<RecordedRun, "recordedAt"> {
   repositoryId: number;
   submissionId: string;
-  /** Whether `durations` are packed against what is typical of the list. */
-  isPacked: boolean;
 }
 
 /** SQL: the columns of a {@linkcode RunRow} from `submission`. */
 export function runColumns(sql: Queryable, { withTime }: { withTime: boolean }) {
   return sql`repository_id::float8 as "repositoryId",
     encode(submission_id, 'hex') as "submissionId", test_list_no as "testListNo",
-    ${withTime ? sql`coalesce(packed_durations, durations)` : sql`null::bytea`} as durations,
-    packed_durations is not null as "isPacked",
+    ${withTime ? sql`durations` : sql`null::bytea`} as durations,
     duration_unit as "durationUnit", exceptions`;
 }
 
-/** What a row says, given what is typical of its list where times are wanted. */
-export function recordedRun(
-  { submissionId, isPacked, ...run }: RunRow,
-  typicalDurations: ReadonlyMap<number, Uint8Array | null>,
-): RecordedRun {
-  const typical = isPacked ? typicalDurations.get(run.testListNo) ?? null : null;
-  return { ...run, recordedAt: recordedAtOf(submissionId), typicalDurations: typical };
-}
-
-/** SQL: what is typical of a list, `null` where times are not wanted. */
-export function typicalColumn(sql: Queryable, { withTime }: { withTime: boolean }) {
-  return sql`${withTime ? sql`typical_durations` : sql`null::bytea`} as "typicalDurations"`;
+/** What a row says. */
+export function recordedRun({ submissionId, ...run }: RunRow): RecordedRun {
+  return { ...run, recordedAt: recordedAtOf(submissionId) };
 }
 
 /** A list of tests as it is stored. */
@@ -120,7 +108,6 @@ export interface TestListRow {
   testListNo: number;
   testCount: number;
   tests: Uint8Array;
-  typicalDurations: Uint8Array | null;
 }
 
 /** The lists of a repository. */

@@ -17,7 +17,6 @@ import {
   type TestListRow,
   testLists,
   type TestRow,
-  typicalColumn,
 } from "./tracked_test_rows.ts";
 
 /**
@@ -64,13 +63,10 @@ export async function loadTrackedTests(
     const disruptionCounts = new Map(
       countsOf.get(repositoryId)?.map(({ testNo, disruptionCount }) => [testNo, disruptionCount]),
     );
-    const typical = new Map(
-      listsOf.get(repositoryId)?.map((list) => [list.testListNo, list.typicalDurations]),
-    );
     const state = advance(emptyState({ withTime }), {
       version,
       windowStart,
-      added: (runsOf.get(repositoryId) ?? []).map((run) => recordedRun(run, typical)),
+      added: (runsOf.get(repositoryId) ?? []).map(recordedRun),
       fallen: [],
       lists: testLists(listsOf.get(repositoryId) ?? []),
       changedTests: new Map((testsOf.get(repositoryId) ?? []).map((row): [number, KnownTest] => {
@@ -136,10 +132,10 @@ function selectRuns(sql: Queryable, { repositoryIds, firstId, withTime }: Scope)
       and submission_id >= decode(${firstId}, 'hex') and status = 'processed'`;
 }
 
-function selectTestLists(sql: Queryable, { repositoryIds, firstId, withTime }: Scope) {
+function selectTestLists(sql: Queryable, { repositoryIds, firstId }: Scope) {
   return sql<TestListRow[]>`
     select repository_id::float8 as "repositoryId", test_list_no as "testListNo",
-      test_count as "testCount", tests, ${typicalColumn(sql, { withTime })}
+      test_count as "testCount", tests
     from test_list
     where (repository_id, test_list_no) in (
       select distinct repository_id, test_list_no from submission

@@ -1,31 +1,35 @@
+import { createHash } from "node:crypto";
 import type postgres from "postgres";
+import type { Queryable } from "../connection/sql.ts";
 import { migrations } from "./migrations/mod.ts";
 
 /** Version of the schema that this program works with. */
 export const SCHEMA_VERSION = migrations.length;
 
-/** Any number, the same in all versions: who migrates holds the lock of this name. */
+/** Advisory lock of the process that migrates; the same number in all versions. */
 const LOCK = 7_203_385_110;
 
-/** The database was brought to its schema by a later version of this program. */
-export class SchemaNewerError extends Error {
-  override name = "SchemaNewerError";
+/** The database has a schema that this program cannot work with. */
+export class SchemaVersionError extends Error {
+  override name = "SchemaVersionError";
+}
 
-  /** @param found version of the schema in the database */
-  constructor(found: number) {
-    super(
-      `the database has schema version ${found}, expected at most ${SCHEMA_VERSION}: ` +
-        `it was migrated by a later version of this program; use that one`,
-    );
-  }
+/** The schema of a database, compared with this program's. */
+export interface SchemaStatus {
+  state: "missing" | "older" | "current" | "newer" | "incompatible";
+  /** 0 when there is none. */
+  version: number;
+  /** Why this program cannot work with it, and what to do; `null` when it can, or can upgrade it. */
+  problem: string | null;
 }
 
 /**
- * Brings the schema up to date, each migration in a transaction of its own. Any number of processes
- * may do so at once: all succeed, and each migration runs once.
+ * Brings the schema up to date, each migration in a transaction of its own. Several processes may
+ * call it at once: all succeed, and each migration runs once.
  *
  * @returns version of the schema before (0: there was none) and after
- * @throws {SchemaNewerError} when it is newer than this program, and leaves it as it is
+ * @throws {SchemaVersionError} when the schema is newer than this program, was created by a build
+ * that cannot be upgraded, or a migration was edited after it ran; nothing is changed then
  */
 export async function migrate(
   sql: postgres.Sql,
@@ -34,47 +38,122 @@ export async function migrate(
   const steps = options.migrations ?? migrations;
   let from: number | undefined;
   for (;;) {
-    const version = await sql.begin(async (transaction) => {
-      // The embedded database has one session for all, so only a lock that belongs to the
-      // transaction excludes anybody.
-      await transaction`select pg_advisory_xact_lock(${LOCK}::bigint)`;
-      const found = await schemaVersion(transaction);
+    const version = await sql.begin(async (tx) => {
+      // Belongs to the transaction: on the embedded database all clients share one session.
+      await tx`select pg_advisory_xact_lock(${LOCK}::bigint)`;
+      const { version: found, problem } = statusOf(await readChecksums(tx), steps);
+      if (problem !== null) throw new SchemaVersionError(problem);
       from ??= found;
-      if (found > steps.length) throw new SchemaNewerError(found);
       const step = steps[found];
       if (step === undefined) return found;
       if (found === 0) {
-        await transaction`
+        await tx`
           create table schema_migration (
             version integer primary key,
+            -- SHA-256 of the migration.
+            checksum text not null,
             migrated_at timestamptz(0) not null default now()
           )`;
+      } else {
+        // Waits for transactions that write: each has read this table (see writeTransaction).
+        await tx`lock table schema_migration in access exclusive mode`;
       }
-      await transaction`insert into schema_migration (version) values (${found + 1})`;
-      // A migration is our own file, many statements long: the one text that is not a template.
-      await transaction.unsafe(step);
+      await tx`
+        insert into schema_migration (version, checksum) values (${found + 1}, ${
+        checksumOf(step)
+      })`;
+      // The one statement that is not a template: a file of ours with many statements.
+      await tx.unsafe(step);
       return found + 1;
     });
     if (version === steps.length) return { from: from ?? 0, to: version };
   }
 }
 
-/** How the schema relates to this program's, for who may not write or wants to know first. */
-export async function checkSchema(
-  sql: postgres.Sql,
-): Promise<"current" | "older" | "newer" | "missing"> {
-  const version = await schemaVersion(sql);
-  if (version === SCHEMA_VERSION) return "current";
-  if (version === 0) return "missing";
-  return version < SCHEMA_VERSION ? "older" : "newer";
+/** Compares the schema of a database with this program's; changes nothing. */
+export async function checkSchema(sql: Queryable): Promise<SchemaStatus> {
+  return statusOf(await readChecksums(sql), migrations);
 }
 
-/** Version of the schema in the database; 0 when there is none. */
-export async function schemaVersion(sql: postgres.ISql): Promise<number> {
-  const [table] = await sql<{ exists: boolean }[]>`
-    select to_regclass('schema_migration') is not null as exists`;
-  if (!table?.exists) return 0;
+/**
+ * Runs a transaction that writes. A migration waits for it, and it fails when the schema has become
+ * newer than this process: the read of `schema_migration` locks that table until the end.
+ *
+ * @throws {SchemaVersionError} when another version of the program has migrated the database
+ */
+export async function writeTransaction<T>(
+  sql: postgres.Sql,
+  write: (tx: postgres.TransactionSql) => Promise<T>,
+): Promise<T> {
+  // postgres.js unwraps arrays of promises in its result type, which `write` never returns.
+  return await sql.begin(async (tx) => {
+    await requireSchemaVersion(tx);
+    return await write(tx);
+  }) as T;
+}
+
+/**
+ * Fails when the schema is not the one that this program was written for.
+ *
+ * @throws {SchemaVersionError} when another version of the program has migrated the database
+ */
+export async function requireSchemaVersion(sql: Queryable): Promise<void> {
+  const version = await greatestVersion(sql);
+  if (version !== SCHEMA_VERSION) throw new SchemaVersionError(versionMismatch(version));
+}
+
+async function greatestVersion(sql: Queryable): Promise<number> {
   const [row] = await sql<{ version: number }[]>`
     select coalesce(max(version), 0)::integer as version from schema_migration`;
-  return row?.version ?? 0;
+  return row!.version;
+}
+
+/** Checksums of the migrations that ran, in order; `null` in a database of an earlier build. */
+async function readChecksums(sql: Queryable): Promise<string[] | null> {
+  const [table] = await sql<{ columns: string[] | null }[]>`
+    select json_agg(attname) as columns from pg_attribute
+    where attrelid = to_regclass('schema_migration') and attnum > 0`;
+  if (!table?.columns) return [];
+  if (!table.columns.includes("checksum")) return null;
+  const rows = await sql<{ checksum: string }[]>`
+    select checksum from schema_migration order by version`;
+  return rows.map(({ checksum }) => checksum);
+}
+
+function statusOf(checksums: string[] | null, steps: readonly string[]): SchemaStatus {
+  if (checksums === null) {
+    return {
+      state: "incompatible",
+      version: 0,
+      problem: "the database was created by an earlier build, which cannot be upgraded: " +
+        "expected an empty database (or a new DATA_DIR), into which reports are uploaded again",
+    };
+  }
+  const version = checksums.length;
+  const edited = steps.findIndex((step, index) =>
+    index < version && checksums[index] !== checksumOf(step)
+  );
+  if (edited !== -1) {
+    return {
+      state: "incompatible",
+      version,
+      problem: `migration ${edited + 1} was edited after it ran on this database: ` +
+        "expected the program that migrated it, or an empty database",
+    };
+  }
+  if (version > steps.length) {
+    return { state: "newer", version, problem: versionMismatch(version, steps.length) };
+  }
+  const state = version === steps.length ? "current" : version === 0 ? "missing" : "older";
+  return { state, version, problem: null };
+}
+
+function versionMismatch(found: number, expected = SCHEMA_VERSION): string {
+  return `the database has schema version ${found}, expected ${expected}: ` +
+    "it was migrated by another version of this program; use that version";
+}
+
+/** The same with either kind of line ends, which a checkout may convert. */
+function checksumOf(migration: string): string {
+  return createHash("sha256").update(migration.replaceAll("\r\n", "\n")).digest("hex");
 }

@@ -43,10 +43,10 @@ create table coverage_report (
   covered_line_count bigint not null,
   line_count bigint not null,
   constraint coverage_report_pkey PRIMARY KEY (repository_id, coverage_report_id),
+  constraint coverage_report_repository_id_submission_id_key UNIQUE (repository_id, submission_id),
   constraint coverage_report_check CHECK (((line_count > 0) AND (covered_line_count <= line_count))),
   constraint coverage_report_covered_line_count_check CHECK ((covered_line_count >= 0))
 );
-CREATE INDEX coverage_report_latest ON coverage_report USING btree (repository_id, recorded_at, coverage_report_id);
 
 create table disruptive_test (
   repository_id bigint not null,
@@ -107,13 +107,13 @@ create table repository (
   name_key text not null,
   id_prefix bigint not null,
   data_version bigint not null default 0,
-  is_visible boolean not null default true,
+  addition_count bigint not null default floor((random() * (1000000000)::double precision)),
   removal_count bigint not null default floor((random() * (1000000000)::double precision)),
+  is_visible boolean not null default true,
   next_test_no integer not null default 0,
   next_test_list_no integer not null default 0,
-  created_at timestamp(0) with time zone not null,
   next_test_tag_set_no integer not null default 0,
-  addition_count bigint not null default floor((random() * (1000000000)::double precision)),
+  created_at timestamp(0) with time zone not null,
   constraint repository_pkey PRIMARY KEY (organization_id, repository_id),
   constraint repository_id_prefix_key UNIQUE (id_prefix),
   constraint repository_organization_id_owner_key_name_key_key UNIQUE (organization_id, owner_key, name_key),
@@ -124,15 +124,9 @@ create table repository (
 
 create table schema_migration (
   version integer not null,
+  checksum text not null,
   migrated_at timestamp(0) with time zone not null default now(),
   constraint schema_migration_pkey PRIMARY KEY (version)
-);
-
-create table staged_test_range (
-  repository_id bigint not null,
-  first_test_no integer not null,
-  end_test_no integer not null,
-  constraint staged_test_range_pkey PRIMARY KEY (repository_id, first_test_no)
 );
 
 create table submission (
@@ -146,18 +140,22 @@ create table submission (
   commit_oid text not null,
   tree_oid text,
   branch text,
-  code_version text not null generated always as (COALESCE(('tree:'::text || tree_oid), ('commit:'::text || commit_oid))) stored,
+  code_version text not null generated always as (
+CASE
+    WHEN (tree_oid IS NOT NULL) THEN ('tree:'::text || tree_oid)
+    WHEN (commit_oid ~ '^[0-9A-Fa-f]{7,64}$'::text) THEN ('commit:'::text || commit_oid)
+    ELSE ('submission:'::text || encode(submission_id, 'hex'::text))
+END) stored,
   tags text[] not null default '{}'::text[],
   upload_digest bytea,
   test_result_count integer not null default 0,
   test_list_no integer,
+  test_tag_set_no integer,
   durations bytea storage external,
   duration_unit integer,
   exceptions bytea,
-  data_version bigint not null,
-  test_tag_set_no integer,
   messages text[],
-  packed_durations bytea storage external,
+  data_version bigint not null,
   constraint submission_pkey PRIMARY KEY (repository_id, submission_id),
   constraint submission_repository_id_key_key UNIQUE (repository_id, key),
   constraint submission_repository_id_upload_digest_key UNIQUE (repository_id, upload_digest),
@@ -189,7 +187,6 @@ create table test_list (
   test_count integer not null,
   tests bytea not null,
   tags text[] not null default '{}'::text[],
-  typical_durations bytea,
   constraint test_list_pkey PRIMARY KEY (repository_id, test_list_no),
   constraint test_list_repository_id_list_hash_key UNIQUE (repository_id, list_hash)
 );
@@ -203,4 +200,11 @@ create table test_tag_set (
   members bytea not null,
   constraint test_tag_set_pkey PRIMARY KEY (repository_id, test_tag_set_no),
   constraint test_tag_set_repository_id_test_list_no_digest_key UNIQUE (repository_id, test_list_no, digest)
+);
+
+create table unpublished_test_range (
+  repository_id bigint not null,
+  first_test_no integer not null,
+  end_test_no integer not null,
+  constraint unpublished_test_range_pkey PRIMARY KEY (repository_id, first_test_no)
 );

@@ -37,11 +37,9 @@ export async function replaceSubmissionCoverage(
   coverage: CoverageTotals,
 ): Promise<void> {
   if (coverage.lineCount === 0) return;
-  // The time is the submission's as well, and leads to the row through the index.
   await sql`
     delete from coverage_report
-    where repository_id = ${repositoryId} and recorded_at = to_timestamp(${recordedAt})
-      and submission_id = decode(${submissionId}, 'hex')`;
+    where repository_id = ${repositoryId} and submission_id = decode(${submissionId}, 'hex')`;
   await insertCoverage(sql, { repositoryId, recordedAt, submissionId, coverage });
 }
 
@@ -53,7 +51,7 @@ export interface LatestCoverage {
   coverage: CoverageTotals | null;
 }
 
-/** The coverage report with the greatest `recorded_at`, the later upload of equal ones. */
+/** The most recently uploaded coverage report, whatever its `recorded_at`. */
 export async function loadLatestCoverage(
   sql: Queryable,
   repositoryId: number,
@@ -65,7 +63,7 @@ export async function loadLatestCoverage(
       select covered_line_count::float8 as "coveredLineCount", line_count::float8 as "lineCount"
       from coverage_report
       where repository_id = ${repositoryId}
-      order by recorded_at desc, coverage_report_id desc
+      order by coverage_report_id desc
       limit 1
     ) latest on true
     where r.repository_id = ${repositoryId}`;

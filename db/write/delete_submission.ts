@@ -1,3 +1,4 @@
+import { writeTransaction } from "../schema/migrate.ts";
 import {
   type DisruptiveTest,
   isNondeterministic,
@@ -34,7 +35,7 @@ export async function deleteSubmission(
   sql: Database["sql"],
   { organizationId, key }: { organizationId: number; key: string },
 ): Promise<boolean> {
-  return await sql.begin(async (tx) => {
+  return await writeTransaction(sql, async (tx) => {
     const submission = await lockSubmission(tx, { organizationId, key });
     if (!submission) return false;
     const { repositoryId, codeVersion, submissionId, testListNo } = submission;

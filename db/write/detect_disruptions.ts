@@ -44,7 +44,10 @@ export async function judgeSubmission(
   repositoryId: number,
   submission: NewSubmission,
 ): Promise<JudgedNegative[]> {
-  const scope = { repositoryId, codeVersion: codeVersionOf(submission) };
+  const scope = {
+    repositoryId,
+    codeVersion: codeVersionOf({ ...submission, submissionId: submission.id }),
+  };
   const own = await ownNegatives(tx, repositoryId, submission);
   const earlier = await loadNegatives(tx, scope);
   const places = placesConcerned(submission.content, [...own, ...earlier]);

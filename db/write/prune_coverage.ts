@@ -1,4 +1,5 @@
 /** Deletes old coverage reports. */
+import { writeTransaction } from "../schema/migrate.ts";
 import type { Database } from "../connection/connect.ts";
 import { lockRepository } from "../admin/repositories.ts";
 import type { Queryable } from "../connection/sql.ts";
@@ -18,7 +19,7 @@ export async function* pruneCoverage(
   { repositoryId, cutoff }: Scope,
 ): AsyncGenerator<{ coverageReportCount: number }> {
   while (true) {
-    const coverageReportCount = await sql.begin(async (tx) => {
+    const coverageReportCount = await writeTransaction(sql, async (tx) => {
       if (!await lockRepository(tx, repositoryId)) return 0;
       const gone = await tx`
         delete from coverage_report
@@ -36,8 +37,5 @@ export async function* pruneCoverage(
 /** SQL: whether a row of `coverage_report` is old and not the repository's latest. */
 export function isOldCoverage(sql: Queryable, { repositoryId, cutoff }: Scope) {
   return sql`recorded_at < to_timestamp(${cutoff}) and coverage_report_id <> (
-    select coverage_report_id from coverage_report
-    where repository_id = ${repositoryId}
-    order by recorded_at desc, coverage_report_id desc
-    limit 1)`;
+    select max(coverage_report_id) from coverage_report where repository_id = ${repositoryId})`;
 }

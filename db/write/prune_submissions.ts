@@ -2,6 +2,7 @@
  * Deletes old submissions. Those of a code version judge one another: they go together, when all of
  * them are old.
  */
+import { writeTransaction } from "../schema/migrate.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { Database } from "../connection/connect.ts";
 import { interruptAdditions, lockRepository } from "../admin/repositories.ts";
@@ -38,7 +39,7 @@ export async function* pruneSubmissions(
   const before = firstSubmissionId(cutoff);
   let after = FIRST_ID;
   while (true) {
-    const batch = await sql.begin(async (tx) => {
+    const batch = await writeTransaction(sql, async (tx) => {
       if (!await lockRepository(tx, repositoryId)) return null;
       return await pruneBatch(tx, { repositoryId, before, after });
     });

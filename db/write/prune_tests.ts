@@ -1,4 +1,5 @@
 /** Deletes lists of tests that no submission ran any more, and tests that are in no list. */
+import { writeTransaction } from "../schema/migrate.ts";
 import type { Database } from "../connection/connect.ts";
 import { lockRepository } from "../admin/repositories.ts";
 import { integersIn, type Queryable } from "../connection/sql.ts";
@@ -29,7 +30,7 @@ export async function* pruneTestLists(
     where repository_id = ${repositoryId} and ${isUnusedSet(sql)}`;
   for (let start = 0; start < unusedSets.length; start += TAG_SETS_PER_BATCH) {
     const numbers = unusedSets.slice(start, start + TAG_SETS_PER_BATCH).map(({ no }) => no);
-    await sql.begin(async (tx) => {
+    await writeTransaction(sql, async (tx) => {
       if (!await lockRepository(tx, repositoryId)) return;
       await tx`
         delete from test_tag_set t
@@ -44,7 +45,7 @@ export async function* pruneTestLists(
     where repository_id = ${repositoryId} and ${isUnusedList(sql)}`;
   for (let start = 0; start < unusedLists.length; start += LISTS_PER_BATCH) {
     const numbers = unusedLists.slice(start, start + LISTS_PER_BATCH).map(({ no }) => no);
-    const testListCount = await sql.begin(async (tx) => {
+    const testListCount = await writeTransaction(sql, async (tx) => {
       if (!await lockRepository(tx, repositoryId)) return 0;
       const gone = await tx<{ no: number }[]>`
         delete from test_list l
@@ -82,7 +83,7 @@ export async function* pruneTests(
   // Tests that come from now on have greater numbers, lists as well.
   let { nextTestListNo } = numbers;
   for await (const unlisted of unlistedTests(sql, { repositoryId, listed })) {
-    const testCount = await sql.begin(async (tx) => {
+    const testCount = await writeTransaction(sql, async (tx) => {
       const now = await nextNumbers(tx, repositoryId, { lock: true });
       if (!now) return 0;
       // A list that came meanwhile may hold some of them.

@@ -7,7 +7,7 @@ import { arrayOf, type Queryable } from "../connection/sql.ts";
 /** SQL: whether the row `t` of `test` is known, and not only staged. */
 export function isKnown(sql: Queryable) {
   return sql`not exists (
-    select from staged_test_range s
+    select from unpublished_test_range s
     where s.repository_id = t.repository_id
       and t.test_no >= s.first_test_no and t.test_no < s.end_test_no)`;
 }
@@ -30,7 +30,7 @@ export async function makeKnown(
   { repositoryId, testNos, own }: { repositoryId: number; testNos: Int32Array; own: TestRange[] },
 ): Promise<{ untouched: TestRange[]; shared: number[] }> {
   const staged = await tx<TestRange[]>`
-    select first_test_no as first, end_test_no as end from staged_test_range
+    select first_test_no as first, end_test_no as end from unpublished_test_range
     where repository_id = ${repositoryId}`;
   const ownFirsts = new Set(own.map(({ first }) => first));
   // One that is gone was made known by others, who gave its tests the tags that they saw fit.
@@ -55,7 +55,7 @@ export async function makeKnown(
   }
   const firsts = arrayOf([...own, ...reached].map(({ first }) => first));
   await tx`
-    delete from staged_test_range
+    delete from unpublished_test_range
     where repository_id = ${repositoryId} and first_test_no = any(${firsts}::text::int[])`;
   return { untouched, shared };
 }

@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from "node:crypto";
+import { createHash } from "node:crypto";
 import { type SharedMessages, shareMessages } from "../../lib/analysis/shared_messages.ts";
 import type { SubmissionContent } from "../../lib/analysis/submission_content.ts";
 import type { TestTags } from "../../lib/analysis/test_tags.ts";
@@ -6,19 +6,13 @@ import { keyedSubmissionId, submissionId } from "../../lib/base/identity.ts";
 import type { CoverageTotals } from "../../lib/report/coverage/mod.ts";
 import { replaceSubmissionCoverage } from "./coverage_reports.ts";
 import type { Database } from "../connection/connect.ts";
+import { writeTransaction } from "../schema/migrate.ts";
 import { type JudgedNegative, judgeSubmission } from "./detect_disruptions.ts";
 import { type LockedRepository, lockRepository } from "../admin/repositories.ts";
 import { type Queryable, textsIn } from "../connection/sql.ts";
 import { removeUnprocessed } from "./unprocessed_submissions.ts";
 import { makeKnown } from "./staged_tests.ts";
-import {
-  type EnsuredTests,
-  ensureTests,
-  findTestList,
-  findTestListNo,
-  insertTestList,
-  packForList,
-} from "./test_lists.ts";
+import { type EnsuredTests, ensureTests, findTestListNo, insertTestList } from "./test_lists.ts";
 import { addTags, addTestTags, setTags, type TaggedTest } from "./test_tags.ts";
 
 /** What one CI run, or one shard of it, hands in. */
@@ -44,8 +38,6 @@ export interface Upload {
   coverage: CoverageTotals | null;
   /** Key of the archive in its object storage; made from the names without one. */
   key?: string;
-  /** SHA-256 (hex) of the archive that it came in: the same archive is the same submission. */
-  archiveDigest?: string;
   /** Runs at the end of the transaction that stores the upload: what it does is done with it. */
   alongside?(tx: Queryable): Promise<void>;
 }
@@ -83,10 +75,10 @@ export async function processSubmission(
   upload: Upload,
 ): Promise<ProcessedSubmission> {
   const { repositoryId } = upload;
-  const uploadDigest = storedDigestOf(upload);
+  const uploadDigest = digestOf(upload);
   const staged = await stageTests(sql, { upload, uploadDigest });
 
-  return await sql.begin(async (tx) => {
+  return await writeTransaction(sql, async (tx) => {
     const repository = await lockRepository(tx, repositoryId);
     if (!repository) throw new RepositoryGoneError("the repository was deleted meanwhile");
     if (upload.key !== undefined) await removeUnprocessed(tx, { repositoryId, key: upload.key });
@@ -109,7 +101,7 @@ export async function processSubmission(
  */
 async function stageTests(
   sql: Queryable,
-  { upload, uploadDigest }: { upload: Upload; uploadDigest: string | null },
+  { upload, uploadDigest }: { upload: Upload; uploadDigest: string },
 ): Promise<EnsuredTests & { removalCount: number } | null> {
   const { repositoryId, content, key } = upload;
   if (await findDuplicate(sql, { repositoryId, uploadDigest, key })) return null;
@@ -129,36 +121,31 @@ function tagsOf({ tags, testTags }: Upload): (index: number) => string[] {
   return (index) => [...new Set([...tags, ...groups[groupOf[index]! - 1] ?? []])];
 }
 
-/** What makes two uploads one submission; `null` for one that is always new. */
-function digestOf(upload: Upload): string | null {
-  const { commitOid, buildUrl, reportDigest, archiveDigest } = upload;
-  if (buildUrl === "" && archiveDigest === undefined) return null;
-  const parts = buildUrl === "" ? ["archive", archiveDigest] : [commitOid, buildUrl, reportDigest];
-  return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
-}
-
-/** What of it is stored, and compared: 16 bytes (hex) tell any number of uploads apart. */
-function storedDigestOf(upload: Upload): string | null {
-  return digestOf(upload)?.slice(0, 32) ?? null;
+/**
+ * Identifies an upload, in 32 hex digits: the same report bytes with the same commit and build URL
+ * are the same submission. Two runs never write the same bytes, because durations differ.
+ */
+function digestOf({ commitOid, buildUrl, reportDigest }: Upload): string {
+  return createHash("sha256").update(JSON.stringify([commitOid, buildUrl, reportDigest]))
+    .digest("hex").slice(0, 32);
 }
 
 async function store(
   tx: Queryable,
   { owner, name, idPrefix, upload, uploadDigest, tests }: LockedRepository & {
     upload: Upload;
-    uploadDigest: string | null;
+    uploadDigest: string;
     tests: EnsuredTests | null;
   },
 ): Promise<ProcessedSubmission> {
   const { repositoryId, content } = upload;
   // The prefix, not the name, stands for the repository: a rename changes no id.
   const id = upload.key === undefined
-    ? submissionId(upload.recordedAt, [String(idPrefix), digestOf(upload) ?? randomUUID()])
+    ? submissionId(upload.recordedAt, [String(idPrefix), uploadDigest])
     : keyedSubmissionId({ recordedAt: upload.recordedAt, idPrefix, key: upload.key });
   const key = upload.key ?? `${owner}/${name}/${id}`;
   const list = { repositoryId, listHash: content.listHash };
-  const knownList = await findTestList(tx, list);
-  let testListNo = knownList?.testListNo ?? null;
+  let testListNo = await findTestListNo(tx, list);
   let isTagged = (_testNo: number) => false;
   if (testListNo === null) {
     const introduced = await introduceTests(tx, { upload, tests });
@@ -170,9 +157,7 @@ async function store(
     : null;
   const negatives = await judgeSubmission(tx, repositoryId, { id, ...upload });
   const { messages, placeOf } = shareMessages(negatives);
-  const packedDurations = knownList &&
-    await packForList(tx, { repositoryId, ...knownList }, content);
-  const columns = { testListNo, testTagSetNo, packedDurations, messages };
+  const columns = { testListNo, testTagSetNo, messages };
   await insertSubmission(tx, { id, key, upload, uploadDigest, ...columns });
   await insertNegatives(tx, { repositoryId, negatives, messageNoOf: placeOf });
   if (upload.tags.length > 0) {
@@ -222,11 +207,10 @@ async function findDuplicate(
   sql: Queryable,
   { repositoryId, uploadDigest, key }: {
     repositoryId: number;
-    uploadDigest: string | null;
+    uploadDigest: string;
     key: string | undefined;
   },
 ): Promise<ProcessedSubmission | null> {
-  if (uploadDigest === null && key === undefined) return null;
   const [row] = await sql<Omit<ProcessedSubmission, "duplicate">[]>`
     select encode(submission_id, 'hex') as "submissionId", key,
       extract(epoch from recorded_at)::float8 as "recordedAt",
@@ -236,7 +220,7 @@ async function findDuplicate(
           and n.is_disruption)::int as "disruptionCount"
     from submission s
     where repository_id = ${repositoryId} and status = 'processed'
-      and (upload_digest = decode(${uploadDigest}::text, 'hex') or key = ${key ?? null}::text)
+      and (upload_digest = decode(${uploadDigest}, 'hex') or key = ${key ?? null}::text)
     limit 1`;
   return row ? { ...row, duplicate: true } : null;
 }
@@ -244,15 +228,13 @@ async function findDuplicate(
 /** Stores the row of a submission; with it the repository's data changes. */
 async function insertSubmission(
   tx: Queryable,
-  { id, key, upload, uploadDigest, testListNo, testTagSetNo, packedDurations, messages }: {
+  { id, key, upload, uploadDigest, testListNo, testTagSetNo, messages }: {
     id: string;
     key: string;
     upload: Upload;
-    uploadDigest: string | null;
+    uploadDigest: string;
     testListNo: number;
     testTagSetNo: number | null;
-    /** In the place of the content's own durations, if any. */
-    packedDurations: Uint8Array | null;
     messages: string[];
   },
 ): Promise<void> {
@@ -266,15 +248,14 @@ async function insertSubmission(
     )
     insert into submission (repository_id, submission_id, recorded_at, uploaded_at, status, key,
       build_url, commit_oid, tree_oid, branch, tags, upload_digest, test_result_count,
-      test_list_no, test_tag_set_no, durations, packed_durations, duration_unit,
-      exceptions, messages, data_version)
+      test_list_no, test_tag_set_no, durations, duration_unit, exceptions,
+      messages, data_version)
     select ${upload.repositoryId}, decode(${id}, 'hex'), to_timestamp(${upload.recordedAt}),
       to_timestamp(${upload.uploadedAt}), 'processed', ${key}, ${upload.buildUrl},
       ${upload.commitOid}, ${upload.treeOid}, ${upload.branch},
       ${textsIn(tx, upload.tags)},
-      decode(${uploadDigest}::text, 'hex'), ${content.resultCount}, ${testListNo},
-      ${testTagSetNo}::int, ${packedDurations ? null : content.durations}::bytea,
-      ${packedDurations}::bytea, ${content.durationUnit},
+      decode(${uploadDigest}, 'hex'), ${content.resultCount}, ${testListNo},
+      ${testTagSetNo}::int, ${content.durations}, ${content.durationUnit},
       ${content.exceptions}, nullif(${textsIn(tx, messages)}, '{}'),
       version.data_version
     from version`;

@@ -1,8 +1,7 @@
 import type { TestIdentity } from "../../lib/base/identity.ts";
 import { arrayOf, integersIn, type Queryable, someTextsOf } from "../connection/sql.ts";
 import type { TestRange } from "./staged_tests.ts";
-import { decodeDurations, decodeTestList, encodeTestList } from "../../lib/analysis/columns.ts";
-import { packDurations, typicalDurations } from "../../lib/analysis/packed_durations.ts";
+import { decodeTestList, encodeTestList } from "../../lib/analysis/columns.ts";
 import type { TestLists } from "../../lib/analysis/run_counts.ts";
 import type { SubmissionContent } from "../../lib/analysis/submission_content.ts";
 
@@ -27,47 +26,6 @@ export async function findTestListNo(
     select test_list_no from test_list
     where repository_id = ${repositoryId} and list_hash = decode(${listHash}, 'hex')`;
   return row?.test_list_no ?? null;
-}
-
-/** A list that submissions ran before. */
-export interface KnownTestList {
-  testListNo: number;
-  /** What its tests typically take; `null` until a second submission ran it. */
-  typicalDurations: Uint8Array | null;
-}
-
-/** The list of exactly these tests, `null` when no submission ran it yet. */
-export async function findTestList(
-  sql: Queryable,
-  { repositoryId, listHash }: { repositoryId: number; listHash: string },
-): Promise<KnownTestList | null> {
-  const [row] = await sql<KnownTestList[]>`
-    select test_list_no as "testListNo", typical_durations as "typicalDurations"
-    from test_list
-    where repository_id = ${repositoryId} and list_hash = decode(${listHash}, 'hex')`;
-  return row ?? null;
-}
-
-/**
- * The durations of a submission that ran a known list, packed; `null` when that saves nothing. What
- * the second submission of the list took is from then on typical: a list that only one ever ran has
- * no use for it.
- */
-export async function packForList(
-  sql: Queryable,
-  { repositoryId, testListNo, typicalDurations: known }: KnownTestList & { repositoryId: number },
-  { durations, durationUnit, testHashes }: SubmissionContent,
-): Promise<Uint8Array | null> {
-  const units = decodeDurations(durations, testHashes.length);
-  const typical = known ?? typicalDurations(units.map((value) => value * durationUnit));
-  const packed = packDurations(units, { typical, durationUnit });
-  if (packed.length >= durations.length) return null;
-  if (!known) {
-    await sql`
-      update test_list set typical_durations = ${typical}
-      where repository_id = ${repositoryId} and test_list_no = ${testListNo}`;
-  }
-  return packed;
 }
 
 /** The tests of a submission, as they are stored. */
@@ -164,7 +122,7 @@ async function insertTests(
       where repository_id = ${repositoryId}
       returning next_test_no - ${tests.length} as first_no, next_test_no as end_no
     ), range as (
-      insert into staged_test_range (repository_id, first_test_no, end_test_no)
+      insert into unpublished_test_range (repository_id, first_test_no, end_test_no)
       select ${repositoryId}, first_no, end_no from numbers
     ), inserted as (
       insert into test (repository_id, test_no, test_hash, suite, class, name, file, tags)
@@ -221,18 +179,6 @@ export async function loadTestLists(
   return new Map(
     rows.map((row) => [row.test_list_no, decodeTestList(row.tests, row.test_count)]),
   );
-}
-
-/** What the tests of the lists with the given numbers typically take, by number. */
-export async function loadTypicalDurations(
-  sql: Queryable,
-  { repositoryId, testListNos }: { repositoryId: number; testListNos: Iterable<number> },
-): Promise<Map<number, Uint8Array | null>> {
-  const rows = await sql<KnownTestList[]>`
-    select test_list_no as "testListNo", typical_durations as "typicalDurations" from test_list
-    where repository_id = ${repositoryId}
-      and test_list_no = any(${integersIn(sql, testListNos)})`;
-  return new Map(rows.map((row) => [row.testListNo, row.typicalDurations]));
 }
 
 /** The tests (test_no) of a list that is there, in ascending order of test_hash. */

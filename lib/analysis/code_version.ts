@@ -8,14 +8,20 @@
 import { firstSubmissionId, recordedAtOf } from "../base/identity.ts";
 
 /**
- * What tells code apart: the git tree where there is one, else the commit. The same tree under two
- * commits is the same code, and a tree is never the same as a commit.
+ * Identifies the code that a submission ran: the git tree, else the commit. The same tree under two
+ * commits is the same code. A commit that is not 7 to 64 hex digits (`HEAD`, `main`, `null`)
+ * identifies nothing, and the submission is a code version of its own.
  */
 export function codeVersionOf(
-  { treeOid, commitOid }: { treeOid: string | null; commitOid: string },
+  { treeOid, commitOid, submissionId }: {
+    treeOid: string | null;
+    commitOid: string;
+    submissionId: string;
+  },
 ): string {
   // The generated column submission.code_version is the same.
-  return treeOid === null ? `commit:${commitOid}` : `tree:${treeOid}`;
+  if (treeOid !== null) return `tree:${treeOid}`;
+  return /^[0-9a-f]{7,64}$/i.test(commitOid) ? `commit:${commitOid}` : `submission:${submissionId}`;
 }
 
 /** One processed submission of the code version. */

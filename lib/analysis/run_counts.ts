@@ -1,5 +1,4 @@
 import { forEachException } from "./columns.ts";
-import { forEachPackedDuration } from "./packed_durations.ts";
 import { VarintReader } from "./varint.ts";
 
 /** What a submission says of how its tests ran. */
@@ -10,8 +9,6 @@ export interface Run {
   durations: Uint8Array | null;
   /** Microseconds. */
   durationUnit: number;
-  /** What the durations are packed against, `null` for those that are not packed. */
-  typicalDurations: Uint8Array | null;
 }
 
 /** The tests of lists (test_no, in the order of the list), by test_list_no. */
@@ -88,20 +85,12 @@ function count(
   for (const [testListNo, { length }] of Map.groupBy(runs, (run) => run.testListNo)) {
     for (const testNo of lists.get(testListNo)!) results[testNo]! += sign * length;
   }
-  for (const { testListNo, exceptions, durations, durationUnit, typicalDurations } of runs) {
+  for (const { testListNo, exceptions, durations, durationUnit } of runs) {
     const tests = lists.get(testListNo)!;
     forEachException(exceptions, (index, { positive, negative }) => {
       results[tests[index]!]! += sign * (positive + negative - 1);
     });
     if (!microseconds || !durations) continue;
-    if (typicalDurations) {
-      const scale = sign * durationUnit;
-      const options = { typical: typicalDurations, durationUnit };
-      forEachPackedDuration(durations, options, (duration, index) => {
-        microseconds[tests[index]!]! += duration * scale;
-      });
-      continue;
-    }
     const reader = new VarintReader(durations);
     for (const testNo of tests) microseconds[testNo]! += sign * reader.read() * durationUnit;
   }

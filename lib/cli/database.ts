@@ -56,13 +56,9 @@ export async function reopenForReading(
  * @throws {Failure} when the schema is newer, or older where this program may not write
  */
 export async function ensureCurrentSchema({ sql }: Database): Promise<void> {
-  const state = await checkSchema(sql);
+  const { state, problem } = await checkSchema(sql);
   if (state === "current") return;
-  if (state === "newer") {
-    throw new Failure(
-      "the database was migrated by a later version of this program: expected that one to be used",
-    );
-  }
+  if (problem !== null) throw new Failure(problem);
   try {
     await migrate(sql);
   } catch (error) {

@@ -192,7 +192,6 @@ export abstract class Telling {
     const seconds = upload.recordedAt.toString(16).padStart(8, "0");
     this.expect("begin of the id", seconds, /^[0-9a-f]{24}$/.exec(id)?.[0].slice(0, 8));
     this.expect("new id", true, this.state.submissions.every((other) => other.id !== id));
-    if (upload.buildUrl === "" && upload.key === null) return;
     const { recordedAt, commit, buildUrl, results } = upload;
     const repository = repositoryAt(this.state, upload.repository).idPrefix;
     const uploaded = JSON.stringify(

@@ -2,7 +2,7 @@
  * A stand-in for the program that answers from an oracle: with a wrong definition in it, to see
  * whether the comparison notices.
  */
-import { createHash, randomUUID } from "node:crypto";
+import { createHash } from "node:crypto";
 import { submissionId } from "../../lib/base/identity.ts";
 import {
   addQuarantine,
@@ -57,9 +57,8 @@ export function paperOrganization(name: string, Definitions: OracleClass = Oracl
       const { repository, commit, buildUrl, results, recordedAt } = upload;
       const { owner, name, idPrefix } = repositoryAt(state, repository);
       const repeated = repeatedBy(state, upload);
-      // Of an archive its key counts; without that and a build URL every upload is new.
       const told = upload.key === null
-        ? [idPrefix, commit, buildUrl, results, buildUrl === "" ? randomUUID() : ""]
+        ? [idPrefix, commit, buildUrl, results]
         : [idPrefix, upload.key];
       const digest = createHash("sha256").update(JSON.stringify(told)).digest("hex");
       const made = submissionId(recordedAt, [digest]);

@@ -156,13 +156,12 @@ export function idOfTest(state: State, repository: number, test: TestIdentity): 
 
 /**
  * The submission that an upload repeats: the same archive, or the same report with the same commit
- * and the same build URL. Without either every upload is new.
+ * and the same build URL, also when both have none.
  */
 export function repeatedBy(state: State, upload: PlainUpload): PlainSubmission | undefined {
   const own = state.submissions.filter(({ repository }) => repository === upload.repository);
   const archived = own.find((submission) => submission.key === upload.key);
-  if (archived || upload.buildUrl === "") return archived;
-  return own.find((submission) =>
+  return archived ?? own.find((submission) =>
     submission.commit === upload.commit &&
     submission.buildUrl === upload.buildUrl &&
     JSON.stringify(submission.results) === JSON.stringify(upload.results)

@@ -35,6 +35,13 @@ export const MUTANTS: Record<string, OracleClass> = {
       return `${submission.tree} ${submission.commit}`;
     }
   },
+  "any commit identifies code": class extends Oracle {
+    override codeVersion(submission: PlainSubmission): string {
+      return submission.tree === null
+        ? `commit ${submission.commit}`
+        : super.codeVersion(submission);
+    }
+  },
   "uploads without a build URL are one build": class extends Oracle {
     override build(submission: PlainSubmission): string {
       return submission.buildUrl;
@@ -190,9 +197,10 @@ export const MUTANTS: Record<string, OracleClass> = {
       return super.disruptiveTests(repositories).filter((test) => !this.quarantineOf(test));
     }
   },
-  "coverage is that of the latest upload": class extends Oracle {
+  "coverage is that of the greatest time": class extends Oracle {
     override latestCoverage(repository: number): { covered: number; total: number } | null {
-      const report = this.state.coverage.filter((one) => one.repository === repository).at(-1);
+      const report = this.state.coverage.filter((one) => one.repository === repository)
+        .toSorted((a, b) => a.recordedAt - b.recordedAt).at(-1);
       return report
         ? { covered: report.report.coveredLineCount, total: report.report.lineCount }
         : null;

@@ -47,6 +47,7 @@ export class Oracle {
 
   codeVersion(submission: PlainSubmission): string {
     if (submission.tree !== null) return `tree ${submission.tree}`;
+    if (!/^[0-9a-fA-F]{7,64}$/.test(submission.commit)) return `submission ${submission.id}`;
     return `commit ${submission.commit}`;
   }
 
@@ -231,13 +232,9 @@ export class Oracle {
     return { all: all.size, disrupted: disrupted.size };
   }
 
-  /** The coverage report with the greatest time, the later upload of equal ones. */
+  /** The coverage report that was uploaded last. */
   latestCoverage(repository: number): { covered: number; total: number } | null {
-    let latest: State["coverage"][number] | undefined;
-    for (const report of this.state.coverage) {
-      if (report.repository !== repository) continue;
-      if (!latest || report.recordedAt >= latest.recordedAt) latest = report;
-    }
+    const latest = this.state.coverage.findLast((report) => report.repository === repository);
     if (!latest) return null;
     return { covered: latest.report.coveredLineCount, total: latest.report.lineCount };
   }

@@ -20,7 +20,7 @@ export const TESTS: TestIdentity[] = [
   { suite: "checkout", class: "carttest", name: "Adds: an item", file: "tests/cart.ts" },
 ];
 
-export const COMMITS = ["c1".repeat(20), "c2".repeat(20), "ab".repeat(20)];
+export const COMMITS = ["c1".repeat(20), "c2".repeat(20), "ab".repeat(20), "HEAD"];
 
 /** One reads like a commit. */
 export const TREES = ["ab".repeat(20), "77".repeat(20)];

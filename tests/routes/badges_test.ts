@@ -72,7 +72,7 @@ describeWithDatabases("badges", (database) => {
     assert.match(await badgeOf(FLAKINESS, repository), />0%</);
   });
 
-  it("show the latest coverage, of reports at once the later upload, and follow a new one", async () => {
+  it("show the coverage that was uploaded last, whatever its time, and follow a new one", async () => {
     const repository = await newRepository();
     const add = async (recordedAt: number, coveredLineCount: number) => {
       await world.upload(repository, [{ name: String(coveredLineCount) }], {
@@ -83,8 +83,7 @@ describeWithDatabases("badges", (database) => {
     await add(NOW - 100 * DAY, 50);
     assert.match(await badgeOf(COVERAGE, repository), />50%</);
     await add(NOW - 5, 80);
-    await add(NOW - 5, 70);
-    await add(NOW - 50, 90);
+    await add(NOW - 50, 70);
     assert.match(await badgeOf(COVERAGE, repository), />70%</);
     const response = await world.get(
       `${COVERAGE}?repository=acme/${repository.name}&branch_or_pr=whatever`,

@@ -60,7 +60,7 @@ describeWithDatabases("GET /api/repos/{owner}/{name}/tests", (database) => {
         disruptiveness: 0.333,
         nondeterministic_negative_result_count: 1,
         nondeterminism_first_recorded_at: "2026-09-21T14:12:30Z",
-        latest_nondeterministic_commit_oid: "c1",
+        latest_nondeterministic_commit_oid: "c1c1c1c",
         latest_nondeterministic_negative_result: {
           recorded_at: "2026-09-21T14:12:30Z",
           build_url: "https://ci.example/1",

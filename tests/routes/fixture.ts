@@ -93,7 +93,7 @@ export async function createWorld(
       for (const result of results) builder.add({ ...PASS, ...result });
       return processSubmission(sql, {
         repositoryId: repository.repositoryId,
-        commitOid: "c1",
+        commitOid: "c1c1c1c",
         treeOid: null,
         branch: null,
         buildUrl: "",

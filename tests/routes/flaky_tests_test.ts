@@ -110,7 +110,7 @@ describeWithDatabases("GET /api/v1/flaky/tests", (database) => {
       disruption_count: 1,
       nondeterminism_first_recorded_at: "2026-09-21T14:11:40Z",
       first_disruption_at: "2026-09-21T14:11:40Z",
-      recent_nondeterministic_commit_oid: "c1",
+      recent_nondeterministic_commit_oid: "c1c1c1c",
       recent_nondeterministic_negative_result: {
         recorded_at: "2026-09-21T14:11:40Z",
         build_url: "https://ci.example/1",

@@ -47,7 +47,7 @@ describeWithDatabases("GET /api/tests/{id}/results", (database) => {
       {
         id: eventId(submissionIds[0]!, 2),
         build_url: "https://ci.example/0",
-        commit_oid: "c1",
+        commit_oid: "c1c1c1c",
         conclusion: "error",
         recorded_at: "2026-09-21T14:13:20Z",
         message: "broken",
@@ -55,7 +55,7 @@ describeWithDatabases("GET /api/tests/{id}/results", (database) => {
       {
         id: eventId(submissionIds[0]!, 1),
         build_url: "https://ci.example/0",
-        commit_oid: "c1",
+        commit_oid: "c1c1c1c",
         conclusion: "failure",
         recorded_at: "2026-09-21T14:13:20Z",
         message: "often failed",

@@ -1,15 +1,17 @@
--- Who may ask. A reference table of a distributed database: small, and read on every request.
+-- Every table about a repository has repository_id first in its primary key and in its unique
+-- indexes, so that tables can be distributed by it. Columns *_no count within a repository.
+
 create table organization (
   organization_id integer generated always as identity primary key,
   name text not null,
-  -- The name in lower case (Unicode's, made by the program): names are unique regardless of case.
+  -- The name in Unicode's lower case, made by the program: names are unique regardless of case.
   name_key text not null unique,
   -- Legacy tokens are valid only while this is above 0.
   purchase_unit_count integer not null default 0 check (purchase_unit_count >= 0),
   created_at timestamptz(0) not null
 );
 
--- Tokens, of which only a hash is kept.
+-- API tokens. Only a hash of each is stored.
 create table api_token (
   organization_id integer not null references organization,
   api_token_id integer generated always as identity,
@@ -24,6 +26,8 @@ create table api_token (
   primary key (organization_id, api_token_id)
 );
 
+-- Counters that begin at a random value differ when a repository is deleted and its number is used
+-- again, so that nothing cached for the old one fits the new one.
 create table repository (
   organization_id integer not null references organization,
   repository_id bigint not null unique check (repository_id between 1 and 9007199254740991),
@@ -31,18 +35,22 @@ create table repository (
   name text not null,
   owner_key text not null,
   name_key text not null,
-  -- First 11 hex digits (44 bits) of the id of every test of this repository. Made from the names
-  -- that the repository was created under, so that a rename keeps the ids.
+  -- First 11 hex digits (44 bits) of the id of every test. Made from the names at creation, so that
+  -- renaming the repository keeps the ids.
   id_prefix bigint not null unique,
-  -- Grows by one with every change of what an answer about this repository could contain.
+  -- Incremented with every change that an answer about this repository could show.
   data_version bigint not null default 0,
-  -- False until the first upload is stored: an upload that was cut off leaves nothing to be seen.
-  is_visible boolean not null default true,
-  -- Grows by one when tests may have been removed: what was looked up before must be looked up again.
-  -- Begins anywhere, so that a repository created anew under an old number has another.
+  -- How many increments of data_version only added submissions, or changed nothing about tests.
+  -- While data_version - addition_count is the same, cached tests can be updated from the
+  -- submissions added since; otherwise they are loaded again.
+  addition_count bigint not null default floor(random() * 1000000000),
+  -- Incremented when tests are removed: test numbers looked up before are looked up again.
   removal_count bigint not null default floor(random() * 1000000000),
+  -- False until the first upload is stored: an interrupted upload leaves nothing visible.
+  is_visible boolean not null default true,
   next_test_no integer not null default 0,
   next_test_list_no integer not null default 0,
+  next_test_tag_set_no integer not null default 0,
   created_at timestamptz(0) not null,
   primary key (organization_id, repository_id),
   unique (organization_id, owner_key, name_key)
@@ -50,10 +58,10 @@ create table repository (
 
 create sequence repository_id_sequence as bigint;
 
--- The identities of tests. A test is the same test in every submission that ran it.
+-- Test identities.
 create table test (
   repository_id bigint not null,
-  -- Dense, in order of first appearance: what rows and lists of this repository refer to.
+  -- Dense, in order of first appearance.
   test_no integer not null,
   -- Last 13 hex digits (52 bits) of the id of the test.
   test_hash bigint not null,
@@ -61,29 +69,30 @@ create table test (
   class text not null,
   name text not null,
   file text not null,
-  -- Union of the tags of all submissions that ran the test, in no order.
-  tags text[] not null default '{}',
+  -- Union of the tags of all submissions that ran the test, unordered. Null for none: most tests
+  -- have none, and an empty array takes 13 bytes.
+  tags text[] check (tags <> '{}'),
   primary key (repository_id, test_no),
   unique (repository_id, test_hash)
 );
 
--- Numbers of tests that were stored ahead of a submission which is not stored yet, from first_test_no
--- up to but not including end_test_no. Such tests are unknown to everybody else.
-create table staged_test_range (
+-- Tests of an upload are stored in batches before the transaction that stores its submission. Until
+-- that transaction deletes their ranges (first <= test_no < end), they are not published.
+create table unpublished_test_range (
   repository_id bigint not null,
   first_test_no integer not null,
   end_test_no integer not null,
   primary key (repository_id, first_test_no)
 );
 
--- What a submission ran, stored once for all submissions that ran the same tests.
+-- The tests that a submission ran, stored once for all submissions that ran the same tests.
 create table test_list (
   repository_id bigint not null,
   test_list_no integer not null,
-  -- SHA-256 over the ascending test_hash of its tests.
+  -- SHA-256 of the test_hash of its tests in ascending order.
   list_hash bytea not null,
   test_count integer not null,
-  -- The test_no of its tests, in ascending order of test_hash: differences as zigzag varints.
+  -- test_no in ascending order of test_hash: differences as zigzag varints.
   tests bytea not null,
   -- Tags that every test of the list has.
   tags text[] not null default '{}',
@@ -91,67 +100,95 @@ create table test_list (
   unique (repository_id, list_hash)
 );
 
--- One upload of results. Results are stored here by column; a negative one is also a row of
--- negative_result.
+-- Tags of single tests of a list, beside those of whole submissions: the owners of their files.
+-- Stored once for all submissions that ran the list with the same tags.
+create table test_tag_set (
+  repository_id bigint not null,
+  test_tag_set_no integer not null,
+  test_list_no integer not null,
+  -- SHA-256 of tag_groups and members.
+  digest bytea not null,
+  -- JSON: an array of arrays of tags.
+  tag_groups text not null,
+  -- For each test of the list a varint: 0 for no tags, else 1 + the position in tag_groups.
+  members bytea not null,
+  primary key (repository_id, test_tag_set_no),
+  unique (repository_id, test_list_no, digest)
+);
+
+-- One upload of results. Results are stored by column; negative ones are also rows of
+-- negative_result. Uploads that are not processed (yet) have no results.
 create table submission (
   repository_id bigint not null,
-  -- 4 bytes of seconds (recorded_at), 8 bytes of what was uploaded: ids sort like recorded_at.
+  -- 4 bytes of seconds (recorded_at), 8 bytes of a hash of the upload: ids sort like recorded_at.
   submission_id bytea not null check (length(submission_id) = 12),
   recorded_at timestamptz(0) not null,
   uploaded_at timestamptz(0) not null,
   status text not null check (status in ('processing', 'processed', 'failed')),
-  -- Key of the uploaded archive in its object storage, or owner/name/submission id.
+  -- Key of the archive in its folder or bucket, else owner/name/submission id.
   key text not null,
   build_url text not null default '',
   commit_oid text not null,
   tree_oid text,
   branch text,
-  -- Results of one code version are results of the same code.
-  code_version text not null generated always as (coalesce('tree:' || tree_oid, 'commit:' || commit_oid)) stored,
+  -- Submissions with the same value ran the same code. A commit that is not 7 to 64 hex digits
+  -- (HEAD, main, null) identifies nothing. lib/analysis/code_version.ts computes the same.
+  code_version text not null generated always as (case
+    when tree_oid is not null then 'tree:' || tree_oid
+    when commit_oid ~ '^[0-9A-Fa-f]{7,64}$' then 'commit:' || commit_oid
+    else 'submission:' || encode(submission_id, 'hex')
+  end) stored,
   tags text[] not null default '{}',
-  -- SHA-256 over commit, build URL and report bytes; null without a build URL.
-  upload_digest bytea,
+  -- First 16 bytes of the SHA-256 of commit, build URL and report bytes: the same upload again is a
+  -- duplicate. Null until it is processed.
+  upload_digest bytea check (length(upload_digest) = 16),
   test_result_count integer not null default 0,
   test_list_no integer,
-  -- Total time of each test of the list, in its order, as varints in units of duration_unit.
+  test_tag_set_no integer,
+  -- Total duration of each test of the list, as varints in units of duration_unit microseconds.
   durations bytea,
-  -- Microseconds in one unit of durations.
   duration_unit integer,
   -- The tests of the list that did not simply pass once: see lib/analysis/columns.ts.
   exceptions bytea,
-  -- data_version of the repository that this submission brought about.
+  -- Messages that several failures of the submission share; null for none.
+  messages text[],
+  -- The repository's data_version after this submission was added.
   data_version bigint not null,
   primary key (repository_id, submission_id),
   unique (repository_id, key),
   unique (repository_id, upload_digest)
 );
 create index submission_code_version on submission (repository_id, code_version);
--- Compressing varints of random durations costs time and saves nothing.
+create index submission_data_version on submission (repository_id, data_version);
+-- Varints of durations do not compress; trying costs time.
 alter table submission alter column durations set storage external;
 
--- Failures and errors: few, and what every answer shows. Order in time is (submission_id, result_no).
+-- Failures and errors. Their order in time is (submission_id, result_no).
 create table negative_result (
   repository_id bigint not null,
   submission_id bytea not null,
   -- Position of the result in its submission.
   result_no integer not null,
   test_no integer not null,
-  -- Set once the test is known to be nondeterministic at the submission's code version.
+  -- Whether the test is nondeterministic at the submission's code version.
   is_disruption boolean not null,
   conclusion text not null check (conclusion in ('failure', 'error')),
-  message text not null,
-  primary key (repository_id, submission_id, result_no)
+  message text,
+  -- Instead of message: position in submission.messages, from 1.
+  message_no integer,
+  check (num_nonnulls(message, message_no) = 1),
+  -- Also counts the disruptions of each test in the window, from the index alone.
+  primary key (repository_id, submission_id, is_disruption, test_no, result_no)
 );
--- The latest disruptions of a test.
-create index negative_result_disruption on negative_result (repository_id, test_no, submission_id, result_no)
-  where is_disruption;
--- How many disruptions each test has in the window, from the index alone.
-create index negative_result_window on negative_result (repository_id, submission_id, test_no)
+-- Disruptions of a test by week (2^19 s, the first 13 bits of the id): equal keys share one index
+-- entry, a seventh of an index on the whole id.
+create index negative_result_disruption on negative_result (repository_id, test_no,
+  (get_byte(submission_id, 0) * 32 + get_byte(submission_id, 1) / 8))
   where is_disruption;
 
--- One row per test that was ever disruptive: its first disruption, its latest, and its latest
--- positive result at a code version where it is nondeterministic. What they show is copied here, so
--- that it outlives the submissions it came from.
+-- Tests that were ever disruptive: the first disruption, the latest, and the latest positive result at
+-- a code version where the test is nondeterministic. Values are copied, so that they outlive the
+-- submissions they came from.
 create table disruptive_test (
   repository_id bigint not null,
   test_no integer not null,
@@ -175,16 +212,39 @@ create table quarantine (
   primary key (repository_id, test_no)
 );
 
--- Only totals are kept of a coverage report, and only of reports with a line that can be covered.
+-- Totals of coverage reports that have at least one line that can be covered.
 create table coverage_report (
   repository_id bigint not null,
-  -- Of reports with the same recorded_at the one with the greater id was uploaded later.
+  -- Ascending in the order of upload: the greatest is the latest report.
   coverage_report_id bigint generated always as identity,
   recorded_at timestamptz(0) not null,
-  -- The submission it came with, if any.
+  -- The submission it came with; null when it came alone.
   submission_id bytea,
   covered_line_count bigint not null check (covered_line_count >= 0),
   line_count bigint not null check (line_count > 0 and covered_line_count <= line_count),
-  primary key (repository_id, coverage_report_id)
+  primary key (repository_id, coverage_report_id),
+  unique (repository_id, submission_id)
 );
-create index coverage_report_latest on coverage_report (repository_id, recorded_at, coverage_report_id);
+
+-- Archives that `watch` found in a folder or bucket, so that each is processed once. Their repository
+-- is known only after they were read.
+create table archive (
+  -- The folder, or bucket and prefix.
+  source text not null,
+  -- Path below the folder, or key of the object.
+  key text not null,
+  -- Size and modification time, or entity tag: differs when the file was replaced.
+  version text not null,
+  status text not null check (status in ('processing', 'processed', 'failed')),
+  -- The claim of the process that works on it; both are null when it is free.
+  claim_id uuid,
+  claimed_until timestamptz,
+  attempt_count integer not null default 0,
+  -- Why it failed.
+  reason text not null default '',
+  repository_id bigint,
+  found_at timestamptz(0) not null,
+  finished_at timestamptz(0),
+  primary key (source, key)
+);
+create index archive_unfinished on archive (source, status) where status <> 'processed';

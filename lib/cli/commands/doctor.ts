@@ -12,7 +12,7 @@ import {
   type ServerState,
 } from "../../../db/admin/diagnosis.ts";
 import { type EmbeddedLook, lookAtEmbedded } from "../../../db/embedded/look.ts";
-import { checkSchema, SCHEMA_VERSION, schemaVersion } from "../../../db/schema/migrate.ts";
+import { checkSchema, SCHEMA_VERSION } from "../../../db/schema/migrate.ts";
 import { WINDOW_SECONDS } from "../../base/time.ts";
 import { addCommand, type CliIo, type CommandContext, type DatabaseLocation } from "../command.ts";
 import { Failure } from "../errors.ts";
@@ -115,16 +115,11 @@ async function examineDatabase(
   },
 ): Promise<Finding[]> {
   // The first statement on a connection takes longer.
-  await schemaVersion(sql);
+  const status = await checkSchema(sql);
   const begun = performance.now();
   const server = await loadServerState(sql);
   const seconds = (performance.now() - begun) / 1000;
-  const state = await checkSchema(sql);
-  const schema = judgeSchema({
-    state,
-    version: await schemaVersion(sql),
-    expected: SCHEMA_VERSION,
-  });
+  const schema = judgeSchema({ ...status, expected: SCHEMA_VERSION });
   const findings = [
     describeDatabase(server, { location, look, milliseconds: seconds * 1000 }),
     schema,
@@ -136,7 +131,7 @@ async function examineDatabase(
     ...kind === "server" ? [judgeRole(server), judgeSize(server)] : [],
   ];
   // What is in the tables can only be asked where they are as this program knows them.
-  if (state !== "current") return findings;
+  if (status.state !== "current") return findings;
   return [
     ...findings,
     judgeFreshness(await loadFreshness(sql, { windowStart: now - WINDOW_SECONDS }), { now }),

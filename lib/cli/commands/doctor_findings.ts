@@ -1,4 +1,5 @@
 /** What `doctor` tells of one subject. Judged here, without a database, a clock or a disk. */
+import type { SchemaStatus } from "../../../db/schema/migrate.ts";
 import type {
   ArchiveTrouble,
   Freshness,
@@ -61,11 +62,7 @@ export function judgeClock(
 
 /** The schema against this program's. */
 export function judgeSchema(
-  { state, version, expected }: {
-    state: "current" | "older" | "newer" | "missing";
-    version: number;
-    expected: number;
-  },
+  { state, version, expected, problem }: SchemaStatus & { expected: number },
 ): Finding {
   const check = "schema";
   switch (state) {
@@ -77,6 +74,13 @@ export function judgeSchema(
         status: "fail",
         finding: `version ${version}, and this program knows ${expected}`,
         hint: "use the later version of this program that migrated it",
+      };
+    case "incompatible":
+      return {
+        check,
+        status: "fail",
+        finding: problem ?? "",
+        hint: "keep a backup until the reports are uploaded again",
       };
     default:
       return {

@@ -30,7 +30,6 @@ type Options = v.InferOutput<typeof input>;
 interface ReadUpload {
   facts: Omit<UploadFacts, "organization">;
   files: UploadFiles;
-  archiveDigest?: string;
 }
 
 /** `ingest`: takes reports in, from where the database is. */
@@ -126,7 +125,6 @@ async function ingestArchive(
     return {
       facts,
       files: { ...files, coverage: more.coverage ?? files.coverage },
-      archiveDigest: contents.digest,
     };
   });
 }
@@ -139,10 +137,9 @@ async function store(
   const { sql } = await context.openDatabase();
   // Asked before the reports are read, which may take long; and again when they are stored.
   await requireOrganization(sql, organization);
-  const { facts, files, archiveDigest } = await read();
+  const { facts, files } = await read();
   const outcome = await storeUpload(sql, { ...facts, organization }, files, {
     now: context.now,
-    archiveDigest,
   });
   if (outcome.duplicate) {
     const changed = files.coverage ? "only the coverage was replaced" : "nothing changed";

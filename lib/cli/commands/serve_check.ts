@@ -26,17 +26,13 @@ async function lookAt({ database: location }: CommandContext): Promise<string> {
   }
   const database = await openDatabase({ ...location, readOnly: false, maxConnections: 1 });
   try {
-    const state = await checkSchema(database.sql);
+    const { state, problem } = await checkSchema(database.sql);
     if (state === "current") {
       const { isReplica } = await loadServerState(database.sql);
       const what = isReplica ? ", a replica, and" : " and";
       return `the database answers${what} has this program's schema`;
     }
-    if (state === "newer") {
-      throw new Failure(
-        "the database was migrated by a later version of this program: expected that one to be used",
-      );
-    }
+    if (problem !== null) throw new Failure(problem);
     const { mayMigrate } = await loadServerState(database.sql);
     if (!mayMigrate) {
       throw new Failure(

@@ -11,6 +11,7 @@ import {
   releaseArchive,
 } from "../../../db/admin/archives.ts";
 import type { Database } from "../../../db/connection/connect.ts";
+import { SchemaVersionError, writeTransaction } from "../../../db/schema/migrate.ts";
 import { listOrganizations, type Organization } from "../../../db/admin/organizations.ts";
 import { findOrCreateRepository } from "../../../db/admin/repositories.ts";
 import {
@@ -80,6 +81,11 @@ export async function processArchive(
     return { key, ...outcome, submission_key: submissionKey };
   } catch (error) {
     const reason = oneLine(messageOf(error)).slice(0, MAX_REASON_CHARACTERS);
+    if (error instanceof SchemaVersionError) {
+      // Says nothing about the archive: it stays free for a process of the new version.
+      await releaseArchive(sql, { ...claim, reason: "", isAttempt: false });
+      throw error;
+    }
     if (error instanceof ClaimLostError) return { status: "left", key, reason };
     if (error instanceof Refusal) {
       if (!await putAside(sql, { ...claim, reason, submissionKey: shown.key })) {
@@ -154,7 +160,6 @@ async function intake(
   return await storeUpload(sql, { ...facts, organization: organization.name }, files, {
     now: moment,
     key: shown.key,
-    archiveDigest: contents.digest,
     alongside: (tx) => finishArchive(tx, claim),
   });
 
@@ -167,7 +172,7 @@ async function intake(
       createdAt: moment,
       isVisible: false,
     });
-    await sql.begin(async (tx) => {
+    await writeTransaction(sql, async (tx) => {
       shown.key = await assignArchive(tx, { ...claim, repositoryId });
       await showProcessing(tx, { ...facts, repositoryId, key: shown.key, uploadedAt: moment });
     });

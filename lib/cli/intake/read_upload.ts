@@ -6,6 +6,7 @@ import { findOrganization } from "../../../db/admin/organizations.ts";
 import { processSubmission, RepositoryGoneError } from "../../../db/write/store_submission.ts";
 import { findOrCreateRepository, lockRepository } from "../../../db/admin/repositories.ts";
 import type { Database } from "../../../db/connection/connect.ts";
+import { writeTransaction } from "../../../db/schema/migrate.ts";
 import type { Queryable } from "../../../db/connection/sql.ts";
 import { removeUnprocessed } from "../../../db/write/unprocessed_submissions.ts";
 import { ownerTags, type TestTags } from "../../analysis/test_tags.ts";
@@ -205,8 +206,6 @@ export interface StoreOptions {
   now: number;
   /** Key of the archive that it came in, in its folder or bucket. */
   key?: string | undefined;
-  /** SHA-256 (hex) of the archive that it came in. */
-  archiveDigest?: string | undefined;
   /** Runs in the transaction that stores the upload, at its end. */
   alongside?: ((tx: Queryable) => Promise<void>) | undefined;
 }
@@ -220,7 +219,7 @@ export async function storeUpload(
   sql: Database["sql"],
   facts: UploadFacts,
   { results, coverage }: UploadFiles,
-  { now, key, archiveDigest, alongside }: StoreOptions,
+  { now, key, alongside }: StoreOptions,
 ): Promise<IntakeOutcome> {
   const organization = await findOrganization(sql, facts.organization);
   if (!organization) throw new Failure(`organization "${facts.organization}" is unknown`);
@@ -243,7 +242,7 @@ export async function storeUpload(
   };
   if (!results) {
     const { repositoryId } = repository;
-    await sql.begin(async (tx) => {
+    await writeTransaction(sql, async (tx) => {
       if (!await lockRepository(tx, repositoryId)) {
         throw new Failure("the repository was deleted meanwhile");
       }
@@ -260,7 +259,6 @@ export async function storeUpload(
     repositoryId: repository.repositoryId,
     uploadedAt: now,
     ...key === undefined ? {} : { key },
-    ...archiveDigest === undefined ? {} : { archiveDigest },
     ...alongside === undefined ? {} : { alongside },
   }).catch((error) => {
     if (error instanceof RepositoryGoneError) throw new Failure(error.message);

@@ -1,13 +1,11 @@
 import assert from "node:assert/strict";
 import { it } from "@std/testing/bdd";
 import { loadDisruptionEvents } from "../../../db/read/disruption_events.ts";
-import { migrate } from "../../../db/schema/migrate.ts";
-import { migrations } from "../../../db/schema/migrations/mod.ts";
 import { createOrganization } from "../../../db/admin/organizations.ts";
 import { processSubmission } from "../../../db/write/store_submission.ts";
 import { findOrCreateRepository } from "../../../db/admin/repositories.ts";
 import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
-import { describeWithDatabases, emptied } from "../../database.ts";
+import { describeWithDatabases } from "../../database.ts";
 
 const NOW = 1_790_000_000;
 const DAY = 24 * 60 * 60;
@@ -86,33 +84,5 @@ describeWithDatabases("failures", (database) => {
       assert.deepEqual(await messagesOf(repositoryId, "t0", time), since);
       assert.deepEqual(await messagesOf(repositoryId, "t0", time + 1), since.slice(0, -1));
     }
-  });
-
-  it("that were stored before messages were shared stay as they were", async () => {
-    const { sql } = database();
-    await emptied(sql);
-    await migrate(sql, { migrations: migrations.slice(0, 3) });
-    await sql`
-      insert into organization (name, name_key, created_at) values ('a', 'a', now())`;
-    await sql`
-      insert into repository (organization_id, repository_id, owner, name, owner_key, name_key,
-        id_prefix, created_at)
-      select organization_id, 1, 'a', 's', 'a', 's', 5, now() from organization`;
-    const id = `${(NOW - 100).toString(16)}${"00".repeat(8)}`;
-    await sql`
-      insert into submission (repository_id, submission_id, recorded_at, uploaded_at, status, key,
-        commit_oid, test_list_no, duration_unit, durations, exceptions, data_version)
-      values (1, decode(${id}, 'hex'), to_timestamp(${NOW - 100}), now(), 'processed', 'k', 'c', 0,
-        1, '\\x00', '\\x', 1)`;
-    await sql`
-      insert into test (repository_id, test_no, test_hash, suite, class, name, file)
-      values (1, 0, 7, '', '', 't0', '')`;
-    await sql`
-      insert into negative_result (repository_id, submission_id, result_no, test_no, is_disruption,
-        conclusion, message)
-      select 1, decode(${id}, 'hex'), n, 0, n < 2, 'error', 'message ' || n
-      from generate_series(0, 2) n`;
-    await migrate(sql);
-    assert.deepEqual(await messagesOf(1, "t0"), ["message 1", "message 0"]);
   });
 });

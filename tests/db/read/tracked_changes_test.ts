@@ -80,7 +80,7 @@ describeWithDatabases("the changes of tracked tests", (database) => {
           ...(random.next() < 0.1 ? flaky(name) : []),
         ]);
         const { key } = await world.upload(repository, results, {
-          commitOid: `c${random.below(8)}`,
+          commitOid: `c0ffee${random.below(8)}`,
           recordedAt: now - pick([0, 100, DAY, 5 * DAY, 13 * DAY, 20 * DAY]),
           tags: pick([[], [], ["nightly"], ["fast", "x"]]),
           testTags: random.next() < 0.2
@@ -95,7 +95,7 @@ describeWithDatabases("the changes of tracked tests", (database) => {
         recordedAt: now,
         uploadedAt: now,
         buildUrl: "",
-        commitOid: "c1",
+        commitOid: "c1c1c1c",
         treeOid: null,
         branch: null,
         tags: [],
@@ -197,7 +197,7 @@ describeWithDatabases("the changes of tracked tests", (database) => {
     const { sql } = database();
     const repository = await newRepository();
     const { repositoryId } = repository;
-    await world.upload(repository, flaky("a"), { commitOid: "c1", recordedAt: NOW - DAY });
+    await world.upload(repository, flaky("a"), { commitOid: "c1c1c1c", recordedAt: NOW - DAY });
     const since = await loadAll(repository, NOW);
     // The first disruption ever, which nobody has seen when its submission goes.
     await world.upload(repository, flaky("a"), { commitOid: "c0", recordedAt: NOW - 90 * DAY });

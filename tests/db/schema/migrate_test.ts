@@ -7,7 +7,8 @@ import {
   checkSchema,
   migrate,
   SCHEMA_VERSION,
-  SchemaNewerError,
+  SchemaVersionError,
+  writeTransaction,
 } from "../../../db/schema/migrate.ts";
 import { migrations } from "../../../db/schema/migrations/mod.ts";
 import { pause } from "../../../lib/base/delay.ts";
@@ -17,13 +18,13 @@ describeWithDatabases("migrations", (database) => {
   it("find nothing to do in a current database", async () => {
     const { sql } = database();
     assert.deepEqual(await migrate(sql), { from: SCHEMA_VERSION, to: SCHEMA_VERSION });
-    assert.equal(await checkSchema(sql), "current");
+    assert.equal((await checkSchema(sql)).state, "current");
   });
 
   it("run once when several come at the same time", async () => {
     const { sql } = database();
     await emptied(sql);
-    assert.equal(await checkSchema(sql), "missing");
+    assert.equal((await checkSchema(sql)).state, "missing");
     const outcomes = await Promise.all([migrate(sql), migrate(sql), migrate(sql)]);
     assert.deepEqual(outcomes.map(({ to }) => to), Array(3).fill(SCHEMA_VERSION));
     assert.ok(outcomes.some(({ from }) => from === 0));
@@ -42,28 +43,56 @@ describeWithDatabases("migrations", (database) => {
     const [row] = await sql`
       select to_regclass('added') is not null as added, to_regclass('half') is not null as half`;
     assert.deepEqual({ ...row }, { added: true, half: false });
-    assert.equal(await checkSchema(sql), "newer");
+    assert.equal((await checkSchema(sql)).state, "newer");
   });
 
   it("refuse a schema newer than the program, naming both versions", async () => {
     const { sql } = database();
     await assert.rejects(migrate(sql), (error) => {
-      assert.ok(error instanceof SchemaNewerError);
+      assert.ok(error instanceof SchemaVersionError);
       assert.match(
         error.message,
-        new RegExp(`version ${SCHEMA_VERSION + 1}, expected at most ${SCHEMA_VERSION}`),
+        new RegExp(`version ${SCHEMA_VERSION + 1}, expected ${SCHEMA_VERSION}:`),
       );
       return true;
     });
   });
 
-  it("call a schema older that lacks the last ones", async () => {
+  it("refuse a database of an earlier build, saying what to do", async () => {
+    const { sql } = database();
+    await emptied(sql);
+    await sql`create table schema_migration (version integer primary key)`;
+    await sql`insert into schema_migration values (1), (2)`;
+    assert.equal((await checkSchema(sql)).state, "incompatible");
+    await assert.rejects(migrate(sql), /created by an earlier build.* expected an empty database/);
+  });
+
+  it("refuse a database on which one ran that was edited since", async () => {
+    const { sql } = database();
+    await emptied(sql);
+    await migrate(sql, { migrations: [`${migrations[0]}-- edited`, ...migrations.slice(1)] });
+    assert.equal((await checkSchema(sql)).state, "incompatible");
+    await assert.rejects(migrate(sql), /migration 1 was edited after it ran/);
+  });
+
+  it("are the same with the line ends of Windows", async () => {
+    const { sql } = database();
+    await emptied(sql);
+    await migrate(sql, { migrations: migrations.map((text) => text.replaceAll("\n", "\r\n")) });
+    assert.equal((await checkSchema(sql)).state, "current");
+  });
+
+  it("of a later version end transactions that write", async () => {
     const { sql } = database();
     await emptied(sql);
     await migrate(sql);
-    await sql`update schema_migration set version = version - 1`;
-    const expected = SCHEMA_VERSION === 1 ? "missing" : "older";
-    assert.equal(await checkSchema(sql), expected);
+    await writeTransaction(sql, async (tx) => void await tx`create table kept (n integer)`);
+    await migrate(sql, { migrations: [...migrations, "create table later (n integer)"] });
+    await assert.rejects(
+      writeTransaction(sql, async (tx) => void await tx`insert into kept values (1)`),
+      SchemaVersionError,
+    );
+    assert.equal((await sql`select from kept`).length, 0);
   });
 });
 
@@ -88,25 +117,20 @@ describe("a PostgreSQL server", { skip: !serverUrl }, () => {
     }
   });
 
-  // The order of what a load of tests reads. Whoever waits for what the other has would be ended.
-  it("is migrated while somebody reads one table after the other", async () => {
+  it("is migrated after transactions that write have ended", async () => {
     const database = await openTestServer(serverUrl ?? "");
     const { sql } = database;
+    const migrated: string[] = [];
     try {
-      for (const from of [3, 4, 5]) {
-        await emptied(sql);
-        await migrate(sql, { migrations: migrations.slice(0, from) });
-        let migrated: Promise<{ to: number }> | undefined;
-        await sql.begin("read only", async (reader) => {
-          await reader`select from submission`;
-          migrated = migrate(sql);
-          await someoneWaits(reader);
-          for (const table of ["test", "negative_result", "test_list"]) {
-            await reader`select from ${reader(table)}`;
-          }
-        });
-        assert.equal((await migrated)?.to, SCHEMA_VERSION);
-      }
+      let migration: Promise<unknown> | undefined;
+      await writeTransaction(sql, async (tx) => {
+        const steps = [...migrations, "create table later (n integer)"];
+        migration = migrate(sql, { migrations: steps }).then(() => migrated.push("schema"));
+        await someoneWaits(tx);
+        migrated.push("data");
+      });
+      await migration;
+      assert.deepEqual(migrated, ["data", "schema"]);
     } finally {
       await database.close();
     }

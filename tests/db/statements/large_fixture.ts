@@ -92,7 +92,7 @@ export async function createLargeWorld(database: Database): Promise<ContractWorl
     insert into coverage_report (repository_id, recorded_at, covered_line_count, line_count)
     select repository_id, at, 1, 2 from old_row`;
   await sql`
-    insert into staged_test_range (repository_id, first_test_no, end_test_no)
+    insert into unpublished_test_range (repository_id, first_test_no, end_test_no)
     select repository_id, no + 1000000, no + 1000001 from old_row
     where repository_id > 100000`;
   await sql`analyze`;

@@ -45,7 +45,7 @@ export async function randomUpload(
   const tree = random.below(3) === 0 ? random.below(12) : null;
   return await processSubmission(sql, {
     repositoryId: repository.repositoryId,
-    commitOid: `c${random.below(60)}`,
+    commitOid: `c0ffee${random.below(60)}`,
     treeOid: tree === null ? null : `t${tree}`,
     branch: null,
     buildUrl: random.below(3) === 0 ? "" : `https://ci/${random.below(1_000)}`,
@@ -131,7 +131,7 @@ export async function lastingFacts({ sql }: Pick<Database, "sql">): Promise<unkn
     order by repository_id, test_no`;
   const coverage = await sql`
     select distinct on (repository_id) * from coverage_report
-    order by repository_id, recorded_at desc, coverage_report_id desc`;
+    order by repository_id, coverage_report_id desc`;
   const versions = await sql`
     select repository_id, data_version from repository order by repository_id`;
   return { disruptive, quarantined, coverage, versions };

@@ -16,6 +16,7 @@ import {
   type Repository,
 } from "../../../db/admin/repositories.ts";
 import { ensureTests } from "../../../db/write/test_lists.ts";
+import { loadLatestCoverage } from "../../../db/write/coverage_reports.ts";
 import { loadTrackedTests } from "../../../db/read/tracked_tests.ts";
 import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
 import type { Conclusion, TestResult } from "../../../lib/report/result.ts";
@@ -66,14 +67,14 @@ describeWithDatabases("processing a submission", (database) => {
     }
     return {
       repositoryId: repository.repositoryId,
-      commitOid: "c1",
+      commitOid: "c0ffee1",
       treeOid: null,
       branch: null,
       buildUrl: "",
       tags: [],
       recordedAt: NOW - 100,
       uploadedAt: NOW,
-      reportDigest: "00",
+      reportDigest: JSON.stringify(attempts),
       content: builder.finish(),
       coverage: null,
       ...more,
@@ -149,14 +150,40 @@ describeWithDatabases("processing a submission", (database) => {
     assert.deepEqual([...coverage], [{ covered_line_count: 2, line_count: 2, at: NOW - 100 }]);
   });
 
-  it("takes every upload without a build URL as new", async () => {
+  it("takes the same upload without a build URL once", async () => {
     const repository = await newRepository();
     const first = await process(upload(repository, [["t"]]));
-    const second = await process(upload(repository, [["t"]]));
-    assert.notEqual(first.submissionId, second.submissionId);
-    const lists = await database().sql`
-      select from test_list where repository_id = ${repository.repositoryId}`;
-    assert.equal(lists.length, 1);
+    const second = await process(upload(repository, [["t"]], { recordedAt: NOW }));
+    assert.deepEqual(second, { ...first, duplicate: true });
+    const third = await process(upload(repository, [["t"]], { commitOid: "c0ffee2" }));
+    assert.notEqual(third.submissionId, first.submissionId);
+  });
+
+  it("takes a commit that is not 7 to 64 hex digits as a code version of its own", async () => {
+    for (const commitOid of ["HEAD", "main", "null", "abc123", "g000000", "0".repeat(65)]) {
+      const repository = await newRepository();
+      await process(upload(repository, [["t", "failure"]], { commitOid, reportDigest: "01" }));
+      await process(upload(repository, [["t"]], { commitOid }));
+      assert.deepEqual(await tracked(repository), [], commitOid);
+      await process(upload(repository, [["u", "failure"], ["u"]], { commitOid }));
+      assert.equal((await tracked(repository)).length, 1, commitOid);
+    }
+    for (const commitOid of ["abcdef1", "F".repeat(64)]) {
+      const repository = await newRepository();
+      await process(upload(repository, [["t", "failure"]], { commitOid }));
+      await process(upload(repository, [["t"]], { commitOid }));
+      assert.equal((await tracked(repository)).length, 1, commitOid);
+    }
+  });
+
+  it("shows the coverage that was uploaded last", async () => {
+    const { sql } = database();
+    const repository = await newRepository();
+    const coverageOf = (coveredLineCount: number) => ({ coveredLineCount, lineCount: 10 });
+    await process(upload(repository, [["t"]], { coverage: coverageOf(1) }));
+    await process(upload(repository, [["u"]], { coverage: coverageOf(2), recordedAt: NOW - 900 }));
+    const { coverage } = await loadLatestCoverage(sql, repository.repositoryId);
+    assert.equal(coverage?.coveredLineCount, 2);
   });
 
   it("misses nothing when many arrive at the same moment", async () => {
@@ -171,35 +198,6 @@ describeWithDatabases("processing a submission", (database) => {
     const [test] = await tracked(repository);
     assert.equal(test?.disruptionCount, 4);
     assert.equal(test?.countedResultCount, 8);
-  });
-
-  it("packs durations from the second submission of a list on, and tells the same times", async () => {
-    const { sql } = database();
-    const repository = await newRepository();
-    const { repositoryId } = repository;
-    const many = Array.from({ length: 50 }, (_, index): Attempt => [`steady ${index}`]);
-    const packed = async () => {
-      const rows = await sql<{ isPacked: boolean }[]>`
-        select packed_durations is not null as "isPacked" from submission
-        where repository_id = ${repositoryId} and (durations is null) <> (packed_durations is null)
-        order by data_version`;
-      return rows.map(({ isPacked }) => isPacked);
-    };
-    const time = async () => (await tracked(repository))[0]?.timeConsumed;
-    await process(upload(repository, [["t", "failure"], ["t"], ...many]));
-    assert.equal(await time(), 3_000);
-    await process(upload(repository, [["t"], ...many]));
-    const [{ typical } = { typical: null }] = await sql<{ typical: Uint8Array | null }[]>`
-      select typical_durations as typical from test_list where repository_id = ${repositoryId}`;
-    await process(upload(repository, [["t"], ["t"], ...many]));
-    assert.deepEqual(await packed(), [false, true, true]);
-    assert.equal(await time(), 7_500);
-    const [after] = await sql`
-      select typical_durations as typical from test_list where repository_id = ${repositoryId}`;
-    assert.deepEqual(after?.typical, typical, "what was packed against stays");
-    await process(upload(repository, [["t"], ["another"]]));
-    assert.deepEqual(await packed(), [false, true, true, false]);
-    assert.equal(await time(), 9_000);
   });
 
   it("gives every test of a submission its tags, united over submissions", async () => {
@@ -259,7 +257,7 @@ describeWithDatabases("processing a submission", (database) => {
     assert.notEqual(await findRepository(sql, { organizationId, ...wanted }), null);
     assert.notEqual(await findTest(sql, test), null);
     assert.deepEqual((await tracked(repository))[0]?.tags, ["fresh"]);
-    assert.equal((await sql`select from staged_test_range`).length, 0);
+    assert.equal((await sql`select from unpublished_test_range`).length, 0);
   });
 
   it("gives tests the tags of all uploads that staged them at the same time", async () => {

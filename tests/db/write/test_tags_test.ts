@@ -17,6 +17,7 @@ const NOW = 1_790_000_000;
 
 describeWithDatabases("tags of single tests", (database) => {
   let organizationId: number;
+  let uploads = 0;
   let nextName = 0;
 
   before(async () => {
@@ -54,7 +55,7 @@ describeWithDatabases("tags of single tests", (database) => {
     const content = builder.finish();
     return await processSubmission(database().sql, {
       repositoryId,
-      commitOid: "c1",
+      commitOid: "c1c1c1c",
       treeOid: null,
       branch: null,
       buildUrl: "",
@@ -62,7 +63,7 @@ describeWithDatabases("tags of single tests", (database) => {
       testTags: ownerTags(content, parseCodeowners(codeowners)),
       recordedAt: NOW,
       uploadedAt: NOW,
-      reportDigest: "00",
+      reportDigest: String(uploads++),
       content,
       coverage: null,
     });

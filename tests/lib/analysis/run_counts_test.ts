@@ -14,7 +14,6 @@ function run(testListNo: number, outcomes: Parameters<ExceptionWriter["add"]>[1]
     exceptions: exceptions.finish(),
     durations: Uint8Array.from(LISTS.get(testListNo)!, (_, index) => index + 1),
     durationUnit: 1000,
-    typicalDurations: null,
   };
 }
 

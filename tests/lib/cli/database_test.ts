@@ -2,7 +2,7 @@ import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import process from "node:process";
 import { type Database, openDatabase } from "../../../db/connection/connect.ts";
-import { SCHEMA_VERSION, schemaVersion } from "../../../db/schema/migrate.ts";
+import { checkSchema, SCHEMA_VERSION } from "../../../db/schema/migrate.ts";
 import {
   ensureCurrentSchema,
   openCurrentDatabase,
@@ -14,15 +14,17 @@ import { describeWithDatabases, withDatabase } from "../../database.ts";
 describeWithDatabases("the schema that a command finds", (database) => {
   it("is left alone when it is this program's", async () => {
     await ensureCurrentSchema(database());
-    assert.equal(await schemaVersion(database().sql), SCHEMA_VERSION);
+    assert.equal((await checkSchema(database().sql)).state, "current");
   });
 
   it("is refused when it is newer", async () => {
     const { sql } = database();
-    await sql`insert into schema_migration (version) values (${SCHEMA_VERSION + 1})`;
+    await sql`insert into schema_migration (version, checksum) values (${
+      SCHEMA_VERSION + 1
+    }, 'later')`;
     await assert.rejects(ensureCurrentSchema(database()), (error) => {
       assert.ok(error instanceof Failure);
-      assert.match(error.message, /was migrated by a later version of this program/);
+      assert.match(error.message, /was migrated by another version of this program/);
       return true;
     });
     await sql`delete from schema_migration where version = ${SCHEMA_VERSION + 1}`;
@@ -33,7 +35,7 @@ describeWithDatabases("the schema that a command finds", (database) => {
     await sql`drop schema public cascade`;
     await sql`create schema public`;
     await ensureCurrentSchema(database());
-    assert.equal(await schemaVersion(sql), SCHEMA_VERSION);
+    assert.equal((await checkSchema(sql)).state, "current");
   });
 });
 

@@ -178,7 +178,7 @@ describeWithDatabases("repo", (database) => {
         (repository_id, test_tag_set_no, test_list_no, digest, tag_groups, members)
       values (${repositoryId}, 0, 0, '\\x00', '[]', '\\x00')`;
     await sql`
-      insert into staged_test_range (repository_id, first_test_no, end_test_no)
+      insert into unpublished_test_range (repository_id, first_test_no, end_test_no)
       values (${repositoryId}, 7, 8)`;
     await sql`
       insert into archive (source, key, version, status, repository_id, found_at)
