@@ -1,5 +1,6 @@
 /** What S3-compatible storage answers, as XML. */
-import { SaxesParser } from "saxes";
+import { DEFAULT_REPORT_LIMITS } from "../../report/limits.ts";
+import { XmlReader } from "../../report/xml/reader.ts";
 import { StorageError } from "./storage.ts";
 
 /** An object of a list. */
@@ -73,21 +74,29 @@ function decodeKey(key: string): string {
 
 /** Calls back at the end of each element, with the names from the root to it. */
 function readElements(xml: string, onElement: (path: string[], text: string) => void): void {
-  const parser = new SaxesParser();
   const path: string[] = [];
   let text = "";
-  parser.on("opentag", ({ name }) => {
-    path.push(name);
-    text = "";
+  const reader = new XmlReader({
+    file: "the answer",
+    limits: DEFAULT_REPORT_LIMITS,
+    nameAttributes: new Set(),
+    handler: {
+      open(name) {
+        path.push(name);
+        text = "";
+      },
+      close() {
+        onElement(path, text);
+        path.pop();
+        text = "";
+      },
+    },
   });
-  parser.on("text", (piece) => text += piece);
-  parser.on("closetag", () => {
-    onElement(path, text);
-    path.pop();
-    text = "";
-  });
-  parser.on("error", () => {
+  reader.readText((part) => text += part);
+  try {
+    reader.write({ text: xml, undecodableAt: [] });
+    reader.end();
+  } catch {
     throw new StorageError("the answer is no XML: is the endpoint right?");
-  });
-  parser.write(xml).close();
+  }
 }

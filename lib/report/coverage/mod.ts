@@ -1,5 +1,5 @@
 /** Coverage reports in, covered lines and lines that can be covered out. */
-import { type DecodedPiece, decodeXml } from "../xml/decode.ts";
+import { type DecodedChunk, decodeXml } from "../xml/decode.ts";
 import { quote, ReportError } from "../report_error.ts";
 import { CoverageMap, type CoverageTotals } from "./coverage_map.ts";
 import { beginsGoProfile, GoProfileReader } from "./go.ts";
@@ -75,7 +75,7 @@ export class CoverageCollector {
   }
 
   async #read(
-    pieces: AsyncGenerator<DecodedPiece, void>,
+    pieces: AsyncGenerator<DecodedChunk, void>,
     file: string,
   ): Promise<{ format: CoverageFormat }> {
     const map = this.#map;
@@ -106,11 +106,11 @@ const HEAD_CHARACTERS = 100;
  * pieces from the first
  */
 async function peek(
-  pieces: AsyncGenerator<DecodedPiece, void>,
+  pieces: AsyncGenerator<DecodedChunk, void>,
   options: { file: string; limits: CoverageLimits },
-): Promise<{ head: string; all: AsyncGenerator<DecodedPiece, void> }> {
+): Promise<{ head: string; all: AsyncGenerator<DecodedChunk, void> }> {
   const { file, limits } = options;
-  const seen: DecodedPiece[] = [];
+  const seen: DecodedChunk[] = [];
   let beginning = "";
   let head = "";
   while (head.length < HEAD_CHARACTERS) {
@@ -126,12 +126,12 @@ async function peek(
   }
   return { head, all: replay() };
 
-  async function* replay(): AsyncGenerator<DecodedPiece, void> {
+  async function* replay(): AsyncGenerator<DecodedChunk, void> {
     yield* seen;
     yield* pieces;
   }
 }
 
-async function* textOf(pieces: AsyncIterable<DecodedPiece>): AsyncGenerator<string, void> {
+async function* textOf(pieces: AsyncIterable<DecodedChunk>): AsyncGenerator<string, void> {
   for await (const { text } of pieces) yield text;
 }

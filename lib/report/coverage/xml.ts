@@ -1,8 +1,8 @@
 /** Coverage formats in XML: which one it is, and the streaming between text and reader. */
-import type { DecodedPiece } from "../xml/decode.ts";
+import type { DecodedChunk } from "../xml/decode.ts";
 import { DEFAULT_REPORT_LIMITS } from "../limits.ts";
-import { XmlReader } from "../xml/reader.ts";
-import type { XmlHandler } from "../xml/handler.ts";
+import { type XmlHandler, XmlReader } from "../xml/reader.ts";
+
 import { CloverReader } from "./clover.ts";
 import { CoberturaReader } from "./cobertura.ts";
 import type { CoverageMap } from "./coverage_map.ts";
@@ -126,7 +126,7 @@ class Recognizer implements XmlHandler {
  * @throws {ReportError} with line and column, when it is broken or exceeds a limit
  */
 export async function readXml(
-  pieces: AsyncIterable<DecodedPiece>,
+  pieces: AsyncIterable<DecodedChunk>,
   map: CoverageMap,
   file: string,
 ): Promise<{ format: XmlFormat }> {

@@ -1,30 +1,29 @@
 /**
  * The JUnit XML reader: bytes in, results out, in memory that does not grow with the report.
  *
- * There is no one JUnit format, only what tools write. Suites may be nested or missing, and whatever
- * is not known is passed over.
+ * There is no one JUnit format, only what tools write: suites may be nested or missing, and unknown
+ * elements are ignored.
  */
-import { detach } from "../xml/characters.ts";
 import type { TestIdentity } from "../../base/identity.ts";
-import { decodeXml } from "../xml/decode.ts";
 import { DEFAULT_REPORT_LIMITS, type ReportLimits } from "../limits.ts";
 import { quote, shorten } from "../report_error.ts";
 import type { TestResult } from "../result.ts";
-import { StableNames } from "./stable_names.ts";
-import { type Attributes, Outcome, OUTCOME_KINDS, resultOfEmpty, TestCase } from "./test_case.ts";
-import { XmlReader } from "../xml/reader.ts";
-import type { XmlHandler } from "../xml/handler.ts";
+import { detach } from "../xml/characters.ts";
+import { decodeXml } from "../xml/decode.ts";
+import { type XmlAttributes, type XmlHandler, XmlReader } from "../xml/reader.ts";
+import { NameNormalizer } from "./normalize_names.ts";
+import { Outcome, OUTCOME_KINDS, TestCase } from "./test_case.ts";
 
 /** What {@link readJUnit} needs besides the bytes. */
 export interface JUnitOptions {
   /** What errors and notes call the report: its path. */
   file: string;
   /**
-   * Called for each result, in the order of the report. Its name may be cut from the piece of the
-   * report that is being read: who keeps it keeps that piece, unless it is copied.
+   * Called for each result, in the order of the report. Its strings may be slices of the chunk that
+   * is being read: copy what is kept.
    */
   onResult(result: TestResult): void;
-  /** Called with what the reader had to repair, one line each. */
+  /** Called with what was repaired or ignored, one line each. */
   onNote?(note: string): void;
   /** Other limits than the defaults. */
   limits?: Partial<ReportLimits>;
@@ -38,28 +37,24 @@ export interface JUnitOptions {
  * Reads one JUnit report to its end.
  *
  * @returns the number of results, in which each attempt of a test counts
- * @throws {ReportError} `malformed`, `not-junit` or `limit`; results that came before it were told
+ * @throws {ReportError} `malformed`, `not-junit` or `limit`; `onResult` was called for results
+ * before it
  */
 export async function readJUnit(
   bytes: AsyncIterable<Uint8Array>,
   options: JUnitOptions,
 ): Promise<{ resultCount: number }> {
   const reader = new JUnitReader(options);
-  for await (const piece of decodeXml(bytes, options.file)) reader.xml.write(piece);
-  reader.xml.end();
-  const { replacementCount: count, firstReplacement: first } = reader.xml;
-  if (first) {
-    options.onNote?.(
-      `${options.file}:${first.line}:${first.column}: ${count} ` +
-        `${count === 1 ? "character" : "characters"} that XML forbids or that cannot be decoded, ` +
-        `the first here, ${count === 1 ? "was" : "were"} replaced by U+FFFD`,
-    );
-  }
+  for await (const chunk of decodeXml(bytes, options.file)) reader.xml.write(chunk);
+  reader.end();
   return { resultCount: reader.resultCount };
 }
 
 // What tests are told apart by.
 const NAME_ATTRIBUTES: ReadonlySet<string> = new Set(["name", "classname", "file"]);
+
+// A broken reporter repeats its mistake for every test.
+const MAX_NOTES = 100;
 
 interface Suite {
   name: string;
@@ -75,8 +70,8 @@ const HINTS: Readonly<Record<string, string>> = {
   "test-run": "; this is NUnit's own format, which its console or a converter writes as JUnit",
   "test-results": "; this is NUnit's own format, which its console or a converter writes as JUnit",
   "assemblies": "; this is xUnit.net's own format, which a converter or logger writes as JUnit",
-  "TestRun": "; this is a TRX file, which the JUnit logger for dotnet test replaces",
-  "failsafe-summary": "; the results are in the TEST-*.xml files beside it",
+  "TestRun": "; this is a TRX file: use the JUnit logger for dotnet test instead",
+  "failsafe-summary": "; the results are in the TEST-*.xml files next to it",
   "testng-results": "; TestNG writes JUnit reports into the folder junitreports",
 };
 
@@ -86,19 +81,22 @@ class JUnitReader implements XmlHandler {
 
   readonly #options: JUnitOptions;
   readonly #limits: ReportLimits;
-  // The path from the outermost element to the one that is being read.
+  readonly #names: NameNormalizer;
+  // How many elements are open, the outermost and the innermost included.
   #depth = 0;
   readonly #suites: Suite[] = [];
-  #testCase: { value: TestCase; depth: number } | null = null;
+  /** `value` is `null` for a test without any name, which gives no result. */
+  #testCase: { value: TestCase | null; depth: number } | null = null;
   #outcome: { value: Outcome; depth: number } | null = null;
-  readonly #stable: StableNames;
-  // Tests of a class stand together: the name that came last is kept once for all of them.
-  readonly #lastClass = { written: "", stable: "" };
-  readonly #lastFile = { written: "", stable: "" };
+  // Tests of a class stand together: the last name is kept once for all of them.
+  readonly #lastClass = { written: "", normalized: "" };
+  readonly #lastFile = { written: "", normalized: "" };
+  #noteCount = 0;
+  #firstOmittedNote = "";
 
   constructor(options: JUnitOptions) {
     this.#options = options;
-    this.#stable = new StableNames(options.checkoutFolder);
+    this.#names = new NameNormalizer(options.checkoutFolder);
     this.#limits = { ...DEFAULT_REPORT_LIMITS, ...options.limits };
     this.xml = new XmlReader({
       file: options.file,
@@ -108,7 +106,7 @@ class JUnitReader implements XmlHandler {
     });
   }
 
-  open(name: string, attributes: Attributes): void {
+  open(name: string, attributes: XmlAttributes): void {
     this.#depth++;
     if (this.#depth === 1 && name !== "testsuites" && name !== "testsuite") {
       this.xml.fail(
@@ -118,19 +116,19 @@ class JUnitReader implements XmlHandler {
         this.xml.elementPosition,
       );
     }
-    if (this.#outcome) this.#openInOutcome(name);
-    else if (this.#testCase) this.#openInTestCase(name, attributes);
-    else if (name === "testsuite") this.#openSuite(attributes);
-    else if (name === "testcase") this.#openTestCase(attributes);
-  }
-
-  empty(name: string, attributes: Attributes): void {
-    // As nearly all of a report: a test that passed at once.
-    if (name === "testcase" && this.#depth > 0 && !this.#testCase) {
-      this.#tell(resultOfEmpty(this.#identityOf(attributes), attributes));
-    } else {
-      this.open(name, attributes);
-      this.close();
+    if (this.#testCase) {
+      if (name === "testcase") this.#note("a <testcase> inside another gives no result");
+      if (this.#outcome) this.#openInOutcome(name);
+      else this.#openInTestCase(name, attributes);
+    } else if (name === "testcase") {
+      this.#testCase = { value: this.#newTestCase(attributes), depth: this.#depth };
+    } else if (name === "testsuite") {
+      this.#openSuite(attributes);
+    } else if (name === "failure" || name === "error") {
+      const parentDepth = this.#depth - 1;
+      if (parentDepth === 1 || this.#suites.at(-1)?.depth === parentDepth) {
+        this.#note(`<${name}> outside of a <testcase> gives no result`);
+      }
     }
   }
 
@@ -141,52 +139,74 @@ class JUnitReader implements XmlHandler {
     this.#depth--;
   }
 
-  #openSuite(attributes: Attributes): void {
+  /** The report ends here. */
+  end(): void {
+    this.xml.end();
+    const omittedCount = this.#noteCount - MAX_NOTES;
+    if (omittedCount > 0) {
+      this.#options.onNote?.(`${this.#firstOmittedNote}, and ${omittedCount - 1} more such notes`);
+    }
+    const { replacementCount: count, firstReplacement: first } = this.xml;
+    if (!first) return;
+    const [characters, were] = count === 1 ? ["character", "was"] : ["characters", "were"];
+    this.#options.onNote?.(
+      `${this.#options.file}:${first.line}:${first.column}: ${count} ${characters} that XML ` +
+        `forbids or that cannot be decoded, the first here, ${were} replaced by U+FFFD`,
+    );
+  }
+
+  #note(what: string): void {
+    this.#noteCount++;
+    if (this.#noteCount > MAX_NOTES + 1) return;
+    const { line, column } = this.xml.elementPosition;
+    const note = `${this.#options.file}:${line}:${column}: ${what}`;
+    if (this.#noteCount <= MAX_NOTES) this.#options.onNote?.(note);
+    else this.#firstOmittedNote = note;
+  }
+
+  #openSuite(attributes: XmlAttributes): void {
     const { name = "", file, timestamp } = attributes;
     this.#refuseUndecodable("testsuite", attributes);
-    const around = this.#suites.at(-1) ?? NO_SUITE;
+    const parent = this.#suites.at(-1) ?? NO_SUITE;
     this.#suites.push({
-      name: detach(this.#stable.suite(name, timestamp)),
-      file: file ? detach(this.#stable.file(file)) : around.file,
+      name: detach(this.#names.suite(name, timestamp)),
+      file: file ? detach(this.#names.file(file)) : parent.file,
       depth: this.#depth,
     });
   }
 
-  #openTestCase(attributes: Attributes): void {
-    const testCase = new TestCase(this.#identityOf(attributes), attributes);
-    this.#testCase = { value: testCase, depth: this.#depth };
+  #newTestCase(attributes: XmlAttributes): TestCase | null {
+    const identity = this.#identityOf(attributes);
+    if (identity.name !== "") return new TestCase(identity, attributes);
+    this.#note(
+      "a <testcase> without name and classname, in a suite without a name, is passed over",
+    );
+    return null;
   }
 
-  #identityOf(attributes: Attributes): TestIdentity {
+  #identityOf(attributes: XmlAttributes): TestIdentity {
     const { name, classname = "", file } = attributes;
     this.#refuseUndecodable("testcase", attributes);
-    if (!name) {
-      this.xml.fail(
-        "malformed",
-        name === "" ? 'a <testcase> with name=""' : "a <testcase> without a name",
-        "each to have a name that tells it from the others",
-        this.xml.elementPosition,
-      );
-    }
     const suite = this.#suites.at(-1) ?? NO_SUITE;
     if (classname !== this.#lastClass.written) {
       this.#lastClass.written = detach(classname);
-      this.#lastClass.stable = detach(this.#stable.class(classname));
+      this.#lastClass.normalized = detach(this.#names.class(classname));
     }
     if (file && file !== this.#lastFile.written) {
       this.#lastFile.written = detach(file);
-      this.#lastFile.stable = detach(this.#stable.file(file));
+      this.#lastFile.normalized = detach(this.#names.file(file));
     }
+    const className = this.#lastClass.normalized;
     return {
       suite: suite.name,
-      class: this.#lastClass.stable,
-      name: this.#stable.name(name, suite.name, this.#lastClass.stable),
-      file: file ? this.#lastFile.stable : suite.file,
+      class: className,
+      name: name ? this.#names.name(name, suite.name, className) : className || suite.name,
+      file: file ? this.#lastFile.normalized : suite.file,
     };
   }
 
-  // What replaces lost bytes is the same for all of them: two tests could become one.
-  #refuseUndecodable(element: string, attributes: Attributes): void {
+  // The same U+FFFD stands for all lost bytes: two tests could become one.
+  #refuseUndecodable(element: string, attributes: XmlAttributes): void {
     if (this.xml.undecodableAttributes.size === 0) return;
     for (const attribute of this.xml.undecodableAttributes) {
       if (!NAME_ATTRIBUTES.has(attribute)) continue;
@@ -200,20 +220,19 @@ class JUnitReader implements XmlHandler {
     }
   }
 
-  #openInTestCase(name: string, attributes: Attributes): void {
+  #openInTestCase(name: string, attributes: XmlAttributes): void {
     const kind = OUTCOME_KINDS.get(name);
     if (!kind || this.#depth !== this.#testCase!.depth + 1) return;
     const outcome = new Outcome(kind, attributes);
     this.#outcome = { value: outcome, depth: this.#depth };
-    this.xml.readText((piece) => outcome.text.add(piece));
+    this.xml.readText((text) => outcome.text.add(text));
   }
 
-  // Only the text of the outcome itself and of its stack trace matters, not that of the output that
-  // retries carry along.
+  // Only the text of the outcome itself and of its stack trace counts, not the output of a retry.
   #openInOutcome(name: string): void {
     const { value, depth } = this.#outcome!;
     const isStackTrace = name === "stackTrace" && this.#depth === depth + 1;
-    this.xml.readText(isStackTrace ? (piece) => value.stackTrace.add(piece) : null);
+    this.xml.readText(isStackTrace ? (text) => value.stackTrace.add(text) : null);
   }
 
   #closeInOutcome(): void {
@@ -223,29 +242,29 @@ class JUnitReader implements XmlHandler {
       this.#outcome = null;
       this.#addOutcome(value);
     } else if (this.#depth === depth + 1) {
-      this.xml.readText((piece) => value.text.add(piece));
+      this.xml.readText((text) => value.text.add(text));
     }
   }
 
   #addOutcome(outcome: Outcome): void {
     const testCase = this.#testCase!.value;
-    testCase.add(outcome);
-    if (testCase.attemptCount <= this.#limits.attemptCount) return;
+    testCase?.add(outcome);
     const limit = this.#limits.attemptCount;
-    this.xml.fail("limit", `more than ${limit} attempts of one test`, "fewer");
-  }
-
-  #closeTestCase(testCase: TestCase): void {
-    this.#testCase = null;
-    for (const result of testCase.results()) this.#tell(result);
-  }
-
-  #tell(result: TestResult): void {
-    this.resultCount++;
-    const { resultCount: limit } = this.#limits;
-    if (this.resultCount + (this.#options.earlierResultCount ?? 0) > limit) {
-      this.xml.fail("limit", `more than ${limit} results in one upload`, "fewer");
+    if (testCase && testCase.attemptCount > limit) {
+      this.xml.fail("limit", `more than ${limit} attempts of one test`, "fewer");
     }
-    this.#options.onResult(result);
+  }
+
+  #closeTestCase(testCase: TestCase | null): void {
+    this.#testCase = null;
+    if (!testCase) return;
+    for (const result of testCase.results()) {
+      this.resultCount++;
+      const limit = this.#limits.resultCount;
+      if (this.resultCount + (this.#options.earlierResultCount ?? 0) > limit) {
+        this.xml.fail("limit", `more than ${limit} results in one upload`, "fewer");
+      }
+      this.#options.onResult(result);
+    }
   }
 }

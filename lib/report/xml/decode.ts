@@ -3,7 +3,7 @@ import { REPLACEMENT } from "./characters.ts";
 import { quote, ReportError } from "../report_error.ts";
 
 /** A piece of a file's text. */
-export interface DecodedPiece {
+export interface DecodedChunk {
   /** Well-formed UTF-16. */
   text: string;
   /** Where U+FFFD stands for bytes that the encoding does not know, in order. */
@@ -13,7 +13,7 @@ export interface DecodedPiece {
 // An XML declaration is far shorter, also with a few blanks before it.
 const HEAD_BYTES = 1_024;
 // Pieces this small keep memory flat whatever the source hands over.
-const PIECE_BYTES = 64 * 1024;
+const CHUNK_BYTES = 64 * 1024;
 
 /**
  * The text of an XML file, piece by piece. A byte order mark decides over the declaration, and
@@ -25,9 +25,9 @@ const PIECE_BYTES = 64 * 1024;
 export async function* decodeXml(
   bytes: AsyncIterable<Uint8Array>,
   file: string,
-): AsyncGenerator<DecodedPiece, void> {
+): AsyncGenerator<DecodedChunk, void> {
   let head: Uint8Array | undefined = new Uint8Array();
-  let decoder: PieceDecoder | undefined;
+  let decoder: ChunkDecoder | undefined;
   for await (const chunk of bytes) {
     let ready = chunk;
     if (head) {
@@ -37,84 +37,75 @@ export async function* decodeXml(
       head = undefined;
     }
     if (!decoder) {
-      decoder = new PieceDecoder(encodingOf(ready, file));
+      decoder = new ChunkDecoder(encodingOf(ready, file));
       ready = withoutMark(ready);
     }
-    for (let start = 0; start < ready.length; start += PIECE_BYTES) {
-      yield decoder.decode(ready.subarray(start, start + PIECE_BYTES));
+    for (let start = 0; start < ready.length; start += CHUNK_BYTES) {
+      yield decoder.decode(ready.subarray(start, start + CHUNK_BYTES));
     }
   }
   if (head) {
-    decoder = new PieceDecoder(encodingOf(head, file));
+    decoder = new ChunkDecoder(encodingOf(head, file));
     yield decoder.decode(withoutMark(head));
   }
   if (decoder) yield decoder.end();
 }
 
 const NONE: readonly number[] = [];
+const UTF8 = new TextDecoder("utf-8", { ignoreBOM: true });
+const WRITTEN_REPLACEMENT = [0xef, 0xbf, 0xbd] as const;
+// Forbidden in XML too, and as long in UTF-8 but for its last byte.
+const MARK = "\ufffe";
+const LAST_BYTE_OF_MARK = 0xbe;
 
-class PieceDecoder {
-  readonly #decoder: TextDecoder;
-  // A file may well contain U+FFFD itself, written by a tool that replaced something. In other
-  // encodings than UTF-8 that is too rare to be told from what this decoder replaces.
-  readonly #written = new WrittenReplacements();
+class ChunkDecoder {
+  /** `null` for UTF-8. */
+  readonly #decoder: TextDecoder | null;
+  #incomplete = new Uint8Array();
 
   constructor(encoding: string) {
-    // By itself the platform's decoder may drop a byte order mark at the beginning of a later piece.
-    this.#decoder = new TextDecoder(encoding, { ignoreBOM: true });
+    this.#decoder = encoding === "utf-8" ? null : new TextDecoder(encoding, { ignoreBOM: true });
   }
 
-  decode(bytes: Uint8Array): DecodedPiece {
-    if (this.#decoder.encoding !== "utf-8") {
+  decode(bytes: Uint8Array): DecodedChunk {
+    if (this.#decoder) {
       const text = this.#decoder.decode(bytes, { stream: true });
       return { text, undecodableAt: replacementsIn(text) };
     }
-    const { marked, beginsWithRest } = this.#written.mark(bytes);
-    const decoded = this.#decoder.decode(marked, { stream: true });
-    const found = replacementsIn(decoded);
-    if (found.length === 0 && marked === bytes) return { text: decoded, undecodableAt: NONE };
-    return {
-      text: decoded.replaceAll(MARK, REPLACEMENT),
-      undecodableAt: beginsWithRest && found[0] === 0 ? found.slice(1) : found,
-    };
+    const all = this.#incomplete.length > 0 ? concatenate(this.#incomplete, bytes) : bytes;
+    const end = endOfUtf8(all);
+    this.#incomplete = all.slice(end);
+    return decodeUtf8(all.subarray(0, end));
   }
 
-  end(): DecodedPiece {
-    const text = this.#decoder.decode();
+  end(): DecodedChunk {
+    const text = this.#decoder ? this.#decoder.decode() : UTF8.decode(this.#incomplete);
     return { text, undecodableAt: replacementsIn(text) };
   }
 }
 
-// The character next to U+FFFD: forbidden in XML too, and as long.
-const MARK = "\ufffe";
-const LAST_BYTE_OF_MARK = 0xbe;
-const REPLACEMENT_IN_UTF8 = [0xef, 0xbf, 0xbd] as const;
-
-/** Marks each U+FFFD that is written in UTF-8 bytes, so that decoding does not hide it. */
-class WrittenReplacements {
-  // The first one or two bytes of one that the bytes so far end with.
-  #open = new Uint8Array();
-
-  /**
-   * The bytes, or a copy where each U+FFFD is replaced by the mark, and whether they begin with the
-   * rest of one that began in the bytes before.
-   */
-  mark(bytes: Uint8Array): { marked: Uint8Array; beginsWithRest: boolean } {
-    const [first, second, third] = REPLACEMENT_IN_UTF8;
-    const seam = concatenate(this.#open, bytes.subarray(0, 3 - this.#open.length));
-    const beginsWithRest = this.#open.length > 0 && seam[1] === second && seam[2] === third;
-    const end = concatenate(this.#open, bytes.subarray(-2)).slice(-2);
-    if (end.at(-1) === first) this.#open = end.slice(-1);
-    else if (end[0] === first && end[1] === second) this.#open = end;
-    else this.#open = new Uint8Array();
-    let marked = bytes;
-    for (let at = bytes.indexOf(first); at !== -1; at = bytes.indexOf(first, at + 1)) {
-      if (bytes[at + 1] !== second || bytes[at + 2] !== third) continue;
-      if (marked === bytes) marked = bytes.slice();
-      marked[at + 2] = LAST_BYTE_OF_MARK;
-    }
-    return { marked, beginsWithRest };
+/** Decodes complete UTF-8, and tells U+FFFD that a tool wrote from what stands for lost bytes. */
+function decodeUtf8(bytes: Uint8Array): DecodedChunk {
+  const text = UTF8.decode(bytes);
+  if (!text.includes(REPLACEMENT)) return { text, undecodableAt: NONE };
+  const [first, second, third] = WRITTEN_REPLACEMENT;
+  const marked = bytes.slice();
+  for (let at = bytes.indexOf(first); at !== -1; at = bytes.indexOf(first, at + 1)) {
+    if (bytes[at + 1] === second && bytes[at + 2] === third) marked[at + 2] = LAST_BYTE_OF_MARK;
   }
+  return { text, undecodableAt: replacementsIn(UTF8.decode(marked).replaceAll(MARK, " ")) };
+}
+
+/** Where the last character ends that is complete. */
+function endOfUtf8(bytes: Uint8Array): number {
+  for (let length = 1; length <= 3; length++) {
+    const byte = bytes.at(-length) ?? 0;
+    if (byte < 0x80) break;
+    if (byte < 0xc0) continue;
+    const wanted = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
+    return length < wanted ? bytes.length - length : bytes.length;
+  }
+  return bytes.length;
 }
 
 function replacementsIn(text: string): readonly number[] {

@@ -133,7 +133,7 @@ describe("limits of a report", () => {
     assert.equal((await readText(text, { limits, earlierResultCount: 1 })).length, 2);
     await assert.rejects(readText(text, { limits, earlierResultCount: 2 }), {
       kind: "limit",
-      message: "report.xml:1:51: found more than 3 results in one upload, expected fewer",
+      message: "report.xml:1:52: found more than 3 results in one upload, expected fewer",
     });
   });
 

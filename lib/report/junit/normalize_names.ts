@@ -1,4 +1,4 @@
-/** Names of one report as they will be in the next: without what belongs to this one run. */
+/** Names as the next run will write them: without what belongs to this one run. */
 import { Addresses, mayHoldAddress } from "./addresses.ts";
 import { insideCheckout } from "./checkout.ts";
 
@@ -8,32 +8,31 @@ const DAY_MILLISECONDS = 24 * 60 * 60 * 1_000;
 const TIME_SUFFIX = /^(.+)-(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)$/s;
 
 /**
- * Takes out of the names of one report what can never be the same in the next run: memory addresses,
- * the place of the checkout, the suite's own time stamp. Everything else stays to the letter.
+ * Removes from the names of one report what cannot be the same in the next run: memory addresses,
+ * the folder of the checkout, the suite's own time stamp. Everything else is kept to the letter.
  */
-export class StableNames {
+export class NameNormalizer {
   readonly #checkoutFolder: string | undefined;
   readonly #addresses = new Addresses();
 
-  /** @param checkoutFolder where the repository was checked out, if that is known */
+  /** @param checkoutFolder where the repository was checked out, if known */
   constructor(checkoutFolder: string | undefined) {
     this.#checkoutFolder = checkoutFolder;
   }
 
-  /** A suite's name, by the `timestamp` that the suite itself has. */
+  /** A suite's name, given the `timestamp` of the suite itself. */
   suite(name: string, timestamp: string | undefined): string {
-    return this.#named(withoutTime(name, timestamp), "suite");
+    return this.#normalize(withoutTime(name, timestamp), "suite");
   }
 
-  /** The name of a class. */
   class(name: string): string {
-    return this.#named(name, "class");
+    return this.#normalize(name, "class");
   }
 
   /** The name of a test in that suite and class. */
   name(name: string, suite: string, className: string): string {
     const inside = insideCheckout(name, this.#checkoutFolder);
-    // Before the names are put together, which is for nothing with nearly every test.
+    // The scope is built only when it is needed, which is for few tests.
     if (!mayHoldAddress(inside)) return inside;
     return this.#addresses.take(inside, `name\0${suite}\0${className}`);
   }
@@ -43,12 +42,12 @@ export class StableNames {
     return insideCheckout(path, this.#checkoutFolder);
   }
 
-  #named(name: string, scope: string): string {
+  #normalize(name: string, scope: string): string {
     return this.#addresses.take(insideCheckout(name, this.#checkoutFolder), scope);
   }
 }
 
-// Both are in local time or UTC, each as it pleases: a day is as near as they must come.
+// Each of the two is in local time or UTC, so they may differ by up to a day.
 function withoutTime(name: string, timestamp: string | undefined): string {
   if (!timestamp) return name;
   const match = TIME_SUFFIX.exec(name);

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
-import { StableNames } from "../../../../lib/report/junit/stable_names.ts";
+import { NameNormalizer } from "../../../../lib/report/junit/normalize_names.ts";
 import { readText } from "../reading.ts";
 
-const names = (checkoutFolder?: string) => new StableNames(checkoutFolder);
+const names = (checkoutFolder?: string) => new NameNormalizer(checkoutFolder);
 const nameOf = (name: string) => names().name(name, "s", "c");
 
 describe("the name of a test", () => {
