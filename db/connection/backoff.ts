@@ -1,56 +1,49 @@
-/** How soon after a failed connection the next one is tried: within the time that nobody notices. */
-const PAUSE_MS = 250;
+/** Pause after a failed attempt: too short for a user to notice. */
+const RETRY_DELAY_MS = 250;
 
-/** How long a try may take before another is made beside it, while the database is away. */
-const PATIENCE_MS = 1_000;
+/** How long an attempt may take before the next caller starts another one. */
+const ATTEMPT_TIMEOUT_MS = 1_000;
 
 /**
- * The tries of a process to reach its database. While it is away one try at a time is made for all
- * who ask; the others are told at once what became of the last, so that nobody waits and the server
- * is not overrun by all of them when it comes back.
+ * Connection backoff: while the server is unreachable, one attempt at a time is made for all
+ * callers. The others fail at once with the last error, so that requests do not pile up and the
+ * server is not flooded when it returns.
  */
-export class Attempts {
-  #failure: { error: unknown; until: number } | null = null;
+export class ConnectionBackoff {
+  #failure: { error: unknown; retryAt: number } | null = null;
 
   /**
-   * Connects, or fails as the last try did when that was a moment ago.
+   * Runs `connect`, or fails with the last error while the backoff lasts.
    *
-   * @throws {Error} why the database cannot be reached, with a `code`
+   * @throws {Error} why the server cannot be reached, with a `code`
    */
-  async make<T>(connect: () => Promise<T>): Promise<T> {
+  async run<T>(connect: () => Promise<T>): Promise<T> {
     const now = performance.now();
     if (this.#failure !== null) {
-      if (now < this.#failure.until) throw again(this.#failure.error);
-      this.#failure.until = now + PATIENCE_MS;
+      if (now < this.#failure.retryAt) throw copyOf(this.#failure.error);
+      this.#failure.retryAt = now + ATTEMPT_TIMEOUT_MS;
     }
     try {
       return await connect();
     } catch (error) {
-      this.failed(error);
+      this.recordFailure(error);
       throw error;
     }
   }
 
-  /** A connection could not be made, or ended before the server let us in. */
-  failed(error: unknown): void {
-    this.#failure = { error, until: performance.now() + PAUSE_MS };
+  /** A connection could not be made, or was lost before the server accepted it. */
+  recordFailure(error: unknown): void {
+    this.#failure = { error, retryAt: performance.now() + RETRY_DELAY_MS };
   }
 
-  /** The server let us in. */
-  succeeded(): void {
+  /** The server accepted a connection. */
+  recordSuccess(): void {
     this.#failure = null;
   }
 }
 
-/** The connection is not there any more. */
-export function lostConnection(): Error {
-  return Object.assign(new Error("the connection to the database was lost"), {
-    code: "CONNECTION_CLOSED",
-  });
-}
-
-/** The library adds the statement to an error that it hands out: everybody needs one of their own. */
-function again(error: unknown): Error {
+/** postgres.js attaches the statement to the error it rejects with, so errors cannot be shared. */
+function copyOf(error: unknown): Error {
   if (!(error instanceof Error)) return new Error(String(error));
   const copy = new Error(error.message, { cause: error });
   return Object.assign(copy, "code" in error ? { code: error.code } : {});

@@ -1,20 +1,20 @@
-import postgres from "postgres";
-import { unavailable } from "./errors.ts";
+import type postgres from "postgres";
 import { Embedded } from "../embedded/mod.ts";
+import { type ClientOptions, createClient } from "./client.ts";
 import { readDatabaseUrl } from "./database_url.ts";
-import { wayToOneServer } from "./hosts.ts";
-import { durablePool, type LifeOptions, type Pool } from "./pool.ts";
+import { databaseUnavailable } from "./errors.ts";
+import { hostConnector } from "./hosts.ts";
+import { type ConnectionPool, createPool } from "./pool.ts";
 
-/** Oldest server whose SQL we speak. */
+/** The oldest server that supports our SQL. */
 const MIN_SERVER_VERSION = 15;
 
-/** A pool of 2 to 4 beat a greater one on two cores. */
+/** 2 to 4 connections were faster than 8 on two cores. */
 const DEFAULT_MAX_CONNECTIONS = 4;
 
-/** The embedded database does one thing after the other anyway. */
+/** The embedded database executes one statement at a time. */
 const DEFAULT_EMBEDDED_CONNECTIONS = 2;
 
-/** A server that takes longer to let us in is as good as down. */
 const CONNECT_TIMEOUT_SECONDS = 5;
 
 /** How long `close` lets running statements finish. */
@@ -23,19 +23,19 @@ const CLOSE_TIMEOUT_SECONDS = 5;
 /** An open database. */
 export interface Database {
   /**
-   * Runs statements. It does not fetch the server's types, which costs a statement for every
-   * connection: never pass a JavaScript array as a parameter, pass JSON text and take it apart with
-   * `json_to_recordset` or `json_array_elements_text`.
+   * Runs statements. Never pass a JavaScript array as a parameter, because the server's types are
+   * not fetched: pass JSON text and take it apart with `json_to_recordset` or
+   * `json_array_elements_text`.
    */
   sql: postgres.Sql;
   /** `server` when `DATABASE_URL` names one, else `embedded`. */
   kind: "embedded" | "server";
   /**
-   * Makes new connections for statements that come from now on. For when nothing has come from the
-   * old ones for longer than a statement may take: the other side may have gone without a word.
+   * Opens new connections for later statements. Call it when statements take longer than they may:
+   * the server may be gone without having closed its connections.
    */
   renew(): void;
-  /** Ends the connections; the owner of the embedded database first lets others finish. */
+  /** Closes the connections; the owner of the embedded database waits for its other clients. */
   close(): Promise<void>;
 }
 
@@ -45,22 +45,22 @@ export interface DatabaseOptions {
   databaseUrl?: string | undefined;
   /** Folder of the embedded database, created on first use. */
   dataDir: string;
-  /** Refuses writes. Only a server can do so: the embedded database has one session for all. */
+  /** Refuses writes. Servers only: all clients of the embedded database share one session. */
   readOnly?: boolean;
-  /** Size of the pool: 4 on a server, 2 on the embedded database unless given. */
+  /** Size of the pool; by default 4 on a server and 2 on the embedded database. */
   maxConnections?: number;
-  /** Ends statements that take longer, in milliseconds. A server's feature as well. */
+  /** Cancels longer statements, in milliseconds. Servers only. */
   statementTimeoutMs?: number;
-  /** Takes notices of the database; they are dropped otherwise. */
+  /** Receives notices of the database, which are dropped otherwise. */
   onNotice?(text: string): void;
-  /** Hears of every statement as it is sent, those around transactions too: for tests. */
+  /** Receives every statement that is sent, `begin` and `commit` included. For tests. */
   onStatement?(text: string, parameters: readonly unknown[]): void;
 }
 
 /**
- * Opens the database and makes sure that it answers.
+ * Opens the database and checks that it answers.
  *
- * @throws {DatabaseError} with a message for people, which never contains the password
+ * @throws {DatabaseError} with a message for users that never contains the password
  */
 export function openDatabase(options: DatabaseOptions): Promise<Database> {
   return options.databaseUrl ? openServer(options, options.databaseUrl) : openEmbedded(options);
@@ -70,27 +70,27 @@ async function openServer(options: DatabaseOptions, databaseUrl: string): Promis
   const url = readDatabaseUrl(databaseUrl);
   const connection: Record<string, string | number | boolean> = {
     application_name: "test-analytics",
-    // Compiling takes 25 ms, longer than any of our statements: the planner asks for it where it
-    // expects a hundred times the rows that there are.
+    // Compiling takes 25 ms, longer than any of our statements, and the planner chooses it when it
+    // overestimates the rows a hundredfold.
     jit: "off",
   };
   if (options.statementTimeoutMs) connection.statement_timeout = options.statementTimeoutMs;
   if (options.readOnly) connection.default_transaction_read_only = true;
   const timeoutSeconds = url.connectTimeoutSeconds ?? CONNECT_TIMEOUT_SECONDS;
-  let pool: Pool | undefined;
+  let pool: ConnectionPool | undefined;
   try {
-    pool = durablePool(
-      (life) =>
-        postgres(url.text, {
-          ...common(options, life),
-          // Of several hosts we choose: the library stops answering when none of them does.
-          host: url.addresses[0]?.host,
-          port: url.addresses[0]?.port,
+    pool = createPool(
+      (poolOptions) =>
+        createClient(url.text, {
+          ...poolOptions,
+          ...clientOptions(options),
+          // `hostConnector` selects the host: postgres.js hangs when none of several answers.
+          ...url.addresses[0],
           max: options.maxConnections ?? DEFAULT_MAX_CONNECTIONS,
           connect_timeout: timeoutSeconds,
           connection,
         }),
-      () => wayToOneServer(url, timeoutSeconds * 1000),
+      () => hostConnector(url, timeoutSeconds * 1000),
     );
     const [row] = await pool.sql<{ version: number }[]>`
       select current_setting('server_version_num')::integer / 10000 as version`;
@@ -101,7 +101,7 @@ async function openServer(options: DatabaseOptions, databaseUrl: string): Promis
     }
   } catch (error) {
     await pool?.close(0);
-    throw unavailable(error, url);
+    throw databaseUnavailable(error, url);
   }
   const { sql, close, renew } = pool;
   return { sql, kind: "server", renew, close: () => close(CLOSE_TIMEOUT_SECONDS) };
@@ -109,15 +109,13 @@ async function openServer(options: DatabaseOptions, databaseUrl: string): Promis
 
 async function openEmbedded(options: DatabaseOptions): Promise<Database> {
   const embedded = await Embedded.in(options.dataDir);
-  const pool = durablePool(
-    (life) =>
-      postgres({
-        ...common(options, life),
-        host: "localhost",
-        user: "postgres",
-        database: "postgres",
+  const pool = createPool(
+    (poolOptions) =>
+      createClient("postgres://postgres@localhost/postgres", {
+        ...poolOptions,
+        ...clientOptions(options),
         max: options.maxConnections ?? DEFAULT_EMBEDDED_CONNECTIONS,
-        // Begins once the socket is there; from then on only others' work is waited for.
+        // Starts when the socket is connected; from then on it only waits for other clients.
         connect_timeout: 60,
       }),
     () => () => embedded.connect(),
@@ -135,16 +133,12 @@ async function openEmbedded(options: DatabaseOptions): Promise<Database> {
   return { sql: pool.sql, kind: "embedded", renew: pool.renew, close };
 }
 
-function common(options: DatabaseOptions, life: LifeOptions) {
-  const { onStatement } = options;
+function clientOptions({ onNotice, onStatement }: DatabaseOptions): ClientOptions {
   return {
-    ...life,
-    // Not there at all unless it is asked for: the library also puts statements into errors then.
+    // Left out unless needed: with it, postgres.js puts statements into its errors.
     ...onStatement && {
-      debug: (_connection: number, text: string, parameters: unknown[]) =>
-        onStatement(text, parameters),
+      debug: (_connection, text, parameters) => onStatement(text, parameters),
     },
-    fetch_types: false,
-    onnotice: (notice: postgres.Notice) => options.onNotice?.(String(notice.message)),
+    onnotice: (notice) => onNotice?.(String(notice.message)),
   };
 }

@@ -1,10 +1,11 @@
 /**
- * postgres.js 3.4.9 keeps its connections in queues that leave an empty place behind for each
- * statement, until a queue happens to be empty. Every statement searches them: after a minute of
- * load that is half of the processor's time, and it grows as long as the process lives.
+ * Workaround for postgres.js 3.4.9, and the one place that touches its private parts. Its queues of
+ * connections keep an empty slot for each statement until the queue happens to be empty, and every
+ * statement searches them: half of the CPU time after a minute of load, and growing. The test of
+ * this file fails when postgres.js no longer needs it.
  */
 
-/** What the library keeps its connections in. */
+/** A queue of connections in postgres.js. */
 interface Queue {
   readonly length: number;
   push(connection: Connection): Connection;
@@ -13,50 +14,50 @@ interface Queue {
 }
 
 interface Connection {
-  /** The one that it is in: those that are free, busy, closed and so on. */
+  /** The queue that holds it: open, busy, closed and so on. */
   queue: Queue;
 }
 
-/** The part of a statement by which the library hands out the connection that it is sent on. */
+/** The hook of a statement that receives the connection it is sent on. */
 interface Statement {
   options?: { onexecute?: (connection: Connection) => boolean };
 }
 
-/** Finds the queues of a pool by its statements, and lets each hold what it has and nothing else. */
+/** Finds the queues of a client through its statements, and makes them compact. */
 export class ConnectionQueues {
-  readonly #mended = new WeakSet<Queue>();
-  #isFollowing = false;
+  readonly #compacted = new WeakSet<Queue>();
+  #isInstalled = false;
 
-  /** To be called with each statement before it is sent. */
-  see(statement: unknown): void {
-    if (this.#isFollowing) return;
+  /** Call with each statement before it is sent. */
+  observe(statement: unknown): void {
+    if (this.#isInstalled) return;
     const { options } = statement as Statement;
-    // Names and lists of values, which are made by the same call, have none.
+    // Identifiers and value lists come from the same call and have no options.
     if (!options) return;
     options.onexecute = (connection) => {
-      if (!this.#isFollowing) this.#follow(connection);
-      // More may be sent on it at once.
+      if (!this.#isInstalled) this.#install(connection);
+      // The connection may take more statements at once.
       return true;
     };
   }
 
-  // All connections share the queues: one of them passes through every one that is used much.
-  #follow(connection: Connection): void {
-    this.#isFollowing = true;
+  // All connections share the queues, and one of them passes through every queue that is in use.
+  #install(connection: Connection): void {
+    this.#isInstalled = true;
     let { queue } = connection;
-    this.#mend(queue);
+    this.#compact(queue);
     Object.defineProperty(connection, "queue", {
       get: () => queue,
       set: (next: Queue) => {
         queue = next;
-        this.#mend(next);
+        this.#compact(next);
       },
     });
   }
 
-  #mend(queue: Queue): void {
-    if (this.#mended.has(queue)) return;
-    this.#mended.add(queue);
+  #compact(queue: Queue): void {
+    if (this.#compacted.has(queue)) return;
+    this.#compacted.add(queue);
     const connections: Connection[] = [];
     while (queue.length > 0) connections.push(queue.shift()!);
     Object.defineProperties(queue, {
@@ -70,8 +71,8 @@ export class ConnectionQueues {
       shift: { value: () => connections.shift() },
       remove: {
         value(connection: Connection) {
-          const at = connections.indexOf(connection);
-          return at === -1 ? null : connections.splice(at, 1)[0];
+          const index = connections.indexOf(connection);
+          return index === -1 ? null : connections.splice(index, 1)[0];
         },
       },
     });

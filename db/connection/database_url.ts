@@ -1,21 +1,25 @@
-import type { Address } from "./socket.ts";
+/** Address of a server. */
+export interface Address {
+  /** Name, IP address, or folder of a Unix socket. */
+  host: string;
+  port: number;
+}
 
-/** What has been read from a `DATABASE_URL`. */
+/** A parsed `DATABASE_URL`. */
 export interface DatabaseUrl {
   addresses: Address[];
-  /** As the library wants it. */
+  /** The URL for postgres.js, without the settings that we handle. */
   text: string;
   /** Host and port (several separated by commas), for messages. */
   host: string;
   user: string;
   database: string;
-  /** `connect_timeout` of the URL, if it has one. */
+  /** `connect_timeout` of the URL. */
   connectTimeoutSeconds: number | undefined;
-  /** Which of the servers will do. */
   targetSessionAttrs: TargetSessionAttrs;
 }
 
-/** `target_session_attrs`, with the meaning that it has to PostgreSQL's own clients. */
+/** Values of `target_session_attrs`, as libpq defines them. */
 export type TargetSessionAttrs = typeof TARGET_SESSION_ATTRS[number];
 
 const TARGET_SESSION_ATTRS = [
@@ -27,18 +31,23 @@ const TARGET_SESSION_ATTRS = [
   "prefer-standby",
 ] as const;
 
-/** Settings of other clients in URLs that people copy; the server would refuse to start with them. */
-const FOREIGN_SETTINGS = ["channel_binding", "gssencmode"];
-
-/** Settings that we see to ourselves. */
-const OWN_SETTINGS = ["connect_timeout", "target_session_attrs"];
+/**
+ * Settings that postgres.js must not send to the server, which would refuse them: those of libpq in
+ * URLs that people copy, and those that we handle.
+ */
+const REMOVED_SETTINGS = [
+  "channel_binding",
+  "gssencmode",
+  "connect_timeout",
+  "target_session_attrs",
+];
 
 const EXPECTED = "expected postgres://user:password@host:5432/database";
 
 /**
- * Reads the URL of a server.
+ * Parses the URL of a server.
  *
- * @throws {TypeError} naming what is wrong, without the text, which may contain a password
+ * @throws {TypeError} that says what is wrong without quoting the URL, which may contain a password
  */
 export function readDatabaseUrl(text: string): DatabaseUrl {
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text)?.[1]?.toLowerCase();
@@ -53,13 +62,13 @@ export function readDatabaseUrl(text: string): DatabaseUrl {
   const hosts = authority.slice(authority.lastIndexOf("@") + 1);
   let url: URL;
   try {
-    // Several hosts are no URL to anybody but PostgreSQL's clients.
+    // `URL` does not accept a list of hosts.
     url = new URL(text.replace(hosts, hosts.split(",")[0]!));
     decodeURIComponent(url.username + url.password + url.pathname);
   } catch {
     throw new TypeError(
-      `DATABASE_URL cannot be read; ${EXPECTED}, with other characters than letters and digits ` +
-        `in the password percent-encoded`,
+      `DATABASE_URL cannot be read; ${EXPECTED}, with special characters in the password ` +
+        `percent-encoded`,
     );
   }
   if (!url.hostname) throw new TypeError(`DATABASE_URL names no host; ${EXPECTED}`);
@@ -68,8 +77,7 @@ export function readDatabaseUrl(text: string): DatabaseUrl {
   if (!user) throw new TypeError(`DATABASE_URL names no user; ${EXPECTED}`);
   if (!database) throw new TypeError(`DATABASE_URL names no database; ${EXPECTED}`);
   const timeout = Number(url.searchParams.get("connect_timeout"));
-  const passedOver = [...FOREIGN_SETTINGS, ...OWN_SETTINGS];
-  const query = [...url.searchParams].filter(([name]) => !passedOver.includes(name));
+  const query = [...url.searchParams].filter(([name]) => !REMOVED_SETTINGS.includes(name));
   const settings = new URLSearchParams(query).toString();
   return {
     addresses: hosts.split(",").map(address),

@@ -1,23 +1,20 @@
 /**
- * Which of the servers of a `DATABASE_URL` is used. All connections of a pool go to the same one:
- * two servers have come to different points of the replication, and what belongs together would be
- * read from both.
+ * Host selection: which server of a `DATABASE_URL` is used. All connections of a client go to the
+ * same one, because two servers may have replicated up to different points.
  */
 import type { Socket } from "node:net";
-import postgres from "postgres";
-import { lostConnection } from "./backoff.ts";
-import type { DatabaseUrl, TargetSessionAttrs } from "./database_url.ts";
-import { withoutEnvironment } from "./pool.ts";
-import { type Address, brokenSocket, connectTo, noAnswer, steady } from "./socket.ts";
+import { createClient } from "./client.ts";
+import type { Address, DatabaseUrl, TargetSessionAttrs } from "./database_url.ts";
+import { connectionLost, connectTimeout } from "./errors.ts";
+import { connectTo, failingSocket, suppressErrorEvent } from "./socket.ts";
 
-/** What a server says of itself. */
-interface Nature {
+interface ServerRole {
   isStandby: boolean;
   isReadOnly: boolean;
 }
 
-/** Whether a server will do, by the meaning that the word has to PostgreSQL's own clients. */
-const SUITS: Record<TargetSessionAttrs, (nature: Nature) => boolean> = {
+/** Whether a server matches `target_session_attrs`, as libpq defines it. */
+const MATCHES: Record<TargetSessionAttrs, (role: ServerRole) => boolean> = {
   "any": () => true,
   "read-write": ({ isReadOnly }) => !isReadOnly,
   "read-only": ({ isReadOnly }) => isReadOnly,
@@ -27,82 +24,78 @@ const SUITS: Record<TargetSessionAttrs, (nature: Nature) => boolean> = {
 };
 
 /**
- * Makes the way to one server: the first of the URL, in its order, that answers and will do. It is
- * looked for again when it was not reached; a server that was reached is stayed with.
+ * Returns a function that connects to the first host of the URL that answers and matches. The
+ * choice is kept until a connection to that host fails.
  *
- * @param timeoutMs how long a server may take to answer
+ * @param timeoutMs how long each host may take to answer
  */
-export function wayToOneServer(url: DatabaseUrl, timeoutMs: number): () => Promise<Socket> {
+export function hostConnector(url: DatabaseUrl, timeoutMs: number): () => Promise<Socket> {
   const [only, ...others] = url.addresses;
   if (only && others.length === 0 && url.targetSessionAttrs === "any") {
     return () => connectTo(only, timeoutMs);
   }
-  let chosen: Promise<Address> | undefined;
+  let selected: Promise<Address> | undefined;
   return async () => {
-    const choice = chosen ??= choose(url, timeoutMs);
+    const selection = selected ??= selectHost(url, timeoutMs);
     try {
-      return await connectTo(await choice, timeoutMs);
+      return await connectTo(await selection, timeoutMs);
     } catch (error) {
-      if (chosen === choice) chosen = undefined;
+      if (selected === selection) selected = undefined;
       throw error;
     }
   };
 }
 
-async function choose(url: DatabaseUrl, timeoutMs: number): Promise<Address> {
+async function selectHost(url: DatabaseUrl, timeoutMs: number): Promise<Address> {
   const { targetSessionAttrs } = url;
-  const second: Address[] = [];
+  let fallback: Address | undefined;
   let failure: unknown;
   for (const address of url.addresses) {
     try {
-      if (SUITS[targetSessionAttrs](await ask(address, url, timeoutMs))) return address;
-      second.push(address);
+      if (MATCHES[targetSessionAttrs](await loadRole(address, url, timeoutMs))) return address;
+      fallback ??= address;
     } catch (error) {
       failure = error;
     }
   }
-  const [unsuitable] = second;
-  if (!unsuitable) throw failure;
-  if (targetSessionAttrs === "prefer-standby") return unsuitable;
+  if (!fallback) throw failure;
+  if (targetSessionAttrs === "prefer-standby") return fallback;
   throw Object.assign(
-    new Error(`no server is ${targetSessionAttrs}, as target_session_attrs asks for`),
+    new Error(`no server matches target_session_attrs=${targetSessionAttrs}`),
     { code: "NO_SUITABLE_SERVER" },
   );
 }
 
-/** Asks a server over a connection of its own: not before it has let us in is it one that answers. */
-async function ask(address: Address, url: DatabaseUrl, timeoutMs: number): Promise<Nature> {
+/** Queries a server's role over a connection of its own, which also shows that it lets us in. */
+async function loadRole(
+  address: Address,
+  url: DatabaseUrl,
+  timeoutMs: number,
+): Promise<ServerRole> {
   const socket = await connectTo(address, timeoutMs);
-  // The types of the library do not know of the option for making sockets. Cut off before it was let
-  // in, it asks for another one.
-  const ownSocket: object = {
-    socket: ({ ssl }: { ssl: unknown }) =>
-      socket.destroyed ? brokenSocket(lostConnection()) : ssl ? socket : steady(socket),
-  };
-  const sql = withoutEnvironment(() =>
-    postgres(url.text, {
-      host: address.host,
-      port: address.port,
-      max: 1,
-      fetch_types: false,
-      connect_timeout: timeoutMs / 1000,
-      connection: { application_name: "test-analytics" },
-      onnotice: () => {},
-      ...ownSocket,
-    })
-  );
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  // The library's own time limit ends when the server lets us in. Whoever connects waits for this.
+  const sql = createClient(url.text, {
+    ...address,
+    max: 1,
+    connect_timeout: timeoutMs / 1000,
+    connection: { application_name: "test-analytics" },
+    // Called again when the connection is closed before the server accepted it.
+    socket: ({ ssl }) => {
+      if (socket.destroyed) return failingSocket(connectionLost());
+      return ssl ? socket : suppressErrorEvent(socket);
+    },
+  });
+  const { promise: timeout, reject } = Promise.withResolvers<never>();
+  // `connect_timeout` does not cover the query.
   const timer = setTimeout(() => {
-    reject(noAnswer());
+    reject(connectTimeout());
     socket.destroy();
   }, timeoutMs);
   try {
-    const asked = sql<Nature[]>`
+    const query = sql<ServerRole[]>`
       select pg_is_in_recovery() as "isStandby",
         current_setting('transaction_read_only')::boolean as "isReadOnly"`;
-    const [nature] = await Promise.race([asked, late]);
-    return nature!;
+    const [role] = await Promise.race([query, timeout]);
+    return role!;
   } finally {
     clearTimeout(timer);
     await sql.end({ timeout: 0 });

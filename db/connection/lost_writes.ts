@@ -1,16 +1,15 @@
 /**
- * A write of postgres.js that comes after its connection was lost throws where nobody can catch it,
- * and would end the process (porsager/postgres, issue 1208). It happens to every transaction that is
- * cut off: the library sends a rollback after it. The transaction itself has failed by then, and its
- * connection is not used any more, so there is nothing left to do.
+ * After a connection is lost inside a transaction, postgres.js 3.4.9 sends a rollback on it, which
+ * throws outside of any promise and would end the process (porsager/postgres, issue 1208). The
+ * transaction has failed by then and its connection is not used again, so the error can be ignored.
  */
 
-let isListening = false;
+let isInstalled = false;
 
-/** From now on such a write is passed over; every other error ends the process as before. */
-export function surviveLostWrites(): void {
-  if (isListening) return;
-  isListening = true;
+/** Ignores errors of such writes from now on; any other uncaught error still ends the process. */
+export function ignoreLostWrites(): void {
+  if (isInstalled) return;
+  isInstalled = true;
   globalThis.addEventListener("error", (event) => {
     if (isLostWrite(event.error)) event.preventDefault();
   });

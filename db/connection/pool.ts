@@ -1,230 +1,195 @@
 import type { Socket } from "node:net";
-import process from "node:process";
 import type postgres from "postgres";
-import { Attempts, lostConnection } from "./backoff.ts";
+import { ConnectionBackoff } from "./backoff.ts";
+import type { ClientOptions } from "./client.ts";
 import { ConnectionQueues } from "./connection_queues.ts";
-import { delegate } from "./forwarding_proxy.ts";
-import { surviveLostWrites } from "./lost_writes.ts";
-import { brokenSocket, steady } from "./socket.ts";
+import { connectionLost } from "./errors.ts";
+import { forwardingProxy } from "./forwarding_proxy.ts";
+import { ignoreLostWrites } from "./lost_writes.ts";
+import { failingSocket, suppressErrorEvent } from "./socket.ts";
 
-/** How long statements of a replaced pool may go on; its transactions end when they end. */
-const REPLACED_TIMEOUT_MS = 60_000;
-
-/** By then whatever was under way to a pool when it was replaced has arrived there. */
+/** Statements that were created before a client was replaced reach it within this time. */
 const ARRIVAL_MS = 1_000;
 
-/** Options of the library by which we know of a pool's life, and take part in it. */
-export interface LifeOptions {
-  max_lifetime: null;
-  backoff: boolean;
-  onclose(): void;
-  onparameter(): void;
-}
+/** How long statements of an unresponsive client may take to finish after all. */
+const UNRESPONSIVE_TIMEOUT_MS = 60_000;
 
-/** A pool that is thrown away and made anew when one of its connections is lost. */
-export interface Pool {
-  /** Delegates to the pool of the moment. */
+/** Options that a pool adds to those of its client. */
+export type PoolOptions = Pick<
+  ClientOptions,
+  "max_lifetime" | "backoff" | "onclose" | "onparameter" | "socket"
+>;
+
+/** A connection pool that survives lost connections. */
+export interface ConnectionPool {
+  /** Forwards to the current client. */
   sql: postgres.Sql;
-  /** Makes new connections for what comes from now on: nothing came from those that are there. */
+  /** Replaces a client that does not respond. */
   renew(): void;
-  /** Lets the statements of the current pool finish, at most `timeoutSeconds`. */
+  /** Closes all connections; statements of the current client get `timeoutSeconds` to finish. */
   close(timeoutSeconds: number): Promise<void>;
 }
 
-/** One pool of the library. */
-interface Generation {
+/** A postgres.js client with its connections. */
+interface Client {
   sql: postgres.Sql;
   queues: ConnectionQueues;
-  /** Those that are open. */
   sockets: Set<Socket>;
-  /** How many transactions are under way. */
-  transactionCount: number;
   isEnded: boolean;
+  /** Ends it after it was replaced. */
+  timer: ReturnType<typeof setTimeout> | undefined;
 }
 
 /**
- * Makes a pool that survives lost connections.
+ * Creates a pool around postgres.js clients.
  *
- * A connection of the library that is lost in the moment in which a statement is about to be sent
- * does not send anything any more when it is made again: statements on it wait for the time-out, many
- * times over. A new pool has no such past. One of whose connections none could be made has none
- * either, and is kept: a pool for each failed request would take a gigabyte within half a minute.
+ * A postgres.js 3.4.9 connection that is lost just before a statement is sent never sends anything
+ * again after reconnecting. So the whole client is replaced when it loses a connection: the old one
+ * finishes what it can. A failed attempt to connect does not replace it, or an unreachable server
+ * would cost a client for every request (1 GB in half a minute).
  *
- * @param make makes a pool of the library with these options and its own
- * @param way called for each pool: makes what makes that pool's sockets
+ * @param create creates a client with these options added
+ * @param createConnector called for each client; its result opens the client's sockets
  */
-export function durablePool(
-  make: (options: LifeOptions) => postgres.Sql,
-  way: () => () => Promise<Socket>,
-): Pool {
-  surviveLostWrites();
-  const attempts = new Attempts();
-  let closed = false;
-  /** Pools that were replaced, with what ends them at last. */
-  const replaced = new Map<Generation, ReturnType<typeof setTimeout>>();
+export function createPool(
+  create: (options: PoolOptions) => postgres.Sql,
+  createConnector: () => () => Promise<Socket>,
+): ConnectionPool {
+  ignoreLostWrites();
+  const backoff = new ConnectionBackoff();
+  const replaced = new Set<Client>();
+  let isClosed = false;
+  let current = open();
 
-  const create = (): Generation => {
-    const connect = way();
-    const sockets = new Set<Socket>();
-    let isOpened = false;
-    let isBroken = false;
-    const lost = (): Error => {
-      const error = lostConnection();
-      if (!isOpened) attempts.failed(error);
+  function open(): Client {
+    const connect = createConnector();
+    let wasAccepted = false;
+    let isAttemptFailing = false;
+    const onLost = (): Error => {
+      const error = connectionLost();
+      if (!wasAccepted) backoff.recordFailure(error);
       replace();
       return error;
     };
-    const options: LifeOptions & { socket: unknown } = {
+    const openSocket = async (): Promise<Socket> => {
+      if (client !== current) throw connectionLost();
+      // Closed before the server accepted it, a connection is retried for ever and without an error.
+      if ([...client.sockets].some((socket) => socket.destroyed)) throw onLost();
+      const socket = await backoff.run(connect);
+      if (client.isEnded) {
+        socket.destroy();
+        throw connectionLost();
+      }
+      client.sockets.add(socket);
+      return socket;
+    };
+    const sql = create({
       max_lifetime: null,
-      // When to try is decided by `attempts`. Whatever waits in a pool that is lost fails at once.
-      backoff: (() => 0) as unknown as boolean,
-      // The first thing that a server tells whom it has let in.
+      // `ConnectionBackoff` decides when to retry; waiting statements must fail at once.
+      backoff: () => 0,
+      // The first message of a server that has accepted a connection.
       onparameter() {
-        isOpened = true;
-        attempts.succeeded();
+        wasAccepted = true;
+        backoff.recordSuccess();
       },
       onclose() {
-        if (!isBroken && generation === current) lost();
+        if (!isAttemptFailing && client === current) onLost();
       },
-      // The types of the library do not know of this one.
-      async socket({ ssl }: { ssl: unknown }) {
+      async socket({ ssl }) {
         try {
-          if (generation !== current) throw lostConnection();
-          // Cut off before it was let in, the library comes again at once, for ever, and says nothing.
-          if ([...sockets].some((socket) => socket.destroyed)) throw lost();
-          const socket = await attempts.make(connect);
-          if (generation.isEnded) {
-            socket.destroy();
-            throw lostConnection();
-          }
-          sockets.add(socket);
-          // Encryption puts a socket of its own on top and needs this one as it is.
-          return ssl ? socket : steady(socket);
+          const socket = await openSocket();
+          // TLS puts a socket of its own on top.
+          return ssl ? socket : suppressErrorEvent(socket);
         } catch (error) {
-          const socket = brokenSocket(error);
-          // The library's own listener comes after this one, and calls `onclose`.
+          const socket = failingSocket(error);
+          // Runs before the listener of postgres.js, which calls `onclose`.
           socket.once("close", () => {
-            isBroken = true;
-            queueMicrotask(() => isBroken = false);
+            isAttemptFailing = true;
+            queueMicrotask(() => isAttemptFailing = false);
           });
           return socket;
         }
       },
-    };
-    const sql = withoutEnvironment(() => make(options));
-    const generation: Generation = {
+    });
+    const client: Client = {
       sql,
       queues: new ConnectionQueues(),
-      sockets,
-      transactionCount: 0,
+      sockets: new Set(),
       isEnded: false,
+      timer: undefined,
     };
-    return generation;
-  };
+    return client;
+  }
 
-  const replace = ({ isStuck = false } = {}) => {
-    if (closed) return;
-    const old = current;
-    current = create();
-    replaced.set(old, setTimeout(() => retire(old, { isStuck }), ARRIVAL_MS));
-  };
+  function replace({ timeoutMs }: { timeoutMs?: number } = {}): void {
+    if (isClosed) return;
+    const client = current;
+    current = open();
+    replaced.add(client);
+    client.timer = setTimeout(() => {
+      if (timeoutMs) client.timer = setTimeout(() => retire(client), timeoutMs);
+      // Ends idle connections now, the others when they are done. TCP keep-alive bounds the time.
+      // Unlike `end`, of which the types know, it can still be followed by a forced end.
+      (client.sql as unknown as { close(): Promise<void> }).close()
+        .then(() => retire(client), () => retire(client));
+    }, ARRIVAL_MS);
+  }
 
-  /** Ends what is idle at once, the others as they finish. */
-  const retire = (generation: Generation, { isStuck }: { isStuck: boolean }) => {
-    const end = () => {
-      if (!replaced.has(generation)) return;
-      replaced.delete(generation);
-      // Its connections are lost: nobody is left whom a failure to end them would concern.
-      endWithin(generation, 0).catch(() => {});
-    };
-    const wait = () => {
-      const timer = setTimeout(() => {
-        if (generation.transactionCount > 0 && !isStuck) wait();
-        else end();
-      }, REPLACED_TIMEOUT_MS);
-      replaced.set(generation, timer);
-    };
-    wait();
-    // Unlike `end`, of which the types know, this can still be followed by an end with force.
-    const { close } = generation.sql as unknown as { close(): Promise<void> };
-    close().then(() => {
-      clearTimeout(replaced.get(generation));
-      end();
-    }, () => {
-      // The timer ends it.
-    });
-  };
+  async function retire(client: Client): Promise<void> {
+    clearTimeout(client.timer);
+    if (!replaced.delete(client)) return;
+    // Its connections are lost, and so is the error of ending them.
+    await end(client, 0).catch(() => {});
+  }
 
-  const begin = async (...values: BeginValues) => {
-    const generation = current;
-    generation.transactionCount++;
+  async function begin(...args: BeginArguments): Promise<unknown> {
     let isOver = false;
     try {
-      return await generation.sql.begin(...guarded(values, () => isOver));
+      return await current.sql.begin(...guarded(args, () => isOver));
     } finally {
       isOver = true;
-      generation.transactionCount--;
     }
-  };
+  }
 
-  let current = create();
-  const sql = delegate(() => current.sql, (...values) => {
-    const statement = (current.sql as unknown as Call)(...values);
-    current.queues.see(statement);
-    return statement;
-  }, { begin: begin as postgres.Sql["begin"] });
-
-  const close = async (timeoutSeconds: number) => {
-    closed = true;
-    for (const [generation, timer] of replaced) {
-      clearTimeout(timer);
-      replaced.delete(generation);
-      // Whoever closes is done, and an end without force waits for connections that are lost.
-      await endWithin(generation, 0);
-    }
-    await endWithin(current, timeoutSeconds);
+  return {
+    sql: forwardingProxy(() => current.sql, (...args) => {
+      const statement = (current.sql as unknown as Callable)(...args);
+      current.queues.observe(statement);
+      return statement;
+    }, { begin: begin as postgres.Sql["begin"] }),
+    renew: () => replace({ timeoutMs: UNRESPONSIVE_TIMEOUT_MS }),
+    async close(timeoutSeconds) {
+      isClosed = true;
+      for (const client of replaced) await retire(client);
+      await end(current, timeoutSeconds);
+    },
   };
-  return { sql, close, renew: () => replace({ isStuck: true }) };
 }
 
-type Call = (...values: unknown[]) => unknown;
+type Callable = (...args: unknown[]) => unknown;
 
-type BeginValues = Parameters<postgres.Sql["begin"]>;
+type BeginArguments = Parameters<postgres.Sql["begin"]>;
 
-/** Statements of a transaction that has failed meanwhile fail too: the library would wait for ever. */
-function guarded(values: BeginValues, isOver: () => boolean): BeginValues {
-  // There may be options before it.
-  const body = values.at(-1) as unknown as (transaction: postgres.TransactionSql) => unknown;
-  const guardedBody = (transaction: postgres.TransactionSql) =>
+/** Makes statements of a transaction that is over fail: postgres.js would never settle them. */
+function guarded(args: BeginArguments, isOver: () => boolean): BeginArguments {
+  // Options may precede it.
+  const body = args.at(-1) as unknown as (tx: postgres.TransactionSql) => unknown;
+  const guardedBody = (tx: postgres.TransactionSql) =>
     body(
-      delegate(() => transaction, (...args) => {
-        if (isOver()) throw lostConnection();
-        return (transaction as unknown as Call)(...args);
+      forwardingProxy(() => tx, (...values) => {
+        if (isOver()) throw connectionLost();
+        return (tx as unknown as Callable)(...values);
       }),
     );
-  return [...values.slice(0, -1), guardedBody] as unknown as BeginValues;
+  return [...args.slice(0, -1), guardedBody] as unknown as BeginArguments;
 }
 
-async function endWithin(generation: Generation, timeoutSeconds: number): Promise<void> {
+async function end(client: Client, timeoutSeconds: number): Promise<void> {
   try {
-    await generation.sql.end({ timeout: timeoutSeconds });
+    await client.sql.end({ timeout: timeoutSeconds });
   } finally {
-    generation.isEnded = true;
-    // Politely ended they would wait for the other side, which may have gone without a word.
-    for (const socket of generation.sockets) socket.destroy();
-  }
-}
-
-/**
- * Runs `make` without the PG* variables of the environment, which the library reads even beside a
- * complete URL.
- */
-export function withoutEnvironment<T>(make: () => T): T {
-  const kept = Object.entries(process.env).filter(([name]) => name.startsWith("PG"));
-  for (const [name] of kept) delete process.env[name];
-  try {
-    return make();
-  } finally {
-    for (const [name, value] of kept) process.env[name] = value;
+    client.isEnded = true;
+    // A graceful close would wait for a server that may be gone.
+    for (const socket of client.sockets) socket.destroy();
   }
 }

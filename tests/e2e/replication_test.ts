@@ -146,7 +146,7 @@ describe("a streaming replica", { skip: reason }, () => {
     const databaseUrl = `${replicas.standby.url}?target_session_attrs=primary`;
     await assert.rejects(
       openDatabase({ databaseUrl, dataDir: "" }),
-      /cannot be used: none of its servers is primary, as target_session_attrs asks for/,
+      /cannot be used: none of its servers matches target_session_attrs=primary/,
     );
   });
 
@@ -202,7 +202,7 @@ describe("a streaming replica", { skip: reason }, () => {
 
       const { code, stderr } = await replicas.ingest(writable!, { commit: "c4", names: ["moves"] });
       assert.equal(code, 1);
-      assert.match(stderr, /none of its servers is read-write/);
+      assert.match(stderr, /none of its servers matches target_session_attrs=read-write/);
 
       await upload("goes on");
       await replicas.standby.promote();

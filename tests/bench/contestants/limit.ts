@@ -18,7 +18,7 @@ Deno.serve({
 }, async (request) => {
   const path = request.url.slice(request.url.indexOf("/", 8));
   const statement = sql`select media_type, body from bench_answer where path = ${path}`;
-  queues.see(statement);
+  queues.observe(statement);
   const [row] = await statement;
   return new Response(row!.body, { headers: { "content-type": row!.media_type } });
 });

@@ -9,7 +9,7 @@ import { openTestServer, withDatabase } from "../../database.ts";
 
 const SECRET = "open-sesame";
 
-/** Why a URL cannot be opened. Never shows the password. */
+/** The error message for a URL; checks that it does not contain the password. */
 async function refusal(databaseUrl: string): Promise<string> {
   try {
     await (await openDatabase({ databaseUrl, dataDir: "" })).close();
@@ -44,12 +44,12 @@ describe("DATABASE_URL", () => {
     ],
   ];
   for (const [url, message] of wrong) {
-    it(`${JSON.stringify(url.replace(SECRET, "***"))} is refused with what to do`, async () => {
+    it(`${JSON.stringify(url.replace(SECRET, "***"))} is refused with an explanation`, async () => {
       assert.match(await refusal(url), message);
     });
   }
 
-  it("of a server that does not answer is given up after its connect_timeout", async () => {
+  it("of an unresponsive server fails after connect_timeout", async () => {
     const silent = createServer().listen(0, "127.0.0.1");
     await once(silent, "listening");
     const { port } = silent.address() as AddressInfo;
@@ -69,7 +69,7 @@ describe("DATABASE_URL", () => {
 const serverUrl = process.env.TEST_DATABASE_URL ?? "";
 
 describe("a connection to a PostgreSQL server", { skip: !serverUrl }, () => {
-  it("says that the database does not exist", async () => {
+  it("fails when the database does not exist", async () => {
     const message = await refusal(withDatabase(serverUrl, "no such database"));
     assert.match(
       message,
@@ -77,7 +77,7 @@ describe("a connection to a PostgreSQL server", { skip: !serverUrl }, () => {
     );
   });
 
-  it("refuses writes when it is opened to read", async () => {
+  it("refuses writes when opened read-only", async () => {
     const database = await openDatabase({ databaseUrl: serverUrl, dataDir: "", readOnly: true });
     try {
       await assert.rejects(Promise.resolve(database.sql`create table t (n integer)`), {
@@ -88,7 +88,7 @@ describe("a connection to a PostgreSQL server", { skip: !serverUrl }, () => {
     }
   });
 
-  it("ends statements that take too long", async () => {
+  it("cancels statements at the timeout", async () => {
     const database = await openDatabase({
       databaseUrl: serverUrl,
       dataDir: "",
@@ -101,7 +101,7 @@ describe("a connection to a PostgreSQL server", { skip: !serverUrl }, () => {
     }
   });
 
-  it("hands notices over and prints nothing", async () => {
+  it("passes notices on and prints nothing", async () => {
     const notices: string[] = [];
     const database = await openDatabase({
       databaseUrl: serverUrl,
@@ -116,7 +116,7 @@ describe("a connection to a PostgreSQL server", { skip: !serverUrl }, () => {
     }
   });
 
-  it("asks for no statement to be compiled, which takes longer than any of them", async () => {
+  it("turns JIT compilation off", async () => {
     const database = await openDatabase({ databaseUrl: serverUrl, dataDir: "" });
     try {
       const [row] = await database.sql`select current_setting('jit') as jit`;
@@ -126,7 +126,7 @@ describe("a connection to a PostgreSQL server", { skip: !serverUrl }, () => {
     }
   });
 
-  it("does not listen to PG variables beside the URL", async () => {
+  it("ignores the PG* variables of the environment", async () => {
     process.env.PGAPPNAME = "leaked";
     process.env.PGTARGETSESSIONATTRS = "standby";
     try {
@@ -141,10 +141,10 @@ describe("a connection to a PostgreSQL server", { skip: !serverUrl }, () => {
     }
   });
 
-  it("that is lost in a transaction fails that transaction, and nothing else", async () => {
-    // In a process of its own: it is ended by errors that a process of tests outlives.
+  it("that is lost in a transaction fails that transaction only", async () => {
+    // In a process of its own, because the test runner survives uncaught errors.
     const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-      args: ["run", "-A", fileURLToPath(new URL("../lose_transactions.ts", import.meta.url))],
+      args: ["run", "-A", fileURLToPath(new URL("lose_transactions.ts", import.meta.url))],
       stdin: "null",
     }).output();
     assert.equal(
@@ -154,7 +154,7 @@ describe("a connection to a PostgreSQL server", { skip: !serverUrl }, () => {
     );
   });
 
-  it("is made anew when it was lost, under load and without waiting", async () => {
+  it("is replaced at once when it is lost under load", async () => {
     const database = await openTestServer(serverUrl);
     const admin = await openDatabase({ databaseUrl: serverUrl, dataDir: "", maxConnections: 1 });
     let stop = false;

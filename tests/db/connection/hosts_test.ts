@@ -3,29 +3,29 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { readDatabaseUrl } from "../../../db/connection/database_url.ts";
-import { wayToOneServer } from "../../../db/connection/hosts.ts";
+import { hostConnector } from "../../../db/connection/hosts.ts";
 
-/** AuthenticationOk, and that the server is ready for a statement. */
-const LET_IN = Uint8Array.of(0x52, 0, 0, 0, 8, 0, 0, 0, 0, 0x5a, 0, 0, 0, 5, 0x49);
+/** AuthenticationOk and ReadyForQuery. */
+const ACCEPTED = Uint8Array.of(0x52, 0, 0, 0, 8, 0, 0, 0, 0, 0x5a, 0, 0, 0, 5, 0x49);
 
-describe("a server that is asked whether it will do", () => {
-  it("is given up when it freezes after it has let us in, and asked again later", async () => {
+describe("host selection", () => {
+  it("times out on a server that hangs after accepting the connection, and tries it again later", async () => {
     const sockets: Socket[] = [];
     const frozen = createServer((socket) => {
       sockets.push(socket);
       socket.on("error", () => {});
-      socket.once("data", () => socket.write(LET_IN));
+      socket.once("data", () => socket.write(ACCEPTED));
     }).listen(0, "127.0.0.1");
     await once(frozen, "listening");
     const { port } = frozen.address() as AddressInfo;
     const url = readDatabaseUrl(`postgres://u@127.0.0.1:${port}/d?target_session_attrs=primary`);
-    const connect = wayToOneServer(url, 300);
+    const connect = hostConnector(url, 300);
     try {
       for (const time of [1, 2]) {
         const begun = performance.now();
         await assert.rejects(connect(), { code: "CONNECT_TIMEOUT" });
         assert.ok(performance.now() - begun < 3_000);
-        assert.equal(sockets.length, time, "one connection for each time that it is asked");
+        assert.equal(sockets.length, time, "one connection for each attempt");
       }
     } finally {
       for (const socket of sockets) socket.destroy();

@@ -4,37 +4,37 @@ import { connect, createServer, type Socket } from "node:net";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import postgres from "postgres";
-import { Attempts } from "../../../db/connection/backoff.ts";
-import { durablePool } from "../../../db/connection/pool.ts";
+import { ConnectionBackoff } from "../../../db/connection/backoff.ts";
+import { createPool } from "../../../db/connection/pool.ts";
 
 const REFUSED = Object.assign(new Error("nothing listens"), { code: "ECONNREFUSED" });
 
-/** A pool whose connections go where `way` says, and what was made for it. */
-function poolTo(way: () => Promise<Socket>) {
-  const made = { pools: 0, tries: 0 };
-  const pool = durablePool((life) => {
-    made.pools++;
+/** A pool that connects by `connect`, with counts of its clients and attempts. */
+function poolTo(connect: () => Promise<Socket>) {
+  const counts = { clients: 0, attempts: 0 };
+  const pool = createPool((options) => {
+    counts.clients++;
     return postgres("postgres://u@localhost/d", {
-      ...life,
+      ...options,
       max: 4,
       fetch_types: false,
       connect_timeout: 5,
     });
   }, () => () => {
-    made.tries++;
-    return way();
+    counts.attempts++;
+    return connect();
   });
-  return { made, pool };
+  return { counts, pool };
 }
 
-/** How a statement ends: the code of its error. */
+/** The code of the error that a statement fails with. */
 function codeOf(statement: PromiseLike<unknown>): Promise<string> {
   return Promise.resolve(statement).then(() => "", (error) => error.code);
 }
 
-describe("a pool whose database is away", () => {
-  it("stays the same one, and tries seldom, however many statements fail", async () => {
-    const { made, pool } = poolTo(() => Promise.reject(REFUSED));
+describe("a pool whose server is unreachable", () => {
+  it("keeps its client, and connects rarely, however many statements fail", async () => {
+    const { counts, pool } = poolTo(() => Promise.reject(REFUSED));
     const begun = performance.now();
     for (let round = 0; round < 10; round++) {
       const codes = await Promise.all(
@@ -44,13 +44,16 @@ describe("a pool whose database is away", () => {
     }
     const seconds = (performance.now() - begun) / 1000;
     await pool.close(0);
-    assert.equal(made.pools, 1);
-    // Four at once in the beginning, then one in each quarter of a second.
-    assert.ok(made.tries <= 4 + 1 + 4 * seconds, `${made.tries} tries in ${seconds} s`);
+    assert.equal(counts.clients, 1);
+    // Four at once at first, then one every 250 ms.
+    assert.ok(
+      counts.attempts <= 4 + 1 + 4 * seconds,
+      `${counts.attempts} attempts in ${seconds} s`,
+    );
     assert.ok(seconds < 5, `500 statements took ${seconds} s`);
   });
 
-  it("tries seldom as well when somebody listens and lets nobody in", async () => {
+  it("connects rarely to a listener that closes every connection", async () => {
     let count = 0;
     const server = createServer((socket) => {
       count++;
@@ -58,7 +61,7 @@ describe("a pool whose database is away", () => {
     }).listen(0, "127.0.0.1");
     await once(server, "listening");
     const { port } = server.address() as AddressInfo;
-    const { made, pool } = poolTo(async () => {
+    const { counts, pool } = poolTo(async () => {
       const socket = connect({ host: "127.0.0.1", port });
       await once(socket, "connect");
       return socket;
@@ -71,33 +74,33 @@ describe("a pool whose database is away", () => {
     await pool.close(0);
     server.close();
     assert.ok(count <= 8 + 4 * seconds, `${count} connections in ${seconds} s`);
-    assert.ok(made.pools <= 1 + count, `${made.pools} pools`);
+    assert.ok(counts.clients <= 1 + count, `${counts.clients} clients`);
     assert.ok(seconds < 5, `200 statements took ${seconds} s`);
   });
 });
 
-describe("tries to reach a database", () => {
+describe("the connection backoff", () => {
   const failing = (message: string) => () => Promise.reject(new Error(message));
 
-  it("are made for all once one has failed", async () => {
-    const attempts = new Attempts();
-    await assert.rejects(attempts.make(failing("first")), /first/);
-    await assert.rejects(attempts.make(() => Promise.resolve("made")), /first/);
+  it("fails at once with the last error after a failed attempt", async () => {
+    const backoff = new ConnectionBackoff();
+    await assert.rejects(backoff.run(failing("first")), /first/);
+    await assert.rejects(backoff.run(() => Promise.resolve("made")), /first/);
   });
 
-  it("are made as usual once the server has let somebody in", async () => {
-    const attempts = new Attempts();
-    attempts.failed(new Error("lost"));
-    attempts.succeeded();
-    assert.equal(await attempts.make(() => Promise.resolve("made")), "made");
+  it("ends when the server accepts a connection", async () => {
+    const backoff = new ConnectionBackoff();
+    backoff.recordFailure(new Error("lost"));
+    backoff.recordSuccess();
+    assert.equal(await backoff.run(() => Promise.resolve("made")), "made");
   });
 
-  it("hand out errors of which each is somebody's own, with the code", async () => {
-    const attempts = new Attempts();
-    attempts.failed(REFUSED);
+  it("gives each caller an error of its own, with the code", async () => {
+    const backoff = new ConnectionBackoff();
+    backoff.recordFailure(REFUSED);
     const errors: unknown[] = [];
     for (let count = 0; count < 2; count++) {
-      await attempts.make(failing("never tried")).catch((error) => errors.push(error));
+      await backoff.run(failing("never tried")).catch((error) => errors.push(error));
     }
     assert.notEqual(errors[0], errors[1]);
     assert.deepEqual(errors.map((error) => (error as { code?: string }).code), [

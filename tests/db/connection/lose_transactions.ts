@@ -1,6 +1,6 @@
-/** A process that loses connections in the middle of transactions, and says when it outlived that. */
+/** Loses connections inside transactions, and prints how those and later statements ended. */
 import process from "node:process";
-import { openDatabase } from "../../db/connection/connect.ts";
+import { openDatabase } from "../../../db/connection/connect.ts";
 
 const databaseUrl = process.env.TEST_DATABASE_URL;
 const database = await openDatabase({ databaseUrl, dataDir: "" });
@@ -12,7 +12,7 @@ for (const pauseMs of [0, 100]) {
     try {
       const [row] = await tx<{ pid: number }[]>`select pg_backend_pid() as pid`;
       const ended = admin.sql`select pg_terminate_backend(${row!.pid}, 5000)`;
-      // Either while it waits for a statement, or before the next one.
+      // Lost during a statement, or before the next one.
       if (pauseMs > 0) await ended.then(() => pause(pauseMs));
       await Promise.all([ended, tx`select pg_sleep(5)`]);
     } finally {
