@@ -1,7 +1,7 @@
 /**
- * What the committed reference says by the route table and the commands.
+ * The generated parts of the reference: the HTTP API, the commands and the settings.
  *
- * `deno run -A tests/docs/reference_files.ts && deno fmt docs/reference` writes it anew.
+ * `deno run -A tests/docs/reference_files.ts && deno fmt docs/reference` regenerates them.
  */
 import type { Argument, Command, Option } from "commander";
 import { SETTINGS } from "../../lib/base/config.ts";
@@ -9,26 +9,26 @@ import { proseReference } from "../../lib/http/llms_txt/document.ts";
 import { routes } from "../../routes/mod.ts";
 import { leafCommands, SHARED_OPTIONS } from "../usage_lines.ts";
 
-/** The command that writes the files anew. */
+/** Regenerates the files. */
 export const REGENERATE = "deno run -A tests/docs/reference_files.ts && deno fmt docs/reference";
 
-/** All of the HTTP API. */
+/** The HTTP API, generated as a whole. */
 export const API_FILE = new URL("../../docs/reference/api.md", import.meta.url);
 
-/** All of the command line; only what stands between marks comes from the program. */
+/** The command line; only the text between marks is generated. */
 export const COMMAND_LINE_FILE = new URL("../../docs/reference/command_line.md", import.meta.url);
 
-/** What the HTTP reference says: the same as the service does. */
+/** The text of the HTTP reference, which the service also serves. */
 export function apiText(): string {
   return proseReference(routes);
 }
 
-/** What the marked parts of the command line's reference say, by the name of the mark. */
+/** The generated parts of the command line's reference, by the name of their mark. */
 export function markedParts(): Record<string, string> {
   return { commands: leafCommands().map(chapter).join("\n\n"), environment: environmentTable() };
 }
 
-/** Where a marked part stands; the group `part` is what is between the marks. */
+/** Matches a marked part; the group `part` is the text between the marks. */
 export function markPattern(name: string): RegExp {
   return new RegExp(`(<!-- begin ${name} -->\\n)(?<part>[^]*?)(<!-- end ${name} -->)`);
 }
@@ -57,7 +57,7 @@ function optionLine({ flags, description, mandatory }: Option): string {
   return `- \`${flags}\`${mandatory ? " (required)" : ""}: ${escaped(meaning)}`;
 }
 
-/** Two asterisks in a line would be emphasis. */
+/** Two asterisks in one line would be rendered as emphasis. */
 function escaped(text: string): string {
   return text.replaceAll("*", "\\*");
 }

@@ -18,14 +18,19 @@ import {
 const api = await Deno.readTextFile(API_FILE);
 const commandLine = await Deno.readTextFile(COMMAND_LINE_FILE);
 
-/** The same whichever way lines are wrapped and tables are drawn. */
+/** Ignores line wrapping and the width of table columns. */
 function plain(text: string): string {
   return text.replaceAll(/\s+/g, " ").replaceAll(/-{3,}/g, "---").trim();
 }
 
 describe("the reference of the HTTP API", () => {
   it("is what the service says", () => {
-    assert.equal(api, apiText(), `write it anew with: ${REGENERATE}`);
+    assert.equal(api, apiText(), `regenerate with: ${REGENERATE}`);
+  });
+
+  it("lists every route with its summary", () => {
+    const rows = [...api.matchAll(/^\| `(\/[^`]*)` \| (.*) \|$/gm)].map(([, ...cells]) => cells);
+    assert.deepEqual(rows, routes.map(({ path, summary }) => [templateOf(path), summary]));
   });
 
   it("has the paths, parameters and defaults of the route table", () => {
@@ -63,7 +68,7 @@ describe("the reference of the command line", () => {
   it("has every command, argument, option and environment variable as the program has it", () => {
     for (const [name, part] of Object.entries(markedParts())) {
       const written = markPattern(name).exec(commandLine)?.groups?.part ?? "";
-      assert.equal(plain(written), plain(part), `write ${name} anew with: ${REGENERATE}`);
+      assert.equal(plain(written), plain(part), `regenerate ${name} with: ${REGENERATE}`);
     }
   });
 

@@ -1,36 +1,36 @@
-/** Draws what stood in a terminal. */
+/** Draws a terminal session as SVG. */
 import { escape } from "../../lib/badge/svg.ts";
 
 /** Columns of the terminal. */
 export const COLUMNS = 80;
 
-/** Rows that a reader sees at once; a picture that wants more is too long. */
+/** Rows of the terminal. */
 export const MAX_ROWS = 24;
 
-/** One thing in a terminal: what was typed after the prompt, what came back, or a remark. */
+/** A typed command or its output. */
 export interface TerminalPart {
-  kind: "typed" | "output" | "remark";
+  kind: "typed" | "output";
   text: string;
 }
 
 const FONT_SIZE = 14;
-/** Letters of most fonts of equal width are 0.6 of their size wide; the others are stretched. */
+/** Most monospaced fonts are 0.6 of their size wide; others are stretched by `textLength`. */
 const CELL_WIDTH = 8.4;
 const LINE_HEIGHT = 20;
 const MARGIN = 18;
-/** Where letters stand on, from the top of their line. */
+/** From the top of a line. */
 const BASELINE = 15;
 const TAB = 8;
 
-/** Dark on every page, with an edge that shows on dark ones too; each ink has a contrast above 7. */
+/** Readable on light and dark pages; the contrast of each text colour is above 7. */
 const PAPER = "#161b22";
 const EDGE = "#57606a";
-const INKS = { prompt: "#56d364", typed: "#ffffff", output: "#c9d1d9", remark: "#a8b2bd" };
+const INKS = { prompt: "#56d364", typed: "#ffffff", output: "#c9d1d9" };
 
-/** What stays on one line of a command. */
+/** The unit that is never broken: an argument, or an option with the pipe before it. */
 const PIECE = /(?:\| [^\s"']+ )?(?:-[^\s"']+ )?(?:"[^"]*"|'[^']*'|[^\s"'])+/g;
 
-/** A piece of a line. */
+/** Text of one colour. */
 interface Run {
   column: number;
   text: string;
@@ -40,7 +40,7 @@ interface Run {
 /**
  * Draws a session as an SVG document that ends with a newline.
  *
- * @param label what is seen, in a sentence, for those who do not see it
+ * @param label alternative text
  * @throws {RangeError} when it does not fit into the terminal
  */
 export function terminalPicture(parts: readonly TerminalPart[], label: string): string {
@@ -66,8 +66,8 @@ export function terminalPicture(parts: readonly TerminalPart[], label: string): 
 }
 
 /**
- * A command in lines that fit beside the prompt, as a shell reads them. Quoted text stays whole, and
- * so do an option with its value and what comes after a pipe with its first option.
+ * Breaks a command into continuation lines. Quoted text stays whole, as do an option with its value
+ * and a command after a pipe with its first option.
  */
 export function wrapCommand(command: string, columns: number): string[] {
   const lines: string[] = [];
@@ -91,7 +91,7 @@ function rowsOf({ kind, text }: TerminalPart): Run[][] {
   return text.split("\n").map((line) => runsOf(line, { column: 0, ink: INKS[kind] }));
 }
 
-/** Blanks become columns, because programs that draw do not agree about several in a row. */
+/** Splits at runs of blanks, which SVG renderers collapse differently. */
 function runsOf(line: string, { column, ink }: { column: number; ink: string }): Run[] {
   const text = line.replaceAll(
     /([^\t]*)\t/g,
