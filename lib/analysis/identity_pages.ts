@@ -13,8 +13,8 @@ const encoder = new TextEncoder();
 // A mark at the beginning of a name belongs to it.
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** A page that is full, or the last. */
-interface Page {
+/** A page that is full, or the last: plain data, which can be sent to another thread. */
+export interface IdentityPage {
   /** Texts in UTF-8, one after the other. */
   bytes: Uint8Array;
   /** Where each text ends. */
@@ -32,7 +32,7 @@ interface Page {
  * before, and are then written once.
  */
 export class IdentityPages {
-  readonly #pages: Page[] = [];
+  readonly #pages: IdentityPage[] = [];
   /** Identities on the page that is being written. */
   #count = 0;
   #bytes = new Uint8Array(1 << 16);
@@ -54,17 +54,10 @@ export class IdentityPages {
     if (++this.#count === IDENTITIES_PER_PAGE) this.#finishPage();
   }
 
-  /** The one that was appended after `index` others. */
-  at(index: number): TestIdentity {
-    const page = Math.floor(index / IDENTITIES_PER_PAGE);
-    const { bytes, ends, texts } = this.#pages[page] ??
-      { bytes: this.#bytes, ends: this.#ends, texts: this.#texts };
-    const place = (index % IDENTITIES_PER_PAGE) * FIELD_COUNT;
-    const field = (offset: number) => {
-      const text = texts[place + offset]!;
-      return decoder.decode(bytes.subarray(text === 0 ? 0 : ends[text - 1], ends[text]));
-    };
-    return { suite: field(0), class: field(1), name: field(2), file: field(3) };
+  /** All pages; nothing is appended afterwards. */
+  finish(): IdentityPage[] {
+    if (this.#count > 0) this.#finishPage();
+    return this.#pages;
   }
 
   #textOf(field: number, text: string): number {
@@ -94,4 +87,15 @@ export class IdentityPages {
     this.#count = this.#textCount = this.#length = 0;
     this.#lastFields.fill(undefined);
   }
+}
+
+/** The identity that was appended after `index` others. */
+export function identityIn(pages: readonly IdentityPage[], index: number): TestIdentity {
+  const { bytes, ends, texts } = pages[Math.floor(index / IDENTITIES_PER_PAGE)]!;
+  const place = (index % IDENTITIES_PER_PAGE) * FIELD_COUNT;
+  const field = (offset: number) => {
+    const text = texts[place + offset]!;
+    return decoder.decode(bytes.subarray(text === 0 ? 0 : ends[text - 1], ends[text]));
+  };
+  return { suite: field(0), class: field(1), name: field(2), file: field(3) };
 }

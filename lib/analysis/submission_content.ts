@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { TestHashes, type TestIdentity } from "../base/identity.ts";
 import { isNegative, type TestResult } from "../report/result.ts";
 import { encodeDurations, ExceptionWriter, type Outcome } from "./columns.ts";
-import { IdentityPages } from "./identity_pages.ts";
+import { identityIn, type IdentityPage, IdentityPages } from "./identity_pages.ts";
 import { resultsByTest } from "./results_by_test.ts";
 
 /** A failure or error, as it is stored. */
@@ -29,6 +29,19 @@ export interface SubmissionContent {
   exceptions: Uint8Array;
   /** In the order of the report. */
   negatives: NegativeResult[];
+}
+
+/** The content as plain data, which can be sent to another thread. */
+export interface ContentData extends Omit<SubmissionContent, "identityAt"> {
+  identityPages: IdentityPage[];
+  /** For each place of `testHashes`, the first result of its test. */
+  firstResults: Uint32Array;
+}
+
+/** The content that data describes. */
+export function contentOf(data: ContentData): ContentData & SubmissionContent {
+  const { identityPages, firstResults } = data;
+  return { ...data, identityAt: (index) => identityIn(identityPages, firstResults[index]!) };
 }
 
 /**
@@ -70,7 +83,7 @@ export class SubmissionBuilder {
   }
 
   /** The columns of everything added so far. */
-  finish(): SubmissionContent {
+  finish(): ContentData & SubmissionContent {
     this.#testHashes.finish();
     const hashes = this.#hashes.subarray(0, this.#count);
     const { testHashes, order, ends } = resultsByTest(hashes);
@@ -100,19 +113,23 @@ export class SubmissionBuilder {
       durations[test] = Math.min(duration, Number.MAX_SAFE_INTEGER);
     }
 
-    const identities = this.#identities;
-    return {
+    const firstResults = new Uint32Array(testHashes.length);
+    for (let test = 0; test < testHashes.length; test++) {
+      firstResults[test] = order[test === 0 ? 0 : ends[test - 1]!]!;
+    }
+    return contentOf({
       resultCount: this.#count,
       testHashes,
       listHash: createHash("sha256").update(new Uint8Array(testHashes.buffer)).digest("hex"),
-      identityAt: (index) => identities.at(order[index === 0 ? 0 : ends[index - 1]!]!),
+      identityPages: this.#identities.finish(),
+      firstResults,
       ...encodeDurations(durations),
       exceptions: exceptions.finish(),
       negatives: this.#negatives.map((negative) => ({
         ...negative,
         testHash: hashes[negative.resultNo]!,
       })),
-    };
+    });
   }
 }
 

@@ -73,6 +73,10 @@ describe("the bundle", () => {
     } finally {
       assert.equal((await serving.stop("SIGTERM")).code, 0);
     }
+    // Archives are read in a worker thread, which is the bundle again.
+    const facts = ["--repo", "acme/shop", "--commit", "c0ffee1"];
+    const archive = await ok("upload", "--to", join(folder, "uploads"), ...facts, REPORT);
+    assert.match(await ok("ingest", "--org", "acme", archive), /^acme\/shop\//);
     await ok("migrate");
     assert.match(await ok("doctor"), /^ok\tdisk\t/m);
   });

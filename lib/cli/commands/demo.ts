@@ -14,7 +14,8 @@ import { formatRepositoryName } from "../../base/repository_name.ts";
 import { makeToken } from "../../base/token.ts";
 import { addCommand, type CliIo, type CommandContext } from "../command.ts";
 import { DEMO, DEMO_FILES, DEMO_RUNS, FLAKIEST_TEST, QUARANTINED_TEST } from "./demo_history.ts";
-import { readUploadFiles, storeUpload } from "../intake/read_upload.ts";
+import { readUploadFiles } from "../intake/read_files.ts";
+import { storeUpload } from "../intake/store_upload.ts";
 import { serveUntilStopped, withLog } from "./serve.ts";
 
 /** `demo`. */

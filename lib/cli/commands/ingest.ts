@@ -1,20 +1,15 @@
 import type { Command } from "commander";
 import * as v from "valibot";
-import { fileSource } from "../intake/archive_file.ts";
-import { findCodeowners } from "../intake/codeowners_file.ts";
 import { addCommand, type CliIo, type CommandContext } from "../command.ts";
 import { UsageError } from "../errors.ts";
-import {
-  type IntakeOutcome,
-  type Listener,
-  readUploadFiles,
-  storeUpload,
-  type UploadFacts,
-  type UploadFiles,
-} from "../intake/read_upload.ts";
+import { ArchiveReader } from "../intake/archive_reader.ts";
+import { findCodeowners } from "../intake/codeowners_file.ts";
+import { progressListener } from "../intake/progress.ts";
+import { type Listener, readUploadFiles, type UploadFiles } from "../intake/read_files.ts";
+import { factsOfRun, givenCommit, RUN_OPTIONS, runInput } from "../intake/run_options.ts";
+import { type IntakeOutcome, storeUpload, type UploadFacts } from "../intake/store_upload.ts";
 import { requireOrganization } from "../lookup.ts";
-import { progressLine } from "../intake/progress.ts";
-import { factsOfRun, givenCommit, RUN_OPTIONS, runInput } from "../intake/ci_run.ts";
+import { fileSource } from "../storage/folder.ts";
 import { lineOfText } from "../values.ts";
 
 const input = v.pipe(
@@ -32,15 +27,17 @@ interface ReadUpload {
   files: UploadFiles;
 }
 
-/** `ingest`: takes reports in, from where the database is. */
+const ARCHIVE = /\.(gz|tgz)$/i;
+
+/** Adds `ingest`. */
 export function addIngest(program: Command, io: CliIo): void {
   addCommand(program, io, {
     name: "ingest",
-    summary: "Take in the reports of one CI run",
+    summary: "Store the reports of one CI run; prints the key of the submission",
     example: "ingest --org acme --repo acme/shop --commit 4f2a9c1 reports/",
     arguments: [{
       flags: "[reports...]",
-      meaning: "JUnit XML files, folders (every *.xml below them) or globs; or one archive (*.gz)",
+      meaning: "JUnit XML files, folders (all *.xml below them), globs; or one archive (*.gz)",
     }],
     options: [
       { flags: "--org <name>", meaning: "organization, which must exist", required: true },
@@ -51,99 +48,83 @@ export function addIngest(program: Command, io: CliIo): void {
       const [report = "", ...others] = options.reports;
       const isArchive = options.reports.some((path) => ARCHIVE.test(path));
       if (isArchive && others.length > 0) {
-        throw new UsageError("an archive is taken in alone: expected one *.gz file, or reports");
+        throw new UsageError("expected either one archive (*.gz) or reports");
       }
-      const progress = progressLine(context.io);
-      const listener: Listener = {
-        note: (text) => {
-          progress.clear();
-          context.note(text);
-        },
-        progress: ({ results, file }) => progress.show(`${results} results read, now ${file}`),
-      };
+      const listener = progressListener(context);
       const outcome = isArchive
         ? await ingestArchive(report, options, { context, listener })
         : await ingestReports(options, { context, listener });
-      progress.clear();
+      listener.clear();
       if (outcome.key !== null || context.json) await context.print(outcome.key ?? "", outcome);
     },
   });
 }
 
-const ARCHIVE = /\.(gz|tgz)$/i;
-
-interface Surroundings {
+interface Run {
   context: CommandContext;
   listener: Listener;
 }
 
-async function ingestReports(
-  options: Options,
-  { context, listener }: Surroundings,
-): Promise<IntakeOutcome> {
-  const facts = await factsOfRun(options, context);
-  const codeowners = await findCodeowners(options.codeowners, context);
-  return await store(options.org, { context, listener }, async () => ({
+// Reports are read in this thread: they are the caller's own files, and a signal ends the process.
+async function ingestReports(options: Options, run: Run): Promise<IntakeOutcome> {
+  const facts = await factsOfRun(options, run.context);
+  const codeowners = await findCodeowners(options.codeowners, run.context);
+  return await store(options.org, run, async () => ({
     facts,
     files: await readUploadFiles(
       { ...options, codeowners, checkoutFolder: facts.checkoutFolder },
-      listener,
+      run.listener,
     ),
   }));
 }
 
-async function ingestArchive(
-  path: string,
-  options: Options,
-  { context, listener }: Surroundings,
-): Promise<IntakeOutcome> {
-  const { now } = context;
-  // What archives need takes longer to load than most reports to read.
-  const { openArchive, readArchiveFiles } = await import("../intake/read_archive.ts");
+// An archive comes from elsewhere: it is read as by `watch`, in a worker thread and under a deadline.
+async function ingestArchive(path: string, options: Options, run: Run): Promise<IntakeOutcome> {
+  const { context, listener } = run;
   const source = fileSource(path);
-  const given = { ...options, commit: await givenCommit(options, context) };
-  return await store(options.org, { context, listener }, async () => {
-    const { contents, facts } = await openArchive(source, {
-      given,
-      now,
-      recordedAt: now,
-      listener,
+  const { repo, tree, branch, buildUrl, recordedAt, tags } = options;
+  const commit = await givenCommit(options, context);
+  const given = { repo, commit, tree, branch, buildUrl, recordedAt, tags };
+  const reader = new ArchiveReader();
+  try {
+    return await store(options.org, run, async () => {
+      const { contents, facts } = await reader.open(source, {
+        given,
+        now: context.now,
+        recordedAt: context.now,
+        listener,
+      });
+      // Options win over the archive.
+      const codeowners = options.codeowners === undefined
+        ? contents.codeowners
+        : (await findCodeowners(options.codeowners, context))?.text ?? null;
+      const coverage = options.coverage.length > 0 ? [] : contents.coverage;
+      const files = await reader.readFiles(source, { ...contents, codeowners, coverage }, {
+        listener,
+        mayBeEmpty: options.coverage.length > 0,
+      });
+      const more = await readUploadFiles({ reports: [], coverage: options.coverage }, listener);
+      return { facts, files: { ...files, coverage: more.coverage ?? files.coverage } };
     });
-    // What is given replaces what the archive has.
-    const codeowners = options.codeowners === undefined
-      ? contents.codeowners
-      : (await findCodeowners(options.codeowners, context))?.text ?? null;
-    const coverage = options.coverage.length > 0 ? [] : contents.coverage;
-    const files = await readArchiveFiles(source, { ...contents, codeowners, coverage }, {
-      listener,
-      mayBeEmpty: options.coverage.length > 0,
-    });
-    const more = await readUploadFiles(
-      { reports: [], coverage: options.coverage },
-      listener,
-    );
-    return {
-      facts,
-      files: { ...files, coverage: more.coverage ?? files.coverage },
-    };
-  });
+  } finally {
+    reader.close();
+  }
 }
 
 async function store(
   organization: string,
-  { context, listener }: Surroundings,
+  { context, listener }: Run,
   read: () => Promise<ReadUpload>,
 ): Promise<IntakeOutcome> {
   const { sql } = await context.openDatabase();
-  // Asked before the reports are read, which may take long; and again when they are stored.
+  // Before the reports are read, which may take long.
   await requireOrganization(sql, organization);
   const { facts, files } = await read();
-  const outcome = await storeUpload(sql, { ...facts, organization }, files, {
-    now: context.now,
-  });
+  const { now } = context;
+  const outcome = await storeUpload(sql, { ...facts, organization }, files, { now });
   if (outcome.duplicate) {
-    const changed = files.coverage ? "only the coverage was replaced" : "nothing changed";
-    listener.note(`these reports were taken in before: ${changed}`);
+    const changed = files.coverage ? "replaced its coverage" : "nothing changed";
+    listener.note(`these reports were already uploaded: ${changed}`);
   }
   return outcome;
 }

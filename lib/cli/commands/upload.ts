@@ -15,9 +15,9 @@ import { formatTimestamp } from "../../base/time.ts";
 import { findCodeowners } from "../intake/codeowners_file.ts";
 import { addCommand, type CliIo } from "../command.ts";
 import { Failure, UsageError } from "../errors.ts";
-import { readUploadFiles } from "../intake/read_upload.ts";
-import { progressLine } from "../intake/progress.ts";
-import { factsOfRun, RUN_OPTIONS, type RunFacts, runInput } from "../intake/ci_run.ts";
+import { readUploadFiles } from "../intake/read_files.ts";
+import { progressListener } from "../intake/progress.ts";
+import { factsOfRun, RUN_OPTIONS, type RunFacts, runInput } from "../intake/run_options.ts";
 import { STORAGE_VARIABLES } from "../storage/s3_settings.ts";
 import { openTarget } from "../storage/target.ts";
 import { lineOfText } from "../values.ts";
@@ -72,23 +72,15 @@ export function addUpload(program: Command, io: CliIo): void {
         if (error instanceof SyntaxError) throw new UsageError(`--to: ${error.message}`);
         throw error;
       }
-      const progress = progressLine(context.io);
-      // Read as they will be read later: here is who can do something about a broken report.
-      const read = await readUploadFiles({
-        reports: options.reports,
-        coverage: options.coverage,
-      }, {
-        note: (text) => {
-          progress.clear();
-          context.note(text);
-        },
-        progress: ({ results, file }) => progress.show(`${results} results read, now ${file}`),
-      });
+      const listener = progressListener(context);
+      // A broken report fails here, in the job that can mend it.
+      const { reports, coverage } = options;
+      const read = await readUploadFiles({ reports, coverage }, listener);
       const codeowners = await findCodeowners(options.codeowners, context);
       const bytes = await pack({ ...options, facts, codeowners: codeowners?.text ?? null });
-      progress.show(`sending ${bytes.length} bytes`);
+      listener.show(`sending ${bytes.length} bytes`);
       const location = await put(archiveName(facts, bytes), bytes);
-      progress.clear();
+      listener.clear();
       await context.print(location, {
         location,
         repository: formatRepositoryName(facts.repository),

@@ -8,7 +8,8 @@ import { addCommand, type CliIo, type CommandContext } from "../command.ts";
 import { Failure, UsageError } from "../errors.ts";
 import { requireOrganization } from "../lookup.ts";
 import { plainLine } from "../output.ts";
-import { progressLine } from "../intake/progress.ts";
+import { ArchiveReader } from "../intake/archive_reader.ts";
+import { progressListener } from "../intake/progress.ts";
 import { FolderStorage } from "../storage/folder.ts";
 import { parseS3Url, readS3Settings, STORAGE_VARIABLES } from "../storage/s3_settings.ts";
 import { S3Storage } from "../storage/s3_storage.ts";
@@ -87,22 +88,23 @@ export function addWatch(program: Command, io: CliIo): void {
         const count = await retryFailedArchives(sql, storage.name);
         context.note(`${count} failed ${count === 1 ? "archive is" : "archives are"} tried again`);
       }
-      const progress = progressLine(context.io);
+      const listener = progressListener(context);
+      const reader = new ArchiveReader({ stop: io.stop });
       const watcher: WatcherContext = {
         sql,
         storage,
+        reader,
         organization,
         leaseSeconds: options.lease,
-        now: () => context.io.now(),
-        listener: {
-          note: (text) => {
-            progress.clear();
-            context.note(text);
-          },
-          progress: ({ results, file }) => progress.show(`${results} results read, now ${file}`),
-        },
+        now: () => io.now(),
+        listener,
       };
-      const failed = await watch(watcher, { ...options, context, clear: progress.clear });
+      let failed: number;
+      try {
+        failed = await watch(watcher, { ...options, context, clear: listener.clear });
+      } finally {
+        reader.close();
+      }
       if (options.once && failed > 0) {
         throw new Failure(
           `${failed} ${

@@ -4,7 +4,7 @@ import { DEFAULT_ARCHIVE_LIMITS } from "../../report/archive/limits.ts";
 import type { CommandContext } from "../command.ts";
 import { Failure } from "../errors.ts";
 import { askGit } from "./git.ts";
-import type { OwnersFile } from "./read_upload.ts";
+import type { OwnersFile } from "./read_files.ts";
 
 /** Where GitHub and GitLab look, in their order. */
 const PLACES = [".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS"];

@@ -26,9 +26,10 @@ import {
   type RepositoryName,
 } from "../../base/repository_name.ts";
 import { ReportError } from "../../report/report_error.ts";
-import { openArchive, readArchiveFiles } from "./read_archive.ts";
+import type { ArchiveReader } from "./archive_reader.ts";
 import { Failure } from "../errors.ts";
-import { type IntakeOutcome, type Listener, storeUpload } from "./read_upload.ts";
+import type { Listener } from "./read_files.ts";
+import { type IntakeOutcome, storeUpload } from "./store_upload.ts";
 import { oneLine } from "../output.ts";
 import { type ArchiveStorage, StorageError, type StoredArchive } from "../storage/storage.ts";
 
@@ -43,6 +44,7 @@ const MAX_REASON_CHARACTERS = 2_000;
 export interface WatcherContext {
   sql: Database["sql"];
   storage: ArchiveStorage;
+  reader: ArchiveReader;
   /** `null`: each archive's own, by the owner of its repository. */
   organization: Organization | null;
   leaseSeconds: number;
@@ -127,7 +129,7 @@ function isPassingFault(error: unknown): boolean {
 class Refusal extends Error {}
 
 async function intake(
-  { sql, storage, organization: given, now, listener }: WatcherContext,
+  { sql, storage, reader, organization: given, now, listener }: WatcherContext,
   { archive, claim, shown }: {
     archive: StoredArchive;
     claim: ArchiveClaim;
@@ -142,7 +144,7 @@ async function intake(
   const recordedAt = Math.min(uploadedAt, moment);
   let metadata: ArchiveMetadata | undefined;
   const opened = await refusing(() =>
-    openArchive(source, {
+    reader.open(source, {
       given: {},
       now: moment,
       recordedAt,
@@ -156,7 +158,7 @@ async function intake(
   });
   const { contents, facts } = opened;
   const organization = await show(facts);
-  const files = await refusing(() => readArchiveFiles(source, contents, { listener }));
+  const files = await refusing(() => reader.readFiles(source, contents, { listener }));
   return await storeUpload(sql, { ...facts, organization: organization.name }, files, {
     now: moment,
     key: shown.key,

@@ -1,12 +1,12 @@
-import type { CliIo } from "../command.ts";
+import type { CliIo, CommandContext } from "../command.ts";
 import { oneLine } from "../output.ts";
+import type { Listener } from "./read_files.ts";
 
-// A glance is all that progress is for; more often would only cost time.
 const MIN_MS_BETWEEN_LINES = 200;
 const MAX_CHARACTERS = 79;
 const CLEAR = "\r\x1b[K";
 
-/** One line on standard error that is written over and over, only where a person watches. */
+/** One line on standard error that is overwritten, on a terminal only. */
 export function progressLine(
   io: Pick<CliIo, "stderr" | "stderrIsTerminal">,
 ): { show(text: string): void; clear(): void } {
@@ -14,7 +14,6 @@ export function progressLine(
   let shown = false;
   return {
     show(text) {
-      // Nothing is shown of what is over before anybody could read it.
       if (!io.stderrIsTerminal || performance.now() - shownAt < MIN_MS_BETWEEN_LINES) return;
       shownAt = performance.now();
       shown = true;
@@ -24,5 +23,21 @@ export function progressLine(
       if (shown) io.stderr(CLEAR);
       shown = false;
     },
+  };
+}
+
+/** Shows the notes and the progress of reading reports on standard error. */
+export function progressListener(
+  { io, note }: Pick<CommandContext, "io" | "note">,
+): Listener & { show(text: string): void; clear(): void } {
+  const { show, clear } = progressLine(io);
+  return {
+    show,
+    clear,
+    note(text) {
+      clear();
+      note(text);
+    },
+    progress: ({ results, file }) => show(`${results} results read, reading ${file}`),
   };
 }

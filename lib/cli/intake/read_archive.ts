@@ -16,8 +16,8 @@ import {
   readCoverage,
   readResults,
   type UploadFiles,
-} from "./read_upload.ts";
-import type { GivenFacts, RunFacts } from "./ci_run.ts";
+} from "./read_files.ts";
+import type { RunFacts, RunValues } from "./run_options.ts";
 import {
   isObjectId,
   readObjectId,
@@ -43,7 +43,7 @@ export interface OpenedArchive {
 export async function openArchive(
   source: ArchiveSource,
   { given, now, recordedAt, listener, onMetadata }: {
-    given: GivenFacts;
+    given: RunValues;
     now: number;
     recordedAt: number;
     listener: Listener;

@@ -2,6 +2,7 @@ import { createReadStream } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { ArchiveSource } from "../../report/archive/mod.ts";
+import { unreadable } from "../../report/report_files.ts";
 import { readPieces } from "./chunks.ts";
 import { type ArchiveStorage, isArchiveName, StorageError, type StoredArchive } from "./storage.ts";
 
@@ -12,6 +13,20 @@ const SURELY_SETTLED_MS = 60_000;
 const BATCH_SIZE = 500;
 // A network disk that is gone may never answer.
 const IDLE_TIMEOUT_MS = 60_000;
+
+/** One archive on disk. */
+export function fileSource(path: string): ArchiveSource {
+  return {
+    name: path,
+    async *open() {
+      try {
+        yield* createReadStream(path);
+      } catch (error) {
+        throw unreadable(path, error);
+      }
+    },
+  };
+}
 
 /** A folder that archives are put into. Folders below it count, links and hidden files do not. */
 export class FolderStorage implements ArchiveStorage {

@@ -1,8 +1,9 @@
-import { before, it } from "@std/testing/bdd";
+import { after, before, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import type { ArchiveStorage } from "../../../../lib/cli/storage/storage.ts";
 import { StorageError } from "../../../../lib/cli/storage/storage.ts";
 import { processArchive, type WatcherContext } from "../../../../lib/cli/intake/process_archive.ts";
+import { ArchiveReader } from "../../../../lib/cli/intake/archive_reader.ts";
 import { createOrganization, type Organization } from "../../../../db/admin/organizations.ts";
 import { describeWithDatabases } from "../../../database.ts";
 import { archiveOf, reportOf } from "../../report/archive/make_archive.ts";
@@ -12,11 +13,14 @@ const NOW = 1_790_000_000;
 describeWithDatabases("processing an archive", (database) => {
   let organization: Organization;
   let next = 0;
+  const reader = new ArchiveReader();
 
   before(async () => {
     const acme = { name: "acme", purchaseUnitCount: 0, createdAt: NOW };
     organization = (await createOrganization(database().sql, acme))!;
   });
+
+  after(() => reader.close());
 
   /** A watcher of one archive, which is read through `open`. */
   async function watcher(
@@ -49,6 +53,7 @@ describeWithDatabases("processing an archive", (database) => {
     const context: WatcherContext = {
       sql: database().sql,
       storage,
+      reader,
       organization,
       leaseSeconds: 60,
       now: () => NOW,

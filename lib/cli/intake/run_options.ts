@@ -54,7 +54,7 @@ export const runInput = {
 };
 
 /** Options that were given. */
-export interface GivenFacts {
+export interface RunValues {
   repo?: RepositoryName | undefined;
   commit?: string | undefined;
   tree?: string | undefined;
@@ -90,7 +90,7 @@ export interface RunFacts {
  *
  * @throws {UsageError} that names what neither tells
  */
-export async function factsOfRun(given: GivenFacts, context: CommandContext): Promise<RunFacts> {
+export async function factsOfRun(given: RunValues, context: CommandContext): Promise<RunFacts> {
   const git = context.io.git ?? askGit;
   const job = await detectCiJob(context.io.environment, git);
   const repository = given.repo ?? fromJob(job, "repository", parseRepositoryName);
@@ -137,7 +137,7 @@ export async function factsOfRun(given: GivenFacts, context: CommandContext): Pr
  * @throws {UsageError} when it is neither an id nor known in the checkout
  */
 export async function givenCommit(
-  { commit }: Pick<GivenFacts, "commit">,
+  { commit }: Pick<RunValues, "commit">,
   { io }: Pick<CommandContext, "io">,
 ): Promise<string | undefined> {
   if (commit === undefined || isObjectId(commit)) return commit;

@@ -1,0 +1,170 @@
+/**
+ * Reads archives in a worker thread, under a deadline. Whatever a file does to its parser, the main
+ * thread keeps its lease, hears signals and goes on with other archives.
+ */
+import { contentOf } from "../../analysis/submission_content.ts";
+import type { ArchiveContents, ArchiveMetadata, ArchiveSource } from "../../report/archive/mod.ts";
+import { ReportError } from "../../report/report_error.ts";
+import { StorageError } from "../storage/storage.ts";
+import type { ArchiveRequest, FromWorker, ToWorker } from "./archive_messages.ts";
+import type { OpenedArchive } from "./read_archive.ts";
+import type { Listener, UploadFiles } from "./read_files.ts";
+import type { RunValues } from "./run_options.ts";
+
+// In the bundle this module is part of the one file, which starts itself as the worker (see main.ts).
+const WORKER_URL = import.meta.url.endsWith(".ts")
+  ? new URL("./archive_worker.ts", import.meta.url)
+  : import.meta.url;
+
+/** How long the worker may compute for one archive. Waiting for the storage does not count. */
+export interface ArchiveDeadline {
+  /** For any archive. An ordinary one takes milliseconds. */
+  baseMs: number;
+  /** For each byte of the compressed archive. Reports shrink to a thirtieth, so that 1 MB is read in 0.5 s. */
+  msPerByte: number;
+}
+
+const DEADLINE: ArchiveDeadline = { baseMs: 10_000, msPerByte: 0.02 };
+
+// The time is counted in ticks, so that a machine that was suspended is no slow archive.
+const TICK_MS = 100;
+
+/** Reads one archive at a time. */
+export class ArchiveReader {
+  readonly #deadline: ArchiveDeadline;
+  readonly #stop: AbortSignal | undefined;
+  #worker: Promise<Worker> | null = null;
+
+  /** @param options.stop ends what is being read, with a StorageError: it says nothing about the archive */
+  constructor({ deadline = DEADLINE, stop }: {
+    deadline?: ArchiveDeadline;
+    stop?: AbortSignal | undefined;
+  } = {}) {
+    this.#deadline = deadline;
+    this.#stop = stop;
+  }
+
+  /**
+   * As `openArchive` of read_archive.ts.
+   *
+   * @throws {ReportError} `limit` when the deadline has passed
+   */
+  async open(source: ArchiveSource, { listener, onMetadata, ...options }: {
+    given: RunValues;
+    now: number;
+    recordedAt: number;
+    listener: Listener;
+    onMetadata?: (metadata: ArchiveMetadata) => void;
+  }): Promise<OpenedArchive> {
+    const request: ArchiveRequest = { call: "openArchive", name: source.name, ...options };
+    return await this.#run(source, request, { listener, onMetadata }) as OpenedArchive;
+  }
+
+  /**
+   * As `readArchiveFiles` of read_archive.ts.
+   *
+   * @throws {ReportError} `limit` when the deadline has passed
+   */
+  async readFiles(
+    source: ArchiveSource,
+    contents: ArchiveContents,
+    { listener, mayBeEmpty = false }: { listener: Listener; mayBeEmpty?: boolean },
+  ): Promise<UploadFiles> {
+    const files = await this.#run(source, {
+      call: "readArchiveFiles",
+      name: source.name,
+      contents,
+      mayBeEmpty,
+    }, { listener }) as UploadFiles;
+    const { results } = files;
+    return { ...files, results: results && { ...results, content: contentOf(results.content) } };
+  }
+
+  /** Ends the worker thread; the next read starts another. */
+  close(): void {
+    this.#worker?.then((worker) => worker.terminate(), () => {});
+    this.#worker = null;
+  }
+
+  async #run(
+    source: ArchiveSource,
+    request: ArchiveRequest,
+    { listener, onMetadata }: {
+      listener: Listener;
+      onMetadata?: ((metadata: ArchiveMetadata) => void) | undefined;
+    },
+  ): Promise<unknown> {
+    const worker = await (this.#worker ??= startWorker());
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    const send = (message: ToWorker) => worker.postMessage(message);
+    let hasAnswered = false;
+    let bytes: AsyncIterator<Uint8Array> | undefined;
+    let isComputing = true;
+    let computedMs = 0;
+    let deadlineMs = this.#deadline.baseMs;
+
+    const timer = setInterval(() => {
+      if (!isComputing || (computedMs += TICK_MS) < deadlineMs) return;
+      const problem = `not read within ${Math.round(deadlineMs / 1000)} s`;
+      reject(new ReportError({ file: source.name, kind: "limit", problem }));
+    }, TICK_MS);
+    const onStop = () => reject(new StorageError(`${source.name}: stopped`));
+    const deliver = async () => {
+      isComputing = false;
+      const { value, done } = await bytes!.next();
+      isComputing = true;
+      if (!done) deadlineMs += value.length * this.#deadline.msPerByte;
+      send({ chunk: done ? null : value });
+    };
+
+    worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
+      if (data.type === "open") bytes = source.open()[Symbol.asyncIterator]();
+      else if (data.type === "pull") deliver().catch(reject);
+      else if (data.type === "close") bytes?.return?.().catch(() => {});
+      else if (data.type === "note") listener.note(data.text);
+      else if (data.type === "progress") listener.progress?.(data);
+      else if (data.type === "metadata") onMetadata?.(data.metadata);
+      else if (data.type === "done" || data.type === "error") {
+        hasAnswered = true;
+        if (data.type === "done") resolve(data.value);
+        else reject(errorOf(data));
+      }
+    };
+    worker.onerror = (event) => {
+      event.preventDefault();
+      reject(new Error(event.message));
+    };
+    this.#stop?.addEventListener("abort", onStop);
+    if (this.#stop?.aborted) onStop();
+    send(request);
+    try {
+      return await promise;
+    } finally {
+      clearInterval(timer);
+      this.#stop?.removeEventListener("abort", onStop);
+      if (!hasAnswered) {
+        this.close();
+        await bytes?.return?.();
+      }
+    }
+  }
+}
+
+async function startWorker(): Promise<Worker> {
+  const worker = new Worker(WORKER_URL, { type: "module" });
+  await new Promise<void>((resolve, reject) => {
+    worker.onmessage = () => resolve();
+    worker.onerror = (event) => {
+      event.preventDefault();
+      reject(new Error(`the worker thread that reads archives did not start: ${event.message}`));
+    };
+  });
+  return worker;
+}
+
+function errorOf({ message, report }: FromWorker & { type: "error" }): Error {
+  if (!report) return new Error(message);
+  return Object.defineProperty(new ReportError({ ...report, problem: "" }), "message", {
+    value: message,
+  });
+}

@@ -1,0 +1,160 @@
+/** Reads the files of an upload: reports, coverage, CODEOWNERS. Opens no database. */
+import {
+  type ContentData,
+  SubmissionBuilder,
+  type SubmissionContent,
+} from "../../analysis/submission_content.ts";
+import { ownerTags, type TestTags } from "../../analysis/test_tags.ts";
+import { parseCodeowners } from "../../report/codeowners.ts";
+import {
+  CoverageCollector,
+  type CoverageTotals,
+  NotCoverageError,
+} from "../../report/coverage/mod.ts";
+import { readReports, type StreamedReport } from "../../report/read_reports.ts";
+import { findReports, type ReportFile } from "../../report/report_files.ts";
+import { Failure } from "../errors.ts";
+
+// Real repositories need less than a second; the limit is below the deadline of an archive.
+const OWNERS_TIMEOUT_MS = 5_000;
+const RESULTS_PER_PROGRESS = 1_000;
+
+/** The files of an upload, read. */
+export interface UploadFiles {
+  /** `null` when there was no report, only coverage. */
+  results: {
+    content: ContentData & SubmissionContent;
+    reportDigest: string;
+    /** Owners of the tests' files; `null` when no file has one. */
+    testTags: TestTags | null;
+  } | null;
+  /** `null` when there was no coverage report. */
+  coverage: CoverageTotals | null;
+}
+
+/** Receives notes and progress while files are read. */
+export interface Listener {
+  note(text: string): void;
+  /** Called every 1,000 results. */
+  progress?(read: { results: number; file: string }): void;
+}
+
+/** A CODEOWNERS file. */
+export interface OwnersFile {
+  text: string;
+  /** Folder that its patterns are relative to, `""` when unknown. */
+  root: string;
+}
+
+/** Where the reports come from. */
+export interface ReportContext {
+  /** `null` when there is none. */
+  codeowners: OwnersFile | null;
+  /** Where the repository was checked out, `""` when unknown. */
+  checkoutFolder: string;
+}
+
+/** A coverage report that can be read once. */
+export interface CoverageFile {
+  path: string;
+  bytes: AsyncIterable<Uint8Array>;
+}
+
+/**
+ * Reads the reports and coverage reports of an upload.
+ *
+ * @throws {ReportError} when one of them cannot be read
+ */
+export async function readUploadFiles(
+  { reports, coverage, ...context }: {
+    reports: string[];
+    coverage: string[];
+  } & Partial<ReportContext>,
+  listener: Listener,
+): Promise<UploadFiles> {
+  return {
+    results: reports.length > 0
+      ? await readResults(await findReports(reports), context, listener)
+      : null,
+    coverage: coverage.length > 0 ? await readCoverage(openAll(coverage), listener) : null,
+  };
+}
+
+/** Reads reports, and finds the owners of the tests' files. */
+export async function readResults(
+  reports: readonly ReportFile[] | AsyncIterable<StreamedReport>,
+  { codeowners = null, checkoutFolder = "" }: Partial<ReportContext>,
+  listener: Listener,
+): Promise<NonNullable<UploadFiles["results"]>> {
+  const builder = new SubmissionBuilder();
+  let results = 0;
+  let file = "";
+  const { digest } = await readReports(reports, {
+    checkoutFolder,
+    onFile({ path }) {
+      file = path;
+    },
+    onResult(result) {
+      builder.add(result);
+      if (++results % RESULTS_PER_PROGRESS === 0) listener.progress?.({ results, file });
+    },
+    onNote: (note) => listener.note(note),
+  });
+  const content = builder.finish();
+  return {
+    content,
+    reportDigest: digest,
+    testTags: codeowners && ownersOf(content, codeowners, listener),
+  };
+}
+
+function ownersOf(
+  content: SubmissionContent,
+  { text, root }: OwnersFile,
+  listener: Listener,
+): TestTags | null {
+  const end = performance.now() + OWNERS_TIMEOUT_MS;
+  return ownerTags(content, parseCodeowners(text, listener.note), root, {
+    isTimeLeft: () => performance.now() < end,
+    onUnasked: (count) =>
+      listener.note(
+        `CODEOWNERS: no owners for ${count} file${count === 1 ? "" : "s"}: the patterns were not ` +
+          `matched within ${OWNERS_TIMEOUT_MS / 1000} s`,
+      ),
+  });
+}
+
+/**
+ * Reads coverage reports.
+ *
+ * @param options.onOther called for a file that is not a coverage report; without it that is an error
+ */
+export async function readCoverage(
+  files: AsyncIterable<CoverageFile>,
+  listener: Listener,
+  { onOther }: { onOther?: (error: NotCoverageError) => void } = {},
+): Promise<CoverageTotals> {
+  const collector = new CoverageCollector();
+  for await (const { path, bytes } of files) {
+    try {
+      await collector.add(bytes, { file: path });
+    } catch (error) {
+      if (!(error instanceof NotCoverageError) || !onOther) throw error;
+      onOther(error);
+    }
+  }
+  const totals = collector.totals();
+  if (totals.lineCount === 0) {
+    listener.note("the coverage reports contain no coverable line: ignored");
+  }
+  return totals;
+}
+
+async function* openAll(paths: string[]): AsyncGenerator<CoverageFile, void> {
+  for (const path of paths) {
+    const file = await Deno.open(path).catch((error) => {
+      throw new Failure(`${path}: ${error.message}`);
+    });
+    yield { path, bytes: file.readable };
+  }
+}

@@ -1,0 +1,116 @@
+/** Stores an upload that was read: all of it or nothing. */
+import { insertCoverage } from "../../../db/write/coverage_reports.ts";
+import { processSubmission, RepositoryGoneError } from "../../../db/write/store_submission.ts";
+import { findOrCreateRepository, lockRepository } from "../../../db/admin/repositories.ts";
+import type { Database } from "../../../db/connection/connect.ts";
+import type { Queryable } from "../../../db/connection/sql.ts";
+import { writeTransaction } from "../../../db/schema/migrate.ts";
+import { removeUnprocessed } from "../../../db/write/unprocessed_submissions.ts";
+import { formatRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
+import { formatTimestamp } from "../../base/time.ts";
+import { Failure } from "../errors.ts";
+import { requireOrganization } from "../lookup.ts";
+import type { UploadFiles } from "./read_files.ts";
+
+/** What is known of an upload beside its files. */
+export interface UploadFacts {
+  /** Name of the organization, which must exist. */
+  organization: string;
+  /** Created when it is new. */
+  repository: RepositoryName;
+  commitOid: string;
+  treeOid: string | null;
+  branch: string | null;
+  /** `""` when there is none. */
+  buildUrl: string;
+  tags: string[];
+  /** Seconds since 1970. */
+  recordedAt: number;
+}
+
+/** What became of an upload, in the words of `ingest --json`. */
+export interface IntakeOutcome {
+  /** `null` when only coverage was taken. */
+  key: string | null;
+  repository: string;
+  commit_oid: string;
+  build_url: string;
+  recorded_at: string;
+  status: "processed";
+  test_result_count: number;
+  disruption_count: number;
+  duplicate: boolean;
+}
+
+/** How an upload is stored. */
+export interface StoreOptions {
+  /** Seconds since 1970. */
+  now: number;
+  /** Key of the archive that it came in, in its folder or bucket. */
+  key?: string | undefined;
+  /** Runs in the transaction that stores the upload, at its end. */
+  alongside?: ((tx: Queryable) => Promise<void>) | undefined;
+}
+
+/**
+ * Stores what was read: all of it or nothing.
+ *
+ * @throws {Failure} when the organization is unknown
+ */
+export async function storeUpload(
+  sql: Database["sql"],
+  facts: UploadFacts,
+  { results, coverage }: UploadFiles,
+  { now, key, alongside }: StoreOptions,
+): Promise<IntakeOutcome> {
+  const organization = await requireOrganization(sql, facts.organization);
+  const { repository } = await findOrCreateRepository(sql, {
+    ...facts.repository,
+    organization,
+    createdAt: now,
+    isVisible: false,
+  });
+  const outcome: IntakeOutcome = {
+    key: null,
+    repository: formatRepositoryName(repository),
+    commit_oid: facts.commitOid,
+    build_url: facts.buildUrl,
+    recorded_at: formatTimestamp(facts.recordedAt),
+    status: "processed",
+    test_result_count: 0,
+    disruption_count: 0,
+    duplicate: false,
+  };
+  if (!results) {
+    const { repositoryId } = repository;
+    await writeTransaction(sql, async (tx) => {
+      if (!await lockRepository(tx, repositoryId)) {
+        throw new Failure("the repository was deleted meanwhile");
+      }
+      if (key !== undefined) await removeUnprocessed(tx, { repositoryId, key });
+      if (coverage) await insertCoverage(tx, { repositoryId, ...facts, coverage });
+      await alongside?.(tx);
+    });
+    return outcome;
+  }
+  const submission = await processSubmission(sql, {
+    ...facts,
+    ...results,
+    coverage,
+    repositoryId: repository.repositoryId,
+    uploadedAt: now,
+    ...key === undefined ? {} : { key },
+    ...alongside === undefined ? {} : { alongside },
+  }).catch((error) => {
+    if (error instanceof RepositoryGoneError) throw new Failure(error.message);
+    throw error;
+  });
+  return {
+    ...outcome,
+    key: submission.key,
+    recorded_at: formatTimestamp(submission.recordedAt),
+    test_result_count: submission.testResultCount,
+    disruption_count: submission.disruptionCount,
+    duplicate: submission.duplicate,
+  };
+}

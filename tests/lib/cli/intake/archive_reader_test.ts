@@ -1,0 +1,113 @@
+import { describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import { ArchiveReader } from "../../../../lib/cli/intake/archive_reader.ts";
+import { StorageError } from "../../../../lib/cli/storage/storage.ts";
+import type { ArchiveSource } from "../../../../lib/report/archive/mod.ts";
+import { archiveOf, reportOf } from "../../report/archive/make_archive.ts";
+
+const METADATA = ":commit: 4f2a9c1\n:repo_name_with_owner: acme/shop\n";
+const LISTENER = { note: () => {} };
+
+async function sourceOf(report: string) {
+  const bytes = await archiveOf([
+    ["buildpulse.yml", METADATA],
+    ["test_results/a.xml", report],
+  ]);
+  return {
+    name: "a.gz",
+    async *open() {
+      yield bytes;
+    },
+  };
+}
+
+/** A report that takes seconds to read and has a few kB in its archive. */
+function slowReport(): string {
+  return `<testsuite>${'<testcase name="a" classname="b"/>'.repeat(1_500_000)}</testsuite>`;
+}
+
+async function read(reader: ArchiveReader, source: ArchiveSource) {
+  const options = { given: {}, now: 2_000, recordedAt: 1_000, listener: LISTENER };
+  const { contents, facts } = await reader.open(source, options);
+  return { facts, files: await reader.readFiles(source, contents, { listener: LISTENER }) };
+}
+
+describe("reading archives in a worker thread", () => {
+  it("returns what the archive says and the results, with the identities of their tests", async () => {
+    const reader = new ArchiveReader();
+    const { facts, files } = await read(
+      reader,
+      await sourceOf(`<testsuite><testcase name="ä"/><testcase name="b"/></testsuite>`),
+    );
+    reader.close();
+    assert.equal(facts.commitOid, "4f2a9c1");
+    const { content } = files.results!;
+    assert.equal(content.resultCount, 2);
+    const names = Array.from(content.testHashes, (_, index) => content.identityAt(index).name);
+    assert.deepEqual(names.sort(), ["b", "ä"]);
+  });
+
+  it("passes on the errors of reports with their kind", async () => {
+    const reader = new ArchiveReader();
+    await assert.rejects(read(reader, await sourceOf("<testsuite>")), {
+      name: "ReportError",
+      kind: "malformed",
+      message: /^a\.gz: test_results\/a\.xml:1:11: /,
+    });
+    reader.close();
+  });
+
+  it("fails an archive at its deadline while this thread goes on, and reads the next", async () => {
+    const reader = new ArchiveReader({ deadline: { baseMs: 300, msPerByte: 0 } });
+    const slow = await sourceOf(slowReport());
+    let ticks = 0;
+    const timer = setInterval(() => ticks++, 10);
+    await assert.rejects(read(reader, slow), {
+      name: "ReportError",
+      kind: "limit",
+      message: /^a\.gz: not read within 0 s$/,
+    });
+    clearInterval(timer);
+    assert.ok(ticks >= 10, `${ticks} ticks`);
+    const { files } = await read(reader, await sourceOf(reportOf("a")));
+    assert.equal(files.results?.content.resultCount, 1);
+    reader.close();
+  });
+
+  it("does not count the time that the storage takes", async () => {
+    const reader = new ArchiveReader({ deadline: { baseMs: 1_000, msPerByte: 0 } });
+    const source = await sourceOf(reportOf("a"));
+    const slowStorage = {
+      ...source,
+      async *open() {
+        await new Promise((resolve) => setTimeout(resolve, 1_500));
+        yield* source.open();
+      },
+    };
+    assert.ok((await read(reader, slowStorage)).files.results);
+    reader.close();
+  });
+
+  it("stops at once when told so", async () => {
+    const stop = new AbortController();
+    const reader = new ArchiveReader({ stop: stop.signal });
+    const slow = await sourceOf(slowReport());
+    setTimeout(() => stop.abort(), 500);
+    await assert.rejects(read(reader, slow), StorageError);
+    reader.close();
+  });
+
+  it("passes on a failure of the storage as it is", async () => {
+    const reader = new ArchiveReader();
+    const failure = new StorageError("the network is down");
+    const source = {
+      name: "a.gz",
+      // deno-lint-ignore require-yield -- it fails before it has anything
+      async *open(): AsyncGenerator<Uint8Array> {
+        throw failure;
+      },
+    };
+    await assert.rejects(read(reader, source), (error) => error === failure);
+    reader.close();
+  });
+});
