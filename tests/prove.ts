@@ -1,11 +1,10 @@
 /**
- * Compares random histories with the definitions, as many as wanted:
+ * Compares random histories with the definitions:
  * `deno task prove 5000 [--seed N] [--path P] [--database embedded|server] [--jobs N]`.
  *
- * On the embedded database, and on a PostgreSQL server too when `TEST_DATABASE_URL` is set. Every
- * batch of histories has a database of its own, a process of its own, and a seed: the first one's is
- * the one that is given, and the next ones follow it. Exits with 1 at the first history that
- * disagrees, after the command that shows it again, and with 2 when it was called wrongly.
+ * Runs on the embedded database, and on a PostgreSQL server too when `TEST_DATABASE_URL` is set. Every
+ * batch has its own database, process and seed; seeds count up from the given one. Exits with 1 at the
+ * first disagreement, after printing the command that repeats it, and with 2 on wrong usage.
  */
 import process from "node:process";
 import { fileURLToPath } from "node:url";
@@ -14,26 +13,26 @@ import { openTestEmbedded, openTestServer } from "./database.ts";
 import { tryHistories } from "./oracle/property.ts";
 import { taskOptions } from "./task_options.ts";
 
-/** Histories of one process: its caches are warm, and what it remembers of entity tags is bounded. */
+/** Histories per process: enough for warm caches, and the recorded entity tags stay bounded. */
 const BATCH_HISTORIES = 250;
 
-/** Histories between two lines of progress. */
+/** Histories per line of progress. */
 const PROGRESS_HISTORIES = 50;
 
 const KINDS = ["embedded", "server"] as const;
 type Kind = typeof KINDS[number];
 
-interface Wanted {
+interface ProveOptions {
   count: number;
   seed: number;
   path: string | undefined;
   kinds: readonly Kind[];
-  /** Batches at the same time. */
+  /** Concurrent batches. */
   jobs: number;
 }
 
-/** @throws {RangeError} when the arguments make no sense */
-function wanted(args: string[]): Wanted {
+/** @throws {RangeError} for invalid arguments */
+function readOptions(args: string[]): ProveOptions {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
@@ -51,7 +50,7 @@ function wanted(args: string[]): Wanted {
   const jobs = Number(values.jobs ?? "1");
   const isWhole = [count, seed, jobs].every(Number.isInteger);
   if (positionals.length > 1 || !isWhole || count < 1 || jobs < 1) {
-    throw new RangeError("expected a number of histories, and whole numbers as seed and as jobs");
+    throw new RangeError("expected a number of histories, and integers for --seed and --jobs");
   }
   const kinds = KINDS.filter((kind) =>
     values.database === undefined
@@ -59,16 +58,16 @@ function wanted(args: string[]): Wanted {
       : kind === values.database
   );
   if (kinds.length === 0) {
-    throw new RangeError(`"${values.database}" is no database: expected ${KINDS.join(" or ")}`);
+    throw new RangeError(`invalid --database "${values.database}": expected ${KINDS.join(" or ")}`);
   }
   if (kinds.includes("server") && !process.env.TEST_DATABASE_URL) {
-    throw new RangeError("no server is known: expected TEST_DATABASE_URL");
+    throw new RangeError("--database server: expected TEST_DATABASE_URL");
   }
   return { count, seed, path: values.path, kinds, jobs };
 }
 
-/** Runs one batch in this process; false when a history disagrees. */
-async function proveBatch(kind: Kind, { count, seed, path }: Wanted): Promise<boolean> {
+/** Runs one batch in this process; returns false on a disagreement. */
+async function proveBatch(kind: Kind, { count, seed, path }: ProveOptions): Promise<boolean> {
   const started = performance.now();
   const database = kind === "embedded"
     ? await openTestEmbedded()
@@ -80,24 +79,24 @@ async function proveBatch(kind: Kind, { count, seed, path }: Wanted): Promise<bo
       ...(path === undefined ? {} : { path }),
       onProgress: (histories, comparisons) => {
         if (histories % PROGRESS_HISTORIES !== 0) return;
-        say(`${kind}: seed ${seed}: ${histories} histories, ${comparisons} answers compared`);
+        report(`${kind}: seed ${seed}: ${histories} histories, ${comparisons} answers compared`);
       },
     });
     const seconds = ((performance.now() - started) / 1000).toFixed(1);
     const done = `${outcome.histories} histories, ${outcome.comparisons} answers, ${seconds} s`;
     if (outcome.failure === null) {
-      say(`${kind}: seed ${seed}: ${done}: all agree`);
+      report(`${kind}: seed ${seed}: ${done}: all agree`);
       return true;
     }
-    say(`${outcome.failure}\n${kind}: seed ${seed}: ${done}: DISAGREEMENT`);
+    report(`${outcome.failure}\n${kind}: seed ${seed}: ${done}: DISAGREEMENT`);
     return false;
   } finally {
     await database.close();
   }
 }
 
-/** Runs all batches, each in a process of its own; false when a history disagrees. */
-async function proveAll(kind: Kind, { count, seed, jobs }: Wanted): Promise<boolean> {
+/** Runs all batches, each in its own process; returns false on a disagreement. */
+async function proveAll(kind: Kind, { count, seed, jobs }: ProveOptions): Promise<boolean> {
   const started = performance.now();
   const starts = Array.from({ length: Math.ceil(count / BATCH_HISTORIES) }, (_, index) => index);
   let agree = true;
@@ -115,16 +114,16 @@ async function proveAll(kind: Kind, { count, seed, jobs }: Wanted): Promise<bool
   await Promise.all(Array.from({ length: jobs }, work));
   const seconds = ((performance.now() - started) / 1000).toFixed(0);
   const verdict = agree ? "all agree" : "DISAGREEMENT";
-  say(`${kind}: ${count} histories from seed ${seed}, ${seconds} s: ${verdict}`);
+  report(`${kind}: ${count} histories from seed ${seed}, ${seconds} s: ${verdict}`);
   return agree;
 }
 
-function say(line: string): void {
+function report(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
 async function main(): Promise<number> {
-  const request = taskOptions(wanted, {
+  const request = taskOptions(readOptions, {
     usage:
       "Usage: deno task prove COUNT [--seed N] [--path P] [--database embedded|server] [--jobs N]",
     example: "deno task prove 1000 --seed 1",

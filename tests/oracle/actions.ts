@@ -1,6 +1,6 @@
-/** From the steps of a random history to what is done, given what was done before. */
+/** Turns the steps of a random history into actions, given the state so far. */
 import type { TestResult } from "../../lib/report/result.ts";
-import type { Change, History, Look, Step, UploadStep } from "./steps.ts";
+import type { Change, History, Query, Step, UploadStep } from "./steps.ts";
 import {
   indexOfName,
   type PlainQuarantine,
@@ -10,7 +10,7 @@ import {
 } from "./model.ts";
 import { timestamp } from "./oracle.ts";
 import type { Term } from "./oracle.ts";
-import { TESTS } from "./pools.ts";
+import { REPOSITORIES, TESTS } from "./pools.ts";
 import type { Question } from "./questions.ts";
 
 export type Action =
@@ -22,93 +22,99 @@ export type Action =
   | { kind: "wait"; until: number }
   | { kind: "token"; expiresAt: number | null }
   | { kind: "revoke"; token: number }
-  | { kind: "drop"; repository: number }
-  | { kind: "found"; repository: number; sameNumber: boolean }
+  | { kind: "delete repository"; repository: number }
+  | { kind: "create repository"; repository: number; sameNumber: boolean }
   | { kind: "prune"; cutoff: number }
-  | { kind: "look"; look: Look }
-  /** Done one after the other while requests run. */
-  | { kind: "meanwhile"; actions: Action[] };
+  | { kind: "show processing"; upload: PlainUpload & { key: string } }
+  | { kind: "show failed"; repository: number; key: string }
+  | { kind: "query"; query: Query }
+  /** One after the other while requests run. */
+  | { kind: "concurrent"; actions: Action[] };
 
 /** The moment at which every history begins; not at midnight. */
 export const BEGINNING = Date.parse("2026-03-15T17:20:05Z") / 1000;
 
-/** The clock goes back to here at most: uploads are recorded 30 years before it, and not before 1970. */
+/** The earliest clock: uploads are recorded up to 30 years before it, and not before 1970. */
 const EARLIEST = BEGINNING - 90 * 86_400;
 
-/** As many tell as much as more would. */
+/** Every token is tried after most steps, so a few are enough. */
 const MAX_TOKENS = 4;
 
-/** What an action is made from. */
-export interface Circumstances {
+/** The input of an action. */
+export interface Context {
   state: State;
   clock: number;
   windowSeconds: History["windowSeconds"];
-  /** Every upload so far, in order, with those that were repetitions. */
+  /** Every upload so far, in order, repetitions included. */
   uploads: readonly PlainUpload[];
 }
 
-/** The actions of a step, none when it refers to what is not there. */
-export function actionsOf(step: Step, circumstances: Circumstances): Action[] {
-  if (step.kind === "return") {
-    const submission = pick(circumstances.state.submissions, step.of);
+/** The actions of a step; none when it refers to something that does not exist. */
+export function actionsOf(step: Step, context: Context): Action[] {
+  if (step.kind === "delete and upload") {
+    const submission = pick(context.state.submissions, step.of);
     if (!submission) return [];
-    const { id: _, key, ...upload } = submission;
+    const { id: _, status: __, key, ...upload } = submission;
     return [
       { kind: "delete", key },
       { kind: "upload", uploads: [{ ...upload, key: null }], deletes: null },
     ];
   }
-  if (step.kind === "anew") {
-    const upload = pick(circumstances.uploads, step.of);
-    if (!upload || !repositoryAt(circumstances.state, upload.repository).isThere) return [];
+  if (step.kind === "recreate") {
+    const upload = pick(context.uploads, step.of);
+    if (!upload || !repositoryAt(context.state, upload.repository).isThere) return [];
     const { repository } = upload;
     return [
-      { kind: "drop", repository },
-      { kind: "found", repository, sameNumber: true },
+      { kind: "delete repository", repository },
+      { kind: "create repository", repository, sameNumber: true },
       { kind: "upload", uploads: [{ ...upload, tags: step.tags }], deletes: null },
     ];
   }
-  const action = actionOf(step, circumstances);
+  const action = actionOf(step, context);
   if (!action) return [];
   // An upload creates the repository that it is for.
-  const first = action.kind === "upload" ? action.uploads : [];
+  const uploads = action.kind === "upload"
+    ? action.uploads
+    : action.kind === "show processing"
+    ? [action.upload]
+    : [];
   const missing = new Set(
-    first.map(({ repository }) => repository)
-      .filter((index) => !repositoryAt(circumstances.state, index).isThere),
+    uploads.map(({ repository }) => repository)
+      .filter((index) => !repositoryAt(context.state, index).isThere),
   );
-  const founded = [...missing].flatMap((repository) =>
-    found({ repository, sameNumber: false }, circumstances)
+  const created = [...missing].flatMap((repository) =>
+    createAgain({ repository, sameNumber: false }, context)
   );
-  // Its name may have gone to another one.
-  if (founded.length < missing.size) return [];
-  return [...founded, action];
+  // Another repository may have taken its name.
+  if (created.length < missing.size) return [];
+  return [...created, action];
 }
 
-function found(
+function createAgain(
   wanted: { repository: number; sameNumber: boolean },
-  { state }: Circumstances,
+  { state }: Context,
 ): Action[] {
   const { isThere, ...name } = repositoryAt(state, wanted.repository);
   if (isThere || indexOfName(state, name) >= 0) return [];
-  return [{ kind: "found", ...wanted }];
+  return [{ kind: "create repository", ...wanted }];
 }
 
 function actionOf(
-  step: Exclude<Step, { kind: "return" | "anew" }>,
-  circumstances: Circumstances,
+  step: Exclude<Step, { kind: "delete and upload" | "recreate" }>,
+  context: Context,
 ): Action | null {
-  const { state, clock, uploads } = circumstances;
+  const { state, clock, uploads } = context;
   switch (step.kind) {
     case "upload":
-      return { kind: "upload", uploads: [plainUpload(step.upload, circumstances)], deletes: null };
-    case "again": {
+      return { kind: "upload", uploads: [plainUpload(step.upload, context)], deletes: null };
+    case "repeat": {
       const earlier = pick(uploads, step.of);
       if (!earlier) return null;
-      const other = plainUpload(step.upload, circumstances);
+      const other = plainUpload(step.upload, context);
       return { kind: "upload", uploads: [changed(earlier, step.changes, other)], deletes: null };
     }
-    case "together":
-      return together(step, circumstances);
+    case "parallel":
+      return parallelUploads(step, context);
     case "delete": {
       const submission = pick(state.submissions, step.of);
       return submission ? { kind: "delete", key: submission.key } : null;
@@ -134,18 +140,18 @@ function actionOf(
     case "wait for edge": {
       const submission = pick(state.submissions, step.of);
       if (!submission) return null;
-      const until = submission.recordedAt + circumstances.windowSeconds + step.past;
+      const until = submission.recordedAt + context.windowSeconds + step.past;
       return until > clock ? { kind: "wait", until } : null;
     }
-    case "turn": {
+    case "set clock to": {
       const submission = pick(state.submissions, step.of);
       const edge = step.to === "submission"
-        ? submission && submission.recordedAt + circumstances.windowSeconds
+        ? submission && submission.recordedAt + context.windowSeconds
         : pick(state.tokens, step.of)?.expiresAt;
       if (edge === undefined || edge === null || edge < EARLIEST) return null;
       return { kind: "wait", until: edge + step.past };
     }
-    case "jump":
+    case "move clock":
       return { kind: "wait", until: Math.max(EARLIEST, clock + step.seconds) };
     case "token": {
       if (state.tokens.length >= MAX_TOKENS) return null;
@@ -153,25 +159,41 @@ function actionOf(
       return { kind: "token", expiresAt: expiresIn === null ? null : clock + expiresIn };
     }
     case "revoke": {
-      // The first one stays, to ask with.
+      // The first one stays valid, for the other requests.
       const others = state.tokens.length - 1;
       return others > 0 ? { kind: "revoke", token: 1 + step.of % others } : null;
     }
-    case "drop":
+    case "delete repository":
       return repositoryAt(state, step.repository).isThere
-        ? { kind: "drop", repository: step.repository }
+        ? { kind: "delete repository", repository: step.repository }
         : null;
-    case "found":
-      return found(step, circumstances)[0] ?? null;
+    case "create repository":
+      return createAgain(step, context)[0] ?? null;
     case "prune":
-      return { kind: "prune", cutoff: clock - circumstances.windowSeconds - step.seconds };
-    case "look":
-      return { kind: "look", look: step.look };
+      return { kind: "prune", cutoff: clock - context.windowSeconds - step.seconds };
+    case "show processing": {
+      const { repository } = step.upload;
+      const key = `inbox/${repository}/${step.key}.gz`;
+      const upload = { ...plainUpload(step.upload, context), key, results: [], coverage: null };
+      return { kind: "show processing", upload };
+    }
+    case "finish processing": {
+      const processing = state.submissions.filter(({ status }) => status === "processing");
+      const submission = pick(processing, step.of);
+      if (!submission) return null;
+      const { id: _, status: __, ...shown } = submission;
+      const { repository, key } = shown;
+      if (step.fails) return { kind: "show failed", repository, key };
+      const { results, coverage } = plainUpload(step.upload, context);
+      return { kind: "upload", uploads: [{ ...shown, results, coverage }], deletes: null };
+    }
+    case "query":
+      return { kind: "query", query: step.query };
   }
 }
 
-function together(step: Step & { kind: "together" }, circumstances: Circumstances): Action {
-  const uploads = step.uploads.map((upload, index) => plainUpload(upload, circumstances, index));
+function parallelUploads(step: Step & { kind: "parallel" }, context: Context): Action {
+  const uploads = step.uploads.map((upload, index) => plainUpload(upload, context, index));
   const [first, ...others] = uploads;
   for (const other of others) {
     if (step.sameVersion) {
@@ -179,15 +201,15 @@ function together(step: Step & { kind: "together" }, circumstances: Circumstance
       other.commit = first!.commit;
       other.tree = first!.tree;
     }
-    // Which of two reports was uploaded later would be a matter of chance.
+    // Which of two coverage reports is the later upload would be random.
     other.coverage = null;
   }
-  const { state } = circumstances;
+  const { state } = context;
   const submission = step.deletes === null ? undefined : pick(state.submissions, step.deletes);
   if (submission && step.keeps && submission.repository === first!.repository) {
     first!.results = submission.results.slice(1);
   }
-  // What is uploaded while it is deleted may come before or after: not a question for a test.
+  // An upload and the deletion of the same submission may happen in either order.
   const disputed = submission &&
     uploads.some((upload) =>
       upload.repository === submission.repository && upload.commit === submission.commit &&
@@ -196,8 +218,8 @@ function together(step: Step & { kind: "together" }, circumstances: Circumstance
   return { kind: "upload", uploads, deletes: submission && !disputed ? submission.key : null };
 }
 
-function plainUpload(step: UploadStep, circumstances: Circumstances, index = 0): PlainUpload {
-  const { clock, windowSeconds, uploads } = circumstances;
+function plainUpload(step: UploadStep, context: Context, index = 0): PlainUpload {
+  const { clock, windowSeconds, uploads } = context;
   const edge = clock - windowSeconds;
   const recordedAt = step.at.before === "now" ? clock - step.at.seconds : edge + step.at.seconds;
   return {
@@ -219,10 +241,10 @@ function resultsOf(step: UploadStep): TestResult[] {
   for (const { test, conclusion, durationMicroseconds, message, times } of step.attempts) {
     const negative = conclusion === "failure" || conclusion === "error";
     for (let time = 0; time < times; time++) {
-      // Of several alike each says which it is, so that their order shows.
-      const told = times > 1 ? `${message.slice(0, 900)} #${time}`.trim() : message;
+      // Numbered, so that their order is visible.
+      const numbered = times > 1 ? `${message.slice(0, 900)} #${time}`.trim() : message;
       const result = { ...TESTS[test]!, conclusion, durationMicroseconds };
-      results.push({ ...result, message: negative ? told : "" });
+      results.push({ ...result, message: negative ? numbered : "" });
     }
   }
   for (let number = 0; number < step.crowd; number++) {
@@ -240,28 +262,28 @@ function resultsOf(step: UploadStep): TestResult[] {
 }
 
 function changed(earlier: PlainUpload, changes: Change[], other: PlainUpload): PlainUpload {
-  // The same archive again, unless something is different.
+  // Without changes it is the same archive again.
   let upload: PlainUpload = changes.length === 0 ? earlier : { ...earlier, key: null };
   for (const change of changes) {
-    if (change === "outcomes") upload = { ...upload, results: upload.results.map(turned) };
+    if (change === "outcomes") upload = { ...upload, results: upload.results.map(inverted) };
     else upload = { ...upload, [change]: other[change] };
   }
   return upload;
 }
 
-/** The result that would have made the test nondeterministic. */
-function turned(result: TestResult): TestResult {
+/** The opposite result, which makes the test nondeterministic. */
+function inverted(result: TestResult): TestResult {
   if (result.conclusion === "passing") {
-    return { ...result, conclusion: "failure", message: "turned" };
+    return { ...result, conclusion: "failure", message: "inverted" };
   }
   const negative = result.conclusion === "failure" || result.conclusion === "error";
   return negative ? { ...result, conclusion: "passing", message: "" } : result;
 }
 
-/** The questions of a look, given what is there. */
-export function questionsOf(look: Look, state: State): Question[] {
-  const { repository, sort, limit, include, view, scope } = look;
-  const terms = look.terms.flatMap((term): Term[] => {
+/** The requests of a query step. */
+export function questionsOf(query: Query, state: State): Question[] {
+  const { repository, sort, limit, include, view } = query;
+  const terms = query.terms.flatMap((term): Term[] => {
     if (term.kind === "text" || term.kind === "tags") return [term];
     const submission = pick(state.submissions, term.of);
     if (!submission) return [];
@@ -269,11 +291,21 @@ export function questionsOf(look: Look, state: State): Question[] {
     return [{ kind: term.kind, operator: term.operator, day }];
   });
   const page = { sort, terms, limit, offset: 0 };
+  // Which of two errors is reported for a repository that is gone is left open.
+  const isKnown = [repository, otherThan(repository)].every((index) =>
+    repositoryAt(state, index).isThere
+  );
+  const scope = query.scope.startsWith("id and") && !isKnown ? "id" : query.scope;
   return [
     { kind: "submissions", repository, limit, after: null },
     { kind: "tests", repository, page },
     { kind: "inventory", repository, scope, view, include, page },
   ];
+}
+
+/** Another repository than the given one. */
+export function otherThan(repository: number): number {
+  return (repository + 1) % REPOSITORIES.length;
 }
 
 function pick<T>(list: readonly T[], number: number): T | undefined {

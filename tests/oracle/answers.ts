@@ -1,4 +1,4 @@
-/** The bodies that the API must answer, made from what the oracle says. */
+/** The response bodies of the API, made from the definitions. */
 import { eventId } from "../../lib/base/identity.ts";
 import { type KnownTest, repositoryAt } from "./model.ts";
 import { type Oracle, type Row, type Sort, type Term, timestamp } from "./oracle.ts";
@@ -23,7 +23,7 @@ export type Include = typeof INCLUDES[number];
 /** A JSON value. */
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
-/** Events of a test that an answer holds at most. */
+/** Most events of a test in one response. */
 const EVENT_LIMIT = 10;
 
 /** One page of the submissions of a repository; `after` is a submission's id. */
@@ -44,7 +44,7 @@ export function submissionsPage(
       build_url: submission.buildUrl,
       commit_oid: submission.commit,
       recorded_at: timestamp(submission.recordedAt),
-      status: "processed",
+      status: submission.status,
       test_result_count: submission.results.length,
     })),
     metadata: {
@@ -143,7 +143,7 @@ export function testResults(oracle: Oracle, test: KnownTest): { [name: string]: 
   };
 }
 
-/** What a badge shows: the percentage as text, `null` when there is none, and the colour. */
+/** A badge: the percentage as text (`null` for none) and the colour. */
 export interface Badge {
   percentage: string | null;
   color: string;
@@ -157,7 +157,7 @@ const COLORS = {
   grey: "#9f9f9f",
 };
 
-/** Every colour that tells a percentage, or that there is none. */
+/** Every colour of a badge. */
 export const BADGE_COLORS = Object.values(COLORS);
 
 /** The flakiness badge of a repository. */

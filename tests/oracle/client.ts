@@ -1,6 +1,6 @@
 /**
- * A client that keeps what it was answered, tells the entity tags of it when it asks again, and
- * takes a 304 at its word.
+ * A client with a cache: it sends the entity tags of earlier responses, and a 304 stands for the
+ * response of its tag.
  */
 import { BADGE_COLORS } from "./answers.ts";
 import type { Fleet } from "./fleet.ts";
@@ -8,15 +8,15 @@ import { opaqueTag } from "./ledger.ts";
 import type { Answer, Question } from "./questions.ts";
 import type { Asking } from "./service.ts";
 
-/** Tags that are told at once: a header has its limits. */
-const MAX_TOLD_TAGS = 50;
+/** Most tags of one request: headers are limited in size. */
+const MAX_SENT_TAGS = 50;
 
-/** Asks with a token; a 304 becomes the answer that it stands for. */
+/** Sends a request with a token; a 304 becomes the response that it stands for. */
 export type Client = (question: Question, asking: Asking, token: string) => Promise<Answer>;
 
-/** Makes a client with a memory of its own. */
+/** Creates a client with an empty cache. */
 export function createClient(fleet: Fleet): Client {
-  /** The tags that were seen of each path. */
+  /** The received tags by path. */
   const tags = new Map<string, Set<string>>();
   const answers = new Map<string, Answer>();
   let number = 0;
@@ -24,7 +24,7 @@ export function createClient(fleet: Fleet): Client {
   return async (question, { path, windowSeconds, through, isConditional }, token) => {
     const headers: Record<string, string> = { authorization: `Bearer ${token}` };
     if (number++ % 2 === 0) headers["accept-encoding"] = "gzip";
-    const known = [...tags.get(path) ?? []].slice(-MAX_TOLD_TAGS);
+    const known = [...tags.get(path) ?? []].slice(-MAX_SENT_TAGS);
     if (isConditional && known.length > 0) headers["if-none-match"] = known.join(", ");
     const response = await fleet.ask(through, { path, windowSeconds, headers });
     const text = await textOf(response);
@@ -41,15 +41,15 @@ export function createClient(fleet: Fleet): Client {
     if (etag === null) return { status: 200, json: "an answer without an entity tag" };
     const tag = opaqueTag(etag);
     const about = ["content-type", "link"].map((name) => response.headers.get(name)).join(" ");
-    fleet.ledger.note(tag, `${about} ${text}`, `GET ${path} of server ${through % fleet.size}`);
+    fleet.ledger.record(tag, `${about} ${text}`, `GET ${path} of server ${through % fleet.size}`);
     answers.set(tag, answer);
-    // As it came: a 304 repeats a tag as it was told, weak or strong.
+    // Unchanged: a 304 repeats the tag as it was sent, weak or strong.
     tags.set(path, (tags.get(path) ?? new Set()).add(etag));
     return answer;
   };
 }
 
-/** What `fetch` would do with an answer of an app that is called without it. */
+/** Decompresses the body of an app that is called without `fetch`. */
 async function textOf(response: Response): Promise<string> {
   const isPlain = response.headers.get("content-encoding") === null || response.url !== "";
   if (isPlain || response.body === null) return await response.text();
@@ -66,7 +66,7 @@ function badgeAnswer(status: number, svg: string): Answer {
   if (status !== 200) return jsonAnswer(status, svg);
   const percentages = [...svg.matchAll(/>(\d+(?:\.\d+)?%)</g)].map((match) => match[1]!);
   const colors = BADGE_COLORS.filter((color) => svg.includes(`"${color}"`));
-  // One percentage at most, and one colour: anything else is shown as it is and agrees with nothing.
+  // At most one percentage, and one colour: anything else matches no expected response.
   const isUnknown = percentages.length === 0 && !svg.includes("%") && svg.includes(">unknown<");
   if (colors.length !== 1 || (percentages.length !== 1 && !isUnknown)) {
     return { status, json: svg };

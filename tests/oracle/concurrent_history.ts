@@ -1,24 +1,23 @@
 /**
- * Takes steps one after the other while requests run. What a request is answered must be true at one
- * moment between its begin and its end; which one is the service's choice.
+ * Performs steps one after the other while requests run. Every response must be correct at one moment
+ * between the start and the end of its request.
  */
 import { isDeepStrictEqual } from "node:util";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Action, actionsOf, type Circumstances } from "./actions.ts";
+import { type Action, actionsOf, type Context } from "./actions.ts";
 import { INCLUDES } from "./answers.ts";
-import type { Meanwhile } from "./steps.ts";
+import type { ConcurrentSteps } from "./steps.ts";
 import { isValidToken, type State } from "./model.ts";
 import { Oracle } from "./oracle.ts";
 import { type Answer, answerTo, pathOf, type Question, UNAUTHORIZED } from "./questions.ts";
 import type { Organization } from "./service.ts";
 
-/** Requests that one reader sends at most: what comes later sees nothing new. */
+/** Most requests of one reader: later ones see nothing new. */
 const MAX_REQUESTS = 10;
 
 /**
- * The server that each reader asks, and how many requests it is ahead: several of one server ask the
- * same and something else at the same time, as its clients do. The second server is the one that
- * dawdles.
+ * The server of each reader, and by how many requests it is ahead: one server gets equal and different
+ * requests at the same time. The second server is the delayed one.
  */
 const READERS = [
   { server: 0, ahead: 0 },
@@ -29,24 +28,24 @@ const READERS = [
   { server: 1, ahead: 1 },
 ];
 
-/** So long requests have a start before each action. */
+/** Head start of the requests before each action. */
 const START_MS = 3;
 
-/** What steps are taken with. */
-export interface Taking extends Circumstances {
+/** The context of the steps. */
+export interface ConcurrentContext extends Context {
   organization: Organization;
-  /** What was done so far. */
+  /** All actions so far. */
   actions: Action[];
   perform(action: Action): Promise<void>;
 }
 
-/** How things were, from the end of one action to that of the next. */
+/** The state from the end of one action to the end of the next. */
 interface Phase {
   state: State;
   clock: number;
 }
 
-/** One request, by the first and the last phase that it may have seen. */
+/** One request with the first and the last phase that it may have seen. */
 interface Seen {
   question: Question;
   path: string;
@@ -57,20 +56,20 @@ interface Seen {
   last: number;
 }
 
-/** An answer that was true at no time. */
-export interface Wrong {
-  asked: string;
+/** A response that was correct at no moment of its request. */
+export interface Mismatch {
+  request: string;
   expected: unknown;
   actual: unknown;
 }
 
-/** Takes the steps; `asked` is how many answers were compared. */
-export async function takeMeanwhile(
-  step: Meanwhile,
-  taking: Taking,
-): Promise<{ asked: number; wrong: Wrong | null }> {
-  const { organization, windowSeconds } = taking;
-  const phases: Phase[] = [phaseOf(taking)];
+/** Performs the steps; `compared` is the number of compared responses. */
+export async function runConcurrently(
+  step: ConcurrentSteps,
+  context: ConcurrentContext,
+): Promise<{ compared: number; mismatch: Mismatch | null }> {
+  const { organization, windowSeconds } = context;
+  const phases: Phase[] = [phaseOf(context)];
   let begun = 0;
   let isDone = false;
   let pause = 0;
@@ -93,7 +92,7 @@ export async function takeMeanwhile(
       const question =
         questions[(step.first + Math.floor((number + ahead) / 2)) % questions.length]!;
       const path = pathOf(question, state);
-      // Mostly the first, which stays valid; there are two others at least.
+      // Mostly the first, which stays valid; there are at least two others.
       const token = Math.max(0, (3 * ahead + number) % 5 - 2);
       const answer = await organization.ask(question, {
         path,
@@ -108,16 +107,16 @@ export async function takeMeanwhile(
   };
   const readers = Promise.allSettled(READERS.map(read));
 
-  const told: Action[] = [];
-  taking.actions.push({ kind: "meanwhile", actions: told });
+  const actions: Action[] = [];
+  context.actions.push({ kind: "concurrent", actions });
   try {
     for (const one of step.steps) {
-      for (const action of actionsOf(one, taking)) {
+      for (const action of actionsOf(one, context)) {
         await sleep(START_MS);
-        told.push(action);
+        actions.push(action);
         begun++;
-        await taking.perform(action);
-        phases.push(phaseOf(taking));
+        await context.perform(action);
+        phases.push(phaseOf(context));
         wake();
       }
     }
@@ -127,19 +126,19 @@ export async function takeMeanwhile(
     await readers;
     organization.setGate(null);
   }
-  let asked = 0;
+  let compared = 0;
   for (const outcome of await readers) {
     if (outcome.status === "rejected") throw outcome.reason;
     for (const seen of outcome.value) {
-      asked++;
-      const wrong = judge(seen, phases, windowSeconds);
-      if (wrong) return { asked, wrong };
+      compared++;
+      const mismatch = check(seen, phases, windowSeconds);
+      if (mismatch) return { compared, mismatch };
     }
   }
-  return { asked, wrong: null };
+  return { compared, mismatch: null };
 }
 
-function phaseOf({ state, clock }: Taking): Phase {
+function phaseOf({ state, clock }: ConcurrentContext): Phase {
   return { state: structuredClone(state), clock };
 }
 
@@ -159,37 +158,37 @@ function questionsAbout(state: State): Question[] {
   ];
 }
 
-/** What is wrong with an answer, `null` when it was true at some time between its begin and end. */
-function judge(seen: Seen, phases: readonly Phase[], windowSeconds: number): Wrong | null {
+/** The mismatch of a response, `null` when it was correct at some moment of its request. */
+function check(seen: Seen, phases: readonly Phase[], windowSeconds: number): Mismatch | null {
   const { question, path, token, server, answer, first, last } = seen;
   const possible = phases.slice(first, last + 1).reverse();
-  const asked = phases[first]!.state;
+  const requestState = phases[first]!.state;
   const expected: Answer[] = [];
-  // Clock and data are looked at one after the other.
+  // The service reads the clock and the data one after the other.
   for (const { state } of possible) {
     for (const { clock } of possible) {
       const right = isValidToken(state, token, clock)
-        ? answerTo(question, asked, new Oracle(state, clock, windowSeconds))
+        ? answerTo(question, requestState, new Oracle(state, clock, windowSeconds))
         : UNAUTHORIZED;
       if (isDeepStrictEqual(answer, right)) return null;
       expected.push(right);
     }
   }
-  // A token that was valid when it was looked at may have been revoked before the data was.
+  // A token may be revoked after its check and before the data is read.
   const wasValid = possible.some(({ clock }) =>
     possible.some(({ state }) => isValidToken(state, token, clock))
   );
   if (wasValid) {
     for (const { state } of possible) {
       for (const { clock } of possible) {
-        const right = answerTo(question, asked, new Oracle(state, clock, windowSeconds));
+        const right = answerTo(question, requestState, new Oracle(state, clock, windowSeconds));
         if (isDeepStrictEqual(answer, right)) return null;
       }
     }
   }
   return {
-    asked: `GET ${path} of server ${server} with token ${token}, ` +
-      `from after action ${first} to action ${last} of the last ones that requests ran beside`,
+    request: `GET ${path} of server ${server} with token ${token}, ` +
+      `between action ${first} and action ${last} of the last concurrent ones`,
     expected: expected[0],
     actual: answer,
   };

@@ -1,4 +1,4 @@
-/** The real program: its processing, and those who serve what it stored. */
+/** The real program: its processing, and the servers of its database. */
 import { createHash } from "node:crypto";
 import type { Database } from "../../db/connection/connect.ts";
 import { deleteSubmission } from "../../db/write/delete_submission.ts";
@@ -12,6 +12,7 @@ import {
   renameRepository,
 } from "../../db/admin/repositories.ts";
 import { insertToken, revokeToken } from "../../db/admin/tokens.ts";
+import { showFailed, showProcessing } from "../../db/write/unprocessed_submissions.ts";
 import { SubmissionBuilder } from "../../lib/analysis/submission_content.ts";
 import { parseTestId, testHash } from "../../lib/base/identity.ts";
 import { makeToken } from "../../lib/base/token.ts";
@@ -21,7 +22,7 @@ import type { Fleet } from "./fleet.ts";
 import type { PlainUpload } from "./model.ts";
 import type { Organization } from "./service.ts";
 
-/** Creates an organization of its own in the database, which the fleet serves. */
+/** Creates an organization in the database that the fleet serves. */
 export async function databaseOrganization(
   sql: Database["sql"],
   { name, fleet }: { name: string; fleet: Fleet },
@@ -31,14 +32,14 @@ export async function databaseOrganization(
     purchaseUnitCount: 0,
     createdAt: BEGINNING,
   });
-  if (!created) throw new Error(`organization ${name} is there already`);
+  if (!created) throw new Error(`organization ${name} exists already`);
   const { organizationId } = created;
   const tokens: { plain: string; apiTokenId: number }[] = [];
   const createToken = async (expiresAt: number | null) => {
     const { plain, prefix, ...token } = makeToken("api_token");
     const row = { ...token, organizationId, tokenPrefix: prefix, label: null, expiresAt };
     const insertion = await insertToken(sql, { ...row, createdAt: BEGINNING });
-    if (insertion.outcome !== "inserted") throw new Error("a new token was there already");
+    if (insertion.outcome !== "inserted") throw new Error("a new token existed already");
     tokens.push({ plain, apiTokenId: insertion.token.apiTokenId });
   };
   await createToken(null);
@@ -75,6 +76,24 @@ export async function databaseOrganization(
         uploadedAt,
       });
       return { ...taken, id: taken.submissionId };
+    },
+    async showProcessing({ tags, repository, ...archive }, uploadedAt) {
+      await sql.begin((tx) =>
+        showProcessing(tx, {
+          repositoryId: repositoryIds[repository]!,
+          key: archive.key,
+          recordedAt: archive.recordedAt,
+          uploadedAt,
+          buildUrl: archive.buildUrl,
+          commitOid: archive.commit,
+          treeOid: archive.tree,
+          branch: null,
+          tags,
+        })
+      );
+    },
+    async showFailed({ repository, key }) {
+      await sql.begin((tx) => showFailed(tx, { repositoryId: repositoryIds[repository]!, key }));
     },
     deleteSubmission: (key) => deleteSubmission(sql, { organizationId, key }),
     async addQuarantine({ testId, at, by, type }) {

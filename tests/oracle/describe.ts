@@ -1,4 +1,4 @@
-/** A disagreement, written for a person: what was done, and where the two answers differ. */
+/** Formats a disagreement: the actions, the request, and the values that differ. */
 import type { TestIdentity } from "../../lib/base/identity.ts";
 import type { TestResult } from "../../lib/report/result.ts";
 import type { Action } from "./actions.ts";
@@ -7,19 +7,19 @@ import { REPOSITORIES, TESTS } from "./pools.ts";
 import { isSameTest, type PlainUpload } from "./model.ts";
 import type { Disagreement } from "./differential_runner.ts";
 
-/** Differences that are told: the first few say it all. */
+/** Most differences that are listed. */
 const MAX_DIFFERENCES = 20;
 
-/** Several lines: the actions as a table, the question, and each value that differs. */
+/** The report of a disagreement, in several lines. */
 export function describeDisagreement(disagreement: Disagreement): string {
-  const { actions, asked, expected, actual } = disagreement;
+  const { actions, request, expected, actual } = disagreement;
   const differences = differencesOf(expected, actual, "");
   return [
-    "What was done:",
+    "Actions:",
     ...actions.flatMap(describeAction).map((line) => `  ${line}`),
-    "What was asked:",
-    `  ${asked}`,
-    "What differs:",
+    "Request:",
+    `  ${request}`,
+    "Differences:",
     ...differences.slice(0, MAX_DIFFERENCES).map((line) => `  ${line}`),
     ...(differences.length > MAX_DIFFERENCES
       ? [`  and ${differences.length - MAX_DIFFERENCES} more`]
@@ -47,27 +47,31 @@ function describeAction(action: Action): string[] {
     case "rename":
       return [`rename  ${repositoryName(action.repository)} to ${action.owner}/${action.name}`];
     case "wait":
-      return [`wait  until ${timestamp(action.until)}`];
+      return [`set clock to ${timestamp(action.until)}`];
     case "token":
       return [
         `token  expires ${action.expiresAt === null ? "never" : timestamp(action.expiresAt)}`,
       ];
     case "revoke":
       return [`revoke  token ${action.token}`];
-    case "drop":
-      return [`delete  ${repositoryName(action.repository)} and all that it holds`];
-    case "found": {
-      const number = action.sameNumber ? "the number that it had" : "a new number";
-      return [`create  ${repositoryName(action.repository)} under ${number}`];
+    case "delete repository":
+      return [`delete  ${repositoryName(action.repository)} with all its data`];
+    case "create repository": {
+      const number = action.sameNumber ? "its earlier number" : "a new number";
+      return [`create  ${repositoryName(action.repository)} with ${number}`];
     }
     case "prune":
-      return [`prune  what is older than ${timestamp(action.cutoff)}`];
-    case "meanwhile": {
+      return [`prune  data older than ${timestamp(action.cutoff)}`];
+    case "concurrent": {
       const lines = action.actions.flatMap(describeAction);
       return ["while requests run:", ...lines.map((line) => `  ${line}`)];
     }
-    case "look":
-      return [`look  ${JSON.stringify(action.look)}`];
+    case "show processing":
+      return [describeUpload(action.upload).replace("upload", "show processing")];
+    case "show failed":
+      return [`show failed  ${repositoryName(action.repository)} key ${action.key}`];
+    case "query":
+      return [`query  ${JSON.stringify(action.query)}`];
   }
 }
 
@@ -77,7 +81,7 @@ function describeUpload(upload: PlainUpload): string {
     "upload",
     repositoryName(upload.repository).padEnd(20),
     timestamp(upload.recordedAt),
-    `commit ${upload.commit.slice(0, 2)}`,
+    `commit ${upload.commit.slice(0, 6)}`,
     `tree ${upload.tree?.slice(0, 2) ?? "--"}`,
     (upload.buildUrl || "no build URL").padEnd(20),
     ...(tags.length > 0 ? [`tags ${tags.join(",")}`] : []),

@@ -1,4 +1,4 @@
-/** Tells the service and the model of it the same, and compares what both say to that. */
+/** Applies every action to the service and to the model, and compares their outcomes. */
 import { isDeepStrictEqual } from "node:util";
 import { type Action, BEGINNING } from "./actions.ts";
 import type { TestsPage } from "./answers.ts";
@@ -9,45 +9,50 @@ import {
   deleteRepository,
   deleteSubmission,
   emptyState,
+  idOfArchive,
   indexOfName,
   type PlainUpload,
   removeQuarantine,
+  removeUnprocessed,
   repeatedBy,
   repositoryAt,
+  showFailed,
+  showProcessing,
   type State,
 } from "./model.ts";
 import { Oracle } from "./oracle.ts";
 import { REPOSITORIES } from "./pools.ts";
 import { forgetPrunedTests } from "./pruning.ts";
 import { type Answer, pathOf, type Question } from "./questions.ts";
-import type { Organization, Taken } from "./service.ts";
-import type { History, Look } from "./steps.ts";
+import type { Organization, UploadOutcome } from "./service.ts";
+import type { History, Query } from "./steps.ts";
 
-/** The service and the oracle do not agree. */
+/** The service and the oracle disagree. */
 export class Disagreement extends Error {
   override name = "Disagreement";
 
   constructor(
-    /** What the two were told, in order. */
+    /** All actions so far, in order. */
     readonly actions: readonly Action[],
-    readonly asked: string,
+    /** The request or action whose outcome differs. */
+    readonly request: string,
     readonly expected: unknown,
     readonly actual: unknown,
   ) {
-    super(`${asked}: the service does not answer what the definitions say`);
+    super(`${request}: the service and the definitions disagree`);
   }
 }
 
-/** All on one page. */
+/** A whole list on one page. */
 export const WHOLE: TestsPage = { sort: "disruptivenessRatio", terms: [], limit: 100, offset: 0 };
 
-/** What was told so far, to both; who asks as well is a subclass. */
-export abstract class Telling {
+/** Applies actions to both; a subclass sends the requests. */
+export abstract class DifferentialRunner {
   readonly state: State;
   readonly windowSeconds: number;
   readonly uploads: PlainUpload[] = [];
   readonly actions: Action[] = [];
-  /** Ids by what was uploaded: what comes back after its deletion must get the same one. */
+  /** Ids by upload: an upload that returns after its deletion must get the same id. */
   readonly #ids = new Map<string, string>();
   clock = BEGINNING;
   #turn = 0;
@@ -61,9 +66,9 @@ export abstract class Telling {
     this.windowSeconds = history.windowSeconds;
   }
 
-  protected abstract look(look: Look): Promise<void>;
+  protected abstract query(query: Query): Promise<void>;
 
-  /** Begins with nothing but repositories and tokens. */
+  /** Creates the repositories and tokens that every history begins with. */
   async begin(): Promise<void> {
     await this.organization.setClock(this.clock);
     for (const [index, repository] of REPOSITORIES.entries()) {
@@ -71,13 +76,13 @@ export abstract class Telling {
       const repositoryId = await this.organization.createRepository(index, creation);
       addRepository(this.state, { ...repository, repositoryId });
     }
-    // One to be revoked, one that is only valid when the clock is set back.
+    // One to be revoked, one that is valid only when the clock is set back.
     for (const expiresAt of [null, this.clock]) {
       await this.perform({ kind: "token", expiresAt });
     }
   }
 
-  /** Does one thing. */
+  /** Applies one action. */
   async perform(action: Action): Promise<void> {
     switch (action.kind) {
       case "upload":
@@ -119,10 +124,14 @@ export abstract class Telling {
         token.isRevoked = true;
         return;
       }
-      case "drop":
-        this.expect("drop", true, await this.organization.deleteRepository(action.repository));
+      case "delete repository":
+        this.expect(
+          "delete repository",
+          true,
+          await this.organization.deleteRepository(action.repository),
+        );
         return deleteRepository(this.state, action.repository);
-      case "found": {
+      case "create repository": {
         const { owner, name, repositoryId } = repositoryAt(this.state, action.repository);
         const given = await this.organization.createRepository(action.repository, {
           owner,
@@ -140,15 +149,21 @@ export abstract class Telling {
         for (const index of there) await this.organization.prune(index, action.cutoff);
         return forgetPrunedTests(this.oracle(), action.cutoff);
       }
-      case "meanwhile":
-        throw new Error("what happens while requests run is taken step by step");
-      case "look":
-        return await this.look(action.look);
+      case "show processing":
+        await this.organization.showProcessing(action.upload, this.clock);
+        return showProcessing(this.state, action.upload);
+      case "show failed":
+        await this.organization.showFailed(action);
+        return showFailed(this.state, action);
+      case "concurrent":
+        throw new Error("concurrent steps are performed one by one");
+      case "query":
+        return await this.query(action.query);
     }
   }
 
   async #upload({ uploads, deletes }: Action & { kind: "upload" }): Promise<void> {
-    // Those who read meanwhile may see any state in between, and must leave nothing stale behind.
+    // Concurrent readers may see any state in between, and must leave nothing stale in a cache.
     const readers = uploads.length < 2
       ? []
       : [this.answer({ kind: "tests", repository: 0, page: WHOLE })];
@@ -158,13 +173,14 @@ export abstract class Telling {
       ...readers,
     ]);
     if (deletes !== null) deleteSubmission(this.state, deletes);
-    // Of two that are the same one came first, and the other one says that it is a duplicate.
+    // Of two identical uploads the later one is reported as a duplicate.
     const outcomes = uploads.map((upload, index) => ({ upload, taken: taken[index]! }))
       .sort((a, b) => Number(a.taken.duplicate) - Number(b.taken.duplicate));
-    for (const { upload, taken } of outcomes) this.#takeUp(upload, taken, uploads.length === 1);
+    for (const { upload, taken } of outcomes) this.#addUpload(upload, taken, uploads.length === 1);
   }
 
-  #takeUp(upload: PlainUpload, taken: Taken, alone: boolean): void {
+  #addUpload(upload: PlainUpload, taken: UploadOutcome, alone: boolean): void {
+    removeUnprocessed(this.state, upload);
     const repeated = repeatedBy(this.state, upload);
     this.expect("duplicate", repeated !== undefined, taken.duplicate);
     if (repeated) {
@@ -186,12 +202,17 @@ export abstract class Telling {
     this.expect("number of disruptions", disruptions.length, taken.disruptionCount);
   }
 
-  #expectNewId(upload: PlainUpload, { id, key }: Taken): void {
+  #expectNewId(upload: PlainUpload, { id, key }: UploadOutcome): void {
     const { owner, name } = repositoryAt(this.state, upload.repository);
     this.expect("key", upload.key ?? `${owner}/${name}/${id}`, key);
     const seconds = upload.recordedAt.toString(16).padStart(8, "0");
-    this.expect("begin of the id", seconds, /^[0-9a-f]{24}$/.exec(id)?.[0].slice(0, 8));
+    this.expect("first digits of the id", seconds, /^[0-9a-f]{24}$/.exec(id)?.[0].slice(0, 8));
     this.expect("new id", true, this.state.submissions.every((other) => other.id !== id));
+    if (upload.key !== null) {
+      const { repository, recordedAt } = upload;
+      const expected = idOfArchive(this.state, { repository, recordedAt, key: upload.key });
+      this.expect("id of the archive", expected, id);
+    }
     const { recordedAt, commit, buildUrl, results } = upload;
     const repository = repositoryAt(this.state, upload.repository).idPrefix;
     const uploaded = JSON.stringify(
@@ -203,7 +224,7 @@ export abstract class Telling {
     this.#ids.set(uploaded, id);
   }
 
-  /** One server after the other, each sometimes with the entity tags of what was answered before. */
+  /** Asks the servers in turn, every second time with the entity tags of earlier responses. */
   protected answer(question: Question, { upperCase = false, token = 0 } = {}): Promise<Answer> {
     const path = pathOf(question, this.state, upperCase);
     const through = this.#turn++;
@@ -220,9 +241,9 @@ export abstract class Telling {
     return new Oracle(this.state, this.clock, this.windowSeconds);
   }
 
-  protected expect(asked: string, expected: unknown, actual: unknown): void {
+  protected expect(request: string, expected: unknown, actual: unknown): void {
     if (isDeepStrictEqual(actual, expected)) return;
     const at = `at ${new Date(this.clock * 1000).toISOString()}`;
-    throw new Disagreement([...this.actions], `${asked} ${at}`, expected, actual);
+    throw new Disagreement([...this.actions], `${request} ${at}`, expected, actual);
   }
 }

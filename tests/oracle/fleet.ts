@@ -1,10 +1,8 @@
 /**
- * Those who serve one database: apps of this process, and a process of its own, each with
- * connections and caches that it keeps from one history to the next. What one of them learns the
- * others have to notice by themselves.
+ * The servers of one database: two apps in this process and one process, each with connections and
+ * caches of its own that live from one history to the next.
  */
 import { silentLog } from "../../lib/base/log.ts";
-
 import { createApp } from "../../routes/mod.ts";
 import { again, type TestDatabase } from "../database.ts";
 import { startClocked } from "./clocked_process.ts";
@@ -12,14 +10,14 @@ import { gatedSql } from "./gated_sql.ts";
 import { WINDOWS } from "./history.ts";
 import { Ledger } from "./ledger.ts";
 
-/** All who serve. */
+/** All servers of a database. */
 export interface Fleet {
-  /** How many there are. */
+  /** Number of servers. */
   readonly size: number;
   readonly ledger: Ledger;
   /** The clock of all of them, in seconds since 1970. */
   setClock(now: number): Promise<void>;
-  /** Waited for after each statement of the one that dawdles; `null` for no waiting. */
+  /** Awaited after each statement of the delayed server; `null` for no delay. */
   setGate(gate: (() => Promise<void>) | null): void;
   ask(server: number, request: {
     path: string;
@@ -29,17 +27,17 @@ export interface Fleet {
   close(): Promise<void>;
 }
 
-/** One that serves. */
+/** One server. */
 type Server = Parameters<Fleet["ask"]>[1] extends infer Request
   ? (request: Request) => Promise<Response>
   : never;
 
-/** Opens all who serve a database: a prompt app, one that dawdles, and a process of its own. */
+/** Starts a prompt app, a delayed app and a process. */
 export async function openFleet(database: TestDatabase): Promise<Fleet> {
   let clock = 0;
   let gate: (() => Promise<void>) | null = null;
   const pools = [await again(database), await again(database)];
-  const [prompt, dawdling] = pools.map(({ sql }) => sql);
+  const [prompt, delayed] = pools.map(({ sql }) => sql);
   const process = await startClocked(database.place, WINDOWS);
   const app = (sql: typeof prompt & object): Server => {
     const apps = new Map(WINDOWS.map((windowSeconds) => [
@@ -51,8 +49,8 @@ export async function openFleet(database: TestDatabase): Promise<Fleet> {
   };
   const servers: Server[] = [
     app(prompt!),
-    // To wait before the first statement would be to begin later, before others is after the last.
-    app(gatedSql(dawdling!, async (place) => place === "after" ? await gate?.() : undefined)),
+    // A delay after a statement is one before the next; before the first it would have no effect.
+    app(gatedSql(delayed!, async (place) => place === "after" ? await gate?.() : undefined)),
     ({ path, windowSeconds, headers }) => process.ask(windowSeconds, path, headers),
   ];
   return {

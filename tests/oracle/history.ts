@@ -6,14 +6,24 @@ import fc from "fast-check";
 import type { Conclusion } from "../../lib/report/result.ts";
 import { INCLUDES } from "./answers.ts";
 import type { Operator, Sort } from "./oracle.ts";
-import { BUILD_URLS, COMMITS, MESSAGES, REPOSITORIES, TAGS, TESTS, TEXTS, TREES } from "./pools.ts";
+import {
+  BUILD_URLS,
+  COMMITS,
+  MESSAGES,
+  REPOSITORIES,
+  SYMBOLIC_COMMITS,
+  TAGS,
+  TESTS,
+  TEXTS,
+  TREES,
+} from "./pools.ts";
 import type { Scope } from "./questions.ts";
 import type {
   Attempt,
   Change,
+  ConcurrentSteps,
   History,
-  Look,
-  Meanwhile,
+  Query,
   Step,
   TermStep,
   UploadStep,
@@ -33,7 +43,7 @@ const conclusion = fc.oneof(
 );
 
 const attempt: fc.Arbitrary<Attempt> = fc.record({
-  // The first few tests come most often, so that a test has a history.
+  // The first few tests are the most frequent, so that they collect a history.
   test: fc.oneof(
     { weight: 3, arbitrary: fc.nat(3) },
     { weight: 1, arbitrary: fc.nat(TESTS.length - 1) },
@@ -85,7 +95,10 @@ const upload: fc.Arbitrary<UploadStep> = fc.record({
     { weight: 1, arbitrary: fc.nat(REPOSITORIES.length - 1) },
   ),
   at,
-  commit: fc.constantFrom(...COMMITS),
+  commit: fc.oneof(
+    { weight: 5, arbitrary: fc.constantFrom(...COMMITS) },
+    { weight: 1, arbitrary: fc.constantFrom(...SYMBOLIC_COMMITS) },
+  ),
   tree: fc.option(fc.constantFrom(...TREES), { freq: 2 }),
   buildUrl: fc.constantFrom(...BUILD_URLS),
   tags: fc.subarray(TAGS, { maxLength: 2 }),
@@ -128,13 +141,13 @@ const term: fc.Arbitrary<TermStep> = fc.oneof(
   fc.record({ kind: fc.constant<"text">("text"), text: fc.constantFrom(...TEXTS) }),
 );
 
-const look: fc.Arbitrary<Look> = fc.record({
+const query: fc.Arbitrary<Query> = fc.record({
   repository: fc.nat(REPOSITORIES.length - 1),
   sort: fc.constantFrom<Sort>("disruptivenessRatio", "recency"),
   terms: fc.array(term, { maxLength: 2 }),
   limit: fc.constantFrom(1, 2, 3, 100),
   include: fc.subarray([...INCLUDES, "unknown", "Tags", ""]),
-  view: fc.constantFrom<Look["view"]>(
+  view: fc.constantFrom<Query["view"]>(
     {},
     { quarantine: "false" },
     { quarantined: "false" },
@@ -143,16 +156,23 @@ const look: fc.Arbitrary<Look> = fc.record({
     { quarantine: "false", quarantined: "true" },
     { quarantine: "False" },
   ),
-  scope: fc.constantFrom<Scope>("all", "name", "owner/name", "id", "id and name"),
+  scope: fc.constantFrom<Scope>(
+    "all",
+    "name",
+    "owner/name",
+    "id",
+    "id and name",
+    "id and other name",
+  ),
   upperCase: fc.boolean(),
 });
 
-/** The clock is set. */
+/** The clock is set or moved. */
 const clockStep: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 4,
     arbitrary: fc.record({
-      kind: fc.constant<"turn">("turn"),
+      kind: fc.constant<"set clock to">("set clock to"),
       to: fc.oneof(
         { weight: 4, arbitrary: fc.constant<"submission">("submission") },
         { weight: 1, arbitrary: fc.constant<"token">("token") },
@@ -164,19 +184,19 @@ const clockStep: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 1,
     arbitrary: fc.record({
-      kind: fc.constant<"jump">("jump"),
+      kind: fc.constant<"move clock">("move clock"),
       seconds: fc.constantFrom(-1, 1, -3600, -DAY, -15 * DAY, 15 * DAY),
     }),
   },
 );
 
-/** What may also happen while requests run. */
+/** Steps that may also run while requests are sent. */
 const eventSteps: fc.WeightedArbitrary<Step>[] = [
   { weight: 32, arbitrary: fc.record({ kind: fc.constant<"upload">("upload"), upload }) },
   {
     weight: 10,
     arbitrary: fc.record({
-      kind: fc.constant<"again">("again"),
+      kind: fc.constant<"repeat">("repeat"),
       of: fc.nat(11),
       changes: fc.oneof(
         fc.constant<Change[]>([]),
@@ -196,8 +216,31 @@ const eventSteps: fc.WeightedArbitrary<Step>[] = [
       upload,
     }),
   },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant<"show processing">("show processing"),
+      key: fc.nat(1),
+      upload,
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant<"finish processing">("finish processing"),
+      of: fc.nat(3),
+      fails: fc.boolean(),
+      upload,
+    }),
+  },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant<"delete">("delete"), of: fc.nat(11) }) },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant<"return">("return"), of: fc.nat(11) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant<"delete and upload">("delete and upload"),
+      of: fc.nat(11),
+    }),
+  },
   {
     weight: 2,
     arbitrary: fc.record({
@@ -228,7 +271,7 @@ const eventSteps: fc.WeightedArbitrary<Step>[] = [
   {
     weight: 1,
     arbitrary: fc.record({
-      kind: fc.constant<"drop">("drop"),
+      kind: fc.constant<"delete repository">("delete repository"),
       repository: fc.oneof(
         { weight: 2, arbitrary: fc.constant(0) },
         { weight: 1, arbitrary: fc.nat(REPOSITORIES.length - 1) },
@@ -238,7 +281,7 @@ const eventSteps: fc.WeightedArbitrary<Step>[] = [
   {
     weight: 1,
     arbitrary: fc.record({
-      kind: fc.constant<"anew">("anew"),
+      kind: fc.constant<"recreate">("recreate"),
       of: fc.constantFrom(0, 0, 0, 1, 2),
       tags: fc.subarray(TAGS, { maxLength: 2 }),
     }),
@@ -246,25 +289,25 @@ const eventSteps: fc.WeightedArbitrary<Step>[] = [
   {
     weight: 2,
     arbitrary: fc.record({
-      kind: fc.constant<"found">("found"),
+      kind: fc.constant<"create repository">("create repository"),
       repository: fc.nat(REPOSITORIES.length - 1),
       sameNumber: fc.boolean(),
     }),
   },
 ];
 
-/** Mostly none, so that a request gets as far as to its last statements before somebody acts. */
+/** Mostly none, so that a request often reaches its last statement before the next step. */
 const pauses = fc.array(fc.constantFrom(0, 0, 1, 1, 2), { minLength: 1, maxLength: 7 });
 
-const meanwhile: fc.Arbitrary<Meanwhile> = fc.record({
-  kind: fc.constant<"meanwhile">("meanwhile"),
+const concurrent: fc.Arbitrary<ConcurrentSteps> = fc.record({
+  kind: fc.constant<"concurrent">("concurrent"),
   steps: fc.array(fc.oneof(...eventSteps), { minLength: 1, maxLength: 6 }),
   pauses,
   first: fc.nat(11),
 });
 
-const pruning: fc.Arbitrary<Meanwhile> = fc.record({
-  kind: fc.constant<"meanwhile">("meanwhile"),
+const pruning: fc.Arbitrary<ConcurrentSteps> = fc.record({
+  kind: fc.constant<"concurrent">("concurrent"),
   steps: fc.tuple(fc.record({
     kind: fc.constant<"prune">("prune"),
     seconds: fc.constantFrom(0, 0, 1, DAY),
@@ -273,13 +316,13 @@ const pruning: fc.Arbitrary<Meanwhile> = fc.record({
   first: fc.nat(11),
 });
 
-const step: fc.Arbitrary<Step | Meanwhile> = fc.oneof(
+const step: fc.Arbitrary<Step | ConcurrentSteps> = fc.oneof(
   ...eventSteps,
-  { weight: 8, arbitrary: meanwhile },
+  { weight: 8, arbitrary: concurrent },
   {
     weight: 3,
     arbitrary: fc.record({
-      kind: fc.constant<"together">("together"),
+      kind: fc.constant<"parallel">("parallel"),
       uploads: fc.array(upload, { minLength: 2, maxLength: 3 }),
       sameVersion: fc.boolean(),
       deletes: fc.option(fc.nat(11), { freq: 2 }),
@@ -301,15 +344,15 @@ const step: fc.Arbitrary<Step | Meanwhile> = fc.oneof(
       past: fc.constantFrom(0, 1),
     }),
   },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant<"look">("look"), look }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant<"query">("query"), query }) },
 );
 
-/** Histories of 14 days' windows mostly. */
+/** Random histories, mostly with a window of 14 days. */
 export const history: fc.Arbitrary<History> = fc.record({
   windowSeconds: fc.constantFrom(WINDOWS[0]!, WINDOWS[0]!, WINDOWS[0]!, WINDOWS[1]!),
   steps: fc.array(step, { minLength: 3, maxLength: 24 }),
-  nosy: fc.boolean(),
-  last: fc.option(fc.record({ clock: clockStep, pruning }), { freq: 2 }),
-  looks: fc.array(look, { minLength: 1, maxLength: 4 }),
+  queriesAfterEachStep: fc.boolean(),
+  ending: fc.option(fc.record({ clock: clockStep, pruning }), { freq: 2 }),
+  queries: fc.array(query, { minLength: 1, maxLength: 4 }),
   texts: fc.subarray(TEXTS, { maxLength: 4 }),
 });

@@ -1,6 +1,6 @@
 /**
- * A stand-in for the program that answers from an oracle: with a wrong definition in it, to see
- * whether the comparison notices.
+ * An in-memory stand-in for the program that answers from an oracle. With a wrong definition it shows
+ * whether the comparison notices the mistake.
  */
 import { createHash } from "node:crypto";
 import { submissionId } from "../../lib/base/identity.ts";
@@ -11,22 +11,28 @@ import {
   deleteRepository,
   deleteSubmission,
   emptyState,
+  idOfArchive,
   indexOfName,
   isValidToken,
   removeQuarantine,
   repeatedBy,
   repositoryAt,
+  showFailed,
+  showProcessing,
 } from "./model.ts";
 import { Oracle } from "./oracle.ts";
 import { forgetPrunedTests } from "./pruning.ts";
 import { answerOf, UNAUTHORIZED } from "./questions.ts";
 import type { Organization } from "./service.ts";
 
-/** What answers: the oracle, or one with a definition replaced. */
+/** The oracle, or one with a definition replaced. */
 export type OracleClass = new (...parameters: ConstructorParameters<typeof Oracle>) => Oracle;
 
-/** An organization that exists on paper only. */
-export function paperOrganization(name: string, Definitions: OracleClass = Oracle): Organization {
+/** An organization in memory. */
+export function inMemoryOrganization(
+  name: string,
+  Definitions: OracleClass = Oracle,
+): Organization {
   const state = emptyState(name);
   let clock = 0;
   return {
@@ -57,12 +63,12 @@ export function paperOrganization(name: string, Definitions: OracleClass = Oracl
       const { repository, commit, buildUrl, results, recordedAt } = upload;
       const { owner, name, idPrefix } = repositoryAt(state, repository);
       const repeated = repeatedBy(state, upload);
-      const told = upload.key === null
-        ? [idPrefix, commit, buildUrl, results]
-        : [idPrefix, upload.key];
-      const digest = createHash("sha256").update(JSON.stringify(told)).digest("hex");
-      const made = submissionId(recordedAt, [digest]);
-      const id = repeated?.id ?? made;
+      const identity = JSON.stringify([idPrefix, commit, buildUrl, results]);
+      const digest = createHash("sha256").update(identity).digest("hex");
+      const id = repeated?.id ??
+        (upload.key === null
+          ? submissionId(recordedAt, [digest])
+          : idOfArchive(state, { repository, recordedAt, key: upload.key }));
       const key = repeated?.key ?? upload.key ?? `${owner}/${name}/${id}`;
       addUpload(state, upload, { id, key });
       const oracle = new Definitions(state, 0, 0);
@@ -76,6 +82,14 @@ export function paperOrganization(name: string, Definitions: OracleClass = Oracl
         testResultCount: results.length,
         disruptionCount: disruptions.filter((row) => row.submission.id === id).length,
       });
+    },
+    showProcessing(archive) {
+      showProcessing(state, archive);
+      return Promise.resolve();
+    },
+    showFailed(archive) {
+      showFailed(state, archive);
+      return Promise.resolve();
     },
     deleteSubmission(key) {
       const found = state.submissions.some((submission) => submission.key === key);

@@ -1,30 +1,30 @@
-/** What entity tags stand for: one tag never names two answers, whoever gave them and when. */
+/** Checks that one entity tag never stands for two different responses, from any server. */
 import { createHash } from "node:crypto";
 
-/** One tag came with two different answers. */
-export class TwoAnswers extends Error {
-  override name = "TwoAnswers";
+/** One tag came with two different responses. */
+export class EntityTagConflict extends Error {
+  override name = "EntityTagConflict";
 }
 
 interface Entry {
   digest: string;
-  /** Where it was seen first. */
+  /** Its first request and server. */
   seen: string;
 }
 
-/** Remembers the answers of all tags that were seen over one database. */
+/** The responses by entity tag, over one database. */
 export class Ledger {
   readonly #entries = new Map<string, Entry>();
-  /** The texts of late: memory for all of them would be too much. */
+  /** Texts of the current history only, to bound memory. */
   readonly #texts = new Map<string, string>();
 
   /**
-   * Notes an answer.
+   * Records a response.
    *
-   * @param seen where and by whom it was given
-   * @throws {TwoAnswers} when the tag stood for another one before
+   * @param seen its request and server
+   * @throws {EntityTagConflict} when the tag stood for another response before
    */
-  note(tag: string, text: string, seen: string): void {
+  record(tag: string, text: string, seen: string): void {
     const digest = createHash("sha256").update(text).digest("base64").slice(0, 16);
     const entry = this.#entries.get(tag);
     if (!entry) {
@@ -33,13 +33,13 @@ export class Ledger {
       return;
     }
     if (entry.digest === digest) return;
-    const first = this.#texts.get(tag) ?? "(an answer of an earlier history)";
-    throw new TwoAnswers(
-      `${tag} names two answers\n  ${entry.seen}:\n    ${first}\n  ${seen}:\n    ${text}`,
+    const first = this.#texts.get(tag) ?? "(a response of an earlier history)";
+    throw new EntityTagConflict(
+      `${tag} stands for two responses\n  ${entry.seen}:\n    ${first}\n  ${seen}:\n    ${text}`,
     );
   }
 
-  /** Forgets texts, not tags. */
+  /** Drops the texts, not the tags. */
   nextHistory(): void {
     this.#texts.clear();
   }

@@ -1,25 +1,29 @@
 /**
- * What has been told to the service so far, as plain lists: what the oracle reads.
- *
- * Nothing here decides anything but what is there; what it means is told by `oracle.ts`.
+ * The state of one organization as plain lists, which the oracle reads. This file decides what
+ * exists; `oracle.ts` derives what it means.
  */
 import type { TestIdentity } from "../../lib/base/identity.ts";
-import { repositoryIdPrefix, testHash, testId } from "../../lib/base/identity.ts";
+import {
+  keyedSubmissionId,
+  repositoryIdPrefix,
+  testHash,
+  testId,
+} from "../../lib/base/identity.ts";
 import type { TestResult } from "../../lib/report/result.ts";
 
 export interface PlainRepository {
   owner: string;
   name: string;
-  /** The numeric identifier that the service gave it. */
+  /** Its numeric identifier in the service. */
   repositoryId: number;
-  /** Made from the first name, and kept when the repository is renamed. */
+  /** Derived from the first name, and kept when the repository is renamed. */
   idPrefix: number;
   /** False after its deletion, until there is one of that name again. */
   isThere: boolean;
 }
 
 export interface PlainToken {
-  /** The first second at which it is not valid any more, `null` when there is none. */
+  /** The first second at which it is invalid; `null` for a token that never expires. */
   expiresAt: number | null;
   isRevoked: boolean;
 }
@@ -39,17 +43,19 @@ export interface PlainUpload {
   /** `""` for an upload that is a build of its own. */
   buildUrl: string;
   tags: string[];
-  /** Tags of single tests, beside those of all; no test twice. */
+  /** Additional tags of single tests; no test twice. */
   testTags: { test: TestIdentity; tags: string[] }[];
   /** In the order of the report. */
   results: TestResult[];
   coverage: PlainCoverage | null;
-  /** Key of the archive that it came from, `null` when it came from none. */
+  /** Key of its archive; `null` without one. */
   key: string | null;
 }
 
-/** An upload that was taken, under the id and key that the service gave it. */
+/** A stored upload with the id and key that the service assigned. */
 export interface PlainSubmission extends PlainUpload {
+  /** Without results unless it is processed. */
+  status: "processing" | "processed" | "failed";
   /** 24 lower-case hex digits. */
   id: string;
   key: string;
@@ -83,11 +89,11 @@ export interface State {
   quarantines: PlainQuarantine[];
   /** The first is always valid. */
   tokens: PlainToken[];
-  /** Tests of reports that are there, and quarantined ones whose reports are gone. */
+  /** Tests of existing reports, and quarantined ones whose reports are deleted. */
   tests: KnownTest[];
 }
 
-/** An organization that holds nothing. */
+/** An organization without data. */
 export function emptyState(organization: string): State {
   return {
     organization,
@@ -100,7 +106,7 @@ export function emptyState(organization: string): State {
   };
 }
 
-/** Adds a repository that holds nothing, or puts it in the place of one that was deleted. */
+/** Adds an empty repository, or replaces a deleted one by it. */
 export function addRepository(
   state: State,
   repository: { owner: string; name: string; repositoryId: number },
@@ -117,7 +123,7 @@ export function addRepository(
   state.repositories[index] = { ...repository, idPrefix, isThere: true };
 }
 
-/** Forgets a repository with all that belongs to it. */
+/** Deletes a repository with all its data. */
 export function deleteRepository(state: State, index: number): void {
   repositoryAt(state, index).isThere = false;
   const isOther = ({ repository }: { repository: number }) => repository !== index;
@@ -127,7 +133,7 @@ export function deleteRepository(state: State, index: number): void {
   state.tests = state.tests.filter(isOther);
 }
 
-/** The repository that a path's owner and name lead to, as its index, -1 when there is none. */
+/** Index of the repository with this owner and name, -1 for none. */
 export function indexOfName(state: State, { owner, name }: { owner: string; name: string }) {
   const spelled = `${owner}/${name}`.toLowerCase();
   return state.repositories.findIndex((other) =>
@@ -145,7 +151,7 @@ export function isValidToken(state: State, index: number, now: number): boolean 
 /** The repository at an index. */
 export function repositoryAt(state: State, index: number): PlainRepository {
   const repository = state.repositories[index];
-  if (!repository) throw new RangeError(`${index} is no repository of this history`);
+  if (!repository) throw new RangeError(`${index} is not a repository of this history`);
   return repository;
 }
 
@@ -155,16 +161,58 @@ export function idOfTest(state: State, repository: number, test: TestIdentity): 
 }
 
 /**
- * The submission that an upload repeats: the same archive, or the same report with the same commit
- * and the same build URL, also when both have none.
+ * The processed submission that an upload repeats: the same archive, or the same report with the same
+ * commit and build URL.
  */
 export function repeatedBy(state: State, upload: PlainUpload): PlainSubmission | undefined {
-  const own = state.submissions.filter(({ repository }) => repository === upload.repository);
-  const archived = own.find((submission) => submission.key === upload.key);
-  return archived ?? own.find((submission) =>
-    submission.commit === upload.commit &&
-    submission.buildUrl === upload.buildUrl &&
-    JSON.stringify(submission.results) === JSON.stringify(upload.results)
+  const processed = state.submissions.filter(({ repository, status }) =>
+    repository === upload.repository && status === "processed"
+  );
+  return processed.find((submission) => submission.key === upload.key) ??
+    processed.find((submission) =>
+      submission.commit === upload.commit &&
+      submission.buildUrl === upload.buildUrl &&
+      JSON.stringify(submission.results) === JSON.stringify(upload.results)
+    );
+}
+
+/** The id of a submission that comes from an archive. */
+export function idOfArchive(
+  state: State,
+  { repository, recordedAt, key }: { repository: number; recordedAt: number; key: string },
+): string {
+  const { idPrefix } = repositoryAt(state, repository);
+  return keyedSubmissionId({ recordedAt, idPrefix, key });
+}
+
+/** Lists an archive as processing, unless it is processed already. */
+export function showProcessing(state: State, upload: PlainUpload & { key: string }): void {
+  removeUnprocessed(state, upload);
+  const { repository, key } = upload;
+  if (state.submissions.some((other) => other.repository === repository && other.key === key)) {
+    return;
+  }
+  state.submissions.push({ ...upload, id: idOfArchive(state, upload), status: "processing" });
+}
+
+/** Marks an archive that is listed as processing as failed. */
+export function showFailed(state: State, archive: { repository: number; key: string }): void {
+  state.submissions = state.submissions.map((submission) =>
+    submission.status === "processing" && submission.repository === archive.repository &&
+      submission.key === archive.key
+      ? { ...submission, status: "failed" }
+      : submission
+  );
+}
+
+/** Removes the listed archive that an upload comes from. */
+export function removeUnprocessed(
+  state: State,
+  { repository, key }: { repository: number; key: string | null },
+): void {
+  state.submissions = state.submissions.filter((submission) =>
+    submission.status === "processed" || submission.repository !== repository ||
+    submission.key !== key
   );
 }
 
@@ -173,29 +221,35 @@ export function isSameTest(a: TestIdentity, b: TestIdentity): boolean {
   return a.suite === b.suite && a.class === b.class && a.name === b.name && a.file === b.file;
 }
 
-/** Takes an upload in, under the id and key that the service gave it, unless it repeats another. */
-export function addUpload(state: State, upload: PlainUpload, given: { id: string; key: string }) {
+/** Adds an upload with the id and key that the service assigned, unless it repeats another. */
+export function addUpload(
+  state: State,
+  upload: PlainUpload,
+  { id, key }: { id: string; key: string },
+): void {
+  removeUnprocessed(state, upload);
   const repeated = repeatedBy(state, upload);
-  const submission = repeated ?? { ...upload, ...given };
+  const submission: PlainSubmission = repeated ?? { ...upload, id, key, status: "processed" };
   if (!repeated) state.submissions.push(submission);
   if (upload.coverage && upload.coverage.lineCount > 0) {
     state.coverage = state.coverage.filter((other) =>
       other.repository !== upload.repository || other.submissionId !== submission.id
     );
-    const { repository, recordedAt, id } = submission;
-    state.coverage.push({ repository, recordedAt, submissionId: id, report: upload.coverage });
+    const { repository, recordedAt } = submission;
+    const report = upload.coverage;
+    state.coverage.push({ repository, recordedAt, submissionId: submission.id, report });
   }
   for (const { suite, class: className, name, file } of upload.results) {
     const test = { suite, class: className, name, file };
-    const id = idOfTest(state, upload.repository, test);
-    if (state.tests.some((known) => known.id === id)) continue;
-    state.tests.push({ ...test, repository: upload.repository, id });
+    const testId = idOfTest(state, upload.repository, test);
+    if (state.tests.some((known) => known.id === testId)) continue;
+    state.tests.push({ ...test, repository: upload.repository, id: testId });
   }
 }
 
 /**
- * Forgets a submission and what came with it, as if it had never been uploaded. Tests that nothing
- * else ran are forgotten too, unless they are quarantined.
+ * Deletes a submission as if it had never been uploaded. Tests that no other submission ran are
+ * deleted too, unless they are quarantined.
  */
 export function deleteSubmission(state: State, key: string): void {
   const gone = state.submissions.find((submission) => submission.key === key);
@@ -213,13 +267,13 @@ export function deleteSubmission(state: State, key: string): void {
   state.tests = state.tests.filter((test) => !lost.includes(test.id));
 }
 
-/** Puts a test aside; the first quarantine stays. */
+/** Quarantines a test; an earlier quarantine stays as it is. */
 export function addQuarantine(state: State, quarantine: PlainQuarantine): void {
   if (state.quarantines.some((other) => other.testId === quarantine.testId)) return;
   state.quarantines.push(quarantine);
 }
 
-/** Takes a test out of quarantine. */
+/** Removes a test from quarantine. */
 export function removeQuarantine(state: State, testId: string): void {
   state.quarantines = state.quarantines.filter((quarantine) => quarantine.testId !== testId);
 }

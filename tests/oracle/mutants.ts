@@ -1,9 +1,9 @@
-/** Definitions that are wrong in one point each: what a mistake in the program would look like. */
+/** Definitions with one mistake each. */
 import type { KnownTest, PlainSubmission } from "./model.ts";
 import { compareText, Oracle, type Row, type Term } from "./oracle.ts";
 import type { OracleClass } from "./in_memory_model.ts";
 
-/** Every wrong definition, by what is wrong with it. */
+/** The wrong definitions by their mistake. */
 export const MUTANTS: Record<string, OracleClass> = {
   "the edge of the window is outside": class extends Oracle {
     override inWindow(recordedAt: number): boolean {
@@ -30,16 +30,19 @@ export const MUTANTS: Record<string, OracleClass> = {
       return submission.commit;
     }
   },
+  "symbolic commits identify code": class extends Oracle {
+    override codeVersion(submission: PlainSubmission): string {
+      return submission.tree === null ? `commit ${submission.commit}` : `tree ${submission.tree}`;
+    }
+  },
+  "submissions that failed or are processing make builds": class extends Oracle {
+    override makesBuild(): boolean {
+      return true;
+    }
+  },
   "the same tree under two commits is not the same code": class extends Oracle {
     override codeVersion(submission: PlainSubmission): string {
       return `${submission.tree} ${submission.commit}`;
-    }
-  },
-  "any commit identifies code": class extends Oracle {
-    override codeVersion(submission: PlainSubmission): string {
-      return submission.tree === null
-        ? `commit ${submission.commit}`
-        : super.codeVersion(submission);
     }
   },
   "uploads without a build URL are one build": class extends Oracle {
@@ -200,7 +203,7 @@ export const MUTANTS: Record<string, OracleClass> = {
   "coverage is that of the greatest time": class extends Oracle {
     override latestCoverage(repository: number): { covered: number; total: number } | null {
       const report = this.state.coverage.filter((one) => one.repository === repository)
-        .toSorted((a, b) => a.recordedAt - b.recordedAt).at(-1);
+        .sort((a, b) => a.recordedAt - b.recordedAt).at(-1);
       return report
         ? { covered: report.report.coveredLineCount, total: report.report.lineCount }
         : null;

@@ -1,9 +1,8 @@
 /**
- * The definitions, over plain rows, in the slowest and most obvious way.
+ * The definitions over plain rows, in the slowest and most obvious way.
  *
- * This shares nothing with the program but the ids, so that a mistake there is not repeated here.
- * Each definition is a method of its own: a wrong one can be put in its place to see whether the
- * comparison notices (`mutants.ts`).
+ * Shares only the ids with the program, so that a mistake there is not repeated here. Each definition
+ * is a method: `mutants.ts` replaces them one at a time to check that the comparison notices.
  */
 import {
   isSameTest,
@@ -14,17 +13,17 @@ import {
 } from "./model.ts";
 import type { TestResult } from "../../lib/report/result.ts";
 
-/** One result, with the submission that it stands in. */
+/** One result and its submission. */
 export interface Row {
   submission: PlainSubmission;
-  /** Place in the report, from 0. */
+  /** Position in the report, from 0. */
   position: number;
   result: TestResult;
 }
 
 export type Operator = "" | "<" | "<=" | ">" | ">=";
 
-/** One term of a `q`, before it is written as text. */
+/** One term of a `q`, before it is formatted. */
 export type Term =
   | { kind: "first-seen" | "last-seen"; operator: Operator; day: string }
   | { kind: "tags"; tags: string[] }
@@ -32,7 +31,7 @@ export type Term =
 
 export type Sort = "disruptivenessRatio" | "recency";
 
-/** Answers what the definitions say about a state at a moment. */
+/** The definitions applied to a state at a moment. */
 export class Oracle {
   constructor(
     readonly state: State,
@@ -162,7 +161,7 @@ export class Oracle {
     return this.testsOf(repositories).filter((test) => this.disruptionsInWindow(test).length > 0);
   }
 
-  /** What the inventory holds: one view or the other. */
+  /** The tests of one of the two views of the inventory. */
   inventory(repositories: number[], quarantined: boolean): KnownTest[] {
     if (quarantined) return this.testsOf(repositories).filter((test) => this.quarantineOf(test));
     return this.disruptiveTests(repositories).filter((test) => !this.quarantineOf(test));
@@ -172,7 +171,7 @@ export class Oracle {
     return [...tests].sort((a, b) => {
       const aLatest = this.latestDisruption(a)?.submission.recordedAt;
       const bLatest = this.latestDisruption(b)?.submission.recordedAt;
-      // What was never disruptive comes last in both orders.
+      // Tests that were never disruptive come last in both orders.
       if ((aLatest === undefined) !== (bLatest === undefined)) {
         return aLatest === undefined ? 1 : -1;
       }
@@ -183,12 +182,12 @@ export class Oracle {
 
   /** Below 0 when the exact ratio of `a` is the smaller one. */
   compareRatios(a: KnownTest, b: KnownTest): number {
-    // a/b < c/d, multiplied out so that nothing is rounded; no results at all are the ratio 0.
+    // a/b < c/d by multiplication, without rounding; the ratio of no results is 0.
     return this.disruptionsInWindow(a).length * Math.max(1, this.countedResults(b)) -
       this.disruptionsInWindow(b).length * Math.max(1, this.countedResults(a));
   }
 
-  /** Letter by letter, so that no letter depends on its neighbours; both small sigmas are one. */
+  /** Lower case of each letter for itself; both small sigmas are equal. */
   fold(text: string): string {
     return [...text].map((letter) => letter.toLowerCase()).join("").replaceAll("ς", "σ");
   }
@@ -222,9 +221,14 @@ export class Oracle {
       .sort((a, b) => compareText(b.id, a.id));
   }
 
-  /** Builds in the window, and those of them with a disruption in the window. */
+  makesBuild(submission: PlainSubmission): boolean {
+    return submission.status === "processed";
+  }
+
+  /** Number of builds in the window, and of those with a disruption in the window. */
   builds(repository: number): { all: number; disrupted: number } {
-    const all = new Set(this.submissionsInWindow(repository).map((one) => this.build(one)));
+    const processed = this.submissionsInWindow(repository).filter((one) => this.makesBuild(one));
+    const all = new Set(processed.map((submission) => this.build(submission)));
     const disrupted = new Set<string>();
     for (const test of this.testsOf([repository])) {
       for (const row of this.disruptionsInWindow(test)) disrupted.add(this.build(row.submission));
@@ -232,14 +236,14 @@ export class Oracle {
     return { all: all.size, disrupted: disrupted.size };
   }
 
-  /** The coverage report that was uploaded last. */
+  /** The most recently uploaded coverage report, whatever its time. */
   latestCoverage(repository: number): { covered: number; total: number } | null {
-    const latest = this.state.coverage.findLast((report) => report.repository === repository);
+    const latest = this.state.coverage.filter((report) => report.repository === repository).at(-1);
     if (!latest) return null;
     return { covered: latest.report.coveredLineCount, total: latest.report.lineCount };
   }
 
-  /** The percentage on a badge, in tenths: half up, and only nothing is 0 and only all is 100. */
+  /** The percentage on a badge in tenths: rounded half up, but 0 and 100 only when exact. */
   tenthsOfPercent(part: number, whole: number): number {
     if (part === 0) return 0;
     if (part === whole) return 1000;

@@ -19,6 +19,8 @@ import {
   emptyState,
   type PlainUpload,
   repositoryAt,
+  showFailed,
+  showProcessing,
   type State,
 } from "./model.ts";
 import { Oracle } from "./oracle.ts";
@@ -28,6 +30,8 @@ const DAY = 86_400;
 const WINDOW = 14 * DAY;
 /** 2026-03-15T12:00:00Z */
 const NOW = 1_773_576_000;
+
+const COMMIT = "c1c1c1c";
 
 const WHOLE = { sort: "disruptivenessRatio", terms: [], limit: 10, offset: 0 } as const;
 
@@ -47,7 +51,7 @@ function upload(attempts: Attempt[], more: Partial<PlainUpload> = {}): string {
   addUpload(state, {
     repository: 0,
     recordedAt: NOW,
-    commit: "c0ffee1",
+    commit: COMMIT,
     tree: null,
     buildUrl: `https://ci/${uploads}`,
     tags: [],
@@ -64,7 +68,7 @@ function upload(attempts: Attempt[], more: Partial<PlainUpload> = {}): string {
     coverage: null,
     key: null,
     ...more,
-  }, { id, key: `key ${uploads}` });
+  }, { id, key: more.key ?? `key ${uploads}` });
   return id;
 }
 
@@ -101,14 +105,24 @@ describe("the oracle's disruptions", () => {
   });
 
   it("join commits of one tree, and no tree with a commit", () => {
-    upload([["a", "passing"], ["b", "passing"]], { commit: "c0ffee1", tree: "t" });
-    upload([["a", "failure"]], { commit: "c0ffee2", tree: "t" });
-    upload([["b", "failure"]], { commit: "t" });
-    upload([["b", "failure"]], { commit: "c0ffee1" });
+    upload([["a", "passing"], ["b", "passing"]], { tree: "c0ffee0" });
+    upload([["a", "failure"]], { commit: "0c0c0c0c", tree: "c0ffee0" });
+    upload([["b", "failure"]], { commit: "c0ffee0" });
+    upload([["b", "failure"]], { commit: COMMIT });
     assert.deepEqual(list(), [["a", 0.5, 1]]);
   });
 
-  it("take no notice of skips and of what is unknown", () => {
+  it("do not join submissions whose commit is not 7 to 64 hex digits", () => {
+    for (const commit of ["HEAD", "main", "c1c1c1", "c1".repeat(33), ""]) {
+      upload([["a", "passing"]], { commit });
+      upload([["a", "failure"]], { commit });
+    }
+    assert.deepEqual(list(), []);
+    upload([["a", "passing"], ["a", "failure"]], { commit: "HEAD" });
+    assert.equal(list().length, 1);
+  });
+
+  it("ignore skips and unknown results", () => {
     upload([["a", "failure"], ["a", "skipped"], ["a", "unknown"]]);
     assert.deepEqual(list(), []);
   });
@@ -148,7 +162,7 @@ describe("the oracle's answers", () => {
         disruptiveness: 0.666,
         nondeterministic_negative_result_count: 2,
         nondeterminism_first_recorded_at: "2026-03-15T11:59:00Z",
-        latest_nondeterministic_commit_oid: "c0ffee1",
+        latest_nondeterministic_commit_oid: COMMIT,
         latest_nondeterministic_negative_result: {
           recorded_at: "2026-03-15T11:59:00Z",
           build_url: "https://ci/1",
@@ -175,7 +189,7 @@ describe("the oracle's answers", () => {
       submissions: [{
         key: "key 3",
         build_url: "https://ci/3",
-        commit_oid: "c0ffee1",
+        commit_oid: COMMIT,
         recorded_at: "2026-03-15T12:00:00Z",
         status: "processed",
         test_result_count: 1,
@@ -186,7 +200,7 @@ describe("the oracle's answers", () => {
     assert.deepEqual(next.metadata, { after: null, limit: 1 });
   });
 
-  it("take the same report of the same run once", () => {
+  it("count the same report of one commit and build URL once", () => {
     const report: Attempt[] = [["a", "failure"], ["a", "passing"]];
     upload(report, { buildUrl: "https://ci/same" });
     upload(report, { buildUrl: "https://ci/same", recordedAt: NOW - 5 });
@@ -195,7 +209,7 @@ describe("the oracle's answers", () => {
     assert.equal(submissionsPage(ask(), 0, { limit: 10, after: null }).count, 2);
   });
 
-  it("show a quarantined test that was never disruptive with nothing to tell", () => {
+  it("show a quarantined test that was never disruptive", () => {
     upload([["a", "passing"]], { tags: ["z", "b"] });
     const [test] = state.tests;
     addQuarantine(state, {
@@ -239,20 +253,55 @@ describe("the oracle's answers", () => {
     assert.deepEqual(flakinessBadge(ask(), 0), { percentage: "12.5%", color: "#dfb317" });
   });
 
-  it("show the coverage that was uploaded last", () => {
+  it("show the coverage of the latest upload, whatever its time", () => {
     const covered = (coveredLineCount: number) => ({ coveredLineCount, lineCount: 2000 });
     upload([], { recordedAt: NOW - 5, coverage: covered(1) });
     assert.deepEqual(coverageBadge(ask(), 0), { percentage: "0.1%", color: "#e05d44" });
-    upload([], { coverage: covered(2000) });
-    upload([], { recordedAt: NOW - 9, coverage: covered(1399) });
+    upload([], { coverage: covered(1399) });
+    upload([], { recordedAt: NOW - 9, coverage: covered(2000) });
+    assert.deepEqual(coverageBadge(ask(), 0), { percentage: "100%", color: "#4c1" });
+    upload([], { recordedAt: NOW - 99, coverage: covered(1399) });
     assert.deepEqual(coverageBadge(ask(), 0), { percentage: "70%", color: "#dfb317" });
     upload([], { coverage: { coveredLineCount: 1999, lineCount: 2000 } });
     assert.deepEqual(coverageBadge(ask(), 0), { percentage: "99.9%", color: "#97ca00" });
   });
 });
 
-describe("a question about a repository that was deleted", () => {
-  it("leads to another one that took its name, but not by its number", () => {
+describe("an archive", () => {
+  const archive = {
+    repository: 0,
+    recordedAt: NOW,
+    commit: COMMIT,
+    tree: null,
+    buildUrl: "https://ci/archive",
+    tags: [],
+    testTags: [],
+    results: [],
+    coverage: null,
+    key: "inbox/a.gz",
+  };
+  const statuses = () =>
+    (submissionsPage(ask(), 0, { limit: 10, after: null }).submissions as { status: string }[])
+      .map(({ status }) => status);
+
+  it("is listed while it is processed and after it failed, without making a build", () => {
+    showProcessing(state, archive);
+    assert.deepEqual(statuses(), ["processing"]);
+    showFailed(state, archive);
+    assert.deepEqual(statuses(), ["failed"]);
+    assert.deepEqual(flakinessBadge(ask(), 0), { percentage: null, color: "#9f9f9f" });
+  });
+
+  it("is replaced by its results, and is not listed as processing again", () => {
+    showProcessing(state, archive);
+    upload([["a", "passing"]], archive);
+    showProcessing(state, archive);
+    assert.deepEqual(statuses(), ["processed"]);
+  });
+});
+
+describe("a request for a deleted repository", () => {
+  it("finds the one that took its name, but not by its number", () => {
     addRepository(state, { owner: "acme", name: "app", repositoryId: 2 });
     deleteRepository(state, 0);
     const status = (question: Parameters<typeof answerOf>[0]) =>

@@ -1,4 +1,4 @@
-/** What random histories are made of: few names, chosen to be mistaken for one another. */
+/** Values of random histories: few of each, chosen to be confused with each other. */
 import type { TestIdentity } from "../../lib/base/identity.ts";
 
 /** Two share a bare name, one has an owner of two parts. */
@@ -8,7 +8,7 @@ export const REPOSITORIES = [
   { owner: "Group/sub", name: "größe_50%" },
 ];
 
-/** Differ by case, by where one field ends and the next begins, and by what SQL could misread. */
+/** Differ by case, by the borders between fields, and by characters that SQL could misread. */
 export const TESTS: TestIdentity[] = [
   { suite: "Checkout", class: "CartTest", name: "adds: an item", file: "tests/cart.ts" },
   { suite: "Straße ΟΔΟΣ", class: "İstanbul", name: "überträgt 🚀 e\u0301", file: "a\tb\nc" },
@@ -22,7 +22,10 @@ export const TESTS: TestIdentity[] = [
 
 export const COMMITS = ["c1".repeat(20), "c2".repeat(20), "ab".repeat(20), "HEAD"];
 
-/** One reads like a commit. */
+/** They identify no code: names, and hex of six and of 66 digits. */
+export const SYMBOLIC_COMMITS = ["HEAD", "main", "c1c1c1", "c1".repeat(33)];
+
+/** One equals a commit. */
 export const TREES = ["ab".repeat(20), "77".repeat(20)];
 
 export const BUILD_URLS = [

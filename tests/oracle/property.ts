@@ -8,30 +8,27 @@ import { history } from "./history.ts";
 import { runHistory } from "./run_history.ts";
 import { Disagreement } from "./differential_runner.ts";
 
-/** How long a history that fails is made smaller: what is left is small enough for a person. */
+/** Time limit of shrinking a failed history. */
 const SHRINKING_MILLISECONDS = 60_000;
 
 export interface Trial {
   /** Histories to run. */
   count: number;
   seed: number;
-  /** Leads straight to a history that failed before, as a failure tells it. */
+  /** Path of a failed history, as the failure prints it. */
   path?: string;
   /** Called after each history. */
   onProgress?: (histories: number, comparisons: number) => void;
 }
 
-/** What came of it; `failure` is text for a person. */
+/** The outcome; `failure` describes the disagreement, if any. */
 export interface Outcome {
   histories: number;
   comparisons: number;
   failure: string | null;
 }
 
-/**
- * Runs random histories, each in an organization of its own, and makes the first that fails as
- * small as possible.
- */
+/** Runs random histories, each in an organization of its own, and shrinks the first that fails. */
 export async function tryHistories(database: TestDatabase, trial: Trial): Promise<Outcome> {
   const fleet = await openFleet(database);
   try {
@@ -62,8 +59,8 @@ async function tryWith(fleet: Fleet, database: TestDatabase, trial: Trial): Prom
   const details = await fc.check(property, { numRuns: count, seed, ...(path ? { path } : {}) });
   if (!details.failed) return { histories, comparisons, failure: null };
   const error = details.errorInstance;
-  const story = error instanceof Disagreement ? describeDisagreement(error) : String(error);
+  const description = error instanceof Disagreement ? describeDisagreement(error) : String(error);
   const found = details.counterexamplePath;
   const again = `deno task prove 1 --seed ${seed} --path ${found} --database ${database.kind}`;
-  return { histories, comparisons, failure: `${story}\nTry: ${again}` };
+  return { histories, comparisons, failure: `${description}\nTry: ${again}` };
 }

@@ -1,10 +1,10 @@
-/** What pruning takes away that can be asked for: everything else is answered as before. */
+/** The one visible effect of pruning: tests of which nothing is left are unknown. */
 import type { Oracle } from "./oracle.ts";
 
 /**
- * Forgets tests that nothing is left of: no submission that ran them, no disruption, no quarantine.
- * The submissions of a code version go together, when all of them are old. They stay in the state,
- * because what they proved stays.
+ * Removes tests without a submission, a disruption or a quarantine. The submissions of a code version
+ * are pruned together, once all of them are old. They stay in the state, because the disruptions that
+ * they proved remain.
  */
 export function forgetPrunedTests(oracle: Oracle, cutoff: number): void {
   const { state } = oracle;

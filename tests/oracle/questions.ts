@@ -1,4 +1,4 @@
-/** Requests that a history is asked, and what the oracle answers to them. */
+/** The requests of a history, and the responses that the oracle expects. */
 import {
   type Badge,
   coverageBadge,
@@ -13,11 +13,21 @@ import {
   type TestsPage,
   testsPage,
 } from "./answers.ts";
+import { otherThan } from "./actions.ts";
 import { indexOfName, type KnownTest, repositoryAt, type State } from "./model.ts";
 import type { Oracle, Term } from "./oracle.ts";
 
-/** How a request names the repository that the inventory is to show. */
-export type Scope = "all" | "name" | "owner/name" | "id" | "id and name";
+/** How a request names the repository of the inventory. */
+export type Scope =
+  | "all"
+  | "name"
+  | "owner/name"
+  | "id"
+  | "id and name"
+  /** The bare name may fit several repositories: the id decides. */
+  | "id and bare name"
+  /** The id of one repository, the name of another. */
+  | "id and other name";
 
 export type Question =
   | { kind: "submissions"; repository: number; limit: number; after: string | null }
@@ -35,19 +45,19 @@ export type Question =
   }
   | { kind: "flakiness badge" | "coverage badge"; repository: number };
 
-/** What came back, as far as it is compared. `errors` are the names of the wrong parameters. */
+/** The compared part of a response. `errors` are the names of the wrong parameters. */
 export type Answer =
   | { status: number; json: Json }
   | { status: number; badge: Badge }
   | { status: number; errors: string[] };
 
-/** What is not there. */
+/** The response to an unknown resource. */
 export const NOT_FOUND: Answer = { status: 404, json: { message: "Not Found" } };
 
-/** Without a valid token. */
+/** The response without a valid token. */
 export const UNAUTHORIZED: Answer = { status: 401, json: "" };
 
-/** What the definitions answer to somebody who has a valid token. */
+/** The expected response to a request with a valid token. */
 export function answerOf(question: Question, oracle: Oracle): Answer {
   const { state } = oracle;
   if (question.kind === "results") {
@@ -73,20 +83,21 @@ export function answerOf(question: Question, oracle: Oracle): Answer {
   }
 }
 
-/** By number or by name: the name of one that was deleted may have become that of another. */
+/** By number or by name: another repository may have taken the name of a deleted one. */
 function repositoryAskedFor(
   question: Exclude<Question, { kind: "results" }>,
   state: State,
 ): number {
-  const asked = repositoryAt(state, question.repository);
+  const requested = repositoryAt(state, question.repository);
   const isByNumber = question.kind === "inventory" && question.scope.startsWith("id");
-  if (!isByNumber) return indexOfName(state, asked);
-  return asked.isThere ? question.repository : -1;
+  if (!isByNumber) return indexOfName(state, requested);
+  return requested.isThere ? question.repository : -1;
 }
 
 function inventoryAnswer(question: Question & { kind: "inventory" }, oracle: Oracle): Answer {
   const { quarantine, quarantined } = question.view;
   const view = quarantine ?? quarantined ?? "true";
+  if (question.scope === "id and other name") return { status: 400, errors: ["repository_id"] };
   let repositories = [question.repository];
   if (question.scope === "all") repositories = [...oracle.state.repositories.keys()];
   if (question.scope === "name") {
@@ -106,15 +117,12 @@ function inventoryAnswer(question: Question & { kind: "inventory" }, oracle: Ora
   };
 }
 
-/**
- * What the definitions answer now to a question that was put into words when things had the names
- * of `asked`.
- */
-export function answerTo(question: Question, asked: State, oracle: Oracle): Answer {
+/** The expected response to a request whose path was formatted in the state `requested`. */
+export function answerTo(question: Question, requested: State, oracle: Oracle): Answer {
   if (question.kind === "results" || (question.kind === "inventory" && question.scope === "all")) {
     return answerOf(question, oracle);
   }
-  const repository = indexOfName(oracle.state, repositoryAt(asked, question.repository));
+  const repository = indexOfName(oracle.state, repositoryAt(requested, question.repository));
   return repository < 0 ? NOT_FOUND : answerOf({ ...question, repository }, oracle);
 }
 
@@ -146,6 +154,11 @@ export function pathOf(question: Question, state: State, upperCase = false): str
       if (question.scope === "owner/name") query.set("repository", both);
       if (question.scope.startsWith("id")) query.set("repository_id", String(repositoryId));
       if (question.scope === "id and name") query.set("repository", both);
+      if (question.scope === "id and bare name") query.set("repository", spelled(name));
+      if (question.scope === "id and other name") {
+        const other = repositoryAt(state, otherThan(question.repository));
+        query.set("repository", `${other.owner}/${other.name}`);
+      }
       for (const [parameter, value] of Object.entries(question.view)) query.set(parameter, value);
       if (question.include.length > 0) query.set("include", question.include.join(","));
       setPage(query, question.page);
@@ -159,7 +172,7 @@ export function pathOf(question: Question, state: State, upperCase = false): str
   }
 }
 
-/** In capitals, but for the letters that have none of their own, such as ß. */
+/** Upper case, except letters without a single capital such as ß. */
 function capitals(text: string): string {
   return [...text].map((letter) => {
     const capital = letter.toUpperCase();
@@ -174,14 +187,14 @@ function setPage(query: URLSearchParams, page: TestsPage): void {
   if (page.terms.length > 0) query.set("q", page.terms.map(textOf).join(" "));
 }
 
-/** A term as it is written in `q`. */
+/** Formats a term of `q`. */
 export function textOf(term: Term): string {
   if (term.kind === "text") return term.text;
   if (term.kind === "tags") return `tags:${term.tags.join(",")}`;
   return `${term.kind}:${term.operator}${term.day}`;
 }
 
-/** The question and those for the pages after it, as far as the oracle sees any. */
+/** The request and those of the pages after it. */
 export function* pagesOf(question: Question, oracle: Oracle): Generator<Question> {
   yield question;
   if (question.kind === "submissions") {

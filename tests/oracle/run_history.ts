@@ -1,20 +1,20 @@
-/** Tells a history to the service and to the oracle, and compares all that they answer. */
+/** Runs a history against the service and the oracle, and compares all responses. */
 import { type Action, actionsOf, questionsOf } from "./actions.ts";
 import { INCLUDES, type TestsPage } from "./answers.ts";
-import { takeMeanwhile } from "./concurrent_history.ts";
+import { runConcurrently } from "./concurrent_history.ts";
 import { isValidToken } from "./model.ts";
 import { REPOSITORIES, TESTS } from "./pools.ts";
 import { answerOf, pagesOf, pathOf, type Question, UNAUTHORIZED } from "./questions.ts";
 import type { Organization } from "./service.ts";
-import type { History, Look, Meanwhile, Step } from "./steps.ts";
-import { Disagreement, Telling, WHOLE } from "./differential_runner.ts";
+import type { ConcurrentSteps, History, Query, Step } from "./steps.ts";
+import { DifferentialRunner, Disagreement, WHOLE } from "./differential_runner.ts";
 
 /**
  * Runs one history.
  *
- * @param name the organization's: nothing else may be in it
- * @returns how many answers were compared
- * @throws {Disagreement} at the first answer that differs
+ * @param name name of the organization, which must be empty
+ * @returns number of compared responses
+ * @throws {Disagreement} at the first response that differs
  */
 export async function runHistory(
   history: History,
@@ -25,25 +25,28 @@ export async function runHistory(
     await run.begin();
     for (const step of history.steps) await run.take(step);
     await run.compareEverything();
-    if (history.last) {
-      await run.take(history.last.clock, { quietly: true });
-      await run.take(history.last.pruning);
+    if (history.ending) {
+      await run.take(history.ending.clock, { quietly: true });
+      await run.take(history.ending.pruning);
       await run.compareEverything();
     }
   } catch (error) {
     if (error instanceof Disagreement) throw error;
-    const told = error instanceof Error ? error.stack : String(error);
-    throw new Disagreement([...run.actions], "anything", "no error", told);
+    const text = error instanceof Error ? error.stack : String(error);
+    throw new Disagreement([...run.actions], "any request", "no error", text);
   }
   return run.compared;
 }
 
-class Run extends Telling {
+class Run extends DifferentialRunner {
   compared = 0;
 
-  /** Takes a step; nobody asks anything after it if it is taken quietly. */
-  async take(step: Step | Meanwhile, { quietly = !this.history.nosy } = {}): Promise<void> {
-    if (step.kind === "meanwhile") return await this.#meanwhile(step);
+  /** Performs a step, and compares some responses unless `quietly`. */
+  async take(
+    step: Step | ConcurrentSteps,
+    { quietly = !this.history.queriesAfterEachStep } = {},
+  ): Promise<void> {
+    if (step.kind === "concurrent") return await this.#concurrent(step);
     for (const action of actionsOf(step, this)) {
       this.actions.push(action);
       await this.perform(action);
@@ -51,15 +54,18 @@ class Run extends Telling {
     }
   }
 
-  /** Steps that are taken while requests run, and how things are when all is done. */
-  async #meanwhile(step: Meanwhile): Promise<void> {
-    const { asked, wrong } = await takeMeanwhile(step, this);
-    this.compared += asked;
-    if (wrong) throw new Disagreement([...this.actions], wrong.asked, wrong.expected, wrong.actual);
+  /** Performs steps while requests run, and compares some responses afterwards. */
+  async #concurrent(step: ConcurrentSteps): Promise<void> {
+    const { compared, mismatch } = await runConcurrently(step, this);
+    this.compared += compared;
+    if (mismatch) {
+      const { request, expected, actual } = mismatch;
+      throw new Disagreement([...this.actions], request, expected, actual);
+    }
     for (let server = 0; server < this.organization.servers; server++) await this.compareBriefly();
   }
 
-  /** What is likely to be kept by the service from one request to the next. */
+  /** The responses that the service is most likely to cache. */
   async compareBriefly(): Promise<void> {
     const scope = "all";
     for (const view of [{}, { quarantine: "false" }]) {
@@ -76,10 +82,10 @@ class Run extends Telling {
     }
   }
 
-  /** Everything that can be asked, now and when the window has moved on. */
+  /** Compares all responses, now and after the window has moved. */
   async compareEverything(): Promise<void> {
     await this.#compareAllOfNow();
-    // To the last second at which the oldest submission of the window is in it, and one further.
+    // To the last second of the oldest submission in the window, and one second further.
     const inWindow = REPOSITORIES.flatMap((_, index) => this.oracle().submissionsInWindow(index));
     const times = inWindow.map((submission) => submission.recordedAt);
     if (times.length === 0) return;
@@ -107,11 +113,11 @@ class Run extends Telling {
       ]);
     }
     for (const test of this.state.tests) {
-      // One of a crowd tells as much as all of them.
+      // A sample of the additional tests is enough.
       if (!TESTS.some(({ name }) => name === test.name) && !test.name.endsWith("7")) continue;
       await this.#compare([{ kind: "results", test }]);
     }
-    for (const look of this.history.looks) await this.look(look);
+    for (const query of this.history.queries) await this.query(query);
     for (const text of this.history.texts) {
       const page: TestsPage = { ...WHOLE, terms: [{ kind: "text", text }] };
       await this.#compare([{ kind: "tests", repository: 0, page }]);
@@ -126,9 +132,9 @@ class Run extends Telling {
     ];
   }
 
-  protected override async look(look: Look): Promise<void> {
-    for (const question of questionsOf(look, this.state)) {
-      await this.#compare([...pagesOf(question, this.oracle())], look.upperCase);
+  protected override async query(query: Query): Promise<void> {
+    for (const question of questionsOf(query, this.state)) {
+      await this.#compare([...pagesOf(question, this.oracle())], query.upperCase);
     }
   }
 

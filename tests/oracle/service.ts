@@ -1,9 +1,9 @@
-/** What a history is told to and asked of: the real program, or a stand-in. */
+/** The interface of a history to the service: the real program, or a stand-in. */
 import type { PlainQuarantine, PlainUpload } from "./model.ts";
 import type { Answer, Question } from "./questions.ts";
 
-/** What became of an upload. */
-export interface Taken {
+/** The outcome of an upload. */
+export interface UploadOutcome {
   id: string;
   key: string;
   duplicate: boolean;
@@ -12,34 +12,34 @@ export interface Taken {
   disruptionCount: number;
 }
 
-/** A moment at which questions are asked. */
+/** The clock and the window of a request. */
 export interface Moment {
   /** Seconds since 1970. */
   now: number;
   windowSeconds: number;
 }
 
-/** How a question is asked. */
+/** How a request is sent. */
 export interface Asking {
   path: string;
   windowSeconds: number;
   /** Index of the token; the first one unless given. */
   token?: number;
-  /** Which of those that serve is asked: any number. */
+  /** Number of the server, modulo their count. */
   through: number;
-  /** Whether to tell the entity tags of all earlier answers to the same. */
+  /** Whether to send the entity tags of all earlier responses to the same request. */
   isConditional: boolean;
 }
 
-/** One organization of the service; repositories and tokens go by their index. */
+/** One organization; repositories and tokens are named by their index. */
 export interface Organization {
-  /** How many serve it, each with what it keeps. */
+  /** Number of servers, each with caches of its own. */
   readonly servers: number;
-  /** Sets the clock of all who serve. */
+  /** Sets the clock of all servers. */
   setClock(now: number): Promise<void>;
   /**
-   * Takes the place of a repository that was deleted when the index is that of one. Returns the
-   * numeric identifier: the one that is asked for, else the next one.
+   * Replaces the deleted repository of the same index, if any. Returns the numeric identifier: the
+   * given one, else the next one.
    */
   createRepository(
     index: number,
@@ -47,9 +47,13 @@ export interface Organization {
   ): Promise<number>;
   /** Returns false when the name is taken. */
   renameRepository(repository: number, name: { owner: string; name: string }): Promise<boolean>;
-  /** Returns false when it is gone already. */
+  /** Returns false when it is already deleted. */
   deleteRepository(repository: number): Promise<boolean>;
-  upload(upload: PlainUpload, uploadedAt: number): Promise<Taken>;
+  upload(upload: PlainUpload, uploadedAt: number): Promise<UploadOutcome>;
+  /** Lists an archive as processing. */
+  showProcessing(archive: PlainUpload & { key: string }, uploadedAt: number): Promise<void>;
+  /** Marks a listed archive as failed. */
+  showFailed(archive: { repository: number; key: string }): Promise<void>;
   /** Returns false when there is no such submission. */
   deleteSubmission(key: string): Promise<boolean>;
   /** Returns false when the test is quarantined already. */
@@ -61,6 +65,6 @@ export interface Organization {
   /** Returns false when it was revoked before. */
   revokeToken(index: number, revokedAt: number): Promise<boolean>;
   ask(question: Question, asking: Asking): Promise<Answer>;
-  /** Waited for after statements of those who dawdle; `null`: nobody does. */
+  /** Awaited after each statement of the delayed server; `null` for no delay. */
   setGate(gate: (() => Promise<void>) | null): void;
 }

@@ -1,12 +1,12 @@
 /**
- * What random histories consist of. A step that refers to an earlier one does so by number, so that a
- * history stays valid while it is made smaller.
+ * The steps of random histories. A step refers to earlier ones by number, so that a history stays
+ * valid while it is shrunk.
  */
 import type { Conclusion } from "../../lib/report/result.ts";
 import type { Operator, Sort } from "./oracle.ts";
 import type { Scope } from "./questions.ts";
 
-/** One entry of a report, as often as `times` says. */
+/** One result of a report, repeated `times` times. */
 export interface Attempt {
   /** Index in the pool of tests. */
   test: number;
@@ -27,21 +27,21 @@ export interface UploadStep {
   /** Tags of single tests, each by its index in the pool. */
   testTags: { test: number; tags: string[] }[];
   attempts: Attempt[];
-  /** Passing tests that run besides, too many for one byte. */
+  /** Number of additional passing tests: more than fit into one byte. */
   crowd: number;
   coverage: { coveredLineCount: number; lineCount: number } | null;
-  /** True for an upload that comes under a key of its own. */
+  /** True for an upload with an archive key. */
   hasKey: boolean;
 }
 
-/** A term of `q`; days are told by a submission and the distance from its day. */
+/** A term of `q`; a day is given relative to that of a submission. */
 export type TermStep =
   | { kind: "first-seen" | "last-seen"; operator: Operator; of: number; days: number }
   | { kind: "tags"; tags: string[] }
   | { kind: "text"; text: string };
 
-/** One way to ask. */
-export interface Look {
+/** Parameters of one round of requests. */
+export interface Query {
   repository: number;
   sort: Sort;
   terms: TermStep[];
@@ -52,7 +52,7 @@ export interface Look {
   upperCase: boolean;
 }
 
-/** What an upload that repeats an earlier one has different; `outcomes`: who failed, passes. */
+/** What a repeated upload changes; `outcomes`: negative results pass, and the other way round. */
 export type Change =
   | "recordedAt"
   | "commit"
@@ -65,72 +65,73 @@ export type Change =
 
 export type Step =
   | { kind: "upload"; upload: UploadStep }
-  | { kind: "again"; of: number; changes: Change[]; upload: UploadStep }
+  | { kind: "repeat"; of: number; changes: Change[]; upload: UploadStep }
   /**
-   * At the same moment, and a submission deleted meanwhile when `deletes` is a number, whose tests
-   * the first upload has but for one when `keeps` is true.
+   * Uploads at the same time. `deletes`: a submission that is deleted at that time as well; with
+   * `keeps` the first upload has its results but one.
    */
   | {
-    kind: "together";
+    kind: "parallel";
     uploads: UploadStep[];
     sameVersion: boolean;
     deletes: number | null;
     keeps: boolean;
   }
   | { kind: "delete"; of: number }
-  /** Deleted, and uploaded again. */
-  | { kind: "return"; of: number }
+  /** A submission is deleted and uploaded again. */
+  | { kind: "delete and upload"; of: number }
   | { kind: "quarantine"; test: number; by: string | null; type: "manual" | "automatic" }
   | { kind: "release"; test: number }
   | { kind: "rename"; repository: number; name: string }
-  /** Time goes by. */
+  /** Time passes. */
   | { kind: "wait"; seconds: number }
-  /** Until a submission is just inside the window (0), or just out of it (1). */
+  /** Until a submission is just inside the window (0), or just outside (1). */
   | { kind: "wait for edge"; of: number; past: number }
-  /** The clock is set to about that moment, wherever it is: back as well. */
-  | { kind: "turn"; to: "submission" | "token"; of: number; past: number }
-  /** The clock is set by so much. */
-  | { kind: "jump"; seconds: number }
+  /** The clock is set, forward or back, to the edge of a submission or a token. */
+  | { kind: "set clock to"; to: "submission" | "token"; of: number; past: number }
+  /** The clock is moved forward or back. */
+  | { kind: "move clock"; seconds: number }
   | { kind: "token"; expiresIn: number | null }
   | { kind: "revoke"; of: number }
   /**
-   * The repository of an upload is deleted, created under the number that it had, and gets the same
-   * upload with other tags.
+   * The repository of an upload is deleted and created again with the same number, and gets the
+   * same upload with other tags.
    */
-  | { kind: "anew"; of: number; tags: string[] }
-  /** A repository is deleted with all that it holds. */
-  | { kind: "drop"; repository: number }
-  /** One that was deleted is there again, under the number that it had or under a new one. */
-  | { kind: "found"; repository: number; sameNumber: boolean }
-  /** What is older than the window by more than so much is pruned; nothing but looking comes after. */
+  | { kind: "recreate"; of: number; tags: string[] }
+  /** A repository is deleted with all its data. */
+  | { kind: "delete repository"; repository: number }
+  /** A deleted repository is created again, with its earlier number or a new one. */
+  | { kind: "create repository"; repository: number; sameNumber: boolean }
+  /** Data older than the window by `seconds` is pruned; only requests follow. */
   | { kind: "prune"; seconds: number }
-  | { kind: "look"; look: Look };
+  /** An archive is listed as processing. Few keys, so that archives are retried. */
+  | { kind: "show processing"; key: number; upload: UploadStep }
+  /** Processing of a listed archive ends: with the results of `upload`, or not. */
+  | { kind: "finish processing"; of: number; fails: boolean; upload: UploadStep }
+  | { kind: "query"; query: Query };
 
-/** Steps that are taken while requests run. */
-export interface Meanwhile {
-  kind: "meanwhile";
+/** Steps that run while requests are sent. */
+export interface ConcurrentSteps {
+  kind: "concurrent";
   steps: Step[];
-  /**
-   * How long each statement of a server that dawdles waits, in turn: until so many more steps are
-   * done, 0 for not at all.
-   */
+  /** How many more steps each statement of the delayed server waits for, in turn; 0 for none. */
   pauses: number[];
-  /** Which question is asked first. */
+  /** Index of the first request. */
   first: number;
 }
 
 export interface History {
   windowSeconds: number;
-  steps: (Step | Meanwhile)[];
-  /** Asked after every step as well, so that every answer is one that could have been kept. */
-  nosy: boolean;
+  steps: (Step | ConcurrentSteps)[];
+  /** Requests after every step as well, so that every response can be cached. */
+  queriesAfterEachStep: boolean;
   /**
-   * What is done at the end, before everything is asked once more; `null` for nothing. The clock is
-   * set first: what fell out of the window by then may be gone before anybody looked.
+   * The end, followed by all requests once more. The clock is set before pruning, so that data
+   * leaves the window and is pruned without a request in between.
    */
-  last: { clock: Step; pruning: Meanwhile } | null;
-  /** Asked at the end. */
-  looks: Look[];
-  /** Each is looked for at the end. */
+  ending: { clock: Step; pruning: ConcurrentSteps } | null;
+  /** Compared at the end. */
+  queries: Query[];
+  /** Searched for at the end. */
   texts: string[];
 }
