@@ -2,72 +2,45 @@ import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import { Cache } from "../../../lib/base/cache.ts";
 
-function textCache(maxWeight: number) {
-  const loaded: string[] = [];
-  const cache = new Cache<string>({ maxWeight, weigh: (text) => text.length });
-  const get = async (key: string) =>
-    await cache.get(key, async () => {
-      loaded.push(key);
-      await Promise.resolve();
-      return key;
-    });
-  return { cache, get, loaded };
+/** A cache of texts that weigh their length. */
+function textCache(maxWeight: number, keys: string[] = []) {
+  const cache = new Cache<string, string>({ maxWeight, weigh: (text) => text.length });
+  for (const key of keys) cache.set(key, key);
+  return cache;
 }
 
-describe("a cache", () => {
-  it("makes a value once, even for many who ask at the same time", async () => {
-    const { get, loaded } = textCache(100);
-    assert.deepEqual(await Promise.all([get("a"), get("a"), get("b")]), ["a", "a", "b"]);
-    await get("a");
-    assert.deepEqual(loaded, ["a", "b"]);
+describe("an LRU cache", () => {
+  it("returns what was stored last under a key", () => {
+    const cache = textCache(100, ["a", "b"]);
+    cache.set("a", "new");
+    assert.deepEqual([cache.get("a"), cache.get("b"), cache.get("c")], ["new", "b", undefined]);
   });
 
-  it("drops what was not asked for longest when it becomes too heavy", async () => {
-    const { get, loaded } = textCache(2);
-    for (const key of ["a", "b", "a", "c", "a", "b"]) await get(key);
-    assert.deepEqual(loaded, ["a", "b", "c", "b"]);
+  it("evicts the least recently used entries when it becomes too heavy", () => {
+    const cache = textCache(4, ["a", "bb", "c"]);
+    cache.get("a");
+    cache.set("d", "d");
+    assert.deepEqual(["a", "bb", "c", "d"].map((key) => cache.get(key)), ["a", undefined, "c", "d"]);
   });
 
-  it("can be looked into without asking for a value", async () => {
-    const { cache, get, loaded } = textCache(2);
-    assert.equal(cache.peek("a"), undefined);
-    for (const key of ["a", "b"]) await get(key);
-    assert.equal(cache.peek("a"), "a");
-    for (const key of ["c", "b"]) await get(key);
-    assert.deepEqual(loaded, ["a", "b", "c"], "a was still the one not asked for longest");
+  it("does not store a value heavier than its limit, and evicts nothing for it", () => {
+    const cache = textCache(3, ["a", "b"]);
+    cache.set("a", "heavy");
+    assert.deepEqual([cache.get("a"), cache.get("b")], [undefined, "b"]);
   });
 
-  it("does not keep what is heavier than all it may hold, nor drops others for it", async () => {
-    const { get, loaded } = textCache(3);
-    for (const key of ["a", "heavy", "heavy", "a"]) await get(key);
-    assert.deepEqual(loaded, ["a", "heavy", "heavy"]);
+  it("frees the weight of what was replaced or deleted", () => {
+    const cache = textCache(3, ["a", "bb"]);
+    cache.set("bb", "x");
+    cache.delete("a");
+    cache.delete("none");
+    cache.set("cc", "cc");
+    assert.deepEqual([cache.get("a"), cache.get("bb"), cache.get("cc")], [undefined, "x", "cc"]);
   });
 
-  it("keeps all at once, or what was waited for, or nothing that is asked for once", async () => {
-    for (const [keptAtOnce, expected] of [["all", "ab"], ["awaited", "aba"], ["none", "abab"]]) {
-      const cache = new Cache<string>({
-        maxWeight: 10,
-        weigh: () => 1,
-        keptAtOnce: keptAtOnce as "all",
-      });
-      let made = "";
-      const get = (key: string) =>
-        cache.get(key, () => {
-          made += key;
-          return key === "b" ? Promise.resolve(key) : key;
-        });
-      for (const key of ["a", "b", "a", "b", "a", "b"]) assert.equal(await get(key), key);
-      assert.equal(made, expected, keptAtOnce);
-    }
-  });
-
-  it("tells a failure to all who wait for it, and tries again for the next", async () => {
-    const cache = new Cache<string>({ maxWeight: 10, weigh: () => 1 });
-    const fail = () => Promise.reject(new Error("no luck"));
-    const first = cache.get("a", fail);
-    const second = cache.get("a", () => Promise.resolve("never called"));
-    await assert.rejects(async () => await first, /no luck/);
-    await assert.rejects(async () => await second, /no luck/);
-    assert.equal(await cache.get("a", () => Promise.resolve("luck")), "luck");
+  it("counts entries without a weight function", () => {
+    const cache = new Cache<number, string>({ maxWeight: 2 });
+    for (const key of [1, 2, 3]) cache.set(key, "long".repeat(key));
+    assert.deepEqual([1, 2, 3].map((key) => cache.get(key) !== undefined), [false, true, true]);
   });
 });

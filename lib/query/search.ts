@@ -1,0 +1,142 @@
+/**
+ * Finds the tests that match a query. Each term filters what the terms before it left; a Bloom filter
+ * of trigrams spares most tests a search of their text.
+ */
+import type { TrackedTest } from "../analysis/tracked_test.ts";
+import { Cache } from "../base/cache.ts";
+import { parseDay, SECONDS_PER_DAY } from "../base/time.ts";
+import { foldCase } from "./fold.ts";
+import type { DayOperator, Query } from "./parse.ts";
+
+/** The fields of a test that a query can match. */
+export type Searchable = Pick<
+  TrackedTest,
+  "suite" | "name" | "file" | "class" | "tags" | "firstDisruptionAt" | "latestDisruption"
+>;
+
+// 512 bits a test: 150 trigrams set a quarter of them, and a word of seven letters passes the filter
+// of one in a thousand tests that do not contain it.
+const FILTER_WORDS = 16;
+
+// Words such as "test" are in most texts, and searched for again and again: a byte a test each.
+const MAX_CACHED_WORDS = 64;
+const MIN_CACHED_SHARE = 0.25;
+
+/** Tests prepared for many queries. */
+export class TestSearch {
+  /** Suite, name, file and class of each test, folded, one per line. */
+  readonly #texts: string[];
+  /** Bloom filters of the trigrams of the texts. */
+  readonly #filters: Uint32Array;
+  /** Days since 1970, NaN for none: it compares with nothing. */
+  readonly #firstSeen: Float64Array;
+  readonly #lastSeen: Float64Array;
+  /** Positions of tests by folded tag. */
+  readonly #tags = new Map<string, Set<number>>();
+  /** For frequent words, whether each text contains them. */
+  readonly #words = new Map<string, Uint8Array>();
+
+  constructor(tests: readonly Searchable[]) {
+    // A word of a query contains no line end, so that none matches across two fields.
+    this.#texts = tests.map((test) =>
+      foldCase([test.suite, test.name, test.file, test.class].join("\n"))
+    );
+    this.#firstSeen = Float64Array.from(tests, (test) => dayOf(test.firstDisruptionAt));
+    this.#lastSeen = Float64Array.from(tests, (test) => dayOf(test.latestDisruption?.recordedAt));
+    this.#filters = new Uint32Array(tests.length * FILTER_WORDS);
+    for (const [position, { tags }] of tests.entries()) {
+      const filter = this.#filters.subarray(position * FILTER_WORDS, (position + 1) * FILTER_WORDS);
+      addTrigrams(filter, this.#texts[position]!);
+      for (const tag of tags) {
+        const key = foldCase(tag);
+        const positions = this.#tags.get(key);
+        if (positions) positions.add(position);
+        else this.#tags.set(key, new Set([position]));
+      }
+    }
+  }
+
+  /** Those of the positions, in their order, whose tests match all terms of a query. */
+  find({ terms }: Query, positions: readonly number[]): readonly number[] {
+    const words = terms.flatMap((term) => term.kind === "text" ? [term.text] : []);
+    let found = words.length > 0 ? this.#maybeWith(words, positions) : positions;
+    for (const term of terms) {
+      if (term.kind === "first-seen") found = inRange(found, this.#firstSeen, rangeOf(term));
+      else if (term.kind === "last-seen") found = inRange(found, this.#lastSeen, rangeOf(term));
+      else if (term.kind === "tags") found = this.#withTag(term.tags, found);
+    }
+    for (const word of words) found = this.#with(word, found);
+    return found;
+  }
+
+  #withTag(tags: readonly string[], positions: readonly number[]): readonly number[] {
+    const tagged = tags.map((tag) => this.#tags.get(tag)).filter((set) => set !== undefined);
+    return positions.filter((position) => tagged.some((set) => set.has(position)));
+  }
+
+  /** The positions whose filters have all trigrams of all words. */
+  #maybeWith(words: readonly string[], positions: readonly number[]): readonly number[] {
+    const needed = new Uint32Array(FILTER_WORDS);
+    for (const word of words) addTrigrams(needed, word);
+    const filters = this.#filters;
+    return positions.filter((position) => {
+      const filter = position * FILTER_WORDS;
+      for (let word = 0; word < FILTER_WORDS; word++) {
+        if ((~filters[filter + word]! & needed[word]!) !== 0) return false;
+      }
+      return true;
+    });
+  }
+
+  #with(word: string, positions: readonly number[]): readonly number[] {
+    const texts = this.#texts;
+    let contains = this.#words.get(word);
+    if (!contains) {
+      const found = positions.filter((position) => texts[position]!.includes(word));
+      if (found.length < texts.length * MIN_CACHED_SHARE) return found;
+      contains = Uint8Array.from(texts, (text) => text.includes(word) ? 1 : 0);
+      this.#words.set(word, contains);
+    }
+    return positions.filter((position) => contains[position] === 1);
+  }
+}
+
+type Range = [first: number, last: number];
+
+function inRange(
+  positions: readonly number[],
+  days: Float64Array,
+  [first, last]: Range,
+): readonly number[] {
+  return positions.filter((position) => days[position]! >= first && days[position]! <= last);
+}
+
+function rangeOf({ operator, day: text }: { operator: DayOperator; day: string }): Range {
+  const day = parseDay(text)!;
+  switch (operator) {
+    case "<":
+      return [-Infinity, day - 1];
+    case "<=":
+      return [-Infinity, day];
+    case ">":
+      return [day + 1, Infinity];
+    case ">=":
+      return [day, Infinity];
+    case "=":
+      return [day, day];
+  }
+}
+
+function dayOf(moment: number | null | undefined): number {
+  return moment === null || moment === undefined ? NaN : Math.floor(moment / SECONDS_PER_DAY);
+}
+
+/** Sets the bit of each three neighbouring UTF-16 units of a text. */
+function addTrigrams(filter: Uint32Array, text: string): void {
+  for (let at = 0; at + 2 < text.length; at++) {
+    const mixed = text.charCodeAt(at) * 0x1f35 + text.charCodeAt(at + 1) * 0x2a1 +
+      text.charCodeAt(at + 2) * 0x1d;
+    const hash = mixed ^ (mixed >>> 9);
+    filter[(hash >>> 5) & (FILTER_WORDS - 1)]! |= 1 << (hash & 31);
+  }
+}
