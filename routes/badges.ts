@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { loadBuildCounts } from "../db/read/badges.ts";
 import { loadLatestCoverage } from "../db/write/coverage_reports.ts";
 import { coverageBadge, flakinessBadge } from "../lib/badge/mod.ts";
-import { checkUnmoved } from "../lib/http/request/stale_version.ts";
+import { checkVersion } from "../lib/http/request/stale_version.ts";
 import {
   noParameters,
   requiredRepositoryParameter,
@@ -49,7 +49,7 @@ export const flakyBadge = defineRoute({
       repositoryId: repository.repositoryId,
       windowStart: request.windowStart,
     });
-    checkUnmoved(repository, counts.version);
+    checkVersion(repository, counts.version);
     return { body: flakinessBadge(counts, { windowSeconds }).svg };
   },
 });
@@ -84,7 +84,7 @@ export const coverageBadgeRoute = defineRoute({
   async handler(request, { sql }) {
     const repository = selectedRepository(request);
     const { version, coverage } = await loadLatestCoverage(sql, repository.repositoryId);
-    checkUnmoved(repository, version);
+    checkVersion(repository, version);
     return { body: coverageBadge(coverage).svg };
   },
 });

@@ -1,6 +1,5 @@
 import * as v from "valibot";
 import type { TrackedTest } from "../lib/analysis/tracked_test.ts";
-import { use } from "../lib/base/at_hand.ts";
 import { JSON_MEDIA_TYPE } from "../lib/http/request/json.ts";
 import {
   limitParameter,
@@ -12,7 +11,7 @@ import {
 import { selectRepository } from "../lib/http/request/repositories.ts";
 import { defineRoute } from "../lib/http/request/route.ts";
 import { DISRUPTIVE_TESTS_EXAMPLE } from "./examples.ts";
-import { answerTestPage } from "./test_page.ts";
+import { testPage } from "./test_page.ts";
 import {
   baseEntries,
   baseView,
@@ -26,7 +25,7 @@ import {
   textSchema,
   timestampSchema,
   timestampView,
-} from "./views.ts";
+} from "./schemas.ts";
 
 const DEFAULT_LIMIT = 10;
 
@@ -38,7 +37,8 @@ const disruptiveTestSchema = v.pipe(
       v.minValue(0),
       v.maxValue(1),
       v.description(
-        "Disruptions among the passing and failing results of the last 14 days, cut to 3 decimals",
+        "Share of disruptions in the passing and failing results of the last 14 days, truncated to " +
+          "3 decimals",
       ),
     ),
     nondeterministic_negative_result_count: countSchema("Disruptions of the last 14 days"),
@@ -53,7 +53,7 @@ const disruptiveTestSchema = v.pipe(
     ),
     latest_nondeterministic_positive_result: v.pipe(
       positiveResultSchema,
-      v.description("The latest pass on code that the test failed on as well"),
+      v.description("The latest pass at a code version where the test also failed"),
     ),
   }),
   v.title("DisruptiveTest"),
@@ -68,8 +68,8 @@ export const disruptiveTests = defineRoute({
   tag: "Repositories",
   summary: "Flaky tests of a repository",
   description:
-    "Tests that both passed and failed on the same code, and failed so in the last 14 days. " +
-    "Quarantined ones are listed too.",
+    "Tests that both passed and failed at the same code version, with such a failure in the last " +
+    "14 days. Quarantined tests are listed too.",
   parameters: {
     path: repositoryPathParameters,
     query: v.object({
@@ -94,12 +94,9 @@ export const disruptiveTests = defineRoute({
     example: DISRUPTIVE_TESTS_EXAMPLE,
   },
   resource: { in: "path", select: selectRepository },
-  handler(request) {
-    const page = request.query;
-    return use(
-      request.loadTests(),
-      (tests) => answerTestPage(tests, { page, isListed: isDisruptive, view: disruptiveTestView }),
-    );
+  async handler(request) {
+    const tests = await request.loadTests();
+    return testPage(tests, request.query, { isListed: isDisruptive, view: disruptiveTestView });
   },
 });
 

@@ -2,7 +2,7 @@ import { docsPage } from "../lib/http/docs_page/page.ts";
 import { openapiDocument } from "../lib/http/openapi/document.ts";
 import { API_TITLE } from "../lib/http/openapi/texts.ts";
 import { noParameters } from "../lib/http/request/parameters.ts";
-import { type Answer, defineRoute, type Route } from "../lib/http/request/route.ts";
+import { defineRoute, type HandlerResult, type Route } from "../lib/http/request/route.ts";
 
 /**
  * `GET /docs`: the contract for people.
@@ -10,7 +10,7 @@ import { type Answer, defineRoute, type Route } from "../lib/http/request/route.
  * @param routes the table that it shows, which it is a row of itself
  */
 export function docs(routes: () => readonly Route[]): Route {
-  let answer: Promise<Answer> | undefined;
+  let page: Promise<HandlerResult> | undefined;
   return defineRoute({
     method: "GET",
     path: "/docs",
@@ -33,11 +33,11 @@ export function docs(routes: () => readonly Route[]): Route {
       },
       example: '<!doctype html>\n<html lang="en">\n',
     },
-    handler: () => answer ??= makePage(routes()),
+    handler: () => page ??= makePage(routes()),
   });
 }
 
-async function makePage(routes: readonly Route[]): Promise<Answer> {
+async function makePage(routes: readonly Route[]): Promise<HandlerResult> {
   // Loaded here: three quarters of a megabyte that no command and few servers ever need.
   const { default: renderer } = await import(
     "openapi-explorer/dist/browser/openapi-explorer.min.js",

@@ -10,7 +10,7 @@ import {
   ratioView,
   timestampSchema,
   timestampView,
-} from "./views.ts";
+} from "./schemas.ts";
 
 /** Fields by name, each with its schema and how to make it of a test. */
 type Fields = Record<string, { schema: v.GenericSchema; view: (test: TrackedTest) => unknown }>;

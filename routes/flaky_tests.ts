@@ -1,6 +1,5 @@
 import * as v from "valibot";
 import type { TrackedTest } from "../lib/analysis/tracked_test.ts";
-import { use } from "../lib/base/at_hand.ts";
 import { JSON_MEDIA_TYPE } from "../lib/http/request/json.ts";
 import {
   limitParameter,
@@ -21,22 +20,21 @@ import {
   expansionsView,
   parseExpansions,
 } from "./expansions.ts";
-import { answerTestPage, type TestView } from "./test_page.ts";
-import { baseEntries, baseView, countSchema, metadataSchema } from "./views.ts";
+import { testPage, type TestView } from "./test_page.ts";
+import { baseEntries, baseView, countSchema, metadataSchema } from "./schemas.ts";
 
 const DEFAULT_LIMIT = 25;
 
 const includeParameter = optionalParameter(
   parseExpansions,
-  `Fields to add to each test, with commas between them: ${EXPANSION_NAMES.join(", ")}. ` +
-    "Unknown ones are ignored",
+  `Comma-separated fields to add to each test: ${EXPANSION_NAMES.join(", ")}. ` +
+    "Unknown names are ignored",
   {
     jsonSchema: { type: "array", items: { type: "string", enum: EXPANSION_NAMES } },
     example: "disruptiveness_ratio,tags",
   },
 );
 
-/** Beside the base fields only what `include` asks for. */
 const flakyTestSchema = v.pipe(
   v.strictObject({ ...baseEntries, ...expansionEntries }),
   v.title("FlakyTest"),
@@ -51,8 +49,8 @@ export const flakyTests = defineRoute({
   tag: "Tests",
   summary: "Flaky tests across repositories",
   description:
-    "The quarantined tests, or those that are not quarantined and were disruptive in the last 14 " +
-    "days. A quarantined test stays listed however long it has been quiet.",
+    "The quarantined tests, or the tests that are not quarantined and had a disruption in the last " +
+    "14 days. A quarantined test stays listed however long ago its last disruption was.",
   parameters: {
     path: v.object({}),
     query: v.object({
@@ -63,11 +61,11 @@ export const flakyTests = defineRoute({
       sort: sortParameter,
       q: searchParameter,
       quarantine: textParameter(
-        "false: tests that are not quarantined; anything else, or nothing: quarantined ones",
+        "false: tests that are not quarantined; any other value, or none: quarantined tests",
         { jsonSchema: { type: "string", default: "true" }, example: "false" },
       ),
       quarantined: textParameter(
-        "Another name of quarantine, which wins when both are given",
+        "Alias of quarantine, which wins when both are given",
         { jsonSchema: { type: "string" }, example: "false" },
       ),
       include: includeParameter,
@@ -89,20 +87,18 @@ export const flakyTests = defineRoute({
     exampleQuery: { repository: "acme/shop", include: EXPANSION_NAMES.join(",") },
   },
   resource: { in: "query", required: false },
-  handler(request) {
+  async handler(request) {
     const { quarantine, quarantined, include, ...page } = request.query;
-    // Only the very word: an empty value is a given one here.
-    const isListed = (quarantine ?? quarantined) === "false" ? isFlakyAtLarge : isQuarantined;
-    return use(
-      request.loadTests({ withTime: include.includes("time_consumed") }),
-      (tests) => answerTestPage(tests, { page, isListed, view: flakyTestView(include) }),
-    );
+    // Any value except "false" means quarantined tests, also an empty one.
+    const isListed = (quarantine ?? quarantined) === "false" ? isNotQuarantined : isQuarantined;
+    const tests = await request.loadTests({ withTime: include.includes("time_consumed") });
+    return testPage(tests, page, { isListed, view: flakyTestView(include) });
   },
 });
 
 const views = new Map<string, TestView>();
 
-/** One view for the same expansions, however often it is asked for; there are not many. */
+/** The same function for the same expansions, because the JSON of tests is kept by view. */
 function flakyTestView(include: Expansion[]): TestView {
   const key = include.join();
   let view = views.get(key);
@@ -117,6 +113,6 @@ function isQuarantined(test: TrackedTest): boolean {
   return test.quarantine !== null;
 }
 
-function isFlakyAtLarge(test: TrackedTest): boolean {
+function isNotQuarantined(test: TrackedTest): boolean {
   return test.quarantine === null && test.disruptionCount > 0;
 }

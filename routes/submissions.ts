@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { loadSubmissionsPage, type SubmissionRow } from "../db/read/submissions.ts";
 import { encodeKeysetCursor } from "../lib/base/cursor.ts";
 import { JSON_MEDIA_TYPE, jsonBody } from "../lib/http/request/json.ts";
-import { checkUnmoved } from "../lib/http/request/stale_version.ts";
+import { checkVersion } from "../lib/http/request/stale_version.ts";
 import {
   keysetCursorParameter,
   limitParameter,
@@ -12,7 +12,7 @@ import { selectRepository } from "../lib/http/request/repositories.ts";
 import { defineRoute, selectedRepository } from "../lib/http/request/route.ts";
 import { formatTimestamp } from "../lib/base/time.ts";
 import { SUBMISSIONS_EXAMPLE } from "./examples.ts";
-import { countSchema, metadataSchema, textSchema, timestampSchema } from "./views.ts";
+import { countSchema, metadataSchema, textSchema, timestampSchema } from "./schemas.ts";
 
 const DEFAULT_LIMIT = 10;
 
@@ -72,7 +72,7 @@ export const submissions = defineRoute({
       // One more than is shown tells whether there is a next page.
       limit: limit + 1,
     });
-    checkUnmoved(repository, version);
+    checkVersion(repository, version);
     const shown = submissions.slice(0, limit);
     const last = shown.at(-1);
     const nextCursor = last && submissions.length > limit

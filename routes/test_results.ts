@@ -2,13 +2,13 @@ import * as v from "valibot";
 import { type DisruptionEvent, loadDisruptionEvents } from "../db/read/disruption_events.ts";
 import type { Selection } from "../db/read/caller.ts";
 import { JSON_MEDIA_TYPE, jsonBody } from "../lib/http/request/json.ts";
-import { checkUnmoved } from "../lib/http/request/stale_version.ts";
+import { checkVersion } from "../lib/http/request/stale_version.ts";
 import { noParameters, testPathParameters } from "../lib/http/request/parameters.ts";
 import { defineRoute, type RawParameters, selectedRepository } from "../lib/http/request/route.ts";
 import { eventId, parseTestId, recordedAtOf } from "../lib/base/identity.ts";
 import { formatTimestamp } from "../lib/base/time.ts";
 import { TEST_RESULTS_EXAMPLE } from "./examples.ts";
-import { objectIdSchema, textSchema, timestampSchema } from "./views.ts";
+import { objectIdSchema, textSchema, timestampSchema } from "./schemas.ts";
 
 const MAX_EVENTS = 10;
 
@@ -57,7 +57,7 @@ export const testResults = defineRoute({
       windowStart: request.windowStart,
       limit: MAX_EVENTS,
     });
-    checkUnmoved(repository, version);
+    checkVersion(repository, version);
     return { body: jsonBody({ results: events.map(eventView) }) };
   },
 });

@@ -1,5 +1,4 @@
-/** The parameter `q`: parsing it and matching tests against it. */
-export { addBit, type Bits, countBits, forEachNumber, noBits, numbersOf } from "./bits.ts";
+/** The parameter `q`: its parser, and the search for tests that match it. */
 export {
   type DayOperator,
   MAX_QUERY_CHARACTERS,
@@ -7,4 +6,4 @@ export {
   type Query,
   type Term,
 } from "./parse.ts";
-export { type Searchable, SearchIndex } from "./search_index.ts";
+export { type Searchable, TestSearch } from "./search.ts";

@@ -34,7 +34,7 @@ export class TestSearch {
   /** Positions of tests by folded tag. */
   readonly #tags = new Map<string, Set<number>>();
   /** For frequent words, whether each text contains them. */
-  readonly #words = new Map<string, Uint8Array>();
+  readonly #words = new Cache<string, Uint8Array>({ maxWeight: MAX_CACHED_WORDS });
 
   constructor(tests: readonly Searchable[]) {
     // A word of a query contains no line end, so that none matches across two fields.

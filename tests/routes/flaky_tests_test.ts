@@ -179,7 +179,15 @@ describeWithDatabases("GET /api/v1/flaky/tests", (database) => {
     await assertBadRequest(badge, ["repository"]);
   });
 
-  it("refuses a name and a number of different repositories", async () => {
+  it("takes the one with the id when a bare name fits several repositories", async () => {
+    assert.deepEqual(await namesOf("quarantine=false&repository=web&repository_id=8"), ["page"]);
+    const other = `${ROUTE}?repository=web&repository_id=7`;
+    await assertBadRequest(await world.get(other), ["repository", "repository_id"]);
+    const unknown = `${ROUTE}?repository=web&repository_id=1000`;
+    await assertBadRequest(await world.get(unknown), ["repository"]);
+  });
+
+  it("refuses a name and an id of different repositories", async () => {
     const path = `${ROUTE}?repository=shop&repository_id=8`;
     await assertBadRequest(await world.get(path), ["repository_id"]);
     await assertBadRequest(await world.get(`${path}&limit=x`), ["limit", "repository_id"]);

@@ -1,17 +1,48 @@
-/** Reads who is calling from a request's `Authorization` header. */
+/** Who is calling: reads the token of the `Authorization` header and looks it up. */
+import { type Found, loadCaller, type Selection } from "../../../db/read/caller.ts";
+import { SingleFlight } from "../../base/single_flight.ts";
 import { hashToken, type TokenType, tokenType } from "../../base/token.ts";
+import type { Context } from "./context.ts";
 import type { Access } from "./route.ts";
 
-/** What is left of a token once it is read: the plain token goes no further than this module. */
-export interface TokenHash {
+/** The plain token goes no further than this module. */
+interface TokenHash {
   type: TokenType;
   hash: string;
 }
 
+/** Returns the caller and the repositories of a request, or `null` without a valid token. */
+export type Authenticate = (authorization: string | null, options: {
+  access: Access;
+  selection: Selection;
+  /** Seconds since 1970. */
+  now: number;
+  /** First second of the window, since 1970. */
+  windowStart: number;
+}) => Promise<Found | null>;
+
 /**
- * Reads the header's token, or `null` when it has none that could be valid.
+ * Creates the function that authenticates requests: one statement each, which concurrent requests
+ * of one caller for the same repositories share. A revoked token is refused from the next request
+ * on, because a shared statement starts after all requests that share it.
+ */
+export function createAuthentication({ sql }: Pick<Context, "sql">): Authenticate {
+  const lookUps = new SingleFlight<Found | null>();
+  return async (authorization, { access, ...options }) => {
+    if (access === "public") return { caller: null, repositories: [] };
+    const token = readToken(authorization, access);
+    if (!token) return null;
+    return await lookUps.run(
+      JSON.stringify([token, options]),
+      () => loadCaller(sql, { token, ...options }),
+    );
+  };
+}
+
+/**
+ * Reads the token of the header, `null` when it has none that could be valid.
  *
- * Two headers arrive joined with a comma, which no token contains.
+ * Two headers arrive joined by a comma, which no token contains.
  */
 export function readToken(authorization: string | null, access: Access): TokenHash | null {
   const match = /^[ \t]*(\S+)[ \t]+(\S+)[ \t]*$/.exec(authorization ?? "");
@@ -19,20 +50,20 @@ export function readToken(authorization: string | null, access: Access): TokenHa
   switch (scheme.toLowerCase()) {
     case "token":
     case "bearer":
-      return readShape(credentials);
+      return hashed(credentials);
     case "basic":
-      return access === "token or basic" ? readShape(basicPassword(credentials)) : null;
+      return access === "token or basic" ? hashed(basicPassword(credentials)) : null;
     default:
       return null;
   }
 }
 
-function readShape(token: string): TokenHash | null {
+function hashed(token: string): TokenHash | null {
   const type = tokenType(token);
   return type && { type, hash: hashToken(token, type) };
 }
 
-/** What follows the first colon of Basic credentials, `""` when they cannot be read. */
+/** Returns what follows the first colon of Basic credentials, `""` when they cannot be decoded. */
 function basicPassword(credentials: string): string {
   let decoded: string;
   try {

@@ -1,19 +1,11 @@
 /**
- * From a request to a response: who asks, what for, with which parameters. The order of these
- * checks is a promise, because it decides what a stranger can find out.
+ * The road of a request: route, authentication, resource, parameters, response. The order of these
+ * checks is a promise, because it decides what a client without a token can find out.
  */
-import {
-  type Caller,
-  loadCaller,
-  type RepositoryVersion,
-  type Selection,
-} from "../../../db/read/caller.ts";
+import type { Found, Selection } from "../../../db/read/caller.ts";
 import { errorFields } from "../../base/log.ts";
-import { SharedRuns } from "../../base/single_flight.ts";
-import { VERSION } from "../../base/version.ts";
-import { addCommonHeaders, createResponder } from "./responses.ts";
-import { type Asked, createUrlReader } from "./parsed_url.ts";
-import { readToken } from "./authentication.ts";
+import { nameSpan } from "../server/span.ts";
+import { createAuthentication } from "./authentication.ts";
 import type { Context } from "./context.ts";
 import {
   ALLOWED_METHODS,
@@ -23,71 +15,63 @@ import {
   notFound,
   unauthorized,
 } from "./errors.ts";
-import { MovedOnError } from "./stale_version.ts";
+import { readParameters } from "./parameters.ts";
+import { createUrlParser } from "./parsed_url.ts";
 import { checkFound } from "./repositories.ts";
-import { requestId } from "../server/request_id.ts";
+import { completeError, createResponder, requestIdOf } from "./responses.ts";
 import type { Route } from "./route.ts";
-import { nameSpan } from "../server/span.ts";
+import { StaleVersionError } from "./stale_version.ts";
 import { createTestsLoader, versionKey } from "./tests_loader.ts";
-import { createWindowMemory } from "./window_start_cache.ts";
 
 /** Answers a request; it never throws. */
 export type App = (request: Request) => Promise<Response>;
 
-/** Methods that are logged by their name: a client may send any word as one. */
-const KNOWN_METHODS = new Set("GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CONNECT".split(" "));
+/** Methods that are logged by name: a client may send any word as one. */
+const LOGGED_METHODS = new Set("GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CONNECT".split(" "));
+
+/** Each retry takes an upload that commits within the milliseconds between two statements. */
+const MAX_STALE_ATTEMPTS = 10;
 
 /**
- * What the log says of a request. Neither path nor query: both are what a client typed, and somebody
- * will put a token there one day.
+ * Errors that are retried once, because requests only read: a standby cancelled the statement in
+ * favour of replication (`serialization_failure`), or the connection was lost.
+ */
+const RETRIED_ERRORS = ["40001", "CONNECTION_CLOSED"];
+
+/**
+ * What the log says of a request. Neither path nor query: both are what a client typed, and may
+ * contain a token.
  */
 interface LoggedRequest {
+  requestId: string;
   /** Pattern of the route, `null` for an unknown path. */
   route: string | null;
   /** `null` without a valid token. */
   organizationId: number | null;
 }
 
-/**
- * How often a request is begun anew because the data changed meanwhile. Each time somebody has to
- * store something within the milliseconds between two statements.
- */
-const MAX_ATTEMPTS = 10;
-
-/**
- * What a request outlives once, since it only reads: a standby cancelled its statement in favour of
- * what it replicates (`serialization_failure`), or its connection was lost.
- */
-const PASSING_ERRORS = ["40001", "CONNECTION_CLOSED"];
-
-/** Who asks, and what was found of what the request names. */
-interface Found {
-  caller: Caller | null;
-  repositories: RepositoryVersion[];
-}
-
-/** Makes the app that serves a route table. */
+/** Creates the app that serves a route table. */
 export function createDispatcher(routes: readonly Route[], context: Context): App {
-  const readUrl = createUrlReader(routes);
+  const parseUrl = createUrlParser(routes);
+  const authenticate = createAuthentication(context);
   const respond = createResponder(context.cache);
   const loadTests = createTestsLoader(context.sql, context.cache);
-  const completeWindows = createWindowMemory(context.sql);
-  const lookUps = new SharedRuns<Awaited<ReturnType<typeof loadCaller>>>();
 
   return async (request) => {
     const startedAt = performance.now();
-    const id = requestId(request.headers.get("x-request-id"));
-    const logged: LoggedRequest = { route: null, organizationId: null };
+    const requestId = requestIdOf(request);
+    const logged: LoggedRequest = { requestId, route: null, organizationId: null };
     let response: Response;
     try {
-      response = await dispatchUnmoved(request, { id, logged });
+      response = await dispatchWithRetries(request, logged);
     } catch (error) {
-      context.log.error("failed", { request_id: id, route: logged.route, ...errorFields(error) });
-      response = complete(request, internalServerError(), id);
+      const { route } = logged;
+      context.log.error("failed", { request_id: requestId, route, ...errorFields(error) });
+      response = completeError(request, internalServerError(), requestId);
     }
     context.log.info("answered", {
-      request_id: id,
-      method: KNOWN_METHODS.has(request.method) ? request.method : "other",
+      request_id: requestId,
+      method: LOGGED_METHODS.has(request.method) ? request.method : "other",
       route: logged.route,
       status: response.status,
       duration_ms: Math.round((performance.now() - startedAt) * 10) / 10,
@@ -96,108 +80,74 @@ export function createDispatcher(routes: readonly Route[], context: Context): Ap
     return response;
   };
 
-  async function dispatchUnmoved(
-    request: Request,
-    options: { id: string; logged: LoggedRequest },
-  ): Promise<Response> {
-    let moves = 0;
-    let hasPassed = false;
+  async function dispatchWithRetries(request: Request, logged: LoggedRequest): Promise<Response> {
+    let staleAttempts = 0;
+    let isRetry = false;
     for (;;) {
       try {
-        return await dispatch(request, options);
+        return await dispatch(request, logged);
       } catch (error) {
-        if (error instanceof MovedOnError && ++moves < MAX_ATTEMPTS) continue;
-        if (hasPassed || !isPassing(error)) throw error;
-        hasPassed = true;
+        if (error instanceof StaleVersionError && ++staleAttempts < MAX_STALE_ATTEMPTS) continue;
+        if (isRetry || !isRetried(error)) throw error;
+        isRetry = true;
       }
     }
   }
 
-  async function dispatch(
-    request: Request,
-    { id, logged }: { id: string; logged: LoggedRequest },
-  ): Promise<Response> {
-    const refuse = (response: Response) => complete(request, response, id);
-    const read = readUrl(request.url);
-    const asked = read instanceof Promise ? await read : read;
-    const { route, raw } = asked;
+  async function dispatch(request: Request, logged: LoggedRequest): Promise<Response> {
+    const { requestId } = logged;
+    const refuse = (response: Response) => completeError(request, response, requestId);
+    const { route, access, parameters, selection } = parseUrl(request.url);
     if (route) {
       logged.route = route.path;
-      nameSpan(request.method, route.path);
+      nameSpan?.(request.method, route.path);
     }
     const now = context.now();
     const windowStart = now - context.windowSeconds;
-    const found = await authenticate(request, { asked, now, windowStart });
-    if (!found) return refuse(unauthorized(asked.access));
-    logged.organizationId = found.caller?.organizationId ?? null;
+    const authorization = request.headers.get("authorization");
+    const found = await authenticate(authorization, { access, selection, now, windowStart });
+    if (!found) return refuse(unauthorized(access));
+    const { caller } = found;
+    logged.organizationId = caller?.organizationId ?? null;
     if (!route) return refuse(notFound());
     if (!ALLOWED_METHODS.includes(request.method)) return refuse(methodNotAllowed());
 
-    if (route.resource?.in === "path" && !isThere(asked.selection, found.repositories)) {
-      return refuse(notFound());
-    }
-    const named = route.resource?.in === "query" ? checkFound(raw, found.repositories) : null;
-    const errors = named ? { ...named.errors, ...asked.errors } : asked.errors;
-    if (Object.keys(errors).length > 0) return refuse(badRequest(errors));
+    if (route.resource?.in === "path" && !isFound(selection, found)) return refuse(notFound());
+    const { value: query, errors } = readParameters(parameters, route.parameters.query);
+    const named = route.resource?.in === "query"
+      ? checkFound(parameters, found.repositories)
+      : null;
+    const allErrors = { ...named?.errors, ...errors };
+    if (Object.keys(allErrors).length > 0) return refuse(badRequest(allErrors));
     if (named?.isMissing) return refuse(notFound());
 
+    const { repositories } = named ?? found;
     return await respond(request, {
       route,
-      requestId: id,
-      etag: asked.etag([
-        VERSION,
+      requestId,
+      parameters,
+      // A route without data has the same response for every caller.
+      dependencies: route.resource && [
         context.windowSeconds,
-        // What depends on no data is the same for all.
-        route.resource && found.caller?.organizationId,
-        found.repositories.map((repository) => [versionKey(repository), repository.testNo]),
-      ]),
-      known: raw,
-      answer: () =>
+        caller?.organizationId,
+        repositories.map((repository) => [versionKey(repository), repository.testNo]),
+      ],
+      handle: () =>
         route.handler({
-          ...found,
-          query: asked.query,
+          caller,
+          repositories,
+          query,
           windowStart,
-          loadTests: (options) => loadTests(found.repositories, { windowStart, ...options }),
+          loadTests: (options) => loadTests(repositories, { windowStart, ...options }),
         }, context),
     });
   }
-
-  /**
-   * One statement, however much of it is about who asks, and seldom one about the window. Requests
-   * of one caller for one thing that wait at the same time share it.
-   */
-  async function authenticate(
-    request: Request,
-    { asked, now, windowStart }: { asked: Asked; now: number; windowStart: number },
-  ): Promise<Found | null> {
-    const { access, selection } = asked;
-    if (access === "public") return { caller: null, repositories: [] };
-    const token = readToken(request.headers.get("authorization"), access);
-    if (!token) return null;
-    const found = await lookUps.get(
-      `${token.type} ${token.hash} ${now} ${asked.selectionKey}`,
-      () => loadCaller(context.sql, { token, now, selection }),
-    );
-    if (!found || found.repositories.length === 0) return found && { ...found, repositories: [] };
-    const repositories = await completeWindows(found.repositories, windowStart);
-    return { caller: found.caller, repositories };
-  }
 }
 
-function isPassing(error: unknown): boolean {
-  return error instanceof Error && "code" in error && PASSING_ERRORS.includes(String(error.code));
+function isRetried(error: unknown): boolean {
+  return error instanceof Error && "code" in error && RETRIED_ERRORS.includes(String(error.code));
 }
 
-function isThere(selection: Selection, [repository]: readonly RepositoryVersion[]): boolean {
+function isFound(selection: Selection, { repositories: [repository] }: Found): boolean {
   return repository !== undefined && (selection.kind !== "test" || repository.testNo !== null);
-}
-
-/**
- * Gives an error what every response has. Successful responses are made with all of it: the runtime
- * sends what was handed over whole much faster than what somebody looked into.
- */
-function complete(request: Request, response: Response, id: string): Response {
-  addCommonHeaders(response, id);
-  if (request.method !== "HEAD" || response.body === null) return response;
-  return new Response(null, { status: response.status, headers: response.headers });
 }

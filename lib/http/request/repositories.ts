@@ -1,28 +1,28 @@
-/** The parameters `repository` and `repository_id`: what they look for, and what they found. */
+/** The parameters `repository` and `repository_id`: what they select, and what was found. */
 import type { RepositoryVersion, Selection } from "../../../db/read/caller.ts";
 import { caseKey } from "../../base/identity.ts";
 import { quote } from "../../base/quote.ts";
 import type { ParameterErrors } from "./errors.ts";
 import type { RawParameters } from "./route.ts";
 
-/** A repository by a bare name, or by owner and name, as they are compared. */
+/** A repository by name, or by owner and name, in the form in which names compare. */
 interface NameKeys {
   ownerKey?: string;
   nameKey: string;
 }
 
-/** False for texts that no database holds, and that PostgreSQL refuses to compare with. */
+/** False for texts that PostgreSQL can neither store nor compare with. */
 function canBeStored(text: string): boolean {
   return !text.includes("\0") && text.isWellFormed();
 }
 
-/** What a path's owner and name look for. */
+/** Selects the repository of a path. */
 export function selectRepository({ owner = "", name = "" }: RawParameters): Selection {
   if (!canBeStored(owner) || !canBeStored(name)) return { kind: "none" };
   return { kind: "repository", ownerKey: caseKey(owner), nameKey: caseKey(name) };
 }
 
-/** What the parameters look for; those that are wrong look for nothing. */
+/** Selects the repositories of the parameters; invalid ones select nothing. */
 export function selectByParameters(
   raw: RawParameters,
   { required }: { required: boolean },
@@ -36,37 +36,42 @@ export function selectByParameters(
   return { kind: "named", ...names, ...(repositoryId !== null && { repositoryId }) };
 }
 
-/** What is wrong with the parameters in view of what they found, and whether they found anything. */
+/**
+ * Checks the parameters against the repositories that were found. When a bare name fits several
+ * repositories and the id is that of one of them, the id decides.
+ */
 export function checkFound(
   raw: RawParameters,
-  found: readonly RepositoryVersion[],
-): { errors: ParameterErrors; isMissing: boolean } {
+  found: RepositoryVersion[],
+): { errors: ParameterErrors; isMissing: boolean; repositories: RepositoryVersion[] } {
   const errors: ParameterErrors = {};
   const byName = raw.repository === undefined ? null : found.filter(isNamed(raw.repository));
   const byId = raw.repository_id === undefined
     ? null
     : found.filter(({ repositoryId }) => repositoryId === identifier(raw.repository_id ?? ""));
+  const [identified] = byId ?? [];
+  if (byName && identified && byName.includes(identified)) {
+    return { errors, isMissing: false, repositories: [identified] };
+  }
   if (byName && byName.length > 1) {
     errors.repository = [
       `${quote(raw.repository ?? "")} fits ${byName.length} repositories: expected owner/name`,
     ];
   }
-  const [identified] = byId ?? [];
-  if (byName && byName.length > 0 && identified && !byName.includes(identified)) {
+  if (byName && byName.length > 0 && identified) {
+    const [id, name] = [quote(raw.repository_id ?? ""), quote(raw.repository ?? "")];
     errors.repository_id = [
-      `${quote(raw.repository_id ?? "")} is another repository than ${
-        quote(raw.repository ?? "")
-      }` +
-      ": expected both to name the same, or only one of them",
+      `${id} is not the id of ${name}: expected the same repository, or only one of the parameters`,
     ];
   }
-  return { errors, isMissing: byName?.length === 0 || byId?.length === 0 };
+  const isMissing = byName?.length === 0 || byId?.length === 0;
+  return { errors, isMissing, repositories: found };
 }
 
 function isNamed(text: string): (repository: RepositoryVersion) => boolean {
-  const wanted = nameKeys(text);
+  const keys = nameKeys(text);
   return ({ ownerKey, nameKey }) =>
-    wanted !== null && wanted.nameKey === nameKey && (wanted.ownerKey ?? ownerKey) === ownerKey;
+    keys !== null && keys.nameKey === nameKey && (keys.ownerKey ?? ownerKey) === ownerKey;
 }
 
 /** Splits at the last slash: an owner may contain slashes. */

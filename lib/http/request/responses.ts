@@ -1,119 +1,157 @@
-/** Turns what handlers answer into responses, and keeps what is likely to be asked for again. */
+/** Turns what handlers return into responses: headers, entity tags, compression, and a cache. */
 import { Buffer } from "node:buffer";
-import { type AtHand, use } from "../../base/at_hand.ts";
+import { createHash } from "node:crypto";
+import { gzip } from "node:zlib";
 import { Cache } from "../../base/cache.ts";
-import { acceptsGzip, compress, MIN_COMPRESSED_BYTES } from "../server/compression.ts";
-import { matchEtag, weaken } from "./etag.ts";
-import type { Answer, ResponseDescription, Route } from "./route.ts";
+import { VERSION } from "../../base/version.ts";
+import type { HandlerResult, RawParameters, ResponseDescription, Route } from "./route.ts";
 
-/** What is kept of answers unless somebody says otherwise. */
+/** Bytes of responses that are cached by default. */
 const MAX_CACHED_BYTES = 32 * 1024 * 1024;
 
-// Key, cursor and what the engine adds to an entry.
+// Headers and what the engine adds to an entry.
 const ENTRY_OVERHEAD_BYTES = 500;
 
-/** Of every answer whose route says nothing else. */
+// 132 bits: two different responses never share a tag by accident.
+const TAG_CHARACTERS = 22;
+
+/** Below this size the gzip header outweighs what compression saves. */
+const MIN_COMPRESSED_BYTES = 256;
+
+/** `Cache-Control` of every response whose route declares no other. */
 export const DEFAULT_CACHE_CONTROL = "private, no-cache";
 
-/** What every answer depends on. */
+/** What every response depends on. */
 export const VARY = "Authorization, Accept-Encoding";
 
-/** An answer as it goes over the wire. */
-interface Encoded {
-  /** Text costs the runtime less to send than bytes do. */
+/** Long enough for every tracing system, short enough for a line of a log. */
+const VALID_REQUEST_ID = /^[\w.:/+=@~-]{1,128}$/;
+
+interface CachedResponse {
+  etag: string;
+  /** A string, which the runtime sends faster than bytes. */
   body: string | null;
   byteLength: number;
-  /** All but those of this one response: its request id, its tag, its encoding. */
+  /** All headers that do not differ between requests. */
   headers: Readonly<Record<string, string>>;
-  /** Made when first asked for. */
+  /** Created when first requested. */
   compressed?: Promise<Uint8Array<ArrayBuffer>>;
 }
 
-/** Answers a GET or HEAD whose answer is determined by an entity tag. */
+/** Responds to a GET or HEAD that passed all checks. */
 export type Responder = (request: Request, options: {
   route: Route;
   requestId: string;
-  etag: string;
-  /** Query parameters that the route knows, as they came. */
-  known: Readonly<Record<string, string | undefined>>;
-  answer: () => AtHand<Answer>;
+  /** Query parameters that the route knows, as they were sent. */
+  parameters: RawParameters;
+  /** Everything else that the response depends on. */
+  dependencies: unknown;
+  handle: () => Promise<HandlerResult> | HandlerResult;
 }) => Promise<Response>;
 
-/** Makes a responder with a cache of its own. */
+/** Creates a responder with a cache of its own. */
 export function createResponder({ maxCachedBytes = MAX_CACHED_BYTES } = {}): Responder {
-  const cache = new Cache<Encoded>({
+  const cache = new Cache<string, CachedResponse>({
     maxWeight: maxCachedBytes,
     // The compressed bytes come later, and are never more than the plain ones.
-    weigh: ({ byteLength }) => ENTRY_OVERHEAD_BYTES + 2 * byteLength,
-    keptAtOnce: "awaited",
+    weigh: ({ byteLength }, key) => ENTRY_OVERHEAD_BYTES + key.length + 2 * byteLength,
   });
-  return async (request, { route, requestId, etag, known, answer }) => {
+  return async (request, { route, requestId, parameters, dependencies, handle }) => {
     const { response: description } = route;
+    const common = commonHeaders(requestId, description);
     if (description.status === 204) {
-      await answer();
-      return new Response(null, { status: 204, headers: commonHeaders(requestId, description) });
+      await handle();
+      return new Response(null, { status: 204, headers: common });
     }
+    const key = JSON.stringify([route.path, Object.entries(parameters), dependencies]);
+    let cached = cache.get(key);
+    // A tag is the hash of the dependencies, not of the body: a 304 needs no body.
+    const etag = cached?.etag ?? makeEtag(key);
     const held = matchEtag(request.headers.get("if-none-match"), etag);
     if (held !== null) {
-      const headers = { ...commonHeaders(requestId, description), etag: held };
-      return new Response(null, { status: 304, headers });
+      return new Response(null, { status: 304, headers: { ...common, etag: held } });
     }
-    const encoded = cache.get(
-      etag,
-      () => use(answer(), (made) => encode(made, { description, known })),
-    );
-    return use(encoded, (encoded) => respond(request, { encoded, requestId, etag }));
+    if (!cached) {
+      cached = prepare(await handle(), { etag, description, parameters });
+      cache.set(key, cached);
+    }
+    return await respond(request, cached, requestId);
   };
 }
 
-function respond(
+async function respond(
   request: Request,
-  { encoded, requestId, etag }: { encoded: Encoded; requestId: string; etag: string },
-): Response | Promise<Response> {
-  const { body, byteLength } = encoded;
-  // Headers are handed over whole: setting them one by one costs several times as much.
-  const headers = { ...encoded.headers, "x-request-id": requestId, etag };
+  cached: CachedResponse,
+  requestId: string,
+): Promise<Response> {
+  const { body, byteLength, etag } = cached;
+  // One object: setting headers one by one costs several times as much.
+  const headers: Record<string, string> = { ...cached.headers, "x-request-id": requestId, etag };
+  let content: string | Uint8Array<ArrayBuffer> | null = body;
   if (
     body !== null && byteLength >= MIN_COMPRESSED_BYTES &&
     acceptsGzip(request.headers.get("accept-encoding"))
   ) {
-    return respondCompressed(request, { encoded, body, headers });
+    content = await (cached.compressed ??= compress(body));
+    headers["content-encoding"] = "gzip";
+    headers["content-length"] = String(content.length);
+    headers.etag = `W/${etag}`;
   }
-  return new Response(request.method === "HEAD" ? null : body, { status: 200, headers });
+  return new Response(request.method === "HEAD" ? null : content, { status: 200, headers });
 }
 
-async function respondCompressed(
-  request: Request,
-  { encoded, body, headers }: {
-    encoded: Encoded;
-    body: string;
-    headers: Record<string, string>;
+function prepare(
+  { body, nextCursor = null, headers: own = {} }: HandlerResult,
+  { etag, description, parameters }: {
+    etag: string;
+    description: ResponseDescription;
+    parameters: RawParameters;
   },
-): Promise<Response> {
-  const bytes = await (encoded.compressed ??= compress(new TextEncoder().encode(body)));
-  headers["content-encoding"] = "gzip";
-  headers["content-length"] = String(bytes.length);
-  headers.etag = weaken(headers.etag!);
-  return new Response(request.method === "HEAD" ? null : bytes, { status: 200, headers });
+): CachedResponse {
+  const byteLength = body === null ? 0 : Buffer.byteLength(body);
+  const headers: Record<string, string> = {
+    ...descriptionHeaders(description),
+    ...own,
+    "content-length": String(byteLength),
+  };
+  if (description.mediaType) headers["content-type"] = description.mediaType;
+  if (nextCursor !== null) headers.link = nextLink(parameters, nextCursor);
+  return { etag, body, byteLength, headers };
 }
 
-/** What every response has, whatever it says. */
-export function commonHeaders(
-  requestId: string,
-  description?: ResponseDescription,
-): Record<string, string> {
-  return { ...headersOf(description), "x-request-id": requestId };
+/** Relative, so that it is right behind any path prefix. */
+function nextLink(parameters: RawParameters, nextCursor: string): string {
+  const next = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value !== undefined && name !== "after") next.set(name, value);
+  }
+  next.set("after", nextCursor);
+  return `<?${next}>; rel="next"`;
 }
 
-/** Gives a response what every one has; for those that were made without it. */
-export function addCommonHeaders(response: Response, requestId: string): Response {
+/** Completes an error response with the headers of every response, and drops the body for HEAD. */
+export function completeError(request: Request, response: Response, requestId: string): Response {
   for (const [name, value] of Object.entries(commonHeaders(requestId))) {
     response.headers.set(name, value);
   }
-  return response;
+  if (request.method !== "HEAD" || response.body === null) return response;
+  return new Response(null, { status: response.status, headers: response.headers });
 }
 
-function headersOf(description?: ResponseDescription): Record<string, string> {
+/** Returns the id that a client or proxy sent with a request when it is valid, else a new one. */
+export function requestIdOf(request: Request): string {
+  const sent = request.headers.get("x-request-id");
+  return sent !== null && VALID_REQUEST_ID.test(sent) ? sent : crypto.randomUUID();
+}
+
+function commonHeaders(
+  requestId: string,
+  description?: ResponseDescription,
+): Record<string, string> {
+  return { ...descriptionHeaders(description), "x-request-id": requestId };
+}
+
+function descriptionHeaders(description?: ResponseDescription): Record<string, string> {
   return {
     "cache-control": description?.cacheControl ?? DEFAULT_CACHE_CONTROL,
     "vary": VARY,
@@ -121,33 +159,43 @@ function headersOf(description?: ResponseDescription): Record<string, string> {
   };
 }
 
-/** Relative, so that it holds behind any path prefix. */
-function nextLink(
-  known: Readonly<Record<string, string | undefined>>,
-  nextCursor: string,
-): string {
-  const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries(known)) {
-    if (value !== undefined && name !== "after") parameters.set(name, value);
-  }
-  parameters.set("after", nextCursor);
-  return `<?${parameters}>; rel="next"`;
+function makeEtag(key: string): string {
+  const digest = createHash("sha256").update(VERSION + key).digest("base64url");
+  return `"${digest.slice(0, TAG_CHARACTERS)}"`;
 }
 
-function encode(
-  { body, nextCursor = null, headers: own = {} }: Answer,
-  { description, known }: {
-    description: ResponseDescription;
-    known: Readonly<Record<string, string | undefined>>;
-  },
-): Encoded {
-  const byteLength = body === null ? 0 : Buffer.byteLength(body);
-  const headers: Record<string, string> = {
-    ...headersOf(description),
-    ...own,
-    "content-length": String(byteLength),
-  };
-  if (description.mediaType) headers["content-type"] = description.mediaType;
-  if (nextCursor !== null) headers.link = nextLink(known, nextCursor);
-  return { body, byteLength, headers };
+/**
+ * Compares weakly, as `If-None-Match` requires, with a list of tags or `*`. Returns the tag as the
+ * client sent it, weak or strong, `null` when none matches.
+ */
+function matchEtag(ifNoneMatch: string | null, etag: string): string | null {
+  if (ifNoneMatch === null) return null;
+  if (ifNoneMatch.trim() === "*") return etag;
+  for (const [tag] of ifNoneMatch.matchAll(/(?:W\/)?"[^"]*"/g)) {
+    if (tag === etag || tag === `W/${etag}`) return tag;
+  }
+  return null;
+}
+
+/** Compresses off the main thread. */
+function compress(text: string): Promise<Uint8Array<ArrayBuffer>> {
+  return new Promise((resolve, reject) => {
+    gzip(text, (error, compressed) => {
+      if (error) reject(error);
+      else resolve(new Uint8Array(compressed));
+    });
+  });
+}
+
+/** Tells whether an `Accept-Encoding` header accepts gzip and does not prefer plain bytes. */
+export function acceptsGzip(acceptEncoding: string | null): boolean {
+  if (acceptEncoding === null) return false;
+  const qualities = new Map<string, number>();
+  for (const element of acceptEncoding.toLowerCase().split(",")) {
+    const [coding = "", ...parameters] = element.split(";").map((part) => part.trim());
+    const quality = parameters.find((parameter) => parameter.startsWith("q="));
+    qualities.set(coding, quality === undefined ? 1 : Number(quality.slice(2)));
+  }
+  const gzipQuality = qualities.get("gzip") ?? qualities.get("*") ?? 0;
+  return gzipQuality > 0 && gzipQuality >= (qualities.get("identity") ?? 0);
 }

@@ -1,17 +1,13 @@
-/** What a row of the route table says, and what a handler gets and gives. */
+/** The row of a route table, and what its handler receives and returns. */
 import type * as v from "valibot";
-import type { Caller, RepositoryVersion, Selection } from "../../../db/read/caller.ts";
-import type { AtHand } from "../../base/at_hand.ts";
+import type { Found, RepositoryVersion, Selection } from "../../../db/read/caller.ts";
 import type { Context } from "./context.ts";
-import type { TestList } from "./test_collection.ts";
+import type { TestCollection } from "./test_collection.ts";
 
-/**
- * Who may call: anybody; whoever has a token; or whoever has a token, which a browser may also send
- * as the password of HTTP Basic.
- */
+/** Who may call: `token or basic` also accepts the token as the password of HTTP Basic. */
 export type Access = "public" | "token" | "token or basic";
 
-/** The groups in which documents show the routes, and what each is about. */
+/** The groups of routes in the documentation, with their descriptions. */
 export const TAGS = {
   Repositories: "What one repository, named by owner and name, uploaded and which tests are flaky.",
   Tests: "The inventory of flaky tests across repositories, and the history of one test.",
@@ -22,7 +18,7 @@ export const TAGS = {
 /** Name of a group of routes. */
 export type Tag = keyof typeof TAGS;
 
-/** Parameters as they arrive: the first value of each, absent ones `undefined`. */
+/** Parameters as they were sent: the first value of each, absent ones `undefined`. */
 export type RawParameters = Readonly<Record<string, string | undefined>>;
 
 type Entries = Record<string, v.GenericSchema<string | undefined, unknown>>;
@@ -30,36 +26,35 @@ type Entries = Record<string, v.GenericSchema<string | undefined, unknown>>;
 /** Schema of the parameters of a route, by name; each turns text into a value. */
 export type ParametersSchema = v.ObjectSchema<Entries, undefined>;
 
-/** What a list wants of its tests beside what every list shows. */
+/** What a list needs of its tests. */
 export interface LoadTestsOptions {
-  /** Whether `timeConsumed` is wanted, which takes longer to load. */
+  /** Whether to load `timeConsumed`, which takes longer. */
   withTime?: boolean;
 }
 
-/** A request that was let in, found its resource, and has only right parameters. */
-export interface ApiRequest<Query = unknown> {
-  /** `null` on public routes only. */
-  caller: Caller | null;
-  /** What the route's `resource` names, ordered by id. */
-  repositories: RepositoryVersion[];
+/**
+ * A request that passed all checks, with its caller and the repositories that the route's `resource`
+ * names.
+ */
+export interface ApiRequest<Query = unknown> extends Found {
   query: Query;
   /** First second of the window, since 1970. */
   windowStart: number;
   /** Tests of the repositories that are disruptive in the window or quarantined. */
-  loadTests(options?: LoadTestsOptions): AtHand<TestList>;
+  loadTests(options?: LoadTestsOptions): Promise<TestCollection>;
 }
 
-/** What a handler answers: a page of a list says where the next one begins. */
-export interface Answer {
-  /** `null`: there is nothing to say, status 204. */
+/** What a handler returns. */
+export interface HandlerResult {
+  /** `null` for status 204. */
   body: string | null;
   /** Cursor of the next page, `null` or absent when there is none. */
   nextCursor?: string | null;
-  /** Headers of this answer beside those that every answer has. */
+  /** Headers in addition to those of every response. */
   headers?: Readonly<Record<string, string>>;
 }
 
-/** What a successful answer is. */
+/** Describes a successful response. */
 export interface ResponseDescription {
   status: 200 | 204;
   description: string;
@@ -67,39 +62,39 @@ export interface ResponseDescription {
   mediaType?: string;
   /** Schema of a JSON body. */
   schema?: v.GenericSchema;
-  /** A body as documents show it: the value of a JSON body, else its text. Absent without a body. */
+  /** A body for the documentation: the value of a JSON body, else its text. */
   example?: unknown;
-  /** Query parameters of the request that `example` answers, beside the required ones. */
+  /** Query parameters of the request for `example`, in addition to the required ones. */
   exampleQuery?: Readonly<Record<string, string>>;
   /** `private, no-cache` unless given. */
   cacheControl?: string;
-  /** What the headers mean that this answer has beside those that every answer has. */
+  /** The meaning of headers in addition to those of every response. */
   headers?: Readonly<Record<string, string>>;
 }
 
-/** Where a request names what it is about. */
+/** Where a request names its resource. */
 export type Resource =
-  /** In the path, of which the decoded parts are given: no such thing is a 404 at once. */
+  /** In the path: an unknown resource is a 404 before any parameter is checked. */
   | { in: "path"; select(path: RawParameters): Selection }
-  /** In `repository` or `repository_id`, else all of them: no such thing is a 404 at last. */
+  /** In `repository` or `repository_id`: an unknown one is a 404 after all parameters are checked. */
   | { in: "query"; required: boolean };
 
 /** One row of the route table. */
 export interface Route<Query = unknown> {
   method: "GET";
-  /** With `:name` for a part that varies. */
+  /** With `:name` for a variable part. */
   path: string;
   access: Access;
-  /** Name of the operation in generated clients: it never changes. */
+  /** Name of the operation in generated clients; never changes. */
   operationId: string;
   tag: Tag;
   summary: string;
   description: string;
   parameters: { path: ParametersSchema; query: ParametersSchema };
   response: ResponseDescription;
-  /** Absent when the answer depends on no data. */
+  /** Absent when the response depends on no data. */
   resource?: Resource;
-  handler(request: ApiRequest<Query>, context: Context): AtHand<Answer>;
+  handler(request: ApiRequest<Query>, context: Context): Promise<HandlerResult> | HandlerResult;
 }
 
 /** Declares a route; the handler's `query` has the type that the schema gives. */
@@ -108,13 +103,13 @@ export function defineRoute<Query extends ParametersSchema>(
     parameters: { path: ParametersSchema; query: Query };
   },
 ): Route {
-  // Sound, because only what this very schema made is handed to this handler.
+  // Sound: the handler only receives what this schema produced.
   return route as Route;
 }
 
-/** The repository or test that a path names; the request is only handled when there is one. */
+/** The repository that a request names; a request without one is refused before its handler runs. */
 export function selectedRepository(request: ApiRequest): RepositoryVersion {
   const [repository] = request.repositories;
-  if (!repository) throw new Error("a route without a repository asked for it");
+  if (!repository) throw new Error("the route declares no resource");
   return repository;
 }

@@ -1,26 +1,29 @@
 import type { DataVersion } from "../../base/data_version.ts";
 
 /**
- * The data changed between the first look at who asks for what, and the look at what is asked for:
- * what was seen is not what the entity tag names. Whoever catches it begins anew.
+ * The data changed between the statement that authenticated a request and a later one, so that the
+ * entity tag would not match the body. The dispatcher starts the request again.
  */
-export class MovedOnError extends Error {
-  override name = "MovedOnError";
+export class StaleVersionError extends Error {
+  override name = "StaleVersionError";
 
   constructor() {
-    super("the data changed while a request was answered");
+    super("the data changed during a request");
   }
 }
 
 /**
- * Makes sure that a statement saw the state of the data that the request is answered for.
+ * Makes sure that a statement read the version of the data that the request is answered for.
  *
- * @throws {MovedOnError} when it saw another one, or the repository is gone (`seen` is `null`)
+ * @param actual `null` when the repository is gone
+ * @throws {StaleVersionError} when it read another version
  */
-export function checkUnmoved(
-  asked: DataVersion,
-  seen: DataVersion | null,
-): asserts seen is DataVersion {
-  if (asked.createdAt === seen?.createdAt && asked.dataVersion === seen.dataVersion) return;
-  throw new MovedOnError();
+export function checkVersion(
+  expected: DataVersion,
+  actual: DataVersion | null,
+): asserts actual is DataVersion {
+  if (expected.createdAt === actual?.createdAt && expected.dataVersion === actual.dataVersion) {
+    return;
+  }
+  throw new StaleVersionError();
 }

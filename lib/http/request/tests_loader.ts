@@ -3,140 +3,158 @@ import type { Database } from "../../../db/connection/connect.ts";
 import { loadTrackedChanges } from "../../../db/read/tracked_changes.ts";
 import { loadTrackedTests } from "../../../db/read/tracked_tests.ts";
 import type { TestsState } from "../../analysis/tests_state.ts";
-import type { AtHand } from "../../base/at_hand.ts";
 import { Cache } from "../../base/cache.ts";
 import type { WindowVersion } from "../../base/data_version.ts";
-import { RecentMap } from "../../base/recent_map.ts";
-import { checkUnmoved, MovedOnError } from "./stale_version.ts";
 import type { LoadTestsOptions } from "./route.ts";
-import { TestList } from "./test_collection.ts";
+import { checkVersion, StaleVersionError } from "./stale_version.ts";
+import { TestCollection } from "./test_collection.ts";
 
-/** What a test takes: about 1 kB, and as much again when it is searched and shown. */
+/** Memory of a test: about 1 kB, and as much again once it is searched and shown. */
 export const TEST_BYTES = 2048;
 const MAX_CACHED_TESTS = 25_000;
 
-// Of what lists may take, for those of several repositories: an index, and references to the others.
+// Share of the memory for collections of several repositories, which refer to cached tests.
 const MERGED_SHARE = 0.25;
 
-// What is remembered of each is some 100 bytes.
-const MAX_REPOSITORIES = 50_000;
-
 /**
- * Loads the tests that lists can show of some repositories at one state of their data.
+ * Loads the tests of some repositories that lists can show, at the version of their data that a
+ * request is answered for.
  *
- * @throws {MovedOnError} when the data is not in that state any more
+ * @throws {StaleVersionError} when the data has another version by now
  */
 export type TestsLoader = (
   repositories: readonly RepositoryVersion[],
   options: LoadTestsOptions & { windowStart: number },
-) => AtHand<TestList>;
+) => Promise<TestCollection>;
 
-/** What is kept of a repository at one state of its data. */
-interface Kept {
-  list: TestList;
+/** The tests of one repository. */
+interface Loaded {
   state: TestsState;
+  collection: TestCollection;
+}
+
+/** The tests of several repositories. */
+interface Merged {
+  parts: readonly TestCollection[];
+  collection: TestCollection;
 }
 
 /**
- * Loads tests and keeps them, repository by repository, while they hold: until the data changes, or
- * until something falls out of the window, both of which the version of a repository tells. What
- * comes after follows from what is kept, where that can be.
+ * Creates a loader with a cache of the newest version of each repository. A newer version is made
+ * from the cached one and what changed since, where that is possible. Concurrent requests for one
+ * version share its load.
  */
 export function createTestsLoader(
   sql: Database["sql"],
   { maxCachedTests = MAX_CACHED_TESTS } = {},
 ): TestsLoader {
-  const cache = new Cache<Kept>({
+  const cache = new Cache<string, Loaded>({
     maxWeight: maxCachedTests * (1 - MERGED_SHARE),
     weigh: ({ state: { tests, runs, recordedAts } }) =>
       1 + tests.size + Math.ceil((runs.byteLength + 8 * recordedAts.length) / TEST_BYTES),
   });
-  /** Lists of several repositories: references to what `cache` keeps, and an index for queries. */
-  const merged = new Cache<TestList>({
+  const mergedCache = new Cache<string, Merged>({
     maxWeight: maxCachedTests * MERGED_SHARE,
-    weigh: ({ tests }, key) => 1 + Math.ceil(tests.length / 2 + key.length / TEST_BYTES),
+    weigh: ({ collection: { tests } }, key) =>
+      1 + Math.ceil(tests.length / 2 + key.length / TEST_BYTES),
   });
-  /** Under which key the newest state of a repository was kept. */
-  const newest = new RecentMap<string, string>(MAX_REPOSITORIES);
+  /** Loads that have not finished, by version. */
+  const loading = new Map<string, Promise<Loaded>>();
 
-  const keep = (repositoryId: number, withTime: boolean, state: TestsState) => {
-    const key = keyOf({ repositoryId, ...state.version }, withTime);
-    newest.set(scopeOf(repositoryId, withTime), key);
-    return { key, kept: { state, list: new TestList([...state.tests.values()]) } };
-  };
-
-  const load = async (
-    repositoryIds: number[],
-    options: { windowStart: number; withTime: boolean },
-  ): Promise<Map<number, TestsState>> => {
-    const [repositoryId, ...others] = repositoryIds;
-    // Many at once are loaded in one go: a few statements instead of as many for each.
-    if (repositoryId === undefined || others.length > 0) {
-      return await loadTrackedTests(sql, { repositoryIds, ...options });
+  return async (repositories, { windowStart, withTime = false }) => {
+    const find = (repository: RepositoryVersion) => {
+      const loaded = cache.get(cacheKey(repository, withTime));
+      return loaded && isSame(repository, loaded.state) ? loaded : undefined;
+    };
+    const found = repositories.map(find);
+    const loads = startLoads(
+      repositories.filter((_, index) => !found[index]),
+      { windowStart, withTime },
+    );
+    const parts: TestCollection[] = [];
+    for (const [index, repository] of repositories.entries()) {
+      const { state, collection } = found[index] ?? await loads.get(repository)!;
+      checkVersion(repository, state.version);
+      parts.push(collection);
     }
-    const since = cache.peek(newest.get(scopeOf(repositoryId, options.withTime)) ?? "")?.state;
-    const state = since && await loadTrackedChanges(sql, { repositoryId, since, ...options });
-    return state
-      ? new Map([[repositoryId, state]])
-      : await loadTrackedTests(sql, { repositoryIds, ...options });
+    return merge(parts, repositories.map(({ repositoryId }) => repositoryId).join());
   };
 
-  const loadMissing = async (
-    repositories: readonly RepositoryVersion[],
-    keys: readonly string[],
+  /** Loads all missing repositories together, except those that are being loaded already. */
+  function startLoads(
+    missing: readonly RepositoryVersion[],
     options: { windowStart: number; withTime: boolean },
-  ): Promise<Kept[]> => {
-    const missing = repositories.filter((_, index) => !cache.has(keys[index]!));
-    // All that is missing comes together; who asks for a part of it meanwhile waits for the same.
-    const loading = load(missing.map(({ repositoryId }) => repositoryId), options);
-    return await Promise.all(
-      repositories.map((repository, index) =>
-        cache.get(keys[index]!, async () => {
-          const { repositoryId } = repository;
-          const state = (await loading).get(repositoryId);
-          if (!state) throw new MovedOnError();
-          const seen = keep(repositoryId, options.withTime, state);
-          // Newer ones are kept as what they are: whoever begins anew asks for them.
-          if (seen.key !== keys[index]) cache.put(seen.key, seen.kept);
-          checkUnmoved(repository, state.version);
-          return seen.kept;
-        })
-      ),
-    );
-  };
+  ): Map<RepositoryVersion, Promise<Loaded>> {
+    const keyOf = (repository: RepositoryVersion) =>
+      JSON.stringify([options.withTime, versionKey(repository)]);
+    const unshared = missing.filter((repository) => !loading.has(keyOf(repository)));
+    const states = unshared.length > 0 ? load(unshared, options) : null;
+    for (const repository of unshared) {
+      const key = keyOf(repository);
+      const { repositoryId } = repository;
+      const load = states!.then((states) => store(repositoryId, states.get(repositoryId), options))
+        .finally(() => loading.delete(key));
+      // The request that awaits several loads fails with the first one that does.
+      load.catch(() => {});
+      loading.set(key, load);
+    }
+    return new Map(missing.map((repository) => [repository, loading.get(keyOf(repository))!]));
+  }
 
-  const merge = (keys: readonly string[], kept: readonly Kept[]): AtHand<TestList> => {
-    const [only, ...others] = kept;
-    if (only && others.length === 0) return only.list;
-    // Sorted and indexed once for all who ask while nothing changes.
-    return merged.get(
-      keys.join(),
-      () => new TestList(kept.flatMap(({ list }) => list.tests)),
-    );
-  };
+  async function load(
+    repositories: readonly RepositoryVersion[],
+    options: { windowStart: number; withTime: boolean },
+  ): Promise<Map<number, TestsState>> {
+    const [first, ...others] = repositories;
+    const repositoryIds = repositories.map(({ repositoryId }) => repositoryId);
+    // Several are loaded with the same few statements as one.
+    const since = first && others.length === 0
+      ? cache.get(cacheKey(first, options.withTime))?.state
+      : undefined;
+    const state = since &&
+      await loadTrackedChanges(sql, { repositoryId: repositoryIds[0]!, since, ...options });
+    return state
+      ? new Map([[repositoryIds[0]!, state]])
+      : await loadTrackedTests(sql, { repositoryIds, ...options });
+  }
 
-  return (repositories, { windowStart, withTime = false }) => {
-    const keys = repositories.map((repository) => keyOf(repository, withTime));
-    const kept = keys.map((key) => cache.find(key)).filter((one) => one !== undefined);
-    if (kept.length === keys.length) return merge(keys, kept);
-    const loading = loadMissing(repositories, keys, { windowStart, withTime });
-    return loading.then((loaded) => merge(keys, loaded));
-  };
-}
+  function store(
+    repositoryId: number,
+    state: TestsState | undefined,
+    { withTime }: { withTime: boolean },
+  ): Loaded {
+    if (!state) throw new StaleVersionError();
+    const loaded = { state, collection: new TestCollection([...state.tests.values()]) };
+    cache.set(cacheKey({ repositoryId }, withTime), loaded);
+    return loaded;
+  }
 
-function scopeOf(repositoryId: number, withTime: boolean): string {
-  return `${repositoryId} ${withTime}`;
-}
-
-function keyOf(repository: VersionedRepository, withTime: boolean): string {
-  return JSON.stringify([withTime, versionKey(repository)]);
+  function merge(parts: readonly TestCollection[], key: string): TestCollection {
+    if (parts.length === 1) return parts[0]!;
+    let merged = mergedCache.get(key);
+    if (!merged || merged.parts.some((part, index) => part !== parts[index])) {
+      const collection = new TestCollection(parts.flatMap(({ tests }) => tests));
+      mergedCache.set(key, merged = { parts, collection });
+    }
+    return merged.collection;
+  }
 }
 
 type VersionedRepository = WindowVersion & { repositoryId: number };
 
-/** All that tells one state of a repository's data and window from another. */
+/** Everything that distinguishes one version of a repository's data and window from another. */
 export function versionKey(
   { repositoryId, createdAt, dataVersion, oldestSubmissionId }: VersionedRepository,
 ) {
   return [repositoryId, createdAt, dataVersion, oldestSubmissionId];
+}
+
+function cacheKey({ repositoryId }: { repositoryId: number }, withTime: boolean): string {
+  return `${repositoryId} ${withTime}`;
+}
+
+function isSame(repository: WindowVersion, { version }: TestsState): boolean {
+  return repository.createdAt === version.createdAt &&
+    repository.dataVersion === version.dataVersion &&
+    repository.oldestSubmissionId === version.oldestSubmissionId;
 }

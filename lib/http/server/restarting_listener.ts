@@ -1,70 +1,66 @@
 /**
- * A server that goes on when it cannot let a connection in.
- *
- * `Deno.serve` gives up for good at the first connection that the system refuses it, which happens
- * when all handles of the process are taken. It has no time limit for a connection that says nothing
- * either, so that anybody who opens enough of them could end the service.
+ * A listener that restarts. `Deno.serve` stops listening for good when the system refuses it a
+ * connection, as it does when the process is out of file handles. Idle connections have no time
+ * limit either, so that any client that opens enough of them would end the service.
  */
-import type { Log } from "../../base/log.ts";
 import { pause } from "../../base/delay.ts";
+import type { Log } from "../../base/log.ts";
 
-/** What is being answered gets this long, before the connections that take all handles are cut. */
-const LAST_ANSWERS_MS = 500;
+/** Running requests have this long to finish before all connections are closed. */
+const GRACE_MS = 500;
 
-/** Pause before each try to listen again: one that fails at once must not keep a processor busy. */
+/** Pause before each attempt to listen: one that fails at once must not keep a core busy. */
 const RETRY_MS = 200;
 
 /** A server that listens until it is shut down. */
-export interface LastingServer {
+export interface RestartingListener {
   addr: Deno.NetAddr;
-  /** Takes no more connections, and lets running requests finish. */
+  /** Accepts no more connections, and waits for running requests to finish. */
   shutdown(): Promise<void>;
 }
 
 /**
- * Listens with `start`, and again on the same port when that server gives up. When there were too
- * many connections, all of them are cut: nobody knows which of them are honest.
+ * Listens with `start`, and again on the same port when that server stops. When it ran out of file
+ * handles, all connections are closed: honest ones cannot be told from others.
  *
- * @param start called with the port and what cuts the connections
+ * @param start called with the port and a signal that closes all connections
  * @throws what the first call of `start` throws
  */
-export function lastingServer(
+export function listenWithRestarts(
   start: (where: { port: number; signal: AbortSignal }) => Deno.HttpServer<Deno.NetAddr>,
   { port, log }: { port: number; log: Log },
-): LastingServer {
+): RestartingListener {
   const closing = new AbortController();
-  /** Of servers that gave up while their connections go on. */
-  const left: AbortController[] = [];
-  let cut = new AbortController();
-  let server = start({ port, signal: cut.signal });
+  const started: AbortController[] = [];
+  const startNext = (nextPort: number) => {
+    const connections = new AbortController();
+    const server = start({ port: nextPort, signal: connections.signal });
+    started.push(connections);
+    server.finished.catch((error) => restart(error, connections));
+    return server;
+  };
+  let server = startNext(port);
   const { addr } = server;
 
-  // Once it is told to end, nothing is started and nothing is cut any more.
-  const listenAgain = async (error: unknown) => {
+  async function restart(error: unknown, connections: AbortController): Promise<void> {
     if (closing.signal.aborted) return;
     const isOutOfHandles = /os error (23|24)\b/.test(String(error));
-    log.error("listens again", { error: String(error), connections_cut: isOutOfHandles });
+    log.error("listening again", { error: String(error), connections_closed: isOutOfHandles });
     if (isOutOfHandles) {
-      await pause(LAST_ANSWERS_MS, closing.signal);
-      if (closing.signal.aborted) return;
-      cut.abort();
-    } else left.push(cut);
-    while (true) {
+      await pause(GRACE_MS, closing.signal);
+      if (!closing.signal.aborted) connections.abort();
+    }
+    while (!closing.signal.aborted) {
       await pause(RETRY_MS, closing.signal);
       if (closing.signal.aborted) return;
-      cut = new AbortController();
       try {
-        server = start({ port: addr.port, signal: cut.signal });
-        return watch();
+        server = startNext(addr.port);
+        return;
       } catch {
         // Most likely the port or the handles are not free yet.
       }
     }
-  };
-  const watch = () => {
-    server.finished.catch(listenAgain);
-  };
-  watch();
+  }
 
   return {
     addr,
@@ -73,7 +69,8 @@ export function lastingServer(
       try {
         await server.shutdown();
       } finally {
-        for (const controller of left) controller.abort();
+        // Servers that stopped listening may still have connections.
+        for (const connections of started) connections.abort();
       }
     },
   };

@@ -1,39 +1,38 @@
-import { errorFields, type Log } from "../../base/log.ts";
+/** Listens for requests: not too many at once, none for too long, and a shutdown that drains. */
 import { pause } from "../../base/delay.ts";
-import { addCommonHeaders } from "../request/responses.ts";
+import { errorFields, type Log } from "../../base/log.ts";
 import type { App } from "../request/dispatch.ts";
 import { internalServerError, overloaded } from "../request/errors.ts";
-import { Slots } from "../../base/slots.ts";
-import { lastingServer } from "./restarting_listener.ts";
-import { requestId } from "./request_id.ts";
+import { completeError, requestIdOf } from "../request/responses.ts";
+import { listenWithRestarts } from "./restarting_listener.ts";
 
-/** Long enough for any request that is being answered, shorter than what a service manager waits. */
+/** Longer than most requests take, shorter than a service manager waits. */
 export const DRAIN_TIMEOUT_MS = 10_000;
 
-/** More than a service answers in any time that a client waits. */
+/** More than a process answers in the time that a client waits. */
 export const MAX_RUNNING_REQUESTS = 1_000;
 
-/** Longer than any statement may take, shorter than the patience of most clients and proxies. */
+/** Longer than any statement may take, shorter than most clients and proxies wait. */
 export const REQUEST_TIMEOUT_MS = 30_000;
 
-/** Where to listen. */
+/** Where to listen, and the limits. */
 export interface ListenOptions {
   host: string;
   /** 0 takes any free port. */
   port: number;
   /**
-   * Lets other processes of the same user listen there too, who set this as well: the kernel gives
-   * each new connection to one of them. Linux only, and Deno wants `--unstable-net` for it.
+   * Shares the port with other processes of the same user that set this too: the kernel gives each
+   * new connection to one of them. Linux only, with `--unstable-net`.
    */
   reusePort?: boolean;
   log: Log;
-  /** How long `shutdown` lets running requests finish. */
+  /** How long `shutdown` waits for running requests. */
   drainTimeoutMs: number;
-  /** How many requests are worked on at the same time; what comes on top is refused at once. */
+  /** Further requests are refused with 500. */
   maxRunningRequests: number;
-  /** A request that takes longer is answered with 500, to within a second. */
+  /** Requests that take longer are answered with 500, to within a second. */
   requestTimeoutMs: number;
-  /** Called when requests took too long: what they wait for may never come. */
+  /** Called when requests timed out: what they wait for may never come. */
   onTimeout?(): void;
 }
 
@@ -41,26 +40,25 @@ export interface ListenOptions {
 export interface RunningServer {
   /** Such as `http://127.0.0.1:8000`. */
   url: string;
-  /** Takes no more requests, lets running ones finish, and gives up those that take too long. */
+  /** Accepts no more requests, and waits for running ones until the drain timeout. */
   shutdown(): Promise<void>;
 }
 
-// What is left to write then is a few empty answers.
-const LAST_WORDS_TIMEOUT_MS = 1_000;
+// Enough to send the empty responses of requests that are given up.
+const FLUSH_TIMEOUT_MS = 1_000;
 
-// How long a process that shares its port closes connections with their next answer before it closes
-// the port: those that are used move to the others, where nobody ends them. Cutting them at once lost
-// 15 requests of 16 connections that were never idle.
+// A process that shares its port first closes connections with their next response, so that active
+// clients move to the others. Closing them at once lost 15 requests of 16 busy connections.
 const LEAVE_MS = 500;
 
-// One look at the oldest requests costs nothing, a timer for each request would.
-const LOOK_EVERY_MS = 1_000;
+// One sweep over all requests is cheaper than a timer for each.
+const SWEEP_INTERVAL_MS = 1_000;
 
-// A probe that failed under load would have the service killed when it is needed most.
+// Refusing the probe under load would have the service killed when it is needed most.
 const LIVENESS_PROBE = /^https?:\/\/[^/]*\/health\/?(?:\?|$)/i;
 
 /**
- * Listens, and lets the app answer until it is shut down.
+ * Listens until it is shut down.
  *
  * @throws {Deno.errors.AddrInUse} when another program listens there, and other errors of `listen`
  */
@@ -68,35 +66,39 @@ export function listen(app: App, options: ListenOptions): RunningServer {
   const { host, port, reusePort = false, log, drainTimeoutMs } = options;
   const requests = new RunningRequests(app, options);
   let isLeaving = false;
-  const server = lastingServer((where) =>
-    Deno.serve({
-      ...where,
-      hostname: host,
-      reusePort,
-      onListen: () => {},
-      onError: (error) => {
-        log.error("failed", errorFields(error));
-        return internalServerError();
-      },
-    }, (request) => isLeaving ? lastAnswer(requests, request) : requests.answer(request)), {
-    port,
-    log,
-  });
-  const timer = setInterval(() => requests.look(), LOOK_EVERY_MS);
+  const listener = listenWithRestarts(
+    (where) =>
+      Deno.serve({
+        ...where,
+        hostname: host,
+        reusePort,
+        onListen: () => {},
+        onError: (error) => {
+          log.error("failed", errorFields(error));
+          return internalServerError();
+        },
+      }, async (request) => {
+        const response = await requests.run(request);
+        if (isLeaving) response.headers.set("connection", "close");
+        return response;
+      }),
+    { port, log },
+  );
+  const timer = setInterval(() => requests.sweep(), SWEEP_INTERVAL_MS);
   return {
-    url: urlOf(server.addr),
+    url: urlOf(listener.addr),
     async shutdown() {
       if (reusePort) {
         isLeaving = true;
         await pause(LEAVE_MS);
       }
-      const drained = server.shutdown();
+      const drained = listener.shutdown();
       try {
         if (await isDoneWithin(drained, drainTimeoutMs)) return;
-        // The `signal` of Deno.serve could cut them, but not once it is shutting down.
-        const count = requests.giveUp(() => true);
+        // The `signal` of Deno.serve cannot close connections once it is shutting down.
+        const count = requests.expire(Infinity);
         log.warn("gave up running requests", { count, after_ms: drainTimeoutMs });
-        await isDoneWithin(drained, LAST_WORDS_TIMEOUT_MS);
+        await isDoneWithin(drained, FLUSH_TIMEOUT_MS);
       } finally {
         clearInterval(timer);
       }
@@ -104,28 +106,20 @@ export function listen(app: App, options: ListenOptions): RunningServer {
   };
 }
 
-/** An answer after which its connection is closed. */
-async function lastAnswer(requests: RunningRequests, request: Request): Promise<Response> {
-  const response = await requests.answer(request);
-  response.headers.set("connection", "close");
-  return response;
-}
-
-/** A request that has no answer yet. */
+/** A request without a response yet. */
 interface WaitingRequest {
   request: Request;
-  /** When it came, as `performance.now()` tells. */
+  /** `performance.now()` of its arrival. */
   since: number;
-  /** Answers it before the app does. */
-  answer(response: Response): void;
+  respond(response: Response): void;
 }
 
-/** Requests that are being worked on: not too many of them, and none for ever. */
+/** The requests that are being worked on, bounded in number and in time. */
 class RunningRequests {
   readonly #app: App;
   readonly #options: ListenOptions;
-  readonly #waiting = new Slots<WaitingRequest>();
-  /** Also those whose client has an answer: the app still works on them. */
+  readonly #waiting = new Set<WaitingRequest>();
+  /** Includes requests that timed out: the app still works on them. */
   #workCount = 0;
   #refusedCount = 0;
 
@@ -134,56 +128,51 @@ class RunningRequests {
     this.#options = options;
   }
 
-  answer(request: Request): Promise<Response> | Response {
+  async run(request: Request): Promise<Response> {
     if (
       this.#workCount >= this.#options.maxRunningRequests && !LIVENESS_PROBE.test(request.url)
     ) {
       this.#refusedCount++;
-      return withoutApp(request, overloaded());
+      return completeError(request, overloaded(), requestIdOf(request));
     }
+    const { promise: expired, resolve: respond } = Promise.withResolvers<Response>();
+    const waiting = { request, since: performance.now(), respond };
+    this.#waiting.add(waiting);
     this.#workCount++;
-    const { promise, resolve, reject } = Promise.withResolvers<Response>();
-    const waiting = { request, since: performance.now(), answer: resolve };
-    const slot = this.#waiting.add(waiting);
-    this.#app(request).then(resolve, reject).finally(() => {
+    const response = this.#app(request).finally(() => {
       this.#workCount--;
-      this.#waiting.remove(slot, waiting);
+      this.#waiting.delete(waiting);
     });
-    return promise;
+    return await Promise.race([response, expired]);
   }
 
-  /** Gives up what takes too long, and tells what happened since the last look. */
-  look(): void {
+  /** Expires requests that take too long, and logs what happened since the last sweep. */
+  sweep(): void {
     const { log, requestTimeoutMs, maxRunningRequests, onTimeout } = this.#options;
-    const tooOld = performance.now() - requestTimeoutMs;
-    const count = this.giveUp((since) => since < tooOld);
+    const count = this.expire(performance.now() - requestTimeoutMs);
     if (count > 0) {
       log.warn("gave up requests that took too long", { count, after_ms: requestTimeoutMs });
       onTimeout?.();
     }
     if (this.#refusedCount > 0) {
-      // One line for all: a line for each would make it worse.
+      // One line for all of them: a line each would add to the overload.
       log.warn("refused requests", { count: this.#refusedCount, running: maxRunningRequests });
       this.#refusedCount = 0;
     }
   }
 
-  /** Answers waiting requests with 500, as long as `isOver` says so. Returns how many. */
-  giveUp(isOver: (since: number) => boolean): number {
+  /** Answers requests that arrived before a time with 500. Returns how many. */
+  expire(before: number): number {
     let count = 0;
-    for (const [slot, waiting] of this.#waiting.entries()) {
-      if (!isOver(waiting.since)) continue;
-      waiting.answer(withoutApp(waiting.request, internalServerError()));
-      this.#waiting.remove(slot, waiting);
+    for (const waiting of this.#waiting) {
+      const { request, since, respond } = waiting;
+      if (since >= before) continue;
+      respond(completeError(request, internalServerError(), requestIdOf(request)));
+      this.#waiting.delete(waiting);
       count++;
     }
     return count;
   }
-}
-
-/** What every answer has, also one that the app has no part in. */
-function withoutApp(request: Request, response: Response): Response {
-  return addCommonHeaders(response, requestId(request.headers.get("x-request-id")));
 }
 
 async function isDoneWithin(work: Promise<unknown>, timeoutMs: number): Promise<boolean> {

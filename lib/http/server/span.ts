@@ -1,9 +1,9 @@
 /**
- * The span that the runtime makes for a request when telemetry is on (`OTEL_DENO=true`). It knows
- * the URL and not the route, without which requests cannot be told apart by what they ask for.
+ * The span that the runtime creates for a request when telemetry is on (`OTEL_DENO=true`). It has
+ * the URL but not the route, by which traces are grouped.
  */
 
-/** As much of OpenTelemetry's API as is used; the runtime registers it, so no package is needed. */
+/** The part of OpenTelemetry's API that is used. The runtime registers it: no package is needed. */
 interface TelemetryApi {
   context?: { active(): { getValue(key: symbol): unknown } | undefined };
 }
@@ -13,16 +13,18 @@ interface Span {
   updateName(name: string): void;
 }
 
-// Both names are fixed by @opentelemetry/api 1.x, so that several copies of it find each other.
+// Both names are fixed by @opentelemetry/api 1.x.
 const API = Symbol.for("opentelemetry.js.api.1");
 const SPAN = Symbol.for("OpenTelemetry Context Key SPAN");
 
 const api = (globalThis as unknown as Record<symbol, TelemetryApi | undefined>)[API];
 
-/** Names the span of the running request after its route, as OpenTelemetry's conventions want it. */
-export function nameSpan(method: string, route: string): void {
-  if (api === undefined) return;
+/**
+ * Names the span of the running request after its route, as the conventions of OpenTelemetry
+ * require; `undefined` while telemetry is off.
+ */
+export const nameSpan = api && ((method: string, route: string): void => {
   const span = api.context?.active()?.getValue(SPAN) as Span | undefined;
   span?.updateName(`${method} ${route}`);
   span?.setAttribute("http.route", route);
-}
+});

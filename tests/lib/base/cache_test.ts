@@ -20,7 +20,12 @@ describe("an LRU cache", () => {
     const cache = textCache(4, ["a", "bb", "c"]);
     cache.get("a");
     cache.set("d", "d");
-    assert.deepEqual(["a", "bb", "c", "d"].map((key) => cache.get(key)), ["a", undefined, "c", "d"]);
+    assert.deepEqual(["a", "bb", "c", "d"].map((key) => cache.get(key)), [
+      "a",
+      undefined,
+      "c",
+      "d",
+    ]);
   });
 
   it("does not store a value heavier than its limit, and evicts nothing for it", () => {

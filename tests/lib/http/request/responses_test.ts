@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
-import { acceptsGzip } from "../../../../lib/http/server/compression.ts";
+import { acceptsGzip } from "../../../../lib/http/request/responses.ts";
 
 describe("Accept-Encoding", () => {
   it("takes gzip when it says so", () => {

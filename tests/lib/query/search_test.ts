@@ -1,7 +1,7 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { numbersOf, parseQuery, type Searchable, SearchIndex } from "../../../lib/query/mod.ts";
+import { parseQuery, type Searchable, TestSearch } from "../../../lib/query/mod.ts";
 
 const LOGIN: Searchable = {
   suite: "Accounts",
@@ -21,7 +21,7 @@ const LOGIN: Searchable = {
 function found(q: string, test: Partial<Searchable> = {}): boolean {
   const { query, errors } = parseQuery(q);
   assert.ok(query, errors?.join("\n"));
-  return numbersOf(new SearchIndex([{ ...LOGIN, ...test }]).find(query)).length === 1;
+  return new TestSearch([{ ...LOGIN, ...test }]).find(query, [0]).length === 1;
 }
 
 describe("words", () => {
@@ -175,15 +175,16 @@ describe("any query", () => {
               ? null
               : { ...LOGIN.latestDisruption!, recordedAt: day * 86_400 },
           }));
-          const index = new SearchIndex(tests);
+          const search = new TestSearch(tests);
+          const positions = [...tests.keys()].reverse();
           for (const terms of [...queries, ...queries]) {
             const { query } = parseQuery(terms.join(" "));
             assert.ok(query);
             const expected = [...tests.keys()].filter((position) =>
-              numbersOf(new SearchIndex([tests[position]!]).find(query)).length === 1
-            );
+              new TestSearch([tests[position]!]).find(query, [0]).length === 1
+            ).reverse();
             seen[expected.length > 0 ? "some" : "none"]++;
-            assert.deepEqual(numbersOf(index.find(query)), expected);
+            assert.deepEqual(search.find(query, positions), expected);
           }
         },
       ),
