@@ -7,8 +7,11 @@ import {
   type SubmissionOutcomes,
 } from "../../lib/analysis/code_version.ts";
 import { outcomesAt } from "../../lib/analysis/columns.ts";
-import { placeOfTest } from "../../lib/analysis/results_by_test.ts";
-import type { NegativeResult, SubmissionContent } from "../../lib/analysis/submission_content.ts";
+import {
+  indexOfTest,
+  type NegativeResult,
+  type SubmissionContent,
+} from "../../lib/analysis/submission_content.ts";
 import {
   loadDisruptiveTests,
   loadNegatives,
@@ -124,7 +127,7 @@ function placesConcerned(
 ): Map<number, number> {
   const places = new Map<number, number>();
   for (const { testHash, testNo } of negatives) {
-    const place = placeOfTest(content.testHashes, testHash);
+    const place = indexOfTest(content.testHashes, testHash);
     if (place !== -1) places.set(testNo, place);
   }
   return places;

@@ -1,14 +1,12 @@
 /**
- * How a submission is stored: by column.
- *
- * Almost every result is a pass that nobody will look at by itself, so a submission keeps the list
- * of its tests (shared by all submissions that ran the same ones), the total time of each as one
- * number, and the exceptions: the tests that did not simply pass once. Order is that of test_hash
- * throughout.
+ * Results by column: a submission refers to the list of its tests (shared by all submissions that ran
+ * the same tests), and stores the total duration of each test as a varint and the exceptions: the tests
+ * that did not simply pass once. 1 to 3 bytes a result, against 84 as a row. All columns are in
+ * ascending order of test_hash.
  */
 import { VarintReader, VarintWriter } from "./varint.ts";
 
-/** How often a test ended in which way in one submission. */
+/** The results of one test in one submission, counted. */
 export interface Outcome {
   positive: number;
   negative: number;
@@ -18,7 +16,7 @@ export interface Outcome {
 
 const PASSED_ONCE: Readonly<Outcome> = { positive: 1, negative: 0, skipped: 0, unknown: 0 };
 
-// The common exceptions take one byte each; any other is spelled out.
+// Common exceptions take one byte; any other is followed by its four counts.
 const EXCEPTIONS: readonly Readonly<Outcome>[] = [
   { positive: 0, negative: 0, skipped: 1, unknown: 0 },
   { positive: 0, negative: 1, skipped: 0, unknown: 0 },
@@ -26,26 +24,26 @@ const EXCEPTIONS: readonly Readonly<Outcome>[] = [
   { positive: 1, negative: 1, skipped: 0, unknown: 0 },
   { positive: 2, negative: 0, skipped: 0, unknown: 0 },
 ];
-const SPELLED_OUT = EXCEPTIONS.length;
+const OTHER = EXCEPTIONS.length;
 
 function same(a: Readonly<Outcome>, b: Readonly<Outcome>): boolean {
   return a.positive === b.positive && a.negative === b.negative && a.skipped === b.skipped &&
     a.unknown === b.unknown;
 }
 
-/** Writes the exceptions of a submission, test after test in the order of its list. */
+/** Encodes the exceptions of a submission, in the order of its list. */
 export class ExceptionWriter {
   #writer = new VarintWriter();
   #previous = -1;
 
-  /** Takes the outcome of the test at `index`; indexes must ascend. */
+  /** Adds the outcome of the test at `index`; indexes must ascend. */
   add(index: number, outcome: Outcome): void {
     if (same(outcome, PASSED_ONCE)) return;
     this.#writer.write(index - this.#previous - 1);
     this.#previous = index;
     const kind = EXCEPTIONS.findIndex((known) => same(known, outcome));
     if (kind >= 0) return this.#writer.write(kind);
-    this.#writer.write(SPELLED_OUT);
+    this.#writer.write(OTHER);
     this.#writer.write(outcome.positive);
     this.#writer.write(outcome.negative);
     this.#writer.write(outcome.skipped);
@@ -57,7 +55,7 @@ export class ExceptionWriter {
   }
 }
 
-/** Calls `visit` with the place in the list and the outcome of every exception, ascending. */
+/** Calls `visit` with the index in the list and the outcome of every exception, ascending. */
 export function forEachException(
   bytes: Uint8Array,
   visit: (index: number, outcome: Readonly<Outcome>) => void,
@@ -79,7 +77,7 @@ export function forEachException(
   }
 }
 
-/** The outcomes of the tests at the given places of the list; all others passed once. */
+/** The outcomes of the tests at the given indexes of the list. */
 export function outcomesAt(
   exceptions: Uint8Array,
   indexes: Iterable<number>,
@@ -92,7 +90,7 @@ export function outcomesAt(
   return outcomes;
 }
 
-/** Writes a list of tests as the zigzag differences of their numbers: about a byte a test. */
+/** Encodes test numbers as zigzag varints of their differences: about a byte a test. */
 export function encodeTestList(testNos: Iterable<number>): Uint8Array {
   const writer = new VarintWriter();
   let previous = 0;
@@ -104,7 +102,7 @@ export function encodeTestList(testNos: Iterable<number>): Uint8Array {
   return writer.finish();
 }
 
-/** Reads back what {@linkcode encodeTestList} wrote. */
+/** Decodes what {@linkcode encodeTestList} returned. */
 export function decodeTestList(bytes: Uint8Array, count: number): Int32Array {
   const reader = new VarintReader(bytes);
   const testNos = new Int32Array(count);
@@ -117,10 +115,12 @@ export function decodeTestList(bytes: Uint8Array, count: number): Int32Array {
   return testNos;
 }
 
-/** Microseconds in a millisecond: the coarser unit of durations, where nothing is lost by it. */
 const MILLISECOND = 1000;
 
-/** Writes durations (whole microseconds) in the coarsest unit in which nothing is lost. */
+/**
+ * Encodes durations (whole microseconds) as varints of milliseconds where nothing is lost, else of
+ * microseconds.
+ */
 export function encodeDurations(
   microseconds: Float64Array,
 ): { durations: Uint8Array; durationUnit: number } {
@@ -128,10 +128,4 @@ export function encodeDurations(
   const writer = new VarintWriter();
   for (const value of microseconds) writer.write(value / durationUnit);
   return { durations: writer.finish(), durationUnit };
-}
-
-/** Reads back what {@linkcode encodeDurations} wrote, in its units. */
-export function decodeDurations(bytes: Uint8Array, count: number): Float64Array {
-  const reader = new VarintReader(bytes);
-  return new Float64Array(count).map(() => reader.read());
 }

@@ -1,18 +1,14 @@
-/** Messages of one submission's failures, each of which several of them have. */
+/** Messages that several failures of one submission have. */
 export interface SharedMessages {
-  /** Each once. */
   messages: string[];
-  /** The place of a message among them, from 1 on; `null` for one that is not shared. */
+  /** The position of a message from 1 on; `null` when it is not shared. */
   placeOf(message: string): number | null;
 }
 
-/**
- * Characters that the shared messages of a submission have together. Who reads one of them reads all:
- * a submission with thousands of different ones keeps the rest with the failures.
- */
+/** All of them are read with each failure, so the rest stays with the failures. */
 const MAX_CHARACTERS = 8_000;
 
-/** The messages that are worth being stored once for several failures. */
+/** Collects the messages to store once for several failures. */
 export function shareMessages(failures: Iterable<{ message: string }>): SharedMessages {
   const seen = new Set<string>();
   const places = new Map<string, number>();

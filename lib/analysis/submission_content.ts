@@ -1,9 +1,9 @@
+/** Makes the columns of a submission from results as they are read. */
 import { createHash } from "node:crypto";
-import { TestHashes, type TestIdentity } from "../base/identity.ts";
+import { testHash, type TestIdentity } from "../base/identity.ts";
 import { isNegative, type TestResult } from "../report/result.ts";
-import { encodeDurations, ExceptionWriter, type Outcome } from "./columns.ts";
-import { identityIn, type IdentityPage, IdentityPages } from "./identity_pages.ts";
-import { resultsByTest } from "./results_by_test.ts";
+import { encodeDurations, ExceptionWriter } from "./columns.ts";
+import { identityIn, IdentityStore, type StoredIdentities } from "./identity_store.ts";
 
 /** A failure or error, as it is stored. */
 export interface NegativeResult {
@@ -14,14 +14,14 @@ export interface NegativeResult {
   message: string;
 }
 
-/** All that is stored of a submission's results. */
+/** Everything that is stored of a submission's results. */
 export interface SubmissionContent {
   resultCount: number;
-  /** The tests that ran, each once, ascending. */
+  /** The tests that ran, each once, ascending: the order of all columns. */
   testHashes: Float64Array;
-  /** SHA-256 over `testHashes`, hex: equal for submissions that ran the same tests. */
+  /** SHA-256 of `testHashes`, hex: equal for submissions that ran the same tests. */
   listHash: string;
-  /** The identity of the test at a place of `testHashes`. */
+  /** The identity of the test at an index of `testHashes`. */
   identityAt(index: number): TestIdentity;
   durations: Uint8Array;
   /** Microseconds in one unit of `durations`. */
@@ -33,34 +33,33 @@ export interface SubmissionContent {
 
 /** The content as plain data, which can be sent to another thread. */
 export interface ContentData extends Omit<SubmissionContent, "identityAt"> {
-  identityPages: IdentityPage[];
-  /** For each place of `testHashes`, the first result of its test. */
+  identities: StoredIdentities;
+  /** The first result of each test. */
   firstResults: Uint32Array;
 }
 
 /** The content that data describes. */
 export function contentOf(data: ContentData): ContentData & SubmissionContent {
-  const { identityPages, firstResults } = data;
-  return { ...data, identityAt: (index) => identityIn(identityPages, firstResults[index]!) };
+  const { identities, firstResults } = data;
+  return { ...data, identityAt: (index) => identityIn(identities, firstResults[index]!) };
 }
 
+const CONCLUSIONS = ["passing", "failure", "error", "skipped", "unknown"] as const;
+/** The counter of each conclusion: positive, negative, skipped, unknown. */
+const COUNTERS = [0, 1, 1, 2, 3] as const;
+
 /**
- * Takes results as they are read and makes columns of them.
- *
- * What is kept of a result is a few numbers and the bytes of its identity, because a report of half
- * a million results must fit in memory, and because strings cut from a report would keep the whole
- * of it alive.
+ * Collects results. Keeps numbers and UTF-8 instead of the results: half a million of them must fit
+ * in memory, and strings cut from a report would keep the whole report alive.
  */
 export class SubmissionBuilder {
   #count = 0;
-  /** How many hashes have come; the others are still to be told. */
-  #hashCount = 0;
   #hashes = new Float64Array(1024);
   #durations = new Float64Array(1024);
+  /** Indexes of `CONCLUSIONS`. */
   #conclusions = new Uint8Array(1024);
-  #identities = new IdentityPages();
-  #negatives: Omit<NegativeResult, "testHash">[] = [];
-  readonly #testHashes = new TestHashes((hash) => this.#hashes[this.#hashCount++] = hash);
+  readonly #identities = new IdentityStore();
+  readonly #negatives: NegativeResult[] = [];
 
   add(result: TestResult): void {
     const resultNo = this.#count++;
@@ -69,73 +68,77 @@ export class SubmissionBuilder {
       this.#durations = grown(this.#durations, new Float64Array(resultNo * 2));
       this.#conclusions = grown(this.#conclusions, new Uint8Array(resultNo * 2));
     }
-    this.#testHashes.add(result);
+    const hash = testHash(result);
+    this.#hashes[resultNo] = hash;
     this.#durations[resultNo] = result.durationMicroseconds;
     this.#conclusions[resultNo] = CONCLUSIONS.indexOf(result.conclusion);
     this.#identities.push(result);
-    if (isNegative(result.conclusion)) {
+    const { conclusion } = result;
+    if (isNegative(conclusion)) {
       this.#negatives.push({
+        testHash: hash,
         resultNo,
-        conclusion: result.conclusion,
-        message: copied(result.message),
+        conclusion,
+        message: copyOf(result.message),
       });
     }
   }
 
   /** The columns of everything added so far. */
   finish(): ContentData & SubmissionContent {
-    this.#testHashes.finish();
-    const hashes = this.#hashes.subarray(0, this.#count);
-    const { testHashes, order, ends } = resultsByTest(hashes);
-
+    const testHashes = distinct(this.#hashes.slice(0, this.#count).sort());
     const durations = new Float64Array(testHashes.length);
-    const exceptions = new ExceptionWriter();
-    const outcome: Outcome = { positive: 0, negative: 0, skipped: 0, unknown: 0 };
-    for (let test = 0, next = 0; test < testHashes.length; test++) {
-      const only = order[next]!;
-      if (ends[test] === next + 1 && this.#conclusions[only] === PASSING) {
-        // As nearly all of them: no exception.
-        durations[test] = this.#durations[only]!;
-        next++;
-        continue;
-      }
-      outcome.positive =
-        outcome.negative =
-        outcome.skipped =
-        outcome.unknown =
-          0;
-      let duration = 0;
-      for (; next < ends[test]!; next++) {
-        outcome[SIDES[this.#conclusions[order[next]!]!]!]++;
-        duration += this.#durations[order[next]!]!;
-      }
-      exceptions.add(test, outcome);
-      durations[test] = Math.min(duration, Number.MAX_SAFE_INTEGER);
+    const outcomes = new Uint32Array(testHashes.length * 4);
+    const firstResults = new Uint32Array(testHashes.length);
+    for (let resultNo = this.#count - 1; resultNo >= 0; resultNo--) {
+      const index = indexOfTest(testHashes, this.#hashes[resultNo]!);
+      durations[index]! += this.#durations[resultNo]!;
+      outcomes[index * 4 + COUNTERS[this.#conclusions[resultNo]!]!]!++;
+      firstResults[index] = resultNo;
     }
 
-    const firstResults = new Uint32Array(testHashes.length);
-    for (let test = 0; test < testHashes.length; test++) {
-      firstResults[test] = order[test === 0 ? 0 : ends[test - 1]!]!;
+    const exceptions = new ExceptionWriter();
+    const outcome = { positive: 0, negative: 0, skipped: 0, unknown: 0 };
+    for (let index = 0; index < testHashes.length; index++) {
+      durations[index] = Math.min(durations[index]!, Number.MAX_SAFE_INTEGER);
+      outcome.positive = outcomes[index * 4]!;
+      outcome.negative = outcomes[index * 4 + 1]!;
+      outcome.skipped = outcomes[index * 4 + 2]!;
+      outcome.unknown = outcomes[index * 4 + 3]!;
+      exceptions.add(index, outcome);
     }
     return contentOf({
       resultCount: this.#count,
       testHashes,
       listHash: createHash("sha256").update(new Uint8Array(testHashes.buffer)).digest("hex"),
-      identityPages: this.#identities.finish(),
+      identities: this.#identities.finish(),
       firstResults,
       ...encodeDurations(durations),
       exceptions: exceptions.finish(),
-      negatives: this.#negatives.map((negative) => ({
-        ...negative,
-        testHash: hashes[negative.resultNo]!,
-      })),
+      negatives: this.#negatives,
     });
   }
 }
 
-const CONCLUSIONS = ["passing", "failure", "error", "skipped", "unknown"] as const;
-const PASSING = CONCLUSIONS.indexOf("passing");
-const SIDES = ["positive", "negative", "negative", "skipped", "unknown"] as const;
+/** The index of a test in ascending hashes; -1 when it is not among them. */
+export function indexOfTest(testHashes: Float64Array, testHash: number): number {
+  let low = 0;
+  let high = testHashes.length - 1;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (testHashes[middle]! < testHash) low = middle + 1;
+    else high = middle;
+  }
+  return testHashes[low] === testHash ? low : -1;
+}
+
+function distinct(ascending: Float64Array): Float64Array {
+  let count = 0;
+  for (const value of ascending) {
+    if (count === 0 || ascending[count - 1] !== value) ascending[count++] = value;
+  }
+  return ascending.slice(0, count);
+}
 
 function grown<T extends Float64Array | Uint8Array>(from: T, to: T): T {
   to.set(from);
@@ -143,10 +146,10 @@ function grown<T extends Float64Array | Uint8Array>(from: T, to: T): T {
 }
 
 const encoder = new TextEncoder();
-// A mark at the beginning of a text belongs to it.
+// A byte order mark at the beginning of a text belongs to the text.
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** A copy that shares no memory with the text it was cut from. */
-function copied(text: string): string {
+/** A copy that shares no memory with the report that the text was cut from. */
+function copyOf(text: string): string {
   return decoder.decode(encoder.encode(text));
 }

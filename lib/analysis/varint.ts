@@ -1,14 +1,14 @@
 /**
- * Whole numbers as bytes: seven bits a byte, the least significant first, the eighth bit set on all
- * but the last. Numbers up to 2^53 - 1, so arithmetic and not bit operations beyond 2^31.
+ * Varints (LEB128): seven bits a byte, the least significant first, the eighth bit set on all but the
+ * last. Up to 2^53 - 1, so with arithmetic, because bit operations end at 2^31.
  */
 
-/** Bytes that grow as numbers are appended. */
+/** Encodes numbers. */
 export class VarintWriter {
   #bytes = new Uint8Array(256);
   #length = 0;
 
-  /** Appends one whole number from 0 to 2^53 - 1. */
+  /** Appends an integer from 0 to 2^53 - 1. */
   write(value: number): void {
     // Eight bytes hold 56 bits, more than any safe integer needs.
     if (this.#length + 8 > this.#bytes.length) {
@@ -23,13 +23,13 @@ export class VarintWriter {
     this.#bytes[this.#length++] = value;
   }
 
-  /** What was written so far. */
+  /** The bytes written so far. */
   finish(): Uint8Array {
     return this.#bytes.slice(0, this.#length);
   }
 }
 
-/** Reads numbers back in the order in which they were written. */
+/** Decodes numbers in the order in which they were written. */
 export class VarintReader {
   #bytes: Uint8Array;
   #position = 0;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import { forEachException } from "../../../lib/analysis/columns.ts";
-import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
+import { indexOfTest, SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
 import { testHash } from "../../../lib/base/identity.ts";
 import type { TestResult } from "../../../lib/report/result.ts";
 
@@ -85,5 +85,12 @@ describe("the content of a submission", () => {
     const { testHashes, identityAt } = content(results);
     assert.equal(testHashes.length, 5_000);
     assert.equal(new Set(results.map((_, index) => identityAt(index).name)).size, 5_000);
+  });
+
+  it("finds tests by their hashes, and no others", () => {
+    const { testHashes } = content(["a", "b", "c"].map((name) => result(name)));
+    testHashes.forEach((hash, index) => assert.equal(indexOfTest(testHashes, hash), index));
+    assert.equal(indexOfTest(testHashes, testHash(result("d"))), -1);
+    assert.equal(indexOfTest(new Float64Array(), 5), -1);
   });
 });
