@@ -94,7 +94,7 @@ describe("the generated histories", () => {
     for (const { shard, attempts } of history(SHAPE)) {
       const builder = new SubmissionBuilder();
       for (const attempt of attempts) builder.add(asResult(attempt, tests));
-      const { identityAt: expectedAt, identityPages: _, firstResults: __, ...expected } = builder
+      const { identityAt: expectedAt, identities: _, firstResults: __, ...expected } = builder
         .finish();
       const { identityAt, ...made } = columns.of(shard, attempts);
       assert.deepEqual(made, expected);

@@ -66,9 +66,11 @@ async function* chunks(): AsyncGenerator<Uint8Array, void> {
 function plainFiles(files: UploadFiles): { value: unknown; transfer: ArrayBufferLike[] } {
   if (!files.results) return { value: files, transfer: [] };
   const { identityAt: _, ...content } = files.results.content;
-  const pages = content.identityPages.flatMap(({ bytes, ends, texts }) => [bytes, ends, texts]);
+  const { chunks, positions } = content.identities;
   return {
     value: { ...files, results: { ...files.results, content } },
-    transfer: [content.testHashes, content.firstResults, ...pages].map(({ buffer }) => buffer),
+    transfer: [content.testHashes, content.firstResults, positions, ...chunks].map(({ buffer }) =>
+      buffer
+    ),
   };
 }
