@@ -1,9 +1,9 @@
 /**
- * Archives that watchers found. A watcher claims one before it processes it, for a while that it
- * extends as long as it lives: when it dies, the claim runs out and another takes over. What the
- * archive brings is stored in the transaction that ends the claim, so it is stored once.
+ * The queue of archives that watchers found. A watcher claims an archive with a lease that it keeps
+ * extending; when it dies, the lease expires and another watcher takes over. The results are stored
+ * in the transaction that ends the claim, so they are stored once.
  *
- * Row locks alone would not do: the embedded database has one session for all.
+ * Row locks would not do: all clients of the embedded database share one session.
  */
 import { requireSchemaVersion, writeTransaction } from "../schema/migrate.ts";
 import { createHash } from "node:crypto";
@@ -11,7 +11,7 @@ import type { Database } from "../connection/connect.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { showFailed } from "../write/unprocessed_submissions.ts";
 
-/** An archive of a source. */
+/** Identifies an archive: a source is a folder or a bucket. */
 export interface ArchiveId {
   source: string;
   key: string;
@@ -22,7 +22,7 @@ export interface ArchiveClaim extends ArchiveId {
   claimId: string;
 }
 
-/** An archive as an operator sees it. */
+/** The state of an archive, for operators. */
 export interface ArchiveRecord {
   key: string;
   status: "processing" | "processed" | "failed";
@@ -34,12 +34,12 @@ export interface ArchiveRecord {
   finishedAt: number | null;
 }
 
-/** Another watcher has taken over, because this one was too slow to say that it lives. */
+/** Another watcher has taken over, because this one did not extend its lease in time. */
 export class ClaimLostError extends Error {
   override name = "ClaimLostError";
 }
 
-/** Those of the archives that nobody has processed, processes or failed at. */
+/** Filters archives: new, changed after a failure, or with an expired lease. */
 export async function findUnclaimed<T extends { key: string; version: string }>(
   sql: Queryable,
   { source, archives }: { source: string; archives: T[] },
@@ -57,9 +57,10 @@ export async function findUnclaimed<T extends { key: string; version: string }>(
 }
 
 /**
- * Claims an archive that is new, whose claim ran out, or that failed and was uploaded anew.
+ * Claims an archive that is new, changed after a failure, or has an expired lease.
  *
- * @returns which attempt this is, counted from 1; `null` when somebody else was faster
+ * @returns the number of this attempt from 1, with the reason of the last failure; `null` when
+ * another watcher has claimed it
  */
 export async function claimArchive(
   sql: Queryable,
@@ -84,7 +85,7 @@ export async function claimArchive(
   return row ?? null;
 }
 
-/** Says that the watcher lives. Returns false when it was too slow. */
+/** Extends the lease. Returns false when another watcher has taken over. */
 export async function extendClaim(
   sql: Queryable,
   { source, key, claimId, leaseSeconds }: ArchiveClaim & { leaseSeconds: number },
@@ -97,8 +98,8 @@ export async function extendClaim(
 }
 
 /**
- * Remembers which repository shows the archive, and returns the key of its submission there: the
- * archive's own, unless another source has an archive of that key in the repository.
+ * Records the repository of an archive, and returns the key of its submission there: the archive's
+ * own, unless the repository has an archive with that key from another source.
  *
  * @throws {ClaimLostError} when another watcher has taken over
  */
@@ -106,7 +107,7 @@ export async function assignArchive(
   tx: Queryable,
   { source, key, claimId, repositoryId }: ArchiveClaim & { repositoryId: number },
 ): Promise<string> {
-  // Two sources that come at the same time choose one after the other.
+  // Makes concurrent archives from two sources choose one after the other.
   await tx`select from repository where repository_id = ${repositoryId} for no key update`;
   const digest = createHash("sha256").update(source).digest("hex");
   const ownKey = `${key}#${digest.slice(0, 8)}`;
@@ -127,7 +128,7 @@ export async function assignArchive(
 }
 
 /**
- * Ends the claim of an archive that is processed; part of the transaction that stores what is in it.
+ * Ends the claim of a processed archive, in the transaction that stores its results.
  *
  * @throws {ClaimLostError} when another watcher has taken over, so that nothing is stored twice
  */
@@ -144,7 +145,7 @@ export async function finishArchive(
   );
 }
 
-/** Puts an archive aside, with the reason, and shows it so under its repository. */
+/** Marks an archive as failed, and shows a failed submission in its repository. */
 export async function failArchive(
   sql: Database["sql"],
   { source, key, claimId, reason, submissionKey }: ArchiveClaim & {
@@ -158,7 +159,7 @@ export async function failArchive(
         claimed_until = null, finished_at = now()
       where source = ${source} and key = ${key} and claim_id = ${claimId}::uuid
       returning repository_id::float8 as "repositoryId"`;
-    if (!archive) throw lost();
+    if (!archive) throw claimLost();
     const { repositoryId } = archive;
     if (repositoryId !== null) {
       await showFailed(tx, { repositoryId, key: submissionKey });
@@ -167,9 +168,9 @@ export async function failArchive(
 }
 
 /**
- * Gives an archive back for another attempt, and remembers what went wrong.
+ * Releases an archive for another attempt, with the reason of the failure.
  *
- * @param claim.isAttempt false takes the attempt back: it says nothing about the archive
+ * @param claim.isAttempt false when the failure has nothing to do with the archive: not counted
  */
 export async function releaseArchive(
   sql: Queryable,
@@ -184,7 +185,7 @@ export async function releaseArchive(
     where source = ${source} and key = ${key} and claim_id = ${claimId}::uuid`;
 }
 
-/** Lets the failed archives of a source be processed again; returns how many. */
+/** Queues the failed archives of a source again; returns how many. */
 export async function retryFailedArchives(sql: Queryable, source: string): Promise<number> {
   const rows = await sql`
     update archive set status = 'processing', attempt_count = 0, finished_at = null,
@@ -194,7 +195,7 @@ export async function retryFailedArchives(sql: Queryable, source: string): Promi
   return rows.length;
 }
 
-/** All archives of a source, in the order in which they were found. */
+/** All archives of a source, in the order of discovery. */
 export async function listArchives(sql: Queryable, source: string): Promise<ArchiveRecord[]> {
   return await sql<ArchiveRecord[]>`
     select key, status, attempt_count as "attemptCount", reason,
@@ -206,9 +207,9 @@ export async function listArchives(sql: Queryable, source: string): Promise<Arch
 }
 
 function requireClaim(rows: readonly unknown[]): void {
-  if (rows.length === 0) throw lost();
+  if (rows.length === 0) throw claimLost();
 }
 
-function lost(): ClaimLostError {
+function claimLost(): ClaimLostError {
   return new ClaimLostError("another watcher has taken over");
 }

@@ -1,7 +1,7 @@
 import { caseKey } from "../../lib/base/identity.ts";
 import type { Queryable } from "../connection/sql.ts";
 
-/** Who owns repositories and tokens. */
+/** An owner of repositories and tokens. */
 export interface Organization {
   organizationId: number;
   name: string;
@@ -11,7 +11,7 @@ export interface Organization {
   createdAt: number;
 }
 
-/** Creates an organization, or returns `null` when its name is taken in any case. */
+/** Creates an organization; `null` when the name is taken (in any case). */
 export async function createOrganization(
   sql: Queryable,
   { name, purchaseUnitCount, createdAt }: Omit<Organization, "organizationId">,
@@ -24,7 +24,7 @@ export async function createOrganization(
   return row ?? null;
 }
 
-/** Sets the purchase units of an organization, or returns `null` when there is none of the name. */
+/** Sets the purchase units of an organization; `null` when it does not exist. */
 export async function setPurchaseUnits(
   sql: Queryable,
   { name, purchaseUnitCount }: Pick<Organization, "name" | "purchaseUnitCount">,
@@ -36,7 +36,7 @@ export async function setPurchaseUnits(
   return row ?? null;
 }
 
-/** The organization of a name, in any case. */
+/** The organization with a name, in any case. */
 export async function findOrganization(sql: Queryable, name: string): Promise<Organization | null> {
   const [row] = await sql<Organization[]>`
     select ${columns(sql)} from organization where name_key = ${caseKey(name)}`;

@@ -6,11 +6,11 @@ import { bumpDataVersion, lockRepository } from "./repositories.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { isKnown } from "../write/staged_tests.ts";
 
-/** A test, and where it is stored. */
+/** A stored test with its repository. */
 export interface StoredTest extends TestIdentity {
   repositoryId: number;
   owner: string;
-  /** The repository's. `name` is the test's. */
+  /** Name of the repository; `name` is the name of the test. */
   repositoryName: string;
   /** First 44 bits of the test's id. */
   idPrefix: number;
@@ -19,10 +19,10 @@ export interface StoredTest extends TestIdentity {
   testNo: number;
 }
 
-/** A repository's part of {@linkcode StoredTest}. */
+/** The repository columns of {@linkcode StoredTest}. */
 type StoredRepository = Pick<StoredTest, "repositoryId" | "owner" | "repositoryName" | "idPrefix">;
 
-/** The test that an id names. The id alone leads to it, through two unique keys. */
+/** The test with an id, found through two unique keys. */
 export async function findTest(
   sql: Queryable,
   { idPrefix, testHash }: Pick<StoredTest, "idPrefix" | "testHash">,
@@ -30,7 +30,8 @@ export async function findTest(
   const [repository] = await sql<StoredRepository[]>`
     select ${repositoryColumns(sql)} from repository where id_prefix = ${idPrefix}`;
   if (!repository) return null;
-  // Of its own, so that it names the repository: then one server of a distributed database has all.
+  // A statement of its own that names the repository, so that one node of a distributed database
+  // answers it.
   const [test] = await sql<Omit<StoredTest, keyof StoredRepository>[]>`
     select ${testColumns(sql)} from test t
     where t.repository_id = ${repository.repositoryId} and t.test_hash = ${testHash}
@@ -39,8 +40,8 @@ export async function findTest(
 }
 
 /**
- * Puts a test aside. The first quarantine's date, author and type stay. Returns `null` when the
- * test was deleted meanwhile.
+ * Quarantines a test. An existing quarantine keeps its date, author and type. Returns `null` when the
+ * test no longer exists.
  */
 export async function addQuarantine(
   sql: Database["sql"],
@@ -48,7 +49,7 @@ export async function addQuarantine(
   quarantine: Quarantine,
 ): Promise<{ quarantine: Quarantine; added: boolean } | null> {
   return await writeTransaction(sql, async (tx) => {
-    // The repository first, as everybody does who changes its data: no two wait for each other.
+    // Every change locks the repository first, which rules out deadlocks.
     await lockRepository(tx, repositoryId);
     const [added] = await tx<Quarantine[]>`
       insert into quarantine
@@ -69,7 +70,7 @@ export async function addQuarantine(
   });
 }
 
-/** Ends the quarantine of a test. Returns false when there was none. */
+/** Ends the quarantine of a test. Returns false when it was not quarantined. */
 export async function removeQuarantine(
   sql: Database["sql"],
   { repositoryId, testNo }: Pick<StoredTest, "repositoryId" | "testNo">,

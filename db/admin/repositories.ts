@@ -1,11 +1,10 @@
 import { writeTransaction } from "../schema/migrate.ts";
-import { caseKey, firstSubmissionId, repositoryIdPrefix } from "../../lib/base/identity.ts";
+import { caseKey, firstSubmissionId } from "../../lib/base/identity.ts";
 import type { RepositoryName } from "../../lib/base/repository_name.ts";
 import type { Database } from "../connection/connect.ts";
-import type { Organization } from "./organizations.ts";
 import type { Queryable } from "../connection/sql.ts";
 
-/** A repository as it is stored. */
+/** A stored repository. */
 export interface Repository extends RepositoryName {
   organizationId: number;
   repositoryId: number;
@@ -15,84 +14,7 @@ export interface Repository extends RepositoryName {
   createdAt: number;
 }
 
-/** What a new repository is called, and whose it is. */
-export interface NewRepository extends RepositoryName {
-  organization: Pick<Organization, "organizationId" | "name">;
-  /** The next free number when none is given. */
-  repositoryId?: number | undefined;
-  /** Seconds since 1970. */
-  createdAt: number;
-  /** False when nothing is to be seen of it before its first upload is stored; true unless given. */
-  isVisible?: boolean;
-}
-
-/** What came of creating a repository. */
-export type Creation =
-  | { outcome: "created" | "name_taken"; repository: Repository }
-  | { outcome: "id_taken" };
-
-// A conflict that no row explains means that the row vanished meanwhile. So many times in a row is
-// a fault of this program, and must not become an endless loop.
-const MAX_ATTEMPTS = 1_000;
-
-/**
- * Creates a repository. Safe beside others that create the same one: exactly one of them is told
- * that it did.
- */
-export async function createRepository(sql: Queryable, wanted: NewRepository): Promise<Creation> {
-  const { organizationId, name: organization } = wanted.organization;
-  // Asked first, so that a name that is taken costs no number.
-  const first = await findRepository(sql, { organizationId, ...wanted });
-  if (first) return { outcome: "name_taken", repository: first };
-  let prefixAttempt = 0;
-  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    const repositoryId = wanted.repositoryId ?? await nextRepositoryId(sql);
-    const idPrefix = repositoryIdPrefix({ ...wanted, organization }, prefixAttempt);
-    const [created] = await sql<Repository[]>`
-      insert into repository (organization_id, repository_id, owner, name, owner_key, name_key,
-        id_prefix, created_at, is_visible, data_version)
-      values (${organizationId}, ${repositoryId}, ${wanted.owner}, ${wanted.name},
-        ${caseKey(wanted.owner)}, ${caseKey(wanted.name)}, ${idPrefix},
-        to_timestamp(${wanted.createdAt}), ${wanted.isVisible ?? true}, ${firstVersion(sql)})
-      on conflict do nothing
-      returning ${columns(sql)}`;
-    if (created) return { outcome: "created", repository: created };
-
-    const present = await findAnyRepository(sql, { organizationId, ...wanted });
-    if (present?.isVisible || (present && wanted.isVisible === false)) {
-      return { outcome: "name_taken", repository: present };
-    }
-    if (present) {
-      // What an upload that was cut off left, or one that is still coming created.
-      const shown = await showRepository(sql, present, wanted);
-      if (shown) return { outcome: "created", repository: shown };
-      continue;
-    }
-    const [taken] = await sql<{ prefix: boolean; id: boolean }[]>`
-      select exists (select from repository where id_prefix = ${idPrefix}) as prefix,
-        exists (select from repository where repository_id = ${repositoryId}) as id`;
-    if (taken?.id && wanted.repositoryId !== undefined) return { outcome: "id_taken" };
-    if (taken?.prefix) prefixAttempt++;
-  }
-  throw new Error(`no free number for repository ${wanted.owner}/${wanted.name} was found`);
-}
-
-/** The repository of a name, created under the next free number when it is new. */
-export async function findOrCreateRepository(
-  sql: Queryable,
-  wanted: Omit<NewRepository, "repositoryId">,
-): Promise<{ repository: Repository; created: boolean }> {
-  // Looked up first: nearly always it is there, and a sequence number would be lost each time.
-  const { organizationId } = wanted.organization;
-  const present = await findAnyRepository(sql, { ...wanted, organizationId });
-  if (present) return { repository: present, created: false };
-  const creation = await createRepository(sql, { ...wanted, repositoryId: undefined });
-  // Only a number that was asked for can be refused.
-  if (creation.outcome === "id_taken") throw new Error("a free repository number was refused");
-  return { repository: creation.repository, created: creation.outcome === "created" };
-}
-
-/** The repository of a name, in any case, within an organization. */
+/** The repository with a name (in any case) within an organization. */
 export async function findRepository(
   sql: Queryable,
   wanted: RepositoryName & { organizationId: number },
@@ -101,43 +23,16 @@ export async function findRepository(
   return repository?.isVisible ? repository : null;
 }
 
-/** The same, also one of which nothing is to be seen yet. */
-async function findAnyRepository(
+/** The same, including repositories that are not visible yet. */
+export async function findAnyRepository(
   sql: Queryable,
   { organizationId, owner, name }: RepositoryName & { organizationId: number },
 ): Promise<Repository & { isVisible: boolean } | null> {
   const [row] = await sql<(Repository & { isVisible: boolean })[]>`
-    select ${columns(sql)}, is_visible as "isVisible" from repository
+    select ${repositoryColumns(sql)}, is_visible as "isVisible" from repository
     where organization_id = ${organizationId} and owner_key = ${caseKey(owner)}
       and name_key = ${caseKey(name)}`;
   return row ?? null;
-}
-
-/** Shows a repository as if it were new; `null` when it has to be created after all. */
-async function showRepository(
-  sql: Queryable,
-  { repositoryId }: Repository,
-  wanted: NewRepository,
-): Promise<Repository | null> {
-  if (wanted.repositoryId !== undefined && wanted.repositoryId !== repositoryId) {
-    // Nothing but staged tests can belong to it.
-    await sql`
-      with gone as (
-        delete from repository where repository_id = ${repositoryId} and not is_visible
-        returning 1
-      ), ranges as (
-        delete from unpublished_test_range
-        where repository_id = ${repositoryId} and exists (select from gone)
-      )
-      delete from test where repository_id = ${repositoryId} and exists (select from gone)`;
-    return null;
-  }
-  const [shown] = await sql<Repository[]>`
-    update repository set is_visible = true, owner = ${wanted.owner}, name = ${wanted.name},
-      created_at = to_timestamp(${wanted.createdAt})
-    where repository_id = ${repositoryId} and not is_visible
-    returning ${columns(sql)}`;
-  return shown ?? null;
 }
 
 /** All repositories of an organization, by name. */
@@ -146,14 +41,14 @@ export async function listRepositories(
   organizationId: number,
 ): Promise<Repository[]> {
   return await sql<Repository[]>`
-    select ${columns(sql)} from repository
+    select ${repositoryColumns(sql)} from repository
     where organization_id = ${organizationId} and is_visible
     order by owner_key collate "C", name_key collate "C"`;
 }
 
 /**
- * Gives a repository another name; the ids of its tests stay. Returns `null` when the name belongs
- * to another repository of the organization, or when the repository was deleted meanwhile.
+ * Renames a repository; its tests keep their ids. Returns `null` when another repository of the
+ * organization has the name, or when the repository no longer exists.
  */
 export async function renameRepository(
   sql: Queryable,
@@ -166,7 +61,7 @@ export async function renameRepository(
         name_key = ${caseKey(name)}, data_version = data_version + 1
       where organization_id = ${repository.organizationId}
         and repository_id = ${repository.repositoryId}
-      returning ${columns(sql)}`;
+      returning ${repositoryColumns(sql)}`;
     return row ?? null;
   } catch (error) {
     if (isUniqueViolation(error)) return null;
@@ -174,19 +69,19 @@ export async function renameRepository(
   }
 }
 
-/** Deletes a repository with all that belongs to it. Returns false when it was gone already. */
+/** Deletes a repository and all its data. Returns false when it no longer exists. */
 export async function deleteRepository(
   sql: Database["sql"],
   { organizationId, repositoryId }: Pick<Repository, "organizationId" | "repositoryId">,
 ): Promise<boolean> {
   return await writeTransaction(sql, async (tx) => {
-    // Whoever stores a submission holds this row too, so nothing is added while it goes.
+    // Uploads lock this row too, so nothing is added during the deletion.
     const [locked] = await tx`
       select from repository
       where organization_id = ${organizationId} and repository_id = ${repositoryId}
       for update`;
     if (!locked) return false;
-    // Kept, so that a watcher does not take the same archives again; only whose they were is forgotten.
+    // The archives are kept, so that a watcher does not process them again.
     await tx`update archive set repository_id = null where repository_id = ${repositoryId}`;
     await tx`delete from quarantine where repository_id = ${repositoryId}`;
     await tx`delete from disruptive_test where repository_id = ${repositoryId}`;
@@ -204,30 +99,15 @@ export async function deleteRepository(
   });
 }
 
-/** The next number that is free: numbers may have been given out of turn. */
-async function nextRepositoryId(sql: Queryable): Promise<number> {
-  const [row] = await sql<{ id: number; isTaken: boolean }[]>`
-    select id::float8, exists (select from repository where repository_id = id) as "isTaken"
-    from nextval('repository_id_sequence') as id`;
-  if (!row!.isTaken) return row!.id;
-  const [free] = await sql<{ id: number }[]>`
-    select setval('repository_id_sequence', (
-      select min(repository_id) + 1 from repository r
-      where repository_id >= ${row!.id}
-        and not exists (select from repository where repository_id = r.repository_id + 1)
-    ))::float8 as id`;
-  return free!.id;
-}
-
-/** What is known of a repository whose row is locked. */
+/** A repository whose row is locked. */
 export interface LockedRepository extends RepositoryName {
   idPrefix: number;
   removalCount: number;
 }
 
 /**
- * Locks a repository until the transaction ends, as everybody does who changes its data; `null` when
- * it is gone.
+ * Locks a repository until the transaction ends, as every change of its data must; `null` when it
+ * does not exist.
  */
 export async function lockRepository(
   tx: Queryable,
@@ -247,7 +127,7 @@ export function versionColumns(sql: Queryable) {
     r.data_version::float8 as "dataVersion"`;
 }
 
-/** SQL: the oldest submission of the window of `repository` r, 24 hex digits, null when there is none. */
+/** SQL: the id of the oldest submission in the window of `repository` r, or null. */
 export function oldestSubmission(sql: Queryable, windowStart: number) {
   return sql`(
     select encode(s.submission_id, 'hex') from submission s
@@ -256,22 +136,13 @@ export function oldestSubmission(sql: Queryable, windowStart: number) {
     order by s.submission_id limit 1)`;
 }
 
-/**
- * Where the versions of a new repository begin: after all those of one that had its number before,
- * which was deleted, perhaps within the same second. Answers that are kept of that one are not its.
- */
-function firstVersion(sql: Queryable) {
-  // Microseconds stay whole in a double for two hundred years more.
-  return sql`(extract(epoch from clock_timestamp()) * 1000000)::bigint`;
-}
-
-/** Tells everybody who keeps answers about a repository that its data changed. */
+/** Makes cached responses about a repository stale. */
 export async function bumpDataVersion(tx: Queryable, repositoryId: number): Promise<void> {
   await tx`
     update repository set data_version = data_version + 1 where repository_id = ${repositoryId}`;
 }
 
-/** The same for a change after which every test is what it was, but for submissions that came. */
+/** The same, for a change that only added submissions: caches then load just those. */
 export async function bumpForAddition(tx: Queryable, repositoryId: number): Promise<void> {
   await tx`
     update repository set data_version = data_version + 1, addition_count = addition_count + 1
@@ -279,8 +150,8 @@ export async function bumpForAddition(tx: Queryable, repositoryId: number): Prom
 }
 
 /**
- * Has the tests of a repository loaded as a whole after its next change, because submissions that
- * came since somebody looked may be gone. No answer changes by that, so the version stays.
+ * Makes caches load a repository in full after its next change, because submissions that they have
+ * not loaded yet may be gone. Responses stay the same, so the data version does too.
  */
 export async function interruptAdditions(tx: Queryable, repositoryId: number): Promise<void> {
   await tx`
@@ -291,7 +162,8 @@ function isUniqueViolation(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "23505";
 }
 
-function columns(sql: Queryable) {
+/** SQL: the columns of a `Repository`. */
+export function repositoryColumns(sql: Queryable) {
   return sql`organization_id as "organizationId", repository_id::float8 as "repositoryId", owner,
     name, id_prefix::float8 as "idPrefix", extract(epoch from created_at)::float8 as "createdAt"`;
 }

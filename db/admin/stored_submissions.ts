@@ -1,6 +1,6 @@
 import type { Queryable } from "../connection/sql.ts";
 
-/** A submission as an operator sees it. */
+/** A stored submission, for operators. */
 export interface StoredSubmission {
   key: string;
   status: "processing" | "processed" | "failed";
@@ -15,7 +15,7 @@ export interface StoredSubmission {
   testResultCount: number;
 }
 
-/** All submissions of a repository, newest first, whatever their age. */
+/** All submissions of a repository, newest first, also those before the window. */
 export async function listStoredSubmissions(
   sql: Queryable,
   repositoryId: number,

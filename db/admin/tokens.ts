@@ -1,28 +1,28 @@
 import type { TokenType } from "../../lib/base/token.ts";
 import type { Queryable } from "../connection/sql.ts";
 
-/** What is kept of a token. Its hash is never read back for people. */
+/** A stored token, without its hash. */
 export interface Token {
   organizationId: number;
   apiTokenId: number;
   type: TokenType;
   tokenPrefix: string | null;
   label: string | null;
-  /** Seconds since 1970, as all its times. */
+  /** Seconds since 1970, like the other times. */
   createdAt: number;
   expiresAt: number | null;
   revokedAt: number | null;
 }
 
-/** A token to be stored. */
+/** A token to store. */
 export type NewTokenRow = Omit<Token, "apiTokenId" | "revokedAt"> & { hash: string };
 
-/** What came of storing a token: `elsewhere` when another organization has it. */
+/** Result of {@linkcode insertToken}; `other_organization`: the token belongs to another one. */
 export type TokenInsertion =
   | { outcome: "inserted" | "present"; token: Token }
-  | { outcome: "elsewhere" };
+  | { outcome: "other_organization" };
 
-/** Stores a token. One that the organization has already stays as it is. */
+/** Stores a token. An existing token of the organization stays as it is. */
 export async function insertToken(sql: Queryable, token: NewTokenRow): Promise<TokenInsertion> {
   const [inserted] = await sql<Token[]>`
     insert into api_token (organization_id, type, token_prefix, hash, label, created_at, expires_at)
@@ -34,7 +34,7 @@ export async function insertToken(sql: Queryable, token: NewTokenRow): Promise<T
   const [present] = await sql<Token[]>`
     select ${columns(sql)} from api_token
     where hash = ${token.hash} and organization_id = ${token.organizationId}`;
-  return present ? { outcome: "present", token: present } : { outcome: "elsewhere" };
+  return present ? { outcome: "present", token: present } : { outcome: "other_organization" };
 }
 
 /** All tokens of an organization, oldest first. */
@@ -46,8 +46,8 @@ export async function listTokens(sql: Queryable, organizationId: number): Promis
 }
 
 /**
- * Revokes a token. `revoked` is false when it was revoked before; the first moment stays. Returns
- * `null` when there is no such token.
+ * Revokes a token. `revoked` is false when it already was; the first time stays. Returns `null` when
+ * it does not exist.
  */
 export async function revokeToken(
   sql: Queryable,

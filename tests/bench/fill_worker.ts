@@ -2,7 +2,7 @@
 /** Puts histories through the program's own processing, in a thread of its own. */
 import { type Database, openDatabase } from "../../db/connection/connect.ts";
 import { processSubmission } from "../../db/write/store_submission.ts";
-import { findOrCreateRepository } from "../../db/admin/repositories.ts";
+import { findOrCreateRepository } from "../../db/admin/create_repository.ts";
 import { Columns } from "./columns.ts";
 import { builds, type HistoryShape, identities } from "./generate.ts";
 

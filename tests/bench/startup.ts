@@ -3,7 +3,7 @@ import { openDatabase } from "../../db/connection/connect.ts";
 import { migrate } from "../../db/schema/migrate.ts";
 import { createOrganization } from "../../db/admin/organizations.ts";
 import { processSubmission } from "../../db/write/store_submission.ts";
-import { findOrCreateRepository } from "../../db/admin/repositories.ts";
+import { findOrCreateRepository } from "../../db/admin/create_repository.ts";
 import { Columns } from "./columns.ts";
 import { builds, identities } from "./generate.ts";
 import { startContestant } from "./processes.ts";

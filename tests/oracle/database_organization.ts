@@ -6,11 +6,8 @@ import { createOrganization } from "../../db/admin/organizations.ts";
 import { processSubmission } from "../../db/write/store_submission.ts";
 import { pruneRepository } from "../../db/write/prune.ts";
 import { addQuarantine, findTest, removeQuarantine } from "../../db/admin/quarantine.ts";
-import {
-  createRepository,
-  deleteRepository,
-  renameRepository,
-} from "../../db/admin/repositories.ts";
+import { createRepository } from "../../db/admin/create_repository.ts";
+import { deleteRepository, renameRepository } from "../../db/admin/repositories.ts";
 import { insertToken, revokeToken } from "../../db/admin/tokens.ts";
 import { showFailed, showProcessing } from "../../db/write/unprocessed_submissions.ts";
 import { SubmissionBuilder } from "../../lib/analysis/submission_content.ts";

@@ -5,12 +5,12 @@ import * as v from "valibot";
 import { type Database, openDatabase } from "../../../db/connection/connect.ts";
 import { readDatabaseUrl } from "../../../db/connection/database_url.ts";
 import {
-  loadArchiveTroubles,
   loadFreshness,
   loadServerState,
-  loadTokenState,
+  loadStuckArchives,
+  loadTokenCounts,
   type ServerState,
-} from "../../../db/admin/diagnosis.ts";
+} from "../../../db/admin/diagnostics.ts";
 import { type EmbeddedLook, lookAtEmbedded } from "../../../db/embedded/look.ts";
 import { checkSchema, SCHEMA_VERSION } from "../../../db/schema/migrate.ts";
 import { WINDOW_SECONDS } from "../../base/time.ts";
@@ -135,8 +135,8 @@ async function examineDatabase(
   return [
     ...findings,
     judgeFreshness(await loadFreshness(sql, { windowStart: now - WINDOW_SECONDS }), { now }),
-    judgeTokens(await loadTokenState(sql, { now, soon: now + TOKEN_SOON_SECONDS })),
-    ...judgeArchives(await loadArchiveTroubles(sql)),
+    judgeTokens(await loadTokenCounts(sql, { now, soon: now + TOKEN_SOON_SECONDS })),
+    ...judgeArchives(await loadStuckArchives(sql)),
   ];
 }
 

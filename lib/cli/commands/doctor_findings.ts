@@ -1,11 +1,11 @@
 /** What `doctor` tells of one subject. Judged here, without a database, a clock or a disk. */
 import type { SchemaStatus } from "../../../db/schema/migrate.ts";
 import type {
-  ArchiveTrouble,
   Freshness,
   ServerState,
-  TokenState,
-} from "../../../db/admin/diagnosis.ts";
+  StuckArchives,
+  TokenCounts,
+} from "../../../db/admin/diagnostics.ts";
 import { formatTimestamp, WINDOW_SECONDS } from "../../base/time.ts";
 
 /** `fail`: something does not work; `warn`: it will not for long, or not as well as it could. */
@@ -96,22 +96,22 @@ export function judgeSchema(
 
 /** Who connects, and to what kind of server. */
 export function judgeRole(
-  { user, isSuperuser, mayMigrate, isReplica, isFollowing, lagSeconds }: ServerState,
+  { user, isSuperuser, canMigrate, isReplica, isStreaming, lagSeconds }: ServerState,
 ): Finding {
   const check = "role";
   if (isReplica) {
-    const isLate = !isFollowing || lagSeconds !== null && lagSeconds > LAG_WARN_SECONDS;
+    const isLate = !isStreaming || lagSeconds !== null && lagSeconds > LAG_WARN_SECONDS;
     const lag = lagSeconds === null
       ? "how far behind is not known"
       : lagSeconds === 0
       ? "0 s behind"
-      : isFollowing
+      : isStreaming
       ? `at most ${Math.ceil(lagSeconds)} s behind`
       : `its last change is ${Math.round(lagSeconds)} s old`;
     return {
       check,
       status: isLate ? "warn" : "ok",
-      finding: `a replica, ${isFollowing ? "" : "without a connection to its primary, "}${lag}`,
+      finding: `a replica, ${isStreaming ? "" : "without a connection to its primary, "}${lag}`,
       hint: isLate ? "look at the replica's log, and at pg_stat_replication of the primary" : "",
     };
   }
@@ -119,7 +119,7 @@ export function judgeRole(
     check,
     status: isSuperuser ? "warn" : "ok",
     finding: `user ${user}` +
-      (isSuperuser ? " is a superuser" : mayMigrate ? " may write" : " may only read"),
+      (isSuperuser ? " is a superuser" : canMigrate ? " may write" : " may only read"),
     hint: isSuperuser
       ? "serve needs to read only: deploy/read_only_role.sql makes a role for it"
       : "",
@@ -189,7 +189,7 @@ export function judgeFreshness(
 }
 
 /** Whether anybody can ask. */
-export function judgeTokens({ validCount, expiringCount }: TokenState): Finding {
+export function judgeTokens({ validCount, expiringCount }: TokenCounts): Finding {
   const check = "tokens";
   if (validCount === 0) {
     return {
@@ -211,7 +211,7 @@ export function judgeTokens({ validCount, expiringCount }: TokenState): Finding 
 }
 
 /** Archives that wait for somebody: a line for each source. */
-export function judgeArchives(troubles: readonly ArchiveTrouble[]): Finding[] {
+export function judgeArchives(troubles: readonly StuckArchives[]): Finding[] {
   const check = "archives";
   if (troubles.length === 0) {
     return [{ check, status: "ok", finding: "none failed, none is left behind", hint: "" }];

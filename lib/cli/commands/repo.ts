@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import * as v from "valibot";
+import { createRepository } from "../../../db/admin/create_repository.ts";
 import {
-  createRepository,
   deleteRepository,
   findRepository,
   listRepositories,

@@ -1,7 +1,7 @@
 /** `serve --check`: whether it would start. */
 import { dirname, resolve } from "node:path";
 import { openDatabase } from "../../../db/connection/connect.ts";
-import { loadServerState } from "../../../db/admin/diagnosis.ts";
+import { loadServerState } from "../../../db/admin/diagnostics.ts";
 import { lookAtEmbedded } from "../../../db/embedded/look.ts";
 import { checkSchema } from "../../../db/schema/migrate.ts";
 import type { CommandContext } from "../command.ts";
@@ -33,8 +33,8 @@ async function lookAt({ database: location }: CommandContext): Promise<string> {
       return `the database answers${what} has this program's schema`;
     }
     if (problem !== null) throw new Failure(problem);
-    const { mayMigrate } = await loadServerState(database.sql);
-    if (!mayMigrate) {
+    const { canMigrate } = await loadServerState(database.sql);
+    if (!canMigrate) {
       throw new Failure(
         `the database's schema is ${state} and this program may not write there: ` +
           "run `test-analytics migrate` first, as a user who may",

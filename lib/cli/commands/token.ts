@@ -114,7 +114,7 @@ function addImport(group: Command, io: CliIo): void {
         createdAt: context.now,
         expiresAt: expiresAt ?? null,
       });
-      if (insertion.outcome === "elsewhere") {
+      if (insertion.outcome === "other_organization") {
         // Whose it is stays untold.
         throw new Failure("this token cannot be imported: its hash is in use");
       }

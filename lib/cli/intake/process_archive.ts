@@ -13,7 +13,7 @@ import {
 import type { Database } from "../../../db/connection/connect.ts";
 import { SchemaVersionError, writeTransaction } from "../../../db/schema/migrate.ts";
 import { listOrganizations, type Organization } from "../../../db/admin/organizations.ts";
-import { findOrCreateRepository } from "../../../db/admin/repositories.ts";
+import { findOrCreateRepository } from "../../../db/admin/create_repository.ts";
 import {
   showProcessing,
   type UnprocessedSubmission,

@@ -1,7 +1,8 @@
 /** Stores an upload that was read: all of it or nothing. */
 import { insertCoverage } from "../../../db/write/coverage_reports.ts";
 import { processSubmission, RepositoryGoneError } from "../../../db/write/store_submission.ts";
-import { findOrCreateRepository, lockRepository } from "../../../db/admin/repositories.ts";
+import { findOrCreateRepository } from "../../../db/admin/create_repository.ts";
+import { lockRepository } from "../../../db/admin/repositories.ts";
 import type { Database } from "../../../db/connection/connect.ts";
 import type { Queryable } from "../../../db/connection/sql.ts";
 import { writeTransaction } from "../../../db/schema/migrate.ts";

@@ -3,7 +3,7 @@ import { it } from "@std/testing/bdd";
 import { loadDisruptionEvents } from "../../../db/read/disruption_events.ts";
 import { createOrganization } from "../../../db/admin/organizations.ts";
 import { processSubmission } from "../../../db/write/store_submission.ts";
-import { findOrCreateRepository } from "../../../db/admin/repositories.ts";
+import { findOrCreateRepository } from "../../../db/admin/create_repository.ts";
 import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
 import { describeWithDatabases } from "../../database.ts";
 

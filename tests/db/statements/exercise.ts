@@ -10,17 +10,14 @@ import {
   releaseArchive,
 } from "../../../db/admin/archives.ts";
 import {
-  loadArchiveTroubles,
   loadFreshness,
   loadServerState,
-  loadTokenState,
-} from "../../../db/admin/diagnosis.ts";
+  loadStuckArchives,
+  loadTokenCounts,
+} from "../../../db/admin/diagnostics.ts";
 import { findOrganization } from "../../../db/admin/organizations.ts";
-import {
-  createRepository,
-  findOrCreateRepository,
-  findRepository,
-} from "../../../db/admin/repositories.ts";
+import { createRepository, findOrCreateRepository } from "../../../db/admin/create_repository.ts";
+import { findRepository } from "../../../db/admin/repositories.ts";
 import { ensureTests } from "../../../db/write/test_lists.ts";
 import { testId } from "../../../lib/base/identity.ts";
 import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
@@ -184,18 +181,20 @@ async function uploads(program: Program): Promise<void> {
   await program.write("CODEOWNERS", "/web/ @big/web\n");
   const ingest = "ingest --org big --repo big/shop";
   const first =
-    `${ingest} --commit c1 --build-url https://ci.example/1 --tags nightly,mail FOLDER/a.xml ` +
+    `${ingest} --commit c000001 --build-url https://ci.example/1 --tags nightly,mail FOLDER/a.xml ` +
     "--coverage FOLDER/lcov.info --codeowners FOLDER/CODEOWNERS";
   await program.run(first);
   // A duplicate replaces the coverage.
   await program.run(first);
-  await program.run(`${ingest} --commit c2 --tree t2 FOLDER/a.xml --tags nightly`);
-  await program.run(`${ingest} --commit c3 --tree t2 FOLDER/b.xml --codeowners FOLDER/CODEOWNERS`);
+  await program.run(`${ingest} --commit c000002 --tree t2 FOLDER/a.xml --tags nightly`);
+  await program.run(
+    `${ingest} --commit c000003 --tree t2 FOLDER/b.xml --codeowners FOLDER/CODEOWNERS`,
+  );
   // Fails here, passes there: an earlier result becomes a disruption.
-  await program.run(`${ingest} --commit c4 FOLDER/failing.xml`);
-  await program.run(`${ingest} --commit c4 FOLDER/c.xml`);
-  await program.run(`${ingest} --coverage FOLDER/lcov.info --commit c4`);
-  await program.run("ingest --org big --repo big/new --commit c1 FOLDER/a.xml");
+  await program.run(`${ingest} --commit c000004 FOLDER/failing.xml`);
+  await program.run(`${ingest} --commit c000004 FOLDER/c.xml`);
+  await program.run(`${ingest} --coverage FOLDER/lcov.info --commit c000004`);
+  await program.run("ingest --org big --repo big/new --commit c000001 FOLDER/a.xml");
   await program.run("repo rename big/new big/renamed --org big");
   await program.run("submission list --org big --repo big/shop");
 }
@@ -259,7 +258,9 @@ async function cutOffUploads(program: Program): Promise<void> {
   const content = builder.finish();
   await ensureTests(sql, { repositoryId: SHOP, content, tagsAt: () => ["lost"] });
   await program.write("staged.xml", reportOf("staged"));
-  await program.run("ingest --org big --repo big/shop --commit c5 FOLDER/staged.xml --tags kept");
+  await program.run(
+    "ingest --org big --repo big/shop --commit c000005 FOLDER/staged.xml --tags kept",
+  );
 
   const organization = await findOrganization(sql, "big");
   const hidden = { organization: organization!, owner: "big", name: "hidden", createdAt: NOON };
@@ -281,10 +282,10 @@ async function pruning(program: Program): Promise<void> {
   await program.write("old.xml", `<testsuite name="old">${failures.join("")}</testsuite>`);
   const ingest = "ingest --org big --repo big/old --tags x --coverage FOLDER/lcov.info";
   const old = "--codeowners FOLDER/CODEOWNERS --recorded-at 2025-06-01T00:00:00Z";
-  await program.run(`${ingest} ${old} --commit c1 FOLDER/old.xml`);
+  await program.run(`${ingest} ${old} --commit c000001 FOLDER/old.xml`);
   // The list of tests stays, the tags that it had go.
-  await program.run(`${ingest} ${old} --commit c2 FOLDER/a.xml`);
-  await program.run(`${ingest} --commit c3 FOLDER/a.xml`);
+  await program.run(`${ingest} ${old} --commit c000002 FOLDER/a.xml`);
+  await program.run(`${ingest} --commit c000003 FOLDER/a.xml`);
   await program.run("prune --keep 90d --dry-run");
   await program.run("prune --keep 90d --org big --repo big/old");
 }
@@ -292,8 +293,8 @@ async function pruning(program: Program): Promise<void> {
 async function diagnosis({ database: { sql } }: Program): Promise<void> {
   await loadServerState(sql);
   await loadFreshness(sql, { windowStart: NOON });
-  await loadTokenState(sql, { now: NOON, soon: NOON });
-  await loadArchiveTroubles(sql);
+  await loadTokenCounts(sql, { now: NOON, soon: NOON });
+  await loadStuckArchives(sql);
 }
 
 async function removal(program: Program): Promise<void> {

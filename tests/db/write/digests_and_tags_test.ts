@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { it } from "@std/testing/bdd";
 import { createOrganization } from "../../../db/admin/organizations.ts";
 import { processSubmission, type Upload } from "../../../db/write/store_submission.ts";
-import { findOrCreateRepository } from "../../../db/admin/repositories.ts";
+import { findOrCreateRepository } from "../../../db/admin/create_repository.ts";
 import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
 import { describeWithDatabases } from "../../database.ts";
 

@@ -8,10 +8,9 @@ import {
   type Upload,
 } from "../../../db/write/store_submission.ts";
 import { findTest } from "../../../db/admin/quarantine.ts";
+import { createRepository, findOrCreateRepository } from "../../../db/admin/create_repository.ts";
 import {
-  createRepository,
   deleteRepository,
-  findOrCreateRepository,
   findRepository,
   type Repository,
 } from "../../../db/admin/repositories.ts";

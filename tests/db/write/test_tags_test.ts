@@ -3,11 +3,8 @@ import { before, it } from "@std/testing/bdd";
 import { deleteSubmission } from "../../../db/write/delete_submission.ts";
 import { createOrganization } from "../../../db/admin/organizations.ts";
 import { processSubmission } from "../../../db/write/store_submission.ts";
-import {
-  deleteRepository,
-  findOrCreateRepository,
-  type Repository,
-} from "../../../db/admin/repositories.ts";
+import { findOrCreateRepository } from "../../../db/admin/create_repository.ts";
+import { deleteRepository, type Repository } from "../../../db/admin/repositories.ts";
 import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
 import { ownerTags } from "../../../lib/analysis/test_tags.ts";
 import { parseCodeowners } from "../../../lib/report/codeowners.ts";

@@ -7,10 +7,10 @@ const SERVER = {
   clock: 0,
   isReplica: false,
   lagSeconds: null,
-  isFollowing: false,
+  isStreaming: false,
   user: "ada",
   isSuperuser: false,
-  mayMigrate: true,
+  canMigrate: true,
   databaseBytes: 12_345_678,
 };
 const FRESH = {
@@ -74,7 +74,7 @@ describe("what the doctor finds", () => {
     ["a role that writes", judge.judgeRole(SERVER), "ok", /user ada may write/],
     [
       "a role that reads",
-      judge.judgeRole({ ...SERVER, mayMigrate: false }),
+      judge.judgeRole({ ...SERVER, canMigrate: false }),
       "ok",
       /user ada may only read/,
     ],
@@ -86,19 +86,19 @@ describe("what the doctor finds", () => {
     ],
     [
       "a replica that has everything",
-      judge.judgeRole({ ...SERVER, isReplica: true, isFollowing: true, lagSeconds: 0 }),
+      judge.judgeRole({ ...SERVER, isReplica: true, isStreaming: true, lagSeconds: 0 }),
       "ok",
       /^a replica, 0 s behind$/,
     ],
     [
       "a replica that is a little behind",
-      judge.judgeRole({ ...SERVER, isReplica: true, isFollowing: true, lagSeconds: 3.2 }),
+      judge.judgeRole({ ...SERVER, isReplica: true, isStreaming: true, lagSeconds: 3.2 }),
       "ok",
       /^a replica, at most 4 s behind$/,
     ],
     [
       "a replica that is far behind",
-      judge.judgeRole({ ...SERVER, isReplica: true, isFollowing: true, lagSeconds: 600 }),
+      judge.judgeRole({ ...SERVER, isReplica: true, isStreaming: true, lagSeconds: 600 }),
       "warn",
       /at most 600 s behind/,
     ],

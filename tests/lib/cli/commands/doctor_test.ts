@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import process from "node:process";
 import { openDatabase } from "../../../../db/connection/connect.ts";
 import {
-  loadArchiveTroubles,
   loadFreshness,
-  loadTokenState,
-} from "../../../../db/admin/diagnosis.ts";
+  loadStuckArchives,
+  loadTokenCounts,
+} from "../../../../db/admin/diagnostics.ts";
 import { copyTemplate, describeWithDatabases } from "../../../database.ts";
 import { createWorld, DAY, flaky, NOW } from "../../../routes/fixture.ts";
 import { commandLine, withoutDatabase } from "../run_in_process.ts";
@@ -91,19 +91,19 @@ describeWithDatabases("a diagnosis", (database) => {
     await world.addToken({ expiresAt: NOW - 1 });
     // Legacy tokens of an organization without purchased units open nothing.
     await world.addToken({ legacy: true });
-    assert.deepEqual({ ...await loadTokenState(sql, { now: NOW, soon: NOW + 7 * DAY }) }, {
+    assert.deepEqual({ ...await loadTokenCounts(sql, { now: NOW, soon: NOW + 7 * DAY }) }, {
       validCount: 2,
       expiringCount: 1,
     });
 
-    assert.deepEqual([...await loadArchiveTroubles(sql)], []);
+    assert.deepEqual([...await loadStuckArchives(sql)], []);
     await sql`
       insert into archive (source, key, version, status, claim_id, claimed_until, found_at)
       values ('in', 'a', '1', 'failed', null, null, now()),
         ('in', 'b', '1', 'processing', gen_random_uuid(), now() - interval '1 hour', now()),
         ('in', 'c', '1', 'processing', gen_random_uuid(), now() + interval '1 hour', now()),
         ('in', 'd', '1', 'processed', null, null, now())`;
-    assert.deepEqual((await loadArchiveTroubles(sql)).map((row) => ({ ...row })), [
+    assert.deepEqual((await loadStuckArchives(sql)).map((row) => ({ ...row })), [
       { source: "in", failedCount: 1, abandonedCount: 1 },
     ]);
   });

@@ -4,8 +4,8 @@ import { findOrganization } from "../../../../db/admin/organizations.ts";
 import {
   createRepository,
   findOrCreateRepository,
-  findRepository,
-} from "../../../../db/admin/repositories.ts";
+} from "../../../../db/admin/create_repository.ts";
+import { findRepository } from "../../../../db/admin/repositories.ts";
 import { describeWithDatabases } from "../../../database.ts";
 import { commandLine, NOON } from "../run_in_process.ts";
 

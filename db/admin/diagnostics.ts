@@ -1,25 +1,25 @@
-/** What an operator wants to know of a database: one function per subject, all of them only read. */
+/** Read-only queries for `doctor` and `serve --check`, one function per subject. */
 import type { Queryable } from "../connection/sql.ts";
 
-/** The server, as it sees itself. */
+/** State of the server. */
 export interface ServerState {
   /** Such as `15.8`. */
   version: string;
   /** Seconds since 1970, with fractions. */
   clock: number;
   isReplica: boolean;
-  /** How far a replica is behind its primary at most, in seconds; `null` when nobody can tell. */
+  /** Maximum replication lag of a replica in seconds; `null` when unknown. */
   lagSeconds: number | null;
-  /** Whether a replica has a connection to its primary. */
-  isFollowing: boolean;
+  /** Whether a replica is connected to its primary. */
+  isStreaming: boolean;
   user: string;
   isSuperuser: boolean;
-  /** Whether the user may create tables, and transactions may write. */
-  mayMigrate: boolean;
+  /** Whether the user may create tables and transactions may write. */
+  canMigrate: boolean;
   databaseBytes: number;
 }
 
-/** Loads what the server says of itself. */
+/** Loads the state of the server. */
 export async function loadServerState(sql: Queryable): Promise<ServerState> {
   const [row] = await sql<ServerState[]>`
     select current_setting('server_version') as version,
@@ -27,31 +27,31 @@ export async function loadServerState(sql: Queryable): Promise<ServerState> {
       pg_is_in_recovery() as "isReplica",
       case
         when not pg_is_in_recovery() then null
-        -- The primary may not have written anything for long: all that came was replayed.
+        -- Everything received is replayed, however long ago the primary wrote last.
         when exists (select from pg_stat_wal_receiver where pid is not null)
           and pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() then 0
         else extract(epoch from clock_timestamp() - pg_last_xact_replay_timestamp())
       end::float8 as "lagSeconds",
-      exists (select from pg_stat_wal_receiver where pid is not null) as "isFollowing",
+      exists (select from pg_stat_wal_receiver where pid is not null) as "isStreaming",
       current_user::text as "user",
       (select rolsuper from pg_roles where rolname = current_user) as "isSuperuser",
       has_schema_privilege(current_schema(), 'create')
-        and current_setting('transaction_read_only') = 'off' as "mayMigrate",
+        and current_setting('transaction_read_only') = 'off' as "canMigrate",
       pg_database_size(current_database())::float8 as "databaseBytes"`;
   return row!;
 }
 
-/** What arrived lately. */
+/** How recent the data is. */
 export interface Freshness {
   organizationCount: number;
   repositoryCount: number;
   /** Repositories with a processed submission in the window. */
   activeRepositoryCount: number;
-  /** Of the newest processed submission, seconds since 1970; `null` when there is none. */
+  /** `recorded_at` of the newest processed submission, seconds since 1970; `null` without one. */
   newestRecordedAt: number | null;
 }
 
-/** Loads how fresh the data of all organizations is. */
+/** Loads how recent the data of all organizations is. */
 export async function loadFreshness(
   sql: Queryable,
   { windowStart }: { windowStart: number },
@@ -71,19 +71,19 @@ export async function loadFreshness(
   return row!;
 }
 
-/** Tokens that open the API. */
-export interface TokenState {
+/** Counts of valid API tokens. */
+export interface TokenCounts {
   validCount: number;
-  /** Of the valid ones, those that expire soon. */
+  /** Valid, but expiring soon. */
   expiringCount: number;
 }
 
-/** Loads how many tokens are valid, and until when. */
-export async function loadTokenState(
+/** Counts the valid tokens of all organizations. */
+export async function loadTokenCounts(
   sql: Queryable,
   { now, soon }: { now: number; soon: number },
-): Promise<TokenState> {
-  const [row] = await sql<TokenState[]>`
+): Promise<TokenCounts> {
+  const [row] = await sql<TokenCounts[]>`
     select count(*)::integer as "validCount",
       (count(*) filter (where t.expires_at <= to_timestamp(${soon}::float8)))::integer
         as "expiringCount"
@@ -95,17 +95,17 @@ export async function loadTokenState(
   return row!;
 }
 
-/** Archives of one source that watchers could not process. */
-export interface ArchiveTrouble {
+/** Archives of one source that need attention. */
+export interface StuckArchives {
   source: string;
   failedCount: number;
-  /** Begun by a watcher that has gone, and taken over by nobody. */
+  /** Claimed by a watcher whose lease has expired. */
   abandonedCount: number;
 }
 
-/** Loads the sources with archives that wait for somebody, the worst first. */
-export async function loadArchiveTroubles(sql: Queryable): Promise<ArchiveTrouble[]> {
-  return await sql<ArchiveTrouble[]>`
+/** Loads the sources with failed or abandoned archives, most archives first. */
+export async function loadStuckArchives(sql: Queryable): Promise<StuckArchives[]> {
+  return await sql<StuckArchives[]>`
     select source,
       (count(*) filter (where status = 'failed'))::integer as "failedCount",
       (count(*) filter (where status = 'processing' and claimed_until <= now()))::integer
