@@ -1,13 +1,9 @@
 import { API_TITLE } from "../lib/http/openapi/texts.ts";
 import { noParameters } from "../lib/http/request/parameters.ts";
-import { proseReference } from "../lib/http/llms_txt/document.ts";
+import { llmsText } from "../lib/http/llms_txt/document.ts";
 import { defineRoute, type Route } from "../lib/http/request/route.ts";
 
-/**
- * `GET /llms-full.txt`: the contract for language models.
- *
- * @param routes the table that it describes, which it is a row of itself
- */
+/** `GET /llms-full.txt`: the reference as plain text, mostly for language models. */
 export function llms(routes: () => readonly Route[]): Route {
   let text: string | undefined;
   return defineRoute({
@@ -17,8 +13,8 @@ export function llms(routes: () => readonly Route[]): Route {
     operationId: "getLlmsFull",
     tag: "Service",
     summary: "Prose reference",
-    description: "Everything about this API as one text, in Markdown: what the words mean, every " +
-      "endpoint with an example, and how percentages are counted.",
+    description: "The whole reference as one Markdown text: terms, every endpoint with an " +
+      "example, and how percentages are calculated.",
     parameters: { path: noParameters, query: noParameters },
     response: {
       status: 200,
@@ -26,6 +22,6 @@ export function llms(routes: () => readonly Route[]): Route {
       mediaType: "text/plain; charset=utf-8",
       example: `# ${API_TITLE}\n`,
     },
-    handler: () => ({ body: text ??= proseReference(routes()) }),
+    handler: () => ({ body: text ??= llmsText(routes()) }),
   });
 }

@@ -1,15 +1,15 @@
 /**
- * The contract as a committed file, so that a change of it shows in a diff.
+ * The OpenAPI document as a committed file, so that changes show in a diff.
  *
- * `deno run -A routes/openapi_file.ts` writes `docs/openapi.yaml` anew after a route was changed.
+ * `deno run -A routes/openapi_file.ts` updates `docs/openapi.yaml`.
  */
 import { openapiDocument, openapiYaml } from "../lib/http/openapi/document.ts";
 import { routes } from "./mod.ts";
 
-/** The command that writes the committed contract anew. */
+/** The command that updates the committed document. */
 export const REGENERATE = "deno run -A routes/openapi_file.ts";
 
-/** Where the committed contract is. */
+/** The committed document. */
 export const OPENAPI_FILE = new URL("../docs/openapi.yaml", import.meta.url);
 
 if (import.meta.main) {

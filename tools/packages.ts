@@ -14,10 +14,10 @@ export const ROOT = fileURLToPath(new URL("..", import.meta.url));
  * @throws {Error} when a package cannot be installed
  */
 export async function installPackages(folder: string): Promise<string> {
-  const { imports, allowScripts } = config;
+  const { imports } = config;
   await Deno.writeTextFile(
     join(folder, "deno.json"),
-    JSON.stringify({ imports, allowScripts, nodeModulesDir: "auto" }),
+    JSON.stringify({ imports, nodeModulesDir: "auto" }),
   );
   await Deno.copyFile(join(ROOT, "deno.lock"), join(folder, "deno.lock"));
   const { success, stderr } = await new Deno.Command(Deno.execPath(), {

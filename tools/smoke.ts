@@ -138,8 +138,7 @@ async function checkRequests({ url, token }: Demo): Promise<void> {
   );
   assert.ok(tests.length > 0, "expected the demo to have flaky tests");
   const page = await get("/docs", authorization);
-  assert.ok(page.text.includes("openapi-explorer"), "expected the documentation page's script");
-  assert.ok(page.text.length > 500_000, "expected the script to be inside the page");
+  assert.match(page.text, /<form data-path="\/api\/v1\/flaky\/tests"/);
   const contract = await get("/openapi.yaml", authorization);
   assert.match(contract.text, /^openapi: ["']?3\.1/);
 }

@@ -5,6 +5,7 @@
  * from the picture and screen readers read it too. Contrast replaces the shadow: light on the dark
  * box, dark on the bright one.
  */
+import { escapeHtml } from "../html/escape.ts";
 import { textWidth } from "./text_width.ts";
 
 /** What stands in a badge. */
@@ -41,10 +42,10 @@ export function renderSvg({ label, value, title, fill }: BadgeParts): string {
   // No ids and no style sheet, so that several badges can stand inside one HTML page.
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${HEIGHT}" ` +
-    `viewBox="0 0 ${width} ${HEIGHT}" role="img" aria-label="${escape(`${label}: ${value}`)}">`,
-    `<title>${escape(title)}</title>`,
+    `viewBox="0 0 ${width} ${HEIGHT}" role="img" aria-label="${escapeHtml(`${label}: ${value}`)}">`,
+    `<title>${escapeHtml(title)}</title>`,
     `<path fill="${LABEL_FILL}" d="${leftBox(left.width)}"/>`,
-    `<path fill="${escape(fill)}" d="${rightBox(left.width, width)}"/>`,
+    `<path fill="${escapeHtml(fill)}" d="${rightBox(left.width, width)}"/>`,
     `<g font-family="Verdana,Geneva,DejaVu Sans,sans-serif" font-size="${FONT_SIZE}" ` +
     `text-anchor="middle" text-rendering="geometricPrecision">`,
     renderText(label, { ...left, ink: LABEL_INK }),
@@ -72,7 +73,7 @@ function layOut(text: string, x: number): Layout {
 
 function renderText(text: string, at: Layout & { ink: string }): string {
   return `<text x="${at.middle}" y="${BASELINE}" fill="${at.ink}" ` +
-    `textLength="${at.textLength}">${escape(text)}</text>`;
+    `textLength="${at.textLength}">${escapeHtml(text)}</text>`;
 }
 
 function leftBox(to: number): string {
@@ -84,11 +85,4 @@ function rightBox(from: number, to: number): string {
   const r = RADIUS;
   return `M${from} 0H${to - r}A${r} ${r} 0 0 1 ${to} ${r}V${HEIGHT - r}` +
     `A${r} ${r} 0 0 1 ${to - r} ${HEIGHT}H${from}Z`;
-}
-
-const ENTITIES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
-
-/** Plain text as it stands in a document: between tags, or between double quotes. */
-export function escape(text: string): string {
-  return text.replace(/[&<>"]/g, (character) => ENTITIES[character] ?? character);
 }

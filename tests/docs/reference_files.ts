@@ -5,7 +5,7 @@
  */
 import type { Argument, Command, Option } from "commander";
 import { SETTINGS } from "../../lib/base/config.ts";
-import { proseReference } from "../../lib/http/llms_txt/document.ts";
+import { llmsText } from "../../lib/http/llms_txt/document.ts";
 import { routes } from "../../routes/mod.ts";
 import { leafCommands, SHARED_OPTIONS } from "../usage_lines.ts";
 
@@ -20,7 +20,7 @@ export const COMMAND_LINE_FILE = new URL("../../docs/reference/command_line.md",
 
 /** The text of the HTTP reference, which the service also serves. */
 export function apiText(): string {
-  return proseReference(routes);
+  return llmsText(routes);
 }
 
 /** The generated parts of the command line's reference, by the name of their mark. */

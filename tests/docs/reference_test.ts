@@ -3,7 +3,8 @@ import { describe, it } from "@std/testing/bdd";
 import { describedParameters } from "../../lib/http/openapi/parameters.ts";
 import { ERRORS } from "../../lib/http/llms_txt/chapters.ts";
 import { EXIT } from "../../lib/cli/help.ts";
-import { openapiDocument, templateOf } from "../../lib/http/openapi/document.ts";
+import { openapiDocument } from "../../lib/http/openapi/document.ts";
+import { pathTemplate } from "../../lib/http/openapi/parameters.ts";
 import { routes } from "../../routes/mod.ts";
 import { leafCommands, SHARED_OPTIONS } from "../usage_lines.ts";
 import {
@@ -35,7 +36,7 @@ describe("the reference of the HTTP API", () => {
 
   it("has the paths, parameters and defaults of the route table", () => {
     for (const route of routes) {
-      const [, rest = ""] = api.split(`\`GET ${templateOf(route.path)}\`\n`);
+      const [, rest = ""] = api.split(`\`GET ${pathTemplate(route.path)}\`\n`);
       const [chapter = ""] = rest.split(/^##/m);
       const listed = [
         ...chapter.matchAll(/^- `(\w+)` \((path|query), .*?(?:default `(\S+)`)?\): /gm),

@@ -1,5 +1,5 @@
 /** Draws a terminal session as SVG. */
-import { escape } from "../../lib/badge/svg.ts";
+import { escapeHtml } from "../../lib/html/escape.ts";
 
 /** Columns of the terminal. */
 export const COLUMNS = 80;
@@ -52,8 +52,8 @@ export function terminalPicture(parts: readonly TerminalPart[], label: string): 
   const height = rows.length * LINE_HEIGHT + 2 * MARGIN;
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" ` +
-    `viewBox="0 0 ${width} ${height}" role="img" aria-label="${escape(label)}">`,
-    `<title>${escape(label)}</title>`,
+    `viewBox="0 0 ${width} ${height}" role="img" aria-label="${escapeHtml(label)}">`,
+    `<title>${escapeHtml(label)}</title>`,
     `<rect x="0.5" y="0.5" width="${width - 1}" height="${height - 1}" rx="8" fill="${PAPER}" ` +
     `stroke="${EDGE}"/>`,
     `<g font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,DejaVu Sans Mono,monospace" ` +
@@ -109,7 +109,7 @@ function drawRun({ column, text, ink }: Run, row: number): string {
   const y = MARGIN + row * LINE_HEIGHT + BASELINE;
   return `<text x="${rounded(x)}" y="${y}" fill="${ink}" ` +
     `textLength="${rounded(text.length * CELL_WIDTH)}" lengthAdjust="spacingAndGlyphs">` +
-    `${escape(text)}</text>`;
+    `${escapeHtml(text)}</text>`;
 }
 
 function rounded(pixels: number): number {

@@ -3,7 +3,8 @@ import { before, describe, it } from "@std/testing/bdd";
 import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { parse } from "yaml";
 import { describedParameters } from "../../lib/http/openapi/parameters.ts";
-import { openapiDocument, openapiYaml, templateOf } from "../../lib/http/openapi/document.ts";
+import { openapiDocument, openapiYaml } from "../../lib/http/openapi/document.ts";
+import { pathTemplate } from "../../lib/http/openapi/parameters.ts";
 import { TAGS } from "../../lib/http/request/route.ts";
 import { VERSION } from "../../lib/base/version.ts";
 import { routes } from "../../routes/mod.ts";
@@ -57,7 +58,7 @@ describe("the machine-readable contract", () => {
   it("has every route, under a name of its own", () => {
     assert.deepEqual(
       operations.map(({ path, operationId }) => [path, operationId]),
-      routes.map(({ path, operationId }) => [templateOf(path), operationId]),
+      routes.map(({ path, operationId }) => [pathTemplate(path), operationId]),
     );
     assert.equal(new Set(routes.map(({ operationId }) => operationId)).size, routes.length);
   });

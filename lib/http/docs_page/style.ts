@@ -1,68 +1,72 @@
-/**
- * How the page looks. The renderer takes its colours from custom properties; set from outside they
- * win over its own, so that dark and light need no script.
- */
+/** The style sheet of the documentation page: light and dark, one column on narrow screens. */
 export const DOCS_PAGE_STYLE = `
-:root { color-scheme: light dark;
-  --page: #ffffff; --panel: #f4f7f8; --panel-hover: #e6eef0; --line: #d8e0e4; --faint-line: #e7ecef;
-  --text: #1d2a33; --soft-text: #4a5a66; --faint-text: #66757f; --accent: #0f766e;
-  --accent-text: #ffffff; --code: #0b5d57; --string: #1a7f37; --property: #7c3aed; --number: #b35900;
-  --good: #1a7f37; --bad: #c62828; --get: #0b6bcb; --good-back: #e8f5ec; --bad-back: #fdecec;
-  --warn: #9a6700; --warn-back: #fff8e1 }
+:root { color-scheme: light dark; --page: #fff; --panel: #f4f7f8; --line: #d8e0e4; --text: #1d2a33;
+  --soft: #4a5a66; --accent: #0f766e; --on-accent: #fff; --good: #1a7f37; --bad: #c62828 }
 @media (prefers-color-scheme: dark) {
-  :root { --page: #12181e; --panel: #0d1216; --panel-hover: #1b242c; --line: #31404b;
-    --faint-line: #232e37; --text: #e2e8ed; --soft-text: #b9c5ce; --faint-text: #93a1ac;
-    --accent: #4fd1c0; --accent-text: #06231f; --code: #7fe0d2; --string: #7ee2a0;
-    --property: #c4b0ff; --number: #ffb86b; --good: #6fdd8b; --bad: #ff8a80; --get: #6cb8ff;
-    --good-back: #15291d; --bad-back: #331a1b; --warn: #ffd166; --warn-back: #2e2712 }
+  :root { --page: #12181e; --panel: #1b242c; --line: #31404b; --text: #e2e8ed; --soft: #b9c5ce;
+    --accent: #4fd1c0; --on-accent: #06231f; --good: #6fdd8b; --bad: #ff8a80 }
 }
-html, body { height: 100% }
-body { margin: 0; display: flex; flex-direction: column; background: var(--page);
-  color: var(--text);
-  font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif }
-header { display: flex; align-items: center; gap: 12px; padding: 10px 20px; flex: none;
-  border-bottom: 1px solid var(--line) }
-header svg { width: 28px; height: 28px; flex: none }
-.product { font-size: 17px; font-weight: 600; flex: 1 }
-header nav { display: flex; gap: 16px; white-space: nowrap }
-header a { color: var(--accent); text-decoration: none }
-header a:hover { text-decoration: underline }
-noscript { padding: 20px }
-openapi-explorer { flex: 1; min-height: 0;
-  --font-regular: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif;
-  --font-mono: ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", monospace;
-  --font-size-regular: 15px; --font-size-small: 14px; --font-size-mono: 13.5px;
-  --border-radius: 4px; --bg: var(--page); --bg2: var(--panel); --bg3: var(--panel-hover);
-  --light-bg: var(--panel-hover); --fg: var(--text); --fg2: var(--soft-text);
-  --fg3: var(--soft-text); --light-fg: var(--faint-text); --border-color: var(--line);
-  --light-border-color: var(--faint-line); --code-border-color: transparent;
-  --input-bg: var(--page); --placeholder-color: var(--faint-text); --hover-color: var(--panel);
-  --header-bg: var(--panel); --header-fg: var(--text); --nav-bg-color: var(--panel);
-  --nav-text-color: var(--soft-text); --nav-hover-bg-color: var(--panel-hover);
-  --nav-hover-text-color: var(--text); --nav-hover-scrollbar-color: var(--line);
-  --primary-color: var(--accent); --secondary-color: var(--accent);
-  --primary-btn-text-color: var(--accent-text); --code-fg: var(--text);
-  --inline-code-fg: var(--code); --code-property-color: var(--property);
-  --code-keyword-color: var(--get); --code-operator-color: var(--faint-text);
-  --blue: var(--get); --green: var(--string); --red: var(--bad); --orange: var(--number);
-  --yellow: var(--warn); --purple: var(--property); --gray: var(--faint-text);
-  --light-green: var(--good-back); --light-red: var(--bad-back); --light-yellow: var(--warn-back);
-  --light-blue: var(--panel); --light-orange: var(--warn-back); --light-gray: var(--panel);
-  --light-purple: var(--panel) }
-@media (max-width: 500px) {
-  header { padding: 10px 16px; gap: 10px }
-  .product { font-size: 15px }
-  header nav { gap: 12px; font-size: 14px }
+* { box-sizing: border-box }
+html { scroll-padding-top: 76px }
+body { margin: 0; background: var(--page); color: var(--text);
+  font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif }
+header { position: sticky; top: 0; z-index: 1; display: flex; flex-wrap: wrap; align-items: center;
+  gap: 8px 14px; padding: 10px 24px; background: var(--page); border-bottom: 1px solid var(--line) }
+.product { font-size: 18px; font-weight: 600 }
+header nav { display: flex; gap: 16px; flex: 1 }
+.token { display: flex; align-items: center; gap: 8px; color: var(--soft); font-size: 15px }
+.token input { width: 240px }
+a { color: var(--accent); text-decoration: none }
+a:hover { text-decoration: underline }
+.columns { display: flex; gap: 40px; max-width: 1180px; margin: 0 auto; padding: 0 24px 64px }
+.contents { flex: 0 0 230px; align-self: flex-start; position: sticky; top: 60px;
+  max-height: calc(100vh - 60px); overflow-y: auto; padding: 20px 0; font-size: 15px }
+.contents p { margin: 14px 0 2px; font-weight: 600 }
+.contents ul { margin: 0; padding: 0; list-style: none }
+.contents a { display: block; padding: 3px 0 }
+main { flex: 1; min-width: 0 }
+h1 { font-size: 28px; line-height: 1.25; margin: 34px 0 12px }
+h2 { font-size: 21px; margin: 40px 0 8px }
+h3 { font-size: 18px; margin: 24px 0 4px }
+.endpoint h3 { margin: 0 }
+p { margin: 8px 0 }
+.endpoint { margin: 20px 0; padding: 20px 22px; border: 1px solid var(--line); border-radius: 8px }
+.endpoint:target { border-color: var(--accent) }
+.path { overflow-wrap: anywhere }
+.path b { color: var(--accent) }
+code, pre { font: 14px/1.5 ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", monospace }
+code { overflow-wrap: anywhere }
+p code, li code, dd code { padding: 1px 4px; border-radius: 4px; background: var(--panel) }
+.path code { padding: 0; background: none }
+pre { margin: 10px 0; padding: 12px 14px; max-height: 420px; overflow: auto; border-radius: 6px;
+  background: var(--panel) }
+small { color: var(--soft); font-size: 14px }
+.parameter { margin: 14px 0 }
+.parameter label { display: block; margin-bottom: 3px }
+.parameter p { margin: 3px 0; color: var(--soft); font-size: 15px }
+input, select { width: 100%; max-width: 460px; padding: 7px 10px; font: inherit; font-size: 16px;
+  color: var(--text); background: var(--page); border: 1px solid var(--soft); border-radius: 5px }
+::placeholder { color: var(--soft); opacity: 0.8; font-style: italic }
+button { margin: 6px 0; padding: 8px 18px; font: inherit; font-weight: 600; cursor: pointer;
+  color: var(--on-accent); background: var(--accent); border: 0; border-radius: 5px }
+button:disabled { opacity: 0.6 }
+:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px }
+details { margin-top: 10px }
+summary { cursor: pointer; color: var(--accent) }
+dl { margin: 8px 0 }
+dt { margin-top: 8px }
+dd { margin: 0 0 0 18px; color: var(--soft) }
+dd p { margin: 0 }
+.result { margin: 14px 0 }
+.good { color: var(--good); font-weight: 600 }
+.bad { color: var(--bad); font-weight: 600 }
+@media (max-width: 820px) {
+  header { position: static; padding: 10px 16px }
+  html { scroll-padding-top: 12px }
+  .token { flex-basis: 100% }
+  .token input { flex: 1 }
+  .columns { display: block; padding: 0 16px 40px }
+  .contents { position: static; max-height: none; padding: 6px 0 0 }
+  .endpoint { padding: 16px 14px }
 }
-`;
-
-/** Corrections inside the renderer's own tree, where the page's style does not reach. */
-export const DOCS_PAGE_INNER_STYLE = `
-.m-markdown h3 { font-size: 17px; font-weight: 600; margin: 1.6em 0 0.4em }
-#api-title { font-weight: 600 }
-.nav-bar-section { padding-left: 14px; letter-spacing: 0.04em; border-bottom-color: var(--line) }
-.nav-bar-tag { color: var(--fg) }
-api-request img { width: auto; height: 40px }
-api-request .m-btn { width: auto !important }
-.m-btn.primary:hover, .m-btn.primary:focus-visible { color: var(--primary-btn-text-color) }
 `;

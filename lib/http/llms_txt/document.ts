@@ -1,20 +1,23 @@
-/** The prose reference: the whole API as one Markdown text, generated from the route table. */
-import { describedParameters } from "../openapi/parameters.ts";
-import { templateOf } from "../openapi/document.ts";
+/** llms-full.txt: the whole API as one Markdown text, generated from the route table. */
+import { describedParameters, pathTemplate } from "../openapi/parameters.ts";
 import { API_SUMMARY, API_TITLE } from "../openapi/texts.ts";
 import {
+  AGENT_TOOLS,
   AUTHENTICATION,
+  BADGES,
+  DATA,
   ERRORS,
   INTRODUCTION,
   LIMITS,
+  LISTS_OF_TESTS,
   ORDER_OF_CHECKS,
   PAGINATION,
   REQUESTS,
   RESPONSES,
+  SUBMISSIONS,
   TERMS,
 } from "./chapters.ts";
 import { endpointChapter } from "./endpoint.ts";
-import { AGENT_TOOLS, BADGES, DATA, LISTS_OF_TESTS, SUBMISSIONS } from "./background.ts";
 import { type Route, type Tag, TAGS } from "../request/route.ts";
 
 /** Text before the endpoints of a group. */
@@ -25,7 +28,7 @@ const GROUP_TEXTS: Partial<Record<Tag, string>> = {
 };
 
 /** Renders the whole reference as Markdown. */
-export function proseReference(routes: readonly Route[]): string {
+export function llmsText(routes: readonly Route[]): string {
   return [
     `# ${API_TITLE}`,
     `> ${API_SUMMARY}`,
@@ -65,7 +68,7 @@ export function proseReference(routes: readonly Route[]): string {
 function contents(routes: readonly Route[]): string {
   return table(
     ["path", "response"],
-    routes.map(({ path, summary }) => [`\`${templateOf(path)}\``, summary]),
+    routes.map(({ path, summary }) => [`\`${pathTemplate(path)}\``, summary]),
   );
 }
 
@@ -73,7 +76,7 @@ function defaultPageSize(route: Route): string[][] {
   const limit = describedParameters(route).find(({ name }) => name === "limit");
   if (!limit) return [];
   return [[
-    `default page size of \`${templateOf(route.path)}\``,
+    `default page size of \`${pathTemplate(route.path)}\``,
     String(limit.jsonSchema.default),
   ]];
 }

@@ -1,7 +1,13 @@
 /** One endpoint as Markdown: description, parameters, response and an example. */
-import { type DescribedParameter, describedParameters } from "../openapi/parameters.ts";
-import { templateOf } from "../openapi/document.ts";
-import { fieldLines } from "./fields.ts";
+import { fieldsOf } from "../openapi/fields.ts";
+import {
+  type DescribedParameter,
+  describedParameters,
+  exampleRequest,
+  exampleResponse,
+  parameterType,
+  pathTemplate,
+} from "../openapi/parameters.ts";
 import type { Access, Route } from "../request/route.ts";
 
 const ACCESS: Record<Access, string> = {
@@ -13,64 +19,38 @@ const ACCESS: Record<Access, string> = {
 /** Renders a route as a Markdown chapter. */
 export function endpointChapter(route: Route): string {
   const { summary, description, access, response, resource } = route;
+  const { status, mediaType, schema } = response;
   const parameters = describedParameters(route);
-  const parts = [
-    `### ${summary}: \`GET ${templateOf(route.path)}\``,
+  const example = exampleResponse(route);
+  return [
+    `### ${summary}: \`GET ${pathTemplate(route.path)}\``,
     description,
-    [ACCESS[access], resource && "404 if the resource does not exist."]
-      .filter(Boolean).join(" "),
-  ];
-  if (parameters.length > 0) {
-    parts.push("Parameters:", parameters.map(parameterLine).join("\n"));
-  }
-  const { status, mediaType, schema, example } = response;
-  parts.push(
-    mediaType
-      ? `Response: ${status}, \`${mediaType}\`. ${response.description}.`
-      : `Response: ${status}, no body. ${response.description}.`,
-  );
-  if (schema) parts.push(fieldLines(schema).join("\n"));
-  parts.push("Example:", fenced("sh", exampleRequest(route)));
-  if (example !== undefined) {
-    const isText = typeof example === "string";
-    parts.push(
-      fenced(isText ? "" : "json", isText ? example.trim() : JSON.stringify(example, null, 2)),
-    );
-  }
-  return parts.join("\n\n");
+    ACCESS[access] + (resource ? " 404 if the resource does not exist." : ""),
+    ...(parameters.length > 0 ? ["Parameters:", parameters.map(parameterLine).join("\n")] : []),
+    `Response: ${status}, ${mediaType ? `\`${mediaType}\`` : "no body"}. ${response.description}.`,
+    ...(schema ? [fieldLines(schema)] : []),
+    "Example:",
+    fenced("sh", exampleRequest(route)),
+    ...(example === undefined ? [] : [fenced(schema ? "json" : "", example)]),
+  ].join("\n\n");
 }
 
 function parameterLine(parameter: DescribedParameter): string {
   const { name, place, required, description, jsonSchema, example } = parameter;
   const facts = [
     place,
-    typeOf(jsonSchema),
+    parameterType(parameter),
     required ? "required" : "optional",
     jsonSchema.default !== undefined && `default \`${jsonSchema.default}\``,
   ].filter(Boolean).join(", ");
   return `- \`${name}\` (${facts}): ${description}.` + (example ? ` Example: \`${example}\`.` : "");
 }
 
-function typeOf({ type, enum: values }: Record<string, unknown>): string {
-  if (Array.isArray(values)) return values.map((value) => `\`${value}\``).join(" or ");
-  return type === "array" ? "comma-separated list" : String(type);
-}
-
-function exampleRequest(route: Route): string {
-  const query = new URLSearchParams();
-  let path = templateOf(route.path);
-  for (const { name, place, required, example = "" } of describedParameters(route)) {
-    if (place === "path") path = path.replace(`{${name}}`, encodeURIComponent(example));
-    else if (required) query.set(name, example);
-  }
-  for (const [name, value] of Object.entries(route.response.exampleQuery ?? {})) {
-    query.set(name, value);
-  }
-  // Slashes and commas are legal in a query and easier to read unescaped.
-  const search = String(query).replaceAll("%2F", "/").replaceAll("%2C", ",");
-  const authorization = route.access === "public" ? "" : '-H "Authorization: Bearer $TOKEN" ';
-  const output = route.response.status === 204 ? '-o /dev/null -w "%{http_code}\\n" ' : "";
-  return `curl -sS ${output}${authorization}"$BASE_URL${path}${search && `?${search}`}"`;
+function fieldLines(schema: Parameters<typeof fieldsOf>[0]): string {
+  return fieldsOf(schema).map(({ path, type, isRequired, description }) =>
+    `- \`${path}\` (${type}${isRequired ? "" : ", with `include`"})` +
+    (description ? `: ${description}` : "")
+  ).join("\n");
 }
 
 function fenced(language: string, text: string): string {

@@ -1,4 +1,4 @@
-/** The responses of the OpenAPI document, and the headers that they carry. */
+/** Responses of the OpenAPI document, and their headers. */
 import {
   ALLOWED_METHODS,
   CHALLENGES,
@@ -7,55 +7,56 @@ import {
   RETRY_AFTER_SECONDS,
 } from "../request/errors.ts";
 import { DEFAULT_CACHE_CONTROL, VARY } from "../request/responses.ts";
-import type { Json, JsonObject, NamedSchemas } from "./schemas.ts";
+import { createNamedSchemas, type Json, type JsonObject, type NamedSchemas } from "./schemas.ts";
 import type { Route } from "../request/route.ts";
 
-/** Headers of the document, by the name under which responses refer to them. */
+/** The header components of the document, by name. */
 export const HEADERS = {
   RequestId: {
-    description: "The id of the request in the log: that of the request's own header when it has " +
-      "1 to 128 letters, digits or any of _ . : / + = @ ~ -, else a new one",
+    description:
+      "Id of the request in the log. The request's own header is used if it has 1 to 128 " +
+      "letters, digits or any of _ . : / + = @ ~ -, otherwise an id is generated",
     required: true,
     schema: { type: "string", pattern: "^[\\w.:/+=@~-]{1,128}$" },
     example: "0f9d8a52-6c1e-4b7a-9d43-2e58c70b1f36",
   },
   ContentTypeOptions: {
-    description: "The media type is meant as it is said",
+    description: "Browsers must not guess another media type",
     required: true,
     schema: { type: "string", const: "nosniff" },
     example: "nosniff",
   },
   CacheControl: {
-    description: "The client alone may keep the answer, and asks each time whether it still holds",
+    description: "Only the client may store the response, and revalidates it each time",
     required: true,
     schema: { type: "string", const: DEFAULT_CACHE_CONTROL },
     example: DEFAULT_CACHE_CONTROL,
   },
   SharedCacheControl: {
-    description: "Whoever keeps the answer asks each time whether it still holds",
+    description: "Every cache revalidates the response each time",
     required: true,
     schema: { type: "string", const: "no-cache" },
     example: "no-cache",
   },
   Vary: {
-    description: "Request headers that the answer depends on",
+    description: "Request headers that the response depends on",
     required: true,
     schema: { type: "string", const: VARY },
     example: VARY,
   },
   ETag: {
-    description: "Tag of the answer, to be sent as If-None-Match; weak when the body is compressed",
+    description: "Tag of the response, for If-None-Match; weak when the body is compressed",
     required: true,
     schema: { type: "string", pattern: '^(W/)?"[\\w-]{22}"$' },
     example: '"hT2bC0u9mY4fQ7sXn1kWzA"',
   },
   ContentEncoding: {
-    description: "There when the body is compressed, for those who accept it",
+    description: "Present when the body is compressed, for clients that accept it",
     schema: { type: "string", const: "gzip" },
     example: "gzip",
   },
   Link: {
-    description: "Where the next page is, relative to this one; absent on the last page",
+    description: "Relative address of the next page; absent on the last page",
     schema: { type: "string", pattern: '^<\\?[^<>]+>; rel="next"$' },
     example: '<?limit=10&after=b2Zmc2V0OjEw>; rel="next"',
   },
@@ -66,21 +67,20 @@ export const HEADERS = {
     example: CHALLENGES.token,
   },
   BasicChallenge: {
-    description: "How to authenticate: a browser then asks for a user name (any) and a password " +
-      "(the token)",
+    description:
+      "How to authenticate: browsers ask for a user name (any) and a password (the token)",
     required: true,
     schema: { type: "string", const: CHALLENGES["token or basic"] },
     example: CHALLENGES["token or basic"],
   },
   Allow: {
-    description: "The methods that there are",
+    description: "The supported methods",
     required: true,
     schema: { type: "string", const: ALLOWED_METHODS.join(", ") },
     example: ALLOWED_METHODS.join(", "),
   },
   RetryAfter: {
-    description: "Seconds after which it is worth trying again: there when more requests came at " +
-      "once than are worked on",
+    description: "Seconds to wait before another attempt; present when the service is overloaded",
     schema: { type: "string", const: RETRY_AFTER_SECONDS },
     example: RETRY_AFTER_SECONDS,
   },
@@ -105,43 +105,41 @@ const HTTP_NAMES: Record<HeaderName, string> = {
 
 const ALWAYS: readonly HeaderName[] = ["RequestId", "ContentTypeOptions", "Vary"];
 
-const WITHOUT_SUCCESS: readonly HeaderName[] = [...ALWAYS, "CacheControl"];
+const OF_ERRORS: readonly HeaderName[] = [...ALWAYS, "CacheControl"];
 
-/** The responses that operations share, by the name under which they refer to them. */
+/** The response components of the document, by name. */
 export function sharedResponses({ schemaOf }: NamedSchemas): Record<string, JsonObject> {
   const message = (text: string) => jsonContent(schemaOf(MESSAGE_SCHEMA), { message: text });
   return {
     NotModified: notModified("CacheControl"),
     BadRequest: {
-      description: "Parameters are wrong: every one of them is listed",
-      headers: headers(...WITHOUT_SUCCESS),
+      description: "Invalid parameters; all of them are listed",
+      headers: headers(...OF_ERRORS),
       content: jsonContent(schemaOf(ERRORS_SCHEMA), {
         errors: { limit: ['"none" is no page size: expected a whole number from 1'] },
       }),
     },
     Unauthorized: {
-      description: "No token, or one that is not valid, for whatever reason. There is no body",
-      headers: headers(...WITHOUT_SUCCESS, "Challenge"),
+      description: "No valid token. The body is empty",
+      headers: headers(...OF_ERRORS, "Challenge"),
     },
     UnauthorizedDocument: {
-      description: "No token, or one that is not valid, for whatever reason. There is no body",
-      headers: headers(...WITHOUT_SUCCESS, "BasicChallenge"),
+      description: "No valid token. The body is empty",
+      headers: headers(...OF_ERRORS, "BasicChallenge"),
     },
     NotFound: {
-      description: "What is named does not exist, or belongs to another organization",
-      headers: headers(...WITHOUT_SUCCESS),
+      description: "The resource does not exist, or belongs to another organization",
+      headers: headers(...OF_ERRORS),
       content: message("Not Found"),
     },
     MethodNotAllowed: {
-      description: "Another method than GET and HEAD: nothing can be changed here",
-      headers: headers(...WITHOUT_SUCCESS, "Allow"),
+      description: "A method other than GET and HEAD",
+      headers: headers(...OF_ERRORS, "Allow"),
       content: message("Method Not Allowed"),
     },
     InternalServerError: {
-      description:
-        "Something went wrong inside; the log tells it under the request's id. There is " +
-        "no body",
-      headers: headers(...WITHOUT_SUCCESS, "RetryAfter"),
+      description: "Internal error; details are in the log under the request id. The body is empty",
+      headers: headers(...OF_ERRORS, "RetryAfter"),
     },
   };
 }
@@ -171,14 +169,23 @@ export function responsesOf(route: Route, { schemaOf }: NamedSchemas): Record<st
   if (access === "token") responses[401] = shared("Unauthorized");
   if (access === "token or basic") responses[401] = shared("UnauthorizedDocument");
   if (resource) responses[404] = shared("NotFound");
-  // A test provokes every one of these, and so finds the first route whose parameters cannot be wrong.
   if (Object.keys(parameters.query.entries).length > 0) responses[400] = shared("BadRequest");
   return responses;
 }
 
+/** The responses of a route as text: status and description. */
+export function responseTexts(route: Route): [status: string, description: string][] {
+  const named = createNamedSchemas();
+  const shared = sharedResponses(named);
+  return Object.entries(responsesOf(route, named)).map(([status, response]) => {
+    const name = String(response.$ref ?? "").replace("#/components/responses/", "");
+    return [status, String((shared[name] ?? response).description)];
+  });
+}
+
 function notModified(cacheControl: HeaderName): JsonObject {
   return {
-    description: "The client has this answer already: its If-None-Match says so. There is no body",
+    description: "Not modified: the client's If-None-Match is current. The body is empty",
     headers: headers(...ALWAYS, cacheControl, "ETag"),
   };
 }
@@ -206,7 +213,7 @@ function jsonContent(schema: JsonObject, example: Json): JsonObject {
   return content("application/json", { schema, example });
 }
 
-/** Under the bare media type: a client that looks for its parameters as well may not find it. */
+/** Keyed by the media type without parameters, which every client finds. */
 function content(mediaType: string, body: { schema: JsonObject; example: Json }): JsonObject {
   return { [mediaType.replace(/;.*/, "")]: body };
 }

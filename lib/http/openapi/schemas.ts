@@ -1,29 +1,29 @@
-/** JSON Schemas of the bodies, as an OpenAPI document has them: what has a title stands once. */
+/** JSON Schemas of the bodies; schemas with a title become components of the document. */
 import { toJsonSchema } from "@valibot/to-json-schema";
 import { isDeepStrictEqual } from "node:util";
 import type * as v from "valibot";
 
-/** A value that JSON and YAML can say. */
+/** Any JSON value. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 
-/** An object that JSON and YAML can say. */
+/** A JSON object. */
 export interface JsonObject {
   readonly [name: string]: Json;
 }
 
-/** The named schemas of a document. */
+/** The schema components of a document. */
 export interface NamedSchemas {
-  /** By title; it grows with every schema that is asked for. */
+  /** By title; filled by `schemaOf`. */
   readonly schemas: Readonly<Record<string, JsonObject>>;
   /**
-   * The JSON Schema of a body; its parts with a title are references to `schemas`.
+   * The JSON Schema of a body, with references to `schemas` for parts that have a title.
    *
-   * @throws {Error} when two different schemas have the same title
+   * @throws {Error} when two different schemas share a title
    */
   schemaOf(schema: v.GenericSchema): JsonObject;
 }
 
-/** Starts an empty collection of named schemas. */
+/** Creates an empty set of schema components. */
 export function createNamedSchemas(): NamedSchemas {
   const schemas: Record<string, JsonObject> = {};
 
@@ -32,14 +32,14 @@ export function createNamedSchemas(): NamedSchemas {
     if (typeof value !== "object" || value === null) return value;
     const entries = Object.entries(value).map(([key, part]): [string, Json] => [key, name(part)]);
     const schema = tidy(Object.fromEntries(entries));
-    // A property may be called title as well; then its value is a schema and no text.
+    // A property named "title" has a schema as its value, not a string.
     if (typeof schema.title !== "string") return schema;
     const { title, description, ...rest } = schema;
     const known = schemas[title] ??= rest;
     if (!isDeepStrictEqual(known, rest)) {
-      throw new Error(`two schemas are called ${title}: expected different titles`);
+      throw new Error(`two different schemas have the title ${title}`);
     }
-    // What it is stands where it is used: the same thing means something else elsewhere.
+    // The description stays at the reference, because it differs from use to use.
     const reference = { $ref: `#/components/schemas/${title}` };
     return description === undefined ? reference : { ...reference, description };
   }
@@ -53,7 +53,7 @@ export function createNamedSchemas(): NamedSchemas {
   };
 }
 
-/** Says the same with fewer words: generated clients and pages show it better. */
+/** Shortens a schema to the form that client generators handle best. */
 function tidy(schema: JsonObject): JsonObject {
   const { propertyNames: _, ...rest } = schema;
   if (typeof rest.const === "string") return { type: "string", ...rest };

@@ -2,60 +2,63 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { describe, it } from "@std/testing/bdd";
 import { docsPage } from "../../../../lib/http/docs_page/page.ts";
-import { openapiDocument } from "../../../../lib/http/openapi/document.ts";
+import { describedParameters } from "../../../../lib/http/openapi/parameters.ts";
+import type { Route } from "../../../../lib/http/request/route.ts";
 import { routes } from "../../../../routes/mod.ts";
 
-const RENDERER = "console.log('a renderer')";
+const { body: html, headers } = docsPage(routes);
 
-function page(renderer = RENDERER) {
-  return docsPage({ contract: openapiDocument(routes), title: "A product", renderer });
-}
-
-/** The contract as the page holds it. */
-function embedded() {
-  const json = /<script type="application\/json" id="contract">(.*?)<\/script>/s.exec(page().html);
-  return JSON.parse(json?.[1] ?? "");
+function hashes(pattern: RegExp): string {
+  return [...html.matchAll(pattern)].map(([, text = ""]) =>
+    `'sha256-${createHash("sha256").update(text).digest("base64")}'`
+  ).join(" ");
 }
 
 describe("the documentation page", () => {
-  it("lets run exactly the scripts that it holds", () => {
-    const { html, headers } = page();
-    const scripts = [...html.matchAll(/<script>(.*?)<\/script>/gs)].map(([, text = ""]) => text);
-    assert.equal(scripts.length, 2);
-    assert.equal(scripts[0], RENDERER);
-    const hashes = scripts.map((script) =>
-      `'sha256-${createHash("sha256").update(script).digest("base64")}'`
-    );
-    const policy = headers["content-security-policy"] ?? "";
-    assert.ok(policy.split("; ").includes(`script-src ${hashes.join(" ")}`), policy);
-    assert.ok(policy.split("; ").includes("default-src 'none'"), policy);
+  it("allows exactly its own script and style sheet", () => {
+    const policy = headers["content-security-policy"]?.split("; ") ?? [];
+    assert.ok(policy.includes(`script-src ${hashes(/<script>(.*?)<\/script>/gs)}`));
+    assert.ok(policy.includes(`style-src ${hashes(/<style>(.*?)<\/style>/gs)}`));
+    assert.ok(policy.includes("default-src 'none'"));
+    assert.doesNotMatch(html, / style="|<script [^>]|\son\w+="/);
   });
 
-  it("names no other host", () => {
-    const { html, headers } = page();
-    const own = html.replace(/<script type="application\/json".*?<\/script>/s, "");
-    const namespaces = /http:\/\/www\.w3\.org\/2000\/svg|http%3A%2F%2Fwww\.w3\.org%2F2000%2Fsvg/g;
-    assert.doesNotMatch(own.replaceAll(namespaces, ""), /https?:|https?%3A|["(]\/\//);
+  it("loads nothing and links to no other host", () => {
+    assert.doesNotMatch(html, /\b(?:src|href|action)="(?:https?:)?\/\//);
+    assert.doesNotMatch(html, /url\(|@import/);
     assert.doesNotMatch(JSON.stringify(headers), /https?:|\*/);
   });
 
-  it("has every operation of the contract, and one way to authenticate", () => {
-    const contract = embedded();
-    assert.deepEqual(Object.keys(contract.paths), Object.keys(openapiDocument(routes).paths ?? {}));
-    assert.deepEqual(Object.keys(contract.components.securitySchemes), ["bearer"]);
-    assert.deepEqual(contract.paths["/health"].get.security, []);
-    assert.deepEqual(contract.paths["/docs"].get.security, [{ bearer: [] }]);
-  });
-
-  it("cannot be left by what the contract says", () => {
-    const contract = { ...openapiDocument(routes), "x-trap": "</script><script>alert(1)</script>" };
-    const { html } = docsPage({ contract, title: "A product", renderer: RENDERER });
-    assert.ok(!html.includes("alert(1)</script>"));
-  });
-
-  it("refuses a renderer that would end too early", () => {
-    for (const text of ["</script>", "<SCRIPT>"]) {
-      assert.throws(() => page(`const text = "${text}"`), /the renderer contains "</);
+  it("has a form for every route with a field for every parameter", () => {
+    for (const route of routes) {
+      const { operationId, path } = route;
+      const [, form = ""] = html.split(`id="${operationId}" `)[1]!.split("<form ");
+      assert.ok(form.startsWith(`data-path="${path}"`), path);
+      const fields = form.slice(0, form.indexOf("</form>")).matchAll(/ name="(\w+)"/g);
+      assert.deepEqual(
+        [...fields].map(([, name]) => name),
+        describedParameters(route).map(({ name }) => name),
+      );
     }
+  });
+
+  it("has no id twice, and every reference leads to one", () => {
+    const ids = [...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id!);
+    assert.equal(new Set(ids).size, ids.length);
+    const references = [...html.matchAll(/ (?:for|aria-\w+by|href)="#?([\w-]+)"/g)];
+    assert.ok(references.length > 20);
+    for (const [, id] of references) assert.ok(ids.includes(id!), id);
+  });
+
+  it("escapes every text of the route table", () => {
+    const trap = `"><script>alert(1)</script>`;
+    const [route] = routes;
+    const changed = {
+      ...route,
+      summary: trap,
+      description: `- ${trap}`,
+      response: { ...route?.response, description: trap, example: trap },
+    } as Route;
+    assert.doesNotMatch(docsPage([changed]).body, /<script>alert/);
   });
 });

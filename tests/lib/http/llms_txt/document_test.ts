@@ -3,17 +3,17 @@ import { describe, it } from "@std/testing/bdd";
 import * as v from "valibot";
 import { BADGE_FILLS } from "../../../../lib/badge/mod.ts";
 import { describedParameters } from "../../../../lib/http/openapi/parameters.ts";
-import { templateOf } from "../../../../lib/http/openapi/document.ts";
-import { proseReference } from "../../../../lib/http/llms_txt/document.ts";
+import { pathTemplate } from "../../../../lib/http/openapi/parameters.ts";
+import { llmsText } from "../../../../lib/http/llms_txt/document.ts";
 import { EXPANSION_NAMES } from "../../../../routes/expansions.ts";
 import { routes } from "../../../../routes/mod.ts";
 import { leafCommands } from "../../../usage_lines.ts";
 
-const text = proseReference(routes);
+const text = llmsText(routes);
 
 /** The chapter of one endpoint. */
 function chapterOf(path: string): string {
-  const [, rest = ""] = text.split(`\`GET ${templateOf(path)}\`\n`);
+  const [, rest = ""] = text.split(`\`GET ${pathTemplate(path)}\`\n`);
   return rest.split(/^##/m)[0] ?? "";
 }
 

@@ -47,7 +47,7 @@ describe("named schemas", () => {
     const { schemaOf } = createNamedSchemas();
     schemaOf(point);
     const other = v.pipe(v.strictObject({ y: v.number() }), v.title("Point"));
-    assert.throws(() => schemaOf(other), /two schemas are called Point/);
+    assert.throws(() => schemaOf(other), /two different schemas have the title Point/);
   });
 
   it("take a property called title for what it is", () => {

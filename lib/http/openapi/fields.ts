@@ -1,6 +1,17 @@
-/** The fields of a JSON body as Markdown, one line each. */
+/** The fields of a JSON body as a flat list, for the documentation page and llms-full.txt. */
 import { toJsonSchema } from "@valibot/to-json-schema";
 import type * as v from "valibot";
+
+/** One field of a JSON body. */
+export interface Field {
+  /** Full path, such as `tests[].id`. */
+  path: string;
+  /** Such as `array of strings or null`. */
+  type: string;
+  /** Whether the field is always there; others appear with `include`. */
+  isRequired: boolean;
+  description: string;
+}
 
 /** The parts of a JSON Schema that are read. */
 interface Schema {
@@ -12,26 +23,27 @@ interface Schema {
   properties?: Record<string, Schema>;
   required?: string[];
   items?: Schema;
-  additionalProperties?: boolean | Schema;
 }
 
-/** Lists every field of a body, nested ones by their full path such as `tests[].id`. */
-export function fieldLines(schema: v.GenericSchema): string[] {
-  return linesOf(toJsonSchema(schema, { target: "draft-2020-12" }) as Schema, "");
+/** Lists every field of a body, nested ones included. */
+export function fieldsOf(schema: v.GenericSchema): Field[] {
+  return listFields(toJsonSchema(schema, { target: "draft-2020-12" }) as Schema, "");
 }
 
-function linesOf({ properties = {}, required = [] }: Schema, prefix: string): string[] {
+function listFields({ properties = {}, required = [] }: Schema, prefix: string): Field[] {
   return Object.entries(properties).flatMap(([name, property]) => {
     const path = prefix + name;
     const { value, isNullable } = withoutNull(property);
     const isArray = value.type === "array";
-    const type = typeOf(value) + (isNullable ? " or null" : "");
-    const description = property.description ?? value.description;
     const nested = isArray ? withoutNull(value.items ?? {}).value : value;
     return [
-      `- \`${path}\` (${type}${required.includes(name) ? "" : ", with `include`"})` +
-      (description ? `: ${description}` : ""),
-      ...linesOf(nested, `${path}${isArray ? "[]" : ""}.`),
+      {
+        path,
+        type: typeOf(value) + (isNullable ? " or null" : ""),
+        isRequired: required.includes(name),
+        description: property.description ?? value.description ?? "",
+      },
+      ...listFields(nested, `${path}${isArray ? "[]" : ""}.`),
     ];
   });
 }
