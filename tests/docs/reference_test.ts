@@ -31,7 +31,7 @@ describe("the reference of the HTTP API", () => {
 
   it("lists every route with its summary", () => {
     const rows = [...api.matchAll(/^\| `(\/[^`]*)` \| (.*) \|$/gm)].map(([, ...cells]) => cells);
-    assert.deepEqual(rows, routes.map(({ path, summary }) => [templateOf(path), summary]));
+    assert.deepEqual(rows, routes.map(({ path, summary }) => [pathTemplate(path), summary]));
   });
 
   it("has the paths, parameters and defaults of the route table", () => {
