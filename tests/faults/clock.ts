@@ -1,4 +1,4 @@
-/** Sets the clock of the program forwards and back while it runs. */
+/** Moves the clock of the running program forward and back. */
 import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,9 +11,9 @@ import { type Row, seconds, tallyText } from "./row.ts";
 
 const DAY = 86_400;
 
-/** How the clock goes, beside the right one, and back again. */
+/** Offsets of the clock; each is followed by the correct time again. */
 const JUMPS = [
-  { name: "a day forwards", offset: "+1d", seconds: DAY },
+  { name: "a day forward", offset: "+1d", seconds: DAY },
   { name: "a day back", offset: "-1d", seconds: -DAY },
   { name: "an hour back", offset: "-1h", seconds: -3_600 },
 ] as const;
@@ -21,11 +21,11 @@ const JUMPS = [
 const REPORT = `<testsuite name="s"><testcase name="flaky"><failure/></testcase>` +
   `<testcase name="flaky"/></testsuite>`;
 
-/** A clock that jumps and comes back, on each database; a server has its own, which stays right. */
+/** A clock that jumps and returns, on each database; the clock of a server stays correct. */
 export async function clockFaults({ say, databases }: FaultOptions): Promise<Row[]> {
   const library = await fakeTimeLibrary();
   if (library === null) {
-    say("clock: left out, expected libfaketime (Debian's package faketime)");
+    say("clock: skipped: expected libfaketime (Debian's package faketime)");
     return [];
   }
   const rows: Row[] = [];
@@ -53,7 +53,7 @@ async function jumpAndBack(
   const report = join(folder, "report.xml");
   await Deno.writeTextFile(report, REPORT);
   await Deno.writeTextFile(clock, "+0");
-  // Only the clock on the wall jumps: what measures durations goes on, as in a real system.
+  // Only the wall clock jumps: the monotonic clock continues, as in a real system.
   const environment = {
     ...place.environment,
     LD_PRELOAD: library,
@@ -97,7 +97,7 @@ async function jumpAndBack(
     const given = now + jump.seconds;
     assert.ok(Math.abs(Date.parse(recorded_at) / 1000 - given) < 120, recorded_at);
     await expectCommits(running, place.token, [...isAhead ? ["2e30000"] : stored, "3a40000"]);
-    // And right again: nothing that was made of the wrong time is left.
+    // The correct time again: nothing from the wrong time remains in a cache.
     await Deno.writeTextFile(clock, "+0");
     await expectCommits(running, place.token, [...stored, "3a40000"]);
     assert.equal(await tokenStatus(running, shortToken), 204);
@@ -108,7 +108,7 @@ async function jumpAndBack(
     assert.deepEqual(wrong, []);
     assert.deepEqual([...tally.keys()], ["200"]);
     return {
-      fault: `a clock that goes ${jump.name}, and right again, during \`serve\` and \`ingest\``,
+      fault: `the clock moves ${jump.name} and returns during \`serve\` and \`ingest\``,
       database: place.kind,
       tries: 1,
       seen: `${tallyText(tally)}; window and expiry of tokens by the clock of the moment`,
@@ -122,7 +122,7 @@ async function jumpAndBack(
   }
 }
 
-/** Asserts which submissions are in the window, and that all other answers are about the same ones. */
+/** Asserts the submissions in the window, and that all other responses agree with them. */
 async function expectCommits(
   { url }: Running,
   token: string,
@@ -147,7 +147,7 @@ async function tokenStatus({ url }: Running, token: string): Promise<number> {
   return response.status;
 }
 
-/** Where Debian's package puts it; `null` when it is not there. */
+/** The library of Debian's package; `null` when it is not installed. */
 async function fakeTimeLibrary(): Promise<string | null> {
   for (const folder of await readdir("/usr/lib").catch(() => [])) {
     const path = `/usr/lib/${folder}/faketime/libfaketime.so.1`;

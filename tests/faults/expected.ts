@@ -1,8 +1,8 @@
-/** What the API has to answer when certain uploads are stored, each once, and nothing else. */
+/** The expected API responses when exactly these uploads are stored, each once. */
 import { formatTimestamp } from "../../lib/base/time.ts";
 import { FLAKY_EVERYWHERE, ownFlakyName, resultCount, type Upload } from "./uploads.ts";
 
-/** Answers of all endpoints about a repository, without the ids that only the program can know. */
+/** Responses of all endpoints about a repository, without the ids. */
 export interface Answers {
   submissions: {
     build_url: string;
@@ -26,11 +26,10 @@ export interface Answers {
 
 const EVENTS = 10;
 
-/** The answers about a repository with these uploads. */
+/** The answers about a repository with these uploads, in the order in which they were stored. */
 export function expectedAnswers(uploads: readonly Upload[]): Answers {
   const newestFirst = uploads.toSorted((a, b) => b.recordedAt - a.recordedAt);
   const flaky = newestFirst.filter(({ isFlaky }) => isFlaky);
-  const covered = newestFirst.find(({ coverage }) => coverage !== null)?.coverage;
   return {
     submissions: newestFirst.map((upload) => ({
       build_url: upload.buildUrl,
@@ -44,8 +43,15 @@ export function expectedAnswers(uploads: readonly Upload[]): Answers {
     ].toSorted((a, b) => a.name < b.name ? -1 : 1),
     events: flaky.slice(0, EVENTS).map(eventOf),
     flakiness: uploads.length === 0 ? "unknown" : percentage(flaky.length / uploads.length),
-    coverage: covered ? percentage(covered.covered / covered.lines) : "unknown",
+    coverage: coverages(uploads).at(-1) ?? "unknown",
   };
+}
+
+/** The coverage percentage of each upload that has coverage. */
+export function coverages(uploads: readonly Upload[]): string[] {
+  return uploads.flatMap(({ coverage }) =>
+    coverage === null ? [] : [percentage(coverage.covered / coverage.lines)]
+  );
 }
 
 function testOf(name: string, uploads: readonly Upload[]): Answers["tests"][number] {

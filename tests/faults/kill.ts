@@ -1,40 +1,40 @@
-/** Kills programs that take uploads in, and the service, at random moments. */
+/** Kills `ingest`, `watch` and `serve` at random times. */
 import assert from "node:assert/strict";
 import { launch, type Launched, pause } from "../e2e/launch.ts";
 import { run } from "../e2e/program.ts";
 import type { FaultOptions } from "./main.ts";
-import { Moments, type Phase, PHASES } from "./timings.ts";
+import { KillTimings, type Phase, PHASES } from "./timings.ts";
 import { makePlace, type Place } from "./place.ts";
 import { addTally, startProber } from "./prober.ts";
 import { type Row, seconds, spread, tallyText } from "./row.ts";
 import { Scene } from "./scene.ts";
 import { putArchive, type Upload } from "./uploads.ts";
 
-/** New tests of an upload: enough for several batches, so that each phase takes its time. */
+/** New tests per upload: enough for several batches, so that every phase can be hit. */
 const TESTS = 1_600;
 
-/** Uploads of one repository, before the next is begun. */
+/** Uploads per repository. */
 const REPOSITORY_UPLOADS = 30;
 
-/** How long a killed watcher's claim lasts. */
+/** Lease of a killed watcher's claim. */
 const LEASE_MS = 1_000;
 
 type Command = "ingest" | "watch" | "serve";
 
-/** Who has the embedded database open when a program is killed. */
-type Company = "service first" | "service beside" | "alone";
+/** Whether the service has the embedded database open when a program is killed. */
+type Company = "service first" | "service later" | "alone";
 
-/** What the kills of one command led to. */
+/** Result of the kills of one command. */
 interface Outcome {
   kills: number;
   hits: Map<Phase, number>;
-  /** Uploads that were stored, but not acknowledged when the kill came. */
+  /** Responses of the service meanwhile. */
   tally: Map<string, number>;
   gapMs: number;
   recoveryMs: number[];
 }
 
-/** So many kills in all: on each of both databases as many of each of the three commands. */
+/** Spreads `tries` kills evenly over both databases and the three commands. */
 export async function killFaults({ tries, random, say, databases }: FaultOptions): Promise<Row[]> {
   const rows: Row[] = [];
   for (const kind of databases) {
@@ -65,7 +65,7 @@ function rowOf(command: Command, database: Place["kind"], outcome: Outcome): Row
     fault: `kill -9 of \`${command}\`` + (command === "serve" ? " during uploads" : `: ${phases}`),
     database,
     tries: kills,
-    seen: `${tallyText(tally)}; longest without an answer ${seconds(gapMs)}`,
+    seen: `${tallyText(tally)}; longest gap without a response ${seconds(gapMs)}`,
     lost: "nothing",
     recovery: spread(recoveryMs),
   };
@@ -82,21 +82,24 @@ async function kills(
     gapMs: 0,
     recoveryMs: [],
   };
-  const moments = new Map<string, Moments>();
+  const timings = new Map<string, KillTimings>();
   let lengthMs = 0;
   for (let tries = 0; outcome.kills < count; tries++) {
     if (tries % REPOSITORY_UPLOADS === 0) lengthMs = await scene.newRepository(TESTS);
     const company = companyOf(scene, command);
-    // A third of them anywhere, the others once the first tests are stored, or all: what comes then
-    // is short beside the start of a program.
+    // A third at any time, a third after the first stored test, a third after the last: the phases
+    // after that are short compared with the start of a program.
     const isAimed = command !== "serve" && company === "service first";
     const storedTests = isAimed ? [0, 1, TESTS][scene.random.below(3)]! : 0;
-    const kindOfMoment = `${company}, ${storedTests}`;
-    const chooser = moments.get(kindOfMoment) ??
-      new Moments(scene.random, lengthMs / (storedTests === 0 ? 1 : storedTests === 1 ? 2 : 10));
-    moments.set(kindOfMoment, chooser);
+    const timingKey = `${company}, ${storedTests}`;
+    const timing = timings.get(timingKey) ??
+      new KillTimings(
+        scene.random,
+        lengthMs / (storedTests === 0 ? 1 : storedTests === 1 ? 2 : 10),
+      );
+    timings.set(timingKey, timing);
     const upload = scene.nextUpload(TESTS);
-    const afterMs = chooser.next();
+    const afterMs = timing.next();
     const before = outcome.kills;
     try {
       if (command === "serve") await killService(scene, { upload, afterMs, outcome });
@@ -109,7 +112,7 @@ async function kills(
           company,
           outcome,
         });
-        chooser.hit(afterMs, phase);
+        timing.hit(afterMs, phase);
         if (phase !== "done") outcome.hits.set(phase, outcome.hits.get(phase)! + 1);
       }
     } catch (error) {
@@ -126,19 +129,19 @@ async function kills(
 
 function companyOf({ place, random }: Scene, command: Command): Company {
   if (command === "serve" || place.kind === "server") return "service first";
-  // Whoever opens the database takes its time for it: a service that has it makes the most tries.
-  const companies = ["service first", "service first", "service first", "service beside", "alone"];
+  // Opening the embedded database is slow: most tries run with a service that has it open.
+  const companies = ["service first", "service first", "service first", "service later", "alone"];
   return companies[random.below(companies.length)] as Company;
 }
 
-/** Kills `ingest` or `watch`. Returns how far it had come, `done` when it had said that it is done. */
+/** Kills `ingest` or `watch`. Returns its phase, `done` when it had acknowledged the upload. */
 async function killIntake(
   scene: Scene,
   { command, upload, afterMs, storedTests, company, outcome }: {
     command: "ingest" | "watch";
     upload: Upload;
     afterMs: number;
-    /** How many tests of the upload are stored when the time begins. */
+    /** Number of stored tests of the upload at which the time starts. */
     storedTests: number;
     company: Company;
     outcome: Outcome;
@@ -154,7 +157,7 @@ async function killIntake(
   const staging = storedTests > 0 ? await scene.untilStored(storedTests) : null;
   const program = launch(intake.args, environment);
   await staging?.reached(program.isOver);
-  const service = company === "service beside" ? scene.service() : null;
+  const service = company === "service later" ? scene.service() : null;
   await pause(afterMs);
   const isKilled = !program.isOver();
   const { code, stdout, stderr } = await program.kill();
@@ -169,7 +172,7 @@ async function killIntake(
     outcome.gapMs = Math.max(outcome.gapMs, longestGapMs);
   }
   const isThere = (await scene.check(upload)).there.length > 0;
-  if (isAcknowledged) assert.ok(isThere, "it was acknowledged and is not there");
+  if (isAcknowledged) assert.ok(isThere, "an acknowledged upload is missing");
   const phase = isAcknowledged
     ? "done"
     : isThere
@@ -188,12 +191,12 @@ function phaseOf(storedTests: number): Phase {
   return storedTests < TESTS ? "staging" : "processing";
 }
 
-/** A way to hand an upload in. */
+/** A way to upload. */
 interface Intake {
   args: string[];
-  /** What the program prints once the upload is stored. */
+  /** Output of the program once the upload is stored. */
   acknowledged: RegExp;
-  /** Does it again, and asserts that it is stored once. */
+  /** Repeats the upload, and asserts that it is stored once. */
   again(state: { isThere: boolean }): Promise<void>;
 }
 
@@ -228,7 +231,7 @@ async function watchOf(scene: Scene, upload: Upload): Promise<Intake> {
   };
 }
 
-/** Kills the service while an upload comes in and a client asks. */
+/** Kills the service during an upload and requests. */
 async function killService(
   scene: Scene,
   { upload, afterMs, outcome }: { upload: Upload; afterMs: number; outcome: Outcome },
@@ -250,7 +253,7 @@ async function killService(
   addTally(outcome.tally, tally);
   outcome.gapMs = Math.max(outcome.gapMs, longestGapMs);
   const isThere = (await scene.check(upload)).there.length > 0;
-  if (code === 0) assert.ok(isThere, "it was acknowledged and is not there");
+  if (code === 0) assert.ok(isThere, "an acknowledged upload is missing");
   else {
     assert.match(stderr, /^error: /m);
     const again = await run([...args, "--json"], scene.place.environment);
@@ -261,7 +264,7 @@ async function killService(
   await scene.check();
 }
 
-/** A client for whom an upload that is under way is there or not. */
+/** A client that sees a running upload completely or not at all. */
 function probe(scene: Scene) {
   const certain = scene.certain.length;
   return startProber(() => scene.address(), {

@@ -1,4 +1,4 @@
-/** Load while a server goes away: clients that ask, uploads by `ingest`, archives for `watch`. */
+/** Load during an outage: requests, uploads by `ingest`, archives for `watch`. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { launch, type Launched, pause } from "../e2e/launch.ts";
@@ -13,30 +13,31 @@ const TESTS = 300;
 /** Pause between two archives. */
 const ARCHIVE_PAUSE_MS = 500;
 
-/** What came of a time of load. */
+/** Result of a period of load. */
 export interface LoadOutcome {
   seen: Sightings;
-  /** Uploads that the program said are stored. */
+  /** Uploads that the program acknowledged. */
   acknowledged: Upload[];
-  /** Uploads by `ingest` that failed, with what they said. */
+  /** Failed uploads by `ingest` with their error output. */
   refused: { upload: Upload; stderr: string }[];
-  /** Archives that nobody had processed when the load ended. */
+  /** Archives that were not processed when the load ended. */
   waiting: Upload[];
-  /** All archives, which lie where they are: what is lost of them is taken in again by itself. */
+  /** All archives. They stay in the folder, so lost ones are processed again. */
   archives: Upload[];
 }
 
-/** Load that goes on until it is stopped. */
+/** Load that runs until it is stopped. */
 export interface Load {
   prober: Prober;
-  /** How many uploads were acknowledged so far. */
+  /** Number of acknowledged uploads so far. */
   count(): number;
   stop(): Promise<LoadOutcome>;
 }
 
-/** Puts load on a service that runs. */
+/** Starts load on the service. */
 export async function startLoad(scene: Scene): Promise<Load> {
   await scene.service();
+  scene.isConcurrent = true;
   const { environment } = scene.place;
   const acknowledged: Upload[] = [];
   const refused: LoadOutcome["refused"] = [];
@@ -83,8 +84,8 @@ export async function startLoad(scene: Scene): Promise<Load> {
 }
 
 /**
- * Looks at what is there after a load: what was acknowledged must be, except for `mayBeLost`. Then
- * does again what was not, and looks once more. Returns what was acknowledged and is lost.
+ * Checks the state after a load: acknowledged uploads must be stored, unless `mayBeLost`. Repeats the
+ * others and checks again. Returns acknowledged uploads that were lost.
  */
 export async function settle(
   scene: Scene,

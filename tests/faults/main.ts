@@ -1,9 +1,9 @@
 /**
- * Does to the program what happens to programs, and prints what came of it as rows of Markdown:
+ * Fault injection, with its results as rows of Markdown:
  * `deno task faults --only kill,disk --tries 200 --seed 1`.
  *
- * Exits with 1 at the first thing that must not be (something acknowledged that is lost, an answer
- * that is wrong), with 2 when it was called wrongly.
+ * Exits with 1 at the first violation (an acknowledged upload is lost, a response is wrong), with 2 on
+ * wrong usage.
  */
 import process from "node:process";
 import { inspect, parseArgs } from "node:util";
@@ -17,14 +17,14 @@ import { taskOptions } from "../task_options.ts";
 import type { Place } from "./place.ts";
 import { markdownTable, type Row } from "./row.ts";
 
-/** What a fault gets. */
+/** Parameters of a fault. */
 export interface FaultOptions {
-  /** How often it is tried, for faults that have random moments. */
+  /** Number of tries, for faults at random times. */
   tries: number;
   random: Random;
-  /** On which databases, for faults that happen on both. */
+  /** The databases, for faults that apply to both. */
   databases: readonly Place["kind"][];
-  /** Tells how far it has come. */
+  /** Reports progress. */
   say: (text: string) => void;
 }
 
@@ -42,12 +42,8 @@ const DATABASES = ["embedded", "server"] as const;
 
 const DEFAULT_TRIES = 200;
 
-/**
- * What a command line asks for.
- *
- * @throws {Error} when it asks for what there is not
- */
-export function wanted(args: readonly string[]) {
+/** The options of the command line. @throws {RangeError} for invalid ones */
+export function readOptions(args: readonly string[]) {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
@@ -66,18 +62,18 @@ export function wanted(args: readonly string[]) {
   const unknown = names.find((name) => !(name in FAULTS));
   if (unknown !== undefined) {
     throw new RangeError(
-      `found --only ${JSON.stringify(unknown)}, expected some of: ${Object.keys(FAULTS).join(",")}`,
+      `invalid --only ${JSON.stringify(unknown)}: expected some of ${
+        Object.keys(FAULTS).join(",")
+      }`,
     );
   }
   if (positionals.length > 0 || !(Number.isInteger(tries) && tries > 0) || !(seed >= 0)) {
-    throw new RangeError("expected --tries with a number above 0 and --seed with a whole number");
+    throw new RangeError("expected a positive integer for --tries and an integer for --seed");
   }
   const databases = DATABASES.filter((kind) => (values.database ?? kind) === kind);
   if (databases.length === 0) {
     throw new RangeError(
-      `found --database ${JSON.stringify(values.database)}, expected one of: ${
-        DATABASES.join(",")
-      }`,
+      `invalid --database ${JSON.stringify(values.database)}: expected ${DATABASES.join(" or ")}`,
     );
   }
   return { tries, seed, names, databases };
@@ -88,7 +84,7 @@ function say(text: string): void {
 }
 
 async function main(): Promise<number> {
-  const request = taskOptions(wanted, {
+  const request = taskOptions(readOptions, {
     usage: `
 Usage: deno task faults [--only FAULTS] [--tries N] [--seed N] [--database embedded|server]
 

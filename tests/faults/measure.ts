@@ -1,6 +1,6 @@
-/** What a running program uses, as Linux tells it. */
+/** Memory and file handles of a process, from /proc. */
 
-/** What a process holds at a moment. */
+/** Memory and handles of a process at one time. */
 export interface Usage {
   megabytes: number;
   /** Open files and connections. */
@@ -16,7 +16,7 @@ export async function usageOf(pid: number): Promise<Usage> {
   return { megabytes: Math.round(kilobytes / 1024), handles };
 }
 
-/** Whether this system tells what processes use. */
+/** Whether this system has /proc. */
 export function canMeasure(): boolean {
   return Deno.build.os === "linux";
 }
@@ -28,7 +28,7 @@ export function usageText(usages: readonly Usage[]): string {
   return `memory ${memory} MB, handles ${handles}`;
 }
 
-/** Sends requests one after the other; returns how long each took, in milliseconds, sorted. */
+/** Durations of requests sent one after the other, in milliseconds, sorted. */
 export async function latencies(
   url: string,
   { token, count }: { token: string; count: number },
@@ -38,7 +38,7 @@ export async function latencies(
     const begun = performance.now();
     const response = await fetch(url, { headers: { authorization: `Bearer ${token}` } });
     await response.arrayBuffer();
-    if (response.status !== 200) throw new Error(`${url} was answered with ${response.status}`);
+    if (response.status !== 200) throw new Error(`${url}: status ${response.status}`);
     taken.push(performance.now() - begun);
   }
   return taken.sort((a, b) => a - b);

@@ -1,19 +1,19 @@
-/** A database of a run's own, with an organization and a token. */
+/** A database for one run, with an organization and a token. */
 import assert from "node:assert/strict";
 import { copyTemplate } from "../database.ts";
 import { makeOwnServer, type OwnServer } from "../e2e/postgres.ts";
 import { run } from "../e2e/program.ts";
 
-/** Where the program keeps its data in a run. */
+/** The database of a run. */
 export interface Place {
   kind: "embedded" | "server";
-  /** What tells the program of it. */
+  /** Environment variables that select it. */
   environment: Record<string, string>;
   token: string;
   remove(): Promise<void>;
 }
 
-/** A new place of a kind, on this machine's own disk. */
+/** Creates a database. */
 export async function makePlace(kind: Place["kind"]): Promise<Place> {
   if (kind === "server") {
     const server = await makeOwnServer();
@@ -25,7 +25,7 @@ export async function makePlace(kind: Place["kind"]): Promise<Place> {
   return { kind, environment, token: await makeToken(environment), remove };
 }
 
-/** A place on a server that is there already. */
+/** Uses an existing server. */
 export async function placeOn(
   server: Pick<OwnServer, "url">,
   remove: () => Promise<void>,

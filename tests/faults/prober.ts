@@ -1,32 +1,32 @@
-/** A client that asks all the time while something goes wrong, and remembers what it saw. */
+/** Clients that send requests during a fault and record the responses. */
 
-/** How long it waits for an answer. */
-const PATIENCE_MS = 60_000;
+/** Timeout of a request. */
+const TIMEOUT_MS = 60_000;
 
 /** Pause between two requests. */
 const PAUSE_MS = 20;
 
-/** What a client saw. */
+/** The responses of the clients. */
 export interface Sightings {
-  /** How often each status came, or `no connection`, `cut off`. */
+  /** Number of responses by status, or `no connection`, `cut off`. */
   tally: Map<string, number>;
-  /** Longest time from one right answer to the next. */
+  /** Longest time between two correct responses. */
   longestGapMs: number;
-  /** Moment of the last right answer, as of `performance.now()`. */
+  /** Time of the last correct response, as of `performance.now()`. */
   lastRightAt: number;
-  /** Bodies of right answers that `isRight` did not expect. */
+  /** Bodies of 200 responses that `isRight` rejects. */
   wrong: string[];
 }
 
-/** A client that asks until it is stopped. */
+/** Clients that send requests until they are stopped. */
 export interface Prober {
   seen: Sightings;
-  /** Waits until a right answer came to a request that was sent from now on; returns how long. */
+  /** Waits for a correct response to a request sent from now on; returns the milliseconds. */
   untilRight(timeoutMs?: number): Promise<number>;
   stop(): Promise<Sightings>;
 }
 
-/** Starts clients that ask one address again and again, which may change meanwhile. */
+/** Starts clients that repeat one request; the address may change between requests. */
 export function startProber(
   address: () => { url: string; token: string },
   { clients = 1, keepsConnections = true, target, isRight = () => true }: {
@@ -54,7 +54,7 @@ export function startProber(
       response = await fetch(`${url}${target}`, {
         client,
         headers: { authorization: `Bearer ${token}` },
-        signal: AbortSignal.timeout(PATIENCE_MS),
+        signal: AbortSignal.timeout(TIMEOUT_MS),
       });
     } catch (error) {
       if (error instanceof DOMException) return "no answer within a minute";
@@ -105,7 +105,7 @@ export function startProber(
   };
 }
 
-/** Adds what one client saw to what others saw. */
+/** Adds one tally to another. */
 export function addTally(to: Map<string, number>, tally: ReadonlyMap<string, number>): void {
   for (const [what, count] of tally) to.set(what, (to.get(what) ?? 0) + count);
 }

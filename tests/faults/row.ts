@@ -1,16 +1,16 @@
-/** A line of the table of faults. */
+/** A row of the table of faults. */
 export interface Row {
   fault: string;
   database: "embedded" | "server" | "both" | "none";
   tries: number;
-  /** What clients saw meanwhile. */
+  /** Responses of the service meanwhile. */
   seen: string;
-  /** What was lost or stored twice of what had been acknowledged: must be `nothing`. */
+  /** Acknowledged uploads that were lost or stored twice: must be `nothing`. */
   lost: string;
   recovery: string;
 }
 
-/** The table as Markdown, without its head when it is to be added to one. */
+/** The table as Markdown. */
 export function markdownTable(rows: readonly Row[]): string {
   const lines = [
     ["fault", "database", "tries", "what clients saw", "acknowledged and lost", "time to recover"],

@@ -1,4 +1,4 @@
-/** A place with a service, and a record of what must be in it. */
+/** A database with a service, and the record of the uploads that must be stored in it. */
 import assert from "node:assert/strict";
 import { openDatabase } from "../../db/connection/connect.ts";
 import type { Random } from "../bench/random.ts";
@@ -11,14 +11,16 @@ import { makeUpload, type Upload, writeForIngest } from "./uploads.ts";
 /** Seconds by which the earliest upload is in the past: inside the window, whatever a run takes. */
 const AGE = 10 * 86_400;
 
-/** How much of a service's log is told when its answers are wrong. */
+/** Length of the log excerpt in error messages. */
 const LOG_CHARACTERS = 3_000;
 
-/** What a fault happens to. */
+/** The system under test. */
 export class Scene {
-  /** Uploads of the repository of the moment that must be there. */
+  /** Uploads of the current repository that must be stored, in their order. */
   certain: Upload[] = [];
   repository = "";
+  /** Set by faults that upload several at a time. */
+  isConcurrent = false;
   /** Files of uploads. */
   readonly folder: string;
   readonly #since = Math.floor(Date.now() / 1000) - AGE;
@@ -34,7 +36,7 @@ export class Scene {
     return new Scene(place, random, await Deno.makeTempDir({ prefix: "test-analytics-faults-" }));
   }
 
-  /** Goes on with a new repository, which gets an upload that nobody disturbs; returns its ms. */
+  /** Starts a new repository with one undisturbed upload; returns its duration in milliseconds. */
   async newRepository(testCount: number): Promise<number> {
     this.repository = `acme/shop-${++this.#repositories}`;
     this.certain = [];
@@ -56,23 +58,23 @@ export class Scene {
     return this.latest;
   }
 
-  /** Writes the files of an upload; returns the arguments of the command that takes them in. */
+  /** Writes the files of an upload; returns the arguments of `ingest`. */
   ingestArgs(upload: Upload): Promise<string[]> {
     return writeForIngest(upload, this.folder);
   }
 
-  /** Whether a service runs. */
+  /** Whether the service is running. */
   get isServing(): boolean {
     return this.#running !== null;
   }
 
-  /** The service, which is started unless it runs. */
+  /** The service; starts it unless it is running. */
   async service(): Promise<Service> {
     this.#running ??= await start(["serve", "--port", "0"], this.place.environment);
     return this.address();
   }
 
-  /** Address of the service, also when it has ended. */
+  /** Address of the service, also after it has ended. */
   address(): Service {
     if (this.#running) this.#lastUrl = this.#running.url;
     return { url: this.#lastUrl, token: this.place.token };
@@ -80,7 +82,7 @@ export class Scene {
 
   #lastUrl = "http://127.0.0.1:1";
 
-  /** Ends the service, if one runs. */
+  /** Stops the service if it is running. */
   async endService(signal: "SIGTERM" | "SIGKILL"): Promise<void> {
     const running = this.#running;
     if (running === null) return;
@@ -90,24 +92,25 @@ export class Scene {
     if (signal === "SIGTERM") assert.equal(code, 0, stderr);
   }
 
-  /** Asserts that exactly what must be there is there; see {@link checkUploads}. */
+  /** Asserts that exactly the certain uploads are stored; see {@link checkUploads}. */
   async check(...doubtful: Upload[]): Promise<{ there: Upload[]; unprocessed: number }> {
     const { repository, certain } = this;
     const service = await this.service();
     try {
-      return await checkUploads(service, { repository, certain, doubtful });
+      const { isConcurrent } = this;
+      return await checkUploads(service, { repository, certain, doubtful, isConcurrent });
     } catch (error) {
       const ending = await this.#running?.stop("SIGTERM");
       this.#running = null;
-      throw new Error(`the service said: ${ending?.stderr.slice(-LOG_CHARACTERS)}`, {
+      throw new Error(`log of the service: ${ending?.stderr.slice(-LOG_CHARACTERS)}`, {
         cause: error,
       });
     }
   }
 
   /**
-   * Looks at the database until an upload that begins now has stored so many of its tests. The
-   * service must run: who has the embedded database open is a program that is tested, not this one.
+   * Polls the database until an upload that starts now has stored `testCount` tests. The service must
+   * be running: the owner of the embedded database has to be a program under test.
    */
   async untilStored(
     testCount: number,
@@ -120,7 +123,7 @@ export class Scene {
       return row!.no;
     };
     const before = await testNo();
-    // Whoever asks the embedded database takes its time from those who write.
+    // Every query of the embedded database delays the writer.
     const pauseMs = this.place.kind === "embedded" ? 25 : 2;
     return {
       async reached(isOver) {
@@ -130,10 +133,10 @@ export class Scene {
     };
   }
 
-  /** How many of the tests that only this upload has are stored, whether anybody can see them or not. */
+  /** Number of stored tests that only this upload has, published or not. */
   async storedTests({ no, repository }: Upload): Promise<number> {
     const { DATABASE_URL, DATA_DIR = "" } = this.place.environment;
-    // Its owner must be a program that is tested, not this one.
+    // The owner of the embedded database has to be a program under test.
     await this.service();
     const { sql, close } = await openDatabase({ databaseUrl: DATABASE_URL, dataDir: DATA_DIR });
     try {
@@ -148,7 +151,7 @@ export class Scene {
     }
   }
 
-  /** Ends the service and removes all that there is. */
+  /** Stops the service and removes the database and all files. */
   async remove(): Promise<void> {
     await this.endService("SIGTERM");
     await Deno.remove(this.folder, { recursive: true });

@@ -1,29 +1,28 @@
-/** Chooses moments for kills, so that every phase of the work is hit. */
+/** Chooses the times of kills so that every phase of the work is hit. */
 import type { Random } from "../bench/random.ts";
 
-/** How far an upload had come when its process was killed, as what it left behind tells. */
+/** The phase of an upload when its process was killed, as the stored data shows. */
 export const PHASES = ["reading", "staging", "processing", "committed"] as const;
 
-/** One of them. */
 export type Phase = (typeof PHASES)[number];
 
-/** Earlier kills that are looked at: how long a phase takes changes with the load of the machine. */
+/** Number of earlier kills considered: the duration of a phase changes with the load. */
 const MEMORY = 16;
 
-/** Learns when each phase is, from what earlier kills hit. */
-export class Moments {
+/** Learns from earlier kills when each phase happens. */
+export class KillTimings {
   readonly hits = new Map<Phase, number>(PHASES.map((phase) => [phase, 0]));
   readonly #random: Random;
   #lengthMs: number;
   #seen: { at: number; phase: Phase | "done" }[] = [];
 
-  /** @param lengthMs how long the work takes, to begin with */
+  /** @param lengthMs initial estimate of the duration of the work */
   constructor(random: Random, lengthMs: number) {
     this.#random = random;
     this.#lengthMs = lengthMs;
   }
 
-  /** The next moment, in milliseconds from the start. Half of them anywhere, half at what is rare. */
+  /** The next kill, in milliseconds from the start: half of them uniform, half aimed at the rarest phase. */
   next(): number {
     const anywhere = this.#random.next() * this.#lengthMs * 1.05;
     if (this.#random.next() < 0.5) return anywhere;
@@ -34,7 +33,7 @@ export class Moments {
     const before = this.#seen.filter(({ phase }) => isBefore(phase)).map(({ at }) => at);
     const after = this.#seen.filter(({ phase }) => phase !== rarest && !isBefore(phase))
       .map(({ at }) => at);
-    // Between the last that came too early and the first that came too late; loads vary, so loosely.
+    // Between the latest early miss and the earliest late one, with slack because loads vary.
     const from = inside.length > 0 ? Math.min(...inside) : quantile(before, 0.9) ?? 0;
     const to = inside.length > 0 ? Math.max(...inside) : quantile(after, 0.1) ?? this.#lengthMs;
     const slack = this.#lengthMs * 0.03;
@@ -42,7 +41,7 @@ export class Moments {
       this.#random.next() * (Math.abs(to - from) + 2 * slack);
   }
 
-  /** Remembers what a moment hit: `done` when the work was acknowledged before. */
+  /** Records the phase of a kill: `done` when the work was acknowledged before it. */
   hit(at: number, phase: Phase | "done"): void {
     this.#seen = [...this.#seen, { at, phase }].slice(-MEMORY);
     if (phase === "done") this.#lengthMs = Math.max(0.85 * this.#lengthMs, 100);

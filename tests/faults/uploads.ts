@@ -1,10 +1,9 @@
-/** Uploads whose traces in every answer are known beforehand. */
+/** Uploads whose effect on every response is known. */
 import { join } from "node:path";
-import { reportPath, writeArchive } from "../../lib/report/archive/write_archive.ts";
-import { coveragePath } from "../../lib/report/archive/write_archive.ts";
+import { coveragePath, reportPath, writeArchive } from "../../lib/report/archive/write_archive.ts";
 import { formatTimestamp } from "../../lib/base/time.ts";
 
-/** What one CI run hands in. */
+/** The upload of one CI run. */
 export interface Upload {
   no: number;
   repository: string;
@@ -12,9 +11,9 @@ export interface Upload {
   buildUrl: string;
   /** Seconds since 1970. */
   recordedAt: number;
-  /** How many tests it has that no other upload has, all of them new. */
+  /** Number of tests that only this upload has. */
   testCount: number;
-  /** Whether two tests fail and pass in it: one that is in all such uploads, one of its own. */
+  /** Two tests fail and pass in it: one of all such uploads, and one of its own. */
   isFlaky: boolean;
   tag: string;
   coverage: { covered: number; lines: number } | null;
@@ -23,7 +22,7 @@ export interface Upload {
 /** Name of the test that is flaky in several uploads. */
 export const FLAKY_EVERYWHERE = "flaky everywhere";
 
-/** Name of the test that is flaky in one upload alone. */
+/** Name of the test that is flaky in this upload only. */
 export function ownFlakyName({ no }: Upload): string {
   return `flaky of ${no}`;
 }
@@ -46,12 +45,12 @@ export function makeUpload(
   };
 }
 
-/** How many results it brings. */
+/** Number of its results. */
 export function resultCount({ testCount, isFlaky }: Upload): number {
   return testCount + (isFlaky ? 4 : 0);
 }
 
-/** Arguments of `ingest` for an upload whose files lie in the folder. */
+/** Writes the files of an upload into a folder; returns the arguments of `ingest`. */
 export async function writeForIngest(upload: Upload, folder: string): Promise<string[]> {
   const report = join(folder, `${upload.no}.xml`);
   await Deno.writeTextFile(report, reportText(upload));
@@ -78,7 +77,7 @@ export async function writeForIngest(upload: Upload, folder: string): Promise<st
   return [...args, report];
 }
 
-/** Puts the archive of an upload into a folder that is watched; returns its key. */
+/** Puts the archive of an upload into a watched folder; returns its key. */
 export async function putArchive(upload: Upload, folder: string): Promise<string> {
   const key = `${upload.no}.gz`;
   const [owner = "", name = ""] = upload.repository.split("/");
@@ -102,7 +101,7 @@ export async function putArchive(upload: Upload, folder: string): Promise<string
     ],
   });
   const path = join(folder, key);
-  // Hidden until it is whole, and old enough to need no second look.
+  // Hidden until complete, and old enough that `watch` does not wait for further changes.
   await Deno.writeFile(join(folder, `.${key}`), bytes);
   const changed = new Date(Date.now() - 3_600_000);
   await Deno.utime(join(folder, `.${key}`), changed, changed);

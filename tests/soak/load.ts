@@ -1,35 +1,35 @@
-/** Clients of a service: as fast as it answers, or at a steady rate. */
+/** Clients of a service: at saturation, or at a fixed rate. */
 import type { Random } from "../bench/random.ts";
 import type { Service } from "../faults/requests.ts";
 import { pause } from "../e2e/launch.ts";
 
-/** What clients saw since the last look. */
-export interface Seen {
+/** Figures since the last sample. */
+export interface LoadFigures {
   rps: number;
   p50Ms: number;
   p99Ms: number;
   worstMs: number;
-  /** Answers other than 200, and none at all. */
+  /** Responses other than 200, and requests without a response. */
   failed: number;
 }
 
-/** Clients at work. */
+/** Running clients. */
 export interface Load {
-  /** What was seen since it was last taken. */
-  take(): Seen;
-  /** Ends when every client has its last answer. */
+  /** Figures since the previous call. */
+  take(): LoadFigures;
+  /** Resolves when every client has its last response. */
   stop(): Promise<Load>;
 }
 
 const CLIENTS = 16;
 
-/** Starts the clients; each asks for one page after the other, some with words never asked for. */
+/** Starts the clients. Each sends one request after the other; some have a new query. */
 export function startLoad(
   { url, token }: Service,
   { repository, random, rate = Infinity }: {
     repository: string;
     random: Random;
-    /** Requests a second of all clients together. */
+    /** Requests per second of all clients. */
     rate?: number;
   },
 ): Load {
@@ -68,7 +68,7 @@ export function startLoad(
     let next = performance.now() + client * everyMs / CLIENTS;
     while (!isStopped) {
       const early = next - performance.now();
-      // A timer is right to a millisecond only: who is late catches up.
+      // Timers are precise to a millisecond only: a late client catches up.
       if (early > 1) await pause(early);
       next = Math.max(next + everyMs, performance.now() - 1_000);
       await ask();

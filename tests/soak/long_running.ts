@@ -1,18 +1,18 @@
-/** The program for an hour: what it writes is read and thrown away, but for its end. */
+/** A long-running process; only the end of its output is kept. */
 import { command } from "../e2e/program.ts";
 
-/** A program that runs. */
+/** A running process. */
 export interface LongRunning {
   pid: number;
-  /** Where it listens. @throws {Error} when it does not */
+  /** Its base address. @throws {Error} when it does not listen */
   url(): string;
-  /** Tells it to end. @throws {Error} when it does not end with 0 */
+  /** Stops it. @throws {Error} when the exit code is not 0 */
   stop(): Promise<void>;
 }
 
 const KEPT_CHARACTERS = 4_000;
 
-/** Starts a command, and waits until it listens, if it is one that does. */
+/** Starts a command; for `serve` waits until it listens. */
 export async function startLongRunning(
   args: string[],
   environment: Record<string, string>,

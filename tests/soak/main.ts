@@ -1,10 +1,9 @@
 /**
  * The soak: `deno task soak --minutes 60 --database server|embedded --seed 1`.
  *
- * One `serve` answers at half of what it can, uploads arrive all the time through one `watch` and
- * through `ingest`, and every minute tells memory, handles and latency of both. In the end exactly
- * what was acknowledged must be there. Prints a table of Markdown; exits with 1 when something is
- * wrong.
+ * One `serve` at half of its saturation, with uploads through `watch` and `ingest`. Every minute it
+ * records memory, handles and latency of both. At the end exactly the acknowledged uploads must be
+ * stored. Prints a Markdown table; exits with 1 on a failed check.
  */
 import assert from "node:assert/strict";
 import process from "node:process";
@@ -31,15 +30,15 @@ const { minutes, database, seed } = taskOptions((args) => {
   });
   const minutes = Number(values.minutes);
   if (!(minutes >= 1)) {
-    throw new RangeError(`found --minutes ${values.minutes}, expected at least 1`);
+    throw new RangeError(`invalid --minutes ${values.minutes}: expected at least 1`);
   }
   const database = (["server", "embedded"] as const).find((kind) => kind === values.database);
   if (!database) {
-    throw new RangeError(`found --database ${values.database}, expected server or embedded`);
+    throw new RangeError(`invalid --database ${values.database}: expected server or embedded`);
   }
   const seed = Number(values.seed);
   if (!Number.isInteger(seed)) {
-    throw new RangeError(`found --seed ${values.seed}, expected a number`);
+    throw new RangeError(`invalid --seed ${values.seed}: expected an integer`);
   }
   return { minutes, database, seed };
 }, {
@@ -51,10 +50,10 @@ const REPOSITORY = "acme/shop";
 const TESTS_PER_UPLOAD = 200;
 /** One in three goes through `ingest`, the others through the watched folder. */
 const UPLOAD_EVERY_MS = 10_000;
-/** How long what was uploaded last may take until it is there. */
+/** Timeout until the last upload is stored. */
 const SETTLE_TIMEOUT_MS = 60_000;
 
-/** A line of the table. */
+/** A row of the table. */
 interface Sample {
   minute: number;
   rps: number;
@@ -98,7 +97,7 @@ try {
     rate: rps / 2,
   });
   say(`${rps.toFixed(0)} requests/s at most; ${minutes} minutes at half of it`);
-  const uploading = uploadAllTheTime();
+  const uploading = uploadContinuously();
   const samples = await sampleEveryMinute(load);
   isOver = true;
   await uploading;
@@ -107,7 +106,7 @@ try {
   process.stdout.write(`${tableOf(samples)}\n`);
   const failed = samples.reduce((sum, sample) => sum + sample.failed, 0);
   assert.equal(failed, 0, `${failed} requests failed`);
-  say(`${uploads.length} uploads are there, each once`);
+  say(`${uploads.length} uploads are stored, each once`);
 } finally {
   isOver = true;
   await watch.stop();
@@ -116,7 +115,7 @@ try {
   await Deno.remove(folder, { recursive: true });
 }
 
-async function uploadAllTheTime(): Promise<void> {
+async function uploadContinuously(): Promise<void> {
   while (!isOver) {
     await pause(UPLOAD_EVERY_MS);
     if (!isOver) await uploadNext();
@@ -155,12 +154,17 @@ async function sampleEveryMinute(load: Load): Promise<Sample[]> {
   return samples;
 }
 
-/** Waits until the last archive is taken in, and looks whether all is as it must be. */
+/** Waits until the last archive is processed, and checks all responses. */
 async function settle(): Promise<void> {
   const begun = performance.now();
   for (;;) {
     try {
-      await checkUploads(service, { repository: REPOSITORY, certain: uploads, doubtful: [] });
+      await checkUploads(service, {
+        repository: REPOSITORY,
+        certain: uploads,
+        doubtful: [],
+        isConcurrent: true,
+      });
       return;
     } catch (error) {
       if (performance.now() - begun > SETTLE_TIMEOUT_MS) throw error;
