@@ -1,6 +1,6 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import { FAULTS, wanted } from "../faults/main.ts";
+import { FAULTS, readOptions } from "../faults/main.ts";
 
 const text = await Deno.readTextFile(new URL("../../docs/failure_model.md", import.meta.url));
 
@@ -9,7 +9,7 @@ describe("the failure model", () => {
     const commands = [...text.matchAll(/^deno task faults(.*)$/gm)]
       .map(([, args = ""]) => args.replace(/#.*/, "").trim().split(/\s+/).filter(Boolean));
     assert.ok(commands.length > 0);
-    for (const args of commands) wanted(args);
+    for (const args of commands) readOptions(args);
     for (const name of Object.keys(FAULTS)) assert.ok(text.includes(`\`${name}\``), name);
   });
 

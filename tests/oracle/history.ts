@@ -162,6 +162,7 @@ const query: fc.Arbitrary<Query> = fc.record({
     "owner/name",
     "id",
     "id and name",
+    "id and bare name",
     "id and other name",
   ),
   upperCase: fc.boolean(),

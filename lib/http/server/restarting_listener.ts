@@ -31,11 +31,12 @@ export function listenWithRestarts(
   { port, log }: { port: number; log: Log },
 ): RestartingListener {
   const closing = new AbortController();
-  const started: AbortController[] = [];
+  // Connections of servers that stopped listening by themselves. Aborting those of a server that was
+  // shut down throws BadResource.
+  const orphaned: AbortController[] = [];
   const startNext = (nextPort: number) => {
     const connections = new AbortController();
     const server = start({ port: nextPort, signal: connections.signal });
-    started.push(connections);
     server.finished.catch((error) => restart(error, connections));
     return server;
   };
@@ -49,7 +50,7 @@ export function listenWithRestarts(
     if (isOutOfHandles) {
       await pause(GRACE_MS, closing.signal);
       if (!closing.signal.aborted) connections.abort();
-    }
+    } else orphaned.push(connections);
     while (!closing.signal.aborted) {
       await pause(RETRY_MS, closing.signal);
       if (closing.signal.aborted) return;
@@ -69,8 +70,7 @@ export function listenWithRestarts(
       try {
         await server.shutdown();
       } finally {
-        // Servers that stopped listening may still have connections.
-        for (const connections of started) connections.abort();
+        for (const connections of orphaned) connections.abort();
       }
     },
   };
