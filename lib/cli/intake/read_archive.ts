@@ -5,6 +5,7 @@ import {
   type ArchiveSource,
   inspectArchive,
   METADATA_KEYS,
+  parseMetadataTimestamp,
   readArchived,
 } from "../../report/archive/mod.ts";
 import { quote, ReportError } from "../../report/report_error.ts";
@@ -118,7 +119,12 @@ export async function openArchive(
       tags: given.tags ?? read("tags", tagsOfArchive),
       recordedAt: read(
         "recordedAt",
-        () => readRecordedAt(given.recordedAt ?? metadata?.recordedAt ?? recordedAt, now),
+        () =>
+          readRecordedAt(
+            given.recordedAt ??
+              (metadata?.timestamp ? parseMetadataTimestamp(metadata.timestamp) : recordedAt),
+            now,
+          ),
       ),
       checkoutFolder: metadata?.checkoutFolder ?? "",
     },

@@ -1,16 +1,16 @@
 /**
- * The `buildpulse.yml` of an archive: what a reporter in the CI job knew of the run.
+ * The `buildpulse.yml` of an archive: what a reporter in the CI job knew about the run.
  *
- * Two forms are in use: flat, with keys that begin with a colon, and nested, which says its version.
- * Only the keys named here are looked at. Others can hold secrets of the CI provider, so neither
- * they nor any line of the file are quoted in errors.
+ * Two forms are in use: flat, with keys that begin with a colon, and nested, with a version. Only the
+ * keys named here are read. Others can hold secrets of the CI provider, so errors quote no line of
+ * the file.
  */
 import {
   type Document,
-  isAlias,
   isMap,
   isScalar,
   isSeq,
+  Lexer,
   LineCounter,
   parseDocument,
   type YAMLMap,
@@ -18,7 +18,7 @@ import {
 import { parseTimestamp } from "../../base/time.ts";
 import { quote, ReportError } from "../report_error.ts";
 
-/** What an archive says of the run it comes from, unchecked; `""` where it says nothing. */
+/** What an archive says about its run, unchecked; `""` where it says nothing. */
 export interface ArchiveMetadata {
   /** `OWNER/NAME`. */
   repository: string;
@@ -26,15 +26,15 @@ export interface ArchiveMetadata {
   tree: string;
   branch: string;
   buildUrl: string;
-  /** Without empty ones. */
+  /** Without empty ones, not split yet. */
   tags: string[];
-  /** Seconds since 1970, fractions cut. */
-  recordedAt: number | null;
+  /** For {@link parseMetadataTimestamp}. */
+  timestamp: string;
   /** Where the repository was checked out in the CI job. */
   checkoutFolder: string;
 }
 
-/** What each fact is called in the two forms, for reading and for error messages. */
+/** The keys of the two forms, for reading and for error messages. */
 export const METADATA_KEYS = {
   flat: {
     repository: ":repo_name_with_owner",
@@ -62,17 +62,24 @@ const NANOSECONDS = 1_000_000_000n;
 // A year of four digits has at most 21.
 const MAX_NANOSECOND_DIGITS = 22;
 
+// The lexer's mark before a scalar without quotes.
+const SCALAR_FOLLOWS = "\x1f";
+// Real metadata has some 20 keys in 3 levels, and neither anchors nor aliases.
+const MAX_TOKENS = 10_000;
+const MAX_DEPTH = 20;
+const MAX_TAGS = 100;
+const MAX_TAG_CHARACTERS = 200;
+
 /**
- * Reads either form. Of a key that stands there twice the last counts, as in the parsers of Ruby
- * and Go that these files are written for.
+ * Reads either form. Of a repeated key the last counts, as in the parsers of Ruby and Go that these
+ * files are written for.
  *
  * @param file what errors call it
- * @throws {ReportError} `malformed`
+ * @throws {ReportError} `malformed`, or `limit` for anchors, aliases and what is too large
  */
 export function parseMetadata(text: string, file: string): ArchiveMetadata {
+  checkSize(text, file);
   const lines = new LineCounter();
-  // All scalars stay text: a commit of digits alone is no number, and 19 digits of nanoseconds
-  // do not fit one.
   const document = parseYaml(text, lines, file);
   const [error] = document.errors;
   if (error) {
@@ -84,45 +91,98 @@ export function parseMetadata(text: string, file: string): ArchiveMetadata {
       position: { line, column: col },
     });
   }
-  const read = (node: unknown): unknown => isAlias(node) ? node.resolve(document) : node;
   const root = document.contents;
   if (!isMap(root)) throw malformed(file, "found no mapping, expected one");
 
-  const get = (map: unknown, key: string): unknown => {
-    const resolved = read(map);
-    if (!isMap(resolved)) return undefined;
-    const pair = resolved.items.findLast((pair) => isScalar(pair.key) && pair.key.value === key);
-    return read(pair?.value);
-  };
-  const texts = (node: unknown): string[] => {
-    if (isSeq(node)) return node.items.map((item) => scalarText(read(item)));
-    return scalarText(node).split(",");
-  };
   const form = isNested(root) ? "nested" : "flat";
-  if (form === "nested") checkVersion(scalarText(get(root, "version")), file);
+  if (form === "nested") checkVersion(scalarText(valueOf(root, "version")), file);
   const at = (path: string): unknown =>
-    (form === "flat" ? [path] : path.split(".")).reduce<unknown>(
-      (node, key) => get(node, key),
-      root,
-    );
+    (form === "flat" ? [path] : path.split(".")).reduce<unknown>(valueOf, root);
 
   const keys = METADATA_KEYS[form];
   const repository = at(keys.repository);
   return {
     repository: isMap(repository)
-      ? `${scalarText(get(repository, "owner"))}/${scalarText(get(repository, "name"))}`
+      ? `${scalarText(valueOf(repository, "owner"))}/${scalarText(valueOf(repository, "name"))}`
       : scalarText(repository),
     commit: scalarText(at(keys.commit)),
     tree: scalarText(at(keys.tree)),
     branch: scalarText(at(keys.branch)),
     buildUrl: scalarText(at(keys.buildUrl)),
-    tags: texts(at(keys.tags)).map((tag) => tag.trim()).filter((tag) => tag !== ""),
-    recordedAt: readMoment(scalarText(at(keys.recordedAt)), file),
-    // Our own: no other reporter tells it.
+    tags: tagsOf(at(keys.tags), file),
+    timestamp: scalarText(at(keys.recordedAt)),
+    // Only our own archives have it.
     checkoutFolder: form === "nested" ? scalarText(at(CHECKOUT_FOLDER_KEY)) : "",
   };
 }
 
+/**
+ * Seconds since 1970 of a `timestamp`, which is in nanoseconds since 1970 or RFC 3339; fractions are
+ * cut.
+ *
+ * @throws {SyntaxError} when it is neither
+ */
+export function parseMetadataTimestamp(text: string): number {
+  if (/^\d+$/.test(text) && text.length <= MAX_NANOSECOND_DIGITS) {
+    return Number(BigInt(text) / NANOSECONDS);
+  }
+  try {
+    return parseTimestamp(text);
+  } catch {
+    throw new SyntaxError(
+      `found ${quote(text)}, expected nanoseconds since 1970 or RFC 3339 with a zone`,
+    );
+  }
+}
+
+function valueOf(map: unknown, key: string): unknown {
+  if (!isMap(map)) return undefined;
+  return map.items.findLast((pair) => isScalar(pair.key) && pair.key.value === key)?.value;
+}
+
+function tagsOf(node: unknown, file: string): string[] {
+  const texts = isSeq(node) ? node.items.map(scalarText) : scalarText(node).split(",");
+  const tags = texts.map((tag) => tag.trim()).filter((tag) => tag !== "");
+  const count = tags.reduce((sum, tag) => sum + tag.split(/[\s,]+/).length, 0);
+  if (count > MAX_TAGS) throw limitError(file, `${count} tags, expected at most ${MAX_TAGS}`);
+  const long = tags.find((tag) =>
+    tag.split(/[\s,]+/).some((each) => each.length > MAX_TAG_CHARACTERS)
+  );
+  if (long !== undefined) {
+    throw limitError(
+      file,
+      `a tag of more than ${MAX_TAG_CHARACTERS} characters, expected at most that`,
+    );
+  }
+  return tags;
+}
+
+/** Looks at the tokens before anything is built from them: 321 bytes of aliases took 60 seconds. */
+function checkSize(text: string, file: string): void {
+  let tokenCount = 0;
+  let depth = 0;
+  let levelsOfLine = 0;
+  let isScalar = false;
+  for (const token of new Lexer().lex(text)) {
+    if (++tokenCount > MAX_TOKENS) {
+      throw limitError(file, `more than ${MAX_TOKENS} YAML tokens, expected fewer`);
+    }
+    if (!isScalar) {
+      if (/^[&*]/.test(token)) throw limitError(file, "a YAML anchor or alias, expected none");
+      if (token === "[" || token === "{") depth++;
+      else if (token === "]" || token === "}") depth--;
+      else if (/^\r?\n/.test(token)) levelsOfLine = 0;
+      else if (depth <= 0 && /^[-?:]$/.test(token)) levelsOfLine++;
+      if (depth + levelsOfLine > MAX_DEPTH) {
+        throw limitError(file, `YAML of more than ${MAX_DEPTH} levels, expected fewer`);
+      }
+    }
+    isScalar = token === SCALAR_FOLLOWS;
+  }
+}
+
+// All scalars stay text: a commit of digits is not a number, and 19 digits of nanoseconds do not fit
+// into one.
 function parseYaml(text: string, lineCounter: LineCounter, file: string): Document.Parsed {
   try {
     return parseDocument(text, {
@@ -134,7 +194,7 @@ function parseYaml(text: string, lineCounter: LineCounter, file: string): Docume
     });
   } catch {
     // The parser calls itself for each level.
-    throw malformed(file, "found YAML that is nested too deeply, expected a flat mapping");
+    throw limitError(file, "YAML that is nested too deeply, expected a flat mapping");
   }
 }
 
@@ -155,24 +215,10 @@ function scalarText(node: unknown): string {
   return isNull ? "" : node.value.trim();
 }
 
-/** Nanoseconds since 1970, or RFC 3339. */
-function readMoment(text: string, file: string): number | null {
-  if (text === "") return null;
-  if (/^\d+$/.test(text) && text.length <= MAX_NANOSECOND_DIGITS) {
-    return Number(BigInt(text) / NANOSECONDS);
-  }
-  try {
-    return parseTimestamp(text);
-  } catch {
-    throw malformed(
-      file,
-      `found the time stamp ${
-        quote(text)
-      }, expected nanoseconds since 1970 or RFC 3339 with a zone`,
-    );
-  }
-}
-
 function malformed(file: string, problem: string): ReportError {
   return new ReportError({ file, kind: "malformed", problem });
+}
+
+function limitError(file: string, found: string): ReportError {
+  return new ReportError({ file, kind: "limit", problem: `found ${found}` });
 }

@@ -42,7 +42,7 @@ describe("an archive that is written", () => {
       branch: "a: branch #1",
       buildUrl: "https://ci.example/1",
       tags: ["a", "b"],
-      recordedAt: 1_780_000_000,
+      timestamp: "2026-05-28T20:26:40Z",
       checkoutFolder: "/builds/acme/shop",
     });
     assert.equal(contents.codeowners, "* @acme\n");
