@@ -7,20 +7,56 @@ import { ReportError } from "./report_error.ts";
 export interface ReportFile {
   /** As it was given, or as it was found below what was given. */
   path: string;
-  /** True when an argument names this very file, so that it has to be a report. */
+  /** True when an argument names this very file: it has to be a report. */
   isNamed: boolean;
 }
 
 const XML_FILE = /\.xml$/i;
 const GLOB = /[*?[{]/;
 
+const DIGITS = /(\d+)/;
+
 /**
- * The files that arguments mean, sorted by path: a file itself, all `*.xml` below a folder (in any
- * case; symbolic links below it are not followed), or what a glob matches (of the folders that it
- * matches, again all `*.xml` below them). A file that is reached twice is there once.
+ * Compares paths in natural order: by their segments, and numbers by value, so that
+ * `attempt_2.xml` comes before `attempt_10.xml`. Zero only for equal paths.
+ */
+export function comparePaths(a: string, b: string): number {
+  const order = compareParts(partsOf(a), partsOf(b));
+  return order !== 0 ? order : compareTexts(a, b);
+}
+
+// Digits and other text in turns; a slash sorts before everything else.
+function partsOf(path: string): string[] {
+  return path.replaceAll("/", "\0").split(DIGITS);
+}
+
+function compareParts(a: readonly string[], b: readonly string[]): number {
+  const count = Math.min(a.length, b.length);
+  for (let at = 0; at < count; at++) {
+    const isNumber = at % 2 === 1;
+    const order = isNumber ? compareNumbers(a[at]!, b[at]!) : compareTexts(a[at]!, b[at]!);
+    if (order !== 0) return order;
+  }
+  return a.length - b.length;
+}
+
+// Digits of any length: more than a number holds.
+function compareNumbers(a: string, b: string): number {
+  const [first, second] = [a, b].map((digits) => digits.replace(/^0+/, "")) as [string, string];
+  return first.length - second.length || compareTexts(first, second);
+}
+
+function compareTexts(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/**
+ * The files that arguments mean, in natural order of their paths: a file itself, all `*.xml` below a
+ * folder (in any case; symbolic links below it are not followed), or what a glob matches (of folders
+ * again all `*.xml` below them). A file that is reached twice is listed once.
  *
  * @throws {ReportError} `not-found` when an argument means no file, `unreadable` when the system
- * does not let us look
+ * refuses access
  */
 export async function findReports(reportArguments: readonly string[]): Promise<ReportFile[]> {
   const files = new Map<string, ReportFile>();
@@ -28,14 +64,14 @@ export async function findReports(reportArguments: readonly string[]): Promise<R
     for (const file of await filesOf(argument)) {
       const key = await realPathOf(file.path);
       const known = files.get(key);
-      // Under the name that the user gave it, else under the one that sorts first, so that the
-      // order of arguments makes no difference.
+      // Under the name that was given, else under the one that sorts first: the order of the
+      // arguments makes no difference.
       const isBetter = !known ||
         (known.isNamed === file.isNamed ? file.path < known.path : file.isNamed);
       if (isBetter) files.set(key, file);
     }
   }
-  return Array.from(files.values()).sort((a, b) => a.path < b.path ? -1 : 1);
+  return Array.from(files.values()).sort((a, b) => comparePaths(a.path, b.path));
 }
 
 async function filesOf(argument: string): Promise<ReportFile[]> {
@@ -74,8 +110,7 @@ async function filesOfGlob(pattern: string): Promise<ReportFile[]> {
     for await (const path of glob(pattern)) {
       const info = await lstat(path);
       if (info.isDirectory()) paths.push(...await filesBelow(path));
-      // A link that leads to a file is as good as the file, one that leads to a folder is not
-      // followed: it may lead back to where we come from.
+      // A link to a file counts as the file. A link to a folder may lead back: not followed.
       else if ((await statOf(path))?.isFile()) paths.push(path);
     }
   } catch (error) {
@@ -126,7 +161,7 @@ async function realPathOf(path: string): Promise<string> {
   }
 }
 
-/** A system's refusal as an error of the report. */
+/** An error of the file system as an error of the report. */
 export function unreadable(file: string, error: unknown): ReportError {
   if (error instanceof ReportError) return error;
   const code = (error as { code?: string }).code ?? String(error);

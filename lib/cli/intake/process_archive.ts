@@ -31,6 +31,7 @@ import { Failure } from "../errors.ts";
 import type { Listener } from "./read_files.ts";
 import { type IntakeOutcome, storeUpload } from "./store_upload.ts";
 import { oneLine } from "../output.ts";
+import { readObjectId, readText } from "./upload_values.ts";
 import { type ArchiveStorage, StorageError, type StoredArchive } from "../storage/storage.ts";
 
 /**
@@ -187,24 +188,26 @@ type ShownFacts = Omit<UnprocessedSubmission, "repositoryId" | "key" | "uploaded
   repository: RepositoryName;
 };
 
-/**
- * What can be shown of an archive that says something wrong, or is damaged behind its metadata;
- * `null` when it tells no repository.
- */
+/** What can be read of the metadata of a failed archive; `null` without a repository. */
 function bareFacts(metadata: ArchiveMetadata, recordedAt: number): ShownFacts | null {
-  try {
-    return {
-      repository: parseRepositoryName(metadata.repository),
-      commitOid: "",
-      treeOid: null,
-      branch: null,
-      buildUrl: "",
-      tags: [],
-      recordedAt,
-    };
-  } catch {
-    return null;
-  }
+  const readOr = <T>(read: () => T, otherwise: T): T => {
+    try {
+      return read();
+    } catch {
+      return otherwise;
+    }
+  };
+  const { commit, tree, branch, buildUrl } = metadata;
+  const repository = readOr(() => parseRepositoryName(metadata.repository), null);
+  return repository && {
+    repository,
+    commitOid: readOr(() => readObjectId(commit), ""),
+    treeOid: readOr(() => readObjectId(tree), null),
+    branch: readOr(() => readText(branch), "") || null,
+    buildUrl: readOr(() => readText(buildUrl), ""),
+    tags: [],
+    recordedAt,
+  };
 }
 
 /** What goes wrong while an archive is read is its own fault, unless it could not be reached. */

@@ -1,9 +1,10 @@
 /**
- * What an archive holds, found in a first reading, so that the second one reads each report once
- * and straight from the stream: nothing is ever written to disk.
+ * What an archive holds, found in a first pass; a second one reads the reports straight from the
+ * stream. Nothing is written to disk.
  */
 import { createHash } from "node:crypto";
 import { ReportError } from "../report_error.ts";
+import { comparePaths } from "../report_files.ts";
 import { type ArchiveEntry, readEntries, type ReadEntriesOptions } from "./entries.ts";
 import { type ArchiveLimits, DEFAULT_ARCHIVE_LIMITS } from "./limits.ts";
 import { type ArchiveMetadata, parseMetadata } from "./metadata.ts";
@@ -28,18 +29,19 @@ export interface ArchiveContents {
   metadata: ArchiveMetadata | null;
   /** Text of `CODEOWNERS`; `null` when there is none. */
   codeowners: string | null;
+  /** In natural order of their paths. */
   reports: ArchivedFile[];
   coverage: ArchivedFile[];
   /** SHA-256 of the archive's bytes, hex. */
   digest: string;
 }
 
-/** What {@link inspectArchive} may be told. */
+/** Options of {@link inspectArchive}. */
 export interface InspectOptions {
   limits?: Partial<ArchiveLimits>;
   /** Called with what was passed over, one line each. */
   onNote?(note: string): void;
-  /** Called as soon as the metadata was read, which may be long before the archive turns out bad. */
+  /** Called as soon as the metadata was read, even if the archive turns out to be damaged later. */
   onMetadata?(metadata: ArchiveMetadata): void;
 }
 
@@ -49,9 +51,8 @@ const COVERAGE_FOLDER = "coverage/";
 const SNIFFED_BYTES = 4_096;
 
 /**
- * Reads an archive to its end, which proves that it is whole.
- *
- * Of a path that stands in it twice the last counts, as if it were extracted.
+ * Reads an archive to its end, which proves that it is whole. Of a path that occurs twice the last
+ * counts, as if it were extracted.
  *
  * @throws {ReportError} when it is damaged, exceeds a limit or its metadata cannot be read
  */
@@ -87,38 +88,80 @@ export async function inspectArchive(
       else options.onNote?.(`${file}: is empty: passed over`);
     } else if (REPORT_FOLDERS.some((folder) => path.startsWith(folder))) {
       if (await looksLikeReport(entry)) files.set(path, { path, ordinal, isReport: true });
-      else options.onNote?.(`${file}: is no XML file: passed over`);
+      else options.onNote?.(`${file}: is not XML: passed over`);
     }
   }
-  const inOrder = [...files.values()].sort((a, b) => a.ordinal - b.ordinal);
-  for (const { path, ordinal, isReport } of inOrder) {
+  for (const { path, ordinal, isReport } of files.values()) {
     (isReport ? contents.reports : contents.coverage).push({ path, ordinal });
   }
+  contents.reports.sort((a, b) => comparePaths(a.path, b.path));
+  contents.coverage.sort((a, b) => a.ordinal - b.ordinal);
   return { ...contents, digest: digest.digest("hex") };
 }
 
+// Reports that come before their turn are held in memory up to this, beyond it the archive is read
+// once more, but not without end. Archives of real reporters are in order but for a few files.
+const HELD_BYTES = 32 * 1024 * 1024;
+const MAX_PASSES = 8;
+
 /**
- * The given files of an archive that was inspected, in its order.
+ * The given files of an archive that was inspected, in the order given. Files far out of order in
+ * very large archives come last, in the order of the archive.
  *
- * @throws {ReportError} when the archive is not the same any more
+ * @throws {ReportError} when the archive has changed since
  */
 export async function* readArchived(
   source: ArchiveSource,
   files: readonly ArchivedFile[],
   options: { digest: string } & Pick<ReadEntriesOptions, "limits">,
 ): AsyncGenerator<ArchiveEntry, void> {
-  if (files.length === 0) return;
-  const wanted = new Set(files.map(({ ordinal }) => ordinal));
-  const digest = createHash("sha256");
-  const entries = readEntries(hashed(source.open(), digest), { ...options, archive: source.name });
-  for await (const entry of entries) if (wanted.has(entry.ordinal)) yield entry;
-  if (digest.digest("hex") !== options.digest) {
-    throw new ReportError({
-      file: source.name,
-      kind: "unreadable",
-      problem: "changed while it was read, expected an archive that is complete",
-    });
+  const order = files.map(({ ordinal }) => ordinal);
+  const waiting = new Set(order);
+  let turn = 0;
+  for (let pass = 1; waiting.size > 0; pass++) {
+    const held = new Map<number, ArchiveEntry>();
+    let heldBytes = 0;
+    for await (const entry of entriesOf(source, options)) {
+      if (!waiting.has(entry.ordinal)) continue;
+      if (entry.ordinal === order[turn] || pass === MAX_PASSES) {
+        let next: ArchiveEntry | undefined = entry;
+        while (next) {
+          waiting.delete(next.ordinal);
+          yield next;
+          while (turn < order.length && !waiting.has(order[turn]!)) turn++;
+          next = held.get(order[turn]!);
+          held.delete(order[turn]!);
+          heldBytes -= next?.size ?? 0;
+        }
+      } else if (heldBytes + entry.size <= HELD_BYTES) {
+        heldBytes += entry.size;
+        held.set(entry.ordinal, { ...entry, bytes: await hold(entry) });
+      }
+    }
   }
+}
+
+async function hold({ bytes }: ArchiveEntry): Promise<AsyncIterable<Uint8Array>> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of bytes) chunks.push(chunk.slice());
+  return (async function* () {
+    yield* chunks;
+  })();
+}
+
+/** The entries of an archive, to its end: then its digest must be the one of the inspection. */
+async function* entriesOf(
+  source: ArchiveSource,
+  options: { digest: string } & Pick<ReadEntriesOptions, "limits">,
+): AsyncGenerator<ArchiveEntry, void> {
+  const digest = createHash("sha256");
+  yield* readEntries(hashed(source.open(), digest), { ...options, archive: source.name });
+  if (digest.digest("hex") === options.digest) return;
+  throw new ReportError({
+    file: source.name,
+    kind: "unreadable",
+    problem: "changed while it was read, expected an archive that is complete",
+  });
 }
 
 async function* hashed(
@@ -146,7 +189,7 @@ async function textOf(
   return text + decoder.decode();
 }
 
-/** Reporters pack whatever they are given: logs and screenshots too. */
+/** Reporters also pack logs and screenshots. */
 async function looksLikeReport({ path, bytes }: ArchiveEntry): Promise<boolean> {
   if (/\.xml$/i.test(path)) return true;
   let start = "";

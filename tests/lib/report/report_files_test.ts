@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "@std/testing/bdd";
-import { findReports } from "../../../lib/report/report_files.ts";
+import { comparePaths, findReports } from "../../../lib/report/report_files.ts";
 
 describe("findReports", () => {
   let root = "";
@@ -103,5 +103,32 @@ describe("findReports", () => {
       `${at("none*.xml")}: found no file that matches this glob, expected at least one`,
     );
     await notFound("", '"": found an empty name, expected a file, a folder or a glob');
+  });
+});
+
+describe("paths of reports", () => {
+  it("are in natural order: by segments, and numbers by value", () => {
+    const inOrder = [
+      "a/z.xml",
+      "a-1/b.xml",
+      "attempt_2.xml",
+      "attempt_02.xml",
+      "attempt_10.xml",
+      "attempt_10b.xml",
+      `attempt_${"9".repeat(30)}.xml`,
+      `attempt_1${"0".repeat(30)}.xml`,
+      "b",
+      "b/c",
+    ];
+    const sorted = inOrder.toReversed().sort(comparePaths);
+    assert.deepEqual(
+      sorted.filter((path) => path !== "attempt_02.xml"),
+      inOrder.filter((path) => path !== "attempt_02.xml"),
+    );
+    for (const a of inOrder) {
+      for (const b of inOrder) {
+        assert.equal(comparePaths(a, b) === 0, a === b);
+      }
+    }
   });
 });

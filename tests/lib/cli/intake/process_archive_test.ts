@@ -189,6 +189,30 @@ describeWithDatabases("processing an archive", (database) => {
     });
   }
 
+  it("keeps what could be read of commit, branch and build URL of what failed", async () => {
+    const metadata = ":commit: abc\n:branch: main\n:build_url: https://ci.example/1\n" +
+      ":timestamp: yesterday\n";
+    const { context, archive } = await watcher({
+      repository: "acme/kept",
+      metadata,
+      onOpen: async () => {},
+    });
+    const outcome = await processArchive(context, archive);
+    assert.match(
+      "reason" in outcome ? outcome.reason : "",
+      /timestamp.*found "yesterday", expected/,
+    );
+    const rows = await database().sql`
+      select s.status, commit_oid, branch, build_url
+      from submission s join repository r using (repository_id) where r.name = 'kept'`;
+    assert.deepEqual({ ...rows[0] }, {
+      status: "failed",
+      commit_oid: "abc",
+      branch: "main",
+      build_url: "https://ci.example/1",
+    });
+  });
+
   it("leaves a broken archive to the watcher that has taken over", async () => {
     const { context, archive } = await watcher({
       repository: "acme/broken",

@@ -36,12 +36,38 @@ describe("the contents of an archive", () => {
     ]);
     const contents = await inspectArchive(sourceOf(bytes));
     assert.deepEqual(contents.reports, [
-      { path: "test_results/a.xml", ordinal: 0 },
       { path: "test-results/b.xml", ordinal: 5 },
+      { path: "test_results/a.xml", ordinal: 0 },
     ]);
     assert.deepEqual(contents.coverage, [{ path: "coverage/lcov.info", ordinal: 1 }]);
     assert.equal(contents.codeowners, "* @acme/web\n");
     assert.equal(contents.metadata?.commit, "abc");
+  });
+
+  it("come in natural order of their paths, whatever the order in the archive", async () => {
+    const names = ["10", "2", "b/1", "1", "9", "a"];
+    const bytes = await archiveOf(
+      names.map((name) => [`test_results/attempt_${name}.xml`, reportOf(name)]),
+    );
+    assert.deepEqual(
+      await textsOf(bytes),
+      ["1", "2", "9", "10", "a", "b/1"].map((name) => reportOf(name)),
+    );
+  });
+
+  it("come in that order when they are too large to be held in memory", async () => {
+    const report = (name: string) => reportOf(name) + `<!--${"x".repeat(7_000_000)}-->`;
+    const names = ["3", "8", "7", "2", "6", "1", "5", "4"];
+    const bytes = await archiveOf(names.map((name) => [`test_results/${name}.xml`, report(name)]));
+    const source = sourceOf(bytes, 100_000);
+    const { reports, digest } = await inspectArchive(source);
+    const read: string[] = [];
+    for await (const entry of readArchived(source, reports, { digest })) {
+      const text = await new Response(ReadableStream.from(entry.bytes)).text();
+      assert.equal(text.length, entry.size);
+      read.push(entry.path.slice("test_results/".length, -".xml".length));
+    }
+    assert.deepEqual(read, names.toSorted());
   });
 
   it("have no metadata when there is none", async () => {
@@ -67,7 +93,7 @@ describe("the contents of an archive", () => {
       ["buildpulse.yml", ":commit: old\n"],
       ["buildpulse.yml", ":commit: new\n"],
     ]);
-    assert.deepEqual(await textsOf(bytes), [reportOf("b"), reportOf("new")]);
+    assert.deepEqual(await textsOf(bytes), [reportOf("new"), reportOf("b")]);
     assert.equal((await inspectArchive(sourceOf(bytes))).metadata?.commit, "new");
   });
 
@@ -88,7 +114,7 @@ describe("the contents of an archive", () => {
     assert.deepEqual(notes, [
       "build.gz: test_results/evil.xml: is a link or device: passed over",
       "build.gz: test_results/hard.xml: is a link or device: passed over",
-      "build.gz: test_results/log.txt: is no XML file: passed over",
+      "build.gz: test_results/log.txt: is not XML: passed over",
       "build.gz: coverage/empty.info: is empty: passed over",
     ]);
   });
