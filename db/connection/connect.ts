@@ -1,5 +1,5 @@
 import type postgres from "postgres";
-import { Embedded } from "../embedded/mod.ts";
+import { EmbeddedDatabase } from "../embedded/mod.ts";
 import { type ClientOptions, createClient } from "./client.ts";
 import { readDatabaseUrl } from "./database_url.ts";
 import { databaseUnavailable } from "./errors.ts";
@@ -108,7 +108,7 @@ async function openServer(options: DatabaseOptions, databaseUrl: string): Promis
 }
 
 async function openEmbedded(options: DatabaseOptions): Promise<Database> {
-  const embedded = await Embedded.in(options.dataDir);
+  const embedded = await EmbeddedDatabase.at(options.dataDir);
   const pool = createPool(
     (poolOptions) =>
       createClient("postgres://postgres@localhost/postgres", {

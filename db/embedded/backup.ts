@@ -2,51 +2,47 @@ import { open } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type postgres from "postgres";
 
-/**
- * How often the database hears of us while files are copied: a client that says nothing for a minute
- * in a transaction is cut off.
- */
-const SIGN_OF_LIFE_MS = 5_000;
+/** Interval of statements during the copy: a transaction that is silent for a minute is ended. */
+const KEEP_ALIVE_MS = 5_000;
 
 /**
- * Copies the embedded database while others use it, into a folder that is itself a data folder.
+ * Copies the embedded database into a new data folder while it is in use.
  *
- * All clients share one session and nothing runs beside it, so while a transaction of ours is open
- * nobody writes: the files stand still, as after a kill at that moment, from which the database
- * recovers. Everybody else waits for the copy (0.5 s for the 40 MB and 1,042 files of a new database);
- * making it safe against a loss of power comes afterwards and delays nobody.
+ * All clients share one session, so nothing is written while our transaction is open: the files are
+ * as after a kill at that moment, from which the database recovers. The other clients wait for the
+ * copy (0.5 s for the 40 MB and 1,042 files of a new database), but not for syncing it to disk.
  *
- * @param dataDir the data folder that `sql` works on
- * @param target does not exist yet
+ * @param dataDir the data folder of `sql`
+ * @param target must not exist
  * @returns the size of the copy in bytes
- * @throws {Error} when it cannot be copied; nothing is left in the target's place then
+ * @throws {Error} when it cannot be copied; the target does not exist then
  */
 export async function backUpEmbedded(
   sql: postgres.Sql,
   { dataDir, target }: { dataDir: string; target: string },
 ): Promise<{ bytes: number }> {
-  // Nobody shall take half a copy for a whole one.
+  // Renamed when complete, so that a partial copy is never mistaken for a backup.
   const unfinished = `${target}.unfinished-${crypto.randomUUID()}`;
   try {
     const files = await sql.begin(async (tx) => {
-      // Leaves little to recover from the log when the copy is opened.
+      // Leaves little to recover when the copy is opened.
       await tx`checkpoint`;
-      let heard = Date.now();
+      let lastStatement = Date.now();
       return await copyFolder(
         join(dataDir, "postgres", "data"),
         join(unfinished, "postgres", "data"),
         async () => {
-          if (Date.now() - heard < SIGN_OF_LIFE_MS) return;
-          heard = Date.now();
+          if (Date.now() - lastStatement < KEEP_ALIVE_MS) return;
+          lastStatement = Date.now();
           await tx`select 1`;
         },
       );
     });
     let bytes = 0;
-    for (const file of files) bytes += await makeSafe(file);
+    for (const file of files) bytes += await sync(file);
     await Deno.chmod(join(unfinished, "postgres"), 0o700);
     await Deno.rename(unfinished, target);
-    await makeSafe(dirname(target));
+    await sync(dirname(target));
     return { bytes };
   } catch (error) {
     await Deno.remove(unfinished, { recursive: true }).catch(() => {});
@@ -54,7 +50,7 @@ export async function backUpEmbedded(
   }
 }
 
-/** @returns the copies: files and folders */
+/** @returns the paths of the copied files and folders */
 async function copyFolder(
   from: string,
   to: string,
@@ -75,16 +71,13 @@ async function copyFolder(
   return copies;
 }
 
-/** Waits until a file or folder is on the disk. @returns its size, 0 of a folder */
-async function makeSafe(path: string): Promise<number> {
+/** Syncs a file or folder to disk. @returns its size, 0 for a folder */
+async function sync(path: string): Promise<number> {
   const handle = await open(path, "r");
   try {
     await handle.sync();
-    const { size, isFile } = await handle.stat().then((stat) => ({
-      size: stat.size,
-      isFile: stat.isFile(),
-    }));
-    return isFile ? size : 0;
+    const stat = await handle.stat();
+    return stat.isFile() ? stat.size : 0;
   } finally {
     await handle.close();
   }

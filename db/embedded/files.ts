@@ -1,12 +1,11 @@
 import type { PGliteOptions } from "@electric-sql/pglite";
 
-/** What the embedded PostgreSQL is made of, besides its JavaScript. */
+/** The files of the embedded PostgreSQL other than its JavaScript. */
 export type Files = Pick<PGliteOptions, "pgliteWasmModule" | "initdbWasmModule" | "fsBundle">;
 
 /**
- * The files of the embedded PostgreSQL, where they do not lie beside its JavaScript. From source they
- * do, and nothing is to be told; `tools/bundle.ts` puts another module in this one's place, which
- * carries them.
+ * The files of the embedded PostgreSQL, unless they are next to its JavaScript, as they are when the
+ * program runs from source. `tools/bundle.ts` replaces this module by one that contains them.
  */
 export function embeddedFiles(): Promise<Files> {
   return Promise.resolve({});

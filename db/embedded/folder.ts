@@ -1,41 +1,37 @@
 import { dirname, join } from "node:path";
 import process from "node:process";
 
-/**
- * Longest path of a Unix socket in bytes. Linux takes 107, macOS 103; longer ones are cut off in
- * silence by some systems.
- */
+/** Longest path of a Unix socket: 107 bytes on Linux, 103 on macOS. Some systems truncate silently. */
 const MAX_SOCKET_PATH_BYTES = 103;
 
-/** Major version of the embedded PostgreSQL; its files cannot be opened by another. */
+/** Major version of the embedded PostgreSQL, which only opens files of the same version. */
 const MAJOR_VERSION = "18";
 
 /** Prefix of folders in which a database is being created. */
 const UNFINISHED = "unfinished-";
 
-/** Where the embedded database keeps its things: a folder of its own, so that the rest of the data
- * folder may hold whatever it likes. */
-export interface Folder {
-  /** The folder itself, readable by its owner alone. */
+/** Paths of an embedded database, in a folder of its own inside the data folder. */
+export interface EmbeddedFolder {
+  /** The folder, readable by its owner only. */
   path: string;
-  /** Files of the database. */
+  /** The database files. */
   data: string;
-  /** Held locked by the process that has the database open. */
+  /** Locked by the process that has the database open. */
   lock: string;
-  /** The socket, or a symbolic link to it where this path would be too long for one. */
+  /** The socket, or a symbolic link to it when this path is too long for a socket. */
   socket: string;
 }
 
 /**
- * Paths of the embedded database of a data folder, which is created when missing.
+ * Paths of the embedded database in a data folder, which is created when missing.
  *
- * @throws {Error} when it cannot be created, or is no folder
+ * @throws {Error} when it cannot be created or is not a folder
  */
-export async function openFolder(dataDir: string): Promise<Folder> {
-  const wanted = join(dataDir, "postgres");
+export async function openFolder(dataDir: string): Promise<EmbeddedFolder> {
+  const folder = join(dataDir, "postgres");
   try {
-    await Deno.mkdir(wanted, { recursive: true, mode: 0o700 });
-    await Deno.chmod(wanted, 0o700);
+    await Deno.mkdir(folder, { recursive: true, mode: 0o700 });
+    await Deno.chmod(folder, 0o700);
   } catch (error) {
     throw new Error(
       `data folder ${JSON.stringify(dataDir)} cannot be used: ${reason(error)}; ` +
@@ -43,7 +39,7 @@ export async function openFolder(dataDir: string): Promise<Folder> {
       { cause: error },
     );
   }
-  const path = await Deno.realPath(wanted);
+  const path = await Deno.realPath(folder);
   return {
     path,
     data: join(path, "data"),
@@ -53,10 +49,10 @@ export async function openFolder(dataDir: string): Promise<Folder> {
 }
 
 /**
- * Takes the lock that only one process can have, or returns undefined. The kernel frees it when the
- * process ends, however it ends, so it is never stale.
+ * Acquires the exclusive lock, or returns undefined. The kernel releases it when the process ends,
+ * so it is never stale.
  */
-export async function tryLock(folder: Folder): Promise<Deno.FsFile | undefined> {
+export async function tryLock(folder: EmbeddedFolder): Promise<Deno.FsFile | undefined> {
   const file = await Deno.open(folder.lock, { create: true, write: true, mode: 0o600 });
   try {
     if (await file.tryLock(true)) return file;
@@ -69,13 +65,13 @@ export async function tryLock(folder: Folder): Promise<Deno.FsFile | undefined> 
 }
 
 /**
- * Sees to it that the database's files are there, all of them. Only for the holder of the lock.
+ * Creates the database files when missing. Requires the lock.
  *
- * @param create fills the folder it is given with a new database
- * @throws {Error} when there is something else in their place
+ * @param create creates a database in a folder
+ * @throws {Error} when the files are not a database of this version
  */
 export async function ensureData(
-  folder: Folder,
+  folder: EmbeddedFolder,
   create: (path: string) => Promise<void>,
 ): Promise<void> {
   for await (const entry of Deno.readDir(folder.path)) {
@@ -84,14 +80,14 @@ export async function ensureData(
     }
   }
   if (await exists(folder.data)) return await checkVersion(folder);
-  // A database that is killed while it is created cannot be opened any more: only a whole one ever
-  // gets the name.
+  // A process killed during creation leaves files that cannot be opened, so only complete ones get
+  // the final name.
   const unfinished = join(folder.path, `${UNFINISHED}${process.pid}`);
   await create(unfinished);
   await Deno.rename(unfinished, folder.data);
 }
 
-async function checkVersion(folder: Folder): Promise<void> {
+async function checkVersion(folder: EmbeddedFolder): Promise<void> {
   let version: string;
   try {
     version = (await Deno.readTextFile(join(folder.data, "PG_VERSION"))).trim();
@@ -99,7 +95,7 @@ async function checkVersion(folder: Folder): Promise<void> {
     throw new Error(
       `${JSON.stringify(folder.data)} is not a database of this program: ` +
         `its PG_VERSION cannot be read (${reason(error)}); expected an empty data folder or one ` +
-        `that this program made`,
+        `created by this program`,
       { cause: error },
     );
   }
@@ -111,13 +107,11 @@ async function checkVersion(folder: Folder): Promise<void> {
   }
 }
 
-/**
- * Path to listen on, free of what an earlier process left. Only for the holder of the lock.
- */
-export async function claimSocket(folder: Folder): Promise<string> {
+/** Path to listen on, after removing what an earlier process left. Requires the lock. */
+export async function claimSocket(folder: EmbeddedFolder): Promise<string> {
   await removeSocket(folder);
   if (new TextEncoder().encode(folder.socket).length <= MAX_SOCKET_PATH_BYTES) return folder.socket;
-  // A fresh folder with a name nobody can guess; the link tells the other processes.
+  // A new folder with an unpredictable name; other processes find it through the link.
   const short = await Deno.makeTempDir({
     dir: process.env.XDG_RUNTIME_DIR || "/tmp",
     prefix: "test-analytics-",
@@ -127,15 +121,15 @@ export async function claimSocket(folder: Folder): Promise<string> {
   return socket;
 }
 
-/** Removes the socket, its link, and the folder made for it. Only for the holder of the lock. */
-export async function removeSocket(folder: Folder): Promise<void> {
+/** Removes the socket, its link, and the folder created for it. Requires the lock. */
+export async function removeSocket(folder: EmbeddedFolder): Promise<void> {
   const socket = await socketPath(folder);
-  if (socket !== folder.socket) await removeIfThere(dirname(socket), { recursive: true });
-  await removeIfThere(folder.socket);
+  if (socket !== folder.socket) await removeIfExists(dirname(socket), { recursive: true });
+  await removeIfExists(folder.socket);
 }
 
-/** Path to connect to. There may be nothing behind it. */
-export async function socketPath(folder: Folder): Promise<string> {
+/** Path to connect to, whether or not a process listens there. */
+export async function socketPath(folder: EmbeddedFolder): Promise<string> {
   try {
     return await Deno.readLink(folder.socket);
   } catch {
@@ -143,7 +137,7 @@ export async function socketPath(folder: Folder): Promise<string> {
   }
 }
 
-async function removeIfThere(path: string, options?: Deno.RemoveOptions): Promise<void> {
+async function removeIfExists(path: string, options?: Deno.RemoveOptions): Promise<void> {
   try {
     await Deno.remove(path, options);
   } catch (error) {
@@ -151,7 +145,7 @@ async function removeIfThere(path: string, options?: Deno.RemoveOptions): Promis
   }
 }
 
-/** Whether there is anything of that path, a dangling link included. */
+/** Whether a path exists; dangling links count. */
 export async function exists(path: string): Promise<boolean> {
   try {
     await Deno.lstat(path);

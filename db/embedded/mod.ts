@@ -2,8 +2,8 @@ import type { PGlite } from "@electric-sql/pglite";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import {
   claimSocket,
+  type EmbeddedFolder,
   ensureData,
-  type Folder,
   openFolder,
   removeSocket,
   socketPath,
@@ -14,46 +14,41 @@ import { openPostgres } from "./open.ts";
 import { SessionServer } from "./session.ts";
 
 /**
- * How long to try to reach the database. Creating it takes about 5 s on a slow machine, and an owner
- * that ends waits up to `DRAIN_TIMEOUT_MS` for the others' transactions.
+ * How long to try to connect. Creating a database takes about 5 s on a slow machine, and an owner
+ * that shuts down waits up to `DRAIN_TIMEOUT_MS` for transactions.
  */
 const CONNECT_TIMEOUT_MS = 30_000;
 
-/** How long an owner that ends waits for the transactions of others. */
+/** How long an owner that shuts down waits for the transactions of other processes. */
 const DRAIN_TIMEOUT_MS = 10_000;
 
-/** Pause between two tries. */
+/** Pause between two attempts to connect. */
 const RETRY_MS = 50;
 
 /**
- * A process's way to the embedded database of a data folder. The first process that comes opens the
- * database and listens on a socket for the others; when it ends, the next connection of any of them
- * makes that one the owner.
+ * Connects a process to the embedded database of a data folder. The first process becomes its owner:
+ * it opens the database and listens on a socket for the others. When the owner ends, the next
+ * process that connects becomes the owner.
  */
-export class Embedded {
-  readonly #folder: Folder;
+export class EmbeddedDatabase {
+  readonly #folder: EmbeddedFolder;
   #owner: Owner | undefined;
   #opening: Promise<void> | undefined;
   #closed = false;
 
-  private constructor(folder: Folder) {
+  private constructor(folder: EmbeddedFolder) {
     this.#folder = folder;
   }
 
   /** @throws {Error} when the data folder cannot be used */
-  static async in(dataDir: string): Promise<Embedded> {
-    return new Embedded(await openFolder(dataDir));
-  }
-
-  /** Whether it is this process that has the database open. */
-  get isOwner(): boolean {
-    return this.#owner !== undefined;
+  static async at(dataDir: string): Promise<EmbeddedDatabase> {
+    return new EmbeddedDatabase(await openFolder(dataDir));
   }
 
   /**
-   * Connects to the owner, or becomes the owner first.
+   * Connects to the owner, after becoming the owner if there is none.
    *
-   * @throws {Error} when neither works in time, or when the files are not a database
+   * @throws {Error} when neither succeeds in time, or when the files are not a database
    */
   async connect(): Promise<Socket> {
     const deadline = Date.now() + CONNECT_TIMEOUT_MS;
@@ -64,18 +59,15 @@ export class Embedded {
       if (await this.#tryOwn()) continue;
       if (Date.now() > deadline) {
         throw new Error(
-          `the process that has the embedded database in ${JSON.stringify(this.#folder.path)} ` +
-            `open has not answered for ${CONNECT_TIMEOUT_MS / 1000} s`,
+          `the process that owns the embedded database in ${JSON.stringify(this.#folder.path)} ` +
+            `has not answered for ${CONNECT_TIMEOUT_MS / 1000} s`,
         );
       }
       await pause(RETRY_MS);
     }
   }
 
-  /**
-   * Gives the database up: what others have under way there is waited for, their next connection
-   * makes one of them the owner.
-   */
+  /** Shuts down an owned database, after waiting for the transactions of other processes. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#opening?.catch(() => {});
@@ -84,7 +76,7 @@ export class Embedded {
     await owner?.close();
   }
 
-  /** @returns whether trying to connect again at once is worth it */
+  /** @returns whether connecting again at once may succeed */
   async #tryOwn(): Promise<boolean> {
     if (this.#opening) {
       await this.#opening;
@@ -92,7 +84,6 @@ export class Embedded {
     }
     const lock = this.#owner ? undefined : await tryLock(this.#folder);
     if (!lock) return false;
-    // Another connection of this process may have come here in the meantime; it has not got the lock.
     this.#opening = this.#own(lock);
     try {
       await this.#opening;
@@ -110,21 +101,26 @@ export class Embedded {
   }
 }
 
-/** What the process that has the database open holds. */
+/** An open database with its socket and lock. */
 class Owner {
-  readonly #folder: Folder;
+  readonly #folder: EmbeddedFolder;
   readonly #lock: Deno.FsFile;
   readonly #db: PGlite;
   readonly #sessions: SessionServer;
   readonly #server: Server;
   #closing: Promise<void> | undefined;
 
-  private constructor(folder: Folder, lock: Deno.FsFile, db: PGlite, onFailure: () => void) {
+  private constructor(
+    folder: EmbeddedFolder,
+    lock: Deno.FsFile,
+    db: PGlite,
+    onFailure: () => void,
+  ) {
     this.#folder = folder;
     this.#lock = lock;
     this.#db = db;
     this.#sessions = new SessionServer(db, {
-      // A broken session cannot be mended, but the files can be opened again, as after a kill.
+      // A broken session cannot be repaired, but the files can be reopened, as after a kill.
       onFailure: () => {
         onFailure();
         void this.close();
@@ -133,7 +129,11 @@ class Owner {
     this.#server = createServer((socket) => this.#sessions.accept(socket));
   }
 
-  static async open(folder: Folder, lock: Deno.FsFile, onFailure: () => void): Promise<Owner> {
+  static async open(
+    folder: EmbeddedFolder,
+    lock: Deno.FsFile,
+    onFailure: () => void,
+  ): Promise<Owner> {
     try {
       await ensureData(folder, async (path) => {
         const db = await openPostgres(path);
@@ -175,7 +175,7 @@ class Owner {
   }
 }
 
-/** @returns nothing when nobody listens */
+/** @returns undefined when no process listens */
 function tryConnect(path: string): Promise<Socket | undefined> {
   return new Promise((resolve) => {
     const socket = connect(path);

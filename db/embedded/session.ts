@@ -1,17 +1,16 @@
 /**
- * Speaks PostgreSQL's wire protocol to any number of clients in front of a database that has only
- * one session, such as the embedded one.
+ * Multiplexes PostgreSQL clients onto a database that has only one session, such as the embedded one.
  *
- * A client owns the session from its first message until the database says that it is ready for the
- * next statement outside a transaction. Handing over any earlier would mix clients up: they share
- * the unnamed portal, and "skip everything until Sync" after an error would hit the wrong one.
+ * A client owns the session from its first message until the database is ready for a statement
+ * outside a transaction. Switching earlier would mix clients up: they share the unnamed portal, and
+ * "skip everything until Sync" after an error would affect the wrong one.
  */
 
 import { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
 import { pause } from "../../lib/base/delay.ts";
 
-/** The one session: takes messages of a client, calls back with what the database answers. */
+/** The session: takes messages of a client, and passes the responses to a callback. */
 export interface Session {
   execProtocolRawStream(
     message: Uint8Array,
@@ -20,8 +19,8 @@ export interface Session {
 }
 
 /**
- * A client that owns the session and says nothing for this long is cut off, so that a suspended
- * process does not stop all others. Nothing but statements happens inside our transactions.
+ * A client that owns the session and is silent for this long is disconnected, so that a suspended
+ * process does not block all others. Our transactions do nothing but run statements.
  */
 const SILENCE_TIMEOUT_MS = 60_000;
 
@@ -29,31 +28,31 @@ const PROTOCOL_3 = 196608;
 const SSL_REQUEST = 80877103;
 const GSS_REQUEST = 80877104;
 
-/** After these the database has answered, or waits for more: S(ync), Q(uery), F(unction), H(flush). */
-const ENDS_OF_TURN = new Set(["S", "Q", "F", "H"].map((letter) => letter.charCodeAt(0)));
+/** Messages that end a turn, because the client then waits: S(ync), Q(uery), F(unction), H(flush). */
+const TURN_ENDS = new Set(["S", "Q", "F", "H"].map((letter) => letter.charCodeAt(0)));
 const PARSE = "P".charCodeAt(0);
 const QUERY = "Q".charCodeAt(0);
 const TERMINATE = "X".charCodeAt(0);
 
-/** Reading from a client in mid-statement would end the embedded database. */
+/** COPY from a client would crash the embedded database. */
 const COPY_FROM_CLIENT = /^\s*copy\b[^;]*\bfrom\s+stdin\b/i;
 const REFUSE_COPY = "do $$ begin raise feature_not_supported using message = " +
-  "'COPY from the client is not possible on the embedded database'; end $$\0";
+  "'the embedded database does not support COPY from the client'; end $$\0";
 
 interface Client {
   socket: Socket;
   chunks: Buffer[];
   byteCount: number;
-  /** Bytes that must have arrived before looking again. */
+  /** Bytes that must have arrived before parsing again. */
   needed: number;
   started: boolean;
-  /** Named statements, which outlive the client unless they are closed. */
+  /** Named statements, which stay in the session unless they are closed. */
   statements: Set<string>;
   gone: boolean;
   queued: boolean;
 }
 
-/** The server in front of one session. */
+/** Serves any number of clients through one session. */
 export class SessionServer {
   readonly #session: Session;
   readonly #silenceTimeoutMs: number;
@@ -69,8 +68,8 @@ export class SessionServer {
   #silence: ReturnType<typeof setTimeout> | undefined;
 
   /**
-   * @param options.onFailure called once when the session itself breaks; all clients are cut off
-   * @param options.silenceTimeoutMs how long a client may own the session without a word
+   * @param options.onFailure called once when the session breaks; all clients are disconnected
+   * @param options.silenceTimeoutMs how long a client may own the session in silence
    */
   constructor(
     session: Session,
@@ -81,7 +80,7 @@ export class SessionServer {
     this.#silenceTimeoutMs = options.silenceTimeoutMs ?? SILENCE_TIMEOUT_MS;
   }
 
-  /** Serves a client until one of both ends the connection. */
+  /** Serves a client until its connection is closed. */
   accept(socket: Socket): void {
     if (this.#draining || this.#failed) return void socket.destroy();
     const client: Client = {
@@ -109,12 +108,12 @@ export class SessionServer {
   }
 
   /**
-   * Ends the connections of clients that have nothing under way, waits for the others to finish
-   * their transaction, at most `timeoutMs`, and then ends theirs.
+   * Disconnects idle clients, lets the others finish their transactions for at most `timeoutMs`, and
+   * then disconnects them too.
    */
   async drain(timeoutMs: number): Promise<void> {
     this.#draining = true;
-    // What already waits in the kernel is still served.
+    // Messages that are already in the kernel are still served.
     await pause(5);
     this.#endIdle();
     if (this.#clients.size > 0 || this.#running) {
@@ -140,7 +139,7 @@ export class SessionServer {
     if (!this.#running) void this.#run();
   }
 
-  /** Serves one turn after the other until nobody has one. */
+  /** Serves one turn after another until the queue is empty. */
   async #run(): Promise<void> {
     this.#running = true;
     clearTimeout(this.#silence);
@@ -149,7 +148,7 @@ export class SessionServer {
         if (client.gone) await this.#leave(client);
         else if (!client.started) await this.#start(client);
         else await this.#serve(client);
-        // Requests of the process that we live in get their turn as well.
+        // Lets the event loop of this process handle other work.
         await new Promise((resolve) => setImmediate(resolve));
       }
     } catch (error) {
@@ -174,7 +173,7 @@ export class SessionServer {
     return client;
   }
 
-  /** Answers requests for encryption with no, and the start with the greeting. */
+  /** Declines encryption, and answers the startup message with the greeting. */
   async #start(client: Client): Promise<void> {
     const bytes = joined(client);
     if (bytes.length < 8) return;
@@ -190,7 +189,7 @@ export class SessionServer {
       client.started = true;
       keep(client, bytes.subarray(length), 5);
     } else {
-      // A request to cancel: there is no second process that could do it.
+      // Cancel requests are not supported.
       client.socket.destroy();
     }
     if (client.byteCount >= client.needed) this.#enqueue(client);
@@ -204,7 +203,7 @@ export class SessionServer {
     return Buffer.concat(chunks);
   }
 
-  /** Lets the session execute everything up to the next point where the client waits. */
+  /** Executes the messages up to the next end of a turn. */
   async #serve(client: Client): Promise<void> {
     const turn = takeTurn(client);
     if (turn === "terminate") return void client.socket.end();
@@ -216,7 +215,7 @@ export class SessionServer {
     if (client.byteCount >= client.needed) this.#enqueue(client);
   }
 
-  /** Gives the session back in the state a new client expects. */
+  /** Resets the session after its client has disconnected. */
   async #leave(client: Client): Promise<void> {
     if (this.#owner === client) {
       await this.#execute(message("S", ""), () => {});
@@ -230,7 +229,7 @@ export class SessionServer {
     }
   }
 
-  /** @returns the state of the session: `I`dle, in a `T`ransaction, a failed one `E`, or not ready */
+  /** @returns the status: `I`dle, `T`ransaction, failed transaction (`E`), or undefined: not ready */
   async #execute(
     bytes: Uint8Array,
     answer: (bytes: Buffer) => void,
@@ -238,7 +237,7 @@ export class SessionServer {
     let tail = Buffer.alloc(0);
     await this.#session.execProtocolRawStream(bytes, {
       onRawData: (chunk) => {
-        // The chunk is a view of memory that the database goes on using.
+        // The chunk is a view of memory that the database reuses.
         const copy = Buffer.from(chunk);
         tail = Buffer.concat([tail, copy.subarray(-6)]).subarray(-6);
         answer(copy);
@@ -269,10 +268,11 @@ export class SessionServer {
 
 interface Turn {
   bytes: Uint8Array;
+  /** Whether it contains a COPY from the client. */
   copies: boolean;
 }
 
-/** Cuts off what the client sent up to and including the first end of a turn. */
+/** Takes the messages of the client up to and including the first end of a turn. */
 function takeTurn(client: Client): Turn | "terminate" | undefined {
   const bytes = joined(client);
   let copies = false;
@@ -289,9 +289,9 @@ function takeTurn(client: Client): Turn | "terminate" | undefined {
       const text = type === PARSE ? parsed(client, bytes, start + 5) : start + 5;
       copies ||= COPY_FROM_CLIENT.test(bytes.toString("utf8", text, Math.min(end, text + 1000)));
     }
-    if (ENDS_OF_TURN.has(type)) {
+    if (TURN_ENDS.has(type)) {
       keep(client, bytes.subarray(end), 5);
-      // Messages begin at the start of their memory: the database reads the whole of it.
+      // A copy, because the database reads the whole underlying buffer.
       return { bytes: Uint8Array.from(bytes.subarray(0, end)), copies };
     }
     start = end;
@@ -300,7 +300,7 @@ function takeTurn(client: Client): Turn | "terminate" | undefined {
   return undefined;
 }
 
-/** Remembers the name of a statement. @returns where its text begins */
+/** Records the name of a prepared statement. @returns the offset of its text */
 function parsed(client: Client, bytes: Buffer, start: number): number {
   const end = bytes.indexOf(0, start);
   if (end > start) client.statements.add(bytes.toString("utf8", start, end));

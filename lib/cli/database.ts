@@ -1,5 +1,5 @@
 import { type Database, type DatabaseOptions, openDatabase } from "../../db/connection/connect.ts";
-import { lookAtEmbedded } from "../../db/embedded/look.ts";
+import { inspectEmbedded } from "../../db/embedded/inspect.ts";
 import { checkSchema, migrate } from "../../db/schema/migrate.ts";
 import type { DatabaseLocation } from "./command.ts";
 import { Failure } from "./errors.ts";
@@ -19,7 +19,7 @@ export async function openCurrentDatabase(
   { mayCreate }: { mayCreate: boolean },
 ): Promise<Database> {
   const { databaseUrl, dataDir } = location;
-  if (!mayCreate && databaseUrl === undefined && !(await lookAtEmbedded(dataDir)).exists) {
+  if (!mayCreate && databaseUrl === undefined && !(await inspectEmbedded(dataDir)).exists) {
     throw new Failure(
       `no database in ${
         JSON.stringify(dataDir)

@@ -4,7 +4,7 @@ import * as v from "valibot";
 import { openDatabase } from "../../../db/connection/connect.ts";
 import { exists } from "../../../db/embedded/folder.ts";
 import { backUpEmbedded } from "../../../db/embedded/backup.ts";
-import { lookAtEmbedded } from "../../../db/embedded/look.ts";
+import { inspectEmbedded } from "../../../db/embedded/inspect.ts";
 import { addCommand, type CliIo } from "../command.ts";
 import { Failure } from "../errors.ts";
 import { location } from "../values.ts";
@@ -32,7 +32,7 @@ export function addBackupCommand(program: Command, io: CliIo): void {
         throw new Failure(`${JSON.stringify(folder)} exists already: expected a new folder`);
       }
       const { dataDir } = context.database;
-      if (!(await lookAtEmbedded(dataDir)).exists) {
+      if (!(await inspectEmbedded(dataDir)).exists) {
         throw new Failure(
           `there is no embedded database in ${
             JSON.stringify(dataDir)

@@ -11,7 +11,7 @@ import {
   loadTokenCounts,
   type ServerState,
 } from "../../../db/admin/diagnostics.ts";
-import { type EmbeddedLook, lookAtEmbedded } from "../../../db/embedded/look.ts";
+import { type EmbeddedState, inspectEmbedded } from "../../../db/embedded/inspect.ts";
 import { checkSchema, SCHEMA_VERSION } from "../../../db/schema/migrate.ts";
 import { WINDOW_SECONDS } from "../../base/time.ts";
 import { addCommand, type CliIo, type CommandContext, type DatabaseLocation } from "../command.ts";
@@ -60,7 +60,7 @@ export function addDoctorCommand(program: Command, io: CliIo): void {
 async function examine({ database: location, io, now }: CommandContext): Promise<Finding[]> {
   const findings: Finding[] = [];
   // Before it is opened: from then on it is in use.
-  const look = location.databaseUrl === undefined ? await lookAtEmbedded(location.dataDir) : null;
+  const look = location.databaseUrl === undefined ? await inspectEmbedded(location.dataDir) : null;
   if (look) {
     const disk = await diskOf(location.dataDir);
     if (!look.exists) {
@@ -109,7 +109,7 @@ async function examineDatabase(
   { sql, kind }: Database,
   { location, look, io, now }: {
     location: DatabaseLocation;
-    look: EmbeddedLook | null;
+    look: EmbeddedState | null;
     io: CliIo;
     now: number;
   },
@@ -144,7 +144,7 @@ function describeDatabase(
   { version }: ServerState,
   { location, look, milliseconds }: {
     location: DatabaseLocation;
-    look: EmbeddedLook | null;
+    look: EmbeddedState | null;
     milliseconds: number;
   },
 ): Finding {

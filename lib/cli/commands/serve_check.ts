@@ -2,7 +2,7 @@
 import { dirname, resolve } from "node:path";
 import { openDatabase } from "../../../db/connection/connect.ts";
 import { loadServerState } from "../../../db/admin/diagnostics.ts";
-import { lookAtEmbedded } from "../../../db/embedded/look.ts";
+import { inspectEmbedded } from "../../../db/embedded/inspect.ts";
 import { checkSchema } from "../../../db/schema/migrate.ts";
 import type { CommandContext } from "../command.ts";
 import { Failure } from "../errors.ts";
@@ -20,7 +20,7 @@ export async function checkStart(context: CommandContext): Promise<void> {
 }
 
 async function lookAt({ database: location }: CommandContext): Promise<string> {
-  if (location.databaseUrl === undefined && !(await lookAtEmbedded(location.dataDir)).exists) {
+  if (location.databaseUrl === undefined && !(await inspectEmbedded(location.dataDir)).exists) {
     await checkFolder(location.dataDir);
     return `it would create an embedded database in ${location.dataDir}`;
   }
