@@ -1,7 +1,7 @@
 /**
  * The generated parts of the reference: the HTTP API, the commands and the settings.
  *
- * `deno run -A tests/docs/reference_files.ts && deno fmt docs/reference` regenerates them.
+ * `deno run -A --config tests/deno.json tests/docs/reference_files.ts && deno fmt docs/reference` regenerates them.
  */
 import type { Argument, Command, Option } from "commander";
 import { SETTINGS } from "../../lib/base/config.ts";
@@ -10,7 +10,8 @@ import { routes } from "../../routes/mod.ts";
 import { leafCommands, SHARED_OPTIONS } from "../usage_lines.ts";
 
 /** Regenerates the files. */
-export const REGENERATE = "deno run -A tests/docs/reference_files.ts && deno fmt docs/reference";
+export const REGENERATE =
+  "deno run -A --config tests/deno.json tests/docs/reference_files.ts && deno fmt docs/reference";
 
 /** The HTTP API, generated as a whole. */
 export const API_FILE = new URL("../../docs/reference/api.md", import.meta.url);
