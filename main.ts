@@ -1,12 +1,15 @@
-/** The door: reads the command line, runs one command, ends with its exit code. */
-import { endProcess } from "./lib/cli/end_process.ts";
-import { processIo } from "./lib/cli/process_io.ts";
-import { runCli } from "./lib/cli/program.ts";
+/** Checks the runtime, runs one command and exits with its code. */
+const [major = 0, minor = 0] = Deno.version.deno.split(".").map(Number);
 
-if ("WorkerGlobalScope" in globalThis) {
-  // The bundle, which starts itself as the worker thread that reads archives.
-  await import("./lib/cli/intake/archive_worker.ts");
-} else if (import.meta.main) {
-  const io = processIo();
-  endProcess(await runCli(Deno.args, io), io.environment);
+if (major < 2 || (major === 2 && minor < 9)) {
+  const message = `error: Deno 2.9 or later is required, this is ${Deno.version.deno}\n` +
+    "Try: npx -y deno@2.9.6 run -A main.ts --help\n";
+  Deno.stderr.writeSync(new TextEncoder().encode(message));
+  Deno.exit(1);
+}
+
+if (import.meta.main) {
+  // Imported after the check: an older runtime fails on the modules themselves.
+  const { main } = await import("./lib/cli/main.ts");
+  await main();
 }

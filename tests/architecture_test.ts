@@ -6,7 +6,7 @@ import { describe, it } from "@std/testing/bdd";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** The parts of the program, and which others each may import: arrows point one way. */
+/** The parts of the program, and the parts that each may import. Arrows point one way. */
 const MAY_IMPORT: Record<string, string[]> = {
   main: ["cli"],
   cli: ["mcp", "routes", "http", "db", "pure"],
@@ -19,9 +19,9 @@ const MAY_IMPORT: Record<string, string[]> = {
 
 function partOf(path: string): string {
   if (path === "main.ts") return "main";
-  const [top, second] = path.split("/");
-  if (top !== "lib") return top ?? "";
-  return second && ["cli", "mcp", "http"].includes(second) ? second : "pure";
+  const [top = "", second = ""] = path.split("/");
+  if (top !== "lib") return top;
+  return ["cli", "mcp", "http"].includes(second) ? second : "pure";
 }
 
 async function sources(folder: string): Promise<string[]> {
@@ -30,10 +30,43 @@ async function sources(folder: string): Promise<string[]> {
     .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)));
 }
 
-/** The modules that a file imports, as they are written. */
+/** The modules that a file imports, as written. */
 async function importsOf(path: string): Promise<string[]> {
   const text = await readFile(join(ROOT, path), "utf8");
   return [...text.matchAll(/(?:from|import)\s*\(?\s*"([^"]+)"/g)].map((match) => match[1]!);
+}
+
+/** The project's files that each file imports; types alone are erased and do not count. */
+async function importGraph(): Promise<Map<string, string[]>> {
+  const graph = new Map<string, string[]>();
+  for (
+    const file of ["main.ts", ...(await Promise.all(["lib", "db", "routes"].map(sources))).flat()]
+  ) {
+    const text = await readFile(join(ROOT, file), "utf8");
+    const statements = text.matchAll(
+      /^(?:import|export)(?! type)\s+(?:([^"';]*?)\s+from\s+)?"(\.[^"]+\.ts)"/gm,
+    );
+    const imported = [...statements]
+      .filter(([, names = ""]) => !/^\{(?:\s*type\s[^,}]*,?)+\s*\}$/.test(names))
+      .map(([, , specifier]) => posix.join(posix.dirname(file), specifier!));
+    graph.set(file, imported);
+  }
+  return graph;
+}
+
+/** Circles of imports, each from its first file back to it. */
+function circlesIn(graph: Map<string, string[]>): string[] {
+  const circles: string[] = [];
+  const finished = new Set<string>();
+  function visit(file: string, road: string[]): void {
+    const at = road.indexOf(file);
+    if (at !== -1) circles.push([...road.slice(at), file].join(" -> "));
+    if (at !== -1 || finished.has(file)) return;
+    for (const next of graph.get(file) ?? []) visit(next, [...road, file]);
+    finished.add(file);
+  }
+  for (const file of graph.keys()) visit(file, []);
+  return circles;
 }
 
 describe("the architecture", () => {
@@ -54,6 +87,19 @@ describe("the architecture", () => {
     assert.deepEqual(wrong, []);
   });
 
+  it("has no circles of imports", async () => {
+    assert.deepEqual(circlesIn(new Map([["a", ["b"]], ["b", ["c", "a"]]])), ["a -> b -> a"]);
+    assert.deepEqual(circlesIn(await importGraph()), []);
+  });
+
+  it("reaches lib/mcp only from its command", async () => {
+    const importers = [...await importGraph()]
+      .filter(([file, imported]) =>
+        partOf(file) !== "mcp" && imported.some((one) => partOf(one) === "mcp")
+      ).map(([file]) => file);
+    for (const file of importers) assert.equal(file, "lib/cli/commands/mcp.ts");
+  });
+
   it("keeps SQL inside db", async () => {
     const files = (await Promise.all(["lib", "routes"].map(sources))).flat();
     const wrong: string[] = [];
@@ -64,14 +110,45 @@ describe("the architecture", () => {
     assert.deepEqual(wrong, []);
   });
 
-  it("never sends SQL that is put together from text", async () => {
+  it("never sends SQL built from text", async () => {
     const files = (await Promise.all(["lib", "db", "routes"].map(sources))).flat();
     const wrong: string[] = [];
     for (const file of files) {
-      // Migrations are text by nature.
       if (file === "db/schema/migrate.ts") continue;
       if (/\.unsafe\(/.test(await readFile(join(ROOT, file), "utf8"))) wrong.push(file);
     }
     assert.deepEqual(wrong, []);
+  });
+});
+
+interface Config {
+  imports: Record<string, string>;
+}
+
+async function configOf(path: string): Promise<Config> {
+  return JSON.parse(await readFile(join(ROOT, path), "utf8"));
+}
+
+describe("the packages", () => {
+  it("are at most twelve, each imported by the program and listed in the decisions", async () => {
+    const { imports } = await configOf("deno.json");
+    const packages = Object.entries(imports).filter(([, target]) => target.startsWith("npm:"));
+    assert.ok(packages.length <= 12, String(packages.length));
+    const files = (await Promise.all(["lib", "db", "routes"].map(sources))).flat();
+    const imported = (await Promise.all(files.map(importsOf))).flat();
+    const page = await readFile(join(ROOT, "docs/decisions/packages.md"), "utf8");
+    for (const [name, target] of packages) {
+      assert.ok(imported.some((one) => one === name || one.startsWith(`${name}/`)), name);
+      const version = target.slice(target.lastIndexOf("@") + 1);
+      const row = page.split("\n").find((line) => line.startsWith(`| \`${name}\` `));
+      assert.ok(row?.includes(` ${version} `), `${name} ${version}`);
+    }
+  });
+
+  it("have the same versions in the tests", async () => {
+    const [program, tests] = await Promise.all(["deno.json", "tests/deno.json"].map(configOf));
+    for (const [name, target] of Object.entries(program?.imports ?? {})) {
+      assert.equal(tests?.imports[name], target);
+    }
   });
 });

@@ -139,7 +139,7 @@ if (import.meta.main) {
   await Deno.writeTextFile(SESSION_FILE, await sessionPicture());
   const demo = await start(["demo", "--port", "0"], {});
   try {
-    const [token = ""] = demo.stdout().split("\n");
+    const [token = ""] = /tk_\w+/.exec(demo.stdout()) ?? [];
     await Deno.writeTextFile(BADGE_FILE, await demoBadge(demo.url, token));
   } finally {
     await demo.stop("SIGINT");

@@ -103,10 +103,12 @@ describe("demo", () => {
     const demo = await start(["demo", "--port", "0"], { TMPDIR: temporary });
     try {
       assert.equal([...Deno.readDirSync(temporary)].length, 1);
-      const [token = "", ...lines] = demo.stdout().trimEnd().split("\n");
-      assert.match(token, /^tk_[0-9a-f]{64}$/);
+      const lines = demo.stdout().trimEnd().split("\n");
+      const [, token] = /^token: (tk_[0-9a-f]{64})$/.exec(lines[0] ?? "") ?? [];
+      assert.ok(token, lines[0]);
+      assert.ok(lines.at(-1)?.endsWith(`: ${demo.url}/docs`), lines.at(-1));
       const answers = [];
-      for (const line of lines) {
+      for (const line of lines.filter((line) => line.startsWith("curl "))) {
         const [, bearer, url = ""] = /^curl -H 'Authorization: (Bearer \S+)' '(\S+)'$/.exec(line) ??
           [];
         assert.equal(bearer, `Bearer ${token}`, line);
@@ -127,6 +129,26 @@ describe("demo", () => {
       assert.equal(code, 0, stderr);
     }
     assert.deepEqual([...Deno.readDirSync(temporary)], []);
+    await Deno.remove(temporary);
+  });
+
+  it("names another port when its own is in use, and creates nothing", async () => {
+    const temporary = await Deno.makeTempDir();
+    const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    const { port } = listener.addr;
+    try {
+      const { code, stdout, stderr } = await command(["demo", "--port", String(port)], {
+        environment: { TMPDIR: temporary },
+      }).output();
+      assert.deepEqual([code, stdout.length], [1, 0]);
+      assert.equal(
+        new TextDecoder().decode(stderr),
+        `error: port ${port} is in use; try --port ${port + 1}\n`,
+      );
+      assert.deepEqual([...Deno.readDirSync(temporary)], []);
+    } finally {
+      listener.close();
+    }
     await Deno.remove(temporary);
   });
 });

@@ -13,6 +13,7 @@ import { testHash, testId } from "../../base/identity.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
 import { makeToken } from "../../base/token.ts";
 import { addCommand, type CliIo, type CommandContext } from "../command.ts";
+import { Failure } from "../errors.ts";
 import { DEMO, DEMO_FILES, DEMO_RUNS, FLAKIEST_TEST, QUARANTINED_TEST } from "./demo_history.ts";
 import { readUploadFiles } from "../intake/read_files.ts";
 import { storeUpload } from "../intake/store_upload.ts";
@@ -30,7 +31,8 @@ export function addDemoCommand(program: Command, io: CliIo): void {
     input: v.object({}),
     async run(_input, context, settings) {
       const address = { host: setting(io.environment, "HOST"), port: settings.PORT };
-      // A person watches it, whatever the log of a service looks like.
+      checkPort(address);
+      // Its log is read by a person, whatever the environment sets for services.
       await withLog(io, { LOG_LEVEL: "info", LOG_FORMAT: "human" }, async (log) => {
         await serveExample(io, { context, log, ...address });
       });
@@ -38,18 +40,27 @@ export function addDemoCommand(program: Command, io: CliIo): void {
   });
 }
 
+/** @throws {Failure} when the port is in use, before anything is created */
+function checkPort({ host, port }: { host: string; port: number }): void {
+  try {
+    Deno.listen({ hostname: host, port }).close();
+  } catch (error) {
+    if (!(error instanceof Deno.errors.AddrInUse)) throw error;
+    throw new Failure(`port ${port} is in use; try --port ${port + 1}`);
+  }
+}
+
 async function serveExample(
   io: CliIo,
   { context, ...options }: { context: CommandContext; log: Log; host: string; port: number },
 ): Promise<void> {
-  // Asked for first: whoever stops the demo while it is made shall find nothing left of it.
+  // Read first, so that a signal during the preparation leaves nothing behind.
   const { stop } = io;
-  // A new folder each time, away from everybody's data: its runs lie in the last days whenever it
-  // is started, two demos do not meet, and nothing else is ever deleted.
+  // A new folder each time: the example's runs lie in the last days whenever it starts.
   const folder = await Deno.makeTempDir({ dir: tmpdir(), prefix: "test-analytics-demo-" });
-  context.note(`making an example in ${folder}, which disappears with the demo`);
   try {
     const dataDir = join(folder, "data");
+    context.note(`creating an example with DATA_DIR=${dataDir}, deleted when the demo ends`);
     const database = await io.openDatabase({ databaseUrl: undefined, dataDir }, {
       mayCreate: true,
     });
@@ -59,18 +70,20 @@ async function serveExample(
       await serveUntilStopped(io, {
         ...options,
         database,
-        onReady: async (url) => {
+        async onReady(url) {
+          const { token } = example;
           const curl = curlLines(url, example);
-          const repository = formatRepositoryName(DEMO.repository);
-          context.note(
-            `organization ${DEMO.organization}, repository ${repository}: a token, and what ` +
-              "to ask with it; `DATA_DIR=" + dataDir + "` for commands beside it",
-          );
+          const [tests, submissions, disruptions] = curl;
           if (context.json) {
-            await context.print("", { token: example.token, url, data_dir: dataDir, curl });
-          } else {
-            for (const line of [example.token, ...curl]) await context.print(line, line);
+            return await context.print("", { token, url, data_dir: dataDir, curl });
           }
+          const lines = [
+            `token: ${token}`,
+            ...["", "flaky tests:", tests, "", "CI runs:", submissions],
+            ...["", "disruptions of one test:", disruptions],
+            ...["", `documentation (any user name, the token as password): ${url}/docs`],
+          ];
+          for (const line of lines) await context.print(line ?? "", null);
         },
       });
     } finally {
@@ -86,7 +99,7 @@ interface Example {
   flakiestTestId: string;
 }
 
-/** Creates the organization, and takes its reports in the way `ingest` does. */
+/** Creates the organization and stores its reports as `ingest` does. */
 async function fillExample(
   { sql }: Database,
   { folder, now }: { folder: string; now: number },
@@ -96,7 +109,7 @@ async function fillExample(
     purchaseUnitCount: 0,
     createdAt: now,
   });
-  if (!organization) throw new Error("a new database has an organization already");
+  if (!organization) throw new Error("expected a new database to have no organization");
   for (const [name, text] of Object.entries(DEMO_FILES)) {
     await Deno.writeTextFile(join(folder, name), text);
   }
@@ -121,11 +134,11 @@ async function fillExample(
     );
   }
   const repository = await findRepository(sql, { ...organization, ...DEMO.repository });
-  if (!repository) throw new Error("the example's repository is missing");
+  if (!repository) throw new Error("expected the example's repository to exist");
   const { idPrefix } = repository;
-  const aside = await findTest(sql, { idPrefix, testHash: testHash(QUARANTINED_TEST) });
-  if (!aside) throw new Error("the example's quarantined test is missing");
-  await addQuarantine(sql, aside, {
+  const quarantined = await findTest(sql, { idPrefix, testHash: testHash(QUARANTINED_TEST) });
+  if (!quarantined) throw new Error("expected the example's quarantined test to exist");
+  await addQuarantine(sql, quarantined, {
     quarantinedAt: now,
     quarantinedBy: "ada",
     quarantineType: "manual",
@@ -143,7 +156,7 @@ async function fillExample(
   return { token: plain, flakiestTestId: testId(idPrefix, testHash(FLAKIEST_TEST)) };
 }
 
-/** Three lines to paste: flaky tests, CI runs, and the disruptions of one test. */
+/** Three lines to paste: flaky tests, CI runs, disruptions of one test. */
 function curlLines(url: string, { token, flakiestTestId }: Example): string[] {
   const repository = `/api/repos/${formatRepositoryName(DEMO.repository)}`;
   return [

@@ -1,7 +1,4 @@
-/**
- * What the demo shows: some days of a small web shop whose tests are not all reliable. The reports
- * are files; when they came, and for which commit, is told here.
- */
+/** The history of the demo: some days of a small web shop with a few flaky tests. */
 import { createHash } from "node:crypto";
 import browser from "../../../fixtures/demo/browser.xml" with { type: "text" };
 import browserSlowPayment from "../../../fixtures/demo/browser_slow_payment.xml" with {
@@ -42,7 +39,7 @@ export interface DemoRun {
   coverage: DemoFile[];
 }
 
-/** The test whose disruptions the demo's third curl line asks for. */
+/** The test of the demo's third curl line. */
 export const FLAKIEST_TEST: TestIdentity = {
   suite: "checkout",
   class: "shop.browser.Checkout",
@@ -50,7 +47,7 @@ export const FLAKIEST_TEST: TestIdentity = {
   file: "browser/checkout_test.ts",
 };
 
-/** The test that the demo puts aside. */
+/** The test that is quarantined in the demo. */
 export const QUARANTINED_TEST: TestIdentity = {
   suite: "mail",
   class: "shop.mail.ReceiptTest",
@@ -60,7 +57,7 @@ export const QUARANTINED_TEST: TestIdentity = {
 
 const HOUR = 3600;
 
-/** All runs, oldest first: several commits, one of them broken for good, some run again. */
+/** All runs, oldest first: several commits, one with a real bug, some run twice. */
 export const DEMO_RUNS: DemoRun[] = [
   run(150, "delivery costs", "main", "unit.xml", "browser.xml"),
   run(128, "vouchers", "vouchers", "unit_voucher_bug.xml", "browser.xml"),

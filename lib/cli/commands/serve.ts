@@ -142,8 +142,8 @@ export async function serveUntilStopped(
   const { stop } = io;
   const server = listen({ ...options, sql: database.sql, onTimeout: () => database.renew() });
   try {
-    await onReady?.(server.url);
     io.stderr(`listening on ${server.url}\n`);
+    await onReady?.(server.url);
     await aborted(stop);
   } finally {
     await Promise.race([server.shutdown(), aborted(io.stopAtOnce)]);

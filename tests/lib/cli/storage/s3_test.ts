@@ -106,8 +106,8 @@ describe("an S3-compatible bucket", () => {
     const signed = await new AwsV4Signer({
       method: "PUT",
       url: `${server.endpoint}/ci/presigned/a.gz?X-Amz-Expires=300`,
-      accessKeyId: "S3RVER",
-      secretAccessKey: "S3RVER",
+      accessKeyId: "TESTKEY",
+      secretAccessKey: "TESTSECRET",
       service: "s3",
       region: "us-east-1",
       signQuery: true,
