@@ -11,26 +11,25 @@ import { migrations } from "../db/schema/migrations/mod.ts";
 /** Databases of the same migrations share a template. */
 const SCHEMA = createHash("sha256").update(migrations.join("\0")).digest("hex").slice(0, 16);
 
-/** What a test may want of its database. */
+/** Options of a test database. */
 export type TestDatabaseOptions = Pick<DatabaseOptions, "onStatement">;
 
-/** Where a database is, as `openDatabase` takes it. */
+/** Location of a database, as `openDatabase` takes it. */
 export type Place = Pick<DatabaseOptions, "databaseUrl" | "dataDir">;
 
-/** A database of a test's own. */
+/** A database for one test file. */
 export interface TestDatabase extends Database {
   place: Place;
 }
 
-/** The same database once more, with connections of its own, as another process would have. */
-export async function again({ place }: TestDatabase): Promise<Database> {
+/** Opens the same database once more with its own connections, as another process would. */
+export async function openAgain({ place }: TestDatabase): Promise<Database> {
   return await openDatabase(place);
 }
 
 /**
- * Runs `body` on the embedded database, and once more on a PostgreSQL server when
- * `TEST_DATABASE_URL` names one. Each time a migrated database of its own is there from before the
- * first test to after the last; call `database()` inside tests and hooks.
+ * Runs `body` on the embedded database, and on a PostgreSQL server too when `TEST_DATABASE_URL` is
+ * set, each time with a new migrated database. Call `database()` inside tests and hooks only.
  */
 export function describeWithDatabases(
   name: string,
@@ -56,13 +55,13 @@ function describeWith(
       await database?.close();
     });
     body(() => {
-      if (!database) throw new Error("the database is there only while tests run");
+      if (!database) throw new Error("the database is open only while tests run");
       return database;
     });
   });
 }
 
-/** A migrated embedded database of its own, which disappears when it is closed. */
+/** A new migrated embedded database, which is deleted when it is closed. */
 export async function openTestEmbedded(options: TestDatabaseOptions = {}): Promise<TestDatabase> {
   const dataDir = await copyTemplate();
   const database = await openDatabase({ dataDir, ...options });
@@ -84,15 +83,15 @@ export async function copyTemplate(): Promise<string> {
   return dataDir;
 }
 
-/** Folder with a migrated embedded database that nobody opens, made by the first who comes. */
+/** Folder with a migrated embedded database to copy from, created on first use. */
 async function embeddedTemplate(): Promise<string> {
   const template = join(tmpdir(), `test-analytics-template-${SCHEMA}`);
-  if (await isThere(template)) return template;
-  // One process makes it, so that not several at once need the memory for it.
+  if (await exists(template)) return template;
+  // Only one process creates it: creation takes 650 MB of memory.
   const lock = await Deno.open(`${template}.lock`, { create: true, write: true });
   try {
     await lock.lock(true);
-    if (await isThere(template)) return template;
+    if (await exists(template)) return template;
     const unfinished = await Deno.makeTempDir({ prefix: "test-analytics-template-" });
     const database = await openDatabase({ dataDir: unfinished });
     await migrate(database.sql);
@@ -113,7 +112,7 @@ async function copyFolder(from: string, to: string): Promise<void> {
   }
 }
 
-async function isThere(path: string): Promise<boolean> {
+async function exists(path: string): Promise<boolean> {
   try {
     await Deno.stat(path);
     return true;
@@ -122,7 +121,7 @@ async function isThere(path: string): Promise<boolean> {
   }
 }
 
-/** A migrated database of its own on a server, which disappears when it is closed. */
+/** A new migrated database on a server, which is dropped when it is closed. */
 export async function openTestServer(
   serverUrl: string,
   options: TestDatabaseOptions = {},
@@ -131,7 +130,7 @@ export async function openTestServer(
   const name = `test_analytics_${randomBytes(8).toString("hex")}`;
   const admin = await openDatabase({ databaseUrl: serverUrl, dataDir: "", maxConnections: 1 });
   try {
-    // The session has this lock, so that test processes at once make the template only once.
+    // Locks the session: concurrent test processes create the template once.
     await admin.sql`select pg_advisory_lock(7203385111)`;
     const [found] = await admin.sql`select from pg_database where datname = ${template}`;
     if (!found) {
@@ -165,13 +164,13 @@ export async function openTestServer(
   }
 }
 
-/** Takes everything out of a test's database, the schema as well. */
-export async function emptied(sql: postgres.Sql): Promise<void> {
+/** Drops everything in a test database, the schema included. */
+export async function dropEverything(sql: postgres.Sql): Promise<void> {
   await sql`drop schema public cascade`;
   await sql`create schema public`;
 }
 
-/** The same server, another database. */
+/** The URL of another database on the same server. */
 export function withDatabase(serverUrl: string, name: string): string {
   const url = new URL(serverUrl);
   url.pathname = `/${name}`;

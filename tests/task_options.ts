@@ -1,15 +1,13 @@
-/** Options of the tasks that take long: what is wrong with them is said in a line, not with a stack. */
+/** Command lines of the long-running tasks: errors in one line, without a stack. */
 import process from "node:process";
 
 /**
- * What a task was asked for.
+ * The options of a task. Exits with 2 and an example when they are invalid, and with 0 after the usage
+ * for `--help`.
  *
- * Ends the process with 2 when it makes no sense, and with 0 after showing how it is used when it
- * was asked for help.
- *
- * @param read the options out of the arguments; throws when they make no sense
- * @param usage what `--help` shows: a line for each way to call it
- * @param example a call that works, shown after what is wrong
+ * @param read parses the arguments; throws when they are invalid
+ * @param usage output of `--help`
+ * @param example a command that works, printed after the error
  */
 export function taskOptions<T>(
   read: (args: string[]) => T,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, it } from "@std/testing/bdd";
 import type { Repository } from "../../db/admin/repositories.ts";
 import { describeWithDatabases } from "../database.ts";
-import { createWorld, flaky, type World } from "../routes/fixture.ts";
+import { createFixture, type Fixture, flaky } from "../routes/fixture.ts";
 
 const GUIDE = new URL("../../docs/guides/curl.md", import.meta.url);
 
@@ -10,7 +10,7 @@ const GUIDE = new URL("../../docs/guides/curl.md", import.meta.url);
 const TEST_COUNT = 203;
 
 describeWithDatabases("the script of the guide to curl", (database) => {
-  let world: World;
+  let fixture: Fixture;
   let group: Repository;
   let server: Deno.HttpServer<Deno.NetAddr>;
   let script: string;
@@ -20,26 +20,26 @@ describeWithDatabases("the script of the guide to curl", (database) => {
     const guide = await Deno.readTextFile(GUIDE);
     script = /```sh\n(#!\/bin\/sh\n[^]*?)```/.exec(guide)?.[1] ?? "";
     assert.ok(script, "the guide has a script");
-    world = await createWorld(database(), { name: "acme" });
-    group = await world.addRepository("acme/web", "shop");
+    fixture = await createFixture(database(), { name: "acme" });
+    group = await fixture.addRepository("acme/web", "shop");
     const names = Array.from({ length: TEST_COUNT }, (_, index) => `test ${index}`);
-    await world.upload(group, names.flatMap((name) => flaky(name)), { buildUrl: "https://ci/1" });
+    await fixture.upload(group, names.flatMap((name) => flaky(name)), { buildUrl: "https://ci/1" });
     // Three builds of four are quiet: 25 % are disturbed.
     for (const number of [2, 3, 4]) {
-      await world.upload(group, [{ name: "quiet" }], { buildUrl: `https://ci/${number}` });
+      await fixture.upload(group, [{ name: "quiet" }], { buildUrl: `https://ci/${number}` });
     }
-    await world.addRepository("acme", "empty");
+    await fixture.addRepository("acme", "empty");
     searches = [];
     server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, (request) => {
       searches.push(new URL(request.url).search);
-      return world.app(request);
+      return fixture.app(request);
     });
   });
   after(async () => {
     await server?.shutdown();
   });
 
-  async function run(args: string[], token = world.token) {
+  async function run(args: string[], token = fixture.token) {
     const { code, stdout, stderr } = await new Deno.Command("sh", {
       args: ["-c", script, "flaky.sh", ...args],
       env: { BASE_URL: `http://127.0.0.1:${server.addr.port}`, TOKEN: token },

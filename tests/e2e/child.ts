@@ -1,6 +1,6 @@
-/** A process that was started, what it writes, and how it is made to end. */
+/** A child process: its output, and how to stop it. */
 
-/** What a command left behind. */
+/** Exit code and output of a command. */
 export interface Ending {
   code: number;
   stdout: string;
@@ -8,33 +8,33 @@ export interface Ending {
 }
 
 /**
- * How long the end may take, in milliseconds: `serve` gives up requests after 10 s, statements after
- * 5 s, and the embedded database waits 10 s for other commands; the rest is for a busy machine.
+ * Time limit of the exit: `serve` drops requests after 10 s and statements after 5 s, the embedded
+ * database waits 10 s for other commands; the rest is for a busy machine.
  */
 const DEADLINE_MS = 60_000;
 
-/** A process that was started. */
+/** A running child process. */
 export interface Child {
   pid: number;
-  /** What it has written to standard output so far. */
+  /** Standard output so far. */
   stdout(): string;
-  /** Whether it has ended, by itself or not. */
+  /** Whether it has exited or was killed. */
   isOver(): boolean;
-  /** Waits for its end, however long that takes. */
+  /** Resolves when it has ended. */
   ending: Promise<Ending>;
   /**
-   * Sends a signal, unless the process has ended, and returns what it left behind.
+   * Sends a signal unless the process has ended, and waits for its end.
    *
-   * @throws {Error} when that takes longer than the deadline (in milliseconds, 60 s unless given):
-   * it names what was waited for, and the process has got a SIGKILL
+   * @throws {Error} after the deadline (60 s by default), with the streams that are still open; the
+   * process is killed
    */
   end(signal: Deno.Signal, deadlineMs?: number): Promise<Ending>;
 }
 
 /**
- * Collects what a process writes.
+ * Collects the output of a process.
  *
- * @param onStderr called with all that it has written to standard error so far
+ * @param onStderr called with the whole standard error so far
  */
 export function follow(
   process: Deno.ChildProcess,
@@ -66,7 +66,7 @@ export function follow(
       if (left !== null) return left;
       const missing = [...open].join(", ");
       if (!isOver()) process.kill("SIGKILL");
-      // Somebody else may hold them, and will never close them.
+      // Another process may have inherited the streams and keep them open.
       await Promise.all([process.status, stdout.cancel(), stderr.cancel()]);
       throw new Error(
         `${missing} did not end within ${deadlineMs} ms of ${signal}; ` +

@@ -1,20 +1,20 @@
-/** Programs that are killed. */
+/** Starting programs that are killed later. */
 import { type Ending, follow } from "./child.ts";
 import { command } from "./program.ts";
 
-/** A program that runs. */
+/** A running program. */
 export interface Launched {
-  /** Whether it has ended, by itself or not. */
+  /** Whether it has exited or was killed. */
   isOver(): boolean;
-  /** Ends it at once, with no chance to clean up, unless it has ended; returns what it left. */
+  /** Sends SIGKILL unless it has ended. */
   kill(): Promise<Ending>;
-  /** Tells it to end, unless it has ended; returns what it left. */
+  /** Sends SIGTERM unless it has ended. */
   stop(): Promise<Ending>;
-  /** Waits for its end. */
+  /** Resolves when it has ended. */
   ending: Promise<Ending>;
 }
 
-/** Starts a command and does not wait for it. */
+/** Starts a command without waiting for it. */
 export function launch(args: string[], environment: Record<string, string>): Launched {
   const { isOver, ending, end } = follow(command(args, { environment }).spawn());
   return { isOver, ending, kill: () => end("SIGKILL"), stop: () => end("SIGTERM") };

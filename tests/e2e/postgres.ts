@@ -1,29 +1,29 @@
-/** PostgreSQL servers of a test's own, which may be stopped, started and promoted as it likes. */
+/** PostgreSQL servers for single tests, which can be stopped, started and promoted. */
 import process from "node:process";
 import { openDatabase } from "../../db/connection/connect.ts";
 import { migrate } from "../../db/schema/migrate.ts";
 
 const PROGRAMS = "/usr/lib/postgresql";
 
-/** A server that is there until it is removed. */
+/** A server that exists until it is removed. */
 export interface OwnServer {
   /** Address of its first database. */
   url: string;
   port: number;
-  /** Returns when it lets clients in. */
+  /** Resolves when it accepts clients. */
   start(): Promise<void>;
-  /** `fast` cuts off clients in an orderly way, `immediate` as a crash does. */
+  /** `fast` disconnects clients in an orderly way, `immediate` like a crash. */
   stop(mode: "fast" | "immediate"): Promise<void>;
-  /** Makes a primary of a standby; returns when it takes writes. */
+  /** Promotes a standby; resolves when it accepts writes. */
   promote(): Promise<void>;
-  /** Stops it and removes all that it has. */
+  /** Stops it and removes its files. */
   remove(): Promise<void>;
 }
 
 /** Settings of a server, by name. */
 export type ServerSettings = Record<string, string>;
 
-/** Folder of the newest server that Debian's packages installed; `null` when there is none. */
+/** Program folder of the newest installed server of Debian's packages; `null` for none. */
 export function installedServer(): string | null {
   try {
     const versions = [...Deno.readDirSync(PROGRAMS)].map(({ name }) => Number(name));
@@ -50,7 +50,7 @@ export async function makeOwnServer(settings: ServerSettings = {}): Promise<OwnS
 /**
  * Starts a server whose database is empty.
  *
- * @param options.dataFolder where its data stays after it was removed, for the next server
+ * @param options.dataFolder keeps the data after `remove`, for the next server
  */
 export function makeServer(
   settings: ServerSettings = {},
@@ -74,16 +74,16 @@ export function makeStandby(primary: OwnServer, settings: ServerSettings = {}): 
   });
 }
 
-/** Starts a server on the data that one of PostgreSQL's programs puts into a new folder. */
+/** Starts a server on data that `initdb` or `pg_basebackup` creates. */
 async function fill(
   program: "initdb" | "pg_basebackup",
   settings: ServerSettings,
   { args, dataFolder }: { args: string[]; dataFolder?: string },
 ): Promise<OwnServer> {
   const bin = installedServer();
-  if (bin === null) throw new Error(`there is no PostgreSQL in ${PROGRAMS}`);
+  if (bin === null) throw new Error(`expected PostgreSQL in ${PROGRAMS}`);
   const folder = await Deno.makeTempDir({ prefix: "test-analytics-own-server-" });
-  // It refuses to run as root.
+  // PostgreSQL refuses to run as root.
   const isRoot = process.getuid?.() === 0;
   if (dataFolder) {
     await Deno.mkdir(dataFolder, { recursive: true });
@@ -137,7 +137,7 @@ async function isFilled(dataFolder: string): Promise<boolean> {
   return false;
 }
 
-/** A port that nobody listens on at the moment. */
+/** A free port. */
 export function freePort(): number {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = listener.addr;
@@ -146,7 +146,7 @@ export function freePort(): number {
 }
 
 async function run(cwd: string, [file = "", ...args]: string[]): Promise<void> {
-  // The server keeps what it is given open: nobody may wait for the end of a pipe.
+  // The server inherits the streams and keeps them open: a pipe would never end.
   const { success, code } = await new Deno.Command(file, {
     args,
     cwd,

@@ -7,7 +7,7 @@ export type { Ending };
 
 const MAIN = fileURLToPath(new URL("../../main.ts", import.meta.url));
 
-/** How the program is started: a file, what stands before its own arguments, and where. */
+/** How the program is started: a file, the arguments before its own, and the working directory. */
 export interface ProgramLine {
   file: string;
   args: string[];
@@ -16,7 +16,7 @@ export interface ProgramLine {
 
 const FROM_SOURCE: ProgramLine = { file: Deno.execPath(), args: ["run", "-A", MAIN] };
 
-/** The real program, in a process of its own: from source, or as it is told. */
+/** The real program as a process, from source by default. */
 export function command(
   args: string[],
   { environment, program = FROM_SOURCE }: {
@@ -27,7 +27,7 @@ export function command(
   return new Deno.Command(program.file, {
     args: [...program.args, ...args],
     ...program.cwd === undefined ? {} : { cwd: program.cwd },
-    // Not the tester's own database, address or port.
+    // Not the database, address or port of the caller's environment.
     env: { ...NO_CI, DATABASE_URL: "", HOST: "", PORT: "", ...environment },
     stdin: "null",
     stdout: "piped",
@@ -35,7 +35,7 @@ export function command(
   });
 }
 
-/** Runs a command to its end. */
+/** Runs a command and waits for its end. */
 export async function run(
   args: string[],
   environment: Record<string, string>,
@@ -45,22 +45,22 @@ export async function run(
   return { code, stdout: decode(stdout), stderr: decode(stderr) };
 }
 
-/** A `serve` or `demo` that answers requests. */
+/** A running `serve` or `demo`. */
 export interface Running {
   /** Base address, such as `http://127.0.0.1:43703`. */
   url: string;
   pid: number;
-  /** What it has written to standard output so far. */
+  /** Standard output so far. */
   stdout(): string;
   /**
-   * Sends a signal, unless it has ended, and returns what the program left behind.
+   * Sends a signal unless it has ended, and waits for its end.
    *
    * @throws {Error} at the deadline, in milliseconds, 60 s unless given; see `Child.end`
    */
   stop(signal: Deno.Signal, deadlineMs?: number): Promise<Ending>;
 }
 
-/** Starts `serve` or `demo`, and waits until it says that it listens; `demo`, what it has to say. */
+/** Starts `serve` or `demo`, and waits until it listens; for `demo` also for its output. */
 export async function start(
   args: string[],
   environment: Record<string, string>,
@@ -73,8 +73,10 @@ export async function start(
     if (url !== undefined) onReady();
   });
   await Promise.race([ready, child.ending]);
-  if (url === undefined) throw new Error(`it ended: ${JSON.stringify(await child.ending)}`);
-  // It tells the address first, the token and the rest after it.
+  if (url === undefined) {
+    throw new Error(`the program ended: ${JSON.stringify(await child.ending)}`);
+  }
+  // The address comes first, the token and the rest after it.
   while (args[0] === "demo" && !child.stdout().endsWith("\n") && !child.isOver()) await pause(5);
   return { url, pid: child.pid, stdout: child.stdout, stop: child.end };
 }

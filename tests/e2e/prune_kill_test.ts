@@ -6,7 +6,7 @@ import { type Database, openDatabase } from "../../db/connection/connect.ts";
 import { Random } from "../bench/random.ts";
 import { copyTemplate, openTestServer } from "../database.ts";
 import { assertWhole, lastingFacts, randomUpload } from "../db/write/prune_fixture.ts";
-import { createWorld, DAY, NOW } from "../routes/fixture.ts";
+import { createFixture, DAY, NOW } from "../routes/fixture.ts";
 import { command, run } from "./program.ts";
 
 /** How often a prune is killed; the long proof sets 100. */
@@ -31,8 +31,8 @@ async function prove(environment: Record<string, string>): Promise<void> {
     }
   };
   const repository = await withDatabase(async (database) => {
-    const world = await createWorld(database, { name: "acme" });
-    return await world.addRepository("acme", "shop");
+    const fixture = await createFixture(database, { name: "acme" });
+    return await fixture.addRepository("acme", "shop");
   });
   const moment = () => NOW - 400 * DAY - random.below(100 * DAY);
 

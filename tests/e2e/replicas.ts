@@ -1,4 +1,4 @@
-/** A primary and a standby with data, and programs that serve from them. */
+/** A primary and a standby with data, and servers on both. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import type postgres from "postgres";
@@ -7,14 +7,14 @@ import { pause } from "./launch.ts";
 import { makeOwnServer, makeStandby, type OwnServer } from "./postgres.ts";
 import { type Ending, run, type Running } from "./program.ts";
 
-/** What a client is told. */
-export interface Told {
+/** A response. */
+export interface SeenResponse {
   status: number;
   etag: string | null;
   body: string;
 }
 
-/** Two servers, of which one follows the other. */
+/** A primary and its standby. */
 export class Replicas {
   readonly primary: OwnServer;
   readonly standby: OwnServer;
@@ -26,7 +26,7 @@ export class Replicas {
     this.folder = folder;
   }
 
-  /** Starts both, with the program's schema. */
+  /** Starts both with the schema of the program. */
   static async start(): Promise<Replicas> {
     const folder = await Deno.makeTempDir({ prefix: "test-analytics-replicas-" });
     const primary = await makeOwnServer();
@@ -50,7 +50,7 @@ export class Replicas {
       `/postgres?target_session_attrs=${targetSessionAttrs}`;
   }
 
-  /** Returns when the standby has all that the primary has. */
+  /** Resolves when the standby has replayed everything from the primary. */
   async untilReplayed(): Promise<void> {
     const wanted = await statement(this.primary, async (sql) => {
       const [row] = await sql<{ position: string }[]>`
@@ -64,7 +64,7 @@ export class Replicas {
         if (row!.isThere) return;
         await pause(10);
       }
-      assert.fail("the standby does not follow");
+      assert.fail("the standby did not catch up");
     });
   }
 
@@ -119,7 +119,7 @@ export async function statement<T>(
 }
 
 /** Asks a running service. */
-export async function ask(running: Running, path: string, token: string): Promise<Told> {
+export async function ask(running: Running, path: string, token: string): Promise<SeenResponse> {
   const response = await fetch(`${running.url}${path}`, {
     headers: { authorization: `Bearer ${token}` },
   });

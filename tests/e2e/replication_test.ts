@@ -6,7 +6,7 @@ import type { TargetSessionAttrs } from "../../db/connection/database_url.ts";
 import { launch, pause } from "./launch.ts";
 import { installedServer } from "./postgres.ts";
 import { type Ending, run, type Running, start } from "./program.ts";
-import { ask, flakyReport, Replicas, startLoad, statement, type Told } from "./replicas.ts";
+import { ask, flakyReport, Replicas, type SeenResponse, startLoad, statement } from "./replicas.ts";
 
 /** How soon after a server is there again answers are right. */
 const RECOVERY_MS = 2_000;
@@ -51,7 +51,7 @@ describe("a streaming replica", { skip: reason }, () => {
     return stdout.trim();
   }
 
-  function all(running: Running): Promise<Told[]> {
+  function all(running: Running): Promise<SeenResponse[]> {
     return Promise.all(PATHS.map((path) => ask(running, path, token)));
   }
 

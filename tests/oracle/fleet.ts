@@ -4,7 +4,7 @@
  */
 import { silentLog } from "../../lib/base/log.ts";
 import { createApp } from "../../routes/mod.ts";
-import { again, type TestDatabase } from "../database.ts";
+import { openAgain, type TestDatabase } from "../database.ts";
 import { startClocked } from "./clocked_process.ts";
 import { gatedSql } from "./gated_sql.ts";
 import { WINDOWS } from "./history.ts";
@@ -36,7 +36,7 @@ type Server = Parameters<Fleet["ask"]>[1] extends infer Request
 export async function openFleet(database: TestDatabase): Promise<Fleet> {
   let clock = 0;
   let gate: (() => Promise<void>) | null = null;
-  const pools = [await again(database), await again(database)];
+  const pools = [await openAgain(database), await openAgain(database)];
   const [prompt, delayed] = pools.map(({ sql }) => sql);
   const process = await startClocked(database.place, WINDOWS);
   const app = (sql: typeof prompt & object): Server => {

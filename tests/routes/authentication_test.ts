@@ -2,19 +2,19 @@ import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import { setPurchaseUnits } from "../../db/admin/organizations.ts";
 import { describeWithDatabases } from "../database.ts";
-import { assertError, createWorld, NOT_FOUND, NOW, request, type World } from "./fixture.ts";
+import { assertError, createFixture, type Fixture, NOT_FOUND, NOW, request } from "./fixture.ts";
 
 const BASIC = 'Basic realm="Test Analytics Platform", charset="UTF-8"';
 
 describeWithDatabases("authentication", (database) => {
-  let world: World;
+  let fixture: Fixture;
 
   before(async () => {
-    world = await createWorld(database(), { name: "acme" });
+    fixture = await createFixture(database(), { name: "acme" });
   });
 
   async function statusOf(authorization: string, path = "/api"): Promise<number> {
-    const response = await world.app(request(path, { authorization }));
+    const response = await fixture.app(request(path, { authorization }));
     await response.body?.cancel();
     return response.status;
   }
@@ -28,61 +28,61 @@ describeWithDatabases("authentication", (database) => {
 
   it("takes both forms of the header, in any case and with blanks around", async () => {
     for (const scheme of ["token", "Bearer", "TOKEN", "bEARER"]) {
-      assert.equal(await statusOf(`${scheme} ${world.token}`), 204, scheme);
+      assert.equal(await statusOf(`${scheme} ${fixture.token}`), 204, scheme);
     }
-    assert.equal(await statusOf(`  token   ${world.token}  `), 204);
-    assert.equal(await statusOf(`Bearer\t${world.token}`), 204);
+    assert.equal(await statusOf(`  token   ${fixture.token}  `), 204);
+    assert.equal(await statusOf(`Bearer\t${fixture.token}`), 204);
   });
 
   it("answers a valid token with 204 and no body", async () => {
-    const response = await world.get("/api");
+    const response = await fixture.get("/api");
     assert.equal(response.status, 204);
     assert.equal(response.body, null);
     assert.equal(response.headers.get("content-type"), null);
   });
 
   it("refuses what is no valid token", async () => {
-    await assertUnauthorized(await world.app(request("/api")));
+    await assertUnauthorized(await fixture.app(request("/api")));
     const wrong = [
       "",
       "token",
-      world.token,
-      `Basic ${btoa(`user:${world.token}`)}`,
-      `Digest ${world.token}`,
-      `token ${world.token}0`,
-      `token ${world.token.toUpperCase()}`,
+      fixture.token,
+      `Basic ${btoa(`user:${fixture.token}`)}`,
+      `Digest ${fixture.token}`,
+      `token ${fixture.token}0`,
+      `token ${fixture.token.toUpperCase()}`,
       // No blank in a header: its bytes are read as Latin-1.
-      `token\u00a0${world.token}`,
-      `token ${world.token}, token ${world.token}`,
-      `token ${world.token} ${world.token}`,
+      `token\u00a0${fixture.token}`,
+      `token ${fixture.token}, token ${fixture.token}`,
+      `token ${fixture.token} ${fixture.token}`,
       `token tk_${"0".repeat(64)}`,
       `token ${"0".repeat(40)}`,
       `token ${"x".repeat(5_000)}`,
     ];
     for (const authorization of wrong) {
-      await assertUnauthorized(await world.app(request("/api", { authorization })));
+      await assertUnauthorized(await fixture.app(request("/api", { authorization })));
     }
   });
 
   it("treats two headers as invalid", async () => {
     const headers = new Headers();
-    headers.append("authorization", `token ${world.token}`);
-    headers.append("authorization", `Bearer ${world.token}`);
-    const response = await world.app(new Request("http://127.0.0.1/api", { headers }));
+    headers.append("authorization", `token ${fixture.token}`);
+    headers.append("authorization", `Bearer ${fixture.token}`);
+    const response = await fixture.app(new Request("http://127.0.0.1/api", { headers }));
     await assertUnauthorized(response);
   });
 
   it("lets a token expire at the second of its expiry", async () => {
-    const expiring = await world.addToken({ expiresAt: NOW + 60 });
-    world.clock.now = NOW + 59;
+    const expiring = await fixture.addToken({ expiresAt: NOW + 60 });
+    fixture.clock.now = NOW + 59;
     assert.equal(await statusOf(`token ${expiring}`), 204);
-    world.clock.now = NOW + 60;
+    fixture.clock.now = NOW + 60;
     assert.equal(await statusOf(`token ${expiring}`), 401);
-    world.clock.now = NOW;
+    fixture.clock.now = NOW;
   });
 
   it("refuses a revoked token from the next request on", async () => {
-    const revoked = await world.addToken({ label: "revoked" });
+    const revoked = await fixture.addToken({ label: "revoked" });
     assert.equal(await statusOf(`token ${revoked}`), 204);
     await database().sql`
       update api_token set revoked_at = to_timestamp(${NOW}) where label = 'revoked'`;
@@ -91,7 +91,7 @@ describeWithDatabases("authentication", (database) => {
 
   it("takes a legacy token only while the organization has purchased units", async () => {
     const { sql } = database();
-    const legacy = await world.addToken({ legacy: true });
+    const legacy = await fixture.addToken({ legacy: true });
     assert.match(legacy, /^[0-9a-f]{40}$/);
     assert.equal(await statusOf(`token ${legacy}`), 401);
     await setPurchaseUnits(sql, { name: "acme", purchaseUnitCount: 1 });
@@ -103,14 +103,14 @@ describeWithDatabases("authentication", (database) => {
 
   it("comes before everything else", async () => {
     const attempts = ["/nowhere", "/", "/api/repos/a/b/tests", "/api/tests/x/results", "/api/%ff"];
-    for (const path of attempts) await assertUnauthorized(await world.app(request(path)));
+    for (const path of attempts) await assertUnauthorized(await fixture.app(request(path)));
     const post = new Request("http://127.0.0.1/api", { method: "POST", body: "x" });
-    await assertUnauthorized(await world.app(post));
+    await assertUnauthorized(await fixture.app(post));
   });
 
   it("answers an unknown path with 404 only when it knows who asks", async () => {
     for (const path of ["/nowhere", "/", "/api/", "/api/repos/a/b", "/api//", "/API", "/api/%ff"]) {
-      const response = await world.get(path);
+      const response = await fixture.get(path);
       if (path === "/api/") assert.equal(response.status, 204);
       else await assertError(response, 404, NOT_FOUND);
     }
@@ -118,26 +118,26 @@ describeWithDatabases("authentication", (database) => {
 
   it("lets document paths be opened with HTTP Basic, whatever the user name", async () => {
     for (const path of ["/docs", "/openapi.yaml", "/llms-full.txt", "/docs/"]) {
-      await assertUnauthorized(await world.app(request(path)), BASIC);
+      await assertUnauthorized(await fixture.app(request(path)), BASIC);
       const wrong = { authorization: `Basic ${btoa("user:nothing")}` };
-      await assertUnauthorized(await world.app(request(path, wrong)), BASIC);
+      await assertUnauthorized(await fixture.app(request(path, wrong)), BASIC);
       for (const user of ["", "somebody", "ü"]) {
-        const credentials = btoa(`${user}:${world.token}`);
+        const credentials = btoa(`${user}:${fixture.token}`);
         assert.notEqual(await statusOf(`Basic ${credentials}`, path), 401);
       }
-      assert.notEqual(await statusOf(`Bearer ${world.token}`, path), 401);
-      assert.equal(await statusOf(`Basic ${btoa(world.token)}`, path), 401);
+      assert.notEqual(await statusOf(`Bearer ${fixture.token}`, path), 401);
+      assert.equal(await statusOf(`Basic ${btoa(fixture.token)}`, path), 401);
       assert.equal(await statusOf("Basic %%%", path), 401);
     }
   });
 
   it("is not needed by the liveness probe", async () => {
     for (const authorization of ["", "token wrong"]) {
-      const response = await world.app(request("/health", { authorization }));
+      const response = await fixture.app(request("/health", { authorization }));
       assert.equal(response.status, 200);
       assert.equal(await response.text(), '{"status":"ok"}\n');
     }
     const post = new Request("http://127.0.0.1/health", { method: "POST" });
-    await assertError(await world.app(post), 405, { message: "Method Not Allowed" });
+    await assertError(await fixture.app(post), 405, { message: "Method Not Allowed" });
   });
 });

@@ -5,31 +5,31 @@ import { describeWithDatabases } from "../database.ts";
 import {
   assertBadRequest,
   assertError,
-  createWorld,
+  createFixture,
   DAY,
+  type Fixture,
   flaky,
   NOT_FOUND,
   NOW,
-  type World,
 } from "./fixture.ts";
 
 const FLAKINESS = "/api/v1/flaky/badges";
 const COVERAGE = "/api/v1/coverage/badges";
 
 describeWithDatabases("badges", (database) => {
-  let world: World;
+  let fixture: Fixture;
   let names = 0;
 
   before(async () => {
-    world = await createWorld(database(), { name: "acme" });
+    fixture = await createFixture(database(), { name: "acme" });
   });
 
   function newRepository(): Promise<Repository> {
-    return world.addRepository("acme", `repository-${names++}`);
+    return fixture.addRepository("acme", `repository-${names++}`);
   }
 
   async function badgeOf(path: string, repository: Repository): Promise<string> {
-    const response = await world.get(`${path}?repository=${repository.name.toUpperCase()}`);
+    const response = await fixture.get(`${path}?repository=${repository.name.toUpperCase()}`);
     assert.equal(response.status, 200);
     assert.equal(response.headers.get("content-type"), "image/svg+xml; charset=utf-8");
     assert.equal(response.headers.get("cache-control"), "no-cache");
@@ -40,12 +40,12 @@ describeWithDatabases("badges", (database) => {
   it("count builds, of which several submissions may be one", async () => {
     const repository = await newRepository();
     const shard = { buildUrl: "https://ci.example/1" };
-    await world.upload(repository, flaky("a"), shard);
-    await world.upload(repository, flaky("b"), { ...shard, commitOid: "c2" });
-    await world.upload(repository, [{ name: "a" }], { buildUrl: "https://ci.example/2" });
-    await world.upload(repository, [{ name: "c" }]);
+    await fixture.upload(repository, flaky("a"), shard);
+    await fixture.upload(repository, flaky("b"), { ...shard, commitOid: "c2" });
+    await fixture.upload(repository, [{ name: "a" }], { buildUrl: "https://ci.example/2" });
+    await fixture.upload(repository, [{ name: "c" }]);
     // Outside the window, and unknown to builds.
-    await world.upload(repository, flaky("old"), { recordedAt: NOW - 15 * DAY, commitOid: "c3" });
+    await fixture.upload(repository, flaky("old"), { recordedAt: NOW - 15 * DAY, commitOid: "c3" });
     await database().sql`
       insert into submission (repository_id, submission_id, recorded_at, uploaded_at, status, key,
         commit_oid, data_version)
@@ -68,14 +68,14 @@ describeWithDatabases("badges", (database) => {
 
   it("are green when nothing was flaky", async () => {
     const repository = await newRepository();
-    await world.upload(repository, [{ name: "a" }]);
+    await fixture.upload(repository, [{ name: "a" }]);
     assert.match(await badgeOf(FLAKINESS, repository), />0%</);
   });
 
   it("show the coverage that was uploaded last, whatever its time, and follow a new one", async () => {
     const repository = await newRepository();
     const add = async (recordedAt: number, coveredLineCount: number) => {
-      await world.upload(repository, [{ name: String(coveredLineCount) }], {
+      await fixture.upload(repository, [{ name: String(coveredLineCount) }], {
         recordedAt,
         coverage: { coveredLineCount, lineCount: 100 },
       });
@@ -85,7 +85,7 @@ describeWithDatabases("badges", (database) => {
     await add(NOW - 5, 80);
     await add(NOW - 50, 70);
     assert.match(await badgeOf(COVERAGE, repository), />70%</);
-    const response = await world.get(
+    const response = await fixture.get(
       `${COVERAGE}?repository=acme/${repository.name}&branch_or_pr=whatever`,
     );
     assert.match(await response.text(), />70%</);
@@ -93,11 +93,11 @@ describeWithDatabases("badges", (database) => {
 
   it("need the name of a known repository", async () => {
     for (const path of [FLAKINESS, COVERAGE]) {
-      await assertBadRequest(await world.get(path), ["repository"]);
-      await assertBadRequest(await world.get(`${path}?repository=`), ["repository"]);
-      await assertBadRequest(await world.get(`${path}?repository_id=1`), ["repository"]);
-      await assertError(await world.get(`${path}?repository=none`), 404, NOT_FOUND);
-      await assertError(await world.get(`${path}?repository=%00`), 404, NOT_FOUND);
+      await assertBadRequest(await fixture.get(path), ["repository"]);
+      await assertBadRequest(await fixture.get(`${path}?repository=`), ["repository"]);
+      await assertBadRequest(await fixture.get(`${path}?repository_id=1`), ["repository"]);
+      await assertError(await fixture.get(`${path}?repository=none`), 404, NOT_FOUND);
+      await assertError(await fixture.get(`${path}?repository=%00`), 404, NOT_FOUND);
     }
   });
 });

@@ -6,7 +6,7 @@ import { WINDOW_SECONDS } from "../../lib/base/time.ts";
 import { createApp } from "../../routes/mod.ts";
 import { describeWithDatabases } from "../database.ts";
 import { Contract, type Operation, seen, type SeenResponse } from "./contract.ts";
-import { type ContractWorld, createContractWorld } from "./contract_fixture.ts";
+import { type ContractFixture, createContractFixture } from "./contract_fixture.ts";
 import { assertBadRequest, assertError, NOT_FOUND } from "./fixture.ts";
 
 /** A value of each parameter that is wrong, and how many messages it costs. */
@@ -30,12 +30,12 @@ const NEVER_WRONG = ["quarantine", "quarantined", "include", "branch_or_pr"];
 
 describeWithDatabases("the contract", (database) => {
   const contract = new Contract();
-  let there: ContractWorld;
+  let there: ContractFixture;
   let authorization: string;
 
   before(async () => {
-    there = await createContractWorld(database());
-    authorization = `token ${there.world.token}`;
+    there = await createContractFixture(database());
+    authorization = `token ${there.fixture.token}`;
   });
 
   /** The path of an operation with values that exist, or with others. */
@@ -55,7 +55,7 @@ describeWithDatabases("the contract", (database) => {
   /** Sends a request, and asserts that the document allows the answer. */
   async function send(
     target: string,
-    { method = "GET", app = there.world.app, headers = { authorization } as HeadersInit } = {},
+    { method = "GET", app = there.fixture.app, headers = { authorization } as HeadersInit } = {},
   ): Promise<SeenResponse> {
     const request = new Request(`http://127.0.0.1${target}`, { method, headers });
     const response = await seen(await app(request));
@@ -173,7 +173,7 @@ describeWithDatabases("the contract", (database) => {
         `${shop}/tests?after=${encodeURIComponent(encodeOffsetCursor(1e30))}`,
       ]
     ) {
-      await assertBadRequest(await there.world.get(target), ["after"]);
+      await assertBadRequest(await there.fixture.get(target), ["after"]);
       await send(target);
     }
     const end = encodeURIComponent(encodeOffsetCursor(MAX_OFFSET));
@@ -183,31 +183,31 @@ describeWithDatabases("the contract", (database) => {
 
   it("lists all that is wrong at once, but only of what is there", async () => {
     const wrong = "limit=0&after=x&sort=x&q=tags:";
-    const shop = await there.world.get(`/api/repos/acme/shop/tests?${wrong}`);
+    const shop = await there.fixture.get(`/api/repos/acme/shop/tests?${wrong}`);
     await assertBadRequest(shop, ["limit", "after", "sort", "q"]);
-    const none = await there.world.get(`/api/repos/acme/none/tests?${wrong}`);
+    const none = await there.fixture.get(`/api/repos/acme/none/tests?${wrong}`);
     await assertError(none, 404, NOT_FOUND);
-    const inventory = await there.world.get(
+    const inventory = await there.fixture.get(
       `/api/v1/flaky/tests?repository=twin&repository_id=x&${wrong}`,
     );
     await assertBadRequest(
       inventory,
       ["repository", "repository_id", "limit", "after", "sort", "q"],
     );
-    const missing = await there.world.get(`/api/v1/flaky/tests?repository=none&${wrong}`);
+    const missing = await there.fixture.get(`/api/v1/flaky/tests?repository=none&${wrong}`);
     await assertBadRequest(missing, ["limit", "after", "sort", "q"]);
   });
 
   it("has a 400 for names that fit several repositories or contradict a number", async () => {
-    const { repositoryId, otherRepositoryId, world } = there;
+    const { repositoryId, otherRepositoryId, fixture } = there;
     const paths = ["/api/v1/flaky/tests", "/api/v1/flaky/badges", "/api/v1/coverage/badges"];
     for (const path of paths) {
-      await assertBadRequest(await world.get(`${path}?repository=TWIN`), ["repository"]);
+      await assertBadRequest(await fixture.get(`${path}?repository=TWIN`), ["repository"]);
       const target = `${path}?repository=group/sub/twin`;
       assert.equal((await send(target)).status, 200);
     }
     await assertBadRequest(
-      await world.get(`${paths[0]}?repository=shop&repository_id=${otherRepositoryId}`),
+      await fixture.get(`${paths[0]}?repository=shop&repository_id=${otherRepositoryId}`),
       ["repository_id"],
     );
     assert.equal(
@@ -236,7 +236,7 @@ describeWithDatabases("the contract", (database) => {
         "/",
       ]
     ) {
-      await assertError(await there.world.get(target), 404, NOT_FOUND);
+      await assertError(await there.fixture.get(target), 404, NOT_FOUND);
       await send(target);
     }
   });
@@ -254,7 +254,7 @@ describeWithDatabases("the contract", (database) => {
       assert.ok(tests.length >= 2);
       for (const test of tests) assert.equal(Object.keys(test).length, 5 + 11 + 2);
     }
-    const { results } = await (await there.world.get(`/api/tests/${there.quietTestId}/results`))
+    const { results } = await (await there.fixture.get(`/api/tests/${there.quietTestId}/results`))
       .json();
     assert.deepEqual(results, []);
   });

@@ -5,27 +5,27 @@ import { describeWithDatabases } from "../database.ts";
 import {
   assertBadRequest,
   bodyOf,
-  createWorld,
+  createFixture,
   DAY,
+  type Fixture,
   flaky,
   idOf,
   NOW,
   quarantine,
-  type World,
 } from "./fixture.ts";
 
 const ROUTE = "/api/repos/:owner/:name/tests";
 
 describeWithDatabases("GET /api/repos/{owner}/{name}/tests", (database) => {
-  let world: World;
+  let fixture: Fixture;
   let shop: Repository;
   const path = "/api/repos/acme/shop/tests";
 
   before(async () => {
-    world = await createWorld(database(), { name: "acme" });
-    shop = await world.addRepository("acme", "shop");
+    fixture = await createFixture(database(), { name: "acme" });
+    shop = await fixture.addRepository("acme", "shop");
     // "thirds" fails once in three runs, "half" once in two; "steady" only ever fails.
-    await world.upload(shop, [
+    await fixture.upload(shop, [
       ...flaky("thirds"),
       { name: "thirds" },
       { name: "steady", conclusion: "failure" },
@@ -34,21 +34,21 @@ describeWithDatabases("GET /api/repos/{owner}/{name}/tests", (database) => {
       buildUrl: "https://ci.example/1",
       tags: ["nightly"],
     });
-    await world.upload(shop, flaky("half", { suite: "Ünder 100%_\\", file: "src/half.ts" }), {
+    await fixture.upload(shop, flaky("half", { suite: "Ünder 100%_\\", file: "src/half.ts" }), {
       recordedAt: NOW - 2 * DAY,
       commitOid: "c2",
       tags: ["Fast"],
     });
-    await world.upload(shop, flaky("old"), { recordedAt: NOW - 15 * DAY, commitOid: "c3" });
+    await fixture.upload(shop, flaky("old"), { recordedAt: NOW - 15 * DAY, commitOid: "c3" });
   });
 
   async function namesOf(query: string): Promise<string[]> {
-    const body = await bodyOf(await world.get(`${path}?${query}`), ROUTE);
+    const body = await bodyOf(await fixture.get(`${path}?${query}`), ROUTE);
     return body.tests.map((test: { name: string }) => test.name);
   }
 
   it("lists the disruptive tests of the window with all that is known of them", async () => {
-    const body = await bodyOf(await world.get(path), ROUTE);
+    const body = await bodyOf(await fixture.get(path), ROUTE);
     assert.deepEqual({ ...body, tests: [body.tests[1]] }, {
       count: 2,
       tests: [{
@@ -84,7 +84,7 @@ describeWithDatabases("GET /api/repos/{owner}/{name}/tests", (database) => {
   });
 
   it("pages by offset", async () => {
-    const first = await world.get(`${path}?limit=1&sort=recency&q=h`);
+    const first = await fixture.get(`${path}?limit=1&sort=recency&q=h`);
     const link = first.headers.get("link");
     const body = await bodyOf(first, ROUTE);
     assert.equal(atob(body.metadata.after), "offset:1");
@@ -109,7 +109,7 @@ describeWithDatabases("GET /api/repos/{owner}/{name}/tests", (database) => {
     assert.deepEqual(await namesOf("q=%00"), []);
     assert.deepEqual(await namesOf("q=%ed%a0%80"), []);
     assert.deepEqual(await namesOf("q="), ["half", "thirds"]);
-    const body = await bodyOf(await world.get(`${path}?q=third`), ROUTE);
+    const body = await bodyOf(await fixture.get(`${path}?q=third`), ROUTE);
     assert.equal(body.count, 1);
   });
 
@@ -119,18 +119,18 @@ describeWithDatabases("GET /api/repos/{owner}/{name}/tests", (database) => {
   });
 
   it("forgets a test when its last disruption leaves the window", async () => {
-    world.clock.now = NOW + 12 * DAY;
+    fixture.clock.now = NOW + 12 * DAY;
     assert.deepEqual(await namesOf(""), ["half", "thirds"]);
-    world.clock.now += 1;
+    fixture.clock.now += 1;
     assert.deepEqual(await namesOf(""), ["thirds"]);
-    world.clock.now = NOW;
+    fixture.clock.now = NOW;
     assert.deepEqual(await namesOf(""), ["half", "thirds"]);
   });
 
   it("refuses wrong parameters, all of them at once", async () => {
     const wrong = ["ratio", "Recency", "disruptivenessratio", "%00"];
     for (const sort of wrong) {
-      await assertBadRequest(await world.get(`${path}?sort=${sort}`), ["sort"]);
+      await assertBadRequest(await fixture.get(`${path}?sort=${sort}`), ["sort"]);
     }
     const wrongCursors = [
       btoa("id:000000000000000000000000"),
@@ -142,11 +142,11 @@ describeWithDatabases("GET /api/repos/{owner}/{name}/tests", (database) => {
       "10",
     ];
     for (const after of wrongCursors) {
-      await assertBadRequest(await world.get(`${path}?after=${after}`), ["after"]);
+      await assertBadRequest(await fixture.get(`${path}?after=${after}`), ["after"]);
     }
-    await assertBadRequest(await world.get(`${path}?q=${"x".repeat(1_001)}`), ["q"]);
+    await assertBadRequest(await fixture.get(`${path}?q=${"x".repeat(1_001)}`), ["q"]);
     assert.deepEqual(await namesOf(`q=${"x".repeat(1_000)}`), []);
-    const response = await world.get(
+    const response = await fixture.get(
       `${path}?limit=0&after=x&sort=x&q=tags:+ok+last-seen:2026-02-30`,
     );
     assert.equal(response.status, 400);

@@ -1,52 +1,52 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import { describeWithDatabases } from "../database.ts";
-import { createWorld, request, type World } from "./fixture.ts";
+import { createFixture, type Fixture, request } from "./fixture.ts";
 
 describeWithDatabases("the documents", (database) => {
-  let world: World;
+  let fixture: Fixture;
   before(async () => {
-    world = await createWorld(database(), { name: "acme" });
+    fixture = await createFixture(database(), { name: "acme" });
   });
 
   for (const [path, type] of [["/docs", "text/html"], ["/llms-full.txt", "text/plain"]] as const) {
     it(`come to whoever has a token, as a header or as a password: ${path}`, async () => {
-      const basic = `Basic ${btoa(`anybody:${world.token}`)}`;
+      const basic = `Basic ${btoa(`anybody:${fixture.token}`)}`;
       const bodies: string[] = [];
-      for (const authorization of [basic, `token ${world.token}`, `Bearer ${world.token}`]) {
+      for (const authorization of [basic, `token ${fixture.token}`, `Bearer ${fixture.token}`]) {
         for (const address of [path, `${path}/`]) {
-          const response = await world.app(request(address, { authorization }));
+          const response = await fixture.app(request(address, { authorization }));
           assert.equal(response.status, 200);
           assert.equal(response.headers.get("content-type"), `${type}; charset=utf-8`);
           bodies.push(await response.text());
         }
       }
       assert.equal(new Set(bodies).size, 1);
-      const refused = await world.app(request(path));
+      const refused = await fixture.app(request(path));
       assert.equal(refused.status, 401);
       assert.match(refused.headers.get("www-authenticate") ?? "", /^Basic realm="/);
     });
 
     it(`are kept once for all organizations, and not sent again: ${path}`, async () => {
-      const other = await createWorld(database(), { name: `other ${path}` });
-      const [mine, theirs] = await Promise.all([world.get(path), other.get(path)]);
+      const other = await createFixture(database(), { name: `other ${path}` });
+      const [mine, theirs] = await Promise.all([fixture.get(path), other.get(path)]);
       await Promise.all([mine.body?.cancel(), theirs.body?.cancel()]);
       const etag = mine.headers.get("etag") ?? "";
       assert.equal(theirs.headers.get("etag"), etag);
-      const again = await world.get(path, { "if-none-match": etag });
+      const again = await fixture.get(path, { "if-none-match": etag });
       assert.deepEqual([again.status, again.body], [304, null]);
     });
   }
 
   it("are small enough for a page: below 300 kB compressed", async () => {
-    const response = await world.get("/docs", { "accept-encoding": "gzip" });
+    const response = await fixture.get("/docs", { "accept-encoding": "gzip" });
     assert.equal(response.headers.get("content-encoding"), "gzip");
     const { byteLength } = await response.arrayBuffer();
     assert.ok(byteLength > 100_000 && byteLength < 300_000, `${byteLength} bytes`);
   });
 
   it("forbid the page everything but its own scripts and this service", async () => {
-    const response = await world.get("/docs");
+    const response = await fixture.get("/docs");
     await response.body?.cancel();
     const policy = response.headers.get("content-security-policy") ?? "";
     const directives = policy.split("; ").map((text) => text.replace(/'sha256-[^']+'/g, "HASH"));

@@ -5,7 +5,7 @@ import { createLog, silentLog } from "../../lib/base/log.ts";
 import { WINDOW_SECONDS } from "../../lib/base/time.ts";
 import { createApp, routes } from "../../routes/mod.ts";
 import { describeWithDatabases } from "../database.ts";
-import { createWorld, flaky, idOf, NOW, request, type World } from "./fixture.ts";
+import { createFixture, type Fixture, flaky, idOf, NOW, request } from "./fixture.ts";
 
 const TOKEN = `tk_${"ab".repeat(32)}`;
 
@@ -50,13 +50,13 @@ describe("what goes wrong inside", () => {
 });
 
 describeWithDatabases("every route", (database) => {
-  let world: World;
+  let fixture: Fixture;
   let testId: string;
 
   before(async () => {
-    world = await createWorld(database(), { name: "acme" });
-    const shop = await world.addRepository("acme", "shop");
-    await world.upload(shop, flaky("a"));
+    fixture = await createFixture(database(), { name: "acme" });
+    const shop = await fixture.addRepository("acme", "shop");
+    await fixture.upload(shop, flaky("a"));
     testId = idOf(shop, { name: "a" });
   });
 
@@ -83,7 +83,7 @@ describeWithDatabases("every route", (database) => {
         log: silentLog,
       });
       for (const { path, response: expected } of routes) {
-        const headers = { authorization: `token ${world.token}` };
+        const headers = { authorization: `token ${fixture.token}` };
         const response = await app(request(exemplary(path), headers));
         assert.equal(response.status, expected.status, path);
         await response.body?.cancel();
@@ -108,7 +108,7 @@ describeWithDatabases("every route", (database) => {
       log: silentLog,
     });
     const get = () =>
-      app(request("/api/repos/acme/shop/tests", { authorization: `token ${world.token}` }));
+      app(request("/api/repos/acme/shop/tests", { authorization: `token ${fixture.token}` }));
     assert.equal((await get()).status, 500);
     failing = false;
     const response = await get();

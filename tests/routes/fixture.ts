@@ -1,4 +1,4 @@
-/** What tests of the routes are about: an organization, its tokens, and uploads. */
+/** The fixture of route tests: an organization with tokens and uploads. */
 import assert from "node:assert/strict";
 import * as v from "valibot";
 import type { Database } from "../../db/connection/connect.ts";
@@ -17,16 +17,16 @@ import { WINDOW_SECONDS } from "../../lib/base/time.ts";
 import { makeToken } from "../../lib/base/token.ts";
 import { createApp, routes } from "../../routes/mod.ts";
 
-/** Seconds since 1970 at which tests begin: 2026-09-21T14:13:20Z. */
+/** Initial clock of the tests in seconds since 1970: 2026-09-21T14:13:20Z. */
 export const NOW = 1_790_000_000;
 
 export const DAY = 24 * 60 * 60;
 
-/** An organization, and how to call the API for it. */
-export interface World {
+/** An organization and functions to call the API. */
+export interface Fixture {
   organization: { organizationId: number; name: string };
   token: string;
-  /** Moves with the tests. */
+  /** Tests may move it. */
   clock: { now: number };
   app: (request: Request) => Promise<Response>;
   /** GET with the token. */
@@ -40,11 +40,11 @@ export interface World {
 
 let uploadCount = 0;
 
-/** Makes a new organization in a database. */
-export async function createWorld(
+/** Creates an organization in a database. */
+export async function createFixture(
   { sql }: Database,
   { name, purchaseUnitCount = 0 }: { name: string; purchaseUnitCount?: number },
-): Promise<World> {
+): Promise<Fixture> {
   const organization = await createOrganization(sql, { name, purchaseUnitCount, createdAt: NOW });
   assert.ok(organization);
   const clock = { now: NOW };
@@ -54,7 +54,7 @@ export async function createWorld(
     windowSeconds: WINDOW_SECONDS,
     log: silentLog,
   });
-  const addToken: World["addToken"] = async ({ legacy = false, ...row } = {}) => {
+  const addToken: Fixture["addToken"] = async ({ legacy = false, ...row } = {}) => {
     const { plain, prefix, type, hash } = makeToken(legacy ? "legacy" : "api_token");
     const inserted = await insertToken(sql, {
       organizationId: organization.organizationId,
@@ -147,7 +147,7 @@ export async function quarantine(
   assert.ok(added?.added);
 }
 
-/** The id of a test that {@linkcode World.upload} made of a name. */
+/** The id of a test that {@linkcode Fixture.upload} made of a name. */
 export function idOf(repository: Repository, test: Partial<TestResult>): string {
   return testId(repository.idPrefix, testHash({ ...PASS, ...test }));
 }

@@ -7,47 +7,47 @@ import {
   assertBadRequest,
   assertError,
   bodyOf,
-  createWorld,
+  createFixture,
   DAY,
+  type Fixture,
   flaky,
   idOf,
   NOT_FOUND,
   NOW,
   quarantine,
-  type World,
 } from "./fixture.ts";
 
 const ROUTE = "/api/v1/flaky/tests";
 
 describeWithDatabases("GET /api/v1/flaky/tests", (database) => {
-  let world: World;
+  let fixture: Fixture;
   let shop: Repository;
   let web: Repository;
 
   before(async () => {
-    world = await createWorld(database(), { name: "acme" });
-    shop = await world.addRepository("acme", "shop", 7);
-    web = await world.addRepository("acme/group", "web", 8);
-    await world.addRepository("fork", "web", 9);
-    await world.upload(shop, [...flaky("flaky"), ...flaky("noisy"), { name: "calm" }], {
+    fixture = await createFixture(database(), { name: "acme" });
+    shop = await fixture.addRepository("acme", "shop", 7);
+    web = await fixture.addRepository("acme/group", "web", 8);
+    await fixture.addRepository("fork", "web", 9);
+    await fixture.upload(shop, [...flaky("flaky"), ...flaky("noisy"), { name: "calm" }], {
       tags: ["nightly", "Fast"],
       buildUrl: "https://ci.example/1",
     });
-    await world.upload(shop, flaky("old"), { recordedAt: NOW - 20 * DAY, commitOid: "c2" });
-    await world.upload(web, [...flaky("page"), { name: "page" }], { recordedAt: NOW - 50 });
+    await fixture.upload(shop, flaky("old"), { recordedAt: NOW - 20 * DAY, commitOid: "c2" });
+    await fixture.upload(web, [...flaky("page"), { name: "page" }], { recordedAt: NOW - 50 });
     await quarantine(database(), idOf(shop, { name: "noisy" }), { quarantinedBy: "ann" });
     await quarantine(database(), idOf(shop, { name: "old" }), { quarantineType: "automatic" });
     await quarantine(database(), idOf(shop, { name: "calm" }));
   });
 
   async function namesOf(query: string): Promise<string[]> {
-    const body = await bodyOf(await world.get(`${ROUTE}?${query}`), ROUTE);
+    const body = await bodyOf(await fixture.get(`${ROUTE}?${query}`), ROUTE);
     assert.equal(body.count, body.tests.length);
     return body.tests.map((test: { name: string }) => test.name);
   }
 
   it("lists quarantined tests with their base fields, however long they have been quiet", async () => {
-    const body = await bodyOf(await world.get(`${ROUTE}?repository=shop`), ROUTE);
+    const body = await bodyOf(await fixture.get(`${ROUTE}?repository=shop`), ROUTE);
     assert.deepEqual(body.metadata, { after: null, limit: 25 });
     assert.equal(body.count, 3);
     assert.deepEqual(body.tests[0], {
@@ -81,7 +81,7 @@ describeWithDatabases("GET /api/v1/flaky/tests", (database) => {
   it("adds what include names and drops what it does not know", async () => {
     const include = "tags, disruptiveness_ratio,,nothing,Tags,__proto__,tags";
     const path = `${ROUTE}?quarantine=false&include=${encodeURIComponent(include)}`;
-    const body = await bodyOf(await world.get(path), ROUTE);
+    const body = await bodyOf(await fixture.get(path), ROUTE);
     assert.deepEqual(Object.keys(body.tests[0]).sort(), [
       "class",
       "disruptiveness_ratio",
@@ -98,7 +98,7 @@ describeWithDatabases("GET /api/v1/flaky/tests", (database) => {
 
   it("adds everything to a quarantined disruptive test, two fields under a second name", async () => {
     const path = `${ROUTE}?repository_id=7&include=${EXPANSION_NAMES.join(",")}`;
-    const body = await bodyOf(await world.get(path), ROUTE);
+    const body = await bodyOf(await fixture.get(path), ROUTE);
     assert.deepEqual(body.tests[0], {
       id: idOf(shop, { name: "noisy" }),
       name: "noisy",
@@ -131,7 +131,7 @@ describeWithDatabases("GET /api/v1/flaky/tests", (database) => {
 
   it("tells of a quiet quarantined test its latest disruption ever", async () => {
     const path = `${ROUTE}?repository=shop&include=${EXPANSION_NAMES.join(",")}`;
-    const [, old, calm] = (await bodyOf(await world.get(path), ROUTE)).tests;
+    const [, old, calm] = (await bodyOf(await fixture.get(path), ROUTE)).tests;
     assert.equal(old.disruptiveness_ratio, 0);
     assert.equal(old.disruption_count, 0);
     assert.equal(old.time_consumed, 0);
@@ -156,7 +156,7 @@ describeWithDatabases("GET /api/v1/flaky/tests", (database) => {
   it("tells null for the quarantine of a test that has none", async () => {
     const include = "quarantine_date,quarantined_by,quarantine_type";
     const path = `${ROUTE}?quarantine=false&include=${include}`;
-    const [test] = (await bodyOf(await world.get(path), ROUTE)).tests;
+    const [test] = (await bodyOf(await fixture.get(path), ROUTE)).tests;
     assert.equal(test.quarantine_date, null);
     assert.equal(test.quarantined_by, null);
     assert.equal(test.quarantine_type, null);
@@ -172,34 +172,34 @@ describeWithDatabases("GET /api/v1/flaky/tests", (database) => {
   });
 
   it("refuses a bare name that fits several repositories", async () => {
-    await assertBadRequest(await world.get(`${ROUTE}?repository=web`), ["repository"]);
-    const response = await world.get(`${ROUTE}?repository=web&limit=0`);
+    await assertBadRequest(await fixture.get(`${ROUTE}?repository=web`), ["repository"]);
+    const response = await fixture.get(`${ROUTE}?repository=web&limit=0`);
     await assertBadRequest(response, ["limit", "repository"]);
-    const badge = await world.get("/api/v1/flaky/badges?repository=WEB");
+    const badge = await fixture.get("/api/v1/flaky/badges?repository=WEB");
     await assertBadRequest(badge, ["repository"]);
   });
 
   it("takes the one with the id when a bare name fits several repositories", async () => {
     assert.deepEqual(await namesOf("quarantine=false&repository=web&repository_id=8"), ["page"]);
     const other = `${ROUTE}?repository=web&repository_id=7`;
-    await assertBadRequest(await world.get(other), ["repository", "repository_id"]);
+    await assertBadRequest(await fixture.get(other), ["repository", "repository_id"]);
     const unknown = `${ROUTE}?repository=web&repository_id=1000`;
-    await assertBadRequest(await world.get(unknown), ["repository"]);
+    await assertBadRequest(await fixture.get(unknown), ["repository"]);
   });
 
   it("refuses a name and an id of different repositories", async () => {
     const path = `${ROUTE}?repository=shop&repository_id=8`;
-    await assertBadRequest(await world.get(path), ["repository_id"]);
-    await assertBadRequest(await world.get(`${path}&limit=x`), ["limit", "repository_id"]);
+    await assertBadRequest(await fixture.get(path), ["repository_id"]);
+    await assertBadRequest(await fixture.get(`${path}&limit=x`), ["limit", "repository_id"]);
   });
 
   it("refuses empty names and what is no number", async () => {
-    await assertBadRequest(await world.get(`${ROUTE}?repository=`), ["repository"]);
-    await assertBadRequest(await world.get(`${ROUTE}?repository_id=`), ["repository_id"]);
-    const both = await world.get(`${ROUTE}?repository=&repository_id=`);
+    await assertBadRequest(await fixture.get(`${ROUTE}?repository=`), ["repository"]);
+    await assertBadRequest(await fixture.get(`${ROUTE}?repository_id=`), ["repository_id"]);
+    const both = await fixture.get(`${ROUTE}?repository=&repository_id=`);
     await assertBadRequest(both, ["repository", "repository_id"]);
     for (const id of ["x", "-1", "1.0", "7a", "%00", "7%00", "+7"]) {
-      await assertBadRequest(await world.get(`${ROUTE}?repository_id=${id}`), ["repository_id"]);
+      await assertBadRequest(await fixture.get(`${ROUTE}?repository_id=${id}`), ["repository_id"]);
     }
   });
 
@@ -218,17 +218,17 @@ describeWithDatabases("GET /api/v1/flaky/tests", (database) => {
       "repository=shop&repository_id=1000",
     ];
     for (const query of unknown) {
-      await assertError(await world.get(`${ROUTE}?${query}`), 404, NOT_FOUND);
-      await assertBadRequest(await world.get(`${ROUTE}?${query}&limit=0`), ["limit"]);
+      await assertError(await fixture.get(`${ROUTE}?${query}`), 404, NOT_FOUND);
+      await assertBadRequest(await fixture.get(`${ROUTE}?${query}&limit=0`), ["limit"]);
     }
-    const other = await createWorld(database(), { name: "other" });
+    const other = await createFixture(database(), { name: "other" });
     await assertError(await other.get(`${ROUTE}?repository=shop`), 404, NOT_FOUND);
     await assertError(await other.get(`${ROUTE}?repository_id=7`), 404, NOT_FOUND);
     assert.equal((await bodyOf(await other.get(`${ROUTE}?quarantine=false`), ROUTE)).count, 0);
   });
 
   it("lists all parameters that are wrong", async () => {
-    const response = await world.get(
+    const response = await fixture.get(
       `${ROUTE}?repository=&repository_id=x&limit=0&after=x&sort=x&q=tags:`,
     );
     await assertBadRequest(response, [
@@ -243,10 +243,10 @@ describeWithDatabases("GET /api/v1/flaky/tests", (database) => {
 
   it("filters, sorts and pages across repositories", async () => {
     const path = `${ROUTE}?quarantine=false&sort=recency&limit=1`;
-    const first = await bodyOf(await world.get(path), ROUTE);
+    const first = await bodyOf(await fixture.get(path), ROUTE);
     assert.equal(first.count, 2);
     assert.equal(first.tests[0].name, "page");
-    const second = await bodyOf(await world.get(`${path}&after=${first.metadata.after}`), ROUTE);
+    const second = await bodyOf(await fixture.get(`${path}&after=${first.metadata.after}`), ROUTE);
     assert.equal(second.tests[0].name, "flaky");
     assert.equal(second.metadata.after, null);
     assert.deepEqual(await namesOf("q=first-seen:<2026-09-02"), ["old"]);

@@ -5,28 +5,28 @@ import type { Repository } from "../../db/admin/repositories.ts";
 import { describeWithDatabases } from "../database.ts";
 import {
   assertError,
-  createWorld,
+  createFixture,
   DAY,
+  type Fixture,
   flaky,
   idOf,
   NOW,
   quarantine,
   request,
-  type World,
 } from "./fixture.ts";
 
 const VARY = "Authorization, Accept-Encoding";
 
 describeWithDatabases("HTTP manners", (database) => {
-  let world: World;
+  let fixture: Fixture;
   let shop: Repository;
   /** Every path with an answer that has a body and depends on data. */
   let paths: string[];
 
   before(async () => {
-    world = await createWorld(database(), { name: "acme" });
-    shop = await world.addRepository("acme", "shop");
-    await world.upload(shop, [...flaky("a"), ...flaky("b")]);
+    fixture = await createFixture(database(), { name: "acme" });
+    shop = await fixture.addRepository("acme", "shop");
+    await fixture.upload(shop, [...flaky("a"), ...flaky("b")]);
     paths = [
       "/api/repos/acme/shop/submissions",
       "/api/repos/acme/shop/tests",
@@ -38,7 +38,7 @@ describeWithDatabases("HTTP manners", (database) => {
   });
 
   async function etagOf(path: string): Promise<string> {
-    const response = await world.get(path);
+    const response = await fixture.get(path);
     assert.equal(response.status, 200);
     await response.body?.cancel();
     const etag = response.headers.get("etag");
@@ -51,7 +51,7 @@ describeWithDatabases("HTTP manners", (database) => {
       const etag = await etagOf(path);
       assert.equal(await etagOf(path), etag, "the tag is stable");
       for (const value of [etag, `W/${etag}`, `"other", W/${etag}`, `"a,b" , ${etag}`, "*"]) {
-        const response = await world.get(path, { "if-none-match": value });
+        const response = await fixture.get(path, { "if-none-match": value });
         assert.equal(response.status, 304, value);
         assert.equal(response.body, null);
         assert.equal(response.headers.get("etag"), value.includes("W/") ? `W/${etag}` : etag);
@@ -60,7 +60,7 @@ describeWithDatabases("HTTP manners", (database) => {
         assert.equal(response.headers.get("content-type"), null);
       }
       for (const value of ['"other"', etag.slice(1, -1), "", '"']) {
-        const response = await world.get(path, { "if-none-match": value });
+        const response = await fixture.get(path, { "if-none-match": value });
         assert.equal(response.status, 200, value);
         await response.body?.cancel();
       }
@@ -72,14 +72,14 @@ describeWithDatabases("HTTP manners", (database) => {
       const old = await Promise.all(paths.map(etagOf));
       await change();
       for (const [index, path] of paths.entries()) {
-        const response = await world.get(path, { "if-none-match": old[index]! });
+        const response = await fixture.get(path, { "if-none-match": old[index]! });
         assert.equal(response.status, 200, path);
         await response.body?.cancel();
       }
     }
 
     async function upload() {
-      await world.upload(shop, [{ name: "c" }]);
+      await fixture.upload(shop, [{ name: "c" }]);
     }
 
     async function putAside() {
@@ -88,25 +88,25 @@ describeWithDatabases("HTTP manners", (database) => {
   });
 
   it("has tags that change in the second in which something leaves the window", async () => {
-    await world.upload(shop, flaky("edge"), { recordedAt: NOW - 14 * DAY, commitOid: "edge" });
+    await fixture.upload(shop, flaky("edge"), { recordedAt: NOW - 14 * DAY, commitOid: "edge" });
     const edge = `/api/tests/${idOf(shop, { name: "edge" })}/results`;
     const old = await Promise.all([...paths, edge].map(etagOf));
     for (const [index, path] of [...paths, edge].entries()) {
-      world.clock.now = NOW + 1;
+      fixture.clock.now = NOW + 1;
       assert.notEqual(await etagOf(path), old[index], path);
-      world.clock.now = NOW;
+      fixture.clock.now = NOW;
       assert.equal(await etagOf(path), old[index], path);
     }
-    const response = await (await world.get("/api/repos/acme/shop/tests?q=edge")).json();
+    const response = await (await fixture.get("/api/repos/acme/shop/tests?q=edge")).json();
     assert.equal(response.count, 1);
-    world.clock.now = NOW + 1;
-    const later = await (await world.get("/api/repos/acme/shop/tests?q=edge")).json();
+    fixture.clock.now = NOW + 1;
+    const later = await (await fixture.get("/api/repos/acme/shop/tests?q=edge")).json();
     assert.equal(later.count, 0);
-    world.clock.now = NOW;
+    fixture.clock.now = NOW;
   });
 
   it("has a tag for each set of parameters, organization and repository", async () => {
-    const other = await createWorld(database(), { name: "other" });
+    const other = await createFixture(database(), { name: "other" });
     await other.upload(await other.addRepository("acme", "shop"), flaky("a"));
     const path = "/api/repos/acme/shop/tests";
     const tags = new Set<string>();
@@ -121,13 +121,13 @@ describeWithDatabases("HTTP manners", (database) => {
       assert.notEqual(response.headers.get("etag"), etag);
       await response.body?.cancel();
     }
-    const unknown = await world.app(request(path, { "if-none-match": "*" }));
+    const unknown = await fixture.app(request(path, { "if-none-match": "*" }));
     assert.equal(unknown.status, 401);
   });
 
   it("has another tag for a repository that was deleted and created again", async () => {
     const { sql } = database();
-    await world.upload(await world.addRepository("acme", "phoenix", 70), flaky("ash"));
+    await fixture.upload(await fixture.addRepository("acme", "phoenix", 70), flaky("ash"));
     const etag = await etagOf("/api/v1/flaky/tests?repository_id=70&quarantine=false");
     const [{ dataVersion }] = await sql<[{ dataVersion: number }]>`
       select data_version::float8 as "dataVersion" from repository where repository_id = 70`;
@@ -140,12 +140,12 @@ describeWithDatabases("HTTP manners", (database) => {
 
   it("compresses for those who accept it, with a weak tag", async () => {
     for (const path of paths) {
-      const plain = await world.get(path);
+      const plain = await fixture.get(path);
       const text = await plain.text();
       assert.equal(plain.headers.get("content-encoding"), null);
       assert.equal(Number(plain.headers.get("content-length")), new Blob([text]).size);
       for (let turn = 0; turn < 2; turn++) {
-        const response = await world.get(path, { "accept-encoding": "br, gzip;q=0.5" });
+        const response = await fixture.get(path, { "accept-encoding": "br, gzip;q=0.5" });
         const bytes = new Uint8Array(await response.arrayBuffer());
         assert.equal(Number(response.headers.get("content-length")), bytes.length);
         if (text.length < 256) {
@@ -161,14 +161,14 @@ describeWithDatabases("HTTP manners", (database) => {
   });
 
   it("answers HEAD as GET, without the body", async () => {
-    const authorization = `token ${world.token}`;
+    const authorization = `token ${fixture.token}`;
     const more = ["/health", "/api", "/nowhere", "/api/repos/acme/shop/tests?limit=0"];
     for (const path of [...paths, ...more]) {
       for (const encoding of ["identity", "gzip"]) {
         const headers = { authorization, "accept-encoding": encoding, "x-request-id": "one" };
-        const get = await world.app(request(path, headers));
+        const get = await fixture.app(request(path, headers));
         await get.body?.cancel();
-        const head = await world.app(
+        const head = await fixture.app(
           new Request(`http://127.0.0.1${path}`, { method: "HEAD", headers }),
         );
         assert.equal(head.status, get.status);
@@ -179,26 +179,26 @@ describeWithDatabases("HTTP manners", (database) => {
   });
 
   it("refuses other methods on known paths only", async () => {
-    const headers = { authorization: `token ${world.token}` };
+    const headers = { authorization: `token ${fixture.token}` };
     for (const path of [...paths, "/api", "/health", "/api/repos/none/none/tests?limit=0"]) {
       for (const method of ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND"]) {
-        const response = await world.app(new Request(`http://x${path}`, { method, headers }));
+        const response = await fixture.app(new Request(`http://x${path}`, { method, headers }));
         assert.equal(response.headers.get("allow"), "GET, HEAD");
         await assertError(response, 405, { message: "Method Not Allowed" });
       }
     }
-    const unknown = await world.app(new Request("http://x/nowhere", { method: "POST", headers }));
+    const unknown = await fixture.app(new Request("http://x/nowhere", { method: "POST", headers }));
     await assertError(unknown, 404, { message: "Not Found" });
   });
 
   it("says the same of every answer: whom it is for, what it is, and which it is", async () => {
     const answers = [
-      ...await Promise.all(paths.map((path) => world.get(path))),
-      await world.get("/health"),
-      await world.get("/api"),
-      await world.get("/nowhere"),
-      await world.get("/api/repos/acme/shop/tests?limit=0"),
-      await world.app(request("/api")),
+      ...await Promise.all(paths.map((path) => fixture.get(path))),
+      await fixture.get("/health"),
+      await fixture.get("/api"),
+      await fixture.get("/nowhere"),
+      await fixture.get("/api/repos/acme/shop/tests?limit=0"),
+      await fixture.app(request("/api")),
     ];
     for (const response of answers) {
       await response.body?.cancel();
@@ -212,19 +212,19 @@ describeWithDatabases("HTTP manners", (database) => {
   });
 
   it("takes over a sane request id and makes one instead of others", async () => {
-    const given = await world.get("/api", { "x-request-id": "trace:1/a.b_c-D" });
+    const given = await fixture.get("/api", { "x-request-id": "trace:1/a.b_c-D" });
     assert.equal(given.headers.get("x-request-id"), "trace:1/a.b_c-D");
     for (const id of ["", "a b", "x".repeat(129), 'a"b', "é"]) {
-      const made = await world.get("/api", { "x-request-id": id });
+      const made = await fixture.get("/api", { "x-request-id": id });
       assert.match(made.headers.get("x-request-id") ?? "", /^[0-9a-f-]{36}$/);
     }
   });
 
   it("survives an unreadable Host and odd paths", async () => {
     const get = (url: string) => {
-      const odd = request("/", { authorization: `token ${world.token}` });
+      const odd = request("/", { authorization: `token ${fixture.token}` });
       Object.defineProperty(odd, "url", { value: url });
-      return world.app(odd);
+      return fixture.app(odd);
     };
     assert.equal((await get("http://a b/health")).status, 200);
     assert.equal((await get("http://x:999999/api?x=%zz")).status, 204);

@@ -11,7 +11,7 @@ import { routes } from "../../routes/mod.ts";
 import { OPENAPI_FILE, REGENERATE } from "../../routes/openapi_file.ts";
 import { describeWithDatabases } from "../database.ts";
 import { Contract } from "./contract.ts";
-import { createWorld, request, type World } from "./fixture.ts";
+import { createFixture, type Fixture, request } from "./fixture.ts";
 
 const yaml = openapiYaml(openapiDocument(routes));
 
@@ -98,26 +98,26 @@ describe("the machine-readable contract", () => {
 });
 
 describeWithDatabases("GET /openapi.yaml", (database) => {
-  let world: World;
+  let fixture: Fixture;
 
   before(async () => {
-    world = await createWorld(database(), { name: "acme" });
+    fixture = await createFixture(database(), { name: "acme" });
   });
 
   it("answers the contract to whoever has a token, as a header or as a password", async () => {
-    const basic = `Basic ${btoa(`me:${world.token}`)}`;
-    for (const authorization of [`token ${world.token}`, `Bearer ${world.token}`, basic]) {
-      const response = await world.app(request("/openapi.yaml", { authorization }));
+    const basic = `Basic ${btoa(`me:${fixture.token}`)}`;
+    for (const authorization of [`token ${fixture.token}`, `Bearer ${fixture.token}`, basic]) {
+      const response = await fixture.app(request("/openapi.yaml", { authorization }));
       assert.equal(response.status, 200);
       assert.equal(response.headers.get("content-type"), "application/yaml; charset=utf-8");
       assert.equal(await response.text(), yaml);
     }
-    assert.equal((await world.app(request("/openapi.yaml"))).status, 401);
+    assert.equal((await fixture.app(request("/openapi.yaml"))).status, 401);
   });
 
   it("is not sent again to those who have it", async () => {
-    const etag = (await world.get("/openapi.yaml")).headers.get("etag")!;
-    const response = await world.get("/openapi.yaml", { "if-none-match": etag });
+    const etag = (await fixture.get("/openapi.yaml")).headers.get("etag")!;
+    const response = await fixture.get("/openapi.yaml", { "if-none-match": etag });
     assert.equal(response.status, 304);
   });
 });

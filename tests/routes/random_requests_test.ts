@@ -13,7 +13,7 @@ import { serve } from "../../routes/serve.ts";
 import { describeWithDatabases } from "../database.ts";
 import { exchange, parseResponse } from "../raw_http.ts";
 import { Contract, seen, type SeenResponse, type SentRequest } from "./contract.ts";
-import { createContractWorld } from "./contract_fixture.ts";
+import { createContractFixture } from "./contract_fixture.ts";
 import { MALFORMED_MESSAGES } from "./malformed_messages.ts";
 import { type Existing, type RandomRequest, randomRequest } from "./random_requests.ts";
 import { NOW } from "./fixture.ts";
@@ -33,7 +33,7 @@ describeWithDatabases("random requests", (database) => {
   let server: RunningServer;
 
   before(async () => {
-    const there = await createContractWorld(database());
+    const there = await createContractFixture(database());
     const { sql } = database();
     const keepErrors = (line: string) => {
       if (/^\S+ error /.test(line)) errors.push(line);
@@ -44,14 +44,14 @@ describeWithDatabases("random requests", (database) => {
     const etags = await Promise.all(
       ["/health", "/openapi.yaml", "/api/v1/flaky/tests", "/api/repos/acme/shop/tests"].map(
         async (path) => {
-          const response = await there.world.get(path);
+          const response = await there.fixture.get(path);
           await response.body?.cancel();
           return response.headers.get("etag")!;
         },
       ),
     );
     existing = {
-      token: there.world.token,
+      token: there.fixture.token,
       testIds: [there.testId, there.quietTestId, there.testId.toUpperCase(), "0".repeat(24)],
       repositoryIds: [there.repositoryId, there.otherRepositoryId, 0, 77],
       etags,

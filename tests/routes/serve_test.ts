@@ -3,16 +3,16 @@ import { after, before, it } from "@std/testing/bdd";
 import type { RunningServer } from "../../lib/http/server/server.ts";
 import { serve } from "../../routes/serve.ts";
 import { describeWithDatabases } from "../database.ts";
-import { createWorld, flaky, NOW, type World } from "./fixture.ts";
+import { createFixture, type Fixture, flaky, NOW } from "./fixture.ts";
 
 describeWithDatabases("over the wire", (database) => {
-  let world: World;
+  let fixture: Fixture;
   let server: RunningServer;
   let log = "";
 
   before(async () => {
-    world = await createWorld(database(), { name: "acme" });
-    await world.upload(await world.addRepository("acme", "shop"), flaky("a"));
+    fixture = await createFixture(database(), { name: "acme" });
+    await fixture.upload(await fixture.addRepository("acme", "shop"), flaky("a"));
     server = serve({
       sql: database().sql,
       writeLog: (text) => log += text,
@@ -35,7 +35,7 @@ describeWithDatabases("over the wire", (database) => {
   }
 
   it("answers HEAD with the length and no body", async () => {
-    const authorization = `Authorization: token ${world.token}`;
+    const authorization = `Authorization: token ${fixture.token}`;
     const path = "/api/repos/acme/shop/tests";
     const get = await send(`GET ${path} HTTP/1.1`, authorization);
     const head = await send(`HEAD ${path} HTTP/1.1`, authorization);
@@ -52,7 +52,7 @@ describeWithDatabases("over the wire", (database) => {
   });
 
   it("answers 401, 204 and 304 without a body", async () => {
-    const authorization = `Authorization: token ${world.token}`;
+    const authorization = `Authorization: token ${fixture.token}`;
     for (
       const [status, ...lines] of [
         [401, "GET /api HTTP/1.1"],
@@ -77,7 +77,7 @@ describeWithDatabases("over the wire", (database) => {
 
   it("compresses what a client can take compressed", async () => {
     const response = await fetch(`${server.url}/api/repos/acme/shop/tests`, {
-      headers: { authorization: `Bearer ${world.token}`, "accept-encoding": "gzip" },
+      headers: { authorization: `Bearer ${fixture.token}`, "accept-encoding": "gzip" },
     });
     assert.match(response.headers.get("etag") ?? "", /^W\//);
     assert.equal((await response.json()).count, 1);

@@ -6,16 +6,16 @@ import { WINDOW_SECONDS } from "../../lib/base/time.ts";
 import { createApp } from "../../routes/mod.ts";
 import { describeWithDatabases } from "../database.ts";
 import { gatedSql } from "../oracle/gated_sql.ts";
-import { createWorld, flaky, idOf, NOW, request, type World } from "./fixture.ts";
+import { createFixture, type Fixture, flaky, idOf, NOW, request } from "./fixture.ts";
 
 describeWithDatabases("a request during which the data changes", (database) => {
-  let world: World;
+  let fixture: Fixture;
   let shop: Repository;
   let uploads = 0;
 
   before(async () => {
-    world = await createWorld(database(), { name: "acme" });
-    shop = await world.addRepository("acme", "shop");
+    fixture = await createFixture(database(), { name: "acme" });
+    shop = await fixture.addRepository("acme", "shop");
     await upload();
   });
 
@@ -23,8 +23,8 @@ describeWithDatabases("a request during which the data changes", (database) => {
   const upload = async () => {
     uploads++;
     const coverage = { coveredLineCount: uploads, lineCount: 10_000 };
-    await world.upload(shop, flaky("t"), { commitOid: `c${uploads}`, coverage });
-    await world.upload(shop, [{ name: "t" }], { commitOid: `c${uploads} passed` });
+    await fixture.upload(shop, flaky("t"), { commitOid: `c${uploads}`, coverage });
+    await fixture.upload(shop, [{ name: "t" }], { commitOid: `c${uploads} passed` });
   };
 
   const paths = () => [
@@ -51,7 +51,7 @@ describeWithDatabases("a request during which the data changes", (database) => {
       windowSeconds: WINDOW_SECONDS,
       log: silentLog,
     });
-    const headers = { authorization: `Bearer ${world.token}` };
+    const headers = { authorization: `Bearer ${fixture.token}` };
     const response = await app(request(path, headers));
     const body = await response.text();
     return { status: response.status, etag: response.headers.get("etag"), body, places: passed };
@@ -75,8 +75,8 @@ describeWithDatabases("a request during which the data changes", (database) => {
 
   it("is not found when its repository was deleted in between", async () => {
     for (const [index, path] of paths().entries()) {
-      const repository = await world.addRepository("acme", `gone-${index}`);
-      await world.upload(repository, flaky("t"));
+      const repository = await fixture.addRepository("acme", `gone-${index}`);
+      await fixture.upload(repository, flaky("t"));
       const id = idOf(repository, { name: "t" });
       const gone = path.replaceAll("shop", repository.name).replace(
         /tests\/[0-9a-f]{24}/,
@@ -96,7 +96,7 @@ describeWithDatabases("a request during which the data changes", (database) => {
       windowSeconds: WINDOW_SECONDS,
       log: silentLog,
     });
-    const headers = { authorization: `Bearer ${world.token}` };
+    const headers = { authorization: `Bearer ${fixture.token}` };
     assert.equal((await app(request(paths()[0]!, headers))).status, 500);
   });
 
@@ -117,7 +117,7 @@ describeWithDatabases("a request during which the data changes", (database) => {
           windowSeconds: WINDOW_SECONDS,
           log: silentLog,
         });
-        const headers = { authorization: `Bearer ${world.token}` };
+        const headers = { authorization: `Bearer ${fixture.token}` };
         assert.equal((await app(request(paths()[1]!, headers))).status, expected, code);
       }
     }

@@ -7,7 +7,7 @@ import { makeToken } from "../../lib/base/token.ts";
 import { createApp, routes } from "../../routes/mod.ts";
 import { describeWithDatabases } from "../database.ts";
 import { StatementRecorder } from "../db/statements/recorder.ts";
-import { type ContractWorld, createContractWorld } from "./contract_fixture.ts";
+import { type ContractFixture, createContractFixture } from "./contract_fixture.ts";
 import { flaky, NOW, request } from "./fixture.ts";
 
 const recorder = new StatementRecorder();
@@ -29,10 +29,10 @@ const COLD: [route: string, query: string, statements: number][] = [
 ];
 
 describeWithDatabases("a request", (database) => {
-  let contract: ContractWorld;
+  let contract: ContractFixture;
 
   before(async () => {
-    contract = await createContractWorld(database());
+    contract = await createContractFixture(database());
   });
 
   /** A path that the route of a pattern answers. */
@@ -40,7 +40,7 @@ describeWithDatabases("a request", (database) => {
     route.replace(":owner", "acme").replace(":name", "shop").replace(":id", contract.testId);
 
   /** Asks processes of its own, which know nothing yet. */
-  function newProcess(token = contract.world.token) {
+  function newProcess(token = contract.fixture.token) {
     const app = createApp({
       sql: database().sql,
       now: () => NOW,
@@ -93,7 +93,7 @@ describeWithDatabases("a request", (database) => {
       windowSeconds: WINDOW_SECONDS,
       log: silentLog,
     });
-    const { organization, token, upload } = contract.world;
+    const { organization, token, upload } = contract.fixture;
     const ask = async (path: string) => {
       const response = await app(request(path, { authorization: `Bearer ${token}` }));
       await response.body?.cancel();

@@ -6,37 +6,37 @@ import {
   assertBadRequest,
   assertError,
   bodyOf,
-  createWorld,
+  createFixture,
   DAY,
+  type Fixture,
   NOT_FOUND,
   NOW,
-  type World,
 } from "./fixture.ts";
 
 const ROUTE = "/api/repos/:owner/:name/submissions";
 
 describeWithDatabases("GET /api/repos/{owner}/{name}/submissions", (database) => {
-  let world: World;
+  let fixture: Fixture;
   let shop: Repository;
   const path = "/api/repos/acme/shop/submissions";
 
   before(async () => {
-    world = await createWorld(database(), { name: "acme" });
-    shop = await world.addRepository("Acme", "Shop");
-    await world.addRepository("acme/web", "front");
+    fixture = await createFixture(database(), { name: "acme" });
+    shop = await fixture.addRepository("Acme", "Shop");
+    await fixture.addRepository("acme/web", "front");
     for (let index = 0; index < 13; index++) {
-      await world.upload(shop, [{ name: "a" }, { name: "b", conclusion: "skipped" }], {
+      await fixture.upload(shop, [{ name: "a" }, { name: "b", conclusion: "skipped" }], {
         recordedAt: NOW - index,
         buildUrl: index === 0 ? "https://ci.example/0" : "",
         commitOid: `commit-${index}`,
       });
     }
-    await world.upload(shop, [{ name: "a" }], { recordedAt: NOW - 14 * DAY, commitOid: "edge" });
-    await world.upload(shop, [{ name: "a" }], { recordedAt: NOW - 14 * DAY - 1 });
+    await fixture.upload(shop, [{ name: "a" }], { recordedAt: NOW - 14 * DAY, commitOid: "edge" });
+    await fixture.upload(shop, [{ name: "a" }], { recordedAt: NOW - 14 * DAY - 1 });
   });
 
   it("lists the submissions of the window, newest first, ten at a time", async () => {
-    const body = await bodyOf(await world.get(path), ROUTE);
+    const body = await bodyOf(await fixture.get(path), ROUTE);
     assert.equal(body.count, 14);
     assert.equal(body.metadata.limit, 10);
     assert.deepEqual(
@@ -55,7 +55,7 @@ describeWithDatabases("GET /api/repos/{owner}/{name}/submissions", (database) =>
   });
 
   it("pages until there is no next page, with a relative link beside the cursor", async () => {
-    const first = await world.get(`${path}?limit=10&unknown=1`);
+    const first = await fixture.get(`${path}?limit=10&unknown=1`);
     const link = first.headers.get("link");
     const { metadata } = await bodyOf(first, ROUTE);
     assert.match(atob(metadata.after), /^id:[0-9a-f]{24}$/);
@@ -64,7 +64,7 @@ describeWithDatabases("GET /api/repos/{owner}/{name}/submissions", (database) =>
       `<?limit=10&after=${encodeURIComponent(metadata.after)}>; rel="next"`,
     );
     const next = new URL(link.slice(1, link.indexOf(">")), `http://127.0.0.1${path}`);
-    const second = await world.get(next.pathname + next.search);
+    const second = await fixture.get(next.pathname + next.search);
     assert.equal(second.headers.get("link"), null);
     const body = await bodyOf(second, ROUTE);
     assert.deepEqual(
@@ -78,16 +78,16 @@ describeWithDatabases("GET /api/repos/{owner}/{name}/submissions", (database) =>
   it("takes a cursor as a position, which need not be a submission's", async () => {
     const seconds = (NOW - 11).toString(16);
     const between = btoa(`id:${seconds}0000000000000000`);
-    const body = await bodyOf(await world.get(`${path}?after=${between}`), ROUTE);
+    const body = await bodyOf(await fixture.get(`${path}?after=${between}`), ROUTE);
     assert.equal(body.submissions[0].commit_oid, "commit-12");
     const upper = btoa(`id:${seconds.toUpperCase()}FFFFFFFFFFFFFFFF`);
-    const same = await bodyOf(await world.get(`${path}?after=${upper}`), ROUTE);
+    const same = await bodyOf(await fixture.get(`${path}?after=${upper}`), ROUTE);
     assert.equal(same.submissions[0].commit_oid, "commit-11");
   });
 
   it("answers an empty page past the end", async () => {
     const end = btoa("id:000000000000000000000000");
-    const body = await bodyOf(await world.get(`${path}?after=${end}`), ROUTE);
+    const body = await bodyOf(await fixture.get(`${path}?after=${end}`), ROUTE);
     assert.deepEqual(body, {
       count: 14,
       submissions: [],
@@ -96,30 +96,30 @@ describeWithDatabases("GET /api/repos/{owner}/{name}/submissions", (database) =>
   });
 
   it("ends exactly at a full page", async () => {
-    const body = await bodyOf(await world.get(`${path}?limit=14`), ROUTE);
+    const body = await bodyOf(await fixture.get(`${path}?limit=14`), ROUTE);
     assert.equal(body.submissions.length, 14);
     assert.equal(body.metadata.after, null);
   });
 
   it("holds a page to 100, and says so", async () => {
     for (const limit of ["101", "9".repeat(400)]) {
-      const body = await bodyOf(await world.get(`${path}?limit=${limit}`), ROUTE);
+      const body = await bodyOf(await fixture.get(`${path}?limit=${limit}`), ROUTE);
       assert.equal(body.metadata.limit, 100);
     }
-    const body = await bodyOf(await world.get(`${path}?limit=007`), ROUTE);
+    const body = await bodyOf(await fixture.get(`${path}?limit=007`), ROUTE);
     assert.equal(body.metadata.limit, 7);
   });
 
   it("forgets a submission in the second in which it leaves the window", async () => {
-    world.clock.now = NOW + 1;
-    const body = await bodyOf(await world.get(path), ROUTE);
+    fixture.clock.now = NOW + 1;
+    const body = await bodyOf(await fixture.get(path), ROUTE);
     assert.equal(body.count, 13);
-    world.clock.now = NOW;
+    fixture.clock.now = NOW;
   });
 
   it("shows uploads that are not processed yet, or cannot be", async () => {
     const { sql } = database();
-    const { repositoryId } = await world.addRepository("acme", "waiting");
+    const { repositoryId } = await fixture.addRepository("acme", "waiting");
     for (const [id, status] of [["6ab0000000", "processing"], ["6ab1000000", "failed"]]) {
       await sql`
         insert into submission (repository_id, submission_id, recorded_at, uploaded_at, status, key,
@@ -127,7 +127,7 @@ describeWithDatabases("GET /api/repos/{owner}/{name}/submissions", (database) =>
         values (${repositoryId}, decode(${id!.padEnd(24, "0")}, 'hex'), to_timestamp(${NOW - 9}),
           to_timestamp(${NOW}), ${status!}, ${id!}, 'c', 1)`;
     }
-    const body = await bodyOf(await world.get("/api/repos/acme/waiting/submissions"), ROUTE);
+    const body = await bodyOf(await fixture.get("/api/repos/acme/waiting/submissions"), ROUTE);
     assert.equal(body.count, 2);
     assert.deepEqual(
       body.submissions.map((one: { status: string; test_result_count: number }) => [
@@ -140,18 +140,18 @@ describeWithDatabases("GET /api/repos/{owner}/{name}/submissions", (database) =>
 
   it("finds a repository in any case, with slashes in its owner, with a slash at the end", async () => {
     for (const one of ["ACME/SHOP", "aCmE/%73hop", "acme%2Fweb/front", "acme%2fWEB/Front"]) {
-      assert.equal((await world.get(`/api/repos/${one}/submissions`)).status, 200, one);
+      assert.equal((await fixture.get(`/api/repos/${one}/submissions`)).status, 200, one);
     }
-    assert.equal((await world.get(`${path}/`)).status, 200);
+    assert.equal((await fixture.get(`${path}/`)).status, 200);
   });
 
   it("answers an empty list of a repository without submissions", async () => {
-    const body = await bodyOf(await world.get("/api/repos/acme%2Fweb/front/submissions"), ROUTE);
+    const body = await bodyOf(await fixture.get("/api/repos/acme%2Fweb/front/submissions"), ROUTE);
     assert.deepEqual(body, { count: 0, submissions: [], metadata: { after: null, limit: 10 } });
   });
 
   it("knows nothing of other repositories, nor of another organization's", async () => {
-    const other = await createWorld(database(), { name: "other" });
+    const other = await createFixture(database(), { name: "other" });
     assert.equal((await other.get(path)).status, 404);
     await other.addRepository("acme", "shop");
     assert.equal((await bodyOf(await other.get(path), ROUTE)).count, 0);
@@ -167,14 +167,14 @@ describeWithDatabases("GET /api/repos/{owner}/{name}/submissions", (database) =>
       `acme/${"x".repeat(10_000)}`,
     ];
     for (const name of names) {
-      await assertError(await world.get(`/api/repos/${name}/submissions`), 404, NOT_FOUND);
+      await assertError(await fixture.get(`/api/repos/${name}/submissions`), 404, NOT_FOUND);
     }
-    await assertError(await world.get(`${path}//`), 404, NOT_FOUND);
+    await assertError(await fixture.get(`${path}//`), 404, NOT_FOUND);
   });
 
   it("refuses wrong parameters, all of them at once, but only of a known repository", async () => {
     for (const limit of ["0", "00", "-1", "+1", "1.0", "ten", " 1", "0x10", "%00", "١"]) {
-      await assertBadRequest(await world.get(`${path}?limit=${limit}`), ["limit"]);
+      await assertBadRequest(await fixture.get(`${path}?limit=${limit}`), ["limit"]);
     }
     const wrongCursors = [
       btoa("offset:10"),
@@ -187,18 +187,18 @@ describeWithDatabases("GET /api/repos/{owner}/{name}/submissions", (database) =>
       "id:000000000000000000000000",
     ];
     for (const after of wrongCursors) {
-      await assertBadRequest(await world.get(`${path}?after=${after}`), ["after"]);
+      await assertBadRequest(await fixture.get(`${path}?after=${after}`), ["after"]);
     }
-    await assertBadRequest(await world.get(`${path}?after=x&limit=0`), ["after", "limit"]);
-    const unknown = await world.get("/api/repos/acme/none/submissions?after=x&limit=0");
+    await assertBadRequest(await fixture.get(`${path}?after=x&limit=0`), ["after", "limit"]);
+    const unknown = await fixture.get("/api/repos/acme/none/submissions?after=x&limit=0");
     await assertError(unknown, 404, NOT_FOUND);
   });
 
   it("takes empty parameters as absent, the first of repeated ones, and any unknown one", async () => {
-    const body = await bodyOf(await world.get(`${path}?limit=&after=&foo=0&limit=x`), ROUTE);
+    const body = await bodyOf(await fixture.get(`${path}?limit=&after=&foo=0&limit=x`), ROUTE);
     assert.equal(body.metadata.limit, 10);
-    const first = await bodyOf(await world.get(`${path}?limit=2&limit=0`), ROUTE);
+    const first = await bodyOf(await fixture.get(`${path}?limit=2&limit=0`), ROUTE);
     assert.equal(first.metadata.limit, 2);
-    await assertBadRequest(await world.get(`${path}?limit=0&limit=2`), ["limit"]);
+    await assertBadRequest(await fixture.get(`${path}?limit=0&limit=2`), ["limit"]);
   });
 });

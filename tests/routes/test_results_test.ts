@@ -6,24 +6,24 @@ import { describeWithDatabases } from "../database.ts";
 import {
   assertError,
   bodyOf,
-  createWorld,
+  createFixture,
   DAY,
+  type Fixture,
   flaky,
   idOf,
   NOT_FOUND,
   NOW,
-  type World,
 } from "./fixture.ts";
 
 const ROUTE = "/api/tests/:id/results";
 
 describeWithDatabases("GET /api/tests/{id}/results", (database) => {
-  let world: World;
+  let fixture: Fixture;
   let shop: Repository;
 
   before(async () => {
-    world = await createWorld(database(), { name: "acme" });
-    shop = await world.addRepository("acme", "shop");
+    fixture = await createFixture(database(), { name: "acme" });
+    shop = await fixture.addRepository("acme", "shop");
   });
 
   it("lists the ten latest disruptions of the window, newest first", async () => {
@@ -34,14 +34,14 @@ describeWithDatabases("GET /api/tests/{id}/results", (database) => {
         conclusion: "error" as const,
         message: "broken",
       }];
-      const uploaded = await world.upload(shop, results, {
+      const uploaded = await fixture.upload(shop, results, {
         recordedAt: NOW - index,
         buildUrl: index === 0 ? "https://ci.example/0" : "",
       });
       submissionIds.push(uploaded.submissionId);
     }
     const id = idOf(shop, { name: "often" });
-    const body = await bodyOf(await world.get(`/api/tests/${id}/results`), ROUTE);
+    const body = await bodyOf(await fixture.get(`/api/tests/${id}/results`), ROUTE);
     assert.equal(body.results.length, 10);
     assert.deepEqual(body.results.slice(0, 2), [
       {
@@ -69,29 +69,29 @@ describeWithDatabases("GET /api/tests/{id}/results", (database) => {
 
   it("takes the id in any case", async () => {
     const id = idOf(shop, { name: "often" }).toUpperCase();
-    assert.equal((await world.get(`/api/tests/${id}/results`)).status, 200);
+    assert.equal((await fixture.get(`/api/tests/${id}/results`)).status, 200);
   });
 
   it("answers an empty list when a known test has nothing to show", async () => {
-    await world.upload(shop, flaky("old"), { recordedAt: NOW - 15 * DAY, commitOid: "c2" });
-    await world.upload(shop, [{ name: "steady", conclusion: "failure" }], { commitOid: "c3" });
+    await fixture.upload(shop, flaky("old"), { recordedAt: NOW - 15 * DAY, commitOid: "c2" });
+    await fixture.upload(shop, [{ name: "steady", conclusion: "failure" }], { commitOid: "c3" });
     for (const name of ["old", "steady"]) {
-      const response = await world.get(`/api/tests/${idOf(shop, { name })}/results`);
+      const response = await fixture.get(`/api/tests/${idOf(shop, { name })}/results`);
       assert.equal(await response.text(), '{"results":[]}\n');
     }
   });
 
   it("loses an event in the second in which it leaves the window", async () => {
-    await world.upload(shop, flaky("edge"), { recordedAt: NOW - 14 * DAY, commitOid: "c4" });
+    await fixture.upload(shop, flaky("edge"), { recordedAt: NOW - 14 * DAY, commitOid: "c4" });
     const path = `/api/tests/${idOf(shop, { name: "edge" })}/results`;
-    assert.equal((await bodyOf(await world.get(path), ROUTE)).results.length, 1);
-    world.clock.now = NOW + 1;
-    assert.equal((await bodyOf(await world.get(path), ROUTE)).results.length, 0);
-    world.clock.now = NOW;
+    assert.equal((await bodyOf(await fixture.get(path), ROUTE)).results.length, 1);
+    fixture.clock.now = NOW + 1;
+    assert.equal((await bodyOf(await fixture.get(path), ROUTE)).results.length, 0);
+    fixture.clock.now = NOW;
   });
 
   it("knows no other id, and nothing of another organization", async () => {
-    const other = await createWorld(database(), { name: "other" });
+    const other = await createFixture(database(), { name: "other" });
     const known = idOf(shop, { name: "often" });
     await assertError(await other.get(`/api/tests/${known}/results`), 404, NOT_FOUND);
     const unknown = [
@@ -107,7 +107,7 @@ describeWithDatabases("GET /api/tests/{id}/results", (database) => {
       "x".repeat(5_000),
     ];
     for (const id of unknown) {
-      await assertError(await world.get(`/api/tests/${id}/results?limit=0`), 404, NOT_FOUND);
+      await assertError(await fixture.get(`/api/tests/${id}/results?limit=0`), 404, NOT_FOUND);
     }
   });
 });

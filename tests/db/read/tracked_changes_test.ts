@@ -12,26 +12,26 @@ import { WINDOW_SECONDS } from "../../../lib/base/time.ts";
 import { Random } from "../../bench/random.ts";
 import { describeWithDatabases } from "../../database.ts";
 import {
-  createWorld,
+  createFixture,
   DAY,
+  type Fixture,
   flaky,
   idOf,
   NOW,
   quarantine,
-  type World,
 } from "../../routes/fixture.ts";
 
 const TESTS = ["a", "b", "c", "d", "e", "f"];
 
 describeWithDatabases("the changes of tracked tests", (database) => {
-  let world: World;
+  let fixture: Fixture;
   let names = 0;
 
   before(async () => {
-    world = await createWorld(database(), { name: "acme" });
+    fixture = await createFixture(database(), { name: "acme" });
   });
 
-  const newRepository = () => world.addRepository("acme", `repository-${names++}`);
+  const newRepository = () => fixture.addRepository("acme", `repository-${names++}`);
 
   async function loadAll({ repositoryId }: Repository, now: number): Promise<TestsState> {
     const options = { repositoryIds: [repositoryId], windowStart: now - WINDOW_SECONDS };
@@ -79,7 +79,7 @@ describeWithDatabases("the changes of tracked tests", (database) => {
           },
           ...(random.next() < 0.1 ? flaky(name) : []),
         ]);
-        const { key } = await world.upload(repository, results, {
+        const { key } = await fixture.upload(repository, results, {
           commitOid: `c0ffee${random.below(8)}`,
           recordedAt: now - pick([0, 100, DAY, 5 * DAY, 13 * DAY, 20 * DAY]),
           tags: pick([[], [], ["nightly"], ["fast", "x"]]),
@@ -111,7 +111,7 @@ describeWithDatabases("the changes of tracked tests", (database) => {
         () => pruneRepository(sql, { repositoryId, cutoff: now - WINDOW_SECONDS }),
         async () => {
           const key = pick(keys.length > 0 ? keys : ["none"]);
-          await deleteSubmission(sql, { organizationId: world.organization.organizationId, key });
+          await deleteSubmission(sql, { organizationId: fixture.organization.organizationId, key });
         },
         async () => {
           const [testNo, test] = pick([...states.at(-1)!.tests.entries()]) ?? [];
@@ -139,7 +139,7 @@ describeWithDatabases("the changes of tracked tests", (database) => {
 
   it("follow an upload that came through processing", async () => {
     const repository = await newRepository();
-    await world.upload(repository, flaky("t"));
+    await fixture.upload(repository, flaky("t"));
     const since = await loadAll(repository, NOW);
     const archive = {
       repositoryId: repository.repositoryId,
@@ -154,7 +154,7 @@ describeWithDatabases("the changes of tracked tests", (database) => {
     };
     await database().sql.begin((tx) => showProcessing(tx, archive));
     const coverage = { coveredLineCount: 1, lineCount: 2 };
-    await world.upload(repository, flaky("u"), { ...archive, coverage });
+    await fixture.upload(repository, flaky("u"), { ...archive, coverage });
     const state = await loadChanges(repository, since, NOW);
     assert.equal(state?.tests.size, 2);
   });
@@ -162,20 +162,20 @@ describeWithDatabases("the changes of tracked tests", (database) => {
   it("follow coverage that came with an upload that was there before", async () => {
     const repository = await newRepository();
     const again = { buildUrl: "https://ci/1", reportDigest: "00" };
-    await world.upload(repository, flaky("t"), again);
+    await fixture.upload(repository, flaky("t"), again);
     const since = await loadAll(repository, NOW);
     const coverage = { coveredLineCount: 1, lineCount: 2 };
-    await world.upload(repository, flaky("t"), { ...again, coverage });
+    await fixture.upload(repository, flaky("t"), { ...again, coverage });
     const state = await loadChanges(repository, since, NOW);
     assert.equal(state?.version.dataVersion, since.version.dataVersion + 1);
   });
 
   it("leave the earlier state as it was", async () => {
     const repository = await newRepository();
-    await world.upload(repository, flaky("t"));
+    await fixture.upload(repository, flaky("t"));
     const since = await loadAll(repository, NOW);
     const before = structuredClone(told(since));
-    await world.upload(repository, flaky("t"), { commitOid: "c2" });
+    await fixture.upload(repository, flaky("t"), { commitOid: "c2" });
     assert.notDeepEqual(told(await loadChanges(repository, since, NOW)), before);
     assert.deepEqual(told(since), before);
   });
@@ -183,13 +183,13 @@ describeWithDatabases("the changes of tracked tests", (database) => {
   it("cannot be told after a deletion, a quarantine, or when the window went back", async () => {
     const { sql } = database();
     const repository = await newRepository();
-    const { key } = await world.upload(repository, flaky("t"));
+    const { key } = await fixture.upload(repository, flaky("t"));
     const first = await loadAll(repository, NOW);
     assert.equal(await loadChanges(repository, first, NOW - 1), null);
     await quarantine(database(), idOf(repository, { name: "t" }));
     assert.equal(await loadChanges(repository, first, NOW), null);
     const second = await loadAll(repository, NOW);
-    await deleteSubmission(sql, { organizationId: world.organization.organizationId, key });
+    await deleteSubmission(sql, { organizationId: fixture.organization.organizationId, key });
     assert.equal(await loadChanges(repository, second, NOW), null);
   });
 
@@ -197,10 +197,10 @@ describeWithDatabases("the changes of tracked tests", (database) => {
     const { sql } = database();
     const repository = await newRepository();
     const { repositoryId } = repository;
-    await world.upload(repository, flaky("a"), { commitOid: "c1c1c1c", recordedAt: NOW - DAY });
+    await fixture.upload(repository, flaky("a"), { commitOid: "c1c1c1c", recordedAt: NOW - DAY });
     const since = await loadAll(repository, NOW);
     // The first disruption ever, which nobody has seen when its submission goes.
-    await world.upload(repository, flaky("a"), { commitOid: "c0", recordedAt: NOW - 90 * DAY });
+    await fixture.upload(repository, flaky("a"), { commitOid: "c0", recordedAt: NOW - 90 * DAY });
     await pruneRepository(sql, { repositoryId, cutoff: NOW - 30 * DAY });
     assert.equal(await loadChanges(repository, since, NOW), null);
     const state = await loadAll(repository, NOW);
@@ -213,8 +213,8 @@ describeWithDatabases("the changes of tracked tests", (database) => {
   it("cannot be told when what fell out of the window was pruned before", async () => {
     const repository = await newRepository();
     const { repositoryId } = repository;
-    await world.upload(repository, flaky("t"), { recordedAt: NOW - 13 * DAY });
-    await world.upload(repository, flaky("t"), { recordedAt: NOW, commitOid: "c2" });
+    await fixture.upload(repository, flaky("t"), { recordedAt: NOW - 13 * DAY });
+    await fixture.upload(repository, flaky("t"), { recordedAt: NOW, commitOid: "c2" });
     const since = await loadAll(repository, NOW);
     const later = NOW + 2 * DAY;
     assert.equal((await loadChanges(repository, since, later))?.recordedAts.length, 1);

@@ -12,7 +12,12 @@ import {
 } from "../../../db/schema/migrate.ts";
 import { migrations } from "../../../db/schema/migrations/mod.ts";
 import { pause } from "../../../lib/base/delay.ts";
-import { describeWithDatabases, emptied, openTestServer, withDatabase } from "../../database.ts";
+import {
+  describeWithDatabases,
+  dropEverything,
+  openTestServer,
+  withDatabase,
+} from "../../database.ts";
 
 describeWithDatabases("migrations", (database) => {
   it("find nothing to do in a current database", async () => {
@@ -23,7 +28,7 @@ describeWithDatabases("migrations", (database) => {
 
   it("run once when several come at the same time", async () => {
     const { sql } = database();
-    await emptied(sql);
+    await dropEverything(sql);
     assert.equal((await checkSchema(sql)).state, "missing");
     const outcomes = await Promise.all([migrate(sql), migrate(sql), migrate(sql)]);
     assert.deepEqual(outcomes.map(({ to }) => to), Array(3).fill(SCHEMA_VERSION));
@@ -60,7 +65,7 @@ describeWithDatabases("migrations", (database) => {
 
   it("refuse a database of an earlier build, saying what to do", async () => {
     const { sql } = database();
-    await emptied(sql);
+    await dropEverything(sql);
     await sql`create table schema_migration (version integer primary key)`;
     await sql`insert into schema_migration values (1), (2)`;
     assert.equal((await checkSchema(sql)).state, "incompatible");
@@ -69,7 +74,7 @@ describeWithDatabases("migrations", (database) => {
 
   it("refuse a database on which one ran that was edited since", async () => {
     const { sql } = database();
-    await emptied(sql);
+    await dropEverything(sql);
     await migrate(sql, { migrations: [`${migrations[0]}-- edited`, ...migrations.slice(1)] });
     assert.equal((await checkSchema(sql)).state, "incompatible");
     await assert.rejects(migrate(sql), /migration 1 was edited after it ran/);
@@ -77,14 +82,14 @@ describeWithDatabases("migrations", (database) => {
 
   it("are the same with the line ends of Windows", async () => {
     const { sql } = database();
-    await emptied(sql);
+    await dropEverything(sql);
     await migrate(sql, { migrations: migrations.map((text) => text.replaceAll("\n", "\r\n")) });
     assert.equal((await checkSchema(sql)).state, "current");
   });
 
   it("of a later version end transactions that write", async () => {
     const { sql } = database();
-    await emptied(sql);
+    await dropEverything(sql);
     await migrate(sql);
     await writeTransaction(sql, async (tx) => void await tx`create table kept (n integer)`);
     await migrate(sql, { migrations: [...migrations, "create table later (n integer)"] });
@@ -103,7 +108,7 @@ describe("a PostgreSQL server", { skip: !serverUrl }, () => {
     const database = await openTestServer(serverUrl ?? "");
     const others: Database[] = [];
     try {
-      await emptied(database.sql);
+      await dropEverything(database.sql);
       const [row] = await database.sql<{ name: string }[]>`select current_database() as name`;
       const databaseUrl = withDatabase(serverUrl ?? "", row?.name ?? "");
       for (let count = 0; count < 3; count++) {

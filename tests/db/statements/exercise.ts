@@ -23,36 +23,36 @@ import { testId } from "../../../lib/base/identity.ts";
 import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
 import { commandLine, NOON } from "../../lib/cli/run_in_process.ts";
 import { archiveOf, reportOf } from "../../lib/report/archive/make_archive.ts";
-import { createContractWorld } from "../../routes/contract_fixture.ts";
+import { createContractFixture } from "../../routes/contract_fixture.ts";
 import { DAY, flaky } from "../../routes/fixture.ts";
 
 /** Asks every route, in every way that leads to other statements. */
 export async function exerciseRoutes(database: Database): Promise<void> {
-  const { world, testId, quietTestId, repositoryId } = await createContractWorld(database);
-  const legacy = await world.addToken({ legacy: true });
-  assert.equal((await world.get("/api", { authorization: `token ${legacy}` })).status, 401);
+  const { fixture, testId, quietTestId, repositoryId } = await createContractFixture(database);
+  const legacy = await fixture.addToken({ legacy: true });
+  assert.equal((await fixture.get("/api", { authorization: `token ${legacy}` })).status, 401);
   const askAll = async () => {
     for (const [path, status] of requests({ testId, quietTestId, repositoryId })) {
-      const response = await world.get(path);
+      const response = await fixture.get(path);
       assert.equal(response.status, status, path);
       await response.body?.cancel();
       const etag = response.headers.get("etag");
       if (etag === null) continue;
-      assert.equal((await world.get(path, { "if-none-match": etag })).status, 304, path);
+      assert.equal((await fixture.get(path, { "if-none-match": etag })).status, 304, path);
     }
   };
   await askAll();
   // What is kept in memory is brought up to date: by an upload, and by what falls out of the window.
-  const shop = await findRepository(database.sql, { ...world.organization, ...SHOP_NAME });
-  await world.upload(shop!, [...flaky("another"), { name: "quiet" }], { tags: ["late"] });
+  const shop = await findRepository(database.sql, { ...fixture.organization, ...SHOP_NAME });
+  await fixture.upload(shop!, [...flaky("another"), { name: "quiet" }], { tags: ["late"] });
   await askAll();
-  world.clock.now += 14 * DAY - 3 * 3_600;
+  fixture.clock.now += 14 * DAY - 3 * 3_600;
   await askAll();
 }
 
 const SHOP_NAME = { owner: "acme", name: "shop" };
 
-/** Paths of the contract's world, and what they are answered with. */
+/** Paths of the contract's fixture, and what they are answered with. */
 export function requests(
   { testId, quietTestId, repositoryId }: {
     testId: string;

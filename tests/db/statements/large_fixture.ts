@@ -1,6 +1,6 @@
 /** A database in which every table is large enough for an index, and most of it is old. */
 import type { Database } from "../../../db/connection/connect.ts";
-import { type ContractWorld, createContractWorld } from "../../routes/contract_fixture.ts";
+import { type ContractFixture, createContractFixture } from "../../routes/contract_fixture.ts";
 import { DAY, NOW } from "../../routes/fixture.ts";
 
 /** Rows that one repository has of what grows with its history. */
@@ -20,8 +20,8 @@ const LIST_BYTES = 1_000;
  * The contract's organization, its repository acme/shop with a long history before the window, and
  * many other organizations.
  */
-export async function createLargeWorld(database: Database): Promise<ContractWorld> {
-  const contract = await createContractWorld(database);
+export async function createLargeFixture(database: Database): Promise<ContractFixture> {
+  const contract = await createContractFixture(database);
   const { sql } = database;
   await sql`
     with organizations as (

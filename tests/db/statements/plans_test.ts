@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import process from "node:process";
 import type { Database } from "../../../db/connection/connect.ts";
 import { openTestServer } from "../../database.ts";
-import { createLargeWorld, OLD_ROWS } from "./large_fixture.ts";
+import { createLargeFixture, OLD_ROWS } from "./large_fixture.ts";
 import { PLAN_MODES, type Scan, scansOf } from "./plan.ts";
 import { type SentStatement, StatementRecorder } from "./recorder.ts";
 
@@ -25,7 +25,7 @@ describe("the plans of what requests ask for", { skip: !server }, () => {
 
   before(async () => {
     database = await openTestServer(server!, { onStatement: recorder.onStatement });
-    const { world, testId, repositoryId } = await createLargeWorld(database);
+    const { fixture, testId, repositoryId } = await createLargeFixture(database);
     recorder.take();
     for (
       const path of [
@@ -41,12 +41,12 @@ describe("the plans of what requests ask for", { skip: !server }, () => {
         "/api/v1/coverage/badges?repository=acme/shop",
       ]
     ) {
-      const response = await world.get(path);
+      const response = await fixture.get(path);
       assert.ok(response.ok, path);
       await response.body?.cancel();
     }
-    const legacy = await world.addToken({ legacy: true });
-    await world.get("/api", { authorization: `Bearer ${legacy}` });
+    const legacy = await fixture.addToken({ legacy: true });
+    await fixture.get("/api", { authorization: `Bearer ${legacy}` });
     statements = recorder.take().filter(({ text }) => /^(select|with)\b/.test(text));
   });
   after(() => database?.close());

@@ -9,7 +9,7 @@ import type { TestResult } from "../../../lib/report/result.ts";
 import { processSubmission } from "../../../db/write/store_submission.ts";
 import type { Repository } from "../../../db/admin/repositories.ts";
 import type { Random } from "../../bench/random.ts";
-import { DAY, idOf, NOW, type World } from "../../routes/fixture.ts";
+import { DAY, type Fixture, idOf, NOW } from "../../routes/fixture.ts";
 
 const OWNERS = parseCodeowners("*.a @team-a\n*.b @team-b\n");
 const TAGS = ["smoke", "nightly", "slow"];
@@ -87,7 +87,7 @@ const INCLUDES = "disruptiveness_ratio,nondeterministic_negative_result_count," 
 
 /** Everything that the API says of repositories, as it is sent: status, ETag and body by path. */
 export async function allAnswers(
-  { get }: Pick<World, "get">,
+  { get }: Pick<Fixture, "get">,
   repositories: Repository[],
 ): Promise<Record<string, string>> {
   const paths = ["true", "false"].map((quarantine) =>
@@ -115,7 +115,7 @@ export async function allAnswers(
   return answers;
 }
 
-async function answer(get: World["get"], path: string): Promise<string> {
+async function answer(get: Fixture["get"], path: string): Promise<string> {
   const response = await get(path);
   return [response.status, response.headers.get("etag"), await response.text()].join("\n");
 }

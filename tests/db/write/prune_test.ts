@@ -8,13 +8,13 @@ import type { Repository } from "../../../db/admin/repositories.ts";
 import { Random } from "../../bench/random.ts";
 import { describeWithDatabases } from "../../database.ts";
 import {
-  createWorld,
+  createFixture,
   DAY,
+  type Fixture,
   flaky,
   idOf,
   NOW,
   quarantine,
-  type World,
 } from "../../routes/fixture.ts";
 import {
   allAnswers,
@@ -30,12 +30,12 @@ const OLD = NOW - 60 * DAY;
 /** Histories that are compared; each is 120 submissions of two repositories. */
 const HISTORIES = 3;
 
-let worlds = 0;
+let fixtureCount = 0;
 
 describeWithDatabases("pruning", (database) => {
   const prune = ({ repositoryId }: Repository, more: { stop?: AbortSignal } = {}) =>
     pruneRepository(database().sql, { repositoryId, cutoff: NOW - KEEP, ...more });
-  const newWorld = () => createWorld(database(), { name: `prune ${worlds++}` });
+  const newFixture = () => createFixture(database(), { name: `prune ${fixtureCount++}` });
 
   async function keysOf({ repositoryId }: Repository): Promise<string[]> {
     const rows = await database().sql<{ key: string }[]>`
@@ -50,10 +50,10 @@ describeWithDatabases("pruning", (database) => {
   }
 
   /** What the inventory says of a quarantined test. */
-  async function quarantined(world: World, repository: Repository, name: string) {
+  async function quarantined(fixture: Fixture, repository: Repository, name: string) {
     const include = "tags,nondeterminism_first_recorded_at,recent_nondeterministic_commit_oid," +
       "recent_nondeterministic_negative_result";
-    const response = await world.get(`/api/v1/flaky/tests?include=${include}`);
+    const response = await fixture.get(`/api/v1/flaky/tests?include=${include}`);
     const { tests } = await response.json();
     return tests.find(({ id }: { id: string }) => id === idOf(repository, { name }));
   }
@@ -62,10 +62,10 @@ describeWithDatabases("pruning", (database) => {
     let testCount = 0;
     for (let seed = 1; seed <= HISTORIES; seed++) {
       const random = new Random(seed);
-      const world = await newWorld();
+      const fixture = await newFixture();
       const repositories = [
-        await world.addRepository("acme", "one"),
-        await world.addRepository("acme", "two"),
+        await fixture.addRepository("acme", "one"),
+        await fixture.addRepository("acme", "two"),
       ];
       const keys: string[] = [];
       for (let i = 0; i < 120; i++) {
@@ -85,7 +85,7 @@ describeWithDatabases("pruning", (database) => {
           if (id) await quarantine(database(), id);
         }
       }
-      const before = await allAnswers(world, repositories);
+      const before = await allAnswers(fixture, repositories);
       const facts = await lastingFacts(database());
       for (const repository of repositories) {
         const scope = { repositoryId: repository.repositoryId, cutoff: NOW - KEEP };
@@ -98,20 +98,20 @@ describeWithDatabases("pruning", (database) => {
         const again = Object.values(await prune(repository));
         assert.deepEqual(again, [0, 0, 0, 0, 0], "nothing is left to prune");
       }
-      assert.deepEqual(await allAnswers(world, repositories), before);
+      assert.deepEqual(await allAnswers(fixture, repositories), before);
       assert.deepEqual(await lastingFacts(database()), facts);
       await assertWhole(database());
 
       // Nobody kept what it had answered before.
-      const fresh = await createWorld(database(), { name: `fresh ${worlds++}` });
-      const authorization = { authorization: `token ${world.token}` };
-      const get: World["get"] = (path) =>
+      const fresh = await createFixture(database(), { name: `fresh ${fixtureCount++}` });
+      const authorization = { authorization: `token ${fixture.token}` };
+      const get: Fixture["get"] = (path) =>
         fresh.app(new Request(`http://127.0.0.1:8000${path}`, { headers: authorization }));
       assert.deepEqual(await allAnswers({ get }, repositories), before);
 
       // What is left can be deleted like anything else.
       for (const key of keys) {
-        await deleteSubmission(database().sql, { ...world.organization, key });
+        await deleteSubmission(database().sql, { ...fixture.organization, key });
       }
       await assertWhole(database());
     }
@@ -119,22 +119,22 @@ describeWithDatabases("pruning", (database) => {
   });
 
   it("keeps old submissions whose code version ran again, so that they still judge", async () => {
-    const world = await newWorld();
-    const repository = await world.addRepository("acme", "shop");
-    const old = await world.upload(repository, [{ name: "a" }], { recordedAt: OLD });
-    await world.upload(repository, [{ name: "a" }], { recordedAt: OLD, commitOid: "dead000" });
-    const recent = await world.upload(repository, [{ name: "b" }]);
+    const fixture = await newFixture();
+    const repository = await fixture.addRepository("acme", "shop");
+    const old = await fixture.upload(repository, [{ name: "a" }], { recordedAt: OLD });
+    await fixture.upload(repository, [{ name: "a" }], { recordedAt: OLD, commitOid: "dead000" });
+    const recent = await fixture.upload(repository, [{ name: "b" }]);
     assert.equal((await prune(repository)).submissionCount, 1);
     assert.deepEqual(await keysOf(repository), [old.key, recent.key]);
-    const late = await world.upload(repository, [{ name: "a", conclusion: "failure" }]);
+    const late = await fixture.upload(repository, [{ name: "a", conclusion: "failure" }]);
     assert.equal(late.disruptionCount, 1);
   });
 
   it("takes what was recorded in the second before the moment, and not in its own", async () => {
-    const world = await newWorld();
-    const repository = await world.addRepository("acme", "shop");
+    const fixture = await newFixture();
+    const repository = await fixture.addRepository("acme", "shop");
     const at = (age: number) =>
-      world.upload(repository, [{}], { recordedAt: NOW - age, commitOid: `c${age}` });
+      fixture.upload(repository, [{}], { recordedAt: NOW - age, commitOid: `c${age}` });
     await at(KEEP + 1);
     const edge = await at(KEEP);
     await prune(repository);
@@ -142,71 +142,71 @@ describeWithDatabases("pruning", (database) => {
   });
 
   it("keeps a first disruption also when a later submission is deleted", async () => {
-    const world = await newWorld();
-    const repository = await world.addRepository("acme", "shop");
-    await world.upload(repository, flaky("a"), { recordedAt: OLD, commitOid: "old" });
-    const first = await world.upload(repository, flaky("a"), { commitOid: "new" });
-    const second = await world.upload(repository, flaky("a"), {
+    const fixture = await newFixture();
+    const repository = await fixture.addRepository("acme", "shop");
+    await fixture.upload(repository, flaky("a"), { recordedAt: OLD, commitOid: "old" });
+    const first = await fixture.upload(repository, flaky("a"), { commitOid: "new" });
+    const second = await fixture.upload(repository, flaky("a"), {
       commitOid: "newest",
       recordedAt: NOW - 50,
     });
     await quarantine(database(), idOf(repository, { name: "a" }));
     await prune(repository);
     const told = async () => {
-      const test = await quarantined(world, repository, "a");
+      const test = await quarantined(fixture, repository, "a");
       return [test.nondeterminism_first_recorded_at, test.recent_nondeterministic_commit_oid];
     };
     const oldest = "2026-07-23T14:13:20Z";
     assert.deepEqual(await told(), [oldest, "newest"]);
-    await deleteSubmission(database().sql, { ...world.organization, key: second.key });
+    await deleteSubmission(database().sql, { ...fixture.organization, key: second.key });
     assert.deepEqual(await told(), [oldest, "new"]);
     // Of the one that was pruned nothing but its date is known.
-    await deleteSubmission(database().sql, { ...world.organization, key: first.key });
+    await deleteSubmission(database().sql, { ...fixture.organization, key: first.key });
     assert.deepEqual(await told(), [oldest, ""]);
     assert.deepEqual(await namesOf(repository), ["a"]);
   });
 
   it("keeps the latest disruption of a test that ran in older submissions only since", async () => {
-    const world = await newWorld();
-    const repository = await world.addRepository("acme", "shop");
+    const fixture = await newFixture();
+    const repository = await fixture.addRepository("acme", "shop");
     // Its code version runs in the window, so it stays, although it is the older one.
-    const live = await world.upload(repository, flaky("a"), {
+    const live = await fixture.upload(repository, flaky("a"), {
       recordedAt: OLD,
       commitOid: "a11fe00",
     });
-    await world.upload(repository, [{ name: "b" }], { commitOid: "a11fe00" });
-    await world.upload(repository, flaky("a"), { recordedAt: OLD + DAY, commitOid: "dead000" });
+    await fixture.upload(repository, [{ name: "b" }], { commitOid: "a11fe00" });
+    await fixture.upload(repository, flaky("a"), { recordedAt: OLD + DAY, commitOid: "dead000" });
     await quarantine(database(), idOf(repository, { name: "a" }));
     await prune(repository);
-    await deleteSubmission(database().sql, { ...world.organization, key: live.key });
-    const test = await quarantined(world, repository, "a");
+    await deleteSubmission(database().sql, { ...fixture.organization, key: live.key });
+    const test = await quarantined(fixture, repository, "a");
     assert.equal(test.recent_nondeterministic_commit_oid, "dead000");
     assert.equal(test.nondeterminism_first_recorded_at, "2026-07-24T14:13:20Z");
   });
 
   it("leaves a test its tags, also when a submission that brought others is deleted", async () => {
-    const world = await newWorld();
-    const repository = await world.addRepository("acme", "shop");
-    await world.upload(repository, [{ name: "a" }], {
+    const fixture = await newFixture();
+    const repository = await fixture.addRepository("acme", "shop");
+    await fixture.upload(repository, [{ name: "a" }], {
       recordedAt: OLD,
       commitOid: "old",
       tags: ["pruned", "both"],
     });
-    const { key } = await world.upload(repository, [{ name: "a" }], { tags: ["both", "own"] });
-    await world.upload(repository, [{ name: "a" }], { commitOid: "c2" });
+    const { key } = await fixture.upload(repository, [{ name: "a" }], { tags: ["both", "own"] });
+    await fixture.upload(repository, [{ name: "a" }], { commitOid: "c2" });
     await quarantine(database(), idOf(repository, { name: "a" }));
-    const tags = async () => (await quarantined(world, repository, "a")).tags;
+    const tags = async () => (await quarantined(fixture, repository, "a")).tags;
     await prune(repository);
     assert.deepEqual(await tags(), ["both", "own", "pruned"]);
-    await deleteSubmission(database().sql, { ...world.organization, key });
+    await deleteSubmission(database().sql, { ...fixture.organization, key });
     assert.deepEqual(await tags(), ["pruned"]);
   });
 
   it("keeps the latest coverage, however old, and no other old one", async () => {
-    const world = await newWorld();
-    const repository = await world.addRepository("acme", "shop");
+    const fixture = await newFixture();
+    const repository = await fixture.addRepository("acme", "shop");
     for (const age of [80, 60, 70]) {
-      await world.upload(repository, [{}], {
+      await fixture.upload(repository, [{}], {
         recordedAt: NOW - age * DAY,
         commitOid: `c${age}`,
         coverage: { coveredLineCount: age, lineCount: 100 },
@@ -214,16 +214,16 @@ describeWithDatabases("pruning", (database) => {
     }
     const pruned = await prune(repository);
     assert.deepEqual([pruned.submissionCount, pruned.coverageReportCount], [3, 2]);
-    const badge = await world.get("/api/v1/coverage/badges?repository=shop");
+    const badge = await fixture.get("/api/v1/coverage/badges?repository=shop");
     assert.match(await badge.text(), />70%</);
   });
 
   it("forgets tests that nothing ran any more, but none that has a story", async () => {
-    const world = await newWorld();
-    const repository = await world.addRepository("acme", "shop");
+    const fixture = await newFixture();
+    const repository = await fixture.addRepository("acme", "shop");
     const names = ["only old", "old and quarantined"].map((name) => ({ name }));
-    await world.upload(repository, [...names, ...flaky("old and flaky")], { recordedAt: OLD });
-    await world.upload(repository, [{ name: "recent" }], { commitOid: "c2" });
+    await fixture.upload(repository, [...names, ...flaky("old and flaky")], { recordedAt: OLD });
+    await fixture.upload(repository, [{ name: "recent" }], { commitOid: "c2" });
     await quarantine(database(), idOf(repository, { name: "old and quarantined" }));
     assert.equal((await prune(repository)).testCount, 1);
     assert.deepEqual(await namesOf(repository), [
@@ -232,25 +232,27 @@ describeWithDatabases("pruning", (database) => {
       "recent",
     ]);
     // One that comes back is the same test.
-    await world.upload(repository, flaky("only old"), { commitOid: "c3" });
-    const events = await world.get(`/api/tests/${idOf(repository, { name: "only old" })}/results`);
+    await fixture.upload(repository, flaky("only old"), { commitOid: "c3" });
+    const events = await fixture.get(
+      `/api/tests/${idOf(repository, { name: "only old" })}/results`,
+    );
     assert.equal((await events.json()).results.length, 1);
   });
 
   it("takes code versions that are too large for a batch in several", async () => {
-    const world = await newWorld();
-    const repository = await world.addRepository("acme", "shop");
+    const fixture = await newFixture();
+    const repository = await fixture.addRepository("acme", "shop");
     const failing = Array.from({ length: 600 }, (_, i) => flaky(`test ${i}`)).flat();
     for (const commitOid of ["badc0de", "badc0de", "facade0"]) {
-      await world.upload(repository, failing, { recordedAt: OLD, commitOid });
+      await fixture.upload(repository, failing, { recordedAt: OLD, commitOid });
     }
     for (let i = 0; i < 130; i++) {
-      await world.upload(repository, [{ name: "a" }], {
+      await fixture.upload(repository, [{ name: "a" }], {
         recordedAt: OLD + i,
         commitOid: "0f7e000",
       });
     }
-    const { key } = await world.upload(repository, [{ name: "a" }], { commitOid: "c2" });
+    const { key } = await fixture.upload(repository, [{ name: "a" }], { commitOid: "c2" });
     const pruned = await prune(repository);
     assert.deepEqual([pruned.submissionCount, pruned.testResultCount], [133, 3_730]);
     assert.deepEqual(await keysOf(repository), [key]);
@@ -258,10 +260,10 @@ describeWithDatabases("pruning", (database) => {
   });
 
   it("stops after the batch that runs, leaves whole submissions, and goes on later", async () => {
-    const world = await newWorld();
-    const repository = await world.addRepository("acme", "shop");
+    const fixture = await newFixture();
+    const repository = await fixture.addRepository("acme", "shop");
     for (let i = 0; i < 150; i++) {
-      await world.upload(repository, flaky("a"), { recordedAt: OLD + i, commitOid: `c${i}` });
+      await fixture.upload(repository, flaky("a"), { recordedAt: OLD + i, commitOid: `c${i}` });
     }
     const stop = AbortSignal.abort();
     const first = await prune(repository, { stop });
@@ -272,8 +274,8 @@ describeWithDatabases("pruning", (database) => {
   });
 
   it("runs beside uploads and other prunes of the same repository", async () => {
-    const world = await newWorld();
-    const repository = await world.addRepository("acme", "shop");
+    const fixture = await newFixture();
+    const repository = await fixture.addRepository("acme", "shop");
     const random = new Random(7);
     for (let i = 0; i < 150; i++) await randomUpload(database(), repository, random, OLD + i * 60);
     let uploading = true;
@@ -303,17 +305,17 @@ describeWithDatabases("pruning", (database) => {
   });
 
   it("keeps a test that is uploaded again while tests go", async () => {
-    const world = await newWorld();
-    const repository = await world.addRepository("acme", "shop");
+    const fixture = await newFixture();
+    const repository = await fixture.addRepository("acme", "shop");
     const tests = Array.from({ length: 600 }, (_, i) => ({ name: `test ${i}` }));
-    const { key } = await world.upload(repository, tests, { recordedAt: OLD });
+    const { key } = await fixture.upload(repository, tests, { recordedAt: OLD });
     await database().sql`delete from submission where key = ${key}`;
     await database().sql`delete from test_list where repository_id = ${repository.repositoryId}`;
     const batches = pruneTests(database().sql, repository);
     const first = await batches.next();
     assert.ok(first.value!.testCount > 0 && first.value!.testCount < 600);
     const [name] = await namesOf(repository);
-    await world.upload(repository, [{ name }]);
+    await fixture.upload(repository, [{ name }]);
     for await (const _ of batches);
     assert.deepEqual(await namesOf(repository), [name]);
     await assertWhole(database());

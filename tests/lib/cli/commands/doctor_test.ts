@@ -8,7 +8,7 @@ import {
   loadTokenCounts,
 } from "../../../../db/admin/diagnostics.ts";
 import { copyTemplate, describeWithDatabases } from "../../../database.ts";
-import { createWorld, DAY, flaky, NOW } from "../../../routes/fixture.ts";
+import { createFixture, DAY, flaky, NOW } from "../../../routes/fixture.ts";
 import { commandLine, withoutDatabase } from "../run_in_process.ts";
 
 const cli = commandLine(() => {
@@ -75,10 +75,10 @@ describe("doctor", () => {
 describeWithDatabases("a diagnosis", (database) => {
   it("counts what is fresh, valid, about to expire, and left behind", async () => {
     const { sql } = database();
-    const world = await createWorld(database(), { name: "acme" });
-    const shop = await world.addRepository("acme", "shop");
-    await world.addRepository("acme", "quiet");
-    await world.upload(shop, flaky("a"));
+    const fixture = await createFixture(database(), { name: "acme" });
+    const shop = await fixture.addRepository("acme", "shop");
+    await fixture.addRepository("acme", "quiet");
+    await fixture.upload(shop, flaky("a"));
     assert.deepEqual({ ...await loadFreshness(sql, { windowStart: NOW - 14 * DAY }) }, {
       organizationCount: 1,
       repositoryCount: 2,
@@ -87,10 +87,10 @@ describeWithDatabases("a diagnosis", (database) => {
     });
     assert.equal((await loadFreshness(sql, { windowStart: NOW })).activeRepositoryCount, 0);
 
-    await world.addToken({ expiresAt: NOW + DAY });
-    await world.addToken({ expiresAt: NOW - 1 });
+    await fixture.addToken({ expiresAt: NOW + DAY });
+    await fixture.addToken({ expiresAt: NOW - 1 });
     // Legacy tokens of an organization without purchased units open nothing.
-    await world.addToken({ legacy: true });
+    await fixture.addToken({ legacy: true });
     assert.deepEqual({ ...await loadTokenCounts(sql, { now: NOW, soon: NOW + 7 * DAY }) }, {
       validCount: 2,
       expiringCount: 1,
