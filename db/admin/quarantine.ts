@@ -4,7 +4,7 @@ import type { Quarantine } from "../../lib/analysis/tracked_test.ts";
 import type { TestIdentity } from "../../lib/base/identity.ts";
 import { bumpDataVersion, lockRepository } from "./repositories.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
-import { isKnown } from "../write/staged_tests.ts";
+import { isPublished } from "../write/tests.ts";
 
 /** A stored test with its repository. */
 export interface StoredTest extends TestIdentity {
@@ -35,7 +35,7 @@ export async function findTest(
   const [test] = await sql<Omit<StoredTest, keyof StoredRepository>[]>`
     select ${testColumns(sql)} from test t
     where t.repository_id = ${repository.repositoryId} and t.test_hash = ${testHash}
-      and ${isKnown(sql)}`;
+      and ${isPublished(sql)}`;
   return test ? { ...repository, ...test } : null;
 }
 

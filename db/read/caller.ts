@@ -2,7 +2,7 @@
 import type { WindowVersion } from "../../lib/base/data_version.ts";
 import { oldestSubmission, versionColumns } from "../admin/repositories.ts";
 import type { Queryable } from "../connection/sql.ts";
-import { isKnown } from "../write/staged_tests.ts";
+import { isPublished } from "../write/tests.ts";
 
 /** An organization, by a valid token of it. */
 export interface Caller {
@@ -110,5 +110,5 @@ function selectTestNo(sql: Queryable, selection: Selection) {
   return sql`(
     select t.test_no from test t
     where t.repository_id = r.repository_id and t.test_hash = ${selection.testHash}
-      and ${isKnown(sql)})`;
+      and ${isPublished(sql)})`;
 }

@@ -2,7 +2,7 @@ import { writeTransaction } from "../schema/migrate.ts";
 import {
   type DisruptiveTest,
   isNondeterministic,
-  judge,
+  judgeTests,
   mergeRemembered,
   mergeVerdict,
   type Negative,
@@ -56,12 +56,12 @@ export async function deleteSubmission(
       update repository set data_version = data_version + 1, removal_count = removal_count + 1
       where repository_id = ${repositoryId}`;
 
-    await acquit(tx, { repositoryId, codeVersion, testNos: flaky });
+    await clearDisruptions(tx, { repositoryId, codeVersion, testNos: flaky });
     await recomputeDisruptiveTests(tx, { repositoryId, testNos: flaky, remembered });
     if (testListNo !== null) {
       const { tags, testTagSetNo } = submission;
       if (tags.length > 0 || testTagSetNo !== null) {
-        await recomputeTags(tx, { repositoryId, testListNo, gone: { tags, testTagSetNo } });
+        await recomputeTags(tx, { repositoryId, testListNo, removed: { tags, testTagSetNo } });
       }
       await removeTestList(tx, { repositoryId, testListNo });
     }
@@ -133,7 +133,7 @@ async function loadRemembered(
 }
 
 /** Takes back the disruptions of tests that are not nondeterministic any more. */
-async function acquit(
+async function clearDisruptions(
   tx: Queryable,
   { repositoryId, codeVersion, testNos }: {
     repositoryId: number;
@@ -148,7 +148,7 @@ async function acquit(
   const submissions = await loadOutcomes(tx, { repositoryId, codeVersions, testNos });
   await markDisruptions(tx, {
     repositoryId,
-    negatives: judge(submissions, negatives)
+    negatives: judgeTests(submissions, negatives)
       .filter((verdict) => !isNondeterministic(verdict))
       .flatMap((verdict) => verdict.negatives),
     isDisruption: false,
@@ -189,7 +189,7 @@ async function recomputeDisruptiveTests(
     const byId = new Map(submissions.map((submission) => [submission.submissionId, submission]));
     const submissionsOf = Map.groupBy(submissions, (submission) => submission.codeVersion);
     for (const [codeVersion, negatives] of batch) {
-      const verdicts = judge(submissionsOf.get(codeVersion) ?? [], negatives);
+      const verdicts = judgeTests(submissionsOf.get(codeVersion) ?? [], negatives);
       for (const verdict of verdicts.filter(isNondeterministic)) {
         known.set(verdict.testNo, mergeVerdict(known.get(verdict.testNo), verdict, byId));
       }

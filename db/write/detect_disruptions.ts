@@ -1,7 +1,7 @@
 import {
   codeVersionOf,
   isNondeterministic,
-  judge,
+  judgeTests,
   mergeVerdict,
   type Negative,
   type SubmissionOutcomes,
@@ -20,9 +20,9 @@ import {
   storeDisruptiveTests,
 } from "./code_versions.ts";
 import type { Queryable } from "../connection/sql.ts";
-import { testNosByHash } from "./test_lists.ts";
+import { testNosByHash } from "./tests.ts";
 
-/** A submission that is about to be stored. */
+/** A submission before it is stored. */
 export interface NewSubmission {
   /** 24 hex digits. */
   id: string;
@@ -32,46 +32,44 @@ export interface NewSubmission {
   content: SubmissionContent;
 }
 
-/** A negative result as it is to be stored. */
-export type JudgedNegative = Negative & Pick<NegativeResult, "conclusion">;
+/** A negative result as it is stored. */
+export type StoredNegative = Negative & Pick<NegativeResult, "conclusion">;
 
 /**
- * Judges a new submission together with the earlier ones of its code version: marks their negative
- * results that it turns into disruptions, stores what is now known of the tests concerned, and
- * returns the new submission's own negative results, judged.
- *
- * Runs before the submission is stored, so that its rows are written once and not changed at once.
+ * Detects the disruptions of a code version with a new submission: marks earlier negative results that
+ * it turns into disruptions, updates the disruptive tests, and returns the negative results of the
+ * submission. Runs before these are stored, so that each row is written once.
  */
-export async function judgeSubmission(
+export async function detectDisruptions(
   tx: Queryable,
   repositoryId: number,
   submission: NewSubmission,
-): Promise<JudgedNegative[]> {
+): Promise<StoredNegative[]> {
   const scope = {
     repositoryId,
     codeVersion: codeVersionOf({ ...submission, submissionId: submission.id }),
   };
   const own = await ownNegatives(tx, repositoryId, submission);
   const earlier = await loadNegatives(tx, scope);
-  const places = placesConcerned(submission.content, [...own, ...earlier]);
-  const outcomes = outcomesAt(submission.content.exceptions, places.values());
-  const passes = (testNo: number) => (outcomes.get(places.get(testNo) ?? -1)?.positive ?? 0) > 0;
-  const concerned = new Set([
+  const indexes = indexesOf(submission.content, [...own, ...earlier]);
+  const outcomes = outcomesAt(submission.content.exceptions, indexes.values());
+  const passes = (testNo: number) => (outcomes.get(indexes.get(testNo) ?? -1)?.positive ?? 0) > 0;
+  const affected = new Set([
     ...own.map(({ testNo }) => testNo),
     ...earlier.map(({ testNo }) => testNo).filter(passes),
   ]);
-  if (concerned.size === 0) return own;
+  if (affected.size === 0) return own;
 
   const submissions: SubmissionOutcomes[] = [
     ...await loadOutcomes(tx, {
       repositoryId,
       codeVersions: [scope.codeVersion],
-      testNos: concerned,
+      testNos: affected,
     }),
     { ...submission, submissionId: submission.id, hasPositive: passes },
   ];
-  const negatives = [...own, ...earlier.filter(({ testNo }) => concerned.has(testNo))];
-  const verdicts = judge(submissions, negatives).filter(isNondeterministic);
+  const negatives = [...own, ...earlier.filter(({ testNo }) => affected.has(testNo))];
+  const verdicts = judgeTests(submissions, negatives).filter(isNondeterministic);
   const disruptions = verdicts.flatMap((verdict) => verdict.negatives);
   await markDisruptions(tx, {
     repositoryId,
@@ -89,18 +87,18 @@ export async function judgeSubmission(
     repositoryId,
     tests: verdicts.map((verdict) => mergeVerdict(known.get(verdict.testNo), verdict, byId)),
   });
-  const guilty = new Set<Negative>(disruptions);
-  return own.map((negative) => ({ ...negative, isDisruption: guilty.has(negative) }));
+  const isDisruption = new Set<Negative>(disruptions);
+  return own.map((negative) => ({ ...negative, isDisruption: isDisruption.has(negative) }));
 }
 
-/** Tests that one statement looks up. */
+/** Tests looked up by one statement. */
 const TESTS_PER_STATEMENT = 2_000;
 
 async function ownNegatives(
   tx: Queryable,
   repositoryId: number,
   { id, content }: NewSubmission,
-): Promise<(JudgedNegative & { testHash: number })[]> {
+): Promise<(StoredNegative & { testHash: number })[]> {
   const hashes = [...new Set(content.negatives.map(({ testHash }) => testHash))];
   const testNos = new Map<number, number>();
   for (let start = 0; start < hashes.length; start += TESTS_PER_STATEMENT) {
@@ -120,15 +118,15 @@ async function ownNegatives(
   }));
 }
 
-/** Where in the new submission's list the tests of these negatives stand, by test_no. */
-function placesConcerned(
+/** The indexes of tests in the new submission's list, by test_no. */
+function indexesOf(
   content: SubmissionContent,
   negatives: { testHash: number; testNo: number }[],
 ): Map<number, number> {
-  const places = new Map<number, number>();
+  const indexes = new Map<number, number>();
   for (const { testHash, testNo } of negatives) {
-    const place = indexOfTest(content.testHashes, testHash);
-    if (place !== -1) places.set(testNo, place);
+    const index = indexOfTest(content.testHashes, testHash);
+    if (index !== -1) indexes.set(testNo, index);
   }
-  return places;
+  return indexes;
 }

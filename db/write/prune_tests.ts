@@ -3,8 +3,8 @@ import { writeTransaction } from "../schema/migrate.ts";
 import type { Database } from "../connection/connect.ts";
 import { lockRepository } from "../admin/repositories.ts";
 import { integersIn, type Queryable } from "../connection/sql.ts";
-import { isKnown } from "./staged_tests.ts";
-import { hasNoStory, isUnusedList, loadTestLists } from "./test_lists.ts";
+import { isUnusedList, loadTestLists } from "./test_lists.ts";
+import { isPublished, isUnreferenced } from "./tests.ts";
 import { isUnusedSet } from "./test_tags.ts";
 
 /** Lists, of some 20 kB each, that one statement reads or one batch deletes. */
@@ -156,7 +156,7 @@ export async function* unlistedTests(
       order by test_no
       limit ${TESTS_PER_PAGE}`;
     const candidates = page.map(({ no }) => no).filter((no) => listed[no] === 0);
-    unlisted.push(...await withoutStory(sql, repositoryId, candidates));
+    unlisted.push(...await unreferencedOf(sql, repositoryId, candidates));
     const isLast = page.length < TESTS_PER_PAGE;
     while (unlisted.length >= TESTS_PER_BATCH || (isLast && unlisted.length > 0)) {
       yield unlisted.slice(0, TESTS_PER_BATCH);
@@ -167,7 +167,7 @@ export async function* unlistedTests(
   }
 }
 
-async function withoutStory(
+async function unreferencedOf(
   sql: Queryable,
   repositoryId: number,
   testNos: number[],
@@ -176,8 +176,8 @@ async function withoutStory(
   const rows = await sql<{ no: number }[]>`
     select test_no as no from test t
     where repository_id = ${repositoryId}
-      and test_no = any(${integersIn(sql, testNos)}) and ${hasNoStory(sql)}
-      and ${isKnown(sql)}`;
+      and test_no = any(${integersIn(sql, testNos)}) and ${isUnreferenced(sql)}
+      and ${isPublished(sql)}`;
   return rows.map(({ no }) => no);
 }
 
@@ -190,8 +190,8 @@ async function deleteTests(
   const { count } = await tx`
     delete from test t
     where repository_id = ${repositoryId}
-      and test_no = any(${integersIn(tx, testNos)}) and ${hasNoStory(tx)}
-      and ${isKnown(tx)}`;
+      and test_no = any(${integersIn(tx, testNos)}) and ${isUnreferenced(tx)}
+      and ${isPublished(tx)}`;
   if (count > 0) {
     // Whoever looked up tests ahead of an upload looks again.
     await tx`

@@ -4,55 +4,54 @@ import type { SubmissionContent } from "../../lib/analysis/submission_content.ts
 import type { TestTags } from "../../lib/analysis/test_tags.ts";
 import { keyedSubmissionId, submissionId } from "../../lib/base/identity.ts";
 import type { CoverageTotals } from "../../lib/report/coverage/mod.ts";
-import { replaceSubmissionCoverage } from "./coverage_reports.ts";
-import type { Database } from "../connection/connect.ts";
-import { writeTransaction } from "../schema/migrate.ts";
-import { type JudgedNegative, judgeSubmission } from "./detect_disruptions.ts";
 import { type LockedRepository, lockRepository } from "../admin/repositories.ts";
+import type { Database } from "../connection/connect.ts";
 import { type Queryable, textsIn } from "../connection/sql.ts";
+import { writeTransaction } from "../schema/migrate.ts";
+import { replaceSubmissionCoverage } from "./coverage_reports.ts";
+import { detectDisruptions, type StoredNegative } from "./detect_disruptions.ts";
+import { findTestListNo, insertTestList } from "./test_lists.ts";
+import { addTags, addTestTags } from "./test_tags.ts";
+import { type PreparedTests, prepareTests, publishTests } from "./tests.ts";
 import { removeUnprocessed } from "./unprocessed_submissions.ts";
-import { makeKnown } from "./staged_tests.ts";
-import { type EnsuredTests, ensureTests, findTestListNo, insertTestList } from "./test_lists.ts";
-import { addTags, addTestTags, setTags, type TaggedTest } from "./test_tags.ts";
 
-/** What one CI run, or one shard of it, hands in. */
+/** One upload: a CI run, or one shard of it. */
 export interface Upload {
   repositoryId: number;
   commitOid: string;
-  /** The git tree of the commit: the same tree under two commits is the same code. */
   treeOid: string | null;
   branch: string | null;
-  /** URL of the CI run, `""` when there is none. */
+  /** `""` when there is none. */
   buildUrl: string;
   /** Tags of every test of the upload. */
   tags: string[];
   /** Tags of single tests. */
   testTags?: TestTags | null;
-  /** Seconds since 1970 that every result carries. */
+  /** Seconds since 1970: the time of every result. */
   recordedAt: number;
-  /** Seconds since 1970 of the upload itself. */
+  /** Seconds since 1970. */
   uploadedAt: number;
-  /** SHA-256 (hex) of the bytes of the reports, whatever their order. */
+  /** SHA-256 (hex) of the bytes of the reports. */
   reportDigest: string;
   content: SubmissionContent;
   coverage: CoverageTotals | null;
-  /** Key of the archive in its object storage; made from the names without one. */
+  /** Key of the archive in its folder or bucket, if it came from one. */
   key?: string;
-  /** Runs at the end of the transaction that stores the upload: what it does is done with it. */
+  /** Runs at the end of the transaction that stores the upload. */
   alongside?(tx: Queryable): Promise<void>;
 }
 
-/** What became of an upload. */
-export interface ProcessedSubmission {
+/** A submission that was stored, now or before. */
+export interface StoredSubmission {
   /** 24 hex digits. */
   submissionId: string;
   key: string;
-  /** True when the upload is a submission that was there before; the rest describes that one. */
+  /** True when the upload had been stored before; the other fields describe that submission. */
   duplicate: boolean;
   /** Seconds since 1970. */
   recordedAt: number;
   testResultCount: number;
-  /** Negative results of the submission that are disruptions, as of now. */
+  /** Results of the submission that are disruptions now. */
   disruptionCount: number;
 }
 
@@ -62,63 +61,34 @@ export class RepositoryGoneError extends Error {
 }
 
 /**
- * Stores an upload and judges it, and with it the earlier negatives of its code version.
+ * Stores an upload and detects the disruptions of its code version. All of it becomes visible at once,
+ * or nothing.
  *
- * Either all of it becomes visible or nothing. The repository's row is locked from the first
- * look to the last write: submissions of one repository are processed one after the other, so
- * two of the same code version cannot miss each other.
+ * The repository's row is locked for the whole transaction: submissions of one repository are stored
+ * one after the other, so that two of the same code version cannot miss each other.
  *
  * @throws {RepositoryGoneError} when the repository does not exist any more
  */
-export async function processSubmission(
+export async function storeSubmission(
   sql: Database["sql"],
   upload: Upload,
-): Promise<ProcessedSubmission> {
-  const { repositoryId } = upload;
+): Promise<StoredSubmission> {
+  const { repositoryId, key } = upload;
   const uploadDigest = digestOf(upload);
-  const staged = await stageTests(sql, { upload, uploadDigest });
-
+  const prepared = await prepareNewList(sql, { upload, uploadDigest });
   return await writeTransaction(sql, async (tx) => {
     const repository = await lockRepository(tx, repositoryId);
     if (!repository) throw new RepositoryGoneError("the repository was deleted meanwhile");
-    if (upload.key !== undefined) await removeUnprocessed(tx, { repositoryId, key: upload.key });
-    const duplicate = await findDuplicate(tx, { repositoryId, uploadDigest, key: upload.key });
+    if (key !== undefined) await removeUnprocessed(tx, { repositoryId, key });
+    const duplicate = await findDuplicate(tx, { repositoryId, uploadDigest, key });
     if (duplicate && upload.coverage) {
       await replaceSubmissionCoverage(tx, { repositoryId, ...duplicate }, upload.coverage);
     }
-    // Where tests were removed meanwhile, some of these may be among them.
-    const tests = staged?.removalCount === repository.removalCount ? staged : null;
-    const submission = duplicate ??
-      await store(tx, { ...repository, upload, uploadDigest, tests });
+    const stored = duplicate ??
+      await insertUpload(tx, { upload, uploadDigest, repository, prepared });
     await upload.alongside?.(tx);
-    return submission;
+    return stored;
   });
-}
-
-/**
- * Stores new tests ahead of the transaction, in batches, so that nobody waits long for it; `null`
- * when all are known.
- */
-async function stageTests(
-  sql: Queryable,
-  { upload, uploadDigest }: { upload: Upload; uploadDigest: string },
-): Promise<EnsuredTests & { removalCount: number } | null> {
-  const { repositoryId, content, key } = upload;
-  if (await findDuplicate(sql, { repositoryId, uploadDigest, key })) return null;
-  const list = { repositoryId, listHash: content.listHash };
-  if (await findTestListNo(sql, list) !== null) return null;
-  const [repository] = await sql<{ removalCount: number }[]>`
-    select removal_count::float8 as "removalCount" from repository where repository_id = ${repositoryId}`;
-  if (!repository) return null;
-  const tests = await ensureTests(sql, { repositoryId, content, tagsAt: tagsOf(upload) });
-  return { ...repository, ...tests };
-}
-
-/** The tags that an upload gives to the test at a place of its list. */
-function tagsOf({ tags, testTags }: Upload): (index: number) => string[] {
-  if (!testTags) return () => tags;
-  const { groups, groupOf } = testTags;
-  return (index) => [...new Set([...tags, ...groups[groupOf[index]! - 1] ?? []])];
 }
 
 /**
@@ -130,77 +100,79 @@ function digestOf({ commitOid, buildUrl, reportDigest }: Upload): string {
     .digest("hex").slice(0, 32);
 }
 
-async function store(
+/** Stores the tests of an upload ahead of its transaction; `null` when their list is known. */
+async function prepareNewList(
+  sql: Queryable,
+  { upload, uploadDigest }: { upload: Upload; uploadDigest: string },
+): Promise<PreparedTests & { removalCount: number } | null> {
+  const { repositoryId, content, key } = upload;
+  const { listHash } = content;
+  if (await findTestListNo(sql, { repositoryId, listHash }) !== null) return null;
+  if (await findDuplicate(sql, { repositoryId, uploadDigest, key })) return null;
+  const [repository] = await sql<{ removalCount: number }[]>`
+    select removal_count::float8 as "removalCount" from repository
+    where repository_id = ${repositoryId}`;
+  if (!repository) return null;
+  const tests = await prepareTests(sql, { repositoryId, content, tagsAt: tagsOf(upload) });
+  return { ...repository, ...tests };
+}
+
+/** The tags that an upload gives to the test at an index of its list. */
+function tagsOf({ tags, testTags }: Upload): (index: number) => string[] {
+  if (!testTags) return () => tags;
+  const { groups, groupOf } = testTags;
+  return (index) => [...new Set([...tags, ...groups[groupOf[index]! - 1] ?? []])];
+}
+
+async function insertUpload(
   tx: Queryable,
-  { owner, name, idPrefix, upload, uploadDigest, tests }: LockedRepository & {
+  { upload, uploadDigest, repository, prepared }: {
     upload: Upload;
     uploadDigest: string;
-    tests: EnsuredTests | null;
+    repository: LockedRepository;
+    prepared: (PreparedTests & { removalCount: number }) | null;
   },
-): Promise<ProcessedSubmission> {
-  const { repositoryId, content } = upload;
-  // The prefix, not the name, stands for the repository: a rename changes no id.
+): Promise<StoredSubmission> {
+  const { repositoryId, content, recordedAt, tags } = upload;
+  const { owner, name, idPrefix, removalCount } = repository;
+  // The prefix stands for the repository: renaming it changes no id.
   const id = upload.key === undefined
-    ? submissionId(upload.recordedAt, [String(idPrefix), uploadDigest])
-    : keyedSubmissionId({ recordedAt: upload.recordedAt, idPrefix, key: upload.key });
+    ? submissionId(recordedAt, [String(idPrefix), uploadDigest])
+    : keyedSubmissionId({ recordedAt, idPrefix, key: upload.key });
   const key = upload.key ?? `${owner}/${name}/${id}`;
+
   const list = { repositoryId, listHash: content.listHash };
   let testListNo = await findTestListNo(tx, list);
-  let isTagged = (_testNo: number) => false;
+  let hasTags = (_testNo: number) => false;
   if (testListNo === null) {
-    const introduced = await introduceTests(tx, { upload, tests });
-    testListNo = await insertTestList(tx, { ...list, testNos: introduced.testNos });
-    isTagged = introduced.isTagged;
+    // Prepared tests may have been removed since.
+    const tests = prepared?.removalCount === removalCount
+      ? prepared
+      : await prepareTests(tx, { repositoryId, content, tagsAt: tagsOf(upload) });
+    hasTags = await publishTests(tx, { repositoryId, ...tests });
+    testListNo = await insertTestList(tx, { ...list, testNos: tests.testNos });
   }
   const testTagSetNo = upload.testTags
-    ? await addTestTags(tx, { repositoryId, testListNo, tags: upload.testTags, isTagged })
+    ? await addTestTags(tx, { repositoryId, testListNo, tags: upload.testTags, hasTags })
     : null;
-  const negatives = await judgeSubmission(tx, repositoryId, { id, ...upload });
+  if (tags.length > 0) await addTags(tx, { repositoryId, testListNo, tags, hasTags });
+
+  const negatives = await detectDisruptions(tx, repositoryId, { id, ...upload });
   const { messages, placeOf } = shareMessages(negatives);
-  const columns = { testListNo, testTagSetNo, messages };
-  await insertSubmission(tx, { id, key, upload, uploadDigest, ...columns });
+  await insertSubmission(tx, { id, key, upload, uploadDigest, testListNo, testTagSetNo, messages });
   await insertNegatives(tx, { repositoryId, negatives, messageNoOf: placeOf });
-  if (upload.tags.length > 0) {
-    await addTags(tx, { repositoryId, testListNo, tags: upload.tags, isTagged });
-  }
   if (upload.coverage) {
-    const submission = { repositoryId, submissionId: id, recordedAt: upload.recordedAt };
+    const submission = { repositoryId, submissionId: id, recordedAt };
     await replaceSubmissionCoverage(tx, submission, upload.coverage);
   }
   return {
     submissionId: id,
     key,
     duplicate: false,
-    recordedAt: upload.recordedAt,
+    recordedAt,
     testResultCount: content.resultCount,
     disruptionCount: negatives.filter(({ isDisruption }) => isDisruption).length,
   };
-}
-
-/**
- * Makes the tests of a new list known. Those that nobody knew before have their tags already, and
- * exactly these.
- */
-async function introduceTests(
-  tx: Queryable,
-  { upload, tests }: { upload: Upload; tests: EnsuredTests | null },
-): Promise<{ testNos: Int32Array; isTagged(testNo: number): boolean }> {
-  const { repositoryId, content } = upload;
-  const tagsAt = tagsOf(upload);
-  const { testNos, staged } = tests ?? await ensureTests(tx, { repositoryId, content, tagsAt });
-  const known = await makeKnown(tx, { repositoryId, testNos, own: staged });
-  const shared = new Set(known.shared);
-  if (shared.size > 0) {
-    // Others staged them, with tags of theirs.
-    const tagged: TaggedTest[] = [];
-    testNos.forEach((test_no, index) =>
-      shared.has(test_no) && tagged.push({ test_no, tags: tagsAt(index) })
-    );
-    await setTags(tx, repositoryId, tagged);
-  }
-  const isStaged = (testNo: number) =>
-    known.untouched.some(({ first, end }) => testNo >= first && testNo < end);
-  return { testNos, isTagged: (testNo) => shared.has(testNo) || isStaged(testNo) };
 }
 
 async function findDuplicate(
@@ -210,8 +182,8 @@ async function findDuplicate(
     uploadDigest: string;
     key: string | undefined;
   },
-): Promise<ProcessedSubmission | null> {
-  const [row] = await sql<Omit<ProcessedSubmission, "duplicate">[]>`
+): Promise<StoredSubmission | null> {
+  const [row] = await sql<Omit<StoredSubmission, "duplicate">[]>`
     select encode(submission_id, 'hex') as "submissionId", key,
       extract(epoch from recorded_at)::float8 as "recordedAt",
       test_result_count as "testResultCount",
@@ -225,7 +197,7 @@ async function findDuplicate(
   return row ? { ...row, duplicate: true } : null;
 }
 
-/** Stores the row of a submission; with it the repository's data changes. */
+/** Inserts the row of a submission and increments the data version. */
 async function insertSubmission(
   tx: Queryable,
   { id, key, upload, uploadDigest, testListNo, testTagSetNo, messages }: {
@@ -261,18 +233,18 @@ async function insertSubmission(
     from version`;
 }
 
-/** Rows that one statement stores: one message has at most 1,000 characters. */
+/** Rows of one statement: a message has up to 1,000 characters. */
 const NEGATIVES_PER_STATEMENT = 2_000;
 
 async function insertNegatives(
   tx: Queryable,
   { repositoryId, negatives, messageNoOf }: {
     repositoryId: number;
-    negatives: JudgedNegative[];
+    negatives: StoredNegative[];
     messageNoOf: SharedMessages["placeOf"];
   },
 ): Promise<void> {
-  // In the order of the primary key: its pages are filled one after the other, and stay full.
+  // In the order of the primary key, so that pages of its index are filled one after the other.
   const rows = negatives
     .toSorted((a, b) =>
       Number(a.isDisruption) - Number(b.isDisruption) || a.testNo - b.testNo ||

@@ -3,46 +3,39 @@ import { integersIn, type Queryable, someTextsOf, textsIn } from "../connection/
 import { loadTestList } from "./test_lists.ts";
 
 /**
- * Gives the tags of a submission to every test that it ran.
- *
- * A list remembers the tags that all of its tests have, so that the usual submission, whose list
- * was run with the same tags before, costs one look.
+ * Adds the tags of a submission to every test that it ran. The list stores the tags that all of its
+ * tests have, so that the usual submission, with the same list and tags as before, costs one look-up.
  */
 export async function addTags(
   sql: Queryable,
-  { repositoryId, testListNo, tags, isTagged }: {
+  { repositoryId, testListNo, tags, hasTags }: {
     repositoryId: number;
     testListNo: number;
     tags: string[];
-    /** Whether a test was stored with its tags just now. */
-    isTagged(testNo: number): boolean;
+    /** Whether a test has exactly these tags already. */
+    hasTags(testNo: number): boolean;
   },
 ): Promise<void> {
   const [list] = await sql<{ missing: boolean }[]>`
-    update test_list set tags = array(
-      select tag from unnest(tags) as tag union select unnest(${textsIn(sql, tags)}))
+    update test_list set tags = ${unionOf(sql, tags)}
     where repository_id = ${repositoryId} and test_list_no = ${testListNo}
       and not tags @> ${textsIn(sql, tags)}
     returning true as missing`;
   if (!list) return;
   const testNos = (await loadTestList(sql, { repositoryId, testListNo }))
-    .filter((testNo) => !isTagged(testNo));
+    .filter((testNo) => !hasTags(testNo));
   await tagTests(sql, { repositoryId, testNos, tags });
 }
 
-/**
- * Gives tags to single tests of a list; returns the number that the submission remembers them by.
- *
- * A set that an earlier submission brought is there with its row: it costs one look.
- */
+/** Adds tags to single tests of a list; returns the number of the set of tags, which is stored once. */
 export async function addTestTags(
   sql: Queryable,
-  { repositoryId, testListNo, tags, isTagged }: {
+  { repositoryId, testListNo, tags, hasTags }: {
     repositoryId: number;
     testListNo: number;
     tags: TestTags;
-    /** Whether a test was stored with its tags just now. */
-    isTagged(testNo: number): boolean;
+    /** Whether a test has exactly these tags already. */
+    hasTags(testNo: number): boolean;
   },
 ): Promise<number> {
   const encoded = encodeTestTags(tags);
@@ -66,13 +59,13 @@ export async function addTestTags(
   const listed = await loadTestList(sql, { repositoryId, testListNo });
   for (const group of decodeTestTags(encoded)) {
     const testNos = group.places.map((place) => listed[place]!)
-      .filter((testNo) => !isTagged(testNo));
+      .filter((testNo) => !hasTags(testNo));
     await tagTests(sql, { repositoryId, testNos, tags: group.tags });
   }
   return added!.test_tag_set_no;
 }
 
-/** Adds tags to those that tests have; those that have all of them stay untouched. */
+/** Adds tags to tests that lack any of them. */
 async function tagTests(
   sql: Queryable,
   { repositoryId, testNos, tags }: {
@@ -82,36 +75,40 @@ async function tagTests(
   },
 ): Promise<void> {
   await sql`
-    update test set tags = array(
-      select tag from unnest(tags) as tag union select unnest(${textsIn(sql, tags)}))
+    update test set tags = ${unionOf(sql, tags)}
     where repository_id = ${repositoryId}
       and test_no = any(${integersIn(sql, testNos)})
       and not coalesce(tags, '{}') @> ${textsIn(sql, tags)}`;
 }
 
-/** Tags that a submission brought to tests of its list. */
-export interface BroughtTags {
-  /** Those of all tests. */
+/** SQL: the column `tags` and some more, each once. */
+function unionOf(sql: Queryable, tags: string[]) {
+  return sql`array(
+    select tag from unnest(tags) as tag union select unnest(${textsIn(sql, tags)}))`;
+}
+
+/** Tags that a submission added to tests of its list. */
+export interface SubmissionTags {
+  /** Of all tests. */
   tags: string[];
-  /** The set that tells those of single tests. */
+  /** Of single tests. */
   testTagSetNo: number | null;
 }
 
 /**
- * Takes the tags of a submission that is gone from the tests of its list, but for those that others
- * brought as well: a tag goes when the last submission that brought it is deleted. Tags that came
- * with submissions that were pruned stay.
+ * Removes the tags of a deleted submission from the tests of its list, except those that other
+ * submissions added too. Tags from pruned submissions stay.
  */
 export async function recomputeTags(
   sql: Queryable,
-  { repositoryId, testListNo, gone }: {
+  { repositoryId, testListNo, removed }: {
     repositoryId: number;
     testListNo: number;
-    gone: BroughtTags;
+    removed: SubmissionTags;
   },
 ): Promise<void> {
   const affected = await loadTestList(sql, { repositoryId, testListNo });
-  const tagsOf = await otherTags(sql, { repositoryId, testNos: affected, gone });
+  const tagsOf = await otherTags(sql, { repositoryId, testNos: affected, removed });
   await sql`
     delete from test_tag_set t
     where repository_id = ${repositoryId} and test_list_no = ${testListNo}
@@ -129,24 +126,24 @@ export async function recomputeTags(
   await collectTestTags(sql, { repositoryId, tagsOf });
   const rows = [...tagsOf].map(([test_no, tags]) => ({ test_no, tags: [...tags] }));
   await setTags(sql, repositoryId, rows);
-  // What a list remembers of its tests' tags may not be so any more.
+  // Not all tests of a list may have its tags any more.
   await sql`update test_list set tags = '{}' where repository_id = ${repositoryId}`;
 }
 
-/** SQL: whether no submission brought the row `t` of `test_tag_set`. */
+/** SQL: whether no submission has the row `t` of `test_tag_set`. */
 export function isUnusedSet(sql: Queryable) {
   return sql`not exists (
     select from submission s
     where s.repository_id = t.repository_id and s.test_tag_set_no = t.test_tag_set_no)`;
 }
 
-/** The tags of tests without those that a submission brought; others may have brought them too. */
+/** The tags of tests without those of a submission, which others may have added too. */
 async function otherTags(
   sql: Queryable,
-  { repositoryId, testNos, gone }: {
+  { repositoryId, testNos, removed }: {
     repositoryId: number;
     testNos: Int32Array;
-    gone: BroughtTags;
+    removed: SubmissionTags;
   },
 ): Promise<Map<number, Set<string>>> {
   const tests = await sql<TaggedTest[]>`
@@ -155,10 +152,10 @@ async function otherTags(
       and test_no = any(${integersIn(sql, testNos)}) and tags is not null`;
   const tagsOf = new Map(Array.from(testNos, (testNo) => [testNo, new Set<string>()]));
   for (const { test_no, tags } of tests) {
-    tagsOf.set(test_no, new Set(tags).difference(new Set(gone.tags)));
+    tagsOf.set(test_no, new Set(tags).difference(new Set(removed.tags)));
   }
-  if (gone.testTagSetNo === null) return tagsOf;
-  for (const { tags, places } of await loadTagSet(sql, repositoryId, gone.testTagSetNo)) {
+  if (removed.testTagSetNo === null) return tagsOf;
+  for (const { tags, places } of await loadTagSet(sql, repositoryId, removed.testTagSetNo)) {
     for (const place of places) {
       for (const tag of tags) tagsOf.get(testNos[place]!)?.delete(tag);
     }
@@ -166,14 +163,14 @@ async function otherTags(
   return tagsOf;
 }
 
-/** A test, and all of its tags. */
-export interface TaggedTest {
+/** A test with all of its tags. */
+interface TaggedTest {
   test_no: number;
   tags: string[];
 }
 
-/** Gives tests exactly these tags. */
-export async function setTags(
+/** Replaces the tags of tests. */
+async function setTags(
   sql: Queryable,
   repositoryId: number,
   tests: TaggedTest[],
@@ -184,7 +181,7 @@ export async function setTags(
     where t.repository_id = ${repositoryId} and t.test_no = r.test_no`;
 }
 
-/** Adds the tags of single tests, of all lists, to those of `tagsOf`. */
+/** Adds the tags of single tests, from all lists, to `tagsOf`. */
 async function collectTestTags(
   sql: Queryable,
   { repositoryId, tagsOf }: { repositoryId: number; tagsOf: Map<number, Set<string>> },
@@ -202,7 +199,7 @@ async function collectTestTags(
   }
 }
 
-/** The groups of a set of tags; none when it is gone. */
+/** The groups of a set of tags; none when it was removed. */
 async function loadTagSet(sql: Queryable, repositoryId: number, testTagSetNo: number) {
   const [set] = await sql<{ groups: string; members: Uint8Array }[]>`
     select tag_groups as groups, members from test_tag_set

@@ -80,7 +80,7 @@ export function isNondeterministic(verdict: Verdict): verdict is Nondeterministi
  * @param submissions all processed submissions of the code version
  * @param negatives the negative results of the tests to judge, of all these submissions
  */
-export function judge(submissions: SubmissionOutcomes[], negatives: Negative[]): Verdict[] {
+export function judgeTests(submissions: SubmissionOutcomes[], negatives: Negative[]): Verdict[] {
   const latestFirst = submissions.toSorted((a, b) => compareIds(b.submissionId, a.submissionId));
   return [...Map.groupBy(negatives, (negative) => negative.testNo)].map(([testNo, own]) => ({
     testNo,

@@ -1,7 +1,7 @@
 /// <reference lib="webworker" />
 /** Puts histories through the program's own processing, in a thread of its own. */
 import { type Database, openDatabase } from "../../db/connection/connect.ts";
-import { processSubmission } from "../../db/write/store_submission.ts";
+import { storeSubmission } from "../../db/write/store_submission.ts";
 import { findOrCreateRepository } from "../../db/admin/create_repository.ts";
 import { Columns } from "./columns.ts";
 import { builds, type HistoryShape, identities } from "./generate.ts";
@@ -54,7 +54,7 @@ async function run(job: Job): Promise<void> {
   const columns = new Columns(identities(shape.testCount));
   let results = 0;
   for (const build of builds(shape)) {
-    const { testResultCount } = await processSubmission(sql, {
+    const { testResultCount } = await storeSubmission(sql, {
       repositoryId: repository.repositoryId,
       commitOid: build.commitOid,
       treeOid: build.treeOid,

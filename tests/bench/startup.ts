@@ -2,7 +2,7 @@
 import { openDatabase } from "../../db/connection/connect.ts";
 import { migrate } from "../../db/schema/migrate.ts";
 import { createOrganization } from "../../db/admin/organizations.ts";
-import { processSubmission } from "../../db/write/store_submission.ts";
+import { storeSubmission } from "../../db/write/store_submission.ts";
 import { findOrCreateRepository } from "../../db/admin/create_repository.ts";
 import { Columns } from "./columns.ts";
 import { builds, identities } from "./generate.ts";
@@ -71,7 +71,7 @@ export async function fillEmbedded(dataDir: string): Promise<void> {
     });
     const columns = new Columns(identities(shape.testCount));
     for (const build of builds(shape)) {
-      await processSubmission(sql, {
+      await storeSubmission(sql, {
         repositoryId: repository.repositoryId,
         commitOid: build.commitOid,
         treeOid: build.treeOid,

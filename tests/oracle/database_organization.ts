@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { Database } from "../../db/connection/connect.ts";
 import { deleteSubmission } from "../../db/write/delete_submission.ts";
 import { createOrganization } from "../../db/admin/organizations.ts";
-import { processSubmission } from "../../db/write/store_submission.ts";
+import { storeSubmission } from "../../db/write/store_submission.ts";
 import { pruneRepository } from "../../db/write/prune.ts";
 import { addQuarantine, findTest, removeQuarantine } from "../../db/admin/quarantine.ts";
 import { createRepository } from "../../db/admin/create_repository.ts";
@@ -67,7 +67,7 @@ export async function databaseOrganization(
     },
     async upload(upload, uploadedAt) {
       const repositoryId = repositoryIds[upload.repository]!;
-      const taken = await processSubmission(sql, {
+      const taken = await storeSubmission(sql, {
         ...columnsOf(upload),
         repositoryId,
         uploadedAt,

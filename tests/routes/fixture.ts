@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import * as v from "valibot";
 import type { Database } from "../../db/connection/connect.ts";
 import { createOrganization } from "../../db/admin/organizations.ts";
-import { processSubmission, type Upload } from "../../db/write/store_submission.ts";
+import { storeSubmission, type Upload } from "../../db/write/store_submission.ts";
 import { addQuarantine, findTest } from "../../db/admin/quarantine.ts";
 import { createRepository } from "../../db/admin/create_repository.ts";
 import type { Repository } from "../../db/admin/repositories.ts";
@@ -34,7 +34,7 @@ export interface Fixture {
   addToken(options?: Partial<NewTokenRow> & { legacy?: boolean }): Promise<string>;
   addRepository(owner: string, name: string, id?: number): Promise<Repository>;
   upload(repository: Repository, results: Partial<TestResult>[], more?: Partial<Upload>): Promise<
-    Awaited<ReturnType<typeof processSubmission>>
+    Awaited<ReturnType<typeof storeSubmission>>
   >;
 }
 
@@ -92,7 +92,7 @@ export async function createFixture(
     upload(repository, results, more = {}) {
       const builder = new SubmissionBuilder();
       for (const result of results) builder.add({ ...PASS, ...result });
-      return processSubmission(sql, {
+      return storeSubmission(sql, {
         repositoryId: repository.repositoryId,
         commitOid: "c1c1c1c",
         treeOid: null,

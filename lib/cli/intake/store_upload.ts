@@ -1,6 +1,6 @@
 /** Stores an upload that was read: all of it or nothing. */
 import { insertCoverage } from "../../../db/write/coverage_reports.ts";
-import { processSubmission, RepositoryGoneError } from "../../../db/write/store_submission.ts";
+import { RepositoryGoneError, storeSubmission } from "../../../db/write/store_submission.ts";
 import { findOrCreateRepository } from "../../../db/admin/create_repository.ts";
 import { lockRepository } from "../../../db/admin/repositories.ts";
 import type { Database } from "../../../db/connection/connect.ts";
@@ -94,7 +94,7 @@ export async function storeUpload(
     });
     return outcome;
   }
-  const submission = await processSubmission(sql, {
+  const submission = await storeSubmission(sql, {
     ...facts,
     ...results,
     coverage,

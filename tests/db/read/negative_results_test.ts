@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { it } from "@std/testing/bdd";
 import { loadDisruptionEvents } from "../../../db/read/disruption_events.ts";
 import { createOrganization } from "../../../db/admin/organizations.ts";
-import { processSubmission } from "../../../db/write/store_submission.ts";
+import { storeSubmission } from "../../../db/write/store_submission.ts";
 import { findOrCreateRepository } from "../../../db/admin/create_repository.ts";
 import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
 import { describeWithDatabases } from "../../database.ts";
@@ -35,7 +35,7 @@ describeWithDatabases("failures", (database) => {
       builder.add({ ...result, conclusion: "failure", message });
       builder.add({ ...result, conclusion: "passing", message: "" });
     });
-    await processSubmission(database().sql, {
+    await storeSubmission(database().sql, {
       repositoryId,
       commitOid: `c${recordedAt}`,
       treeOid: null,

@@ -18,7 +18,7 @@ import {
 import { findOrganization } from "../../../db/admin/organizations.ts";
 import { createRepository, findOrCreateRepository } from "../../../db/admin/create_repository.ts";
 import { findRepository } from "../../../db/admin/repositories.ts";
-import { ensureTests } from "../../../db/write/test_lists.ts";
+import { prepareTests } from "../../../db/write/tests.ts";
 import { testId } from "../../../lib/base/identity.ts";
 import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
 import { commandLine, NOON } from "../../lib/cli/run_in_process.ts";
@@ -256,7 +256,7 @@ async function cutOffUploads(program: Program): Promise<void> {
     });
   }
   const content = builder.finish();
-  await ensureTests(sql, { repositoryId: SHOP, content, tagsAt: () => ["lost"] });
+  await prepareTests(sql, { repositoryId: SHOP, content, tagsAt: () => ["lost"] });
   await program.write("staged.xml", reportOf("staged"));
   await program.run(
     "ingest --org big --repo big/shop --commit c000005 FOLDER/staged.xml --tags kept",

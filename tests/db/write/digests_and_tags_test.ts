@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "@std/testing/bdd";
 import { createOrganization } from "../../../db/admin/organizations.ts";
-import { processSubmission, type Upload } from "../../../db/write/store_submission.ts";
+import { storeSubmission, type Upload } from "../../../db/write/store_submission.ts";
 import { findOrCreateRepository } from "../../../db/admin/create_repository.ts";
 import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
 import { describeWithDatabases } from "../../database.ts";
@@ -18,7 +18,7 @@ describeWithDatabases("digests of uploads and tags of tests", (database) => {
     const builder = new SubmissionBuilder();
     const same = { suite: "", class: "", file: "", durationMicroseconds: 0, message: "" };
     for (const name of names) builder.add({ ...same, name, conclusion: "passing" });
-    return processSubmission(database().sql, {
+    return storeSubmission(database().sql, {
       repositoryId,
       commitOid: "c",
       treeOid: null,

@@ -3,8 +3,8 @@ import { before, it } from "@std/testing/bdd";
 import { deleteSubmission } from "../../../db/write/delete_submission.ts";
 import { createOrganization } from "../../../db/admin/organizations.ts";
 import {
-  processSubmission,
   RepositoryGoneError,
+  storeSubmission,
   type Upload,
 } from "../../../db/write/store_submission.ts";
 import { findTest } from "../../../db/admin/quarantine.ts";
@@ -14,7 +14,7 @@ import {
   findRepository,
   type Repository,
 } from "../../../db/admin/repositories.ts";
-import { ensureTests } from "../../../db/write/test_lists.ts";
+import { prepareTests } from "../../../db/write/tests.ts";
 import { loadLatestCoverage } from "../../../db/write/coverage_reports.ts";
 import { loadTrackedTests } from "../../../db/read/tracked_tests.ts";
 import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
@@ -80,7 +80,7 @@ describeWithDatabases("processing a submission", (database) => {
     };
   }
 
-  const process = (up: Upload) => processSubmission(database().sql, up);
+  const process = (up: Upload) => storeSubmission(database().sql, up);
 
   async function tracked({ repositoryId }: Repository) {
     const states = await loadTrackedTests(database().sql, {
@@ -246,7 +246,7 @@ describeWithDatabases("processing a submission", (database) => {
     const { repository } = await findOrCreateRepository(sql, { ...wanted, isVisible: false });
     const cutOff = upload(repository, [["t", "failure"], ["t"], ["u"]], { tags: ["stale"] });
     const { repositoryId } = repository;
-    await ensureTests(sql, { repositoryId, content: cutOff.content, tagsAt: () => cutOff.tags });
+    await prepareTests(sql, { repositoryId, content: cutOff.content, tagsAt: () => cutOff.tags });
     const test = { idPrefix: repository.idPrefix, testHash: cutOff.content.testHashes[0]! };
     assert.equal(await findRepository(sql, { organizationId, ...wanted }), null);
     assert.equal(await findTest(sql, test), null);
@@ -276,7 +276,7 @@ describeWithDatabases("processing a submission", (database) => {
     const overtaken = new Proxy(sql, {
       get: (target, name) => name === "begin" ? begin : Reflect.get(target, name),
     });
-    await processSubmission(overtaken, slow);
+    await storeSubmission(overtaken, slow);
     const [test] = await tracked({ ...repository, repositoryId });
     assert.deepEqual(test?.tags, ["fast", "slow"]);
   });
@@ -286,7 +286,7 @@ describeWithDatabases("processing a submission", (database) => {
     const repository = await newRepository();
     const { repositoryId } = repository;
     const { content } = upload(repository, [["a"], ["b"]]);
-    await ensureTests(sql, { repositoryId, content, tagsAt: () => ["nightly"] });
+    await prepareTests(sql, { repositoryId, content, tagsAt: () => ["nightly"] });
     await process(upload(repository, [["a", "failure"], ["a"]], { tags: ["pr"] }));
     await process(upload(repository, [["b", "failure"], ["b"]], { tags: ["pr"] }));
     const tags = (await tracked(repository)).map((test) => test.tags);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import { deleteSubmission } from "../../../db/write/delete_submission.ts";
 import { createOrganization } from "../../../db/admin/organizations.ts";
-import { processSubmission } from "../../../db/write/store_submission.ts";
+import { storeSubmission } from "../../../db/write/store_submission.ts";
 import { findOrCreateRepository } from "../../../db/admin/create_repository.ts";
 import { deleteRepository, type Repository } from "../../../db/admin/repositories.ts";
 import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
@@ -50,7 +50,7 @@ describeWithDatabases("tags of single tests", (database) => {
       });
     }
     const content = builder.finish();
-    return await processSubmission(database().sql, {
+    return await storeSubmission(database().sql, {
       repositoryId,
       commitOid: "c1c1c1c",
       treeOid: null,
