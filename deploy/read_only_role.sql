@@ -1,8 +1,8 @@
--- A role for `test-analytics serve`: it can read everything of this program and write nothing.
+-- A read-only role for `test-analytics serve`.
 --
--- Run it in the program's database, as the user who ran `test-analytics migrate`: what later
--- versions of the program create becomes readable for the role by itself. Running it again does no
--- harm. A password is not set here; `\password test_analytics_reader` in psql does.
+-- Run it in the program's database as the user who runs `test-analytics migrate`, so that the default
+-- privileges cover tables created later. It can be repeated. Set a password in psql with
+-- `\password test_analytics_reader`.
 --
 --   psql "$DATABASE_URL" -f deploy/read_only_role.sql
 
@@ -15,7 +15,7 @@ begin
 end
 $$;
 
--- The grants below are what it may do; these only make mistakes harder and runaways shorter.
+-- The grants below restrict the role. These defaults prevent mistakes and runaway statements.
 alter role test_analytics_reader set default_transaction_read_only = on;
 alter role test_analytics_reader set statement_timeout = '10s';
 alter role test_analytics_reader set idle_in_transaction_session_timeout = '60s';
