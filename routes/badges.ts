@@ -18,11 +18,11 @@ const SVG_RESPONSE = {
   status: 200,
   description: "A badge, grey and without a percentage when there is no data",
   mediaType: "image/svg+xml; charset=utf-8",
-  // Not private: image proxies keep a badge, and ask each time whether it still holds.
+  // Not private: image proxies store badges, and revalidate them on each request.
   cacheControl: "no-cache",
 } satisfies ResponseDescription;
 
-/** `GET /api/v1/flaky/badges`: how many builds were disturbed. */
+/** `GET /api/v1/flaky/badges`: the percentage of builds with a disruption. */
 export const flakyBadge = defineRoute({
   method: "GET",
   path: "/api/v1/flaky/badges",
@@ -31,9 +31,9 @@ export const flakyBadge = defineRoute({
   tag: "Badges",
   summary: "Badge of flakiness",
   description:
-    "An SVG picture of the percentage of builds of the last 14 days with at least one disruption. " +
-    "Submissions with the same build URL are one build. 0 % is green, up to 20 % yellow, above " +
-    "red, and unknown (grey) without any build.",
+    "An SVG badge with the percentage of builds of the last 14 days that have at least one " +
+    "disruption. Submissions with the same build URL are one build. 0 % is green, up to 20 % " +
+    "yellow, above red, and unknown (grey) without any build.",
   parameters: {
     path: noParameters,
     query: v.object({ repository: requiredRepositoryParameter }),
@@ -54,7 +54,7 @@ export const flakyBadge = defineRoute({
   },
 });
 
-/** `GET /api/v1/coverage/badges`: how much of the code was run. */
+/** `GET /api/v1/coverage/badges`: the percentage of covered lines. */
 export const coverageBadgeRoute = defineRoute({
   method: "GET",
   path: "/api/v1/coverage/badges",
@@ -63,14 +63,14 @@ export const coverageBadgeRoute = defineRoute({
   tag: "Badges",
   summary: "Badge of coverage",
   description:
-    "An SVG picture of the percentage of lines covered in the latest coverage report, of whatever " +
+    "An SVG badge with the percentage of covered lines in the latest coverage report of any " +
     "branch. 100 % is green, from 90 % light green, from 70 % yellow, below red, and unknown " +
     "(grey) without any report.",
   parameters: {
     path: noParameters,
     query: v.object({
       repository: requiredRepositoryParameter,
-      branch_or_pr: textParameter("Reserved, has no effect yet", {
+      branch_or_pr: textParameter("Reserved, without effect", {
         jsonSchema: { type: "string" },
         example: "main",
       }),

@@ -1,4 +1,4 @@
-/** The values of `include` and what each adds to a test of the inventory. */
+/** The values of `include`, and the fields that each adds to a test of the inventory. */
 import * as v from "valibot";
 import type { TrackedTest } from "../lib/analysis/tracked_test.ts";
 import {
@@ -12,7 +12,7 @@ import {
   timestampView,
 } from "./schemas.ts";
 
-/** Fields by name, each with its schema and how to make it of a test. */
+/** Fields by name, each with its schema and its value for a test. */
 type Fields = Record<string, { schema: v.GenericSchema; view: (test: TrackedTest) => unknown }>;
 
 const disruptionCount = {
@@ -23,12 +23,12 @@ const disruptionCount = {
 const firstDisruptionAt = {
   schema: v.pipe(
     v.nullable(timestampSchema),
-    v.description("The first disruption ever, null when there was none"),
+    v.description("The first disruption ever, null without any"),
   ),
   view: (test: TrackedTest) => timestampView(test.firstDisruptionAt),
 };
 
-// Two come under a second name as well: clients of the earlier version read that one.
+// Two have a second spelling, which clients of the earlier version read.
 const EXPANSIONS = {
   disruptiveness_ratio: {
     disruptiveness_ratio: {
@@ -37,7 +37,8 @@ const EXPANSIONS = {
         v.minValue(0),
         v.maxValue(1),
         v.description(
-          "Disruptions among the passing and failing results of the last 14 days, cut to 3 decimals",
+          "Share of disruptions in the passing and failing results of the last 14 days, truncated to " +
+            "3 decimals",
         ),
       ),
       view: ratioView,
@@ -55,7 +56,7 @@ const EXPANSIONS = {
     recent_nondeterministic_commit_oid: {
       schema: v.pipe(
         v.nullable(v.string()),
-        v.description("Commit of the latest disruption, null when there was none"),
+        v.description("Commit of the latest disruption, null without any"),
       ),
       view: ({ latestDisruption }) => latestDisruption?.commitOid ?? null,
     },
@@ -64,7 +65,7 @@ const EXPANSIONS = {
     recent_nondeterministic_negative_result: {
       schema: v.pipe(
         v.nullable(negativeResultSchema),
-        v.description("The latest disruption, null when there was none"),
+        v.description("The latest disruption, null without any"),
       ),
       view: ({ latestDisruption }) => negativeResultView(latestDisruption),
     },
@@ -73,7 +74,7 @@ const EXPANSIONS = {
     recent_nondeterministic_positive_result: {
       schema: v.pipe(
         v.nullable(positiveResultSchema),
-        v.description("The latest pass on code that it failed on as well, null when never flaky"),
+        v.description("The latest pass at a code version where it also failed, null without any"),
       ),
       view: ({ latestPositive }) => positiveResultView(latestPositive),
     },
@@ -91,14 +92,17 @@ const EXPANSIONS = {
     quarantine_date: {
       schema: v.pipe(
         v.nullable(timestampSchema),
-        v.description("When it was quarantined, null when it is not"),
+        v.description("Time of quarantine, null when not quarantined"),
       ),
       view: ({ quarantine }) => timestampView(quarantine?.quarantinedAt ?? null),
     },
   },
   quarantined_by: {
     quarantined_by: {
-      schema: v.pipe(v.nullable(v.string()), v.description("Who quarantined it, null if unknown")),
+      schema: v.pipe(
+        v.nullable(v.string()),
+        v.description("Who quarantined it, null when unknown"),
+      ),
       view: ({ quarantine }) => quarantine?.quarantinedBy ?? null,
     },
   },
@@ -106,14 +110,14 @@ const EXPANSIONS = {
     quarantine_type: {
       schema: v.pipe(
         v.nullable(v.picklist(["manual", "automatic"])),
-        v.description("How it was quarantined, null when it is not"),
+        v.description("Kind of quarantine, null when not quarantined"),
       ),
       view: ({ quarantine }) => quarantine?.quarantineType ?? null,
     },
   },
   time_consumed: {
     time_consumed: {
-      schema: countSchema("Microseconds that its results of the last 14 days took together"),
+      schema: countSchema("Microseconds of all its results of the last 14 days together"),
       view: ({ timeConsumed }) => timeConsumed,
     },
   },
@@ -131,7 +135,7 @@ export const expansionEntries = Object.fromEntries(
     .map(([field, { schema }]) => [field, v.optional(schema)]),
 );
 
-/** Reads `include`: unknown names are dropped, a repeated one counts once. */
+/** Parses `include`: unknown names are dropped, a repeated one counts once. */
 export function parseExpansions(text: string): Expansion[] {
   const wanted = new Set(text.split(",").map((name) => name.trim()));
   return EXPANSION_NAMES.filter((name) => wanted.has(name));

@@ -3,7 +3,7 @@ import { JSON_MEDIA_TYPE, jsonBody } from "../lib/http/request/json.ts";
 import { noParameters } from "../lib/http/request/parameters.ts";
 import { defineRoute } from "../lib/http/request/route.ts";
 
-/** `GET /health`: for load balancers, which have no token. It does not ask the database. */
+/** `GET /health`: for load balancers, which have no token. It does not query the database. */
 export const health = defineRoute({
   method: "GET",
   path: "/health",
@@ -11,11 +11,11 @@ export const health = defineRoute({
   operationId: "checkHealth",
   tag: "Service",
   summary: "Liveness probe",
-  description: "Says that the process answers. Needs no token and looks at no data.",
+  description: "Responds while the process runs. Needs no token and reads no data.",
   parameters: { path: noParameters, query: noParameters },
   response: {
     status: 200,
-    description: "The process answers",
+    description: "The process is running",
     mediaType: JSON_MEDIA_TYPE,
     schema: v.pipe(v.strictObject({ status: v.literal("ok") }), v.title("Health")),
     example: { status: "ok" },

@@ -1,7 +1,4 @@
-/**
- * The route table: everything that can be asked for. The router, the checks, and whatever
- * describes the API are made from it.
- */
+/** The route table, from which the router, OpenAPI and the documentation are generated. */
 import { type App, createDispatcher } from "../lib/http/request/dispatch.ts";
 import type { Context } from "../lib/http/request/context.ts";
 import type { Route } from "../lib/http/request/route.ts";
@@ -16,7 +13,7 @@ import { submissions } from "./submissions.ts";
 import { testResults } from "./test_results.ts";
 import { tokenCheck } from "./token_check.ts";
 
-/** All routes, in the order in which documents show them. */
+/** All routes, in the order of the documentation. */
 export const routes: readonly Route[] = [
   health,
   tokenCheck,
@@ -31,7 +28,7 @@ export const routes: readonly Route[] = [
   llms(() => routes),
 ];
 
-/** Makes the app that answers the requests of this API. */
+/** Creates the app that serves this API. */
 export function createApp(context: Context): App {
   return createDispatcher(routes, context);
 }

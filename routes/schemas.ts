@@ -1,4 +1,4 @@
-/** How tests look in JSON, and the schemas that say so. */
+/** The response schemas that routes share, and the functions that create their values. */
 import * as v from "valibot";
 import {
   disruptivenessThousandths,
@@ -8,7 +8,7 @@ import {
 } from "../lib/analysis/tracked_test.ts";
 import { formatTimestamp } from "../lib/base/time.ts";
 
-/** Schema of a moment. */
+/** Schema of a timestamp. */
 export const timestampSchema = v.pipe(
   v.string(),
   v.isoTimestamp(),
@@ -25,30 +25,32 @@ export const objectIdSchema = v.pipe(
   v.examples(["5f3a9c0e7b12d4a86f01c2e3"]),
 );
 
-/** Schema of a number of things. */
+/** Schema of a count. */
 export function countSchema(description: string) {
   return v.pipe(v.number(), v.integer(), v.minValue(0), v.description(description));
 }
 
-/** Schema of a text; `""` where there is nothing to say. */
+/** Schema of a text, never `null`. */
 export function textSchema(description: string) {
   return v.pipe(v.string(), v.description(description));
 }
 
-/** Schema of what stands beside the items of a page. */
+/** Schema of the metadata of a page. */
 export const metadataSchema = v.pipe(
   v.strictObject({
     after: v.pipe(
       v.nullable(v.string()),
-      v.description("Cursor of the next page, to be passed back as it is; null on the last page"),
+      v.description(
+        "Cursor of the next page, passed back verbatim as after; null on the last page",
+      ),
     ),
-    limit: countSchema("Items on a page at most: the size in effect"),
+    limit: countSchema("Page size in effect"),
   }),
   v.title("PageMetadata"),
-  v.description("Where this page stands in the list"),
+  v.description("Position of this page in the list"),
 );
 
-/** Fields that every test has in every list. */
+/** Fields of a test in every list. */
 export const baseEntries = {
   id: objectIdSchema,
   name: textSchema("Name of the test"),
@@ -62,7 +64,7 @@ export const negativeResultSchema = v.pipe(
   v.strictObject({
     recorded_at: timestampSchema,
     build_url: textSchema('URL of the CI run, "" when it is not known'),
-    message: textSchema("First line of what went wrong"),
+    message: textSchema("First line of the failure"),
   }),
   v.title("NegativeResult"),
 );
@@ -72,7 +74,7 @@ export const positiveResultSchema = v.pipe(
   v.strictObject({
     recorded_at: timestampSchema,
     build_url: textSchema('URL of the CI run, "" when it is not known'),
-    message: v.pipe(v.null(), v.description("A pass has nothing to say")),
+    message: v.pipe(v.null(), v.description("Always null")),
   }),
   v.title("PositiveResult"),
 );
@@ -82,12 +84,12 @@ export function baseView({ id, name, suite, class: className, file }: TrackedTes
   return { id, name, suite, class: className, file };
 }
 
-/** Ratio of disruptions, cut to 3 decimals; a division of whole numbers prints no others. */
+/** The ratio, truncated to 3 decimals. */
 export function ratioView(test: TrackedTest): number {
   return disruptivenessThousandths(test) / 1000;
 }
 
-/** A moment, `null` when there was none. */
+/** A timestamp, `null` when there is none. */
 export function timestampView(seconds: number | null): string | null {
   return seconds === null ? null : formatTimestamp(seconds);
 }

@@ -13,33 +13,33 @@ import { createApp } from "./mod.ts";
 
 export interface ServeOptions {
   sql: Context["sql"];
-  /** Where events go; lines for people unless given. */
+  /** Default: lines for people, passed to `writeLog`. */
   log?: Log;
-  /** Takes the lines when no `log` is given, with their ends. */
+  /** Receives the lines of the default log, each with a line feed. */
   writeLog?(text: string): void;
-  /** Address to listen on; 127.0.0.1 unless given. */
+  /** Address to listen on; default 127.0.0.1. */
   host?: string;
-  /** 8000 unless given; 0 takes any free port. */
+  /** Default 8000; 0 takes any free port. */
   port?: number;
-  /** Shares the port with other processes that do so too; see `listen`. */
+  /** Shares the port with other processes; see `listen`. */
   reusePort?: boolean;
-  /** Whole seconds since 1970; the system's clock unless given. */
+  /** Whole seconds since 1970; default: the system clock. */
   now?(): number;
-  /** Seconds that every list looks back; 14 days unless given. */
+  /** Length of the window; default 14 days. */
   windowSeconds?: number;
-  /** How long `shutdown` lets running requests finish; 10 s unless given. */
+  /** How long `shutdown` waits for running requests; default 10 s. */
   drainTimeoutMs?: number;
-  /** How many requests are worked on at the same time; 1,000 unless given. */
+  /** Further requests are refused; default 1,000. */
   maxRunningRequests?: number;
-  /** How long a request may take; 30 s unless given. */
+  /** How long a request may take; default 30 s. */
   requestTimeoutMs?: number;
-  /** Called when requests took too long. */
+  /** Called when requests timed out. */
   onTimeout?(): void;
-  /** About how much memory is used to keep answers and lists; 80 unless given. */
+  /** Approximate memory of the caches; default 80. */
   cacheSizeMb?: number;
 }
 
-// Lists are dearer to make than answers, which are made of them.
+// Share of the cache for tests: they take longer to load than responses to make from them.
 const TESTS_SHARE = 0.6;
 
 /**

@@ -18,7 +18,7 @@ const DEFAULT_LIMIT = 10;
 
 const submissionSchema = v.pipe(
   v.strictObject({
-    key: textSchema("Key of the uploaded archive in its object storage; never changes"),
+    key: textSchema("Object-storage key of the uploaded archive; never changes"),
     build_url: textSchema('URL of the CI run, "" when it is not known'),
     commit_oid: textSchema("Commit that was tested"),
     recorded_at: timestampSchema,
@@ -40,8 +40,8 @@ export const submissions = defineRoute({
   tag: "Repositories",
   summary: "Submissions of a repository",
   description:
-    "CI runs that uploaded test results in the last 14 days, newest first. Each shard of a run " +
-    "that uploads by itself is a submission.",
+    "CI runs that uploaded test results in the last 14 days, newest first. A shard that uploads " +
+    "separately is a submission of its own.",
   parameters: {
     path: repositoryPathParameters,
     query: v.object({ limit: limitParameter(DEFAULT_LIMIT), after: keysetCursorParameter }),
@@ -69,7 +69,7 @@ export const submissions = defineRoute({
       repositoryId: repository.repositoryId,
       windowStart: request.windowStart,
       after,
-      // One more than is shown tells whether there is a next page.
+      // One more than is shown, to know whether there is a next page.
       limit: limit + 1,
     });
     checkVersion(repository, version);

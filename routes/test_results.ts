@@ -19,10 +19,10 @@ const eventSchema = v.pipe(
     commit_oid: textSchema("Commit that was tested"),
     conclusion: v.pipe(
       v.picklist(["failure", "error"]),
-      v.description("failure: an assertion did not hold; error: something else went wrong"),
+      v.description("failure: an assertion failed; error: anything else went wrong"),
     ),
     recorded_at: timestampSchema,
-    message: textSchema("First line of what went wrong"),
+    message: textSchema("First line of the failure"),
   }),
   v.title("DisruptionEvent"),
 );
@@ -36,8 +36,8 @@ export const testResults = defineRoute({
   tag: "Tests",
   summary: "Disruption events of one test",
   description:
-    `Failures of a test on code that it passed on as well: the ${MAX_EVENTS} latest of the last ` +
-    "14 days, newest first.",
+    `The ${MAX_EVENTS} latest failures of the last 14 days at code versions where the test also ` +
+    "passed, newest first.",
   parameters: { path: testPathParameters, query: noParameters },
   response: {
     status: 200,
@@ -50,7 +50,7 @@ export const testResults = defineRoute({
   async handler(request, { sql }) {
     const repository = selectedRepository(request);
     const { repositoryId, testNo } = repository;
-    if (testNo === null) throw new Error("a test was asked for and none was selected");
+    if (testNo === null) throw new Error("no test was selected");
     const { version, events } = await loadDisruptionEvents(sql, {
       repositoryId,
       testNo,

@@ -1,7 +1,7 @@
 import { noParameters } from "../lib/http/request/parameters.ts";
 import { defineRoute } from "../lib/http/request/route.ts";
 
-/** `GET /api`: whoever gets here has a valid token. */
+/** `GET /api`: a request that reaches the handler has a valid token. */
 export const tokenCheck = defineRoute({
   method: "GET",
   path: "/api",
@@ -9,7 +9,7 @@ export const tokenCheck = defineRoute({
   operationId: "checkToken",
   tag: "Service",
   summary: "Token check",
-  description: "Says whether the token is valid, and nothing else.",
+  description: "Validates the token.",
   parameters: { path: noParameters, query: noParameters },
   response: { status: 204, description: "The token is valid" },
   handler: () => ({ body: null }),

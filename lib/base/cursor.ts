@@ -1,27 +1,23 @@
-/**
- * Cursors: where the next page of a list begins. They are opaque to a client, which passes them
- * back as it got them.
- */
+/** Cursors of pages: opaque base64, which clients pass back verbatim. */
 import { quote } from "./quote.ts";
 
-/** What an offset may be at most: more than any list holds, and exact in every number format. */
+/** Maximum offset: more than any list holds, and a 32-bit integer. */
 export const MAX_OFFSET = 2_147_483_647;
 
-/** Writes the place after a submission, given as 24 hex digits. */
+/** Encodes the position after a submission, given as 24 hex digits. */
 export function encodeKeysetCursor(submissionId: string): string {
   return btoa(`id:${submissionId}`);
 }
 
-/** Writes the place behind that many items. */
+/** Encodes the position after a number of items. */
 export function encodeOffsetCursor(offset: number): string {
   return btoa(`offset:${offset}`);
 }
 
 /**
- * The submission id, in lower case, that a page continues after. It need not exist: a cursor is a
- * position.
+ * Decodes the submission id, in lower case, after which a page begins. It need not exist.
  *
- * @throws {SyntaxError} when the text is no cursor of this kind
+ * @throws {SyntaxError} when the text is not a keyset cursor
  */
 export function decodeKeysetCursor(cursor: string): string {
   const match = /^id:([0-9a-f]{24})$/i.exec(decodeBase64(cursor));
@@ -30,9 +26,9 @@ export function decodeKeysetCursor(cursor: string): string {
 }
 
 /**
- * How many items come before a page.
+ * Decodes the number of items before a page.
  *
- * @throws {SyntaxError} when the text is no cursor of this kind
+ * @throws {SyntaxError} when the text is not an offset cursor
  * @throws {RangeError} when the offset is above {@linkcode MAX_OFFSET}
  */
 export function decodeOffsetCursor(cursor: string): number {
@@ -41,16 +37,16 @@ export function decodeOffsetCursor(cursor: string): number {
   const offset = Number(match[1]);
   if (offset > MAX_OFFSET) {
     throw new RangeError(
-      `${quote(cursor)} leads too far: expected an offset of at most ${MAX_OFFSET}`,
+      `invalid cursor ${quote(cursor)}: expected an offset of at most ${MAX_OFFSET}`,
     );
   }
   return offset;
 }
 
-/** Reads standard and URL-safe base64, with and without padding, as bytes written as characters. */
+/** Decodes standard and URL-safe base64, with and without padding, to one character a byte. */
 function decodeBase64(text: string): string {
   const digits = text.replaceAll("-", "+").replaceAll("_", "/");
-  // Without this check atob would also take white space inside.
+  // atob alone would accept white space.
   if (!/^[A-Za-z0-9+/]*={0,2}$/.test(digits)) throw wrongCursor(text);
   try {
     return atob(digits);
@@ -61,6 +57,6 @@ function decodeBase64(text: string): string {
 
 function wrongCursor(cursor: string): SyntaxError {
   return new SyntaxError(
-    `${quote(cursor)} is no cursor of this list: expected metadata.after of one of its pages`,
+    `invalid cursor ${quote(cursor)}: expected metadata.after of a page of this list`,
   );
 }

@@ -1,20 +1,15 @@
-/** What tells one state of a repository from another. */
-
-/** A state of a repository's data. */
+/** The version of a repository's data, which changes with every upload, deletion and quarantine. */
 export interface DataVersion {
-  /**
-   * When the repository was created, seconds since 1970: one that was deleted and created anew under
-   * its old number is another.
-   */
+  /** Seconds since 1970: a repository that is created again with the same number is another. */
   createdAt: number;
   dataVersion: number;
 }
 
-/** A state of a repository's data and of its window: while it stays, so does every answer. */
+/** The version of a repository's data and window: every response about it depends on nothing else. */
 export interface WindowVersion extends DataVersion {
   /**
-   * The oldest submission of the window, 24 hex digits, or `null`. While it and the data version
-   * stay, the window holds the same submissions: nothing has fallen out of it.
+   * The oldest submission of the window, 24 hex digits, or `null`. It changes when a submission
+   * expires from the rolling window.
    */
   oldestSubmissionId: string | null;
 }

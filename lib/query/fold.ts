@@ -1,11 +1,8 @@
 /**
- * The form in which texts are compared regardless of case: Unicode's lower case, made here and
- * never by the database's locale.
+ * Folds case for comparison: Unicode's lower case, independent of the database's locale.
  *
- * Lower-casing looks at the neighbours of one letter only: a capital sigma becomes `ς` at the end
- * of a word and `σ` elsewhere. The end of what is searched for is not the end of a word in the
- * text, so both sigmas count as the same letter. Otherwise Unicode's lower case is taken as it is:
- * `İ` becomes an `i` with a dot above of its own, and `ß` is not `ss`.
+ * A capital sigma becomes `ς` at the end of a word and `σ` elsewhere. A searched text may end within
+ * a word, so both count as the same letter. `İ` becomes `i` and a combining dot; `ß` is not `ss`.
  */
 export function foldCase(text: string): string {
   return text.toLowerCase().replaceAll("ς", "σ");

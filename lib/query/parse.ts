@@ -1,5 +1,5 @@
 /**
- * The language of the parameter `q`: terms that must all hold.
+ * The grammar of the parameter `q`: terms that must all match.
  *
  * ```ebnf
  * query      = { space } , [ term , { space , { space } , term } , { space } ] ;
@@ -12,47 +12,46 @@
  * text       = character , { character } ;
  *
  * digit      = "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" ;
- * tag char   = ? any character but a space and "," ? ;
- * character  = ? any character but a space ? ;
- * space      = ? what \s matches: blank, tab, line end, no-break space and Unicode's others ? ;
+ * tag char   = ? any character except space and "," ? ;
+ * character  = ? any character except space ? ;
+ * space      = ? white space of Unicode, as \s matches it ? ;
  * ```
  *
- * A term goes on to the next space. One that begins with `first-seen:`, `last-seen:` or `tags:`,
- * spelled exactly so, must be a whole `seen` or `tags`, and a day must be one of the calendar; any
- * other term is a `text`, colons included, because names of tests contain colons. There is no
- * quoting and no escaping. A term that stands there twice counts once.
+ * A term that begins with exactly `first-seen:`, `last-seen:` or `tags:` must be a valid `seen` or
+ * `tags`, with a day of the calendar. Any other term is a `text`, also with a colon, because test
+ * names contain colons. There is no quoting and no escaping. A repeated term counts once.
  */
 import { parseDay } from "../base/time.ts";
 import { foldCase } from "./fold.ts";
 
-/** How the day of a test relates to the day of a term; `=` is what no operator means. */
+/** How the day of a test compares with the day of a term; `=` without an operator. */
 export type DayOperator = "<" | "<=" | ">" | ">=" | "=";
 
 /** One condition of a query. */
 export type Term =
   /** `day` is `YYYY-MM-DD`. */
   | { kind: "first-seen" | "last-seen"; operator: DayOperator; day: string }
-  /** At least one of them; folded, never empty. */
+  /** At least one of the tags; folded, never empty. */
   | { kind: "tags"; tags: string[] }
-  /** Part of a suite, name, file or class; folded. */
+  /** A part of suite, name, file or class; folded. */
   | { kind: "text"; text: string };
 
-/** Conditions that must all hold; none when the text was blank. */
+/** Terms that must all match; none for blank text. */
 export interface Query {
   terms: Term[];
 }
 
-/** Long enough for any honest query, short enough that a hostile one costs little. */
+/** Bounds the cost of hostile queries. */
 export const MAX_QUERY_CHARACTERS = 1000;
 
-/** A piece of the query, and where it stands. */
+/** A term of the query, or a part of one. */
 interface Token {
   text: string;
   /** Characters (code points) before it in the query. */
   offset: number;
 }
 
-/** What is wrong with a term; `offset` counts the characters (code points) before the mistake. */
+/** An invalid term; `offset` counts the characters (code points) before the mistake. */
 class TermError extends SyntaxError {
   readonly offset: number;
 
@@ -63,17 +62,17 @@ class TermError extends SyntaxError {
 }
 
 /**
- * Parses the text of a query, or tells everything that is wrong with it.
+ * Parses the text of a query, or returns all errors.
  *
- * Each message names a wrong term by its number and text, and the character (both counted from 1)
- * where it goes wrong. A blank text is a query without terms.
+ * Each message names an invalid term by its number and text, and the character (both counted from 1)
+ * of the mistake. A blank text is a query without terms.
  *
  * @example
  * ```ts
  * import { parseQuery } from "./parse.ts";
  *
  * parseQuery("login last-seen:>=2026-01-31").query?.terms.length; // 2
- * parseQuery("tags:").errors; // ['term 1 "tags:": "" at character 6 is no list of tags, ...']
+ * parseQuery("tags:").errors; // ['term 1 "tags:": "" at character 6 is not a list of tags, ...']
  * ```
  */
 export function parseQuery(
@@ -96,7 +95,6 @@ export function parseQuery(
   return errors.length > 0 ? { errors } : { query: { terms: distinct(terms) } };
 }
 
-/** Each term once: to ask the same of each test again costs and finds nothing. */
 function distinct(terms: Term[]): Term[] {
   if (terms.length < 2) return terms;
   return [...new Map(terms.map((term) => [JSON.stringify(term), term])).values()];
@@ -126,7 +124,7 @@ function parseSeen(kind: "first-seen" | "last-seen", token: Token): Term {
 }
 
 function parseOperator(token: Token): DayOperator {
-  // The longer ones first: "<" is how "<=" begins.
+  // "<=" before "<", which is a prefix of it.
   for (const operator of ["<=", "<", ">=", ">"] as const) {
     if (token.text.startsWith(operator)) return operator;
   }
@@ -137,25 +135,25 @@ function checkedDay(token: Token): string {
   if (parseDay(token.text) !== null) return token.text;
   if (!/^\d{4}-\d{2}-\d{2}$/.test(token.text)) {
     throw new TermError(
-      `${quote(token)} is no day, expected YYYY-MM-DD with none or one of <, <=, >, >= before it`,
+      `${quote(token)} is not a day: expected YYYY-MM-DD, optionally after <, <=, > or >=`,
       token,
     );
   }
-  throw new TermError(`${quote(token)} is not in the calendar, expected an existing day`, token);
+  throw new TermError(`${quote(token)} is not in the calendar: expected an existing day`, token);
 }
 
 function parseTags(token: Token): Term {
   const tags = [...new Set(token.text.split(",").filter((tag) => tag !== "").map(foldCase))];
   if (tags.length === 0) {
     throw new TermError(
-      `${quote(token)} is no list of tags, expected one or more tags with commas between them`,
+      `${quote(token)} is not a list of tags: expected one or more tags separated by commas`,
       token,
     );
   }
   return { kind: "tags", tags };
 }
 
-/** What follows the beginning of a token. */
+/** The rest of a token after its beginning. */
 function after(token: Token, beginning: string): Token {
   return {
     text: token.text.slice(beginning.length),

@@ -116,7 +116,7 @@ export function sharedResponses({ schemaOf }: NamedSchemas): Record<string, Json
       description: "Invalid parameters; all of them are listed",
       headers: headers(...OF_ERRORS),
       content: jsonContent(schemaOf(ERRORS_SCHEMA), {
-        errors: { limit: ['"none" is no page size: expected a whole number from 1'] },
+        errors: { limit: ['invalid limit "none": expected an integer from 1 to 100'] },
       }),
     },
     Unauthorized: {

@@ -1,15 +1,15 @@
 import type { Database } from "../../../db/connection/connect.ts";
 import type { Log } from "../../base/log.ts";
 
-/** What the HTTP side needs of the world; passed in, so that tests can put their own in its place. */
+/** What handlers depend on; passed in, so that tests can replace it. */
 export interface Context {
-  /** Only ever read with: a replica or a connection that cannot write will do. */
+  /** Only reads: a replica or a read-only connection is enough. */
   sql: Database["sql"];
   /** Whole seconds since 1970. */
   now(): number;
-  /** Seconds that every list looks back. */
+  /** Length of the window. */
   windowSeconds: number;
   log: Log;
-  /** How much is kept of what was answered and loaded; as much as is wise unless given. */
+  /** Limits of the caches; each has a default. */
   cache?: { maxCachedBytes: number; maxCachedTests: number };
 }

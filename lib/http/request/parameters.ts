@@ -1,6 +1,6 @@
 /**
- * The query parameters that routes share: each turns the text of a request into a value, or says
- * what is wrong with it. An absent parameter and an empty one are the same unless said otherwise.
+ * The parameters that routes share: schemas that turn the text of a request into a value, or say why
+ * it is invalid. An empty parameter is the same as an absent one unless noted.
  */
 import * as v from "valibot";
 import { TEST_ORDERS, type TestOrder } from "../../analysis/order.ts";
@@ -10,21 +10,19 @@ import { quote } from "../../base/quote.ts";
 import type { ParameterErrors } from "./errors.ts";
 import type { ParametersSchema, RawParameters } from "./route.ts";
 
-/** Items on a page at most. */
+/** Maximum of `limit`. */
 export const MAX_LIMIT = 100;
 
-/** What the machine-readable contract says of a parameter beside its description. */
+/** What the OpenAPI document says of a parameter in addition to its description. */
 export interface ParameterMetadata {
-  /** JSON Schema of the text as a client thinks of it. */
+  /** JSON Schema of the value as a client sees it. */
   jsonSchema: Record<string, unknown>;
   example?: string;
   required?: true;
 }
 
-const NO_PARAMETERS = {};
-
-/** For routes that take none. */
-export const noParameters: ParametersSchema = v.object(NO_PARAMETERS);
+/** For routes without parameters. */
+export const noParameters: ParametersSchema = v.object({});
 
 /** Parameters of the path of a repository's resources. */
 export const repositoryPathParameters = v.object({
@@ -40,39 +38,41 @@ export const repositoryPathParameters = v.object({
 
 /** Parameters of the path of a test's resources. */
 export const testPathParameters = v.object({
-  id: pathParameter("Id of the test, as the lists of tests give it, in any case", {
+  id: pathParameter("Id of the test from a list of tests, in any case", {
     jsonSchema: { type: "string", pattern: "^[0-9a-fA-F]{24}$" },
     example: "5f3a9c0e7b12d4a86f01c2e3",
   }),
 });
 
-/** `limit`: how many items a page has. */
+/** `limit`: the page size. */
 export function limitParameter(defaultLimit: number) {
   return optionalParameter(
     (text) => {
       if (text === "") return defaultLimit;
       const limit = /^\d+$/.test(text) ? Number(text) : 0;
       if (limit === 0) {
-        throw new RangeError(`${quote(text)} is no page size: expected a whole number from 1`);
+        throw new RangeError(
+          `invalid limit ${quote(text)}: expected an integer from 1 to ${MAX_LIMIT}`,
+        );
       }
       return Math.min(limit, MAX_LIMIT);
     },
-    `Items on a page, ${defaultLimit} unless given. More than ${MAX_LIMIT} means ${MAX_LIMIT}`,
+    `Items on a page, ${defaultLimit} by default. More than ${MAX_LIMIT} means ${MAX_LIMIT}`,
     { jsonSchema: { type: "integer", minimum: 1, default: defaultLimit }, example: "50" },
   );
 }
 
-/** `after` of the list of submissions: the submission before the page, `null` for the first one. */
+/** `after` of submissions: the id of the submission before the page, `null` for the first page. */
 export const keysetCursorParameter = optionalParameter(
   (text) => text === "" ? null : decodeKeysetCursor(text),
-  "Where the page begins: metadata.after of the page before",
+  "Cursor of the page: metadata.after of the page before",
   { jsonSchema: { type: "string" }, example: btoa("id:65f1c0a0d4a86f01c2e35f3a") },
 );
 
-/** `after` of lists of tests: how many tests come before the page. */
+/** `after` of lists of tests: the number of tests before the page. */
 export const offsetCursorParameter = optionalParameter(
   (text) => text === "" ? 0 : decodeOffsetCursor(text),
-  `Where the page begins: metadata.after of the page before, at most offset ${MAX_OFFSET}`,
+  `Cursor of the page: metadata.after of the page before, at most offset ${MAX_OFFSET}`,
   { jsonSchema: { type: "string" }, example: btoa("offset:10") },
 );
 
@@ -81,11 +81,11 @@ export const sortParameter = optionalParameter(
   (text): TestOrder => {
     const order = text === "" ? TEST_ORDERS[0] : TEST_ORDERS.find((one) => one === text);
     if (!order) {
-      throw new TypeError(`${quote(text)} is no order: expected ${TEST_ORDERS.join(" or ")}`);
+      throw new TypeError(`invalid sort ${quote(text)}: expected ${TEST_ORDERS.join(" or ")}`);
     }
     return order;
   },
-  "disruptivenessRatio: greatest ratio first; recency: latest disruption first. Ties go to the " +
+  "disruptivenessRatio: highest ratio first; recency: latest disruption first. Ties go to the " +
     "latest disruption, then to the smaller id",
   {
     jsonSchema: { type: "string", enum: TEST_ORDERS, default: TEST_ORDERS[0] },
@@ -103,8 +103,8 @@ export const searchParameter = v.pipe(
     return NEVER;
   }),
   v.description(
-    "Terms with white space between them, which must all match: first-seen:DAY and last-seen:DAY " +
-      "with none or one of <, <=, >, >= before the day (UTC, YYYY-MM-DD) of the first and the " +
+    "Terms separated by white space, which must all match: first-seen:DAY and last-seen:DAY, " +
+      "optionally with <, <=, > or >= before the day (UTC, YYYY-MM-DD), for the first and the " +
       "latest disruption ever; tags:TAG,TAG for tests with at least one of the tags; any other " +
       "text must occur in suite, name, file or class, in any case",
   ),
@@ -117,9 +117,9 @@ export const searchParameter = v.pipe(
 );
 
 const REPOSITORY_MEANING =
-  "Repository as name or owner/name, in any case. A name that several repositories share is an error";
+  "Repository as name or owner/name, in any case. A name that fits several repositories is an error";
 
-/** `repository` where it may be left out: an unset variable of a script must not select all. */
+/** Optional `repository`. Empty is an error: an unset shell variable must not select all. */
 export const repositoryParameter = v.pipe(
   v.optional(v.pipe(v.string(), v.check((text) => text !== "", emptyRepository))),
   v.description(`${REPOSITORY_MEANING}. Without it: all repositories of the organization`),
@@ -131,7 +131,7 @@ export const repositoryParameter = v.pipe(
   ),
 );
 
-/** `repository` where it must be given. */
+/** Required `repository`. */
 export const requiredRepositoryParameter = v.pipe(
   v.optional(v.string(), ""),
   v.check((text) => text !== "", emptyRepository),
@@ -145,10 +145,13 @@ export const requiredRepositoryParameter = v.pipe(
   ),
 );
 
-/** `repository_id`: the number that a repository got on creation. */
+/** `repository_id`: the number of a repository. */
 export const repositoryIdParameter = v.pipe(
   v.optional(v.pipe(v.string(), v.regex(/^\d+$/, (issue) => wrongRepositoryId(issue.input)))),
-  v.description("Numeric identifier of the repository. With `repository`, both must name the same"),
+  v.description(
+    "Numeric identifier of the repository. With `repository`, both must name the same one; where " +
+      "its name fits several, the identifier decides",
+  ),
   v.metadata(
     {
       jsonSchema: { type: "integer", minimum: 1 },
@@ -157,12 +160,12 @@ export const repositoryIdParameter = v.pipe(
   ),
 );
 
-/** A parameter of any text; a missing one is `undefined`, an empty one `""`. */
+/** A parameter with any text: `undefined` when absent, `""` when empty. */
 export function textParameter(description: string, metadata: ParameterMetadata) {
   return v.pipe(v.optional(v.string()), v.description(description), v.metadata({ ...metadata }));
 }
 
-/** A parameter that `read` makes a value of; it throws what is wrong, and `""` is an absent one. */
+/** A parameter that `read` parses, `""` when absent; the message of a thrown error is shown. */
 export function optionalParameter<T>(
   read: (text: string) => T,
   description: string,
@@ -184,7 +187,7 @@ export function optionalParameter<T>(
   );
 }
 
-/** The parameters that a schema knows: the first value of each, others are left out. */
+/** The parameters that a schema has: the first value of each. */
 export function rawParameters(search: URLSearchParams, schema: ParametersSchema): RawParameters {
   const raw: Record<string, string> = {};
   for (const name of Object.keys(schema.entries)) {
@@ -194,7 +197,7 @@ export function rawParameters(search: URLSearchParams, schema: ParametersSchema)
   return raw;
 }
 
-/** Reads all parameters, or tells everything that is wrong with them. */
+/** Parses all parameters, or returns all that is wrong with them. */
 export function readParameters(
   raw: RawParameters,
   schema: ParametersSchema,
@@ -218,9 +221,9 @@ function pathParameter(description: string, metadata: ParameterMetadata) {
 }
 
 function emptyRepository(): string {
-  return '"" is no repository: expected its name, or owner/name';
+  return "empty repository: expected name or owner/name";
 }
 
 function wrongRepositoryId(text: string): string {
-  return `${quote(text)} is no identifier: expected decimal digits`;
+  return `invalid repository_id ${quote(text)}: expected decimal digits`;
 }
