@@ -1,12 +1,12 @@
-/** The two badges: how the percentages are counted and coloured. */
+/** The flakiness and coverage badges: percentage and colour. */
 import { WINDOW_SECONDS } from "../base/time.ts";
 import { formatTenths, tenthsOfPercent } from "./percentage.ts";
 import { renderSvg } from "./svg.ts";
 
-/** What the colour of a badge is called; `unknown` is that of a badge without data. */
+/** Name of a colour; `unknown` for a badge without data. */
 export type BadgeColor = "green" | "light_green" | "yellow" | "red" | "unknown";
 
-/** How the colours look in the picture. */
+/** CSS colours. */
 export const BADGE_FILLS: Readonly<Record<BadgeColor, string>> = {
   green: "#4c1",
   light_green: "#97ca00",
@@ -15,7 +15,7 @@ export const BADGE_FILLS: Readonly<Record<BadgeColor, string>> = {
   unknown: "#9f9f9f",
 };
 
-/** A badge, and what it shows. */
+/** A badge and its content. */
 export interface Badge {
   /** An SVG document that ends with a newline. */
   svg: string;
@@ -25,10 +25,10 @@ export interface Badge {
 }
 
 /**
- * How many of the builds in the window had at least one disruption.
+ * The share of builds in the window with at least one disruption.
  *
- * @param windowSeconds the window that was counted; its whole days are told in the title
- * @throws {RangeError} when the counts are no whole numbers, or more builds disrupted than built
+ * @param windowSeconds length of the window, for the title
+ * @throws {RangeError} when a count is not a whole number, or more builds are disrupted than there are
  */
 export function flakinessBadge(
   counts: { disruptedBuildCount: number; buildCount: number },
@@ -45,10 +45,9 @@ export function flakinessBadge(
 }
 
 /**
- * How many of the lines that can be covered the latest coverage report says are covered; `null`
- * when there is no report.
+ * The share of covered lines in the latest coverage report; `null` without a report.
  *
- * @throws {RangeError} when the counts are no whole numbers, or more lines covered than there are
+ * @throws {RangeError} when a count is not a whole number, or more lines are covered than there are
  */
 export function coverageBadge(
   counts: { coveredLineCount: number; lineCount: number } | null,
@@ -65,7 +64,7 @@ export function coverageBadge(
   });
 }
 
-/** `colorOf` takes the tenths of a percent that are shown, so that number and colour agree. */
+/** `colorOf` takes the rounded tenths, so that number and colour agree. */
 function percentageBadge(
   label: string,
   { part, whole, counted, colorOf }: {

@@ -1,45 +1,44 @@
 /**
- * The picture: two boxes side by side, what is counted and how much of it there is.
+ * Draws a badge: two boxes side by side, label and value.
  *
- * Every text stands in one node without a shadow behind it, because clients read the percentage
- * from the picture and screen readers read it too. Contrast replaces the shadow: light on the dark
- * box, dark on the bright one.
+ * Every text is one node without the usual shadow copy, because clients and screen readers read the
+ * percentage from it.
  */
 import { escapeHtml } from "../html/escape.ts";
 import { textWidth } from "./text_width.ts";
 
-/** What stands in a badge. */
+/** The content of a badge. */
 export interface BadgeParts {
   /** In the left box. */
   label: string;
   /** In the right box. */
   value: string;
-  /** What is counted, for those who point at the badge. */
+  /** Tooltip: what is counted. */
   title: string;
-  /** Fill of the right box, as CSS writes colours. */
+  /** CSS colour of the right box. */
   fill: string;
 }
 
 const HEIGHT = 20;
 const FONT_SIZE = 11;
-/** Where letters stand on: they look centred when the small ones are. */
+/** Centres lower-case letters. */
 const BASELINE = 14;
 const RADIUS = 3;
-/** Between a text and the edges of its box. */
+/** Between a text and its box. */
 const PADDING = 6;
 
-/** The dark grey on which white has a contrast of 7.5. */
+/** White on it has a contrast of 7.5. */
 export const LABEL_FILL = "#555";
 export const LABEL_INK = "#fff";
-/** Has a contrast of at least 4.5, what WCAG asks for, on every fill of a badge. */
+/** Contrast of at least 4.5 (WCAG AA) on every fill. */
 export const VALUE_INK = "#111";
 
-/** Draws a badge; the texts are plain text and escaped here. */
+/** Draws a badge from plain texts. */
 export function renderSvg({ label, value, title, fill }: BadgeParts): string {
   const left = layOut(label, 0);
   const right = layOut(value, left.width);
   const width = left.width + right.width;
-  // No ids and no style sheet, so that several badges can stand inside one HTML page.
+  // No ids and no style sheet, so that one HTML page can embed several badges.
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${HEIGHT}" ` +
     `viewBox="0 0 ${width} ${HEIGHT}" role="img" aria-label="${escapeHtml(`${label}: ${value}`)}">`,
@@ -56,7 +55,7 @@ export function renderSvg({ label, value, title, fill }: BadgeParts): string {
   ].join("\n");
 }
 
-/** Where a text and its box stand; boxes are whole pixels wide, so that their edges are sharp. */
+/** Position of a text and its box; boxes are whole pixels wide, for sharp edges. */
 interface Layout {
   /** Width of the box. */
   width: number;

@@ -1,11 +1,8 @@
-/**
- * How wide text is drawn, known without a font: the server has none, and the badge must not depend
- * on which one the reader has.
- */
+/** Text width without a font: the server has none, and readers have different ones. */
 
 /**
  * Advance widths in thousandths of the font size, measured in Chromium with DejaVu Sans, whose
- * metrics follow Verdana's to within a few hundredths. `textLength` takes up the difference.
+ * metrics match Verdana's within a few hundredths. `textLength` corrects the difference.
  */
 // deno-fmt-ignore
 const WIDTHS: Record<string, number> = {
@@ -16,7 +13,7 @@ const WIDTHS: Record<string, number> = {
   y: 592, z: 525,
 };
 
-/** Too wide leaves a little air, too narrow would squeeze: the width of the widest letter. */
+/** The widest letter: too wide leaves a gap, too narrow squeezes the text. */
 const UNKNOWN_WIDTH = 974;
 
 /** The width of a text in pixels at a font size in pixels, to a tenth. */

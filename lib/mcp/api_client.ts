@@ -1,13 +1,10 @@
-/**
- * The client of the HTTP API: one authenticated GET at a time, with a time-out, one retry when the
- * failure may pass by itself, and every failure told in words that a model can act on.
- */
+/** Client of the HTTP API: timeout, one retry of transient failures, errors that a model can act on. */
 import * as v from "valibot";
 import { pause } from "../base/delay.ts";
 import { type ApiSettings, TOKEN_VARIABLE, URL_VARIABLE } from "./settings.ts";
 import { BadRequestError, NotFoundError, ToolError } from "./tool_error.ts";
 
-/** What the tools need of the service. */
+/** The requests that the tools make. */
 export interface Api {
   /**
    * Gets a text below the base address.
@@ -22,22 +19,22 @@ export interface Api {
   ): Promise<v.InferOutput<Schema>>;
 }
 
-/** One question to the service. */
+/** One GET request. */
 export interface ApiRequest {
   /** Parts of the path, not encoded. */
   path: readonly string[];
   /** Query parameters; `undefined` ones are left out. */
   query?: Readonly<Record<string, string | number | boolean | undefined>>;
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when the client cancels the call. */
   signal?: AbortSignal;
 }
 
-/** How the client behaves; tests shorten the times. */
+/** Settings of the client; tests shorten the times. */
 export interface ApiClientOptions extends ApiSettings {
   userAgent: string;
-  /** For one attempt, body included. Below the minute after which agents give a call up. */
+  /** For one attempt, including the body. Agents give up a call after about a minute. */
   timeoutMs?: number;
-  /** Before the retry: long enough for a restarted process to listen again. */
+  /** Delay before the retry: long enough for a restarted service to listen again. */
   retryPauseMs?: number;
 }
 
@@ -50,7 +47,7 @@ const REASON_CHARACTERS = 200;
 
 const ERRORS = v.object({ errors: v.record(v.string(), v.array(v.string())) });
 
-/** A failure that another attempt may not meet; `cause` stays inside. */
+/** A failure that is worth a retry. */
 class TransientError extends ToolError {}
 
 interface Answer {
@@ -58,7 +55,7 @@ interface Answer {
   body: string;
 }
 
-/** Makes a client of the service. */
+/** Creates a client of the service. */
 export function createApiClient(options: ApiClientOptions): Api {
   const getText = async (request: ApiRequest) => {
     const { status, body } = await getWithRetry(requestUrl(options.baseUrl, request), {
@@ -78,10 +75,10 @@ export function createApiClient(options: ApiClientOptions): Api {
   };
 }
 
-/** The address of a request: the base address, path prefix included, and the path behind it. */
+/** The URL of a request: the base URL, with its path prefix, and the path. */
 function requestUrl(baseUrl: string, { path, query = {} }: ApiRequest): string {
   const parts = path.map((part) => {
-    // URLs would resolve these two away, encoded or not; nothing is called so.
+    // URL parsing removes these two, encoded or not.
     if (part === "." || part === "..") throw new NotFoundError(`Nothing is called "${part}".`);
     return encodeURIComponent(part.toWellFormed());
   });
@@ -106,10 +103,10 @@ async function getWithRetry(url: string, options: AttemptOptions): Promise<Answe
   return await attempt(url, options);
 }
 
-/** Asks once, and reads the whole body. */
+/** Sends one request and reads the whole body. */
 async function attempt(url: string, options: AttemptOptions): Promise<Answer> {
   const timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
-  // Not AbortSignal.any: its results stay registered with a long-lived signal.
+  // AbortSignal.any would stay registered with a long-lived signal.
   const controller = new AbortController();
   const onAbort = () => controller.abort(options.signal?.reason);
   options.signal?.throwIfAborted();
@@ -140,7 +137,7 @@ async function attempt(url: string, options: AttemptOptions): Promise<Answer> {
   }
 }
 
-// By hand, because fetch would follow to any host.
+// fetch itself would follow to any host, with the token.
 async function followRedirects(
   url: string,
   { token, userAgent, baseUrl }: AttemptOptions,
@@ -207,7 +204,7 @@ function readJson<Schema extends v.GenericSchema>(
   throw unexpectedAnswer(baseUrl, `${v.getDotPath(issue) ?? "body"}: ${issue.message}`);
 }
 
-/** What answers at the address is not this service, or another version of it. */
+/** The error for a response of something other than this service. */
 export function unexpectedAnswer(where: string, reason: string): ToolError {
   return new ToolError(
     `What answers at ${where} does not look like this service (${shorten(reason)}). Ask the user ` +
@@ -237,7 +234,7 @@ function shorten(text: string): string {
   return line.length <= REASON_CHARACTERS ? line : `${line.slice(0, REASON_CHARACTERS)}...`;
 }
 
-/** Passes failures on without the token, in case somebody echoes what was sent. */
+/** Removes the token from error messages, in case a server echoes the request. */
 async function withoutToken<T>(call: () => Promise<T>, token: string): Promise<T> {
   try {
     return await call();

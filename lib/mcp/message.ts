@@ -1,12 +1,12 @@
-/** The text on one line, so that a name cannot look like another line of an answer. */
+/** Joins the text to one line, so that a name cannot pose as another line of a response. */
 export function onOneLine(text: string): string {
   return text.replaceAll(/[\s\p{Cc}]+/gu, " ").trim();
 }
 
-/** Room for the assertion and its values, at 25 tests a page within 2,000 tokens. */
+/** Enough for an assertion with its values; 25 tests stay within 2,000 tokens. */
 export const MESSAGE_CHARACTERS = 300;
 
-/** A message of a failed test, cut to {@linkcode MESSAGE_CHARACTERS} and marked when it is. */
+/** Cuts a failure message to {@linkcode MESSAGE_CHARACTERS} and marks the cut. */
 export function cutMessage(message: string): string {
   const characters = [...message];
   if (characters.length <= MESSAGE_CHARACTERS) return message;

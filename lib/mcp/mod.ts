@@ -1,21 +1,21 @@
 /** The agent tool server over standard input and output. */
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { createApiClient } from "./api_client.ts";
-import { redirectConsole } from "./console_guard.ts";
+import { redirectConsole } from "./redirect_console.ts";
 import { createToolServer } from "./server.ts";
 import type { ApiSettings } from "./settings.ts";
 import { createTransport, type TransportStreams } from "./transport.ts";
 
-/** What the process gives the server. */
+/** Options of the server. */
 export interface ServeToolsOptions extends ApiSettings, TransportStreams {
   version: string;
-  /** Aborted when the process is to stop. */
+  /** Aborted when the process should stop. */
   stop: AbortSignal;
-  /** Tells people something, on a line. */
+  /** Writes a line for people. */
   note(text: string): void;
 }
 
-/** Serves until the input ends or the process is to stop. */
+/** Serves until the input ends or `stop` is aborted. */
 export async function serveTools(options: ServeToolsOptions): Promise<void> {
   const { baseUrl, token, version, stop, note } = options;
   const onError = (error: unknown) =>

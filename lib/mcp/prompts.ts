@@ -1,4 +1,4 @@
-/** Prompts: the two questions that people really ask, as a plan of tool calls. */
+/** Prompts: two common questions as plans of tool calls. */
 import { toStandardJsonSchema } from "@valibot/to-json-schema";
 import type { McpServer } from "@modelcontextprotocol/server";
 import * as v from "valibot";

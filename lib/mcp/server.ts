@@ -11,13 +11,13 @@ import { listRecentSubmissions } from "./tools/list_recent_submissions.ts";
 import { getRepoCoverage, getRepoFlakiness } from "./tools/percentages.ts";
 import type { Tool } from "./tools/tool.ts";
 
-/** What the server works with. */
+/** Options of the tool server. */
 export interface ToolServerOptions {
   api: Api;
   /** Base address of the service, for messages. */
   baseUrl: string;
   version: string;
-  /** Takes what went wrong inside. */
+  /** Called with internal errors. */
   onError(error: unknown): void;
 }
 
@@ -29,12 +29,12 @@ const INSTRUCTIONS =
 
 const INVENTORY_URI = "test-analytics://repos/{owner}/{name}/flaky-tests";
 
-/** Makes a server for one connection. */
+/** Creates a server for one connection. */
 export function createToolServer(options: ToolServerOptions): McpServer {
   const server = new McpServer(
     { name: "test-analytics", title: "Test Analytics Platform", version: options.version },
     {
-      // Nothing here ever changes while the process runs.
+      // Nothing changes while the process runs.
       capabilities: {
         tools: { listChanged: false },
         prompts: { listChanged: false },
@@ -72,16 +72,16 @@ function registerTool<Input extends v.GenericSchema, Output extends v.GenericSch
         structuredContent: output as Record<string, unknown>,
       };
     } catch (error) {
-      throw told(error, onError);
+      throw publicError(error, onError);
     }
   });
 }
 
-/** A repository's flaky inventory as a document: what find_flaky_tests says without filters. */
+/** The flaky tests of a repository as a resource: find_flaky_tests without filters. */
 function registerInventory(server: McpServer, { api, baseUrl, onError }: ToolServerOptions): void {
   server.registerResource(
     "flaky_inventory",
-    // Not listed: the service has no list of repositories.
+    // Not listed: the API has no list of repositories.
     new ResourceTemplate(INVENTORY_URI, { list: undefined }),
     {
       title: "Flaky tests of a repository",
@@ -100,7 +100,7 @@ function registerInventory(server: McpServer, { api, baseUrl, onError }: ToolSer
         if (error instanceof NotFoundError) {
           throw new ResourceNotFoundError(uri.href, error.message);
         }
-        throw told(error, onError);
+        throw publicError(error, onError);
       }
     },
   );
@@ -116,10 +116,10 @@ function decodePart(part: string | string[] | undefined): string {
   }
 }
 
-/** The error as the model may read it: nothing of the inside comes out. */
-function told(error: unknown, onError: (error: unknown) => void): ToolError {
+/** The error for the model, without internal details. */
+function publicError(error: unknown, onError: (error: unknown) => void): ToolError {
   if (error instanceof ToolError) return error;
-  // Nobody waits for the answer: not worth a line.
+  // The client cancelled the call.
   if (!(error instanceof DOMException && error.name === "AbortError")) onError(error);
   return new ToolError("The tool server failed. Tell the user; its standard error tells why.");
 }

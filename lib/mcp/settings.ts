@@ -1,6 +1,6 @@
 import type { Environment } from "../base/config.ts";
 
-/** Where the service answers in production; `serve` listens there unless told otherwise. */
+/** The default base address, where `serve` listens by default. */
 export const DEFAULT_API_URL = "http://127.0.0.1:8000";
 
 /** Variable that holds the API token. */
@@ -9,18 +9,17 @@ export const TOKEN_VARIABLE = "PLATFORM_API_TOKEN";
 /** Variable that holds the base address of the service. */
 export const URL_VARIABLE = "PLATFORM_API_URL";
 
-/** How the service is reached. */
+/** Address of the service and token. */
 export interface ApiSettings {
-  /** Base address without a slash at its end; may have a path prefix. */
+  /** Without a trailing slash; may have a path prefix. */
   baseUrl: string;
   token: string;
 }
 
 /**
- * Reads the settings of the agent tool server from the environment; blanks around a value are
- * dropped, because they come along when values are copied.
+ * Reads the settings of the agent tool server from the environment, without surrounding spaces.
  *
- * @throws {TypeError} when the token is missing or the address is none; the token is never quoted
+ * @throws {TypeError} when the token is missing or the address is invalid; the token is never quoted
  */
 export function readApiSettings(environment: Environment): ApiSettings {
   const token = environment[TOKEN_VARIABLE]?.trim() ?? "";
@@ -37,7 +36,7 @@ export function readApiSettings(environment: Environment): ApiSettings {
 
 function readBaseUrl(text: string): string {
   const url = URL.parse(text);
-  // A password in the address would come out wherever the address is named, so it is not quoted.
+  // Not quoted: the address may contain a password.
   if (url && (url.username !== "" || url.password !== "")) {
     throw new TypeError(
       `${URL_VARIABLE} holds a user name or password: expected only an address, such as ` +

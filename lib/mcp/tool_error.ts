@@ -1,14 +1,14 @@
-/** A call that failed, in words that tell a model what to do next. */
+/** A failed call, with a message that tells a model what to do next. */
 export class ToolError extends Error {
   override name = "ToolError";
 }
 
-/** The service knows nothing by that name (404); a tool says which name. */
+/** The service answered 404. */
 export class NotFoundError extends ToolError {
   override name = "NotFoundError";
 }
 
-/** The service refused parameters (400). */
+/** The service answered 400. */
 export class BadRequestError extends ToolError {
   override name = "BadRequestError";
 
@@ -17,14 +17,14 @@ export class BadRequestError extends ToolError {
     super(listErrors(errors, {}));
   }
 
-  /** The same, with the parameters called as the tool calls them. */
+  /** The same error with the tool's names of the parameters. */
   renamed(names: Readonly<Record<string, string>>): ToolError {
     return new ToolError(listErrors(this.errors, names));
   }
 }
 
-// The API speaks of its own fields.
-function inWordsOfTools(message: string): string {
+/** Replaces field names of the API with those of the tools. */
+function withToolNames(message: string): string {
   return message.replaceAll("metadata.after", "next_cursor");
 }
 
@@ -33,7 +33,7 @@ function listErrors(
   names: Readonly<Record<string, string>>,
 ): string {
   const lines = Object.entries(errors).map(([name, messages]) =>
-    `${names[name] ?? name}: ${inWordsOfTools(messages.join("; "))}`
+    `${names[name] ?? name}: ${withToolNames(messages.join("; "))}`
   );
   return `The arguments were refused: ${lines.join(" | ")}. Correct them and call again.`;
 }

@@ -1,35 +1,35 @@
-/** The road of protocol messages over two streams, and how it ends. */
+/** The protocol over two streams; at the end of the input it drains. */
 import type { JSONRPCMessage, RequestId, Transport } from "@modelcontextprotocol/server";
 import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import { type Readable, Transform, Writable } from "node:stream";
 
 /**
- * How long calls may still be answered when the input has ended: enough for `printf ... | mcp` to
- * see its answers, too short for a client that waits for the process to end to notice.
+ * Drain timeout: how long calls may be answered after the end of the input. `printf ... | mcp` needs
+ * it; clients that wait for the process to exit do not notice it.
  */
 const DRAIN_MS = 500;
 
-/** Streams of the transport. */
+/** Streams and settings of the transport. */
 export interface TransportStreams {
   input: Readable;
-  /** Writes a text, whole, and ends once it is written. */
+  /** Resolves once the whole text is written. */
   write(text: string): Promise<void>;
   drainMs?: number;
 }
 
-/** A transport that answers what was asked before the input ended, within a bound. */
+/** A transport that answers pending calls after the input ended, within the drain timeout. */
 export interface DrainingTransport extends Transport {
-  /** Resolves when it is closed and everything is written. */
+  /** Resolves when the transport is closed and everything is written. */
   closed: Promise<void>;
 }
 
-/** Makes a transport of line-wise JSON over two streams. */
+/** Creates a transport of newline-delimited JSON over two streams. */
 export function createTransport(
   { input, write, drainMs = DRAIN_MS }: TransportStreams,
 ): DrainingTransport {
-  const unanswered = new Set<RequestId>();
+  const pending = new Set<RequestId>();
   const output = writableOf(write);
-  const gate = drainingGate(unanswered, drainMs);
+  const gate = drainingGate(pending, drainMs);
   const inner = new StdioServerTransport(gate, output);
   const { promise: closed, resolve } = Promise.withResolvers<void>();
 
@@ -39,56 +39,56 @@ export function createTransport(
       await inner.start();
       input.pipe(gate);
       input.once("error", () => gate.end());
-      // A stream that is destroyed closes without an end.
+      // A destroyed stream emits close without end.
       input.once("close", () => gate.end());
     },
     async send(message) {
       await inner.send(message);
-      if (!("method" in message) && message.id !== undefined) unanswered.delete(message.id);
+      if (!("method" in message) && message.id !== undefined) pending.delete(message.id);
     },
     async close() {
       await inner.close();
     },
   };
   inner.onmessage = (message) => {
-    track(message, unanswered);
+    track(message, pending);
     transport.onmessage?.(message);
   };
   inner.onerror = (error) => transport.onerror?.(error);
   inner.onclose = () => {
     input.unpipe(gate);
     input.pause();
-    unanswered.clear();
+    pending.clear();
     transport.onclose?.();
     output.end(() => resolve());
   };
   return transport;
 }
 
-function track(message: JSONRPCMessage, unanswered: Set<RequestId>): void {
+function track(message: JSONRPCMessage, pending: Set<RequestId>): void {
   if (!("method" in message)) return;
   if ("id" in message) {
-    unanswered.add(message.id);
+    pending.add(message.id);
   } else if (message.method === "notifications/cancelled") {
-    // It will never be answered.
+    // A cancelled request gets no response.
     const id = message.params?.requestId;
-    if (typeof id === "string" || typeof id === "number") unanswered.delete(id);
+    if (typeof id === "string" || typeof id === "number") pending.delete(id);
   }
 }
 
-/** Passes the input on, and its end only once everything is answered or the time is over. */
-function drainingGate(unanswered: Set<RequestId>, drainMs: number): Transform {
+/** Passes the input through, but its end only after all calls are answered or the timeout. */
+function drainingGate(pending: Set<RequestId>, drainMs: number): Transform {
   const POLL_MS = 5;
   return new Transform({
     transform: (chunk, _encoding, done) => done(null, chunk),
     flush: (done) => {
       let waitedMs = 0;
       const poll = () => {
-        if (unanswered.size === 0 || waitedMs >= drainMs) return done();
+        if (pending.size === 0 || waitedMs >= drainMs) return done();
         waitedMs += POLL_MS;
         setTimeout(poll, POLL_MS);
       };
-      // Not at once: the last messages are still on their way to be read.
+      // The last messages are read in the next turn.
       setTimeout(poll, 0);
     },
   });
@@ -101,6 +101,6 @@ function writableOf(write: (text: string) => Promise<void>): Writable {
       write(String(text)).then(() => done(), done);
     },
   });
-  // Each answer that waits for a slow reader listens.
+  // Every response that waits for a slow reader adds a listener.
   return output.setMaxListeners(0);
 }

@@ -145,7 +145,7 @@ export const findFlakyTests = defineTool({
   },
 });
 
-/** The tool's filters as the one parameter `q` of the API; those of `search` stand first. */
+/** Combines the filters of the tool into the API's parameter `q`. */
 function composeQuery(
   { search = "", tags = [], since }: {
     search?: string | undefined;
@@ -158,7 +158,7 @@ function composeQuery(
     tags.length === 0 ? "" : `tags:${tags.join(",")}`,
     since === undefined ? "" : `last-seen:>=${since}`,
   ].filter((term) => term !== "");
-  // Here and not in the schema, which cannot say what a calendar is.
+  // Checked here, because JSON Schema cannot express calendar days.
   if (since !== undefined && parseQuery(`last-seen:>=${since}`).errors) {
     throw new ToolError(`since: "${since}" is not in the calendar: expected an existing day.`);
   }

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { badgeColor, type BadgeKind, readBadge } from "../badge_reading.ts";
+import { badgeColor, type BadgeKind, readBadge } from "../read_badge.ts";
 import { defineTool, explain, repositoryArgument, toolInput, unknownRepository } from "./tool.ts";
 
 const PATHS: Readonly<Record<BadgeKind, string>> = { flakiness: "flaky", coverage: "coverage" };
@@ -39,9 +39,9 @@ function percentageTool(
     name: string;
     title: string;
     description: string;
-    /** What the number is. */
+    /** Description of the number. */
     percentage: string;
-    /** What follows the number in a text. */
+    /** Text after the number. */
     shown: string;
     noData: string;
   },

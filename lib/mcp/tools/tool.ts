@@ -1,39 +1,39 @@
-/** What a tool is made of, and what several tools share. */
+/** The type of a tool, and what several tools share. */
 import * as v from "valibot";
 import type { Api } from "../api_client.ts";
 import { BadRequestError, NotFoundError } from "../tool_error.ts";
 
-/** What a tool is given to work with. */
+/** Passed to every call of a tool. */
 export interface ToolContext {
   api: Api;
   /** Base address of the service, for messages. */
   baseUrl: string;
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when the client cancels the call. */
   signal: AbortSignal;
 }
 
-/** A tool as its file describes it. */
+/** A tool. */
 export interface Tool<Input extends v.GenericSchema, Output extends v.GenericSchema> {
   name: string;
   title: string;
-  /** For a model that has never seen this product. */
+  /** Written for a model that does not know this product. */
   description: string;
   input: Input;
   output: Output;
   /** @throws {ToolError} */
   run(input: v.InferOutput<Input>, context: ToolContext): Promise<v.InferOutput<Output>>;
-  /** The answer for clients that show text: everything that the structured one says. */
+  /** The whole output as text, for clients that do not read structured output. */
   text(output: v.InferOutput<Output>, input: v.InferOutput<Input>): string;
 }
 
-/** Gives a tool its types. */
+/** Infers the types of a tool. */
 export function defineTool<Input extends v.GenericSchema, Output extends v.GenericSchema>(
   tool: Tool<Input, Output>,
 ): Tool<Input, Output> {
   return tool;
 }
 
-/** The arguments of a tool. One that is not known is refused: a misspelt filter would be none. */
+/** The arguments of a tool. Unknown ones are rejected: a misspelt filter must not be ignored. */
 export function toolInput<Entries extends v.ObjectEntries>(entries: Entries) {
   const names = Object.keys(entries).join(", ");
   return v.strictObject(entries, (issue) => {
@@ -46,7 +46,7 @@ export function toolInput<Entries extends v.ObjectEntries>(entries: Entries) {
   });
 }
 
-/** A repository as the HTTP API's parameter `repository` takes it. */
+/** A repository, as name or owner/name. */
 export function repositoryArgument(description: string) {
   return v.pipe(
     v.string(),
@@ -74,16 +74,16 @@ export const nextCursor = v.pipe(
   v.description("Pass as after; null: last page"),
 );
 
-/** A time stamp of the API. */
+/** A timestamp of the API. */
 export const timestamp = v.pipe(v.string(), v.description("UTC, YYYY-MM-DDTHH:MM:SSZ"));
 
 /** Names of a tool's arguments by the HTTP parameters that they become. */
 export type ArgumentNames = Readonly<Record<string, string>>;
 
 /**
- * Runs a call and says what a failure is about.
+ * Awaits a call and turns 404 and 400 into errors of the tool.
  *
- * @param missing what to say when the service does not know what was named
+ * @param missing message for 404
  */
 export async function explain<T>(
   call: Promise<T>,
@@ -98,7 +98,7 @@ export async function explain<T>(
   }
 }
 
-/** What to say when a repository is not known. */
+/** Message for an unknown repository. */
 export function unknownRepository(repository: string): string {
   return `No repository ${
     JSON.stringify(repository)

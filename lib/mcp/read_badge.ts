@@ -1,28 +1,28 @@
-/** Reads a badge as clients of the earlier version did: the percentage from the picture. */
+/** Reads the percentage out of a badge, as clients of the earlier service do. */
 import * as v from "valibot";
 import type { BadgeColor } from "../badge/mod.ts";
 import { unexpectedAnswer } from "./api_client.ts";
 
-/** Schema of what a badge's colour is called; `unknown` goes with no percentage. */
+/** Schema of the name of a colour; `unknown` when there is no percentage. */
 export const badgeColor = v.picklist(
   ["green", "light_green", "yellow", "red", "unknown"] satisfies BadgeColor[],
 );
 
-/** What a badge shows; no percentage means that there is no data. */
+/** The content of a badge; `null` means no data. */
 export interface BadgeReading {
   /** 0 to 100, in steps of a tenth. */
   percentage: number | null;
   color: BadgeColor;
 }
 
-/** Which badge it is. */
+/** The kind of a badge. */
 export type BadgeKind = "flakiness" | "coverage";
 
 /**
  * The percentage in an SVG badge, and its colour by the documented thresholds.
  *
  * @param where the base address, for the error
- * @throws {ToolError} when the text is no badge
+ * @throws {ToolError} when the text is not a badge
  */
 export function readBadge(svg: string, kind: BadgeKind, where: string): BadgeReading {
   if (!svg.includes("<svg")) throw unexpectedAnswer(where, `the ${kind} badge is no SVG`);

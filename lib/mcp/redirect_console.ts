@@ -3,10 +3,9 @@ import { format } from "node:util";
 const METHODS = ["log", "info", "debug", "dir", "table", "warn", "error", "trace"] as const;
 
 /**
- * Sends what any library says on the console to `write`, because standard output belongs to the
- * protocol alone.
+ * Redirects console output of libraries to `write`: standard output carries only the protocol.
  *
- * @returns puts the console back
+ * @returns a function that restores the console
  */
 export function redirectConsole(write: (text: string) => void): () => void {
   const target: Record<string, unknown> = globalThis.console as unknown as Record<string, unknown>;

@@ -1,7 +1,7 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { coverageBadge, flakinessBadge } from "../../../lib/badge/mod.ts";
-import { readBadge } from "../../../lib/mcp/badge_reading.ts";
+import { readBadge } from "../../../lib/mcp/read_badge.ts";
 
 describe("reading a badge", () => {
   it("gives the number and the colour of every badge that there is", () => {
