@@ -4,10 +4,10 @@ import { command, run, type Running, start } from "./program.ts";
 import { freePort, installedServer, makeOwnServer, type OwnServer } from "./postgres.ts";
 import { startTunnel, type Tunnel } from "./tunnel.ts";
 
-/** How soon after the server is back answers are right again. */
+/** Time within which the service must recover after the server is back. */
 const RECOVERY_MS = 2_000;
 
-describe("a database that is away", { skip: installedServer() === null }, () => {
+describe("an unreachable database", { skip: installedServer() === null }, () => {
   let server: OwnServer;
   let token: string;
 
@@ -25,7 +25,7 @@ describe("a database that is away", { skip: installedServer() === null }, () => 
     return { status: response.status, body: await response.text() };
   }
 
-  /** How long it takes until the answer is right, which must come by itself. */
+  /** Milliseconds until the service recovers without a restart. */
   async function recoveryMs(running: Running): Promise<number> {
     const begun = performance.now();
     for (;;) {
@@ -39,7 +39,7 @@ describe("a database that is away", { skip: installedServer() === null }, () => 
   }
 
   for (const mode of ["fast", "immediate"] as const) {
-    it(`is a 500 without a word until it is back, stopped ${mode}`, async () => {
+    it(`leads to empty 500 responses until it is back, stopped ${mode}`, async () => {
       const running = await start(["serve", "--port", "0"], { DATABASE_URL: server.url });
       try {
         assert.deepEqual(await ask(running), { status: 204, body: "" });
@@ -58,7 +58,7 @@ describe("a database that is away", { skip: installedServer() === null }, () => 
     });
   }
 
-  it("is answered for by nobody when it says nothing, and used again when it speaks", async () => {
+  it("leads to timeouts while it is frozen, and is used again afterwards", async () => {
     const tunnel: Tunnel = await startTunnel(new URL(server.url));
     try {
       const url = new URL(server.url);
@@ -72,7 +72,7 @@ describe("a database that is away", { skip: installedServer() === null }, () => 
         const begun = performance.now();
         assert.deepEqual(await ask(running), { status: 500, body: "" });
         assert.ok(performance.now() - begun < 4_000);
-        // What was connected stays dead, as after a fail-over to another machine.
+        // Open connections stay frozen, as after a failover to another machine.
         tunnel.letNewOnesThrough();
         const passed = await recoveryMs(running);
         assert.ok(passed < RECOVERY_MS, `it took ${passed} ms`);
@@ -86,7 +86,7 @@ describe("a database that is away", { skip: installedServer() === null }, () => 
     }
   });
 
-  it("does not keep the service from ending: at the deadline, or at once when told twice", async () => {
+  it("does not prevent shutdown: at the drain timeout, or at once after a second signal", async () => {
     const tunnel = await startTunnel(new URL(server.url));
     const url = new URL(server.url);
     url.port = String(tunnel.port);
@@ -103,7 +103,7 @@ describe("a database that is away", { skip: installedServer() === null }, () => 
         if (signals === 2) running.stop("SIGTERM");
         const { code, stderr } = await ending;
         const passed = performance.now() - begun;
-        assert.match(stderr, /"route":"\/api","status":204/, "what was logged before is there");
+        assert.match(stderr, /"route":"\/api","status":204/, "earlier log lines are flushed");
         if (signals === 1) {
           assert.equal(code, 0, stderr);
           assert.ok(passed > 9_000 && passed < 20_000, `it took ${passed} ms`);
@@ -121,7 +121,7 @@ describe("a database that is away", { skip: installedServer() === null }, () => 
     }
   });
 
-  it("is waited for at the start", async () => {
+  it("is waited for at startup", async () => {
     await server.stop("fast");
     const starting = start(["serve", "--port", "0"], { DATABASE_URL: server.url });
     await new Promise((resolve) => setTimeout(resolve, 1_500));
@@ -134,7 +134,7 @@ describe("a database that is away", { skip: installedServer() === null }, () => 
     assert.match(stderr, /waiting for it, at most 60 s/);
   });
 
-  it("is not waited for longer than was said, nor by whoever is told to stop", async () => {
+  it("is not waited for longer than DATABASE_WAIT_SECONDS, or after a signal", async () => {
     const environment = {
       DATABASE_URL: `postgres://u:open-sesame@127.0.0.1:${freePort()}/d`,
       DATABASE_WAIT_SECONDS: "1",
@@ -156,7 +156,7 @@ describe("a database that is away", { skip: installedServer() === null }, () => 
     await Promise.all([text, waiting.stdout.cancel()]);
   });
 
-  it("is not waited for when it says no", async () => {
+  it("is not waited for when it does not exist", async () => {
     const url = new URL(server.url);
     url.pathname = "/nowhere";
     const begun = performance.now();

@@ -8,7 +8,7 @@ import { installedServer } from "./postgres.ts";
 import { type Ending, run, type Running, start } from "./program.ts";
 import { ask, flakyReport, Replicas, type SeenResponse, startLoad, statement } from "./replicas.ts";
 
-/** How soon after a server is there again answers are right. */
+/** Time within which the service must recover after a server is back. */
 const RECOVERY_MS = 2_000;
 
 const PATHS = [
@@ -55,14 +55,14 @@ describe("a streaming replica", { skip: reason }, () => {
     return Promise.all(PATHS.map((path) => ask(running, path, token)));
   }
 
-  it("is served from by nothing but its URL, with the bytes and tags of the primary", async () => {
+  it("serves the same bodies and ETags as its primary, with only its URL configured", async () => {
     const told = await all(onPrimary);
     assert.deepEqual(new Set(told.map(({ status }) => status)), new Set([200]));
     assert.match(told[1]!.body, /"name":"adds"/);
     assert.deepEqual(await all(onStandby), told);
   });
 
-  it("answers as of what has reached it, and then as the primary does", async () => {
+  it("serves the data that has reached it", async () => {
     const earlier = await all(onPrimary);
     await replicas.pauseReplay();
     await succeeds(
@@ -75,7 +75,7 @@ describe("a streaming replica", { skip: reason }, () => {
     assert.deepEqual(await all(onStandby), later);
   });
 
-  it("takes a token until its revocation arrives", async () => {
+  it("accepts a token until its revocation arrives", async () => {
     const revoked = await newToken();
     await replicas.untilReplayed();
     const status = async (running: Running) => (await ask(running, "/api", revoked)).status;
@@ -90,7 +90,7 @@ describe("a streaming replica", { skip: reason }, () => {
     assert.equal(await status(onStandby), 401);
   });
 
-  it("refuses what writes, and says what was expected", async () => {
+  it("refuses writes with an explanation", async () => {
     const { code, stderr } = await replicas.ingest(replicas.standby.url, {
       commit: "c3",
       names: ["adds"],
@@ -101,7 +101,7 @@ describe("a streaming replica", { skip: reason }, () => {
     assert.match(stderr, /^Try: test-analytics doctor$/m);
   });
 
-  it("is told of by serve --check and doctor, with how far it is behind", async () => {
+  it("is reported by serve --check and doctor with its lag", async () => {
     const environment = { DATABASE_URL: replicas.standby.url };
     const check = await succeeds(run(["serve", "--check"], environment));
     assert.match(check.stderr, /the database answers, a replica, and has this program's schema/);
@@ -116,7 +116,7 @@ describe("a streaming replica", { skip: reason }, () => {
     await replicas.resumeReplay();
   });
 
-  it("and its primary in one URL are one server at a time, the first that is asked for", async () => {
+  it("and its primary in one URL: all connections go to the first server that matches", async () => {
     const { primary, standby } = replicas;
     const ports: [TargetSessionAttrs, number][] = [
       ["any", primary.port],
@@ -142,7 +142,7 @@ describe("a streaming replica", { skip: reason }, () => {
     }
   });
 
-  it("is not taken for a primary, and says so", async () => {
+  it("does not match target_session_attrs=primary", async () => {
     const databaseUrl = `${replicas.standby.url}?target_session_attrs=primary`;
     await assert.rejects(
       openDatabase({ databaseUrl, dataDir: "" }),
@@ -150,7 +150,7 @@ describe("a streaming replica", { skip: reason }, () => {
     );
   });
 
-  it("that is lost is a 500 without a word, until it is back", async () => {
+  it("that is lost leads to empty 500 responses until it is back", async () => {
     const before = await all(onStandby);
     await replicas.standby.stop("immediate");
     for (const told of await all(onStandby)) {
@@ -164,7 +164,7 @@ describe("a streaming replica", { skip: reason }, () => {
     assert.deepEqual(await all(onStandby), before);
   });
 
-  it("takes over from a primary that is lost, and nobody needs a restart", async () => {
+  it("takes over from a lost primary without a restart of any process", async () => {
     const [both, writable] = ["any", "read-write"].map((attrs) => replicas.pairUrl(attrs));
     const uploads = join(replicas.folder, "uploads");
     await Deno.mkdir(uploads);
@@ -195,7 +195,7 @@ describe("a streaming replica", { skip: reason }, () => {
       await timeUntil(shows(onPrimary, "waits"));
       await replicas.untilReplayed();
       await replicas.primary.stop("immediate");
-      // It goes to the next server, which has the same data.
+      // Failover to the next server, which has the same data.
       const moved = await timeUntil(async () => (await ask(onBoth, "/api", token)).status === 204);
       assert.ok(moved < RECOVERY_MS, `it took ${moved} ms to go to the standby`);
       assert.deepEqual(await all(onBoth), await all(onStandby));
@@ -214,7 +214,7 @@ describe("a streaming replica", { skip: reason }, () => {
       const told = await load.stop();
       const [, watched] = await Promise.all([onBoth.stop("SIGTERM"), watcher.stop()]);
       assert.equal(watched.code, 0, watched.stderr);
-      // Promotion cuts off nobody; whoever asked a primary when it was lost is told so.
+      // Promotion closes no connections; only requests to the lost primary fail.
       assert.deepEqual(Object.keys(told.standby), ["204"]);
       assert.ok(Object.keys(told.both).every((status) => ["204", "500"].includes(status)));
     }
@@ -229,11 +229,11 @@ async function succeeds(ending: Promise<Ending>): Promise<Ending> {
   return await ending;
 }
 
-/** Milliseconds until something is so; a quarter of a minute at most. */
-async function timeUntil(isSo: () => Promise<boolean>): Promise<number> {
+/** Milliseconds until a condition holds; fails after 15 s. */
+async function timeUntil(condition: () => Promise<boolean>): Promise<number> {
   const begun = performance.now();
-  while (!await isSo()) {
-    assert.ok(performance.now() - begun < 15_000, "it never was");
+  while (!await condition()) {
+    assert.ok(performance.now() - begun < 15_000, "the condition never held");
     await pause(20);
   }
   return performance.now() - begun;

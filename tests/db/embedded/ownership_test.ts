@@ -5,7 +5,7 @@ import { type Database, openDatabase } from "../../../db/connection/connect.ts";
 import { copyTemplate } from "../../database.ts";
 import { run, start } from "./run.ts";
 
-/** Statements under way at the same time. */
+/** Concurrent statements. */
 const CLIENTS = 8;
 
 describe("the embedded database", () => {
@@ -27,7 +27,7 @@ describe("the embedded database", () => {
     await Deno.remove(dataDir, { recursive: true });
   });
 
-  it("is shared by two processes that come at the same moment", async () => {
+  it("is shared by two processes that start at the same time", async () => {
     const processes = [start("hold", dataDir), start("hold", dataDir)];
     for (const process of processes) assert.equal(await process.read(), "ready");
     for (const process of processes) {
@@ -53,14 +53,14 @@ describe("the embedded database", () => {
     assert.deepEqual([...await client.sql`select n from kept`], [{ n: 1 }]);
   });
 
-  it("is taken over after its owner was killed, with all that was acknowledged", async () => {
+  it("is taken over after its owner was killed, with all acknowledged writes", async () => {
     const owner = start("hold", dataDir);
     assert.equal(await owner.read(), "ready");
     const client = await opened();
     await client.sql`create table kept (n integer)`;
     await client.sql`insert into kept values (${1})`;
     await owner.kill();
-    // A statement may meet the connection before its end was noticed; the next one may not.
+    // One statement may fail on the lost connection, the next one must not.
     const rows = async () => [...await client.sql`select n from kept`];
     assert.deepEqual(await rows().catch(rows), [{ n: 1 }]);
   });
@@ -73,7 +73,7 @@ describe("the embedded database", () => {
     assert.deepEqual([...await sql`select 1 as n`], [{ n: 1 }]);
   });
 
-  it("rolls back what a killed client had begun, and goes on", async () => {
+  it("rolls back the transaction of a killed client", async () => {
     const { sql } = await opened();
     await sql`create table held (n integer)`;
     const client = start("hold", dataDir);
@@ -84,7 +84,7 @@ describe("the embedded database", () => {
     assert.deepEqual([...await sql`select count(*)::integer as n from held`], [{ n: 0 }]);
   });
 
-  it("lets others finish their transactions before its owner ends", async () => {
+  it("lets other processes finish their transactions before its owner ends", async () => {
     const owner = await openDatabase({ dataDir });
     const client = await opened();
     await client.sql`create table kept (n integer)`;
@@ -99,7 +99,7 @@ describe("the embedded database", () => {
     assert.deepEqual([...await client.sql`select sum(n)::integer as n from kept`], [{ n: 3 }]);
   });
 
-  it("goes on at once when its owner ends under load", async () => {
+  it("recovers at once when its owner ends under load", async () => {
     const owner = await openDatabase({ dataDir });
     const client = await opened();
     let stop = false;
@@ -123,7 +123,7 @@ describe("the embedded database", () => {
     assert.ok(failures <= CLIENTS, `${failures} statements failed`);
   });
 
-  it("refuses a folder that holds something else", async () => {
+  it("refuses a folder with other files", async () => {
     await Deno.remove(join(dataDir, "postgres", "data"), { recursive: true });
     await Deno.mkdir(join(dataDir, "postgres", "data"));
     await assert.rejects(opened(), /data" is not a database of this program: its PG_VERSION/);
@@ -140,7 +140,7 @@ describe("the embedded database", () => {
     );
   });
 
-  it("can be reached in a folder whose path is too long for a socket", async () => {
+  it("works in a folder whose path is too long for a socket", async () => {
     const long = join(dataDir, "x".repeat(120));
     await Deno.mkdir(long);
     await Deno.rename(join(dataDir, "postgres"), join(long, "postgres"));
@@ -158,7 +158,7 @@ describe("the embedded database", () => {
     await assert.rejects(Deno.stat(join(socket, "..")), Deno.errors.NotFound);
   });
 
-  it("keeps its files to the user", async () => {
+  it("makes its files readable by the user only", async () => {
     await opened();
     const info = await Deno.stat(join(dataDir, "postgres"));
     assert.equal((info.mode ?? 0) & 0o777, 0o700);
@@ -167,7 +167,7 @@ describe("the embedded database", () => {
 
 describe("an embedded database that is killed while it is created", () => {
   for (const afterMs of [300, 1000, 1800, 2600]) {
-    it(`leaves nothing half after ${afterMs} ms`, async () => {
+    it(`leaves no partial database after ${afterMs} ms`, async () => {
       const dataDir = await Deno.makeTempDir({ prefix: "test-analytics-test-" });
       try {
         const process = start("create", dataDir);

@@ -1,8 +1,8 @@
 /**
- * A process of its own that uses the embedded database, for tests: `program.ts COMMAND DATA_DIR`.
+ * A separate process that uses the embedded database, for tests: `program.ts COMMAND DATA_DIR`.
  *
  * - `hammer`: parametrized statements, failing ones and transactions on several connections; prints
- *   `ok`, or what came back wrong.
+ *   `ok`, or the wrong results.
  * - `hold`: opens the database, prints `ready`, answers each line on standard input with the result
  *   of a statement, and closes at its end.
  * - `create`: opens the database once and closes it.

@@ -15,12 +15,12 @@ export async function run(name: string, dataDir: string): Promise<string> {
   return new TextDecoder().decode(stdout);
 }
 
-/** A running `program.ts` that one talks to in lines. */
+/** A running `program.ts` that is controlled by lines of text. */
 export interface Running {
   /** The next line of its standard output; `undefined` at the end. */
   read(): Promise<string | undefined>;
   write(line: string): Promise<void>;
-  /** Ends it at once, with no chance to clean up (`SIGKILL`). */
+  /** Kills it (`SIGKILL`). */
   kill(): Promise<void>;
   /** Waits for its end. */
   end(): Promise<void>;

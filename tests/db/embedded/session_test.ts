@@ -24,7 +24,7 @@ describe("clients of the embedded database", () => {
     await Deno.remove(dataDir, { recursive: true });
   });
 
-  it("do not get into each other's statements", async () => {
+  it("do not interfere with each other's statements", async () => {
     await database.sql`create table hammer (process integer, round integer)`;
     const outcomes = await Promise.all(
       Array.from({ length: PROCESSES }, () => run("hammer", dataDir)),
@@ -49,7 +49,7 @@ describe("clients of the embedded database", () => {
     assert.equal(await prepared(), count);
   });
 
-  it("cannot copy from their side, which would end it", async () => {
+  it("cannot run COPY from stdin, which would crash it", async () => {
     const client = await openDatabase({ dataDir });
     try {
       await client.sql`create table copied (text text)`;
@@ -101,7 +101,7 @@ async function withClients(
   }
 }
 
-/** A session that says it is in a transaction from a simple query on until it is rolled back. */
+/** A session that reports a transaction from the first simple query until a rollback. */
 function sessionInTransaction(): Session {
   return {
     execProtocolRawStream: (message, { onRawData }) => {
@@ -112,8 +112,8 @@ function sessionInTransaction(): Session {
   };
 }
 
-describe("the server in front of a session", () => {
-  it("lets the others wait until a transaction ends, and cuts off who stays silent in one", async () => {
+describe("the session server", () => {
+  it("makes clients wait for a transaction, and disconnects a client that is silent in one", async () => {
     await withClients(2, sessionInTransaction(), async ([first, second]) => {
       first!.write(BEGIN);
       await once(first!, "data");
@@ -125,7 +125,7 @@ describe("the server in front of a session", () => {
     });
   });
 
-  it("takes messages in any pieces", async () => {
+  it("accepts messages in chunks of any size", async () => {
     await withClients(1, sessionInTransaction(), async ([client]) => {
       const answer = once(client!, "data");
       for (const byte of BEGIN) {
@@ -136,7 +136,7 @@ describe("the server in front of a session", () => {
     });
   });
 
-  it("ends all connections when the session breaks, and says so once", async () => {
+  it("closes all connections when the session breaks, and reports it once", async () => {
     const session: Session = {
       execProtocolRawStream: (message, { onRawData }) => {
         if (message[0] === 0x51) return Promise.reject(new Error("out of memory"));

@@ -1,4 +1,4 @@
-/** How a server would find the rows of a statement. */
+/** Query plans. */
 import type { TransactionSql } from "postgres";
 import type { SentStatement } from "./recorder.ts";
 
@@ -7,13 +7,13 @@ export interface Scan {
   table: string;
   /** Such as `Seq Scan` or `Index Only Scan`. */
   kind: string;
-  /** What the index is asked for, `""` without one. */
+  /** The index condition, `""` without an index. */
   condition: string;
-  /** Rows that were looked at, those that a filter then dropped too. */
+  /** Rows read, including those removed by a filter. */
   rowCount: number;
 }
 
-/** How a plan is made: for the very parameters, or once for all. */
+/** Custom or generic plans. */
 export const PLAN_MODES = ["force_custom_plan", "force_generic_plan"] as const;
 
 interface PlanNode {
@@ -27,7 +27,7 @@ interface PlanNode {
   Plans?: PlanNode[];
 }
 
-/** Runs a statement and returns the tables that it read. */
+/** Runs a statement and returns the tables it read. */
 export async function scansOf(
   tx: TransactionSql,
   { text, parameters }: SentStatement,
@@ -52,7 +52,7 @@ function scans(node: PlanNode): Scan[] {
   return [...own, ...(node.Plans ?? []).flatMap(scans)];
 }
 
-/** A parameter as PostgreSQL writes it; the server knows its type. */
+/** A parameter as an SQL literal; the server infers its type. */
 function literal(value: unknown): string {
   if (value === null || value === undefined) return "null";
   const text = value instanceof Uint8Array ? `\\x${value.toHex()}` : String(value);

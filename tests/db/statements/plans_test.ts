@@ -9,16 +9,16 @@ import { type SentStatement, StatementRecorder } from "./recorder.ts";
 
 const server = process.env.TEST_DATABASE_URL;
 
-/** Of these a request may look only at what is in the window, however long the history is. */
+/** Tables of which a request may read only the window. */
 const WINDOWED = ["submission", "negative_result", "test_list", "coverage_report"];
 
-/** More than the window of the repository that is asked for has of anything. */
+/** More rows of any kind than the window of the repository has. */
 const MANY_ROWS = 200;
 
-/** A table of so few rows is read faster as a whole: quarantines, in all of the database. */
+/** A table this small is read faster as a whole. */
 const FEW_ROWS = 1_000;
 
-describe("the plans of what requests ask for", { skip: !server }, () => {
+describe("the query plans of requests", { skip: !server }, () => {
   const recorder = new StatementRecorder();
   let database: Database;
   let statements: SentStatement[];
@@ -60,11 +60,11 @@ describe("the plans of what requests ask for", { skip: !server }, () => {
     }
   }
 
-  it("are those of all that the routes ask for", () => {
+  it("cover all routes", () => {
     assert.ok(statements.length >= 15, `${statements.length} statements`);
   });
 
-  it("find every row through an index, by repository or by a unique key", async () => {
+  it("find every row by an index, on the repository or a unique key", async () => {
     const found = new Set<string>();
     for await (const { label, scans } of plans()) {
       for (const { table, kind, condition, rowCount } of scans) {
@@ -79,7 +79,7 @@ describe("the plans of what requests ask for", { skip: !server }, () => {
     }
   });
 
-  it("read no more of a long history than the window has", async () => {
+  it("read no rows outside of the window", async () => {
     for await (const { label, scans } of plans()) {
       for (const { table, rowCount } of scans) {
         if (WINDOWED.includes(table)) assert.ok(rowCount < MANY_ROWS, label);
@@ -87,7 +87,7 @@ describe("the plans of what requests ask for", { skip: !server }, () => {
     }
   });
 
-  it("could be others: a look at all rows is seen as one", async () => {
+  it("are checked: a sequential scan is detected", async () => {
     const text = "select count(*) from submission where commit_oid = $1";
     const scans = await database.sql.begin((tx) =>
       scansOf(tx, { text, parameters: ["c1"] }, "force_custom_plan")
@@ -98,7 +98,7 @@ describe("the plans of what requests ask for", { skip: !server }, () => {
   });
 });
 
-/** What leads to the rows of tables that are not looked up by the repository. */
+/** Index conditions of tables that are not restricted to a repository. */
 const CONDITIONS: Record<string, RegExp> = {
   api_token: /hash = /,
   organization: /organization_id = /,

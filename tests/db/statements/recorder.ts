@@ -1,27 +1,27 @@
-/** A statement as it was sent. */
+/** A statement that was sent. */
 export interface SentStatement {
   /** In one line. */
   text: string;
   parameters: readonly unknown[];
 }
 
-/** Remembers the statements of a database that was opened with {@linkcode onStatement}. */
+/** Records the statements of a database that was opened with {@linkcode onStatement}. */
 export class StatementRecorder {
   #sent: SentStatement[] = [];
 
-  /** To be given to `openDatabase`. */
+  /** Option of `openDatabase`. */
   readonly onStatement = (text: string, parameters: readonly unknown[]): void => {
     this.#sent.push({ text: text.replace(/\s+/g, " ").trim(), parameters: [...parameters] });
   };
 
-  /** What was sent since the last call. */
+  /** Returns the statements since the last call. */
   take(): SentStatement[] {
     const sent = this.#sent;
     this.#sent = [];
     return sent;
   }
 
-  /** What is sent while `body` runs. */
+  /** Returns the statements that `body` sends. */
   async during(body: () => Promise<unknown>): Promise<SentStatement[]> {
     this.take();
     await body();

@@ -1,9 +1,9 @@
-/** Something with rows: a table, a subquery, a common table expression. */
+/** A source of rows: a table, a subquery or a common table expression. */
 export class Source {
   readonly alias: string;
-  /** `null` for what is no table. */
+  /** `null` unless it is a table. */
   readonly table: string | null;
-  /** Whether it is a table of the coordinator with a column of the name. */
+  /** Whether it is a table of the coordinator that has the column. */
   readonly isOther: boolean;
   #peer: Source | null = null;
   #isBound = false;
@@ -17,22 +17,22 @@ export class Source {
     this.isOther = isOther;
   }
 
-  /** One of those with the same value in the column, the same one for all of them. */
+  /** The representative of all sources with the same value in the column. */
   root(): Source {
     return this.#peer?.root() ?? this;
   }
 
-  /** Whether the column has only values of parameters. */
+  /** Whether the column is restricted to parameters. */
   isBound(): boolean {
     return this.root().#isBound;
   }
 
-  /** An equality with a parameter was found. */
+  /** Records an equality with a parameter. */
   bind(): void {
     this.root().#isBound = true;
   }
 
-  /** An equality with the column of another was found. */
+  /** Records an equality with the column of another source. */
   join(other: Source | null): void {
     const root = this.root();
     const otherRoot = other?.root();

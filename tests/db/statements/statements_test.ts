@@ -11,13 +11,13 @@ import { isMadeFrom, readTemplates } from "./templates.ts";
 /** Folders of `db` whose SQL reads and changes the data of users. */
 const FOLDERS = ["read", "write", "admin"];
 
-/** Functions that differ from call to call, or from moment to moment. */
+/** Volatile functions. */
 const VOLATILE =
   /\b(random|now|clock_timestamp|statement_timestamp|nextval|gen_random_uuid)\(|current_/;
 
 /**
- * Statements that name the repository by a join with `repository` alone: the path of a test's
- * results, whose id leads to both at once, and the doctor's look at all repositories.
+ * Statements that restrict the repository by a join only: the lookup of a test by its id, and the
+ * counts of `doctor` over all repositories.
  */
 const ONLY_JOINED = [
   'select t.organization_id as "organizationId", r.repository_id',
@@ -42,7 +42,7 @@ describeWithDatabases("the statements that the program sends", (database) => {
     tables = { column, distributed, others: new Set(others.map(({ table }) => table)) };
   });
 
-  it("are all that stand in its sources", async () => {
+  it("include every statement in the sources", async () => {
     const files = FOLDERS.flatMap((folder) =>
       [...Deno.readDirSync(new URL(`../../../db/${folder}`, import.meta.url))]
         .map(({ name }) => `${folder}/${name}`)
@@ -56,14 +56,14 @@ describeWithDatabases("the statements that the program sends", (database) => {
     );
   });
 
-  it("name the repository of every row that is distributed", () => {
+  it("restrict every distributed table to a repository", () => {
     const found = sent.map((text) => ({ text, mentions: readMentions(text, tables) }));
     assert.deepEqual(
       found.filter(({ mentions }) => mentions.some((it) => it.restriction === "unrestricted"))
         .map(({ text }) => text),
       [],
     );
-    // By a join with all repositories, or with the one of a name, which the coordinator has.
+    // By a join with `repository`, a table of the coordinator.
     for (const { text, mentions } of found) {
       if (mentions.every(({ restriction }) => restriction === "bound")) continue;
       assert.ok(ONLY_JOINED.some((beginning) => text.startsWith(beginning)), text);
@@ -72,10 +72,10 @@ describeWithDatabases("the statements that the program sends", (database) => {
     assert.ok(count > 60, `${count} statements are about distributed tables`);
   });
 
-  it("lock rows of the coordinator alone, and let no server roll its own dice", () => {
+  it("lock rows of the coordinator only, and write no volatile values", () => {
     const about = sent.filter((text) => readMentions(text, tables).length > 0);
     assert.deepEqual(about.filter((text) => / for (no key )?(update|share)\b/.test(text)), []);
-    // Citus refuses such functions in changes of distributed rows, or asks each server for a value.
+    // Citus refuses such functions in writes, or evaluates them on each node.
     const changes = about.filter((text) => /\b(insert|update|delete)\b/.test(text));
     assert.ok(changes.length > 20, `${changes.length} statements change distributed rows`);
     assert.deepEqual(changes.filter((text) => VOLATILE.test(text)), []);

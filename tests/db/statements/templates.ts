@@ -1,14 +1,14 @@
-/** The SQL that stands in the sources, to tell whether a test has seen all of it sent. */
+/** Finds the SQL in the sources, to check that tests send all of it. */
 
-/** A template of SQL in a file of `db`. */
+/** An SQL template in a file of `db`. */
 export interface SqlTemplate {
   /** Such as `badges.ts:30`. */
   place: string;
-  /** The texts between its values, each in one line. */
+  /** The texts between its values, without line breaks. */
   pieces: string[];
 }
 
-/** All whole statements of the given files of `db`; fragments are parts of them. */
+/** The statements in files of `db`, without fragments. */
 export async function readTemplates(files: readonly string[]): Promise<SqlTemplate[]> {
   const templates: SqlTemplate[] = [];
   for (const file of files) {
@@ -25,7 +25,7 @@ export async function readTemplates(files: readonly string[]): Promise<SqlTempla
   return templates;
 }
 
-/** Whether a statement is made from a template: it has its texts, in their order. */
+/** Whether a statement contains the texts of a template in order. */
 export function isMadeFrom(text: string, { pieces }: SqlTemplate): boolean {
   let at = 0;
   for (const [index, piece] of pieces.entries()) {
@@ -36,10 +36,10 @@ export function isMadeFrom(text: string, { pieces }: SqlTemplate): boolean {
   return true;
 }
 
-/** The templates of a source, in the order in which they end; not what comments show. */
+/** The template literals of a source outside of comments, in the order of their ends. */
 export function templatesOf(source: string): { index: number; pieces: string[] }[] {
   const found: { index: number; pieces: string[] }[] = [];
-  /** Templates that are open, each with the braces that are open in its value. */
+  /** Open templates, each with the count of open braces in its value. */
   const open: { index: number; pieces: string[]; braces: number | null }[] = [];
   for (let at = 0; at < source.length; at++) {
     const current = open.at(-1);

@@ -1,12 +1,12 @@
-/** SQL as nested lists of words: enough to see which tables a statement names, and how. */
+/** SQL as nested token lists: enough to see how a statement uses its tables. */
 
-/** A word, a sign, a literal or a parameter; or what stands in a pair of parentheses. */
+/** A word, an operator, a literal or a parameter; or the tokens in a pair of parentheses. */
 export type Token = string | Token[];
 
 /**
- * Splits a statement. Words are in lower case, quoted names keep their quotes, a string is `''`.
+ * Tokenizes a statement: words in lower case, quoted names with their quotes, strings as `''`.
  *
- * @throws {SyntaxError} when a parenthesis is not closed, or closed without being open
+ * @throws {SyntaxError} on unbalanced parentheses
  */
 export function tokenize(text: string): Token[] {
   const pattern = /\s+|--[^\n]*|'(?:[^']|'')*'|"[^"]*"|\$\d+|[a-z_]\w*|\d[\w.]*|::|<>|[<>]=|./gisy;
@@ -20,14 +20,14 @@ export function tokenize(text: string): Token[] {
       stack.push(group);
     } else if (piece === ")") {
       stack.pop();
-      if (stack.length === 0) throw new SyntaxError(`closed what was not open: ${text}`);
+      if (stack.length === 0) throw new SyntaxError(`unmatched closing parenthesis: ${text}`);
     } else current.push(piece.startsWith("'") ? "''" : piece.toLowerCase());
   }
-  if (stack.length > 1) throw new SyntaxError(`left open: ${text}`);
+  if (stack.length > 1) throw new SyntaxError(`unclosed parenthesis: ${text}`);
   return stack[0]!;
 }
 
-/** The parts between the given words, which stand at this level and not in parentheses. */
+/** Splits at the given words, outside of parentheses. */
 export function splitAt(tokens: readonly Token[], ...words: string[]): Token[][] {
   const parts: Token[][] = [[]];
   for (const token of tokens) {
@@ -37,7 +37,7 @@ export function splitAt(tokens: readonly Token[], ...words: string[]): Token[][]
   return parts;
 }
 
-/** Whether tokens are those, where a `RegExp` stands for a word that it matches. */
+/** Whether tokens match a pattern of words and regular expressions. */
 export function isLike(
   tokens: readonly Token[],
   pattern: readonly (string | RegExp)[],
@@ -49,12 +49,12 @@ export function isLike(
   });
 }
 
-/** All words and signs, those in parentheses too. */
+/** All words and operators, including those in parentheses. */
 export function wordsOf(tokens: readonly Token[]): string[] {
   return tokens.flatMap((token) => typeof token === "string" ? [token] : wordsOf(token));
 }
 
-/** Whether these are a statement, and not a list or a condition in parentheses. */
+/** Whether the tokens are a query, not a list or a condition. */
 export function isQuery([first]: readonly Token[]): boolean {
   return typeof first === "string" &&
     ["select", "with", "insert", "update", "delete"].includes(first);
