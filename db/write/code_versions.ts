@@ -8,12 +8,7 @@ import type {
 } from "../../lib/analysis/code_version.ts";
 import { loadTestLists } from "./test_lists.ts";
 
-/**
- * All processed submissions of some code versions, able to say which of the given tests passed in
- * them.
- *
- * Reads each list of tests once, however many submissions ran it.
- */
+/** All processed submissions of some code versions, and which of the given tests passed in them. */
 export async function loadOutcomes(
   sql: Queryable,
   { repositoryId, codeVersions, testNos }: {
@@ -77,7 +72,7 @@ export async function loadNegatives(
       and s.status = 'processed'`;
 }
 
-/** Marks negative results, all of which are none, as disruptions, or the other way round. */
+/** Marks negative results as disruptions, or unmarks them. */
 export async function markDisruptions(
   sql: Queryable,
   { repositoryId, negatives, isDisruption }: {
@@ -101,7 +96,7 @@ export async function markDisruptions(
       and n.result_no = k.result_no`;
 }
 
-/** What is known of those of the given tests that were ever disruptive, by test_no. */
+/** Those of the given tests that were ever disruptive, by test_no. */
 export async function loadDisruptiveTests(
   sql: Queryable,
   { repositoryId, testNos }: { repositoryId: number; testNos: Iterable<number> },
@@ -120,10 +115,10 @@ export async function loadDisruptiveTests(
   return new Map(rows.map((row) => [row.testNo, row]));
 }
 
-/** What stored results tell of a disruptive test. */
+/** Which facts of a disruptive test come from stored results. */
 export interface StoredFacts {
   testNo: number;
-  /** Seconds since 1970 of its earliest disruption that is stored, `null` when none is. */
+  /** Seconds since 1970 of its earliest stored disruption; `null` when there is none. */
   earliestAt: number | null;
   /** Whether its latest disruption is stored. */
   hasLatest: boolean;
@@ -131,7 +126,7 @@ export interface StoredFacts {
   hasPositive: boolean;
 }
 
-/** What stored results tell of the given tests, as far as they ever were disruptive. */
+/** Which facts of the given tests come from stored results. */
 export async function loadStoredFacts(
   sql: Queryable,
   { repositoryId, testNos }: { repositoryId: number; testNos: Iterable<number> },
@@ -159,7 +154,7 @@ export async function loadStoredFacts(
       and d.test_no = any(${integersIn(sql, testNos)})`;
 }
 
-/** Stores what is known of disruptive tests, in place of what was known before. */
+/** Inserts or replaces disruptive tests. */
 export async function storeDisruptiveTests(
   sql: Queryable,
   { repositoryId, tests }: { repositoryId: number; tests: DisruptiveTest[] },
@@ -188,7 +183,7 @@ export async function storeDisruptiveTests(
       positive_build_url = excluded.positive_build_url`;
 }
 
-/** Forgets that tests were ever disruptive. */
+/** Deletes disruptive tests. */
 export async function deleteDisruptiveTests(
   sql: Queryable,
   { repositoryId, testNos }: { repositoryId: number; testNos: number[] },

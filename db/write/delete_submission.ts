@@ -3,10 +3,10 @@ import {
   type DisruptiveTest,
   isNondeterministic,
   judgeTests,
-  mergeRemembered,
+  mergePrunedFacts,
   mergeVerdict,
   type Negative,
-  type Remembered,
+  type PrunedFacts,
 } from "../../lib/analysis/code_version.ts";
 import type { Database } from "../connection/connect.ts";
 import {
@@ -25,8 +25,8 @@ import { removeTestList } from "./test_lists.ts";
 import { recomputeTags } from "./test_tags.ts";
 
 /**
- * Removes a submission of an organization with all that followed from it: its results, its
- * coverage, disruptions that only it proved, tests and tags that only it brought.
+ * Deletes a submission of an organization with its results and coverage, the disruptions that only it
+ * proved, and the tests and tags that only it added.
  *
  * @returns false when the organization has no submission with this key
  * @throws {RangeError} when several of its repositories have one
@@ -41,7 +41,7 @@ export async function deleteSubmission(
     const { repositoryId, codeVersion, submissionId, testListNo } = submission;
     const before = await loadNegatives(tx, { repositoryId, codeVersion });
     const flaky = new Set(before.filter((n) => n.isDisruption).map((n) => n.testNo));
-    const remembered = await loadRemembered(tx, { repositoryId, testNos: flaky });
+    const prunedFacts = await loadPrunedFacts(tx, { repositoryId, testNos: flaky });
 
     await tx`
       delete from coverage_report
@@ -57,7 +57,7 @@ export async function deleteSubmission(
       where repository_id = ${repositoryId}`;
 
     await clearDisruptions(tx, { repositoryId, codeVersion, testNos: flaky });
-    await recomputeDisruptiveTests(tx, { repositoryId, testNos: flaky, remembered });
+    await recomputeDisruptiveTests(tx, { repositoryId, testNos: flaky, prunedFacts });
     if (testListNo !== null) {
       const { tags, testTagSetNo } = submission;
       if (tags.length > 0 || testTagSetNo !== null) {
@@ -95,7 +95,7 @@ async function lockSubmission(
         "expected a key that only one has",
     );
   }
-  // From here on it stays: whoever removes it holds the repository's row.
+  // With the repository locked, no other process can delete it.
   await lockRepository(tx, only.repositoryId);
   const [row] = await tx<LockedSubmission[]>`
     select repository_id::float8 as "repositoryId",
@@ -107,14 +107,11 @@ async function lockSubmission(
   return row ?? null;
 }
 
-/**
- * Those facts about disruptive tests that come from submissions that were pruned, and that nothing
- * stored would tell.
- */
-async function loadRemembered(
+/** The fields of disruptive tests that come from pruned submissions and not from stored results. */
+async function loadPrunedFacts(
   tx: Queryable,
   { repositoryId, testNos }: { repositoryId: number; testNos: Set<number> },
-): Promise<Remembered[]> {
+): Promise<PrunedFacts[]> {
   if (testNos.size === 0) return [];
   const known = await loadDisruptiveTests(tx, { repositoryId, testNos });
   const stored = await loadStoredFacts(tx, { repositoryId, testNos });
@@ -132,7 +129,7 @@ async function loadRemembered(
   });
 }
 
-/** Takes back the disruptions of tests that are not nondeterministic any more. */
+/** Unmarks the disruptions of tests that are not nondeterministic any more. */
 async function clearDisruptions(
   tx: Queryable,
   { repositoryId, codeVersion, testNos }: {
@@ -158,17 +155,13 @@ async function clearDisruptions(
 // Lists of tests and exceptions of all their submissions are held in memory at once.
 const CODE_VERSIONS_PER_STATEMENT = 200;
 
-/**
- * Works out from all of their disruptions what is known of tests: the slow way, for the rare case.
- *
- * @param options.remembered what is known from submissions that were pruned
- */
+/** Computes disruptive tests from all of their disruptions: slow, but deletions are rare. */
 async function recomputeDisruptiveTests(
   tx: Queryable,
-  { repositoryId, testNos, remembered }: {
+  { repositoryId, testNos, prunedFacts }: {
     repositoryId: number;
     testNos: Set<number>;
-    remembered: Remembered[];
+    prunedFacts: PrunedFacts[];
   },
 ): Promise<void> {
   if (testNos.size === 0) return;
@@ -195,8 +188,8 @@ async function recomputeDisruptiveTests(
       }
     }
   }
-  for (const facts of remembered) {
-    const merged = mergeRemembered(known.get(facts.testNo), facts);
+  for (const facts of prunedFacts) {
+    const merged = mergePrunedFacts(known.get(facts.testNo), facts);
     if (merged) known.set(facts.testNo, merged);
   }
   await deleteDisruptiveTests(tx, {

@@ -1,11 +1,9 @@
 /**
- * Deletes what was recorded before a moment, in batches that are a short transaction each: nobody
- * waits for more than one of them, and whatever interrupts it leaves whole submissions behind, so
- * that running it again goes on.
+ * Deletes what was recorded before a moment, in batches of one short transaction each. An interrupted
+ * run leaves whole submissions behind, and the next run continues.
  *
- * Nothing that the API shows changes, and so no data version does: first and latest disruptions are
- * kept in `disruptive_test`, which nobody touches here, the tags of a test stay with it, and of the
- * coverage reports the latest stays.
+ * Nothing that the API shows changes, so no data version does: `disruptive_test` keeps first and latest
+ * disruptions, tests keep their tags, and the latest coverage report stays.
  */
 import { pause } from "../../lib/base/delay.ts";
 import type { Database } from "../connection/connect.ts";
@@ -13,7 +11,7 @@ import { pruneCoverage } from "./prune_coverage.ts";
 import { pruneSubmissions } from "./prune_submissions.ts";
 import { pruneTestLists, pruneTests } from "./prune_tests.ts";
 
-/** What is pruned of a repository, or would be. */
+/** How much is pruned of a repository. */
 export interface Pruned {
   submissionCount: number;
   testResultCount: number;
@@ -24,14 +22,13 @@ export interface Pruned {
   testCount: number;
 }
 
-/** What is pruned, and who hears of it. */
 export interface PruneOptions {
   repositoryId: number;
-  /** Seconds since 1970: what was recorded before goes. */
+  /** Seconds since 1970: what was recorded before is deleted. */
   cutoff: number;
-  /** Ends it after the batch that runs. */
+  /** Stops after the current batch. */
   stop?: AbortSignal | undefined;
-  /** Hears after every batch what is gone by then. */
+  /** Called after every batch with the totals so far. */
   onBatch?(pruned: Readonly<Pruned>): void;
 }
 
@@ -46,16 +43,14 @@ export function nothingPruned(): Pruned {
   };
 }
 
-/** Adds what went to what had gone before. */
+/** Adds the counts of a batch. */
 export function addPruned(pruned: Pruned, went: Partial<Pruned>): void {
   for (const [name, count] of Object.entries(went)) pruned[name as keyof Pruned] += count;
 }
 
 /**
- * Prunes a repository; returns what went, also when it was stopped before all had gone.
- *
- * Safe beside uploads, deletions and others that prune: like them it locks the repository for each
- * change, and decides under that lock.
+ * Prunes a repository; returns the totals, also when it was stopped. Safe beside uploads, deletions and
+ * other runs: each batch locks the repository first.
  */
 export async function pruneRepository(
   sql: Database["sql"],
@@ -77,9 +72,8 @@ export async function pruneRepository(
 }
 
 /**
- * Waits as long as it has worked. The embedded database does one thing after the other: without a
- * pause, a request waited for a batch with each of its statements: on two busy cores usually 13 ms
- * instead of 3, at worst 380 instead of 160. Whoever is told to stop does not wait.
+ * Waits as long as the batch took. The embedded database runs one statement after the other: without
+ * this pause, requests on two busy cores took 13 ms instead of 3, at worst 380 instead of 160.
  */
 export async function leaveRoom(startedAt: number, stop?: AbortSignal): Promise<void> {
   await pause(performance.now() - startedAt, stop);

@@ -1,9 +1,7 @@
 /**
- * Which results of one code version are disruptions.
- *
- * A test is nondeterministic at a code version when it has both a positive and a negative result
- * there; then every negative result of it there is a disruption. The verdict of a new submission
- * needs only the negatives at its code version and what ran beside them, never the history.
+ * Detection of disruptions. A test is nondeterministic at a code version when it has both a positive and
+ * a negative result there; then each of its negative results there is a disruption. This needs the
+ * submissions of one code version, never the history.
  */
 import { firstSubmissionId, recordedAtOf } from "../base/identity.ts";
 
@@ -57,25 +55,25 @@ export interface DisruptiveTest {
   positiveBuildUrl: string;
 }
 
-/** What is true of one test at one code version. */
+/** The results of one test at one code version. */
 export interface Verdict {
   testNo: number;
-  /** All its negative results there: disruptions when it is nondeterministic. */
+  /** Disruptions when the test is nondeterministic. */
   negatives: Negative[];
-  /** Its latest positive result there, `null` when there is none. */
+  /** The submission of its latest positive result; `null` when there is none. */
   latestPositive: SubmissionOutcomes | null;
 }
 
-/** What is true of a test that is nondeterministic at a code version. */
+/** A verdict of a nondeterministic test. */
 export type Nondeterministic = Verdict & { latestPositive: SubmissionOutcomes };
 
-/** Whether a test that failed at a code version passed there as well. */
+/** Whether a test that failed at a code version also passed there. */
 export function isNondeterministic(verdict: Verdict): verdict is Nondeterministic {
   return verdict.latestPositive !== null;
 }
 
 /**
- * Judges the tests that failed at a code version by all of its submissions.
+ * Finds out, for tests that failed at a code version, whether and where they passed.
  *
  * @param submissions all processed submissions of the code version
  * @param negatives the negative results of the tests to judge, of all these submissions
@@ -89,7 +87,7 @@ export function judgeTests(submissions: SubmissionOutcomes[], negatives: Negativ
   }));
 }
 
-/** Adds what a code version says of a nondeterministic test to what is known from others. */
+/** Merges the verdict of a code version into what is known of a disruptive test. */
 export function mergeVerdict(
   known: DisruptiveTest | undefined,
   verdict: Nondeterministic,
@@ -114,7 +112,7 @@ export function mergeVerdict(
   return known ? mergeDisruptive(known, here) : here;
 }
 
-/** What two sources together say of a disruptive test. */
+/** The first, latest and latest positive of both. */
 function mergeDisruptive(known: DisruptiveTest, here: DisruptiveTest): DisruptiveTest {
   const merged = { ...known };
   merged.firstDisruptionAt = Math.min(known.firstDisruptionAt, here.firstDisruptionAt);
@@ -134,20 +132,20 @@ function mergeDisruptive(known: DisruptiveTest, here: DisruptiveTest): Disruptiv
   return merged;
 }
 
-/** What is known of a disruptive test that no stored result tells any more: some of its fields. */
-export type Remembered = Partial<DisruptiveTest> & Pick<DisruptiveTest, "testNo">;
+/** Fields of a disruptive test that come from pruned submissions. */
+export type PrunedFacts = Partial<DisruptiveTest> & Pick<DisruptiveTest, "testNo">;
 
 /**
- * Adds what is remembered to what stored results say of a test. Where they say nothing, a test
- * whose first or latest disruption is remembered stays disruptive, with `""` for what is forgotten;
- * any other is so no more.
+ * Merges what comes from pruned submissions into what stored results say of a test. Without stored
+ * results, a test with a known first or latest disruption stays disruptive, with `""` for unknown
+ * fields; any other is not disruptive any more.
  */
-export function mergeRemembered(
+export function mergePrunedFacts(
   known: DisruptiveTest | undefined,
-  remembered: Remembered,
+  pruned: PrunedFacts,
 ): DisruptiveTest | undefined {
-  if (known) return mergeDisruptive(known, { ...known, ...remembered });
-  const { firstDisruptionAt, latestSubmissionId: latest } = remembered;
+  if (known) return mergeDisruptive(known, { ...known, ...pruned });
+  const { firstDisruptionAt, latestSubmissionId: latest } = pruned;
   const at = firstDisruptionAt ?? (latest === undefined ? undefined : recordedAtOf(latest));
   if (at === undefined) return undefined;
   return {
@@ -159,7 +157,7 @@ export function mergeRemembered(
     latestMessage: "",
     positiveSubmissionId: firstSubmissionId(at),
     positiveBuildUrl: "",
-    ...remembered,
+    ...pruned,
   };
 }
 

@@ -1,15 +1,12 @@
-/**
- * Time inside the program is a whole number of seconds since 1970 (UTC); outside it is text. This
- * is the only place where one becomes the other.
- */
+/** Conversions between seconds since 1970 (UTC), which the program uses, and text. */
 
 /** Seconds in a day of UTC. */
 export const SECONDS_PER_DAY = 24 * 60 * 60;
 
-/** Seconds in the least time that every list looks back: the rolling window of 14 days. */
+/** Length of the rolling window of 14 days. */
 export const WINDOW_SECONDS = 14 * SECONDS_PER_DAY;
 
-// Outside these a year has not four digits, and neither would a time stamp.
+// Outside of these a year does not have four digits.
 const FIRST_SECOND = Date.parse("0000-01-01T00:00:00Z") / 1000;
 const LAST_SECOND = Date.parse("9999-12-31T23:59:59Z") / 1000;
 

@@ -1,7 +1,4 @@
-/**
- * API tokens: how they look, and what is kept of them. The plain token exists only while it is
- * shown; a hash of it is enough to recognize it.
- */
+/** API tokens. Only a hash is stored; the plain token is shown once, when it is created. */
 import { Buffer } from "node:buffer";
 import { createHash, randomBytes } from "node:crypto";
 
@@ -12,13 +9,12 @@ export type TokenType = "api_token" | "legacy";
 export interface NewToken {
   type: TokenType;
   plain: string;
-  /** What is stored to recognize it. */
   hash: string;
-  /** What is stored so that a person can tell tokens apart. */
+  /** The first digits, shown in lists. */
   prefix: string;
 }
 
-// 32 of the 256 bits (of 160 for a legacy token) are shown in lists: what is left is beyond guessing.
+// 32 of 256 bits (160 for a legacy token): the rest cannot be guessed.
 const PREFIX_HEX_DIGITS = 8;
 
 /** Makes a random token. */
@@ -29,7 +25,7 @@ export function makeToken(type: TokenType): NewToken {
   return { type, plain, hash: hashToken(plain, type), prefix: tokenPrefix(plain, type) };
 }
 
-/** Which of the two shapes a text has, or `null` when it can be no token. */
+/** The type of a token by its shape; `null` when it has neither. */
 export function tokenType(text: string): TokenType | null {
   if (/^tk_[0-9a-f]{64}$/i.test(text)) return "api_token";
   if (/^[0-9a-f]{40}$/i.test(text)) return "legacy";
@@ -54,12 +50,12 @@ export function tokenPrefix(plain: string, type: TokenType): string {
 export function parseTokenHash(text: string): { type: TokenType; hash: string } {
   if (/^[0-9a-f]{64}$/i.test(text)) return { type: "api_token", hash: text.toLowerCase() };
   if (/^[A-Za-z0-9+/]{43}=?$/.test(text)) {
-    // Written anew, so that padding and unused bits are always the same.
+    // Normalizes padding and unused bits.
     return { type: "legacy", hash: Buffer.from(text, "base64").toString("base64") };
   }
   // Not quoted: it may be the plain token, put here by mistake.
   throw new SyntaxError(
-    `${text.length} characters that are no hash: expected 64 hex digits, or base64 of 32 bytes ` +
+    `invalid token hash of ${text.length} characters: expected 64 hex digits, or base64 of 32 bytes ` +
       "for a legacy token",
   );
 }
