@@ -1,6 +1,6 @@
 /**
- * How much of a report is read before it is refused. No report of a real test tool comes near the
- * defaults; they keep memory and time bounded when a report is broken or hostile.
+ * Limits of a report. No report of a real test tool comes near the defaults; they bound memory and
+ * time when a report is broken or hostile.
  */
 export interface ReportLimits {
   /** Elements inside each other. */
@@ -19,13 +19,13 @@ export interface ReportLimits {
   resultCount: number;
 }
 
-/** What holds where the caller does not say otherwise. */
+/** The defaults. */
 export const DEFAULT_REPORT_LIMITS: Readonly<ReportLimits> = {
   // Nested suites follow folders or describe blocks: a dozen is deep.
   elementDepth: 1_000,
-  // A testcase of the most talkative tool has about ten.
+  // A testcase has at most about ten.
   attributeCount: 1_000,
-  // Some tools write the whole difference of two large values into the message.
+  // Some tools write the diff of two large values into the message.
   attributeCharacters: 16 * 1024 * 1024,
   markupNameCharacters: 1_024,
   // Parameterized tests put their arguments into the name.

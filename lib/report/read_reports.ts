@@ -1,13 +1,13 @@
-/** All reports of one upload, one after the other. */
+/** Reads all reports of one upload. */
 import { createHash } from "node:crypto";
-import { FilePieces } from "./file_chunks.ts";
+import { FILE_CHUNK_BYTES, readFileChunks } from "./file_chunks.ts";
 import { readJUnit } from "./junit/read_junit.ts";
 import { DEFAULT_REPORT_LIMITS, type ReportLimits } from "./limits.ts";
 import { ReportError } from "./report_error.ts";
 import type { ReportFile } from "./report_files.ts";
 import type { TestResult } from "./result.ts";
 
-/** A report that is read from elsewhere than the disk, before the next one is asked for. */
+/** A report that is not on disk; it is read before the next one is requested. */
 export interface StreamedReport extends ReportFile {
   bytes: AsyncIterable<Uint8Array>;
 }
@@ -15,11 +15,11 @@ export interface StreamedReport extends ReportFile {
 /** What {@link readReports} needs besides the files. */
 export interface ReadReportsOptions {
   /**
-   * Called for each result: file by file as they are given, in the order of each. Whose name is kept
-   * has to be copied, as for `readJUnit`.
+   * Called for each result: file by file as given, in the order of each. Copy the strings that are
+   * kept, as for `readJUnit`.
    */
   onResult(result: TestResult): void;
-  /** Called with what was repaired or passed over, one line each. */
+  /** Called with what was repaired or ignored, one line each. */
   onNote?(note: string): void;
   /** Called for each file before it is read. */
   onFile?(file: ReportFile): void;
@@ -31,7 +31,7 @@ export interface ReadReportsOptions {
 
 /** What was read. */
 export interface ReadReports {
-  /** Results of all files, in which each attempt of a test counts. */
+  /** Results of all files; each attempt of a test is one. */
   resultCount: number;
   /** Files that were reports. */
   fileCount: number;
@@ -45,18 +45,18 @@ export interface ReadReports {
 }
 
 /**
- * Reads files as JUnit reports. One that was only found and turns out to be XML of another kind is
- * passed over with a note.
+ * Reads files as JUnit reports. A file that was not named and is XML of another kind is passed over
+ * with a note.
  *
- * @throws {ReportError} for the first file that cannot be taken, or when nothing is left; results
- * that came before it were told
+ * @throws {ReportError} for the first file that cannot be read, or when no report is left;
+ * `onResult` was called for results before it
  */
 export async function readReports(
   files: readonly ReportFile[] | AsyncIterable<StreamedReport>,
   options: ReadReportsOptions,
 ): Promise<ReadReports> {
   const limits = { ...DEFAULT_REPORT_LIMITS, ...options.limits };
-  let pieces: FilePieces | undefined;
+  let buffer: Uint8Array | undefined;
   const digests: string[] = [];
   let resultCount = 0;
   let byteCount = 0;
@@ -68,7 +68,9 @@ export async function readReports(
     seenCount++;
     const content = { hash: createHash("sha256"), byteCount: 0 };
     try {
-      const bytes = "bytes" in file ? file.bytes : (pieces ??= new FilePieces()).of(file.path);
+      const bytes = "bytes" in file
+        ? file.bytes
+        : readFileChunks(file.path, buffer ??= new Uint8Array(FILE_CHUNK_BYTES));
       const read = await readJUnit(counted(bytes, content), {
         file: file.path,
         onResult: options.onResult,
@@ -108,9 +110,9 @@ async function* counted(
   bytes: AsyncIterable<Uint8Array>,
   content: { hash: ReturnType<typeof createHash>; byteCount: number },
 ): AsyncGenerator<Uint8Array, void> {
-  for await (const piece of bytes) {
-    content.hash.update(piece);
-    content.byteCount += piece.length;
-    yield piece;
+  for await (const chunk of bytes) {
+    content.hash.update(chunk);
+    content.byteCount += chunk.length;
+    yield chunk;
   }
 }

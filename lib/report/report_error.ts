@@ -1,7 +1,7 @@
 /**
- * Why a report was refused: it is no well-formed XML or lacks something required (`malformed`), it
- * is XML of another kind (`not-junit`), it exceeds a limit (`limit`), there is no such file
- * (`not-found`), or the system does not let us read it (`unreadable`).
+ * Why a report was refused: it is not well-formed or lacks something required (`malformed`), it is
+ * XML of another kind (`not-junit`), it exceeds a limit (`limit`), there is no such file
+ * (`not-found`), or the system refuses access (`unreadable`).
  */
 export type ReportErrorKind = "malformed" | "not-junit" | "limit" | "not-found" | "unreadable";
 
@@ -14,8 +14,8 @@ export interface ReportPosition {
 }
 
 /**
- * A report cannot be taken. The message begins with the file, with line and column where they are
- * known, and says what was found and what was expected.
+ * A report cannot be read. The message begins with the file, with line and column where known, and
+ * says what was found and what was expected.
  */
 export class ReportError extends Error {
   override readonly name = "ReportError";

@@ -5,7 +5,7 @@
  */
 export type Conclusion = "passing" | "failure" | "error" | "skipped" | "unknown";
 
-/** One attempt of one test as a report tells it; retries and skips are results too. */
+/** One attempt of one test in a report; retries and skips are results too. */
 export interface TestResult {
   /** Name of the innermost test suite, `""` when the report has none. */
   suite: string;

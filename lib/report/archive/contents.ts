@@ -168,9 +168,9 @@ async function* hashed(
   bytes: AsyncIterable<Uint8Array>,
   digest: ReturnType<typeof createHash>,
 ): AsyncGenerator<Uint8Array, void> {
-  for await (const piece of bytes) {
-    digest.update(piece);
-    yield piece;
+  for await (const chunk of bytes) {
+    digest.update(chunk);
+    yield chunk;
   }
 }
 
@@ -185,7 +185,7 @@ async function textOf(
   }
   const decoder = new TextDecoder();
   let text = "";
-  for await (const piece of bytes) text += decoder.decode(piece, { stream: true });
+  for await (const chunk of bytes) text += decoder.decode(chunk, { stream: true });
   return text + decoder.decode();
 }
 
@@ -193,9 +193,9 @@ async function textOf(
 async function looksLikeReport({ path, bytes }: ArchiveEntry): Promise<boolean> {
   if (/\.xml$/i.test(path)) return true;
   let start = "";
-  for await (const piece of bytes) {
+  for await (const chunk of bytes) {
     // One byte a character is enough to find a tag.
-    start += new TextDecoder("latin1").decode(piece.subarray(0, SNIFFED_BYTES));
+    start += new TextDecoder("latin1").decode(chunk.subarray(0, SNIFFED_BYTES));
     if (start.length >= SNIFFED_BYTES) break;
   }
   return /<testsuites?[\s>/]/.test(start);

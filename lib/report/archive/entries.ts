@@ -7,13 +7,13 @@ import { type ArchiveLimits, DEFAULT_ARCHIVE_LIMITS, RATIO_FREE_BYTES } from "./
 
 /** One file of an archive. */
 export interface ArchiveEntry {
-  /** As the archive has it, without `./` segments. A name and never a place: nothing is extracted. */
+  /** As the archive has it, without `./` segments. Never used as a path: nothing is extracted. */
   path: string;
   /** Position among the entries of the archive. */
   ordinal: number;
   /** Bytes of the file. */
   size: number;
-  /** The file, to be read before the next entry is asked for. */
+  /** The file, to be read before the next entry is requested. */
   bytes: AsyncIterable<Uint8Array>;
 }
 
@@ -28,8 +28,8 @@ export interface ReadEntriesOptions {
 }
 
 /**
- * The files of a gzip'd tar, in its order. Folders, links and devices are passed over. What is not
- * read of a file is skipped.
+ * The files of a gzip'd tar, in its order. Folders, links and devices are passed over, and so is what
+ * is not read of a file.
  *
  * @throws {ReportError} `malformed` when the archive is damaged or cut off, `limit` when it exceeds
  * one; an error of the source itself as it is
@@ -85,15 +85,15 @@ async function* decompressed(
   let bytesOut = 0;
   async function* counted() {
     try {
-      for await (const piece of source) {
-        bytesIn += piece.length;
+      for await (const chunk of source) {
+        bytesIn += chunk.length;
         if (bytesIn > limits.compressedBytes) {
           throw limitError(
             failure.archive,
             `more than ${limits.compressedBytes} bytes, expected at most that`,
           );
         }
-        yield piece;
+        yield chunk;
       }
     } catch (error) {
       failure.ofSource = { error };
@@ -104,8 +104,8 @@ async function* decompressed(
   const gunzip = createGunzip();
   input.on("error", (error) => gunzip.destroy(error));
   try {
-    for await (const piece of input.pipe(gunzip)) {
-      bytesOut += piece.length;
+    for await (const chunk of input.pipe(gunzip)) {
+      bytesOut += chunk.length;
       if (bytesOut > limits.decompressedBytes) {
         throw limitError(
           failure.archive,
@@ -118,7 +118,7 @@ async function* decompressed(
           `${bytesOut} bytes made of ${bytesIn}, expected at most ${limits.expansionRatio} for one`,
         );
       }
-      yield piece;
+      yield chunk;
     }
   } finally {
     gunzip.destroy();

@@ -1,6 +1,6 @@
 /**
- * How much of an archive is read before it is refused. No real CI comes near the defaults; they keep
- * memory and time bounded when an archive is broken or hostile.
+ * Limits of an archive. No real CI comes near the defaults; they bound memory and time when an
+ * archive is broken or hostile.
  */
 export interface ArchiveLimits {
   /** Bytes of the archive as it is stored. */
@@ -21,7 +21,7 @@ export interface ArchiveLimits {
   codeownersBytes: number;
 }
 
-/** What holds where the caller does not say otherwise. */
+/** The defaults. */
 export const DEFAULT_ARCHIVE_LIMITS: Readonly<ArchiveLimits> = {
   // Half a million results are about 10 MB.
   compressedBytes: 512 * 1024 * 1024,

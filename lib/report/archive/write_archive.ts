@@ -1,4 +1,4 @@
-/** Makes a gzip'd tar in the nested form: the same facts and files give the same bytes. */
+/** Writes a gzip'd tar in the nested form: equal facts and files give equal bytes. */
 import { createTarPacker } from "modern-tar";
 import { stringify } from "yaml";
 import { formatTimestamp } from "../../base/time.ts";
@@ -40,7 +40,7 @@ export function coveragePath(path: string): string {
   return `coverage/${plainPath(path)}`;
 }
 
-// Neither absolute nor leading out of where somebody may extract it.
+// Neither absolute nor leading out of the folder it is extracted to.
 function plainPath(path: string): string {
   return path.replaceAll("\\", "/").replace(/^[A-Za-z]:/, "")
     .split("/").filter((segment) => !["", ".", ".."].includes(segment)).join("/");
@@ -49,7 +49,7 @@ function plainPath(path: string): string {
 /**
  * The bytes of an archive, as they are made.
  *
- * @throws {Error} from the stream when a file has not the size it was said to have
+ * @throws {Error} from the stream when a file does not have the size given
  */
 export function writeArchive(
   { facts, codeowners, files }: {

@@ -105,7 +105,7 @@ export class CloverReader implements ElementReader {
     }
     // OpenClover gives a condition no count of its own, only how often it was true and false.
     const counts = count === undefined && type === "cond" ? [truecount, falsecount] : [count];
-    this.#totals.speak();
+    this.#totals.markCounted();
     this.#file.entryCount++;
     const method = this.#file.methods.at(-1);
     if (method) method.hasLines = true;

@@ -18,7 +18,7 @@ const SMALLEST_FILE_LINES = 256;
 
 /**
  * The lines of one source file that can be covered, and which of them are. A line that is told
- * several times is covered when it is covered in any of them.
+ * several times is covered when any of them says so.
  */
 export class FileLines {
   // One byte a line, by line number: a Map would take some forty.
@@ -29,8 +29,8 @@ export class FileLines {
   readonly #charge: (bytes: number) => void;
 
   /**
-   * @param greatestLine greatest line number that is taken
-   * @param charge told how many bytes more are about to be kept; throws when that is too many
+   * @param greatestLine greatest line number that is accepted
+   * @param charge called with the bytes about to be allocated; throws when there are too many
    */
   constructor(greatestLine: number, charge: (bytes: number) => void = () => {}) {
     this.#greatestLine = greatestLine;
@@ -83,7 +83,7 @@ export class FileLines {
   }
 }
 
-/** What all coverage reports of one upload say together. */
+/** The merged coverage reports of one upload. */
 export class CoverageMap {
   readonly limits: CoverageLimits;
   // A Map, because a file may well be called `__proto__`.
@@ -97,7 +97,7 @@ export class CoverageMap {
   }
 
   /**
-   * The lines of a source file, without any when it is new.
+   * The lines of a source file; created without any when it is new.
    *
    * @throws {Refusal} when the path is empty or too much is stored already
    */
@@ -145,8 +145,8 @@ export class CoverageMap {
   }
 
   /**
-   * Counts lines that blocks of a Go profile span, before they are added: a few bytes may ask for
-   * millions of them, in each report anew.
+   * Counts the lines that blocks of a Go profile span before they are added: a few bytes can ask for
+   * millions of them, in each report again.
    *
    * @throws {Refusal} when all reports together have too many
    */

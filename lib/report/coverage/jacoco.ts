@@ -72,7 +72,7 @@ export class JacocoReader implements ElementReader {
     const number = wholeNumber(nr, `"nr" of a line`);
     const covered = ran(ci, `"ci" of a line`) || (cb !== undefined && ran(cb, `"cb" of a line`));
     const missed = ran(mi, `"mi" of a line`) || (mb !== undefined && ran(mb, `"mb" of a line`));
-    this.#totals.speak();
+    this.#totals.markCounted();
     // Without instructions there is nothing to cover.
     if (covered || missed) this.#file.add(number, covered);
   }

@@ -39,7 +39,7 @@ const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 // More digits than any number needs.
 const LITERAL_CHARACTERS = 1_000;
 
-/** Reads one JSON document that comes in pieces. */
+/** Reads one JSON document that comes in chunks. */
 export class JsonScanner {
   /** Counted from 1. */
   line = 1;
@@ -52,7 +52,7 @@ export class JsonScanner {
   #literal = "";
   /** Characters before the current line's first, as a position in the whole document. */
   #lineStart = 0;
-  #pieceStart = 0;
+  #chunkStart = 0;
   #at = 0;
 
   constructor(handler: JsonHandler, limits: { depth: number; tokenCharacters: number }) {
@@ -62,18 +62,18 @@ export class JsonScanner {
 
   /** In characters, counted from 1. */
   get column(): number {
-    return this.#pieceStart + this.#at - this.#lineStart + 1;
+    return this.#chunkStart + this.#at - this.#lineStart + 1;
   }
 
   /** @throws {Refusal} when the text is no JSON, exceeds a limit or is refused by the handler */
-  write(piece: string): void {
+  write(chunk: string): void {
     this.#at = 0;
-    while (this.#at < piece.length) {
-      if (this.#string) this.#readString(piece, this.#string);
-      else if (this.#literal !== "") this.#readLiteral(piece);
-      else this.#readToken(piece, piece.charAt(this.#at));
+    while (this.#at < chunk.length) {
+      if (this.#string) this.#readString(chunk, this.#string);
+      else if (this.#literal !== "") this.#readLiteral(chunk);
+      else this.#readToken(chunk, chunk.charAt(this.#at));
     }
-    this.#pieceStart += piece.length;
+    this.#chunkStart += chunk.length;
     this.#at = 0;
   }
 
@@ -86,11 +86,11 @@ export class JsonScanner {
     if (this.#expected !== "end of file") this.#unexpected("the end of the file");
   }
 
-  #readToken(piece: string, character: string): void {
+  #readToken(chunk: string, character: string): void {
     if (character === "\n") {
       this.#at++;
       this.line++;
-      this.#lineStart = this.#pieceStart + this.#at;
+      this.#lineStart = this.#chunkStart + this.#at;
     } else if (BLANK.test(character)) {
       this.#at++;
     } else if (character === '"') {
@@ -102,7 +102,7 @@ export class JsonScanner {
       this.#at++;
     } else {
       if (!this.#wantsValue()) this.#unexpected(quote(character));
-      this.#readLiteral(piece);
+      this.#readLiteral(chunk);
     }
   }
 
@@ -172,18 +172,18 @@ export class JsonScanner {
     this.#handler.scalar(this.#path, value);
   }
 
-  #readString(piece: string, string: OpenString): void {
+  #readString(chunk: string, string: OpenString): void {
     if (string.isEscaped) {
-      // Behind a backslash, also where the piece ended there.
+      // Behind a backslash, also where the chunk ended there.
       string.isEscaped = false;
-      this.#append(string, piece.charAt(this.#at));
+      this.#append(string, chunk.charAt(this.#at));
       this.#at++;
       return;
     }
     STRING_SPECIAL.lastIndex = this.#at;
-    const special = STRING_SPECIAL.exec(piece);
-    const end = special?.index ?? piece.length;
-    this.#append(string, piece.slice(this.#at, end));
+    const special = STRING_SPECIAL.exec(chunk);
+    const end = special?.index ?? chunk.length;
+    this.#append(string, chunk.slice(this.#at, end));
     this.#at = end;
     switch (special?.[0]) {
       case undefined:
@@ -223,12 +223,12 @@ export class JsonScanner {
     this.#handler.key(this.#path);
   }
 
-  #readLiteral(piece: string): void {
+  #readLiteral(chunk: string): void {
     LITERAL_END.lastIndex = this.#at;
-    const end = LITERAL_END.exec(piece)?.index ?? piece.length;
-    this.#literal += piece.slice(this.#at, end);
+    const end = LITERAL_END.exec(chunk)?.index ?? chunk.length;
+    this.#literal += chunk.slice(this.#at, end);
     this.#at = end;
-    if (end < piece.length || this.#literal.length > LITERAL_CHARACTERS) this.#endLiteral();
+    if (end < chunk.length || this.#literal.length > LITERAL_CHARACTERS) this.#endLiteral();
   }
 
   #endLiteral(): void {

@@ -1,6 +1,6 @@
 /**
- * What the coverage reports of one upload may ask of the program. No real CI comes near the
- * defaults; they keep memory and time bounded when a report is broken or hostile.
+ * Limits of the coverage reports of one upload. No real CI comes near the defaults; they bound memory
+ * and time when a report is broken or hostile.
  */
 export interface CoverageLimits {
   /** Greatest line number of a source file. */
@@ -21,7 +21,7 @@ export interface CoverageLimits {
   goBlockLineCount: number;
 }
 
-/** What holds where the caller does not say otherwise. */
+/** The defaults. */
 export const DEFAULT_COVERAGE_LIMITS: Readonly<CoverageLimits> = {
   // The longest generated sources have some millions of lines.
   lineNumber: 10_000_000,

@@ -29,17 +29,17 @@ export async function readLines(
     const trimmed = found.trim();
     if (trimmed !== "") reader.take(trimmed);
   };
-  for await (const piece of text) {
+  for await (const chunk of text) {
     let start = 0;
     located(place, () => {
-      for (let end = piece.indexOf("\n"); end !== -1; end = piece.indexOf("\n", start)) {
-        take(rest + piece.slice(start, end));
+      for (let end = chunk.indexOf("\n"); end !== -1; end = chunk.indexOf("\n", start)) {
+        take(rest + chunk.slice(start, end));
         rest = "";
         line++;
         start = end + 1;
       }
     });
-    rest += piece.slice(start);
+    rest += chunk.slice(start);
     if (rest.length > limits.tokenCharacters) {
       const problem = `found a line of more than ${limits.tokenCharacters} characters, ` +
         `expected shorter ones`;

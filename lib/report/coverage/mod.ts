@@ -31,9 +31,9 @@ export type CoverageFormat =
  * Collects the coverage reports of one upload.
  *
  * Reports are merged by source file and line where they tell lines: a line can be covered when any
- * of them says so, and is covered when it is in any. Totals of reports that tell no lines are
- * added. One collector is for one upload, and of no use any more when a report was refused for
- * another reason than {@link NotCoverageError}: part of that report is in it.
+ * of them says so, and is covered when it is covered in any. Totals of reports without lines are
+ * added. A collector is for one upload, and must be dropped when a report was refused for another
+ * reason than {@link NotCoverageError}: part of that report is in it.
  *
  * @example
  * ```ts
@@ -60,26 +60,26 @@ export class CoverageCollector {
     bytes: AsyncIterable<Uint8Array>,
     options: { file: string },
   ): Promise<{ format: CoverageFormat }> {
-    const pieces = decodeXml(bytes, options.file);
+    const chunks = decodeXml(bytes, options.file);
     try {
-      return await this.#read(pieces, options.file);
+      return await this.#read(chunks, options.file);
     } finally {
-      // Also where the reading ended early, so that the file behind it is closed.
-      await pieces.return();
+      // Closes the file also when reading ended early.
+      await chunks.return();
     }
   }
 
-  /** What all reports so far say together. */
+  /** The merged totals of all reports so far. */
   totals(): CoverageTotals {
     return this.#map.totals();
   }
 
   async #read(
-    pieces: AsyncGenerator<DecodedChunk, void>,
+    chunks: AsyncGenerator<DecodedChunk, void>,
     file: string,
   ): Promise<{ format: CoverageFormat }> {
     const map = this.#map;
-    const { head, all } = await peek(pieces, { file, limits: map.limits });
+    const { head, all } = await peek(chunks, { file, limits: map.limits });
     const [firstLine = ""] = head.replace(/^(?:#.*\n\s*)+/, "").split("\n", 1);
     if (head === "") return { format: "empty" };
     if (head.startsWith("<")) return await readXml(all, map, file);
@@ -100,13 +100,13 @@ export class CoverageCollector {
 const HEAD_CHARACTERS = 100;
 
 /**
- * Looks at the beginning of a text without taking it away.
+ * Looks at the beginning of a text without consuming it.
  *
  * @returns the first characters without leading blanks, `""` when there is nothing else, and all
- * pieces from the first
+ * chunks from the first
  */
 async function peek(
-  pieces: AsyncGenerator<DecodedChunk, void>,
+  chunks: AsyncGenerator<DecodedChunk, void>,
   options: { file: string; limits: CoverageLimits },
 ): Promise<{ head: string; all: AsyncGenerator<DecodedChunk, void> }> {
   const { file, limits } = options;
@@ -114,7 +114,7 @@ async function peek(
   let beginning = "";
   let head = "";
   while (head.length < HEAD_CHARACTERS) {
-    const { value, done } = await pieces.next();
+    const { value, done } = await chunks.next();
     if (done) break;
     seen.push(value);
     beginning += value.text;
@@ -128,10 +128,10 @@ async function peek(
 
   async function* replay(): AsyncGenerator<DecodedChunk, void> {
     yield* seen;
-    yield* pieces;
+    yield* chunks;
   }
 }
 
-async function* textOf(pieces: AsyncIterable<DecodedChunk>): AsyncGenerator<string, void> {
-  for await (const { text } of pieces) yield text;
+async function* textOf(chunks: AsyncIterable<DecodedChunk>): AsyncGenerator<string, void> {
+  for await (const { text } of chunks) yield text;
 }

@@ -2,11 +2,11 @@ import type { CoverageMap, CoverageTotals } from "./coverage_map.ts";
 
 /**
  * Totals that a report repeats at every level, from a file up to the whole. The innermost ones
- * count, and only where no lines were told: a level is passed over once something in it has spoken.
+ * count, and only where there are no lines: a level is skipped once something in it has counted.
  */
 export class NestedTotals {
   readonly #map: CoverageMap;
-  readonly #levels: { hasSpoken: boolean; totals: CoverageTotals | undefined }[] = [];
+  readonly #levels: { hasCounted: boolean; totals: CoverageTotals | undefined }[] = [];
 
   constructor(map: CoverageMap) {
     this.#map = map;
@@ -14,13 +14,13 @@ export class NestedTotals {
 
   /** Enters a level. */
   enter(): void {
-    this.#levels.push({ hasSpoken: false, totals: undefined });
+    this.#levels.push({ hasCounted: false, totals: undefined });
   }
 
-  /** Says that lines were told at the current level. */
-  speak(): void {
+  /** Notes that the current level has lines of its own. */
+  markCounted(): void {
     const level = this.#levels.at(-1);
-    if (level) level.hasSpoken = true;
+    if (level) level.hasCounted = true;
   }
 
   /** Notes the totals of the current level. */
@@ -30,17 +30,17 @@ export class NestedTotals {
   }
 
   /**
-   * Leaves a level, and adds its totals where nothing in it has spoken.
+   * Leaves a level, and adds its totals where nothing in it has counted.
    *
    * @throws {Refusal} when the totals are impossible
    */
   leave(): void {
     const level = this.#levels.pop();
     if (level === undefined) return;
-    if (!level.hasSpoken && level.totals) {
+    if (!level.hasCounted && level.totals) {
       this.#map.addTotals(level.totals);
-      level.hasSpoken = true;
+      level.hasCounted = true;
     }
-    if (level.hasSpoken) this.speak();
+    if (level.hasCounted) this.markCounted();
   }
 }

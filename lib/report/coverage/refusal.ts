@@ -2,8 +2,8 @@
 import { ReportError, type ReportPosition } from "../report_error.ts";
 
 /**
- * The file is no coverage report of a known format at all, so that a caller who collects files by
- * folder may pass over it. Nothing of it was taken.
+ * The file is not a coverage report of a known format: callers that collect files by folder may skip
+ * it. Nothing of it was read.
  */
 export class NotCoverageError extends ReportError {
   constructor(options: { file: string; found: string; position?: ReportPosition }) {
@@ -16,8 +16,8 @@ export class NotCoverageError extends ReportError {
 }
 
 /**
- * What the reader of a format throws: it knows what is wrong, but not where. Whoever feeds it adds
- * file and position by {@link located}.
+ * Thrown by the reader of a format, which knows what is wrong but not where: {@link located} adds
+ * file and position.
  */
 export class Refusal extends Error {
   override readonly name = "Refusal";

@@ -126,12 +126,12 @@ class Recognizer implements XmlHandler {
  * @throws {ReportError} with line and column, when it is broken or exceeds a limit
  */
 export async function readXml(
-  pieces: AsyncIterable<DecodedChunk>,
+  chunks: AsyncIterable<DecodedChunk>,
   map: CoverageMap,
   file: string,
 ): Promise<{ format: XmlFormat }> {
   const recognizer = new Recognizer(map, file);
-  for await (const piece of pieces) recognizer.xml.write(piece);
+  for await (const chunk of chunks) recognizer.xml.write(chunk);
   if (recognizer.root === undefined) {
     throw new NotCoverageError({ file, found: "XML without an element" });
   }

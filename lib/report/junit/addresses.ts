@@ -1,13 +1,13 @@
 /**
- * Memory addresses in the names of tests. A parametrized test whose argument has no text of its own
- * is named after the place where the argument happens to lie: `test_pay[<Coupon object at 0x7f3c>]`.
+ * Memory addresses in the names of tests: a parametrized test whose argument has no text of its own
+ * is named after the argument's address, `test_pay[<Coupon object at 0x7f3c>]`.
  */
 
 /** Distinct addresses that are told apart in one report; further ones stay as they are written. */
 const MAX_ADDRESSES = 10_000;
 
-// A longer class name before an address is not looked for, and a name with more of what looks like
-// addresses stays as it is: the time that a name takes must not depend on who wrote it.
+// Longer class names before an address are not recognized, and a name with more possible addresses
+// stays as it is: both bound the time that a hostile name takes.
 const MAX_CLASS_CHARACTERS = 128;
 const MAX_ADDRESSES_OF_NAME = 16;
 
@@ -20,14 +20,14 @@ const JAVA_CLASS =
   /(?:^|[^\w.$])[a-z]\w*(?:\.[a-z]\w*)*\.(?:[A-Z]\w*)(?:\$[\w$]*)?(?:\/0x[0-9a-f]+)?$/;
 
 /**
- * Takes the memory addresses out of the names of one report: the first address that the rest of a
- * name occurs with becomes `0x1`, the second `0x2`. So a test keeps its name from run to run as long
- * as tests come in the same order, and two tests of one report never become one.
+ * Numbers the memory addresses in the names of one report: the first address that the rest of a name
+ * occurs with becomes `0x1`, the second `0x2`. A test keeps its name from run to run as long as tests
+ * come in the same order, and two tests of one report never become one.
  *
- * Only what languages write for objects is taken for an address: Python's `<… at 0x7f3c1d20>`,
+ * Only what languages write for objects counts as an address: Python's `<… at 0x7f3c1d20>`,
  * `#<Order:0x00007f3c …>` of Ruby, `<Order: 0x600001c0>` of Objective-C and Swift, `HASH(0x55d0c0de)`
- * of Perl, `shop.Order@1b6d3586` and `[I@1b6d3586` of Java. A number such as `0xdeadbeef` alone may
- * well be what the test is about.
+ * of Perl, `shop.Order@1b6d3586` and `[I@1b6d3586` of Java. A bare number such as `0xdeadbeef` may be
+ * what the test is about.
  */
 export class Addresses {
   readonly #ordinals = new Map<string, Map<string, number>>();

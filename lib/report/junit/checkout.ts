@@ -1,11 +1,10 @@
-/** Paths of a checkout, which lies elsewhere on the next machine, as paths inside the repository. */
+/** Paths below a checkout, whose folder differs between machines, as paths inside the repository. */
 
-/** The part behind a folder that changes, or `undefined` where a path is none of its kind. */
+/** The part behind a changing folder; `undefined` for other paths. */
 type Shorten = (path: string) => string | undefined;
 
-// Where CI services put a checkout under a name that changes from run to run: the number of a build,
-// of an executor or of a sandbox, the name of a machine. Places that stay the same are no concern.
-// Each takes time in proportion to the path's length.
+// Where CI services put a checkout below a name that changes from run to run: the number of a build,
+// an executor or a sandbox, the name of a machine. Each takes time linear in the path's length.
 const CHANGING_PLACES: readonly Shorten[] = [
   // AWS CodeBuild numbers the folder; below it comes the repository, by its address if it has one.
   (path) =>
@@ -45,8 +44,8 @@ const BACKSLASH = 0x5c;
 const COLON = 0x3a;
 
 /**
- * A path, or a name that begins with one, without what changes from checkout to checkout. Whatever
- * is not absolute, or lies elsewhere, stays as it is.
+ * A path, or a name that begins with one, without what changes from checkout to checkout. Relative
+ * paths and paths elsewhere stay as they are.
  *
  * @param checkoutFolder where the repository was checked out, if that is known
  */

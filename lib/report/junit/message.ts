@@ -3,12 +3,12 @@ const MESSAGE_CHARACTERS = 1_000;
 // A character takes up to two units of a JavaScript string.
 const MESSAGE_UNITS = 2 * MESSAGE_CHARACTERS;
 
-// Whatever an editor or terminal may take for the end of a line.
+// What editors and terminals take for the end of a line.
 const LINE_END = /[\n\r\u0085\u2028\u2029]/;
 
 /**
- * Takes the pieces of a text as they are read and keeps its first line that is not blank, trimmed
- * and cut to 1,000 characters. What comes after is never held in memory.
+ * Collects the first line of a text that is not blank, trimmed and cut to 1,000 characters. What
+ * comes after it is not held in memory.
  */
 export class FirstLine {
   #line = "";
@@ -19,9 +19,9 @@ export class FirstLine {
     return cut(this.#line.trimEnd());
   }
 
-  /** Takes the next piece. */
-  add(piece: string): void {
-    let rest = piece;
+  /** Adds the next part of the text. */
+  add(chunk: string): void {
+    let rest = chunk;
     while (!this.#complete && rest !== "") {
       if (this.#line === "") rest = rest.replace(/^[\s\u0085]+/, "");
       const end = rest.search(LINE_END);

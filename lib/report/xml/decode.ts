@@ -2,7 +2,7 @@
 import { REPLACEMENT } from "./characters.ts";
 import { quote, ReportError } from "../report_error.ts";
 
-/** A piece of a file's text. */
+/** A chunk of a file's text. */
 export interface DecodedChunk {
   /** Well-formed UTF-16. */
   text: string;
@@ -16,7 +16,7 @@ const HEAD_BYTES = 1_024;
 const CHUNK_BYTES = 64 * 1024;
 
 /**
- * The text of an XML file, piece by piece. A byte order mark decides over the declaration, and
+ * The text of an XML file, chunk by chunk. A byte order mark decides over the declaration, and
  * without both it is UTF-8. Bytes that cannot be decoded become U+FFFD.
  *
  * @throws {ReportError} `malformed` when the declared encoding is not known or the file is

@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { describe, it } from "@std/testing/bdd";
 import { readJUnit } from "../../../lib/report/junit/read_junit.ts";
 import type { TestResult } from "../../../lib/report/result.ts";
-import { inPieces } from "./reading.ts";
+import { inChunks } from "./reading.ts";
 
 const DIALECTS = new URL("../../../fixtures/junit/dialects/", import.meta.url);
 const CHECKOUT = "/srv/shop";
@@ -26,7 +26,7 @@ async function read(
   const bytes = await readFile(new URL(`${tool}/${file}`, DIALECTS));
   const notes: string[] = [];
   const results: TestResult[] = [];
-  await readJUnit(inPieces(bytes, 64 * 1024), {
+  await readJUnit(inChunks(bytes, 64 * 1024), {
     file,
     checkoutFolder,
     onResult: (result) => results.push(result),

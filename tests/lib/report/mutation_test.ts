@@ -51,7 +51,7 @@ describe("trying damaged files", () => {
   });
 
   it("notices that something else is read in other pieces", async () => {
-    const read = (_: Uint8Array, pieceBytes: number) => Promise.resolve(pieceBytes);
+    const read = (_: Uint8Array, chunkBytes: number) => Promise.resolve(chunkBytes);
     await assert.rejects(
       tryMutants({ name: "x", fixtures, read }, { count: 1, seed: 1 }),
       isNoticed(/in one piece: .*65536.*, in small ones/),

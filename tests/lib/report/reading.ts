@@ -2,12 +2,12 @@ import { type JUnitOptions, readJUnit } from "../../../lib/report/junit/read_jun
 import type { TestResult } from "../../../lib/report/result.ts";
 
 /** Bytes as a source hands them over, so many at a time. */
-export async function* inPieces(
+export async function* inChunks(
   bytes: Uint8Array,
-  pieceBytes: number,
+  chunkBytes: number,
 ): AsyncGenerator<Uint8Array, void> {
-  for (let start = 0; start < bytes.length; start += pieceBytes) {
-    yield bytes.subarray(start, start + pieceBytes);
+  for (let start = 0; start < bytes.length; start += chunkBytes) {
+    yield bytes.subarray(start, start + chunkBytes);
   }
 }
 
@@ -16,7 +16,7 @@ export async function readText(
   text: string,
   options: Partial<JUnitOptions> = {},
 ): Promise<TestResult[]> {
-  return await readBytes(inPieces(new TextEncoder().encode(text), 64 * 1024), options);
+  return await readBytes(inChunks(new TextEncoder().encode(text), 64 * 1024), options);
 }
 
 /** The results of a report. */

@@ -142,8 +142,8 @@ describe("the contents of an archive", () => {
       "CODEOWNERS",
       "* @acme\n",
     ]]);
-    for (const pieceBytes of [1, 7, 100_000]) {
-      const { codeowners, reports } = await inspectArchive(sourceOf(bytes, pieceBytes));
+    for (const chunkBytes of [1, 7, 100_000]) {
+      const { codeowners, reports } = await inspectArchive(sourceOf(bytes, chunkBytes));
       assert.equal(codeowners, "* @acme\n");
       assert.equal(reports.length, 1);
     }

@@ -21,12 +21,12 @@ export async function archiveOf(
 }
 
 /** Bytes as an archive that is called `build.gz`. */
-export function sourceOf(bytes: Uint8Array, pieceBytes = 1_000): ArchiveSource {
+export function sourceOf(bytes: Uint8Array, chunkBytes = 1_000): ArchiveSource {
   return {
     name: "build.gz",
     async *open() {
-      for (let at = 0; at < bytes.length; at += pieceBytes) {
-        yield bytes.subarray(at, at + pieceBytes);
+      for (let at = 0; at < bytes.length; at += chunkBytes) {
+        yield bytes.subarray(at, at + chunkBytes);
       }
     },
   };

@@ -31,7 +31,7 @@ describe("coverage reports as tools write them", () => {
         assert.deepEqual(await readIn([bytes()]), outcome);
       });
       it(`reads ${folder.name}/${name} byte by byte`, async () => {
-        assert.deepEqual(await readIn([bytes()], { pieceBytes: 1 }), outcome);
+        assert.deepEqual(await readIn([bytes()], { chunkBytes: 1 }), outcome);
       });
       if (format === "istanbul-summary") {
         it(`adds ${folder.name}/${name} to itself, as it has totals alone`, async () => {

@@ -15,13 +15,13 @@ export function read(...reports: (string | Uint8Array)[]): Promise<Reading> {
 /** Reads reports in pieces of some bytes, or within limits of the test's own. */
 export async function readIn(
   reports: (string | Uint8Array)[],
-  options: { pieceBytes?: number; limits?: CoverageLimits } = {},
+  options: { chunkBytes?: number; limits?: CoverageLimits } = {},
 ): Promise<Reading> {
   const collector = new CoverageCollector(options.limits);
   const formats: string[] = [];
   for (const [index, report] of reports.entries()) {
     const bytes = typeof report === "string" ? new TextEncoder().encode(report) : report;
-    const { format } = await collector.add(pieces(bytes, options.pieceBytes ?? bytes.length), {
+    const { format } = await collector.add(pieces(bytes, options.chunkBytes ?? bytes.length), {
       file: `report ${index + 1}`,
     });
     formats.push(format);

@@ -175,7 +175,7 @@ describe("hostile coverage reports", () => {
     const source = "x\\n".repeat(2_000_000);
     const report = `{"a":{"statementMap":{"0":{"start":{"line":1}}},"s":{"0":1},` +
       `"inputSourceMap":{"sourcesContent":["${source}"]}}}`;
-    assert.equal((await readIn([report], { pieceBytes: 50_000 })).covered, "1/1");
+    assert.equal((await readIn([report], { chunkBytes: 50_000 })).covered, "1/1");
   });
   it("expands no entity", async () => {
     const report = `<!DOCTYPE coverage [<!ENTITY e SYSTEM "file:///etc/passwd">]>` +

@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { readJUnit } from "../../../../lib/report/junit/read_junit.ts";
 import { ReportError } from "../../../../lib/report/report_error.ts";
 import type { TestResult } from "../../../../lib/report/result.ts";
-import { inPieces, readText } from "../reading.ts";
+import { inChunks, readText } from "../reading.ts";
 
 const FIXTURES = new URL("../../../../fixtures/junit/", import.meta.url);
 
@@ -18,12 +18,12 @@ function xmlFiles(folder: string): string[] {
 async function read(
   folder: string,
   file: string,
-  pieceBytes: number,
+  chunkBytes: number,
 ): Promise<{ notes: string[]; results: TestResult[] }> {
   const bytes = await readFile(new URL(folder + file, FIXTURES));
   const notes: string[] = [];
   const results: TestResult[] = [];
-  const { resultCount } = await readJUnit(inPieces(bytes, pieceBytes), {
+  const { resultCount } = await readJUnit(inChunks(bytes, chunkBytes), {
     file,
     onResult: (result) => results.push(result),
     onNote: (note) => notes.push(note),
@@ -37,8 +37,8 @@ describe("readJUnit", () => {
     it(`reads ${file} as expected, whatever pieces it comes in`, async () => {
       const expected = new URL("valid/" + file.replace(/xml$/, "json"), FIXTURES);
       const { notes, results } = JSON.parse(await readFile(expected, "utf8"));
-      for (const pieceBytes of [1e6, 1, 3, 17]) {
-        const actual = await read("valid/", file, pieceBytes);
+      for (const chunkBytes of [1e6, 1, 3, 17]) {
+        const actual = await read("valid/", file, chunkBytes);
         assert.deepEqual(actual.results, results);
         assert.deepEqual(actual.notes.map(withoutColumn), notes.map(withoutColumn));
       }
@@ -56,8 +56,8 @@ describe("readJUnit", () => {
         assert.ok(error.message.startsWith(`${file}:${error.line}:${error.column}: `));
         return true;
       });
-      for (const pieceBytes of [1, 3, 17]) {
-        await assert.rejects(read("invalid/", file, pieceBytes), ReportError);
+      for (const chunkBytes of [1, 3, 17]) {
+        await assert.rejects(read("invalid/", file, chunkBytes), ReportError);
       }
     });
   }

@@ -7,7 +7,7 @@ import { CoverageCollector } from "../../../../lib/report/coverage/mod.ts";
 import { readJUnit } from "../../../../lib/report/junit/read_junit.ts";
 import type { TestResult } from "../../../../lib/report/result.ts";
 import { archiveOf, reportOf, sourceOf, tarOf } from "../archive/make_archive.ts";
-import { inPieces } from "../reading.ts";
+import { inChunks } from "../reading.ts";
 
 /** What errors call the file that is read. */
 export const FILE = "damaged";
@@ -23,7 +23,7 @@ export interface Subject {
    * @returns what was read, the same whatever the pieces
    * @throws {ReportError} nothing else
    */
-  read(bytes: Uint8Array, pieceBytes: number): Promise<unknown>;
+  read(bytes: Uint8Array, chunkBytes: number): Promise<unknown>;
 }
 
 // Small ones show more in the same time.
@@ -41,8 +41,8 @@ export const SUBJECTS: readonly Subject[] = [
   {
     name: "archive's tar",
     fixtures: tars,
-    read: (bytes, pieceBytes) =>
-      readAsArchive(new Uint8Array(gzipSync(bytes, { level: 1 })), pieceBytes),
+    read: (bytes, chunkBytes) =>
+      readAsArchive(new Uint8Array(gzipSync(bytes, { level: 1 })), chunkBytes),
   },
 ];
 
@@ -54,9 +54,9 @@ function filesBelow(folder: string, pattern: RegExp): Promise<Uint8Array[]> {
   return Promise.resolve(files.filter(({ length }) => length <= MAX_FIXTURE_BYTES));
 }
 
-async function readAsJUnit(bytes: Uint8Array, pieceBytes: number): Promise<TestResult[]> {
+async function readAsJUnit(bytes: Uint8Array, chunkBytes: number): Promise<TestResult[]> {
   const results: TestResult[] = [];
-  await readJUnit(inPieces(bytes, pieceBytes), {
+  await readJUnit(inChunks(bytes, chunkBytes), {
     file: FILE,
     onResult: (result) => results.push(result),
     onNote: (note) => assert.match(note, /^damaged:\d+:\d+: .+$/),
@@ -73,17 +73,17 @@ async function readAsJUnit(bytes: Uint8Array, pieceBytes: number): Promise<TestR
   return results;
 }
 
-async function readAsCoverage(bytes: Uint8Array, pieceBytes: number): Promise<unknown> {
+async function readAsCoverage(bytes: Uint8Array, chunkBytes: number): Promise<unknown> {
   const collector = new CoverageCollector();
-  const { format } = await collector.add(inPieces(bytes, pieceBytes), { file: FILE });
+  const { format } = await collector.add(inChunks(bytes, chunkBytes), { file: FILE });
   const totals = collector.totals();
   assert.ok(Number.isSafeInteger(totals.lineCount));
   assert.ok(totals.coveredLineCount >= 0 && totals.coveredLineCount <= totals.lineCount);
   return { format, ...totals };
 }
 
-async function readAsArchive(bytes: Uint8Array, pieceBytes: number): Promise<unknown> {
-  const source = { ...sourceOf(bytes, pieceBytes), name: FILE };
+async function readAsArchive(bytes: Uint8Array, chunkBytes: number): Promise<unknown> {
+  const source = { ...sourceOf(bytes, chunkBytes), name: FILE };
   const contents = await inspectArchive(source);
   const files = [...contents.reports, ...contents.coverage]
     .sort((a, b) => a.ordinal - b.ordinal);

@@ -68,11 +68,11 @@ export async function tryMutants(
     try {
       const started = performance.now();
       const whole = await read(subject, bytes, 64 * 1024);
-      const inPieces = await read(subject, bytes, random.of(PIECE_BYTES));
+      const inChunks = await read(subject, bytes, random.of(PIECE_BYTES));
       const milliseconds = performance.now() - started;
       assert.ok(
-        isDeepStrictEqual(inPieces, whole),
-        `in one piece: ${show(whole)}, in small ones: ${show(inPieces)}`,
+        isDeepStrictEqual(inChunks, whole),
+        `in one piece: ${show(whole)}, in small ones: ${show(inChunks)}`,
       );
       assert.ok(milliseconds < MAX_MILLISECONDS, `took ${milliseconds} ms`);
       if (milliseconds > outcome.slowest.milliseconds) outcome.slowest = { milliseconds, bytes };
@@ -89,10 +89,10 @@ export async function tryMutants(
 async function read(
   subject: Subject,
   bytes: Uint8Array,
-  pieceBytes: number,
+  chunkBytes: number,
 ): Promise<{ value: unknown } | { refused: string }> {
   try {
-    return { value: await subject.read(bytes, pieceBytes) };
+    return { value: await subject.read(bytes, chunkBytes) };
   } catch (error) {
     if (!(error instanceof ReportError)) throw error;
     const { message, kind } = error;
