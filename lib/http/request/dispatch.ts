@@ -18,10 +18,10 @@ import {
 import { readParameters } from "./parameters.ts";
 import { createUrlParser } from "./parsed_url.ts";
 import { checkFound } from "./repositories.ts";
-import { completeError, createResponder, requestIdOf } from "./responses.ts";
+import { completeError, createResponder, requestIdOf, responseKey } from "./responses.ts";
 import type { Route } from "./route.ts";
 import { StaleVersionError } from "./stale_version.ts";
-import { createTestsLoader, versionKey } from "./tests_loader.ts";
+import { createTestsLoader } from "./tests_loader.ts";
 
 /** Answers a request; it never throws. */
 export type App = (request: Request) => Promise<Response>;
@@ -54,7 +54,7 @@ interface LoggedRequest {
 export function createDispatcher(routes: readonly Route[], context: Context): App {
   const parseUrl = createUrlParser(routes);
   const authenticate = createAuthentication(context);
-  const respond = createResponder(context.cache);
+  const responder = createResponder(context.cache);
   const loadTests = createTestsLoader(context.sql, context.cache);
 
   return async (request) => {
@@ -113,6 +113,17 @@ export function createDispatcher(routes: readonly Route[], context: Context): Ap
     if (!ALLOWED_METHODS.includes(request.method)) return refuse(methodNotAllowed());
 
     if (route.resource?.in === "path" && !isFound(selection, found)) return refuse(notFound());
+    const key = responseKey(route, parameters, [
+      context.windowSeconds,
+      // A route without data has the same response for every caller.
+      route.resource && caller?.organizationId,
+      found.repositories.map((repository) => Object.values(repository)),
+    ]);
+    const responding = { route, requestId, parameters, key };
+    // The key has the parameters and repositories: those of a cached response passed the checks.
+    const cached = responder.cached(request, responding);
+    if (cached) return await cached;
+
     const { value: query, errors } = readParameters(parameters, route.parameters.query);
     const named = route.resource?.in === "query"
       ? checkFound(parameters, found.repositories)
@@ -122,25 +133,14 @@ export function createDispatcher(routes: readonly Route[], context: Context): Ap
     if (named?.isMissing) return refuse(notFound());
 
     const { repositories } = named ?? found;
-    return await respond(request, {
-      route,
-      requestId,
-      parameters,
-      // A route without data has the same response for every caller.
-      dependencies: route.resource && [
-        context.windowSeconds,
-        caller?.organizationId,
-        repositories.map((repository) => [versionKey(repository), repository.testNo]),
-      ],
-      handle: () =>
-        route.handler({
-          caller,
-          repositories,
-          query,
-          windowStart,
-          loadTests: (options) => loadTests(repositories, { windowStart, ...options }),
-        }, context),
-    });
+    return await responder.created(request, responding, () =>
+      route.handler({
+        caller,
+        repositories,
+        query,
+        windowStart,
+        loadTests: (options) => loadTests(repositories, { windowStart, ...options }),
+      }, context));
   }
 }
 

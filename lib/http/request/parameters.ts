@@ -187,16 +187,6 @@ export function optionalParameter<T>(
   );
 }
 
-/** The parameters that a schema has: the first value of each. */
-export function rawParameters(search: URLSearchParams, schema: ParametersSchema): RawParameters {
-  const raw: Record<string, string> = {};
-  for (const name of Object.keys(schema.entries)) {
-    const value = search.get(name);
-    if (value !== null) raw[name] = value;
-  }
-  return raw;
-}
-
 /** Parses all parameters, or returns all that is wrong with them. */
 export function readParameters(
   raw: RawParameters,

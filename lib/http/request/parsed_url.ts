@@ -1,9 +1,8 @@
 /** What the URL of a request names: its route, the resource, and the parameters as they were sent. */
 import { IttyRouter } from "itty-router";
 import type { Selection } from "../../../db/read/caller.ts";
-import { rawParameters } from "./parameters.ts";
 import { selectByParameters } from "./repositories.ts";
-import type { Access, RawParameters, Route } from "./route.ts";
+import type { Access, ParametersSchema, RawParameters, Route } from "./route.ts";
 
 /** These are opened in a browser, where only Basic lets a person enter a token. */
 const DOCUMENT_PATHS = /^\/(openapi\.yaml|docs|llms-full\.txt)\/?$/;
@@ -64,4 +63,14 @@ function decode(encoded: Record<string, string>): RawParameters | null {
   } catch {
     return null;
   }
+}
+
+/** The parameters that a schema has: the first value of each. */
+function rawParameters(search: URLSearchParams, schema: ParametersSchema): RawParameters {
+  const raw: Record<string, string> = {};
+  for (const name of Object.keys(schema.entries)) {
+    const value = search.get(name);
+    if (value !== null) raw[name] = value;
+  }
+  return raw;
 }

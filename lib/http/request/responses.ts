@@ -32,22 +32,43 @@ interface CachedResponse {
   /** A string, which the runtime sends faster than bytes. */
   body: string | null;
   byteLength: number;
-  /** All headers that do not differ between requests. */
+  /** All headers that do not differ between requests, and those of them that a 304 has too. */
   headers: Readonly<Record<string, string>>;
+  common: Readonly<Record<string, string>>;
   /** Created when first requested. */
   compressed?: Promise<Uint8Array<ArrayBuffer>>;
 }
 
-/** Responds to a GET or HEAD that passed all checks. */
-export type Responder = (request: Request, options: {
+/** A GET or HEAD that is to be answered. */
+export interface Responding {
   route: Route;
   requestId: string;
   /** Query parameters that the route knows, as they were sent. */
   parameters: RawParameters;
-  /** Everything else that the response depends on. */
-  dependencies: unknown;
-  handle: () => Promise<HandlerResult> | HandlerResult;
-}) => Promise<Response>;
+  /** Names everything that the response depends on; see {@linkcode responseKey}. */
+  key: string;
+}
+
+/** Creates responses, and keeps them. */
+export interface Responder {
+  /** Responds from the cache, else returns `null`. */
+  cached(request: Request, options: Responding): Promise<Response> | null;
+  /** Responds with what a handler returns, to a request that passed all checks. */
+  created(
+    request: Request,
+    options: Responding,
+    handle: () => Promise<HandlerResult> | HandlerResult,
+  ): Promise<Response>;
+}
+
+/** Names everything that a response depends on: the parameters as they were sent, and more. */
+export function responseKey(
+  route: Route,
+  parameters: RawParameters,
+  dependencies: readonly unknown[],
+): string {
+  return JSON.stringify([route.path, Object.entries(parameters), dependencies]);
+}
 
 /** Creates a responder with a cache of its own. */
 export function createResponder({ maxCachedBytes = MAX_CACHED_BYTES } = {}): Responder {
@@ -56,27 +77,31 @@ export function createResponder({ maxCachedBytes = MAX_CACHED_BYTES } = {}): Res
     // The compressed bytes come later, and are never more than the plain ones.
     weigh: ({ byteLength }, key) => ENTRY_OVERHEAD_BYTES + key.length + 2 * byteLength,
   });
-  return async (request, { route, requestId, parameters, dependencies, handle }) => {
-    const { response: description } = route;
-    const common = commonHeaders(requestId, description);
-    if (description.status === 204) {
-      await handle();
-      return new Response(null, { status: 204, headers: common });
-    }
-    const key = JSON.stringify([route.path, Object.entries(parameters), dependencies]);
-    let cached = cache.get(key);
-    // A tag is the hash of the dependencies, not of the body: a 304 needs no body.
-    const etag = cached?.etag ?? makeEtag(key);
-    const held = matchEtag(request.headers.get("if-none-match"), etag);
-    if (held !== null) {
-      return new Response(null, { status: 304, headers: { ...common, etag: held } });
-    }
-    if (!cached) {
-      cached = prepare(await handle(), { etag, description, parameters });
-      cache.set(key, cached);
-    }
-    return await respond(request, cached, requestId);
+  return {
+    cached(request, { requestId, key }) {
+      const cached = cache.get(key);
+      return cached ? respond(request, cached, requestId) : null;
+    },
+    async created(request, { route, requestId, parameters, key }, handle) {
+      const { response: description } = route;
+      if (description.status === 204) {
+        await handle();
+        const headers = commonHeaders(requestId, description);
+        return new Response(null, { status: 204, headers });
+      }
+      // A tag is the hash of the dependencies, not of the body: a 304 needs no body.
+      const etag = makeEtag(key);
+      const held = matchEtag(request.headers.get("if-none-match"), etag);
+      if (held !== null) return notModified(held, commonHeaders(requestId, description));
+      const response = prepare(await handle(), { etag, description, parameters });
+      cache.set(key, response);
+      return await respond(request, response, requestId);
+    },
   };
+}
+
+function notModified(etag: string, headers: Record<string, string>): Response {
+  return new Response(null, { status: 304, headers: { ...headers, etag } });
 }
 
 async function respond(
@@ -85,6 +110,8 @@ async function respond(
   requestId: string,
 ): Promise<Response> {
   const { body, byteLength, etag } = cached;
+  const held = matchEtag(request.headers.get("if-none-match"), etag);
+  if (held !== null) return notModified(held, { ...cached.common, "x-request-id": requestId });
   // One object: setting headers one by one costs several times as much.
   const headers: Record<string, string> = { ...cached.headers, "x-request-id": requestId, etag };
   let content: string | Uint8Array<ArrayBuffer> | null = body;
@@ -109,14 +136,15 @@ function prepare(
   },
 ): CachedResponse {
   const byteLength = body === null ? 0 : Buffer.byteLength(body);
+  const common = descriptionHeaders(description);
   const headers: Record<string, string> = {
-    ...descriptionHeaders(description),
+    ...common,
     ...own,
     "content-length": String(byteLength),
   };
   if (description.mediaType) headers["content-type"] = description.mediaType;
   if (nextCursor !== null) headers.link = nextLink(parameters, nextCursor);
-  return { etag, body, byteLength, headers };
+  return { etag, body, byteLength, headers, common };
 }
 
 /** Relative, so that it is right behind any path prefix. */

@@ -143,7 +143,7 @@ export function createTestsLoader(
 type VersionedRepository = WindowVersion & { repositoryId: number };
 
 /** Everything that distinguishes one version of a repository's data and window from another. */
-export function versionKey(
+function versionKey(
   { repositoryId, createdAt, dataVersion, oldestSubmissionId }: VersionedRepository,
 ) {
   return [repositoryId, createdAt, dataVersion, oldestSubmissionId];
