@@ -1,7 +1,4 @@
-/**
- * What all commands share: how one is described, how its input is checked before anything is
- * opened, and what it is given to work with.
- */
+/** How a command is described, how its input is validated, and the context it runs in. */
 import type { Command, CommanderError } from "commander";
 import * as v from "valibot";
 import type { Database } from "../../db/connection/connect.ts";
@@ -22,71 +19,71 @@ import { readSecret } from "./secret_file.ts";
 import { type CheckedSetting, readSettings, type SettingValues } from "./settings.ts";
 import { location } from "./values.ts";
 
-/** The program's surroundings; tests pass their own. */
+/** Input and output of the program; tests pass their own. */
 export interface CliIo {
-  /** Writes data, whole. A reader that went away is no error. */
+  /** Writes to standard output. A closed pipe is not an error. */
   stdout(text: string): Promise<void>;
-  /** Writes to people. */
+  /** Writes to standard error. */
   stderr(text: string): void;
   environment: Environment;
   /** Seconds since 1970. */
   now(): number;
-  /** True when a person watches standard error, so that progress is worth showing. */
+  /** Progress is shown only on a terminal. */
   stderrIsTerminal: boolean;
   /** Aborted by the first signal to stop (SIGTERM, SIGINT). */
   stop: AbortSignal;
   /** Aborted by the second. */
   stopAtOnce: AbortSignal;
-  /** Asks git about the checkout that the program was started in; the real one unless given. */
+  /** Runs git in the current folder; the real git unless given. */
   git?: Git;
-  /** Opens a database for a command; the real one brings its schema up to date. */
+  /** Opens a database and migrates its schema. */
   openDatabase(location: DatabaseLocation, options: { mayCreate: boolean }): Promise<Database>;
 }
 
-/** What a command works with. */
+/** The context that a command runs in. */
 export interface CommandContext {
   io: CliIo;
   json: boolean;
-  /** Seconds since 1970 of the moment when the command began. */
+  /** When the command started, in seconds since 1970. */
   now: number;
-  /** Where the database is, by flag or environment. */
+  /** From the options or the environment. */
   database: DatabaseLocation;
-  /** Opens the database, its schema up to date; it is closed when the command ends. */
+  /** Opens the database with a current schema; it is closed when the command ends. */
   openDatabase(): Promise<Database>;
-  /** Writes the one thing that came out: a line of text, or with `--json` a JSON value. */
+  /** Prints the result: a line of text, or with `--json` a JSON value. */
   print(plain: string, value: unknown): Promise<void>;
-  /** Writes a list: tab-separated lines without a header, or with `--json` an array. */
+  /** Prints a list: tab-separated lines without a header, or with `--json` an array. */
   printList<T>(items: T[], cells: (item: T) => Cell[]): Promise<void>;
-  /** Tells people something, on a line of standard error. */
+  /** Prints a line on standard error. */
   note(text: string): void;
 }
 
-/** Where the data is: a server when there is a URL, else the embedded database in the folder. */
+/** A PostgreSQL server when there is a URL, else the embedded database in the folder. */
 export interface DatabaseLocation {
   databaseUrl: string | undefined;
   dataDir: string;
 }
 
-/** An option or argument: its flags (`--org <name>`, `<test-id>`) and what it means. */
+/** An option or argument: its flags (`--org <name>`, `<test-id>`) and its description. */
 export interface Flag {
   flags: string;
   meaning: string;
   required?: boolean;
 }
 
-/** A command as its file describes it. */
+/** The definition of a command. */
 export interface CommandSpec<Input extends v.GenericSchema, Name extends CheckedSetting = never> {
   name: string;
   summary: string;
-  /** A command that works, without the program's name: shown by `--help` and after a wrong use. */
+  /** A valid command without the program's name: shown by `--help` and after a usage error. */
   example: string;
-  /** More of them, shown by `--help`. */
+  /** More examples for `--help`. */
   moreExamples?: string[];
-  /** Paragraphs that `--help` shows. */
+  /** Paragraphs for `--help`. */
   details?: string[];
-  /** What an exit code means here, where it is more than usual. */
+  /** Exit codes that mean something else than usual. */
   exitCodes?: Partial<Record<keyof typeof EXIT, string>>;
-  /** In order. Each is a key of `input`, in camel case. */
+  /** Positional arguments. Each is a key of `input`, in camel case. */
   arguments?: Flag[];
   options?: Flag[];
   /** False for a command that opens no database, or one of its own. */
@@ -96,11 +93,11 @@ export interface CommandSpec<Input extends v.GenericSchema, Name extends Checked
    * that a typing error leaves no folder behind.
    */
   createsDatabase?: boolean;
-  /** Checks arguments and options together; runs before anything is opened or written. */
+  /** Validates arguments and options, before anything is opened or written. */
   input: Input;
-  /** Settings that this command takes as options and from the environment. */
+  /** Settings that the command reads from options and the environment. */
   settings?: readonly Name[];
-  /** Other variables that it looks at. */
+  /** Other environment variables that it reads. */
   environment?: readonly SettingName[];
   run(
     input: v.InferOutput<Input>,
@@ -112,7 +109,7 @@ export interface CommandSpec<Input extends v.GenericSchema, Name extends Checked
 const DATABASE_OPTIONS: Flag[] = [
   {
     flags: "--database-url <url>",
-    meaning: "PostgreSQL server (a password is safer in DATABASE_URL)",
+    meaning: "PostgreSQL server (passwords are safer in DATABASE_URL)",
   },
   { flags: "--data-dir <folder>", meaning: "folder of the embedded database" },
 ];
@@ -153,7 +150,7 @@ export function addCommand<Input extends v.GenericSchema, Name extends CheckedSe
     else if (flags.includes("...")) command.option(flags.replace("...", ""), meaning, collect);
     else command.option(flags, meaning);
   }
-  command.option("--json", "one JSON value instead of plain lines");
+  command.option("--json", "print JSON");
   command.addHelpText(
     "after",
     commandHelp({
@@ -170,9 +167,8 @@ export function addCommand<Input extends v.GenericSchema, Name extends CheckedSe
   );
   command.exitOverride(asUsageError(spec.example));
   command.action(async () => {
-    // Caught here, because here it is known which command is meant.
     try {
-      // Whatever is wrong is told at once, so that nobody mends one thing after the other.
+      // All problems are reported at once.
       const problems: string[] = [];
       const { input, options } = checkInput(command, spec, problems);
       const { environment } = io;
@@ -192,7 +188,7 @@ export function addCommand<Input extends v.GenericSchema, Name extends CheckedSe
       }
     } catch (error) {
       if (error instanceof UsageError) {
-        // Where the environment is wrong, the example would fail the same way.
+        // With a wrong environment variable the example would fail too.
         const isEnvironment = NAMES_SETTING.test(error.message);
         error.example ??= isEnvironment ? `${pathOf(command)} --help` : spec.example;
       }
@@ -201,12 +197,12 @@ export function addCommand<Input extends v.GenericSchema, Name extends CheckedSe
   });
 }
 
-/** Finds complaints about the environment: they begin with the name of a setting. */
+/** Matches problems of the environment, which begin with the name of a setting. */
 const NAMES_SETTING = new RegExp(
   `(^|; )(${SETTINGS.map(({ name }) => name).join("|")})\\b`,
 );
 
-/** How a command is called, without the program's name: `org create`. */
+/** The path of a command without the program's name, such as `org create`. */
 function pathOf(command: Command): string {
   return command.parent?.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
 }
@@ -221,18 +217,17 @@ export function addGroup(parent: Command, { name, summary, example }: {
     .exitOverride(asUsageError(example));
 }
 
-/** Turns what the parser complains of into a UsageError, and lets `--help` pass. */
+/** Converts an error of the parser to a UsageError; `--help` passes through. */
 export function asUsageError(example: string): (error: CommanderError) => never {
   return (error) => {
     if (error.exitCode === 0) throw error;
-    // A group without a command: its help was shown, on standard error.
+    // A group without a command; its help was printed on standard error.
     if (error.code === "commander.help") throw new UsageError("expected a command", example);
     throw new UsageError(error.message.replace(/^error: /, "").replaceAll("\n", " "), example);
   };
 }
 
-// An option that may be given several times takes one value each time, so that `--coverage a b.xml`
-// does not swallow the report.
+// A repeatable option takes one value each time: `--coverage a b.xml` has a report, b.xml.
 function collect(value: string, previous: string[] | undefined): string[] {
   return [...previous ?? [], value];
 }
@@ -250,7 +245,6 @@ function checkInput<Input extends v.GenericSchema>(
     names.set(key, argument.name().toUpperCase());
     raw[key] = command.processedArgs[index];
   });
-  // The options of every command are checked with the command's own, and all are told at once.
   const own = v.safeParse(spec.input, raw);
   const shared = v.safeParse(v.object(OPTION_SCHEMAS), raw);
   const issues: v.BaseIssue<unknown>[] = [...own.issues ?? [], ...shared.issues ?? []];
@@ -258,7 +252,7 @@ function checkInput<Input extends v.GenericSchema>(
     const name = names.get(v.getDotPath(issue)?.split(".")[0] ?? "");
     problems.push(name ? `${name}: ${issue.message}` : issue.message);
   }
-  // With a problem nothing is run, so nobody sees what could not be read.
+  // The output is not used when there is a problem.
   return {
     input: own.output as v.InferOutput<Input>,
     options: shared.success ? shared.output : { json: false },
@@ -301,10 +295,10 @@ function databaseLocation(
 ): DatabaseLocation {
   const dataDir = options.dataDir ?? setting(environment, "DATA_DIR");
   if (options.databaseUrl !== undefined && options.dataDir !== undefined) {
-    problems.push("--database-url and --data-dir: expected one of them");
+    problems.push("--database-url and --data-dir: expected only one of them");
   }
   try {
-    // A folder given as a flag wins over a server given by the environment.
+    // --data-dir wins over DATABASE_URL of the environment.
     const databaseUrl = options.databaseUrl ??
       (options.dataDir === undefined ? readSecret(environment, "DATABASE_URL") : undefined);
     if (databaseUrl) readDatabaseUrl(databaseUrl);

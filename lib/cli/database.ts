@@ -4,15 +4,14 @@ import { checkSchema, migrate } from "../../db/schema/migrate.ts";
 import type { DatabaseLocation } from "./command.ts";
 import { Failure } from "./errors.ts";
 
-// What PostgreSQL says when somebody may not write: a read-only transaction (a replica), missing
-// privileges.
-const MAY_NOT_WRITE = new Set(["25006", "42501"]);
+// SQLSTATE: read-only transaction (a replica), insufficient privilege.
+const NOT_WRITABLE = new Set(["25006", "42501"]);
 
 /**
- * Opens a database whose schema is this program's: an older one, or none, is brought up to date.
+ * Opens a database and migrates its schema to this version.
  *
- * @param options.mayCreate whether an embedded database is created where there is none
- * @throws {Failure} when the schema is newer, or older where this program may not write
+ * @param options.mayCreate whether a missing embedded database is created
+ * @throws {Failure} when the schema is newer, or cannot be migrated for lack of privileges
  */
 export async function openCurrentDatabase(
   location: DatabaseLocation,
@@ -38,8 +37,8 @@ export async function openCurrentDatabase(
 }
 
 /**
- * The same, but on a server with connections that cannot write: whatever a request makes of a
- * query, the data stays as it is. The embedded database has one session for all and cannot do so.
+ * Replaces the connections to a server by read-only ones. The embedded database has one session for
+ * all clients, which cannot be read-only.
  */
 export async function reopenForReading(
   database: Database,
@@ -51,9 +50,9 @@ export async function reopenForReading(
 }
 
 /**
- * Makes sure that the schema is this program's: migrates an older one, or none.
+ * Migrates the schema to this version.
  *
- * @throws {Failure} when the schema is newer, or older where this program may not write
+ * @throws {Failure} when the schema is newer, or cannot be migrated for lack of privileges
  */
 export async function ensureCurrentSchema({ sql }: Database): Promise<void> {
   const { state, problem } = await checkSchema(sql);
@@ -62,12 +61,12 @@ export async function ensureCurrentSchema({ sql }: Database): Promise<void> {
   try {
     await migrate(sql);
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && MAY_NOT_WRITE.has(String(error.code)))) {
+    if (!(error instanceof Error && "code" in error && NOT_WRITABLE.has(String(error.code)))) {
       throw error;
     }
     throw new Failure(
-      `the database's schema is ${state} and this program may not write there: ` +
-        "run `test-analytics migrate` first, as a user who may",
+      `the database schema is ${state} and this user cannot migrate it: run ` +
+        "`test-analytics migrate` as a user with write privileges",
     );
   }
 }

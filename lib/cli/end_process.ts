@@ -1,30 +1,26 @@
-/** How the process ends once its command is done. */
+/** Ends the process after its command. */
 import type { Environment } from "../base/config.ts";
 import { pause } from "../base/delay.ts";
 import { isTelemetryOn } from "./log_output.ts";
 
-/**
- * How long what is still at work may hold up the end, in milliseconds, when telemetry is on: after a
- * second signal that are requests and statements which were given up.
- */
-const LAST_RESORT_MS = 1_000;
+/** With telemetry: how long open requests and statements may delay the exit. */
+const DRAIN_TIMEOUT_MS = 1_000;
 
-/** What the event loop gets to answer what others asked of it while it was busy. */
-const LAST_TURNS_MS = 50;
+/** Lets the event loop observe the gauges before `Deno.exit`. */
+const FLUSH_TIMEOUT_MS = 50;
 
 /**
  * Ends the process with an exit code.
  *
- * With telemetry, `Deno.exit` can wait for ever: it blocks this thread until all is exported, while
- * the exporter waits for this thread to observe its gauges. A process that runs out of work lets go
- * of the gauges first. Should something be left that keeps it at work, `Deno.exit` is the last
- * resort, at a moment when the gauges are most likely observed.
+ * With telemetry `Deno.exit` can block for ever: it waits for the exporter, which waits for this
+ * thread to observe its gauges. A process that ends because its event loop is empty drops the gauges
+ * first, so `Deno.exit` is only the fallback after a timeout.
  */
 export function endProcess(code: number, environment: Environment): void {
   if (!isTelemetryOn(environment)) Deno.exit(code);
   Deno.exitCode = code;
   Deno.unrefTimer(setTimeout(async () => {
-    await pause(LAST_TURNS_MS);
+    await pause(FLUSH_TIMEOUT_MS);
     Deno.exit(code);
-  }, LAST_RESORT_MS));
+  }, DRAIN_TIMEOUT_MS));
 }

@@ -1,4 +1,4 @@
-/** What `--help` says beside what the parser knows: in sections, as a manual page has them. */
+/** The sections of `--help` below the options. */
 import {
   describeSetting,
   meaningHere,
@@ -7,18 +7,18 @@ import {
   SETTINGS,
 } from "../base/config.ts";
 
-/** How a command ended. */
+/** Exit codes. */
 export const EXIT = { done: 0, failed: 1, usedWrongly: 2 } as const;
 
-/** Everything that is shown under the options of a command. */
+/** The sections below the options of a command. */
 export function commandHelp({ details, environment, exitCodes, examples }: {
   /** Paragraphs. */
   details: readonly string[];
-  /** Variables that the command looks at. */
+  /** Environment variables that the command reads. */
   environment: readonly SettingName[];
-  /** What an exit code means here, where it is more than usual. */
+  /** Exit codes that mean something else than usual. */
   exitCodes: Partial<Record<keyof typeof EXIT, string>>;
-  /** Command lines without the program's name. */
+  /** Commands without the program's name. */
   examples: readonly string[];
 }): string {
   const codes = { ...USUAL_EXIT_CODES, ...exitCodes };
@@ -34,11 +34,11 @@ export function commandHelp({ details, environment, exitCodes, examples }: {
   ].join("\n");
 }
 
-/** The help of the whole program, under its commands. */
+/** The sections below the list of commands. */
 export function programHelp(): string {
   return [
     section(
-      "Environment (a flag wins, empty is as if unset)",
+      "Environment (options win; an empty variable counts as unset)",
       settingsTable(SETTINGS.map(({ name }) => name)),
     ),
     section(
@@ -57,9 +57,9 @@ export function programHelp(): string {
 const WIDTH = 100;
 
 const USUAL_EXIT_CODES: Record<keyof typeof EXIT, string> = {
-  done: "done, also when it was done before",
-  failed: "failed; the line on standard error says why",
-  usedWrongly: "used wrongly; the last line on standard error is a command that works",
+  done: "success; also when there was nothing to change",
+  failed: "failure; standard error has the reason",
+  usedWrongly: "usage error; the last line on standard error is a valid command",
 };
 
 function section(title: string, body: string): string {

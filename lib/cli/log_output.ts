@@ -1,21 +1,20 @@
-/** Where the log of a service goes: standard error, and telemetry when it is on. */
+/** Destinations of log lines: standard error, and telemetry when it is enabled. */
 import type { LogLevel } from "../base/log.ts";
 import type { Environment } from "../base/config.ts";
 
-/** Takes the lines of a log. */
+/** A destination of log lines. */
 export interface LogOutput {
-  /** Takes one line, without its end. */
+  /** Writes a line, given without its line end. */
   write(line: string, level: LogLevel): void;
-  /** Writes what was taken and is not written yet. */
+  /** Writes buffered lines. */
   flush(): void;
 }
 
-// A write of its own for every line would cost a busy service a tenth of its requests. A person who
-// watches does not notice the pause, and less than this is lost when the process is killed.
+// One write for each line costs a busy service a tenth of its throughput. A kill loses at most 50 ms.
 const FLUSH_AFTER_MS = 50;
 const FLUSH_AT_CHARACTERS = 32 * 1024;
 
-/** Collects lines and writes many at once; warnings and errors are written at once. */
+/** Buffers lines; warnings and errors are written immediately. */
 export function bufferedOutput(write: (text: string) => void): LogOutput {
   let text = "";
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -37,16 +36,15 @@ export function bufferedOutput(write: (text: string) => void): LogOutput {
 }
 
 /**
- * Also hands lines to the runtime's telemetry, which takes what is written to the console. Only
- * where the console leads nowhere else, because it would write to standard output too.
+ * Sends log lines to the runtime's telemetry, by way of the console.
  *
- * @returns `null` when telemetry is off, or takes no log lines
+ * @returns `null` unless telemetry replaces the console: it would print on standard output too
  */
 export function telemetryOutput(
   environment: Environment,
 ): ((line: string, level: LogLevel) => void) | null {
   if (!isTelemetryOn(environment) || environment.OTEL_DENO_CONSOLE !== "replace") return null;
-  // deno-lint-ignore no-console -- it is the runtime's way into telemetry, and nothing is printed
+  // deno-lint-ignore no-console -- the console goes to telemetry, nothing is printed
   return (line, level) => console[level](line);
 }
 

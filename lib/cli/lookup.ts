@@ -5,25 +5,25 @@ import { formatRepositoryName, type RepositoryName } from "../base/repository_na
 import { Failure } from "./errors.ts";
 
 /**
- * The organization that a command names.
+ * Finds an organization by its name.
  *
- * @throws {Failure} when there is none of the name
+ * @throws {Failure} when it does not exist
  */
 export async function requireOrganization(sql: Queryable, name: string): Promise<Organization> {
   const organization = await findOrganization(sql, name);
   if (!organization) {
     throw new Failure(
-      `organization "${name}" is unknown: \`test-analytics org create NAME\` creates it, ` +
-        "`test-analytics org list` shows all",
+      `organization "${name}" is unknown: create it with \`test-analytics org create NAME\`, or ` +
+        "list all with `test-analytics org list`",
     );
   }
   return organization;
 }
 
 /**
- * The repository that a command names.
+ * Finds a repository of an organization.
  *
- * @throws {Failure} when the organization has none of the name
+ * @throws {Failure} when it does not exist
  */
 export async function requireRepository(
   sql: Queryable,
@@ -34,7 +34,7 @@ export async function requireRepository(
   if (!repository) {
     throw new Failure(
       `repository "${formatRepositoryName(name)}" is unknown in "${organization.name}": ` +
-        `expected one that \`repo list\` shows`,
+        "`test-analytics repo list --org NAME` shows all",
     );
   }
   return repository;

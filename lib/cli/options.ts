@@ -1,28 +1,28 @@
 import * as v from "valibot";
 import type { Flag } from "./command.ts";
 
-/** The organization that a command is about. */
+/** `--org`, required. */
 export const ORG: Flag = {
   flags: "--org <name>",
   meaning: "name of the organization",
   required: true,
 };
 
-/** The repository that a command is about. */
+/** `--repo`, required. */
 export const REPO: Flag = {
   flags: "--repo <owner/name>",
-  meaning: "repository of the organization",
+  meaning: "repository",
   required: true,
 };
 
-/** What a command that deletes for good asks for. */
+/** `--yes`, for commands that delete data. */
 export const YES: Flag = {
   flags: "--yes",
-  meaning: "confirms that it is meant: nothing brings it back",
+  meaning: "confirm the deletion, which cannot be undone (required)",
 };
 
 /** Checks that `--yes` was given. */
 export const confirmation = v.pipe(
   v.optional(v.boolean(), false),
-  v.check((given) => given, "missing: what is deleted cannot be brought back"),
+  v.check((given) => given, "missing: the deletion cannot be undone"),
 );

@@ -1,14 +1,14 @@
-/** What a command writes to standard output: plain lines, or one JSON value. */
+/** Formatting of plain output. */
 
-/** A cell of a plain list; `null` comes out empty. */
+/** A cell of a plain list; `null` is printed as an empty cell. */
 export type Cell = string | number | null;
 
-/** A tab-separated line. White space that would break it is written as a blank. */
+/** A tab-separated line; tabs and line ends in cells become spaces. */
 export function plainLine(cells: Cell[]): string {
   return cells.map((cell) => oneLine(String(cell ?? ""))).join("\t");
 }
 
-/** The text on one line, control characters written as blanks: safe for a terminal and a log. */
+/** The text with control characters replaced by spaces: safe for terminals and logs. */
 export function oneLine(text: string): string {
   return text.replaceAll(/[\p{Cc}\u2028\u2029]/gu, " ");
 }

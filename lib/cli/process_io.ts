@@ -3,13 +3,12 @@ import { pause } from "../base/delay.ts";
 import type { CliIo } from "./command.ts";
 import { openCurrentDatabase } from "./database.ts";
 
-// A pipe shared with a Node.js parent (npx) may be non-blocking: full is no error, only "later".
+// A pipe inherited from a Node.js parent (npx) may be non-blocking: when it is full, try again.
 const RETRY_MS = 5;
-// A wrapper (npx, deno task, timeout) passes on the signal that the terminal has sent already: one
-// wish, told twice within a few milliseconds.
+// A wrapper (npx, deno task, timeout) forwards the signal that the terminal has sent to both.
 const SAME_SIGNAL_MS = 200;
 
-/** The real process: its streams, environment, clock and signals. */
+/** The streams, environment, clock and signals of this process. */
 export function processIo(): CliIo {
   const stop = new AbortController();
   const stopAtOnce = new AbortController();
@@ -27,7 +26,7 @@ export function processIo(): CliIo {
     environment: process.env,
     now: () => Math.floor(Date.now() / 1000),
     stderrIsTerminal: Deno.stderr.isTerminal(),
-    // Signals are taken over only by commands that ask; all others end at once, as usual.
+    // A command that does not use `stop` is ended by a signal, as usual.
     get stop() {
       if (!listening) {
         listening = true;
@@ -50,7 +49,7 @@ function writeToStdout(): (text: string) => Promise<void> {
       try {
         rest = rest.subarray(await Deno.stdout.write(rest));
       } catch (error) {
-        // `... | head -1` has read enough.
+        // As in `... | head -1`.
         if (error instanceof Deno.errors.BrokenPipe) readerIsGone = true;
         else if (error instanceof Deno.errors.WouldBlock) await pause(RETRY_MS);
         else throw error;
@@ -64,6 +63,6 @@ function writeToStderr(text: string): void {
   try {
     while (rest.length > 0) rest = rest.subarray(Deno.stderr.writeSync(rest));
   } catch {
-    // There is nowhere left to complain.
+    // Standard error is closed.
   }
 }

@@ -9,9 +9,9 @@ import { oneLine } from "./output.ts";
 const EXAMPLE = "org list";
 
 /**
- * Runs one command and returns the exit code of the program: 0 done, 1 failed, 2 used wrongly.
+ * Runs one command and returns the exit code of the program.
  *
- * @param argv what follows the program's name
+ * @param argv the arguments after the program's name
  */
 export async function runCli(argv: readonly string[], io: CliIo): Promise<number> {
   let help = "";
@@ -22,7 +22,7 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
   } catch (error) {
     try {
       if (!(error instanceof CommanderError)) return report(error, io);
-      // `--help` and `--version`: what was asked for is data.
+      // `--help` and `--version` are printed on standard output.
       await io.stdout(help);
       return EXIT.done;
     } catch (error) {
@@ -31,11 +31,8 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
   }
 }
 
-/**
- * Commands that CI jobs and supervisors start again and again. They begin without loading all the
- * others first.
- */
-export const ALONE: Readonly<Record<string, () => Promise<AddCommand>>> = {
+/** Commands that are started often: they start without loading the modules of all commands. */
+export const FREQUENT_COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   serve: async () => (await import("./commands/serve.ts")).addServeCommand,
   ingest: async () => (await import("./commands/ingest.ts")).addIngest,
   upload: async () => (await import("./commands/upload.ts")).addUpload,
@@ -44,23 +41,23 @@ export const ALONE: Readonly<Record<string, () => Promise<AddCommand>>> = {
   healthcheck: async () => (await import("./commands/healthcheck.ts")).addHealthcheckCommand,
 };
 
-/** The commands that have to be there for what was typed. */
+/** The commands to load for a command line. */
 async function commandsFor(argv: readonly string[]): Promise<readonly AddCommand[]> {
   const name = argv[0] ?? "";
-  if (Object.hasOwn(ALONE, name)) return [await ALONE[name]!()];
+  if (Object.hasOwn(FREQUENT_COMMANDS, name)) return [await FREQUENT_COMMANDS[name]!()];
   return (await import("./commands/mod.ts")).COMMANDS;
 }
 
-/** The program with these commands, for `runCli` and for tests that walk them. */
+/** The program with these commands. */
 export function makeProgram(
   io: CliIo,
   writeHelp: (text: string) => void,
   commands: readonly AddCommand[],
 ): Command {
   const program = new Command("test-analytics")
-    .description("Flaky-test analytics of CI results: reports in, answers over HTTP")
+    .description("Flaky-test analytics for CI: stores test reports and serves an HTTP API")
     .version(metadata.version)
-    // Else `--` would be swallowed before it reaches the command it is meant for.
+    // Passes `--` on to the command.
     .enablePositionalOptions()
     .configureOutput({ writeOut: writeHelp, writeErr: io.stderr, outputError: () => {} })
     .configureHelp({ helpWidth: 100 })
@@ -70,16 +67,17 @@ export function makeProgram(
   return program;
 }
 
-/** Fails at the second signal: whoever sends it does not want to wait for anything. */
+/** Rejects at the second signal. */
 function stoppedAtOnce(io: CliIo): Promise<never> {
   return new Promise((_resolve, reject) => {
-    const onAbort = () => reject(new Failure("stopped at once, before all work was done"));
+    const onAbort = () =>
+      reject(new Failure("stopped by a second signal before all work was done"));
     if (io.stopAtOnce.aborted) onAbort();
     else io.stopAtOnce.addEventListener("abort", onAbort, { once: true });
   });
 }
 
-/** Tells people what went wrong, in a line or two, and says how the program ends. */
+/** Prints an error, and returns the exit code. */
 function report(error: unknown, io: CliIo): number {
   io.stderr(`error: ${oneLine(messageOf(error))}\n`);
   if (error instanceof UsageError) {
@@ -91,25 +89,25 @@ function report(error: unknown, io: CliIo): number {
   return EXIT.failed;
 }
 
-/** What PostgreSQL says on a standby, and to users who should not write. */
+/** SQLSTATE: read-only transaction, on a standby or for a read-only user. */
 const READ_ONLY = "25006";
 
-// The library's and PostgreSQL's own words for these tell nobody what to do.
-const LOST = "the connection to the database was lost before the work was confirmed: " +
+// Clearer than the messages of the driver and of PostgreSQL.
+const LOST = "lost the connection to the database before the work was confirmed: " +
   "run the command again";
 const EXPLANATIONS: Record<string, string> = {
   CONNECTION_CLOSED: LOST,
   CONNECTION_DESTROYED: LOST,
   "57P01": LOST,
-  "42501": "the database user may not do this: expected one with the right to write",
+  "42501": "the database user lacks the privilege: expected a user with write privileges",
   [READ_ONLY]:
-    "the database only takes reads: expected a primary (of several hosts in DATABASE_URL " +
-    "target_session_attrs=read-write finds it), and a user with the right to write",
+    "the database is read-only: expected a primary (target_session_attrs=read-write chooses it " +
+    "among several hosts in DATABASE_URL) and a user with write privileges",
 };
 
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  // Node's network errors may have no message of their own.
+  // Network errors of Node.js may have an empty message.
   const code = codeOf(error);
   const explanation = EXPLANATIONS[code];
   if (explanation) return `${explanation} (${code})`;

@@ -1,4 +1,4 @@
-/** What `--json` shows of stored things: objects with the database's field names. */
+/** The objects that `--json` prints, with the field names of the database. */
 import type { Organization } from "../../db/admin/organizations.ts";
 import type { StoredTest } from "../../db/admin/quarantine.ts";
 import type { Repository } from "../../db/admin/repositories.ts";
@@ -9,7 +9,7 @@ import { testId } from "../base/identity.ts";
 import { formatRepositoryName } from "../base/repository_name.ts";
 import { formatTimestamp } from "../base/time.ts";
 
-/** An organization, as `--json` shows it. */
+/** JSON of an organization. */
 export function organizationRecord(organization: Organization) {
   return {
     organization_id: organization.organizationId,
@@ -19,7 +19,7 @@ export function organizationRecord(organization: Organization) {
   };
 }
 
-/** A repository, as `--json` shows it. */
+/** JSON of a repository. */
 export function repositoryRecord(repository: Repository) {
   return {
     organization_id: repository.organizationId,
@@ -30,7 +30,7 @@ export function repositoryRecord(repository: Repository) {
   };
 }
 
-/** A token without its hash, as `--json` shows it. */
+/** JSON of a token, without its hash. */
 export function tokenRecord(token: Token) {
   return {
     organization_id: token.organizationId,
@@ -44,7 +44,7 @@ export function tokenRecord(token: Token) {
   };
 }
 
-/** A test and its quarantine, if any, as `--json` shows it. */
+/** JSON of a test and its quarantine. */
 export function quarantineRecord(test: StoredTest, quarantine: Quarantine | null) {
   return {
     id: testId(test.idPrefix, test.testHash),
@@ -59,7 +59,7 @@ export function quarantineRecord(test: StoredTest, quarantine: Quarantine | null
   };
 }
 
-/** A submission, as `--json` shows it. */
+/** JSON of a submission. */
 export function submissionRecord(submission: StoredSubmission) {
   return {
     key: submission.key,

@@ -1,14 +1,14 @@
-/** The settings of services, each with what its value may be: a flag wins over the environment. */
+/** Validation of settings. Options win over the environment. */
 import * as v from "valibot";
 import { describeSetting, type Environment, setting } from "../base/config.ts";
 import { LOG_FORMATS, LOG_LEVELS } from "../base/log.ts";
 import { lineOfText, oneOf, port, wholeNumber, yesOrNo } from "./values.ts";
 
-// A day is as good as for ever, and still fits a timer.
+// One day, which fits a timer of 31 bits.
 const MAX_SECONDS = 86_400;
 const MAX_MS = 86_400_000;
 
-/** What the value of a setting may be. */
+/** Schema of each setting. */
 export const SETTING_SCHEMAS = {
   HOST: lineOfText,
   PORT: port,
@@ -16,7 +16,6 @@ export const SETTING_SCHEMAS = {
   LOG_LEVEL: oneOf(LOG_LEVELS),
   LOG_FORMAT: oneOf(["auto", ...LOG_FORMATS]),
   DATABASE_WAIT_SECONDS: wholeNumber({ min: 0, max: MAX_SECONDS }),
-  // More than a server lets in by itself helps nobody.
   DATABASE_POOL_SIZE: wholeNumber({ min: 1, max: 1_000 }),
   STATEMENT_TIMEOUT_MS: wholeNumber({ min: 1, max: MAX_MS }),
   REQUEST_TIMEOUT_MS: wholeNumber({ min: 1, max: MAX_MS }),
@@ -24,7 +23,7 @@ export const SETTING_SCHEMAS = {
   CACHE_SIZE_MB: wholeNumber({ min: 0, max: 1_000_000 }),
 };
 
-/** Name of a setting whose value is checked at the start. */
+/** Name of a setting that is validated at startup. */
 export type CheckedSetting = keyof typeof SETTING_SCHEMAS;
 
 /** Values by name. */
@@ -33,10 +32,10 @@ export type SettingValues<Name extends CheckedSetting = CheckedSetting> = {
 };
 
 /**
- * The values of some settings.
+ * Reads settings.
  *
- * @param flags options as they were given, by name in camel case
- * @param problems takes a message for each value that is wrong, in which case there is no result
+ * @param flags the given options, by name in camel case
+ * @param problems receives a message for each invalid value, whose result is undefined
  */
 export function readSettings<Name extends CheckedSetting>(
   names: readonly Name[],
@@ -58,7 +57,7 @@ export function readSettings<Name extends CheckedSetting>(
   return values as SettingValues<Name>;
 }
 
-/** The option of a setting: `--log-level`, and the name that the parser gives its value. */
+/** The option of a setting, such as `--log-level`, and the key of its value. */
 function flagOf(name: CheckedSetting): { name: string; key: string } {
   const [flag = ""] = (describeSetting(name).flag ?? "").split(" ");
   return { name: flag, key: flag.slice(2).replaceAll(/-./g, (dash) => dash[1]!.toUpperCase()) };

@@ -1,32 +1,32 @@
 import { Failure } from "./errors.ts";
 
 /** What sharing a port depends on. */
-export interface Surroundings {
+export interface Platform {
   /** Operating system, as `Deno.build.os` calls it. */
   os: string;
   /** Whether Deno was started with `--unstable-net`. */
   hasUnstableNet: boolean;
 }
 
-// There only with the flag. Without it, asking for a shared port ends the process.
-const HERE: Surroundings = { os: Deno.build.os, hasUnstableNet: "listenDatagram" in Deno };
+// `listenDatagram` exists only with the flag; without it, a shared port ends the process.
+const PLATFORM: Platform = { os: Deno.build.os, hasUnstableNet: "listenDatagram" in Deno };
 
 /**
- * Makes sure that several processes can listen on one port here. Elsewhere than on Linux the option
- * exists and shares nothing: macOS gives all connections to one process.
+ * Checks that several processes can share a port, which needs Linux: macOS accepts the option and
+ * gives all connections to one process.
  *
  * @throws {Failure} when they cannot
  */
-export function requireSharedPorts({ os, hasUnstableNet }: Surroundings = HERE): void {
+export function requireSharedPorts({ os, hasUnstableNet }: Platform = PLATFORM): void {
   if (os !== "linux") {
     throw new Failure(
-      `--reuse-port (REUSE_PORT) is for Linux, this is ${os}: expected a port for each process, ` +
-        "and a proxy in front of them",
+      `--reuse-port (REUSE_PORT) needs Linux, found ${os}: use a port for each process and a proxy ` +
+        "in front of them",
     );
   }
   if (!hasUnstableNet) {
     throw new Failure(
-      "--reuse-port (REUSE_PORT) needs a flag of Deno's: expected " +
+      "--reuse-port (REUSE_PORT) needs --unstable-net: start it with " +
         "`deno run --unstable-net ... serve --reuse-port`",
     );
   }

@@ -43,7 +43,7 @@ function chapter({ path, command }: { path: string; command: Command }): string 
   const takesDatabase = command.options.some(({ long }) => long === "--database-url");
   return [
     `### ${path}`,
-    `${command.description()}.${takesDatabase ? "" : " Opens no database of yours."}`,
+    `${command.description()}.${takesDatabase ? "" : " Does not use your database."}`,
     ...lines.length > 0 ? [lines.join("\n")] : [],
   ].join("\n\n");
 }

@@ -13,10 +13,17 @@ const REPORT = fileURLToPath(new URL("../../fixtures/demo/unit.xml", import.meta
 const RUN = ["run", "--no-config", "--no-lock", "--no-remote", "--no-npm", "--cached-only"];
 
 // A network without anything in it; not every machine lets us make one.
-const ALONE = ["unshare", "--map-root-user", "--net", "sh", "-c", 'ip link set lo up && exec "$@"'];
+const FREQUENT_COMMANDS = [
+  "unshare",
+  "--map-root-user",
+  "--net",
+  "sh",
+  "-c",
+  'ip link set lo up && exec "$@"',
+];
 
 async function canBeAlone(): Promise<boolean> {
-  const [file = "", ...args] = ALONE;
+  const [file = "", ...args] = FREQUENT_COMMANDS;
   try {
     return (await new Deno.Command(file, { args: [...args, "sh", "true"] }).output()).success;
   } catch {
@@ -47,7 +54,9 @@ describe("the bundle", () => {
 
   it("runs with nothing else: version, demo, requests, mcp", async () => {
     const smoke = [Deno.execPath(), "run", "-A", SMOKE, program.file, ...program.args];
-    const [file = "", ...args] = await canBeAlone() ? [...ALONE, "sh", ...smoke] : smoke;
+    const [file = "", ...args] = await canBeAlone()
+      ? [...FREQUENT_COMMANDS, "sh", ...smoke]
+      : smoke;
     const { code, stderr } = await new Deno.Command(file, { args }).output();
     assert.equal(code, 0, new TextDecoder().decode(stderr));
   });

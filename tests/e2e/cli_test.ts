@@ -34,7 +34,7 @@ describe("the program", () => {
     });
     const again = await run(["org", "create", "ACME"], environment);
     assert.deepEqual([again.code, again.stdout], [1, ""]);
-    assert.equal(again.stderr, 'error: organization "ACME" is there already\n');
+    assert.equal(again.stderr, 'error: organization "ACME" already exists\n');
   });
 
   it("does not mind a reader that goes away", async () => {
@@ -89,7 +89,7 @@ describe("the program", () => {
       assert.equal(code, 1);
       assert.equal(
         stderr,
-        `error: port ${port} of 127.0.0.1 is taken: expected a free one, --port 0 finds it\n`,
+        `error: port ${port} of 127.0.0.1 is already in use: use another, or --port 0 for any free port\n`,
       );
     } finally {
       listener.close();

@@ -110,8 +110,8 @@ describe("the role of deploy/read_only_role.sql", { skip: installedServer() === 
     for (const args of [["serve", "--port", "0"], ["serve", "--check"]]) {
       const { code, stderr } = await run(args, { DATABASE_URL: readerUrl });
       assert.equal(code, 1, stderr);
-      assert.match(stderr, /schema is missing and this program may not write there/);
-      assert.match(stderr, /run `test-analytics migrate` first/);
+      assert.match(stderr, /schema is missing and this user cannot migrate it/);
+      assert.match(stderr, /run `test-analytics migrate` as/);
     }
   });
 });

@@ -96,7 +96,7 @@ describe("a streaming replica", { skip: reason }, () => {
       names: ["adds"],
     });
     assert.equal(code, 1);
-    assert.match(stderr, /^error: the database only takes reads: expected a primary/m);
+    assert.match(stderr, /^error: the database is read-only: expected a primary/m);
     assert.match(stderr, /target_session_attrs=read-write finds it/);
     assert.match(stderr, /^Try: test-analytics doctor$/m);
   });
@@ -104,7 +104,7 @@ describe("a streaming replica", { skip: reason }, () => {
   it("is reported by serve --check and doctor with its lag", async () => {
     const environment = { DATABASE_URL: replicas.standby.url };
     const check = await succeeds(run(["serve", "--check"], environment));
-    assert.match(check.stderr, /the database answers, a replica, and has this program's schema/);
+    assert.match(check.stderr, /the replica responds and its schema is current/);
     const role = async () => {
       const { stdout } = await run(["doctor", "--json"], environment);
       return JSON.parse(stdout).find(({ check }: { check: string }) => check === "role");

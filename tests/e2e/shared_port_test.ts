@@ -125,7 +125,7 @@ describe("several services on one port", { skip: Deno.build.os !== "linux" }, ()
       for (const more of [[], ["--reuse-port"]]) {
         const { code, stderr } = await run(["serve", "--port", port, ...more], environment);
         assert.equal(code, 1);
-        assert.match(stderr, new RegExp(`port ${port} of 127\\.0\\.0\\.1 is taken`));
+        assert.match(stderr, new RegExp(`port ${port} of 127\\.0\\.0\\.1 is already in use`));
       }
     } finally {
       await alone.stop("SIGTERM");

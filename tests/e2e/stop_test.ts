@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { copyTemplate } from "../database.ts";
 import { run, type Running, start } from "./program.ts";
 
-describe("a service that is told to stop", () => {
+describe("a service that is stopped", () => {
   let folder = "";
   let environment: Record<string, string> = {};
   let token = "";

@@ -9,22 +9,22 @@ import { addCommand, type CliIo } from "../command.ts";
 import { Failure } from "../errors.ts";
 import { location } from "../values.ts";
 
-/** `backup`. */
+/** Adds `backup`. */
 export function addBackupCommand(program: Command, io: CliIo): void {
   addCommand(program, io, {
     name: "backup",
-    summary: "Copy the embedded database, also while the service runs",
+    summary: "Copy the embedded database, also while the service is running; prints the folder",
     example: "backup /var/backups/test-analytics-monday",
     details: [
-      "The copy is a data folder: `--data-dir` or DATA_DIR opens it. Requests wait while files are " +
-      "copied. A PostgreSQL server has its own tools for this.",
+      "The copy is a data folder, to be used with `--data-dir` or DATA_DIR. Requests wait while files " +
+      "are copied. For a PostgreSQL server use pg_dump.",
     ],
-    arguments: [{ flags: "<folder>", meaning: "where the copy goes; must not exist yet" }],
+    arguments: [{ flags: "<folder>", meaning: "folder of the copy, which must not exist" }],
     input: v.object({ folder: location }),
     async run({ folder }, context) {
       if (context.database.databaseUrl !== undefined) {
         throw new Failure(
-          "backup copies the embedded database alone: expected pg_dump for a PostgreSQL server",
+          "backup works on the embedded database only: use pg_dump for a PostgreSQL server",
         );
       }
       const target = resolve(folder);
@@ -34,12 +34,12 @@ export function addBackupCommand(program: Command, io: CliIo): void {
       const { dataDir } = context.database;
       if (!(await inspectEmbedded(dataDir)).exists) {
         throw new Failure(
-          `there is no embedded database in ${
+          `no embedded database in ${
             JSON.stringify(dataDir)
-          }: expected DATA_DIR to name one`,
+          }: expected DATA_DIR to name its folder`,
         );
       }
-      // As it is: a newer program can save what an older one wrote before it touches the schema.
+      // Without migrating it, so that a backup can be made before an upgrade.
       const database = await openDatabase({ dataDir });
       try {
         const { bytes } = await backUpEmbedded(database.sql, { dataDir, target });

@@ -17,33 +17,32 @@ import { WINDOW_SECONDS } from "../../base/time.ts";
 import { addCommand, type CliIo, type CommandContext, type DatabaseLocation } from "../command.ts";
 import { Failure } from "../errors.ts";
 import {
+  assessArchives,
+  assessClock,
+  assessDisk,
+  assessFreshness,
+  assessRole,
+  assessSchema,
+  assessSize,
+  assessTokens,
   type Finding,
-  judgeArchives,
-  judgeClock,
-  judgeDisk,
-  judgeFreshness,
-  judgeRole,
-  judgeSchema,
-  judgeSize,
-  judgeTokens,
   TOKEN_SOON_SECONDS,
 } from "./doctor_findings.ts";
 
-// Long enough for a server under load; whoever asks the doctor does not want to wait longer.
 const STATEMENT_TIMEOUT_MS = 10_000;
 
-/** `doctor`. */
+/** Adds `doctor`. */
 export function addDoctorCommand(program: Command, io: CliIo): void {
   addCommand(program, io, {
     name: "doctor",
-    summary: "Look at database, schema, clock, disk, uploads and tokens, and say what to do",
+    summary: "Check database, schema, clock, disk, uploads and tokens",
     example: "doctor",
     moreExamples: ["doctor --json"],
     details: [
-      "Prints a line for each finding: ok, warn or fail, what was looked at, what was found, and " +
-      "what to do about it. Changes nothing, and works while the service runs.",
+      "Prints one line per finding: ok, warn or fail, the check, the finding, and what to do. Changes " +
+      "nothing, and works while the service is running.",
     ],
-    exitCodes: { done: "nothing failed; there may be warnings", failed: "something failed" },
+    exitCodes: { done: "no check failed; there may be warnings", failed: "a check failed" },
     input: v.object({}),
     async run(_input, context) {
       const findings = await examine(context);
@@ -52,14 +51,14 @@ export function addDoctorCommand(program: Command, io: CliIo): void {
         ({ status, check, finding, hint }) => [status, check, finding, hint],
       );
       const failed = findings.filter(({ status }) => status === "fail").map(({ check }) => check);
-      if (failed.length > 0) throw new Failure(`something is wrong: ${failed.join(", ")}`);
+      if (failed.length > 0) throw new Failure(`failed checks: ${failed.join(", ")}`);
     },
   });
 }
 
 async function examine({ database: location, io, now }: CommandContext): Promise<Finding[]> {
   const findings: Finding[] = [];
-  // Before it is opened: from then on it is in use.
+  // Before it is opened, because then it is in use.
   const look = location.databaseUrl === undefined ? await inspectEmbedded(location.dataDir) : null;
   if (look) {
     const disk = await diskOf(location.dataDir);
@@ -68,8 +67,8 @@ async function examine({ database: location, io, now }: CommandContext): Promise
         {
           check: "database",
           status: "fail",
-          finding: `there is no embedded database in ${location.dataDir} yet`,
-          hint: "`test-analytics migrate` creates it; or set DATABASE_URL, or DATA_DIR",
+          finding: `no embedded database in ${location.dataDir}`,
+          hint: "create it with `test-analytics migrate`, or set DATABASE_URL or DATA_DIR",
         },
         disk,
       ];
@@ -99,8 +98,8 @@ async function open(location: DatabaseLocation): Promise<Database | Finding> {
       status: "fail",
       finding: error instanceof Error ? error.message : String(error),
       hint: location.databaseUrl === undefined
-        ? "look whether another user's process has it open, and whether the folder is yours"
-        : "look whether the server runs, and at DATABASE_URL",
+        ? "check which process has it open, and who owns the folder"
+        : "check that the server is running, and DATABASE_URL",
     };
   }
 }
@@ -114,29 +113,29 @@ async function examineDatabase(
     now: number;
   },
 ): Promise<Finding[]> {
-  // The first statement on a connection takes longer.
+  // Warms up the connection, for the round trip below.
   const status = await checkSchema(sql);
   const begun = performance.now();
   const server = await loadServerState(sql);
   const seconds = (performance.now() - begun) / 1000;
-  const schema = judgeSchema({ ...status, expected: SCHEMA_VERSION });
+  const schema = assessSchema({ ...status, expected: SCHEMA_VERSION });
   const findings = [
     describeDatabase(server, { location, look, milliseconds: seconds * 1000 }),
     schema,
-    judgeClock({
+    assessClock({
       theirs: server.clock,
       ours: io.now() + (Date.now() % 1000) / 1000 - seconds / 2,
       roundTripSeconds: seconds,
     }),
-    ...kind === "server" ? [judgeRole(server), judgeSize(server)] : [],
+    ...kind === "server" ? [assessRole(server), assessSize(server)] : [],
   ];
-  // What is in the tables can only be asked where they are as this program knows them.
+  // The queries below need the current schema.
   if (status.state !== "current") return findings;
   return [
     ...findings,
-    judgeFreshness(await loadFreshness(sql, { windowStart: now - WINDOW_SECONDS }), { now }),
-    judgeTokens(await loadTokenCounts(sql, { now, soon: now + TOKEN_SOON_SECONDS })),
-    ...judgeArchives(await loadStuckArchives(sql)),
+    assessFreshness(await loadFreshness(sql, { windowStart: now - WINDOW_SECONDS }), { now }),
+    assessTokens(await loadTokenCounts(sql, { now, soon: now + TOKEN_SOON_SECONDS })),
+    ...assessArchives(await loadStuckArchives(sql)),
   ];
 }
 
@@ -150,28 +149,28 @@ function describeDatabase(
 ): Finding {
   const where = look
     ? `embedded PostgreSQL ${version} in ${look.path}, which ` +
-      (look.isInUse ? "another process has open" : "no other process had open")
+      (look.isInUse ? "another process has open" : "no other process has open")
     : `PostgreSQL ${version} at ${readDatabaseUrl(location.databaseUrl ?? "").host}`;
   return {
     check: "database",
     status: "ok",
-    finding: `${where}; answers within ${Math.ceil(milliseconds)} ms`,
+    finding: `${where}; responds in ${Math.ceil(milliseconds)} ms`,
     hint: "",
   };
 }
 
 async function diskOf(dataDir: string): Promise<Finding> {
-  // The folder may not be there yet; what is above it is on the same disk.
+  // Of the nearest existing folder, which is on the same disk.
   for (let path = resolve(dataDir);; path = dirname(path)) {
     try {
       const { bavail, bsize } = await statfs(path);
-      return judgeDisk({ path: dataDir, freeBytes: bavail * bsize, databaseBytes: null });
+      return assessDisk({ path: dataDir, freeBytes: bavail * bsize, databaseBytes: null });
     } catch (error) {
       if (path !== dirname(path)) continue;
       return {
         check: "disk",
         status: "warn",
-        finding: `the room in ${dataDir} cannot be told: ${error}`,
+        finding: `cannot read the free space of ${dataDir}: ${error}`,
         hint: "",
       };
     }

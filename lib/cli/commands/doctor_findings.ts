@@ -1,4 +1,4 @@
-/** What `doctor` tells of one subject. Judged here, without a database, a clock or a disk. */
+/** The findings of `doctor`, computed from what was measured. */
 import type { SchemaStatus } from "../../../db/schema/migrate.ts";
 import type {
   Freshness,
@@ -8,7 +8,7 @@ import type {
 } from "../../../db/admin/diagnostics.ts";
 import { formatTimestamp, WINDOW_SECONDS } from "../../base/time.ts";
 
-/** `fail`: something does not work; `warn`: it will not for long, or not as well as it could. */
+/** `fail`: something does not work. `warn`: it needs attention. */
 export type FindingStatus = "ok" | "warn" | "fail";
 
 /** One line of the report. */
@@ -16,30 +16,30 @@ export interface Finding {
   check: string;
   status: FindingStatus;
   finding: string;
-  /** What to do about it; `""` when there is nothing to do. */
+  /** What to do; `""` for nothing. */
   hint: string;
 }
 
-// Time stamps have seconds; a token's expiry and a watcher's claim are judged by different clocks.
+// Timestamps have a precision of one second.
 const CLOCK_WARN_SECONDS = 2;
 const CLOCK_FAIL_SECONDS = 60;
-// A database that cannot grow stops at the next upload; a week of uploads is well below this.
+// Uploads fail when the disk is full; a week of uploads is far less than the warning level.
 const DISK_FAIL_BYTES = 200e6;
 const DISK_WARN_BYTES = 2e9;
-// Further behind than anybody waits for a result to appear.
+// An acceptable delay of results.
 const LAG_WARN_SECONDS = 60;
 const DAY_SECONDS = 86_400;
 // A weekend, and a holiday before it.
 const QUIET_WARN_SECONDS = 4 * DAY_SECONDS;
-/** Tokens that expire sooner are told of. */
+/** Tokens that expire sooner get a warning. */
 export const TOKEN_SOON_SECONDS = 7 * DAY_SECONDS;
 
-/** The server's clock against ours, of which the answer took `roundTripSeconds`. */
-export function judgeClock(
+/** Compares the clock of the database with ours, which was read half a round trip earlier. */
+export function assessClock(
   { theirs, ours, roundTripSeconds }: { theirs: number; ours: number; roundTripSeconds: number },
 ): Finding {
   const apart = Math.abs(theirs - ours);
-  // Half the way is the best guess of when it looked; the other half is the doubt.
+  // The uncertainty is half the round trip.
   const seconds = Math.max(0, apart - roundTripSeconds / 2);
   const status = seconds < CLOCK_WARN_SECONDS
     ? "ok"
@@ -50,18 +50,18 @@ export function judgeClock(
     check: "clock",
     status,
     finding: status === "ok"
-      ? `the database's and this machine's agree to within ${CLOCK_WARN_SECONDS} s`
-      : `the database's is ${Math.round(seconds)} s ${theirs > ours ? "ahead of" : "behind"} ` +
-        "this machine's",
+      ? `the clocks of database and machine differ by less than ${CLOCK_WARN_SECONDS} s`
+      : `the database clock is ${Math.round(seconds)} s ${theirs > ours ? "ahead of" : "behind"} ` +
+        "the clock of this machine",
     hint: status === "ok"
       ? ""
-      : "let both machines follow a time server: the window and the expiry of tokens go by the " +
-        "clock of serve, the claims of watchers by the database's",
+      : "synchronize both machines by NTP: window and token expiry use the clock of serve, the " +
+        "claims of watchers that of the database",
   };
 }
 
-/** The schema against this program's. */
-export function judgeSchema(
+/** Compares the schema with that of this program. */
+export function assessSchema(
   { state, version, expected, problem }: SchemaStatus & { expected: number },
 ): Finding {
   const check = "schema";
@@ -72,8 +72,8 @@ export function judgeSchema(
       return {
         check,
         status: "fail",
-        finding: `version ${version}, and this program knows ${expected}`,
-        hint: "use the later version of this program that migrated it",
+        finding: `version ${version}, this program supports ${expected}`,
+        hint: "use the version of this program that migrated it",
       };
     case "incompatible":
       return {
@@ -87,47 +87,45 @@ export function judgeSchema(
         check,
         status: "fail",
         finding: state === "missing"
-          ? "there is none yet"
-          : `version ${version}, and this program needs ${expected}`,
-        hint: "run `test-analytics migrate` as a user who may create tables",
+          ? "missing"
+          : `version ${version}, this program needs ${expected}`,
+        hint: "run `test-analytics migrate` as a user that can create tables",
       };
   }
 }
 
-/** Who connects, and to what kind of server. */
-export function judgeRole(
+/** The user, and the role of the server. */
+export function assessRole(
   { user, isSuperuser, canMigrate, isReplica, isStreaming, lagSeconds }: ServerState,
 ): Finding {
   const check = "role";
   if (isReplica) {
     const isLate = !isStreaming || lagSeconds !== null && lagSeconds > LAG_WARN_SECONDS;
     const lag = lagSeconds === null
-      ? "how far behind is not known"
+      ? "lag unknown"
       : lagSeconds === 0
       ? "0 s behind"
       : isStreaming
       ? `at most ${Math.ceil(lagSeconds)} s behind`
-      : `its last change is ${Math.round(lagSeconds)} s old`;
+      : `last change ${Math.round(lagSeconds)} s ago`;
     return {
       check,
       status: isLate ? "warn" : "ok",
-      finding: `a replica, ${isStreaming ? "" : "without a connection to its primary, "}${lag}`,
-      hint: isLate ? "look at the replica's log, and at pg_stat_replication of the primary" : "",
+      finding: `a replica, ${isStreaming ? "" : "disconnected from its primary, "}${lag}`,
+      hint: isLate ? "check the log of the replica and pg_stat_replication on the primary" : "",
     };
   }
   return {
     check,
     status: isSuperuser ? "warn" : "ok",
     finding: `user ${user}` +
-      (isSuperuser ? " is a superuser" : canMigrate ? " may write" : " may only read"),
-    hint: isSuperuser
-      ? "serve needs to read only: deploy/read_only_role.sql makes a role for it"
-      : "",
+      (isSuperuser ? " is a superuser" : canMigrate ? " can write" : " can only read"),
+    hint: isSuperuser ? "a read-only role is enough for serve: see deploy/read_only_role.sql" : "",
   };
 }
 
-/** Room where the data is. */
-export function judgeDisk(
+/** Free space of the data folder. */
+export function assessDisk(
   { path, freeBytes, databaseBytes }: {
     path: string;
     freeBytes: number;
@@ -139,23 +137,23 @@ export function judgeDisk(
     check: "disk",
     status,
     finding: `${formatBytes(freeBytes)} free in ${path}` +
-      (databaseBytes === null ? "" : `, the database has ${formatBytes(databaseBytes)}`),
-    hint: status === "ok" ? "" : "make room or move the folder: uploads fail when it is full",
+      (databaseBytes === null ? "" : `, database size ${formatBytes(databaseBytes)}`),
+    hint: status === "ok" ? "" : "free space or move the folder: uploads fail on a full disk",
   };
 }
 
-/** How big the database of a server is; only its own machine knows what is free. */
-export function judgeSize({ databaseBytes }: ServerState): Finding {
+/** Size of the database on a server, whose free space is unknown. */
+export function assessSize({ databaseBytes }: ServerState): Finding {
   return {
     check: "disk",
     status: "ok",
-    finding: `the database has ${formatBytes(databaseBytes)}; what is free, its machine knows`,
+    finding: `database size ${formatBytes(databaseBytes)}; free space of the server unknown`,
     hint: "",
   };
 }
 
-/** Whether results arrive. */
-export function judgeFreshness(
+/** How recent the results are. */
+export function assessFreshness(
   { organizationCount, repositoryCount, activeRepositoryCount, newestRecordedAt }: Freshness,
   { now }: { now: number },
 ): Finding {
@@ -164,7 +162,7 @@ export function judgeFreshness(
     return {
       check,
       status: "warn",
-      finding: "there is no organization",
+      finding: "no organization",
       hint: "run `test-analytics org create NAME`",
     };
   }
@@ -172,7 +170,7 @@ export function judgeFreshness(
     return {
       check,
       status: "warn",
-      finding: "nothing was ever uploaded",
+      finding: "no upload yet",
       hint: "see `test-analytics ingest --help`, or `test-analytics watch --help`",
     };
   }
@@ -181,21 +179,21 @@ export function judgeFreshness(
   return {
     check,
     status: isQuiet ? "warn" : "ok",
-    finding: `the newest result is of ${formatTimestamp(newestRecordedAt)}; ` +
+    finding: `newest result ${formatTimestamp(newestRecordedAt)}; ` +
       `${activeRepositoryCount} of ${repositoryCount} repositories have results in the last ` +
       `${WINDOW_SECONDS / DAY_SECONDS} days`,
-    hint: isQuiet ? "look whether CI still uploads, and whether a watcher runs" : "",
+    hint: isQuiet ? "check that CI uploads and that a watcher is running" : "",
   };
 }
 
-/** Whether anybody can ask. */
-export function judgeTokens({ validCount, expiringCount }: TokenCounts): Finding {
+/** The valid tokens. */
+export function assessTokens({ validCount, expiringCount }: TokenCounts): Finding {
   const check = "tokens";
   if (validCount === 0) {
     return {
       check,
       status: "warn",
-      finding: "none is valid, so nobody can ask",
+      finding: "no valid token",
       hint: "run `test-analytics token create --org NAME`",
     };
   }
@@ -205,24 +203,24 @@ export function judgeTokens({ validCount, expiringCount }: TokenCounts): Finding
     status: expiringCount > 0 ? "warn" : "ok",
     finding: `${validCount} valid` + (expiringCount > 0 ? `, ${expiring}` : ""),
     hint: expiringCount > 0
-      ? "`test-analytics token list --org NAME` shows them; create others in time"
+      ? "see `test-analytics token list --org NAME`, and create new ones in time"
       : "",
   };
 }
 
-/** Archives that wait for somebody: a line for each source. */
-export function judgeArchives(troubles: readonly StuckArchives[]): Finding[] {
+/** Failed and abandoned archives, one finding per source. */
+export function assessArchives(troubles: readonly StuckArchives[]): Finding[] {
   const check = "archives";
   if (troubles.length === 0) {
-    return [{ check, status: "ok", finding: "none failed, none is left behind", hint: "" }];
+    return [{ check, status: "ok", finding: "none failed or abandoned", hint: "" }];
   }
   return troubles.map(({ source, failedCount, abandonedCount }) => ({
     check,
     status: "warn",
-    finding: `${source}: ${failedCount} failed, ${abandonedCount} left behind`,
+    finding: `${source}: ${failedCount} failed, ${abandonedCount} abandoned`,
     hint: failedCount > 0
-      ? `\`test-analytics watch --list ${source}\` tells why, --retry-failed tries again`
-      : `no watcher runs there: start \`test-analytics watch ${source}\``,
+      ? `see \`test-analytics watch --list ${source}\`; --retry-failed retries them`
+      : `no watcher is running: start \`test-analytics watch ${source}\``,
   }));
 }
 

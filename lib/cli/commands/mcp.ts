@@ -13,19 +13,19 @@ import { addCommand, type CliIo } from "../command.ts";
 import { Failure } from "../errors.ts";
 import { readSecret } from "../secret_file.ts";
 
-/** `mcp`. */
+/** Adds `mcp`. */
 export function addMcpCommand(program: Command, io: CliIo): void {
   addCommand(program, io, {
     name: "mcp",
-    summary: `Serve agent tools on standard input and output, with the API token of ` +
-      `${TOKEN_VARIABLE} against ${URL_VARIABLE} (default: ${DEFAULT_API_URL})`,
+    summary: `Serve agent tools (MCP) on standard input and output; calls the API at ` +
+      `${URL_VARIABLE} (default: ${DEFAULT_API_URL}) with the token in ${TOKEN_VARIABLE}`,
     example: "mcp",
     environment: ["PLATFORM_API_TOKEN", "PLATFORM_API_TOKEN_FILE", "PLATFORM_API_URL"],
     usesDatabase: false,
     input: v.object({}),
     async run(_input, context) {
       const settings = settingsOf(io);
-      // Loaded here: no other command needs the protocol's library.
+      // No other command needs the library of the protocol.
       const { serveTools } = await import("../../mcp/mod.ts");
       await serveTools({
         ...settings,

@@ -4,11 +4,11 @@ import { openDatabase } from "../../../db/connection/connect.ts";
 import { migrate } from "../../../db/schema/migrate.ts";
 import { addCommand, type CliIo } from "../command.ts";
 
-/** `migrate`. */
+/** Adds `migrate`. */
 export function addMigrateCommand(program: Command, io: CliIo): void {
   addCommand(program, io, {
     name: "migrate",
-    summary: "Bring the database to this version's schema; prints the schema's version",
+    summary: "Migrate the database to the schema of this version; prints the schema version",
     example: "migrate",
     input: v.object({}),
     async run(_input, context) {
@@ -16,7 +16,7 @@ export function addMigrateCommand(program: Command, io: CliIo): void {
       try {
         const { from, to } = await migrate(database.sql);
         context.note(
-          from === to ? `schema version ${to} is current` : `schema version ${from} became ${to}`,
+          from === to ? `schema version ${to} is current` : `migrated from schema ${from} to ${to}`,
         );
         await context.print(String(to), { schema_version: to });
       } finally {

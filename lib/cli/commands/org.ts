@@ -11,9 +11,9 @@ import { Failure } from "../errors.ts";
 import { organizationRecord } from "../records.ts";
 import { lineOfText, purchaseUnits } from "../values.ts";
 
-const NAME = { flags: "<name>", meaning: "name of the organization, unique regardless of case" };
+const NAME = { flags: "<name>", meaning: "organization name, unique regardless of case" };
 
-/** `org create`, `org set` and `org list`. */
+/** Adds `org create`, `org set` and `org list`. */
 export function addOrgCommands(program: Command, io: CliIo): void {
   const group = addGroup(program, {
     name: "org",
@@ -39,14 +39,14 @@ export function addOrgCommands(program: Command, io: CliIo): void {
         purchaseUnitCount: purchaseUnits,
         createdAt: context.now,
       });
-      if (!organization) throw new Failure(`organization "${name}" is there already`);
+      if (!organization) throw new Failure(`organization "${name}" already exists`);
       await printOrganization(context, organization);
     },
   });
 
   addCommand(group, io, {
     name: "set",
-    summary: "Change an organization; prints its name",
+    summary: "Set the purchase units of an organization; prints its name",
     example: "org set acme --purchase-units 10",
     arguments: [NAME],
     options: [{
@@ -60,7 +60,7 @@ export function addOrgCommands(program: Command, io: CliIo): void {
       const organization = await setPurchaseUnits(sql, { name, purchaseUnitCount: purchaseUnits });
       if (!organization) {
         throw new Failure(
-          `organization "${name}" is unknown: expected one that \`org list\` shows`,
+          `organization "${name}" is unknown: \`test-analytics org list\` shows all`,
         );
       }
       await printOrganization(context, organization);

@@ -17,7 +17,7 @@ const WINDOW_DAYS = WINDOW_SECONDS / 86_400;
 
 const input = v.pipe(
   v.object({
-    keep: durationOfDays({ min: WINDOW_DAYS, what: "the window that the API shows" }),
+    keep: durationOfDays({ min: WINDOW_DAYS, what: "the window of the API" }),
     org: v.optional(lineOfText),
     repo: v.optional(repositoryName),
     dryRun: v.optional(v.boolean(), false),
@@ -26,36 +26,35 @@ const input = v.pipe(
     v.partialCheck(
       [["org"], ["repo"]],
       ({ org, repo }) => repo === undefined || org !== undefined,
-      "missing: a repository is found by its organization",
+      "missing: --repo needs it",
     ),
     ["org"],
   ),
 );
 
-/** `prune`: deletes what is old. */
+/** Adds `prune`. */
 export function addPruneCommand(program: Command, io: CliIo): void {
   addCommand(program, io, {
     name: "prune",
-    summary: "Delete old submissions for good: organization, OWNER/NAME, submissions, results, " +
-      "coverage reports, tests",
+    summary: "Delete old submissions; lists organization, OWNER/NAME, and the deleted " +
+      "submissions, results, coverage reports, tests",
     example: "prune --keep 90d",
     moreExamples: ["prune --keep 26w --org acme --repo acme/shop --dry-run"],
     details: [
-      "What was recorded before now minus --keep goes, in batches: the database answers others " +
-      "between, and whatever interrupts it, running it again goes on. Nothing that the API shows " +
-      "changes: first disruptions, quarantined tests and each repository's latest coverage stay. " +
-      "Submissions of code that ran since as well stay until all of them are old. Lists the " +
-      "repositories that something was deleted of.",
+      "Deletes what was recorded before now minus --keep, in batches, so that requests and uploads go " +
+      "on; after an interruption, run it again. The API's responses do not change: first disruptions, " +
+      "quarantined tests and the latest coverage of each repository are kept. A submission is kept " +
+      "while the same code has newer ones. Lists the repositories with deletions.",
     ],
     options: [
       {
         flags: "--keep <duration>",
-        meaning: `how much history stays, such as 90d; at least ${WINDOW_DAYS}d`,
+        meaning: `history to keep, such as 90d; at least ${WINDOW_DAYS}d`,
         required: true,
       },
-      { flags: "--org <name>", meaning: "only of this organization (default: of all)" },
-      { flags: "--repo <owner/name>", meaning: "only of this repository of the organization" },
-      { flags: "--dry-run", meaning: "delete nothing, list what would be deleted" },
+      { flags: "--org <name>", meaning: "only this organization (default: all)" },
+      { flags: "--repo <owner/name>", meaning: "only this repository; needs --org" },
+      { flags: "--dry-run", meaning: "delete nothing, only list what would be deleted" },
     ],
     input,
     async run({ keep, org, repo, dryRun }, context) {
@@ -74,7 +73,7 @@ export function addPruneCommand(program: Command, io: CliIo): void {
         row.test_count,
       ]);
       if (!dryRun && io.stop.aborted) {
-        throw new Failure("stopped before all was pruned: run it again to go on");
+        throw new Failure("stopped before the end: run it again to continue");
       }
     },
   });
@@ -115,7 +114,7 @@ async function planAll(
     const { repositoryId } = target.repository;
     rows.push({ ...target, pruned: await planPrune(sql, { repositoryId, cutoff }) });
   }
-  return rows.filter(isSomething);
+  return rows.filter(hasDeletions);
 }
 
 async function pruneAll(
@@ -134,31 +133,30 @@ async function pruneAll(
         repositoryId: target.repository.repositoryId,
         cutoff,
         stop: io.stop,
-        onBatch(so) {
+        onBatch(batch) {
           progress.show(
-            `${name}: ${before.submissionCount + so.submissionCount} submissions, ` +
-              `${before.testResultCount + so.testResultCount} results, ` +
-              `${before.testCount + so.testCount} tests deleted`,
+            `${name}: ${before.submissionCount + batch.submissionCount} submissions, ` +
+              `${before.testResultCount + batch.testResultCount} results, ` +
+              `${before.testCount + batch.testCount} tests deleted`,
           );
         },
       });
       addPruned(before, pruned);
       rows.push({ ...target, pruned });
     }
-    // Also when it was stopped: nobody else does it, and the next run may not come. A second signal
-    // ends the process.
-    if (rows.some(isSomething)) await reclaimSpace(database, io.stopAtOnce);
+    // Also after a first signal: there may be no later run.
+    if (rows.some(hasDeletions)) await reclaimSpace(database, io.stopAtOnce);
   } finally {
     progress.clear();
   }
-  return rows.filter(isSomething);
+  return rows.filter(hasDeletions);
 }
 
-function isSomething({ pruned }: Row): boolean {
+function hasDeletions({ pruned }: Row): boolean {
   return Object.values(pruned).some((count) => count > 0);
 }
 
-/** What was pruned of a repository, as `--json` shows it. */
+/** JSON of the deletions in a repository. */
 function record({ organization, repository, pruned }: Row) {
   return {
     organization,

@@ -16,23 +16,23 @@ import { ORG } from "../options.ts";
 import { quarantineRecord } from "../records.ts";
 import { lineOfText, testIdentifier } from "../values.ts";
 
-const TEST = { flags: "<test-id>", meaning: "24 hex digits: the id of the test in every list" };
+const TEST = { flags: "<test-id>", meaning: "test id, 24 hex digits" };
 
-/** `quarantine add`, `quarantine remove` and `quarantine list`. */
+/** Adds `quarantine add`, `quarantine remove` and `quarantine list`. */
 export function addQuarantineCommands(program: Command, io: CliIo): void {
   const group = addGroup(program, {
     name: "quarantine",
-    summary: "Put tests aside, take them back and list them",
+    summary: "Quarantine tests, release them and list them",
     example: "quarantine list --org acme",
   });
 
   addCommand(group, io, {
     name: "add",
-    summary: "Put a test aside; prints its id",
+    summary: "Quarantine a test; prints its id",
     example: "quarantine add 0123456789abcdef01234567 --by ada",
     arguments: [TEST],
     options: [
-      { flags: "--by <who>", meaning: "who decided it" },
+      { flags: "--by <who>", meaning: "who quarantines it" },
       { flags: "--type <type>", meaning: "manual or automatic (default: manual)" },
     ],
     input: v.object({
@@ -41,7 +41,7 @@ export function addQuarantineCommands(program: Command, io: CliIo): void {
       type: v.optional(
         v.picklist(
           ["manual", "automatic"],
-          (issue) => `${issue.received} is no type: expected manual or automatic`,
+          (issue) => `invalid type ${issue.received}: expected manual or automatic`,
         ),
         "manual",
       ),
@@ -56,14 +56,14 @@ export function addQuarantineCommands(program: Command, io: CliIo): void {
         quarantineType: type,
       });
       if (!result) throw unknownTest(parts);
-      if (!result.added) context.note(`test ${id} is quarantined already and stays as it is`);
+      if (!result.added) context.note(`test ${id} is already quarantined and unchanged`);
       await context.print(id, quarantineRecord(test, result.quarantine));
     },
   });
 
   addCommand(group, io, {
     name: "remove",
-    summary: "Take a test back; prints its id",
+    summary: "Release a test from quarantine; prints its id",
     example: "quarantine remove 0123456789abcdef01234567",
     arguments: [TEST],
     input: v.object({ testId: testIdentifier }),
@@ -114,5 +114,7 @@ async function requireTest(sql: Queryable, parts: TestIdParts): Promise<StoredTe
 }
 
 function unknownTest({ idPrefix, testHash }: TestIdParts): Failure {
-  return new Failure(`test ${testId(idPrefix, testHash)} is unknown: expected the id of a test`);
+  return new Failure(
+    `test ${testId(idPrefix, testHash)} is unknown: expected an id as in the lists of tests`,
+  );
 }

@@ -18,7 +18,7 @@ import { lineOfText, repositoryId, repositoryName } from "../values.ts";
 
 const REPOSITORY = { flags: "<repository>", meaning: "OWNER/NAME, split at the last slash" };
 
-/** `repo create`, `repo list`, `repo rename` and `repo delete`. */
+/** Adds `repo create`, `repo list`, `repo rename` and `repo delete`. */
 export function addRepoCommands(program: Command, io: CliIo): void {
   const group = addGroup(program, {
     name: "repo",
@@ -31,7 +31,7 @@ export function addRepoCommands(program: Command, io: CliIo): void {
     summary: "Create a repository; prints OWNER/NAME",
     example: "repo create acme/shop --org acme",
     arguments: [REPOSITORY],
-    options: [ORG, { flags: "--id <n>", meaning: "its numeric id (default: the next free one)" }],
+    options: [ORG, { flags: "--id <n>", meaning: "numeric id (default: the next free one)" }],
     input: v.object({
       org: lineOfText,
       repository: repositoryName,
@@ -47,11 +47,11 @@ export function addRepoCommands(program: Command, io: CliIo): void {
         createdAt: context.now,
       });
       if (creation.outcome === "id_taken") {
-        throw new Failure(`repository id ${id} is taken: expected one that is free`);
+        throw new Failure(`repository id ${id} is already used`);
       }
       if (creation.outcome === "name_taken") {
         const name = formatRepositoryName(creation.repository);
-        throw new Failure(`repository "${name}" is there already`);
+        throw new Failure(`repository "${name}" already exists`);
       }
       await printRepository(context, creation.repository);
     },
@@ -76,9 +76,9 @@ export function addRepoCommands(program: Command, io: CliIo): void {
 
   addCommand(group, io, {
     name: "rename",
-    summary: "Give a repository another name, its tests keep their ids; prints the new OWNER/NAME",
+    summary: "Rename a repository, keeping the ids of its tests; prints the new OWNER/NAME",
     example: "repo rename acme/shop acme/store --org acme",
-    arguments: [REPOSITORY, { flags: "<new-name>", meaning: "the new OWNER/NAME" }],
+    arguments: [REPOSITORY, { flags: "<new-name>", meaning: "new OWNER/NAME" }],
     options: [ORG],
     input: v.object({ org: lineOfText, repository: repositoryName, newName: repositoryName }),
     async run({ org, repository, newName }, context) {
@@ -87,12 +87,12 @@ export function addRepoCommands(program: Command, io: CliIo): void {
       const present = await requireRepository(sql, organization, repository);
       const renamed = await renameRepository(sql, present, newName);
       if (!renamed) {
-        // Null has two reasons; a target that exists is the likely one.
+        // The target exists, or the repository was deleted in the meantime.
         const taken = await findRepository(sql, { ...organization, ...newName });
         throw new Failure(
           taken
-            ? `repository "${formatRepositoryName(taken)}" is there already`
-            : `repository "${formatRepositoryName(present)}" was deleted meanwhile`,
+            ? `repository "${formatRepositoryName(taken)}" already exists`
+            : `repository "${formatRepositoryName(present)}" was deleted in the meantime`,
         );
       }
       await printRepository(context, renamed);
@@ -101,7 +101,7 @@ export function addRepoCommands(program: Command, io: CliIo): void {
 
   addCommand(group, io, {
     name: "delete",
-    summary: "Delete a repository and all its data for good; prints OWNER/NAME",
+    summary: "Delete a repository and all its data; prints OWNER/NAME",
     example: "repo delete acme/shop --org acme --yes",
     arguments: [REPOSITORY],
     options: [ORG, YES],
@@ -111,7 +111,7 @@ export function addRepoCommands(program: Command, io: CliIo): void {
       const organization = await requireOrganization(sql, org);
       const present = await requireRepository(sql, organization, repository);
       if (!await deleteRepository(sql, present)) {
-        context.note(`repository "${formatRepositoryName(present)}" was deleted meanwhile`);
+        context.note(`repository "${formatRepositoryName(present)}" was deleted in the meantime`);
       }
       await printRepository(context, present);
     },

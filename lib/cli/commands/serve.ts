@@ -12,7 +12,7 @@ import type { SettingValues } from "../settings.ts";
 import { requireSharedPorts } from "../shared_port.ts";
 import { waitForDatabase } from "../wait_for_database.ts";
 
-/** `serve`. */
+/** Adds `serve`. */
 export function addServeCommand(program: Command, io: CliIo): void {
   addCommand(program, io, {
     name: "serve",
@@ -23,23 +23,22 @@ export function addServeCommand(program: Command, io: CliIo): void {
       "serve --host 0.0.0.0 --log-format json",
     ],
     details: [
-      "Brings the database's schema up to date where it may write, then only reads. With a " +
-      "PostgreSQL server its connections are read-only; a role that cannot write at all will do.",
-      "The first SIGTERM or SIGINT lets running requests finish, for at most 10 seconds; the second " +
-      "ends at once. A server that is away at the start is waited for; while it is away later, " +
-      "requests are answered with 500, and as before once it is back.",
-      "With --reuse-port several may serve one port, each a process of its own with all of these " +
-      "settings: the system shares new connections among them.",
-      "Logs a line for each request to standard error: method, route, status, duration, request id " +
-      "and organization; never a token, a path or a value of a query. OTEL_DENO=true sends traces " +
-      "and metrics by OpenTelemetry.",
+      "Migrates the database where it has the privileges, then only reads. Connections to a " +
+      "PostgreSQL server are read-only; a read-only role is enough.",
+      "The first SIGTERM or SIGINT drains running requests for up to 10 seconds, the second ends at " +
+      "once. At startup it waits for an unavailable server; later, requests get 500 until the server " +
+      "is back.",
+      "With --reuse-port several processes share one port: the system distributes new connections.",
+      "Logs one line per request to standard error: method, route, status, duration, request id and " +
+      "organization; never a token, a path or a query value. OTEL_DENO=true exports traces and " +
+      "metrics by OpenTelemetry.",
     ],
     exitCodes: {
-      done: "stopped by a signal; with --check: it would start",
-      failed: "it could not start, or was stopped at once by a second signal",
+      done: "stopped by a signal; with --check: ready to start",
+      failed: "startup failed, or stopped by a second signal",
     },
     options: [
-      { flags: "--check", meaning: "only look whether it would start, and end" },
+      { flags: "--check", meaning: "check whether it could start, and exit" },
     ],
     settings: [
       "HOST",
@@ -70,7 +69,7 @@ export function addServeCommand(program: Command, io: CliIo): void {
           {
             seconds: settings.DATABASE_WAIT_SECONDS,
             stop: io.stop,
-            note: (text) => log.warn("the database is away", { error: text }),
+            note: (text) => log.warn("database unavailable", { error: text }),
           },
         );
         if (database === null) return;
@@ -93,7 +92,7 @@ export function addServeCommand(program: Command, io: CliIo): void {
   });
 }
 
-/** Runs `body` with the log that the settings ask for, of which nothing is lost at the end. */
+/** Runs `body` with a log, which is flushed at the end. */
 export async function withLog(
   io: CliIo,
   { LOG_LEVEL, LOG_FORMAT }: SettingValues<"LOG_LEVEL" | "LOG_FORMAT">,
@@ -111,9 +110,11 @@ export async function withLog(
     format: LOG_FORMAT === "auto" ? io.stderrIsTerminal ? "human" : "json" : LOG_FORMAT,
   });
   if (isTelemetryOn(io.environment) && telemetry === null) {
-    log.warn("log lines are not exported: expected OTEL_DENO_CONSOLE=replace beside OTEL_DENO");
+    log.warn(
+      "log lines are not exported: expected OTEL_DENO_CONSOLE=replace in addition to OTEL_DENO",
+    );
   }
-  // Whoever ends at once still wants to read what happened before.
+  // For an exit after the second signal.
   globalThis.addEventListener("unload", output.flush);
   try {
     await body(log);
@@ -124,10 +125,10 @@ export async function withLog(
 }
 
 /**
- * Serves until the first signal, then lets running requests end; the second ends at once.
+ * Serves until the first signal, then drains running requests; the second signal ends at once.
  *
- * @param options.onReady called with the base address once requests are answered
- * @throws {Failure} when the address is taken or not this machine's
+ * @param options.onReady called with the base URL once the server listens
+ * @throws {Failure} when it cannot listen on the address
  */
 export async function serveUntilStopped(
   io: CliIo,
@@ -138,7 +139,7 @@ export async function serveUntilStopped(
     onReady?: (url: string) => Promise<void>;
   },
 ): Promise<void> {
-  // Asked for first, so that a signal which comes while starting is heard too.
+  // Installs the signal handlers, so that a signal during startup counts.
   const { stop } = io;
   const server = listen({ ...options, sql: database.sql, onTimeout: () => database.renew() });
   try {
@@ -156,10 +157,12 @@ function listen(options: ServeOptions & { host: string; port: number }): ReturnT
     return serve(options);
   } catch (error) {
     if (error instanceof Deno.errors.AddrInUse) {
-      throw new Failure(`port ${port} of ${host} is taken: expected a free one, --port 0 finds it`);
+      throw new Failure(
+        `port ${port} of ${host} is already in use: use another, or --port 0 for any free port`,
+      );
     }
     if (!(error instanceof Error)) throw error;
-    throw new Failure(`it is not possible to listen on ${host}, port ${port}: ${error.message}`);
+    throw new Failure(`cannot listen on ${host} port ${port}: ${error.message}`);
   }
 }
 

@@ -9,11 +9,11 @@ import { confirmation, ORG, REPO, YES } from "../options.ts";
 import { submissionRecord } from "../records.ts";
 import { lineOfText, repositoryName, submissionKey } from "../values.ts";
 
-/** `submission list` and `submission delete`. */
+/** Adds `submission list` and `submission delete`. */
 export function addSubmissionCommands(program: Command, io: CliIo): void {
   const group = addGroup(program, {
     name: "submission",
-    summary: "List and delete uploads of results",
+    summary: "List and delete submissions",
     example: "submission list --org acme --repo acme/shop",
   });
 
@@ -45,9 +45,9 @@ export function addSubmissionCommands(program: Command, io: CliIo): void {
 
   addCommand(group, io, {
     name: "delete",
-    summary: "Delete a submission for good, as if it had never come; prints its key",
+    summary: "Delete a submission, as if it had never been uploaded; prints its key",
     example: "submission delete acme/shop/0123456789abcdef01234567 --org acme --yes",
-    arguments: [{ flags: "<key>", meaning: "key that `submission list` shows" }],
+    arguments: [{ flags: "<key>", meaning: "key, as in `submission list`" }],
     options: [ORG, YES],
     input: v.object({ org: lineOfText, key: submissionKey, yes: confirmation }),
     async run({ org, key }, context) {
@@ -55,7 +55,7 @@ export function addSubmissionCommands(program: Command, io: CliIo): void {
       const { organizationId } = await requireOrganization(sql, org);
       if (!await deleteSubmission(sql, { organizationId, key })) {
         throw new Failure(
-          `submission "${key}" is unknown: expected a key that \`submission list\` shows`,
+          `submission "${key}" is unknown: \`test-analytics submission list\` shows all`,
         );
       }
       await context.print(key, { key });

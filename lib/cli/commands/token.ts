@@ -10,8 +10,8 @@ import { tokenRecord } from "../records.ts";
 import {
   duration,
   lineOfText,
-  momentAfter,
   rowId,
+  timeAfter,
   timestamp,
   tokenHash,
   tokenPrefix,
@@ -19,10 +19,10 @@ import {
 
 const EXPIRES_AT = {
   flags: "--expires-at <timestamp>",
-  meaning: "invalid from this second on, RFC 3339 with a zone (default: never)",
+  meaning: "when it expires, RFC 3339 with a zone (default: never)",
 };
 
-/** `token create`, `token import`, `token list` and `token revoke`. */
+/** Adds `token create`, `token import`, `token list` and `token revoke`. */
 export function addTokenCommands(program: Command, io: CliIo): void {
   const group = addGroup(program, {
     name: "token",
@@ -38,14 +38,14 @@ export function addTokenCommands(program: Command, io: CliIo): void {
 function addCreate(group: Command, io: CliIo): void {
   addCommand(group, io, {
     name: "create",
-    summary: "Create a token; prints it, this once",
+    summary: "Create a token; prints it, only this once",
     example: "token create --org acme --label dashboard --expires-in 90d",
     options: [
       ORG,
-      { flags: "--label <text>", meaning: "what it is for" },
-      { flags: "--expires-in <duration>", meaning: "length of its life, such as 90d or 12h" },
+      { flags: "--label <text>", meaning: "description for `token list`" },
+      { flags: "--expires-in <duration>", meaning: "how long it is valid, such as 90d or 12h" },
       EXPIRES_AT,
-      { flags: "--legacy", meaning: "the earlier shape, valid only with purchase units above 0" },
+      { flags: "--legacy", meaning: "token of the earlier format; needs purchase units above 0" },
     ],
     input: v.object({
       org: lineOfText,
@@ -68,11 +68,11 @@ function addCreate(group: Command, io: CliIo): void {
         createdAt: context.now,
         expiresAt: expiry,
       });
-      if (insertion.outcome !== "inserted") throw new Error("a random token was there already");
+      if (insertion.outcome !== "inserted") throw new Error("a random token already exists");
       if (legacy && organization.purchaseUnitCount === 0) {
         context.note(
-          `organization "${organization.name}" has 0 purchase units: the token is not valid ` +
-            "before `org set --purchase-units`",
+          `organization "${organization.name}" has 0 purchase units: the token is invalid until ` +
+            "`test-analytics org set NAME --purchase-units N`",
         );
       }
       await context.print(plain, { token: plain, ...tokenRecord(insertion.token) });
@@ -83,7 +83,7 @@ function addCreate(group: Command, io: CliIo): void {
 function addImport(group: Command, io: CliIo): void {
   addCommand(group, io, {
     name: "import",
-    summary: "Take over a token of the earlier service by its hash; prints its id",
+    summary: "Import a token of the earlier service by its hash; prints its id",
     example:
       "token import --org acme --hash 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
     options: [
@@ -93,7 +93,7 @@ function addImport(group: Command, io: CliIo): void {
         meaning: "SHA-256 of the token: 64 hex digits, or base64 for a legacy one",
         required: true,
       },
-      { flags: "--prefix <text>", meaning: "first characters of the token, shown by `token list`" },
+      { flags: "--prefix <text>", meaning: "first characters of the token, for `token list`" },
       EXPIRES_AT,
     ],
     input: v.object({
@@ -115,13 +115,13 @@ function addImport(group: Command, io: CliIo): void {
         expiresAt: expiresAt ?? null,
       });
       if (insertion.outcome === "other_organization") {
-        // Whose it is stays untold.
-        throw new Failure("this token cannot be imported: its hash is in use");
+        // Does not tell which organization has it.
+        throw new Failure("cannot import the token: its hash is already used");
       }
       const { token } = insertion;
       if (insertion.outcome === "present") {
         const revoked = token.revokedAt === null ? "" : ", and it is revoked";
-        context.note(`token ${token.apiTokenId} is there already and stays as it is${revoked}`);
+        context.note(`token ${token.apiTokenId} already exists and is unchanged${revoked}`);
       }
       await context.print(String(token.apiTokenId), tokenRecord(token));
     },
@@ -163,17 +163,17 @@ function addList(group: Command, io: CliIo): void {
 function addRevoke(group: Command, io: CliIo): void {
   addCommand(group, io, {
     name: "revoke",
-    summary: "Make a token invalid from now on; prints its id",
+    summary: "Revoke a token; prints its id",
     example: "token revoke 1",
-    arguments: [{ flags: "<token-id>", meaning: "id that `token list` shows" }],
+    arguments: [{ flags: "<token-id>", meaning: "id, as in `token list`" }],
     input: v.object({ tokenId: rowId }),
     async run({ tokenId }, context) {
       const { sql } = await context.openDatabase();
       const result = await revokeToken(sql, { apiTokenId: tokenId, revokedAt: context.now });
       if (!result) {
-        throw new Failure(`token ${tokenId} is unknown: expected one that \`token list\` shows`);
+        throw new Failure(`token ${tokenId} is unknown: \`test-analytics token list\` shows all`);
       }
-      if (!result.revoked) context.note(`token ${tokenId} is revoked already`);
+      if (!result.revoked) context.note(`token ${tokenId} is already revoked`);
       await context.print(String(tokenId), tokenRecord(result.token));
     },
   });
@@ -184,18 +184,18 @@ function expiryOf(
   { expiresIn, expiresAt }: { expiresIn: number | undefined; expiresAt: number | undefined },
 ): number | null {
   if (expiresIn !== undefined && expiresAt !== undefined) {
-    throw new UsageError("--expires-in and --expires-at: expected one of them");
+    throw new UsageError("--expires-in and --expires-at: expected only one of them");
   }
   if (expiresIn === undefined) return expiresAt ?? null;
   try {
-    return momentAfter(now, expiresIn);
+    return timeAfter(now, expiresIn);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     throw new UsageError(`--expires-in: ${error.message}`);
   }
 }
 
-/** Why a token is valid or not; `no_plan` is a legacy token without purchase units. */
+/** `no_plan`: a legacy token of an organization without purchase units. */
 function stateOf(token: Token, now: number, purchaseUnitCount: number): string {
   if (token.revokedAt !== null) return "revoked";
   if (token.expiresAt !== null && token.expiresAt <= now) return "expired";

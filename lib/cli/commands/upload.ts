@@ -24,13 +24,13 @@ import { lineOfText } from "../values.ts";
 
 const ENDPOINT = {
   flags: "--endpoint-url <url>",
-  meaning: "address of S3-compatible storage (default: AWS_ENDPOINT_URL)",
+  meaning: "URL of S3-compatible storage (default: AWS_ENDPOINT_URL)",
 };
 
 const input = v.pipe(
   v.object({
     reports: v.array(v.string()),
-    to: v.pipe(v.string(), v.minLength(1, `"" is empty: expected a folder or an address`)),
+    to: v.pipe(v.string(), v.minLength(1, `"" is empty: expected a folder or a URL`)),
     endpointUrl: v.optional(lineOfText),
     ...runInput,
   }),
@@ -40,20 +40,20 @@ const input = v.pipe(
   ),
 );
 
-/** `upload`: packs the reports of a CI run for a watcher, where there is no way to the database. */
+/** Adds `upload`: packs reports for `watch`, from where the database cannot be reached. */
 export function addUpload(program: Command, io: CliIo): void {
   addCommand(program, io, {
     name: "upload",
-    summary: "Pack the reports of one CI run and put them where `watch` finds them",
+    summary: "Pack the reports of one CI run into an archive for `watch`; prints its location",
     example: "upload --to s3://ci-reports/acme --repo acme/shop --commit 4f2a9c1 reports/",
     arguments: [{
       flags: "[reports...]",
-      meaning: "JUnit XML files, folders (every *.xml below them) or globs",
+      meaning: "JUnit XML files, folders (all *.xml below them), or globs",
     }],
     options: [
       {
         flags: "--to <target>",
-        meaning: "folder, s3://BUCKET/PREFIX, or an https:// address that takes a PUT",
+        meaning: "folder, s3://BUCKET/PREFIX, or https:// URL for a PUT",
         required: true,
       },
       ENDPOINT,
@@ -103,12 +103,14 @@ async function pack(
   },
 ): Promise<Uint8Array<ArrayBuffer>> {
   const files: FileToPack[] = [];
-  const taken = new Set<string>();
+  const usedPaths = new Set<string>();
   const add = async (file: string, path: string) => {
-    // Two folders may lead to the same path once what leads out of the archive is gone.
-    for (let no = 2; taken.has(path); no++) path = path.replace(/(~\d+)?(\.[^./]*)?$/, `~${no}$2`);
-    taken.add(path);
-    files.push({ path, size: (await stat(file)).size, open: () => opened(file) });
+    // Different files may get the same path in the archive.
+    for (let no = 2; usedPaths.has(path); no++) {
+      path = path.replace(/(~\d+)?(\.[^./]*)?$/, `~${no}$2`);
+    }
+    usedPaths.add(path);
+    files.push({ path, size: (await stat(file)).size, open: () => openFile(file) });
   };
   const found = reports.length > 0 ? await findReports(reports) : [];
   for (const { path } of found) await add(path, reportPath(path));
@@ -137,8 +139,8 @@ async function pack(
     length += piece.length;
     if (length > DEFAULT_ARCHIVE_LIMITS.compressedBytes) {
       throw new Failure(
-        `the archive has more than ${DEFAULT_ARCHIVE_LIMITS.compressedBytes} bytes: ` +
-          "expected at most that; give less reports at once",
+        `the archive exceeds ${DEFAULT_ARCHIVE_LIMITS.compressedBytes} bytes: upload fewer reports ` +
+          "at a time",
       );
     }
     pieces.push(new Uint8Array(piece));
@@ -146,14 +148,14 @@ async function pack(
   return new Uint8Array(await new Blob(pieces).arrayBuffer());
 }
 
-function opened(path: string): ReadableStream<Uint8Array> {
+function openFile(path: string): ReadableStream<Uint8Array> {
   return ReadableStream.from((async function* () {
     const file = await Deno.open(path);
     yield* file.readable;
   })());
 }
 
-/** Sorts by time within a repository; the same archive gets the same name. */
+/** Names sort by time within a repository; the same archive has the same name. */
 function archiveName({ repository, recordedAt }: RunFacts, bytes: Uint8Array): string {
   const moment = formatTimestamp(recordedAt).replaceAll(/[-:]/g, "");
   const digest = createHash("sha256").update(bytes).digest("hex").slice(0, 16);

@@ -15,17 +15,17 @@ import { parseS3Url, readS3Settings, STORAGE_VARIABLES } from "../storage/s3_set
 import { S3Storage } from "../storage/s3_storage.ts";
 import { type ArchiveStorage, StorageError } from "../storage/storage.ts";
 import { durationUpTo, lineOfText } from "../values.ts";
-import { isPassing, waitForDatabase } from "../wait_for_database.ts";
+import { isTransient, waitForDatabase } from "../wait_for_database.ts";
 import {
   processArchive,
   type WatcherContext,
   type WatchOutcome,
 } from "../intake/process_archive.ts";
 
-// How soon a file is looked at again that may not be complete.
+// Longer than a file has to be unchanged.
 const SETTLE_PAUSE_MS = 2_100;
 
-// Timers count in 31 bits of milliseconds: longer pauses would be none.
+// Fits a timer of 31 bits.
 const DAY = 86_400;
 
 const input = v.object({
@@ -39,34 +39,35 @@ const input = v.object({
   list: v.optional(v.boolean(), false),
 });
 
-/** `watch`: takes in what arrives in a folder or bucket. */
+/** Adds `watch`. */
 export function addWatch(program: Command, io: CliIo): void {
   addCommand(program, io, {
     name: "watch",
-    summary: "Take in the archives that arrive in a folder or bucket, each once",
+    summary: "Process the archives that arrive in a folder or bucket, each once",
     example: "watch s3://ci-reports/acme --org acme",
     arguments: [{ flags: "<source>", meaning: "folder, or s3://BUCKET/PREFIX" }],
     options: [
       {
         flags: "--org <name>",
-        meaning: "organization of all archives (default: the only one, else the one that is " +
-          "called like the repository's owner)",
+        meaning: "organization of all archives (default: the only one, else the one named like " +
+          "the repository owner)",
       },
       {
         flags: "--endpoint-url <url>",
-        meaning: "address of S3-compatible storage (default: AWS_ENDPOINT_URL)",
+        meaning: "URL of S3-compatible storage (default: AWS_ENDPOINT_URL)",
       },
-      { flags: "--interval <duration>", meaning: "pause between two looks (default: 10s)" },
+      { flags: "--interval <duration>", meaning: "time between two sweeps (default: 10s)" },
       {
         flags: "--lease <duration>",
-        meaning: "how long after a watcher died others take over what it had begun (default: 60s)",
+        meaning: "after which time another watcher takes over from a dead one (default: 60s)",
       },
       {
         flags: "--once",
-        meaning: "process what is there, then end: 1 when one failed or was left",
+        meaning:
+          "process what is there, then exit; exit code 1 when an archive failed or was skipped",
       },
-      { flags: "--retry-failed", meaning: "process again what failed before" },
-      { flags: "--list", meaning: "only list the source's archives: key, status, reason" },
+      { flags: "--retry-failed", meaning: "retry the archives that failed" },
+      { flags: "--list", meaning: "list the known archives and exit: key, status, reason" },
     ],
     input,
     settings: ["DATABASE_WAIT_SECONDS"],
@@ -86,7 +87,7 @@ export function addWatch(program: Command, io: CliIo): void {
         : await requireOrganization(sql, options.org);
       if (options.retryFailed) {
         const count = await retryFailedArchives(sql, storage.name);
-        context.note(`${count} failed ${count === 1 ? "archive is" : "archives are"} tried again`);
+        context.note(`retrying ${count} failed ${count === 1 ? "archive" : "archives"}`);
       }
       const listener = progressListener(context);
       const reader = new ArchiveReader({ stop: io.stop });
@@ -108,7 +109,7 @@ export function addWatch(program: Command, io: CliIo): void {
       if (options.once && failed > 0) {
         throw new Failure(
           `${failed} ${
-            failed === 1 ? "archive failed or was left" : "archives failed or were left"
+            failed === 1 ? "archive failed or was skipped" : "archives failed or were skipped"
           }`,
         );
       }
@@ -133,7 +134,7 @@ async function openStorage(
     }
   }
   if (/^[a-z][a-z0-9+.-]+:\/\//i.test(source)) {
-    throw new UsageError(`SOURCE: "${source}" is neither a folder nor s3://BUCKET/PREFIX`);
+    throw new UsageError(`SOURCE: "${source}": expected a folder or s3://BUCKET/PREFIX`);
   }
   try {
     return new FolderStorage(await realpath(source), { stop });
@@ -142,7 +143,7 @@ async function openStorage(
   }
 }
 
-/** Looks again and again until it is told to stop, or once. Returns how many archives failed. */
+/** Sweeps until a signal, or once. Returns the number of archives that failed. */
 async function watch(
   watcher: WatcherContext,
   { context, once, interval, clear }: {
@@ -169,16 +170,15 @@ async function watch(
           const outcome = await processArchive(watcher, archive);
           clear();
           if (outcome.status === "failed") failed++;
-          // Nobody tries it again after the only look.
+          // With --once there is no retry.
           if (once && outcome.status === "left" && outcome.reason !== "") failed++;
-          await tell(context, outcome);
+          await report(context, outcome);
         }
       }
     } catch (error) {
       if (stop.aborted && error instanceof StorageError) return failed;
-      // What cannot be reached now may be later; once is once.
-      if (once || !isTriedAgain(error)) throw error;
-      context.note(`${watcher.storage.name}: ${error.message}; tried again in ${interval} s`);
+      if (once || !isRetried(error)) throw error;
+      context.note(`${watcher.storage.name}: ${error.message}; retrying in ${interval} s`);
     }
     if (once && !isIncomplete) return failed;
     await pause(once || isIncomplete ? SETTLE_PAUSE_MS : interval * 1000, stop);
@@ -186,17 +186,17 @@ async function watch(
   return failed;
 }
 
-/** Storage and database, both reached over a network; not a mistake in the program. */
-function isTriedAgain(error: unknown): error is Error {
-  if (error instanceof StorageError || isPassing(error)) return true;
-  // SQLSTATE classes: connection, conflict of transactions, out of space or memory, lock, interrupted.
+/** True for errors of storage and database that may go away. */
+function isRetried(error: unknown): error is Error {
+  if (error instanceof StorageError || isTransient(error)) return true;
+  // SQLSTATE classes: connection, transaction conflict, resources, lock, operator intervention.
   return error instanceof Error && "code" in error &&
     /^(?:08|40|53|55|57)...$/.test(`${error.code}`);
 }
 
-async function tell(context: CommandContext, outcome: WatchOutcome): Promise<void> {
+async function report(context: CommandContext, outcome: WatchOutcome): Promise<void> {
   if (outcome.status === "left") {
-    if (outcome.reason !== "") context.note(`${outcome.key}: ${outcome.reason}; tried again later`);
+    if (outcome.reason !== "") context.note(`${outcome.key}: ${outcome.reason}; retrying later`);
     return;
   }
   if (outcome.status === "failed") context.note(`${outcome.key} failed: ${outcome.reason}`);

@@ -6,14 +6,14 @@ import { Failure } from "../errors.ts";
 import { askGit } from "./git.ts";
 import type { OwnersFile } from "./read_files.ts";
 
-/** Where GitHub and GitLab look, in their order. */
-const PLACES = [".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS"];
+/** Where GitHub and GitLab look for the file. */
+const PATHS = [".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS"];
 
 /**
- * The CODEOWNERS file that was given, else in a CI job the one of the checkout; `null` when there
- * is none.
+ * The CODEOWNERS file given as an option, else in a CI job that of the checkout; `null` when there is
+ * none.
  *
- * @throws {Failure} when the one that was given cannot be read
+ * @throws {Failure} when the file cannot be read
  */
 export async function findCodeowners(
   given: string | undefined,
@@ -24,8 +24,8 @@ export async function findCodeowners(
   if (given === undefined && !isCi) return null;
   const root = await git(["rev-parse", "--show-toplevel"]);
   if (given !== undefined) return { text: await readBounded(given), root };
-  for (const place of root === "" ? [] : PLACES) {
-    const path = join(root, place);
+  for (const candidate of root === "" ? [] : PATHS) {
+    const path = join(root, candidate);
     const info = await Deno.stat(path).catch(() => null);
     if (info?.isFile) return { text: await readBounded(path), root };
   }

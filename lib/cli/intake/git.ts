@@ -1,7 +1,7 @@
-// A repository on a slow disk; whoever waits longer waits for a prompt.
+// Enough for a repository on a slow disk.
 const TIMEOUT_MS = 10_000;
 
-/** Asks git in the current folder. No git, no checkout, a failure: `""`. */
+/** Runs git in the current folder and returns its output; `""` when it fails. */
 export async function askGit(args: string[]): Promise<string> {
   try {
     const { success, stdout } = await new Deno.Command("git", {
@@ -9,7 +9,7 @@ export async function askGit(args: string[]): Promise<string> {
       stdin: "null",
       stdout: "piped",
       stderr: "null",
-      // Never a prompt, never a fetch of what a partial clone left out.
+      // No prompts, and no fetches in a partial clone.
       env: { GIT_TERMINAL_PROMPT: "0", GIT_NO_LAZY_FETCH: "1", GIT_OPTIONAL_LOCKS: "0" },
       signal: AbortSignal.timeout(TIMEOUT_MS),
     }).output();

@@ -1,4 +1,4 @@
-/** From an archive to an upload that can be stored; touches no database. */
+/** Reads archives. Opens no database. */
 import {
   type ArchiveContents,
   type ArchiveMetadata,
@@ -28,18 +28,17 @@ import {
   splitTags,
 } from "./upload_values.ts";
 
-/** An archive whose metadata was understood. */
+/** An archive whose metadata is valid. */
 export interface OpenedArchive {
   contents: ArchiveContents;
   facts: Omit<RunFacts, "provider">;
 }
 
 /**
- * Reads an archive through once, and puts together what it says of its run and what is given
- * instead.
+ * Reads an archive once to its end, and merges its metadata with the given options, which win.
  *
- * @param options.recordedAt when its tests ran if nothing says so, in seconds since 1970
- * @throws {ReportError} when the archive cannot be read, or neither it nor `given` says enough
+ * @param options.recordedAt default when nothing says when the tests ran, in seconds since 1970
+ * @throws {ReportError} when the archive cannot be read, or facts are missing or invalid
  */
 export async function openArchive(
   source: ArchiveSource,
@@ -48,7 +47,7 @@ export async function openArchive(
     now: number;
     recordedAt: number;
     listener: Listener;
-    /** Called as soon as the metadata was read, whatever becomes of the rest. */
+    /** Called once the metadata was read; the rest may still fail. */
     onMetadata?: (metadata: ArchiveMetadata) => void;
   },
 ): Promise<OpenedArchive> {
@@ -59,7 +58,7 @@ export async function openArchive(
   const metadata = contents.metadata;
   const keys = (name: keyof typeof METADATA_KEYS.flat) =>
     `${METADATA_KEYS.flat[name]} (or ${METADATA_KEYS.nested[name]})`;
-  const refuse = (problem: string, kind: "malformed" | "not-found" = "malformed") =>
+  const metadataError = (problem: string, kind: "malformed" | "not-found" = "malformed") =>
     new ReportError({ file: `${source.name}: buildpulse.yml`, kind, problem });
 
   const read = <T>(name: keyof typeof METADATA_KEYS.flat, parse: () => T): T => {
@@ -67,7 +66,7 @@ export async function openArchive(
       return parse();
     } catch (error) {
       if (!(error instanceof SyntaxError || error instanceof RangeError)) throw error;
-      throw refuse(`${keys(name)}: ${error.message}`);
+      throw metadataError(`${keys(name)}: ${error.message}`);
     }
   };
   const required = <T>(
@@ -76,7 +75,7 @@ export async function openArchive(
   ): T => {
     const text = metadata?.[name] ?? "";
     if (text === "" || text === "/") {
-      throw refuse(
+      throw metadataError(
         metadata
           ? `found no ${keys(name)}, expected one, or the option ${option}`
           : `found no such file, expected one, or the options --repo and --commit`,
@@ -101,7 +100,7 @@ export async function openArchive(
   const tagsOfArchive = () => {
     const tags = splitTags(metadata?.tags ?? []);
     if (tags.length !== metadata?.tags.length && metadata) {
-      listener.note(`${source.name}: tags with white space or a comma are split there`);
+      listener.note(`${source.name}: split tags at white space and commas`);
     }
     return readTags(tags);
   };
@@ -132,9 +131,9 @@ export async function openArchive(
 }
 
 /**
- * Reads the reports and coverage reports of an archive, straight from its stream.
+ * Streams the reports and coverage reports of an archive.
  *
- * @throws {ReportError} when one of them cannot be read, or there is none though one must be
+ * @throws {ReportError} when one of them cannot be read, or there is none and `mayBeEmpty` is false
  */
 export async function readArchiveFiles(
   source: ArchiveSource,
@@ -154,7 +153,7 @@ export async function readArchiveFiles(
     streamed(source, contents, "coverage"),
     listener,
     {
-      // Reporters put whatever they are told into this folder, JUnit reports too.
+      // Reporters put other files into this folder, such as JUnit reports.
       onOther(error) {
         others++;
         listener.note(`${error.message}: passed over`);

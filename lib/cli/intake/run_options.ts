@@ -1,7 +1,4 @@
-/**
- * What is known of the CI run that reports come from: by options, else from the environment of the
- * CI job that the program runs in. Shared by `ingest` and `upload`.
- */
+/** The options of `ingest` and `upload` that describe a CI run, with defaults from the CI job. */
 import * as v from "valibot";
 import { type CiJob, commitOf, detectCiJob, treeOf } from "./ci/mod.ts";
 import { parseRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
@@ -11,33 +8,36 @@ import { askGit } from "./git.ts";
 import { isObjectId, readObjectId, readRecordedAt, readTags, readText } from "./upload_values.ts";
 import { readWith, repositoryName, timestamp } from "../values.ts";
 
-/** The options, as `--help` shows them. */
+/** Definitions of the options. */
 export const RUN_OPTIONS: Flag[] = [
-  { flags: "--repo <owner/name>", meaning: "repository (default: what the CI job tells)" },
-  { flags: "--commit <oid>", meaning: "commit that the tests ran on (default: the CI job's)" },
-  { flags: "--tree <oid>", meaning: "git tree of the commit: equal trees are equal code" },
-  { flags: "--branch <name>", meaning: "branch that the tests ran on" },
-  { flags: "--build-url <url>", meaning: "address of the CI run, shared by its shards" },
+  { flags: "--repo <owner/name>", meaning: "repository (default: of the CI job)" },
+  { flags: "--commit <oid>", meaning: "commit of the tests (default: of the CI job)" },
+  {
+    flags: "--tree <oid>",
+    meaning: "git tree of the commit; equal trees are the same code version",
+  },
+  { flags: "--branch <name>", meaning: "branch of the tests" },
+  { flags: "--build-url <url>", meaning: "URL of the CI run, shared by its shards" },
   {
     flags: "--recorded-at <timestamp>",
     meaning: "when the tests ran, RFC 3339 with a zone (default: now)",
   },
   {
     flags: "--tags <a,b...>",
-    meaning: "tags of every test of the run, separated by commas; may be given several times",
+    meaning: "tags of the tests, separated by commas; repeatable",
   },
-  { flags: "--coverage <file...>", meaning: "coverage report; may be given several times" },
+  { flags: "--coverage <file...>", meaning: "coverage report; repeatable" },
   {
     flags: "--codeowners <file>",
-    meaning: "who owns which files (default in a CI job: the checkout's CODEOWNERS)",
+    meaning: "CODEOWNERS file (default in a CI job: that of the checkout)",
   },
 ];
 
-// An unset shell variable may leave a value empty: as if the option were absent.
+// An empty value, as of an unset shell variable, counts as absent.
 const ifGiven = <T>(read: (text: string) => T) =>
   v.optional(readWith((text) => text.trim() === "" ? undefined : read(text)));
 
-/** The options, checked. */
+/** Schemas of the options. */
 export const runInput = {
   repo: v.optional(repositoryName),
   commit: v.optional(v.string()),
@@ -53,7 +53,7 @@ export const runInput = {
   codeowners: ifGiven((text) => text),
 };
 
-/** Options that were given. */
+/** Values of the options that were given. */
 export interface RunValues {
   repo?: RepositoryName | undefined;
   commit?: string | undefined;
@@ -65,7 +65,7 @@ export interface RunValues {
   tags?: string[] | undefined;
 }
 
-/** All that is known of a run. */
+/** The facts of a run. */
 export interface RunFacts {
   repository: RepositoryName;
   commitOid: string;
@@ -78,17 +78,14 @@ export interface RunFacts {
   recordedAt: number;
   /** Name of the CI service, `""` outside of CI. */
   provider: string;
-  /**
-   * Where a CI job checked the repository out, so that absolute paths in reports can be told from
-   * it; `""` outside of CI, where reports are taken to the letter.
-   */
+  /** Checkout of the CI job, to make paths in reports relative; `""` outside of CI. */
   checkoutFolder: string;
 }
 
 /**
- * Puts together what options and the CI job tell; options win.
+ * Merges the options with the facts of the CI job; options win.
  *
- * @throws {UsageError} that names what neither tells
+ * @throws {UsageError} when neither has the repository or the commit
  */
 export async function factsOfRun(given: RunValues, context: CommandContext): Promise<RunFacts> {
   const git = context.io.git ?? askGit;
@@ -96,7 +93,7 @@ export async function factsOfRun(given: RunValues, context: CommandContext): Pro
   const repository = given.repo ?? fromJob(job, "repository", parseRepositoryName);
   const commitOid = await givenCommit(given, context) ?? fromJob(job, "commit", readObjectId);
   if (repository === undefined || commitOid === undefined) {
-    throw new UsageError(missing(job, {
+    throw new UsageError(describeMissing(job, {
       "--repo OWNER/NAME": repository === undefined && "repository",
       "--commit OID": commitOid === undefined && "commit",
     }));
@@ -108,7 +105,7 @@ export async function factsOfRun(given: RunValues, context: CommandContext): Pro
     branch: (given.branch ?? fromJob(job, "branch", readText)) || null,
     buildUrl: given.buildUrl ?? fromJob(job, "buildUrl", readText) ?? "",
     tags: given.tags ?? [],
-    recordedAt: checkedMoment(given.recordedAt ?? context.now, context.now),
+    recordedAt: checkedTime(given.recordedAt ?? context.now, context.now),
     provider: job?.provider ?? "",
     checkoutFolder: job ? await git(["rev-parse", "--show-toplevel"]) : "",
   };
@@ -117,14 +114,14 @@ export async function factsOfRun(given: RunValues, context: CommandContext): Pro
     (commitOid === job.facts.commit ? job.facts.tree : await treeOf(commitOid, git)) || null;
   if (facts.treeOid === null) {
     context.note(
-      `the tree of commit ${commitOid} is not known, because git has no such commit here: ` +
-        "--tree OID would join runs of equal code",
+      `unknown tree of commit ${commitOid}, which is not in the checkout: use --tree OID to join ` +
+        "runs of the same code",
     );
   }
   if (facts.buildUrl === "") {
     context.note(
-      `this ${job.title} job does not tell its address (${job.sources.buildUrl}): ` +
-        "--build-url URL would join the shards of one run",
+      `this ${job.title} job has no build URL (${job.sources.buildUrl}): use --build-url URL to join ` +
+        "the shards of one run",
     );
   }
   return facts;
@@ -149,7 +146,7 @@ export async function givenCommit(
   );
 }
 
-/** A fact of the CI job, `undefined` when it does not tell it or tells nonsense. */
+/** A fact of the CI job, `undefined` when it is missing or invalid. */
 function fromJob<T>(
   job: CiJob | null,
   name: keyof CiJob["sources"],
@@ -164,22 +161,22 @@ function fromJob<T>(
   }
 }
 
-function missing(
+function describeMissing(
   job: CiJob | null,
   options: Record<string, keyof CiJob["sources"] | false>,
 ): string {
-  const wanted = Object.entries(options).filter(([, source]) => source !== false);
+  const missing = Object.entries(options).filter(([, source]) => source !== false);
   if (!job) {
-    const names = wanted.map(([option]) => option).join(", ");
-    return `missing ${names}: expected as options, because this is no CI job that would tell`;
+    const names = missing.map(([option]) => option).join(", ");
+    return `missing ${names}: required outside of a CI job`;
   }
-  return wanted.map(([option, source]) =>
-    `missing ${option}: expected as an option, because this ${job.title} job does not tell it ` +
-    `(${job.sources[source as keyof CiJob["sources"]]})`
+  return missing.map(([option, source]) =>
+    `missing ${option}: this ${job.title} job does not set ` +
+    job.sources[source as keyof CiJob["sources"]]
   ).join("; ");
 }
 
-function checkedMoment(seconds: number, now: number): number {
+function checkedTime(seconds: number, now: number): number {
   try {
     return readRecordedAt(seconds, now);
   } catch (error) {

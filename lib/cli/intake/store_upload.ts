@@ -13,7 +13,7 @@ import { Failure } from "../errors.ts";
 import { requireOrganization } from "../lookup.ts";
 import type { UploadFiles } from "./read_files.ts";
 
-/** What is known of an upload beside its files. */
+/** The facts of an upload. */
 export interface UploadFacts {
   /** Name of the organization, which must exist. */
   organization: string;
@@ -29,9 +29,9 @@ export interface UploadFacts {
   recordedAt: number;
 }
 
-/** What became of an upload, in the words of `ingest --json`. */
+/** The result of an upload, as `ingest --json` prints it. */
 export interface IntakeOutcome {
-  /** `null` when only coverage was taken. */
+  /** `null` when there was only coverage. */
   key: string | null;
   repository: string;
   commit_oid: string;
@@ -43,18 +43,18 @@ export interface IntakeOutcome {
   duplicate: boolean;
 }
 
-/** How an upload is stored. */
+/** Options of {@link storeUpload}. */
 export interface StoreOptions {
   /** Seconds since 1970. */
   now: number;
-  /** Key of the archive that it came in, in its folder or bucket. */
+  /** Key of its archive in the folder or bucket. */
   key?: string | undefined;
-  /** Runs in the transaction that stores the upload, at its end. */
+  /** Runs at the end of the transaction that stores the upload. */
   alongside?: ((tx: Queryable) => Promise<void>) | undefined;
 }
 
 /**
- * Stores what was read: all of it or nothing.
+ * Stores an upload in one transaction, and creates its repository.
  *
  * @throws {Failure} when the organization is unknown
  */
@@ -86,7 +86,7 @@ export async function storeUpload(
     const { repositoryId } = repository;
     await writeTransaction(sql, async (tx) => {
       if (!await lockRepository(tx, repositoryId)) {
-        throw new Failure("the repository was deleted meanwhile");
+        throw new Failure("the repository was deleted in the meantime");
       }
       if (key !== undefined) await removeUnprocessed(tx, { repositoryId, key });
       if (coverage) await insertCoverage(tx, { repositoryId, ...facts, coverage });

@@ -1,26 +1,25 @@
 import { StorageError } from "./storage.ts";
 
-/** How the bytes of a storage are read. */
-export interface PieceOptions {
-  /** What errors begin with. */
+/** Options of {@link readChunks}. */
+export interface ChunkOptions {
+  /** The beginning of error messages. */
   what: string;
-  /** Longest wait for the next piece, in milliseconds. */
+  /** Timeout for each chunk. */
   idleMs: number;
-  /** Ends the reading. */
+  /** Aborts the reading. */
   stop?: AbortSignal | undefined;
-  /** Frees what the bytes come from; called when nothing more is going to be read. */
+  /** Releases the source; called at the end. */
   close(): void;
 }
 
 /**
- * The pieces of a file or object. However reading them fails, it is the storage's fault: a cut
- * connection, a failing disk, one that goes silent.
+ * The chunks of a file or object.
  *
- * @throws {StorageError} also when no piece comes in time, or when told to stop
+ * @throws {StorageError} for every failure: a lost connection, a broken disk, a timeout, `stop`
  */
-export async function* readPieces(
+export async function* readChunks(
   bytes: AsyncIterable<Uint8Array>,
-  { what, idleMs, stop, close }: PieceOptions,
+  { what, idleMs, stop, close }: ChunkOptions,
 ): AsyncGenerator<Uint8Array, void> {
   const iterator = bytes[Symbol.asyncIterator]();
   try {
@@ -32,7 +31,7 @@ export async function* readPieces(
   } catch (error) {
     if (error instanceof StorageError) throw error;
     const reason = error instanceof Error ? error.message : error;
-    throw new StorageError(`${what}: ${stop?.aborted ? "told to stop" : reason}`);
+    throw new StorageError(`${what}: ${stop?.aborted ? "stopped" : reason}`);
   } finally {
     close();
   }
@@ -40,14 +39,14 @@ export async function* readPieces(
 
 async function nextInTime(
   iterator: AsyncIterator<Uint8Array>,
-  { idleMs, stop }: Pick<PieceOptions, "idleMs" | "stop">,
+  { idleMs, stop }: Pick<ChunkOptions, "idleMs" | "stop">,
 ): Promise<IteratorResult<Uint8Array, void>> {
   const { promise: interrupted, reject } = Promise.withResolvers<never>();
   const onStop = () => reject(stop?.reason);
   if (stop?.aborted) onStop();
   stop?.addEventListener("abort", onStop);
   const timer = setTimeout(
-    () => reject(new Error(`nothing came for ${idleMs / 1000} s`)),
+    () => reject(new Error(`no data for ${idleMs / 1000} s`)),
     idleMs,
   );
   try {

@@ -3,15 +3,15 @@ import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { ArchiveSource } from "../../report/archive/mod.ts";
 import { unreadable } from "../../report/report_files.ts";
-import { readPieces } from "./chunks.ts";
+import { readChunks } from "./chunks.ts";
 import { type ArchiveStorage, isArchiveName, StorageError, type StoredArchive } from "./storage.ts";
 
-// Whoever writes into the folder over WebDAV or a network disk does so piece by piece. A file is
-// complete when it stayed as it was for a moment, or was last changed long ago.
+// A file may be written slowly, over WebDAV or a network disk. It is complete when it has not changed
+// for two seconds, or was last modified a minute ago.
 const SETTLED_MS = 2_000;
 const SURELY_SETTLED_MS = 60_000;
 const BATCH_SIZE = 500;
-// A network disk that is gone may never answer.
+// A network disk that is unavailable may block for ever.
 const IDLE_TIMEOUT_MS = 60_000;
 
 /** One archive on disk. */
@@ -28,17 +28,17 @@ export function fileSource(path: string): ArchiveSource {
   };
 }
 
-/** A folder that archives are put into. Folders below it count, links and hidden files do not. */
+/** A folder of archives, with its subfolders; links and hidden files are ignored. */
 export class FolderStorage implements ArchiveStorage {
   readonly name: string;
-  /** When each file that may be incomplete was first seen as it is. */
+  /** When each file that may be incomplete was first seen in its current version. */
   #unsettled = new Map<string, { version: string; since: number }>();
 
   #stop: AbortSignal | undefined;
 
   /**
-   * @param name the folder's real path
-   * @param options.stop ends the reading of a file
+   * @param name the real path of the folder
+   * @param options.stop aborts the reading of a file
    */
   constructor(name: string, { stop }: { stop?: AbortSignal } = {}) {
     this.name = name;
@@ -50,7 +50,7 @@ export class FolderStorage implements ArchiveStorage {
     let batch: StoredArchive[] = [];
     for await (const key of this.#keys("")) {
       const info = await stat(join(this.name, key)).catch(() => null);
-      // Gone meanwhile, or a device.
+      // Deleted in the meantime, or a device.
       if (!info?.isFile()) continue;
       const version = `${info.size}-${info.mtimeMs}`;
       batch.push({
@@ -76,7 +76,7 @@ export class FolderStorage implements ArchiveStorage {
       async *open() {
         const file = createReadStream(path);
         const close = () => void file.destroy();
-        yield* readPieces(file, { what: key, idleMs: IDLE_TIMEOUT_MS, stop, close });
+        yield* readChunks(file, { what: key, idleMs: IDLE_TIMEOUT_MS, stop, close });
       },
     };
   }

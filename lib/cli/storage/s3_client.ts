@@ -1,22 +1,18 @@
-/**
- * The three requests to S3-compatible storage that this program makes: list, get, put. Signing is
- * the library's; addresses, repetition and errors are here.
- */
+/** A client for S3-compatible storage: list, get, put, with retries. Requests are signed by aws4fetch. */
 import { createHash } from "node:crypto";
 import { AwsV4Signer } from "aws4fetch";
 import { pause } from "../../base/delay.ts";
 import { readListPage, readS3Error, type S3Page } from "./s3_responses.ts";
-import { readPieces } from "./chunks.ts";
+import { readChunks } from "./chunks.ts";
 import type { S3Settings } from "./s3_settings.ts";
 import { StorageError } from "./storage.ts";
 
 const ATTEMPTS = 4;
 const FIRST_PAUSE_MS = 200;
-// Until the answer begins, and again for each piece of it: a large body takes as long as it takes,
-// a silent one does not.
+// For the response, and for each chunk of its body.
 const IDLE_TIMEOUT_MS = 60_000;
-/** An answer that is not an object: a list of a thousand keys has some 300 kB. */
-const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
+/** Limit of a response other than an object: a list of 1,000 keys has about 300 kB. */
+const MAX_TEXT_BYTES = 8 * 1024 * 1024;
 
 interface S3Request {
   method: "GET" | "PUT";
@@ -26,11 +22,11 @@ interface S3Request {
   body?: Uint8Array<ArrayBuffer>;
 }
 
-/** How long is waited for a service. */
-export interface S3Patience {
-  /** Longest wait for an answer, and for each piece of one, in milliseconds. */
+/** Timeout and cancellation. */
+export interface S3Options {
+  /** Timeout for the response, and for each chunk of its body. */
   idleMs?: number;
-  /** Ends what is under way, with a StorageError. */
+  /** Aborts requests, with a StorageError. */
   stop?: AbortSignal | undefined;
 }
 
@@ -45,14 +41,14 @@ export class S3Bucket {
   constructor(
     bucket: string,
     settings: S3Settings,
-    { idleMs = IDLE_TIMEOUT_MS, stop }: S3Patience = {},
+    { idleMs = IDLE_TIMEOUT_MS, stop }: S3Options = {},
   ) {
     this.#settings = settings;
     this.#idleMs = idleMs;
     this.#stop = stop;
     const host = `s3.${settings.region}.amazonaws.com`;
-    // A certificate for *.s3... does not hold for a name with dots; services elsewhere rarely have
-    // a host for each bucket.
+    // The wildcard certificate does not cover bucket names with dots; other services rarely have a
+    // host for each bucket.
     this.#base = settings.endpoint !== ""
       ? `${settings.endpoint.replace(/\/$/, "")}/${bucket}`
       : bucket.includes(".")
@@ -60,7 +56,7 @@ export class S3Bucket {
       : `https://${bucket}.${host}`;
   }
 
-  /** One page of the objects whose keys begin with `prefix`, in the order of their keys. */
+  /** A page of the objects whose keys begin with `prefix`, in key order. */
   async list(prefix: string, token = ""): Promise<S3Page> {
     const response = await this.#send({
       method: "GET",
@@ -75,9 +71,9 @@ export class S3Bucket {
   }
 
   /**
-   * An object's bytes. Reading them fails with a StorageError, also when none come any more.
+   * The bytes of an object; reading them fails with a StorageError.
    *
-   * @param etag refuses an object that was overwritten since
+   * @param etag fails when the object was overwritten since
    */
   async get(key: string, etag: string): Promise<AsyncGenerator<Uint8Array, void>> {
     const response = await this.#send({
@@ -85,7 +81,7 @@ export class S3Bucket {
       key,
       headers: etag === "" ? {} : { "if-match": etag },
     });
-    return this.#pieces(response, key);
+    return this.#chunks(response, key);
   }
 
   async put(key: string, body: Uint8Array<ArrayBuffer>): Promise<void> {
@@ -97,9 +93,9 @@ export class S3Bucket {
     await response.body?.cancel();
   }
 
-  #pieces(response: Response, name: string): AsyncGenerator<Uint8Array, void> {
+  #chunks(response: Response, name: string): AsyncGenerator<Uint8Array, void> {
     const reader = (response.body ?? new Blob([]).stream()).getReader();
-    return readPieces(piecesOf(reader), {
+    return readChunks(chunksOf(reader), {
       what: `GET ${name} at ${this.#base}`,
       idleMs: this.#idleMs,
       stop: this.#stop,
@@ -107,14 +103,14 @@ export class S3Bucket {
     });
   }
 
-  /** An answer that is no object, whole. */
+  /** The body of a response other than an object. */
   async #text(response: Response, name: string): Promise<string> {
     const decoder = new TextDecoder();
     let text = "";
-    for await (const piece of this.#pieces(response, name)) {
-      text += decoder.decode(piece, { stream: true });
-      if (text.length > MAX_ANSWER_BYTES) {
-        throw new StorageError(`an answer of more than ${MAX_ANSWER_BYTES} bytes`);
+    for await (const chunk of this.#chunks(response, name)) {
+      text += decoder.decode(chunk, { stream: true });
+      if (text.length > MAX_TEXT_BYTES) {
+        throw new StorageError(`a response of more than ${MAX_TEXT_BYTES} bytes`);
       }
     }
     return text;
@@ -124,19 +120,19 @@ export class S3Bucket {
     const what = `${request.method} ${request.key ?? "list"} at ${this.#base}`;
     for (let attempt = 1;; attempt++) {
       let problem: string;
-      let mayPass = true;
+      let isRetryable = true;
       try {
         const response = await this.#fetch(request);
         if (response.ok) return response;
-        mayPass = response.status >= 500 || response.status === 429;
+        isRetryable = response.status >= 500 || response.status === 429;
         problem = readS3Error(response.status, await this.#text(response, request.key ?? "list"));
       } catch (error) {
         if (error instanceof StorageError) throw error;
-        if (this.#stop?.aborted) throw new StorageError(`${what}: told to stop`);
-        // The address is in `what`; the message of a failed fetch may have the query in it.
+        if (this.#stop?.aborted) throw new StorageError(`${what}: stopped`);
+        // The URL is in `what`; the message of a failed fetch may contain the query.
         problem = error instanceof DOMException ? error.name : causeOf(error);
       }
-      if (!mayPass || attempt === ATTEMPTS) throw new StorageError(`${what}: ${problem}`);
+      if (!isRetryable || attempt === ATTEMPTS) throw new StorageError(`${what}: ${problem}`);
       await pause(FIRST_PAUSE_MS * 2 ** (attempt - 1), this.#stop);
     }
   }
@@ -161,7 +157,7 @@ export class S3Bucket {
     const abort = new AbortController();
     const timer = setTimeout(() => abort.abort(), this.#idleMs);
     try {
-      // Not followed: what is signed is signed for one host.
+      // A signature is valid for one host only.
       return await fetch(signed.url, {
         method,
         headers: signed.headers,
@@ -177,7 +173,7 @@ export class S3Bucket {
 
 function checkedKey(key: string): string {
   if (key.split("/").some((segment) => segment === "." || segment === "..")) {
-    throw new StorageError(`${key}: has a segment that no URL can carry (. or ..)`);
+    throw new StorageError(`${key}: a segment "." or ".." cannot be part of a URL`);
   }
   return key;
 }
@@ -189,7 +185,7 @@ function encodeStrictly(text: string): string {
   );
 }
 
-async function* piecesOf(
+async function* chunksOf(
   reader: ReadableStreamDefaultReader<Uint8Array>,
 ): AsyncGenerator<Uint8Array, void> {
   while (true) {

@@ -1,4 +1,4 @@
-/** What S3-compatible storage answers, as XML. */
+/** Parses the XML responses of S3-compatible storage. */
 import { DEFAULT_REPORT_LIMITS } from "../../report/limits.ts";
 import { XmlReader } from "../../report/xml/reader.ts";
 import { StorageError } from "./storage.ts";
@@ -14,14 +14,14 @@ export interface S3Object {
 /** A page of a list. */
 export interface S3Page {
   objects: S3Object[];
-  /** Where the next page begins, `""` on the last. */
+  /** Continuation token, `""` on the last page. */
   nextToken: string;
 }
 
 /**
  * Reads a page of a list.
  *
- * @throws {StorageError} when it is none
+ * @throws {StorageError} when it is something else
  */
 export function readListPage(xml: string): S3Page {
   const page: S3Page = { objects: [], nextToken: "" };
@@ -43,13 +43,13 @@ export function readListPage(xml: string): S3Page {
       object = {};
     }
   });
-  if (!isList) throw new StorageError("the answer is no list of objects: is the endpoint right?");
-  // The element that says so may come after the keys.
+  if (!isList) throw new StorageError("the response is not a list of objects: check the endpoint");
+  // EncodingType may come after the keys.
   if (isEncoded) { for (const object of page.objects) object.key = decodeKey(object.key); }
   return page;
 }
 
-/** A refusal in one line: status, code and message. */
+/** An error response in one line: status, code and message. */
 export function readS3Error(status: number, xml: string): string {
   let code = "";
   let message = "";
@@ -59,7 +59,7 @@ export function readS3Error(status: number, xml: string): string {
       if (name === "Message") message = text;
     });
   } catch {
-    // A proxy in between answers in HTML.
+    // A proxy may respond with HTML.
   }
   return [`HTTP ${status}`, code, message].filter((part) => part !== "").join(" ");
 }
@@ -72,7 +72,7 @@ function decodeKey(key: string): string {
   }
 }
 
-/** Calls back at the end of each element, with the names from the root to it. */
+/** Calls back at the end of each element, with the path of its names. */
 function readElements(xml: string, onElement: (path: string[], text: string) => void): void {
   const path: string[] = [];
   let text = "";
@@ -97,6 +97,6 @@ function readElements(xml: string, onElement: (path: string[], text: string) => 
     reader.write({ text: xml, undecodableAt: [] });
     reader.end();
   } catch {
-    throw new StorageError("the answer is no XML: is the endpoint right?");
+    throw new StorageError("the response is not XML: check the endpoint");
   }
 }

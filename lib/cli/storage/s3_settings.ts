@@ -1,42 +1,42 @@
 import { type Environment, setting, type SettingName } from "../../base/config.ts";
 import { UsageError } from "../errors.ts";
 
-/** How a bucket is reached. */
+/** Credentials and endpoint. */
 export interface S3Settings {
   accessKeyId: string;
   secretAccessKey: string;
   sessionToken: string;
   region: string;
-  /** Address of an S3-compatible service, `""` for Amazon's. */
+  /** URL of an S3-compatible service, `""` for Amazon S3. */
   endpoint: string;
 }
 
-/** A bucket and what the keys in it begin with. */
+/** A bucket and a prefix of keys. */
 export interface S3Location {
   bucket: string;
-  /** `""`, or ends with a slash. */
+  /** `""`, or ending with a slash. */
   prefix: string;
 }
 
 /**
- * Reads `s3://bucket/prefix`; a slash at the end of the prefix makes no difference.
+ * Parses `s3://bucket/prefix`, with or without a slash at the end.
  *
- * @throws {SyntaxError} when it is none
+ * @throws {SyntaxError} when it is something else
  */
 export function parseS3Url(url: string): S3Location {
   const [, bucket, path = ""] = /^s3:\/\/([a-z0-9][a-z0-9._-]{1,62})(?:\/(.*))?$/i.exec(url) ?? [];
   if (bucket === undefined) {
-    throw new SyntaxError(`"${url}" is no bucket: expected s3://BUCKET or s3://BUCKET/PREFIX`);
+    throw new SyntaxError(`invalid bucket "${url}": expected s3://BUCKET or s3://BUCKET/PREFIX`);
   }
   const prefix = path.replace(/\/+$/, "");
   return { bucket, prefix: prefix === "" ? "" : `${prefix}/` };
 }
 
 /**
- * The settings that the environment gives.
+ * Reads the settings from the environment.
  *
- * @param endpoint the option that wins over the environment
- * @throws {UsageError} when the credentials are missing
+ * @param endpoint value of the option, which wins
+ * @throws {UsageError} when credentials are missing or the endpoint is invalid
  */
 export function readS3Settings(environment: Environment, endpoint?: string): S3Settings {
   const get = (name: Parameters<typeof setting>[1]) => setting(environment, name).trim();
@@ -54,13 +54,13 @@ export function readS3Settings(environment: Environment, endpoint?: string): S3S
   }
   if (settings.endpoint !== "" && !/^https?:\/\/[^/?#]+\/?$/.test(settings.endpoint)) {
     throw new UsageError(
-      `the endpoint "${settings.endpoint}" is not understood: expected https://HOST`,
+      `invalid endpoint "${settings.endpoint}": expected https://HOST`,
     );
   }
   return settings;
 }
 
-/** The environment variables that tell where a bucket is and who may use it. */
+/** The environment variables of S3-compatible storage. */
 export const STORAGE_VARIABLES = [
   "AWS_ACCESS_KEY_ID",
   "AWS_SECRET_ACCESS_KEY",

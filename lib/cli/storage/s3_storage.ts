@@ -1,5 +1,5 @@
 import type { ArchiveSource } from "../../report/archive/mod.ts";
-import { S3Bucket, type S3Patience } from "./s3_client.ts";
+import { S3Bucket, type S3Options } from "./s3_client.ts";
 import type { S3Location, S3Settings } from "./s3_settings.ts";
 import {
   type ArchiveStorage,
@@ -8,10 +8,10 @@ import {
   type StoredArchive,
 } from "./storage.ts";
 
-// Enough to find whoever makes them.
+// Bounds the log.
 const MAX_NOTED_KEYS = 100;
 
-/** A bucket, or the part of it below a prefix, that archives are put into. */
+/** The archives in a bucket, below a prefix. */
 export class S3Storage implements ArchiveStorage {
   readonly name: string;
   #bucket: S3Bucket;
@@ -19,17 +19,17 @@ export class S3Storage implements ArchiveStorage {
   #note: (text: string) => void;
   #noted = new Set<string>();
 
-  /** @param options.note told what is passed over, once */
+  /** @param options.note called once for each skipped key */
   constructor(
     { bucket, prefix }: S3Location,
     settings: S3Settings,
-    { note = () => {}, ...patience }: S3Patience & { note?(text: string): void } = {},
+    { note = () => {}, ...options }: S3Options & { note?(text: string): void } = {},
   ) {
-    this.#bucket = new S3Bucket(bucket, settings, patience);
+    this.#bucket = new S3Bucket(bucket, settings, options);
     this.#prefix = prefix;
     this.#note = note;
     const url = `s3://${bucket}/${prefix}`;
-    // Buckets of two services may have the same name.
+    // Two services may have buckets of the same name.
     this.name = settings.endpoint === "" ? url : `${url} at ${settings.endpoint}`;
   }
 
@@ -42,7 +42,7 @@ export class S3Storage implements ArchiveStorage {
           key,
           version: etag,
           uploadedAt: modifiedAt,
-          // An object appears when it is whole.
+          // Objects appear only when they are complete.
           isComplete: true,
         }));
       if (archives.length > 0) yield archives;
@@ -50,7 +50,7 @@ export class S3Storage implements ArchiveStorage {
     } while (token !== "");
   }
 
-  /** Read from the network each time: most archives are small, and nothing is left behind. */
+  /** Downloads the archive at each reading: most are small, and no temporary files are needed. */
   open({ key, version }: StoredArchive): ArchiveSource {
     const bucket = this.#bucket;
     return {
@@ -67,7 +67,7 @@ export class S3Storage implements ArchiveStorage {
     if (!this.#noted.has(name) && this.#noted.size < MAX_NOTED_KEYS) {
       this.#noted.add(name);
       this.#note(
-        `${name}: a key with NUL or half a character, which cannot be stored: passed over`,
+        `${name}: skipped, the key contains NUL or an unpaired surrogate, which cannot be stored`,
       );
     }
     return false;

@@ -1,40 +1,37 @@
 import type { ArchiveSource } from "../../report/archive/mod.ts";
 
-/** An archive that lies somewhere. */
+/** An archive in a folder or bucket. */
 export interface StoredArchive {
-  /** Path below the folder with `/`, or key of the object. */
+  /** Path relative to the folder, with `/`, or key of the object. */
   key: string;
-  /** Changes with the contents: entity tag, or size and time of change. */
+  /** Changes with the contents: ETag, or size and modification time. */
   version: string;
   /** Seconds since 1970. */
   uploadedAt: number;
-  /** False while somebody may still be writing it. */
+  /** False while it may still be written. */
   isComplete: boolean;
 }
 
-/** Where archives come from. */
+/** A folder or bucket of archives. */
 export interface ArchiveStorage {
-  /** What it is remembered by and called: a folder, or `s3://bucket/prefix`. */
+  /** Its name in the database and in messages: a path, or `s3://bucket/prefix`. */
   name: string;
-  /** The archives that are there, in batches. */
+  /** Lists the archives, in batches. */
   list(): AsyncIterable<StoredArchive[]>;
   open(archive: StoredArchive): ArchiveSource;
 }
 
-/**
- * A folder or bucket cannot be reached or does not let us in. That is nobody's archive's fault: it
- * may work later.
- */
+/** A folder or bucket is unavailable. It is retried and does not count as a failure of the archive. */
 export class StorageError extends Error {
   override name = "StorageError";
 }
 
-/** True for what is taken for an archive: others may share the folder or bucket. */
+/** True for the name of an archive; other files in the folder or bucket are ignored. */
 export function isArchiveName(key: string): boolean {
   return /\.(gz|tgz)$/i.test(key);
 }
 
-/** False for a key that PostgreSQL has no text for: it takes neither NUL nor half a character. */
+/** False for a key with NUL or an unpaired surrogate, which PostgreSQL cannot store. */
 export function isStorableKey(key: string): boolean {
   return !key.includes("\0") && key.isWellFormed();
 }

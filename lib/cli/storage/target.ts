@@ -1,4 +1,4 @@
-/** Where `upload` puts an archive: a folder, a bucket, or an address that takes a PUT. */
+/** Targets of `upload`: a folder, a bucket, or an HTTP URL for a PUT. */
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { randomUUID } from "node:crypto";
@@ -9,18 +9,18 @@ import { parseS3Url, readS3Settings } from "./s3_settings.ts";
 import { readS3Error } from "./s3_responses.ts";
 import { StorageError } from "./storage.ts";
 
-/** Puts an archive under a name and returns where it is, without any secret. */
+/** Stores an archive under a name and returns its location, without secrets. */
 export type Target = (name: string, bytes: Uint8Array<ArrayBuffer>) => Promise<string>;
 
 const PUT_ATTEMPTS = 3;
 const FIRST_PAUSE_MS = 500;
 const PUT_TIMEOUT_MS = 10 * 60_000;
-const MAX_REFUSAL_CHARACTERS = 10_000;
+const MAX_ERROR_CHARACTERS = 10_000;
 
 /**
- * What `--to` means: `s3://BUCKET/PREFIX`, `https://...` or a folder.
+ * Parses `--to`: `s3://BUCKET/PREFIX`, `https://...` or a folder.
  *
- * @throws {SyntaxError} when it is no address
+ * @throws {SyntaxError} when it is something else
  * @throws {UsageError} when credentials are missing
  */
 export function openTarget(
@@ -36,32 +36,32 @@ export function openTarget(
     };
   }
   if (/^https?:\/\//i.test(to)) {
-    if (!URL.canParse(to)) throw new SyntaxError("is no address: expected https://HOST/PATH");
+    if (!URL.canParse(to)) throw new SyntaxError("invalid URL: expected https://HOST/PATH");
     return (name, bytes) => putHttp(new URL(to), name, bytes);
   }
   if (/^[a-z][a-z0-9+.-]+:\/\//i.test(to)) {
     throw new SyntaxError(
-      `"${to}" is no target: expected a folder, s3://BUCKET/PREFIX or https://`,
+      `invalid target "${to}": expected a folder, s3://BUCKET/PREFIX or https://`,
     );
   }
   return (name, bytes) => putFile(join(to, name), bytes);
 }
 
-/** Written beside and renamed: whoever watches the folder sees it whole or not at all. */
+/** Writes a temporary file and renames it, so that a watcher never sees an incomplete one. */
 async function putFile(path: string, bytes: Uint8Array): Promise<string> {
-  const unfinished = join(dirname(path), `.${randomUUID()}.unfinished`);
+  const temporary = join(dirname(path), `.${randomUUID()}.unfinished`);
   try {
     await mkdir(dirname(path), { recursive: true });
-    await writeFile(unfinished, bytes);
-    await rename(unfinished, path);
+    await writeFile(temporary, bytes);
+    await rename(temporary, path);
   } catch (error) {
-    await rm(unfinished, { force: true }).catch(() => {});
+    await rm(temporary, { force: true }).catch(() => {});
     throw new StorageError(`${path}: ${error instanceof Error ? error.message : error}`);
   }
   return path;
 }
 
-/** A presigned address is taken as it is; below one that ends with a slash the name is appended. */
+/** Uses a presigned URL as it is; appends the name to a URL that ends with a slash. */
 async function putHttp(url: URL, name: string, bytes: Uint8Array<ArrayBuffer>): Promise<string> {
   const headers = new Headers({ "content-type": "application/gzip" });
   if (url.username !== "") {
@@ -70,13 +70,13 @@ async function putHttp(url: URL, name: string, bytes: Uint8Array<ArrayBuffer>): 
     headers.set("authorization", `Basic ${btoa(String.fromCharCode(...encoded))}`);
     url.username = url.password = "";
   }
-  // One level: a WebDAV folder must exist before something is put into it.
+  // Without subfolders: WebDAV does not create them.
   if (url.pathname.endsWith("/")) url.pathname += encodeURIComponent(name.replaceAll("/", "-"));
-  // The query of a presigned address is a secret.
+  // The query of a presigned URL is a secret.
   const shown = `${url.origin}${url.pathname}`;
   for (let attempt = 1;; attempt++) {
     let problem: string;
-    let mayPass = true;
+    let isRetryable = true;
     try {
       const response = await fetch(url, {
         method: "PUT",
@@ -85,14 +85,16 @@ async function putHttp(url: URL, name: string, bytes: Uint8Array<ArrayBuffer>): 
         redirect: "manual",
         signal: AbortSignal.timeout(PUT_TIMEOUT_MS),
       });
-      const text = (await response.text()).slice(0, MAX_REFUSAL_CHARACTERS);
+      const text = (await response.text()).slice(0, MAX_ERROR_CHARACTERS);
       if (response.ok) return shown;
-      mayPass = response.status >= 500 || response.status === 429;
+      isRetryable = response.status >= 500 || response.status === 429;
       problem = readS3Error(response.status, text);
     } catch (error) {
-      problem = error instanceof DOMException ? error.name : "the server cannot be reached";
+      problem = error instanceof DOMException ? error.name : "the server is unavailable";
     }
-    if (!mayPass || attempt === PUT_ATTEMPTS) throw new StorageError(`PUT ${shown}: ${problem}`);
+    if (!isRetryable || attempt === PUT_ATTEMPTS) {
+      throw new StorageError(`PUT ${shown}: ${problem}`);
+    }
     await pause(FIRST_PAUSE_MS * 2 ** (attempt - 1));
   }
 }

@@ -72,7 +72,7 @@ describe("a server that may not be written to", { skip: !server }, () => {
     await withReadOnly(async (database) => {
       await assert.rejects(ensureCurrentSchema(database), (error) => {
         assert.ok(error instanceof Failure);
-        assert.match(error.message, /schema is missing .* run `test-analytics migrate` first/);
+        assert.match(error.message, /schema is missing .* run `test-analytics migrate` as/);
         return true;
       });
     });

@@ -156,7 +156,7 @@ describe("ingest of an archive", () => {
     ["from the future", [
       ["buildpulse.yml", FLAT.replace(/:timestamp: \d+/, `:timestamp: ${NOON + 90_000}000000000`)],
       ["test_results/a.xml", reportOf("a")],
-    ], /:timestamp \(or timestamp\): expected a moment at most 24 hours ahead of now/],
+    ], /:timestamp \(or timestamp\): expected a time at most 24 hours ahead of now/],
     [
       "without anything in it",
       [["buildpulse.yml", FLAT]],
@@ -194,8 +194,8 @@ describe("ingest of an archive", () => {
     const { code, stdout, stderr } = await run(["ingest", path, "--org", "acme", "--json"]);
     assert.equal(code, 0, stderr);
     assert.equal(JSON.parse(stdout).commit_oid, "HEAD");
-    assert.match(stderr, /the commit "HEAD" is no commit id/);
-    assert.match(stderr, /tags .* are split/);
+    assert.match(stderr, /the commit "HEAD"/);
+    assert.match(stderr, /split tags at white space/);
   });
 
   it("is used wrongly with reports beside it", async () => {
@@ -279,9 +279,9 @@ describe("ingest in a CI job", () => {
     assert.equal(code, 2);
     assert.match(
       stderr,
-      /missing --repo OWNER\/NAME: .* GitHub Actions job .* \(GITHUB_REPOSITORY\)/,
+      /missing --repo OWNER\/NAME: this GitHub Actions job does not set GITHUB_REPOSITORY/,
     );
-    assert.match(stderr, /missing --commit OID: .*\(GITHUB_SHA\)/);
+    assert.match(stderr, /missing --commit OID: .* GITHUB_SHA/);
   });
 
   it("says when the tree or the address of the run is not known", async () => {
@@ -292,8 +292,8 @@ describe("ingest in a CI job", () => {
       git: () => Promise.resolve(""),
     });
     assert.equal(code, 0);
-    assert.match(stderr, /the tree of commit 0123\S+ is not known/);
-    assert.match(stderr, /does not tell its address \(GITHUB_RUN_ID\)/);
+    assert.match(stderr, /unknown tree of commit 0123/);
+    assert.match(stderr, /has no build URL \(GITHUB_RUN_ID\)/);
   });
 
   it("asks neither git nor CODEOWNERS outside of CI", async () => {
@@ -305,7 +305,7 @@ describe("ingest in a CI job", () => {
     assert.equal(code, 0);
     const { code: wrong, stderr } = await ingest([], { environment: {} });
     assert.equal(wrong, 2);
-    assert.match(stderr, /missing --repo OWNER\/NAME, --commit OID: expected as options/);
+    assert.match(stderr, /missing --repo OWNER\/NAME, --commit OID: required outside of a CI job/);
   });
 
   it("resolves a commit that is no id in the checkout, or refuses it", async () => {

@@ -12,7 +12,7 @@ describe("sharing a port", () => {
     for (const os of ["darwin", "windows"]) {
       assert.throws(
         () => requireSharedPorts({ os, hasUnstableNet: true }),
-        new RegExp(`is for Linux, this is ${os}: expected a port for each process, and a proxy`),
+        new RegExp(`needs Linux, found ${os}: use a port for each process and a proxy`),
       );
     }
   });
@@ -20,7 +20,7 @@ describe("sharing a port", () => {
   it("is refused with the flag to start Deno with, instead of a sudden end", async () => {
     assert.throws(
       () => requireSharedPorts({ os: "linux", hasUnstableNet: false }),
-      /expected `deno run --unstable-net /,
+      /start it with `deno run --unstable-net /,
     );
     if (Deno.build.os !== "linux") return;
     const main = fileURLToPath(new URL("../../../main.ts", import.meta.url));
@@ -40,7 +40,10 @@ describe("sharing a port", () => {
         stderr: "piped",
       }).output();
       assert.equal(code, 1);
-      assert.match(new TextDecoder().decode(stderr), /^error: --reuse-port .* needs a flag/m);
+      assert.match(
+        new TextDecoder().decode(stderr),
+        /^error: --reuse-port .* needs --unstable-net/m,
+      );
     } finally {
       await Deno.remove(imports);
     }

@@ -1,13 +1,11 @@
-/**
- * What a CI job knows of itself: which repository and commit it tests, and which run it belongs to.
- */
+/** Detects the CI job that the program runs in: its repository, commit, branch and build URL. */
 import { repositoryOfGitUrl } from "./git_url.ts";
 import { isObjectId } from "../upload_values.ts";
 import { type Environment, type Get, type Provider, PROVIDERS } from "./providers.ts";
 
 export { type Environment, PROVIDERS } from "./providers.ts";
 
-/** Facts of a CI run; `""` where nothing is known. */
+/** Facts of a CI run; `""` means unknown. */
 export interface CiFacts {
   /** `OWNER/NAME`. */
   repository: string;
@@ -15,45 +13,42 @@ export interface CiFacts {
   /** The git tree of the commit. */
   tree: string;
   branch: string;
-  /** Address of the whole run. */
+  /** URL of the whole run. */
   buildUrl: string;
 }
 
 /** A CI job. */
 export interface CiJob {
-  /** As archives call the service, such as `github-actions`. */
+  /** Name of the service in archives, such as `github-actions`. */
   provider: string;
-  /** As people call it. */
+  /** Name of the service in messages. */
   title: string;
   facts: CiFacts;
-  /** The environment variables that should have told a fact. */
+  /** The environment variables of each fact. */
   sources: Provider["sources"];
 }
 
-/**
- * Runs git in the checkout and returns what it prints, trimmed; `""` when it fails, when there is
- * no checkout or no git.
- */
+/** Runs git in the checkout and returns its output, trimmed; `""` when it fails. */
 export type Git = (args: string[]) => Promise<string>;
 
-/** The CI job that an environment belongs to; `null` outside of CI. */
+/** The CI job of an environment; `null` outside of CI. */
 export async function detectCiJob(environment: Environment, git: Git): Promise<CiJob | null> {
   const get: Get = (name) => environment[name]?.trim() ?? "";
   const provider = PROVIDERS.find((provider) => provider.isPresent(get));
   if (!provider) return null;
   const { name, title, sources } = provider;
-  const told = provider.facts(get);
-  const repository = told.repository ||
+  const facts = provider.facts(get);
+  const repository = facts.repository ||
     repositoryOfGitUrl(await git(["config", "--get", "remote.origin.url"]));
-  // A build started by hand may say "HEAD": the checkout knows which commit that is.
-  const commit = isObjectId(told.commit)
-    ? told.commit
+  // A build that was started manually may say "HEAD".
+  const commit = isObjectId(facts.commit)
+    ? facts.commit
     : await git(["rev-parse", "--verify", "--quiet", "HEAD"]);
   return {
     provider: name,
     title,
     sources,
-    facts: { ...told, repository, commit, tree: await treeOf(commit, git) },
+    facts: { ...facts, repository, commit, tree: await treeOf(commit, git) },
   };
 }
 

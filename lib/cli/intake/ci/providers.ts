@@ -1,16 +1,15 @@
 /**
- * The CI services that are recognized, one entry each: by which variable, and where each of them
- * keeps what is known of a run.
+ * The CI services that are detected, with the variables of each.
  *
- * `buildUrl` is the address of the whole run, the same for all its jobs, shards and re-runs, since
- * what shares it is one build.
+ * `buildUrl` is the URL of the whole run, equal for all its jobs, shards and re-runs: submissions with
+ * the same URL are one build.
  */
 import { repositoryOfGitUrl } from "./git_url.ts";
 
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What a CI service says; `""` where it says nothing. */
+/** Facts in the environment of a CI service; `""` means unknown. */
 export interface ProviderFacts {
   /** `OWNER/NAME`. */
   repository: string;
@@ -21,20 +20,20 @@ export interface ProviderFacts {
 
 /** One CI service. */
 export interface Provider {
-  /** As archives call it. */
+  /** Name in archives. */
   name: string;
-  /** As people call it. */
+  /** Name in messages. */
   title: string;
   isPresent(get: Get): boolean;
   facts(get: Get): ProviderFacts;
-  /** The variables that should have told each fact, for the message when it is missing. */
+  /** The variables of each fact, for messages. */
   sources: Record<keyof ProviderFacts, string>;
 }
 
 /** The value of a variable, `""` when it is not set. */
 export type Get = (name: string) => string;
 
-/** In the order in which they are asked; the first that is present is the one. */
+/** The first one that is present is used. */
 export const PROVIDERS: readonly Provider[] = [
   {
     name: "github-actions",
@@ -45,8 +44,8 @@ export const PROVIDERS: readonly Provider[] = [
       const run = get("GITHUB_RUN_ID");
       const server = get("GITHUB_SERVER_URL") || "https://github.com";
       const ref = get("GITHUB_REF");
-      // Of a pull request the tests run on the merge commit, which GITHUB_SHA is. With
-      // pull_request_target both commit and branch are the base's.
+      // For a pull request GITHUB_SHA is the merge commit that the tests run on. With
+      // pull_request_target both commit and branch are those of the base.
       const head = get("GITHUB_EVENT_NAME") === "pull_request_target" ? "" : get("GITHUB_HEAD_REF");
       return {
         repository,
@@ -88,7 +87,7 @@ export const PROVIDERS: readonly Provider[] = [
       const name = get("CIRCLE_PROJECT_REPONAME");
       const workflow = get("CIRCLE_WORKFLOW_ID");
       const job = get("CIRCLE_BUILD_URL");
-      // CIRCLE_BUILD_URL is that of one job; a server of one's own has another host.
+      // CIRCLE_BUILD_URL is the URL of one job; a self-hosted server has another host.
       const server = originOf(job) || "https://circleci.com";
       return {
         repository: owner && name
@@ -131,7 +130,7 @@ export const PROVIDERS: readonly Provider[] = [
       repository: get("TRAVIS_REPO_SLUG"),
       commit: get("TRAVIS_COMMIT"),
       branch: get("TRAVIS_PULL_REQUEST_BRANCH") ||
-        // Of a tag TRAVIS_BRANCH is the tag.
+        // For a tag, TRAVIS_BRANCH is the tag.
         (get("TRAVIS_TAG") ? "" : get("TRAVIS_BRANCH")),
       buildUrl: get("TRAVIS_BUILD_WEB_URL") || get("TRAVIS_JOB_WEB_URL"),
     }),
@@ -171,12 +170,12 @@ export const PROVIDERS: readonly Provider[] = [
     facts: (get) => {
       const name = get("BUILD_REPOSITORY_NAME");
       const project = get("SYSTEM_TEAMPROJECT");
-      // A slash at its end, and spaces in a project's name.
+      // Ends with a slash; project names may contain spaces.
       const collection = get("SYSTEM_TEAMFOUNDATIONCOLLECTIONURI") || get("SYSTEM_COLLECTIONURI");
       const build = get("BUILD_BUILDID");
       const ref = get("SYSTEM_PULLREQUEST_SOURCEBRANCH") || get("BUILD_SOURCEBRANCH");
       return {
-        // In Azure Repos a repository belongs to a project.
+        // In Azure Repos the project is the owner.
         repository: name.includes("/") || name === "" ? name : project && `${project}/${name}`,
         commit: get("BUILD_SOURCEVERSION"),
         branch: ref.startsWith("refs/heads/") ? ref.slice("refs/heads/".length) : "",
@@ -240,7 +239,7 @@ export const PROVIDERS: readonly Provider[] = [
     },
   },
   {
-    // Last: an agent may leave its variables to whatever it starts.
+    // Last: child processes of an agent may inherit its variables.
     name: "jenkins",
     title: "Jenkins",
     isPresent: (get) => get("JENKINS_URL") !== "" || get("JENKINS_HOME") !== "",

@@ -93,7 +93,7 @@ describe("what cannot be backed up", () => {
       "backup copy --database-url postgres://someone@127.0.0.1:1/nothing",
     );
     assert.equal(code, 1);
-    assert.match(stderr, /expected pg_dump for a PostgreSQL server/);
+    assert.match(stderr, /use pg_dump for a PostgreSQL server/);
   });
 
   it("is a folder without a database", async () => {

@@ -33,7 +33,7 @@ describe("doctor", () => {
         "archives ok",
         "disk ok",
       ]);
-      assert.match(findings[0]!.finding, /^embedded PostgreSQL 18\..* no other process had open/);
+      assert.match(findings[0]!.finding, /^embedded PostgreSQL 18\..* no other process has open/);
       const database = await openDatabase({ dataDir: folder });
       const second = await cli(["doctor", "--data-dir", folder]);
       assert.match(second.stdout, /^ok\tdatabase\t.* which another process has open; /);
@@ -48,9 +48,12 @@ describe("doctor", () => {
     try {
       const { code, stdout, stderr } = await cli(["doctor", "--data-dir", `${folder}/new`]);
       assert.equal(code, 1);
-      assert.match(stdout, /^fail\tdatabase\tthere is no embedded database in .*\/new yet\t`test-/);
+      assert.match(
+        stdout,
+        /^fail\tdatabase\tno embedded database in .*\/new\tcreate it with `test-/,
+      );
       assert.match(stdout, /\nok\tdisk\t.* free in /);
-      assert.equal(stderr, "error: something is wrong: database\n");
+      assert.equal(stderr, "error: failed checks: database\n");
       assert.deepEqual([...Deno.readDirSync(folder)], []);
     } finally {
       await Deno.remove(folder, { recursive: true });
@@ -142,18 +145,21 @@ describe("healthcheck", () => {
   it("ends with 1 when it does not, or something else does", async () => {
     const broken = await against(() => new Response(null, { status: 500 }));
     assert.equal(broken.code, 1);
-    assert.match(broken.stderr, /^error: http:\/\/127.0.0.1:\d+\/health answered with 500\n$/);
+    assert.match(
+      broken.stderr,
+      /^error: http:\/\/127.0.0.1:\d+\/health responded with status 500, expected 200\n$/,
+    );
     const other = await against(() => new Response("It works!"));
-    assert.match(other.stderr, /is answered by something else: expected {"status":"ok"}/);
+    assert.match(other.stderr, /unexpected response from \S+: expected {"status":"ok"}/);
     const nobody = await withoutDatabase("healthcheck --port 1");
     assert.equal(nobody.code, 1);
-    assert.match(nobody.stderr, /^error: http:\/\/127\.0\.0\.1:1\/health does not answer: /);
+    assert.match(nobody.stderr, /^error: no response from http:\/\/127\.0\.0\.1:1\/health: /);
   });
 
   it("ends with 2 for a port at which nobody can listen", async () => {
     const { code, stderr } = await withoutDatabase("healthcheck --port 0");
     assert.equal(code, 2);
-    assert.match(stderr, /^error: found port 0, expected the one that serve listens at\nTry: /);
+    assert.match(stderr, /^error: port 0: expected the port that serve listens on\nTry: /);
   });
 });
 
@@ -164,11 +170,11 @@ describe("serve --check", () => {
     try {
       const created = await cli(["serve", "--check", "--data-dir", `${folder}/new`]);
       assert.deepEqual([created.code, created.stdout], [0, "ok\n"]);
-      assert.match(created.stderr, /it would create an embedded database/);
+      assert.match(created.stderr, /creates an embedded database/);
       assert.deepEqual([...Deno.readDirSync(folder)], []);
       const found = await cli(["serve", "--check", "--data-dir", there]);
       assert.deepEqual([found.code, found.stdout], [0, "ok\n"]);
-      assert.match(found.stderr, /has this program's schema/);
+      assert.match(found.stderr, /its schema is current/);
     } finally {
       await Deno.remove(folder, { recursive: true });
       await Deno.remove(there, { recursive: true });
@@ -181,6 +187,6 @@ describe("serve --check", () => {
     assert.match(away.stderr, /cannot be used: nothing listens there/);
     const taken = await cli("serve --check --data-dir /dev/null/data");
     assert.equal(taken.code, 1);
-    assert.match(taken.stderr, /data folder "\/dev\/null\/data" cannot be used/);
+    assert.match(taken.stderr, /cannot use the data folder "\/dev\/null\/data"/);
   });
 });

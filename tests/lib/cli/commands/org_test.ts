@@ -17,7 +17,7 @@ describeWithDatabases("org", (database) => {
     assert.deepEqual(await cli("org create GRÖßE"), {
       code: 1,
       stdout: "",
-      stderr: 'error: organization "GRÖßE" is there already\n',
+      stderr: 'error: organization "GRÖßE" already exists\n',
     });
   });
 
@@ -38,7 +38,7 @@ describeWithDatabases("org", (database) => {
     assert.match((await cli("org list")).stdout, /^units\t7\t2026-02-01T12:00:00Z$/m);
     const { code, stdout, stderr } = await cli("org set nobody --purchase-units 7");
     assert.deepEqual([code, stdout], [1, ""]);
-    assert.match(stderr, /^error: organization "nobody" is unknown: expected one that `org list`/);
+    assert.match(stderr, /^error: organization "nobody" is unknown: `test-analytics org list`/);
   });
 
   it("lists by name, as lines or as an array", async () => {

@@ -10,11 +10,10 @@ const REPORT =
 describe("prune that is used wrongly", () => {
   const wrong: Record<string, RegExp> = {
     "prune": /required option '--keep <duration>'/,
-    "prune --keep 90": /--keep: "90" is no length of time: expected a number and a unit/,
+    "prune --keep 90": /--keep: invalid duration "90": expected a number and a unit/,
     "prune --keep 13d":
-      /--keep: "13d" is shorter than the window that the API shows: expected at least 14d/,
-    "prune --keep 90d --repo acme/shop":
-      /--org: missing: a repository is found by its organization/,
+      /--keep: "13d" is shorter than the window of the API: expected at least 14d/,
+    "prune --keep 90d --repo acme/shop": /--org: missing: --repo needs it/,
   };
   for (const [line, expected] of Object.entries(wrong)) {
     it(`says so: ${line}`, async () => {
@@ -96,7 +95,7 @@ describeWithDatabases("prune", (database) => {
   it("stops when it is told to, says so, and goes on the next time", async () => {
     const stopped = await cli("prune --keep 14d", { stop: AbortSignal.abort() });
     assert.deepEqual([stopped.code, stopped.stdout], [1, ""]);
-    assert.match(stopped.stderr, /^error: stopped before all was pruned: run it again to go on$/m);
+    assert.match(stopped.stderr, /^error: stopped before the end: run it again to continue$/m);
     const { code, stdout } = await cli("prune --keep 14d");
     assert.equal(code, 0);
     assert.equal(

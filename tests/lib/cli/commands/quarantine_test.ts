@@ -61,7 +61,7 @@ describeWithDatabases("quarantine", (database) => {
     const version = await dataVersion();
     const again = await cli(`quarantine add ${id} --by bob --json`, { now: () => NOON + 60 });
     assert.equal(again.code, 0);
-    assert.equal(again.stderr, `test ${id} is quarantined already and stays as it is\n`);
+    assert.equal(again.stderr, `test ${id} is already quarantined and unchanged\n`);
     const { quarantined_at, quarantined_by, quarantine_type } = JSON.parse(again.stdout);
     assert.deepEqual([quarantined_at, quarantined_by, quarantine_type], [
       "2026-02-01T12:00:00Z",
@@ -100,7 +100,10 @@ describeWithDatabases("quarantine", (database) => {
     for (const line of [`quarantine add ${id}`, `quarantine remove ${id}`]) {
       const { code, stdout, stderr } = await cli(line);
       assert.deepEqual([code, stdout], [1, ""]);
-      assert.equal(stderr, `error: test ${id} is unknown: expected the id of a test\n`);
+      assert.equal(
+        stderr,
+        `error: test ${id} is unknown: expected an id as in the lists of tests\n`,
+      );
     }
   });
 

@@ -29,7 +29,7 @@ describeWithDatabases("repo", (database) => {
     await cli("repo create Group/Sub/Shop --org acme");
     const taken = await cli("repo create group/SUB/shop --org acme");
     assert.deepEqual([taken.code, taken.stdout], [1, ""]);
-    assert.equal(taken.stderr, 'error: repository "Group/Sub/Shop" is there already\n');
+    assert.equal(taken.stderr, 'error: repository "Group/Sub/Shop" already exists\n');
     assert.equal((await cli("repo create group/sub/shop --org globex")).code, 0);
   });
 
@@ -42,7 +42,7 @@ describeWithDatabases("repo", (database) => {
     assert.equal(skipped.repository_id, next + 1);
     const taken = await cli(`repo create n/4 --org globex --id ${next}`);
     assert.deepEqual([taken.code, taken.stdout], [1, ""]);
-    assert.match(taken.stderr, new RegExp(`repository id ${next} is taken`));
+    assert.match(taken.stderr, new RegExp(`repository id ${next} is already used`));
     const greatest = await cli("repo create n/5 --org acme --id 9007199254740991 --json");
     assert.equal(JSON.parse(greatest.stdout).repository_id, 9007199254740991);
   });
@@ -89,7 +89,7 @@ describeWithDatabases("repo", (database) => {
     const taken = await cli("repo rename re/a RE/B --org acme");
     assert.deepEqual([taken.code, taken.stderr], [
       1,
-      'error: repository "re/b" is there already\n',
+      'error: repository "re/b" already exists\n',
     ]);
     const unknown = await cli("repo rename re/nothing re/c --org acme");
     assert.equal(unknown.code, 1);

@@ -82,7 +82,7 @@ describeWithDatabases("token", (database) => {
     const unpaid = await cli("token create --org acme --legacy");
     assert.match(
       unpaid.stderr,
-      /^organization "acme" has 0 purchase units: the token is not valid/,
+      /^organization "acme" has 0 purchase units: the token is invalid/,
     );
   });
 
@@ -111,7 +111,7 @@ describeWithDatabases("token", (database) => {
     const first = await cli(`token import --org acme --hash ${hash}`);
     const again = await cli(`token import --org acme --hash ${hash} --expires-at ${PAST}`);
     assert.deepEqual([again.code, again.stdout], [0, first.stdout]);
-    assert.match(again.stderr, /is there already and stays as it is\n$/);
+    assert.match(again.stderr, /already exists and is unchanged\n$/);
     const elsewhere = await cli(`token import --org globex --hash ${hash}`);
     assert.deepEqual([elsewhere.code, elsewhere.stdout], [1, ""]);
     assert.ok(!elsewhere.stderr.includes("acme"));
@@ -133,7 +133,7 @@ describeWithDatabases("token", (database) => {
     assert.deepEqual(await cli(`token revoke ${id}`), { code: 0, stdout: `${id}\n`, stderr: "" });
     const again = await cli(`token revoke ${id} --json`, { now: () => NOON + 60 });
     assert.equal(again.code, 0);
-    assert.equal(again.stderr, `token ${id} is revoked already\n`);
+    assert.equal(again.stderr, `token ${id} is already revoked\n`);
     assert.equal(JSON.parse(again.stdout).revoked_at, "2026-02-01T12:00:00Z");
   });
 

@@ -154,7 +154,7 @@ describeWithDatabases("watch", (database) => {
     const first = await once("--org", "acme");
     assert.equal(first.code, 1);
     assert.match(first.stderr, /^broken\.gz failed: broken\.gz: test_results\/a\.xml:1:\d+: /);
-    assert.match(first.stderr, /error: 1 archive failed or was left\n$/);
+    assert.match(first.stderr, /error: 1 archive failed or was skipped\n$/);
     assert.match(first.stdout, /^broken\.gz\tfailed\tbroken\.gz: test_results/);
     assert.deepEqual(await submissions(repository), [{
       ...(await submissions(repository))[0],
@@ -186,7 +186,7 @@ describeWithDatabases("watch", (database) => {
     assert.equal(code, 1);
     assert.match(stderr, /nameless\.gz failed: nameless\.gz: buildpulse\.yml: found no such file/);
     assert.match(stderr, /garbage\.gz failed: garbage\.gz: found gzip data that is damaged/);
-    assert.match(stderr, /2 archives failed or were left/);
+    assert.match(stderr, /2 archives failed or were skipped/);
     const { stdout } = await run(["watch", folder, "--list", "--json"]);
     assert.deepEqual(JSON.parse(stdout).map(({ status }: { status: string }) => status), [
       "failed",
@@ -276,7 +276,7 @@ describeWithDatabases("watch", (database) => {
     assert.equal(stdout, "a.gz\tfailed\tgiven up after 20 attempts: out of memory\n");
   });
 
-  it("goes on until it is told to stop", async () => {
+  it("goes on until it is stopped", async () => {
     const repository = newRepository();
     const stop = new AbortController();
     let stdout = "";
@@ -305,7 +305,7 @@ describeWithDatabases("watch", (database) => {
   it("is used wrongly, or fails, with a reason", async () => {
     const wrong: [string[], number, RegExp][] = [
       [["watch"], 2, /missing required argument 'source'/],
-      [["watch", "ftp://x"], 2, /SOURCE: "ftp:\/\/x" is neither/],
+      [["watch", "ftp://x"], 2, /SOURCE: "ftp:\/\/x": expected a folder/],
       [["watch", "s3://"], 2, /SOURCE: "s3:\/\/" is no bucket/],
       [["watch", "s3://bucket"], 2, /missing AWS_ACCESS_KEY_ID/],
       [["watch", "/none", "--once"], 1, /\/none: /],

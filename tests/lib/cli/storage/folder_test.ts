@@ -23,7 +23,7 @@ describe("a folder of archives", () => {
     }
   });
 
-  it("reads no further when told to stop", async () => {
+  it("reads no further when stopped", async () => {
     const folder = await Deno.makeTempDir();
     try {
       await Deno.writeFile(`${folder}/a.gz`, new Uint8Array(1_000_000));
@@ -32,7 +32,7 @@ describe("a folder of archives", () => {
       const pieces = new FolderStorage(folder, { stop: stop.signal }).open(archive).open();
       await assert.rejects(async () => {
         for await (const _ of pieces) stop.abort();
-      }, { name: "StorageError", message: "a.gz: told to stop" });
+      }, { name: "StorageError", message: "a.gz: stopped" });
     } finally {
       await Deno.remove(folder, { recursive: true });
     }
