@@ -142,9 +142,9 @@ export const MUTANTS: Record<string, OracleClass> = {
       return Math.round(this.disruptionsInWindow(test).length * 1000 / counted);
     }
   },
-  "sorted by whole percents": class extends Oracle {
+  "sorted by tenths of the ratio": class extends Oracle {
     override compareRatios(a: KnownTest, b: KnownTest): number {
-      const shown = (test: KnownTest) => Math.floor(this.ratioThousandths(test) / 10);
+      const shown = (test: KnownTest) => Math.floor(this.ratioThousandths(test) / 100);
       return shown(a) - shown(b);
     }
   },

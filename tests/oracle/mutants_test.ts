@@ -8,7 +8,7 @@ import { runHistory } from "./run_history.ts";
 import { Disagreement } from "./differential_runner.ts";
 
 /** Enough to reveal the rarest of the mistakes. */
-const HISTORIES = 400;
+const HISTORIES = 1_000;
 
 const SEED = 20260315;
 

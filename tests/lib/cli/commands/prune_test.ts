@@ -105,7 +105,7 @@ describeWithDatabases("prune", (database) => {
     assert.deepEqual(await cli("prune --keep 14d --json"), { code: 0, stdout: "[]\n", stderr: "" });
   });
 
-  it("makes the space free that it dropEverything, and touches no table when it dropEverything none", async () => {
+  it("makes the space free that it emptied, and touches no table when it emptied none", async () => {
     const report = await Deno.makeTempFile({ suffix: ".xml" });
     await Deno.writeTextFile(report, REPORT);
     await cli(`ingest --org acme --repo acme/shop --commit 01d0000 ${report}`, {
