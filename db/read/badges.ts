@@ -1,4 +1,4 @@
-/** Queries for what badges show. */
+/** Queries for badges. */
 import type { DataVersion } from "../../lib/base/data_version.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import { versionColumns } from "../admin/repositories.ts";

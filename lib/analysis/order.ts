@@ -1,4 +1,4 @@
-/** The orders that lists of tests come in. */
+/** The orders of lists of tests. */
 import type { TrackedTest } from "./tracked_test.ts";
 
 /** The values of `sort`, the default first. */
@@ -22,14 +22,14 @@ export function sortTests<T extends TrackedTest>(tests: readonly T[], order: Tes
   return tests.toSorted(COMPARISONS[order]);
 }
 
-// Two ratios can differ by less than a division can tell: a/b < c/d is a*d < c*b. The products are
-// exact, being far below 2^53. Nothing counted is a ratio of 0.
+// Two ratios can differ by less than the precision of a division: a/b < c/d is a*d < c*b, whose
+// products are exact, far below 2^53. Without results the ratio is 0.
 function compareRatio(a: TrackedTest, b: TrackedTest): number {
   return a.disruptionCount * Math.max(b.countedResultCount, 1) -
     b.disruptionCount * Math.max(a.countedResultCount, 1);
 }
 
-// Never is before any time.
+// Never disruptive is before any time.
 function compareLatest(a: TrackedTest, b: TrackedTest): number {
   return (a.latestDisruption?.recordedAt ?? -1) - (b.latestDisruption?.recordedAt ?? -1);
 }

@@ -15,10 +15,8 @@ export interface Run {
 export type TestLists = ReadonlyMap<number, Int32Array>;
 
 /**
- * How often each test of a repository ran, and for how long, by test_no: of all its tests, so that
- * those that nobody looked at before are counted as well. 4 bytes a test, 12 with the time.
- *
- * It does not change: adding runs makes a new one.
+ * How often each test of a repository ran, and for how long, by test_no. Includes tests that are not
+ * tracked yet: 4 bytes a test, 12 with the time. Immutable.
  */
 export class RunCounts {
   readonly #results: Int32Array;
@@ -30,12 +28,12 @@ export class RunCounts {
     this.#microseconds = microseconds;
   }
 
-  /** Of no runs. */
+  /** Counts without any runs. */
   static none({ withTime }: { withTime: boolean }): RunCounts {
     return new RunCounts(new Int32Array(), withTime ? new Float64Array() : null);
   }
 
-  /** Memory that it takes. */
+  /** Memory in bytes. */
   get byteLength(): number {
     return this.#results.byteLength + (this.#microseconds?.byteLength ?? 0);
   }
@@ -45,12 +43,12 @@ export class RunCounts {
     return this.#results[testNo] ?? 0;
   }
 
-  /** What all results of a test took together; `null` when times are not wanted. */
+  /** Time of all results of a test; `null` without times. */
   microsecondsOf(testNo: number): number | null {
     return this.#microseconds && (this.#microseconds[testNo] ?? 0);
   }
 
-  /** With some more runs, and some of its runs taken away. */
+  /** Returns counts with runs added and removed. */
   changed(
     { added, removed, lists }: {
       added: readonly Run[];

@@ -14,7 +14,7 @@ export interface LatestPositive {
   buildUrl: string;
 }
 
-/** Who put a test aside, and when. */
+/** A quarantine of a test. */
 export interface Quarantine {
   /** Seconds since 1970. */
   quarantinedAt: number;
@@ -22,10 +22,7 @@ export interface Quarantine {
   quarantineType: "manual" | "automatic";
 }
 
-/**
- * A test that a list can show: disruptive in the window, or quarantined. Everything that any list
- * says of a test is derived from this.
- */
+/** A test that lists can show: disruptive in the window, or quarantined. */
 export interface TrackedTest {
   /** 24 lower-case hex digits. */
   id: string;
@@ -39,7 +36,7 @@ export interface TrackedTest {
   disruptionCount: number;
   /** Positive and negative results in the window. */
   countedResultCount: number;
-  /** Microseconds that all results in the window took together; `null` when it was not asked for. */
+  /** Microseconds that all results in the window took together; `null` when not loaded. */
   timeConsumed: number | null;
   /** Seconds since 1970 of the first disruption ever, `null` when there was none. */
   firstDisruptionAt: number | null;
@@ -51,7 +48,7 @@ export interface TrackedTest {
   quarantine: Quarantine | null;
 }
 
-/** Disruptions among the positive and negative results of a test, in thousandths, cut. */
+/** Share of disruptions in the positive and negative results of a test, in truncated thousandths. */
 export function disruptivenessThousandths(
   test: Pick<TrackedTest, "disruptionCount" | "countedResultCount">,
 ): number {

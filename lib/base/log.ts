@@ -24,13 +24,13 @@ export interface Log {
 }
 
 export interface LogOptions {
-  /** Takes one line, without its end. */
+  /** Receives one line, without a line feed. */
   write(line: string, level: LogLevel): void;
   /** Seconds since 1970; fractions are shown in JSON only. */
   now(): number;
-  /** Events below it are dropped; `info` unless given. */
+  /** Events below it are dropped; default `info`. */
   level?: LogLevel;
-  /** `human` unless given. */
+  /** Default `human`. */
   format?: LogFormat;
 }
 
@@ -50,10 +50,10 @@ export function createLog({ write, now, level = "info", format = "human" }: LogO
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }
 
-/** A log that keeps silent. */
+/** A log that drops everything. */
 export const silentLog: Log = createLog({ write: () => {}, now: () => 0 });
 
-/** The fields that tell what went wrong: kind, message, code and stack of an error and its causes. */
+/** Fields of an error: name, message, code, stack and cause. */
 export function errorFields(error: unknown): LogFields {
   if (!(error instanceof Error)) return { error: String(error) };
   const code = "code" in error ? String(error.code) : undefined;
@@ -65,7 +65,7 @@ function stackOf(error: unknown): string {
   return error instanceof Error ? error.stack ?? `${error.name}: ${error.message}` : String(error);
 }
 
-// A busy service writes many lines in a millisecond.
+// Cached, because a busy service writes many lines in a second.
 function timeFormatter(): (seconds: number) => string {
   let last = NaN;
   let text = "";
@@ -75,7 +75,7 @@ function timeFormatter(): (seconds: number) => string {
   };
 }
 
-// A line for every request: put together by hand, which takes half the time of going through lists.
+// One line per request: string concatenation takes half the time of arrays.
 function humanLine(time: string, level: LogLevel, message: string, fields: LogFields): string {
   let line = `${time.slice(0, 19)}Z ${level} ${message}`;
   for (const key in fields) {
@@ -85,7 +85,7 @@ function humanLine(time: string, level: LogLevel, message: string, fields: LogFi
   return line;
 }
 
-// Quoted where a reader could take it for something else; a line end would begin a line of its own.
+// Quoted where it is ambiguous; a line feed would start another line.
 function humanValue(value: string | number | boolean | null): string {
   if (typeof value !== "string") return String(value);
   const text = redactTokens(value);
@@ -107,10 +107,10 @@ function jsonValue(value: string | number | boolean | null): string {
   return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
 }
 
-// Somebody will put a token where only names belong one day. A commit id looks like a legacy token
-// and goes too.
+// A token may end up where only names belong. A commit id looks like a legacy token and is redacted
+// too.
 function redactTokens(text: string): string {
-  // Looking first is cheaper than replacing nothing.
+  // Searching first is cheaper than replacing nothing.
   return text.length < SHORTEST_TOKEN || text.search(TOKEN) < 0
     ? text
     : text.replaceAll(TOKEN, "[redacted]");
