@@ -8,7 +8,7 @@ import {
   searchParameter,
   sortParameter,
 } from "../lib/http/request/parameters.ts";
-import { selectRepository } from "../lib/http/request/repositories.ts";
+import { selectRepository } from "../lib/http/request/parsed_url.ts";
 import { defineRoute } from "../lib/http/request/route.ts";
 import { DISRUPTIVE_TESTS_EXAMPLE } from "./examples.ts";
 import { testPage } from "./test_page.ts";

@@ -1,6 +1,6 @@
 /**
- * What documents show as answers: one story, so that an id or a commit seen in one answer is met
- * again in the others. A test holds every example against the schema of its route.
+ * Example responses of the documentation. They show the same repository, so that ids and commits recur
+ * across examples. A test validates each against the schema of its route.
  */
 import { encodeKeysetCursor } from "../lib/base/cursor.ts";
 
@@ -16,7 +16,7 @@ const EARLIER_RUN = {
   recorded_at: "2026-01-30T16:20:07Z",
 };
 
-/** Its first 8 digits are the seconds of when it was recorded. */
+/** The first 8 digits are `recorded_at` in seconds. */
 const EARLIER_SUBMISSION_ID = "697cda37c2e35f3ad4a86f01";
 
 const TEST = {
@@ -41,7 +41,7 @@ const LATEST_PASS = {
   message: null,
 };
 
-/** A full page of two with another one behind it. */
+/** A full page of two, with a next page. */
 export const SUBMISSIONS_EXAMPLE = {
   count: 37,
   submissions: [
@@ -94,7 +94,7 @@ export const TEST_RESULTS_EXAMPLE = {
   ],
 };
 
-/** A quarantined test, with all that `include` can add. */
+/** A quarantined test with all expansions. */
 export const FLAKY_TESTS_EXAMPLE = {
   count: 1,
   tests: [{

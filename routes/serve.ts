@@ -5,6 +5,7 @@ import {
   MAX_RUNNING_REQUESTS,
   REQUEST_TIMEOUT_MS,
   type RunningServer,
+  systemClock,
 } from "../lib/http/server/server.ts";
 import { TEST_BYTES } from "../lib/http/request/tests_loader.ts";
 import { createLog, type Log } from "../lib/base/log.ts";
@@ -69,8 +70,4 @@ export function serve(options: ServeOptions): RunningServer {
     requestTimeoutMs: options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
     ...(options.onTimeout && { onTimeout: options.onTimeout }),
   });
-}
-
-function systemClock(): number {
-  return Math.floor(Date.now() / 1000);
 }

@@ -8,7 +8,7 @@ import {
   limitParameter,
   repositoryPathParameters,
 } from "../lib/http/request/parameters.ts";
-import { selectRepository } from "../lib/http/request/repositories.ts";
+import { selectRepository } from "../lib/http/request/parsed_url.ts";
 import { defineRoute, selectedRepository } from "../lib/http/request/route.ts";
 import { formatTimestamp } from "../lib/base/time.ts";
 import { SUBMISSIONS_EXAMPLE } from "./examples.ts";

@@ -1,8 +1,7 @@
 /** Who is calling, and the repositories that the request names: the first statement of any request. */
 import type { WindowVersion } from "../../lib/base/data_version.ts";
-import { oldestSubmission, versionColumns } from "../admin/repositories.ts";
+import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { Queryable } from "../connection/sql.ts";
-import { isPublished } from "../write/tests.ts";
 
 /** An organization, by a valid token of it. */
 export interface Caller {
@@ -13,11 +12,9 @@ export interface Caller {
 export type Selection =
   | { kind: "none" }
   | { kind: "all" }
-  /** By owner and name as they are compared. */
-  | { kind: "repository"; ownerKey: string; nameKey: string }
   /** The repository of a test, and the test. */
   | { kind: "test"; idPrefix: number; testHash: number }
-  /** Those that have this name (and owner, if given), and the one with this identifier. */
+  /** Those with this name (and owner, if given; as they are compared), and the one with this id. */
   | { kind: "named"; ownerKey?: string; nameKey?: string; repositoryId?: number };
 
 /** A repository with everything that distinguishes one version of its responses from another. */
@@ -57,8 +54,14 @@ export async function loadCaller(sql: Queryable, options: {
   const { token, now, windowStart, selection } = options;
   const rows = await sql<CallerRow[]>`
     select t.organization_id as "organizationId", r.repository_id::float8 as "repositoryId",
-      r.owner_key as "ownerKey", r.name_key as "nameKey", ${versionColumns(sql)},
-      ${oldestSubmission(sql, windowStart)} as "oldestSubmissionId",
+      r.owner_key as "ownerKey", r.name_key as "nameKey",
+      extract(epoch from r.created_at)::float8 as "createdAt",
+      r.data_version::float8 as "dataVersion",
+      (
+        select encode(s.submission_id, 'hex') from submission s
+        where s.repository_id = r.repository_id
+          and s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
+        order by s.submission_id limit 1) as "oldestSubmissionId",
       ${selectTestNo(sql, selection)} as "testNo"
     from api_token t
     left join repository r on r.organization_id = t.organization_id
@@ -79,30 +82,18 @@ export async function loadCaller(sql: Queryable, options: {
 }
 
 function isSelected(sql: Queryable, selection: Selection) {
-  switch (selection.kind) {
-    case "none":
-      return sql`false`;
-    case "all":
-      return sql`true`;
-    case "repository":
-      return sql`r.owner_key = ${selection.ownerKey} and r.name_key = ${selection.nameKey}`;
-    case "test":
-      return sql`r.id_prefix = ${selection.idPrefix}`;
-    case "named":
-      return isNamed(sql, selection);
-  }
-}
-
-function isNamed(sql: Queryable, selection: Selection & { kind: "named" }) {
-  const { ownerKey, nameKey, repositoryId } = selection;
+  if (selection.kind === "none") return sql`false`;
+  if (selection.kind === "all") return sql`true`;
+  if (selection.kind === "test") return sql`r.id_prefix = ${selection.idPrefix}`;
+  const { ownerKey, nameKey } = selection;
   const byName = nameKey === undefined
     ? sql`false`
     : ownerKey === undefined
     ? sql`r.name_key = ${nameKey}`
     : sql`r.owner_key = ${ownerKey} and r.name_key = ${nameKey}`;
-  return repositoryId === undefined
+  return selection.repositoryId === undefined
     ? byName
-    : sql`(r.repository_id = ${repositoryId} or (${byName}))`;
+    : sql`(r.repository_id = ${selection.repositoryId} or (${byName}))`;
 }
 
 function selectTestNo(sql: Queryable, selection: Selection) {
@@ -110,5 +101,8 @@ function selectTestNo(sql: Queryable, selection: Selection) {
   return sql`(
     select t.test_no from test t
     where t.repository_id = r.repository_id and t.test_hash = ${selection.testHash}
-      and ${isPublished(sql)})`;
+      and not exists (
+        select from unpublished_test_range u
+        where u.repository_id = t.repository_id
+          and t.test_no >= u.first_test_no and t.test_no < u.end_test_no))`;
 }

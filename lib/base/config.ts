@@ -1,14 +1,11 @@
-/**
- * The settings that the environment gives, in one table. An empty value is as if unset, and a flag
- * of the command line wins over both.
- */
+/** The environment variables. Options win over them; an empty variable counts as unset. */
 
-/** One environment variable: its name, what holds without it, and what it means. */
+/** An environment variable, its default, and its meaning. */
 export interface Setting {
   name: string;
   default: string;
   meaning: string;
-  /** The option that wins over the variable, where its command takes one. */
+  /** The option that overrides the variable. */
   flag?: string;
 }
 
@@ -42,13 +39,13 @@ export const SETTINGS = [
   {
     name: "REUSE_PORT",
     default: "false",
-    meaning: "serve: whether it shares its port with others that do so too; Linux only",
+    meaning: "serve: share the port with other processes that set this too; Linux only",
     flag: "--reuse-port",
   },
   {
     name: "LOG_LEVEL",
     default: "info",
-    meaning: "serve: least urgent events that are logged: debug, info, warn or error",
+    meaning: "serve: minimum level of log lines: debug, info, warn or error",
     flag: "--log-level <level>",
   },
   {
@@ -60,63 +57,63 @@ export const SETTINGS = [
   {
     name: "DATABASE_WAIT_SECONDS",
     default: "60",
-    meaning: "serve, watch: how long a server that is away at the start is waited for",
+    meaning: "serve, watch: how long to wait for an unavailable database at startup",
     flag: "--database-wait-seconds <n>",
   },
   {
     name: "DATABASE_POOL_SIZE",
     default: "4",
-    meaning: "serve: connections to a PostgreSQL server",
+    meaning: "serve: size of the connection pool of a PostgreSQL server",
     flag: "--database-pool-size <n>",
   },
   {
     name: "STATEMENT_TIMEOUT_MS",
     default: "10000",
-    meaning: "serve: a PostgreSQL server ends statements that take longer",
+    meaning: "serve: a PostgreSQL server cancels statements that take longer",
     flag: "--statement-timeout-ms <n>",
   },
   {
     name: "REQUEST_TIMEOUT_MS",
     default: "30000",
-    meaning: "serve: a request that takes longer is answered with 500",
+    meaning: "serve: a request that takes longer gets 500",
     flag: "--request-timeout-ms <n>",
   },
   {
     name: "MAX_RUNNING_REQUESTS",
     default: "1000",
-    meaning: "serve: requests answered at the same time; one more is a 500 at once",
+    meaning: "serve: limit of concurrent requests; further ones get 500 at once",
     flag: "--max-running-requests <n>",
   },
   {
     name: "CACHE_SIZE_MB",
     default: "80",
-    meaning: "serve: about how much memory is used to keep answers and lists",
+    meaning: "serve: approximate memory of the caches of responses and tests",
     flag: "--cache-size-mb <n>",
   },
   {
     name: "AWS_ACCESS_KEY_ID",
     default: "",
-    meaning: "upload, watch: who asks S3-compatible storage",
+    meaning: "upload, watch: access key for S3-compatible storage",
   },
   {
     name: "AWS_SECRET_ACCESS_KEY",
     default: "",
-    meaning: "upload, watch: what requests are signed with",
+    meaning: "upload, watch: secret key for S3-compatible storage",
   },
   {
     name: "AWS_SESSION_TOKEN",
     default: "",
-    meaning: "upload, watch: belongs to temporary credentials",
+    meaning: "upload, watch: session token of temporary credentials",
   },
   { name: "AWS_REGION", default: "us-east-1", meaning: "upload, watch: region of the bucket" },
-  { name: "AWS_DEFAULT_REGION", default: "", meaning: "as AWS_REGION, which wins" },
+  { name: "AWS_DEFAULT_REGION", default: "", meaning: "used if AWS_REGION is unset" },
   {
     name: "AWS_ENDPOINT_URL_S3",
     default: "",
-    meaning: "upload, watch: address of S3-compatible storage; unset: Amazon's",
+    meaning: "upload, watch: URL of S3-compatible storage; unset: Amazon's",
   },
-  { name: "AWS_ENDPOINT_URL", default: "", meaning: "as AWS_ENDPOINT_URL_S3, which wins" },
-  { name: "PLATFORM_API_TOKEN", default: "", meaning: "mcp: the token to ask with" },
+  { name: "AWS_ENDPOINT_URL", default: "", meaning: "used if AWS_ENDPOINT_URL_S3 is unset" },
+  { name: "PLATFORM_API_TOKEN", default: "", meaning: "mcp: API token" },
   {
     name: "PLATFORM_API_TOKEN_FILE",
     default: "",
@@ -125,12 +122,12 @@ export const SETTINGS = [
   {
     name: "PLATFORM_API_URL",
     default: "http://127.0.0.1:8000",
-    meaning: "mcp: the service to ask",
+    meaning: "mcp: base URL of the service",
   },
   {
     name: "TEST_ANALYTICS_DEBUG",
     default: "",
-    meaning: "set to anything: show the stack of an unexpected error",
+    meaning: "if set: show the stack of unexpected errors",
   },
 ] as const satisfies Setting[];
 
@@ -140,7 +137,7 @@ export type SettingName = typeof SETTINGS[number]["name"];
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The value of a setting: the environment's, else its default. */
+/** The value of a setting, or its default. */
 export function setting(environment: Environment, name: SettingName): string {
   return environment[name] || describeSetting(name).default;
 }
@@ -150,7 +147,7 @@ export function describeSetting(name: SettingName): Setting {
   return SETTINGS.find((entry) => entry.name === name)!;
 }
 
-/** What a setting means to a command that has it, without the names of those that do. */
+/** The meaning of a setting without the names of the commands that use it. */
 export function meaningHere({ meaning }: Setting): string {
   return meaning.replace(/^[a-z, ]+: /, "");
 }

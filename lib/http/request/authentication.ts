@@ -1,6 +1,6 @@
 /** Who is calling: reads the token of the `Authorization` header and looks it up. */
+import { setImmediate } from "node:timers/promises";
 import { type Found, loadCaller, type Selection } from "../../../db/read/caller.ts";
-import { SingleFlight } from "../../base/single_flight.ts";
 import { hashToken, type TokenType, tokenType } from "../../base/token.ts";
 import type { Context } from "./context.ts";
 import type { Access } from "./route.ts";
@@ -73,4 +73,26 @@ function basicPassword(credentials: string): string {
   }
   const colon = decoded.indexOf(":");
   return colon < 0 ? "" : decoded.slice(colon + 1);
+}
+
+/**
+ * Single-flight: concurrent callers share one run. A caller never receives a result that started
+ * before its call, because a run starts at the end of the turn of the event loop in which it was
+ * first called for, and takes no callers after that.
+ */
+export class SingleFlight<T> {
+  readonly #pending = new Map<string, Promise<T>>();
+
+  /** @param key names everything that the result depends on, except the time */
+  run(key: string, act: () => Promise<T>): Promise<T> {
+    let run = this.#pending.get(key);
+    if (!run) this.#pending.set(key, run = this.#start(key, act));
+    return run;
+  }
+
+  async #start(key: string, act: () => Promise<T>): Promise<T> {
+    await setImmediate();
+    this.#pending.delete(key);
+    return await act();
+  }
 }

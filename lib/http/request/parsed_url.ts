@@ -1,7 +1,7 @@
 /** What the URL of a request names: its route, the resource, and the parameters as they were sent. */
 import { IttyRouter } from "itty-router";
 import type { Selection } from "../../../db/read/caller.ts";
-import { selectByParameters } from "./repositories.ts";
+import { caseKey } from "../../base/identity.ts";
 import type { Access, ParametersSchema, RawParameters, Route } from "./route.ts";
 
 /** These are opened in a browser, where only Basic lets a person enter a token. */
@@ -73,4 +73,51 @@ function rawParameters(search: URLSearchParams, schema: ParametersSchema): RawPa
     if (value !== null) raw[name] = value;
   }
   return raw;
+}
+
+/** A repository by name, or by owner and name, in the form in which names compare. */
+interface NameKeys {
+  ownerKey?: string;
+  nameKey: string;
+}
+
+/** False for texts that PostgreSQL can neither store nor compare with. */
+function canBeStored(text: string): boolean {
+  return !text.includes("\0") && text.isWellFormed();
+}
+
+/** Selects the repository of a path. */
+export function selectRepository({ owner = "", name = "" }: RawParameters): Selection {
+  if (!canBeStored(owner) || !canBeStored(name)) return { kind: "none" };
+  return { kind: "named", ownerKey: caseKey(owner), nameKey: caseKey(name) };
+}
+
+/** Selects the repositories of the parameters; invalid ones select nothing. */
+export function selectByParameters(
+  raw: RawParameters,
+  { required }: { required: boolean },
+): Selection {
+  if (raw.repository === undefined && raw.repository_id === undefined) {
+    return { kind: required ? "none" : "all" };
+  }
+  const names = raw.repository === undefined ? null : nameKeys(raw.repository);
+  const repositoryId = raw.repository_id === undefined
+    ? null
+    : parseRepositoryId(raw.repository_id);
+  if (names === null && repositoryId === null) return { kind: "none" };
+  return { kind: "named", ...names, ...(repositoryId !== null && { repositoryId }) };
+}
+
+/** Splits `name` or `owner/name` at the last slash: an owner may contain slashes. */
+export function nameKeys(text: string): NameKeys | null {
+  if (text === "" || !canBeStored(text)) return null;
+  const slash = text.lastIndexOf("/");
+  const nameKey = caseKey(text.slice(slash + 1));
+  return slash < 0 ? { nameKey } : { ownerKey: caseKey(text.slice(0, slash)), nameKey };
+}
+
+/** Parses `repository_id`; `null` when no repository can have it. */
+export function parseRepositoryId(text: string): number | null {
+  const number = /^\d+$/.test(text) ? Number(text) : 0;
+  return number > 0 && Number.isSafeInteger(number) ? number : null;
 }

@@ -1,40 +1,9 @@
-/** The parameters `repository` and `repository_id`: what they select, and what was found. */
-import type { RepositoryVersion, Selection } from "../../../db/read/caller.ts";
-import { caseKey } from "../../base/identity.ts";
+/** The parameters `repository` and `repository_id` compared with the repositories found. */
+import type { RepositoryVersion } from "../../../db/read/caller.ts";
 import { quote } from "../../base/quote.ts";
 import type { ParameterErrors } from "./errors.ts";
+import { nameKeys, parseRepositoryId } from "./parsed_url.ts";
 import type { RawParameters } from "./route.ts";
-
-/** A repository by name, or by owner and name, in the form in which names compare. */
-interface NameKeys {
-  ownerKey?: string;
-  nameKey: string;
-}
-
-/** False for texts that PostgreSQL can neither store nor compare with. */
-function canBeStored(text: string): boolean {
-  return !text.includes("\0") && text.isWellFormed();
-}
-
-/** Selects the repository of a path. */
-export function selectRepository({ owner = "", name = "" }: RawParameters): Selection {
-  if (!canBeStored(owner) || !canBeStored(name)) return { kind: "none" };
-  return { kind: "repository", ownerKey: caseKey(owner), nameKey: caseKey(name) };
-}
-
-/** Selects the repositories of the parameters; invalid ones select nothing. */
-export function selectByParameters(
-  raw: RawParameters,
-  { required }: { required: boolean },
-): Selection {
-  if (raw.repository === undefined && raw.repository_id === undefined) {
-    return { kind: required ? "none" : "all" };
-  }
-  const names = raw.repository === undefined ? null : nameKeys(raw.repository);
-  const repositoryId = raw.repository_id === undefined ? null : identifier(raw.repository_id);
-  if (names === null && repositoryId === null) return { kind: "none" };
-  return { kind: "named", ...names, ...(repositoryId !== null && { repositoryId }) };
-}
 
 /**
  * Checks the parameters against the repositories that were found. When a bare name fits several
@@ -48,7 +17,9 @@ export function checkFound(
   const byName = raw.repository === undefined ? null : found.filter(isNamed(raw.repository));
   const byId = raw.repository_id === undefined
     ? null
-    : found.filter(({ repositoryId }) => repositoryId === identifier(raw.repository_id ?? ""));
+    : found.filter(({ repositoryId }) =>
+      repositoryId === parseRepositoryId(raw.repository_id ?? "")
+    );
   const [identified] = byId ?? [];
   if (byName && identified && byName.includes(identified)) {
     return { errors, isMissing: false, repositories: [identified] };
@@ -72,18 +43,4 @@ function isNamed(text: string): (repository: RepositoryVersion) => boolean {
   const keys = nameKeys(text);
   return ({ ownerKey, nameKey }) =>
     keys !== null && keys.nameKey === nameKey && (keys.ownerKey ?? ownerKey) === ownerKey;
-}
-
-/** Splits at the last slash: an owner may contain slashes. */
-function nameKeys(text: string): NameKeys | null {
-  if (text === "" || !canBeStored(text)) return null;
-  const slash = text.lastIndexOf("/");
-  const nameKey = caseKey(text.slice(slash + 1));
-  return slash < 0 ? { nameKey } : { ownerKey: caseKey(text.slice(0, slash)), nameKey };
-}
-
-/** `null` when no repository can have the number. */
-function identifier(text: string): number | null {
-  const number = /^\d+$/.test(text) ? Number(text) : 0;
-  return number > 0 && Number.isSafeInteger(number) ? number : null;
 }

@@ -175,6 +175,11 @@ class RunningRequests {
   }
 }
 
+/** Whole seconds since 1970. */
+export function systemClock(): number {
+  return Math.floor(Date.now() / 1000);
+}
+
 async function isDoneWithin(work: Promise<unknown>, timeoutMs: number): Promise<boolean> {
   const { promise: timeout, resolve } = Promise.withResolvers<boolean>();
   const timer = setTimeout(() => resolve(false), timeoutMs);

@@ -12,7 +12,7 @@ describe("a parsed URL", () => {
     );
     assert.equal(route?.path, "/api/repos/:owner/:name/tests");
     assert.deepEqual(parameters, { limit: "0", sort: "recency" });
-    assert.deepEqual(selection, { kind: "repository", ownerKey: "acme", nameKey: "shop" });
+    assert.deepEqual(selection, { kind: "named", ownerKey: "acme", nameKey: "shop" });
   });
 
   it("tolerates one trailing slash, and no other spelling of a path", () => {

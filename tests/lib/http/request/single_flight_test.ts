@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import { setImmediate } from "node:timers/promises";
-import { SingleFlight } from "../../../lib/base/single_flight.ts";
+import { SingleFlight } from "../../../../lib/http/request/authentication.ts";
 
 /** Runs that finish when told to; the result is the number of the run. */
 function controlledRuns() {
