@@ -15,8 +15,13 @@ import {
 import { UsageError } from "./errors.ts";
 import { commandHelp, type EXIT } from "./help.ts";
 import { type Cell, oneLine, plainLine } from "./output.ts";
-import { readSecret } from "./secret_file.ts";
-import { type CheckedSetting, readSettings, type SettingValues } from "./settings.ts";
+import {
+  camelCase,
+  type CheckedSetting,
+  readSecret,
+  readSettings,
+  type SettingValues,
+} from "./settings.ts";
 import { location } from "./values.ts";
 
 /** Input and output of the program; tests pass their own. */
@@ -64,15 +69,11 @@ export interface DatabaseLocation {
   dataDir: string;
 }
 
-/** An option or argument: its flags (`--org <name>`, `<test-id>`) and its description. */
-export interface Flag {
-  flags: string;
-  meaning: string;
-  required?: boolean;
-}
+/** Descriptions of options or arguments by their flags, such as `--org <name>` or `<test-id>`. */
+export type Flags = Readonly<Record<string, string>>;
 
 /** The definition of a command. */
-export interface CommandSpec<Input extends v.GenericSchema, Name extends CheckedSetting = never> {
+interface CommandSpec<Input extends InputSchema, Name extends CheckedSetting> {
   name: string;
   summary: string;
   /** A valid command without the program's name: shown by `--help` and after a usage error. */
@@ -83,9 +84,9 @@ export interface CommandSpec<Input extends v.GenericSchema, Name extends Checked
   details?: string[];
   /** Exit codes that mean something else than usual. */
   exitCodes?: Partial<Record<keyof typeof EXIT, string>>;
-  /** Positional arguments. Each is a key of `input`, in camel case. */
-  arguments?: Flag[];
-  options?: Flag[];
+  /** Each argument and option is a key of `input`, in camel case. */
+  arguments?: Flags;
+  options?: Flags;
   /** False for a command that opens no database, or one of its own. */
   usesDatabase?: boolean;
   /**
@@ -106,13 +107,13 @@ export interface CommandSpec<Input extends v.GenericSchema, Name extends Checked
   ): Promise<void>;
 }
 
-const DATABASE_OPTIONS: Flag[] = [
-  {
-    flags: "--database-url <url>",
-    meaning: "PostgreSQL server (passwords are safer in DATABASE_URL)",
-  },
-  { flags: "--data-dir <folder>", meaning: "folder of the embedded database" },
-];
+/** The schema of an object. */
+type InputSchema = v.GenericSchema & { readonly entries: v.ObjectEntries };
+
+const DATABASE_OPTIONS: Flags = {
+  "--database-url <url>": "PostgreSQL server (passwords are safer in DATABASE_URL)",
+  "--data-dir <folder>": "folder of the embedded database",
+};
 
 const DATABASE_SETTINGS = ["DATABASE_URL", "DATABASE_URL_FILE", "DATA_DIR"] as const;
 
@@ -131,24 +132,45 @@ interface SharedOptions {
 /** Adds a command, or a group of them, to the program. */
 export type AddCommand = (program: Command, io: CliIo) => void;
 
-/** Adds a command to the program, or to a group such as `org`. */
-export function addCommand<Input extends v.GenericSchema, Name extends CheckedSetting = never>(
+/** Defines a command. */
+export function command<Input extends InputSchema, Name extends CheckedSetting = never>(
+  spec: CommandSpec<Input, Name>,
+): AddCommand {
+  return (parent, io) => add(parent, io, spec);
+}
+
+/** Defines a group of commands, such as `org`. */
+export function group({ name, summary, example, commands }: {
+  name: string;
+  summary: string;
+  example: string;
+  commands: readonly AddCommand[];
+}): AddCommand {
+  return (parent, io) => {
+    const group = parent.command(name).description(summary).enablePositionalOptions()
+      .exitOverride(asUsageError(example));
+    for (const add of commands) add(group, io);
+  };
+}
+
+function add<Input extends InputSchema, Name extends CheckedSetting>(
   parent: Command,
   io: CliIo,
   spec: CommandSpec<Input, Name>,
 ): void {
   const command = parent.command(spec.name).description(spec.summary);
-  for (const { flags, meaning } of spec.arguments ?? []) command.argument(flags, meaning);
+  for (const [flags, meaning] of Object.entries(spec.arguments ?? {})) {
+    command.argument(flags, meaning);
+  }
   const usesDatabase = spec.usesDatabase ?? true;
-  const options = [
-    ...spec.options ?? [],
-    ...(spec.settings ?? []).map(optionOfSetting),
-    ...usesDatabase ? DATABASE_OPTIONS : [],
-  ];
-  for (const { flags, meaning, required } of options) {
-    if (required) command.requiredOption(flags, `${meaning} (required)`);
-    else if (flags.includes("...")) command.option(flags.replace("...", ""), meaning, collect);
+  for (const [flags, meaning] of Object.entries(spec.options ?? {})) {
+    if (flags.includes("...")) command.option(flags.replace("...", ""), meaning, collect);
+    else if (isRequired(spec.input, flags)) command.requiredOption(flags, `${meaning} (required)`);
     else command.option(flags, meaning);
+  }
+  for (const name of spec.settings ?? []) addSettingOption(command, name);
+  if (usesDatabase) {
+    for (const [flags, meaning] of Object.entries(DATABASE_OPTIONS)) command.option(flags, meaning);
   }
   command.option("--json", "print JSON");
   command.addHelpText(
@@ -207,16 +229,6 @@ function pathOf(command: Command): string {
   return command.parent?.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
 }
 
-/** Adds a group of commands, such as `org`. */
-export function addGroup(parent: Command, { name, summary, example }: {
-  name: string;
-  summary: string;
-  example: string;
-}): Command {
-  return parent.command(name).description(summary).enablePositionalOptions()
-    .exitOverride(asUsageError(example));
-}
-
 /** Converts an error of the parser to a UsageError; `--help` passes through. */
 export function asUsageError(example: string): (error: CommanderError) => never {
   return (error) => {
@@ -232,6 +244,12 @@ function collect(value: string, previous: string[] | undefined): string[] {
   return [...previous ?? [], value];
 }
 
+/** True when the schema has no default for the option. */
+function isRequired({ entries }: InputSchema, flags: string): boolean {
+  const [flag = ""] = flags.split(" ");
+  return entries[camelCase(flag.slice(2))]?.type !== "optional";
+}
+
 function checkInput<Input extends v.GenericSchema>(
   command: Command,
   spec: { input: Input },
@@ -241,7 +259,7 @@ function checkInput<Input extends v.GenericSchema>(
   const raw: Record<string, unknown> = command.opts();
   for (const option of command.options) names.set(option.attributeName(), option.long ?? "");
   command.registeredArguments.forEach((argument, index) => {
-    const key = argument.name().replaceAll(/-./g, (dash) => dash.slice(1).toUpperCase());
+    const key = camelCase(argument.name());
     names.set(key, argument.name().toUpperCase());
     raw[key] = command.processedArgs[index];
   });
@@ -310,8 +328,8 @@ function databaseLocation(
   }
 }
 
-function optionOfSetting(name: CheckedSetting): Flag {
+function addSettingOption(command: Command, name: CheckedSetting): void {
   const described = describeSetting(name);
   const holds = `${name}, or ${described.default}`;
-  return { flags: described.flag ?? "", meaning: `${meaningHere(described)} (default: ${holds})` };
+  command.option(described.flag ?? "", `${meaningHere(described)} (default: ${holds})`);
 }

@@ -33,12 +33,12 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
 
 /** Commands that are started often: they start without loading the modules of all commands. */
 export const FREQUENT_COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
-  serve: async () => (await import("./commands/serve.ts")).addServeCommand,
-  ingest: async () => (await import("./commands/ingest.ts")).addIngest,
-  upload: async () => (await import("./commands/upload.ts")).addUpload,
-  watch: async () => (await import("./commands/watch.ts")).addWatch,
-  mcp: async () => (await import("./commands/mcp.ts")).addMcpCommand,
-  healthcheck: async () => (await import("./commands/healthcheck.ts")).addHealthcheckCommand,
+  serve: async () => (await import("./commands/serve.ts")).serveCommand,
+  ingest: async () => (await import("./commands/ingest.ts")).ingestCommand,
+  upload: async () => (await import("./commands/upload.ts")).uploadCommand,
+  watch: async () => (await import("./commands/watch.ts")).watchCommand,
+  mcp: async () => (await import("./commands/mcp.ts")).mcpCommand,
+  healthcheck: async () => (await import("./commands/healthcheck.ts")).healthcheckCommand,
 };
 
 /** The commands to load for a command line. */

@@ -60,5 +60,38 @@ export function readSettings<Name extends CheckedSetting>(
 /** The option of a setting, such as `--log-level`, and the key of its value. */
 function flagOf(name: CheckedSetting): { name: string; key: string } {
   const [flag = ""] = (describeSetting(name).flag ?? "").split(" ");
-  return { name: flag, key: flag.slice(2).replaceAll(/-./g, (dash) => dash[1]!.toUpperCase()) };
+  return { name: flag, key: camelCase(flag.slice(2)) };
+}
+
+/** `log-level` as `logLevel`. */
+export function camelCase(text: string): string {
+  return text.replaceAll(/-./g, (dash) => dash.slice(1).toUpperCase());
+}
+
+/**
+ * The value of a secret setting: of the variable, else of the file that the variable with the suffix
+ * `_FILE` names, trimmed; `undefined` when neither is set.
+ *
+ * @throws {TypeError} when both are set, or the file is unreadable or empty; the message never
+ *   contains the secret
+ */
+export function readSecret(
+  environment: Environment,
+  name: "DATABASE_URL" | "PLATFORM_API_TOKEN",
+): string | undefined {
+  const own = environment[name];
+  const path = environment[`${name}_FILE`];
+  if (!path) return own || undefined;
+  if (own) throw new TypeError(`${name} and ${name}_FILE: expected only one of them`);
+  let text: string;
+  try {
+    text = Deno.readTextFileSync(path).trim();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new TypeError(`${name}_FILE: ${JSON.stringify(path)} cannot be read: ${reason}`);
+  }
+  if (text === "") {
+    throw new TypeError(`${name}_FILE: ${JSON.stringify(path)} is empty: expected ${name}'s value`);
+  }
+  return text;
 }

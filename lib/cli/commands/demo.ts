@@ -1,4 +1,3 @@
-import type { Command } from "commander";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as v from "valibot";
@@ -12,7 +11,7 @@ import type { Log } from "../../base/log.ts";
 import { testHash, testId } from "../../base/identity.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
 import { makeToken } from "../../base/token.ts";
-import { addCommand, type CliIo, type CommandContext } from "../command.ts";
+import { type AddCommand, type CliIo, command, type CommandContext } from "../command.ts";
 import { Failure } from "../errors.ts";
 import { DEMO, DEMO_FILES, DEMO_RUNS, FLAKIEST_TEST, QUARANTINED_TEST } from "./demo_history.ts";
 import { readUploadFiles } from "../intake/read_files.ts";
@@ -20,25 +19,24 @@ import { storeUpload } from "../intake/store_upload.ts";
 import { serveUntilStopped, withLog } from "./serve.ts";
 
 /** `demo`. */
-export function addDemoCommand(program: Command, io: CliIo): void {
-  addCommand(program, io, {
-    name: "demo",
-    summary: "Serve a small example organization; prints a token and curl lines to paste",
-    example: "demo --port 8000",
-    settings: ["PORT"],
-    environment: ["HOST"],
-    usesDatabase: false,
-    input: v.object({}),
-    async run(_input, context, settings) {
-      const address = { host: setting(io.environment, "HOST"), port: settings.PORT };
-      checkPort(address);
-      // Its log is read by a person, whatever the environment sets for services.
-      await withLog(io, { LOG_LEVEL: "info", LOG_FORMAT: "human" }, async (log) => {
-        await serveExample(io, { context, log, ...address });
-      });
-    },
-  });
-}
+export const demoCommand: AddCommand = command({
+  name: "demo",
+  summary: "Serve a small example organization; prints a token and curl lines to paste",
+  example: "demo --port 8000",
+  settings: ["PORT"],
+  environment: ["HOST"],
+  usesDatabase: false,
+  input: v.object({}),
+  async run(_input, context, settings) {
+    const { io } = context;
+    const address = { host: setting(io.environment, "HOST"), port: settings.PORT };
+    checkPort(address);
+    // Its log is read by a person, whatever the environment sets for services.
+    await withLog(io, { LOG_LEVEL: "info", LOG_FORMAT: "human" }, async (log) => {
+      await serveExample(io, { context, log, ...address });
+    });
+  },
+});
 
 /** @throws {Failure} when the port is in use, before anything is created */
 function checkPort({ host, port }: { host: string; port: number }): void {

@@ -1,4 +1,3 @@
-import type { Command } from "commander";
 import { statfs } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import * as v from "valibot";
@@ -14,7 +13,13 @@ import {
 import { type EmbeddedState, inspectEmbedded } from "../../../db/embedded/inspect.ts";
 import { checkSchema, SCHEMA_VERSION } from "../../../db/schema/migrate.ts";
 import { WINDOW_SECONDS } from "../../base/time.ts";
-import { addCommand, type CliIo, type CommandContext, type DatabaseLocation } from "../command.ts";
+import {
+  type AddCommand,
+  type CliIo,
+  command,
+  type CommandContext,
+  type DatabaseLocation,
+} from "../command.ts";
 import { Failure } from "../errors.ts";
 import {
   assessArchives,
@@ -31,30 +36,28 @@ import {
 
 const STATEMENT_TIMEOUT_MS = 10_000;
 
-/** Adds `doctor`. */
-export function addDoctorCommand(program: Command, io: CliIo): void {
-  addCommand(program, io, {
-    name: "doctor",
-    summary: "Check database, schema, clock, disk, uploads and tokens",
-    example: "doctor",
-    moreExamples: ["doctor --json"],
-    details: [
-      "Prints one line per finding: ok, warn or fail, the check, the finding, and what to do. Changes " +
-      "nothing, and works while the service is running.",
-    ],
-    exitCodes: { done: "no check failed; there may be warnings", failed: "a check failed" },
-    input: v.object({}),
-    async run(_input, context) {
-      const findings = await examine(context);
-      await context.printList(
-        findings,
-        ({ status, check, finding, hint }) => [status, check, finding, hint],
-      );
-      const failed = findings.filter(({ status }) => status === "fail").map(({ check }) => check);
-      if (failed.length > 0) throw new Failure(`failed checks: ${failed.join(", ")}`);
-    },
-  });
-}
+/** `doctor`. */
+export const doctorCommand: AddCommand = command({
+  name: "doctor",
+  summary: "Check database, schema, clock, disk, uploads and tokens",
+  example: "doctor",
+  moreExamples: ["doctor --json"],
+  details: [
+    "Prints one line per finding: ok, warn or fail, the check, the finding, and what to do. Changes " +
+    "nothing, and works while the service is running.",
+  ],
+  exitCodes: { done: "no check failed; there may be warnings", failed: "a check failed" },
+  input: v.object({}),
+  async run(_input, context) {
+    const findings = await examine(context);
+    await context.printList(
+      findings,
+      ({ status, check, finding, hint }) => [status, check, finding, hint],
+    );
+    const failed = findings.filter(({ status }) => status === "fail").map(({ check }) => check);
+    if (failed.length > 0) throw new Failure(`failed checks: ${failed.join(", ")}`);
+  },
+});
 
 async function examine({ database: location, io, now }: CommandContext): Promise<Finding[]> {
   const findings: Finding[] = [];

@@ -1,33 +1,30 @@
-import type { Command } from "commander";
 import * as v from "valibot";
-import { addCommand, type CliIo } from "../command.ts";
+import { type AddCommand, command } from "../command.ts";
 import { Failure, UsageError } from "../errors.ts";
 
 // /health does not use the database.
 const TIMEOUT_MS = 3_000;
 
-/** Adds `healthcheck`. */
-export function addHealthcheckCommand(program: Command, io: CliIo): void {
-  addCommand(program, io, {
-    name: "healthcheck",
-    summary: "Check that the service on this machine responds",
-    example: "healthcheck --port 8000",
-    details: [
-      "For containers and service managers: sends GET /health to HOST and PORT, with a timeout of " +
-      `${TIMEOUT_MS / 1000} seconds.`,
-    ],
-    exitCodes: { done: "healthy", failed: "no response, or not from this program" },
-    usesDatabase: false,
-    settings: ["HOST", "PORT"],
-    input: v.object({}),
-    async run(_input, context, { HOST, PORT }) {
-      if (PORT === 0) throw new UsageError("port 0: expected the port that serve listens on");
-      const url = `http://${reachable(HOST)}:${PORT}/health`;
-      const status = await ask(url);
-      await context.print(status, { status, url });
-    },
-  });
-}
+/** `healthcheck`. */
+export const healthcheckCommand: AddCommand = command({
+  name: "healthcheck",
+  summary: "Check that the service on this machine responds",
+  example: "healthcheck --port 8000",
+  details: [
+    "For containers and service managers: sends GET /health to HOST and PORT, with a timeout of " +
+    `${TIMEOUT_MS / 1000} seconds.`,
+  ],
+  exitCodes: { done: "healthy", failed: "no response, or not from this program" },
+  usesDatabase: false,
+  settings: ["HOST", "PORT"],
+  input: v.object({}),
+  async run(_input, context, { HOST, PORT }) {
+    if (PORT === 0) throw new UsageError("port 0: expected the port that serve listens on");
+    const url = `http://${reachable(HOST)}:${PORT}/health`;
+    const status = await ask(url);
+    await context.print(status, { status, url });
+  },
+});
 
 async function ask(url: string): Promise<string> {
   let text: string;

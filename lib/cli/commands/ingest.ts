@@ -1,6 +1,5 @@
-import type { Command } from "commander";
 import * as v from "valibot";
-import { addCommand, type CliIo, type CommandContext } from "../command.ts";
+import { type AddCommand, command, type CommandContext } from "../command.ts";
 import { UsageError } from "../errors.ts";
 import { ArchiveReader } from "../intake/archive_reader.ts";
 import { findCodeowners } from "../intake/codeowners_file.ts";
@@ -8,7 +7,7 @@ import { progressListener } from "../intake/progress.ts";
 import { type Listener, readUploadFiles, type UploadFiles } from "../intake/read_files.ts";
 import { factsOfRun, givenCommit, RUN_OPTIONS, runInput } from "../intake/run_options.ts";
 import { type IntakeOutcome, storeUpload, type UploadFacts } from "../intake/store_upload.ts";
-import { requireOrganization } from "../lookup.ts";
+import { requireOrganization } from "../resources.ts";
 import { fileSource } from "../storage/folder.ts";
 import { lineOfText } from "../values.ts";
 
@@ -29,36 +28,33 @@ interface ReadUpload {
 
 const ARCHIVE = /\.(gz|tgz)$/i;
 
-/** Adds `ingest`. */
-export function addIngest(program: Command, io: CliIo): void {
-  addCommand(program, io, {
-    name: "ingest",
-    summary: "Store the reports of one CI run; prints the key of the submission",
-    example: "ingest --org acme --repo acme/shop --commit 4f2a9c1 reports/",
-    arguments: [{
-      flags: "[reports...]",
-      meaning: "JUnit XML files, folders (all *.xml below them), globs; or one archive (*.gz)",
-    }],
-    options: [
-      { flags: "--org <name>", meaning: "organization, which must exist", required: true },
-      ...RUN_OPTIONS,
-    ],
-    input,
-    async run(options, context) {
-      const [report = "", ...others] = options.reports;
-      const isArchive = options.reports.some((path) => ARCHIVE.test(path));
-      if (isArchive && others.length > 0) {
-        throw new UsageError("expected either one archive (*.gz) or reports");
-      }
-      const listener = progressListener(context);
-      const outcome = isArchive
-        ? await ingestArchive(report, options, { context, listener })
-        : await ingestReports(options, { context, listener });
-      listener.clear();
-      if (outcome.key !== null || context.json) await context.print(outcome.key ?? "", outcome);
-    },
-  });
-}
+/** `ingest`. */
+export const ingestCommand: AddCommand = command({
+  name: "ingest",
+  summary: "Store the reports of one CI run; prints the key of the submission",
+  example: "ingest --org acme --repo acme/shop --commit 4f2a9c1 reports/",
+  arguments: {
+    "[reports...]": "JUnit XML files, folders (all *.xml below them), globs; or one archive (*.gz)",
+  },
+  options: {
+    "--org <name>": "organization, which must exist",
+    ...RUN_OPTIONS,
+  },
+  input,
+  async run(options, context) {
+    const [report = "", ...others] = options.reports;
+    const isArchive = options.reports.some((path) => ARCHIVE.test(path));
+    if (isArchive && others.length > 0) {
+      throw new UsageError("expected either one archive (*.gz) or reports");
+    }
+    const listener = progressListener(context);
+    const outcome = isArchive
+      ? await ingestArchive(report, options, { context, listener })
+      : await ingestReports(options, { context, listener });
+    listener.clear();
+    if (outcome.key !== null || context.json) await context.print(outcome.key ?? "", outcome);
+  },
+});
 
 interface Run {
   context: CommandContext;

@@ -1,4 +1,3 @@
-import type { Command } from "commander";
 import process from "node:process";
 import * as v from "valibot";
 import metadata from "../../../deno.json" with { type: "json" };
@@ -9,35 +8,34 @@ import {
   TOKEN_VARIABLE,
   URL_VARIABLE,
 } from "../../mcp/settings.ts";
-import { addCommand, type CliIo } from "../command.ts";
+import { type AddCommand, type CliIo, command } from "../command.ts";
 import { Failure } from "../errors.ts";
-import { readSecret } from "../secret_file.ts";
+import { readSecret } from "../settings.ts";
 
-/** Adds `mcp`. */
-export function addMcpCommand(program: Command, io: CliIo): void {
-  addCommand(program, io, {
-    name: "mcp",
-    summary: `Serve agent tools (MCP) on standard input and output; calls the API at ` +
-      `${URL_VARIABLE} (default: ${DEFAULT_API_URL}) with the token in ${TOKEN_VARIABLE}`,
-    example: "mcp",
-    environment: ["PLATFORM_API_TOKEN", "PLATFORM_API_TOKEN_FILE", "PLATFORM_API_URL"],
-    usesDatabase: false,
-    input: v.object({}),
-    async run(_input, context) {
-      const settings = settingsOf(io);
-      // No other command needs the library of the protocol.
-      const { serveTools } = await import("../../mcp/mod.ts");
-      await serveTools({
-        ...settings,
-        version: metadata.version,
-        input: process.stdin,
-        write: io.stdout,
-        stop: io.stop,
-        note: context.note,
-      });
-    },
-  });
-}
+/** `mcp`. */
+export const mcpCommand: AddCommand = command({
+  name: "mcp",
+  summary: `Serve agent tools (MCP) on standard input and output; calls the API at ` +
+    `${URL_VARIABLE} (default: ${DEFAULT_API_URL}) with the token in ${TOKEN_VARIABLE}`,
+  example: "mcp",
+  environment: ["PLATFORM_API_TOKEN", "PLATFORM_API_TOKEN_FILE", "PLATFORM_API_URL"],
+  usesDatabase: false,
+  input: v.object({}),
+  async run(_input, context) {
+    const { io } = context;
+    const settings = settingsOf(io);
+    // No other command needs the library of the protocol.
+    const { serveTools } = await import("../../mcp/mod.ts");
+    await serveTools({
+      ...settings,
+      version: metadata.version,
+      input: process.stdin,
+      write: io.stdout,
+      stop: io.stop,
+      note: context.note,
+    });
+  },
+});
 
 function settingsOf(io: CliIo): ApiSettings {
   try {

@@ -1,37 +1,37 @@
 import type { AddCommand } from "../command.ts";
-import { addBackupCommand } from "./backup.ts";
-import { addDemoCommand } from "./demo.ts";
-import { addDoctorCommand } from "./doctor.ts";
-import { addHealthcheckCommand } from "./healthcheck.ts";
-import { addIngest } from "./ingest.ts";
-import { addMcpCommand } from "./mcp.ts";
-import { addMigrateCommand } from "./migrate.ts";
-import { addOrgCommands } from "./org.ts";
-import { addPruneCommand } from "./prune.ts";
-import { addQuarantineCommands } from "./quarantine.ts";
-import { addRepoCommands } from "./repo.ts";
-import { addServeCommand } from "./serve.ts";
-import { addSubmissionCommands } from "./submission.ts";
-import { addTokenCommands } from "./token.ts";
-import { addUpload } from "./upload.ts";
-import { addWatch } from "./watch.ts";
+import { backupCommand } from "./backup.ts";
+import { demoCommand } from "./demo.ts";
+import { doctorCommand } from "./doctor.ts";
+import { healthcheckCommand } from "./healthcheck.ts";
+import { ingestCommand } from "./ingest.ts";
+import { mcpCommand } from "./mcp.ts";
+import { migrateCommand } from "./migrate.ts";
+import { orgCommands } from "./org.ts";
+import { pruneCommand } from "./prune.ts";
+import { quarantineCommands } from "./quarantine.ts";
+import { repoCommands } from "./repo.ts";
+import { serveCommand } from "./serve.ts";
+import { submissionCommands } from "./submission.ts";
+import { tokenCommands } from "./token.ts";
+import { uploadCommand } from "./upload.ts";
+import { watchCommand } from "./watch.ts";
 
 /** All commands, in the order of `--help`. */
 export const COMMANDS: readonly AddCommand[] = [
-  addServeCommand,
-  addDemoCommand,
-  addMigrateCommand,
-  addOrgCommands,
-  addRepoCommands,
-  addTokenCommands,
-  addIngest,
-  addUpload,
-  addWatch,
-  addSubmissionCommands,
-  addQuarantineCommands,
-  addPruneCommand,
-  addMcpCommand,
-  addDoctorCommand,
-  addHealthcheckCommand,
-  addBackupCommand,
+  serveCommand,
+  demoCommand,
+  migrateCommand,
+  orgCommands,
+  repoCommands,
+  tokenCommands,
+  ingestCommand,
+  uploadCommand,
+  watchCommand,
+  submissionCommands,
+  quarantineCommands,
+  pruneCommand,
+  mcpCommand,
+  doctorCommand,
+  healthcheckCommand,
+  backupCommand,
 ];

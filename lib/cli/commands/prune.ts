@@ -1,4 +1,3 @@
-import type { Command } from "commander";
 import * as v from "valibot";
 import type { Database } from "../../../db/connection/connect.ts";
 import { listOrganizations } from "../../../db/admin/organizations.ts";
@@ -7,9 +6,9 @@ import { planPrune, reclaimSpace } from "../../../db/write/prune_plan.ts";
 import { listRepositories, type Repository } from "../../../db/admin/repositories.ts";
 import { formatRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
 import { WINDOW_SECONDS } from "../../base/time.ts";
-import { addCommand, type CliIo, type CommandContext } from "../command.ts";
+import { type AddCommand, command, type CommandContext } from "../command.ts";
 import { Failure } from "../errors.ts";
-import { requireOrganization, requireRepository } from "../lookup.ts";
+import { requireOrganization, requireRepository } from "../resources.ts";
 import { progressLine } from "../intake/progress.ts";
 import { durationOfDays, lineOfText, repositoryName } from "../values.ts";
 
@@ -32,52 +31,47 @@ const input = v.pipe(
   ),
 );
 
-/** Adds `prune`. */
-export function addPruneCommand(program: Command, io: CliIo): void {
-  addCommand(program, io, {
-    name: "prune",
-    summary: "Delete old submissions; lists organization, OWNER/NAME, and the deleted " +
-      "submissions, results, coverage reports, tests",
-    example: "prune --keep 90d",
-    moreExamples: ["prune --keep 26w --org acme --repo acme/shop --dry-run"],
-    details: [
-      "Deletes what was recorded before now minus --keep, in batches, so that requests and uploads go " +
-      "on; after an interruption, run it again. The API's responses do not change: first disruptions, " +
-      "quarantined tests and the latest coverage of each repository are kept. A submission is kept " +
-      "while the same code has newer ones. Lists the repositories with deletions.",
-    ],
-    options: [
-      {
-        flags: "--keep <duration>",
-        meaning: `history to keep, such as 90d; at least ${WINDOW_DAYS}d`,
-        required: true,
-      },
-      { flags: "--org <name>", meaning: "only this organization (default: all)" },
-      { flags: "--repo <owner/name>", meaning: "only this repository; needs --org" },
-      { flags: "--dry-run", meaning: "delete nothing, only list what would be deleted" },
-    ],
-    input,
-    async run({ keep, org, repo, dryRun }, context) {
-      const database = await context.openDatabase();
-      const targets = await findTargets(database, { org, repo });
-      const cutoff = context.now - keep;
-      const rows = dryRun
-        ? await planAll(database, { targets, cutoff })
-        : await pruneAll(database, { targets, cutoff, context });
-      await context.printList(rows.map(record), (row) => [
-        row.organization,
-        row.repository,
-        row.submission_count,
-        row.test_result_count,
-        row.coverage_report_count,
-        row.test_count,
-      ]);
-      if (!dryRun && io.stop.aborted) {
-        throw new Failure("stopped before the end: run it again to continue");
-      }
-    },
-  });
-}
+/** `prune`. */
+export const pruneCommand: AddCommand = command({
+  name: "prune",
+  summary: "Delete old submissions; lists organization, OWNER/NAME, and the deleted " +
+    "submissions, results, coverage reports, tests",
+  example: "prune --keep 90d",
+  moreExamples: ["prune --keep 26w --org acme --repo acme/shop --dry-run"],
+  details: [
+    "Deletes what was recorded before now minus --keep, in batches, so that requests and uploads go " +
+    "on; after an interruption, run it again. The API's responses do not change: first disruptions, " +
+    "quarantined tests and the latest coverage of each repository are kept. A submission is kept " +
+    "while the same code has newer ones. Lists the repositories with deletions.",
+  ],
+  options: {
+    "--keep <duration>": `history to keep, such as 90d; at least ${WINDOW_DAYS}d`,
+    "--org <name>": "only this organization (default: all)",
+    "--repo <owner/name>": "only this repository; needs --org",
+    "--dry-run": "delete nothing, only list what would be deleted",
+  },
+  input,
+  async run({ keep, org, repo, dryRun }, context) {
+    const { io } = context;
+    const database = await context.openDatabase();
+    const targets = await findTargets(database, { org, repo });
+    const cutoff = context.now - keep;
+    const rows = dryRun
+      ? await planAll(database, { targets, cutoff })
+      : await pruneAll(database, { targets, cutoff, context });
+    await context.printList(rows.map(record), (row) => [
+      row.organization,
+      row.repository,
+      row.submission_count,
+      row.test_result_count,
+      row.coverage_report_count,
+      row.test_count,
+    ]);
+    if (!dryRun && io.stop.aborted) {
+      throw new Failure("stopped before the end: run it again to continue");
+    }
+  },
+});
 
 interface Target {
   organization: string;

@@ -1,4 +1,3 @@
-import type { Command } from "commander";
 import * as v from "valibot";
 import {
   addQuarantine,
@@ -9,101 +8,98 @@ import {
 } from "../../../db/admin/quarantine.ts";
 import type { Queryable } from "../../../db/connection/sql.ts";
 import { testId } from "../../base/identity.ts";
-import { addCommand, addGroup, type CliIo } from "../command.ts";
+import { type AddCommand, command, group } from "../command.ts";
 import { Failure } from "../errors.ts";
-import { requireOrganization } from "../lookup.ts";
-import { ORG } from "../options.ts";
-import { quarantineRecord } from "../records.ts";
+import { ORG, quarantineRecord, requireOrganization } from "../resources.ts";
 import { lineOfText, testIdentifier } from "../values.ts";
 
-const TEST = { flags: "<test-id>", meaning: "test id, 24 hex digits" };
+const TEST = { "<test-id>": "test id, 24 hex digits" };
 
-/** Adds `quarantine add`, `quarantine remove` and `quarantine list`. */
-export function addQuarantineCommands(program: Command, io: CliIo): void {
-  const group = addGroup(program, {
-    name: "quarantine",
-    summary: "Quarantine tests, release them and list them",
-    example: "quarantine list --org acme",
-  });
-
-  addCommand(group, io, {
-    name: "add",
-    summary: "Quarantine a test; prints its id",
-    example: "quarantine add 0123456789abcdef01234567 --by ada",
-    arguments: [TEST],
-    options: [
-      { flags: "--by <who>", meaning: "who quarantines it" },
-      { flags: "--type <type>", meaning: "manual or automatic (default: manual)" },
-    ],
-    input: v.object({
-      testId: testIdentifier,
-      by: v.optional(lineOfText),
-      type: v.optional(
-        v.picklist(
-          ["manual", "automatic"],
-          (issue) => `invalid type ${issue.received}: expected manual or automatic`,
-        ),
-        "manual",
+const addCommand = command({
+  name: "add",
+  summary: "Quarantine a test; prints its id",
+  example: "quarantine add 0123456789abcdef01234567 --by ada",
+  arguments: { ...TEST },
+  options: {
+    "--by <who>": "who quarantines it",
+    "--type <type>": "manual or automatic (default: manual)",
+  },
+  input: v.object({
+    testId: testIdentifier,
+    by: v.optional(lineOfText),
+    type: v.optional(
+      v.picklist(
+        ["manual", "automatic"],
+        (issue) => `invalid type ${issue.received}: expected manual or automatic`,
       ),
-    }),
-    async run({ testId: parts, by, type }, context) {
-      const { sql } = await context.openDatabase();
-      const test = await requireTest(sql, parts);
-      const id = testId(test.idPrefix, test.testHash);
-      const result = await addQuarantine(sql, test, {
-        quarantinedAt: context.now,
-        quarantinedBy: by ?? null,
-        quarantineType: type,
-      });
-      if (!result) throw unknownTest(parts);
-      if (!result.added) context.note(`test ${id} is already quarantined and unchanged`);
-      await context.print(id, quarantineRecord(test, result.quarantine));
-    },
-  });
+      "manual",
+    ),
+  }),
+  async run({ testId: parts, by, type }, context) {
+    const { sql } = await context.openDatabase();
+    const test = await requireTest(sql, parts);
+    const id = testId(test.idPrefix, test.testHash);
+    const result = await addQuarantine(sql, test, {
+      quarantinedAt: context.now,
+      quarantinedBy: by ?? null,
+      quarantineType: type,
+    });
+    if (!result) throw unknownTest(parts);
+    if (!result.added) context.note(`test ${id} is already quarantined and unchanged`);
+    await context.print(id, quarantineRecord(test, result.quarantine));
+  },
+});
 
-  addCommand(group, io, {
-    name: "remove",
-    summary: "Release a test from quarantine; prints its id",
-    example: "quarantine remove 0123456789abcdef01234567",
-    arguments: [TEST],
-    input: v.object({ testId: testIdentifier }),
-    async run({ testId: parts }, context) {
-      const { sql } = await context.openDatabase();
-      const test = await requireTest(sql, parts);
-      const id = testId(test.idPrefix, test.testHash);
-      if (!await removeQuarantine(sql, test)) context.note(`test ${id} is not quarantined`);
-      await context.print(id, quarantineRecord(test, null));
-    },
-  });
+const removeCommand = command({
+  name: "remove",
+  summary: "Release a test from quarantine; prints its id",
+  example: "quarantine remove 0123456789abcdef01234567",
+  arguments: { ...TEST },
+  input: v.object({ testId: testIdentifier }),
+  async run({ testId: parts }, context) {
+    const { sql } = await context.openDatabase();
+    const test = await requireTest(sql, parts);
+    const id = testId(test.idPrefix, test.testHash);
+    if (!await removeQuarantine(sql, test)) context.note(`test ${id} is not quarantined`);
+    await context.print(id, quarantineRecord(test, null));
+  },
+});
 
-  addCommand(group, io, {
-    name: "list",
-    summary:
-      "List quarantined tests: id, OWNER/NAME, suite, class, name, file, quarantined, by, type",
-    example: "quarantine list --org acme",
-    options: [ORG],
-    input: v.object({ org: lineOfText }),
-    async run({ org }, context) {
-      const { sql } = await context.openDatabase();
-      const organization = await requireOrganization(sql, org);
-      const tests = await listQuarantined(sql, organization.organizationId);
-      await context.printList(
-        tests.map((test) => quarantineRecord(test, test)),
-        (record) => [
-          record.id,
-          record.repository,
-          record.suite,
-          record.class,
-          record.name,
-          record.file,
-          record.quarantined_at,
-          record.quarantined_by,
-          record.quarantine_type,
-        ],
-      );
-    },
-  });
-}
+const listCommand = command({
+  name: "list",
+  summary:
+    "List quarantined tests: id, OWNER/NAME, suite, class, name, file, quarantined, by, type",
+  example: "quarantine list --org acme",
+  options: { ...ORG },
+  input: v.object({ org: lineOfText }),
+  async run({ org }, context) {
+    const { sql } = await context.openDatabase();
+    const organization = await requireOrganization(sql, org);
+    const tests = await listQuarantined(sql, organization.organizationId);
+    await context.printList(
+      tests.map((test) => quarantineRecord(test, test)),
+      (record) => [
+        record.id,
+        record.repository,
+        record.suite,
+        record.class,
+        record.name,
+        record.file,
+        record.quarantined_at,
+        record.quarantined_by,
+        record.quarantine_type,
+      ],
+    );
+  },
+});
+
+/** `quarantine add`, `quarantine remove` and `quarantine list`. */
+export const quarantineCommands: AddCommand = group({
+  name: "quarantine",
+  summary: "Quarantine tests, release them and list them",
+  example: "quarantine list --org acme",
+  commands: [addCommand, removeCommand, listCommand],
+});
 
 type TestIdParts = Pick<StoredTest, "idPrefix" | "testHash">;
 

@@ -1,9 +1,8 @@
-import type { Command } from "commander";
 import * as v from "valibot";
 import type { Database } from "../../../db/connection/connect.ts";
 import { serve, type ServeOptions } from "../../../routes/serve.ts";
 import { createLog, type Log } from "../../base/log.ts";
-import { addCommand, type CliIo } from "../command.ts";
+import { type AddCommand, type CliIo, command } from "../command.ts";
 import { reopenForReading } from "../database.ts";
 import { Failure } from "../errors.ts";
 import { bufferedOutput, isTelemetryOn, telemetryOutput } from "../log_output.ts";
@@ -12,85 +11,84 @@ import type { SettingValues } from "../settings.ts";
 import { requireSharedPorts } from "../shared_port.ts";
 import { waitForDatabase } from "../wait_for_database.ts";
 
-/** Adds `serve`. */
-export function addServeCommand(program: Command, io: CliIo): void {
-  addCommand(program, io, {
-    name: "serve",
-    summary: "Serve the HTTP API until SIGTERM or SIGINT",
-    example: "serve --port 8000",
-    moreExamples: [
-      "serve --check",
-      "serve --host 0.0.0.0 --log-format json",
-    ],
-    details: [
-      "Migrates the database where it has the privileges, then only reads. Connections to a " +
-      "PostgreSQL server are read-only; a read-only role is enough.",
-      "The first SIGTERM or SIGINT drains running requests for up to 10 seconds, the second ends at " +
-      "once. At startup it waits for an unavailable server; later, requests get 500 until the server " +
-      "is back.",
-      "With --reuse-port several processes share one port: the system distributes new connections.",
-      "Logs one line per request to standard error: method, route, status, duration, request id and " +
-      "organization; never a token, a path or a query value. OTEL_DENO=true exports traces and " +
-      "metrics by OpenTelemetry.",
-    ],
-    exitCodes: {
-      done: "stopped by a signal; with --check: ready to start",
-      failed: "startup failed, or stopped by a second signal",
-    },
-    options: [
-      { flags: "--check", meaning: "check whether it could start, and exit" },
-    ],
-    settings: [
-      "HOST",
-      "PORT",
-      "REUSE_PORT",
-      "LOG_LEVEL",
-      "LOG_FORMAT",
-      "DATABASE_WAIT_SECONDS",
-      "DATABASE_POOL_SIZE",
-      "STATEMENT_TIMEOUT_MS",
-      "REQUEST_TIMEOUT_MS",
-      "MAX_RUNNING_REQUESTS",
-      "CACHE_SIZE_MB",
-    ],
-    createsDatabase: true,
-    input: v.object({ check: v.optional(v.boolean(), false) }),
-    async run({ check }, context, settings) {
-      if (settings.REUSE_PORT) requireSharedPorts();
-      if (check) return await checkStart(context);
-      await withLog(io, settings, async (log) => {
-        const database = await waitForDatabase(
-          async () =>
-            await reopenForReading(await context.openDatabase(), {
-              ...context.database,
-              maxConnections: settings.DATABASE_POOL_SIZE,
-              statementTimeoutMs: settings.STATEMENT_TIMEOUT_MS,
-            }),
-          {
-            seconds: settings.DATABASE_WAIT_SECONDS,
-            stop: io.stop,
-            note: (text) => log.warn("database unavailable", { error: text }),
-          },
-        );
-        if (database === null) return;
-        try {
-          await serveUntilStopped(io, {
-            database,
-            log,
-            host: settings.HOST,
-            port: settings.PORT,
-            reusePort: settings.REUSE_PORT,
-            requestTimeoutMs: settings.REQUEST_TIMEOUT_MS,
-            maxRunningRequests: settings.MAX_RUNNING_REQUESTS,
-            cacheSizeMb: settings.CACHE_SIZE_MB,
-          });
-        } finally {
-          await database.close();
-        }
-      });
-    },
-  });
-}
+/** `serve`. */
+export const serveCommand: AddCommand = command({
+  name: "serve",
+  summary: "Serve the HTTP API until SIGTERM or SIGINT",
+  example: "serve --port 8000",
+  moreExamples: [
+    "serve --check",
+    "serve --host 0.0.0.0 --log-format json",
+  ],
+  details: [
+    "Migrates the database where it has the privileges, then only reads. Connections to a " +
+    "PostgreSQL server are read-only; a read-only role is enough.",
+    "The first SIGTERM or SIGINT drains running requests for up to 10 seconds, the second ends at " +
+    "once. At startup it waits for an unavailable server; later, requests get 500 until the server " +
+    "is back.",
+    "With --reuse-port several processes share one port: the system distributes new connections.",
+    "Logs one line per request to standard error: method, route, status, duration, request id and " +
+    "organization; never a token, a path or a query value. OTEL_DENO=true exports traces and " +
+    "metrics by OpenTelemetry.",
+  ],
+  exitCodes: {
+    done: "stopped by a signal; with --check: ready to start",
+    failed: "startup failed, or stopped by a second signal",
+  },
+  options: {
+    "--check": "check whether it could start, and exit",
+  },
+  settings: [
+    "HOST",
+    "PORT",
+    "REUSE_PORT",
+    "LOG_LEVEL",
+    "LOG_FORMAT",
+    "DATABASE_WAIT_SECONDS",
+    "DATABASE_POOL_SIZE",
+    "STATEMENT_TIMEOUT_MS",
+    "REQUEST_TIMEOUT_MS",
+    "MAX_RUNNING_REQUESTS",
+    "CACHE_SIZE_MB",
+  ],
+  createsDatabase: true,
+  input: v.object({ check: v.optional(v.boolean(), false) }),
+  async run({ check }, context, settings) {
+    const { io } = context;
+    if (settings.REUSE_PORT) requireSharedPorts();
+    if (check) return await checkStart(context);
+    await withLog(io, settings, async (log) => {
+      const database = await waitForDatabase(
+        async () =>
+          await reopenForReading(await context.openDatabase(), {
+            ...context.database,
+            maxConnections: settings.DATABASE_POOL_SIZE,
+            statementTimeoutMs: settings.STATEMENT_TIMEOUT_MS,
+          }),
+        {
+          seconds: settings.DATABASE_WAIT_SECONDS,
+          stop: io.stop,
+          note: (text) => log.warn("database unavailable", { error: text }),
+        },
+      );
+      if (database === null) return;
+      try {
+        await serveUntilStopped(io, {
+          database,
+          log,
+          host: settings.HOST,
+          port: settings.PORT,
+          reusePort: settings.REUSE_PORT,
+          requestTimeoutMs: settings.REQUEST_TIMEOUT_MS,
+          maxRunningRequests: settings.MAX_RUNNING_REQUESTS,
+          cacheSizeMb: settings.CACHE_SIZE_MB,
+        });
+      } finally {
+        await database.close();
+      }
+    });
+  },
+});
 
 /** Runs `body` with a log, which is flushed at the end. */
 export async function withLog(

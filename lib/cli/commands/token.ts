@@ -1,12 +1,9 @@
-import type { Command } from "commander";
 import * as v from "valibot";
 import { insertToken, listTokens, revokeToken, type Token } from "../../../db/admin/tokens.ts";
 import { makeToken } from "../../base/token.ts";
-import { addCommand, addGroup, type CliIo } from "../command.ts";
+import { type AddCommand, command, group } from "../command.ts";
 import { Failure, UsageError } from "../errors.ts";
-import { requireOrganization } from "../lookup.ts";
-import { ORG } from "../options.ts";
-import { tokenRecord } from "../records.ts";
+import { ORG, requireOrganization, tokenRecord } from "../resources.ts";
 import {
   duration,
   lineOfText,
@@ -18,166 +15,140 @@ import {
 } from "../values.ts";
 
 const EXPIRES_AT = {
-  flags: "--expires-at <timestamp>",
-  meaning: "when it expires, RFC 3339 with a zone (default: never)",
+  "--expires-at <timestamp>": "when it expires, RFC 3339 with a zone (default: never)",
 };
 
-/** Adds `token create`, `token import`, `token list` and `token revoke`. */
-export function addTokenCommands(program: Command, io: CliIo): void {
-  const group = addGroup(program, {
-    name: "token",
-    summary: "Create, import, list and revoke API tokens",
-    example: "token list --org acme",
-  });
-  addCreate(group, io);
-  addImport(group, io);
-  addList(group, io);
-  addRevoke(group, io);
-}
-
-function addCreate(group: Command, io: CliIo): void {
-  addCommand(group, io, {
-    name: "create",
-    summary: "Create a token; prints it, only this once",
-    example: "token create --org acme --label dashboard --expires-in 90d",
-    options: [
-      ORG,
-      { flags: "--label <text>", meaning: "description for `token list`" },
-      { flags: "--expires-in <duration>", meaning: "how long it is valid, such as 90d or 12h" },
-      EXPIRES_AT,
-      { flags: "--legacy", meaning: "token of the earlier format; needs purchase units above 0" },
-    ],
-    input: v.object({
-      org: lineOfText,
-      label: v.optional(lineOfText),
-      expiresIn: v.optional(duration),
-      expiresAt: v.optional(timestamp),
-      legacy: v.optional(v.boolean(), false),
-    }),
-    async run({ org, label, expiresIn, expiresAt, legacy }, context) {
-      const expiry = expiryOf(context.now, { expiresIn, expiresAt });
-      const { sql } = await context.openDatabase();
-      const organization = await requireOrganization(sql, org);
-      const { plain, ...token } = makeToken(legacy ? "legacy" : "api_token");
-      const insertion = await insertToken(sql, {
-        organizationId: organization.organizationId,
-        type: token.type,
-        tokenPrefix: token.prefix,
-        hash: token.hash,
-        label: label ?? null,
-        createdAt: context.now,
-        expiresAt: expiry,
-      });
-      if (insertion.outcome !== "inserted") throw new Error("a random token already exists");
-      if (legacy && organization.purchaseUnitCount === 0) {
-        context.note(
-          `organization "${organization.name}" has 0 purchase units: the token is invalid until ` +
-            "`test-analytics org set NAME --purchase-units N`",
-        );
-      }
-      await context.print(plain, { token: plain, ...tokenRecord(insertion.token) });
-    },
-  });
-}
-
-function addImport(group: Command, io: CliIo): void {
-  addCommand(group, io, {
-    name: "import",
-    summary: "Import a token of the earlier service by its hash; prints its id",
-    example:
-      "token import --org acme --hash 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-    options: [
-      ORG,
-      {
-        flags: "--hash <hash>",
-        meaning: "SHA-256 of the token: 64 hex digits, or base64 for a legacy one",
-        required: true,
-      },
-      { flags: "--prefix <text>", meaning: "first characters of the token, for `token list`" },
-      EXPIRES_AT,
-    ],
-    input: v.object({
-      org: lineOfText,
-      hash: tokenHash,
-      prefix: v.optional(tokenPrefix),
-      expiresAt: v.optional(timestamp),
-    }),
-    async run({ org, hash, prefix, expiresAt }, context) {
-      const { sql } = await context.openDatabase();
-      const organization = await requireOrganization(sql, org);
-      const insertion = await insertToken(sql, {
-        organizationId: organization.organizationId,
-        type: hash.type,
-        tokenPrefix: prefix ?? null,
-        hash: hash.hash,
-        label: null,
-        createdAt: context.now,
-        expiresAt: expiresAt ?? null,
-      });
-      if (insertion.outcome === "other_organization") {
-        // Does not tell which organization has it.
-        throw new Failure("cannot import the token: its hash is already used");
-      }
-      const { token } = insertion;
-      if (insertion.outcome === "present") {
-        const revoked = token.revokedAt === null ? "" : ", and it is revoked";
-        context.note(`token ${token.apiTokenId} already exists and is unchanged${revoked}`);
-      }
-      await context.print(String(token.apiTokenId), tokenRecord(token));
-    },
-  });
-}
-
-function addList(group: Command, io: CliIo): void {
-  addCommand(group, io, {
-    name: "list",
-    summary:
-      "List an organization's tokens: id, label, type, prefix, created, expires, revoked, state",
-    example: "token list --org acme",
-    options: [ORG],
-    input: v.object({ org: lineOfText }),
-    async run({ org }, context) {
-      const { sql } = await context.openDatabase();
-      const organization = await requireOrganization(sql, org);
-      const tokens = await listTokens(sql, organization.organizationId);
-      await context.printList(
-        tokens.map((token) => ({
-          ...tokenRecord(token),
-          state: stateOf(token, context.now, organization.purchaseUnitCount),
-        })),
-        (record) => [
-          record.api_token_id,
-          record.label,
-          record.type,
-          record.token_prefix,
-          record.created_at,
-          record.expires_at,
-          record.revoked_at,
-          record.state,
-        ],
+const createCommand = command({
+  name: "create",
+  summary: "Create a token; prints it, only this once",
+  example: "token create --org acme --label dashboard --expires-in 90d",
+  options: {
+    ...ORG,
+    "--label <text>": "description for `token list`",
+    "--expires-in <duration>": "how long it is valid, such as 90d or 12h",
+    ...EXPIRES_AT,
+    "--legacy": "token of the earlier format; needs purchase units above 0",
+  },
+  input: v.object({
+    org: lineOfText,
+    label: v.optional(lineOfText),
+    expiresIn: v.optional(duration),
+    expiresAt: v.optional(timestamp),
+    legacy: v.optional(v.boolean(), false),
+  }),
+  async run({ org, label, expiresIn, expiresAt, legacy }, context) {
+    const expiry = expiryOf(context.now, { expiresIn, expiresAt });
+    const { sql } = await context.openDatabase();
+    const organization = await requireOrganization(sql, org);
+    const { plain, ...token } = makeToken(legacy ? "legacy" : "api_token");
+    const insertion = await insertToken(sql, {
+      organizationId: organization.organizationId,
+      type: token.type,
+      tokenPrefix: token.prefix,
+      hash: token.hash,
+      label: label ?? null,
+      createdAt: context.now,
+      expiresAt: expiry,
+    });
+    if (insertion.outcome !== "inserted") throw new Error("a random token already exists");
+    if (legacy && organization.purchaseUnitCount === 0) {
+      context.note(
+        `organization "${organization.name}" has 0 purchase units: the token is invalid until ` +
+          "`test-analytics org set NAME --purchase-units N`",
       );
-    },
-  });
-}
+    }
+    await context.print(plain, { token: plain, ...tokenRecord(insertion.token) });
+  },
+});
 
-function addRevoke(group: Command, io: CliIo): void {
-  addCommand(group, io, {
-    name: "revoke",
-    summary: "Revoke a token; prints its id",
-    example: "token revoke 1",
-    arguments: [{ flags: "<token-id>", meaning: "id, as in `token list`" }],
-    input: v.object({ tokenId: rowId }),
-    async run({ tokenId }, context) {
-      const { sql } = await context.openDatabase();
-      const result = await revokeToken(sql, { apiTokenId: tokenId, revokedAt: context.now });
-      if (!result) {
-        throw new Failure(`token ${tokenId} is unknown: \`test-analytics token list\` shows all`);
-      }
-      if (!result.revoked) context.note(`token ${tokenId} is already revoked`);
-      await context.print(String(tokenId), tokenRecord(result.token));
-    },
-  });
-}
+const importCommand = command({
+  name: "import",
+  summary: "Import a token of the earlier service by its hash; prints its id",
+  example:
+    "token import --org acme --hash 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+  options: {
+    ...ORG,
+    "--hash <hash>": "SHA-256 of the token: 64 hex digits, or base64 for a legacy one",
+    "--prefix <text>": "first characters of the token, for `token list`",
+    ...EXPIRES_AT,
+  },
+  input: v.object({
+    org: lineOfText,
+    hash: tokenHash,
+    prefix: v.optional(tokenPrefix),
+    expiresAt: v.optional(timestamp),
+  }),
+  async run({ org, hash, prefix, expiresAt }, context) {
+    const { sql } = await context.openDatabase();
+    const organization = await requireOrganization(sql, org);
+    const insertion = await insertToken(sql, {
+      organizationId: organization.organizationId,
+      type: hash.type,
+      tokenPrefix: prefix ?? null,
+      hash: hash.hash,
+      label: null,
+      createdAt: context.now,
+      expiresAt: expiresAt ?? null,
+    });
+    if (insertion.outcome === "other_organization") {
+      // Does not tell which organization has it.
+      throw new Failure("cannot import the token: its hash is already used");
+    }
+    const { token } = insertion;
+    if (insertion.outcome === "present") {
+      const revoked = token.revokedAt === null ? "" : ", and it is revoked";
+      context.note(`token ${token.apiTokenId} already exists and is unchanged${revoked}`);
+    }
+    await context.print(String(token.apiTokenId), tokenRecord(token));
+  },
+});
+
+const listCommand = command({
+  name: "list",
+  summary:
+    "List an organization's tokens: id, label, type, prefix, created, expires, revoked, state",
+  example: "token list --org acme",
+  options: { ...ORG },
+  input: v.object({ org: lineOfText }),
+  async run({ org }, context) {
+    const { sql } = await context.openDatabase();
+    const organization = await requireOrganization(sql, org);
+    const tokens = await listTokens(sql, organization.organizationId);
+    await context.printList(
+      tokens.map((token) => ({
+        ...tokenRecord(token),
+        state: stateOf(token, context.now, organization.purchaseUnitCount),
+      })),
+      (record) => [
+        record.api_token_id,
+        record.label,
+        record.type,
+        record.token_prefix,
+        record.created_at,
+        record.expires_at,
+        record.revoked_at,
+        record.state,
+      ],
+    );
+  },
+});
+
+const revokeCommand = command({
+  name: "revoke",
+  summary: "Revoke a token; prints its id",
+  example: "token revoke 1",
+  arguments: { "<token-id>": "id, as in `token list`" },
+  input: v.object({ tokenId: rowId }),
+  async run({ tokenId }, context) {
+    const { sql } = await context.openDatabase();
+    const result = await revokeToken(sql, { apiTokenId: tokenId, revokedAt: context.now });
+    if (!result) {
+      throw new Failure(`token ${tokenId} is unknown: \`test-analytics token list\` shows all`);
+    }
+    if (!result.revoked) context.note(`token ${tokenId} is already revoked`);
+    await context.print(String(tokenId), tokenRecord(result.token));
+  },
+});
 
 function expiryOf(
   now: number,
@@ -202,3 +173,11 @@ function stateOf(token: Token, now: number, purchaseUnitCount: number): string {
   if (token.type === "legacy" && purchaseUnitCount === 0) return "no_plan";
   return "active";
 }
+
+/** `token create`, `token import`, `token list` and `token revoke`. */
+export const tokenCommands: AddCommand = group({
+  name: "token",
+  summary: "Create, import, list and revoke API tokens",
+  example: "token list --org acme",
+  commands: [createCommand, importCommand, listCommand, revokeCommand],
+});

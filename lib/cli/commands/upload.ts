@@ -1,4 +1,3 @@
-import type { Command } from "commander";
 import { createHash } from "node:crypto";
 import { stat } from "node:fs/promises";
 import * as v from "valibot";
@@ -13,7 +12,7 @@ import { findReports } from "../../report/report_files.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
 import { formatTimestamp } from "../../base/time.ts";
 import { findCodeowners } from "../intake/codeowners_file.ts";
-import { addCommand, type CliIo } from "../command.ts";
+import { type AddCommand, command } from "../command.ts";
 import { Failure, UsageError } from "../errors.ts";
 import { readUploadFiles } from "../intake/read_files.ts";
 import { progressListener } from "../intake/progress.ts";
@@ -23,8 +22,7 @@ import { openTarget } from "../storage/target.ts";
 import { lineOfText } from "../values.ts";
 
 const ENDPOINT = {
-  flags: "--endpoint-url <url>",
-  meaning: "URL of S3-compatible storage (default: AWS_ENDPOINT_URL)",
+  "--endpoint-url <url>": "URL of S3-compatible storage (default: AWS_ENDPOINT_URL)",
 };
 
 const input = v.pipe(
@@ -40,59 +38,50 @@ const input = v.pipe(
   ),
 );
 
-/** Adds `upload`: packs reports for `watch`, from where the database cannot be reached. */
-export function addUpload(program: Command, io: CliIo): void {
-  addCommand(program, io, {
-    name: "upload",
-    summary: "Pack the reports of one CI run into an archive for `watch`; prints its location",
-    example: "upload --to s3://ci-reports/acme --repo acme/shop --commit 4f2a9c1 reports/",
-    arguments: [{
-      flags: "[reports...]",
-      meaning: "JUnit XML files, folders (all *.xml below them), or globs",
-    }],
-    options: [
-      {
-        flags: "--to <target>",
-        meaning: "folder, s3://BUCKET/PREFIX, or https:// URL for a PUT",
-        required: true,
-      },
-      ENDPOINT,
-      ...RUN_OPTIONS,
-    ],
-    environment: STORAGE_VARIABLES,
-    usesDatabase: false,
-    input,
-    async run(options, context) {
-      const { environment } = context.io;
-      const facts = await factsOfRun(options, context);
-      let put: ReturnType<typeof openTarget>;
-      try {
-        put = openTarget(options.to, { environment, endpoint: options.endpointUrl });
-      } catch (error) {
-        if (error instanceof SyntaxError) throw new UsageError(`--to: ${error.message}`);
-        throw error;
-      }
-      const listener = progressListener(context);
-      // A broken report fails here, in the job that can mend it.
-      const { reports, coverage } = options;
-      const read = await readUploadFiles({ reports, coverage }, listener);
-      const codeowners = await findCodeowners(options.codeowners, context);
-      const bytes = await pack({ ...options, facts, codeowners: codeowners?.text ?? null });
-      listener.show(`sending ${bytes.length} bytes`);
-      const location = await put(archiveName(facts, bytes), bytes);
-      listener.clear();
-      await context.print(location, {
-        location,
-        repository: formatRepositoryName(facts.repository),
-        commit_oid: facts.commitOid,
-        build_url: facts.buildUrl,
-        recorded_at: formatTimestamp(facts.recordedAt),
-        test_result_count: read.results?.content.resultCount ?? 0,
-        byte_count: bytes.length,
-      });
-    },
-  });
-}
+/** `upload`: packs reports for `watch`, from where the database cannot be reached. */
+export const uploadCommand: AddCommand = command({
+  name: "upload",
+  summary: "Pack the reports of one CI run into an archive for `watch`; prints its location",
+  example: "upload --to s3://ci-reports/acme --repo acme/shop --commit 4f2a9c1 reports/",
+  arguments: { "[reports...]": "JUnit XML files, folders (all *.xml below them), or globs" },
+  options: {
+    "--to <target>": "folder, s3://BUCKET/PREFIX, or https:// URL for a PUT",
+    ...ENDPOINT,
+    ...RUN_OPTIONS,
+  },
+  environment: STORAGE_VARIABLES,
+  usesDatabase: false,
+  input,
+  async run(options, context) {
+    const { environment } = context.io;
+    const facts = await factsOfRun(options, context);
+    let put: ReturnType<typeof openTarget>;
+    try {
+      put = openTarget(options.to, { environment, endpoint: options.endpointUrl });
+    } catch (error) {
+      if (error instanceof SyntaxError) throw new UsageError(`--to: ${error.message}`);
+      throw error;
+    }
+    const listener = progressListener(context);
+    // A broken report fails here, in the job that can mend it.
+    const { reports, coverage } = options;
+    const read = await readUploadFiles({ reports, coverage }, listener);
+    const codeowners = await findCodeowners(options.codeowners, context);
+    const bytes = await pack({ ...options, facts, codeowners: codeowners?.text ?? null });
+    listener.show(`sending ${bytes.length} bytes`);
+    const location = await put(archiveName(facts, bytes), bytes);
+    listener.clear();
+    await context.print(location, {
+      location,
+      repository: formatRepositoryName(facts.repository),
+      commit_oid: facts.commitOid,
+      build_url: facts.buildUrl,
+      recorded_at: formatTimestamp(facts.recordedAt),
+      test_result_count: read.results?.content.resultCount ?? 0,
+      byte_count: bytes.length,
+    });
+  },
+});
 
 async function pack(
   { facts, codeowners, reports, coverage }: {

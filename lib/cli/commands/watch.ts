@@ -1,12 +1,11 @@
-import type { Command } from "commander";
 import { realpath } from "node:fs/promises";
 import * as v from "valibot";
 import { findUnclaimed, listArchives, retryFailedArchives } from "../../../db/admin/archives.ts";
 import { pause } from "../../base/delay.ts";
 import { formatTimestamp } from "../../base/time.ts";
-import { addCommand, type CliIo, type CommandContext } from "../command.ts";
+import { type AddCommand, command, type CommandContext } from "../command.ts";
 import { Failure, UsageError } from "../errors.ts";
-import { requireOrganization } from "../lookup.ts";
+import { requireOrganization } from "../resources.ts";
 import { plainLine } from "../output.ts";
 import { ArchiveReader } from "../intake/archive_reader.ts";
 import { progressListener } from "../intake/progress.ts";
@@ -39,83 +38,71 @@ const input = v.object({
   list: v.optional(v.boolean(), false),
 });
 
-/** Adds `watch`. */
-export function addWatch(program: Command, io: CliIo): void {
-  addCommand(program, io, {
-    name: "watch",
-    summary: "Process the archives that arrive in a folder or bucket, each once",
-    example: "watch s3://ci-reports/acme --org acme",
-    arguments: [{ flags: "<source>", meaning: "folder, or s3://BUCKET/PREFIX" }],
-    options: [
-      {
-        flags: "--org <name>",
-        meaning: "organization of all archives (default: the only one, else the one named like " +
-          "the repository owner)",
-      },
-      {
-        flags: "--endpoint-url <url>",
-        meaning: "URL of S3-compatible storage (default: AWS_ENDPOINT_URL)",
-      },
-      { flags: "--interval <duration>", meaning: "time between two sweeps (default: 10s)" },
-      {
-        flags: "--lease <duration>",
-        meaning: "after which time another watcher takes over from a dead one (default: 60s)",
-      },
-      {
-        flags: "--once",
-        meaning:
-          "process what is there, then exit; exit code 1 when an archive failed or was skipped",
-      },
-      { flags: "--retry-failed", meaning: "retry the archives that failed" },
-      { flags: "--list", meaning: "list the known archives and exit: key, status, reason" },
-    ],
-    input,
-    settings: ["DATABASE_WAIT_SECONDS"],
-    environment: STORAGE_VARIABLES,
-    async run(options, context, settings) {
-      const storage = await openStorage(options, context);
-      const database = await waitForDatabase(() => context.openDatabase(), {
-        seconds: settings.DATABASE_WAIT_SECONDS,
-        stop: io.stop,
-        note: context.note,
-      });
-      if (database === null) return;
-      const { sql } = database;
-      if (options.list) return await printArchives(context, await listArchives(sql, storage.name));
-      const organization = options.org === undefined
-        ? null
-        : await requireOrganization(sql, options.org);
-      if (options.retryFailed) {
-        const count = await retryFailedArchives(sql, storage.name);
-        context.note(`retrying ${count} failed ${count === 1 ? "archive" : "archives"}`);
-      }
-      const listener = progressListener(context);
-      const reader = new ArchiveReader({ stop: io.stop });
-      const watcher: WatcherContext = {
-        sql,
-        storage,
-        reader,
-        organization,
-        leaseSeconds: options.lease,
-        now: () => io.now(),
-        listener,
-      };
-      let failed: number;
-      try {
-        failed = await watch(watcher, { ...options, context, clear: listener.clear });
-      } finally {
-        reader.close();
-      }
-      if (options.once && failed > 0) {
-        throw new Failure(
-          `${failed} ${
-            failed === 1 ? "archive failed or was skipped" : "archives failed or were skipped"
-          }`,
-        );
-      }
-    },
-  });
-}
+/** `watch`. */
+export const watchCommand: AddCommand = command({
+  name: "watch",
+  summary: "Process the archives that arrive in a folder or bucket, each once",
+  example: "watch s3://ci-reports/acme --org acme",
+  arguments: { "<source>": "folder, or s3://BUCKET/PREFIX" },
+  options: {
+    "--org <name>":
+      "organization of all archives (default: the only one, else the one named like " +
+      "the repository owner)",
+    "--endpoint-url <url>": "URL of S3-compatible storage (default: AWS_ENDPOINT_URL)",
+    "--interval <duration>": "time between two sweeps (default: 10s)",
+    "--lease <duration>":
+      "after which time another watcher takes over from a dead one (default: 60s)",
+    "--once": "process what is there, then exit; exit code 1 when an archive failed or was skipped",
+    "--retry-failed": "retry the archives that failed",
+    "--list": "list the known archives and exit: key, status, reason",
+  },
+  input,
+  settings: ["DATABASE_WAIT_SECONDS"],
+  environment: STORAGE_VARIABLES,
+  async run(options, context, settings) {
+    const { io } = context;
+    const storage = await openStorage(options, context);
+    const database = await waitForDatabase(() => context.openDatabase(), {
+      seconds: settings.DATABASE_WAIT_SECONDS,
+      stop: io.stop,
+      note: context.note,
+    });
+    if (database === null) return;
+    const { sql } = database;
+    if (options.list) return await printArchives(context, await listArchives(sql, storage.name));
+    const organization = options.org === undefined
+      ? null
+      : await requireOrganization(sql, options.org);
+    if (options.retryFailed) {
+      const count = await retryFailedArchives(sql, storage.name);
+      context.note(`retrying ${count} failed ${count === 1 ? "archive" : "archives"}`);
+    }
+    const listener = progressListener(context);
+    const reader = new ArchiveReader({ stop: io.stop });
+    const watcher: WatcherContext = {
+      sql,
+      storage,
+      reader,
+      organization,
+      leaseSeconds: options.lease,
+      now: () => io.now(),
+      listener,
+    };
+    let failed: number;
+    try {
+      failed = await watch(watcher, { ...options, context, clear: listener.clear });
+    } finally {
+      reader.close();
+    }
+    if (options.once && failed > 0) {
+      throw new Failure(
+        `${failed} ${
+          failed === 1 ? "archive failed or was skipped" : "archives failed or were skipped"
+        }`,
+      );
+    }
+  },
+});
 
 async function openStorage(
   { source, endpointUrl }: { source: string; endpointUrl?: string | undefined },

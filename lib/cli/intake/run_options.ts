@@ -2,36 +2,24 @@
 import * as v from "valibot";
 import { type CiJob, commitOf, detectCiJob, treeOf } from "./ci/mod.ts";
 import { parseRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
-import type { CommandContext, Flag } from "../command.ts";
+import type { CommandContext, Flags } from "../command.ts";
 import { UsageError } from "../errors.ts";
 import { askGit } from "./git.ts";
 import { isObjectId, readObjectId, readRecordedAt, readTags, readText } from "./upload_values.ts";
 import { readWith, repositoryName, timestamp } from "../values.ts";
 
 /** Definitions of the options. */
-export const RUN_OPTIONS: Flag[] = [
-  { flags: "--repo <owner/name>", meaning: "repository (default: of the CI job)" },
-  { flags: "--commit <oid>", meaning: "commit of the tests (default: of the CI job)" },
-  {
-    flags: "--tree <oid>",
-    meaning: "git tree of the commit; equal trees are the same code version",
-  },
-  { flags: "--branch <name>", meaning: "branch of the tests" },
-  { flags: "--build-url <url>", meaning: "URL of the CI run, shared by its shards" },
-  {
-    flags: "--recorded-at <timestamp>",
-    meaning: "when the tests ran, RFC 3339 with a zone (default: now)",
-  },
-  {
-    flags: "--tags <a,b...>",
-    meaning: "tags of the tests, separated by commas; repeatable",
-  },
-  { flags: "--coverage <file...>", meaning: "coverage report; repeatable" },
-  {
-    flags: "--codeowners <file>",
-    meaning: "CODEOWNERS file (default in a CI job: that of the checkout)",
-  },
-];
+export const RUN_OPTIONS: Flags = {
+  "--repo <owner/name>": "repository (default: of the CI job)",
+  "--commit <oid>": "commit of the tests (default: of the CI job)",
+  "--tree <oid>": "git tree of the commit; equal trees are the same code version",
+  "--branch <name>": "branch of the tests",
+  "--build-url <url>": "URL of the CI run, shared by its shards",
+  "--recorded-at <timestamp>": "when the tests ran, RFC 3339 with a zone (default: now)",
+  "--tags <a,b...>": "tags of the tests, separated by commas; repeatable",
+  "--coverage <file...>": "coverage report; repeatable",
+  "--codeowners <file>": "CODEOWNERS file (default in a CI job: that of the checkout)",
+};
 
 // An empty value, as of an unset shell variable, counts as absent.
 const ifGiven = <T>(read: (text: string) => T) =>

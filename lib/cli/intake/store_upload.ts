@@ -10,7 +10,7 @@ import { removeUnprocessed } from "../../../db/write/unprocessed_submissions.ts"
 import { formatRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
 import { formatTimestamp } from "../../base/time.ts";
 import { Failure } from "../errors.ts";
-import { requireOrganization } from "../lookup.ts";
+import { requireOrganization } from "../resources.ts";
 import type { UploadFiles } from "./read_files.ts";
 
 /** The facts of an upload. */

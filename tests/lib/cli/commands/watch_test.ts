@@ -168,7 +168,7 @@ describeWithDatabases("watch", (database) => {
 
     const again = await once("--org", "acme", "--retry-failed");
     assert.equal(again.code, 1);
-    assert.match(again.stderr, /1 failed archive is tried again/);
+    assert.match(again.stderr, /retrying 1 failed archive/);
     // Whoever uploads it anew need not ask.
     await put("broken.gz", [
       ["buildpulse.yml", metadata(repository)],
@@ -306,7 +306,7 @@ describeWithDatabases("watch", (database) => {
     const wrong: [string[], number, RegExp][] = [
       [["watch"], 2, /missing required argument 'source'/],
       [["watch", "ftp://x"], 2, /SOURCE: "ftp:\/\/x": expected a folder/],
-      [["watch", "s3://"], 2, /SOURCE: "s3:\/\/" is no bucket/],
+      [["watch", "s3://"], 2, /SOURCE: invalid bucket "s3:\/\/"/],
       [["watch", "s3://bucket"], 2, /missing AWS_ACCESS_KEY_ID/],
       [["watch", "/none", "--once"], 1, /\/none: /],
       [["watch", folder, "--org", "nobody"], 1, /organization "nobody" is unknown/],

@@ -1,13 +1,67 @@
-/** The objects that `--json` prints, with the field names of the database. */
-import type { Organization } from "../../db/admin/organizations.ts";
+/** What commands share about organizations and repositories: options, look-ups and JSON. */
+import * as v from "valibot";
+import { findOrganization, type Organization } from "../../db/admin/organizations.ts";
 import type { StoredTest } from "../../db/admin/quarantine.ts";
-import type { Repository } from "../../db/admin/repositories.ts";
+import { findRepository, type Repository } from "../../db/admin/repositories.ts";
 import type { StoredSubmission } from "../../db/admin/stored_submissions.ts";
 import type { Token } from "../../db/admin/tokens.ts";
+import type { Queryable } from "../../db/connection/sql.ts";
 import type { Quarantine } from "../analysis/tracked_test.ts";
 import { testId } from "../base/identity.ts";
-import { formatRepositoryName } from "../base/repository_name.ts";
+import { formatRepositoryName, type RepositoryName } from "../base/repository_name.ts";
 import { formatTimestamp } from "../base/time.ts";
+import { Failure } from "./errors.ts";
+
+/** `--org`. */
+export const ORG = { "--org <name>": "name of the organization" };
+
+/** `--repo`. */
+export const REPO = { "--repo <owner/name>": "repository" };
+
+/** `--yes`, for commands that delete data. */
+export const YES = { "--yes": "confirm the deletion, which cannot be undone (required)" };
+
+/** Checks that `--yes` was given. */
+export const confirmation = v.pipe(
+  v.optional(v.boolean(), false),
+  v.check((given) => given, "missing: the deletion cannot be undone"),
+);
+
+/**
+ * Finds an organization by its name.
+ *
+ * @throws {Failure} when it does not exist
+ */
+export async function requireOrganization(sql: Queryable, name: string): Promise<Organization> {
+  const organization = await findOrganization(sql, name);
+  if (!organization) {
+    throw new Failure(
+      `organization "${name}" is unknown: create it with \`test-analytics org create NAME\`, or ` +
+        "list all with `test-analytics org list`",
+    );
+  }
+  return organization;
+}
+
+/**
+ * Finds a repository of an organization.
+ *
+ * @throws {Failure} when it does not exist
+ */
+export async function requireRepository(
+  sql: Queryable,
+  organization: Organization,
+  name: RepositoryName,
+): Promise<Repository> {
+  const repository = await findRepository(sql, { ...organization, ...name });
+  if (!repository) {
+    throw new Failure(
+      `repository "${formatRepositoryName(name)}" is unknown in "${organization.name}": ` +
+        "`test-analytics repo list --org NAME` shows all",
+    );
+  }
+  return repository;
+}
 
 /** JSON of an organization. */
 export function organizationRecord(organization: Organization) {
