@@ -158,7 +158,11 @@ describe("wrong use", () => {
       "token create --org a --expires-in 1d --expires-at 2026-01-31T08:00:00Z".split(" "),
       /--expires-in and --expires-at: expected only one of them/,
     ],
-    ["a short hash", "token import --org a --hash abc".split(" "), /--hash: invalid token hash of 3 characters/],
+    [
+      "a short hash",
+      "token import --org a --hash abc".split(" "),
+      /--hash: invalid token hash of 3 characters/,
+    ],
     ["a token id that is none", ["token", "revoke", "tk_1"], /TOKEN-ID: invalid number "tk_1"/],
     ["a short test id", ["quarantine", "add", "abc"], /TEST-ID: invalid test id "abc"/],
     ["an unknown type", ["quarantine", "add", ID, "--type", "x"], /--type: invalid type "x"/],
