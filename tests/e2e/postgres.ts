@@ -10,6 +10,8 @@ export interface OwnServer {
   /** Address of its first database. */
   url: string;
   port: number;
+  /** Its first process, the parent of the others. */
+  pid(): Promise<number>;
   /** Resolves when it accepts clients. */
   start(): Promise<void>;
   /** `fast` disconnects clients in an orderly way, `immediate` like a crash. */
@@ -102,6 +104,7 @@ async function fill(
   const server: OwnServer = {
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
     port,
+    pid: async () => parseInt(await Deno.readTextFile(`${data}/postmaster.pid`)),
     async start() {
       await pgCtl(
         "start",

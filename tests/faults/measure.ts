@@ -16,6 +16,25 @@ export async function usageOf(pid: number): Promise<Usage> {
   return { megabytes: Math.round(kilobytes / 1024), handles };
 }
 
+/** Memory of a process and its children: pages that they share count once. */
+export async function familyMegabytes(pid: number): Promise<number> {
+  let kilobytes = 0;
+  for await (const { name } of Deno.readDir("/proc")) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      const status = await Deno.readTextFile(`/proc/${name}/status`);
+      const parent = /^PPid:\s+(\d+)$/m.exec(status)?.[1];
+      if (Number(name) !== pid && Number(parent) !== pid) continue;
+      const rollup = await Deno.readTextFile(`/proc/${name}/smaps_rollup`);
+      kilobytes += Number(/^Pss:\s+(\d+) kB$/m.exec(rollup)?.[1] ?? 0);
+    } catch (error) {
+      // It ended meanwhile.
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+    }
+  }
+  return Math.round(kilobytes / 1024);
+}
+
 /** Whether this system has /proc. */
 export function canMeasure(): boolean {
   return Deno.build.os === "linux";

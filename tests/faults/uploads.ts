@@ -100,13 +100,20 @@ export async function putArchive(upload: Upload, folder: string): Promise<string
       ...coverage === null ? [] : [file(coveragePath("lcov.info"), coverage)],
     ],
   });
-  const path = join(folder, key);
+  await putFile(bytes, { folder, key });
+  return key;
+}
+
+/** Puts an archive into a watched folder. */
+export async function putFile(
+  bytes: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>,
+  { folder, key }: { folder: string; key: string },
+): Promise<void> {
   // Hidden until complete, and old enough that `watch` does not wait for further changes.
   await Deno.writeFile(join(folder, `.${key}`), bytes);
   const changed = new Date(Date.now() - 3_600_000);
   await Deno.utime(join(folder, `.${key}`), changed, changed);
-  await Deno.rename(join(folder, `.${key}`), path);
-  return key;
+  await Deno.rename(join(folder, `.${key}`), join(folder, key));
 }
 
 function reportText(upload: Upload): string {

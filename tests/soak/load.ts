@@ -9,8 +9,10 @@ export interface LoadFigures {
   p50Ms: number;
   p99Ms: number;
   worstMs: number;
-  /** Responses other than 200, and requests without a response. */
+  /** Wrong responses, and requests without a response. */
   failed: number;
+  /** Requests with a wrong token that got their 401. */
+  refused: number;
 }
 
 /** Running clients. */
@@ -22,8 +24,12 @@ export interface Load {
 }
 
 const CLIENTS = 16;
+/** Share of requests with a token that does not exist. */
+const WRONG_TOKENS = 0.1;
+/** Share of requests with a URL that was not requested before. */
+const UNIQUE_URLS = 0.2;
 
-/** Starts the clients. Each sends one request after the other; some have a new query. */
+/** Starts the clients. Each sends one request after the other. */
 export function startLoad(
   { url, token }: Service,
   { repository, random, rate = Infinity }: {
@@ -40,24 +46,27 @@ export function startLoad(
     `/api/v1/flaky/badges?repository=${repository}`,
     `/api/v1/coverage/badges?repository=${repository}`,
   ];
-  const target = () => {
-    const index = Math.floor(random.next() * (targets.length + 1));
-    return targets[index] ??
-      `/api/repos/${repository}/tests?q=${Math.floor(random.next() * 1e9).toString(36)}`;
-  };
+  const target = () =>
+    random.next() < UNIQUE_URLS
+      ? `/api/repos/${repository}/tests?q=${random.hex(12)}`
+      : targets[random.below(targets.length)]!;
   let durations: number[] = [];
   let failed = 0;
+  let refused = 0;
   let since = performance.now();
   let isStopped = false;
 
-  const ask = async () => {
+  const send = async () => {
+    const isWrong = random.next() < WRONG_TOKENS;
+    const sent = isWrong ? `tk_${random.hex(64)}` : token;
     const begun = performance.now();
     try {
       const response = await fetch(`${url}${target()}`, {
-        headers: { authorization: `Bearer ${token}` },
+        headers: { authorization: `Bearer ${sent}` },
       });
       await response.arrayBuffer();
-      if (response.status !== 200) failed++;
+      if (response.status !== (isWrong ? 401 : 200)) failed++;
+      else if (isWrong) refused++;
     } catch {
       failed++;
     }
@@ -71,7 +80,7 @@ export function startLoad(
       // Timers are precise to a millisecond only: a late client catches up.
       if (early > 1) await pause(early);
       next = Math.max(next + everyMs, performance.now() - 1_000);
-      await ask();
+      await send();
     }
   }));
 
@@ -79,17 +88,19 @@ export function startLoad(
     take() {
       const sorted = durations.sort((a, b) => a - b);
       const at = (share: number) => sorted[Math.floor(share * (sorted.length - 1))] ?? 0;
-      const seen = {
+      const figures = {
         rps: sorted.length * 1_000 / (performance.now() - since),
         p50Ms: at(0.5),
         p99Ms: at(0.99),
         worstMs: at(1),
         failed,
+        refused,
       };
       durations = [];
       failed = 0;
+      refused = 0;
       since = performance.now();
-      return seen;
+      return figures;
     },
     async stop() {
       isStopped = true;
