@@ -8,7 +8,7 @@ import { commandLine } from "./lib/cli/run_in_process.ts";
 const readme = await Deno.readTextFile(new URL("../README.md", import.meta.url));
 
 describe("the README", () => {
-  it("shows an answer, then the two commands, then the first steps, then the documentation", () => {
+  it("has a picture, then two commands, then the first steps, then links", () => {
     const marks = [
       "(docs/pictures/session.svg)",
       "npx -y deno@2.9.6 task demo",
@@ -22,7 +22,7 @@ describe("the README", () => {
     assert.deepEqual(positions, positions.toSorted((a, b) => a - b));
   });
 
-  it("shows tasks that exist, with the version of Deno that the gate uses", async () => {
+  it("has tasks that exist, with the Deno version of the gate", async () => {
     const { tasks } = JSON.parse(await Deno.readTextFile(new URL("../deno.json", import.meta.url)));
     const gate = await Deno.readTextFile(new URL("../.ci/run", import.meta.url));
     const [runtime = ""] = /npx -y deno@[\d.]+/.exec(gate) ?? [];
@@ -38,7 +38,7 @@ describe("the README", () => {
 describeWithDatabases("the first steps in the README", (database) => {
   const cli = commandLine(() => database());
 
-  it("lead to a submission and a token", async () => {
+  it("store a submission and create a token", async () => {
     const { org, ingest, token } = firstSteps(readme);
     const argumentsOf = (line: string) =>
       line.replace(/^(TOKEN=\$\()?test-analytics /, "").replace(/\)$/, "")

@@ -9,8 +9,8 @@ import { LICENCES_FILE } from "./build.ts";
 import { binaryName } from "./compile.ts";
 import { ROOT } from "./packages.ts";
 
-/** What lies beside the program, from the project's folder. */
-export const BESIDE: readonly string[] = [
+/** Files that an archive contains besides the program, relative to the root folder. */
+export const INCLUDED_FILES: readonly string[] = [
   "LICENSE",
   "README.md",
   "CHANGELOG.md",
@@ -36,7 +36,7 @@ export async function pack(platform: string, dist: string): Promise<string> {
     await Deno.copyFile(join(dist, binaryName(platform)), join(inside, "test-analytics"));
     await Deno.chmod(join(inside, "test-analytics"), 0o755);
     await Deno.copyFile(join(dist, LICENCES_FILE), join(inside, LICENCES_FILE));
-    for (const path of BESIDE) {
+    for (const path of INCLUDED_FILES) {
       await Deno.copyFile(join(ROOT, path), join(inside, basename(path)));
     }
     const archive = join(dist, "packed", `${name}.tar.gz`);

@@ -6,14 +6,14 @@ import { parse } from "yaml";
 import { SETTINGS } from "../../lib/base/config.ts";
 import { VERSION } from "../../lib/base/version.ts";
 import { binaryName, TARGETS } from "../../tools/compile.ts";
-import { BESIDE, pack } from "../../tools/pack.ts";
+import { INCLUDED_FILES, pack } from "../../tools/pack.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const read = (path: string) => Deno.readTextFile(join(ROOT, path));
 const NAMES: readonly string[] = SETTINGS.map(({ name }) => name);
 
 describe("the sample configuration", () => {
-  it("names settings that exist, with the values that hold without them", async () => {
+  it("has settings that exist, with their defaults", async () => {
     const lines = (await read("deploy/test-analytics.env")).split("\n");
     const settings = lines.map((line) => /^(#?)([A-Z_]+)=(.*)$/.exec(line)).filter((row) => row);
     assert.ok(settings.length >= 6);
@@ -26,7 +26,7 @@ describe("the sample configuration", () => {
 });
 
 describe("the service unit", () => {
-  it("runs as a user of its own and names settings that exist", async () => {
+  it("runs as its own user and has settings that exist", async () => {
     const unit = await read("deploy/test-analytics.service");
     assert.match(unit, /^User=test-analytics$/m);
     assert.match(unit, /^NoNewPrivileges=yes$/m);
@@ -38,7 +38,7 @@ describe("the service unit", () => {
 });
 
 describe("the container", () => {
-  it("is not root, checks its health, and sets settings that exist", async () => {
+  it("does not run as root, has a health check and settings that exist", async () => {
     const text = await read("deploy/Dockerfile");
     assert.match(text, /^FROM \S+:nonroot$/m);
     assert.match(text, /^HEALTHCHECK .*"healthcheck"\]$/m);
@@ -48,7 +48,7 @@ describe("the container", () => {
     }
   });
 
-  it("is built with the version of Deno that the gate uses", async () => {
+  it("is built with the Deno version of the gate", async () => {
     const [, inGate] = /deno@([\d.]+)/.exec(await read(".ci/run")) ?? [];
     const [, inImage] = /^FROM denoland\/deno:([\d.]+)/m.exec(await read("deploy/Dockerfile")) ??
       [];
@@ -59,7 +59,7 @@ describe("the container", () => {
     assert.deepEqual([inImage, setup.with["deno-version"]], [inGate, inGate]);
   });
 
-  it("is composed of services whose secrets and volumes are declared", async () => {
+  it("has a compose file that declares all secrets and volumes", async () => {
     const { services, secrets, volumes } = parse(await read("deploy/compose.yaml"));
     const used = Object.values(services).flatMap((service) =>
       (service as { secrets?: string[] }).secrets ?? []
@@ -77,7 +77,7 @@ describe("the container", () => {
 });
 
 describe("a release", () => {
-  it("tries the program out before it packs, and packs before it publishes", async () => {
+  it("is tested before it is packed, and packed before it is published", async () => {
     const { jobs } = parse(await read(".github/workflows/release.yml"));
     assert.deepEqual([jobs.binary.needs, jobs.publish.needs], ["gate", "binary"]);
     const commands = jobs.binary.steps.map((step: { run?: string }) => step.run ?? "");
@@ -87,7 +87,7 @@ describe("a release", () => {
     assert.ok(jobs.publish.steps.some((step: { run?: string }) => step.run?.includes("sha256sum")));
   });
 
-  it("has an archive with the program and what belongs beside it", async () => {
+  it("has an archive of the program, licences and sample files", async () => {
     const dist = await Deno.makeTempDir({ prefix: "test-analytics-dist-" });
     try {
       const platform = Object.keys(TARGETS)[0] ?? "";
@@ -99,7 +99,7 @@ describe("a release", () => {
       const { stdout } = await new Deno.Command("tar", { args: ["-tvzf", archive] }).output();
       const listed = new TextDecoder().decode(stdout);
       assert.match(listed, new RegExp(`^-rwxr-xr-x .* ${name}/test-analytics$`, "m"));
-      for (const path of [...BESIDE, "THIRD_PARTY_LICENSES.txt"]) {
+      for (const path of [...INCLUDED_FILES, "THIRD_PARTY_LICENSES.txt"]) {
         assert.ok(listed.includes(`${name}/${basename(path)}\n`), path);
       }
     } finally {

@@ -8,21 +8,21 @@ import { type Running, start } from "../e2e/program.ts";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const read = (path: string) => Deno.readTextFile(join(ROOT, path));
 
-/** A block of the proxy guide in a language: the first, or the first below a heading. */
+/** The first code block of a language in the proxy guide, or below one of its headings. */
 async function snippet(language: string, heading = ""): Promise<string> {
   const guide = await read("docs/guides/reverse_proxy.md");
   const below = heading === "" ? guide : guide.split(`\n## ${heading}\n`)[1] ?? "";
   return new RegExp(`\`\`\`${language}\\n([^]*?)\`\`\``).exec(below)?.[1] ?? "";
 }
 
-/** A program that may not be installed: its path is empty then. */
+/** The path of a program, `""` when it is not installed. */
 function pathOf(name: string): string {
   for (const folder of ["/usr/sbin", "/usr/bin", "/usr/local/bin"]) {
     try {
       Deno.statSync(join(folder, name));
       return join(folder, name);
     } catch {
-      // Somewhere else, or nowhere.
+      // Not in this folder.
     }
   }
   return "";
@@ -59,7 +59,7 @@ describe("the service behind a proxy", { skip: NGINX === "" && CADDY === "" }, (
 
   const service = () => new URL(demo.url).host;
 
-  /** Runs a proxy in the foreground while `body` asks it. */
+  /** Runs a proxy while `body` sends requests. */
   async function behind(file: string, args: string[], url: string, body: () => Promise<void>) {
     const proxy = new Deno.Command(file, {
       args,
@@ -69,7 +69,7 @@ describe("the service behind a proxy", { skip: NGINX === "" && CADDY === "" }, (
     }).spawn();
     const stderr = new Response(proxy.stderr).text();
     try {
-      await answers(url);
+      await untilReachable(url);
       await body();
     } finally {
       proxy.kill("SIGTERM");
@@ -84,10 +84,10 @@ describe("the service behind a proxy", { skip: NGINX === "" && CADDY === "" }, (
     const { tests } = await list.json();
     assert.equal(tests.length, 1);
     assert.match(list.headers.get("etag") ?? "", /^(W\/)?"/);
-    const contract = parse(await (await fetch(`${base}/openapi.yaml`, { headers })).text());
-    const server = new URL(contract.servers[0].url, `${base}/openapi.yaml`).href;
+    const openapi = parse(await (await fetch(`${base}/openapi.yaml`, { headers })).text());
+    const server = new URL(openapi.servers[0].url, `${base}/openapi.yaml`).href;
     assert.equal(server.replace(/\/$/, ""), base);
-    // The owner is group/team: with its slash decoded there would be no such path, and 404.
+    // The owner is group/team: if the proxy decoded the slash, the path would be unknown: 404.
     const nested = `${base}/api/repos/group%2Fteam/web/tests`;
     const posted = await fetch(nested, { method: "POST", headers });
     assert.equal(posted.status, 405);
@@ -96,7 +96,7 @@ describe("the service behind a proxy", { skip: NGINX === "" && CADDY === "" }, (
     assert.deepEqual([refused.status, await refused.text()], [401, ""]);
   }
 
-  it("works below a path of nginx", { skip: NGINX === "" }, async () => {
+  it("works below a path prefix of nginx", { skip: NGINX === "" }, async () => {
     const port = freePort();
     const location = (await snippet("nginx")).replace("127.0.0.1:8000", service());
     const config = join(folder, "prefix.conf");
@@ -108,7 +108,7 @@ describe("the service behind a proxy", { skip: NGINX === "" && CADDY === "" }, (
     await behind(NGINX, nginxArgs(config), `${base}/health`, () => checkPrefix(base));
   });
 
-  it("works below a path of Caddy", { skip: CADDY === "" }, async () => {
+  it("works below a path prefix of Caddy", { skip: CADDY === "" }, async () => {
     const port = freePort();
     const handle = (await snippet("caddyfile")).replace("127.0.0.1:8000", service());
     const config = join(folder, "Caddyfile.prefix");
@@ -118,8 +118,8 @@ describe("the service behind a proxy", { skip: NGINX === "" && CADDY === "" }, (
     await behind(CADDY, args, `${base}/health`, () => checkPrefix(base));
   });
 
-  /** Asks as many callers do: each must be answered, also whose turn it is to go where nobody is. */
-  async function checkCallers(base: string): Promise<void> {
+  /** Sends requests of many callers; some of them hash to the process that is down. */
+  async function checkManyCallers(base: string): Promise<void> {
     for (let caller = 0; caller < 20; caller++) {
       const authorization = `Bearer ${caller === 0 ? token : `tk_${caller}`}`;
       const response = await fetch(`${base}/api`, { headers: { authorization } });
@@ -128,7 +128,7 @@ describe("the service behind a proxy", { skip: NGINX === "" && CADDY === "" }, (
     }
   }
 
-  it("is one of several for nginx, which passes over those that are away", {
+  it("works when nginx balances several processes and one is down", {
     skip: NGINX === "",
   }, async () => {
     const port = freePort();
@@ -143,10 +143,10 @@ describe("the service behind a proxy", { skip: NGINX === "" && CADDY === "" }, (
       ),
     );
     const base = `http://127.0.0.1:${port}`;
-    await behind(NGINX, nginxArgs(config), `${base}/health`, () => checkCallers(base));
+    await behind(NGINX, nginxArgs(config), `${base}/health`, () => checkManyCallers(base));
   });
 
-  it("is one of several for Caddy, which passes over those that are away", {
+  it("works when Caddy balances several processes and one is down", {
     skip: CADDY === "",
   }, async () => {
     const port = freePort();
@@ -156,10 +156,10 @@ describe("the service behind a proxy", { skip: NGINX === "" && CADDY === "" }, (
     await Deno.writeTextFile(config, `{\nadmin off\n}\nhttp://127.0.0.1:${port} {\n${site}\n}\n`);
     const base = `http://127.0.0.1:${port}`;
     const args = ["run", "--adapter", "caddyfile", "--config", config];
-    await behind(CADDY, args, `${base}/health`, () => checkCallers(base));
+    await behind(CADDY, args, `${base}/health`, () => checkManyCallers(base));
   });
 
-  it("has TLS with the nginx example", { skip: NGINX === "" }, async () => {
+  it("serves TLS with the nginx example", { skip: NGINX === "" }, async () => {
     const [port, plainPort] = [freePort(), freePort()];
     const example = (await read("deploy/nginx.conf"))
       .replace("127.0.0.1:8000", service())
@@ -187,7 +187,7 @@ describe("the service behind a proxy", { skip: NGINX === "" && CADDY === "" }, (
     }
   });
 
-  it("is configured validly by the Caddy example", { skip: CADDY === "" }, async () => {
+  it("has a valid Caddy example", { skip: CADDY === "" }, async () => {
     const { success, stderr } = await new Deno.Command(CADDY, {
       args: ["validate", "--adapter", "caddyfile", "--config", join(ROOT, "deploy/Caddyfile")],
       env: { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder },
@@ -207,7 +207,7 @@ http { access_log off; ${paths} ${http} }\n`;
   }
 });
 
-async function answers(url: string): Promise<void> {
+async function untilReachable(url: string): Promise<void> {
   for (let attempt = 0; attempt < 100; attempt++) {
     try {
       const response = await fetch(url, { redirect: "manual" });
@@ -217,7 +217,7 @@ async function answers(url: string): Promise<void> {
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
   }
-  throw new Error(`${url} does not answer`);
+  throw new Error(`${url} does not respond`);
 }
 
 function freePort(): number {

@@ -6,32 +6,34 @@ import { createFixture, type Fixture, flaky } from "../routes/fixture.ts";
 
 const GUIDE = new URL("../../docs/guides/curl.md", import.meta.url);
 
-/** Flaky tests of the repository: more than fit on two pages of the script's size. */
+/** More flaky tests than two of the script's pages contain. */
 const TEST_COUNT = 203;
 
-describeWithDatabases("the script of the guide to curl", (database) => {
+describeWithDatabases("the script of the curl guide", (database) => {
   let fixture: Fixture;
-  let group: Repository;
+  let repository: Repository;
   let server: Deno.HttpServer<Deno.NetAddr>;
   let script: string;
-  let searches: string[];
+  let queryStrings: string[];
 
   before(async () => {
     const guide = await Deno.readTextFile(GUIDE);
     script = /```sh\n(#!\/bin\/sh\n[^]*?)```/.exec(guide)?.[1] ?? "";
     assert.ok(script, "the guide has a script");
     fixture = await createFixture(database(), { name: "acme" });
-    group = await fixture.addRepository("acme/web", "shop");
+    repository = await fixture.addRepository("acme/web", "shop");
     const names = Array.from({ length: TEST_COUNT }, (_, index) => `test ${index}`);
-    await fixture.upload(group, names.flatMap((name) => flaky(name)), { buildUrl: "https://ci/1" });
-    // Three builds of four are quiet: 25 % are disturbed.
+    await fixture.upload(repository, names.flatMap((name) => flaky(name)), {
+      buildUrl: "https://ci/1",
+    });
+    // One build of four has a flaky failure: 25 %.
     for (const number of [2, 3, 4]) {
-      await fixture.upload(group, [{ name: "quiet" }], { buildUrl: `https://ci/${number}` });
+      await fixture.upload(repository, [{ name: "passes" }], { buildUrl: `https://ci/${number}` });
     }
     await fixture.addRepository("acme", "empty");
-    searches = [];
+    queryStrings = [];
     server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, (request) => {
-      searches.push(new URL(request.url).search);
+      queryStrings.push(new URL(request.url).search);
       return fixture.app(request);
     });
   });
@@ -48,15 +50,15 @@ describeWithDatabases("the script of the guide to curl", (database) => {
     return { code, lines: decode(stdout).trimEnd().split("\n"), stderr: decode(stderr) };
   }
 
-  it("lists all flaky tests, page by page, and is content below the threshold", async () => {
-    searches = [];
+  it("lists all flaky tests page by page and succeeds at the threshold", async () => {
+    queryStrings = [];
     const { code, lines, stderr } = await run(["acme/web/shop", "25"]);
     assert.deepEqual([code, stderr], [0, "flakiness: 25 (at most 25)\n"]);
     assert.equal(lines.length, TEST_COUNT);
     const names = lines.map((line) => line.split("\t")[2]);
     assert.equal(new Set(names).size, TEST_COUNT);
     assert.ok(lines.includes("0.5\tsuite\ttest 7\ttest.ts\thttps://ci/1"), lines[0]);
-    assert.equal(searches.filter((search) => search.includes("limit=100")).length, 3);
+    assert.equal(queryStrings.filter((text) => text.includes("limit=100")).length, 3);
   });
 
   it("fails a job above the threshold", async () => {
@@ -66,12 +68,12 @@ describeWithDatabases("the script of the guide to curl", (database) => {
     }
   });
 
-  it("lets a repository without any build pass", async () => {
+  it("succeeds for a repository without builds", async () => {
     const { code, lines, stderr } = await run(["acme/empty"]);
     assert.deepEqual([code, lines, stderr], [0, [""], "flakiness: unknown (at most 20)\n"]);
   });
 
-  it("says what is wrong when there is no answer", async () => {
+  it("prints the error when a request fails", async () => {
     const unknown = await run(["acme/nothing"]);
     assert.equal(unknown.code, 2);
     assert.match(unknown.stderr, /no list of tests: \{"message":"Not Found"\}/);

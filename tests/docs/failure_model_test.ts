@@ -5,7 +5,7 @@ import { FAULTS, readOptions } from "../faults/main.ts";
 const text = await Deno.readTextFile(new URL("../../docs/failure_model.md", import.meta.url));
 
 describe("the failure model", () => {
-  it("names commands that repeat its measurements, and all faults there are", () => {
+  it("has commands that work and lists every fault", () => {
     const commands = [...text.matchAll(/^deno task faults(.*)$/gm)]
       .map(([, args = ""]) => args.replace(/#.*/, "").trim().split(/\s+/).filter(Boolean));
     assert.ok(commands.length > 0);
@@ -13,7 +13,7 @@ describe("the failure model", () => {
     for (const name of Object.keys(FAULTS)) assert.ok(text.includes(`\`${name}\``), name);
   });
 
-  it("has the table as the runs print it, with nothing lost where nothing may be", () => {
+  it("has the table that the runs print, with nothing lost except by asynchronous fail-over", () => {
     const rows = text.split("\n").filter((line) =>
       line.startsWith("| ") && !/^\| (---|fault)/.test(line)
     )
@@ -22,12 +22,6 @@ describe("the failure model", () => {
     assert.ok(rows.length > 10);
     for (const [fault = "", , , , lost] of rows) {
       if (!/asynchronous/.test(fault)) assert.equal(lost, "nothing", fault);
-    }
-  });
-
-  it("links to files that are there", async () => {
-    for (const [, target = ""] of text.matchAll(/\]\((?!https?:)([^)#]+)/g)) {
-      await Deno.stat(new URL(`../../docs/${target}`, import.meta.url));
     }
   });
 });

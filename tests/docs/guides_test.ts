@@ -9,26 +9,26 @@ import { NO_CI } from "../no_ci.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Guides whose commands are run as they stand, block after block, in one shell and a new folder. */
+/** Guides whose commands are run, block after block, in one shell and a new folder. */
 const GUIDES = ["install", "docker", "backup_and_restore", "upgrade_and_rollback", "retention"];
 
-/** Guides that cannot be followed in a test: nothing in them says that it can. */
-const ELSEWHERE = ["systemd", "reverse_proxy", "replicas"];
+/** Guides that cannot be run in a test: all their blocks are marked `sh elsewhere`. */
+const NOT_RUN = ["systemd", "reverse_proxy", "replicas"];
 
-/** A PostgreSQL server, which the tests have when this names one. */
+/** URL of a PostgreSQL server; empty when there is none. */
 const SERVER = process.env.TEST_DATABASE_URL ?? "";
 
 async function guideText(name: string): Promise<string> {
   return await Deno.readTextFile(join(ROOT, "docs/guides", `${name}.md`));
 }
 
-/** The commands of the blocks with a certain mark: `sh`, `sh server`, `sh elsewhere`. */
+/** The commands of all blocks with a mark: `sh`, `sh server` or `sh elsewhere`. */
 function commandsOf(text: string, mark: string): string {
   return [...text.matchAll(/^```(sh.*)\n([^]*?)^```$/gm)]
     .filter(([, found]) => found === mark).map(([, , commands]) => commands).join("\n");
 }
 
-describe("the guides to running it", () => {
+describe("the guides to running the service", () => {
   let tools = "";
 
   before(async () => {
@@ -43,8 +43,8 @@ describe("the guides to running it", () => {
   });
   after(() => Deno.remove(tools, { recursive: true }));
 
-  /** Runs commands in a new folder; every one must succeed. */
-  async function follow(commands: string, environment: Record<string, string>): Promise<string> {
+  /** Runs commands in a new folder and returns their output; all must succeed. */
+  async function run(commands: string, environment: Record<string, string>): Promise<string> {
     const folder = await Deno.makeTempDir({ prefix: "test-analytics-guide-" });
     try {
       await Deno.mkdir(join(folder, "deploy"));
@@ -70,23 +70,23 @@ describe("the guides to running it", () => {
   }
 
   for (const name of GUIDES) {
-    it(`can be followed: ${name}`, async () => {
+    it(`has commands that work: ${name}`, async () => {
       const commands = commandsOf(await guideText(name), "sh");
       assert.notEqual(commands, "");
-      const output = await follow(commands, {});
+      const output = await run(commands, {});
       if (name !== "install") return;
       assert.match(output, /^\{"count":0,"tests":\[\]/m);
       assert.match(output, /"name":"adds up"/);
     });
   }
 
-  it("says of every block whether it is run here", async () => {
-    for (const name of [...GUIDES, ...ELSEWHERE]) {
+  it("marks every block of commands that is not run here", async () => {
+    for (const name of [...GUIDES, ...NOT_RUN]) {
       for (const [, mark = ""] of (await guideText(name)).matchAll(/^```(sh.*)$/gm)) {
         assert.ok(["sh", "sh server", "sh elsewhere"].includes(mark), `${name}: ${mark}`);
       }
     }
-    for (const name of ELSEWHERE) assert.equal(commandsOf(await guideText(name), "sh"), "");
+    for (const name of NOT_RUN) assert.equal(commandsOf(await guideText(name), "sh"), "");
   });
 
   describe("with a PostgreSQL server", { skip: SERVER === "" }, () => {
@@ -105,9 +105,9 @@ describe("the guides to running it", () => {
       await admin.close();
     });
 
-    it("can be followed: backup_and_restore", async () => {
+    it("has commands that work: backup_and_restore", async () => {
       const commands = commandsOf(await guideText("backup_and_restore"), "sh server");
-      const output = await follow(commands, { DATABASE_URL: url });
+      const output = await run(commands, { DATABASE_URL: url });
       assert.match(output, /^ok\tschema\t/m);
     });
   });

@@ -3,13 +3,13 @@ import assert from "node:assert/strict";
 
 const ROOT = new URL("../../", import.meta.url);
 
-/** Pages by their path in the project. */
+/** Text of each page by its path in the project. */
 const pages = new Map<string, string>();
 for await (const path of pagesBelow("")) {
   pages.set(path, await Deno.readTextFile(new URL(path, ROOT)));
 }
 
-/** Markdown files that stand in the project's own folder, and all in `docs/`. */
+/** Markdown files in the root folder, and all below `docs/`. */
 async function* pagesBelow(folder: string): AsyncGenerator<string> {
   for await (const { name, isDirectory } of Deno.readDir(new URL(folder || ".", ROOT))) {
     const path = `${folder}${name}`;
@@ -18,16 +18,16 @@ async function* pagesBelow(folder: string): AsyncGenerator<string> {
   }
 }
 
-/** Where a page's links lead: a path in the project, and a chapter there or none. */
-function linksOf(page: string): { target: string; chapter: string }[] {
+/** The links of a page: a path in the project, and a heading's anchor or `""`. */
+function linksOf(page: string): { target: string; anchor: string }[] {
   const prose = (pages.get(page) ?? "").replaceAll(/^ *```[^]*?^ *```/gm, "");
   return [...prose.matchAll(/\]\((?!https?:|mailto:)([^)\s]+)\)/g)].map(([, link = ""]) => {
     const { pathname, hash } = new URL(link, new URL(page, "file:///"));
-    return { target: pathname.slice(1), chapter: hash.slice(1) };
+    return { target: pathname.slice(1), anchor: hash.slice(1) };
   });
 }
 
-/** What a chapter is called in a link. */
+/** The anchors of a page, as Markdown renderers generate them from headings. */
 function anchorsOf(page: string): string[] {
   return [...(pages.get(page) ?? "").matchAll(/^#+ (.*)$/gm)].map(([, title = ""]) =>
     title.toLowerCase().replaceAll(/[^\p{L}\p{N}_\- ]/gu, "").replaceAll(" ", "-")
@@ -35,28 +35,28 @@ function anchorsOf(page: string): string[] {
 }
 
 describe("the documentation", () => {
-  it("links to files and chapters that are there", async () => {
+  it("has no dead links", async () => {
     const dead: string[] = [];
     for (const page of pages.keys()) {
-      for (const { target, chapter } of linksOf(page)) {
-        const isThere = await Deno.stat(new URL(target, ROOT)).then(() => true, () => false);
-        if (!isThere || chapter && !anchorsOf(target).includes(chapter)) {
-          dead.push(`${page}: ${target}#${chapter}`);
+      for (const { target, anchor } of linksOf(page)) {
+        const exists = await Deno.stat(new URL(target, ROOT)).then(() => true, () => false);
+        if (!exists || anchor && !anchorsOf(target).includes(anchor)) {
+          dead.push(`${page}: ${target}#${anchor}`);
         }
       }
     }
     assert.deepEqual(dead, []);
   });
 
-  it("has every page in its index, once", () => {
+  it("lists every page once in its index", () => {
     const listed = linksOf("docs/README.md").map(({ target }) => target)
       .filter((target) => target.endsWith(".md"));
-    const there = [...pages.keys()]
+    const existing = [...pages.keys()]
       .filter((page) => page.startsWith("docs/") && page !== "docs/README.md");
-    assert.deepEqual(listed.sort(), there.sort());
+    assert.deepEqual(listed.sort(), existing.sort());
   });
 
-  it("calls pages what they call themselves", () => {
+  it("lists pages under their titles", () => {
     for (const [, title = "", target = ""] of indexEntries()) {
       const heading = /^# (.*)$/m.exec(pages.get(`docs/${target}`) ?? "")?.[1];
       assert.equal(title, heading, target);
@@ -64,7 +64,7 @@ describe("the documentation", () => {
   });
 });
 
-/** The index's links to guides, explanations and decisions, with what they are called there. */
+/** Links of the index with their text. The API reference has a generated title. */
 function indexEntries(): RegExpMatchArray[] {
   const index = pages.get("docs/README.md") ?? "";
   return [...index.matchAll(/^- \[(.*)\]\(((?!reference\/api)[^)]*\.md)\)/gm)];

@@ -25,7 +25,7 @@ function plain(text: string): string {
 }
 
 describe("the reference of the HTTP API", () => {
-  it("is what the service says", () => {
+  it("is the text that the service serves", () => {
     assert.equal(api, apiText(), `regenerate with: ${REGENERATE}`);
   });
 
@@ -54,7 +54,7 @@ describe("the reference of the HTTP API", () => {
     }
   });
 
-  it("has every status that the contract has", () => {
+  it("has every status of the OpenAPI document", () => {
     const { paths } = openapiDocument(routes) as unknown as {
       paths: Record<string, { get: { responses: Record<string, unknown> } }>;
     };
@@ -66,14 +66,14 @@ describe("the reference of the HTTP API", () => {
 });
 
 describe("the reference of the command line", () => {
-  it("has every command, argument, option and environment variable as the program has it", () => {
+  it("has every command, argument, option and environment variable", () => {
     for (const [name, part] of Object.entries(markedParts())) {
       const written = markPattern(name).exec(commandLine)?.groups?.part ?? "";
       assert.equal(plain(written), plain(part), `regenerate ${name} with: ${REGENERATE}`);
     }
   });
 
-  it("says what --help says", () => {
+  it("has the descriptions of --help", () => {
     const text = plain(commandLine);
     for (const { path, command } of leafCommands()) {
       assert.ok(text.includes(`### ${path} ${command.summary() || command.description()}`), path);
@@ -84,7 +84,7 @@ describe("the reference of the command line", () => {
     }
   });
 
-  it("says what every exit code means", () => {
+  it("explains every exit code", () => {
     for (const code of Object.values(EXIT)) {
       assert.match(commandLine, new RegExp(`\\b${code}: \\w`));
     }
