@@ -1,19 +1,20 @@
-/** What the compiled program may do: `docs/reference/permissions.md` says why. */
+/** Permissions of the compiled program; `docs/reference/permissions.md` gives the reasons. */
 import providers from "../lib/cli/intake/ci/providers.ts" with { type: "text" };
 import { SETTINGS } from "../lib/base/config.ts";
 
-/**
- * Environment variables that are read besides the settings: where temporary files and the sockets of
- * long paths go.
- */
-const SURROUNDINGS = ["TMPDIR", "TMP", "TEMP", "XDG_RUNTIME_DIR"];
+/** Where temporary files and sockets go. */
+const FOLDERS = ["TMPDIR", "TMP", "TEMP", "XDG_RUNTIME_DIR"];
 
-/** Environment variables that the compiled program sees; all others are as if unset. */
+/** The runtime reads the other variables of OpenTelemetry itself, headers with secrets included. */
+const TELEMETRY = ["OTEL_DENO", "OTEL_DENO_CONSOLE"];
+
+/** Environment variables that the compiled program can read; all others appear unset. */
 export const VARIABLES: readonly string[] = [
   ...new Set([
     ...SETTINGS.map(({ name }) => name),
-    ...SURROUNDINGS,
-    // What CI jobs are recognized by, and what they tell of themselves.
+    ...FOLDERS,
+    ...TELEMETRY,
+    // The variables that CI services set.
     ...[...providers.matchAll(/\bget\("(\w+)"\)/g)].map(([, name = ""]) => name),
   ]),
 ].sort();
@@ -27,7 +28,7 @@ export const PERMISSIONS: readonly string[] = [
   "--allow-run=git",
   "--allow-sys=statfs",
   `--allow-env=${VARIABLES.join(",")}`,
-  // Else a library that looks for a variable of its own would end the program.
+  // Reading another variable returns nothing instead of failing.
   "--ignore-env",
   "--deny-import",
 ];

@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { pause } from "../../lib/base/delay.ts";
+import { PERMISSIONS } from "../../tools/permissions.ts";
 import { NO_CI } from "../no_ci.ts";
 import { type Ending, follow } from "./child.ts";
 
@@ -14,7 +15,7 @@ export interface ProgramLine {
   cwd?: string;
 }
 
-const FROM_SOURCE: ProgramLine = { file: Deno.execPath(), args: ["run", "-A", MAIN] };
+const FROM_SOURCE: ProgramLine = { file: Deno.execPath(), args: ["run", ...PERMISSIONS, MAIN] };
 
 /** The real program as a process, from source by default. */
 export function command(

@@ -117,7 +117,7 @@ describe("what the program writes", () => {
     }
     assert.match(
       await cli(["mcp"], { PLATFORM_API_TOKEN: token, PLATFORM_API_TOKEN_FILE: file }) + written,
-      /PLATFORM_API_TOKEN and PLATFORM_API_TOKEN_FILE: expected one of them/,
+      /PLATFORM_API_TOKEN and PLATFORM_API_TOKEN_FILE: expected only one of them/,
     );
     assertNoSecret(written);
   });
