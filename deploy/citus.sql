@@ -22,6 +22,7 @@ create extension if not exists citus;
 select create_distributed_table('test', 'repository_id', colocate_with => 'none');
 select create_distributed_table('unpublished_test_range', 'repository_id', colocate_with => 'test');
 select create_distributed_table('test_list', 'repository_id', colocate_with => 'test');
+select create_distributed_table('test_tag', 'repository_id', colocate_with => 'test');
 select create_distributed_table('test_tag_set', 'repository_id', colocate_with => 'test');
 -- Most of the data. Its generated column only uses columns of the same row.
 select create_distributed_table('submission', 'repository_id', colocate_with => 'test');

@@ -88,6 +88,7 @@ export async function deleteRepository(
     await tx`delete from negative_result where repository_id = ${repositoryId}`;
     await tx`delete from coverage_report where repository_id = ${repositoryId}`;
     await tx`delete from submission where repository_id = ${repositoryId}`;
+    await tx`delete from test_tag where repository_id = ${repositoryId}`;
     await tx`delete from test_tag_set where repository_id = ${repositoryId}`;
     await tx`delete from test_list where repository_id = ${repositoryId}`;
     await tx`delete from unpublished_test_range where repository_id = ${repositoryId}`;

@@ -26,14 +26,28 @@ export function integersIn(sql: Queryable, numbers: Iterable<number>) {
   return sql`array(select unnest(${arrayOf(numbers)}::text::int[]))`;
 }
 
+/**
+ * Integers as the text of an `int4multirange`, as in `{[0,4000),[4003,4004)}`: short when most of them
+ * are consecutive.
+ */
+export function rangesOf(numbers: Iterable<number>): string {
+  const ranges: string[] = [];
+  let first = 0;
+  let end = -1;
+  for (const number of Int32Array.from(numbers).sort()) {
+    if (number === end) end++;
+    else {
+      if (end !== -1) ranges.push(`[${first},${end})`);
+      [first, end] = [number, number + 1];
+    }
+  }
+  if (end !== -1) ranges.push(`[${first},${end})`);
+  return `{${ranges.join(",")}}`;
+}
+
 /** SQL: texts as an array, evaluated once; as JSON, which can escape every character. */
 export function textsIn(sql: Queryable, texts: readonly string[]) {
   return sql`array(select json_array_elements_text(${JSON.stringify(texts)}::text::json))`;
-}
-
-/** SQL: the texts of a column that holds a JSON array; `null` when it is empty. */
-export function someTextsOf(sql: Queryable, json: postgres.Fragment) {
-  return sql`nullif(array(select json_array_elements_text(${json})), '{}')`;
 }
 
 /** SQL: submission ids (24 hex digits) as an array of `bytea`. */

@@ -2,15 +2,16 @@ import { applyChanges, canApply, type TestsState } from "../../lib/analysis/test
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { Database } from "../connection/connect.ts";
 import { isDisruptedSince } from "./negative_results.ts";
-import { integersIn, type Queryable } from "../connection/sql.ts";
+import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { loadTestLists } from "../write/test_lists.ts";
 import {
   knownTest,
   recordedRun,
   runColumns,
   type RunRow,
+  selectTags,
   selectVersions,
-  sortedTags,
+  tagsByTest,
   testColumns,
   type TestRow,
 } from "./tracked_test_rows.ts";
@@ -50,7 +51,7 @@ export async function loadTrackedChanges(
         selectExpired(tx, scope),
         selectChangedTests(tx, scope),
         selectExpiredDisruptions(tx, scope),
-        selectTags(tx, { ...scope, testNos: since.tests.keys() }),
+        selectTags(tx, { repositoryIds: arrayOf([repositoryId]), firstId: scope.firstId }),
       ]);
       if (!row) return null;
       const { repositoryId: _, idPrefix, ...version } = row;
@@ -67,7 +68,7 @@ export async function loadTrackedChanges(
           tests.map((row) => [row.testNo, knownTest(row, { ...row, idPrefix })]),
         ),
         expiredDisruptions: new Map(expiredDisruptions.map((row) => [row.testNo, row.count])),
-        tags: new Map(tags.map((row) => [row.testNo, sortedTags(row)])),
+        tags: tagsByTest(tags),
       });
     },
   );
@@ -136,20 +137,4 @@ function selectExpiredDisruptions(
       and submission_id >= decode(${earlierFirstId}, 'hex')
       and submission_id < decode(${firstId}, 'hex')
     group by test_no`;
-}
-
-/** The tags of these tests, where an upload that came since may have changed any. */
-function selectTags(
-  sql: Queryable,
-  { repositoryId, dataVersion, testNos }: Scope & { testNos: Iterable<number> },
-) {
-  return sql<Pick<TestRow, "testNo" | "tags">[]>`
-    select t.test_no as "testNo", array_to_json(t.tags) as tags
-    from test t
-    where t.repository_id = ${repositoryId}
-      and t.test_no = any(${integersIn(sql, testNos)})
-      and exists (
-        select from submission u
-        where u.repository_id = ${repositoryId} and u.data_version > ${dataVersion}
-          and (u.tags <> '{}' or u.test_tag_set_no is not null))`;
 }

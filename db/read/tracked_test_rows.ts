@@ -15,8 +15,6 @@ export interface TestRow {
   class: string;
   name: string;
   file: string;
-  /** In no order; `null` for none, as with most tests. */
-  tags: string[] | null;
   firstDisruptionAt: number | null;
   latestSubmissionId: string | null;
   latestCommitOid: string;
@@ -33,7 +31,6 @@ export interface TestRow {
 export function testColumns(sql: Queryable) {
   return sql`t.repository_id::float8 as "repositoryId", t.test_no as "testNo",
     t.test_hash::float8 as "testHash", t.suite, t.class, t.name, t.file,
-    array_to_json(t.tags) as tags,
     extract(epoch from d.first_disruption_at)::float8 as "firstDisruptionAt",
     encode(d.latest_submission_id, 'hex') as "latestSubmissionId",
     d.latest_commit_oid as "latestCommitOid", d.latest_build_url as "latestBuildUrl",
@@ -44,9 +41,50 @@ export function testColumns(sql: Queryable) {
     q.quarantined_by as "quarantinedBy", q.quarantine_type as "quarantineType"`;
 }
 
-/** The tags that a row has. */
-export function sortedTags({ tags }: Pick<TestRow, "tags">): string[] {
-  return tags?.toSorted() ?? [];
+/** A tag with the tracked tests that have it, as the text of an `int4multirange`. */
+export interface TagRow {
+  repositoryId: number;
+  tag: string;
+  tests: string;
+}
+
+/** The tags of all tests that are disruptive since `firstId` or quarantined. */
+export function selectTags(
+  sql: Queryable,
+  { repositoryIds, firstId }: { repositoryIds: string; firstId: string },
+) {
+  return sql<TagRow[]>`
+    with tracked as (
+      select repository_id, range_agg(int4range(test_no, test_no, '[]')) as tests
+      from (
+        select repository_id, test_no from disruptive_test
+        where repository_id = any(${repositoryIds}::text::bigint[])
+          and latest_submission_id >= decode(${firstId}, 'hex')
+        union all
+        select repository_id, test_no from quarantine
+        where repository_id = any(${repositoryIds}::text::bigint[])
+      ) each
+      group by repository_id
+    )
+    select g.repository_id::float8 as "repositoryId", g.tag, (g.tests * tracked.tests)::text as tests
+    from tracked
+    join test_tag g on g.repository_id = tracked.repository_id
+    where g.repository_id = any(${repositoryIds}::text::bigint[]) and g.tests && tracked.tests`;
+}
+
+/** The sorted tags of each test that has any, by test_no. */
+export function tagsByTest(rows: readonly TagRow[]): Map<number, string[]> {
+  const tagsOf = new Map<number, string[]>();
+  for (const { tag, tests } of rows.toSorted((a, b) => a.tag < b.tag ? -1 : 1)) {
+    for (const [, first, end] of tests.matchAll(/(\d+),(\d+)/g)) {
+      for (let testNo = Number(first); testNo < Number(end); testNo++) {
+        const tags = tagsOf.get(testNo);
+        if (tags) tags.push(tag);
+        else tagsOf.set(testNo, [tag]);
+      }
+    }
+  }
+  return tagsOf;
 }
 
 /** What a row says. */
@@ -61,7 +99,6 @@ export function knownTest(
     class: row.class,
     name: row.name,
     file: row.file,
-    tags: sortedTags(row),
     disruptionCount,
     firstDisruptionAt: row.firstDisruptionAt,
     latestDisruption: disruptive

@@ -12,7 +12,9 @@ import {
   recordedRun,
   runColumns,
   type RunRow,
+  selectTags,
   selectVersions,
+  tagsByTest,
   testColumns,
   type TestListRow,
   testLists,
@@ -45,7 +47,7 @@ export async function loadTrackedTests(
     firstId: firstSubmissionId(windowStart),
     withTime,
   };
-  const [versions, tests, counts, runs, lists] = await sql.begin(
+  const [versions, tests, counts, runs, lists, tags] = await sql.begin(
     // All statements must see the same data.
     "isolation level repeatable read read only",
     (tx) => [
@@ -54,11 +56,13 @@ export async function loadTrackedTests(
       selectDisruptionCounts(tx, scope),
       selectRuns(tx, scope),
       selectTestLists(tx, scope),
+      selectTags(tx, scope),
     ],
   );
   const of = <Row extends { repositoryId: number }>(rows: readonly Row[]) =>
     Map.groupBy(rows, (row) => row.repositoryId);
   const [testsOf, countsOf, runsOf, listsOf] = [of(tests), of(counts), of(runs), of(lists)];
+  const tagsOf = of(tags);
   return new Map(versions.map(({ repositoryId, idPrefix, ...version }) => {
     const disruptionCounts = new Map(
       countsOf.get(repositoryId)?.map(({ testNo, disruptionCount }) => [testNo, disruptionCount]),
@@ -74,7 +78,7 @@ export async function loadTrackedTests(
         return [row.testNo, knownTest(row, { idPrefix, disruptionCount })];
       })),
       expiredDisruptions: new Map(),
-      tags: new Map(),
+      tags: tagsByTest(tagsOf.get(repositoryId) ?? []),
     });
     return [repositoryId, state!];
   }));

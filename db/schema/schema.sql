@@ -186,9 +186,15 @@ create table test_list (
   list_hash bytea not null,
   test_count integer not null,
   tests bytea not null,
-  tags text[] not null default '{}'::text[],
   constraint test_list_pkey PRIMARY KEY (repository_id, test_list_no),
   constraint test_list_repository_id_list_hash_key UNIQUE (repository_id, list_hash)
+);
+
+create table test_tag (
+  repository_id bigint not null,
+  tag text not null,
+  tests int4multirange not null,
+  constraint test_tag_pkey PRIMARY KEY (repository_id, tag)
 );
 
 create table test_tag_set (

@@ -22,7 +22,7 @@ import { listRepositories, lockRepository } from "../admin/repositories.ts";
 import { messageOf } from "../read/negative_results.ts";
 import { arrayOf, integersIn, type Queryable } from "../connection/sql.ts";
 import { removeTestList } from "./test_lists.ts";
-import { recomputeTags } from "./test_tags.ts";
+import { removeTags } from "./test_tags.ts";
 
 /**
  * Deletes a submission of an organization with its results and coverage, the disruptions that only it
@@ -59,11 +59,10 @@ export async function deleteSubmission(
     await clearDisruptions(tx, { repositoryId, codeVersion, testNos: flaky });
     await recomputeDisruptiveTests(tx, { repositoryId, testNos: flaky, prunedFacts });
     if (testListNo !== null) {
+      const list = { repositoryId, testListNo };
       const { tags, testTagSetNo } = submission;
-      if (tags.length > 0 || testTagSetNo !== null) {
-        await recomputeTags(tx, { repositoryId, testListNo, removed: { tags, testTagSetNo } });
-      }
-      await removeTestList(tx, { repositoryId, testListNo });
+      if (tags.length > 0 || testTagSetNo !== null) await removeTags(tx, list, submission);
+      await removeTestList(tx, list);
     }
     return true;
   });

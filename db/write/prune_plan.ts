@@ -72,6 +72,7 @@ export async function reclaimSpace({ sql, kind }: Database, stop?: AbortSignal):
     () => sql`vacuum analyze negative_result`,
     () => sql`vacuum analyze submission`,
     () => sql`vacuum analyze coverage_report`,
+    () => sql`vacuum analyze test_tag`,
     () => sql`vacuum analyze test_tag_set`,
     () => sql`vacuum analyze test_list`,
     () => sql`vacuum analyze test`,

@@ -11,8 +11,8 @@ import { writeTransaction } from "../schema/migrate.ts";
 import { replaceSubmissionCoverage } from "./coverage_reports.ts";
 import { detectDisruptions, type StoredNegative } from "./detect_disruptions.ts";
 import { findTestListNo, insertTestList } from "./test_lists.ts";
-import { addTags, addTestTags } from "./test_tags.ts";
-import { type PreparedTests, prepareTests, publishTests } from "./tests.ts";
+import { addTags } from "./test_tags.ts";
+import { prepareTests, publishTests } from "./tests.ts";
 import { removeUnprocessed } from "./unprocessed_submissions.ts";
 
 /** One upload: a CI run, or one shard of it. */
@@ -100,11 +100,18 @@ function digestOf({ commitOid, buildUrl, reportDigest }: Upload): string {
     .digest("hex").slice(0, 32);
 }
 
+/** Tests of an upload that are stored, but not published. */
+interface PreparedTests {
+  testNos: Int32Array;
+  /** Of the repository, before they were stored. */
+  removalCount: number;
+}
+
 /** Stores the tests of an upload ahead of its transaction; `null` when their list is known. */
 async function prepareNewList(
   sql: Queryable,
   { upload, uploadDigest }: { upload: Upload; uploadDigest: string },
-): Promise<PreparedTests & { removalCount: number } | null> {
+): Promise<PreparedTests | null> {
   const { repositoryId, content, key } = upload;
   const { listHash } = content;
   if (await findTestListNo(sql, { repositoryId, listHash }) !== null) return null;
@@ -113,15 +120,7 @@ async function prepareNewList(
     select removal_count::float8 as "removalCount" from repository
     where repository_id = ${repositoryId}`;
   if (!repository) return null;
-  const tests = await prepareTests(sql, { repositoryId, content, tagsAt: tagsOf(upload) });
-  return { ...repository, ...tests };
-}
-
-/** The tags that an upload gives to the test at an index of its list. */
-function tagsOf({ tags, testTags }: Upload): (index: number) => string[] {
-  if (!testTags) return () => tags;
-  const { groups, groupOf } = testTags;
-  return (index) => [...new Set([...tags, ...groups[groupOf[index]! - 1] ?? []])];
+  return { ...repository, testNos: await prepareTests(sql, { repositoryId, content }) };
 }
 
 async function insertUpload(
@@ -130,10 +129,10 @@ async function insertUpload(
     upload: Upload;
     uploadDigest: string;
     repository: LockedRepository;
-    prepared: (PreparedTests & { removalCount: number }) | null;
+    prepared: PreparedTests | null;
   },
 ): Promise<StoredSubmission> {
-  const { repositoryId, content, recordedAt, tags } = upload;
+  const { repositoryId, content, recordedAt, tags, testTags = null } = upload;
   const { owner, name, idPrefix, removalCount } = repository;
   // The prefix stands for the repository: renaming it changes no id.
   const id = upload.key === undefined
@@ -143,19 +142,15 @@ async function insertUpload(
 
   const list = { repositoryId, listHash: content.listHash };
   let testListNo = await findTestListNo(tx, list);
-  let hasTags = (_testNo: number) => false;
   if (testListNo === null) {
     // Prepared tests may have been removed since.
-    const tests = prepared?.removalCount === removalCount
-      ? prepared
-      : await prepareTests(tx, { repositoryId, content, tagsAt: tagsOf(upload) });
-    hasTags = await publishTests(tx, { repositoryId, ...tests });
-    testListNo = await insertTestList(tx, { ...list, testNos: tests.testNos });
+    const testNos = prepared?.removalCount === removalCount
+      ? prepared.testNos
+      : await prepareTests(tx, { repositoryId, content });
+    await publishTests(tx, { repositoryId, testNos });
+    testListNo = await insertTestList(tx, { ...list, testNos });
   }
-  const testTagSetNo = upload.testTags
-    ? await addTestTags(tx, { repositoryId, testListNo, tags: upload.testTags, hasTags })
-    : null;
-  if (tags.length > 0) await addTags(tx, { repositoryId, testListNo, tags, hasTags });
+  const testTagSetNo = await addTags(tx, { repositoryId, testListNo }, { tags, testTags });
 
   const negatives = await detectDisruptions(tx, repositoryId, { id, ...upload });
   const { messages, placeOf } = shareMessages(negatives);

@@ -1,50 +1,71 @@
+/**
+ * Tags of tests: the union of the tags of all submissions that ran them. A row for each tag has the
+ * numbers of its tests as ranges, mostly a few, so that an upload with a new tag costs the same after
+ * a thousand others.
+ */
 import { decodeTestTags, encodeTestTags, type TestTags } from "../../lib/analysis/test_tags.ts";
-import { integersIn, type Queryable, someTextsOf, textsIn } from "../connection/sql.ts";
+import { TAG_LIMITS } from "../../lib/report/limits.ts";
+import { integersIn, type Queryable, rangesOf, textsIn } from "../connection/sql.ts";
 import { loadTestList } from "./test_lists.ts";
 
-/**
- * Adds the tags of a submission to every test that it ran. The list stores the tags that all of its
- * tests have, so that the usual submission, with the same list and tags as before, costs one look-up.
- */
-export async function addTags(
-  sql: Queryable,
-  { repositoryId, testListNo, tags, hasTags }: {
-    repositoryId: number;
-    testListNo: number;
-    tags: string[];
-    /** Whether a test has exactly these tags already. */
-    hasTags(testNo: number): boolean;
-  },
-): Promise<void> {
-  const [list] = await sql<{ missing: boolean }[]>`
-    update test_list set tags = ${unionOf(sql, tags)}
-    where repository_id = ${repositoryId} and test_list_no = ${testListNo}
-      and not tags @> ${textsIn(sql, tags)}
-    returning true as missing`;
-  if (!list) return;
-  const testNos = (await loadTestList(sql, { repositoryId, testListNo }))
-    .filter((testNo) => !hasTags(testNo));
-  await tagTests(sql, { repositoryId, testNos, tags });
+/** A repository would have too many distinct tags. */
+export class TagLimitError extends Error {
+  override name = "TagLimitError";
 }
 
-/** Adds tags to single tests of a list; returns the number of the set of tags, which is stored once. */
-export async function addTestTags(
-  sql: Queryable,
-  { repositoryId, testListNo, tags, hasTags }: {
-    repositoryId: number;
-    testListNo: number;
-    tags: TestTags;
-    /** Whether a test has exactly these tags already. */
-    hasTags(testNo: number): boolean;
-  },
-): Promise<number> {
-  const encoded = encodeTestTags(tags);
-  const [known] = await sql<{ test_tag_set_no: number }[]>`
-    select test_tag_set_no from test_tag_set
+/** Tags of a submission. */
+export interface SubmissionTags {
+  /** Of all tests of its list. */
+  tags: readonly string[];
+  /** Number of its set of tags of single tests, `null` for none. */
+  testTagSetNo: number | null;
+}
+
+interface TestList {
+  repositoryId: number;
+  testListNo: number;
+}
+
+/** Tests that have the same tags. */
+interface TagGroup {
+  tags: readonly string[];
+  testNos: Iterable<number>;
+}
+
+/**
+ * Adds the tags of a new submission to the tests that it ran.
+ *
+ * @returns the number of its set of tags of single tests, `null` without any
+ * @throws {TagLimitError} when the repository would have too many distinct tags
+ */
+export async function addTags(
+  tx: Queryable,
+  list: TestList,
+  { tags, testTags }: { tags: readonly string[]; testTags: TestTags | null },
+): Promise<number | null> {
+  if (tags.length === 0 && !testTags) return null;
+  const listed = await loadTestList(tx, list);
+  const groups: TagGroup[] = tags.length > 0 ? [{ tags, testNos: listed }] : [];
+  const set = testTags && await storeTagSet(tx, list, testTags);
+  if (set?.isNew) groups.push(...groupsOf(testTags!, listed));
+  await requireRoom(tx, list.repositoryId, groups);
+  await tagTests(tx, list.repositoryId, groups);
+  return set?.testTagSetNo ?? null;
+}
+
+/** Stores the tags of single tests, once for all submissions of the list that have the same. */
+async function storeTagSet(
+  tx: Queryable,
+  { repositoryId, testListNo }: TestList,
+  testTags: TestTags,
+): Promise<{ testTagSetNo: number; isNew: boolean }> {
+  const { groups, members, digest } = encodeTestTags(testTags);
+  const [known] = await tx<{ testTagSetNo: number }[]>`
+    select test_tag_set_no as "testTagSetNo" from test_tag_set
     where repository_id = ${repositoryId} and test_list_no = ${testListNo}
-      and digest = decode(${encoded.digest}, 'hex')`;
-  if (known) return known.test_tag_set_no;
-  const [added] = await sql<{ test_tag_set_no: number }[]>`
+      and digest = decode(${digest}, 'hex')`;
+  if (known) return { ...known, isNew: false };
+  const [added] = await tx<{ testTagSetNo: number }[]>`
     with numbers as (
       update repository set next_test_tag_set_no = next_test_tag_set_no + 1
       where repository_id = ${repositoryId}
@@ -52,82 +73,96 @@ export async function addTestTags(
     )
     insert into test_tag_set
       (repository_id, test_tag_set_no, test_list_no, digest, tag_groups, members)
-    select ${repositoryId}, test_tag_set_no, ${testListNo}, decode(${encoded.digest}, 'hex'),
-      ${encoded.groups}, ${encoded.members}
+    select ${repositoryId}, test_tag_set_no, ${testListNo}, decode(${digest}, 'hex'),
+      ${groups}, ${members}
     from numbers
-    returning test_tag_set_no`;
-  const listed = await loadTestList(sql, { repositoryId, testListNo });
-  for (const group of decodeTestTags(encoded)) {
-    const testNos = group.places.map((place) => listed[place]!)
-      .filter((testNo) => !hasTags(testNo));
-    await tagTests(sql, { repositoryId, testNos, tags: group.tags });
-  }
-  return added!.test_tag_set_no;
+    returning test_tag_set_no as "testTagSetNo"`;
+  return { ...added!, isNew: true };
 }
 
-/** Adds tags to tests that lack any of them. */
-async function tagTests(
-  sql: Queryable,
-  { repositoryId, testNos, tags }: {
-    repositoryId: number;
-    testNos: Iterable<number>;
-    tags: string[];
-  },
+function groupsOf(testTags: TestTags, listed: Int32Array): TagGroup[] {
+  const groups = testTags.groups.map((tags) => ({ tags, testNos: [] as number[] }));
+  testTags.groupOf.forEach((groupNo, place) => groups[groupNo - 1]?.testNos.push(listed[place]!));
+  return groups;
+}
+
+async function requireRoom(
+  tx: Queryable,
+  repositoryId: number,
+  groups: TagGroup[],
 ): Promise<void> {
-  await sql`
-    update test set tags = ${unionOf(sql, tags)}
-    where repository_id = ${repositoryId}
-      and test_no = any(${integersIn(sql, testNos)})
-      and not coalesce(tags, '{}') @> ${textsIn(sql, tags)}`;
+  const tags = [...new Set(groups.flatMap((group) => group.tags))];
+  const added = await tx<{ tag: string }[]>`
+    select tag from unnest(${textsIn(tx, tags)}) as tag
+    where not exists (
+      select from test_tag where repository_id = ${repositoryId} and test_tag.tag = tag.tag)
+    limit ${TAG_LIMITS.perRepository + 1}`;
+  if (added.length === 0) return;
+  const [present] = await tx<{ count: number }[]>`
+    select count(*)::int as count from test_tag where repository_id = ${repositoryId}`;
+  if (present!.count + added.length <= TAG_LIMITS.perRepository) return;
+  throw new TagLimitError(
+    `tag "${added[0]!.tag}" is new, and the tests of the repository already have ` +
+      `${present!.count} distinct tags: expected at most ${TAG_LIMITS.perRepository}, without ` +
+      "any that differ from run to run, such as build numbers",
+  );
 }
 
-/** SQL: the column `tags` and some more, each once. */
-function unionOf(sql: Queryable, tags: string[]) {
-  return sql`array(
-    select tag from unnest(tags) as tag union select unnest(${textsIn(sql, tags)}))`;
-}
-
-/** Tags that a submission added to tests of its list. */
-export interface SubmissionTags {
-  /** Of all tests. */
-  tags: string[];
-  /** Of single tests. */
-  testTagSetNo: number | null;
+async function tagTests(tx: Queryable, repositoryId: number, groups: TagGroup[]): Promise<void> {
+  const rows = groups.map(({ tags, testNos }) => ({ tags, tests: rangesOf(testNos) }));
+  await tx`
+    insert into test_tag as present (repository_id, tag, tests)
+    select ${repositoryId}, tag, range_agg(tests::int4multirange)
+    from json_to_recordset(${JSON.stringify(rows)}::text::json) as g(tags json, tests text),
+      json_array_elements_text(tags) as tag
+    group by tag
+    on conflict (repository_id, tag) do update set tests = present.tests + excluded.tests
+    where not present.tests @> excluded.tests`;
 }
 
 /**
- * Removes the tags of a deleted submission from the tests of its list, except those that other
+ * Removes the tags of a deleted submission from the tests of its list, except those that other stored
  * submissions added too. Tags from pruned submissions stay.
  */
-export async function recomputeTags(
-  sql: Queryable,
-  { repositoryId, testListNo, removed }: {
-    repositoryId: number;
-    testListNo: number;
-    removed: SubmissionTags;
-  },
+export async function removeTags(
+  tx: Queryable,
+  { repositoryId, testListNo }: TestList,
+  { tags, testTagSetNo }: SubmissionTags,
 ): Promise<void> {
-  const affected = await loadTestList(sql, { repositoryId, testListNo });
-  const tagsOf = await otherTags(sql, { repositoryId, testNos: affected, removed });
-  await sql`
-    delete from test_tag_set t
-    where repository_id = ${repositoryId} and test_list_no = ${testListNo}
-      and ${isUnusedSet(sql)}`;
-  const brought = await sql<{ test_list_no: number; tags: string[] }[]>`
-    select test_list_no, array_to_json(array_agg(distinct tag)) as tags
-    from submission, unnest(tags) as tag
-    where repository_id = ${repositoryId} and status = 'processed'
-    group by test_list_no`;
-  for (const { test_list_no, tags } of brought) {
-    for (const testNo of await loadTestList(sql, { repositoryId, testListNo: test_list_no })) {
-      for (const tag of tags) tagsOf.get(testNo)?.add(tag);
+  const removed = new Map<string, Set<number>>();
+  const own = [
+    { tags, testNos: await loadTestList(tx, { repositoryId, testListNo }) },
+    ...testTagSetNo === null ? [] : await loadTagSets(tx, { repositoryId, testTagSetNo }),
+  ];
+  for (const group of own) {
+    for (const tag of group.tags) {
+      removed.set(tag, (removed.get(tag) ?? new Set()).union(new Set(group.testNos)));
     }
   }
-  await collectTestTags(sql, { repositoryId, tagsOf });
-  const rows = [...tagsOf].map(([test_no, tags]) => ({ test_no, tags: [...tags] }));
-  await setTags(sql, repositoryId, rows);
-  // Not all tests of a list may have its tags any more.
-  await sql`update test_list set tags = '{}' where repository_id = ${repositoryId}`;
+  await tx`
+    delete from test_tag_set t
+    where repository_id = ${repositoryId} and test_list_no = ${testListNo} and ${isUnusedSet(tx)}`;
+  const lists = await tx<{ testListNo: number; tags: string[] }[]>`
+    select test_list_no as "testListNo", json_agg(distinct tag) as tags
+    from submission, unnest(tags) as tag
+    where repository_id = ${repositoryId} and status = 'processed'
+      and tag = any(${textsIn(tx, [...removed.keys()])})
+    group by test_list_no`;
+  const others: TagGroup[] = await loadTagSets(tx, { repositoryId });
+  for (const { testListNo, tags } of lists) {
+    others.push({ tags, testNos: await loadTestList(tx, { repositoryId, testListNo }) });
+  }
+  for (const { tags, testNos } of others) {
+    for (const tests of tags.flatMap((tag) => removed.get(tag) ?? [])) {
+      for (const testNo of testNos) tests.delete(testNo);
+    }
+  }
+  const rows = [...removed].map(([tag, tests]) => ({ tag, tests: rangesOf(tests) }));
+  await tx`
+    update test_tag t set tests = t.tests - r.tests::int4multirange
+    from json_to_recordset(${JSON.stringify(rows)}::text::json) as r(tag text, tests text)
+    where t.repository_id = ${repositoryId} and t.tag = r.tag`;
+  await tx`delete from test_tag where repository_id = ${repositoryId} and isempty(tests)`;
 }
 
 /** SQL: whether no submission has the row `t` of `test_tag_set`. */
@@ -137,72 +172,19 @@ export function isUnusedSet(sql: Queryable) {
     where s.repository_id = t.repository_id and s.test_tag_set_no = t.test_tag_set_no)`;
 }
 
-/** The tags of tests without those of a submission, which others may have added too. */
-async function otherTags(
+/** Tests with the tags of single tests, of all sets of a repository or of one. */
+async function loadTagSets(
   sql: Queryable,
-  { repositoryId, testNos, removed }: {
-    repositoryId: number;
-    testNos: Int32Array;
-    removed: SubmissionTags;
-  },
-): Promise<Map<number, Set<string>>> {
-  const tests = await sql<TaggedTest[]>`
-    select test_no, array_to_json(tags) as tags from test
+  { repositoryId, testTagSetNo }: { repositoryId: number; testTagSetNo?: number },
+): Promise<TagGroup[]> {
+  const sets = await sql<{ testListNo: number; groups: string; members: Uint8Array }[]>`
+    select test_list_no as "testListNo", tag_groups as groups, members from test_tag_set
     where repository_id = ${repositoryId}
-      and test_no = any(${integersIn(sql, testNos)}) and tags is not null`;
-  const tagsOf = new Map(Array.from(testNos, (testNo) => [testNo, new Set<string>()]));
-  for (const { test_no, tags } of tests) {
-    tagsOf.set(test_no, new Set(tags).difference(new Set(removed.tags)));
+      ${testTagSetNo === undefined ? sql`` : sql`and test_tag_set_no = ${testTagSetNo}`}`;
+  const groups: TagGroup[] = [];
+  for (const { testListNo, ...encoded } of sets) {
+    const listed = await loadTestList(sql, { repositoryId, testListNo });
+    groups.push(...groupsOf(decodeTestTags(encoded), listed));
   }
-  if (removed.testTagSetNo === null) return tagsOf;
-  for (const { tags, places } of await loadTagSet(sql, repositoryId, removed.testTagSetNo)) {
-    for (const place of places) {
-      for (const tag of tags) tagsOf.get(testNos[place]!)?.delete(tag);
-    }
-  }
-  return tagsOf;
-}
-
-/** A test with all of its tags. */
-interface TaggedTest {
-  test_no: number;
-  tags: string[];
-}
-
-/** Replaces the tags of tests. */
-async function setTags(
-  sql: Queryable,
-  repositoryId: number,
-  tests: TaggedTest[],
-): Promise<void> {
-  await sql`
-    update test t set tags = ${someTextsOf(sql, sql`r.tags`)}
-    from json_to_recordset(${JSON.stringify(tests)}::text::json) as r(test_no int, tags json)
-    where t.repository_id = ${repositoryId} and t.test_no = r.test_no`;
-}
-
-/** Adds the tags of single tests, from all lists, to `tagsOf`. */
-async function collectTestTags(
-  sql: Queryable,
-  { repositoryId, tagsOf }: { repositoryId: number; tagsOf: Map<number, Set<string>> },
-): Promise<void> {
-  const sets = await sql<{ test_tag_set_no: number; test_list_no: number }[]>`
-    select test_tag_set_no, test_list_no from test_tag_set where repository_id = ${repositoryId}`;
-  for (const { test_tag_set_no, test_list_no } of sets) {
-    const groups = await loadTagSet(sql, repositoryId, test_tag_set_no);
-    const testNos = await loadTestList(sql, { repositoryId, testListNo: test_list_no });
-    for (const { tags, places } of groups) {
-      for (const place of places) {
-        for (const tag of tags) tagsOf.get(testNos[place]!)?.add(tag);
-      }
-    }
-  }
-}
-
-/** The groups of a set of tags; none when it was removed. */
-async function loadTagSet(sql: Queryable, repositoryId: number, testTagSetNo: number) {
-  const [set] = await sql<{ groups: string; members: Uint8Array }[]>`
-    select tag_groups as groups, members from test_tag_set
-    where repository_id = ${repositoryId} and test_tag_set_no = ${testTagSetNo}`;
-  return set ? decodeTestTags(set) : [];
+  return groups;
 }

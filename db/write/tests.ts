@@ -6,7 +6,7 @@
  */
 import type { SubmissionContent } from "../../lib/analysis/submission_content.ts";
 import type { TestIdentity } from "../../lib/base/identity.ts";
-import { arrayOf, type Queryable, someTextsOf } from "../connection/sql.ts";
+import { arrayOf, type Queryable, rangesOf } from "../connection/sql.ts";
 
 /**
  * Tests that one statement stores. On the embedded database a request beside an upload of 100,000 new
@@ -14,35 +14,16 @@ import { arrayOf, type Queryable, someTextsOf } from "../connection/sql.ts";
  */
 const TESTS_PER_STATEMENT = 400;
 
-/** Test numbers from `first` up to but not including `end`. */
-export interface TestRange {
-  first: number;
-  end: number;
-}
-
-/** Tests of an upload that are stored, but not all published. */
-export interface PreparedTests {
-  /** The test_no of each test, in the order of the upload. */
-  testNos: Int32Array;
-  /** Those of them that this upload added. */
-  added: TestRange[];
-}
-
 /**
- * Stores the tests of an upload that are new to the repository, with their tags, unpublished.
+ * Stores the tests of an upload that are new to the repository, unpublished.
  *
- * @param options.tagsAt tags of the test at an index of the upload
+ * @returns the test_no of each test, in the order of the upload
  */
 export async function prepareTests(
   sql: Queryable,
-  { repositoryId, content, tagsAt }: {
-    repositoryId: number;
-    content: SubmissionContent;
-    tagsAt(index: number): string[];
-  },
-): Promise<PreparedTests> {
+  { repositoryId, content }: { repositoryId: number; content: SubmissionContent },
+): Promise<Int32Array> {
   const testNos = new Int32Array(content.testHashes.length);
-  const added: TestRange[] = [];
   for (let start = 0; start < testNos.length; start += TESTS_PER_STATEMENT) {
     const hashes = content.testHashes.subarray(start, start + TESTS_PER_STATEMENT);
     let known = await testNosByHash(sql, repositoryId, hashes);
@@ -50,50 +31,31 @@ export async function prepareTests(
       const tests: NewTest[] = [];
       hashes.forEach((test_hash, offset) => {
         if (known.has(test_hash)) return;
-        const index = start + offset;
-        tests.push({ test_hash, ...content.identityAt(index), tags: tagsAt(index) });
+        tests.push({ test_hash, ...content.identityAt(start + offset) });
       });
-      added.push(await insertTests(sql, repositoryId, tests));
+      await insertTests(sql, repositoryId, tests);
       // Some may have been stored by another process at the same time.
       known = await testNosByHash(sql, repositoryId, hashes);
     }
     hashes.forEach((hash, offset) => testNos[start + offset] = known.get(hash)!);
   }
-  return { testNos, added };
+  return testNos;
 }
 
-/**
- * Publishes the tests of a submission; part of its transaction.
- *
- * @returns whether a test has the tags of this upload, and no others, already
- */
+/** Publishes the tests of a submission; part of its transaction. */
 export async function publishTests(
   tx: Queryable,
-  { repositoryId, testNos, added }: PreparedTests & { repositoryId: number },
-): Promise<(testNo: number) => boolean> {
-  const unpublished = await tx<TestRange[]>`
-    select first_test_no as first, end_test_no as end from unpublished_test_range
-    where repository_id = ${repositoryId}`;
-  const addedFirsts = new Set(added.map(({ first }) => first));
-  // One of our ranges that is missing was published by another upload that ran its tests.
-  const own = unpublished.filter(({ first }) => addedFirsts.has(first));
-  const others = unpublished.filter(({ first }) => !addedFirsts.has(first))
-    .filter((range) => testNos.some((testNo) => isIn(range, testNo)));
-  for (const { first, end } of others) {
-    // Their upload adds its tags again when it is stored.
-    await tx`
-      update test set tags = null
-      where repository_id = ${repositoryId} and test_no >= ${first} and test_no < ${end}`;
-  }
-  const firsts = arrayOf([...own, ...others].map(({ first }) => first));
+  { repositoryId, testNos }: { repositoryId: number; testNos: Int32Array },
+): Promise<void> {
+  // A range is empty when another process stored its tests at the same time.
   await tx`
-    delete from unpublished_test_range
-    where repository_id = ${repositoryId} and first_test_no = any(${firsts}::text::int[])`;
-  return (testNo) => own.some((range) => isIn(range, testNo));
-}
-
-function isIn({ first, end }: TestRange, testNo: number): boolean {
-  return testNo >= first && testNo < end;
+    delete from unpublished_test_range u
+    where repository_id = ${repositoryId} and (
+      int4range(first_test_no, end_test_no) && (select ${rangesOf(testNos)}::text::int4multirange)
+      or not exists (
+        select from test t
+        where t.repository_id = u.repository_id
+          and t.test_no >= u.first_test_no and t.test_no < u.end_test_no))`;
 }
 
 /** SQL: whether the row `t` of `test` is published. */
@@ -137,7 +99,6 @@ export async function testNosByHash(
 
 interface NewTest extends TestIdentity {
   test_hash: number;
-  tags: string[];
 }
 
 /** Stores tests unpublished; skips those that another process stored meanwhile. */
@@ -145,9 +106,9 @@ async function insertTests(
   sql: Queryable,
   repositoryId: number,
   tests: NewTest[],
-): Promise<TestRange> {
+): Promise<void> {
   // Numbers ascend with test_hash, so that the differences in a list are small.
-  const [range] = await sql<TestRange[]>`
+  await sql`
     with range as (
       update repository set next_test_no = next_test_no + ${tests.length}
       where repository_id = ${repositoryId}
@@ -155,16 +116,13 @@ async function insertTests(
     ), unpublished as (
       insert into unpublished_test_range (repository_id, first_test_no, end_test_no)
       select ${repositoryId}, first, range.end from range
-    ), inserted as (
-      insert into test (repository_id, test_no, test_hash, suite, class, name, file, tags)
-      select ${repositoryId}, range.first + t.ordinality - 1, t.test_hash, t.suite, t.class, t.name,
-        t.file, ${someTextsOf(sql, sql`t.tags`)}
-      from range, rows from (
-        json_to_recordset(${JSON.stringify(tests)}::text::json) as (test_hash bigint, suite text,
-          class text, name text, file text, tags json)
-      ) with ordinality as t(test_hash, suite, class, name, file, tags)
-      on conflict (repository_id, test_hash) do nothing
     )
-    select first, range.end from range`;
-  return range ?? { first: 0, end: 0 };
+    insert into test (repository_id, test_no, test_hash, suite, class, name, file)
+    select ${repositoryId}, range.first + t.ordinality - 1, t.test_hash, t.suite, t.class, t.name,
+      t.file
+    from range, rows from (
+      json_to_recordset(${JSON.stringify(tests)}::text::json) as (test_hash bigint, suite text,
+        class text, name text, file text)
+    ) with ordinality as t(test_hash, suite, class, name, file)
+    on conflict (repository_id, test_hash) do nothing`;
 }

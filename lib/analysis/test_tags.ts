@@ -1,7 +1,4 @@
-/**
- * Tags that single tests of a submission have, beside those of the whole submission: the owners of
- * their files.
- */
+/** Tags of single tests of a submission, in addition to its own: the owners of their files. */
 import { createHash } from "node:crypto";
 import type { Codeowners } from "../report/codeowners.ts";
 import type { SubmissionContent } from "./submission_content.ts";
@@ -20,40 +17,27 @@ export interface TestTags {
  * no test's file has an owner.
  *
  * @param root folder that absolute paths of tests start with, `""` when it is not known
- * @param options.isTimeLeft asked before each file: thousands of patterns against thousands of files
- * can take hours
- * @param options.onUnasked told how many files were left without owners when there was no time left
  */
 export function ownerTags(
   content: Pick<SubmissionContent, "testHashes" | "identityAt">,
   codeowners: Codeowners,
   root = "",
-  { isTimeLeft = () => true, onUnasked }: {
-    isTimeLeft?(): boolean;
-    onUnasked?(fileCount: number): void;
-  } = {},
 ): TestTags | null {
-  let unasked = 0;
-  const groupNos = new Map<string, number>();
+  const groupNos = new Map([["", 0]]);
   const groups: string[][] = [];
-  const groupOfFile = new Map<string, number>([["", 0]]);
-  const groupOf: number[] = [];
-  for (let index = 0; index < content.testHashes.length; index++) {
+  const groupOfFile = new Map([["", 0]]);
+  const groupOf = Array.from(content.testHashes, (_, index) => {
     const { file } = content.identityAt(index);
-    let groupNo = groupOfFile.get(file);
-    if (groupNo === undefined) {
-      const mayAsk = unasked === 0 && isTimeLeft();
-      if (!mayAsk) unasked++;
-      const owners = mayAsk ? codeowners.ownersOf(relativeTo(root, file)) : [];
-      const tags = owners.map((owner) => `owner:${owner}`).sort();
-      const name = tags.join(" ");
-      groupNo = tags.length === 0 ? 0 : groupNos.get(name) ?? groups.push(tags);
-      if (groupNo > 0) groupNos.set(name, groupNo);
-      groupOfFile.set(file, groupNo);
-    }
-    groupOf.push(groupNo);
-  }
-  if (unasked > 0) onUnasked?.(unasked);
+    const known = groupOfFile.get(file);
+    if (known !== undefined) return known;
+    const tags = codeowners.ownersOf(relativeTo(root, file)).map((owner) => `owner:${owner}`)
+      .sort();
+    const name = tags.join(" ");
+    const groupNo = groupNos.get(name) ?? groups.push(tags);
+    groupNos.set(name, groupNo);
+    groupOfFile.set(file, groupNo);
+    return groupNo;
+  });
   return groups.length === 0 ? null : { groups, groupOf };
 }
 
@@ -62,7 +46,7 @@ function relativeTo(root: string, file: string): string {
   return folder && path!.startsWith(`${folder}/`) ? path!.slice(folder.length + 1) : file;
 }
 
-/** Tags as they are stored, and what they are recognized by. */
+/** Tags as they are stored. */
 export interface EncodedTestTags {
   /** JSON. */
   groups: string;
@@ -71,7 +55,7 @@ export interface EncodedTestTags {
   digest: string;
 }
 
-/** Makes columns of tags. */
+/** Encodes tags. */
 export function encodeTestTags({ groups, groupOf }: TestTags): EncodedTestTags {
   const json = JSON.stringify(groups);
   const writer = new VarintWriter();
@@ -81,15 +65,12 @@ export function encodeTestTags({ groups, groupOf }: TestTags): EncodedTestTags {
   return { groups: json, members, digest };
 }
 
-/** The positions in the list of the tests of each group, in the order of the groups. */
+/** Decodes what {@linkcode encodeTestTags} returned. */
 export function decodeTestTags(
   { groups, members }: Pick<EncodedTestTags, "groups" | "members">,
-): { tags: string[]; places: number[] }[] {
-  const decoded = (JSON.parse(groups) as string[][]).map((tags) => ({
-    tags,
-    places: [] as number[],
-  }));
+): TestTags {
+  const groupOf: number[] = [];
   const reader = new VarintReader(members);
-  for (let place = 0; !reader.done; place++) decoded[reader.read() - 1]?.places.push(place);
-  return decoded;
+  while (!reader.done) groupOf.push(reader.read());
+  return { groups: JSON.parse(groups), groupOf };
 }

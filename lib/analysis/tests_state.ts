@@ -7,8 +7,8 @@ import type { WindowVersion } from "../base/data_version.ts";
 import { type Run, RunCounts, type TestLists } from "./run_counts.ts";
 import type { TrackedTest } from "./tracked_test.ts";
 
-/** The part of a tracked test that is not counted from the runs of the window. */
-export type KnownTest = Omit<TrackedTest, "countedResultCount" | "timeConsumed">;
+/** A tracked test without its tags and what is counted from the runs of the window. */
+export type KnownTest = Omit<TrackedTest, "tags" | "countedResultCount" | "timeConsumed">;
 
 /** A submission of the window, or one that expired from it. */
 export interface RecordedRun extends Run {
@@ -48,7 +48,7 @@ export interface StateChanges {
   changedTests: ReadonlyMap<number, KnownTest>;
   /** Number of expired disruptions by test_no; ignored for changed tests. */
   expiredDisruptions: ReadonlyMap<number, number>;
-  /** Sorted tags of tests that may have changed, by test_no. */
+  /** Sorted tags of all tests that have any, by test_no. */
   tags: ReadonlyMap<number, string[]>;
 }
 
@@ -89,6 +89,7 @@ export function applyChanges(state: TestsState, changes: StateChanges): TestsSta
     if (test.disruptionCount === 0 && test.quarantine === null) return;
     tests.set(testNo, {
       ...test,
+      tags: changes.tags.get(testNo) ?? [],
       countedResultCount: runs.resultsOf(testNo),
       timeConsumed: runs.microsecondsOf(testNo),
     });
@@ -96,7 +97,7 @@ export function applyChanges(state: TestsState, changes: StateChanges): TestsSta
   for (const [testNo, test] of state.tests) {
     if (changes.changedTests.has(testNo)) continue;
     const disruptionCount = test.disruptionCount - (changes.expiredDisruptions.get(testNo) ?? 0);
-    take(testNo, { ...test, disruptionCount, tags: changes.tags.get(testNo) ?? test.tags });
+    take(testNo, { ...test, disruptionCount });
   }
   for (const [testNo, test] of changes.changedTests) take(testNo, test);
   return {

@@ -34,3 +34,16 @@ export const DEFAULT_REPORT_LIMITS: Readonly<ReportLimits> = {
   // The largest suites have some hundred thousand tests. Two million take about 1 GB of memory.
   resultCount: 2_000_000,
 };
+
+/** Limits of tags. */
+export const TAG_LIMITS = {
+  /** Characters of one tag. */
+  characters: 200,
+  /** Tags of one upload, owners of files not counted. */
+  perUpload: 100,
+  /**
+   * Distinct tags of all tests of a repository, owners of files included. CODEOWNERS of the largest
+   * open repositories name some 1,500 owners.
+   */
+  perRepository: 2_000,
+};

@@ -14,6 +14,7 @@ import type { Database } from "../../../db/connection/connect.ts";
 import { SchemaVersionError, writeTransaction } from "../../../db/schema/migrate.ts";
 import { listOrganizations, type Organization } from "../../../db/admin/organizations.ts";
 import { findOrCreateRepository } from "../../../db/admin/create_repository.ts";
+import { TagLimitError } from "../../../db/write/test_tags.ts";
 import {
   showProcessing,
   type UnprocessedSubmission,
@@ -164,6 +165,9 @@ async function intake(
     now: moment,
     key: shown.key,
     alongside: (tx) => finishArchive(tx, claim),
+  }).catch((error) => {
+    if (!(error.cause instanceof TagLimitError)) throw error;
+    throw new Refusal(error.message, { cause: error });
   });
 
   /** Lists the archive under its repository as `processing`. */

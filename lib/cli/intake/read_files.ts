@@ -15,8 +15,6 @@ import { readReports, type StreamedReport } from "../../report/read_reports.ts";
 import { findReports, type ReportFile } from "../../report/report_files.ts";
 import { Failure } from "../errors.ts";
 
-// Real repositories need less than a second; the limit is below the deadline of an archive.
-const OWNERS_TIMEOUT_MS = 5_000;
 const RESULTS_PER_PROGRESS = 1_000;
 
 /** The files of an upload, read. */
@@ -104,24 +102,12 @@ export async function readResults(
   return {
     content,
     reportDigest: digest,
-    testTags: codeowners && ownersOf(content, codeowners, listener),
+    testTags: codeowners && ownerTags(
+      content,
+      parseCodeowners(codeowners.text, listener.note),
+      codeowners.root,
+    ),
   };
-}
-
-function ownersOf(
-  content: SubmissionContent,
-  { text, root }: OwnersFile,
-  listener: Listener,
-): TestTags | null {
-  const end = performance.now() + OWNERS_TIMEOUT_MS;
-  return ownerTags(content, parseCodeowners(text, listener.note), root, {
-    isTimeLeft: () => performance.now() < end,
-    onUnasked: (count) =>
-      listener.note(
-        `CODEOWNERS: no owners for ${count} file${count === 1 ? "" : "s"}: the patterns were not ` +
-          `matched within ${OWNERS_TIMEOUT_MS / 1000} s`,
-      ),
-  });
 }
 
 /**

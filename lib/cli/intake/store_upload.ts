@@ -3,6 +3,7 @@ import { insertCoverage } from "../../../db/write/coverage_reports.ts";
 import { RepositoryGoneError, storeSubmission } from "../../../db/write/store_submission.ts";
 import { findOrCreateRepository } from "../../../db/admin/create_repository.ts";
 import { lockRepository } from "../../../db/admin/repositories.ts";
+import { TagLimitError } from "../../../db/write/test_tags.ts";
 import type { Database } from "../../../db/connection/connect.ts";
 import type { Queryable } from "../../../db/connection/sql.ts";
 import { writeTransaction } from "../../../db/schema/migrate.ts";
@@ -103,7 +104,9 @@ export async function storeUpload(
     ...key === undefined ? {} : { key },
     ...alongside === undefined ? {} : { alongside },
   }).catch((error) => {
-    if (error instanceof RepositoryGoneError) throw new Failure(error.message);
+    if (error instanceof RepositoryGoneError || error instanceof TagLimitError) {
+      throw new Failure(error.message, { cause: error });
+    }
     throw error;
   });
   return {

@@ -2,11 +2,11 @@
  * Parsers for the facts of an upload: from options, the environment of a CI job, or the metadata of an
  * archive. They throw a SyntaxError or RangeError that quotes the value.
  */
+import { TAG_LIMITS } from "../../report/limits.ts";
 
 // A clock may be wrong by a time zone. Anything later would stay on top of every list.
 const MAX_SECONDS_AHEAD = 24 * 60 * 60;
 const MAX_TEXT_CHARACTERS = 2_000;
-const MAX_TAG_CHARACTERS = 200;
 // Submission ids begin with 32 bits of seconds.
 const LAST_RECORDED_AT = 0xffff_ffff;
 
@@ -48,11 +48,15 @@ export function readTags(list: string[]): string[] {
     if (/[\s,\p{Cc}]/u.test(tag)) {
       throw new SyntaxError(`invalid tag "${tag}": expected no white space and no comma`);
     }
-    if (tag.length > MAX_TAG_CHARACTERS) {
-      throw new RangeError(`tag "${tag}": expected at most ${MAX_TAG_CHARACTERS} characters`);
+    if (tag.length > TAG_LIMITS.characters) {
+      throw new RangeError(`tag "${tag}": expected at most ${TAG_LIMITS.characters} characters`);
     }
   }
-  return [...new Set(tags)];
+  const distinct = [...new Set(tags)];
+  if (distinct.length > TAG_LIMITS.perUpload) {
+    throw new RangeError(`${distinct.length} tags: expected at most ${TAG_LIMITS.perUpload}`);
+  }
+  return distinct;
 }
 
 /** When the tests ran, in whole seconds since 1970. */

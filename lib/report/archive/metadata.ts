@@ -16,6 +16,7 @@ import {
   type YAMLMap,
 } from "yaml";
 import { parseTimestamp } from "../../base/time.ts";
+import { TAG_LIMITS } from "../limits.ts";
 import { quote, ReportError } from "../report_error.ts";
 
 /** What an archive says about its run, unchecked; `""` where it says nothing. */
@@ -67,8 +68,6 @@ const SCALAR_FOLLOWS = "\x1f";
 // Real metadata has some 20 keys in 3 levels, and neither anchors nor aliases.
 const MAX_TOKENS = 10_000;
 const MAX_DEPTH = 20;
-const MAX_TAGS = 100;
-const MAX_TAG_CHARACTERS = 200;
 
 /**
  * Reads either form. Of a repeated key the last counts, as in the parsers of Ruby and Go that these
@@ -143,16 +142,13 @@ function valueOf(map: unknown, key: string): unknown {
 function tagsOf(node: unknown, file: string): string[] {
   const texts = isSeq(node) ? node.items.map(scalarText) : scalarText(node).split(",");
   const tags = texts.map((tag) => tag.trim()).filter((tag) => tag !== "");
-  const count = tags.reduce((sum, tag) => sum + tag.split(/[\s,]+/).length, 0);
-  if (count > MAX_TAGS) throw limitError(file, `${count} tags, expected at most ${MAX_TAGS}`);
-  const long = tags.find((tag) =>
-    tag.split(/[\s,]+/).some((each) => each.length > MAX_TAG_CHARACTERS)
-  );
-  if (long !== undefined) {
-    throw limitError(
-      file,
-      `a tag of more than ${MAX_TAG_CHARACTERS} characters, expected at most that`,
-    );
+  const split = tags.flatMap((tag) => tag.split(/[\s,]+/));
+  const { perUpload, characters } = TAG_LIMITS;
+  if (split.length > perUpload) {
+    throw limitError(file, `${split.length} tags, expected at most ${perUpload}`);
+  }
+  if (split.some((tag) => tag.length > characters)) {
+    throw limitError(file, `a tag of more than ${characters} characters, expected at most that`);
   }
   return tags;
 }

@@ -256,7 +256,7 @@ async function cutOffUploads(program: Program): Promise<void> {
     });
   }
   const content = builder.finish();
-  await prepareTests(sql, { repositoryId: SHOP, content, tagsAt: () => ["lost"] });
+  await prepareTests(sql, { repositoryId: SHOP, content });
   await program.write("staged.xml", reportOf("staged"));
   await program.run(
     "ingest --org big --repo big/shop --commit c000005 FOLDER/staged.xml --tags kept",

@@ -126,7 +126,9 @@ export async function lastingFacts({ sql }: Pick<Database, "sql">): Promise<unkn
     select d.*, t.test_hash from disruptive_test d join test t using (repository_id, test_no)
     order by repository_id, test_no`;
   const quarantined = await sql`
-    select q.*, t.test_hash, t.suite, t.class, t.name, t.file, array_to_string(t.tags, ',') as tags
+    select q.*, t.test_hash, t.suite, t.class, t.name, t.file, array_to_string(array(
+        select tag from test_tag g
+        where g.repository_id = t.repository_id and g.tests @> t.test_no order by tag), ',') as tags
     from quarantine q join test t using (repository_id, test_no)
     order by repository_id, test_no`;
   const coverage = await sql`

@@ -246,7 +246,7 @@ describeWithDatabases("processing a submission", (database) => {
     const { repository } = await findOrCreateRepository(sql, { ...wanted, isVisible: false });
     const cutOff = upload(repository, [["t", "failure"], ["t"], ["u"]], { tags: ["stale"] });
     const { repositoryId } = repository;
-    await prepareTests(sql, { repositoryId, content: cutOff.content, tagsAt: () => cutOff.tags });
+    await prepareTests(sql, { repositoryId, content: cutOff.content });
     const test = { idPrefix: repository.idPrefix, testHash: cutOff.content.testHashes[0]! };
     assert.equal(await findRepository(sql, { organizationId, ...wanted }), null);
     assert.equal(await findTest(sql, test), null);
@@ -279,18 +279,6 @@ describeWithDatabases("processing a submission", (database) => {
     await storeSubmission(overtaken, slow);
     const [test] = await tracked({ ...repository, repositoryId });
     assert.deepEqual(test?.tags, ["fast", "slow"]);
-  });
-
-  it("keeps no tags of an upload that was cut off, of whichever test", async () => {
-    const { sql } = database();
-    const repository = await newRepository();
-    const { repositoryId } = repository;
-    const { content } = upload(repository, [["a"], ["b"]]);
-    await prepareTests(sql, { repositoryId, content, tagsAt: () => ["nightly"] });
-    await process(upload(repository, [["a", "failure"], ["a"]], { tags: ["pr"] }));
-    await process(upload(repository, [["b", "failure"], ["b"]], { tags: ["pr"] }));
-    const tags = (await tracked(repository)).map((test) => test.tags);
-    assert.deepEqual(tags, [["pr"], ["pr"]]);
   });
 
   it("shows a repository that an upload left unseen when somebody creates it", async () => {

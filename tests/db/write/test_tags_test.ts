@@ -8,11 +8,12 @@ import { deleteRepository, type Repository } from "../../../db/admin/repositorie
 import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
 import { ownerTags } from "../../../lib/analysis/test_tags.ts";
 import { parseCodeowners } from "../../../lib/report/codeowners.ts";
+import { TAG_LIMITS } from "../../../lib/report/limits.ts";
 import { describeWithDatabases } from "../../database.ts";
 
 const NOW = 1_790_000_000;
 
-describeWithDatabases("tags of single tests", (database) => {
+describeWithDatabases("tags of tests", (database) => {
   let organizationId: number;
   let uploads = 0;
   let nextName = 0;
@@ -35,7 +36,11 @@ describeWithDatabases("tags of single tests", (database) => {
 
   async function submit(
     { repositoryId }: Repository,
-    { files, codeowners, tags = [] }: { files: string[]; codeowners: string; tags?: string[] },
+    { files, codeowners = "", tags = [] }: {
+      files: string[];
+      codeowners?: string;
+      tags?: string[];
+    },
   ) {
     const builder = new SubmissionBuilder();
     for (const file of files) {
@@ -68,8 +73,10 @@ describeWithDatabases("tags of single tests", (database) => {
 
   async function tagsOf({ repositoryId }: Repository): Promise<Record<string, string[]>> {
     const rows = await database().sql<{ name: string; tags: string[] }[]>`
-      select name, array_to_json(array(select unnest(tags) order by 1)) as tags from test
-      where repository_id = ${repositoryId} order by name`;
+      select name, array_to_json(array(
+        select tag from test_tag g
+        where g.repository_id = t.repository_id and g.tests @> t.test_no order by 1)) as tags
+      from test t where repository_id = ${repositoryId} order by name`;
     return Object.fromEntries(rows.map((row) => [row.name, row.tags]));
   }
 
@@ -79,7 +86,7 @@ describeWithDatabases("tags of single tests", (database) => {
     return row!.count;
   }
 
-  it("are the owners of their files, beside the tags of the submission", async () => {
+  it("are those of the submission and the owners of their files", async () => {
     const repository = await newRepository();
     await submit(repository, {
       files: ["web/a", "api/b", "c"],
@@ -93,7 +100,7 @@ describeWithDatabases("tags of single tests", (database) => {
     });
   });
 
-  it("are stored once for submissions with the same, and not at all without", async () => {
+  it("of single tests are stored once for submissions with the same", async () => {
     const repository = await newRepository();
     const codeowners = "/web/ @web\n";
     for (let i = 0; i < 3; i++) await submit(repository, { files: ["web/a", "b"], codeowners });
@@ -102,7 +109,7 @@ describeWithDatabases("tags of single tests", (database) => {
     assert.equal(await setCount(repository), 1);
   });
 
-  it("are a union over submissions, and go with the last that brought them", async () => {
+  it("are a union over submissions, and are deleted with the last that added them", async () => {
     const repository = await newRepository();
     const files = ["web/a", "b"];
     const first = await submit(repository, { files, codeowners: "/web/ @old\n" });
@@ -132,10 +139,48 @@ describeWithDatabases("tags of single tests", (database) => {
     assert.deepEqual((await tagsOf(repository))["web/a"], ["owner:@new", "owner:@old"]);
   });
 
-  it("go with their repository", async () => {
+  it("take the same time after hundreds of other tags", async () => {
+    const repository = await newRepository();
+    const files = Array.from({ length: 300 }, (_, index) => `${index}`);
+    const times: number[] = [];
+    for (let run = 0; run < 300; run++) {
+      const startedAt = performance.now();
+      await submit(repository, { files, tags: [`build-${run}`] });
+      times.push(performance.now() - startedAt);
+    }
+    const median = (values: number[]) => values.toSorted((a, b) => a - b)[values.length >> 1]!;
+    const [early, late] = [median(times.slice(10, 60)), median(times.slice(-50))];
+    assert.ok(late < 2 * early, `${early.toFixed(1)} ms, later ${late.toFixed(1)} ms`);
+    assert.equal((await tagsOf(repository))["7"]?.length, 300);
+  });
+
+  it("are refused above the limit of a repository, at once", async () => {
+    const repository = await newRepository();
+    const files = Array.from({ length: 1_000 }, (_, index) => `${index}`);
+    const tags = Array.from({ length: TAG_LIMITS.perRepository }, (_, index) => `build-${index}`);
+    const startedAt = performance.now();
+    await submit(repository, { files, tags });
+    assert.ok(performance.now() - startedAt < 3_000);
+    await assert.rejects(submit(repository, { files, tags: ["build-7", "another"] }), {
+      name: "TagLimitError",
+      message: 'tag "another" is new, and the tests of the repository already have 2000 distinct ' +
+        "tags: expected at most 2000, without any that differ from run to run, such as build numbers",
+    });
+    await submit(repository, { files, tags: ["build-7"] });
+    const [row] = await database().sql<{ count: number }[]>`
+      select count(*)::int from submission where repository_id = ${repository.repositoryId}`;
+    assert.equal(row!.count, 2);
+  });
+
+  it("are deleted with their repository", async () => {
     const repository = await newRepository();
     await submit(repository, { files: ["web/a"], codeowners: "* @all\n" });
     await deleteRepository(database().sql, repository);
     assert.equal(await setCount(repository), 0);
+    assert.equal(
+      (await database().sql`
+      select from test_tag where repository_id = ${repository.repositoryId}`).length,
+      0,
+    );
   });
 });

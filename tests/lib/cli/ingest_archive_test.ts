@@ -80,7 +80,9 @@ describe("ingest of an archive", () => {
     assert.equal((await submissions()).length, 1);
 
     const [test] = await database.sql<{ tags: string[] }[]>`
-      select array_to_json(tags) as tags from test where name = 'a'`;
+      select array_to_json(array(
+        select tag from test_tag g
+        where g.repository_id = test.repository_id and g.tests @> test_no order by tag)) as tags from test where name = 'a'`;
     assert.deepEqual(test?.tags, ["owner:@acme/web"]);
     const [coverage] = await database.sql`select covered_line_count::int, line_count::int
       from coverage_report`;
@@ -131,6 +133,14 @@ describe("ingest of an archive", () => {
     assert.equal(row?.tree_oid, TREE);
     assert.deepEqual(row?.tags, ["slow"]);
     assert.equal(row?.recorded_at, "2026-01-31T00:00:00+00:00");
+  });
+
+  it("is refused with more tags than an upload may have", async () => {
+    const path = await archive("many.gz", [["test_results/a.xml", reportOf("a")]]);
+    const tags = Array.from({ length: 101 }, (_, index) => `t${index}`).join(",");
+    const { code, stderr } = await run(["ingest", path, "--org", "acme", "--tags", tags]);
+    assert.equal(code, 2, stderr);
+    assert.match(stderr, /101 tags: expected at most 100/);
   });
 
   it("may bring coverage alone, and then makes no submission", async () => {
@@ -257,7 +267,9 @@ describe("ingest in a CI job", () => {
     const [row] = await database.sql`select tree_oid, branch from submission`;
     assert.deepEqual({ ...row }, { tree_oid: TREE, branch: "main" });
     const [test] = await database.sql<{ tags: string[]; file: string }[]>`
-      select array_to_json(tags) as tags, file from test`;
+      select array_to_json(array(
+        select tag from test_tag g
+        where g.repository_id = test.repository_id and g.tests @> test_no order by tag)) as tags, file from test`;
     assert.deepEqual(test?.tags, ["owner:@acme/web"]);
     assert.equal(test?.file, "web/a.ts");
   });
@@ -326,7 +338,9 @@ describe("ingest in a CI job", () => {
     const argv = ["--repo", "acme/e", "--commit", SHA, "--codeowners", path];
     assert.equal((await ingest(argv, { environment: {} })).code, 0);
     const [test] = await database.sql<{ tags: string[] }[]>`
-      select array_to_json(tags) as tags from test join repository using (repository_id)
+      select array_to_json(array(
+        select tag from test_tag g
+        where g.repository_id = test.repository_id and g.tests @> test_no order by tag)) as tags from test join repository using (repository_id)
       where repository.name = 'e'`;
     assert.deepEqual(test?.tags, ["owner:@acme/given"]);
     const missing = await ingest(["--repo", "a/b", "--commit", SHA, "--codeowners", "/none"]);

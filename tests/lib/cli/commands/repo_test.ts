@@ -173,6 +173,7 @@ describeWithDatabases("repo", (database) => {
     await sql`
       insert into test_list (repository_id, test_list_no, list_hash, test_count, tests)
       values (${repositoryId}, 0, '\\x00', 1, '\\x00')`;
+    await sql`insert into test_tag values (${repositoryId}, 'tag', '{[0,1)}')`;
     await sql`
       insert into test_tag_set
         (repository_id, test_tag_set_no, test_list_no, digest, tag_groups, members)

@@ -343,7 +343,9 @@ describeWithDatabases("watch", (database) => {
       assert.equal(outcome.commit_oid, "abc0000");
       assert.equal(outcome.build_url, "https://ci.example/1");
       const [test] = await database().sql<{ tags: string[] }[]>`
-        select array_to_json(array(select unnest(tags) order by 1)) as tags
+        select array_to_json(array(
+        select tag from test_tag g
+        where g.repository_id = test.repository_id and g.tests @> test_no order by tag)) as tags
         from test join repository r using (repository_id) where owner || '/' || r.name = ${repository}`;
       assert.deepEqual(test?.tags, ["nightly", "owner:@acme/web"]);
     } finally {

@@ -72,6 +72,23 @@ describeWithDatabases("processing an archive", (database) => {
       where owner || '/' || name = ${repository}`;
   }
 
+  it("fails when its tags do not fit into the repository", async () => {
+    const { sql } = database();
+    const onOpen = () => Promise.resolve();
+    const first = await watcher({ repository: "acme/tagged", onOpen });
+    await processArchive(first.context, first.archive);
+    await sql`
+      insert into test_tag
+      select repository_id, 'build-' || n, '{[0,1)}' from repository, generate_series(1, 2000) as n
+      where name = 'tagged'`;
+    const metadata = ":commit: abc\n:tags: new\n";
+    const report = reportOf("b");
+    const second = await watcher({ repository: "acme/tagged", report, metadata, onOpen });
+    const outcome = await processArchive(second.context, { ...second.archive, key: "b.gz" });
+    assert.equal(outcome.status, "failed");
+    assert.match("reason" in outcome ? outcome.reason : "", /tag "new" .* at most 2000/);
+  });
+
   it("shows it as processing meanwhile, and under the same id afterwards", async () => {
     let meanwhile: unknown;
     const { context, archive } = await watcher({

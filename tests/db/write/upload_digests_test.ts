@@ -13,7 +13,7 @@ const DIGEST = "45f305d9f5c0cfac6658c90ad35fc013";
 /** The id that it gives to a submission of acme/shop of the organization acme, at `NOW`. */
 const ID = "6ab13b80ca765fe325fcae6f";
 
-describeWithDatabases("digests of uploads and tags of tests", (database) => {
+describeWithDatabases("digests of uploads", (database) => {
   function upload(repositoryId: number, names: string[], more: Partial<Upload> = {}) {
     const builder = new SubmissionBuilder();
     const same = { suite: "", class: "", file: "", durationMicroseconds: 0, message: "" };
@@ -40,14 +40,7 @@ describeWithDatabases("digests of uploads and tags of tests", (database) => {
     return rows.map(({ digest }) => digest);
   }
 
-  /** Tags by the name of the test, as they are stored. */
-  async function storedTags(): Promise<Record<string, string[] | null>> {
-    const rows = await database().sql<{ name: string; tags: string[] | null }[]>`
-      select name, array_to_json(tags) as tags from test order by name`;
-    return Object.fromEntries(rows.map(({ name, tags }) => [name, tags && tags.toSorted()]));
-  }
-
-  it("are stored as 16 bytes, and as null for no tags", async () => {
+  it("are stored as 16 bytes", async () => {
     const { sql } = database();
     const organization = await createOrganization(sql, {
       name: "acme",
@@ -63,8 +56,5 @@ describeWithDatabases("digests of uploads and tags of tests", (database) => {
     const { submissionId } = await upload(repositoryId, ["a", "b"]);
     assert.equal(submissionId, ID);
     assert.deepEqual(await digests(), [DIGEST]);
-    assert.deepEqual(await storedTags(), { a: null, b: null });
-    await upload(repositoryId, ["b", "c"], { reportDigest: "01", tags: ["slow", "x"] });
-    assert.deepEqual(await storedTags(), { a: null, b: ["slow", "x"], c: ["slow", "x"] });
   });
 });
