@@ -51,6 +51,8 @@ export interface DatabaseOptions {
   maxConnections?: number;
   /** Cancels longer statements, in milliseconds. Servers only. */
   statementTimeoutMs?: number;
+  /** Returns the free disk space of the embedded database's folder. For tests. */
+  freeDiskBytes?(folder: string): number;
   /** Receives notices of the database, which are dropped otherwise. */
   onNotice?(text: string): void;
   /** Receives every statement that is sent, `begin` and `commit` included. For tests. */
@@ -108,7 +110,7 @@ async function openServer(options: DatabaseOptions, databaseUrl: string): Promis
 }
 
 async function openEmbedded(options: DatabaseOptions): Promise<Database> {
-  const embedded = await EmbeddedDatabase.at(options.dataDir);
+  const embedded = await EmbeddedDatabase.at(options.dataDir, options.freeDiskBytes);
   const pool = createPool(
     (poolOptions) =>
       createClient("postgres://postgres@localhost/postgres", {

@@ -83,8 +83,34 @@ export async function ensureData(
   // A process killed during creation leaves files that cannot be opened, so only complete ones get
   // the final name.
   const unfinished = join(folder.path, `${UNFINISHED}${process.pid}`);
-  await create(unfinished);
-  await Deno.rename(unfinished, folder.data);
+  try {
+    await create(unfinished);
+    await makePrivate(unfinished);
+    await Deno.rename(unfinished, folder.data);
+  } catch (error) {
+    await removeIfExists(unfinished, { recursive: true });
+    throw error;
+  }
+}
+
+/** Caches of the catalog, which PostgreSQL writes with the process's umask when it starts. */
+const CACHES = ["global/pg_internal.init", "base/5/pg_internal.init"];
+
+/** Makes the files that opening a database creates readable by their owner alone. */
+export async function makeCachesPrivate(folder: EmbeddedFolder): Promise<void> {
+  for (const cache of CACHES) {
+    await Deno.chmod(join(folder.data, cache), 0o600).catch(() => {});
+  }
+}
+
+/** Makes files readable by their owner alone: PGlite creates them for everybody. */
+async function makePrivate(folder: string): Promise<void> {
+  await Deno.chmod(folder, 0o700);
+  for await (const entry of Deno.readDir(folder)) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory) await makePrivate(path);
+    else await Deno.chmod(path, 0o600);
+  }
 }
 
 async function checkVersion(folder: EmbeddedFolder): Promise<void> {

@@ -1,16 +1,17 @@
-import type { PGlite } from "@electric-sql/pglite";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import {
   claimSocket,
   type EmbeddedFolder,
   ensureData,
+  makeCachesPrivate,
   openFolder,
   removeSocket,
   socketPath,
   tryLock,
 } from "./folder.ts";
 import { pause } from "../../lib/base/delay.ts";
-import { openPostgres } from "./open.ts";
+import { checkRoomForDatabase, diskFull, type FreeBytes, freeBytes } from "./disk_space.ts";
+import { openPostgres, type Postgres } from "./open.ts";
 import { SessionServer } from "./session.ts";
 
 /**
@@ -22,6 +23,9 @@ const CONNECT_TIMEOUT_MS = 30_000;
 /** How long an owner that shuts down waits for the transactions of other processes. */
 const DRAIN_TIMEOUT_MS = 10_000;
 
+/** How long the event loop still runs when the process ends because the database failed. */
+const LAST_TURNS_MS = 50;
+
 /** Pause between two attempts to connect. */
 const RETRY_MS = 50;
 
@@ -32,17 +36,19 @@ const RETRY_MS = 50;
  */
 export class EmbeddedDatabase {
   readonly #folder: EmbeddedFolder;
+  readonly #freeBytes: FreeBytes;
   #owner: Owner | undefined;
   #opening: Promise<void> | undefined;
   #closed = false;
 
-  private constructor(folder: EmbeddedFolder) {
+  private constructor(folder: EmbeddedFolder, freeBytes: FreeBytes) {
     this.#folder = folder;
+    this.#freeBytes = freeBytes;
   }
 
   /** @throws {Error} when the data folder cannot be used */
-  static async at(dataDir: string): Promise<EmbeddedDatabase> {
-    return new EmbeddedDatabase(await openFolder(dataDir));
+  static async at(dataDir: string, free: FreeBytes = freeBytes): Promise<EmbeddedDatabase> {
+    return new EmbeddedDatabase(await openFolder(dataDir), free);
   }
 
   /**
@@ -94,10 +100,7 @@ export class EmbeddedDatabase {
   }
 
   async #own(lock: Deno.FsFile): Promise<void> {
-    const owner = await Owner.open(this.#folder, lock, () => {
-      if (this.#owner === owner) this.#owner = undefined;
-    });
-    this.#owner = owner;
+    this.#owner = await Owner.open(this.#folder, lock, this.#freeBytes);
   }
 }
 
@@ -105,7 +108,7 @@ export class EmbeddedDatabase {
 class Owner {
   readonly #folder: EmbeddedFolder;
   readonly #lock: Deno.FsFile;
-  readonly #db: PGlite;
+  readonly #db: Postgres;
   readonly #sessions: SessionServer;
   readonly #server: Server;
   #closing: Promise<void> | undefined;
@@ -113,18 +116,15 @@ class Owner {
   private constructor(
     folder: EmbeddedFolder,
     lock: Deno.FsFile,
-    db: PGlite,
-    onFailure: () => void,
+    db: Postgres,
+    free: FreeBytes,
   ) {
     this.#folder = folder;
     this.#lock = lock;
     this.#db = db;
     this.#sessions = new SessionServer(db, {
-      // A broken session cannot be repaired, but the files can be reopened, as after a kill.
-      onFailure: () => {
-        onFailure();
-        void this.close();
-      },
+      onFailure: endProcess,
+      refuseWrites: () => diskFull(folder.path, free),
     });
     this.#server = createServer((socket) => this.#sessions.accept(socket));
   }
@@ -132,16 +132,18 @@ class Owner {
   static async open(
     folder: EmbeddedFolder,
     lock: Deno.FsFile,
-    onFailure: () => void,
+    free: FreeBytes,
   ): Promise<Owner> {
     try {
       await ensureData(folder, async (path) => {
+        checkRoomForDatabase(folder.path, free);
         const db = await openPostgres(path);
         await db.close();
       });
       const db = await openPostgres(folder.data);
       try {
-        const owner = new Owner(folder, lock, db, onFailure);
+        await makeCachesPrivate(folder);
+        const owner = new Owner(folder, lock, db, free);
         await owner.#listen(await claimSocket(folder));
         return owner;
       } catch (error) {
@@ -173,6 +175,17 @@ class Owner {
     await this.#db.close().catch(() => {});
     this.#lock.close();
   }
+}
+
+/**
+ * Ends the process with a message. The engine cannot run again in it, and starting again recovers
+ * the files as after a kill.
+ */
+function endProcess(error: unknown): void {
+  console.error(`error: ${error instanceof Error ? error.message : error}`);
+  Deno.exitCode = 1;
+  // Clients get their errors first, and telemetry reads its gauges, which `Deno.exit` waits for.
+  setTimeout(() => Deno.exit(1), LAST_TURNS_MS);
 }
 
 /** @returns undefined when no process listens */

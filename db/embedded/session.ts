@@ -31,13 +31,16 @@ const GSS_REQUEST = 80877104;
 /** Messages that end a turn, because the client then waits: S(ync), Q(uery), F(unction), H(flush). */
 const TURN_ENDS = new Set(["S", "Q", "F", "H"].map((letter) => letter.charCodeAt(0)));
 const PARSE = "P".charCodeAt(0);
+const BIND = "B".charCodeAt(0);
 const QUERY = "Q".charCodeAt(0);
 const TERMINATE = "X".charCodeAt(0);
 
 /** COPY from a client would crash the embedded database. */
 const COPY_FROM_CLIENT = /^\s*copy\b[^;]*\bfrom\s+stdin\b/i;
-const REFUSE_COPY = "do $$ begin raise feature_not_supported using message = " +
-  "'the embedded database does not support COPY from the client'; end $$\0";
+
+/** Statements that write, `with ... insert` and `select ... for update` included. */
+const WRITE =
+  /\b((insert|merge)\s+into|delete\s+from|for\s+update|(update|create|alter|drop|truncate)\s+\w+\s)/i;
 
 interface Client {
   socket: Socket;
@@ -46,8 +49,8 @@ interface Client {
   /** Bytes that must have arrived before parsing again. */
   needed: number;
   started: boolean;
-  /** Named statements, which stay in the session unless they are closed. */
-  statements: Set<string>;
+  /** Named statements, which stay in the session unless they are closed, and whether they write. */
+  statements: Map<string, boolean>;
   gone: boolean;
   queued: boolean;
 }
@@ -57,6 +60,7 @@ export class SessionServer {
   readonly #session: Session;
   readonly #silenceTimeoutMs: number;
   readonly #onFailure: (error: unknown) => void;
+  readonly #refuseWrites: () => string | null;
   readonly #clients = new Set<Client>();
   #queue: Client[] = [];
   #owner: Client | undefined;
@@ -70,14 +74,20 @@ export class SessionServer {
   /**
    * @param options.onFailure called once when the session breaks; all clients are disconnected
    * @param options.silenceTimeoutMs how long a client may own the session in silence
+   * @param options.refuseWrites called before each statement that writes; returns why it is refused
    */
   constructor(
     session: Session,
-    options: { onFailure: (error: unknown) => void; silenceTimeoutMs?: number },
+    options: {
+      onFailure: (error: unknown) => void;
+      silenceTimeoutMs?: number;
+      refuseWrites?: () => string | null;
+    },
   ) {
     this.#session = session;
     this.#onFailure = options.onFailure;
     this.#silenceTimeoutMs = options.silenceTimeoutMs ?? SILENCE_TIMEOUT_MS;
+    this.#refuseWrites = options.refuseWrites ?? (() => null);
   }
 
   /** Serves a client until its connection is closed. */
@@ -89,7 +99,7 @@ export class SessionServer {
       byteCount: 0,
       needed: 8,
       started: false,
-      statements: new Set(),
+      statements: new Map(),
       gone: false,
       queued: false,
     };
@@ -197,7 +207,7 @@ export class SessionServer {
 
   async #greet(startup: Uint8Array): Promise<Buffer> {
     const chunks: Buffer[] = [];
-    await this.#session.execProtocolRawStream(Uint8Array.from(startup), {
+    await this.#session.execProtocolRawStream(startup, {
       onRawData: (bytes) => void chunks.push(Buffer.from(bytes)),
     });
     return Buffer.concat(chunks);
@@ -209,10 +219,22 @@ export class SessionServer {
     if (turn === "terminate") return void client.socket.end();
     if (!turn) return;
     this.#owner = client;
-    const bytes = turn.copies ? message("Q", REFUSE_COPY) : turn.bytes;
+    const bytes = this.#refuse(turn) ?? turn.bytes;
     const status = await this.#execute(bytes, (answer) => client.socket.write(answer));
     if (status === "I") this.#owner = undefined;
     if (client.byteCount >= client.needed) this.#enqueue(client);
+  }
+
+  /** @returns messages that fail, to be executed instead of a turn that is refused */
+  #refuse({ bytes, end, copies, writes }: Turn): Buffer | undefined {
+    if (copies) {
+      return failing("feature_not_supported", {
+        text: "the embedded database does not support COPY from the client",
+        end: bytes.subarray(end),
+      });
+    }
+    const text = writes ? this.#refuseWrites() : null;
+    return text === null ? undefined : failing("disk_full", { text, end: bytes.subarray(end) });
   }
 
   /** Resets the session after its client has disconnected. */
@@ -223,7 +245,7 @@ export class SessionServer {
       this.#owner = undefined;
     }
     if (client.statements.size > 0) {
-      const closes = [...client.statements].map((name) => message("C", `S${name}\0`));
+      const closes = [...client.statements.keys()].map((name) => message("C", `S${name}\0`));
       client.statements.clear();
       await this.#execute(Buffer.concat([...closes, message("S", "")]), () => {});
     }
@@ -267,15 +289,20 @@ export class SessionServer {
 }
 
 interface Turn {
-  bytes: Uint8Array;
+  bytes: Buffer;
+  /** Offset of the message that ends it. */
+  end: number;
   /** Whether it contains a COPY from the client. */
   copies: boolean;
+  /** Whether it prepares or executes a statement that writes. */
+  writes: boolean;
 }
 
 /** Takes the messages of the client up to and including the first end of a turn. */
 function takeTurn(client: Client): Turn | "terminate" | undefined {
   const bytes = joined(client);
   let copies = false;
+  let writes = false;
   for (let start = 0; start + 5 <= bytes.length;) {
     const type = bytes[start]!;
     const end = start + 1 + bytes.readInt32BE(start + 1);
@@ -286,13 +313,19 @@ function takeTurn(client: Client): Turn | "terminate" | undefined {
       return undefined;
     }
     if (type === PARSE || type === QUERY) {
-      const text = type === PARSE ? parsed(client, bytes, start + 5) : start + 5;
+      const [name, text] = type === PARSE ? readString(bytes, start + 5) : ["", start + 5];
       copies ||= COPY_FROM_CLIENT.test(bytes.toString("utf8", text, Math.min(end, text + 1000)));
+      const isWrite = WRITE.test(bytes.toString("utf8", text, end));
+      writes ||= isWrite;
+      if (name) client.statements.set(name, isWrite);
+    } else if (type === BIND) {
+      const [, statement] = readString(bytes, start + 5);
+      const name = bytes.toString("utf8", statement, bytes.indexOf(0, statement));
+      writes ||= client.statements.get(name) ?? false;
     }
     if (TURN_ENDS.has(type)) {
       keep(client, bytes.subarray(end), 5);
-      // A copy, because the database reads the whole underlying buffer.
-      return { bytes: Uint8Array.from(bytes.subarray(0, end)), copies };
+      return { bytes: bytes.subarray(0, end), end: start, copies, writes };
     }
     start = end;
   }
@@ -300,11 +333,27 @@ function takeTurn(client: Client): Turn | "terminate" | undefined {
   return undefined;
 }
 
-/** Records the name of a prepared statement. @returns the offset of its text */
-function parsed(client: Client, bytes: Buffer, start: number): number {
+/** @returns the string at `start`, and the offset of what follows it */
+function readString(bytes: Buffer, start: number): [string, number] {
   const end = bytes.indexOf(0, start);
-  if (end > start) client.statements.add(bytes.toString("utf8", start, end));
-  return end + 1;
+  return [bytes.toString("utf8", start, end), end + 1];
+}
+
+/**
+ * Messages that raise an error, with the end of the turn that they replace: after an error in the
+ * extended protocol the client sends a Sync, which must be answered once.
+ */
+function failing(condition: string, { text, end }: { text: string; end: Buffer }): Buffer {
+  const quoted = `'${text.replaceAll("'", "''")}'`;
+  const tag = "$refusal$";
+  const statement = `do ${tag} begin raise ${condition} using message = ${quoted}; end ${tag}\0`;
+  if (end[0] === QUERY) return message("Q", statement);
+  return Buffer.concat([
+    message("P", `\0${statement}\0\0`),
+    message("B", "\0\0\0\0\0\0\0\0"),
+    message("E", "\0\0\0\0\0"),
+    end,
+  ]);
 }
 
 function joined(client: Client): Buffer {

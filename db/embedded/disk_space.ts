@@ -1,0 +1,43 @@
+import { statfsSync } from "node:fs";
+import { DatabaseError } from "../connection/errors.ts";
+
+const MEGABYTE = 1024 * 1024;
+
+/**
+ * Free disk space below which writes are refused. PostgreSQL allocates its log in segments of 16 MB
+ * and ends when it cannot: one segment, one more at a checkpoint, and what a statement writes.
+ */
+const MIN_FREE_DISK_MB = 64;
+
+/** Size of a new database. */
+const NEW_DATABASE_MB = 40;
+
+/** Returns the free disk space of a folder in bytes; injectable for tests. */
+export type FreeBytes = (folder: string) => number;
+
+/** Free disk space of a folder in bytes; infinite where the system does not say. */
+export function freeBytes(folder: string): number {
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize;
+  } catch {
+    return Infinity;
+  }
+}
+
+/** Why writes to a database in this folder are refused, or `null`. */
+export function diskFull(folder: string, free: FreeBytes): string | null {
+  return tooLittle(folder, free(folder), MIN_FREE_DISK_MB);
+}
+
+/** @throws {DatabaseError} when a new database does not fit into the folder */
+export function checkRoomForDatabase(folder: string, free: FreeBytes): void {
+  const problem = tooLittle(folder, free(folder), MIN_FREE_DISK_MB + NEW_DATABASE_MB);
+  if (problem !== null) throw new DatabaseError(problem);
+}
+
+function tooLittle(folder: string, bytes: number, expectedMb: number): string | null {
+  if (bytes >= expectedMb * MEGABYTE) return null;
+  return `the disk of ${JSON.stringify(folder)} is almost full: ` +
+    `${Math.floor(bytes / MEGABYTE)} MB are free, writing needs ${expectedMb} MB`;
+}
