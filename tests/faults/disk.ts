@@ -22,13 +22,13 @@ const DISK_MEGABYTES = 192;
 /** New tests of an upload that needs more room than there is: some 10 MB of tables and log. */
 const LARGE_UPLOAD_TESTS = 20_000;
 
-/** Most of what may be left of the disk. */
-const LEFT_BYTES = 2 * MEGABYTE;
+/** What is left of the disk, in turn: less and more than a segment of the log (16 MB). */
+const LEFT_MEGABYTES = [2, 8, 14, 20];
 
 const MOST_ROUNDS = 10;
 
 /** What a full disk is called by those who meet it. */
-const NO_SPACE = /no space|disk full|could not (?:extend|write)|ENOSPC|os error 28/i;
+const NO_SPACE = /no space|disk full|almost full|could not (?:extend|write)|ENOSPC|os error 28/i;
 
 /** A full disk under each database, and where `upload` and `backup` write. */
 export async function diskFaults(options: FaultOptions): Promise<Row[]> {
@@ -79,7 +79,7 @@ async function placeOnDisk(
 
 async function fullDatabaseDisk(
   scene: Scene,
-  { disk, server, tries, random, say }: FaultOptions & { disk: string; server: OwnServer | null },
+  { disk, server, tries, say }: FaultOptions & { disk: string; server: OwnServer | null },
 ): Promise<Row> {
   await scene.newRepository(500);
   await scene.service();
@@ -96,7 +96,7 @@ async function fullDatabaseDisk(
       target: `/api/repos/${scene.repository}/submissions?limit=1`,
       isRight: (body) => JSON.parse(body).count >= length,
     });
-    await fill(disk, random.below(LEFT_BYTES));
+    await fill(disk, LEFT_MEGABYTES[round % LEFT_MEGABYTES.length]! * MEGABYTE);
     const upload = scene.nextUpload(LARGE_UPLOAD_TESTS);
     const isWatched = round % 3 === 2;
     const args = await scene.ingestArgs(upload);
@@ -150,7 +150,7 @@ async function fullDatabaseDisk(
     await scene.check();
   }
   return {
-    fault: `full disk under the database; ${refused} of ${rounds} uploads met it` +
+    fault: `2, 8, 14 or 20 MB free under the database; ${refused} of ${rounds} uploads met it` +
       (messages.size > 0 ? ` (${[...messages].join(", ")})` : ""),
     database: scene.place.kind,
     tries: rounds,

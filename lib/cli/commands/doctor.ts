@@ -3,6 +3,7 @@ import { dirname, resolve } from "node:path";
 import * as v from "valibot";
 import { type Database, openDatabase } from "../../../db/connection/connect.ts";
 import { readDatabaseUrl } from "../../../db/connection/database_url.ts";
+import { DatabaseError } from "../../../db/connection/errors.ts";
 import {
   loadFreshness,
   loadServerState,
@@ -96,13 +97,17 @@ async function open(location: DatabaseLocation): Promise<Database | Finding> {
       statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     });
   } catch (error) {
+    const hint = location.databaseUrl !== undefined
+      ? "check that the server is running, and DATABASE_URL"
+      // The message says what to do about the files.
+      : error instanceof DatabaseError
+      ? ""
+      : "check which process has it open, and who owns the folder";
     return {
       check: "database",
       status: "fail",
       finding: error instanceof Error ? error.message : String(error),
-      hint: location.databaseUrl === undefined
-        ? "check which process has it open, and who owns the folder"
-        : "check that the server is running, and DATABASE_URL",
+      hint,
     };
   }
 }
