@@ -5,6 +5,7 @@ import type { ClientOptions } from "./client.ts";
 import { ConnectionQueues } from "./connection_queues.ts";
 import { connectionLost } from "./errors.ts";
 import { forwardingProxy } from "./forwarding_proxy.ts";
+import { SHUTTING_DOWN } from "../embedded/session.ts";
 import { ignoreLostWrites } from "./lost_writes.ts";
 import { failingSocket, suppressErrorEvent } from "./socket.ts";
 
@@ -88,9 +89,10 @@ export function createPool(
       // `ConnectionBackoff` decides when to retry; waiting statements must fail at once.
       backoff: () => 0,
       // The first message of a server that has accepted a connection.
-      onparameter() {
+      onparameter(name) {
         wasAccepted = true;
         backoff.recordSuccess();
+        if (name === SHUTTING_DOWN && client === current) replace();
       },
       onclose() {
         if (!isAttemptFailing && client === current) onLost();

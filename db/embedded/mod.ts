@@ -12,7 +12,7 @@ import {
 import { pause } from "../../lib/base/delay.ts";
 import { checkRoomForDatabase, diskFull, type FreeBytes, freeBytes } from "./disk_space.ts";
 import { openPostgres, type Postgres } from "./open.ts";
-import { SessionServer } from "./session.ts";
+import { SessionServer, SSL_REQUEST_MESSAGE } from "./session.ts";
 
 /**
  * How long to try to connect. Creating a database takes about 5 s on a slow machine, and an owner
@@ -182,23 +182,35 @@ class Owner {
  * the files as after a kill.
  */
 function endProcess(error: unknown): void {
-  console.error(`error: ${error instanceof Error ? error.message : error}`);
+  const text = `error: ${error instanceof Error ? error.message : error}\n`;
+  Deno.stderr.writeSync(new TextEncoder().encode(text));
   Deno.exitCode = 1;
   // Clients get their errors first, and telemetry reads its gauges, which `Deno.exit` waits for.
   setTimeout(() => Deno.exit(1), LAST_TURNS_MS);
 }
 
-/** @returns undefined when no process listens */
+/**
+ * Connects to the owner and waits until it accepts the connection: one that is shutting down closes
+ * connections that it has not accepted.
+ *
+ * @returns undefined when no process accepts it
+ */
 function tryConnect(path: string): Promise<Socket | undefined> {
   return new Promise((resolve) => {
     const socket = connect(path);
     const failed = () => {
+      clearTimeout(timer);
       socket.destroy();
       resolve(undefined);
     };
+    const timer = setTimeout(failed, CONNECT_TIMEOUT_MS);
     socket.once("error", failed);
-    socket.once("connect", () => {
+    socket.once("close", failed);
+    socket.once("connect", () => socket.write(SSL_REQUEST_MESSAGE));
+    socket.once("data", () => {
+      clearTimeout(timer);
       socket.off("error", failed);
+      socket.off("close", failed);
       resolve(socket);
     });
   });

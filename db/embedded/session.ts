@@ -24,8 +24,19 @@ export interface Session {
  */
 const SILENCE_TIMEOUT_MS = 60_000;
 
+/**
+ * Parameter that an owner which is shutting down reports to its clients. They connect to the next
+ * owner for later statements, and finish what they have begun.
+ */
+export const SHUTTING_DOWN = "test_analytics.shutting_down";
+
+/** How long clients have to leave by themselves before idle ones are disconnected. */
+const LEAVE_TIMEOUT_MS = 5_000;
+
+/** Asks whether TLS is possible; answered at once with "N", so it also shows who listens. */
+export const SSL_REQUEST_MESSAGE: Uint8Array = Uint8Array.of(0, 0, 0, 8, 4, 210, 22, 47);
+
 const PROTOCOL_3 = 196608;
-const SSL_REQUEST = 80877103;
 const GSS_REQUEST = 80877104;
 
 /** Messages that end a turn, because the client then waits: S(ync), Q(uery), F(unction), H(flush). */
@@ -53,6 +64,7 @@ interface Client {
   statements: Map<string, boolean>;
   gone: boolean;
   queued: boolean;
+  knowsOfShutdown: boolean;
 }
 
 /** Serves any number of clients through one session. */
@@ -67,8 +79,8 @@ export class SessionServer {
   #greeting: Promise<Buffer> | undefined;
   #running = false;
   #draining = false;
+  #leaving = false;
   #failed = false;
-  #idle: (() => void)[] = [];
   #silence: ReturnType<typeof setTimeout> | undefined;
 
   /**
@@ -102,11 +114,17 @@ export class SessionServer {
       statements: new Map(),
       gone: false,
       queued: false,
+      knowsOfShutdown: false,
     };
     this.#clients.add(client);
     socket.on("data", (chunk: Buffer) => {
       client.chunks.push(chunk);
       client.byteCount += chunk.length;
+      // Not queued: a client that is being accepted does not wait for the others.
+      if (!client.started && joined(client).equals(SSL_REQUEST_MESSAGE)) {
+        keep(client, Buffer.alloc(0), 8);
+        return void socket.write("N");
+      }
       if (client.byteCount >= client.needed) this.#enqueue(client);
     });
     socket.on("error", () => socket.destroy());
@@ -118,27 +136,39 @@ export class SessionServer {
   }
 
   /**
-   * Disconnects idle clients, lets the others finish their transactions for at most `timeoutMs`, and
-   * then disconnects them too.
+   * Asks the clients to leave, disconnects idle ones that do not, lets the others finish their
+   * transactions for at most `timeoutMs`, and then disconnects them too.
    */
   async drain(timeoutMs: number): Promise<void> {
     this.#draining = true;
-    // Messages that are already in the kernel are still served.
-    await pause(5);
+    if (!this.#running) this.#announceShutdown();
+    await this.#untilIdle(Math.min(timeoutMs, LEAVE_TIMEOUT_MS));
+    this.#leaving = true;
     this.#endIdle();
-    if (this.#clients.size > 0 || this.#running) {
-      let timer: ReturnType<typeof setTimeout> | undefined;
-      await Promise.race([
-        new Promise<void>((resolve) => this.#idle.push(resolve)),
-        new Promise<void>((resolve) => timer = setTimeout(resolve, timeoutMs)),
-      ]);
-      clearTimeout(timer);
-    }
+    await this.#untilIdle(timeoutMs);
     for (const client of this.#clients) client.socket.destroy();
     while (this.#running || this.#clients.size > 0) {
       await pause(1);
     }
     clearTimeout(this.#silence);
+  }
+
+  /** Waits until nothing runs and all clients have left, or the timeout. */
+  async #untilIdle(timeoutMs: number): Promise<void> {
+    const deadline = performance.now() + timeoutMs;
+    while ((this.#running || this.#clients.size > 0) && performance.now() < deadline) {
+      await pause(5);
+    }
+  }
+
+  /** Between two turns, so that it does not come in the middle of a message. */
+  #announceShutdown(): void {
+    if (!this.#draining) return;
+    for (const client of this.#clients) {
+      if (!client.started || client.knowsOfShutdown) continue;
+      client.knowsOfShutdown = true;
+      client.socket.write(message("S", `${SHUTTING_DOWN}\0on\0`));
+    }
   }
 
   #enqueue(client: Client): void {
@@ -158,6 +188,7 @@ export class SessionServer {
         if (client.gone) await this.#leave(client);
         else if (!client.started) await this.#start(client);
         else await this.#serve(client);
+        this.#announceShutdown();
         // Lets the event loop of this process handle other work.
         await new Promise((resolve) => setImmediate(resolve));
       }
@@ -189,7 +220,7 @@ export class SessionServer {
     if (bytes.length < 8) return;
     const length = bytes.readInt32BE(0);
     const code = bytes.readInt32BE(4);
-    if (code === SSL_REQUEST || code === GSS_REQUEST) {
+    if (code === GSS_REQUEST) {
       client.socket.write("N");
       keep(client, bytes.subarray(8), 8);
     } else if (code === PROTOCOL_3 && length >= 8 && length <= 10_000) {
@@ -271,11 +302,10 @@ export class SessionServer {
   }
 
   #endIdle(): void {
-    if (!this.#draining || this.#running) return;
+    if (!this.#leaving || this.#running) return;
     for (const client of this.#clients) {
       if (client !== this.#owner && client.byteCount === 0) client.socket.destroy();
     }
-    if (!this.#owner && this.#queue.length === 0) this.#idle.splice(0).forEach((done) => done());
   }
 
   #fail(error: unknown): void {
