@@ -48,6 +48,18 @@ describe("the documentation", () => {
     assert.deepEqual(dead, []);
   });
 
+  it("names files that exist", async () => {
+    const missing: string[] = [];
+    const path = /`((?:db|deploy|fixtures|lib|routes|tests|tools)\/[\w./-]+)`/g;
+    for (const [page, text] of pages) {
+      for (const [, file = ""] of text.matchAll(path)) {
+        const exists = await Deno.stat(new URL(file, ROOT)).then(() => true, () => false);
+        if (!exists) missing.push(`${page}: ${file}`);
+      }
+    }
+    assert.deepEqual(missing, []);
+  });
+
   it("lists every page once in its index", () => {
     const listed = linksOf("docs/README.md").map(({ target }) => target)
       .filter((target) => target.endsWith(".md"));
