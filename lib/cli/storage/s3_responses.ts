@@ -94,7 +94,7 @@ function readElements(xml: string, onElement: (path: string[], text: string) => 
   });
   reader.readText((part) => text += part);
   try {
-    reader.write({ text: xml, undecodableAt: [] });
+    reader.write(xml);
     reader.end();
   } catch {
     throw new StorageError("the response is not XML: check the endpoint");

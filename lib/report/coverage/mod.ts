@@ -1,5 +1,5 @@
 /** Coverage reports in, covered lines and lines that can be covered out. */
-import { type DecodedChunk, decodeXml } from "../xml/decode.ts";
+import { decodeXml } from "../xml/decode.ts";
 import { quote, ReportError } from "../report_error.ts";
 import { CoverageMap, type CoverageTotals } from "./coverage_map.ts";
 import { beginsGoProfile, GoProfileReader } from "./go.ts";
@@ -75,7 +75,7 @@ export class CoverageCollector {
   }
 
   async #read(
-    chunks: AsyncGenerator<DecodedChunk, void>,
+    chunks: AsyncGenerator<string, void>,
     file: string,
   ): Promise<{ format: CoverageFormat }> {
     const map = this.#map;
@@ -83,13 +83,13 @@ export class CoverageCollector {
     const [firstLine = ""] = head.replace(/^(?:#.*\n\s*)+/, "").split("\n", 1);
     if (head === "") return { format: "empty" };
     if (head.startsWith("<")) return await readXml(all, map, file);
-    if (head.startsWith("{")) return await readJson(textOf(all), map, file);
+    if (head.startsWith("{")) return await readJson(all, map, file);
     if (beginsGoProfile(firstLine)) {
-      await readLines(textOf(all), new GoProfileReader(map), { file, limits: map.limits });
+      await readLines(all, new GoProfileReader(map), { file, limits: map.limits });
       return { format: "go" };
     }
     if (beginsLcov(firstLine)) {
-      await readLines(textOf(all), new LcovReader(map), { file, limits: map.limits });
+      await readLines(all, new LcovReader(map), { file, limits: map.limits });
       return { format: "lcov" };
     }
     throw new NotCoverageError({ file, found: quote(firstLine.trim()) });
@@ -106,18 +106,18 @@ const HEAD_CHARACTERS = 100;
  * chunks from the first
  */
 async function peek(
-  chunks: AsyncGenerator<DecodedChunk, void>,
+  chunks: AsyncGenerator<string, void>,
   options: { file: string; limits: CoverageLimits },
-): Promise<{ head: string; all: AsyncGenerator<DecodedChunk, void> }> {
+): Promise<{ head: string; all: AsyncGenerator<string, void> }> {
   const { file, limits } = options;
-  const seen: DecodedChunk[] = [];
+  const seen: string[] = [];
   let beginning = "";
   let head = "";
   while (head.length < HEAD_CHARACTERS) {
     const { value, done } = await chunks.next();
     if (done) break;
     seen.push(value);
-    beginning += value.text;
+    beginning += value;
     head = beginning.trimStart();
     if (head === "" && beginning.length > limits.tokenCharacters) {
       const problem = `found more than ${limits.tokenCharacters} blanks, expected a report`;
@@ -126,12 +126,8 @@ async function peek(
   }
   return { head, all: replay() };
 
-  async function* replay(): AsyncGenerator<DecodedChunk, void> {
+  async function* replay(): AsyncGenerator<string, void> {
     yield* seen;
     yield* chunks;
   }
-}
-
-async function* textOf(chunks: AsyncIterable<DecodedChunk>): AsyncGenerator<string, void> {
-  for await (const { text } of chunks) yield text;
 }

@@ -1,5 +1,4 @@
 /** Coverage formats in XML: which one it is, and the streaming between text and reader. */
-import type { DecodedChunk } from "../xml/decode.ts";
 import { DEFAULT_REPORT_LIMITS } from "../limits.ts";
 import { type XmlHandler, XmlReader } from "../xml/reader.ts";
 
@@ -126,7 +125,7 @@ class Recognizer implements XmlHandler {
  * @throws {ReportError} with line and column, when it is broken or exceeds a limit
  */
 export async function readXml(
-  chunks: AsyncIterable<DecodedChunk>,
+  chunks: AsyncIterable<string>,
   map: CoverageMap,
   file: string,
 ): Promise<{ format: XmlFormat }> {

@@ -1,10 +1,13 @@
-/** Characters of a report: line and column, and those that XML does not allow. */
+/** Characters of XML: which are allowed, and their line and column. */
 import type { ReportPosition } from "../report_error.ts";
 
-/** Stands for a character that cannot be kept. */
+/** Replaces a character that cannot be kept. */
 export const REPLACEMENT = "\ufffd";
 
-// Everything that XML 1.0 does not call a character. Decoded text has no unpaired surrogates.
+/** Represents bytes that cannot be decoded, between decoder and reader. XML forbids it in a file. */
+export const UNDECODABLE = "\uffff";
+
+/** What XML 1.0 does not allow. Decoded text has no unpaired surrogates. */
 // deno-lint-ignore no-control-regex
 export const FORBIDDEN = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g;
 
@@ -18,7 +21,7 @@ export function isXmlCharacter(code: number): boolean {
 const HIGH_SURROGATE_FIRST = 0xd800;
 const HIGH_SURROGATE_LAST = 0xdbff;
 
-/** The position behind a text that begins at a position. A surrogate pair is one character. */
+/** The position after a text that starts at a position. A surrogate pair is one character. */
 export function positionAfter(text: string, { line, column }: ReportPosition): ReportPosition {
   let lineStart = 0;
   if (text.includes("\r")) {
@@ -40,17 +43,9 @@ export function positionAfter(text: string, { line, column }: ReportPosition): R
   return { line, column: characters + (lineStart === 0 ? column : 1) };
 }
 
-/** At most so many UTF-16 units of a text, without an unpaired surrogate at the end. */
-export function cutText(text: string, length: number): string {
-  if (text.length <= length) return text;
-  const last = text.charCodeAt(length - 1);
-  const splitsPair = last >= HIGH_SURROGATE_FIRST && last <= HIGH_SURROGATE_LAST;
-  return text.slice(0, length - (splitsPair ? 1 : 0));
-}
-
 /**
- * A copy of a string with memory of its own. The XML reader hands out slices of the chunk it reads:
- * one short name that is kept would keep 64 KiB of report alive.
+ * Copies a string. The XML reader hands out slices of the chunk it reads: keeping one short name
+ * would keep 64 KiB of report alive.
  */
 export function detach(text: string): string {
   return ` ${text}`.slice(1);

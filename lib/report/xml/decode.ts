@@ -1,62 +1,48 @@
-/** From the bytes of an XML file to its text, by the encoding that the file declares. */
-import { REPLACEMENT } from "./characters.ts";
+/** Decodes the bytes of an XML file with the encoding that the file declares. */
 import { quote, ReportError } from "../report_error.ts";
+import { REPLACEMENT, UNDECODABLE } from "./characters.ts";
 
-/** A chunk of a file's text. */
-export interface DecodedChunk {
-  /** Well-formed UTF-16. */
-  text: string;
-  /** Where U+FFFD stands for bytes that the encoding does not know, in order. */
-  undecodableAt: readonly number[];
-}
-
-// An XML declaration is far shorter, also with a few blanks before it.
+// An XML declaration is far shorter, also with white space before it.
 const HEAD_BYTES = 1_024;
-// Pieces this small keep memory flat whatever the source hands over.
+// Keeps memory flat, whatever the source yields.
 const CHUNK_BYTES = 64 * 1024;
 
 /**
- * The text of an XML file, chunk by chunk. A byte order mark decides over the declaration, and
- * without both it is UTF-8. Bytes that cannot be decoded become U+FFFD.
+ * The text of an XML file in chunks of well-formed UTF-16. A byte order mark takes precedence over
+ * the declaration; without either it is UTF-8. {@link UNDECODABLE} represents bytes that cannot be
+ * decoded.
  *
- * @throws {ReportError} `malformed` when the declared encoding is not known or the file is
- * compressed
+ * @throws {ReportError} `malformed` when the declared encoding is unknown or the file is compressed
  */
 export async function* decodeXml(
   bytes: AsyncIterable<Uint8Array>,
   file: string,
-): AsyncGenerator<DecodedChunk, void> {
-  let head: Uint8Array | undefined = new Uint8Array();
+): AsyncGenerator<string, void> {
+  let head: Uint8Array = new Uint8Array();
   let decoder: ChunkDecoder | undefined;
   for await (const chunk of bytes) {
     let ready = chunk;
-    if (head) {
+    if (!decoder) {
       head = concatenate(head, chunk);
       if (head.length < HEAD_BYTES) continue;
-      ready = head;
-      head = undefined;
-    }
-    if (!decoder) {
-      decoder = new ChunkDecoder(encodingOf(ready, file));
-      ready = withoutMark(ready);
+      decoder = new ChunkDecoder(encodingOf(head, file));
+      ready = withoutMark(head);
     }
     for (let start = 0; start < ready.length; start += CHUNK_BYTES) {
       yield decoder.decode(ready.subarray(start, start + CHUNK_BYTES));
     }
   }
-  if (head) {
+  if (!decoder) {
     decoder = new ChunkDecoder(encodingOf(head, file));
     yield decoder.decode(withoutMark(head));
   }
-  if (decoder) yield decoder.end();
+  yield decoder.end();
 }
 
-const NONE: readonly number[] = [];
 const UTF8 = new TextDecoder("utf-8", { ignoreBOM: true });
-const WRITTEN_REPLACEMENT = [0xef, 0xbf, 0xbd] as const;
-// Forbidden in XML too, and as long in UTF-8 but for its last byte.
-const MARK = "\ufffe";
-const LAST_BYTE_OF_MARK = 0xbe;
+// Stands for a U+FFFD of the file itself: forbidden in XML, and in UTF-8 it differs in the last byte.
+const WRITTEN = "\ufffe";
+const WRITTEN_BYTES = [0xef, 0xbf, 0xbd, 0xbe] as const;
 
 class ChunkDecoder {
   /** `null` for UTF-8. */
@@ -67,36 +53,36 @@ class ChunkDecoder {
     this.#decoder = encoding === "utf-8" ? null : new TextDecoder(encoding, { ignoreBOM: true });
   }
 
-  decode(bytes: Uint8Array): DecodedChunk {
-    if (this.#decoder) {
-      const text = this.#decoder.decode(bytes, { stream: true });
-      return { text, undecodableAt: replacementsIn(text) };
-    }
+  decode(bytes: Uint8Array): string {
+    if (this.#decoder) return marked(this.#decoder.decode(bytes, { stream: true }));
     const all = this.#incomplete.length > 0 ? concatenate(this.#incomplete, bytes) : bytes;
     const end = endOfUtf8(all);
     this.#incomplete = all.slice(end);
     return decodeUtf8(all.subarray(0, end));
   }
 
-  end(): DecodedChunk {
-    const text = this.#decoder ? this.#decoder.decode() : UTF8.decode(this.#incomplete);
-    return { text, undecodableAt: replacementsIn(text) };
+  end(): string {
+    return marked(this.#decoder ? this.#decoder.decode() : UTF8.decode(this.#incomplete));
   }
 }
 
-/** Decodes complete UTF-8, and tells U+FFFD that a tool wrote from what stands for lost bytes. */
-function decodeUtf8(bytes: Uint8Array): DecodedChunk {
+function marked(text: string): string {
+  return text.replaceAll(UNDECODABLE, WRITTEN).replaceAll(REPLACEMENT, UNDECODABLE);
+}
+
+/** Decodes complete UTF-8. A U+FFFD that a tool wrote is not taken for bytes that were lost. */
+function decodeUtf8(bytes: Uint8Array): string {
   const text = UTF8.decode(bytes);
-  if (!text.includes(REPLACEMENT)) return { text, undecodableAt: NONE };
-  const [first, second, third] = WRITTEN_REPLACEMENT;
-  const marked = bytes.slice();
+  if (!text.includes(REPLACEMENT)) return text.replaceAll(UNDECODABLE, WRITTEN);
+  const [first, second, third, other] = WRITTEN_BYTES;
+  const copy = bytes.slice();
   for (let at = bytes.indexOf(first); at !== -1; at = bytes.indexOf(first, at + 1)) {
-    if (bytes[at + 1] === second && bytes[at + 2] === third) marked[at + 2] = LAST_BYTE_OF_MARK;
+    if (bytes[at + 1] === second && bytes[at + 2] === third) copy[at + 2] = other;
   }
-  return { text, undecodableAt: replacementsIn(UTF8.decode(marked).replaceAll(MARK, " ")) };
+  return marked(UTF8.decode(copy)).replaceAll(WRITTEN, REPLACEMENT);
 }
 
-/** Where the last character ends that is complete. */
+/** End of the last complete character. */
 function endOfUtf8(bytes: Uint8Array): number {
   for (let length = 1; length <= 3; length++) {
     const byte = bytes.at(-length) ?? 0;
@@ -106,14 +92,6 @@ function endOfUtf8(bytes: Uint8Array): number {
     return length < wanted ? bytes.length - length : bytes.length;
   }
   return bytes.length;
-}
-
-function replacementsIn(text: string): readonly number[] {
-  let at = text.indexOf(REPLACEMENT);
-  if (at === -1) return NONE;
-  const found: number[] = [];
-  for (; at !== -1; at = text.indexOf(REPLACEMENT, at + 1)) found.push(at);
-  return found;
 }
 
 const BYTE_ORDER_MARKS = [[0xef, 0xbb, 0xbf], [0xff, 0xfe], [0xfe, 0xff]] as const;
@@ -142,8 +120,8 @@ function encodingOf(head: Uint8Array, file: string): string {
   const declared = declaration[1] ?? declaration[2] ?? "";
   try {
     const { encoding } = new TextDecoder(declared);
-    // What could be read so far has one byte a character, so that this is a common untruth: text
-    // that was made as UTF-16 in memory and written as UTF-8.
+    // The declaration was readable with one byte a character, so this is a common mistake: text
+    // built as UTF-16 in memory and written as UTF-8.
     return encoding.startsWith("utf-16") ? "utf-8" : encoding;
   } catch {
     throw new ReportError({
@@ -156,7 +134,7 @@ function encodingOf(head: Uint8Array, file: string): string {
   }
 }
 
-// How files begin. `undefined` is any byte but 0. The longer ones stand before their beginnings.
+// How files begin; `undefined` is any byte except 0. A longer signature precedes its own prefix.
 const SIGNATURES: readonly (
   & { bytes: readonly (number | undefined)[] }
   & ({ encoding: string } | { found: string; expected: string })

@@ -74,7 +74,7 @@ function byReader(text: string, chunkLength = Infinity): Events {
   });
   try {
     for (const chunk of chunksOf(text, chunkLength)) {
-      reader.write({ text: chunk, undecodableAt: [] });
+      reader.write(chunk);
     }
     reader.end();
     return recorder.events;
@@ -256,7 +256,7 @@ describe("the XML reader", () => {
         },
       });
       for (const chunk of chunksOf(text, chunkLength)) {
-        reader.write({ text: chunk, undecodableAt: [] });
+        reader.write(chunk);
       }
       reader.end();
       assert.deepEqual(positions, ["a 1:1", "b 2:3", "c 4:3", "f 6:1"]);
