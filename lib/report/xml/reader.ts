@@ -88,7 +88,7 @@ const DECLARATION_BODY =
   /^\s+version\s*=\s*(?:"1\.\d+"|'1\.\d+')(?:\s+encoding\s*=\s*(?:"[a-z][\w.-]*"|'[a-z][\w.-]*'))?(?:\s+standalone\s*=\s*(?:"(?:yes|no)"|'(?:yes|no)'))?\s*$/i;
 // With its internal subset, which may contain comments and instructions.
 const DOCTYPE =
-  /<!DOCTYPE(?:[^"'>[]|"[^"]*"|'[^']*'|\[(?:[^"'<\]]|"[^"]*"|'[^']*'|<!--[^]*?-->|<\?[^]*?\?>|<(?!!--|\?))*\])*>/y;
+  /<!DOCTYPE(?:[^"'>[]|"[^"]*"|'[^']*'|\[(?:[^"'<\]]|"[^"]*"|'[^']*'|<!--(?:(?!-->)[^])*-->|<\?(?:(?!\?>)[^])*\?>|<(?!!--|\?))*\])*>/y;
 const SECTION_STARTS = ["<![CDATA[", "<!--", "<!DOCTYPE"];
 const ATTRIBUTES = 'attributes such as name="value" with white space between them, then > or />';
 
@@ -324,9 +324,11 @@ export class XmlReader {
 
   /** A part of the text with its references resolved and line ends or white space replaced. */
   #decode(start: number, end: number, special: RegExp, blank: string): string {
+    const part = this.#text.slice(start, end);
+    if (!part.includes("&")) return part.replace(special, blank);
     const replace = (found: string, reference: string | undefined, at: number) =>
       reference === undefined ? blank : this.#resolve(found, reference, start + at);
-    return this.#text.slice(start, end).replace(special, replace);
+    return part.replace(special, replace);
   }
 
   #resolve(found: string, reference: string, at: number): string {
