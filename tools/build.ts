@@ -1,6 +1,6 @@
 /**
- * `deno task build [FOLDER]`: writes the program as one file, and the licences of what is in it, to a
- * folder (`dist`), and tells how large it became.
+ * `deno task build [FOLDER]`: writes the program as one file, and the licences of its packages, to a
+ * folder (default: `dist`), and prints the sizes.
  */
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -10,7 +10,7 @@ import { ROOT } from "./packages.ts";
 /** The bundle's name. */
 export const BUNDLE_FILE = "test-analytics.js";
 
-/** Name of the file with the licences of everything in the bundle. */
+/** Name of the file with the licences of all packages in the bundle. */
 export const LICENCES_FILE = "THIRD_PARTY_LICENSES.txt";
 
 /**

@@ -1,14 +1,14 @@
 /**
- * `deno task compile [TARGET...]`: builds the bundle and makes a program of it for each target, all of
- * them unless some are named. What `deno compile` puts in front of the bundle is fetched from
- * dl.deno.land, once for each target; `DENORT_BIN` names a file to take instead.
+ * `deno task compile [TARGET...]`: builds the bundle and compiles it for each target (default: all).
+ * `deno compile` fetches the base binary of each target from dl.deno.land; `DENORT_BIN` names a local
+ * file to use instead.
  */
 import { join } from "node:path";
 import { build } from "./build.ts";
 import { ROOT } from "./packages.ts";
 import { PERMISSIONS } from "./permissions.ts";
 
-/** The platforms, by the name in file names: what `deno compile` calls them. */
+/** The targets of `deno compile`, by the platform in file names. */
 export const TARGETS: Readonly<Record<string, string>> = {
   "linux-x64": "x86_64-unknown-linux-gnu",
   "linux-arm64": "aarch64-unknown-linux-gnu",
@@ -16,16 +16,16 @@ export const TARGETS: Readonly<Record<string, string>> = {
   "macos-arm64": "aarch64-apple-darwin",
 };
 
-/** Name of the program for a platform. */
+/** File name of the binary for a platform. */
 export function binaryName(platform: string): string {
   return `test-analytics-${platform}`;
 }
 
 /**
- * Makes the program for a platform out of a bundle.
+ * Compiles a bundle for a platform.
  *
  * @param platform a key of `TARGETS`
- * @throws {Error} when it cannot be made; where the base binary is what is missing, it says so
+ * @throws {Error} when it fails; the message says so if the base binary cannot be fetched
  */
 export async function compile(
   bundle: string,
@@ -57,12 +57,12 @@ export async function compile(
   throw new Error(
     url
       ? `${platform}: the base binary cannot be fetched from ${url}; expected a machine that ` +
-        "reaches it, or DENORT_BIN to name a copy of the file inside"
+        "reaches it, or a copy of the file inside, named by DENORT_BIN"
       : `${platform}: ${reason}`,
   );
 }
 
-function tell(text: string): void {
+function note(text: string): void {
   Deno.stderr.writeSync(new TextEncoder().encode(`${text}\n`));
 }
 
@@ -70,7 +70,7 @@ function tell(text: string): void {
 async function main(platforms: string[]): Promise<number> {
   const unknown = platforms.filter((platform) => !(platform in TARGETS));
   if (unknown.length > 0) {
-    tell(
+    note(
       `error: unknown target ${unknown.join(", ")}: expected ${Object.keys(TARGETS).join(", ")}`,
     );
     return 2;
@@ -82,10 +82,10 @@ async function main(platforms: string[]): Promise<number> {
     const output = join(folder, binaryName(platform));
     try {
       await compile(path, { platform, output });
-      tell(`${output}: ${((await Deno.stat(output)).size / 1e6).toFixed(0)} MB`);
+      note(`${output}: ${((await Deno.stat(output)).size / 1e6).toFixed(0)} MB`);
     } catch (error) {
       failures++;
-      tell(`error: ${error instanceof Error ? error.message : String(error)}`);
+      note(`error: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
   return failures === 0 ? 0 : 1;

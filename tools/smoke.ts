@@ -1,22 +1,23 @@
 /**
- * `deno run -A tools/smoke.ts PROGRAM [ARGUMENT...]`: runs a built program the way its first user will
- * (`--version`, `demo`, requests, `mcp`) and fails when something is not as it should be. The program
- * gets an empty folder to live in and nothing of this process's environment but `PATH`.
+ * `deno run -A tools/smoke.ts PROGRAM [ARGUMENT...]`: tests a built program as a first user would:
+ * `--version`, `demo`, requests, `mcp`. The build has to be of the checked-out commit. The program runs
+ * in an empty folder, and of the environment it gets only `PATH`.
  */
 import assert from "node:assert/strict";
 import { VERSION } from "../lib/base/version.ts";
+import { BUILD } from "../lib/cli/commit.ts";
 
-/** What takes longer hangs: the demo takes about 10 s on a slow machine until it listens. */
+/** The demo takes about 10 s on a slow machine until it listens. */
 const TIMEOUT_MS = 60_000;
 
-/** A program: the file and what stands before its own arguments. */
+/** A program: the file, and the arguments before its own. */
 export type ProgramLine = readonly [file: string, ...args: string[]];
 
 /**
- * Tries a program out.
+ * Tests a program.
  *
- * @param options.note is told what has passed
- * @throws {Error} at the first thing that is wrong
+ * @param options.note called for each step that passed
+ * @throws {Error} at the first failure
  */
 export async function smoke(
   program: ProgramLine,
@@ -26,7 +27,7 @@ export async function smoke(
   try {
     const run = commandIn(folder, program);
     await checkVersion(run);
-    note(`--version: ${VERSION}`);
+    note(`--version: ${BUILD}`);
     const demo = await startDemo(run);
     try {
       note(`demo: listens on ${demo.url}`);
@@ -54,7 +55,7 @@ function commandIn(folder: string, [file, ...before]: ProgramLine): Run {
       args: [...before, ...args],
       cwd: folder,
       clearEnv: true,
-      // An empty cache: what is not inside the program is nowhere. TMPDIR so that leftovers are seen.
+      // An empty cache, so that nothing comes from outside; TMPDIR, so that leftovers are found.
       env: { PATH: Deno.env.get("PATH") ?? "", TMPDIR: folder, DENO_DIR: cache, ...env },
       stdin: "piped",
       stdout: "piped",
@@ -67,7 +68,7 @@ async function checkVersion(run: Run): Promise<void> {
   await child.stdin.close();
   const { code, stdout, stderr } = await child.output();
   const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
-  assert.deepEqual([code, decode(stdout), decode(stderr)], [0, `${VERSION}\n`, ""]);
+  assert.deepEqual([code, decode(stdout), decode(stderr)], [0, `${BUILD}\n`, ""]);
 }
 
 interface Demo {
@@ -98,7 +99,7 @@ async function startDemo(run: Run): Promise<Demo> {
   };
 }
 
-/** Reads a stream to its end, and looks for patterns meanwhile. */
+/** Reads a stream to its end, and finds patterns in it. */
 function collect(stream: ReadableStream<Uint8Array<ArrayBuffer>>) {
   let text = "";
   let more = Promise.withResolvers<boolean>();
@@ -113,7 +114,7 @@ function collect(stream: ReadableStream<Uint8Array<ArrayBuffer>>) {
   return {
     end,
     text: () => text,
-    /** The first group of a pattern, once it is there; nothing when it never comes. */
+    /** The first group of a pattern once it matches; undefined if the stream ends before. */
     async find(pattern: RegExp): Promise<string | undefined> {
       for (;;) {
         const found = pattern.exec(text)?.[1];
@@ -174,7 +175,7 @@ async function checkTools(run: Run, { url, token }: Demo): Promise<void> {
 }
 
 async function main([file, ...rest]: string[]): Promise<void> {
-  if (file === undefined) throw new Error("expected the program to try out as arguments");
+  if (file === undefined) throw new Error("expected the program to test as arguments");
   const note = (text: string) =>
     void Deno.stderr.writeSync(new TextEncoder().encode(`ok  ${text}\n`));
   await smoke([file, ...rest], { note });

@@ -1,7 +1,7 @@
 import { Command, CommanderError } from "commander";
-import metadata from "../../deno.json" with { type: "json" };
 import { type Environment, setting } from "../base/config.ts";
 import { type AddCommand, asUsageError, type CliIo } from "./command.ts";
+import { BUILD } from "./commit.ts";
 import { Failure, UsageError } from "./errors.ts";
 import { EXIT, programHelp } from "./help.ts";
 import { oneLine } from "./output.ts";
@@ -56,7 +56,7 @@ export function makeProgram(
 ): Command {
   const program = new Command("test-analytics")
     .description("Flaky-test analytics for CI: stores test reports and serves an HTTP API")
-    .version(metadata.version)
+    .version(BUILD)
     // Passes `--` on to the command.
     .enablePositionalOptions()
     .configureOutput({ writeOut: writeHelp, writeErr: io.stderr, outputError: () => {} })

@@ -2,7 +2,10 @@ import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { VERSION } from "../../lib/base/version.ts";
+import { readCommit } from "../../lib/cli/commit.ts";
 import { build } from "../../tools/build.ts";
+import { ROOT } from "../../tools/packages.ts";
 import { PERMISSIONS } from "../../tools/permissions.ts";
 import { type ProgramLine, run, start } from "./program.ts";
 
@@ -59,6 +62,12 @@ describe("the bundle", () => {
       : smoke;
     const { code, stderr } = await new Deno.Command(file, { args }).output();
     assert.equal(code, 0, new TextDecoder().decode(stderr));
+  });
+
+  it("shows the commit that it was built from", async () => {
+    const commit = readCommit(ROOT).slice(0, 12);
+    const { stdout } = await run(["--version"], environment, program);
+    assert.equal(stdout, commit === "" ? `${VERSION}\n` : `${VERSION} (${commit})\n`);
   });
 
   it("takes data in and serves it, on an embedded database of its own", async () => {

@@ -21,6 +21,7 @@ import {
   type CommandContext,
   type DatabaseLocation,
 } from "../command.ts";
+import { BUILD } from "../commit.ts";
 import { Failure } from "../errors.ts";
 import {
   assessArchives,
@@ -62,6 +63,7 @@ export const doctorCommand: AddCommand = command({
 
 async function examine({ database: location, io, now }: CommandContext): Promise<Finding[]> {
   const findings: Finding[] = [];
+  const program: Finding = { check: "program", status: "ok", finding: BUILD, hint: "" };
   // Before it is opened, because then it is in use.
   const look = location.databaseUrl === undefined ? await inspectEmbedded(location.dataDir) : null;
   if (look) {
@@ -75,10 +77,12 @@ async function examine({ database: location, io, now }: CommandContext): Promise
           hint: "create it with `test-analytics migrate`, or set DATABASE_URL or DATA_DIR",
         },
         disk,
+        program,
       ];
     }
     findings.push(disk);
   }
+  findings.push(program);
   const opened = await open(location);
   if ("check" in opened) return [opened, ...findings];
   try {

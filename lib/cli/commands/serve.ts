@@ -2,7 +2,9 @@ import * as v from "valibot";
 import type { Database } from "../../../db/connection/connect.ts";
 import { serve, type ServeOptions } from "../../../routes/serve.ts";
 import { createLog, type Log } from "../../base/log.ts";
+import { VERSION } from "../../base/version.ts";
 import { type AddCommand, type CliIo, command } from "../command.ts";
+import { COMMIT } from "../commit.ts";
 import { reopenForReading } from "../database.ts";
 import { Failure } from "../errors.ts";
 import { bufferedOutput, isTelemetryOn, telemetryOutput } from "../log_output.ts";
@@ -82,6 +84,8 @@ export const serveCommand: AddCommand = command({
           requestTimeoutMs: settings.REQUEST_TIMEOUT_MS,
           maxRunningRequests: settings.MAX_RUNNING_REQUESTS,
           cacheSizeMb: settings.CACHE_SIZE_MB,
+          onReady: () =>
+            log.info("started", { version: VERSION, commit: COMMIT === "" ? undefined : COMMIT }),
         });
       } finally {
         await database.close();
@@ -134,7 +138,7 @@ export async function serveUntilStopped(
     database: Database;
     host: string;
     port: number;
-    onReady?: (url: string) => Promise<void>;
+    onReady?: (url: string) => Promise<void> | void;
   },
 ): Promise<void> {
   // Installs the signal handlers, so that a signal during startup counts.

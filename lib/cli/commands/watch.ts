@@ -4,6 +4,7 @@ import { findUnclaimed, listArchives, retryFailedArchives } from "../../../db/ad
 import { pause } from "../../base/delay.ts";
 import { formatTimestamp } from "../../base/time.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
+import { BUILD } from "../commit.ts";
 import { Failure, UsageError } from "../errors.ts";
 import { requireOrganization } from "../resources.ts";
 import { plainLine } from "../output.ts";
@@ -77,6 +78,7 @@ export const watchCommand: AddCommand = command({
       const count = await retryFailedArchives(sql, storage.name);
       context.note(`retrying ${count} failed ${count === 1 ? "archive" : "archives"}`);
     }
+    if (!options.once) context.note(`test-analytics ${BUILD}: watching ${storage.name}`);
     const listener = progressListener(context);
     const reader = new ArchiveReader({ stop: io.stop });
     const watcher: WatcherContext = {

@@ -1,9 +1,10 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import metadata from "../../../deno.json" with { type: "json" };
 import { COMMANDS } from "../../../lib/cli/commands/mod.ts";
 import { FREQUENT_COMMANDS } from "../../../lib/cli/program.ts";
 import { SETTINGS } from "../../../lib/base/config.ts";
+import { VERSION } from "../../../lib/base/version.ts";
+import { COMMIT } from "../../../lib/cli/commit.ts";
 import { leafCommands } from "../../usage_lines.ts";
 import { commandLine, withoutDatabase } from "./run_in_process.ts";
 
@@ -69,9 +70,10 @@ describe("the command line", () => {
     for (const { name } of SETTINGS) assert.ok(stdout.includes(name), name);
   });
 
-  it("prints its version", async () => {
+  it("prints its version, with the commit where it is known", async () => {
     const { code, stdout } = await withoutDatabase("--version");
-    assert.deepEqual({ code, stdout }, { code: 0, stdout: `${metadata.version}\n` });
+    const commit = COMMIT === "" ? "" : ` (${COMMIT.slice(0, 12)})`;
+    assert.deepEqual({ code, stdout }, { code: 0, stdout: `${VERSION}${commit}\n` });
   });
 
   it("shows only examples that are used rightly", async () => {

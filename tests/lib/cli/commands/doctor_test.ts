@@ -8,6 +8,7 @@ import {
   loadTokenCounts,
 } from "../../../../db/admin/diagnostics.ts";
 import { copyTemplate, describeWithDatabases } from "../../../database.ts";
+import { BUILD } from "../../../../lib/cli/commit.ts";
 import { createFixture, DAY, flaky, NOW } from "../../../routes/fixture.ts";
 import { commandLine, withoutDatabase } from "../run_in_process.ts";
 
@@ -32,7 +33,9 @@ describe("doctor", () => {
         "tokens warn",
         "archives ok",
         "disk ok",
+        "program ok",
       ]);
+      assert.equal(findings.at(-1)!.finding, BUILD);
       assert.match(findings[0]!.finding, /^embedded PostgreSQL 18\..* no other process has open/);
       const database = await openDatabase({ dataDir: folder });
       const second = await cli(["doctor", "--data-dir", folder]);
@@ -71,7 +74,14 @@ describe("doctor", () => {
     const url = process.env.TEST_DATABASE_URL ?? "";
     const { stdout } = await cli(["doctor", "--database-url", url, "--json"]);
     const checks = JSON.parse(stdout).map(({ check }: { check: string }) => check);
-    assert.deepEqual(checks.slice(0, 5), ["database", "schema", "clock", "role", "disk"]);
+    assert.deepEqual(checks.slice(0, 6), [
+      "database",
+      "schema",
+      "clock",
+      "role",
+      "disk",
+      "program",
+    ]);
   });
 });
 

@@ -23,6 +23,7 @@ describeWithDatabases("serve", (database) => {
     assert.deepEqual([code, stdout], [0, ""]);
     assert.deepEqual(JSON.parse(answer), { status: "ok" });
     assert.match(stderr, /^listening on http:\/\/127\.0\.0\.1:\d+\n/);
+    assert.match(stderr, /"message":"started","version":"\d+\.\d+\.\d+"/);
   });
 
   it("listens where the flag says, not the environment", async () => {
