@@ -16,6 +16,7 @@ export const INCLUDED_FILES: readonly string[] = [
   "CHANGELOG.md",
   "deploy/test-analytics.env",
   "deploy/test-analytics.service",
+  "deploy/test-analytics-watch.service",
   "deploy/read_only_role.sql",
   "deploy/citus.sql",
 ];

@@ -14,14 +14,35 @@ export interface ServerState {
   isStreaming: boolean;
   user: string;
   isSuperuser: boolean;
-  /** Whether the user may create tables and transactions may write. */
+  /** Whether the user may insert, update and delete in the program's tables. */
+  canWrite: boolean;
+  /** Whether the user may write, create tables and alter those that exist. */
   canMigrate: boolean;
   databaseBytes: number;
 }
 
 /** Loads the state of the server. */
 export async function loadServerState(sql: Queryable): Promise<ServerState> {
+  // Not transaction_read_only: `doctor` itself connects read-only.
   const [row] = await sql<ServerState[]>`
+    with own_table as (
+      select c.oid, pg_has_role(c.relowner, 'usage') as is_owned from pg_class c
+      where c.oid in (to_regclass('schema_migration'), to_regclass('api_token'),
+        to_regclass('submission'))
+    ), role as (
+      select rolsuper as is_superuser,
+        not exists (
+          select from pg_db_role_setting s
+          where s.setrole in (0, r.oid)
+            and s.setdatabase in (0, (select oid from pg_database where datname = current_database()))
+            and 'default_transaction_read_only=on' = any(s.setconfig)
+        ) and coalesce((
+          select bool_and(has_table_privilege(oid, 'insert') and has_table_privilege(oid, 'update')
+            and has_table_privilege(oid, 'delete'))
+          from own_table
+        ), has_schema_privilege(current_schema(), 'create')) as can_write
+      from pg_roles r where rolname = current_user
+    )
     select current_setting('server_version') as version,
       extract(epoch from clock_timestamp())::float8 as clock,
       pg_is_in_recovery() as "isReplica",
@@ -34,10 +55,13 @@ export async function loadServerState(sql: Queryable): Promise<ServerState> {
       end::float8 as "lagSeconds",
       exists (select from pg_stat_wal_receiver where pid is not null) as "isStreaming",
       current_user::text as "user",
-      (select rolsuper from pg_roles where rolname = current_user) as "isSuperuser",
-      has_schema_privilege(current_schema(), 'create')
-        and current_setting('transaction_read_only') = 'off' as "canMigrate",
-      pg_database_size(current_database())::float8 as "databaseBytes"`;
+      is_superuser as "isSuperuser",
+      not pg_is_in_recovery() and can_write as "canWrite",
+      not pg_is_in_recovery() and can_write
+        and has_schema_privilege(current_schema(), 'create')
+        and coalesce((select bool_and(is_owned) from own_table), true) as "canMigrate",
+      pg_database_size(current_database())::float8 as "databaseBytes"
+    from role`;
   return row!;
 }
 

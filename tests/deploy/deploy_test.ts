@@ -64,15 +64,29 @@ describe("the container", () => {
     const used = Object.values(services).flatMap((service) =>
       (service as { secrets?: string[] }).secrets ?? []
     );
-    assert.deepEqual(used.sort(), Object.keys(secrets).sort());
+    assert.deepEqual([...new Set(used)].sort(), Object.keys(secrets).sort());
     assert.deepEqual(Object.keys(volumes), ["database"]);
-    for (const name of Object.keys(services["test-analytics"].environment)) {
-      assert.ok(NAMES.includes(name), name);
+    for (const { environment } of [services["test-analytics"], services.admin]) {
+      for (const name of Object.keys(environment)) assert.ok(NAMES.includes(name), name);
     }
     const guide = await read("docs/guides/docker.md");
     for (const { file } of Object.values(secrets) as { file: string }[]) {
-      assert.ok(guide.includes(`>${file}`), file);
+      const written = file.replace(/(database|reader)_password/, "${role}_password");
+      assert.ok(guide.includes(`>${written}`), file);
     }
+  });
+
+  it("serves with a role that can only read, on a version of PostgreSQL that is tested", async () => {
+    const { services } = parse(await read("deploy/compose.yaml"));
+    assert.deepEqual(services["test-analytics"].secrets, ["reader_url"]);
+    assert.match(await read("docs/guides/docker.md"), /test_analytics_reader:%s.*\n.*reader_url/);
+    const tested = /\| PostgreSQL servers +\| version (\d+)/.exec(await read("docs/tested.md"));
+    assert.equal(services.database.image, `postgres:${tested?.[1]}`);
+    const scripts = services.database.volumes
+      .filter((volume: string) => volume.startsWith("./"))
+      .map((volume: string) => volume.split(":")[0]);
+    assert.equal(scripts.length, 2);
+    for (const script of scripts) await read(join("deploy", script));
   });
 });
 

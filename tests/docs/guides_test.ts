@@ -48,6 +48,8 @@ describe("the guides to running the service", () => {
     const folder = await Deno.makeTempDir({ prefix: "test-analytics-guide-" });
     try {
       await Deno.mkdir(join(folder, "deploy"));
+      const script = "deploy/read_only_role.sql";
+      await Deno.copyFile(join(ROOT, script), join(folder, script));
       const port = freePort();
       const { code, stdout, stderr } = await new Deno.Command("bash", {
         args: ["-euo", "pipefail", "-c", commands.replaceAll(":8000", `:${port}`)],

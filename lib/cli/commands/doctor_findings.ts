@@ -96,7 +96,7 @@ export function assessSchema(
 
 /** The user, and the role of the server. */
 export function assessRole(
-  { user, isSuperuser, canMigrate, isReplica, isStreaming, lagSeconds }: ServerState,
+  { user, isSuperuser, canWrite, canMigrate, isReplica, isStreaming, lagSeconds }: ServerState,
 ): Finding {
   const check = "role";
   if (isReplica) {
@@ -115,11 +115,17 @@ export function assessRole(
       hint: isLate ? "check the log of the replica and pg_stat_replication on the primary" : "",
     };
   }
+  const rights = isSuperuser
+    ? "is a superuser"
+    : canMigrate
+    ? "can write and migrate"
+    : canWrite
+    ? "can write, not migrate"
+    : "can only read";
   return {
     check,
     status: isSuperuser ? "warn" : "ok",
-    finding: `user ${user}` +
-      (isSuperuser ? " is a superuser" : canMigrate ? " can write" : " can only read"),
+    finding: `user ${user} ${rights}`,
     hint: isSuperuser ? "a read-only role is enough for serve: see deploy/read_only_role.sql" : "",
   };
 }

@@ -10,6 +10,7 @@ const SERVER = {
   isStreaming: false,
   user: "ada",
   isSuperuser: false,
+  canWrite: true,
   canMigrate: true,
   databaseBytes: 12_345_678,
 };
@@ -71,10 +72,10 @@ describe("what the doctor finds", () => {
       "fail",
       /version 3, this program supports 2/,
     ],
-    ["a role that writes", judge.assessRole(SERVER), "ok", /user ada can write/],
+    ["a role that writes", judge.assessRole(SERVER), "ok", /user ada can write and migrate/],
     [
       "a role that reads",
-      judge.assessRole({ ...SERVER, canMigrate: false }),
+      judge.assessRole({ ...SERVER, canWrite: false, canMigrate: false }),
       "ok",
       /user ada can only read/,
     ],
