@@ -17,6 +17,18 @@ const DEFAULT_EMBEDDED_CONNECTIONS = 2;
 
 const CONNECT_TIMEOUT_SECONDS = 5;
 
+/**
+ * Limit of a statement of a command that writes, unless the caller sets another: a long upload waits
+ * for others of the same repository, each of which takes seconds. Migrations have no limit.
+ */
+const WRITE_STATEMENT_TIMEOUT_MS = 300_000;
+
+/** Ends a suspended process's transaction, and its locks; ours do nothing but run statements. */
+const IDLE_IN_TRANSACTION_TIMEOUT_MS = 60_000;
+
+/** How soon the server notices during a statement that its client was killed; 0 by default: never. */
+const CLIENT_CHECK_INTERVAL_MS = 2_000;
+
 /** How long `close` lets running statements finish. */
 const CLOSE_TIMEOUT_SECONDS = 5;
 
@@ -49,7 +61,7 @@ export interface DatabaseOptions {
   readOnly?: boolean;
   /** Size of the pool; by default 4 on a server and 2 on the embedded database. */
   maxConnections?: number;
-  /** Cancels longer statements, in milliseconds. Servers only. */
+  /** Cancels longer statements, in milliseconds; 5 minutes by default. Servers only. */
   statementTimeoutMs?: number;
   /** Returns the free disk space of the embedded database's folder. For tests. */
   freeDiskBytes?(folder: string): number;
@@ -75,8 +87,10 @@ async function openServer(options: DatabaseOptions, databaseUrl: string): Promis
     // Compiling takes 25 ms, longer than any of our statements, and the planner chooses it when it
     // overestimates the rows a hundredfold.
     jit: "off",
+    statement_timeout: options.statementTimeoutMs ?? WRITE_STATEMENT_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
+    client_connection_check_interval: CLIENT_CHECK_INTERVAL_MS,
   };
-  if (options.statementTimeoutMs) connection.statement_timeout = options.statementTimeoutMs;
   if (options.readOnly) connection.default_transaction_read_only = true;
   const timeoutSeconds = url.connectTimeoutSeconds ?? CONNECT_TIMEOUT_SECONDS;
   let pool: ConnectionPool | undefined;

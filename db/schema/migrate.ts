@@ -39,7 +39,9 @@ export async function migrate(
   let from: number | undefined;
   for (;;) {
     const version = await sql.begin(async (tx) => {
-      // Belongs to the transaction: on the embedded database all clients share one session.
+      // A migration may take long, and waits for others. Both settings belong to the transaction: on
+      // the embedded database all clients share one session.
+      await tx`set local statement_timeout = 0`;
       await tx`select pg_advisory_xact_lock(${LOCK}::bigint)`;
       const { version: found, problem } = statusOf(await readChecksums(tx), steps);
       if (problem !== null) throw new SchemaVersionError(problem);

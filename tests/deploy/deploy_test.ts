@@ -25,16 +25,20 @@ describe("the sample configuration", () => {
   });
 });
 
-describe("the service unit", () => {
-  it("runs as its own user and has settings that exist", async () => {
-    const unit = await read("deploy/test-analytics.service");
-    assert.match(unit, /^User=test-analytics$/m);
-    assert.match(unit, /^NoNewPrivileges=yes$/m);
-    assert.match(unit, /^ProtectSystem=strict$/m);
-    for (const [, name = ""] of unit.matchAll(/^#?Environment=(\w+)=/gm)) {
-      assert.ok(NAMES.includes(name), name);
-    }
-  });
+describe("the service units", () => {
+  for (const [name, command] of [["test-analytics", "serve"], ["test-analytics-watch", "watch"]]) {
+    it(`run ${command} as their own user and have settings that exist`, async () => {
+      const unit = await read(`deploy/${name}.service`);
+      assert.match(unit, new RegExp(`^ExecStart=/usr/local/bin/test-analytics ${command}\\b`, "m"));
+      assert.match(unit, /^User=test-analytics$/m);
+      assert.match(unit, /^UMask=0077$/m);
+      assert.match(unit, /^NoNewPrivileges=yes$/m);
+      assert.match(unit, /^ProtectSystem=strict$/m);
+      for (const [, name = ""] of unit.matchAll(/^#?Environment=(\w+)=/gm)) {
+        assert.ok(NAMES.includes(name), name);
+      }
+    });
+  }
 });
 
 describe("the container", () => {
