@@ -1,9 +1,8 @@
 /** Clover XML, as OpenClover, PHPUnit and Istanbul write it. */
-import type { CoverageMap, FileLines } from "./coverage_map.ts";
-import { NestedTotals } from "./nested_totals.ts";
+import { type CoverageMap, type FileLines, NestedTotals } from "./coverage_map.ts";
 import { ran, wholeNumber } from "./numbers.ts";
 import { Refusal } from "./refusal.ts";
-import type { Attributes, ElementReader } from "./xml.ts";
+import type { Attributes, ElementReader } from "./format_reader.ts";
 
 /**
  * Reads Clover XML.

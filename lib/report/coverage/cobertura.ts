@@ -2,7 +2,7 @@
 import { type CoverageMap, FileLines } from "./coverage_map.ts";
 import { ran, wholeNumber } from "./numbers.ts";
 import { Refusal } from "./refusal.ts";
-import type { Attributes, ElementReader } from "./xml.ts";
+import type { Attributes, ElementReader } from "./format_reader.ts";
 
 /**
  * Reads Cobertura XML.

@@ -1,8 +1,8 @@
 /** The JSON report of coverage.py. */
-import { quote } from "../report_error.ts";
 import type { CoverageMap, CoverageTotals } from "./coverage_map.ts";
-import type { ValueReader } from "./json.ts";
+import type { ValueReader } from "./format_reader.ts";
 import type { JsonPath, JsonScalar } from "./json_scanner.ts";
+import { wholeJsonNumber } from "./numbers.ts";
 import { Refusal } from "./refusal.ts";
 
 /** What is known of one source file until it is complete. */
@@ -35,23 +35,23 @@ export class CoveragePyReader implements ValueReader {
   scalar(path: JsonPath, value: JsonScalar): void {
     const [part, name, kind, member] = path;
     if (part === "totals" && path.length === 2) {
-      if (name === "covered_lines") this.#totals.coveredLineCount = wholeNumber(value, name);
-      if (name === "num_statements") this.#totals.lineCount = wholeNumber(value, name);
+      if (name === "covered_lines") this.#totals.coveredLineCount = wholeJsonNumber(value, name);
+      if (name === "num_statements") this.#totals.lineCount = wholeJsonNumber(value, name);
     }
     if (part !== "files" || path.length !== 4) return;
     switch (kind) {
       case "executed_lines":
-        this.#keep(this.#file.executed, wholeNumber(value, "line number"));
+        this.#keep(this.#file.executed, wholeJsonNumber(value, "line number"));
         return;
       case "missing_lines":
-        this.#keep(this.#file.missing, wholeNumber(value, "line number"));
+        this.#keep(this.#file.missing, wholeJsonNumber(value, "line number"));
         return;
       case "excluded_lines":
-        this.#file.excluded.add(wholeNumber(value, "line number"));
+        this.#file.excluded.add(wholeJsonNumber(value, "line number"));
         return;
       case "summary":
         if (member !== "covered_lines") return;
-        this.#file.coveredLineCount = wholeNumber(value, member);
+        this.#file.coveredLineCount = wholeJsonNumber(value, member);
         return;
     }
   }
@@ -84,9 +84,4 @@ export class CoveragePyReader implements ValueReader {
 
 function newFile(): OpenFile {
   return { executed: [], missing: [], excluded: new Set(), coveredLineCount: undefined };
-}
-
-function wholeNumber(value: JsonScalar, what: string): number {
-  if (typeof value === "number" && Number.isInteger(value)) return value;
-  throw new Refusal(`found ${quote(String(value))} as ${what}, expected a whole number`);
 }

@@ -1,7 +1,7 @@
 /** Cover profiles of `go test -coverprofile`. */
 import { quote } from "../report_error.ts";
 import type { CoverageMap } from "./coverage_map.ts";
-import type { LineReader } from "./lines.ts";
+import type { LineReader } from "./format_reader.ts";
 import { Refusal } from "./refusal.ts";
 
 const MODE = /^mode: (?:set|count|atomic)$/;

@@ -1,8 +1,8 @@
-/** Istanbul's `coverage-final.json`, as nyc, c8, Jest and Vitest write it. */
-import { quote } from "../report_error.ts";
-import type { CoverageMap } from "./coverage_map.ts";
-import type { ValueReader } from "./json.ts";
+/** Istanbul's `coverage-final.json` and `coverage-summary.json`, as nyc, c8, Jest and Vitest write them. */
+import type { CoverageMap, CoverageTotals } from "./coverage_map.ts";
+import type { ValueReader } from "./format_reader.ts";
 import type { JsonPath, JsonScalar } from "./json_scanner.ts";
+import { wholeJsonNumber } from "./numbers.ts";
 import { Refusal } from "./refusal.ts";
 
 /**
@@ -25,9 +25,9 @@ export class IstanbulReader implements ValueReader {
     const [, part, statement] = path;
     if (statement === undefined) return;
     if (part === "s" && path.length === 3) {
-      this.#keep(this.#counts, statement, number(value, "execution count"));
+      this.#keep(this.#counts, statement, wholeJsonNumber(value, "execution count"));
     } else if (part === "statementMap" && path[3] === "start" && path[4] === "line") {
-      this.#keep(this.#lines, statement, number(value, "start line"));
+      this.#keep(this.#lines, statement, wholeJsonNumber(value, "start line"));
     }
   }
 
@@ -49,7 +49,45 @@ export class IstanbulReader implements ValueReader {
   }
 }
 
-function number(value: JsonScalar, what: string): number {
-  if (typeof value === "number" && Number.isInteger(value)) return value;
-  throw new Refusal(`found ${quote(String(value))} as ${what}, expected a whole number`);
+/**
+ * Reads `coverage-summary.json`, which has totals alone: those of `total`, or of the files where
+ * that is missing.
+ */
+export class IstanbulSummaryReader implements ValueReader {
+  readonly #map: CoverageMap;
+  readonly #ofFiles: CoverageTotals = { coveredLineCount: 0, lineCount: 0 };
+  #entry: Partial<CoverageTotals> = {};
+  #hasTotal = false;
+
+  constructor(map: CoverageMap) {
+    this.#map = map;
+  }
+
+  scalar(path: JsonPath, value: JsonScalar): void {
+    if (path.length !== 3 || path[1] !== "lines") return;
+    if (path[2] === "total") this.#entry.lineCount = wholeJsonNumber(value, "total lines");
+    if (path[2] === "covered") {
+      this.#entry.coveredLineCount = wholeJsonNumber(value, "covered lines");
+    }
+  }
+
+  close(path: JsonPath): void {
+    if (path.length === 1) return this.#endEntry(path[0] === "total");
+    if (path.length === 0 && !this.#hasTotal) this.#map.addTotals(this.#ofFiles);
+  }
+
+  #endEntry(isTotal: boolean): void {
+    const { coveredLineCount, lineCount } = this.#entry;
+    this.#entry = {};
+    if (coveredLineCount === undefined || lineCount === undefined) {
+      throw new Refusal(`found an entry without "lines", expected its "total" and "covered"`);
+    }
+    if (isTotal) {
+      this.#hasTotal = true;
+      this.#map.addTotals({ coveredLineCount, lineCount });
+    } else {
+      this.#ofFiles.coveredLineCount += coveredLineCount;
+      this.#ofFiles.lineCount += lineCount;
+    }
+  }
 }

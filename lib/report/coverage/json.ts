@@ -2,18 +2,11 @@
 import { quote } from "../report_error.ts";
 import type { CoverageMap } from "./coverage_map.ts";
 import { CoveragePyReader } from "./coverage_py.ts";
-import { IstanbulReader } from "./istanbul.ts";
-import { IstanbulSummaryReader } from "./istanbul_summary.ts";
-import { type JsonPath, type JsonScalar, JsonScanner } from "./json_scanner.ts";
+import type { ValueReader } from "./format_reader.ts";
+import { IstanbulReader, IstanbulSummaryReader } from "./istanbul.ts";
+import { type JsonPath, JsonScanner } from "./json_scanner.ts";
 import { located, NotCoverageError } from "./refusal.ts";
 import { SimplecovReader } from "./simplecov.ts";
-
-/** Takes the values of a report in order. All may throw a `Refusal`. */
-export interface ValueReader {
-  scalar(path: JsonPath, value: JsonScalar): void;
-  /** An object or array is complete; that of the whole document has an empty path. */
-  close(path: JsonPath): void;
-}
 
 type JsonFormat = "istanbul" | "istanbul-summary" | "simplecov" | "coverage.py";
 

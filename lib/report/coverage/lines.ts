@@ -1,15 +1,8 @@
 /** Coverage formats that are read line by line. */
 import { ReportError } from "../report_error.ts";
+import type { LineReader } from "./format_reader.ts";
 import type { CoverageLimits } from "./limits.ts";
 import { located } from "./refusal.ts";
-
-/** Takes the lines of a report one after the other. Both throw a `Refusal`. */
-export interface LineReader {
-  /** Called with every line that is not blank, without its ending and surrounding blanks. */
-  take(line: string): void;
-  /** Called behind the last line. */
-  end(): void;
-}
 
 /**
  * Feeds a text to a reader.

@@ -1,5 +1,6 @@
 /** Numbers as coverage reports write them. */
 import { quote } from "../report_error.ts";
+import type { JsonScalar } from "./json_scanner.ts";
 import { Refusal } from "./refusal.ts";
 
 const WHOLE = /^\s*[+-]?\d+\s*$/;
@@ -8,20 +9,26 @@ const NUMBER = /^\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?\s*$/i;
 /**
  * Reads a whole number.
  *
- * @param what what the number is, for the message
- * @throws {Refusal} when the text is missing or no whole number
+ * @param what names the number in the message
+ * @throws {Refusal} when it is missing or not a whole number
  */
 export function wholeNumber(text: string | undefined, what: string): number {
   if (text !== undefined && WHOLE.test(text)) return Number(text);
   throw new Refusal(`found ${foundAs(text)} as ${what}, expected a whole number`);
 }
 
+/** The same for a value of a JSON report. */
+export function wholeJsonNumber(value: JsonScalar, what: string): number {
+  if (typeof value === "number" && Number.isInteger(value)) return value;
+  throw new Refusal(`found ${quote(String(value))} as ${what}, expected a whole number`);
+}
+
 /**
- * Whether something ran, by its execution count. Counts are taken as tools really write them: above
- * 2^53, with a fraction, or negative after an overflow, which counts as 0.
+ * True for a positive execution count. Tools write counts above 2^53, with a fraction, or negative
+ * after an overflow.
  *
- * @param what what the count is, for the message
- * @throws {Refusal} when the text is missing or no number
+ * @param what names the count in the message
+ * @throws {Refusal} when it is missing or not a number
  */
 export function ran(text: string | undefined, what: string): boolean {
   if (text !== undefined && NUMBER.test(text)) return Number(text) > 0;

@@ -1,7 +1,7 @@
 /** SimpleCov's `.resultset.json`, and the `coverage.json` of its JSON formatter. */
 import { quote } from "../report_error.ts";
 import type { CoverageMap, FileLines } from "./coverage_map.ts";
-import type { ValueReader } from "./json.ts";
+import type { ValueReader } from "./format_reader.ts";
 import type { JsonPath, JsonScalar } from "./json_scanner.ts";
 import { Refusal } from "./refusal.ts";
 

@@ -1,21 +1,12 @@
 /** Coverage formats in XML: which one it is, and the streaming between text and reader. */
 import { DEFAULT_REPORT_LIMITS } from "../limits.ts";
 import { type XmlHandler, XmlReader } from "../xml/reader.ts";
-
 import { CloverReader } from "./clover.ts";
 import { CoberturaReader } from "./cobertura.ts";
 import type { CoverageMap } from "./coverage_map.ts";
+import type { Attributes, ElementReader } from "./format_reader.ts";
 import { JacocoReader } from "./jacoco.ts";
 import { located, NotCoverageError, type Place } from "./refusal.ts";
-
-/** Attributes of an element. */
-export type Attributes = Readonly<Record<string, string | undefined>>;
-
-/** Takes the elements of a report in document order. Both throw a `Refusal`. */
-export interface ElementReader {
-  open(name: string, attributes: Attributes): void;
-  close(name: string): void;
-}
 
 type XmlFormat = "cobertura" | "jacoco" | "clover";
 

@@ -1,0 +1,25 @@
+/** The readers of single formats, by how they receive a report. Their methods may throw a `Refusal`. */
+import type { JsonPath, JsonScalar } from "./json_scanner.ts";
+
+/** Attributes of an XML element. */
+export type Attributes = Readonly<Record<string, string | undefined>>;
+
+/** Reads a report of XML elements in document order. */
+export interface ElementReader {
+  open(name: string, attributes: Attributes): void;
+  close(name: string): void;
+}
+
+/** Reads a report of JSON values in order. */
+export interface ValueReader {
+  scalar(path: JsonPath, value: JsonScalar): void;
+  /** An object or array is complete; the path of the whole document is empty. */
+  close(path: JsonPath): void;
+}
+
+/** Reads a report of lines. */
+export interface LineReader {
+  /** Called with every line that is not blank, trimmed. */
+  take(line: string): void;
+  end(): void;
+}
