@@ -89,7 +89,7 @@ class Parser {
       return false;
     }
     const [, pattern = "", rest = ""] = /^((?:\\.|[^\\\s])+)(.*)$/.exec(line) ?? [];
-    // GitLab: files that nobody owns in this section, whatever the patterns before say.
+    // GitLab: files without an owner in this section; overrides earlier patterns.
     const isExclusion = pattern.startsWith("!");
     const segments = compile(isExclusion ? pattern.slice(1) : pattern);
     if (pattern.length > MAX_PATTERN_CHARACTERS) {

@@ -12,7 +12,7 @@ export interface StreamedReport extends ReportFile {
   bytes: AsyncIterable<Uint8Array>;
 }
 
-/** What {@link readReports} needs besides the files. */
+/** Options of {@link readReports}. */
 export interface ReadReportsOptions {
   /**
    * Called for each result: file by file as given, in the order of each. Copy the strings that are

@@ -76,30 +76,16 @@ export async function findReports(reportArguments: readonly string[]): Promise<R
 
 async function filesOf(argument: string): Promise<ReportFile[]> {
   if (argument === "") {
-    throw new ReportError({
-      file: '""',
-      kind: "not-found",
-      problem: "found an empty name, expected a file, a folder or a glob",
-    });
+    throw notFound('""', "found an empty name, expected a file, a folder or a glob");
   }
   const found = await statOf(argument);
   // A file whose name contains a bracket is that file.
   if (!found && GLOB.test(argument)) return await filesOfGlob(argument);
-  if (!found) {
-    throw new ReportError({
-      file: argument,
-      kind: "not-found",
-      problem: "found nothing there, expected a file, a folder or a glob",
-    });
-  }
+  if (!found) throw notFound(argument, "found nothing there, expected a file, a folder or a glob");
   if (!found.isDirectory()) return [{ path: argument, isNamed: true }];
   const paths = await filesBelow(argument);
   if (paths.length === 0) {
-    throw new ReportError({
-      file: argument,
-      kind: "not-found",
-      problem: "found no *.xml file in this folder, expected at least one",
-    });
+    throw notFound(argument, "found no *.xml file in this folder, expected at least one");
   }
   return paths.map((path) => ({ path, isNamed: false }));
 }
@@ -117,11 +103,7 @@ async function filesOfGlob(pattern: string): Promise<ReportFile[]> {
     throw unreadable(pattern, error);
   }
   if (paths.length === 0) {
-    throw new ReportError({
-      file: pattern,
-      kind: "not-found",
-      problem: "found no file that matches this glob, expected at least one",
-    });
+    throw notFound(pattern, "found no file that matches this glob, expected at least one");
   }
   return paths.map((path) => ({ path, isNamed: false }));
 }
@@ -159,6 +141,10 @@ async function realPathOf(path: string): Promise<string> {
     // What a shell passes for <(command) is a file without a path.
     return path;
   }
+}
+
+function notFound(file: string, problem: string): ReportError {
+  return new ReportError({ file, kind: "not-found", problem });
 }
 
 /** An error of the file system as an error of the report. */

@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { ReportError } from "../report_error.ts";
 import { comparePaths } from "../report_files.ts";
 import { type ArchiveEntry, readEntries, type ReadEntriesOptions } from "./entries.ts";
-import { type ArchiveLimits, DEFAULT_ARCHIVE_LIMITS } from "./limits.ts";
+import { type ArchiveLimits, DEFAULT_ARCHIVE_LIMITS, limitError } from "./limits.ts";
 import { type ArchiveMetadata, parseMetadata } from "./metadata.ts";
 
 /** An archive that can be read from its beginning more than once. */
@@ -179,10 +179,7 @@ async function textOf(
   file: string,
   maxBytes: number,
 ): Promise<string> {
-  if (size > maxBytes) {
-    const problem = `found ${size} bytes, expected at most ${maxBytes}`;
-    throw new ReportError({ file, kind: "limit", problem });
-  }
+  if (size > maxBytes) throw limitError(file, `${size} bytes, expected at most ${maxBytes}`);
   const decoder = new TextDecoder();
   let text = "";
   for await (const chunk of bytes) text += decoder.decode(chunk, { stream: true });

@@ -3,7 +3,12 @@ import { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { createTarDecoder } from "modern-tar";
 import { quote, ReportError } from "../report_error.ts";
-import { type ArchiveLimits, DEFAULT_ARCHIVE_LIMITS, RATIO_FREE_BYTES } from "./limits.ts";
+import {
+  type ArchiveLimits,
+  DEFAULT_ARCHIVE_LIMITS,
+  limitError,
+  RATIO_FREE_BYTES,
+} from "./limits.ts";
 
 /** One file of an archive. */
 export interface ArchiveEntry {
@@ -17,7 +22,7 @@ export interface ArchiveEntry {
   bytes: AsyncIterable<Uint8Array>;
 }
 
-/** What {@link readEntries} needs besides the bytes. */
+/** Options of {@link readEntries}. */
 export interface ReadEntriesOptions {
   /** What errors call the archive: its path or key. */
   archive: string;
@@ -62,8 +67,7 @@ export async function* readEntries(
         options.onPassedOver?.(checkedPath(header.name, { archive, limits }));
       }
       ordinal++;
-      // Read and not cancelled: the decoder is one entry ahead, and in its version 0.8.6 a cancelled
-      // body takes the next one's data along.
+      // Read to the end: in modern-tar 0.8.6 cancelling a body also drops data of the next entry.
       for await (const _ of body);
     }
   } catch (error) {
@@ -71,7 +75,7 @@ export async function* readEntries(
   }
 }
 
-/** What went wrong where, to tell a damaged archive from a source that cannot be read. */
+/** Distinguishes a damaged archive from a source that cannot be read. */
 interface Failure {
   archive: string;
   ofSource: { error: unknown } | undefined;
@@ -167,8 +171,4 @@ function checkedPath(
     });
   }
   return name.split("/").filter((segment) => segment !== ".").join("/");
-}
-
-function limitError(file: string, found: string): ReportError {
-  return new ReportError({ file, kind: "limit", problem: `found ${found}` });
 }

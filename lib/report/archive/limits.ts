@@ -1,3 +1,5 @@
+import { ReportError } from "../report_error.ts";
+
 /**
  * Limits of an archive. No real CI comes near the defaults; they bound memory and time when an
  * archive is broken or hostile.
@@ -37,5 +39,10 @@ export const DEFAULT_ARCHIVE_LIMITS: Readonly<ArchiveLimits> = {
   codeownersBytes: 3 * 1024 * 1024,
 };
 
-/** A small archive may shrink as it likes: the ratio counts from here on. */
+/** Up to here the expansion ratio is not checked. */
 export const RATIO_FREE_BYTES = 64 * 1024 * 1024;
+
+/** The error of a file that exceeds a limit. */
+export function limitError(file: string, found: string): ReportError {
+  return new ReportError({ file, kind: "limit", problem: `found ${found}` });
+}

@@ -18,6 +18,7 @@ import {
 import { parseTimestamp } from "../../base/time.ts";
 import { TAG_LIMITS } from "../limits.ts";
 import { quote, ReportError } from "../report_error.ts";
+import { limitError } from "./limits.ts";
 
 /** What an archive says about its run, unchecked; `""` where it says nothing. */
 export interface ArchiveMetadata {
@@ -213,8 +214,4 @@ function scalarText(node: unknown): string {
 
 function malformed(file: string, problem: string): ReportError {
   return new ReportError({ file, kind: "malformed", problem });
-}
-
-function limitError(file: string, found: string): ReportError {
-  return new ReportError({ file, kind: "limit", problem: `found ${found}` });
 }

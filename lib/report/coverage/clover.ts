@@ -7,11 +7,10 @@ import type { Attributes, ElementReader } from "./format_reader.ts";
 /**
  * Reads Clover XML.
  *
- * Lines of type `stmt` and `cond` count. A `method` line tells how often a method was entered; it
- * is the line of the declaration, which tools count as a method and never as a line. Where no such
- * line is told, `statements` of the nearest level are added: the metric that comes closest, and
- * for PHPUnit the very number of lines. `testproject` holds the tests themselves, which no
- * total of Clover includes.
+ * Lines of type `stmt` and `cond` count. A `method` line counts the calls of a method; it
+ * is the line of the declaration, which tools never count as a line. Without any line, `statements`
+ * of the nearest level are added: the closest metric, and for PHPUnit the number of lines.
+ * `testproject` holds the tests themselves, which no total of Clover includes.
  *
  * PHPUnit writes one entry a line, and where code stands on the line of a method's declaration
  * (`function one() { return 1; }`) that is the method's. So many lines as its `statements` say are

@@ -7,13 +7,12 @@ import type { Attributes, ElementReader } from "./format_reader.ts";
 /**
  * Reads Cobertura XML.
  *
- * Lines are told twice, below the class and again below its methods. The class counts: the method's
- * counts are calls of the method, and its first line often cannot be covered by itself. Only a
- * class without lines of its own takes those of its methods. Classes of the same file are one file;
- * a class that names none cannot be merged with anything and is added.
+ * Lines are listed twice, below the class and below its methods. Those of the class count, because
+ * a method's counts are its calls; only a class without lines takes those of its methods. Classes
+ * of the same file are merged; a class without a file name is added.
  *
  * The `source` folders are left out of the path: shards of one build run in different folders.
- * A report without any line tells its totals (`lines-covered`, `lines-valid`) at best.
+ * Without any line, the totals (`lines-covered`, `lines-valid`) are added.
  */
 export class CoberturaReader implements ElementReader {
   readonly #map: CoverageMap;

@@ -17,8 +17,8 @@ const FILE_BYTES = 300;
 const SMALLEST_FILE_LINES = 256;
 
 /**
- * The lines of one source file that can be covered, and which of them are. A line that is told
- * several times is covered when any of them says so.
+ * The lines of one source file that can be covered, and which of them are. A line that occurs more
+ * than once is covered when it is covered in any of them.
  */
 export class FileLines {
   // One byte a line, by line number: a Map would take some forty.
@@ -116,7 +116,7 @@ export class CoverageMap {
   }
 
   /**
-   * Adds totals whose lines are not told.
+   * Adds totals without lines.
    *
    * @throws {Refusal} when they are no counts, or more lines are covered than there are
    */

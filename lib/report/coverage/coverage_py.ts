@@ -16,7 +16,7 @@ interface OpenFile {
 
 /**
  * Reads coverage.py JSON: `executed_lines` and `missing_lines` of every file. Its functions and
- * classes repeat the same lines and are passed over. A report without any line tells its `totals`.
+ * classes repeat the same lines and are skipped. Without any line, the `totals` are added.
  *
  * Among the executed lines are some that the report itself does not count: excluded ones, which it
  * lists, and docstrings, which it does not. As many as are too many are taken from the front, where

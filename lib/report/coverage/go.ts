@@ -16,10 +16,10 @@ export function beginsGoProfile(line: string): boolean {
 /**
  * Reads a cover profile.
  *
- * A profile tells blocks of statements, not lines: every line that a block touches can be covered,
- * and is covered when any block on it ran. That is what makes `if err != nil {` covered although
- * the block behind its brace did not run. A block without statements (an empty function) has
- * nothing that could run, and Go leaves it out of its percentage as well. Blocks repeat when
+ * A profile lists blocks of statements, not lines: every line that a block touches can be covered,
+ * and is covered when any block on it ran. So `if err != nil {` is covered although the block after
+ * its brace did not run. A block without statements (an empty function) is skipped, as in Go's own
+ * percentage. Blocks repeat when
  * several packages were tested into one profile, and `mode` does where profiles were put together.
  *
  * Go's own percentage counts statements, so it differs a little from the share of lines.
@@ -55,11 +55,11 @@ export class GoProfileReader implements LineReader {
     const lastLine = endColumn <= 1 && endLine > firstLine ? endLine - 1 : endLine;
     this.#map.countBlockLines(lastLine - firstLine + 1);
     const file = this.#map.file(path);
-    // From the last one on, so that a number above the limit is refused before any work.
+    // Backwards, so that a number above the limit is refused first.
     for (let number = lastLine; number >= firstLine; number--) file.add(number, count > 0);
   }
 
   end(): void {
-    // A profile without blocks is that of a package without statements.
+    // A package without statements has no blocks.
   }
 }

@@ -8,8 +8,8 @@ import { Refusal } from "./refusal.ts";
 /**
  * Reads `coverage-final.json`.
  *
- * It tells statements. As in Istanbul itself the line on which a statement starts can be covered,
- * and is when any statement that starts there ran.
+ * It lists statements. As in Istanbul itself, a line on which statements start can be covered, and is
+ * covered when any of them ran.
  */
 export class IstanbulReader implements ValueReader {
   readonly #map: CoverageMap;

@@ -42,7 +42,7 @@ function formatOf(path: JsonPath): JsonFormat | undefined {
 const ISTANBUL_MAPS = new Set<unknown>(["statementMap", "fnMap", "branchMap"]);
 const PYTHON_LINES = new Set<unknown>(["executed_lines", "missing_lines", "excluded_lines"]);
 
-// Enough for a message to tell what kind of file it is.
+// Quoted in the message about an unknown file.
 const SHOWN_NAMES = 3;
 
 /**

@@ -22,8 +22,8 @@ interface Section {
 }
 
 /**
- * Reads a tracefile. Its `DA` lines count; a section without any tells its totals (`LF`, `LH`) at
- * best, and those are added. A tracefile that ends inside a section was cut off and is refused.
+ * Reads a tracefile. Its `DA` lines count; of a section without any the totals (`LF`, `LH`) are
+ * added. A tracefile that ends inside a section was cut off and is refused.
  */
 export class LcovReader implements LineReader {
   readonly #map: CoverageMap;

@@ -30,10 +30,9 @@ export type CoverageFormat =
 /**
  * Collects the coverage reports of one upload.
  *
- * Reports are merged by source file and line where they tell lines: a line can be covered when any
- * of them says so, and is covered when it is covered in any. Totals of reports without lines are
- * added. A collector is for one upload, and must be dropped when a report was refused for another
- * reason than {@link NotCoverageError}: part of that report is in it.
+ * Reports with lines are merged by source file and line: a line is covered when it is covered in any
+ * report. Totals of reports without lines are added. Discard the collector after any error except
+ * {@link NotCoverageError}: it contains part of the refused report.
  *
  * @example
  * ```ts
@@ -96,7 +95,7 @@ export class CoverageCollector {
   }
 }
 
-// A first line that tells the format is not longer.
+// Enough to recognize the format of a text report.
 const HEAD_CHARACTERS = 100;
 
 /**

@@ -9,7 +9,7 @@ import { Refusal } from "./refusal.ts";
  * Reads SimpleCov JSON.
  *
  * A file has an array with one entry a line: a count, `null` where nothing can be covered or
- * `"ignored"` where it was told not to look. It stands at `COMMAND.coverage.FILE` up to version
+ * `"ignored"` for excluded code. It stands at `COMMAND.coverage.FILE` up to version
  * 0.17, at `COMMAND.coverage.FILE.lines` from 0.18 on, and at `coverage.FILE.lines` in
  * `coverage.json`. Several commands (unit tests, features) in one file are merged.
  */

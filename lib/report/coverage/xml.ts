@@ -17,8 +17,8 @@ const READERS: Record<XmlFormat, new (map: CoverageMap) => ElementReader> = {
 };
 
 /**
- * The format by the root element and the first element in it. `undefined` where only that first
- * child can tell and `child` is not given.
+ * The format by the root element and its first child. `undefined` when the child is needed and not
+ * given.
  */
 function formatOf(root: Element, child: string | undefined): XmlFormat | "other" | undefined {
   const has = (...names: string[]) => names.some((name) => root.attributes[name] !== undefined);
@@ -42,7 +42,7 @@ interface Element {
   attributes: Attributes;
 }
 
-// Source files are told apart by them, so that they are refused and not cut when they are too long.
+// Names of source files: refused when too long.
 const NAME_ATTRIBUTES = new Set(["filename", "path", "name"]);
 
 /** Feeds the elements of a document to the reader of its format, once that is recognized. */

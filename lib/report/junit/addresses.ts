@@ -3,7 +3,7 @@
  * is named after the argument's address, `test_pay[<Coupon object at 0x7f3c>]`.
  */
 
-/** Distinct addresses that are told apart in one report; further ones stay as they are written. */
+/** Distinct addresses numbered in one report; further ones stay as they are. */
 const MAX_ADDRESSES = 10_000;
 
 // Longer class names before an address are not recognized, and a name with more possible addresses
@@ -36,7 +36,7 @@ export class Addresses {
   /**
    * The name with numbers for addresses.
    *
-   * @param scope what else the test is told apart by
+   * @param scope the rest of the test's identity
    */
   take(name: string, scope: string): string {
     if (!mayHoldAddress(name)) return name;

@@ -15,7 +15,7 @@ const CHANGING_PLACES: readonly Shorten[] = [
   (path) => behindFolder(path, "/_work/", /\d+\/s\/|([^/]+)\/\1\//y),
   // Bazel numbers its sandboxes.
   (path) => behindFolder(path, "/sandbox/", /[\w-]+\/\d+\/execroot\/[^/]+\//y),
-  // GitLab's shell executor: the runner's token and the number of the job beside others.
+  // GitLab's shell executor: the runner's token and the number of a concurrent job.
   (path) => {
     const rest = behind(path, 0, /\/home\/gitlab-runner\/builds\/[\w-]+\/\d+\//y);
     return rest === undefined ? undefined : `/builds/${rest}`;

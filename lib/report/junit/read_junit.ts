@@ -14,7 +14,7 @@ import { type XmlAttributes, type XmlHandler, XmlReader } from "../xml/reader.ts
 import { NameNormalizer } from "./normalize_names.ts";
 import { Outcome, OUTCOME_KINDS, TestCase } from "./test_case.ts";
 
-/** What {@link readJUnit} needs besides the bytes. */
+/** Options of {@link readJUnit}. */
 export interface JUnitOptions {
   /** What errors and notes call the report: its path. */
   file: string;
@@ -50,7 +50,7 @@ export async function readJUnit(
   return { resultCount: reader.resultCount };
 }
 
-// What tests are told apart by.
+// Parts of a test's identity.
 const NAME_ATTRIBUTES: ReadonlySet<string> = new Set(["name", "classname", "file"]);
 
 // A broken reporter repeats its mistake for every test.
@@ -65,7 +65,7 @@ interface Suite {
 
 const NO_SUITE: Suite = { name: "", file: "", depth: 0 };
 
-// What a first upload often names by mistake, and what to name instead.
+// Formats that are often mistaken for JUnit.
 const HINTS: Readonly<Record<string, string>> = {
   "test-run": "; this is NUnit's own format, which its console or a converter writes as JUnit",
   "test-results": "; this is NUnit's own format, which its console or a converter writes as JUnit",

@@ -16,11 +16,11 @@ const WORDS: ReadonlyMap<string, Conclusion> = new Map(
 );
 
 // googletest's disabled tests have status="notrun" result="suppressed": what is known wins over
-// what is not, except that an unknown word beside "run" leaves the outcome open.
+// what is not, except that an unknown word with "run" leaves the outcome open.
 const PRECEDENCE: readonly Conclusion[] = ["error", "failure", "skipped", "unknown", "passing"];
 
 /**
- * How a test without any telling child element ended, by its `status` and `result` attributes;
+ * The conclusion of a test without a child element that decides it, by its `status` and `result` attributes;
  * `passing` when it has neither. Case, blanks, hyphens and underscores make no difference.
  */
 export function conclusionOfStatus(

@@ -10,7 +10,7 @@ import { conclusionOfStatus } from "./status.ts";
 /** What an element inside a `testcase` means. */
 export interface OutcomeKind {
   conclusion: "failure" | "error" | "skipped";
-  /** False: how the test ended. True: an attempt besides the one that the test ended with. */
+  /** False: how the test ended. True: an additional attempt. */
   isAttempt: boolean;
 }
 
@@ -71,7 +71,7 @@ export class TestCase {
     this.#statusConclusion = conclusionOfStatus(attributes["status"], attributes["result"]);
   }
 
-  /** How many attempts there are besides the one that the test ended with. */
+  /** Number of attempts in addition to the final result. */
   get attemptCount(): number {
     return this.#attempts?.length ?? 0;
   }
