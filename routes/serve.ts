@@ -16,6 +16,10 @@ export interface ServeOptions {
   sql: Context["sql"];
   /** Default: lines for people, passed to `writeLog`. */
   log?: Log;
+  /** Proxies whose `X-Forwarded-For` is believed; default: none. */
+  trustedProxies?: Context["trustedProxies"];
+  onTokenUse?: Context["onTokenUse"];
+  metrics?: Context["metrics"];
   /** Receives the lines of the default log, each with a line feed. */
   writeLog?(text: string): void;
   /** Address to listen on; default 127.0.0.1. */
@@ -60,7 +64,12 @@ export function serve(options: ServeOptions): RunningServer {
     maxCachedBytes: cacheBytes * (1 - TESTS_SHARE),
     maxCachedTests: cacheBytes * TESTS_SHARE / TEST_BYTES,
   };
-  return listen(createApp({ sql, now, windowSeconds, log, cache }), {
+  const given = {
+    ...options.trustedProxies && { trustedProxies: options.trustedProxies },
+    ...options.onTokenUse && { onTokenUse: options.onTokenUse },
+    ...options.metrics && { metrics: options.metrics },
+  };
+  return listen(createApp({ ...given, sql, now, windowSeconds, log, cache }), {
     host,
     port,
     reusePort: options.reusePort ?? false,

@@ -12,10 +12,12 @@ export interface Token {
   createdAt: number;
   expiresAt: number | null;
   revokedAt: number | null;
+  /** The hour of the last request, `null` when none was recorded. */
+  lastUsedAt: number | null;
 }
 
 /** A token to store. */
-export type NewTokenRow = Omit<Token, "apiTokenId" | "revokedAt"> & { hash: string };
+export type NewTokenRow = Omit<Token, "apiTokenId" | "revokedAt" | "lastUsedAt"> & { hash: string };
 
 /** Result of {@linkcode insertToken}; `other_organization`: the token belongs to another one. */
 export type TokenInsertion =
@@ -63,9 +65,27 @@ export async function revokeToken(
   return present ? { token: present, revoked: false } : null;
 }
 
+/** A token that was used in an hour, in seconds since 1970. */
+export interface TokenUse {
+  organizationId: number;
+  tokenId: number;
+  hour: number;
+}
+
+/** Records the last use of tokens. */
+export async function recordTokenUses(sql: Queryable, uses: readonly TokenUse[]): Promise<void> {
+  await sql`
+    update api_token t set last_used_at = to_timestamp(u.hour)
+    from json_to_recordset(${JSON.stringify(uses)}::text::json)
+      as u("organizationId" integer, "tokenId" integer, hour float8)
+    where t.organization_id = u."organizationId" and t.api_token_id = u."tokenId"
+      and (t.last_used_at is null or t.last_used_at < to_timestamp(u.hour))`;
+}
+
 function columns(sql: Queryable) {
   return sql`organization_id as "organizationId", api_token_id as "apiTokenId", type,
     token_prefix as "tokenPrefix", label, extract(epoch from created_at)::float8 as "createdAt",
     extract(epoch from expires_at)::float8 as "expiresAt",
-    extract(epoch from revoked_at)::float8 as "revokedAt"`;
+    extract(epoch from revoked_at)::float8 as "revokedAt",
+    extract(epoch from last_used_at)::float8 as "lastUsedAt"`;
 }

@@ -4,7 +4,7 @@ import { type ClientOptions, createClient } from "./client.ts";
 import { readDatabaseUrl } from "./database_url.ts";
 import { databaseUnavailable } from "./errors.ts";
 import { hostConnector } from "./hosts.ts";
-import { type ConnectionPool, createPool } from "./pool.ts";
+import { type ConnectionPool, createPool, type OnTiming } from "./pool.ts";
 
 /** The oldest server that supports our SQL. */
 const MIN_SERVER_VERSION = 15;
@@ -47,6 +47,8 @@ export interface Database {
    * the server may be gone without having closed its connections.
    */
   renew(): void;
+  /** Passes the duration of every statement and transaction to a function. */
+  observe(onTiming: OnTiming): void;
   /** Closes the connections; the owner of the embedded database waits for its other clients. */
   close(): Promise<void>;
 }
@@ -119,8 +121,8 @@ async function openServer(options: DatabaseOptions, databaseUrl: string): Promis
     await pool?.close(0);
     throw databaseUnavailable(error, url);
   }
-  const { sql, close, renew } = pool;
-  return { sql, kind: "server", renew, close: () => close(CLOSE_TIMEOUT_SECONDS) };
+  const { sql, close, renew, observe } = pool;
+  return { sql, kind: "server", renew, observe, close: () => close(CLOSE_TIMEOUT_SECONDS) };
 }
 
 async function openEmbedded(options: DatabaseOptions): Promise<Database> {
@@ -146,7 +148,8 @@ async function openEmbedded(options: DatabaseOptions): Promise<Database> {
     await close();
     throw error;
   }
-  return { sql: pool.sql, kind: "embedded", renew: pool.renew, close };
+  const { sql, renew, observe } = pool;
+  return { sql, kind: "embedded", renew, observe, close };
 }
 
 function clientOptions({ onNotice, onStatement }: DatabaseOptions): ClientOptions {

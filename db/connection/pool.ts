@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import type postgres from "postgres";
 import { ConnectionBackoff } from "./backoff.ts";
 import type { ClientOptions } from "./client.ts";
-import { ConnectionQueues } from "./connection_queues.ts";
+import { ConnectionQueues, type Timing } from "./connection_queues.ts";
 import { connectionLost } from "./errors.ts";
 import { forwardingProxy } from "./forwarding_proxy.ts";
 import { SHUTTING_DOWN } from "../embedded/session.ts";
@@ -21,12 +21,20 @@ export type PoolOptions = Pick<
   "max_lifetime" | "backoff" | "onclose" | "onparameter" | "socket"
 >;
 
+/** Receives how long a statement or transaction took, and how long it waited for a connection. */
+export type OnTiming = (timing: {
+  totalMs: number;
+  /** `null` when unknown: postgres.js does not tell it of the first run on a connection. */
+  waitedMs: number | null;
+}) => void;
+
 /** A connection pool that survives lost connections. */
 export interface ConnectionPool {
   /** Forwards to the current client. */
   sql: postgres.Sql;
   /** Replaces a client that does not respond. */
   renew(): void;
+  observe(onTiming: OnTiming): void;
   /** Closes all connections; statements of the current client get `timeoutSeconds` to finish. */
   close(timeoutSeconds: number): Promise<void>;
 }
@@ -60,6 +68,7 @@ export function createPool(
   const backoff = new ConnectionBackoff();
   const replaced = new Set<Client>();
   let isClosed = false;
+  let onTiming: OnTiming | undefined;
   let current = open();
 
   function open(): Client {
@@ -146,19 +155,22 @@ export function createPool(
 
   async function begin(...args: BeginArguments): Promise<unknown> {
     let isOver = false;
+    const timing = onTiming && startTiming(onTiming);
     try {
-      return await current.sql.begin(...guarded(args, () => isOver));
+      return await current.sql.begin(...guarded(args, () => isOver, timing?.sent));
     } finally {
       isOver = true;
+      timing?.finished();
     }
   }
 
   return {
     sql: forwardingProxy(() => current.sql, (...args) => {
       const statement = (current.sql as unknown as Callable)(...args);
-      current.queues.observe(statement);
+      current.queues.observe(statement, onTiming && startTiming(onTiming));
       return statement;
     }, { begin: begin as postgres.Sql["begin"] }),
+    observe: (listener) => onTiming = listener,
     renew: () => replace({ timeoutMs: UNRESPONSIVE_TIMEOUT_MS }),
     async close(timeoutSeconds) {
       isClosed = true;
@@ -173,17 +185,32 @@ type Callable = (...args: unknown[]) => unknown;
 type BeginArguments = Parameters<postgres.Sql["begin"]>;
 
 /** Makes statements of a transaction that is over fail: postgres.js would never settle them. */
-function guarded(args: BeginArguments, isOver: () => boolean): BeginArguments {
+function guarded(
+  args: BeginArguments,
+  isOver: () => boolean,
+  onBegin?: () => void,
+): BeginArguments {
   // Options may precede it.
   const body = args.at(-1) as unknown as (tx: postgres.TransactionSql) => unknown;
-  const guardedBody = (tx: postgres.TransactionSql) =>
-    body(
+  const guardedBody = (tx: postgres.TransactionSql) => {
+    onBegin?.();
+    return body(
       forwardingProxy(() => tx, (...values) => {
         if (isOver()) throw connectionLost();
         return (tx as unknown as Callable)(...values);
       }),
     );
+  };
   return [...args.slice(0, -1), guardedBody] as unknown as BeginArguments;
+}
+
+function startTiming(onTiming: OnTiming): Timing {
+  const startedAt = performance.now();
+  let waitedMs: number | null = null;
+  return {
+    sent: () => waitedMs = performance.now() - startedAt,
+    finished: () => onTiming({ totalMs: performance.now() - startedAt, waitedMs }),
+  };
 }
 
 async function end(client: Client, timeoutSeconds: number): Promise<void> {

@@ -1,11 +1,12 @@
 /** Who is calling, and the repositories that the request names: the first statement of any request. */
 import type { WindowVersion } from "../../lib/base/data_version.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
-import type { Queryable } from "../connection/sql.ts";
+import { type Queryable, textsIn } from "../connection/sql.ts";
 
 /** An organization, by a valid token of it. */
 export interface Caller {
   organizationId: number;
+  tokenId: number;
 }
 
 /** The repositories that a request is about. */
@@ -33,7 +34,7 @@ export interface Found {
   repositories: RepositoryVersion[];
 }
 
-type CallerRow = { organizationId: number } & (RepositoryVersion | { repositoryId: null });
+type CallerRow = Caller & (RepositoryVersion | { repositoryId: null });
 
 /**
  * Loads the caller with a token and the selected repositories; `null` when the token is unknown,
@@ -53,7 +54,8 @@ export async function loadCaller(sql: Queryable, options: {
 }): Promise<Found | null> {
   const { token, now, windowStart, selection } = options;
   const rows = await sql<CallerRow[]>`
-    select t.organization_id as "organizationId", r.repository_id::float8 as "repositoryId",
+    select t.organization_id as "organizationId", t.api_token_id as "tokenId",
+      r.repository_id::float8 as "repositoryId",
       r.owner_key as "ownerKey", r.name_key as "nameKey",
       extract(epoch from r.created_at)::float8 as "createdAt",
       r.data_version::float8 as "dataVersion",
@@ -76,7 +78,7 @@ export async function loadCaller(sql: Queryable, options: {
   const [first] = rows;
   if (!first) return null;
   return {
-    caller: { organizationId: first.organizationId },
+    caller: { organizationId: first.organizationId, tokenId: first.tokenId },
     repositories: rows.filter((row) => row.repositoryId !== null),
   };
 }
@@ -105,4 +107,14 @@ function selectTestNo(sql: Queryable, selection: Selection) {
         select from unpublished_test_range u
         where u.repository_id = t.repository_id
           and t.test_no >= u.first_test_no and t.test_no < u.end_test_no))`;
+}
+
+/** Which of these hashes belong to a token, valid or not. */
+export async function existingTokenHashes(
+  sql: Queryable,
+  hashes: readonly string[],
+): Promise<Set<string>> {
+  const rows = await sql<{ hash: string }[]>`
+    select hash from api_token where hash = any(${textsIn(sql, hashes)})`;
+  return new Set(rows.map(({ hash }) => hash));
 }

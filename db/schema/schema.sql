@@ -12,6 +12,7 @@ create table api_token (
   created_at timestamp(0) with time zone not null,
   expires_at timestamp(0) with time zone,
   revoked_at timestamp(0) with time zone,
+  last_used_at timestamp(0) with time zone,
   constraint api_token_pkey PRIMARY KEY (organization_id, api_token_id),
   constraint api_token_hash_key UNIQUE (hash),
   constraint api_token_type_check CHECK ((type = ANY (ARRAY['api_token'::text, 'legacy'::text]))),

@@ -43,15 +43,33 @@ export const SETTINGS = [
     flag: "--reuse-port",
   },
   {
+    name: "TRUSTED_PROXIES",
+    default: "",
+    meaning: "serve: addresses or networks of proxies whose X-Forwarded-For is believed",
+    flag: "--trusted-proxies <list>",
+  },
+  {
+    name: "OPS_HOST",
+    default: "127.0.0.1",
+    meaning: "serve, watch: address for readiness and metrics",
+    flag: "--ops-host <address>",
+  },
+  {
+    name: "OPS_PORT",
+    default: "",
+    meaning: "serve, watch: port for readiness and metrics, without a token; unset: none",
+    flag: "--ops-port <n>",
+  },
+  {
     name: "LOG_LEVEL",
     default: "info",
-    meaning: "serve: minimum level of log lines: debug, info, warn or error",
+    meaning: "serve, watch: minimum level of log lines: debug, info, warn or error",
     flag: "--log-level <level>",
   },
   {
     name: "LOG_FORMAT",
     default: "auto",
-    meaning: "serve: human, json, or auto: human on a terminal, else json",
+    meaning: "serve, watch: human, json, or auto: human on a terminal, else json",
     flag: "--log-format <format>",
   },
   {

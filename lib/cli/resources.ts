@@ -95,6 +95,7 @@ export function tokenRecord(token: Token) {
     created_at: formatTimestamp(token.createdAt),
     expires_at: timestampOrNull(token.expiresAt),
     revoked_at: timestampOrNull(token.revokedAt),
+    last_used_at: timestampOrNull(token.lastUsedAt),
   };
 }
 

@@ -2,7 +2,8 @@
 import * as v from "valibot";
 import { describeSetting, type Environment, setting } from "../base/config.ts";
 import { LOG_FORMATS, LOG_LEVELS } from "../base/log.ts";
-import { lineOfText, oneOf, port, wholeNumber, yesOrNo } from "./values.ts";
+import { parseTrustedProxies } from "../http/request/client_address.ts";
+import { lineOfText, oneOf, port, readWith, wholeNumber, yesOrNo } from "./values.ts";
 
 // One day, which fits a timer of 31 bits.
 const MAX_SECONDS = 86_400;
@@ -13,6 +14,9 @@ export const SETTING_SCHEMAS = {
   HOST: lineOfText,
   PORT: port,
   REUSE_PORT: yesOrNo,
+  TRUSTED_PROXIES: readWith(parseTrustedProxies),
+  OPS_HOST: lineOfText,
+  OPS_PORT: v.union([v.pipe(v.literal(""), v.transform(() => null)), port]),
   LOG_LEVEL: oneOf(LOG_LEVELS),
   LOG_FORMAT: oneOf(["auto", ...LOG_FORMATS]),
   DATABASE_WAIT_SECONDS: wholeNumber({ min: 0, max: MAX_SECONDS }),

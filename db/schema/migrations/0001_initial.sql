@@ -23,6 +23,8 @@ create table api_token (
   created_at timestamptz(0) not null,
   expires_at timestamptz(0),
   revoked_at timestamptz(0),
+  -- The hour of the last request. Written by `serve` where it may write, at most once an hour.
+  last_used_at timestamptz(0),
   primary key (organization_id, api_token_id)
 );
 

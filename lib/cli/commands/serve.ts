@@ -8,9 +8,11 @@ import { COMMIT } from "../commit.ts";
 import { reopenForReading } from "../database.ts";
 import { Failure } from "../errors.ts";
 import { bufferedOutput, isTelemetryOn, telemetryOutput } from "../log_output.ts";
+import { startOps } from "../ops.ts";
 import { checkStart } from "./serve_check.ts";
 import type { SettingValues } from "../settings.ts";
 import { requireSharedPorts } from "../shared_port.ts";
+import { recordTokenUsesLater } from "../token_uses.ts";
 import { waitForDatabase } from "../wait_for_database.ts";
 
 /** `serve`. */
@@ -29,9 +31,9 @@ export const serveCommand: AddCommand = command({
     "once. At startup it waits for an unavailable server; later, requests get 500 until the server " +
     "is back.",
     "With --reuse-port several processes share one port: the system distributes new connections.",
-    "Logs one line per request to standard error: method, route, status, duration, request id and " +
-    "organization; never a token, a path or a query value. OTEL_DENO=true exports traces and " +
-    "metrics by OpenTelemetry.",
+    "Logs one line per request to standard error: method, route, status, duration, request id, " +
+    "organization, token id, client address and user agent; never a token, a path or a query " +
+    "value. OTEL_DENO=true exports traces and metrics by OpenTelemetry.",
   ],
   exitCodes: {
     done: "stopped by a signal; with --check: ready to start",
@@ -44,6 +46,9 @@ export const serveCommand: AddCommand = command({
     "HOST",
     "PORT",
     "REUSE_PORT",
+    "TRUSTED_PROXIES",
+    "OPS_HOST",
+    "OPS_PORT",
     "LOG_LEVEL",
     "LOG_FORMAT",
     "DATABASE_WAIT_SECONDS",
@@ -74,10 +79,15 @@ export const serveCommand: AddCommand = command({
         },
       );
       if (database === null) return;
+      const uses = recordTokenUsesLater(database, { location: context.database, log });
+      const ops = startOps(database, settings, { log, stderr: io.stderr });
       try {
         await serveUntilStopped(io, {
           database,
           log,
+          trustedProxies: settings.TRUSTED_PROXIES,
+          onTokenUse: (caller, hour) => uses.record({ ...caller, hour }),
+          ...ops && { metrics: ops.metrics },
           host: settings.HOST,
           port: settings.PORT,
           reusePort: settings.REUSE_PORT,
@@ -88,6 +98,8 @@ export const serveCommand: AddCommand = command({
             log.info("started", { version: VERSION, commit: COMMIT === "" ? undefined : COMMIT }),
         });
       } finally {
+        await ops?.close();
+        await uses.close();
         await database.close();
       }
     });

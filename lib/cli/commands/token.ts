@@ -106,7 +106,7 @@ const importCommand = command({
 const listCommand = command({
   name: "list",
   summary:
-    "List an organization's tokens: id, label, type, prefix, created, expires, revoked, state",
+    "List an organization's tokens: id, label, type, prefix, created, expires, revoked, state, last used",
   example: "token list --org acme",
   options: { ...ORG },
   input: v.object({ org: lineOfText }),
@@ -128,6 +128,7 @@ const listCommand = command({
         record.expires_at,
         record.revoked_at,
         record.state,
+        record.last_used_at,
       ],
     );
   },

@@ -1,9 +1,14 @@
 /** Who is calling: reads the token of the `Authorization` header and looks it up. */
 import { setImmediate } from "node:timers/promises";
 import { type Found, loadCaller, type Selection } from "../../../db/read/caller.ts";
+import { Cache } from "../../base/cache.ts";
 import { hashToken, type TokenType, tokenType } from "../../base/token.ts";
 import type { Context } from "./context.ts";
 import type { Access } from "./route.ts";
+import { TokenThrottle } from "./token_throttle.ts";
+
+// 200 bytes each. The rest are looked up as if they were new.
+const MAX_VALID_TOKENS = 10_000;
 
 /** The plain token goes no further than this module. */
 interface TokenHash {
@@ -14,6 +19,8 @@ interface TokenHash {
 /** Returns the caller and the repositories of a request, or `null` without a valid token. */
 export type Authenticate = (authorization: string | null, options: {
   access: Access;
+  /** Of the client; "" when unknown. */
+  address: string;
   selection: Selection;
   /** Seconds since 1970. */
   now: number;
@@ -26,16 +33,39 @@ export type Authenticate = (authorization: string | null, options: {
  * of one caller for the same repositories share. A revoked token is refused from the next request
  * on, because a shared statement starts after all requests that share it.
  */
-export function createAuthentication({ sql }: Pick<Context, "sql">): Authenticate {
+export function createAuthentication(
+  { sql, log, onTokenUse, metrics }: Pick<Context, "sql" | "log" | "onTokenUse" | "metrics">,
+): Authenticate {
+  /** Hashes of tokens that were valid, with the hour of their last use. */
+  const valid = new Cache<string, number>({ maxWeight: MAX_VALID_TOKENS });
+  // Created by the first wrong token.
+  let throttle: TokenThrottle | undefined;
   const lookUps = new SingleFlight<Found | null>();
-  return async (authorization, { access, ...options }) => {
+  return async (authorization, { access, address, ...options }) => {
     if (access === "public") return { caller: null, repositories: [] };
     const token = readToken(authorization, access);
     if (!token) return null;
-    return await lookUps.run(
-      JSON.stringify([token, options]),
-      () => loadCaller(sql, { token, ...options }),
-    );
+    const { hash } = token;
+    const lastUse = valid.get(hash);
+    if (throttle && lastUse === undefined && !await throttle.mayBeValid(address, hash)) {
+      metrics?.count("throttled_requests_total");
+      return null;
+    }
+    let isShared = true;
+    const found = await lookUps.run(JSON.stringify([token, options]), () => {
+      isShared = false;
+      return loadCaller(sql, { token, ...options });
+    });
+    metrics?.count("lookups_total", { shared: String(isShared) });
+    const hour = options.now - options.now % 3600;
+    if (!found?.caller) {
+      valid.delete(hash);
+      if (address !== "") (throttle ??= new TokenThrottle({ sql, log })).recordWrong(address, hash);
+    } else if (lastUse !== hour) {
+      valid.set(hash, hour);
+      onTokenUse?.(found.caller, hour);
+    }
+    return found;
   };
 }
 

@@ -1,5 +1,8 @@
+import type { BlockList } from "node:net";
+import type { Caller } from "../../../db/read/caller.ts";
 import type { Database } from "../../../db/connection/connect.ts";
 import type { Log } from "../../base/log.ts";
+import type { Metrics } from "../../base/metrics.ts";
 
 /** What handlers depend on; passed in, so that tests can replace it. */
 export interface Context {
@@ -10,6 +13,11 @@ export interface Context {
   /** Length of the window. */
   windowSeconds: number;
   log: Log;
+  /** Proxies whose `X-Forwarded-For` is believed. */
+  trustedProxies?: BlockList | null;
+  /** Called at most once an hour per token, with the hour in seconds since 1970. */
+  onTokenUse?(caller: Caller, hour: number): void;
+  metrics?: Metrics;
   /** Limits of the caches; each has a default. */
   cache?: { maxCachedBytes: number; maxCachedTests: number };
 }

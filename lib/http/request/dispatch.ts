@@ -2,10 +2,11 @@
  * The road of a request: route, authentication, resource, parameters, response. The order of these
  * checks is a promise, because it decides what a client without a token can find out.
  */
-import type { Found, Selection } from "../../../db/read/caller.ts";
+import type { Caller, Found, Selection } from "../../../db/read/caller.ts";
 import { errorFields } from "../../base/log.ts";
 import { nameSpan } from "../server/span.ts";
 import { createAuthentication } from "./authentication.ts";
+import { clientAddress } from "./client_address.ts";
 import type { Context } from "./context.ts";
 import {
   ALLOWED_METHODS,
@@ -23,8 +24,8 @@ import type { Route } from "./route.ts";
 import { StaleVersionError } from "./stale_version.ts";
 import { createTestsLoader } from "./tests_loader.ts";
 
-/** Answers a request; it never throws. */
-export type App = (request: Request) => Promise<Response>;
+/** Answers a request of a peer with this IP address; it never throws. */
+export type App = (request: Request, peer?: string) => Promise<Response>;
 
 /** Methods that are logged by name: a client may send any word as one. */
 const LOGGED_METHODS = new Set("GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CONNECT".split(" "));
@@ -38,6 +39,9 @@ const MAX_STALE_ATTEMPTS = 10;
  */
 const RETRIED_ERRORS = ["40001", "CONNECTION_CLOSED"];
 
+/** Long enough to tell programs apart. */
+const MAX_USER_AGENT_CHARACTERS = 200;
+
 /**
  * What the log says of a request. Neither path nor query: both are what a client typed, and may
  * contain a token.
@@ -47,35 +51,57 @@ interface LoggedRequest {
   /** Pattern of the route, `null` for an unknown path. */
   route: string | null;
   /** `null` without a valid token. */
-  organizationId: number | null;
+  caller: Caller | null;
+  /** Of the client. */
+  address: string;
 }
 
 /** Creates the app that serves a route table. */
 export function createDispatcher(routes: readonly Route[], context: Context): App {
+  const { metrics } = context;
   const parseUrl = createUrlParser(routes);
   const authenticate = createAuthentication(context);
   const responder = createResponder(context.cache);
   const loadTests = createTestsLoader(context.sql, context.cache);
 
-  return async (request) => {
+  return async (request, peer = "") => {
     const startedAt = performance.now();
     const requestId = requestIdOf(request);
-    const logged: LoggedRequest = { requestId, route: null, organizationId: null };
+    const { headers } = request;
+    const address = context.trustedProxies
+      ? clientAddress(peer, headers.get("x-forwarded-for"), context.trustedProxies)
+      : peer;
+    const logged: LoggedRequest = { requestId, route: null, caller: null, address };
     let response: Response;
     try {
       response = await dispatchWithRetries(request, logged);
     } catch (error) {
-      const { route } = logged;
-      context.log.error("failed", { request_id: requestId, route, ...errorFields(error) });
+      context.log.error("failed", {
+        request_id: requestId,
+        route: logged.route,
+        ...errorFields(error),
+      });
       response = completeError(request, internalServerError(), requestId);
+    }
+    const durationMs = performance.now() - startedAt;
+    const { route, caller } = logged;
+    if (metrics) {
+      const status = String(response.status);
+      metrics.count("http_requests_total", { route: route ?? "unknown", status });
+      metrics.observe("http_request_duration_seconds", durationMs / 1000, {
+        route: route ?? "unknown",
+      });
     }
     context.log.info("answered", {
       request_id: requestId,
       method: LOGGED_METHODS.has(request.method) ? request.method : "other",
-      route: logged.route,
+      route,
       status: response.status,
-      duration_ms: Math.round((performance.now() - startedAt) * 10) / 10,
-      organization_id: logged.organizationId,
+      duration_ms: Math.round(durationMs * 10) / 10,
+      organization_id: caller?.organizationId ?? null,
+      token_id: caller?.tokenId ?? null,
+      client_address: address || undefined,
+      user_agent: userAgent(headers.get("user-agent")),
     });
     return response;
   };
@@ -95,7 +121,7 @@ export function createDispatcher(routes: readonly Route[], context: Context): Ap
   }
 
   async function dispatch(request: Request, logged: LoggedRequest): Promise<Response> {
-    const { requestId } = logged;
+    const { requestId, address } = logged;
     const refuse = (response: Response) => completeError(request, response, requestId);
     const { route, access, parameters, selection } = parseUrl(request.url);
     if (route) {
@@ -105,10 +131,13 @@ export function createDispatcher(routes: readonly Route[], context: Context): Ap
     const now = context.now();
     const windowStart = now - context.windowSeconds;
     const authorization = request.headers.get("authorization");
-    const found = await authenticate(authorization, { access, selection, now, windowStart });
+    const found = await authenticate(
+      authorization,
+      { access, address, selection, now, windowStart },
+    );
     if (!found) return refuse(unauthorized(access));
     const { caller } = found;
-    logged.organizationId = caller?.organizationId ?? null;
+    logged.caller = caller;
     if (!route) return refuse(notFound());
     if (!ALLOWED_METHODS.includes(request.method)) return refuse(methodNotAllowed());
 
@@ -122,6 +151,7 @@ export function createDispatcher(routes: readonly Route[], context: Context): Ap
     const responding = { route, requestId, parameters, key };
     // The key has the parameters and repositories: those of a cached response passed the checks.
     const cached = responder.cached(request, responding);
+    metrics?.count("response_cache_total", { result: cached ? "hit" : "miss" });
     if (cached) return await cached;
 
     const { value: query, errors } = readParameters(parameters, route.parameters.query);
@@ -142,6 +172,11 @@ export function createDispatcher(routes: readonly Route[], context: Context): Ap
         loadTests: (options) => loadTests(repositories, { windowStart, ...options }),
       }, context));
   }
+}
+
+/** Bounded and on one line; `undefined` when there is none. */
+function userAgent(header: string | null): string | undefined {
+  return header?.replaceAll(/\p{Cc}/gu, "").slice(0, MAX_USER_AGENT_CHARACTERS);
 }
 
 function isRetried(error: unknown): boolean {

@@ -77,8 +77,8 @@ export function listen(app: App, options: ListenOptions): RunningServer {
           log.error("failed", errorFields(error));
           return internalServerError();
         },
-      }, async (request) => {
-        const response = await requests.run(request);
+      }, async (request, { remoteAddr }) => {
+        const response = await requests.run(request, remoteAddr.hostname);
         if (isLeaving) response.headers.set("connection", "close");
         return response;
       }),
@@ -128,7 +128,7 @@ class RunningRequests {
     this.#options = options;
   }
 
-  async run(request: Request): Promise<Response> {
+  async run(request: Request, peer: string): Promise<Response> {
     if (
       this.#workCount >= this.#options.maxRunningRequests && !LIVENESS_PROBE.test(request.url)
     ) {
@@ -139,7 +139,7 @@ class RunningRequests {
     const waiting = { request, since: performance.now(), respond };
     this.#waiting.add(waiting);
     this.#workCount++;
-    const response = this.#app(request).finally(() => {
+    const response = this.#app(request, peer).finally(() => {
       this.#workCount--;
       this.#waiting.delete(waiting);
     });

@@ -17,20 +17,27 @@ import {
 } from "../../../db/admin/diagnostics.ts";
 import { findOrganization } from "../../../db/admin/organizations.ts";
 import { createRepository, findOrCreateRepository } from "../../../db/admin/create_repository.ts";
+import { recordTokenUses } from "../../../db/admin/tokens.ts";
 import { findRepository } from "../../../db/admin/repositories.ts";
 import { prepareTests } from "../../../db/write/tests.ts";
 import { testId } from "../../../lib/base/identity.ts";
+import { makeToken } from "../../../lib/base/token.ts";
 import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
 import { commandLine, NOON } from "../../lib/cli/run_in_process.ts";
 import { archiveOf, reportOf } from "../../lib/report/archive/make_archive.ts";
 import { createContractFixture } from "../../routes/contract_fixture.ts";
-import { DAY, flaky } from "../../routes/fixture.ts";
+import { DAY, flaky, request } from "../../routes/fixture.ts";
 
 /** Asks every route, in every way that leads to other statements. */
 export async function exerciseRoutes(database: Database): Promise<void> {
   const { fixture, testId, quietTestId, repositoryId } = await createContractFixture(database);
   const legacy = await fixture.addToken({ legacy: true });
   assert.equal((await fixture.get("/api", { authorization: `token ${legacy}` })).status, 401);
+  for (let index = 0; index < 21; index++) {
+    const { plain } = makeToken("api_token");
+    const wrong = request("/api", { authorization: `token ${plain}` });
+    assert.equal((await fixture.app(wrong, "192.0.2.1")).status, 401);
+  }
   const askAll = async () => {
     for (const [path, status] of requests({ testId, quietTestId, repositoryId })) {
       const response = await fixture.get(path);
@@ -156,6 +163,8 @@ async function organizationsAndTokens(program: Program): Promise<void> {
   await program.run(`token import --org big --hash ${hash}`);
   await program.run("token list --org big");
   const id = JSON.parse(token).api_token_id;
+  const { organization_id: organizationId } = JSON.parse(token);
+  await recordTokenUses(program.database.sql, [{ organizationId, tokenId: id, hour: NOON }]);
   await program.run(`token revoke ${id}`);
   await program.run(`token revoke ${id}`);
 }

@@ -20,7 +20,7 @@ const VOLATILE =
  * counts of `doctor` over all repositories.
  */
 const ONLY_JOINED = [
-  'select t.organization_id as "organizationId", r.repository_id',
+  'select t.organization_id as "organizationId", t.api_token_id as "tokenId", r.repository_id',
   'select (select count(*)::integer from organization) as "organizationCount"',
 ];
 

@@ -1,7 +1,9 @@
 import { it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { describeWithDatabases } from "../../../database.ts";
-import { commandLine } from "../run_in_process.ts";
+import { createLog } from "../../../../lib/base/log.ts";
+import { recordTokenUsesLater } from "../../../../lib/cli/token_uses.ts";
+import { commandLine, NOON } from "../run_in_process.ts";
 
 describeWithDatabases("serve", (database) => {
   const cli = commandLine(() => ({ ...database(), kind: "embedded" }));
@@ -24,6 +26,117 @@ describeWithDatabases("serve", (database) => {
     assert.deepEqual(JSON.parse(answer), { status: "ok" });
     assert.match(stderr, /^listening on http:\/\/127\.0\.0\.1:\d+\n/);
     assert.match(stderr, /"message":"started","version":"\d+\.\d+\.\d+"/);
+  });
+
+  /** Serves until `body` is done; returns what was written to standard error. */
+  async function serving(
+    line: string,
+    body: (urls: { url: string; opsUrl: string }) => Promise<void>,
+  ): Promise<string> {
+    const stop = new AbortController();
+    let opsUrl = "";
+    let result: Promise<void> | undefined;
+    const { code, stderr } = await cli(line, {
+      stop: stop.signal,
+      stderr: (text) => {
+        stderrText += text;
+        opsUrl ||= /^readiness and metrics on (\S+)\n$/m.exec(text)?.[1] ?? "";
+        const url = /^listening on (\S+)\n$/m.exec(text)?.[1];
+        if (url) result = body({ url, opsUrl }).finally(() => stop.abort());
+      },
+    });
+    await result;
+    assert.equal(code, 0, stderr);
+    return stderrText;
+  }
+  let stderrText = "";
+
+  it("logs the token, the address behind a trusted proxy, and the user agent", async () => {
+    await cli("org create logged");
+    const token = JSON.parse((await cli("token create --org logged --json")).stdout);
+    const log = await serving(
+      "serve --port 0 --log-format json --trusted-proxies 127.0.0.0/8",
+      async ({ url }) => {
+        const { status } = await fetch(`${url}/api`, {
+          headers: {
+            authorization: `Bearer ${token.token}`,
+            "x-forwarded-for": "198.51.100.7, 203.0.113.9",
+            "user-agent": `dash\tboard/1.0 ${token.token} ${"x".repeat(300)}`,
+          },
+        });
+        assert.equal(status, 204);
+      },
+    );
+    const line = log.split("\n").find((text) => text.includes('"answered"')) ?? "";
+    const { token_id, client_address, user_agent } = JSON.parse(line);
+    assert.deepEqual([token_id, client_address], [token.api_token_id, "203.0.113.9"]);
+    assert.match(user_agent, /^dashboard\/1\.0 \[redacted\] x{100,}$/);
+    assert.ok(!log.includes(token.token.slice(3)));
+  });
+
+  it("tells readiness and metrics on a port of their own", async () => {
+    const { token } = JSON.parse((await cli("token create --org logged --json")).stdout);
+    await serving("serve --port 0 --ops-port 0", async ({ url, opsUrl }) => {
+      const headers = { authorization: `Bearer ${token}` };
+      for (const path of ["/api/v1/flaky/tests", "/api/v1/flaky/tests", "/nowhere"]) {
+        await (await fetch(`${url}${path}`, { headers })).body?.cancel();
+      }
+      const ready = await fetch(`${opsUrl}/ready`);
+      assert.deepEqual([ready.status, await ready.text()], [200, "ready\n"]);
+      const metrics = await fetch(`${opsUrl}/metrics`);
+      assert.match(metrics.headers.get("content-type") ?? "", /^text\/plain; version=0\.0\.4/);
+      const text = await metrics.text();
+      for (
+        const sample of [
+          'http_requests_total{route="/api/v1/flaky/tests",status="200"} 2',
+          'http_requests_total{route="unknown",status="404"} 1',
+          'http_request_duration_seconds_count{route="/api/v1/flaky/tests"} 2',
+          'response_cache_total{result="hit"} 1',
+          'lookups_total{shared="false"} 3',
+        ]
+      ) assert.ok(text.includes(`\ntest_analytics_${sample}\n`), `${sample}\n${text}`);
+      assert.match(text, /\ntest_analytics_database_statement_seconds_count [1-9]/);
+      assert.match(text, /\ntest_analytics_database_wait_seconds_count [1-9]/);
+      for (const path of ["/", "/api", "/health"]) {
+        const other = await fetch(`${opsUrl}${path}`);
+        assert.deepEqual([other.status, await other.text()], [404, ""]);
+      }
+      await database().sql`alter table schema_migration rename to schema_migration_away`;
+      try {
+        const unready = await fetch(`${opsUrl}/ready`);
+        assert.deepEqual([unready.status, await unready.text()], [503, "not ready\n"]);
+      } finally {
+        await database().sql`alter table schema_migration_away rename to schema_migration`;
+      }
+      assert.equal((await fetch(`${url}/metrics`)).status, 401);
+      assert.equal((await fetch(`${url}/metrics`, { headers })).status, 404);
+    });
+  });
+
+  it("records the last use of a token to the hour, once an hour", async () => {
+    await cli("org create user");
+    const token = JSON.parse((await cli("token create --org user --json")).stdout);
+    const used = { organizationId: token.organization_id, tokenId: token.api_token_id };
+    const lines: string[] = [];
+    const log = createLog({ write: (line) => lines.push(line.slice(21)), now: () => 0 });
+    const location = { databaseUrl: undefined, dataDir: "" };
+    const embedded = { ...database(), kind: "embedded" as const };
+    const uses = recordTokenUsesLater(embedded, { location, log, delayMs: 1 });
+    uses.record({ ...used, hour: NOON });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await uses.close();
+    const listed = JSON.parse((await cli("token list --org user --json")).stdout);
+    assert.equal(listed[0].last_used_at, "2026-02-01T12:00:00Z");
+    const failing = { ...embedded, sql: (() => Promise.reject(new Error("read only"))) as never };
+    const refused = recordTokenUsesLater(failing, { location, log, delayMs: 1 });
+    for (const hour of [NOON, NOON + 3600]) {
+      refused.record({ ...used, hour });
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    await refused.close();
+    assert.deepEqual(lines, [
+      'info the last use of tokens is not recorded error="Error: read only"',
+    ]);
   });
 
   it("listens where the flag says, not the environment", async () => {

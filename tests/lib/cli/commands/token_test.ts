@@ -53,6 +53,7 @@ describeWithDatabases("token", (database) => {
       created_at: "2026-02-01T12:00:00Z",
       expires_at: "2026-05-02T12:00:00Z",
       revoked_at: null,
+      last_used_at: null,
     });
   });
 
@@ -151,8 +152,8 @@ describeWithDatabases("token", (database) => {
     await cli(`token revoke ${api_token_id}`);
 
     const { stdout } = await cli("token list --org lister");
-    const cells = stdout.trimEnd().split("\n").map((line) => line.split("\t"));
-    assert.deepEqual(cells.map((line) => line.length), [8, 8, 8, 8]);
+    const cells = stdout.slice(0, -1).split("\n").map((line) => line.split("\t"));
+    assert.deepEqual(cells.map((line) => line.length), [9, 9, 9, 9]);
     assert.deepEqual(cells.map((line) => line[7]), ["active", "expired", "no_plan", "revoked"]);
     assert.deepEqual(cells[0]?.slice(1, 3), ["board", "api_token"]);
     const [first] = JSON.parse((await cli("token list --org lister --json")).stdout);
@@ -165,6 +166,7 @@ describeWithDatabases("token", (database) => {
       "created_at",
       "expires_at",
       "revoked_at",
+      "last_used_at",
       "state",
     ]);
   });

@@ -1,0 +1,46 @@
+/** The port for operators of `serve` and `watch`. */
+import type { Database } from "../../db/connection/connect.ts";
+import { checkSchema } from "../../db/schema/migrate.ts";
+import type { Log } from "../base/log.ts";
+import { Metrics } from "../base/metrics.ts";
+import { serveOps } from "../http/ops/ops_server.ts";
+import { Failure } from "./errors.ts";
+import type { SettingValues } from "./settings.ts";
+
+/** Metrics that are served until `close`. */
+export interface Ops {
+  metrics: Metrics;
+  close(): Promise<void>;
+}
+
+/**
+ * Serves readiness and metrics; `null` without a port.
+ *
+ * @throws {Failure} when it cannot listen on the address
+ */
+export function startOps(
+  database: Database,
+  settings: SettingValues<"OPS_HOST" | "OPS_PORT">,
+  { log, stderr }: { log: Log; stderr(text: string): void },
+): Ops | null {
+  const { OPS_HOST: host, OPS_PORT: port } = settings;
+  if (port === null) return null;
+  const metrics = new Metrics();
+  database.observe(({ waitedMs, totalMs }) => {
+    metrics.observe("database_statement_seconds", totalMs / 1000);
+    if (waitedMs !== null) metrics.observe("database_wait_seconds", waitedMs / 1000);
+  });
+  try {
+    const server = serveOps({ host, port, metrics, log, checkReady: () => checkReady(database) });
+    stderr(`readiness and metrics on ${server.url}\n`);
+    return { metrics, close: () => server.shutdown() };
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    throw new Failure(`cannot listen on ${host} port ${port} (--ops-port): ${error.message}`);
+  }
+}
+
+async function checkReady({ sql }: Database): Promise<void> {
+  const { state, problem } = await checkSchema(sql);
+  if (state !== "current") throw new Error(problem ?? `the database schema is ${state}`);
+}

@@ -1,0 +1,59 @@
+/** The address of a client, for the log and for the limit of wrong tokens. */
+import { BlockList, isIP } from "node:net";
+
+/**
+ * Parses addresses and networks (CIDR) of proxies, separated by commas; `null` for an empty text.
+ *
+ * @throws {SyntaxError} naming the first invalid entry
+ */
+export function parseTrustedProxies(text: string): BlockList | null {
+  const entries = text.split(",").map((entry) => entry.trim()).filter((entry) => entry !== "");
+  if (entries.length === 0) return null;
+  const list = new BlockList();
+  for (const entry of entries) {
+    const [, address = "", bits] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(entry) ?? [];
+    const version = isIP(address);
+    const maxBits = version === 6 ? 128 : 32;
+    const prefix = Number(bits ?? maxBits);
+    if (version === 0 || prefix > maxBits) {
+      throw new SyntaxError(
+        `invalid proxy ${
+          JSON.stringify(entry)
+        }: expected an address or a network such as 10.0.0.0/8`,
+      );
+    }
+    list.addSubnet(address, prefix, version === 6 ? "ipv6" : "ipv4");
+  }
+  return list;
+}
+
+/**
+ * The peer's address. If the peer is a trusted proxy: the last address of `X-Forwarded-For` that is
+ * not a trusted proxy. Earlier entries were sent by the client and may be forged.
+ */
+export function clientAddress(
+  peer: string,
+  forwardedFor: string | null,
+  trusted: BlockList,
+): string {
+  let address = plainAddress(peer);
+  if (forwardedFor === null) return address;
+  for (const entry of forwardedFor.split(",").reverse()) {
+    if (!isTrusted(trusted, address)) return address;
+    const forwarded = plainAddress(entry.trim());
+    if (isIP(forwarded) === 0) return address;
+    address = forwarded;
+  }
+  return address;
+}
+
+/** Without a port, brackets, zone, and the IPv6 form of an IPv4 address. */
+function plainAddress(text: string): string {
+  return text.replace(/^\[([^\]]*)\](?::\d+)?$/, "$1").replace(/^([\d.]+):\d+$/, "$1")
+    .replace(/^::ffff:(?=[\d.]+$)/i, "");
+}
+
+function isTrusted(trusted: BlockList, address: string): boolean {
+  const version = isIP(address);
+  return version !== 0 && trusted.check(address, version === 6 ? "ipv6" : "ipv4");
+}

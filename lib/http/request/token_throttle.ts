@@ -1,0 +1,88 @@
+/**
+ * Limits the statements that an address causes by sending wrong tokens. A valid token is never
+ * refused: while an address is throttled, tokens that were valid before are looked up as usual, and
+ * all others wait for a statement that finds out about all of them at once.
+ */
+import { existingTokenHashes } from "../../../db/read/caller.ts";
+import { Cache } from "../../base/cache.ts";
+import type { Context } from "./context.ts";
+
+/** An address that sends this many wrong tokens within the period is throttled for the period. */
+export const MAX_WRONG_TOKENS = 20;
+const PERIOD_MS = 60_000;
+
+/** A wrong token is looked up again after this time: it may have been imported meanwhile. */
+const WRONG_MS = 5_000;
+
+/** Ten statements per second, whatever the number of requests. */
+const BATCH_INTERVAL_MS = 100;
+
+/** Bounds the memory: 100 bytes each. */
+const MAX_ADDRESSES = 10_000;
+const MAX_TOKENS = 50_000;
+
+interface Sender {
+  count: number;
+  /** `performance.now()` of the first of these wrong tokens. */
+  since: number;
+  throttledUntil: number;
+}
+
+/** Counts wrong tokens by address. */
+export class TokenThrottle {
+  readonly #context: Pick<Context, "sql" | "log">;
+  readonly #senders = new Cache<string, Sender>({ maxWeight: MAX_ADDRESSES });
+  /** Until when a token is known to be wrong, by hash. */
+  readonly #wrong = new Cache<string, number>({ maxWeight: MAX_TOKENS });
+  #batch: { hashes: Set<string>; existing: Promise<Set<string>> } | null = null;
+
+  constructor(context: Pick<Context, "sql" | "log">) {
+    this.#context = context;
+  }
+
+  /** False when the address is throttled and the token is not valid. */
+  async mayBeValid(address: string, hash: string): Promise<boolean> {
+    const now = performance.now();
+    if (now >= (this.#senders.get(address)?.throttledUntil ?? 0)) return true;
+    if (now < (this.#wrong.get(hash) ?? 0)) return false;
+    if ((await this.#exists(hash)).has(hash)) return true;
+    this.recordWrong(address, hash);
+    return false;
+  }
+
+  /** A token of this address was looked up and is not valid. */
+  recordWrong(address: string, hash: string): void {
+    const now = performance.now();
+    this.#wrong.set(hash, now + WRONG_MS);
+    const known = this.#senders.get(address);
+    const sender = known && now < Math.max(known.since + PERIOD_MS, known.throttledUntil)
+      ? known
+      : { count: 0, since: now, throttledUntil: 0 };
+    sender.count++;
+    if (sender.count >= MAX_WRONG_TOKENS) {
+      if (sender.throttledUntil === 0) {
+        this.#context.log.warn("wrong tokens: look-ups for this address are limited", {
+          client_address: address,
+          count: sender.count,
+        });
+      }
+      sender.throttledUntil = now + PERIOD_MS;
+    }
+    this.#senders.set(address, sender);
+  }
+
+  #exists(hash: string): Promise<Set<string>> {
+    this.#batch ??= this.#startBatch();
+    this.#batch.hashes.add(hash);
+    return this.#batch.existing;
+  }
+
+  #startBatch(): { hashes: Set<string>; existing: Promise<Set<string>> } {
+    const hashes = new Set<string>();
+    const existing = new Promise((resolve) => setTimeout(resolve, BATCH_INTERVAL_MS)).then(() => {
+      this.#batch = null;
+      return existingTokenHashes(this.#context.sql, [...hashes]);
+    });
+    return { hashes, existing };
+  }
+}
