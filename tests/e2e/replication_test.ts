@@ -97,7 +97,7 @@ describe("a streaming replica", { skip: reason }, () => {
     });
     assert.equal(code, 1);
     assert.match(stderr, /^error: the database is read-only: expected a primary/m);
-    assert.match(stderr, /target_session_attrs=read-write finds it/);
+    assert.match(stderr, /target_session_attrs=read-write chooses it/);
     assert.match(stderr, /^Try: test-analytics doctor$/m);
   });
 

@@ -1,30 +1,37 @@
 import type postgres from "postgres";
 
-/** Waited for before a statement is sent, and after its rows came and before anybody hears of them. */
+/** Awaited before a statement is sent, and after its rows arrived and before the caller gets them. */
 export type Gate = (place: "before" | "after") => Promise<void>;
 
 /**
- * The same connections, before and after each of whose statements (and transactions) `gate` is
- * waited for: whatever can happen beside a request can happen there, and as long as one likes.
+ * The same connections with `gate` before and after each statement or transaction, so that a test can
+ * run anything at these places of a request.
  */
 export function gatedSql(sql: postgres.Sql, gate: Gate): postgres.Sql {
   return new Proxy(sql, {
     apply(target, self, values) {
       const query = Reflect.apply(target, self, values);
-      // The library sends a statement when it is first waited for; a part of another never is.
-      if (typeof query?.handle === "function") {
-        const handle = query.handle.bind(query);
-        let passing: Promise<void> | undefined;
-        query.handle = () => passing ??= gate("before").then(handle);
-        const resolve = query.resolve.bind(query);
-        query.resolve = (rows: unknown) => void gate("after").then(() => resolve(rows));
-      }
-      return query;
+      // A statement is sent when it is first awaited. A fragment of another one never is, and the
+      // helpers for lists of values and columns have no `then`.
+      return query instanceof Promise ? delayed(query, gate) : query;
     },
     get(target, name) {
       const own = Reflect.get(target, name);
       return name === "begin" ? gated(own, gate) : own;
     },
+  });
+}
+
+/** The same statement, sent and answered through the gate. It stays usable as a fragment. */
+function delayed<T>(query: Promise<T>, gate: Gate): Promise<T> {
+  const then = query.then.bind(query);
+  const send = () => new Promise<T>((resolve, reject) => then(resolve, reject));
+  let rows: Promise<T> | undefined;
+  const run = () => rows ??= gated(send, gate)();
+  return Object.assign(query, {
+    then: ((...handlers) => run().then(...handlers)) as Promise<T>["then"],
+    catch: ((handler) => run().catch(handler)) as Promise<T>["catch"],
+    finally: ((handler) => run().finally(handler)) as Promise<T>["finally"],
   });
 }
 

@@ -142,10 +142,9 @@ export const MUTANTS: Record<string, OracleClass> = {
       return Math.round(this.disruptionsInWindow(test).length * 1000 / counted);
     }
   },
-  "sorted by tenths of the ratio": class extends Oracle {
+  "sorted by the ratio as it is shown": class extends Oracle {
     override compareRatios(a: KnownTest, b: KnownTest): number {
-      const shown = (test: KnownTest) => Math.floor(this.ratioThousandths(test) / 100);
-      return shown(a) - shown(b);
+      return this.ratioThousandths(a) - this.ratioThousandths(b);
     }
   },
   "only passes take time": class extends Oracle {

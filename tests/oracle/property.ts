@@ -4,7 +4,7 @@ import type { TestDatabase } from "../database.ts";
 import { databaseOrganization } from "./database_organization.ts";
 import { describeDisagreement } from "./describe.ts";
 import { type Fleet, openFleet } from "./fleet.ts";
-import { history } from "./history.ts";
+import { EXAMPLES, history } from "./history.ts";
 import { runHistory } from "./run_history.ts";
 import { Disagreement } from "./differential_runner.ts";
 
@@ -56,7 +56,12 @@ async function tryWith(fleet: Fleet, database: TestDatabase, trial: Trial): Prom
     trial.onProgress?.(histories, comparisons);
   });
   const { count, seed, path } = trial;
-  const details = await fc.check(property, { numRuns: count, seed, ...(path ? { path } : {}) });
+  const details = await fc.check(property, {
+    numRuns: count,
+    seed,
+    examples: EXAMPLES.map((example) => [example]),
+    ...path ? { path } : {},
+  });
   if (!details.failed) return { histories, comparisons, failure: null };
   const error = details.errorInstance;
   const description = error instanceof Disagreement ? describeDisagreement(error) : String(error);
