@@ -177,12 +177,12 @@ describe("wrong use", () => {
     ],
     [
       "a URL of something else",
-      ["org", "list", "--database-url", "mysql://u:secret@h/d"],
+      ["org", "list", "--database-url", "mysql://u:swordfish@h/d"],
       /begins with "mysql/,
     ],
     [
       "a URL that is too long",
-      ["org", "list", "--database-url", `postgres://u:secret@h/${"d".repeat(5_000)}`],
+      ["org", "list", "--database-url", `postgres://u:swordfish@h/${"d".repeat(5_000)}`],
       /--database-url: 50\d\d characters: expected at most 4096/,
     ],
   ];
@@ -193,7 +193,7 @@ describe("wrong use", () => {
       assert.equal(stdout, "");
       assert.match(stderr, expected);
       assert.match(stderr, /\nTry: test-analytics .+\n$/);
-      assert.ok(!stderr.includes("secret"));
+      assert.ok(!stderr.includes("swordfish"));
     });
   }
 

@@ -310,7 +310,7 @@ describeWithDatabases("watch", (database) => {
       [["watch", "s3://bucket"], 2, /missing AWS_ACCESS_KEY_ID/],
       [["watch", "/none", "--once"], 1, /\/none: /],
       [["watch", folder, "--org", "nobody"], 1, /organization "nobody" is unknown/],
-      [["watch", folder, "--interval", "0s"], 2, /--interval: "0s"/],
+      [["watch", folder, "--interval", "0s"], 2, /--interval: invalid duration "0s"/],
       [["watch", folder, "--interval", "30d"], 2, /--interval: "30d" is too long: .* 86400s/],
       [["watch", folder, "--lease", "25h"], 2, /--lease: "25h" is too long/],
     ];
