@@ -154,16 +154,14 @@ export async function failArchive(
   },
 ): Promise<void> {
   await writeTransaction(sql, async (tx) => {
-    const [archive] = await tx<{ repositoryId: number | null }[]>`
+    const rows = await tx<{ repositoryId: number | null }[]>`
       update archive set status = 'failed', reason = ${reason}, claim_id = null,
         claimed_until = null, finished_at = now()
       where source = ${source} and key = ${key} and claim_id = ${claimId}::uuid
       returning repository_id::float8 as "repositoryId"`;
-    if (!archive) throw claimLost();
-    const { repositoryId } = archive;
-    if (repositoryId !== null) {
-      await showFailed(tx, { repositoryId, key: submissionKey });
-    }
+    requireClaim(rows);
+    const { repositoryId } = rows[0]!;
+    if (repositoryId !== null) await showFailed(tx, { repositoryId, key: submissionKey });
   });
 }
 
@@ -207,9 +205,5 @@ export async function listArchives(sql: Queryable, source: string): Promise<Arch
 }
 
 function requireClaim(rows: readonly unknown[]): void {
-  if (rows.length === 0) throw claimLost();
-}
-
-function claimLost(): ClaimLostError {
-  return new ClaimLostError("another watcher has taken over");
+  if (rows.length === 0) throw new ClaimLostError("another watcher has taken over");
 }

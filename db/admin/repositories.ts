@@ -143,11 +143,19 @@ export async function bumpDataVersion(tx: Queryable, repositoryId: number): Prom
     update repository set data_version = data_version + 1 where repository_id = ${repositoryId}`;
 }
 
-/** The same, for a change that only added submissions: caches then load just those. */
-export async function bumpForAddition(tx: Queryable, repositoryId: number): Promise<void> {
-  await tx`
-    update repository set data_version = data_version + 1, addition_count = addition_count + 1
-    where repository_id = ${repositoryId}`;
+/**
+ * The same, for a change that only added submissions or coverage: caches then load just those. The
+ * repository becomes visible.
+ *
+ * @returns the new data version
+ */
+export async function bumpForAddition(tx: Queryable, repositoryId: number): Promise<number> {
+  const [row] = await tx<{ dataVersion: number }[]>`
+    update repository set data_version = data_version + 1, addition_count = addition_count + 1,
+      is_visible = true
+    where repository_id = ${repositoryId}
+    returning data_version::float8 as "dataVersion"`;
+  return row?.dataVersion ?? 0;
 }
 
 /**

@@ -1,6 +1,4 @@
-/** What statements about tracked tests have in common: columns, and what is made of them. */
-import { decodeTestList } from "../../lib/analysis/columns.ts";
-import type { TestLists } from "../../lib/analysis/run_counts.ts";
+/** SQL and rows that several queries about tracked tests share. */
 import type { KnownTest, RecordedRun, StateVersion } from "../../lib/analysis/tests_state.ts";
 import { recordedAtOf, testId } from "../../lib/base/identity.ts";
 import { oldestSubmission, versionColumns } from "../admin/repositories.ts";
@@ -87,7 +85,7 @@ export function tagsByTest(rows: readonly TagRow[]): Map<number, string[]> {
   return tagsOf;
 }
 
-/** What a row says. */
+/** The test of a row. */
 export function knownTest(
   row: TestRow,
   { idPrefix, disruptionCount }: { idPrefix: number; disruptionCount: number },
@@ -134,38 +132,23 @@ export function runColumns(sql: Queryable, { withTime }: { withTime: boolean }) 
     duration_unit as "durationUnit", exceptions`;
 }
 
-/** What a row says. */
+/** The run of a row. */
 export function recordedRun({ submissionId, ...run }: RunRow): RecordedRun {
   return { ...run, recordedAt: recordedAtOf(submissionId) };
 }
 
-/** A list of tests as it is stored. */
-export interface TestListRow {
-  repositoryId: number;
-  testListNo: number;
-  testCount: number;
-  tests: Uint8Array;
-}
-
-/** The lists of a repository. */
-export function testLists(rows: readonly TestListRow[]): TestLists {
-  return new Map(
-    rows.map(({ testListNo, tests, testCount }) => [testListNo, decodeTestList(tests, testCount)]),
-  );
-}
-
-/** A repository, and which state of its data a statement saw. */
+/** A repository with the version of its data. */
 export interface VersionRow extends StateVersion {
   repositoryId: number;
   idPrefix: number;
 }
 
 /**
- * The repositories that are still there; the first statement of a transaction that loads.
+ * The repositories that still exist; the first statement of a transaction that loads tests.
  *
- * The others of the transaction are planned for the versions and times that they ask for. A plan for
- * any of them, which the server would make after five loads on a connection, expects a third of all
- * submissions to be newer than the last one, and takes 70 ms instead of 10.
+ * It makes the server plan all statements of the transaction for their parameters. A generic plan,
+ * used from the sixth load on a connection on, expects a third of all submissions to be newer than
+ * the last one, and takes 70 ms instead of 10.
  */
 export function selectVersions(
   sql: Queryable,

@@ -1,3 +1,4 @@
+import { decodeTestList } from "../../lib/analysis/columns.ts";
 import {
   applyChanges,
   emptyState,
@@ -16,22 +17,18 @@ import {
   selectVersions,
   tagsByTest,
   testColumns,
-  type TestListRow,
-  testLists,
   type TestRow,
 } from "./tracked_test_rows.ts";
 
 /**
- * Every test of the given repositories that is disruptive in the window or quarantined, by
- * repository, with the state of the data that they were all seen in. A repository that is gone is
- * missing.
+ * All tests of the given repositories that are disruptive in the window or quarantined, by repository;
+ * deleted repositories are left out.
  *
- * How often a test ran follows without looking at results: the submissions of the window that ran
- * its list, corrected by their exceptions.
+ * How often a test ran follows from the submissions of the window with its list and their exceptions.
  *
- * @param options.windowStart seconds since 1970; what was recorded then or later lies in the window
- * @param options.withTime whether `timeConsumed` is wanted, for which the durations of all results
- * of the window are read: by far the most bytes; it is `null` otherwise
+ * @param options.windowStart first second of the window, since 1970
+ * @param options.withTime loads `timeConsumed`, which is `null` otherwise: the durations of all results
+ * of the window are by far the most bytes
  */
 export async function loadTrackedTests(
   sql: Database["sql"],
@@ -72,7 +69,11 @@ export async function loadTrackedTests(
       windowStart,
       added: (runsOf.get(repositoryId) ?? []).map(recordedRun),
       expired: [],
-      lists: testLists(listsOf.get(repositoryId) ?? []),
+      lists: new Map(
+        listsOf.get(repositoryId)?.map((row) =>
+          [row.testListNo, decodeTestList(row.tests, row.testCount)] as const
+        ),
+      ),
       changedTests: new Map((testsOf.get(repositoryId) ?? []).map((row): [number, KnownTest] => {
         const disruptionCount = disruptionCounts.get(row.testNo) ?? 0;
         return [row.testNo, knownTest(row, { idPrefix, disruptionCount })];
@@ -92,8 +93,8 @@ interface Scope {
   withTime: boolean;
 }
 
-// The two parts have nothing in common, so that neither is looked for in the other: the planner
-// takes a union to be a few rows, and then looks up each of them by itself.
+// Two disjoint parts with `union all`: the planner expects a `union` to have few rows, and looks up each
+// of them separately.
 function selectTests(sql: Queryable, { repositoryIds, firstId }: Scope) {
   return sql<TestRow[]>`
     select ${testColumns(sql)}
@@ -117,7 +118,7 @@ interface DisruptionCountRow {
   disruptionCount: number;
 }
 
-// A statement of its own: joined to the tests, the planner may count anew for each of them.
+// A separate statement: joined to the tests, the planner may count for each of them.
 function selectDisruptionCounts(sql: Queryable, { repositoryIds, firstId }: Scope) {
   return sql<DisruptionCountRow[]>`
     select repository_id::float8 as "repositoryId", test_no as "testNo",
@@ -134,6 +135,13 @@ function selectRuns(sql: Queryable, { repositoryIds, firstId, withTime }: Scope)
     from submission
     where repository_id = any(${repositoryIds}::text::bigint[])
       and submission_id >= decode(${firstId}, 'hex') and status = 'processed'`;
+}
+
+interface TestListRow {
+  repositoryId: number;
+  testListNo: number;
+  testCount: number;
+  tests: Uint8Array;
 }
 
 function selectTestLists(sql: Queryable, { repositoryIds, firstId }: Scope) {

@@ -1,4 +1,4 @@
--- The schema after all migrations. Written by: deno run -A db/schema/dump.ts
+-- The schema after all migrations. Written by: deno run -A tools/dump_schema.ts
 
 create sequence repository_id_sequence as bigint;
 

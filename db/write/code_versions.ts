@@ -4,6 +4,7 @@ import { outcomesAt } from "../../lib/analysis/columns.ts";
 import type {
   DisruptiveTest,
   Negative,
+  PrunedFacts,
   SubmissionOutcomes,
 } from "../../lib/analysis/code_version.ts";
 import { loadTestLists } from "./test_lists.ts";
@@ -77,23 +78,18 @@ export async function markDisruptions(
   sql: Queryable,
   { repositoryId, negatives, isDisruption }: {
     repositoryId: number;
-    negatives: Pick<Negative, "submissionId" | "testNo" | "resultNo">[];
+    negatives: Negative[];
     isDisruption: boolean;
   },
 ): Promise<void> {
   if (negatives.length === 0) return;
-  const keys = negatives.map(({ submissionId, testNo, resultNo }) => ({
-    submission_id: submissionId,
-    test_no: testNo,
-    result_no: resultNo,
-  }));
   await sql`
     update negative_result n set is_disruption = ${isDisruption}
-    from json_to_recordset(${JSON.stringify(keys)}::text::json)
-      as k(submission_id text, test_no int, result_no int)
-    where n.repository_id = ${repositoryId} and n.submission_id = decode(k.submission_id, 'hex')
-      and n.is_disruption = ${!isDisruption} and n.test_no = k.test_no
-      and n.result_no = k.result_no`;
+    from json_to_recordset(${JSON.stringify(negatives)}::text::json)
+      as k("submissionId" text, "testNo" int, "resultNo" int)
+    where n.repository_id = ${repositoryId} and n.submission_id = decode(k."submissionId", 'hex')
+      and n.is_disruption = ${!isDisruption} and n.test_no = k."testNo"
+      and n.result_no = k."resultNo"`;
 }
 
 /** Those of the given tests that were ever disruptive, by test_no. */
@@ -115,23 +111,19 @@ export async function loadDisruptiveTests(
   return new Map(rows.map((row) => [row.testNo, row]));
 }
 
-/** Which facts of a disruptive test come from stored results. */
-export interface StoredFacts {
-  testNo: number;
-  /** Seconds since 1970 of its earliest stored disruption; `null` when there is none. */
-  earliestAt: number | null;
-  /** Whether its latest disruption is stored. */
-  hasLatest: boolean;
-  /** Whether its latest pass is stored, and a disruption of its code version. */
-  hasPositive: boolean;
-}
-
-/** Which facts of the given tests come from stored results. */
-export async function loadStoredFacts(
+/** The fields of disruptive tests that come from pruned submissions and not from stored results. */
+export async function loadPrunedFacts(
   sql: Queryable,
   { repositoryId, testNos }: { repositoryId: number; testNos: Iterable<number> },
-): Promise<StoredFacts[]> {
-  return await sql<StoredFacts[]>`
+): Promise<PrunedFacts[]> {
+  const tests = await loadDisruptiveTests(sql, { repositoryId, testNos });
+  // hasPositive: whether the submission is stored, and a disruption of its code version.
+  const stored = await sql<{
+    testNo: number;
+    earliestAt: number | null;
+    hasLatest: boolean;
+    hasPositive: boolean;
+  }[]>`
     select d.test_no as "testNo",
       (select extract(epoch from s.recorded_at)::float8
         from negative_result n
@@ -152,6 +144,17 @@ export async function loadStoredFacts(
     from disruptive_test d
     where d.repository_id = ${repositoryId}
       and d.test_no = any(${integersIn(sql, testNos)})`;
+  return stored.map(({ testNo, earliestAt, hasLatest, hasPositive }) => {
+    const { firstDisruptionAt, positiveSubmissionId, positiveBuildUrl, ...latest } = tests.get(
+      testNo,
+    )!;
+    return {
+      testNo,
+      ...earliestAt === null || firstDisruptionAt < earliestAt ? { firstDisruptionAt } : {},
+      ...hasLatest ? {} : latest,
+      ...hasPositive ? {} : { positiveSubmissionId, positiveBuildUrl },
+    };
+  });
 }
 
 /** Inserts or replaces disruptive tests. */

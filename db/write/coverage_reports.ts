@@ -1,6 +1,6 @@
 import type { DataVersion } from "../../lib/base/data_version.ts";
 import type { CoverageTotals } from "../../lib/report/coverage/mod.ts";
-import { versionColumns } from "../admin/repositories.ts";
+import { bumpForAddition, versionColumns } from "../admin/repositories.ts";
 import type { Queryable } from "../connection/sql.ts";
 
 /** Stores coverage. A report without a line is as if there were none. */
@@ -14,12 +14,8 @@ export async function insertCoverage(
   },
 ): Promise<void> {
   if (coverage.lineCount === 0) return;
+  await bumpForAddition(sql, repositoryId);
   await sql`
-    with version as (
-      update repository set data_version = data_version + 1, addition_count = addition_count + 1,
-        is_visible = true
-      where repository_id = ${repositoryId}
-    )
     insert into coverage_report
       (repository_id, recorded_at, submission_id, covered_line_count, line_count)
     values (${repositoryId}, to_timestamp(${recordedAt}), decode(${submissionId}::text, 'hex'),

@@ -1,26 +1,24 @@
-import { writeTransaction } from "../schema/migrate.ts";
 import {
   type DisruptiveTest,
-  isNondeterministic,
-  judgeTests,
+  findNondeterministic,
+  mergeDisruptive,
   mergePrunedFacts,
-  mergeVerdict,
   type Negative,
   type PrunedFacts,
 } from "../../lib/analysis/code_version.ts";
+import { listRepositories, lockRepository } from "../admin/repositories.ts";
 import type { Database } from "../connection/connect.ts";
+import { arrayOf, integersIn, type Queryable } from "../connection/sql.ts";
+import { messageOf } from "../read/negative_results.ts";
+import { writeTransaction } from "../schema/migrate.ts";
 import {
   deleteDisruptiveTests,
-  loadDisruptiveTests,
   loadNegatives,
   loadOutcomes,
-  loadStoredFacts,
+  loadPrunedFacts,
   markDisruptions,
   storeDisruptiveTests,
 } from "./code_versions.ts";
-import { listRepositories, lockRepository } from "../admin/repositories.ts";
-import { messageOf } from "../read/negative_results.ts";
-import { arrayOf, integersIn, type Queryable } from "../connection/sql.ts";
 import { removeTestList } from "./test_lists.ts";
 import { removeTags } from "./test_tags.ts";
 
@@ -41,7 +39,9 @@ export async function deleteSubmission(
     const { repositoryId, codeVersion, submissionId, testListNo } = submission;
     const before = await loadNegatives(tx, { repositoryId, codeVersion });
     const flaky = new Set(before.filter((n) => n.isDisruption).map((n) => n.testNo));
-    const prunedFacts = await loadPrunedFacts(tx, { repositoryId, testNos: flaky });
+    const prunedFacts = flaky.size === 0
+      ? []
+      : await loadPrunedFacts(tx, { repositoryId, testNos: flaky });
 
     await tx`
       delete from coverage_report
@@ -106,28 +106,6 @@ async function lockSubmission(
   return row ?? null;
 }
 
-/** The fields of disruptive tests that come from pruned submissions and not from stored results. */
-async function loadPrunedFacts(
-  tx: Queryable,
-  { repositoryId, testNos }: { repositoryId: number; testNos: Set<number> },
-): Promise<PrunedFacts[]> {
-  if (testNos.size === 0) return [];
-  const known = await loadDisruptiveTests(tx, { repositoryId, testNos });
-  const stored = await loadStoredFacts(tx, { repositoryId, testNos });
-  return stored.map(({ testNo, earliestAt, hasLatest, hasPositive }) => {
-    const test = known.get(testNo)!;
-    const { latestSubmissionId, latestResultNo, latestCommitOid, latestBuildUrl } = test;
-    const { firstDisruptionAt, latestMessage, positiveSubmissionId, positiveBuildUrl } = test;
-    const latest = { latestSubmissionId, latestResultNo, latestCommitOid, latestBuildUrl };
-    return {
-      testNo,
-      ...earliestAt === null || firstDisruptionAt < earliestAt ? { firstDisruptionAt } : {},
-      ...hasLatest ? {} : { ...latest, latestMessage },
-      ...hasPositive ? {} : { positiveSubmissionId, positiveBuildUrl },
-    };
-  });
-}
-
 /** Unmarks the disruptions of tests that are not nondeterministic any more. */
 async function clearDisruptions(
   tx: Queryable,
@@ -142,11 +120,11 @@ async function clearDisruptions(
     .filter(({ testNo }) => testNos.has(testNo));
   const codeVersions = [codeVersion];
   const submissions = await loadOutcomes(tx, { repositoryId, codeVersions, testNos });
+  const found = findNondeterministic(submissions, negatives);
+  const disruptions = new Set(found.flatMap((test) => test.disruptions));
   await markDisruptions(tx, {
     repositoryId,
-    negatives: judgeTests(submissions, negatives)
-      .filter((verdict) => !isNondeterministic(verdict))
-      .flatMap((verdict) => verdict.negatives),
+    negatives: negatives.filter((negative) => !disruptions.has(negative)),
     isDisruption: false,
   });
 }
@@ -178,12 +156,10 @@ async function recomputeDisruptiveTests(
     const batch = byVersion.slice(start, start + CODE_VERSIONS_PER_STATEMENT);
     const codeVersions = batch.map(([codeVersion]) => codeVersion);
     const submissions = await loadOutcomes(tx, { repositoryId, codeVersions, testNos });
-    const byId = new Map(submissions.map((submission) => [submission.submissionId, submission]));
     const submissionsOf = Map.groupBy(submissions, (submission) => submission.codeVersion);
     for (const [codeVersion, negatives] of batch) {
-      const verdicts = judgeTests(submissionsOf.get(codeVersion) ?? [], negatives);
-      for (const verdict of verdicts.filter(isNondeterministic)) {
-        known.set(verdict.testNo, mergeVerdict(known.get(verdict.testNo), verdict, byId));
+      for (const { test } of findNondeterministic(submissionsOf.get(codeVersion)!, negatives)) {
+        known.set(test.testNo, mergeDisruptive(known.get(test.testNo), test));
       }
     }
   }

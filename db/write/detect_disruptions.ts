@@ -1,8 +1,7 @@
 import {
   codeVersionOf,
-  isNondeterministic,
-  judgeTests,
-  mergeVerdict,
+  findNondeterministic,
+  mergeDisruptive,
   type Negative,
   type SubmissionOutcomes,
 } from "../../lib/analysis/code_version.ts";
@@ -45,12 +44,9 @@ export async function detectDisruptions(
   repositoryId: number,
   submission: NewSubmission,
 ): Promise<StoredNegative[]> {
-  const scope = {
-    repositoryId,
-    codeVersion: codeVersionOf({ ...submission, submissionId: submission.id }),
-  };
+  const codeVersion = codeVersionOf({ ...submission, submissionId: submission.id });
   const own = await ownNegatives(tx, repositoryId, submission);
-  const earlier = await loadNegatives(tx, scope);
+  const earlier = await loadNegatives(tx, { repositoryId, codeVersion });
   const indexes = indexesOf(submission.content, [...own, ...earlier]);
   const outcomes = outcomesAt(submission.content.exceptions, indexes.values());
   const passes = (testNo: number) => (outcomes.get(indexes.get(testNo) ?? -1)?.positive ?? 0) > 0;
@@ -61,52 +57,31 @@ export async function detectDisruptions(
   if (affected.size === 0) return own;
 
   const submissions: SubmissionOutcomes[] = [
-    ...await loadOutcomes(tx, {
-      repositoryId,
-      codeVersions: [scope.codeVersion],
-      testNos: affected,
-    }),
+    ...await loadOutcomes(tx, { repositoryId, codeVersions: [codeVersion], testNos: affected }),
     { ...submission, submissionId: submission.id, hasPositive: passes },
   ];
   const negatives = [...own, ...earlier.filter(({ testNo }) => affected.has(testNo))];
-  const verdicts = judgeTests(submissions, negatives).filter(isNondeterministic);
-  const disruptions = verdicts.flatMap((verdict) => verdict.negatives);
+  const found = findNondeterministic(submissions, negatives);
+  const disruptions = new Set(found.flatMap((test) => test.disruptions));
   await markDisruptions(tx, {
     repositoryId,
-    negatives: disruptions.filter(({ submissionId, isDisruption }) =>
-      !isDisruption && submissionId !== submission.id
-    ),
+    negatives: earlier.filter((negative) => disruptions.has(negative) && !negative.isDisruption),
     isDisruption: true,
   });
-  const known = await loadDisruptiveTests(tx, {
-    repositoryId,
-    testNos: verdicts.map(({ testNo }) => testNo),
-  });
-  const byId = new Map(submissions.map((each) => [each.submissionId, each]));
-  await storeDisruptiveTests(tx, {
-    repositoryId,
-    tests: verdicts.map((verdict) => mergeVerdict(known.get(verdict.testNo), verdict, byId)),
-  });
-  const isDisruption = new Set<Negative>(disruptions);
-  return own.map((negative) => ({ ...negative, isDisruption: isDisruption.has(negative) }));
+  const testNos = found.map(({ test }) => test.testNo);
+  const known = await loadDisruptiveTests(tx, { repositoryId, testNos });
+  const tests = found.map(({ test }) => mergeDisruptive(known.get(test.testNo), test));
+  await storeDisruptiveTests(tx, { repositoryId, tests });
+  return own.map((negative) => ({ ...negative, isDisruption: disruptions.has(negative) }));
 }
-
-/** Tests looked up by one statement. */
-const TESTS_PER_STATEMENT = 2_000;
 
 async function ownNegatives(
   tx: Queryable,
   repositoryId: number,
   { id, content }: NewSubmission,
 ): Promise<(StoredNegative & { testHash: number })[]> {
-  const hashes = [...new Set(content.negatives.map(({ testHash }) => testHash))];
-  const testNos = new Map<number, number>();
-  for (let start = 0; start < hashes.length; start += TESTS_PER_STATEMENT) {
-    const batch = hashes.slice(start, start + TESTS_PER_STATEMENT);
-    for (const [hash, testNo] of await testNosByHash(tx, repositoryId, batch)) {
-      testNos.set(hash, testNo);
-    }
-  }
+  const hashes = new Set(content.negatives.map(({ testHash }) => testHash));
+  const testNos = await testNosByHash(tx, repositoryId, hashes);
   return content.negatives.map(({ testHash, resultNo, conclusion, message }) => ({
     submissionId: id,
     testHash,

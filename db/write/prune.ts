@@ -6,33 +6,31 @@
  * disruptions, tests keep their tags, and the latest coverage report stays.
  */
 import { pause } from "../../lib/base/delay.ts";
+import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { Database } from "../connection/connect.ts";
-import { pruneCoverage } from "./prune_coverage.ts";
+import type { Queryable } from "../connection/sql.ts";
 import { pruneSubmissions } from "./prune_submissions.ts";
-import { pruneTestLists, pruneTests } from "./prune_tests.ts";
+import { findUnlistedTests, inBatch, pruneTestLists, pruneTests } from "./prune_tests.ts";
 
 /** How much is pruned of a repository. */
 export interface Pruned {
   submissionCount: number;
   testResultCount: number;
   coverageReportCount: number;
-  /** Lists of tests that no submission ran any more. */
+  /** Lists of tests that no submission refers to any more. */
   testListCount: number;
-  /** Tests that no submission ran any more, that never were disruptive and are not quarantined. */
+  /** Tests that are in no list any more, were never disruptive and are not quarantined. */
   testCount: number;
 }
 
-export interface PruneOptions {
+/** What to prune. */
+export interface PruneScope {
   repositoryId: number;
   /** Seconds since 1970: what was recorded before is deleted. */
   cutoff: number;
-  /** Stops after the current batch. */
-  stop?: AbortSignal | undefined;
-  /** Called after every batch with the totals so far. */
-  onBatch?(pruned: Readonly<Pruned>): void;
 }
 
-/** Nothing yet. */
+/** Counts of nothing. */
 export function nothingPruned(): Pruned {
   return {
     submissionCount: 0,
@@ -44,26 +42,31 @@ export function nothingPruned(): Pruned {
 }
 
 /** Adds the counts of a batch. */
-export function addPruned(pruned: Pruned, went: Partial<Pruned>): void {
-  for (const [name, count] of Object.entries(went)) pruned[name as keyof Pruned] += count;
+export function addPruned(pruned: Pruned, batch: Partial<Pruned>): void {
+  for (const [name, count] of Object.entries(batch)) pruned[name as keyof Pruned] += count;
 }
 
 /**
- * Prunes a repository; returns the totals, also when it was stopped. Safe beside uploads, deletions and
- * other runs: each batch locks the repository first.
+ * Prunes a repository; returns the totals, also when it was stopped. Uploads, deletions and other runs
+ * may go on meanwhile: each batch locks the repository.
+ *
+ * @param options.stop stops after the current batch
+ * @param options.onBatch called after every batch with the totals so far
  */
 export async function pruneRepository(
   sql: Database["sql"],
-  { repositoryId, cutoff, stop, onBatch }: PruneOptions,
+  { stop, onBatch, ...scope }: PruneScope & {
+    stop?: AbortSignal | undefined;
+    onBatch?(pruned: Readonly<Pruned>): void;
+  },
 ): Promise<Pruned> {
   const pruned = nothingPruned();
-  const scope = { repositoryId, cutoff };
   for (const step of [pruneSubmissions, pruneCoverage, pruneTestLists, pruneTests]) {
     let startedAt = performance.now();
-    for await (const went of step(sql, scope)) {
-      addPruned(pruned, went);
+    for await (const batch of step(sql, scope)) {
+      addPruned(pruned, batch);
       onBatch?.(pruned);
-      await leaveRoom(startedAt, stop);
+      await yieldDatabase(startedAt, stop);
       if (stop?.aborted) return pruned;
       startedAt = performance.now();
     }
@@ -75,6 +78,86 @@ export async function pruneRepository(
  * Waits as long as the batch took. The embedded database runs one statement after the other: without
  * this pause, requests on two busy cores took 13 ms instead of 3, at worst 380 instead of 160.
  */
-export async function leaveRoom(startedAt: number, stop?: AbortSignal): Promise<void> {
+async function yieldDatabase(startedAt: number, stop?: AbortSignal): Promise<void> {
   await pause(performance.now() - startedAt, stop);
+}
+
+async function* pruneCoverage(
+  sql: Database["sql"],
+  scope: PruneScope,
+): AsyncGenerator<Partial<Pruned>> {
+  const { repositoryId } = scope;
+  const { count } = await inBatch(sql, repositoryId, async (tx) =>
+    await tx`
+      delete from coverage_report
+      where repository_id = ${repositoryId} and ${isOldCoverage(tx, scope)}`) ?? { count: 0 };
+  if (count > 0) yield { coverageReportCount: count };
+}
+
+/** SQL: whether a row of `coverage_report` is old and not the repository's latest. */
+function isOldCoverage(sql: Queryable, { repositoryId, cutoff }: PruneScope) {
+  return sql`recorded_at < to_timestamp(${cutoff}) and coverage_report_id <> (
+    select max(coverage_report_id) from coverage_report where repository_id = ${repositoryId})`;
+}
+
+/** Counts what {@linkcode pruneRepository} would delete now, and changes nothing. */
+export async function planPrune(sql: Queryable, scope: PruneScope): Promise<Pruned> {
+  const { repositoryId } = scope;
+  const isPruned = isPrunable(sql, scope);
+  const [submissions] = await sql<Pick<Pruned, "submissionCount" | "testResultCount">[]>`
+    select count(*)::float8 as "submissionCount",
+      coalesce(sum(test_result_count), 0)::float8 as "testResultCount"
+    from submission s
+    where repository_id = ${repositoryId} and ${isPruned}`;
+  const [coverage] = await sql<Pick<Pruned, "coverageReportCount">[]>`
+    select count(*)::float8 as "coverageReportCount" from coverage_report
+    where repository_id = ${repositoryId} and ${isOldCoverage(sql, scope)}`;
+  const lists = await sql<{ testListNo: number; isKept: boolean }[]>`
+    select test_list_no as "testListNo", test_list_no in (
+        select test_list_no from submission s
+        where repository_id = ${repositoryId} and test_list_no is not null and not (${isPruned})
+      ) as "isKept"
+    from test_list where repository_id = ${repositoryId}`;
+  const kept = lists.filter(({ isKept }) => isKept).map(({ testListNo }) => testListNo);
+  return {
+    ...submissions!,
+    ...coverage!,
+    testListCount: lists.length - kept.length,
+    testCount: (await findUnlistedTests(sql, repositoryId, kept)).size,
+  };
+}
+
+/** SQL: whether the row `s` of `submission` is old, and all others of its code version are. */
+function isPrunable(sql: Queryable, { repositoryId, cutoff }: PruneScope) {
+  const before = firstSubmissionId(cutoff);
+  return sql`s.submission_id < decode(${before}, 'hex') and s.status <> 'processing'
+    and s.code_version not in (
+      select code_version from submission
+      where repository_id = ${repositoryId} and submission_id >= decode(${before}, 'hex'))`;
+}
+
+/**
+ * Makes the space of deleted rows available again. A server does this by itself; the embedded database
+ * has no autovacuum.
+ *
+ * @param stop ends it after the current table
+ */
+export async function reclaimSpace({ sql, kind }: Database, stop?: AbortSignal): Promise<void> {
+  if (kind === "server") return;
+  // One table at a time, so that requests are answered in between.
+  const statements = [
+    () => sql`vacuum analyze negative_result`,
+    () => sql`vacuum analyze submission`,
+    () => sql`vacuum analyze coverage_report`,
+    () => sql`vacuum analyze test_tag`,
+    () => sql`vacuum analyze test_tag_set`,
+    () => sql`vacuum analyze test_list`,
+    () => sql`vacuum analyze test`,
+  ];
+  for (const statement of statements) {
+    if (stop?.aborted) return;
+    const startedAt = performance.now();
+    await statement();
+    await yieldDatabase(startedAt, stop);
+  }
 }

@@ -4,7 +4,7 @@ import type { SubmissionContent } from "../../lib/analysis/submission_content.ts
 import type { TestTags } from "../../lib/analysis/test_tags.ts";
 import { keyedSubmissionId, submissionId } from "../../lib/base/identity.ts";
 import type { CoverageTotals } from "../../lib/report/coverage/mod.ts";
-import { type LockedRepository, lockRepository } from "../admin/repositories.ts";
+import { bumpForAddition, type LockedRepository, lockRepository } from "../admin/repositories.ts";
 import type { Database } from "../connection/connect.ts";
 import { type Queryable, textsIn } from "../connection/sql.ts";
 import { writeTransaction } from "../schema/migrate.ts";
@@ -206,26 +206,20 @@ async function insertSubmission(
   },
 ): Promise<void> {
   const { content } = upload;
+  const dataVersion = await bumpForAddition(tx, upload.repositoryId);
   await tx`
-    with version as (
-      update repository set data_version = data_version + 1, addition_count = addition_count + 1,
-        is_visible = true
-      where repository_id = ${upload.repositoryId}
-      returning data_version
-    )
     insert into submission (repository_id, submission_id, recorded_at, uploaded_at, status, key,
       build_url, commit_oid, tree_oid, branch, tags, upload_digest, test_result_count,
       test_list_no, test_tag_set_no, durations, duration_unit, exceptions,
       messages, data_version)
-    select ${upload.repositoryId}, decode(${id}, 'hex'), to_timestamp(${upload.recordedAt}),
+    values (${upload.repositoryId}, decode(${id}, 'hex'), to_timestamp(${upload.recordedAt}),
       to_timestamp(${upload.uploadedAt}), 'processed', ${key}, ${upload.buildUrl},
       ${upload.commitOid}, ${upload.treeOid}, ${upload.branch},
       ${textsIn(tx, upload.tags)},
       decode(${uploadDigest}, 'hex'), ${content.resultCount}, ${testListNo},
       ${testTagSetNo}::int, ${content.durations}, ${content.durationUnit},
       ${content.exceptions}, nullif(${textsIn(tx, messages)}, '{}'),
-      version.data_version
-    from version`;
+      ${dataVersion})`;
 }
 
 /** Rows of one statement: a message has up to 1,000 characters. */

@@ -81,16 +81,25 @@ export async function removeTestList(
   const orphans = new Set(decodeTestList(removed.tests, removed.test_count));
   const others = await sql<{ test_list_no: number }[]>`
     select test_list_no from test_list where repository_id = ${repositoryId}`;
-  for (let start = 0; start < others.length; start += LISTS_PER_STATEMENT) {
-    const testListNos = others.slice(start, start + LISTS_PER_STATEMENT)
-      .map(({ test_list_no }) => test_list_no);
-    const lists = await loadTestLists(sql, { repositoryId, testListNos });
-    for (const testNos of lists.values()) testNos.forEach((testNo) => orphans.delete(testNo));
-  }
+  const testListNos = others.map(({ test_list_no }) => test_list_no);
+  await excludeListed(sql, orphans, { repositoryId, testListNos });
   await sql`
     delete from test t
     where repository_id = ${repositoryId}
       and test_no = any(${integersIn(sql, orphans)}) and ${isUnreferenced(sql)}`;
+}
+
+/** Removes from `testNos` all that are in one of the lists. */
+export async function excludeListed(
+  sql: Queryable,
+  testNos: Set<number>,
+  { repositoryId, testListNos }: { repositoryId: number; testListNos: number[] },
+): Promise<void> {
+  for (let start = 0; start < testListNos.length; start += LISTS_PER_STATEMENT) {
+    const batch = testListNos.slice(start, start + LISTS_PER_STATEMENT);
+    const lists = await loadTestLists(sql, { repositoryId, testListNos: batch });
+    for (const listed of lists.values()) listed.forEach((testNo) => testNos.delete(testNo));
+  }
 }
 
 /** SQL: whether no submission has run the row `l` of `test_list`. */

@@ -25,20 +25,14 @@ export async function showProcessing(tx: Queryable, upload: UnprocessedSubmissio
   if (!repository) return;
   await removeUnprocessed(tx, { repositoryId, key });
   const id = keyedSubmissionId({ recordedAt, idPrefix: repository.idPrefix, key });
+  const dataVersion = await bumpForAddition(tx, repositoryId);
   await tx`
-    with version as (
-      update repository set data_version = data_version + 1, addition_count = addition_count + 1,
-        is_visible = true
-      where repository_id = ${repositoryId}
-      returning data_version
-    )
     insert into submission (repository_id, submission_id, recorded_at, uploaded_at, status, key,
       build_url, commit_oid, tree_oid, branch, tags, data_version)
     select ${repositoryId}, decode(${id}, 'hex'), to_timestamp(${recordedAt}),
       to_timestamp(${upload.uploadedAt}), 'processing', ${key}, ${upload.buildUrl},
       ${upload.commitOid}, ${upload.treeOid}, ${upload.branch},
-      ${textsIn(tx, upload.tags)}, version.data_version
-    from version
+      ${textsIn(tx, upload.tags)}, ${dataVersion}
     where not exists (select from submission s
       where s.repository_id = ${repositoryId} and s.key = ${key})
     on conflict do nothing`;
@@ -49,15 +43,10 @@ export async function showFailed(
   tx: Queryable,
   { repositoryId, key }: { repositoryId: number; key: string },
 ): Promise<void> {
+  const dataVersion = await bumpForAddition(tx, repositoryId);
   await tx`
-    with version as (
-      update repository set data_version = data_version + 1, addition_count = addition_count + 1
-      where repository_id = ${repositoryId}
-      returning data_version
-    )
-    update submission s set status = 'failed', data_version = version.data_version
-    from version
-    where s.repository_id = ${repositoryId} and s.key = ${key} and s.status = 'processing'`;
+    update submission set status = 'failed', data_version = ${dataVersion}
+    where repository_id = ${repositoryId} and key = ${key} and status = 'processing'`;
 }
 
 /** Takes an archive that was not processed yet off the list. */

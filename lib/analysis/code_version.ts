@@ -55,65 +55,54 @@ export interface DisruptiveTest {
   positiveBuildUrl: string;
 }
 
-/** The results of one test at one code version. */
-export interface Verdict {
-  testNo: number;
-  /** Disruptions when the test is nondeterministic. */
-  negatives: Negative[];
-  /** The submission of its latest positive result; `null` when there is none. */
-  latestPositive: SubmissionOutcomes | null;
-}
-
-/** A verdict of a nondeterministic test. */
-export type Nondeterministic = Verdict & { latestPositive: SubmissionOutcomes };
-
-/** Whether a test that failed at a code version also passed there. */
-export function isNondeterministic(verdict: Verdict): verdict is Nondeterministic {
-  return verdict.latestPositive !== null;
+/** A test that is nondeterministic at a code version. */
+export interface NondeterministicTest {
+  /** As it is known from this code version alone. */
+  test: DisruptiveTest;
+  /** Its negative results there, in order. */
+  disruptions: Negative[];
 }
 
 /**
- * Finds out, for tests that failed at a code version, whether and where they passed.
+ * Finds the tests that failed and passed at a code version.
  *
  * @param submissions all processed submissions of the code version
- * @param negatives the negative results of the tests to judge, of all these submissions
+ * @param negatives all negative results of the tests in question in these submissions
  */
-export function judgeTests(submissions: SubmissionOutcomes[], negatives: Negative[]): Verdict[] {
+export function findNondeterministic(
+  submissions: SubmissionOutcomes[],
+  negatives: Negative[],
+): NondeterministicTest[] {
   const latestFirst = submissions.toSorted((a, b) => compareIds(b.submissionId, a.submissionId));
-  return [...Map.groupBy(negatives, (negative) => negative.testNo)].map(([testNo, own]) => ({
-    testNo,
-    negatives: own,
-    latestPositive: latestFirst.find((submission) => submission.hasPositive(testNo)) ?? null,
-  }));
+  return [...Map.groupBy(negatives, ({ testNo }) => testNo)].flatMap(([testNo, own]) => {
+    const positive = latestFirst.find((submission) => submission.hasPositive(testNo));
+    if (!positive) return [];
+    const disruptions = own.toSorted((a, b) =>
+      compareIds(a.submissionId, b.submissionId) || a.resultNo - b.resultNo
+    );
+    const [first, latest] = [disruptions[0]!, disruptions.at(-1)!];
+    const submission = submissions.find((one) => one.submissionId === latest.submissionId)!;
+    const test: DisruptiveTest = {
+      testNo,
+      firstDisruptionAt: recordedAtOf(first.submissionId),
+      latestSubmissionId: latest.submissionId,
+      latestResultNo: latest.resultNo,
+      latestCommitOid: submission.commitOid,
+      latestBuildUrl: submission.buildUrl,
+      latestMessage: latest.message,
+      positiveSubmissionId: positive.submissionId,
+      positiveBuildUrl: positive.buildUrl,
+    };
+    return [{ test, disruptions }];
+  });
 }
 
-/** Merges the verdict of a code version into what is known of a disruptive test. */
-export function mergeVerdict(
+/** The first disruption, the latest, and the latest positive result of both. */
+export function mergeDisruptive(
   known: DisruptiveTest | undefined,
-  verdict: Nondeterministic,
-  submissions: Map<string, Pick<SubmissionOutcomes, "commitOid" | "buildUrl">>,
+  here: DisruptiveTest,
 ): DisruptiveTest {
-  const inOrder = verdict.negatives.toSorted(compareNegatives);
-  const first = inOrder[0]!;
-  const latest = inOrder.at(-1)!;
-  const positive = verdict.latestPositive;
-  const submission = submissions.get(latest.submissionId)!;
-  const here: DisruptiveTest = {
-    testNo: verdict.testNo,
-    firstDisruptionAt: recordedAtOf(first.submissionId),
-    latestSubmissionId: latest.submissionId,
-    latestResultNo: latest.resultNo,
-    latestCommitOid: submission.commitOid,
-    latestBuildUrl: submission.buildUrl,
-    latestMessage: latest.message,
-    positiveSubmissionId: positive.submissionId,
-    positiveBuildUrl: positive.buildUrl,
-  };
-  return known ? mergeDisruptive(known, here) : here;
-}
-
-/** The first, latest and latest positive of both. */
-function mergeDisruptive(known: DisruptiveTest, here: DisruptiveTest): DisruptiveTest {
+  if (!known) return here;
   const merged = { ...known };
   merged.firstDisruptionAt = Math.min(known.firstDisruptionAt, here.firstDisruptionAt);
   const later = compareIds(here.latestSubmissionId, known.latestSubmissionId) ||
@@ -159,10 +148,6 @@ export function mergePrunedFacts(
     positiveBuildUrl: "",
     ...pruned,
   };
-}
-
-function compareNegatives(a: Negative, b: Negative): number {
-  return compareIds(a.submissionId, b.submissionId) || a.resultNo - b.resultNo;
 }
 
 function compareIds(a: string, b: string): number {

@@ -1,8 +1,14 @@
 import * as v from "valibot";
 import type { Database } from "../../../db/connection/connect.ts";
 import { listOrganizations } from "../../../db/admin/organizations.ts";
-import { addPruned, nothingPruned, type Pruned, pruneRepository } from "../../../db/write/prune.ts";
-import { planPrune, reclaimSpace } from "../../../db/write/prune_plan.ts";
+import {
+  addPruned,
+  nothingPruned,
+  planPrune,
+  type Pruned,
+  pruneRepository,
+  reclaimSpace,
+} from "../../../db/write/prune.ts";
 import { listRepositories, type Repository } from "../../../db/admin/repositories.ts";
 import { formatRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
 import { WINDOW_SECONDS } from "../../base/time.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { it } from "@std/testing/bdd";
-import { dumpSchema, REGENERATE } from "../../../db/schema/dump.ts";
+import { dumpSchema, REGENERATE } from "../../../tools/dump_schema.ts";
 import { describeWithDatabases } from "../../database.ts";
 
 describeWithDatabases("the schema", (database) => {
@@ -11,7 +11,7 @@ describeWithDatabases("the schema", (database) => {
     assert.equal(
       await dumpSchema(database().sql),
       committed,
-      `db/schema/schema.sql is not what the migrations make; write it anew with: ${REGENERATE}`,
+      `db/schema/schema.sql differs from the migrations; update it with: ${REGENERATE}`,
     );
   });
 });

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { it } from "@std/testing/bdd";
 import { deleteSubmission } from "../../../db/write/delete_submission.ts";
-import { pruneRepository } from "../../../db/write/prune.ts";
+import { planPrune, pruneRepository, reclaimSpace } from "../../../db/write/prune.ts";
 import { pruneTests } from "../../../db/write/prune_tests.ts";
-import { planPrune, reclaimSpace } from "../../../db/write/prune_plan.ts";
 import type { Repository } from "../../../db/admin/repositories.ts";
 import { Random } from "../../bench/random.ts";
 import { describeWithDatabases } from "../../database.ts";

@@ -1,16 +1,14 @@
 /**
- * The schema as text, read from the catalogue: the same on every version of PostgreSQL, which the
- * server's own tool is not.
- *
- * `deno run -A db/schema/dump.ts` writes `db/schema/schema.sql` anew after a migration was added.
+ * The schema as text, read from the catalogue: unlike `pg_dump`, the same on every version of
+ * PostgreSQL. `deno run -A tools/dump_schema.ts` updates `db/schema/schema.sql` after a migration was
+ * added.
  */
-
 import type postgres from "postgres";
-import { openDatabase } from "../connection/connect.ts";
-import { migrate } from "./migrate.ts";
+import { openDatabase } from "../db/connection/connect.ts";
+import { migrate } from "../db/schema/migrate.ts";
 
-/** The command that writes the committed dump anew. */
-export const REGENERATE = "deno run -A db/schema/dump.ts";
+/** The command that updates the committed dump. */
+export const REGENERATE = "deno run -A tools/dump_schema.ts";
 
 /** Tables with their constraints and indexes, and sequences, by name. */
 export async function dumpSchema(sql: postgres.Sql): Promise<string> {
@@ -20,7 +18,7 @@ export async function dumpSchema(sql: postgres.Sql): Promise<string> {
     join pg_class c on c.oid = s.seqrelid
     where c.relnamespace = 'public'::regnamespace
       and not exists (
-        -- Those that belong to an identity column are told there.
+        -- Those of identity columns are part of their table.
         select from pg_depend d
         where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype in ('a', 'i')
       )
@@ -93,7 +91,7 @@ async function main(): Promise<void> {
   try {
     await migrate(database.sql);
     await Deno.writeTextFile(
-      new URL("schema.sql", import.meta.url),
+      new URL("../db/schema/schema.sql", import.meta.url),
       await dumpSchema(database.sql),
     );
   } finally {
