@@ -7,7 +7,7 @@ export interface ReportLimits {
   elementDepth: number;
   /** Attributes of one element. */
   attributeCount: number;
-  /** Characters of one attribute's value. */
+  /** Characters of one attribute's value, and of a whole tag as written. */
   attributeCharacters: number;
   /** Characters of an XML name: of an element, an attribute, an entity. */
   markupNameCharacters: number;
