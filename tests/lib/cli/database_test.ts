@@ -30,6 +30,21 @@ describeWithDatabases("the schema that a command finds", (database) => {
     await sql`delete from schema_migration where version = ${SCHEMA_VERSION + 1}`;
   });
 
+  it("is refused when an earlier build made it, and nothing is changed", async () => {
+    const { sql } = database();
+    await sql`drop schema public cascade`;
+    await sql`create schema public`;
+    await sql`create table schema_migration (version integer primary key, name text)`;
+    await sql`insert into schema_migration values (1, 'initial')`;
+    await assert.rejects(ensureCurrentSchema(database()), (error) => {
+      assert.ok(error instanceof Failure);
+      assert.match(error.message, /created by an earlier build, which cannot be upgraded/);
+      return true;
+    });
+    const tables = await sql`select tablename from pg_tables where schemaname = 'public'`;
+    assert.deepEqual(tables.map(({ tablename }) => tablename), ["schema_migration"]);
+  });
+
   it("is made when there is none", async () => {
     const { sql } = database();
     await sql`drop schema public cascade`;
