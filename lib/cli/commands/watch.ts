@@ -2,9 +2,13 @@ import { realpath } from "node:fs/promises";
 import * as v from "valibot";
 import { findUnclaimed, listArchives, retryFailedArchives } from "../../../db/admin/archives.ts";
 import { pause } from "../../base/delay.ts";
+import type { Log } from "../../base/log.ts";
+import type { Metrics } from "../../base/metrics.ts";
 import { formatTimestamp } from "../../base/time.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
 import { BUILD } from "../commit.ts";
+import { withLog } from "./serve.ts";
+import { startOps } from "../ops.ts";
 import { Failure, UsageError } from "../errors.ts";
 import { requireOrganization } from "../resources.ts";
 import { plainLine } from "../output.ts";
@@ -58,7 +62,7 @@ export const watchCommand: AddCommand = command({
     "--list": "list the known archives and exit: key, status, reason",
   },
   input,
-  settings: ["DATABASE_WAIT_SECONDS"],
+  settings: ["DATABASE_WAIT_SECONDS", "LOG_LEVEL", "LOG_FORMAT", "OPS_HOST", "OPS_PORT"],
   environment: STORAGE_VARIABLES,
   async run(options, context, settings) {
     const { io } = context;
@@ -90,12 +94,17 @@ export const watchCommand: AddCommand = command({
       now: () => io.now(),
       listener,
     };
-    let failed: number;
-    try {
-      failed = await watch(watcher, { ...options, context, clear: listener.clear });
-    } finally {
-      reader.close();
-    }
+    let failed = 0;
+    await withLog(io, settings, async (log) => {
+      const ops = startOps(database, settings, { log, stderr: io.stderr });
+      const observer = { log: options.once ? null : log, metrics: ops?.metrics };
+      try {
+        failed = await watch(watcher, { ...options, ...observer, context, clear: listener.clear });
+      } finally {
+        reader.close();
+        await ops?.close();
+      }
+    });
     if (options.once && failed > 0) {
       throw new Failure(
         `${failed} ${
@@ -135,8 +144,11 @@ async function openStorage(
 /** Sweeps until a signal, or once. Returns the number of archives that failed. */
 async function watch(
   watcher: WatcherContext,
-  { context, once, interval, clear }: {
+  { context, log, metrics, once, interval, clear }: {
     context: CommandContext;
+    /** `null`: notes for people instead. */
+    log: Log | null;
+    metrics: Metrics | undefined;
     once: boolean;
     interval: number;
     clear(): void;
@@ -154,20 +166,34 @@ async function watch(
           source: watcher.storage.name,
           archives: batch.filter((archive) => archive.isComplete),
         });
-        for (const archive of archives) {
+        for (const [index, archive] of archives.entries()) {
           if (stop.aborted) return failed;
+          const waiting = archives.slice(index);
+          const oldest = Math.min(...waiting.map(({ uploadedAt }) => uploadedAt));
+          const oldestSeconds = Math.max(0, watcher.now() - oldest);
+          if (index === 0) {
+            log?.info("archives waiting", { count: waiting.length, oldest_seconds: oldestSeconds });
+          }
+          metrics?.set("archives_waiting", waiting.length);
+          metrics?.set("archives_oldest_seconds", oldestSeconds);
           const outcome = await processArchive(watcher, archive);
           clear();
           if (outcome.status === "failed") failed++;
           // With --once there is no retry.
           if (once && outcome.status === "left" && outcome.reason !== "") failed++;
-          await report(context, outcome);
+          await report(context, outcome, { log, metrics });
         }
       }
+      metrics?.set("archives_waiting", 0);
+      metrics?.set("archives_oldest_seconds", 0);
+      metrics?.set("last_sweep_timestamp_seconds", watcher.now());
     } catch (error) {
       if (stop.aborted && error instanceof StorageError) return failed;
       if (once || !isRetried(error)) throw error;
-      context.note(`${watcher.storage.name}: ${error.message}; retrying in ${interval} s`);
+      log?.warn("sweep failed", { source: watcher.storage.name, error: error.message });
+      if (!log) {
+        context.note(`${watcher.storage.name}: ${error.message}; retrying in ${interval} s`);
+      }
     }
     if (once && !isIncomplete) return failed;
     await pause(once || isIncomplete ? SETTLE_PAUSE_MS : interval * 1000, stop);
@@ -183,12 +209,29 @@ function isRetried(error: unknown): error is Error {
     /^(?:08|40|53|55|57)...$/.test(`${error.code}`);
 }
 
-async function report(context: CommandContext, outcome: WatchOutcome): Promise<void> {
-  if (outcome.status === "left") {
-    if (outcome.reason !== "") context.note(`${outcome.key}: ${outcome.reason}; retrying later`);
+async function report(
+  context: CommandContext,
+  outcome: WatchOutcome,
+  { log, metrics }: { log: Log | null; metrics: Metrics | undefined },
+): Promise<void> {
+  const { key, status } = outcome;
+  if (status === "left") {
+    if (outcome.reason === "") return;
+    metrics?.count("archives_total", { outcome: status });
+    log?.warn("archive left for a retry", { key, reason: outcome.reason });
+    if (!log) context.note(`${key}: ${outcome.reason}; retrying later`);
     return;
   }
-  if (outcome.status === "failed") context.note(`${outcome.key} failed: ${outcome.reason}`);
+  if (status === "failed") {
+    metrics?.count("archives_total", { outcome: status });
+    log?.warn("archive failed", { key, reason: outcome.reason });
+    if (!log) context.note(`${key} failed: ${outcome.reason}`);
+  } else {
+    const { duplicate, test_result_count: results } = outcome;
+    metrics?.count("archives_total", { outcome: duplicate ? "duplicate" : "processed" });
+    metrics?.count("results_total", {}, duplicate ? 0 : results);
+    log?.info("archive processed", { key, results, duplicate });
+  }
   const line = outcome.status === "failed" ? [outcome.key, outcome.status, outcome.reason] : [
     outcome.key,
     outcome.status,
