@@ -3,7 +3,6 @@ import type { Command, CommanderError } from "commander";
 import * as v from "valibot";
 import type { Database } from "../../db/connection/connect.ts";
 import { readDatabaseUrl } from "../../db/connection/database_url.ts";
-import type { Git } from "./intake/ci/mod.ts";
 import {
   describeSetting,
   type Environment,
@@ -13,7 +12,8 @@ import {
   SETTINGS,
 } from "../base/config.ts";
 import { UsageError } from "./errors.ts";
-import { commandHelp, type EXIT } from "./help.ts";
+import { commandHelp, type ExitCodes } from "./help.ts";
+import type { Git } from "./intake/ci/git.ts";
 import { type Cell, oneLine, plainLine } from "./output.ts";
 import {
   camelCase,
@@ -57,8 +57,11 @@ export interface CommandContext {
   openDatabase(): Promise<Database>;
   /** Prints the result: a line of text, or with `--json` a JSON value. */
   print(plain: string, value: unknown): Promise<void>;
-  /** Prints a list: tab-separated lines without a header, or with `--json` an array. */
-  printList<T>(items: T[], cells: (item: T) => Cell[]): Promise<void>;
+  /** Prints a list: tab-separated lines of these fields without a header, or with `--json` an array. */
+  printList<Key extends string, Item extends Record<Key, Cell>>(
+    items: Item[],
+    fields: Key[] | ((item: Item) => Cell[]),
+  ): Promise<void>;
   /** Prints a line on standard error. */
   note(text: string): void;
 }
@@ -72,6 +75,9 @@ export interface DatabaseLocation {
 /** Descriptions of options or arguments by their flags, such as `--org <name>` or `<test-id>`. */
 export type Flags = Readonly<Record<string, string>>;
 
+/** The schema of an object. */
+type InputSchema = v.GenericSchema & { readonly entries: v.ObjectEntries };
+
 /** The definition of a command. */
 interface CommandSpec<Input extends InputSchema, Name extends CheckedSetting> {
   name: string;
@@ -83,16 +89,13 @@ interface CommandSpec<Input extends InputSchema, Name extends CheckedSetting> {
   /** Paragraphs for `--help`. */
   details?: string[];
   /** Exit codes that mean something else than usual. */
-  exitCodes?: Partial<Record<keyof typeof EXIT, string>>;
+  exitCodes?: ExitCodes;
   /** Each argument and option is a key of `input`, in camel case. */
   arguments?: Flags;
   options?: Flags;
   /** False for a command that opens no database, or one of its own. */
   usesDatabase?: boolean;
-  /**
-   * True when the command creates the embedded database where there is none. Others fail instead, so
-   * that a typing error leaves no folder behind.
-   */
+  /** Creates a missing embedded database. Others fail: a typing error must not leave a folder behind. */
   createsDatabase?: boolean;
   /** Validates arguments and options, before anything is opened or written. */
   input: Input;
@@ -107,9 +110,6 @@ interface CommandSpec<Input extends InputSchema, Name extends CheckedSetting> {
   ): Promise<void>;
 }
 
-/** The schema of an object. */
-type InputSchema = v.GenericSchema & { readonly entries: v.ObjectEntries };
-
 const DATABASE_OPTIONS: Flags = {
   "--database-url <url>": "PostgreSQL server (passwords are safer in DATABASE_URL)",
   "--data-dir <folder>": "folder of the embedded database",
@@ -117,27 +117,15 @@ const DATABASE_OPTIONS: Flags = {
 
 const DATABASE_SETTINGS = ["DATABASE_URL", "DATABASE_URL_FILE", "DATA_DIR"] as const;
 
-const OPTION_SCHEMAS = {
+/** The options of every command. */
+const SHARED = v.object({
   json: v.optional(v.boolean(), false),
   databaseUrl: v.optional(location),
   dataDir: v.optional(location),
-};
-
-interface SharedOptions {
-  json: boolean;
-  databaseUrl?: string | undefined;
-  dataDir?: string | undefined;
-}
+});
 
 /** Adds a command, or a group of them, to the program. */
 export type AddCommand = (program: Command, io: CliIo) => void;
-
-/** Defines a command. */
-export function command<Input extends InputSchema, Name extends CheckedSetting = never>(
-  spec: CommandSpec<Input, Name>,
-): AddCommand {
-  return (parent, io) => add(parent, io, spec);
-}
 
 /** Defines a group of commands, such as `org`. */
 export function group({ name, summary, example, commands }: {
@@ -153,70 +141,27 @@ export function group({ name, summary, example, commands }: {
   };
 }
 
-function add<Input extends InputSchema, Name extends CheckedSetting>(
-  parent: Command,
-  io: CliIo,
+/** Defines a command. */
+export function command<Input extends InputSchema, Name extends CheckedSetting = never>(
   spec: CommandSpec<Input, Name>,
-): void {
-  const command = parent.command(spec.name).description(spec.summary);
-  for (const [flags, meaning] of Object.entries(spec.arguments ?? {})) {
-    command.argument(flags, meaning);
-  }
-  const usesDatabase = spec.usesDatabase ?? true;
-  for (const [flags, meaning] of Object.entries(spec.options ?? {})) {
-    if (flags.includes("...")) command.option(flags.replace("...", ""), meaning, collect);
-    else if (isRequired(spec.input, flags)) command.requiredOption(flags, `${meaning} (required)`);
-    else command.option(flags, meaning);
-  }
-  for (const name of spec.settings ?? []) addSettingOption(command, name);
-  if (usesDatabase) {
-    for (const [flags, meaning] of Object.entries(DATABASE_OPTIONS)) command.option(flags, meaning);
-  }
-  command.option("--json", "print JSON");
-  command.addHelpText(
-    "after",
-    commandHelp({
-      details: spec.details ?? [],
-      environment: [
-        ...usesDatabase ? DATABASE_SETTINGS : [],
-        ...spec.settings ?? [],
-        ...spec.environment ?? [],
-        "TEST_ANALYTICS_DEBUG",
-      ],
-      exitCodes: spec.exitCodes ?? {},
-      examples: [spec.example, ...spec.moreExamples ?? []],
-    }),
-  );
-  command.exitOverride(asUsageError(spec.example));
-  command.action(async () => {
-    try {
-      // All problems are reported at once.
-      const problems: string[] = [];
-      const { input, options } = checkInput(command, spec, problems);
-      const { environment } = io;
-      const location = databaseLocation(usesDatabase ? environment : {}, { options, problems });
-      const flags = command.opts();
-      const settings = readSettings(spec.settings ?? [], { environment, flags, problems });
-      if (problems.length > 0) throw new UsageError(problems.join("; "));
-      const context = makeContext(
-        io,
-        { ...options, mayCreate: spec.createsDatabase ?? false },
-        location,
-      );
+): AddCommand {
+  return (parent, io) => {
+    const command = parent.command(spec.name).description(spec.summary)
+      .exitOverride(asUsageError(spec.example));
+    addFlags(command, spec);
+    command.action(async () => {
       try {
-        await spec.run(input, context, settings);
-      } finally {
-        await context.close();
+        await run(command, spec, io);
+      } catch (error) {
+        if (error instanceof UsageError) {
+          // With a wrong environment variable the example would fail too.
+          const isEnvironment = NAMES_SETTING.test(error.message);
+          error.example ??= isEnvironment ? `${pathOf(command)} --help` : spec.example;
+        }
+        throw error;
       }
-    } catch (error) {
-      if (error instanceof UsageError) {
-        // With a wrong environment variable the example would fail too.
-        const isEnvironment = NAMES_SETTING.test(error.message);
-        error.example ??= isEnvironment ? `${pathOf(command)} --help` : spec.example;
-      }
-      throw error;
-    }
-  });
+    });
+  };
 }
 
 /** Matches problems of the environment, which begin with the name of a setting. */
@@ -239,77 +184,111 @@ export function asUsageError(example: string): (error: CommanderError) => never 
   };
 }
 
+/** Adds arguments, options and help. */
+function addFlags<Input extends InputSchema, Name extends CheckedSetting>(
+  command: Command,
+  { usesDatabase = true, settings = [], ...spec }: CommandSpec<Input, Name>,
+): void {
+  for (const [flags, meaning] of Object.entries(spec.arguments ?? {})) {
+    command.argument(flags, meaning);
+  }
+  for (const [flags, meaning] of Object.entries(spec.options ?? {})) {
+    const key = camelCase(flags.split(" ")[0]!.slice(2));
+    const isRequired = spec.input.entries[key]?.type !== "optional";
+    if (flags.includes("...")) command.option(flags.replace("...", ""), meaning, collect);
+    else if (isRequired) command.requiredOption(flags, `${meaning} (required)`);
+    else command.option(flags, meaning);
+  }
+  for (const described of settings.map(describeSetting)) {
+    const { name, flag = "", default: standard } = described;
+    command.option(flag, `${meaningHere(described)} (default: ${name}, or ${standard})`);
+  }
+  for (const [flags, meaning] of Object.entries(usesDatabase ? DATABASE_OPTIONS : {})) {
+    command.option(flags, meaning);
+  }
+  command.option("--json", "print JSON");
+  command.addHelpText(
+    "after",
+    commandHelp({
+      details: spec.details ?? [],
+      environment: [
+        ...usesDatabase ? DATABASE_SETTINGS : [],
+        ...settings,
+        ...spec.environment ?? [],
+        "TEST_ANALYTICS_DEBUG",
+      ],
+      exitCodes: spec.exitCodes ?? {},
+      examples: [spec.example, ...spec.moreExamples ?? []],
+    }),
+  );
+}
+
 // A repeatable option takes one value each time: `--coverage a b.xml` has a report, b.xml.
 function collect(value: string, previous: string[] | undefined): string[] {
   return [...previous ?? [], value];
 }
 
-/** True when the schema has no default for the option. */
-function isRequired({ entries }: InputSchema, flags: string): boolean {
-  const [flag = ""] = flags.split(" ");
-  return entries[camelCase(flag.slice(2))]?.type !== "optional";
-}
-
-function checkInput<Input extends v.GenericSchema>(
+async function run<Input extends InputSchema, Name extends CheckedSetting>(
   command: Command,
-  spec: { input: Input },
-  problems: string[],
-): { input: v.InferOutput<Input>; options: SharedOptions } {
-  const names = new Map<string, string>();
+  { usesDatabase = true, createsDatabase = false, settings: names = [], ...spec }: CommandSpec<
+    Input,
+    Name
+  >,
+  io: CliIo,
+): Promise<void> {
+  // All problems are reported at once.
+  const problems: string[] = [];
   const raw: Record<string, unknown> = command.opts();
-  for (const option of command.options) names.set(option.attributeName(), option.long ?? "");
+  const shownNames = new Map<string, string>();
+  for (const option of command.options) shownNames.set(option.attributeName(), option.long ?? "");
   command.registeredArguments.forEach((argument, index) => {
     const key = camelCase(argument.name());
-    names.set(key, argument.name().toUpperCase());
+    shownNames.set(key, argument.name().toUpperCase());
     raw[key] = command.processedArgs[index];
   });
   const own = v.safeParse(spec.input, raw);
-  const shared = v.safeParse(v.object(OPTION_SCHEMAS), raw);
-  const issues: v.BaseIssue<unknown>[] = [...own.issues ?? [], ...shared.issues ?? []];
-  for (const issue of issues) {
-    const name = names.get(v.getDotPath(issue)?.split(".")[0] ?? "");
+  const shared = v.safeParse(SHARED, raw);
+  for (const issue of [...own.issues ?? [], ...shared.issues ?? []]) {
+    const name = shownNames.get(v.getDotPath(issue)?.split(".")[0] ?? "");
     problems.push(name ? `${name}: ${issue.message}` : issue.message);
   }
-  // The output is not used when there is a problem.
-  return {
-    input: own.output as v.InferOutput<Input>,
-    options: shared.success ? shared.output : { json: false },
-  };
-}
-
-function makeContext(
-  io: CliIo,
-  { json, mayCreate }: { json: boolean; mayCreate: boolean },
-  location: DatabaseLocation,
-): CommandContext & { close(): Promise<void> } {
+  const options = shared.success ? shared.output : { json: false };
+  const { environment } = io;
+  const database = databaseLocation(usesDatabase ? environment : {}, options, problems);
+  const settings = readSettings(names, { environment, flags: command.opts(), problems });
+  if (problems.length > 0) throw new UsageError(problems.join("; "));
+  const { json } = options;
   const opened: Database[] = [];
-  return {
+  const context: CommandContext = {
     io,
     json,
     now: io.now(),
-    database: location,
+    database,
     async openDatabase() {
-      const database = await io.openDatabase(location, { mayCreate });
-      opened.push(database);
-      return database;
+      opened.push(await io.openDatabase(database, { mayCreate: createsDatabase }));
+      return opened.at(-1)!;
     },
-    print: (plain, value) => io.stdout(json ? `${JSON.stringify(value)}\n` : `${oneLine(plain)}\n`),
-    printList: (items, cells) =>
-      io.stdout(
-        json
-          ? `${JSON.stringify(items)}\n`
-          : items.map((item) => `${plainLine(cells(item))}\n`).join(""),
-      ),
+    print: (plain, value) => io.stdout(`${json ? JSON.stringify(value) : oneLine(plain)}\n`),
+    async printList(items, fields) {
+      if (json) return await io.stdout(`${JSON.stringify(items)}\n`);
+      const cells = Array.isArray(fields)
+        ? (item: typeof items[0]) => fields.map((field) => item[field])
+        : fields;
+      await io.stdout(items.map((item) => `${plainLine(cells(item))}\n`).join(""));
+    },
     note: (text) => io.stderr(`${oneLine(text)}\n`),
-    close: async () => {
-      for (const database of opened) await database.close();
-    },
   };
+  try {
+    await spec.run(own.output as v.InferOutput<Input>, context, settings);
+  } finally {
+    for (const database of opened) await database.close();
+  }
 }
 
 function databaseLocation(
   environment: Environment,
-  { options, problems }: { options: SharedOptions; problems: string[] },
+  options: { databaseUrl?: string | undefined; dataDir?: string | undefined },
+  problems: string[],
 ): DatabaseLocation {
   const dataDir = options.dataDir ?? setting(environment, "DATA_DIR");
   if (options.databaseUrl !== undefined && options.dataDir !== undefined) {
@@ -326,10 +305,4 @@ function databaseLocation(
     problems.push(error.message);
     return { databaseUrl: undefined, dataDir };
   }
-}
-
-function addSettingOption(command: Command, name: CheckedSetting): void {
-  const described = describeSetting(name);
-  const holds = `${name}, or ${described.default}`;
-  command.option(described.flag ?? "", `${meaningHere(described)} (default: ${holds})`);
 }

@@ -1,6 +1,8 @@
 import { type Database, type DatabaseOptions, openDatabase } from "../../db/connection/connect.ts";
+import { DatabaseError } from "../../db/connection/errors.ts";
 import { inspectEmbedded } from "../../db/embedded/inspect.ts";
 import { checkSchema, migrate } from "../../db/schema/migrate.ts";
+import { pause } from "../base/delay.ts";
 import type { DatabaseLocation } from "./command.ts";
 import { Failure } from "./errors.ts";
 
@@ -20,9 +22,7 @@ export async function openCurrentDatabase(
   const { databaseUrl, dataDir } = location;
   if (!mayCreate && databaseUrl === undefined && !(await inspectEmbedded(dataDir)).exists) {
     throw new Failure(
-      `no database in ${
-        JSON.stringify(dataDir)
-      }: set DATA_DIR or DATABASE_URL, or create one with ` +
+      `no database in "${dataDir}": set DATA_DIR or DATABASE_URL, or create one with ` +
         "`test-analytics org create NAME`",
     );
   }
@@ -64,9 +64,63 @@ export async function ensureCurrentSchema({ sql }: Database): Promise<void> {
     if (!(error instanceof Error && "code" in error && NOT_WRITABLE.has(String(error.code)))) {
       throw error;
     }
-    throw new Failure(
-      `the database schema is ${state} and this user cannot migrate it: run ` +
-        "`test-analytics migrate` as a user with write privileges",
-    );
+    throw cannotMigrate(state);
   }
+}
+
+/** The error for a user without the privileges to migrate. */
+export function cannotMigrate(state: string): Failure {
+  return new Failure(
+    `the database schema is ${state} and this user cannot migrate it: run ` +
+      "`test-analytics migrate` as a user with write privileges",
+  );
+}
+
+// Backoff: a starting server is ready within seconds.
+const MIN_BACKOFF_MS = 200;
+const MAX_BACKOFF_MS = 2_000;
+
+/** Error codes of a server that is starting, restarting, failing over, or out of connections. */
+const TRANSIENT_CODES = new Set(
+  // ENOENT: a Unix socket that does not exist yet. NO_SUITABLE_SERVER: no standby was promoted yet.
+  ("ECONNREFUSED ECONNRESET ENOTFOUND EAI_AGAIN EHOSTUNREACH ENETUNREACH ETIMEDOUT EPIPE ENOENT " +
+    "CONNECT_TIMEOUT CONNECTION_CLOSED CONNECTION_ENDED NO_SUITABLE_SERVER 53300 57P01 57P02 57P03")
+    .split(" "),
+);
+
+/**
+ * Opens a database, with retries while its server is unavailable, so that both can be started in any
+ * order. Other errors, such as a wrong password, are not retried.
+ *
+ * @param options.seconds how long to retry
+ * @param options.note called once, with the reason
+ * @returns `null` when `stop` is aborted while waiting
+ * @throws {DatabaseError} of the last attempt
+ */
+export async function waitForDatabase(
+  open: () => Promise<Database>,
+  { seconds, stop, note }: { seconds: number; stop: AbortSignal; note(text: string): void },
+): Promise<Database | null> {
+  const deadline = performance.now() + seconds * 1000;
+  let pauseMs = MIN_BACKOFF_MS;
+  for (let tries = 1;; tries++) {
+    try {
+      return await open();
+    } catch (error) {
+      const leftMs = deadline - performance.now();
+      if (!isTransient(error) || leftMs <= 0) throw error;
+      if (tries === 1) note(`${error.message}; retrying for up to ${seconds} s`);
+      await pause(Math.min(pauseMs, leftMs), stop);
+      if (stop.aborted) return null;
+      pauseMs = Math.min(2 * pauseMs, MAX_BACKOFF_MS);
+    }
+  }
+}
+
+/** True for an error of the database or network that may go away, so that a retry makes sense. */
+export function isTransient(error: unknown): error is Error {
+  if (!(error instanceof Error)) return false;
+  // The connection may also be lost later, while the schema is checked.
+  const cause = error instanceof DatabaseError ? error.cause : error;
+  return cause instanceof Error && "code" in cause && TRANSIENT_CODES.has(String(cause.code));
 }

@@ -10,6 +10,17 @@ import {
 /** Exit codes. */
 export const EXIT = { done: 0, failed: 1, usedWrongly: 2 } as const;
 
+/** Meanings of exit codes. */
+export type ExitCodes = Partial<Record<keyof typeof EXIT, string>>;
+
+const USUAL_EXIT_CODES: ExitCodes = {
+  done: "success; also when there was nothing to change",
+  failed: "failure; standard error has the reason",
+  usedWrongly: "usage error; the last line on standard error is a valid command",
+};
+
+const WIDTH = 100;
+
 /** The sections below the options of a command. */
 export function commandHelp({ details, environment, exitCodes, examples }: {
   /** Paragraphs. */
@@ -17,20 +28,15 @@ export function commandHelp({ details, environment, exitCodes, examples }: {
   /** Environment variables that the command reads. */
   environment: readonly SettingName[];
   /** Exit codes that mean something else than usual. */
-  exitCodes: Partial<Record<keyof typeof EXIT, string>>;
+  exitCodes: ExitCodes;
   /** Commands without the program's name. */
   examples: readonly string[];
 }): string {
-  const codes = { ...USUAL_EXIT_CODES, ...exitCodes };
   return [
     ...details.length > 0 ? [section("Description", details.map(wrapped).join("\n\n"))] : [],
     section("Environment", settingsTable(environment, meaningHere)),
-    section(
-      "Exit codes",
-      Object.entries(EXIT).map(([name, code]) => `  ${code}  ${codes[name as keyof typeof EXIT]}`)
-        .join("\n"),
-    ),
-    section("Example", examples.map((line) => `  test-analytics ${line}`).join("\n")),
+    exitCodesSection(exitCodes),
+    exampleSection(examples),
   ].join("\n");
 }
 
@@ -39,43 +45,38 @@ export function programHelp(): string {
   return [
     section(
       "Environment (options win; an empty variable counts as unset)",
-      settingsTable(SETTINGS.map(({ name }) => name)),
+      settingsTable(SETTINGS.map(({ name }) => name), ({ meaning }) => meaning),
     ),
-    section(
-      "Exit codes",
-      Object.entries(EXIT).map(([name, code]) =>
-        `  ${code}  ${USUAL_EXIT_CODES[name as keyof typeof EXIT]}`
-      ).join("\n"),
-    ),
-    section(
-      "Example",
-      "  test-analytics demo\n  test-analytics serve --help\n  test-analytics doctor",
-    ),
+    exitCodesSection({}),
+    exampleSection(["demo", "serve --help", "doctor"]),
   ].join("\n");
 }
-
-const WIDTH = 100;
-
-const USUAL_EXIT_CODES: Record<keyof typeof EXIT, string> = {
-  done: "success; also when there was nothing to change",
-  failed: "failure; standard error has the reason",
-  usedWrongly: "usage error; the last line on standard error is a valid command",
-};
 
 function section(title: string, body: string): string {
   return `\n${title}:\n${body}`;
 }
 
+function exitCodesSection(changes: ExitCodes): string {
+  const codes = Object.entries({ ...USUAL_EXIT_CODES, ...changes });
+  return section(
+    "Exit codes",
+    codes.map(([name, meaning]) => `  ${EXIT[name as keyof typeof EXIT]}  ${meaning}`).join("\n"),
+  );
+}
+
+function exampleSection(examples: readonly string[]): string {
+  return section("Example", examples.map((line) => `  test-analytics ${line}`).join("\n"));
+}
+
 function settingsTable(
   names: readonly SettingName[],
-  meaningOf = ({ meaning }: Setting) => meaning,
+  meaningOf: (setting: Setting) => string,
 ): string {
   const width = Math.max(...names.map((name) => name.length));
   return names.map((name) => {
     const described = describeSetting(name);
-    const { default: holds } = described;
-    const meaning = meaningOf(described);
-    return `  ${name.padEnd(width)}  ${meaning}${holds === "" ? "" : ` (default: ${holds})`}`;
+    const suffix = described.default === "" ? "" : ` (default: ${described.default})`;
+    return `  ${name.padEnd(width)}  ${meaningOf(described)}${suffix}`;
   }).join("\n");
 }
 

@@ -1,6 +1,8 @@
 /** Destinations of log lines: standard error, and telemetry when it is enabled. */
-import type { LogLevel } from "../base/log.ts";
 import type { Environment } from "../base/config.ts";
+import { createLog, type Log, type LogLevel } from "../base/log.ts";
+import type { CliIo } from "./command.ts";
+import type { SettingValues } from "./settings.ts";
 
 /** A destination of log lines. */
 export interface LogOutput {
@@ -51,4 +53,36 @@ export function telemetryOutput(
 /** Whether the runtime exports traces and metrics. */
 export function isTelemetryOn(environment: Environment): boolean {
   return /^(true|1)$/i.test(environment.OTEL_DENO ?? "");
+}
+
+/** Runs `body` with a log, which is flushed at the end. */
+export async function withLog(
+  io: CliIo,
+  { LOG_LEVEL, LOG_FORMAT }: SettingValues<"LOG_LEVEL" | "LOG_FORMAT">,
+  body: (log: Log) => Promise<void>,
+): Promise<void> {
+  const output = bufferedOutput(io.stderr);
+  const telemetry = telemetryOutput(io.environment);
+  const log = createLog({
+    write: (line, level) => {
+      output.write(line, level);
+      telemetry?.(line, level);
+    },
+    now: () => Date.now() / 1000,
+    level: LOG_LEVEL,
+    format: LOG_FORMAT === "auto" ? io.stderrIsTerminal ? "human" : "json" : LOG_FORMAT,
+  });
+  if (isTelemetryOn(io.environment) && telemetry === null) {
+    log.warn(
+      "log lines are not exported: expected OTEL_DENO_CONSOLE=replace in addition to OTEL_DENO",
+    );
+  }
+  // For an exit after the second signal.
+  globalThis.addEventListener("unload", output.flush);
+  try {
+    await body(log);
+  } finally {
+    globalThis.removeEventListener("unload", output.flush);
+    output.flush();
+  }
 }

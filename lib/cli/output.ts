@@ -1,4 +1,6 @@
-/** Formatting of plain output. */
+/** Formatting of plain output, and the progress line. */
+import type { CliIo } from "./command.ts";
+import type { Listener } from "./intake/read_files.ts";
 
 /** A cell of a plain list; `null` is printed as an empty cell. */
 export type Cell = string | number | null;
@@ -11,4 +13,44 @@ export function plainLine(cells: Cell[]): string {
 /** The text with control characters replaced by spaces: safe for terminals and logs. */
 export function oneLine(text: string): string {
   return text.replaceAll(/[\p{Cc}\u2028\u2029]/gu, " ");
+}
+
+const MIN_MS_BETWEEN_LINES = 200;
+const MAX_CHARACTERS = 79;
+const CLEAR = "\r\x1b[K";
+
+/** One line on standard error that is overwritten, on a terminal only. */
+export function progressLine(
+  io: Pick<CliIo, "stderr" | "stderrIsTerminal">,
+): { show(text: string): void; clear(): void } {
+  let shownAt = performance.now();
+  let shown = false;
+  return {
+    show(text) {
+      if (!io.stderrIsTerminal || performance.now() - shownAt < MIN_MS_BETWEEN_LINES) return;
+      shownAt = performance.now();
+      shown = true;
+      io.stderr(`${CLEAR}${oneLine(text).slice(0, MAX_CHARACTERS)}`);
+    },
+    clear() {
+      if (shown) io.stderr(CLEAR);
+      shown = false;
+    },
+  };
+}
+
+/** Shows the notes and the progress of reading reports on standard error. */
+export function progressListener(
+  { io, note }: { io: CliIo; note(text: string): void },
+): Listener & { show(text: string): void; clear(): void } {
+  const { show, clear } = progressLine(io);
+  return {
+    show,
+    clear,
+    note(text) {
+      clear();
+      note(text);
+    },
+    progress: ({ results, file }) => show(`${results} results read, reading ${file}`),
+  };
 }

@@ -74,13 +74,9 @@ export function wholeNumber({ min, max }: { min: number; max: number }) {
 
 /** One of a list of words. */
 export function oneOf<const Word extends string>(words: readonly Word[]) {
-  return readWith((text): Word => {
-    const word = words.find((each) => each === text);
-    if (word === undefined) {
-      throw new RangeError(`invalid value "${text}": expected one of ${words.join(", ")}`);
-    }
-    return word;
-  });
+  const message = ({ received }: { received: string }) =>
+    `invalid value ${received}: expected one of ${words.join(", ")}`;
+  return v.picklist(words, message);
 }
 
 /** `true` or `false`; an option without a value is `true`. */
@@ -111,42 +107,23 @@ export const timestamp = readWith((text) => {
 });
 
 /** A duration such as `90d`, in seconds. Units: s, m, h, d, w. */
-export const duration = readWith(parseDuration);
-
-/** A duration of at most `max` seconds. */
-export function durationUpTo(max: number) {
+export function duration({ min = 1, max = Infinity }: { min?: number; max?: number } = {}) {
   return readWith((text) => {
-    const seconds = parseDuration(text);
+    const [, number, unit] = /^(\d{1,9})([smhdw])$/.exec(text) ?? [];
+    const seconds = Number(number) * SECONDS_PER_UNIT[unit as keyof typeof SECONDS_PER_UNIT];
+    if (!(seconds >= 1)) {
+      throw new SyntaxError(
+        `invalid duration "${text}": expected a number and a unit (s, m, h, d, w), such as 90d`,
+      );
+    }
     if (seconds > max) throw new RangeError(`"${text}" is too long: expected at most ${max}s`);
-    return seconds;
-  });
-}
-
-/**
- * A duration of at least `min` days.
- *
- * @param options.what what has the minimum, for the error
- */
-export function durationOfDays({ min, what }: { min: number; what: string }) {
-  return readWith((text) => {
-    const seconds = parseDuration(text);
-    if (seconds < min * SECONDS_PER_UNIT.d) {
-      throw new RangeError(`"${text}" is shorter than ${what}: expected at least ${min}d`);
+    if (seconds < min) {
+      throw new RangeError(
+        `"${text}" is too short: expected at least ${min / SECONDS_PER_UNIT.d}d`,
+      );
     }
     return seconds;
   });
-}
-
-function parseDuration(text: string): number {
-  const match = /^(\d{1,9})([smhdw])$/.exec(text);
-  const seconds = Number(match?.[1]) *
-    SECONDS_PER_UNIT[match?.[2] as keyof typeof SECONDS_PER_UNIT];
-  if (!match || seconds < 1) {
-    throw new SyntaxError(
-      `invalid duration "${text}": expected a number and a unit (s, m, h, d, w), such as 90d`,
-    );
-  }
-  return seconds;
 }
 
 /**

@@ -50,28 +50,38 @@ const ERRORS = v.object({ errors: v.record(v.string(), v.array(v.string())) });
 /** A failure that is worth a retry. */
 class TransientError extends ToolError {}
 
-interface Answer {
-  status: number;
-  body: string;
-}
+type Options = ApiClientOptions & { signal: AbortSignal | undefined };
 
 /** Creates a client of the service. */
 export function createApiClient(options: ApiClientOptions): Api {
   const getText = async (request: ApiRequest) => {
-    const { status, body } = await getWithRetry(requestUrl(options.baseUrl, request), {
-      ...options,
-      signal: request.signal,
-    });
-    if (status === 200) return body;
-    throw failureOf({ status, body }, options.baseUrl);
+    const { signal } = request;
+    const url = requestUrl(options.baseUrl, request);
+    try {
+      return await get(url, { ...options, signal });
+    } catch (error) {
+      if (!(error instanceof TransientError)) throw error;
+    }
+    await pause(options.retryPauseMs ?? RETRY_PAUSE_MS, signal);
+    return await get(url, { ...options, signal });
+  };
+  /** Removes the token from error messages, in case a server echoes the request. */
+  const withoutToken = (error: unknown): never => {
+    if (error instanceof Error && error.message.includes(options.token)) {
+      error.message = error.message.replaceAll(options.token, "[token]");
+    }
+    throw error;
   };
   return {
-    getText: (request) => withoutToken(() => getText(request), options.token),
+    getText: (request) => getText(request).catch(withoutToken),
     getJson: (request, schema) =>
-      withoutToken(
-        async () => readJson(await getText(request), schema, options.baseUrl),
-        options.token,
-      ),
+      getText(request).then((body) => {
+        const result = v.safeParse(v.pipe(v.string(), v.parseJson(), schema), body);
+        if (result.success) return result.output;
+        const [issue] = result.issues;
+        const reason = `${v.getDotPath(issue) ?? "body"}: ${issue.message}`;
+        throw unexpectedAnswer(options.baseUrl, reason);
+      }).catch(withoutToken),
   };
 }
 
@@ -86,31 +96,17 @@ function requestUrl(baseUrl: string, { path, query = {} }: ApiRequest): string {
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined) parameters.set(name, String(value));
   }
-  const search = parameters.size === 0 ? "" : `?${parameters}`;
-  return `${baseUrl}/${parts.join("/")}${search}`;
-}
-
-type AttemptOptions = ApiClientOptions & { signal?: AbortSignal | undefined };
-
-async function getWithRetry(url: string, options: AttemptOptions): Promise<Answer> {
-  try {
-    return await attempt(url, options);
-  } catch (error) {
-    if (!(error instanceof TransientError)) throw error;
-  }
-  await pause(options.retryPauseMs ?? RETRY_PAUSE_MS, options.signal);
-  options.signal?.throwIfAborted();
-  return await attempt(url, options);
+  return `${baseUrl}/${parts.join("/")}${parameters.size === 0 ? "" : `?${parameters}`}`;
 }
 
 /** Sends one request and reads the whole body. */
-async function attempt(url: string, options: AttemptOptions): Promise<Answer> {
-  const timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
+async function get(url: string, options: Options): Promise<string> {
+  const { baseUrl, signal, timeoutMs = TIMEOUT_MS } = options;
+  signal?.throwIfAborted();
   // AbortSignal.any would stay registered with a long-lived signal.
   const controller = new AbortController();
-  const onAbort = () => controller.abort(options.signal?.reason);
-  options.signal?.throwIfAborted();
-  options.signal?.addEventListener("abort", onAbort, { once: true });
+  const onAbort = () => controller.abort(signal?.reason);
+  signal?.addEventListener("abort", onAbort, { once: true });
   let timedOut = false;
   const timer = setTimeout(() => {
     timedOut = true;
@@ -119,28 +115,32 @@ async function attempt(url: string, options: AttemptOptions): Promise<Answer> {
   try {
     const response = await followRedirects(url, options, controller.signal);
     const body = await response.text();
-    if (TRANSIENT_STATUSES.includes(response.status)) {
-      throw new TransientError(
-        `The service at ${options.baseUrl} is not available right now (status ${response.status}). ` +
-          `Try again in a minute.`,
-      );
-    }
-    return { status: response.status, body };
+    if (response.status === 200) return body;
+    throw failureOf(response.status, body, baseUrl);
   } catch (error) {
     if (error instanceof ToolError) throw error;
-    options.signal?.throwIfAborted();
-    if (timedOut) throw timeoutError(options.baseUrl, timeoutMs);
-    throw unreachableError(options.baseUrl, error);
+    signal?.throwIfAborted();
+    if (timedOut) {
+      throw new ToolError(
+        `The service at ${baseUrl} did not answer within ${timeoutMs / 1000} seconds. Try again ` +
+          "with a smaller limit, and tell the user if it goes on.",
+      );
+    }
+    const reason = shorten(error instanceof Error ? error.message : String(error));
+    throw new TransientError(
+      `The service at ${baseUrl} cannot be reached (${reason}). Ask the user to check that it is ` +
+        `running and that ${URL_VARIABLE} holds its address.`,
+    );
   } finally {
     clearTimeout(timer);
-    options.signal?.removeEventListener("abort", onAbort);
+    signal?.removeEventListener("abort", onAbort);
   }
 }
 
 // fetch itself would follow to any host, with the token.
 async function followRedirects(
   url: string,
-  { token, userAgent, baseUrl }: AttemptOptions,
+  { token, userAgent, baseUrl }: Options,
   signal: AbortSignal,
 ): Promise<Response> {
   let current = new URL(url);
@@ -167,7 +167,13 @@ async function followRedirects(
   );
 }
 
-function failureOf({ status, body }: Answer, baseUrl: string): ToolError {
+function failureOf(status: number, body: string, baseUrl: string): ToolError {
+  if (TRANSIENT_STATUSES.includes(status)) {
+    return new TransientError(
+      `The service at ${baseUrl} is not available right now (status ${status}). Try again in a ` +
+        "minute.",
+    );
+  }
   if (status === 401) {
     return new ToolError(
       `The service at ${baseUrl} refused the API token (status 401). Ask the user to put a valid ` +
@@ -175,11 +181,9 @@ function failureOf({ status, body }: Answer, baseUrl: string): ToolError {
         `server, and to restart it. Calling again before that does not help.`,
     );
   }
-  if (status === 404 && isJson(body)) return new NotFoundError("The service does not know that.");
-  if (status === 400) {
-    const result = v.safeParse(v.pipe(v.string(), v.parseJson(), ERRORS), body);
-    if (result.success) return new BadRequestError(result.output.errors);
-  }
+  const json = v.safeParse(v.pipe(v.string(), v.parseJson()), body);
+  if (status === 404 && json.success) return new NotFoundError("The service does not know that.");
+  if (status === 400 && v.is(ERRORS, json.output)) return new BadRequestError(json.output.errors);
   if (status >= 500) {
     return new ToolError(
       `The service at ${baseUrl} failed (status ${status}); its log tells why. Try once more ` +
@@ -187,21 +191,6 @@ function failureOf({ status, body }: Answer, baseUrl: string): ToolError {
     );
   }
   return unexpectedAnswer(baseUrl, `status ${status}`);
-}
-
-function isJson(body: string): boolean {
-  return v.is(v.pipe(v.string(), v.parseJson()), body);
-}
-
-function readJson<Schema extends v.GenericSchema>(
-  body: string,
-  schema: Schema,
-  baseUrl: string,
-): v.InferOutput<Schema> {
-  const result = v.safeParse(v.pipe(v.string(), v.parseJson(), schema), body);
-  if (result.success) return result.output;
-  const issue = result.issues[0];
-  throw unexpectedAnswer(baseUrl, `${v.getDotPath(issue) ?? "body"}: ${issue.message}`);
 }
 
 /** The error for a response of something other than this service. */
@@ -212,36 +201,7 @@ export function unexpectedAnswer(where: string, reason: string): ToolError {
   );
 }
 
-function timeoutError(baseUrl: string, timeoutMs: number): ToolError {
-  return new ToolError(
-    `The service at ${baseUrl} did not answer within ${timeoutMs / 1000} seconds. Try again with ` +
-      `a smaller limit, and tell the user if it goes on.`,
-  );
-}
-
-function unreachableError(baseUrl: string, error: unknown): TransientError {
-  const reason = error instanceof Error ? error.message : String(error);
-  return new TransientError(
-    `The service at ${baseUrl} cannot be reached (${
-      shorten(reason)
-    }). Ask the user to check that ` +
-      `it is running and that ${URL_VARIABLE} holds its address.`,
-  );
-}
-
 function shorten(text: string): string {
   const line = text.replaceAll(/\s+/g, " ").trim();
   return line.length <= REASON_CHARACTERS ? line : `${line.slice(0, REASON_CHARACTERS)}...`;
-}
-
-/** Removes the token from error messages, in case a server echoes the request. */
-async function withoutToken<T>(call: () => Promise<T>, token: string): Promise<T> {
-  try {
-    return await call();
-  } catch (error) {
-    if (error instanceof Error && error.message.includes(token)) {
-      error.message = error.message.replaceAll(token, "[token]");
-    }
-    throw error;
-  }
 }

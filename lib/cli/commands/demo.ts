@@ -11,12 +11,13 @@ import type { Log } from "../../base/log.ts";
 import { testHash, testId } from "../../base/identity.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
 import { makeToken } from "../../base/token.ts";
-import { type AddCommand, type CliIo, command, type CommandContext } from "../command.ts";
+import { type AddCommand, command, type CommandContext } from "../command.ts";
 import { Failure } from "../errors.ts";
 import { DEMO, DEMO_FILES, DEMO_RUNS, FLAKIEST_TEST, QUARANTINED_TEST } from "./demo_history.ts";
 import { readUploadFiles } from "../intake/read_files.ts";
 import { storeUpload } from "../intake/store_upload.ts";
-import { serveUntilStopped, withLog } from "./serve.ts";
+import { withLog } from "../log_output.ts";
+import { serveUntilStopped } from "./serve.ts";
 
 /** `demo`. */
 export const demoCommand: AddCommand = command({
@@ -29,39 +30,36 @@ export const demoCommand: AddCommand = command({
   input: v.object({}),
   async run(_input, context, settings) {
     const { io } = context;
-    const address = { host: setting(io.environment, "HOST"), port: settings.PORT };
-    checkPort(address);
+    const host = setting(io.environment, "HOST");
+    const port = settings.PORT;
+    try {
+      // Before anything is created.
+      Deno.listen({ hostname: host, port }).close();
+    } catch (error) {
+      if (!(error instanceof Deno.errors.AddrInUse)) throw error;
+      throw new Failure(`port ${port} is in use; try --port ${port + 1}`);
+    }
     // Its log is read by a person, whatever the environment sets for services.
     await withLog(io, { LOG_LEVEL: "info", LOG_FORMAT: "human" }, async (log) => {
-      await serveExample(io, { context, log, ...address });
+      await serveExample(context, { log, host, port });
     });
   },
 });
 
-/** @throws {Failure} when the port is in use, before anything is created */
-function checkPort({ host, port }: { host: string; port: number }): void {
-  try {
-    Deno.listen({ hostname: host, port }).close();
-  } catch (error) {
-    if (!(error instanceof Deno.errors.AddrInUse)) throw error;
-    throw new Failure(`port ${port} is in use; try --port ${port + 1}`);
-  }
-}
-
 async function serveExample(
-  io: CliIo,
-  { context, ...options }: { context: CommandContext; log: Log; host: string; port: number },
+  context: CommandContext,
+  options: { log: Log; host: string; port: number },
 ): Promise<void> {
+  const { io, note } = context;
   // Read first, so that a signal during the preparation leaves nothing behind.
   const { stop } = io;
   // A new folder each time: the example's runs lie in the last days whenever it starts.
   const folder = await Deno.makeTempDir({ dir: tmpdir(), prefix: "test-analytics-demo-" });
   try {
     const dataDir = join(folder, "data");
-    context.note(`creating an example with DATA_DIR=${dataDir}, deleted when the demo ends`);
-    const database = await io.openDatabase({ databaseUrl: undefined, dataDir }, {
-      mayCreate: true,
-    });
+    note(`creating an example with DATA_DIR=${dataDir}, deleted when the demo ends`);
+    const location = { databaseUrl: undefined, dataDir };
+    const database = await io.openDatabase(location, { mayCreate: true });
     try {
       const example = await fillExample(database, { folder, now: context.now });
       if (stop.aborted) return;
@@ -71,17 +69,15 @@ async function serveExample(
         async onReady(url) {
           const { token } = example;
           const curl = curlLines(url, example);
-          const [tests, submissions, disruptions] = curl;
           if (context.json) {
             return await context.print("", { token, url, data_dir: dataDir, curl });
           }
-          const lines = [
-            `token: ${token}`,
-            ...["", "flaky tests:", tests, "", "CI runs:", submissions],
-            ...["", "disruptions of one test:", disruptions],
-            ...["", `documentation (any user name, the token as password): ${url}/docs`],
-          ];
-          for (const line of lines) await context.print(line ?? "", null);
+          const [tests, submissions, disruptions] = curl;
+          await io.stdout(
+            `token: ${token}\n\nflaky tests:\n${tests}\n\nCI runs:\n${submissions}\n\n` +
+              `disruptions of one test:\n${disruptions}\n\n` +
+              `documentation (any user name, the token as password): ${url}/docs\n`,
+          );
         },
       });
     } finally {
@@ -161,6 +157,5 @@ function curlLines(url: string, { token, flakiestTestId }: Example): string[] {
     `${repository}/tests`,
     `${repository}/submissions`,
     `/api/tests/${flakiestTestId}/results`,
-  ]
-    .map((path) => `curl -H 'Authorization: Bearer ${token}' '${url}${path}'`);
+  ].map((path) => `curl -H 'Authorization: Bearer ${token}' '${url}${path}'`);
 }

@@ -1,26 +1,19 @@
 import { statfs } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import * as v from "valibot";
-import { type Database, openDatabase } from "../../../db/connection/connect.ts";
-import { readDatabaseUrl } from "../../../db/connection/database_url.ts";
-import { DatabaseError } from "../../../db/connection/errors.ts";
 import {
   loadFreshness,
   loadServerState,
   loadStuckArchives,
   loadTokenCounts,
-  type ServerState,
 } from "../../../db/admin/diagnostics.ts";
+import { type Database, openDatabase } from "../../../db/connection/connect.ts";
+import { readDatabaseUrl } from "../../../db/connection/database_url.ts";
+import { DatabaseError } from "../../../db/connection/errors.ts";
 import { type EmbeddedState, inspectEmbedded } from "../../../db/embedded/inspect.ts";
 import { checkSchema, SCHEMA_VERSION } from "../../../db/schema/migrate.ts";
 import { WINDOW_SECONDS } from "../../base/time.ts";
-import {
-  type AddCommand,
-  type CliIo,
-  command,
-  type CommandContext,
-  type DatabaseLocation,
-} from "../command.ts";
+import { type AddCommand, command, type CommandContext } from "../command.ts";
 import { BUILD } from "../commit.ts";
 import { Failure } from "../errors.ts";
 import {
@@ -32,8 +25,11 @@ import {
   assessSchema,
   assessSize,
   assessTokens,
+  fail,
   type Finding,
+  ok,
   TOKEN_SOON_SECONDS,
+  warn,
 } from "./doctor_findings.ts";
 
 const STATEMENT_TIMEOUT_MS = 10_000;
@@ -54,86 +50,64 @@ export const doctorCommand: AddCommand = command({
     const findings = await examine(context);
     await context.printList(
       findings,
-      ({ status, check, finding, hint }) => [status, check, finding, hint],
+      ["status", "check", "finding", "hint"],
     );
     const failed = findings.filter(({ status }) => status === "fail").map(({ check }) => check);
     if (failed.length > 0) throw new Failure(`failed checks: ${failed.join(", ")}`);
   },
 });
 
-async function examine({ database: location, io, now }: CommandContext): Promise<Finding[]> {
-  const findings: Finding[] = [];
-  const program: Finding = { check: "program", status: "ok", finding: BUILD, hint: "" };
+async function examine(context: CommandContext): Promise<Finding[]> {
+  const { databaseUrl, dataDir } = context.database;
   // Before it is opened, because then it is in use.
-  const look = location.databaseUrl === undefined ? await inspectEmbedded(location.dataDir) : null;
-  if (look) {
-    const disk = await diskOf(location.dataDir);
-    if (!look.exists) {
-      return [
-        {
-          check: "database",
-          status: "fail",
-          finding: `no embedded database in ${location.dataDir}`,
-          hint: "create it with `test-analytics migrate`, or set DATABASE_URL or DATA_DIR",
-        },
-        disk,
-        program,
-      ];
-    }
-    findings.push(disk);
+  const embedded = databaseUrl === undefined ? await inspectEmbedded(dataDir) : null;
+  const others = [...embedded ? [await diskOf(dataDir)] : [], ok("program", BUILD)];
+  if (embedded && !embedded.exists) {
+    const hint = "create it with `test-analytics migrate`, or set DATABASE_URL or DATA_DIR";
+    return [fail("database", `no embedded database in ${dataDir}`, hint), ...others];
   }
-  findings.push(program);
-  const opened = await open(location);
-  if ("check" in opened) return [opened, ...findings];
+  let database: Database;
   try {
-    return [...await examineDatabase(opened, { location, look, io, now }), ...findings];
-  } finally {
-    await opened.close();
-  }
-}
-
-async function open(location: DatabaseLocation): Promise<Database | Finding> {
-  try {
-    return await openDatabase({
-      ...location,
+    database = await openDatabase({
+      ...context.database,
       readOnly: true,
       maxConnections: 1,
       statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     });
   } catch (error) {
-    const hint = location.databaseUrl !== undefined
+    const hint = !embedded
       ? "check that the server is running, and DATABASE_URL"
       // The message says what to do about the files.
       : error instanceof DatabaseError
       ? ""
       : "check which process has it open, and who owns the folder";
-    return {
-      check: "database",
-      status: "fail",
-      finding: error instanceof Error ? error.message : String(error),
-      hint,
-    };
+    const finding = error instanceof Error ? error.message : String(error);
+    return [fail("database", finding, hint), ...others];
+  }
+  try {
+    return [...await examineDatabase(database, embedded, context), ...others];
+  } finally {
+    await database.close();
   }
 }
 
 async function examineDatabase(
   { sql, kind }: Database,
-  { location, look, io, now }: {
-    location: DatabaseLocation;
-    look: EmbeddedState | null;
-    io: CliIo;
-    now: number;
-  },
+  embedded: EmbeddedState | null,
+  { database: { databaseUrl = "" }, io, now }: CommandContext,
 ): Promise<Finding[]> {
   // Warms up the connection, for the round trip below.
-  const status = await checkSchema(sql);
+  const schema = await checkSchema(sql);
   const begun = performance.now();
   const server = await loadServerState(sql);
   const seconds = (performance.now() - begun) / 1000;
-  const schema = assessSchema({ ...status, expected: SCHEMA_VERSION });
+  const where = embedded
+    ? `embedded PostgreSQL ${server.version} in ${embedded.path}, which ` +
+      (embedded.isInUse ? "another process has open" : "no other process has open")
+    : `PostgreSQL ${server.version} at ${readDatabaseUrl(databaseUrl).host}`;
   const findings = [
-    describeDatabase(server, { location, look, milliseconds: seconds * 1000 }),
-    schema,
+    ok("database", `${where}; responds in ${Math.ceil(seconds * 1000)} ms`),
+    assessSchema({ ...schema, expected: SCHEMA_VERSION }),
     assessClock({
       theirs: server.clock,
       ours: io.now() + (Date.now() % 1000) / 1000 - seconds / 2,
@@ -142,33 +116,13 @@ async function examineDatabase(
     ...kind === "server" ? [assessRole(server), assessSize(server)] : [],
   ];
   // The queries below need the current schema.
-  if (status.state !== "current") return findings;
+  if (schema.state !== "current") return findings;
   return [
     ...findings,
     assessFreshness(await loadFreshness(sql, { windowStart: now - WINDOW_SECONDS }), { now }),
     assessTokens(await loadTokenCounts(sql, { now, soon: now + TOKEN_SOON_SECONDS })),
     ...assessArchives(await loadStuckArchives(sql)),
   ];
-}
-
-function describeDatabase(
-  { version }: ServerState,
-  { location, look, milliseconds }: {
-    location: DatabaseLocation;
-    look: EmbeddedState | null;
-    milliseconds: number;
-  },
-): Finding {
-  const where = look
-    ? `embedded PostgreSQL ${version} in ${look.path}, which ` +
-      (look.isInUse ? "another process has open" : "no other process has open")
-    : `PostgreSQL ${version} at ${readDatabaseUrl(location.databaseUrl ?? "").host}`;
-  return {
-    check: "database",
-    status: "ok",
-    finding: `${where}; responds in ${Math.ceil(milliseconds)} ms`,
-    hint: "",
-  };
 }
 
 async function diskOf(dataDir: string): Promise<Finding> {
@@ -179,12 +133,7 @@ async function diskOf(dataDir: string): Promise<Finding> {
       return assessDisk({ path: dataDir, freeBytes: bavail * bsize, databaseBytes: null });
     } catch (error) {
       if (path !== dirname(path)) continue;
-      return {
-        check: "disk",
-        status: "warn",
-        finding: `cannot read the free space of ${dataDir}: ${error}`,
-        hint: "",
-      };
+      return warn("disk", `cannot read the free space of ${dataDir}: ${error}`);
     }
   }
 }

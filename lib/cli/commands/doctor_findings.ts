@@ -1,20 +1,18 @@
 /** The findings of `doctor`, computed from what was measured. */
-import type { SchemaStatus } from "../../../db/schema/migrate.ts";
 import type {
   Freshness,
   ServerState,
   StuckArchives,
   TokenCounts,
 } from "../../../db/admin/diagnostics.ts";
+import type { SchemaStatus } from "../../../db/schema/migrate.ts";
 import { formatTimestamp, WINDOW_SECONDS } from "../../base/time.ts";
-
-/** `fail`: something does not work. `warn`: it needs attention. */
-export type FindingStatus = "ok" | "warn" | "fail";
 
 /** One line of the report. */
 export interface Finding {
   check: string;
-  status: FindingStatus;
+  /** `fail`: something does not work. `warn`: it needs attention. */
+  status: "ok" | "warn" | "fail";
   finding: string;
   /** What to do; `""` for nothing. */
   hint: string;
@@ -34,63 +32,63 @@ const QUIET_WARN_SECONDS = 4 * DAY_SECONDS;
 /** Tokens that expire sooner get a warning. */
 export const TOKEN_SOON_SECONDS = 7 * DAY_SECONDS;
 
+type MakeFinding = (check: string, finding: string, hint?: string) => Finding;
+const maker = (status: Finding["status"]): MakeFinding => (check, finding, hint = "") => ({
+  check,
+  status,
+  finding,
+  hint,
+});
+export const ok = maker("ok");
+export const warn = maker("warn");
+export const fail = maker("fail");
+
 /** Compares the clock of the database with ours, which was read half a round trip earlier. */
 export function assessClock(
   { theirs, ours, roundTripSeconds }: { theirs: number; ours: number; roundTripSeconds: number },
 ): Finding {
-  const apart = Math.abs(theirs - ours);
   // The uncertainty is half the round trip.
-  const seconds = Math.max(0, apart - roundTripSeconds / 2);
-  const status = seconds < CLOCK_WARN_SECONDS
-    ? "ok"
-    : seconds < CLOCK_FAIL_SECONDS
-    ? "warn"
-    : "fail";
-  return {
-    check: "clock",
-    status,
-    finding: status === "ok"
-      ? `the clocks of database and machine differ by less than ${CLOCK_WARN_SECONDS} s`
-      : `the database clock is ${Math.round(seconds)} s ${theirs > ours ? "ahead of" : "behind"} ` +
-        "the clock of this machine",
-    hint: status === "ok"
-      ? ""
-      : "synchronize both machines by NTP: window and token expiry use the clock of serve, the " +
-        "claims of watchers that of the database",
-  };
+  const seconds = Math.max(0, Math.abs(theirs - ours) - roundTripSeconds / 2);
+  if (seconds < CLOCK_WARN_SECONDS) {
+    return ok(
+      "clock",
+      `the clocks of database and machine differ by less than ${CLOCK_WARN_SECONDS} s`,
+    );
+  }
+  return (seconds < CLOCK_FAIL_SECONDS ? warn : fail)(
+    "clock",
+    `the database clock is ${Math.round(seconds)} s ${theirs > ours ? "ahead of" : "behind"} ` +
+      "the clock of this machine",
+    "synchronize both machines by NTP: window and token expiry use the clock of serve, the " +
+      "claims of watchers that of the database",
+  );
 }
 
 /** Compares the schema with that of this program. */
 export function assessSchema(
   { state, version, expected, problem }: SchemaStatus & { expected: number },
 ): Finding {
-  const check = "schema";
   switch (state) {
     case "current":
-      return { check, status: "ok", finding: `version ${version}`, hint: "" };
+      return ok("schema", `version ${version}`);
     case "newer":
-      return {
-        check,
-        status: "fail",
-        finding: `version ${version}, this program supports ${expected}`,
-        hint: "use the version of this program that migrated it",
-      };
+      return fail(
+        "schema",
+        `version ${version}, this program supports ${expected}`,
+        "use the version of this program that migrated it",
+      );
     case "incompatible":
-      return {
-        check,
-        status: "fail",
-        finding: problem ?? "",
-        hint: "keep a backup until the reports are uploaded again",
-      };
+      return fail(
+        "schema",
+        problem ?? "",
+        "keep a backup until the reports are uploaded again",
+      );
     default:
-      return {
-        check,
-        status: "fail",
-        finding: state === "missing"
-          ? "missing"
-          : `version ${version}, this program needs ${expected}`,
-        hint: "run `test-analytics migrate` as a user that can create tables",
-      };
+      return fail(
+        "schema",
+        state === "missing" ? "missing" : `version ${version}, this program needs ${expected}`,
+        "run `test-analytics migrate` as a user that can create tables",
+      );
   }
 }
 
@@ -98,7 +96,6 @@ export function assessSchema(
 export function assessRole(
   { user, isSuperuser, canWrite, canMigrate, isReplica, isStreaming, lagSeconds }: ServerState,
 ): Finding {
-  const check = "role";
   if (isReplica) {
     const isLate = !isStreaming || lagSeconds !== null && lagSeconds > LAG_WARN_SECONDS;
     const lag = lagSeconds === null
@@ -108,26 +105,25 @@ export function assessRole(
       : isStreaming
       ? `at most ${Math.ceil(lagSeconds)} s behind`
       : `last change ${Math.round(lagSeconds)} s ago`;
-    return {
-      check,
-      status: isLate ? "warn" : "ok",
-      finding: `a replica, ${isStreaming ? "" : "disconnected from its primary, "}${lag}`,
-      hint: isLate ? "check the log of the replica and pg_stat_replication on the primary" : "",
-    };
+    const finding = `a replica, ${isStreaming ? "" : "disconnected from its primary, "}${lag}`;
+    return isLate
+      ? warn(
+        "role",
+        finding,
+        "check the log of the replica and pg_stat_replication on the primary",
+      )
+      : ok("role", finding);
   }
-  const rights = isSuperuser
-    ? "is a superuser"
-    : canMigrate
+  if (isSuperuser) {
+    const hint = "a read-only role is enough for serve: see deploy/read_only_role.sql";
+    return warn("role", `user ${user} is a superuser`, hint);
+  }
+  const rights = canMigrate
     ? "can write and migrate"
     : canWrite
     ? "can write, not migrate"
     : "can only read";
-  return {
-    check,
-    status: isSuperuser ? "warn" : "ok",
-    finding: `user ${user} ${rights}`,
-    hint: isSuperuser ? "a read-only role is enough for serve: see deploy/read_only_role.sql" : "",
-  };
+  return ok("role", `user ${user} ${rights}`);
 }
 
 /** Free space of the data folder. */
@@ -138,24 +134,17 @@ export function assessDisk(
     databaseBytes: number | null;
   },
 ): Finding {
-  const status = freeBytes < DISK_FAIL_BYTES ? "fail" : freeBytes < DISK_WARN_BYTES ? "warn" : "ok";
-  return {
-    check: "disk",
-    status,
-    finding: `${formatBytes(freeBytes)} free in ${path}` +
-      (databaseBytes === null ? "" : `, database size ${formatBytes(databaseBytes)}`),
-    hint: status === "ok" ? "" : "free space or move the folder: uploads fail on a full disk",
-  };
+  const finding = `${formatBytes(freeBytes)} free in ${path}` +
+    (databaseBytes === null ? "" : `, database size ${formatBytes(databaseBytes)}`);
+  if (freeBytes >= DISK_WARN_BYTES) return ok("disk", finding);
+  const hint = "free space or move the folder: uploads fail on a full disk";
+  return (freeBytes < DISK_FAIL_BYTES ? fail : warn)("disk", finding, hint);
 }
 
 /** Size of the database on a server, whose free space is unknown. */
 export function assessSize({ databaseBytes }: ServerState): Finding {
-  return {
-    check: "disk",
-    status: "ok",
-    finding: `database size ${formatBytes(databaseBytes)}; free space of the server unknown`,
-    hint: "",
-  };
+  const size = formatBytes(databaseBytes);
+  return ok("disk", `database size ${size}; free space of the server unknown`);
 }
 
 /** How recent the results are. */
@@ -163,71 +152,49 @@ export function assessFreshness(
   { organizationCount, repositoryCount, activeRepositoryCount, newestRecordedAt }: Freshness,
   { now }: { now: number },
 ): Finding {
-  const check = "uploads";
   if (organizationCount === 0) {
-    return {
-      check,
-      status: "warn",
-      finding: "no organization",
-      hint: "run `test-analytics org create NAME`",
-    };
+    return warn("uploads", "no organization", "run `test-analytics org create NAME`");
   }
   if (newestRecordedAt === null) {
-    return {
-      check,
-      status: "warn",
-      finding: "no upload yet",
-      hint: "see `test-analytics ingest --help`, or `test-analytics watch --help`",
-    };
+    return warn(
+      "uploads",
+      "no upload yet",
+      "see `test-analytics ingest --help`, or `test-analytics watch --help`",
+    );
   }
-  const age = now - newestRecordedAt;
-  const isQuiet = age > QUIET_WARN_SECONDS;
-  return {
-    check,
-    status: isQuiet ? "warn" : "ok",
-    finding: `newest result ${formatTimestamp(newestRecordedAt)}; ` +
-      `${activeRepositoryCount} of ${repositoryCount} repositories have results in the last ` +
-      `${WINDOW_SECONDS / DAY_SECONDS} days`,
-    hint: isQuiet ? "check that CI uploads and that a watcher is running" : "",
-  };
+  const finding = `newest result ${formatTimestamp(newestRecordedAt)}; ` +
+    `${activeRepositoryCount} of ${repositoryCount} repositories have results in the last ` +
+    `${WINDOW_SECONDS / DAY_SECONDS} days`;
+  return now - newestRecordedAt > QUIET_WARN_SECONDS
+    ? warn("uploads", finding, "check that CI uploads and that a watcher is running")
+    : ok("uploads", finding);
 }
 
 /** The valid tokens. */
 export function assessTokens({ validCount, expiringCount }: TokenCounts): Finding {
-  const check = "tokens";
   if (validCount === 0) {
-    return {
-      check,
-      status: "warn",
-      finding: "no valid token",
-      hint: "run `test-analytics token create --org NAME`",
-    };
+    return warn("tokens", "no valid token", "run `test-analytics token create --org NAME`");
   }
-  const expiring = `${expiringCount} expire${expiringCount === 1 ? "s" : ""} within 7 days`;
-  return {
-    check,
-    status: expiringCount > 0 ? "warn" : "ok",
-    finding: `${validCount} valid` + (expiringCount > 0 ? `, ${expiring}` : ""),
-    hint: expiringCount > 0
-      ? "see `test-analytics token list --org NAME`, and create new ones in time"
-      : "",
-  };
+  if (expiringCount === 0) return ok("tokens", `${validCount} valid`);
+  return warn(
+    "tokens",
+    `${validCount} valid, ${expiringCount} expire${expiringCount === 1 ? "s" : ""} within 7 days`,
+    "see `test-analytics token list --org NAME`, and create new ones in time",
+  );
 }
 
 /** Failed and abandoned archives, one finding per source. */
-export function assessArchives(troubles: readonly StuckArchives[]): Finding[] {
-  const check = "archives";
-  if (troubles.length === 0) {
-    return [{ check, status: "ok", finding: "none failed or abandoned", hint: "" }];
-  }
-  return troubles.map(({ source, failedCount, abandonedCount }) => ({
-    check,
-    status: "warn",
-    finding: `${source}: ${failedCount} failed, ${abandonedCount} abandoned`,
-    hint: failedCount > 0
-      ? `see \`test-analytics watch --list ${source}\`; --retry-failed retries them`
-      : `no watcher is running: start \`test-analytics watch ${source}\``,
-  }));
+export function assessArchives(sources: readonly StuckArchives[]): Finding[] {
+  if (sources.length === 0) return [ok("archives", "none failed or abandoned")];
+  return sources.map(({ source, failedCount, abandonedCount }) =>
+    warn(
+      "archives",
+      `${source}: ${failedCount} failed, ${abandonedCount} abandoned`,
+      failedCount > 0
+        ? `see \`test-analytics watch --list ${source}\`; --retry-failed retries them`
+        : `no watcher is running: start \`test-analytics watch ${source}\``,
+    )
+  );
 }
 
 const UNITS = ["B", "kB", "MB", "GB", "TB"];

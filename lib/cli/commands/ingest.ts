@@ -1,9 +1,9 @@
-import * as v from "valibot";
+import type * as v from "valibot";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
 import { UsageError } from "../errors.ts";
 import { ArchiveReader } from "../intake/archive_reader.ts";
 import { findCodeowners } from "../intake/codeowners_file.ts";
-import { progressListener } from "../intake/progress.ts";
+import { progressListener } from "../output.ts";
 import { type Listener, readUploadFiles, type UploadFiles } from "../intake/read_files.ts";
 import { factsOfRun, givenCommit, RUN_OPTIONS, runInput } from "../intake/run_options.ts";
 import { type IntakeOutcome, storeUpload, type UploadFacts } from "../intake/store_upload.ts";
@@ -11,13 +11,7 @@ import { requireOrganization } from "../resources.ts";
 import { fileSource } from "../storage/folder.ts";
 import { lineOfText } from "../values.ts";
 
-const input = v.pipe(
-  v.object({ reports: v.array(v.string()), org: lineOfText, ...runInput }),
-  v.check(
-    ({ reports, coverage }) => reports.length + coverage.length > 0,
-    "expected a REPORT, or --coverage FILE",
-  ),
-);
+const input = runInput({ org: lineOfText });
 type Options = v.InferOutput<typeof input>;
 
 /** An upload that was read and can be stored. */

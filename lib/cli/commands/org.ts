@@ -61,7 +61,7 @@ const listCommand = command({
     const records = (await listOrganizations(sql)).map(organizationRecord);
     await context.printList(
       records,
-      (record) => [record.name, record.purchase_unit_count, record.created_at],
+      ["name", "purchase_unit_count", "created_at"],
     );
   },
 });

@@ -1,6 +1,7 @@
 import * as v from "valibot";
-import type { Database } from "../../../db/connection/connect.ts";
 import { listOrganizations } from "../../../db/admin/organizations.ts";
+import { listRepositories, type Repository } from "../../../db/admin/repositories.ts";
+import type { Database } from "../../../db/connection/connect.ts";
 import {
   addPruned,
   nothingPruned,
@@ -9,33 +10,15 @@ import {
   pruneRepository,
   reclaimSpace,
 } from "../../../db/write/prune.ts";
-import { listRepositories, type Repository } from "../../../db/admin/repositories.ts";
 import { formatRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
 import { WINDOW_SECONDS } from "../../base/time.ts";
-import { type AddCommand, command, type CommandContext } from "../command.ts";
+import { type AddCommand, command } from "../command.ts";
 import { Failure } from "../errors.ts";
+import { progressLine } from "../output.ts";
 import { requireOrganization, requireRepository } from "../resources.ts";
-import { progressLine } from "../intake/progress.ts";
-import { durationOfDays, lineOfText, repositoryName } from "../values.ts";
+import { duration, lineOfText, repositoryName } from "../values.ts";
 
 const WINDOW_DAYS = WINDOW_SECONDS / 86_400;
-
-const input = v.pipe(
-  v.object({
-    keep: durationOfDays({ min: WINDOW_DAYS, what: "the window of the API" }),
-    org: v.optional(lineOfText),
-    repo: v.optional(repositoryName),
-    dryRun: v.optional(v.boolean(), false),
-  }),
-  v.forward(
-    v.partialCheck(
-      [["org"], ["repo"]],
-      ({ org, repo }) => repo === undefined || org !== undefined,
-      "missing: --repo needs it",
-    ),
-    ["org"],
-  ),
-);
 
 /** `prune`. */
 export const pruneCommand: AddCommand = command({
@@ -56,22 +39,59 @@ export const pruneCommand: AddCommand = command({
     "--repo <owner/name>": "only this repository; needs --org",
     "--dry-run": "delete nothing, only list what would be deleted",
   },
-  input,
+  input: v.pipe(
+    v.object({
+      keep: duration({ min: WINDOW_SECONDS }),
+      org: v.optional(lineOfText),
+      repo: v.optional(repositoryName),
+      dryRun: v.optional(v.boolean(), false),
+    }),
+    v.forward(
+      v.partialCheck(
+        [["org"], ["repo"]],
+        ({ org, repo }) => repo === undefined || org !== undefined,
+        "missing: --repo needs it",
+      ),
+      ["org"],
+    ),
+  ),
   async run({ keep, org, repo, dryRun }, context) {
     const { io } = context;
     const database = await context.openDatabase();
-    const targets = await findTargets(database, { org, repo });
     const cutoff = context.now - keep;
-    const rows = dryRun
-      ? await planAll(database, { targets, cutoff })
-      : await pruneAll(database, { targets, cutoff, context });
-    await context.printList(rows.map(record), (row) => [
-      row.organization,
-      row.repository,
-      row.submission_count,
-      row.test_result_count,
-      row.coverage_report_count,
-      row.test_count,
+    const progress = progressLine(io);
+    const total = nothingPruned();
+    const rows: Row[] = [];
+    try {
+      for (const target of await findTargets(database, { org, repo })) {
+        if (!dryRun && io.stop.aborted) break;
+        const { repositoryId } = target.repository;
+        const onBatch = (batch: Pruned) =>
+          progress.show(
+            `${formatRepositoryName(target.repository)}: ` +
+              `${total.submissionCount + batch.submissionCount} submissions, ` +
+              `${total.testResultCount + batch.testResultCount} results, ` +
+              `${total.testCount + batch.testCount} tests deleted`,
+          );
+        const options = { repositoryId, cutoff, stop: io.stop, onBatch };
+        const pruned = dryRun
+          ? await planPrune(database.sql, options)
+          : await pruneRepository(database.sql, options);
+        addPruned(total, pruned);
+        if (Object.values(pruned).some((count) => count > 0)) rows.push({ ...target, pruned });
+      }
+      // Also after a first signal: there may be no later run.
+      if (!dryRun && rows.length > 0) await reclaimSpace(database, io.stopAtOnce);
+    } finally {
+      progress.clear();
+    }
+    await context.printList(rows.map(record), [
+      "organization",
+      "repository",
+      "submission_count",
+      "test_result_count",
+      "coverage_report_count",
+      "test_count",
     ]);
     if (!dryRun && io.stop.aborted) {
       throw new Failure("stopped before the end: run it again to continue");
@@ -98,62 +118,11 @@ async function findTargets(
     const repositories = repo === undefined
       ? await listRepositories(sql, organization.organizationId)
       : [await requireRepository(sql, organization, repo)];
-    for (const repository of repositories) {
-      targets.push({ organization: organization.name, repository });
-    }
+    targets.push(
+      ...repositories.map((repository) => ({ organization: organization.name, repository })),
+    );
   }
   return targets;
-}
-
-async function planAll(
-  { sql }: Database,
-  { targets, cutoff }: { targets: Target[]; cutoff: number },
-): Promise<Row[]> {
-  const rows: Row[] = [];
-  for (const target of targets) {
-    const { repositoryId } = target.repository;
-    rows.push({ ...target, pruned: await planPrune(sql, { repositoryId, cutoff }) });
-  }
-  return rows.filter(hasDeletions);
-}
-
-async function pruneAll(
-  database: Database,
-  { targets, cutoff, context }: { targets: Target[]; cutoff: number; context: CommandContext },
-): Promise<Row[]> {
-  const { io } = context;
-  const progress = progressLine(io);
-  const rows: Row[] = [];
-  const before = nothingPruned();
-  try {
-    for (const target of targets) {
-      if (io.stop.aborted) break;
-      const name = formatRepositoryName(target.repository);
-      const pruned = await pruneRepository(database.sql, {
-        repositoryId: target.repository.repositoryId,
-        cutoff,
-        stop: io.stop,
-        onBatch(batch) {
-          progress.show(
-            `${name}: ${before.submissionCount + batch.submissionCount} submissions, ` +
-              `${before.testResultCount + batch.testResultCount} results, ` +
-              `${before.testCount + batch.testCount} tests deleted`,
-          );
-        },
-      });
-      addPruned(before, pruned);
-      rows.push({ ...target, pruned });
-    }
-    // Also after a first signal: there may be no later run.
-    if (rows.some(hasDeletions)) await reclaimSpace(database, io.stopAtOnce);
-  } finally {
-    progress.clear();
-  }
-  return rows.filter(hasDeletions);
-}
-
-function hasDeletions({ pruned }: Row): boolean {
-  return Object.values(pruned).some((count) => count > 0);
 }
 
 /** JSON of the deletions in a repository. */

@@ -11,7 +11,7 @@ import { testId } from "../../base/identity.ts";
 import { type AddCommand, command, group } from "../command.ts";
 import { Failure } from "../errors.ts";
 import { ORG, quarantineRecord, requireOrganization } from "../resources.ts";
-import { lineOfText, testIdentifier } from "../values.ts";
+import { lineOfText, oneOf, testIdentifier } from "../values.ts";
 
 const TEST = { "<test-id>": "test id, 24 hex digits" };
 
@@ -27,13 +27,7 @@ const addCommand = command({
   input: v.object({
     testId: testIdentifier,
     by: v.optional(lineOfText),
-    type: v.optional(
-      v.picklist(
-        ["manual", "automatic"],
-        (issue) => `invalid type ${issue.received}: expected manual or automatic`,
-      ),
-      "manual",
-    ),
+    type: v.optional(oneOf(["manual", "automatic"]), "manual"),
   }),
   async run({ testId: parts, by, type }, context) {
     const { sql } = await context.openDatabase();
@@ -78,16 +72,16 @@ const listCommand = command({
     const tests = await listQuarantined(sql, organization.organizationId);
     await context.printList(
       tests.map((test) => quarantineRecord(test, test)),
-      (record) => [
-        record.id,
-        record.repository,
-        record.suite,
-        record.class,
-        record.name,
-        record.file,
-        record.quarantined_at,
-        record.quarantined_by,
-        record.quarantine_type,
+      [
+        "id",
+        "repository",
+        "suite",
+        "class",
+        "name",
+        "file",
+        "quarantined_at",
+        "quarantined_by",
+        "quarantine_type",
       ],
     );
   },

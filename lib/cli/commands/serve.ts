@@ -1,19 +1,19 @@
 import * as v from "valibot";
 import type { Database } from "../../../db/connection/connect.ts";
 import { serve, type ServeOptions } from "../../../routes/serve.ts";
-import { createLog, type Log } from "../../base/log.ts";
+import { requireSchemaVersion, SchemaVersionError } from "../../../db/schema/migrate.ts";
+import { pause } from "../../base/delay.ts";
 import { VERSION } from "../../base/version.ts";
 import { type AddCommand, type CliIo, command } from "../command.ts";
 import { COMMIT } from "../commit.ts";
-import { reopenForReading } from "../database.ts";
+import { reopenForReading, waitForDatabase } from "../database.ts";
 import { Failure } from "../errors.ts";
-import { bufferedOutput, isTelemetryOn, telemetryOutput } from "../log_output.ts";
+import { withLog } from "../log_output.ts";
 import { startOps } from "../ops.ts";
-import { checkStart } from "./serve_check.ts";
-import type { SettingValues } from "../settings.ts";
-import { requireSharedPorts } from "../shared_port.ts";
 import { recordTokenUsesLater } from "../token_uses.ts";
-import { waitForDatabase } from "../wait_for_database.ts";
+import { checkStart, requireSharedPorts } from "./serve_check.ts";
+
+const SCHEMA_CHECK_MS = 1_000;
 
 /** `serve`. */
 export const serveCommand: AddCommand = command({
@@ -106,38 +106,6 @@ export const serveCommand: AddCommand = command({
   },
 });
 
-/** Runs `body` with a log, which is flushed at the end. */
-export async function withLog(
-  io: CliIo,
-  { LOG_LEVEL, LOG_FORMAT }: SettingValues<"LOG_LEVEL" | "LOG_FORMAT">,
-  body: (log: Log) => Promise<void>,
-): Promise<void> {
-  const output = bufferedOutput(io.stderr);
-  const telemetry = telemetryOutput(io.environment);
-  const log = createLog({
-    write: (line, level) => {
-      output.write(line, level);
-      telemetry?.(line, level);
-    },
-    now: () => Date.now() / 1000,
-    level: LOG_LEVEL,
-    format: LOG_FORMAT === "auto" ? io.stderrIsTerminal ? "human" : "json" : LOG_FORMAT,
-  });
-  if (isTelemetryOn(io.environment) && telemetry === null) {
-    log.warn(
-      "log lines are not exported: expected OTEL_DENO_CONSOLE=replace in addition to OTEL_DENO",
-    );
-  }
-  // For an exit after the second signal.
-  globalThis.addEventListener("unload", output.flush);
-  try {
-    await body(log);
-  } finally {
-    globalThis.removeEventListener("unload", output.flush);
-    output.flush();
-  }
-}
-
 /**
  * Serves until the first signal, then drains running requests; the second signal ends at once.
  *
@@ -159,7 +127,7 @@ export async function serveUntilStopped(
   try {
     io.stderr(`listening on ${server.url}\n`);
     await onReady?.(server.url);
-    await aborted(stop);
+    await Promise.race([aborted(stop), schemaChange(database, stop)]);
   } finally {
     await Promise.race([server.shutdown(), aborted(io.stopAtOnce)]);
   }
@@ -177,6 +145,24 @@ function listen(options: ServeOptions & { host: string; port: number }): ReturnT
     }
     if (!(error instanceof Error)) throw error;
     throw new Failure(`cannot listen on ${host} port ${port}: ${error.message}`);
+  }
+}
+
+/**
+ * Rejects once another version of the program has migrated the database: reading newer tables might
+ * return wrong answers.
+ *
+ * @throws {SchemaVersionError}
+ */
+async function schemaChange({ sql }: Database, stop: AbortSignal): Promise<void> {
+  while (!stop.aborted) {
+    await pause(SCHEMA_CHECK_MS, stop);
+    try {
+      await requireSchemaVersion(sql);
+    } catch (error) {
+      // Requests report an unavailable database.
+      if (error instanceof SchemaVersionError) throw error;
+    }
   }
 }
 

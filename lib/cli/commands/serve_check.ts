@@ -1,10 +1,11 @@
-/** `serve --check`. */
+/** What `serve` checks before it starts. */
 import { dirname, resolve } from "node:path";
 import { openDatabase } from "../../../db/connection/connect.ts";
 import { loadServerState } from "../../../db/admin/diagnostics.ts";
 import { inspectEmbedded } from "../../../db/embedded/inspect.ts";
 import { checkSchema } from "../../../db/schema/migrate.ts";
 import type { CommandContext } from "../command.ts";
+import { cannotMigrate } from "../database.ts";
 import { Failure } from "../errors.ts";
 
 /**
@@ -32,12 +33,7 @@ async function findingOf({ database: location }: CommandContext): Promise<string
     }
     if (problem !== null) throw new Failure(problem);
     const { canMigrate } = await loadServerState(database.sql);
-    if (!canMigrate) {
-      throw new Failure(
-        `the database schema is ${state} and this user cannot migrate it: run ` +
-          "`test-analytics migrate` as a user with write privileges",
-      );
-    }
+    if (!canMigrate) throw cannotMigrate(state);
     return `the database responds; migrates its schema, which is ${state}, at startup`;
   } finally {
     await database.close();
@@ -55,11 +51,41 @@ async function checkFolder(dataDir: string): Promise<void> {
       if (error instanceof Deno.errors.NotFound && path !== dirname(path)) continue;
       const reason = error instanceof Error ? error.message : String(error);
       throw new Failure(
-        `cannot use the data folder ${
-          JSON.stringify(dataDir)
-        }: ${reason}; expected DATA_DIR to be a ` +
-          "writable folder",
+        `cannot use the data folder "${dataDir}": ${reason}; expected DATA_DIR to be a writable ` +
+          "folder",
       );
     }
+  }
+}
+
+/** What sharing a port depends on. */
+export interface Platform {
+  /** Operating system, as `Deno.build.os` calls it. */
+  os: string;
+  /** Whether Deno was started with `--unstable-net`. */
+  hasUnstableNet: boolean;
+}
+
+// `listenDatagram` exists only with the flag; without it, a shared port ends the process.
+const PLATFORM: Platform = { os: Deno.build.os, hasUnstableNet: "listenDatagram" in Deno };
+
+/**
+ * Checks that several processes can share a port, which needs Linux: macOS accepts the option and
+ * gives all connections to one process.
+ *
+ * @throws {Failure} when they cannot
+ */
+export function requireSharedPorts({ os, hasUnstableNet }: Platform = PLATFORM): void {
+  if (os !== "linux") {
+    throw new Failure(
+      `--reuse-port (REUSE_PORT) needs Linux, found ${os}: use a port for each process and a proxy ` +
+        "in front of them",
+    );
+  }
+  if (!hasUnstableNet) {
+    throw new Failure(
+      "--reuse-port (REUSE_PORT) needs --unstable-net: start it with " +
+        "`deno run --unstable-net ... serve --reuse-port`",
+    );
   }
 }

@@ -28,14 +28,7 @@ const listCommand = command({
     const submissions = await listStoredSubmissions(sql, repository.repositoryId);
     await context.printList(
       submissions.map(submissionRecord),
-      (record) => [
-        record.key,
-        record.recorded_at,
-        record.status,
-        record.test_result_count,
-        record.commit_oid,
-        record.build_url,
-      ],
+      ["key", "recorded_at", "status", "test_result_count", "commit_oid", "build_url"],
     );
   },
 });

@@ -15,28 +15,11 @@ import { findCodeowners } from "../intake/codeowners_file.ts";
 import { type AddCommand, command } from "../command.ts";
 import { Failure, UsageError } from "../errors.ts";
 import { readUploadFiles } from "../intake/read_files.ts";
-import { progressListener } from "../intake/progress.ts";
+import { progressListener } from "../output.ts";
 import { factsOfRun, RUN_OPTIONS, type RunFacts, runInput } from "../intake/run_options.ts";
 import { STORAGE_VARIABLES } from "../storage/s3_settings.ts";
 import { openTarget } from "../storage/target.ts";
 import { lineOfText } from "../values.ts";
-
-const ENDPOINT = {
-  "--endpoint-url <url>": "URL of S3-compatible storage (default: AWS_ENDPOINT_URL)",
-};
-
-const input = v.pipe(
-  v.object({
-    reports: v.array(v.string()),
-    to: v.pipe(v.string(), v.minLength(1, `"" is empty: expected a folder or a URL`)),
-    endpointUrl: v.optional(lineOfText),
-    ...runInput,
-  }),
-  v.check(
-    ({ reports, coverage }) => reports.length + coverage.length > 0,
-    "expected a REPORT, or --coverage FILE",
-  ),
-);
 
 /** `upload`: packs reports for `watch`, from where the database cannot be reached. */
 export const uploadCommand: AddCommand = command({
@@ -46,12 +29,15 @@ export const uploadCommand: AddCommand = command({
   arguments: { "[reports...]": "JUnit XML files, folders (all *.xml below them), or globs" },
   options: {
     "--to <target>": "folder, s3://BUCKET/PREFIX, or https:// URL for a PUT",
-    ...ENDPOINT,
+    "--endpoint-url <url>": "URL of S3-compatible storage (default: AWS_ENDPOINT_URL)",
     ...RUN_OPTIONS,
   },
   environment: STORAGE_VARIABLES,
   usesDatabase: false,
-  input,
+  input: runInput({
+    to: v.pipe(v.string(), v.minLength(1, `"" is empty: expected a folder or a URL`)),
+    endpointUrl: v.optional(lineOfText),
+  }),
   async run(options, context) {
     const { environment } = context.io;
     const facts = await factsOfRun(options, context);
@@ -105,20 +91,9 @@ async function pack(
   for (const { path } of found) await add(path, reportPath(path));
   for (const path of coverage) await add(path, coveragePath(path));
 
-  const { repository, commitOid: commit, treeOid: tree, branch, buildUrl } = facts;
-  const { provider, tags, recordedAt, checkoutFolder } = facts;
+  const { commitOid: commit, treeOid: tree, branch, ...rest } = facts;
   const stream = writeArchive({
-    facts: {
-      repository,
-      commit,
-      tree,
-      branch: branch ?? "",
-      buildUrl,
-      provider,
-      tags,
-      recordedAt,
-      checkoutFolder,
-    },
+    facts: { commit, tree, branch: branch ?? "", ...rest },
     codeowners,
     files,
   });

@@ -1,47 +1,35 @@
 import { realpath } from "node:fs/promises";
 import * as v from "valibot";
 import { findUnclaimed, listArchives, retryFailedArchives } from "../../../db/admin/archives.ts";
+import { requireSchemaVersion } from "../../../db/schema/migrate.ts";
 import { pause } from "../../base/delay.ts";
 import type { Log } from "../../base/log.ts";
 import type { Metrics } from "../../base/metrics.ts";
 import { formatTimestamp } from "../../base/time.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
 import { BUILD } from "../commit.ts";
-import { withLog } from "./serve.ts";
-import { startOps } from "../ops.ts";
+import { isTransient, waitForDatabase } from "../database.ts";
 import { Failure, UsageError } from "../errors.ts";
-import { requireOrganization } from "../resources.ts";
-import { plainLine } from "../output.ts";
 import { ArchiveReader } from "../intake/archive_reader.ts";
-import { progressListener } from "../intake/progress.ts";
-import { FolderStorage } from "../storage/folder.ts";
-import { parseS3Url, readS3Settings, STORAGE_VARIABLES } from "../storage/s3_settings.ts";
-import { S3Storage } from "../storage/s3_storage.ts";
-import { type ArchiveStorage, StorageError } from "../storage/storage.ts";
-import { durationUpTo, lineOfText } from "../values.ts";
-import { isTransient, waitForDatabase } from "../wait_for_database.ts";
 import {
   processArchive,
   type WatcherContext,
   type WatchOutcome,
 } from "../intake/process_archive.ts";
+import { withLog } from "../log_output.ts";
+import { startOps } from "../ops.ts";
+import { plainLine, progressListener } from "../output.ts";
+import { requireOrganization } from "../resources.ts";
+import { FolderStorage } from "../storage/folder.ts";
+import { parseS3Url, readS3Settings, STORAGE_VARIABLES } from "../storage/s3_settings.ts";
+import { S3Storage } from "../storage/s3_storage.ts";
+import { type ArchiveStorage, StorageError, type StoredArchive } from "../storage/storage.ts";
+import { duration, lineOfText, wholeNumber } from "../values.ts";
 
 // Longer than a file has to be unchanged.
 const SETTLE_PAUSE_MS = 2_100;
-
 // Fits a timer of 31 bits.
 const DAY = 86_400;
-
-const input = v.object({
-  source: v.pipe(v.string(), v.minLength(1, `"" is empty: expected a folder or s3://BUCKET`)),
-  org: v.optional(lineOfText),
-  endpointUrl: v.optional(lineOfText),
-  interval: v.optional(durationUpTo(DAY), "10s"),
-  lease: v.optional(durationUpTo(DAY), "60s"),
-  once: v.optional(v.boolean(), false),
-  retryFailed: v.optional(v.boolean(), false),
-  list: v.optional(v.boolean(), false),
-});
 
 /** `watch`. */
 export const watchCommand: AddCommand = command({
@@ -50,27 +38,37 @@ export const watchCommand: AddCommand = command({
   example: "watch s3://ci-reports/acme --org acme",
   arguments: { "<source>": "folder, or s3://BUCKET/PREFIX" },
   options: {
-    "--org <name>":
-      "organization of all archives (default: the only one, else the one named like " +
-      "the repository owner)",
+    "--org <name>": "organization of all archives (default: the only one, else the one named " +
+      "like the repository owner)",
     "--endpoint-url <url>": "URL of S3-compatible storage (default: AWS_ENDPOINT_URL)",
     "--interval <duration>": "time between two sweeps (default: 10s)",
     "--lease <duration>":
       "after which time another watcher takes over from a dead one (default: 60s)",
+    "--workers <n>": "archives that are processed at the same time (default: 4)",
     "--once": "process what is there, then exit; exit code 1 when an archive failed or was skipped",
     "--retry-failed": "retry the archives that failed",
     "--list": "list the known archives and exit: key, status, reason",
   },
-  input,
+  input: v.object({
+    source: v.pipe(v.string(), v.minLength(1, `"" is empty: expected a folder or s3://BUCKET`)),
+    org: v.optional(lineOfText),
+    endpointUrl: v.optional(lineOfText),
+    interval: v.optional(duration({ max: DAY }), "10s"),
+    lease: v.optional(duration({ max: DAY }), "60s"),
+    workers: v.optional(wholeNumber({ min: 1, max: 32 }), "4"),
+    once: v.optional(v.boolean(), false),
+    retryFailed: v.optional(v.boolean(), false),
+    list: v.optional(v.boolean(), false),
+  }),
   settings: ["DATABASE_WAIT_SECONDS", "LOG_LEVEL", "LOG_FORMAT", "OPS_HOST", "OPS_PORT"],
   environment: STORAGE_VARIABLES,
   async run(options, context, settings) {
-    const { io } = context;
+    const { io, note } = context;
     const storage = await openStorage(options, context);
     const database = await waitForDatabase(() => context.openDatabase(), {
       seconds: settings.DATABASE_WAIT_SECONDS,
       stop: io.stop,
-      note: context.note,
+      note,
     });
     if (database === null) return;
     const { sql } = database;
@@ -80,36 +78,32 @@ export const watchCommand: AddCommand = command({
       : await requireOrganization(sql, options.org);
     if (options.retryFailed) {
       const count = await retryFailedArchives(sql, storage.name);
-      context.note(`retrying ${count} failed ${count === 1 ? "archive" : "archives"}`);
+      note(`retrying ${count} failed ${count === 1 ? "archive" : "archives"}`);
     }
-    if (!options.once) context.note(`test-analytics ${BUILD}: watching ${storage.name}`);
-    const listener = progressListener(context);
-    const reader = new ArchiveReader({ stop: io.stop });
-    const watcher: WatcherContext = {
+    if (!options.once) note(`test-analytics ${BUILD}: watching ${storage.name}`);
+    const watcher = {
       sql,
       storage,
-      reader,
       organization,
       leaseSeconds: options.lease,
       now: () => io.now(),
-      listener,
+      listener: progressListener(context),
     };
     let failed = 0;
     await withLog(io, settings, async (log) => {
       const ops = startOps(database, settings, { log, stderr: io.stderr });
       const observer = { log: options.once ? null : log, metrics: ops?.metrics };
       try {
-        failed = await watch(watcher, { ...options, ...observer, context, clear: listener.clear });
+        failed = await watch(watcher, { ...options, ...observer }, context);
       } finally {
-        reader.close();
         await ops?.close();
       }
     });
     if (options.once && failed > 0) {
       throw new Failure(
-        `${failed} ${
-          failed === 1 ? "archive failed or was skipped" : "archives failed or were skipped"
-        }`,
+        failed === 1
+          ? "1 archive failed or was skipped"
+          : `${failed} archives failed or were skipped`,
       );
     }
   },
@@ -117,15 +111,12 @@ export const watchCommand: AddCommand = command({
 
 async function openStorage(
   { source, endpointUrl }: { source: string; endpointUrl?: string | undefined },
-  { io, note }: CommandContext,
+  { io: { stop, environment }, note }: CommandContext,
 ): Promise<ArchiveStorage> {
-  const { stop } = io;
   if (/^s3:/i.test(source)) {
     try {
-      return new S3Storage(parseS3Url(source), readS3Settings(io.environment, endpointUrl), {
-        stop,
-        note,
-      });
+      const location = parseS3Url(source);
+      return new S3Storage(location, readS3Settings(environment, endpointUrl), { stop, note });
     } catch (error) {
       if (error instanceof SyntaxError) throw new UsageError(`SOURCE: ${error.message}`);
       throw error;
@@ -141,64 +132,105 @@ async function openStorage(
   }
 }
 
+/** Where events go. */
+interface Observer {
+  /** `null`: notes for people instead. */
+  log: Log | null;
+  metrics: Metrics | undefined;
+}
+
 /** Sweeps until a signal, or once. Returns the number of archives that failed. */
 async function watch(
-  watcher: WatcherContext,
-  { context, log, metrics, once, interval, clear }: {
-    context: CommandContext;
-    /** `null`: notes for people instead. */
-    log: Log | null;
-    metrics: Metrics | undefined;
+  watcher: Omit<WatcherContext, "reader"> & { listener: { clear(): void } },
+  { once, interval, workers, log, metrics }: Observer & {
     once: boolean;
     interval: number;
-    clear(): void;
+    workers: number;
   },
+  context: CommandContext,
 ): Promise<number> {
+  const { sql, storage, listener } = watcher;
   const { stop } = context.io;
+  const idle = Array.from({ length: workers }, () => new ArchiveReader({ stop }));
+  const running = new Set<Promise<void>>();
   let failed = 0;
-  while (!stop.aborted) {
-    let isIncomplete = false;
-    try {
-      for await (const batch of watcher.storage.list()) {
-        if (stop.aborted) return failed;
-        isIncomplete ||= batch.some((archive) => !archive.isComplete);
-        const archives = await findUnclaimed(watcher.sql, {
-          source: watcher.storage.name,
-          archives: batch.filter((archive) => archive.isComplete),
-        });
-        for (const [index, archive] of archives.entries()) {
-          if (stop.aborted) return failed;
-          const waiting = archives.slice(index);
-          const oldest = Math.min(...waiting.map(({ uploadedAt }) => uploadedAt));
-          const oldestSeconds = Math.max(0, watcher.now() - oldest);
-          if (index === 0) {
-            log?.info("archives waiting", { count: waiting.length, oldest_seconds: oldestSeconds });
-          }
-          metrics?.set("archives_waiting", waiting.length);
-          metrics?.set("archives_oldest_seconds", oldestSeconds);
-          const outcome = await processArchive(watcher, archive);
-          clear();
-          if (outcome.status === "failed") failed++;
-          // With --once there is no retry.
-          if (once && outcome.status === "left" && outcome.reason !== "") failed++;
-          await report(context, outcome, { log, metrics });
-        }
+  /** The first error that is not the fault of an archive. */
+  let problem: { error: unknown } | null = null;
+
+  const start = (archive: StoredArchive) => {
+    const reader = idle.pop()!;
+    const task = processArchive({ ...watcher, reader }, archive).then(async (outcome) => {
+      listener.clear();
+      // With --once there is no retry.
+      if (
+        outcome.status === "failed" || once && outcome.status === "left" && outcome.reason !== ""
+      ) {
+        failed++;
       }
-      metrics?.set("archives_waiting", 0);
-      metrics?.set("archives_oldest_seconds", 0);
-      metrics?.set("last_sweep_timestamp_seconds", watcher.now());
-    } catch (error) {
-      if (stop.aborted && error instanceof StorageError) return failed;
-      if (once || !isRetried(error)) throw error;
-      log?.warn("sweep failed", { source: watcher.storage.name, error: error.message });
-      if (!log) {
-        context.note(`${watcher.storage.name}: ${error.message}; retrying in ${interval} s`);
+      await report(context, outcome, { log, metrics });
+    }).catch((error) => void (problem ??= { error })).finally(() => {
+      idle.push(reader);
+      running.delete(task);
+    });
+    running.add(task);
+  };
+  const throwProblem = () => {
+    const found = problem;
+    problem = null;
+    if (found) throw found.error;
+  };
+  /** Starts what is there, without waiting for the end: a slow archive delays no later sweep. */
+  const sweep = async () => {
+    await requireSchemaVersion(sql);
+    let isIncomplete = false;
+    for await (const batch of storage.list()) {
+      isIncomplete ||= batch.some((archive) => !archive.isComplete);
+      const archives = batch.filter((archive) => archive.isComplete);
+      const unclaimed = await findUnclaimed(sql, { source: storage.name, archives });
+      for (const [index, archive] of unclaimed.entries()) {
+        const waiting = unclaimed.slice(index);
+        const oldest = Math.min(...waiting.map(({ uploadedAt }) => uploadedAt));
+        const oldestSeconds = Math.max(0, watcher.now() - oldest);
+        if (index === 0) {
+          log?.info("archives waiting", { count: waiting.length, oldest_seconds: oldestSeconds });
+        }
+        metrics?.set("archives_waiting", waiting.length);
+        metrics?.set("archives_oldest_seconds", oldestSeconds);
+        while (idle.length === 0) await Promise.race(running);
+        throwProblem();
+        if (stop.aborted) return false;
+        start(archive);
       }
     }
-    if (once && !isIncomplete) return failed;
-    await pause(once || isIncomplete ? SETTLE_PAUSE_MS : interval * 1000, stop);
+    if (once) await Promise.all(running);
+    throwProblem();
+    metrics?.set("archives_waiting", 0);
+    metrics?.set("archives_oldest_seconds", 0);
+    metrics?.set("last_sweep_timestamp_seconds", watcher.now());
+    return isIncomplete;
+  };
+
+  try {
+    while (!stop.aborted) {
+      let isIncomplete = false;
+      try {
+        isIncomplete = await sweep();
+      } catch (error) {
+        if (stop.aborted && error instanceof StorageError) break;
+        if (once || !isRetried(error)) throw error;
+        log?.warn("sweep failed", { source: storage.name, error: error.message });
+        if (!log) context.note(`${storage.name}: ${error.message}; retrying in ${interval} s`);
+      }
+      if (once && !isIncomplete) break;
+      await pause(once || isIncomplete ? SETTLE_PAUSE_MS : interval * 1000, stop);
+    }
+    await Promise.all(running);
+    throwProblem();
+    return failed;
+  } finally {
+    await Promise.all(running);
+    for (const reader of idle) reader.close();
   }
-  return failed;
 }
 
 /** True for errors of storage and database that may go away. */
@@ -212,7 +244,7 @@ function isRetried(error: unknown): error is Error {
 async function report(
   context: CommandContext,
   outcome: WatchOutcome,
-  { log, metrics }: { log: Log | null; metrics: Metrics | undefined },
+  { log, metrics }: Observer,
 ): Promise<void> {
   const { key, status } = outcome;
   if (status === "left") {
@@ -232,14 +264,10 @@ async function report(
     metrics?.count("results_total", {}, duplicate ? 0 : results);
     log?.info("archive processed", { key, results, duplicate });
   }
-  const line = outcome.status === "failed" ? [outcome.key, outcome.status, outcome.reason] : [
-    outcome.key,
-    outcome.status,
-    outcome.test_result_count,
-    ...outcome.duplicate ? ["duplicate"] : [],
-  ];
-  const text = context.json ? JSON.stringify(outcome) : plainLine(line);
-  await context.io.stdout(`${text}\n`);
+  const line = status === "failed"
+    ? [key, status, outcome.reason]
+    : [key, status, outcome.test_result_count, ...outcome.duplicate ? ["duplicate"] : []];
+  await context.io.stdout(`${context.json ? JSON.stringify(outcome) : plainLine(line)}\n`);
 }
 
 async function printArchives(
@@ -255,6 +283,6 @@ async function printArchives(
       found_at: formatTimestamp(foundAt),
       finished_at: finishedAt === null ? null : formatTimestamp(finishedAt),
     })),
-    (record) => [record.key, record.status, record.reason],
+    ["key", "status", "reason"],
   );
 }

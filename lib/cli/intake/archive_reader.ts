@@ -1,12 +1,12 @@
 /**
- * Reads archives in a worker thread, under a deadline. Whatever a file does to its parser, the main
- * thread keeps its lease, hears signals and goes on with other archives.
+ * Reads archives in a worker thread, under a deadline. The main thread keeps leases, receives signals
+ * and goes on with other archives, whatever a file does to its parser.
  */
 import { contentOf } from "../../analysis/submission_content.ts";
 import type { ArchiveContents, ArchiveMetadata, ArchiveSource } from "../../report/archive/mod.ts";
 import { ReportError } from "../../report/report_error.ts";
 import { StorageError } from "../storage/storage.ts";
-import type { ArchiveRequest, FromWorker, ToWorker } from "./archive_messages.ts";
+import type { ArchiveRequest, FromWorker, ToWorker } from "./archive_worker.ts";
 import type { OpenedArchive } from "./read_archive.ts";
 import type { Listener, UploadFiles } from "./read_files.ts";
 import type { RunValues } from "./run_options.ts";
@@ -164,7 +164,5 @@ async function startWorker(): Promise<Worker> {
 
 function errorOf({ message, report }: FromWorker & { type: "error" }): Error {
   if (!report) return new Error(message);
-  return Object.defineProperty(new ReportError({ ...report, problem: "" }), "message", {
-    value: message,
-  });
+  return Object.assign(new ReportError({ ...report, problem: "" }), { message });
 }

@@ -2,11 +2,36 @@
  * The worker thread of {@link ArchiveReader}: this module runs in it. It gets the bytes of an archive
  * from the main thread, so it needs neither credentials nor the kind of storage.
  */
-import type { ArchiveMetadata } from "../../report/archive/mod.ts";
-import { ReportError } from "../../report/report_error.ts";
-import type { ArchiveRequest, FromWorker, ToWorker } from "./archive_messages.ts";
+import type { ArchiveContents, ArchiveMetadata } from "../../report/archive/mod.ts";
+import { ReportError, type ReportErrorKind } from "../../report/report_error.ts";
 import { openArchive, readArchiveFiles } from "./read_archive.ts";
 import type { Listener, UploadFiles } from "./read_files.ts";
+import type { RunValues } from "./run_options.ts";
+
+/** One of the two functions of read_archive.ts, with its arguments. */
+export type ArchiveRequest =
+  | {
+    call: "openArchive";
+    name: string;
+    given: RunValues;
+    now: number;
+    recordedAt: number;
+  }
+  | { call: "readArchiveFiles"; name: string; contents: ArchiveContents; mayBeEmpty: boolean };
+
+/** To the worker: a request, or the next bytes of the archive (`null` at the end). */
+export type ToWorker = ArchiveRequest | { chunk: Uint8Array | null };
+
+/** From the worker. */
+export type FromWorker =
+  | { type: "ready" }
+  // The archive is read from its beginning, the next bytes are needed, no more are needed.
+  | { type: "open" | "pull" | "close" }
+  | { type: "note"; text: string }
+  | { type: "progress"; results: number; file: string }
+  | { type: "metadata"; metadata: ArchiveMetadata }
+  | { type: "done"; value: unknown }
+  | { type: "error"; message: string; report: { file: string; kind: ReportErrorKind } | null };
 
 // The library types of the program are those of the main thread.
 const scope = globalThis as unknown as {

@@ -1,9 +1,9 @@
 import { join } from "node:path";
-import { detectCiJob } from "./ci/mod.ts";
 import { DEFAULT_ARCHIVE_LIMITS } from "../../report/archive/limits.ts";
 import type { CommandContext } from "../command.ts";
 import { Failure } from "../errors.ts";
-import { askGit } from "./git.ts";
+import { askGit } from "./ci/git.ts";
+import { detectCiJob } from "./ci/mod.ts";
 import type { OwnersFile } from "./read_files.ts";
 
 /** Where GitHub and GitLab look for the file. */

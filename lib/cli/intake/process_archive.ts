@@ -1,4 +1,4 @@
-/** What a watcher does with one archive: claim, read, store, or put aside with the reason. */
+/** What a watcher does with one archive: claim it, read it, store it, or record why it failed. */
 import { randomUUID } from "node:crypto";
 import {
   type ArchiveClaim,
@@ -10,35 +10,32 @@ import {
   finishArchive,
   releaseArchive,
 } from "../../../db/admin/archives.ts";
+import { findOrCreateRepository } from "../../../db/admin/create_repository.ts";
+import { listOrganizations, type Organization } from "../../../db/admin/organizations.ts";
 import type { Database } from "../../../db/connection/connect.ts";
 import { SchemaVersionError, writeTransaction } from "../../../db/schema/migrate.ts";
-import { listOrganizations, type Organization } from "../../../db/admin/organizations.ts";
-import { findOrCreateRepository } from "../../../db/admin/create_repository.ts";
-import { TagLimitError } from "../../../db/write/test_tags.ts";
 import {
   showProcessing,
   type UnprocessedSubmission,
 } from "../../../db/write/unprocessed_submissions.ts";
+import { TagLimitError } from "../../../db/write/test_tags.ts";
 import { caseKey } from "../../base/identity.ts";
-import type { ArchiveMetadata } from "../../report/archive/mod.ts";
 import {
   formatRepositoryName,
   parseRepositoryName,
   type RepositoryName,
 } from "../../base/repository_name.ts";
+import type { ArchiveMetadata } from "../../report/archive/mod.ts";
 import { ReportError } from "../../report/report_error.ts";
+import { oneLine } from "../output.ts";
+import { type ArchiveStorage, StorageError, type StoredArchive } from "../storage/storage.ts";
 import type { ArchiveReader } from "./archive_reader.ts";
-import { Failure } from "../errors.ts";
 import type { Listener } from "./read_files.ts";
 import { type IntakeOutcome, storeUpload } from "./store_upload.ts";
-import { oneLine } from "../output.ts";
-import { readObjectId, readText } from "./upload_values.ts";
-import { type ArchiveStorage, StorageError, type StoredArchive } from "../storage/storage.ts";
+import { readBuildUrl, readObjectId, readText } from "./upload_values.ts";
 
-/**
- * An archive that ends its watcher every time (by exhausting memory, say) must not end all watchers
- * for ever. So many attempts nobody needs whose watchers are merely restarted.
- */
+// An archive that kills its watcher (by exhausting memory) must not kill all watchers for ever. An
+// archive whose watchers are merely restarted needs fewer attempts.
 const MAX_ATTEMPTS = 20;
 const MAX_REASON_CHARACTERS = 2_000;
 
@@ -47,7 +44,7 @@ export interface WatcherContext {
   sql: Database["sql"];
   storage: ArchiveStorage;
   reader: ArchiveReader;
-  /** `null`: each archive's own, by the owner of its repository. */
+  /** `null`: of each archive, by the owner of its repository. */
   organization: Organization | null;
   leaseSeconds: number;
   /** Seconds since 1970. */
@@ -55,29 +52,36 @@ export interface WatcherContext {
   listener: Listener;
 }
 
-/** What became of an archive. */
+/** The outcome of an archive. */
 export type WatchOutcome =
-  /** `submission_key` is another one's when the same was taken in before, `null` without results. */
+  /** `submission_key` is that of the earlier submission of a duplicate; `null` without results. */
   | (Omit<IntakeOutcome, "key"> & { key: string; submission_key: string | null })
   | { status: "failed"; key: string; reason: string }
-  /** Somebody else has it, or it can be tried again later; `reason` says so when there is one. */
+  /** Claimed by another watcher (no `reason`), or left for a later attempt. */
   | { status: "left"; key: string; reason: string };
 
-/** Processes an archive, unless somebody else does. */
+/** The archive is at fault: it has failed and is not retried. */
+class ArchiveError extends Error {}
+
+/** Processes an archive, unless another watcher does. */
 export async function processArchive(
   context: WatcherContext,
   archive: StoredArchive,
 ): Promise<WatchOutcome> {
-  const { sql, storage, leaseSeconds } = context;
+  const { sql, storage, leaseSeconds, listener } = context;
   const { key, version } = archive;
   const claim: ArchiveClaim = { source: storage.name, key, claimId: randomUUID() };
   const claimed = await claimArchive(sql, { ...claim, version, leaseSeconds });
   if (!claimed) return { status: "left", key, reason: "" };
-  const heart = keepClaim(context, claim);
+  const lease = setInterval(() => {
+    extendClaim(sql, { ...claim, leaseSeconds }).catch((error) =>
+      listener.note(`${key}: the lease could not be extended: ${messageOf(error)}`)
+    );
+  }, leaseSeconds * 1000 / 3);
   const shown = { key };
   try {
     if (claimed.attemptCount > MAX_ATTEMPTS) {
-      throw new Refusal(
+      throw new ArchiveError(
         `given up after ${MAX_ATTEMPTS} attempts` + (claimed.reason && `: ${claimed.reason}`),
       );
     }
@@ -85,50 +89,27 @@ export async function processArchive(
     return { key, ...outcome, submission_key: submissionKey };
   } catch (error) {
     const reason = oneLine(messageOf(error)).slice(0, MAX_REASON_CHARACTERS);
+    if (error instanceof ClaimLostError) return { status: "left", key, reason };
     if (error instanceof SchemaVersionError) {
-      // Says nothing about the archive: it stays free for a process of the new version.
+      // Not the archive's fault: it stays free for a process of the new version.
       await releaseArchive(sql, { ...claim, reason: "", isAttempt: false });
       throw error;
     }
-    if (error instanceof ClaimLostError) return { status: "left", key, reason };
-    if (error instanceof Refusal) {
-      if (!await putAside(sql, { ...claim, reason, submissionKey: shown.key })) {
-        return { status: "left", key, reason: "another watcher has taken over" };
-      }
-      return { status: "failed", key, reason };
+    if (!(error instanceof ArchiveError)) {
+      await releaseArchive(sql, { ...claim, reason, isAttempt: !isTransient(error) });
+      return { status: "left", key, reason };
     }
-    // The database or the storage. What the database refuses for good would be tried for ever.
-    await releaseArchive(sql, { ...claim, reason, isAttempt: !isPassingFault(error) });
-    return { status: "left", key, reason };
+    try {
+      await failArchive(sql, { ...claim, reason, submissionKey: shown.key });
+      return { status: "failed", key, reason };
+    } catch (error) {
+      if (error instanceof ClaimLostError) return { status: "left", key, reason: error.message };
+      throw error;
+    }
   } finally {
-    heart.stop();
+    clearInterval(lease);
   }
 }
-
-/** Returns false when another watcher has taken over meanwhile. */
-async function putAside(
-  sql: Database["sql"],
-  failure: Parameters<typeof failArchive>[1],
-): Promise<boolean> {
-  try {
-    await failArchive(sql, failure);
-    return true;
-  } catch (error) {
-    if (error instanceof ClaimLostError) return false;
-    throw error;
-  }
-}
-
-/** False when the database does not take the data, or the program has a mistake. */
-function isPassingFault(error: unknown): boolean {
-  if (error instanceof StorageError || isUnreadable(error)) return true;
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  // SQLSTATE classes: wrong data, broken constraint, too large.
-  return code !== "" && !/^(?:22|23|54)/.test(code);
-}
-
-/** Why an archive is put aside. */
-class Refusal extends Error {}
 
 async function intake(
   { sql, storage, reader, organization: given, now, listener }: WatcherContext,
@@ -139,13 +120,12 @@ async function intake(
     shown: { key: string };
   },
 ): Promise<IntakeOutcome> {
-  const { uploadedAt } = archive;
   const source = storage.open(archive);
   const moment = now();
-  // Without a time stamp its tests ran when it was uploaded.
-  const recordedAt = Math.min(uploadedAt, moment);
+  // Without a timestamp its tests ran when it was uploaded.
+  const recordedAt = Math.min(archive.uploadedAt, moment);
   let metadata: ArchiveMetadata | undefined;
-  const opened = await refusing(() =>
+  const { contents, facts } = await blamingArchive(() =>
     reader.open(source, {
       given: {},
       now: moment,
@@ -154,20 +134,19 @@ async function intake(
       onMetadata: (read) => metadata = read,
     })
   ).catch(async (error) => {
-    const facts = error instanceof Refusal && metadata && bareFacts(metadata, recordedAt);
+    const facts = error instanceof ArchiveError && metadata && readableFacts(metadata, recordedAt);
     if (facts) await show(facts);
     throw error;
   });
-  const { contents, facts } = opened;
   const organization = await show(facts);
-  const files = await refusing(() => reader.readFiles(source, contents, { listener }));
+  const files = await blamingArchive(() => reader.readFiles(source, contents, { listener }));
   return await storeUpload(sql, { ...facts, organization: organization.name }, files, {
     now: moment,
     key: shown.key,
     alongside: (tx) => finishArchive(tx, claim),
   }).catch((error) => {
     if (!(error.cause instanceof TagLimitError)) throw error;
-    throw new Refusal(error.message, { cause: error });
+    throw new ArchiveError(error.message, { cause: error });
   });
 
   /** Lists the archive under its repository as `processing`. */
@@ -187,49 +166,57 @@ async function intake(
   }
 }
 
-/** What a list shows of an archive before its reports were read. */
+/** What lists show of an archive before its reports were read. */
 type ShownFacts = Omit<UnprocessedSubmission, "repositoryId" | "key" | "uploadedAt"> & {
   repository: RepositoryName;
 };
 
-/** What can be read of the metadata of a failed archive; `null` without a repository. */
-function bareFacts(metadata: ArchiveMetadata, recordedAt: number): ShownFacts | null {
-  const readOr = <T>(read: () => T, otherwise: T): T => {
+/** The valid part of the metadata of a failed archive; `null` without a repository. */
+function readableFacts(metadata: ArchiveMetadata, recordedAt: number): ShownFacts | null {
+  const readOr = <T>(read: (text: string) => T, text: string, otherwise: T): T => {
     try {
-      return read();
+      return read(text);
     } catch {
       return otherwise;
     }
   };
-  const { commit, tree, branch, buildUrl } = metadata;
-  const repository = readOr(() => parseRepositoryName(metadata.repository), null);
+  const repository = readOr(parseRepositoryName, metadata.repository, null);
   return repository && {
     repository,
-    commitOid: readOr(() => readObjectId(commit), ""),
-    treeOid: readOr(() => readObjectId(tree), null),
-    branch: readOr(() => readText(branch), "") || null,
-    buildUrl: readOr(() => readText(buildUrl), ""),
+    commitOid: readOr(readObjectId, metadata.commit, ""),
+    treeOid: readOr(readObjectId, metadata.tree, null),
+    branch: readOr(readText, metadata.branch, "") || null,
+    buildUrl: readOr(readBuildUrl, metadata.buildUrl, ""),
     tags: [],
     recordedAt,
   };
 }
 
-/** What goes wrong while an archive is read is its own fault, unless it could not be reached. */
-async function refusing<T>(read: () => Promise<T>): Promise<T> {
+/** Turns errors of reading into an ArchiveError, except when the archive was not available. */
+async function blamingArchive<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read();
   } catch (error) {
-    if (error instanceof StorageError || isUnreadable(error)) throw error;
-    throw new Refusal(messageOf(error), { cause: error });
+    if (isUnavailable(error)) throw error;
+    throw new ArchiveError(messageOf(error), { cause: error });
   }
 }
 
-/** True when somebody changed the archive while it was read. */
-function isUnreadable(error: unknown): boolean {
-  return error instanceof ReportError && error.kind === "unreadable";
+/** True when the storage is down, or the archive changed while it was read. */
+function isUnavailable(error: unknown): boolean {
+  return error instanceof StorageError ||
+    error instanceof ReportError && error.kind === "unreadable";
 }
 
-/** The only organization there is, else the one that is called like the owner of the repository. */
+/** False when the database refuses the data, or for a bug: the attempt counts. */
+function isTransient(error: unknown): boolean {
+  if (isUnavailable(error)) return true;
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  // SQLSTATE classes: data exception, constraint violation, program limit exceeded.
+  return code !== "" && !/^(?:22|23|54)/.test(code);
+}
+
+/** The only organization, else the one named like the owner of the repository. */
 async function organizationOf(
   sql: Database["sql"],
   repository: RepositoryName,
@@ -240,29 +227,12 @@ async function organizationOf(
   const owner = repository.owner.split("/")[0] ?? "";
   const named = organizations.find(({ name }) => caseKey(name) === caseKey(owner));
   if (named) return named;
-  throw new Refusal(
-    `no organization is called "${owner}", as the owner of ${
-      formatRepositoryName(repository)
-    } is: ` +
-      "expected one, or `watch` with --org",
+  throw new ArchiveError(
+    `no organization is called "${owner}", as the owner of ${formatRepositoryName(repository)}: ` +
+      "create it, or use `watch --org NAME`",
   );
 }
 
-/** Extends the claim as long as this program lives. */
-function keepClaim(
-  { sql, leaseSeconds, listener }: WatcherContext,
-  claim: ArchiveClaim,
-): { stop(): void } {
-  const timer = setInterval(() => {
-    extendClaim(sql, { ...claim, leaseSeconds }).catch((error) =>
-      listener.note(`${claim.key}: the claim could not be extended: ${messageOf(error)}`)
-    );
-  }, leaseSeconds * 1000 / 3);
-  return { stop: () => clearInterval(timer) };
-}
-
 function messageOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  if (error instanceof Failure || error.message) return error.message;
-  return error.name;
+  return error instanceof Error ? error.message || error.name : String(error);
 }

@@ -21,6 +21,7 @@ import {
 import type { RunFacts, RunValues } from "./run_options.ts";
 import {
   isObjectId,
+  readBuildUrl,
   readObjectId,
   readRecordedAt,
   readTags,
@@ -114,7 +115,7 @@ export async function openArchive(
       treeOid: given.tree ??
         (read("tree", () => metadata?.tree ? readObjectId(metadata.tree) : null)),
       branch: given.branch ?? (read("branch", () => readText(metadata?.branch ?? "")) || null),
-      buildUrl: given.buildUrl ?? read("buildUrl", () => readText(metadata?.buildUrl ?? "")),
+      buildUrl: given.buildUrl ?? read("buildUrl", () => readBuildUrl(metadata?.buildUrl ?? "")),
       tags: given.tags ?? read("tags", tagsOfArchive),
       recordedAt: read(
         "recordedAt",

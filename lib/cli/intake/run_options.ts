@@ -1,11 +1,18 @@
 /** The options of `ingest` and `upload` that describe a CI run, with defaults from the CI job. */
 import * as v from "valibot";
-import { type CiJob, commitOf, detectCiJob, treeOf } from "./ci/mod.ts";
+import { askGit, commitOf, treeOf } from "./ci/git.ts";
+import { type CiJob, detectCiJob } from "./ci/mod.ts";
 import { parseRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
 import type { CommandContext, Flags } from "../command.ts";
 import { UsageError } from "../errors.ts";
-import { askGit } from "./git.ts";
-import { isObjectId, readObjectId, readRecordedAt, readTags, readText } from "./upload_values.ts";
+import {
+  isObjectId,
+  readBuildUrl,
+  readObjectId,
+  readRecordedAt,
+  readTags,
+  readText,
+} from "./upload_values.ts";
 import { readWith, repositoryName, timestamp } from "../values.ts";
 
 /** Definitions of the options. */
@@ -25,13 +32,13 @@ export const RUN_OPTIONS: Flags = {
 const ifGiven = <T>(read: (text: string) => T) =>
   v.optional(readWith((text) => text.trim() === "" ? undefined : read(text)));
 
-/** Schemas of the options. */
-export const runInput = {
+const entries = {
+  reports: v.array(v.string()),
   repo: v.optional(repositoryName),
   commit: v.optional(v.string()),
   tree: ifGiven(readObjectId),
   branch: ifGiven(readText),
-  buildUrl: ifGiven(readText),
+  buildUrl: ifGiven(readBuildUrl),
   recordedAt: v.optional(timestamp),
   tags: v.optional(v.pipe(
     v.array(readWith((text) => readTags(text.split(",")))),
@@ -40,6 +47,17 @@ export const runInput = {
   coverage: v.optional(v.array(v.string()), []),
   codeowners: ifGiven((text) => text),
 };
+
+/** The schema of the options and reports, with further options. */
+export function runInput<More extends v.ObjectEntries>(more: More) {
+  return v.pipe(
+    v.object({ ...entries, ...more }),
+    v.check(
+      ({ reports, coverage }) => (reports as string[]).length + (coverage as string[]).length > 0,
+      "expected a REPORT, or --coverage FILE",
+    ),
+  );
+}
 
 /** Values of the options that were given. */
 export interface RunValues {
@@ -91,7 +109,7 @@ export async function factsOfRun(given: RunValues, context: CommandContext): Pro
     commitOid,
     treeOid: given.tree ?? null,
     branch: (given.branch ?? fromJob(job, "branch", readText)) || null,
-    buildUrl: given.buildUrl ?? fromJob(job, "buildUrl", readText) ?? "",
+    buildUrl: given.buildUrl ?? fromJob(job, "buildUrl", readBuildUrl) ?? "",
     tags: given.tags ?? [],
     recordedAt: checkedTime(given.recordedAt ?? context.now, context.now),
     provider: job?.provider ?? "",

@@ -10,7 +10,7 @@ const MAX_TEXT_CHARACTERS = 2_000;
 // Submission ids begin with 32 bits of seconds.
 const LAST_RECORDED_AT = 0xffff_ffff;
 
-/** A branch or URL, which may be empty. */
+/** A branch or other text, which may be empty. */
 export function readText(text: string): string {
   if (/\p{Cc}/u.test(text)) {
     throw new SyntaxError(`"${text}" has control characters: expected one line of text`);
@@ -19,6 +19,11 @@ export function readText(text: string): string {
     throw new RangeError(`${text.length} characters: expected at most ${MAX_TEXT_CHARACTERS}`);
   }
   return text.trim();
+}
+
+/** A URL, which may be empty, without its user and password: links are public to all readers. */
+export function readBuildUrl(text: string): string {
+  return readText(text).replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i, "$1");
 }
 
 /** True for the id of a commit or tree, whole or abbreviated: 7 to 64 hex digits. */

@@ -3,8 +3,13 @@ import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { ArchiveSource } from "../../report/archive/mod.ts";
 import { unreadable } from "../../report/report_files.ts";
-import { readChunks } from "./chunks.ts";
-import { type ArchiveStorage, isArchiveName, StorageError, type StoredArchive } from "./storage.ts";
+import {
+  type ArchiveStorage,
+  isArchiveName,
+  readChunks,
+  StorageError,
+  type StoredArchive,
+} from "./storage.ts";
 
 // A file may be written slowly, over WebDAV or a network disk. It is complete when it has not changed
 // for two seconds, or was last modified a minute ago.

@@ -3,9 +3,8 @@ import { createHash } from "node:crypto";
 import { AwsV4Signer } from "aws4fetch";
 import { pause } from "../../base/delay.ts";
 import { readListPage, readS3Error, type S3Page } from "./s3_responses.ts";
-import { readChunks } from "./chunks.ts";
+import { readChunks, StorageError } from "./storage.ts";
 import type { S3Settings } from "./s3_settings.ts";
-import { StorageError } from "./storage.ts";
 
 const ATTEMPTS = 4;
 const FIRST_PAUSE_MS = 200;

@@ -3,17 +3,10 @@ import { DEFAULT_REPORT_LIMITS } from "../../report/limits.ts";
 import { XmlReader } from "../../report/xml/reader.ts";
 import { StorageError } from "./storage.ts";
 
-/** An object of a list. */
-export interface S3Object {
-  key: string;
-  etag: string;
-  /** Seconds since 1970. */
-  modifiedAt: number;
-}
-
 /** A page of a list. */
 export interface S3Page {
-  objects: S3Object[];
+  /** `modifiedAt` is in seconds since 1970. */
+  objects: { key: string; etag: string; modifiedAt: number }[];
   /** Continuation token, `""` on the last page. */
   nextToken: string;
 }
@@ -28,8 +21,7 @@ export function readListPage(xml: string): S3Page {
   let isEncoded = false;
   let isList = false;
   let object: Record<string, string> = {};
-  readElements(xml, (path, text) => {
-    const [root, name, field] = path;
+  readElements(xml, ([root, name, field], text) => {
     if (root === "ListBucketResult") isList = true;
     if (name === "EncodingType") isEncoded = text === "url";
     else if (name === "NextContinuationToken") page.nextToken = text;
@@ -51,17 +43,13 @@ export function readListPage(xml: string): S3Page {
 
 /** An error response in one line: status, code and message. */
 export function readS3Error(status: number, xml: string): string {
-  let code = "";
-  let message = "";
+  const found: Record<string, string> = {};
   try {
-    readElements(xml, ([, name], text) => {
-      if (name === "Code") code = text;
-      if (name === "Message") message = text;
-    });
+    readElements(xml, ([, name = ""], text) => found[name] = text);
   } catch {
     // A proxy may respond with HTML.
   }
-  return [`HTTP ${status}`, code, message].filter((part) => part !== "").join(" ");
+  return [`HTTP ${status}`, found.Code, found.Message].filter(Boolean).join(" ");
 }
 
 function decodeKey(key: string): string {
@@ -77,7 +65,7 @@ function readElements(xml: string, onElement: (path: string[], text: string) => 
   const path: string[] = [];
   let text = "";
   const reader = new XmlReader({
-    file: "the answer",
+    file: "the response",
     limits: DEFAULT_REPORT_LIMITS,
     nameAttributes: new Set(),
     handler: {

@@ -5,6 +5,7 @@ import {
   type ArchiveStorage,
   isArchiveName,
   isStorableKey,
+  StorageError,
   type StoredArchive,
 } from "./storage.ts";
 
@@ -35,8 +36,15 @@ export class S3Storage implements ArchiveStorage {
 
   async *list(): AsyncGenerator<StoredArchive[], void> {
     let token = "";
+    const seen = new Set<string>();
     do {
       const page = await this.#bucket.list(this.#prefix, token);
+      // A broken service may return the same page for ever.
+      const first = page.objects[0]?.key ?? `after ${token}`;
+      if (seen.has(`key ${first}`) || seen.has(page.nextToken)) {
+        throw new StorageError(`${this.name}: the list repeats itself: check the endpoint`);
+      }
+      seen.add(`key ${first}`).add(page.nextToken);
       const archives = page.objects.filter(({ key }) => isArchiveName(key) && this.#isStorable(key))
         .map(({ key, etag, modifiedAt }) => ({
           key,

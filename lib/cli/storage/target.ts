@@ -66,8 +66,7 @@ async function putHttp(url: URL, name: string, bytes: Uint8Array<ArrayBuffer>): 
   const headers = new Headers({ "content-type": "application/gzip" });
   if (url.username !== "") {
     const credentials = [url.username, url.password].map(decodeURIComponent).join(":");
-    const encoded = new TextEncoder().encode(credentials);
-    headers.set("authorization", `Basic ${btoa(String.fromCharCode(...encoded))}`);
+    headers.set("authorization", `Basic ${new TextEncoder().encode(credentials).toBase64()}`);
     url.username = url.password = "";
   }
   // Without subfolders: WebDAV does not create them.

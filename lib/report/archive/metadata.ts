@@ -105,7 +105,8 @@ export function parseMetadata(text: string, file: string): ArchiveMetadata {
     repository: isMap(repository)
       ? `${scalarText(valueOf(repository, "owner"))}/${scalarText(valueOf(repository, "name"))}`
       : scalarText(repository),
-    commit: scalarText(at(keys.commit)),
+    // `null`, as of an unset variable, is text that identifies no commit.
+    commit: plainText(at(keys.commit)),
     tree: scalarText(at(keys.tree)),
     branch: scalarText(at(keys.branch)),
     buildUrl: scalarText(at(keys.buildUrl)),
@@ -207,9 +208,13 @@ function checkVersion(version: string, file: string): void {
 }
 
 function scalarText(node: unknown): string {
-  if (!isScalar(node) || typeof node.value !== "string") return "";
-  const isNull = node.type === "PLAIN" && /^(~|null|Null|NULL)$/.test(node.value);
-  return isNull ? "" : node.value.trim();
+  const isNull = isScalar(node) && node.type === "PLAIN" &&
+    /^(~|null|Null|NULL)$/.test(String(node.value));
+  return isNull ? "" : plainText(node);
+}
+
+function plainText(node: unknown): string {
+  return isScalar(node) && typeof node.value === "string" ? node.value.trim() : "";
 }
 
 function malformed(file: string, problem: string): ReportError {

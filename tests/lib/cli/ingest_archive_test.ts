@@ -305,7 +305,7 @@ describe("ingest in a CI job", () => {
     });
     assert.equal(code, 0);
     assert.match(stderr, /unknown tree of commit 0123/);
-    assert.match(stderr, /has no build URL \(GITHUB_RUN_ID\)/);
+    assert.match(stderr, /has no build URL \(GITHUB_RUN_ID, GITHUB_SERVER_URL\)/);
   });
 
   it("asks neither git nor CODEOWNERS outside of CI", async () => {

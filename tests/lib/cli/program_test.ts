@@ -167,7 +167,7 @@ describe("wrong use", () => {
     ],
     ["a token id that is none", ["token", "revoke", "tk_1"], /TOKEN-ID: invalid number "tk_1"/],
     ["a short test id", ["quarantine", "add", "abc"], /TEST-ID: invalid test id "abc"/],
-    ["an unknown type", ["quarantine", "add", ID, "--type", "x"], /--type: invalid type "x"/],
+    ["an unknown type", ["quarantine", "add", ID, "--type", "x"], /--type: invalid value "x"/],
     ["a port above 65535", ["serve", "--port", "65536"], /--port: invalid number "65536"/],
     ["a port that is no number", ["demo", "--port", "http"], /--port: invalid number "http"/],
     [

@@ -1,7 +1,7 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
-import { requireSharedPorts } from "../../../lib/cli/shared_port.ts";
+import { requireSharedPorts } from "../../../lib/cli/commands/serve_check.ts";
 
 describe("sharing a port", () => {
   it("is possible on Linux, from source", () => {

@@ -39,11 +39,11 @@ describeWithDatabases("watch of a bucket", (database) => {
     await bucket.put("elsewhere/a.gz", new Uint8Array([1, 2, 3]));
     await bucket.put("uploads/readme.txt", new Uint8Array([1, 2, 3]));
 
-    const first = await run("watch s3://ci/uploads --org acme --once".split(" "));
+    const first = await run("watch s3://ci/uploads --org acme --once --workers 1".split(" "));
     const key = uploaded.stdout.trim().replace("s3://ci/", "");
     assert.equal(first.code, 1);
     assert.match(first.stdout, new RegExp(`^${key}\tprocessed\t1\nuploads/broken.gz\tfailed\t`));
-    const again = await run("watch s3://ci/uploads --org acme --once".split(" "));
+    const again = await run("watch s3://ci/uploads --org acme --once --workers 1".split(" "));
     assert.deepEqual([again.code, again.stdout], [0, ""]);
     const list = await run("submission list --org acme --repo acme/shop".split(" "));
     assert.ok(list.stdout.startsWith(`${key}\t`), list.stdout);

@@ -23,7 +23,7 @@ const FRESH = {
 const NOW = 1_790_000_000 + 3_600;
 
 describe("what the doctor finds", () => {
-  const cases: [string, judge.Finding, judge.FindingStatus, RegExp][] = [
+  const cases: [string, judge.Finding, judge.Finding["status"], RegExp][] = [
     [
       "clocks that agree",
       judge.assessClock({ theirs: 100.5, ours: 100, roundTripSeconds: 0.01 }),

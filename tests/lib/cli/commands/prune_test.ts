@@ -11,8 +11,7 @@ describe("prune that is used wrongly", () => {
   const wrong: Record<string, RegExp> = {
     "prune": /required option '--keep <duration>'/,
     "prune --keep 90": /--keep: invalid duration "90": expected a number and a unit/,
-    "prune --keep 13d":
-      /--keep: "13d" is shorter than the window of the API: expected at least 14d/,
+    "prune --keep 13d": /--keep: "13d" is too short: expected at least 14d/,
     "prune --keep 90d --repo acme/shop": /--org: missing: --repo needs it/,
   };
   for (const [line, expected] of Object.entries(wrong)) {

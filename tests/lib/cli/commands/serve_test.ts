@@ -153,6 +153,27 @@ describeWithDatabases("serve", (database) => {
     assert.match(stderr, /^error: cannot listen on 192\.0\.2\.1 port 0: /);
   });
 
+  it("ends when another version of the program has migrated the database", async () => {
+    const { sql } = database();
+    const insertion = async () => {
+      await sql`insert into schema_migration (version, checksum) values (1000, '')`;
+    };
+    try {
+      let stderr = "";
+      const { code } = await cli("serve --port 0", {
+        stop: new AbortController().signal,
+        stderr: (text) => {
+          stderr += text;
+          if (text.startsWith("listening")) void insertion();
+        },
+      });
+      assert.equal(code, 1);
+      assert.match(stderr, /\nerror: the database has schema version 1000, expected \d+: .*\n$/);
+    } finally {
+      await sql`delete from schema_migration where version = 1000`;
+    }
+  });
+
   it("does not wait for anything at the second signal", async () => {
     const { code, stderr } = await cli("serve --port 0", {
       openDatabase: () => new Promise(() => {}),

@@ -70,7 +70,10 @@ describeWithDatabases("watch", (database) => {
     await put(".hidden.gz", new TextEncoder().encode("not yet"));
     const first = await once("--org", "acme");
     assert.deepEqual([first.code, first.stderr], [0, ""]);
-    assert.equal(first.stdout, "2.tgz\tprocessed\t1\na/1.gz\tprocessed\t1\n");
+    assert.deepEqual(first.stdout.trimEnd().split("\n").sort(), [
+      "2.tgz\tprocessed\t1",
+      "a/1.gz\tprocessed\t1",
+    ]);
     const again = await once("--org", "acme");
     assert.deepEqual([again.code, again.stdout, again.stderr], [0, "", ""]);
     assert.deepEqual(
@@ -101,7 +104,7 @@ describeWithDatabases("watch", (database) => {
     ];
     await put("a.gz", entries);
     await put("b.gz", entries);
-    const { stdout } = await once("--org", "acme", "--json");
+    const { stdout } = await once("--org", "acme", "--json", "--workers", "1");
     const outcomes = stdout.trim().split("\n").map((line) => JSON.parse(line));
     assert.deepEqual(
       outcomes.map(({ key, duplicate, submission_key }) => ({ key, duplicate, submission_key })),
@@ -204,10 +207,10 @@ describeWithDatabases("watch", (database) => {
       reportOf("a"),
     ]]);
     const { stdout, stderr } = await once();
-    assert.match(stdout, /^a\.gz\tprocessed\t1\n/);
+    assert.match(stdout, /^a\.gz\tprocessed\t1$/m);
     assert.match(
       stderr,
-      /b\.gz failed: no organization is called "none", as the owner of none\/x is/,
+      /b\.gz failed: no organization is called "none", as the owner of none\/x: create it/,
     );
   });
 
@@ -300,6 +303,83 @@ describeWithDatabases("watch", (database) => {
     stop.abort();
     assert.equal((await ending).code, 0);
     assert.equal(stdout, "later.gz\tprocessed\t1\n");
+  });
+
+  /** An archive that is read for seconds. */
+  function putSlow(key: string) {
+    const report = `<testsuite>${
+      '<testcase name="a" classname="b"/>'.repeat(1_500_000)
+    }</testsuite>`;
+    return put(key, [["buildpulse.yml", metadata(newRepository())], [
+      "test_results/a.xml",
+      report,
+    ]]);
+  }
+
+  /** A `watch` that runs until it is stopped, and what it has printed. */
+  function watching(...more: string[]) {
+    const stop = new AbortController();
+    const printed: string[] = [];
+    const ending = run(["watch", folder, "--org", "acme", "--interval", "1s", ...more], {
+      stop: stop.signal,
+      stdout: (text) => Promise.resolve(void printed.push(text)),
+    });
+    return { stop: () => stop.abort(), ending, printed };
+  }
+
+  async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
+    while (!await isTrue()) await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+
+  it("processes other archives while one is slow, and stops without waiting for it", async () => {
+    await putSlow("1.gz");
+    const { stop, ending, printed } = watching("--workers", "2");
+    const claimed = async () => {
+      const [row] = await database().sql`
+        select from archive where source = ${await Deno.realPath(
+        folder,
+      )} and status = 'processing'`;
+      return row !== undefined;
+    };
+    await until(claimed);
+    // Also those that arrive later.
+    for (const key of ["2.gz", "3.gz"]) {
+      await put(key, [
+        ["buildpulse.yml", metadata(newRepository())],
+        ["test_results/a.xml", reportOf("a")],
+      ]);
+    }
+    await until(() => printed.length === 2);
+    assert.deepEqual(printed.sort(), ["2.gz\tprocessed\t1\n", "3.gz\tprocessed\t1\n"]);
+    assert.ok(await claimed());
+    const stoppedAt = performance.now();
+    stop();
+    assert.equal((await ending).code, 0);
+    assert.ok(performance.now() - stoppedAt < 2_000);
+    assert.equal(await claimed(), true, "not failed, but free for another watcher");
+  });
+
+  it("ends when another version of the program has migrated the database", async () => {
+    await put("a.gz", [
+      ["buildpulse.yml", metadata(newRepository())],
+      ["test_results/a.xml", reportOf("a")],
+    ]);
+    const { ending, printed } = watching();
+    await until(() => printed.length === 1);
+    const { sql } = database();
+    await sql`insert into schema_migration (version, checksum) values (1000, '')`;
+    try {
+      await put("b.gz", [["buildpulse.yml", metadata(newRepository())]]);
+      const { code, stderr } = await ending;
+      assert.equal(code, 1);
+      assert.match(stderr, /\nerror: the database has schema version 1000, expected \d+: .*\n$/);
+      const [archive] = await sql<{ count: number }[]>`
+        select count(*)::int from archive
+        where source = ${await Deno.realPath(folder)} and key = 'b.gz'`;
+      assert.equal(archive?.count, 0, "free for a process of the new version");
+    } finally {
+      await sql`delete from schema_migration where version = 1000`;
+    }
   });
 
   it("is used wrongly, or fails, with a reason", async () => {

@@ -89,6 +89,23 @@ describeWithDatabases("processing an archive", (database) => {
     assert.match("reason" in outcome ? outcome.reason : "", /tag "new" .* at most 2000/);
   });
 
+  it("keeps what is no commit id as text, with a note, and without credentials in the URL", async () => {
+    const notes: string[] = [];
+    const { context, archive } = await watcher({
+      repository: "acme/null",
+      metadata: ":commit: null\n:build_url: https://user:pw@ci.example/1?a=b@c\n",
+      onOpen: () => Promise.resolve(),
+    });
+    const listener = { note: (text: string) => void notes.push(text) };
+    const outcome = await processArchive({ ...context, listener }, archive);
+    assert.ok(outcome.status === "processed");
+    assert.deepEqual([outcome.commit_oid, outcome.build_url], [
+      "null",
+      "https://ci.example/1?a=b@c",
+    ]);
+    assert.match(notes.join("\n"), /^a\.gz: the commit "null" is no commit id: .* kept as text$/);
+  });
+
   it("shows it as processing meanwhile, and under the same id afterwards", async () => {
     let meanwhile: unknown;
     const { context, archive } = await watcher({

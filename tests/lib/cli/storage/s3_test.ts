@@ -82,6 +82,34 @@ describe("an S3-compatible bucket", () => {
     assert.deepEqual(found, keys);
   });
 
+  it("is not listed for ever when the service repeats a page", async () => {
+    const pages = [
+      "<NextContinuationToken>again</NextContinuationToken>@",
+      "<Contents><Key>a.gz</Key></Contents><NextContinuationToken>@</NextContinuationToken>",
+    ];
+    for (const page of pages) {
+      let requests = 0;
+      const repeating = Deno.serve(
+        { port: 0, hostname: "127.0.0.1", onListen() {} },
+        () =>
+          new Response(
+            `<ListBucketResult>${page.replace("@", `${++requests}`)}</ListBucketResult>`,
+          ),
+      );
+      const endpoint = `http://127.0.0.1:${repeating.addr.port}`;
+      const storage = new S3Storage(
+        parseS3Url("s3://ci"),
+        readS3Settings({ ...server.environment, AWS_ENDPOINT_URL: endpoint }),
+      );
+      await assert.rejects(Array.fromAsync(storage.list()), {
+        name: "StorageError",
+        message: /^s3:\/\/ci\/ at http\S+: the list repeats itself/,
+      });
+      await repeating.shutdown();
+      assert.equal(requests, 2);
+    }
+  });
+
   it("may have dots in its name", async () => {
     const dotted = new S3Bucket("ci.with.dots", readS3Settings(server.environment));
     await dotted.put("a.gz", bytes("x"));

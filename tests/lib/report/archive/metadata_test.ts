@@ -65,6 +65,8 @@ describe("flat metadata", () => {
     assert.equal(parse(":commit: 0123\n").commit, "0123");
     assert.equal(parse(":branch: no\n").branch, "no");
     assert.equal(parse(`:branch: "null"\n`).branch, "null");
+    assert.equal(parse(":branch: null\n").branch, "");
+    assert.equal(parse(":commit: null\n").commit, "null");
     assert.equal(parse(":branch: a long\n  name\n").branch, "a long name");
   });
 });

@@ -1,11 +1,8 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import {
-  type CiFacts,
-  detectCiJob,
-  type Environment,
-  PROVIDERS,
-} from "../../../../../lib/cli/intake/ci/mod.ts";
+import { type CiFacts, detectCiJob } from "../../../../../lib/cli/intake/ci/mod.ts";
+import { PROVIDERS } from "../../../../../lib/cli/intake/ci/providers.ts";
+import type { Environment } from "../../../../../lib/base/config.ts";
 
 const SHA = "0123456789abcdef0123456789abcdef01234567";
 const TREE = "76543210fedcba9876543210fedcba9876543210";

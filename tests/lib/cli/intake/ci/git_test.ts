@@ -1,6 +1,6 @@
 import { it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import { repositoryOfGitUrl } from "../../../../../lib/cli/intake/ci/git_url.ts";
+import { repositoryOfGitUrl } from "../../../../../lib/cli/intake/ci/git.ts";
 
 it("the address of a git repository tells its owner and name", () => {
   const cases = [

@@ -1,0 +1,91 @@
+/** Processes of this version while a newer one migrates their database. */
+import { describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import config from "../../deno.json" with { type: "json" };
+import process from "node:process";
+import { openTestServer } from "../database.ts";
+import { archiveOf, reportOf } from "../lib/report/archive/make_archive.ts";
+import { launch, pause } from "./launch.ts";
+import { type ProgramLine, run, start } from "./program.ts";
+
+const ROOT = new URL("../../", import.meta.url);
+const MIGRATIONS = new URL("db/schema/migrations/mod.ts", ROOT).href;
+
+/** The program with one more migration, which renames a column that requests read. */
+async function newerProgram(folder: string): Promise<ProgramLine> {
+  const sql = new URL("db/schema/migrations/0001_initial.sql", ROOT).href;
+  const newer = join(folder, "migrations.ts");
+  await Deno.writeTextFile(
+    newer,
+    `import initial from ${JSON.stringify(sql)} with { type: "text" };
+     export const migrations = [initial, "alter table repository rename column owner to proprietor"];`,
+  );
+  const importMap = join(folder, "import_map.json");
+  const imports = { ...config.imports, [MIGRATIONS]: pathToFileURL(newer).href };
+  await Deno.writeTextFile(importMap, JSON.stringify({ imports }));
+  const main = fileURLToPath(new URL("main.ts", ROOT));
+  return { file: Deno.execPath(), args: ["run", "-A", "--import-map", importMap, main] };
+}
+
+describe("an upgrade while processes of the earlier version run", () => {
+  it("ends them with one line, and leaves archives to the new version (embedded)", async () => {
+    await withFolder((folder) => upgrade(folder, { DATA_DIR: join(folder, "data") }));
+  });
+
+  const server = process.env.TEST_DATABASE_URL ?? "";
+  it("ends them the same way on a server", { skip: server === "" }, async () => {
+    const { place, close } = await openTestServer(server);
+    try {
+      await withFolder((folder) => upgrade(folder, { DATABASE_URL: place.databaseUrl ?? "" }));
+    } finally {
+      await close();
+    }
+  });
+});
+
+async function withFolder(body: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "test-analytics-upgrade-" });
+  try {
+    await body(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+async function upgrade(folder: string, environment: Record<string, string>): Promise<void> {
+  const inbox = join(folder, "inbox");
+  await Deno.mkdir(inbox);
+  assert.equal((await run(["org", "create", "acme"], environment)).code, 0);
+  const service = await start(["serve", "--port", "0"], environment);
+  const watcher = launch(["watch", inbox, "--interval", "1s"], environment);
+  await put(inbox, "before");
+  const list = async (program?: ProgramLine) =>
+    (await run(["watch", inbox, "--list"], environment, program)).stdout;
+  while (!(await list()).includes("processed")) await pause(200);
+
+  const newer = await newerProgram(folder);
+  const migrated = await run(["migrate"], environment, newer);
+  assert.deepEqual([migrated.code, migrated.stdout], [0, "2\n"], migrated.stderr);
+  await put(inbox, "after");
+  const message = /error: the database has schema version 2, expected 1: .*\n$/;
+  const watched = await watcher.ending;
+  assert.equal(watched.code, 1);
+  assert.match(watched.stderr, message);
+  // It ends by itself.
+  const served = await service.stop("SIGCONT");
+  assert.equal(served.code, 1);
+  assert.match(served.stderr, message);
+  assert.equal(await list(newer), "before.gz\tprocessed\t\n");
+}
+
+async function put(folder: string, key: string): Promise<void> {
+  const bytes = await archiveOf([
+    ["buildpulse.yml", `:commit: 4f2a9c1\n:repo_name_with_owner: acme/${key}\n`],
+    ["test_results/a.xml", reportOf("a")],
+  ]);
+  const path = join(folder, `${key}.gz`);
+  await Deno.writeFile(path, bytes);
+  await Deno.utime(path, 0, 0);
+}
