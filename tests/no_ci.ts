@@ -1,4 +1,4 @@
-import { PROVIDERS } from "../lib/cli/intake/ci/mod.ts";
+import { PROVIDERS } from "../lib/cli/intake/ci/providers.ts";
 
 const names: string[] = [];
 for (const provider of PROVIDERS) provider.isPresent((name) => (names.push(name), ""));
