@@ -5,23 +5,21 @@ import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import config from "../../deno.json" with { type: "json" };
 import process from "node:process";
+import { migrations } from "../../db/schema/migrations/mod.ts";
 import { openTestServer } from "../database.ts";
 import { archiveOf, reportOf } from "../lib/report/archive/make_archive.ts";
 import { launch, pause } from "./launch.ts";
 import { type ProgramLine, run, start } from "./program.ts";
 
 const ROOT = new URL("../../", import.meta.url);
+const VERSION = migrations.length;
 const MIGRATIONS = new URL("db/schema/migrations/mod.ts", ROOT).href;
 
 /** The program with one more migration, which renames a column that requests read. */
 async function newerProgram(folder: string): Promise<ProgramLine> {
-  const sql = new URL("db/schema/migrations/0001_initial.sql", ROOT).href;
   const newer = join(folder, "migrations.ts");
-  await Deno.writeTextFile(
-    newer,
-    `import initial from ${JSON.stringify(sql)} with { type: "text" };
-     export const migrations = [initial, "alter table repository rename column owner to proprietor"];`,
-  );
+  const list = [...migrations, "alter table repository rename column owner to proprietor"];
+  await Deno.writeTextFile(newer, `export const migrations = ${JSON.stringify(list)};`);
   const importMap = join(folder, "import_map.json");
   const imports = { ...config.imports, [MIGRATIONS]: pathToFileURL(newer).href };
   await Deno.writeTextFile(importMap, JSON.stringify({ imports }));
@@ -67,9 +65,11 @@ async function upgrade(folder: string, environment: Record<string, string>): Pro
 
   const newer = await newerProgram(folder);
   const migrated = await run(["migrate"], environment, newer);
-  assert.deepEqual([migrated.code, migrated.stdout], [0, "2\n"], migrated.stderr);
+  assert.deepEqual([migrated.code, migrated.stdout], [0, `${VERSION + 1}\n`], migrated.stderr);
   await put(inbox, "after");
-  const message = /error: the database has schema version 2, expected 1: .*\n$/;
+  const message = new RegExp(
+    `error: the database has schema version ${VERSION + 1}, expected ${VERSION}: .*\n$`,
+  );
   const watched = await watcher.ending;
   assert.equal(watched.code, 1);
   assert.match(watched.stderr, message);
