@@ -175,10 +175,8 @@ create table test (
   class text not null,
   name text not null,
   file text not null,
-  tags text[],
   constraint test_pkey PRIMARY KEY (repository_id, test_no),
-  constraint test_repository_id_test_hash_key UNIQUE (repository_id, test_hash),
-  constraint test_tags_check CHECK ((tags <> '{}'::text[]))
+  constraint test_repository_id_test_hash_key UNIQUE (repository_id, test_hash)
 );
 
 create table test_list (

@@ -71,11 +71,18 @@ create table test (
   class text not null,
   name text not null,
   file text not null,
-  -- Union of the tags of all submissions that ran the test, unordered. Null for none: most tests
-  -- have none, and an empty array takes 13 bytes.
-  tags text[] check (tags <> '{}'),
   primary key (repository_id, test_no),
   unique (repository_id, test_hash)
+);
+
+-- The tags of tests, by tag: adding one takes a single row, however many tests have it and however many
+-- other tags they have.
+create table test_tag (
+  repository_id bigint not null,
+  tag text not null,
+  -- test_no of all tests that ran in a submission with this tag.
+  tests int4multirange not null,
+  primary key (repository_id, tag)
 );
 
 -- Tests of an upload are stored in batches before the transaction that stores its submission. Until
@@ -96,8 +103,6 @@ create table test_list (
   test_count integer not null,
   -- test_no in ascending order of test_hash: differences as zigzag varints.
   tests bytea not null,
-  -- Tags that every test of the list has.
-  tags text[] not null default '{}',
   primary key (repository_id, test_list_no),
   unique (repository_id, list_hash)
 );

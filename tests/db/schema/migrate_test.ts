@@ -80,24 +80,6 @@ describeWithDatabases("migrations", (database) => {
     await assert.rejects(migrate(sql), /migration 1 was edited after it ran/);
   });
 
-  it("keep the tags of tests", async () => {
-    const { sql } = database();
-    await dropEverything(sql);
-    await migrate(sql, { migrations: migrations.slice(0, 1) });
-    await sql`
-      insert into test (repository_id, test_no, test_hash, suite, class, name, file, tags)
-      select 1, no, no, '', '', '', '', case when no <> 3 then '{"a","b"}'::text[] end
-      from generate_series(0, 5) as no`;
-    await sql`insert into unpublished_test_range values (1, 5, 6)`;
-    await migrate(sql);
-    const rows = await sql<{ tag: string; tests: string }[]>`
-      select tag, tests::text from test_tag order by tag`;
-    assert.deepEqual(rows.map((row) => ({ ...row })), [
-      { tag: "a", tests: "{[0,3),[4,5)}" },
-      { tag: "b", tests: "{[0,3),[4,5)}" },
-    ]);
-  });
-
   it("are the same with the line ends of Windows", async () => {
     const { sql } = database();
     await dropEverything(sql);
