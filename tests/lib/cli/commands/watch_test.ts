@@ -284,8 +284,11 @@ describeWithDatabases("watch", (database) => {
     const stop = new AbortController();
     let stdout = "";
     const seen = Promise.withResolvers<void>();
-    const ending = run(["watch", folder, "--org", "acme", "--interval", "1s"], {
+    const argv = ["watch", folder, "--org", "acme", "--interval", "1s", "--ops-port", "0"];
+    let stderr = "";
+    const ending = run(argv, {
       stop: stop.signal,
+      stderr: (text) => void (stderr += text),
       stdout: (text) => {
         stdout += text;
         seen.resolve();
@@ -300,9 +303,18 @@ describeWithDatabases("watch", (database) => {
       ["test_results/a.xml", reportOf("a")],
     ]);
     await seen.promise;
+    const opsUrl = /readiness and metrics on (\S+)/.exec(stderr)?.[1];
+    const metrics = await (await fetch(`${opsUrl}/metrics`)).text();
+    assert.match(metrics, /\ntest_analytics_archives_total\{outcome="processed"\} 1\n/);
+    assert.match(metrics, /\ntest_analytics_results_total 1\n/);
+    const ready = await fetch(`${opsUrl}/ready`);
+    await ready.body?.cancel();
+    assert.equal(ready.status, 200);
     stop.abort();
     assert.equal((await ending).code, 0);
     assert.equal(stdout, "later.gz\tprocessed\t1\n");
+    assert.match(stderr, /"message":"archives waiting","count":1,"oldest_seconds":3\d{3}\}/);
+    assert.match(stderr, /"message":"archive processed","key":"later.gz","results":1/);
   });
 
   /** An archive that is read for seconds. */
