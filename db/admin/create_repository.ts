@@ -12,8 +12,8 @@ import {
 /** A repository to create. */
 export interface NewRepository extends RepositoryName {
   organization: Pick<Organization, "organizationId" | "name">;
-  /** The next free id unless given. */
-  repositoryId?: number | undefined;
+  /** The next free number of the organization unless given. */
+  repositoryNumber?: number | undefined;
   /** Seconds since 1970. */
   createdAt: number;
   /** False hides it until its first upload is stored; true by default. */
@@ -23,7 +23,7 @@ export interface NewRepository extends RepositoryName {
 /** Result of {@linkcode createRepository}. */
 export type RepositoryCreation =
   | { outcome: "created" | "name_taken"; repository: Repository }
-  | { outcome: "id_taken" };
+  | { outcome: "number_taken" };
 
 // A conflict without a conflicting row means that the row was deleted since. Bounded, so that a bug
 // cannot become an endless loop.
@@ -35,17 +35,17 @@ export async function createRepository(
   wanted: NewRepository,
 ): Promise<RepositoryCreation> {
   const { organizationId, name: organization } = wanted.organization;
-  // Checked first, so that a name that is taken uses up no id.
+  // Checked first, so that a name that is taken uses up no number.
   const first = await findRepository(sql, { organizationId, ...wanted });
   if (first) return { outcome: "name_taken", repository: first };
   let prefixAttempt = 0;
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    const repositoryId = wanted.repositoryId ?? await nextRepositoryId(sql);
+    const repositoryNumber = wanted.repositoryNumber ?? await nextNumber(sql, organizationId);
     const idPrefix = repositoryIdPrefix({ ...wanted, organization }, prefixAttempt);
     const [created] = await sql<Repository[]>`
-      insert into repository (organization_id, repository_id, owner, name, owner_key, name_key,
-        id_prefix, created_at, is_visible, data_version)
-      values (${organizationId}, ${repositoryId}, ${wanted.owner}, ${wanted.name},
+      insert into repository (organization_id, repository_number, owner, name, owner_key,
+        name_key, id_prefix, created_at, is_visible, data_version)
+      values (${organizationId}, ${repositoryNumber}, ${wanted.owner}, ${wanted.name},
         ${caseKey(wanted.owner)}, ${caseKey(wanted.name)}, ${idPrefix},
         to_timestamp(${wanted.createdAt}), ${wanted.isVisible ?? true}, ${firstVersion(sql)})
       on conflict do nothing
@@ -62,37 +62,40 @@ export async function createRepository(
       if (shown) return { outcome: "created", repository: shown };
       continue;
     }
-    const [taken] = await sql<{ prefix: boolean; id: boolean }[]>`
+    const [taken] = await sql<{ prefix: boolean; number: boolean }[]>`
       select exists (select from repository where id_prefix = ${idPrefix}) as prefix,
-        exists (select from repository where repository_id = ${repositoryId}) as id`;
-    if (taken?.id && wanted.repositoryId !== undefined) return { outcome: "id_taken" };
+        exists (
+          select from repository
+          where organization_id = ${organizationId} and repository_number = ${repositoryNumber}
+        ) as number`;
+    if (taken?.number && wanted.repositoryNumber !== undefined) return { outcome: "number_taken" };
     if (taken?.prefix) prefixAttempt++;
   }
-  throw new Error(`no free id found for repository ${wanted.owner}/${wanted.name}`);
+  throw new Error(`no free number found for repository ${wanted.owner}/${wanted.name}`);
 }
 
-/** The repository with a name, created under the next free id if it does not exist. */
+/** The repository with a name, created under the next free number if it does not exist. */
 export async function findOrCreateRepository(
   sql: Queryable,
-  wanted: Omit<NewRepository, "repositoryId">,
+  wanted: Omit<NewRepository, "repositoryNumber">,
 ): Promise<{ repository: Repository; created: boolean }> {
-  // Looked up first: it nearly always exists, and a failed insert would use up an id.
+  // Looked up first: it nearly always exists, and a failed insert would use up a number.
   const { organizationId } = wanted.organization;
   const present = await findAnyRepository(sql, { ...wanted, organizationId });
   if (present) return { repository: present, created: false };
-  const creation = await createRepository(sql, { ...wanted, repositoryId: undefined });
-  // Only a given id can be taken.
-  if (creation.outcome === "id_taken") throw new Error("a free repository id was taken");
+  const creation = await createRepository(sql, { ...wanted, repositoryNumber: undefined });
+  // Only a given number can be taken.
+  if (creation.outcome === "number_taken") throw new Error("a free repository number was taken");
   return { repository: creation.repository, created: creation.outcome === "created" };
 }
 
 /** Makes a hidden repository visible; `null` when it has to be created after all. */
 async function showRepository(
   sql: Queryable,
-  { repositoryId }: Repository,
+  { repositoryId, repositoryNumber }: Repository,
   wanted: NewRepository,
 ): Promise<Repository | null> {
-  if (wanted.repositoryId !== undefined && wanted.repositoryId !== repositoryId) {
+  if (wanted.repositoryNumber !== undefined && wanted.repositoryNumber !== repositoryNumber) {
     // It has no data but unpublished tests.
     await sql`
       with gone as (
@@ -113,19 +116,31 @@ async function showRepository(
   return shown ?? null;
 }
 
-/** The next free id: ids given by users may be ahead of the sequence. */
-async function nextRepositoryId(sql: Queryable): Promise<number> {
-  const [row] = await sql<{ id: number; isTaken: boolean }[]>`
-    select id::float8, exists (select from repository where repository_id = id) as "isTaken"
-    from nextval('repository_id_sequence') as id`;
-  if (!row!.isTaken) return row!.id;
-  const [free] = await sql<{ id: number }[]>`
-    select setval('repository_id_sequence', (
-      select min(repository_id) + 1 from repository r
-      where repository_id >= ${row!.id}
-        and not exists (select from repository where repository_id = r.repository_id + 1)
-    ))::float8 as id`;
-  return free!.id;
+/** The next free number of an organization: numbers given by users may be ahead of the counter. */
+async function nextNumber(sql: Queryable, organizationId: number): Promise<number> {
+  const [row] = await sql<{ number: number; isTaken: boolean }[]>`
+    update organization o set next_repository_number = next_repository_number + 1
+    where organization_id = ${organizationId}
+    returning (next_repository_number - 1)::float8 as number,
+      exists (
+        select from repository r
+        where r.organization_id = o.organization_id
+          and r.repository_number = o.next_repository_number - 1
+      ) as "isTaken"`;
+  if (!row!.isTaken) return row!.number;
+  const [free] = await sql<{ number: number }[]>`
+    with free as (
+      select min(r.repository_number) + 1 as number from repository r
+      where r.organization_id = ${organizationId} and r.repository_number >= ${row!.number}
+        and not exists (
+          select from repository f
+          where f.organization_id = r.organization_id
+            and f.repository_number = r.repository_number + 1)
+    )
+    update organization set next_repository_number = free.number + 1 from free
+    where organization_id = ${organizationId}
+    returning free.number::float8 as number`;
+  return free!.number;
 }
 
 /**

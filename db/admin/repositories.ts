@@ -8,6 +8,8 @@ import type { Queryable } from "../connection/sql.ts";
 export interface Repository extends RepositoryName {
   organizationId: number;
   repositoryId: number;
+  /** Its `repository_id` in the API and on the command line, unique within the organization. */
+  repositoryNumber: number;
   /** First 44 bits of the ids of its tests. */
   idPrefix: number;
   /** Seconds since 1970. */
@@ -173,6 +175,7 @@ function isUniqueViolation(error: unknown): boolean {
 
 /** SQL: the columns of a `Repository`. */
 export function repositoryColumns(sql: Queryable) {
-  return sql`organization_id as "organizationId", repository_id::float8 as "repositoryId", owner,
-    name, id_prefix::float8 as "idPrefix", extract(epoch from created_at)::float8 as "createdAt"`;
+  return sql`organization_id as "organizationId", repository_id::float8 as "repositoryId",
+    repository_number::float8 as "repositoryNumber", owner, name,
+    id_prefix::float8 as "idPrefix", extract(epoch from created_at)::float8 as "createdAt"`;
 }

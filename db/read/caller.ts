@@ -15,12 +15,14 @@ export type Selection =
   | { kind: "all" }
   /** The repository of a test, and the test. */
   | { kind: "test"; idPrefix: number; testHash: number }
-  /** Those with this name (and owner, if given; as they are compared), and the one with this id. */
-  | { kind: "named"; ownerKey?: string; nameKey?: string; repositoryId?: number };
+  /** Those with this name (and owner, if given; as they are compared), and that with this number. */
+  | { kind: "named"; ownerKey?: string; nameKey?: string; repositoryNumber?: number };
 
 /** A repository with everything that distinguishes one version of its responses from another. */
 export interface RepositoryVersion extends WindowVersion {
   repositoryId: number;
+  /** Unique within the organization. */
+  repositoryNumber: number;
   ownerKey: string;
   nameKey: string;
   /** The selected test, `null` when there is none or none was selected. */
@@ -55,7 +57,7 @@ export async function loadCaller(sql: Queryable, options: {
   const { token, now, windowStart, selection } = options;
   const rows = await sql<CallerRow[]>`
     select t.organization_id as "organizationId", t.api_token_id as "tokenId",
-      r.repository_id::float8 as "repositoryId",
+      r.repository_id::float8 as "repositoryId", r.repository_number::float8 as "repositoryNumber",
       r.owner_key as "ownerKey", r.name_key as "nameKey",
       extract(epoch from r.created_at)::float8 as "createdAt",
       r.data_version::float8 as "dataVersion",
@@ -93,9 +95,9 @@ function isSelected(sql: Queryable, selection: Selection) {
     : ownerKey === undefined
     ? sql`r.name_key = ${nameKey}`
     : sql`r.owner_key = ${ownerKey} and r.name_key = ${nameKey}`;
-  return selection.repositoryId === undefined
+  return selection.repositoryNumber === undefined
     ? byName
-    : sql`(r.repository_id = ${selection.repositoryId} or (${byName}))`;
+    : sql`(r.repository_number = ${selection.repositoryNumber} or (${byName}))`;
 }
 
 function selectTestNo(sql: Queryable, selection: Selection) {

@@ -83,6 +83,7 @@ create table organization (
   name text not null,
   name_key text not null,
   purchase_unit_count integer not null default 0,
+  next_repository_number bigint not null default 1,
   created_at timestamp(0) with time zone not null,
   constraint organization_pkey PRIMARY KEY (organization_id),
   constraint organization_name_key_key UNIQUE (name_key),
@@ -101,7 +102,8 @@ create table quarantine (
 
 create table repository (
   organization_id integer not null,
-  repository_id bigint not null,
+  repository_id bigint not null default nextval('repository_id_sequence'::regclass),
+  repository_number bigint not null,
   owner text not null,
   name text not null,
   owner_key text not null,
@@ -118,8 +120,9 @@ create table repository (
   constraint repository_pkey PRIMARY KEY (organization_id, repository_id),
   constraint repository_id_prefix_key UNIQUE (id_prefix),
   constraint repository_organization_id_owner_key_name_key_key UNIQUE (organization_id, owner_key, name_key),
+  constraint repository_organization_id_repository_number_key UNIQUE (organization_id, repository_number),
   constraint repository_repository_id_key UNIQUE (repository_id),
-  constraint repository_repository_id_check CHECK (((repository_id >= 1) AND (repository_id <= '9007199254740991'::bigint))),
+  constraint repository_repository_number_check CHECK (((repository_number >= 1) AND (repository_number <= '9007199254740991'::bigint))),
   constraint repository_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organization(organization_id)
 );
 

@@ -77,7 +77,7 @@ export function organizationRecord(organization: Organization) {
 export function repositoryRecord(repository: Repository) {
   return {
     organization_id: repository.organizationId,
-    repository_id: repository.repositoryId,
+    repository_id: repository.repositoryNumber,
     owner: repository.owner,
     name: repository.name,
     created_at: formatTimestamp(repository.createdAt),

@@ -48,14 +48,15 @@ export async function databaseOrganization(
     servers: fleet.size,
     setClock: fleet.setClock,
     setGate: fleet.setGate,
-    async createRepository(index, repository) {
+    async createRepository(index, { repositoryId: repositoryNumber, ...repository }) {
       const creation = await createRepository(sql, {
         organization: { organizationId, name },
         ...repository,
+        repositoryNumber,
       });
       if (creation.outcome !== "created") throw new Error(`${repository.name} was not created`);
-      const { repositoryId } = creation.repository;
-      return repositoryIds[index] = repositoryId;
+      repositoryIds[index] = creation.repository.repositoryId;
+      return creation.repository.repositoryNumber;
     },
     async renameRepository(index, to) {
       const repositoryId = repositoryIds[index]!;

@@ -11,8 +11,9 @@ export interface ContractFixture {
   quietTestId: string;
   /** The number of acme/shop. */
   repositoryId: number;
+  repositoryNumber: number;
   /** The number of acme/empty. */
-  otherRepositoryId: number;
+  otherRepositoryNumber: number;
 }
 
 /** Twelve submissions, twelve flaky tests, coverage, quarantine, an empty repository, and twins. */
@@ -45,6 +46,7 @@ export async function createContractFixture(database: Database): Promise<Contrac
     testId,
     quietTestId,
     repositoryId: shop.repositoryId,
-    otherRepositoryId: empty.repositoryId,
+    repositoryNumber: shop.repositoryNumber,
+    otherRepositoryNumber: empty.repositoryNumber,
   };
 }

@@ -199,7 +199,7 @@ describeWithDatabases("the contract", (database) => {
   });
 
   it("has a 400 for names that fit several repositories or contradict a number", async () => {
-    const { repositoryId, otherRepositoryId, fixture } = there;
+    const { repositoryNumber, otherRepositoryNumber, fixture } = there;
     const paths = ["/api/v1/flaky/tests", "/api/v1/flaky/badges", "/api/v1/coverage/badges"];
     for (const path of paths) {
       await assertBadRequest(await fixture.get(`${path}?repository=TWIN`), ["repository"]);
@@ -207,11 +207,11 @@ describeWithDatabases("the contract", (database) => {
       assert.equal((await send(target)).status, 200);
     }
     await assertBadRequest(
-      await fixture.get(`${paths[0]}?repository=shop&repository_id=${otherRepositoryId}`),
+      await fixture.get(`${paths[0]}?repository=shop&repository_id=${otherRepositoryNumber}`),
       ["repository_id"],
     );
     assert.equal(
-      (await send(`${paths[0]}?repository=shop&repository_id=${repositoryId}`)).status,
+      (await send(`${paths[0]}?repository=shop&repository_id=${repositoryNumber}`)).status,
       200,
     );
   });

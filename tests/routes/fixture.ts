@@ -84,7 +84,7 @@ export async function createFixture(
         organization,
         owner,
         name,
-        repositoryId: id,
+        repositoryNumber: id,
         createdAt: NOW,
       });
       assert.ok(outcome === "created" && "repository" in creation);

@@ -53,7 +53,7 @@ describeWithDatabases("random requests", (database) => {
     existing = {
       token: there.fixture.token,
       testIds: [there.testId, there.quietTestId, there.testId.toUpperCase(), "0".repeat(24)],
-      repositoryIds: [there.repositoryId, there.otherRepositoryId, 0, 77],
+      repositoryIds: [there.repositoryNumber, there.otherRepositoryNumber, 0, 77],
       etags,
     };
   });

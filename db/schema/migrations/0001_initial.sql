@@ -8,6 +8,7 @@ create table organization (
   name_key text not null unique,
   -- Legacy tokens are valid only while this is above 0.
   purchase_unit_count integer not null default 0 check (purchase_unit_count >= 0),
+  next_repository_number bigint not null default 1,
   created_at timestamptz(0) not null
 );
 
@@ -28,11 +29,16 @@ create table api_token (
   primary key (organization_id, api_token_id)
 );
 
+create sequence repository_id_sequence as bigint;
+
 -- Counters that begin at a random value differ when a repository is deleted and its number is used
 -- again, so that nothing cached for the old one fits the new one.
 create table repository (
   organization_id integer not null references organization,
-  repository_id bigint not null unique check (repository_id between 1 and 9007199254740991),
+  -- Internal: it would tell how many repositories other organizations have.
+  repository_id bigint not null unique default nextval('repository_id_sequence'),
+  -- The repository_id of the API and the command line.
+  repository_number bigint not null check (repository_number between 1 and 9007199254740991),
   owner text not null,
   name text not null,
   owner_key text not null,
@@ -55,10 +61,9 @@ create table repository (
   next_test_tag_set_no integer not null default 0,
   created_at timestamptz(0) not null,
   primary key (organization_id, repository_id),
+  unique (organization_id, repository_number),
   unique (organization_id, owner_key, name_key)
 );
-
-create sequence repository_id_sequence as bigint;
 
 -- Test identities.
 create table test (

@@ -39,10 +39,10 @@ const createCommand = command({
     const creation = await createRepository(sql, {
       ...repository,
       organization,
-      repositoryId: id,
+      repositoryNumber: id,
       createdAt: context.now,
     });
-    if (creation.outcome === "id_taken") {
+    if (creation.outcome === "number_taken") {
       throw new Failure(`repository id ${id} is already used`);
     }
     if (creation.outcome === "name_taken") {

@@ -101,11 +101,11 @@ export function selectByParameters(
     return { kind: required ? "none" : "all" };
   }
   const names = raw.repository === undefined ? null : nameKeys(raw.repository);
-  const repositoryId = raw.repository_id === undefined
+  const repositoryNumber = raw.repository_id === undefined
     ? null
     : parseRepositoryId(raw.repository_id);
-  if (names === null && repositoryId === null) return { kind: "none" };
-  return { kind: "named", ...names, ...(repositoryId !== null && { repositoryId }) };
+  if (names === null && repositoryNumber === null) return { kind: "none" };
+  return { kind: "named", ...names, ...(repositoryNumber !== null && { repositoryNumber }) };
 }
 
 /** Splits `name` or `owner/name` at the last slash: an owner may contain slashes. */

@@ -17,8 +17,8 @@ export function checkFound(
   const byName = raw.repository === undefined ? null : found.filter(isNamed(raw.repository));
   const byId = raw.repository_id === undefined
     ? null
-    : found.filter(({ repositoryId }) =>
-      repositoryId === parseRepositoryId(raw.repository_id ?? "")
+    : found.filter(({ repositoryNumber }) =>
+      repositoryNumber === parseRepositoryId(raw.repository_id ?? "")
     );
   const [identified] = byId ?? [];
   if (byName && identified && byName.includes(identified)) {

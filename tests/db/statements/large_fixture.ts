@@ -36,8 +36,9 @@ export async function createLargeFixture(database: Database): Promise<ContractFi
       from active, generate_series(1, 10) n
     )
     insert into repository
-      (organization_id, repository_id, owner, name, owner_key, name_key, id_prefix, created_at)
-    select organization_id, 100000 + row_number() over (), 'o', 'r' || n, 'o', 'r' || n,
+      (organization_id, repository_id, repository_number, owner, name, owner_key, name_key, id_prefix,
+        created_at)
+    select organization_id, 100000 + row_number() over (), 100000 + row_number() over (), 'o', 'r' || n, 'o', 'r' || n,
       100000 + row_number() over (), now()
     from active, generate_series(1, 10) n`;
   // Which repository gets how many rows of what: shop's are old, the others' spread over a year.

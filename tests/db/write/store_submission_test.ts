@@ -286,24 +286,32 @@ describeWithDatabases("processing a submission", (database) => {
     const organization = { organizationId, name: "acme" };
     const wanted = { organization, owner: "acme", name: "half", createdAt: NOW };
     await findOrCreateRepository(sql, { ...wanted, isVisible: false });
-    const created = await createRepository(sql, { ...wanted, name: "Half", repositoryId: 4_711 });
+    const created = await createRepository(sql, {
+      ...wanted,
+      name: "Half",
+      repositoryNumber: 4_711,
+    });
     assert.equal(created.outcome, "created");
     const found = await findRepository(sql, { organizationId, ...wanted });
     assert.equal(found?.name, "Half");
-    assert.equal(found?.repositoryId, 4_711);
+    assert.equal(found?.repositoryNumber, 4_711);
   });
 
   it("finds a free number behind any number of taken ones", async () => {
     const { sql } = database();
-    const [last] = await sql`select max(repository_id)::float8 as id from repository`;
+    const [last] = await sql`
+      select max(repository_number)::float8 as id from repository
+      where organization_id = ${organizationId}`;
     await sql`
-      insert into repository (organization_id, repository_id, owner, name, owner_key, name_key,
+      insert into repository (organization_id, repository_number, owner, name, owner_key, name_key,
         id_prefix, created_at)
       select ${organizationId}, n, 'taken', n::text, 'taken', n::text, n, to_timestamp(${NOW})
       from generate_series(${last!.id + 1}::bigint, ${last!.id + 1_500}::bigint) as n`;
-    await sql`select setval('repository_id_sequence', ${last!.id}::bigint)`;
-    assert.equal((await newRepository()).repositoryId, last!.id + 1_501);
-    assert.equal((await newRepository()).repositoryId, last!.id + 1_502);
+    await sql`
+      update organization set next_repository_number = ${last!.id + 1}::bigint
+      where organization_id = ${organizationId}`;
+    assert.equal((await newRepository()).repositoryNumber, last!.id + 1_501);
+    assert.equal((await newRepository()).repositoryNumber, last!.id + 1_502);
   });
 
   it("does not choose between two submissions with one key", async () => {

@@ -12,9 +12,10 @@ describeWithDatabases("quarantine", (database) => {
   before(async () => {
     await cli("org create acme");
     const created = await cli("repo create acme/shop --org acme --json");
-    repositoryId = JSON.parse(created.stdout).repository_id;
-    const [row] = await database().sql<{ prefix: number }[]>`
-      select id_prefix::float8 as prefix from repository where repository_id = ${repositoryId}`;
+    assert.equal(created.code, 0, created.stderr);
+    const [row] = await database().sql<{ id: number; prefix: number }[]>`
+      select repository_id::float8 as id, id_prefix::float8 as prefix from repository`;
+    repositoryId = row!.id;
     idPrefix = row!.prefix;
   });
 

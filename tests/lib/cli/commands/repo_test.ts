@@ -40,11 +40,21 @@ describeWithDatabases("repo", (database) => {
     assert.equal(JSON.parse(given.stdout).repository_id, next);
     const skipped = JSON.parse((await cli("repo create n/3 --org acme --json")).stdout);
     assert.equal(skipped.repository_id, next + 1);
-    const taken = await cli(`repo create n/4 --org globex --id ${next}`);
+    const taken = await cli(`repo create n/4 --org acme --id ${next}`);
     assert.deepEqual([taken.code, taken.stdout], [1, ""]);
     assert.match(taken.stderr, new RegExp(`repository id ${next} is already used`));
+    assert.equal((await cli(`repo create n/4 --org globex --id ${next}`)).code, 0);
     const greatest = await cli("repo create n/5 --org acme --id 9007199254740991 --json");
     assert.equal(JSON.parse(greatest.stdout).repository_id, 9007199254740991);
+  });
+
+  it("counts the numbers of each organization by itself", async () => {
+    await cli("org create counter");
+    for (const name of ["a/1", "a/2"]) await cli(`repo create ${name} --org acme`);
+    for (const [name, number] of [["a/1", 1], ["a/2", 2]] as const) {
+      const { stdout } = await cli(`repo create ${name} --org counter --json`);
+      assert.equal(JSON.parse(stdout).repository_id, number);
+    }
   });
 
   it("lists an organization's own", async () => {
