@@ -30,7 +30,7 @@ import { DAY, flaky, request } from "../../routes/fixture.ts";
 
 /** Asks every route, in every way that leads to other statements. */
 export async function exerciseRoutes(database: Database): Promise<void> {
-  const { fixture, testId, quietTestId, repositoryId } = await createContractFixture(database);
+  const { fixture, testId, quietTestId, repositoryNumber } = await createContractFixture(database);
   const legacy = await fixture.addToken({ legacy: true });
   assert.equal((await fixture.get("/api", { authorization: `token ${legacy}` })).status, 401);
   for (let index = 0; index < 21; index++) {
@@ -39,7 +39,7 @@ export async function exerciseRoutes(database: Database): Promise<void> {
     assert.equal((await fixture.app(wrong, "192.0.2.1")).status, 401);
   }
   const askAll = async () => {
-    for (const [path, status] of requests({ testId, quietTestId, repositoryId })) {
+    for (const [path, status] of requests({ testId, quietTestId, repositoryNumber })) {
       const response = await fixture.get(path);
       assert.equal(response.status, status, path);
       await response.body?.cancel();
@@ -61,10 +61,10 @@ const SHOP_NAME = { owner: "acme", name: "shop" };
 
 /** Paths of the contract's fixture, and what they are answered with. */
 export function requests(
-  { testId, quietTestId, repositoryId }: {
+  { testId, quietTestId, repositoryNumber }: {
     testId: string;
     quietTestId: string;
-    repositoryId: number;
+    repositoryNumber: number;
   },
 ): [path: string, status: number][] {
   const inventory = "/api/v1/flaky/tests";
@@ -89,9 +89,9 @@ export function requests(
     [inventory, 200],
     [`${inventory}?quarantine=false`, 200],
     [`${inventory}?repository=shop&quarantine=false&${include}`, 200],
-    [`${inventory}?repository=acme/shop&repository_id=${repositoryId}`, 200],
+    [`${inventory}?repository=acme/shop&repository_id=${repositoryNumber}`, 200],
     [`${inventory}?repository=twin`, 400],
-    [`${inventory}?repository_id=${repositoryId}&q=ok`, 200],
+    [`${inventory}?repository_id=${repositoryNumber}&q=ok`, 200],
     ["/api/v1/flaky/badges?repository=shop", 200],
     ["/api/v1/flaky/badges?repository=acme/empty", 200],
     ["/api/v1/coverage/badges?repository=shop", 200],
@@ -208,13 +208,19 @@ async function uploads(program: Program): Promise<void> {
   await program.run("submission list --org big --repo big/shop");
 }
 
+async function shopId(sql: Database["sql"]): Promise<number> {
+  const [row] = await sql<{ id: number }[]>`
+    select repository_id::float8 as id from repository where repository_number = ${SHOP}`;
+  return row!.id;
+}
+
 async function quarantines(program: Program): Promise<void> {
   await program.run("quarantine list --org big");
   const { sql } = program.database;
   const [test] = await sql<{ prefix: number; hash: number }[]>`
     select r.id_prefix::float8 as prefix, t.test_hash::float8 as hash
     from repository r join test t on t.repository_id = r.repository_id
-    where r.repository_id = ${SHOP} and t.name = 'a'`;
+    where r.repository_number = ${SHOP} and t.name = 'a'`;
   const id = testId(test!.prefix, test!.hash);
   await program.run(`quarantine add ${id}`);
   await program.run(`quarantine add ${id}`);
@@ -245,7 +251,8 @@ async function watching(program: Program): Promise<void> {
   const claim = { source: "elsewhere", key: "b.gz", claimId: randomUUID() };
   assert.ok(await claimArchive(sql, { ...claim, version: "1", leaseSeconds: 60 }));
   assert.ok(await extendClaim(sql, { ...claim, leaseSeconds: 60 }));
-  await sql.begin((tx) => assignArchive(tx, { ...claim, repositoryId: SHOP }));
+  const repositoryId = await shopId(sql);
+  await sql.begin((tx) => assignArchive(tx, { ...claim, repositoryId }));
   await releaseArchive(sql, { ...claim, reason: "silent", isAttempt: true });
 }
 
@@ -265,7 +272,7 @@ async function cutOffUploads(program: Program): Promise<void> {
     });
   }
   const content = builder.finish();
-  await prepareTests(sql, { repositoryId: SHOP, content });
+  await prepareTests(sql, { repositoryId: await shopId(sql), content });
   await program.write("staged.xml", reportOf("staged"));
   await program.run(
     "ingest --org big --repo big/shop --commit c000005 FOLDER/staged.xml --tags kept",
@@ -274,7 +281,7 @@ async function cutOffUploads(program: Program): Promise<void> {
   const organization = await findOrganization(sql, "big");
   const hidden = { organization: organization!, owner: "big", name: "hidden", createdAt: NOON };
   await findOrCreateRepository(sql, { ...hidden, isVisible: false });
-  const created = await createRepository(sql, { ...hidden, repositoryId: SHOP + 1 });
+  const created = await createRepository(sql, { ...hidden, repositoryNumber: SHOP + 1 });
   assert.equal(created.outcome, "created");
   await findOrCreateRepository(sql, { ...hidden, name: "shown", isVisible: false });
   await program.run("repo create big/shown --org big");

@@ -25,7 +25,7 @@ describe("the query plans of requests", { skip: !server }, () => {
 
   before(async () => {
     database = await openTestServer(server!, { onStatement: recorder.onStatement });
-    const { fixture, testId, repositoryId } = await createLargeFixture(database);
+    const { fixture, testId, repositoryNumber } = await createLargeFixture(database);
     recorder.take();
     for (
       const path of [
@@ -35,7 +35,7 @@ describe("the query plans of requests", { skip: !server }, () => {
         "/api/repos/acme/shop/tests",
         `/api/tests/${testId}/results`,
         "/api/v1/flaky/tests",
-        `/api/v1/flaky/tests?repository_id=${repositoryId}&include=time_consumed`,
+        `/api/v1/flaky/tests?repository_id=${repositoryNumber}&include=time_consumed`,
         "/api/v1/flaky/tests?repository=shop&quarantine=false",
         "/api/v1/flaky/badges?repository=acme/shop",
         "/api/v1/coverage/badges?repository=acme/shop",
