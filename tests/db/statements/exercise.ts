@@ -220,7 +220,7 @@ async function quarantines(program: Program): Promise<void> {
   const [test] = await sql<{ prefix: number; hash: number }[]>`
     select r.id_prefix::float8 as prefix, t.test_hash::float8 as hash
     from repository r join test t on t.repository_id = r.repository_id
-    where r.repository_number = ${SHOP} and t.name = 'a'`;
+    where r.repository_id = ${await shopId(sql)} and t.name = 'a'`;
   const id = testId(test!.prefix, test!.hash);
   await program.run(`quarantine add ${id}`);
   await program.run(`quarantine add ${id}`);
