@@ -99,14 +99,13 @@ export async function inspectArchive(
   return { ...contents, digest: digest.digest("hex") };
 }
 
-// Reports that come before their turn are held in memory up to this, beyond it the archive is read
-// once more, but not without end. Archives of real reporters are in order but for a few files.
-const HELD_BYTES = 32 * 1024 * 1024;
-const MAX_PASSES = 8;
+// Reports that come before their turn are held in memory up to this: 500,000 results in many files
+// are about 150 MB, of which those out of order are a part.
+const HELD_BYTES = 256 * 1024 * 1024;
 
 /**
- * The given files of an archive that was inspected, in the order given. Files far out of order in
- * very large archives come last, in the order of the archive.
+ * The given files of an archive that was inspected, in the order given. What cannot be held until
+ * its turn is read in the order of the archive.
  *
  * @throws {ReportError} when the archive has changed since
  */
@@ -117,26 +116,21 @@ export async function* readArchived(
 ): AsyncGenerator<ArchiveEntry, void> {
   const order = files.map(({ ordinal }) => ordinal);
   const waiting = new Set(order);
+  const held = new Map<number, ArchiveEntry>();
+  let heldBytes = 0;
   let turn = 0;
-  for (let pass = 1; waiting.size > 0; pass++) {
-    const held = new Map<number, ArchiveEntry>();
-    let heldBytes = 0;
-    for await (const entry of entriesOf(source, options)) {
-      if (!waiting.has(entry.ordinal)) continue;
-      if (entry.ordinal === order[turn] || pass === MAX_PASSES) {
-        let next: ArchiveEntry | undefined = entry;
-        while (next) {
-          waiting.delete(next.ordinal);
-          yield next;
-          while (turn < order.length && !waiting.has(order[turn]!)) turn++;
-          next = held.get(order[turn]!);
-          held.delete(order[turn]!);
-          heldBytes -= next?.size ?? 0;
-        }
-      } else if (heldBytes + entry.size <= HELD_BYTES) {
-        heldBytes += entry.size;
-        held.set(entry.ordinal, { ...entry, bytes: await hold(entry) });
-      }
+  for await (const entry of entriesOf(source, options)) {
+    if (!waiting.has(entry.ordinal)) continue;
+    if (entry.ordinal !== order[turn] && heldBytes + entry.size <= HELD_BYTES) {
+      heldBytes += entry.size;
+      held.set(entry.ordinal, { ...entry, bytes: await hold(entry) });
+      continue;
+    }
+    for (let next: ArchiveEntry | undefined = entry; next; next = held.get(order[turn]!)) {
+      yield next;
+      waiting.delete(next.ordinal);
+      if (held.delete(next.ordinal)) heldBytes -= next.size;
+      while (turn < order.length && !waiting.has(order[turn]!)) turn++;
     }
   }
 }

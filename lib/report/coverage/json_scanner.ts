@@ -1,8 +1,8 @@
-/** A streaming JSON reader that keeps nothing but the path to where it stands. */
+/** A streaming JSON reader that keeps only the path to the current value. */
 import { quote } from "../report_error.ts";
 import { Refusal } from "./refusal.ts";
 
-/** Names and indexes from the outermost value to the current one; changes as the reading goes on. */
+/** Names and indexes from the outermost value to the current one; updated in place. */
 export type JsonPath = readonly (string | number)[];
 
 /** A value that is neither object nor array. A string beyond the limit is `undefined`. */
@@ -12,27 +12,26 @@ export type JsonScalar = string | number | boolean | null | undefined;
 export interface JsonHandler {
   /** A member of an object begins; the path ends with its name. */
   key(path: JsonPath): void;
-  /** A value without parts. */
+  /** A string, number, boolean or null. */
   scalar(path: JsonPath, value: JsonScalar): void;
   /** An object or array is complete. */
   close(path: JsonPath): void;
 }
 
-/** What may come next, and how a message calls it. */
-const EXPECTED = {
-  "value": "a value",
-  "value or ]": 'a value or "]"',
-  "name or }": 'a name in quotation marks or "}"',
-  "name": "a name in quotation marks",
-  ":": '":"',
-  ", or end": '"," or the end of the object or array',
-  "end of file": "the end of the file",
+/** The first characters of the tokens that may come next ("a" for a literal), and their name. */
+const STATES = {
+  value: { tokens: '{["a', expected: "a value" },
+  valueOrEnd: { tokens: '{["a]', expected: 'a value or "]"' },
+  name: { tokens: '"', expected: "a name in quotation marks" },
+  nameOrEnd: { tokens: '"}', expected: 'a name in quotation marks or "}"' },
+  colon: { tokens: ":", expected: '":"' },
+  afterMember: { tokens: ",}", expected: '"," or the end of the object or array' },
+  afterElement: { tokens: ",]", expected: '"," or the end of the object or array' },
+  end: { tokens: "", expected: "the end of the file" },
 };
-type Expected = keyof typeof EXPECTED;
 
 const WORDS = new Map<string, JsonScalar>([["null", null], ["true", true], ["false", false]]);
 
-const BLANK = /[ \t\r]/;
 const LITERAL_END = /[\s,:\]}[{"]/g;
 const STRING_SPECIAL = /["\\\n]/g;
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
@@ -45,15 +44,17 @@ export class JsonScanner {
   line = 1;
   readonly #handler: JsonHandler;
   readonly #limits: { depth: number; tokenCharacters: number };
+  // For each open object the name of its current member, for each open array the current index.
   readonly #path: (string | number)[] = [];
-  readonly #closers: ("}" | "]")[] = [];
-  #expected: Expected = "value";
-  #string: OpenString | undefined;
-  #literal = "";
-  /** Characters before the current line's first, as a position in the whole document. */
-  #lineStart = 0;
-  #chunkStart = 0;
+  #state = STATES.value;
+  // The chunk, after what the previous one left of an incomplete token.
+  #text = "";
   #at = 0;
+  // Positions in the whole document.
+  #textStart = 0;
+  #lineStart = 0;
+  /** The beginning of the current string was dropped. */
+  #isTooLong = false;
 
   constructor(handler: JsonHandler, limits: { depth: number; tokenCharacters: number }) {
     this.#handler = handler;
@@ -62,99 +63,80 @@ export class JsonScanner {
 
   /** In characters, counted from 1. */
   get column(): number {
-    return this.#chunkStart + this.#at - this.#lineStart + 1;
+    return this.#textStart + this.#at - this.#lineStart + 1;
   }
 
-  /** @throws {Refusal} when the text is no JSON, exceeds a limit or is refused by the handler */
+  /** @throws {Refusal} when the text is not JSON, exceeds a limit or is refused by the handler */
   write(chunk: string): void {
+    this.#textStart += this.#at;
+    this.#text = this.#text.slice(this.#at) + chunk;
     this.#at = 0;
-    while (this.#at < chunk.length) {
-      if (this.#string) this.#readString(chunk, this.#string);
-      else if (this.#literal !== "") this.#readLiteral(chunk);
-      else this.#readToken(chunk, chunk.charAt(this.#at));
-    }
-    this.#chunkStart += chunk.length;
-    this.#at = 0;
+    while (this.#at < this.#text.length && this.#readToken(this.#text.charAt(this.#at)));
   }
 
   /** @throws {Refusal} when the document is not complete */
   end(): void {
-    if (this.#literal !== "") this.#endLiteral();
-    if (this.#string) {
+    const rest = this.#text.charAt(this.#at);
+    if (rest === '"') {
       throw new Refusal(`found the end of the file inside a string, expected its end`);
     }
-    if (this.#expected !== "end of file") this.#unexpected("the end of the file");
+    if (rest !== "") this.#literal(this.#text.length);
+    if (this.#state !== STATES.end) this.#unexpected("the end of the file");
   }
 
-  #readToken(chunk: string, character: string): void {
-    if (character === "\n") {
-      this.#at++;
-      this.line++;
-      this.#lineStart = this.#chunkStart + this.#at;
-    } else if (BLANK.test(character)) {
-      this.#at++;
-    } else if (character === '"') {
-      if (!this.#wantsValue() && !this.#wantsName()) this.#unexpected("a string");
-      this.#at++;
-      this.#string = { text: "", isTooLong: false, hasEscapes: false, isEscaped: false };
-    } else if ("{}[],:".includes(character)) {
-      this.#punctuation(character);
-      this.#at++;
-    } else {
-      if (!this.#wantsValue()) this.#unexpected(quote(character));
-      this.#readLiteral(chunk);
-    }
-  }
-
-  #wantsValue(): boolean {
-    return this.#expected === "value" || this.#expected === "value or ]";
-  }
-
-  #wantsName(): boolean {
-    return this.#expected === "name" || this.#expected === "name or }";
-  }
-
-  #punctuation(character: string): void {
-    const isIn = (closer: string) => this.#closers.at(-1) === closer;
-    switch (character) {
+  /** False when the rest of the token is still to come. */
+  #readToken(first: string): boolean {
+    switch (first) {
+      case "\n":
+        this.line++;
+        this.#lineStart = this.#textStart + this.#at + 1;
+        break;
+      case " ":
+      case "\t":
+      case "\r":
+        break;
+      case '"':
+        this.#expect(first, "a string");
+        return this.#readString();
       case "{":
       case "[":
-        if (!this.#wantsValue()) break;
-        return this.#open(character);
+        this.#expect(first);
+        this.#open(first === "{");
+        break;
       case "}":
-        if (this.#expected !== "name or }" && !(this.#expected === ", or end" && isIn("}"))) break;
-        return this.#close();
       case "]":
-        if (this.#expected !== "value or ]" && !(this.#expected === ", or end" && isIn("]"))) break;
-        return this.#close();
+        this.#expect(first);
+        this.#path.pop();
+        this.#endValue();
+        this.#handler.close(this.#path);
+        break;
       case ",":
-        if (this.#expected !== ", or end") break;
-        this.#expected = isIn("}") ? "name" : "value";
-        return;
+        this.#expect(first);
+        this.#state = this.#state === STATES.afterMember ? STATES.name : STATES.value;
+        break;
       case ":":
-        if (this.#expected !== ":") break;
-        this.#expected = "value";
-        return;
+        this.#expect(first);
+        this.#state = STATES.value;
+        break;
+      default:
+        if (!this.#state.tokens.includes("a")) this.#unexpected(quote(first));
+        return this.#readLiteral();
     }
-    this.#unexpected(quote(character));
+    this.#at++;
+    return true;
   }
 
-  #open(character: "{" | "["): void {
+  #expect(token: string, found?: string): void {
+    if (!this.#state.tokens.includes(token)) this.#unexpected(found ?? quote(token));
+  }
+
+  #open(isObject: boolean): void {
     this.#beginValue();
-    if (this.#closers.length >= this.#limits.depth) {
+    if (this.#path.length >= this.#limits.depth) {
       throw new Refusal(`found values more than ${this.#limits.depth} levels deep`, "limit");
     }
-    this.#closers.push(character === "{" ? "}" : "]");
-    // The name of the member or the index of the element that comes next.
-    this.#path.push(character === "{" ? "" : -1);
-    this.#expected = character === "{" ? "name or }" : "value or ]";
-  }
-
-  #close(): void {
-    this.#closers.pop();
-    this.#path.pop();
-    this.#endValue();
-    this.#handler.close(this.#path);
+    this.#path.push(isObject ? "" : -1);
+    this.#state = isObject ? STATES.nameOrEnd : STATES.valueOrEnd;
   }
 
   #beginValue(): void {
@@ -163,7 +145,9 @@ export class JsonScanner {
   }
 
   #endValue(): void {
-    this.#expected = this.#closers.length === 0 ? "end of file" : ", or end";
+    const last = this.#path.at(-1);
+    if (last === undefined) this.#state = STATES.end;
+    else this.#state = typeof last === "number" ? STATES.afterElement : STATES.afterMember;
   }
 
   #scalar(value: JsonScalar): void {
@@ -172,91 +156,80 @@ export class JsonScanner {
     this.#handler.scalar(this.#path, value);
   }
 
-  #readString(chunk: string, string: OpenString): void {
-    if (string.isEscaped) {
-      // Behind a backslash, also where the chunk ended there.
-      string.isEscaped = false;
-      this.#append(string, chunk.charAt(this.#at));
-      this.#at++;
-      return;
+  #readString(): boolean {
+    const text = this.#text;
+    const start = this.#at + 1;
+    let end = start;
+    let special = "";
+    let hasEscapes = false;
+    for (; end < text.length; end += 2) {
+      STRING_SPECIAL.lastIndex = end;
+      end = STRING_SPECIAL.test(text) ? STRING_SPECIAL.lastIndex - 1 : text.length;
+      special = text.charAt(end);
+      if (special !== "\\") break;
+      hasEscapes = true;
+      // The end of the chunk may come between a backslash and what it escapes.
+      if (end + 1 === text.length) break;
     }
-    STRING_SPECIAL.lastIndex = this.#at;
-    const special = STRING_SPECIAL.exec(chunk);
-    const end = special?.index ?? chunk.length;
-    this.#append(string, chunk.slice(this.#at, end));
-    this.#at = end;
-    switch (special?.[0]) {
-      case undefined:
-        return;
-      case "\n":
-        throw new Refusal(`found a line break inside a string, expected "\\n"`);
-      case "\\":
-        this.#append(string, "\\");
-        string.hasEscapes = true;
-        string.isEscaped = true;
-        this.#at++;
-        return;
-      default:
-        this.#at++;
-        this.#string = undefined;
-        return this.#endString(string);
-    }
-  }
-
-  #append(string: OpenString, text: string): void {
-    if (string.isTooLong) return;
-    string.text += text;
-    if (string.text.length <= this.#limits.tokenCharacters) return;
-    if (this.#wantsName()) {
-      const limit = this.#limits.tokenCharacters;
+    const isName = this.#state === STATES.name || this.#state === STATES.nameOrEnd;
+    const { tokenCharacters: limit } = this.#limits;
+    if (end - start > limit) this.#isTooLong = true;
+    if (isName && this.#isTooLong) {
       throw new Refusal(`found a name of more than ${limit} characters, expected fewer`, "limit");
     }
-    // Reports embed whole sources; nothing that is read is that long.
-    string.isTooLong = true;
-    string.text = "";
+    if (special === "\n") {
+      this.#at = end;
+      throw new Refusal(`found a line break inside a string, expected "\\n"`);
+    }
+    if (special !== '"') {
+      // Reports embed whole sources; nothing that is used is that long.
+      if (this.#isTooLong) {
+        this.#text = `"${text.slice(end)}`;
+        this.#textStart += end - 1;
+        this.#at = 0;
+      }
+      return false;
+    }
+    this.#at = end + 1;
+    const isTooLong = this.#isTooLong;
+    this.#isTooLong = false;
+    const value = isTooLong ? undefined : unescape(text.slice(start, end), hasEscapes);
+    if (!isName || value === undefined) {
+      this.#scalar(value);
+    } else {
+      this.#path[this.#path.length - 1] = value;
+      this.#state = STATES.colon;
+      this.#handler.key(this.#path);
+    }
+    return true;
   }
 
-  #endString(string: OpenString): void {
-    if (!this.#wantsName()) return this.#scalar(string.isTooLong ? undefined : unescape(string));
-    this.#path[this.#path.length - 1] = unescape(string);
-    this.#expected = ":";
-    this.#handler.key(this.#path);
-  }
-
-  #readLiteral(chunk: string): void {
+  #readLiteral(): boolean {
     LITERAL_END.lastIndex = this.#at;
-    const end = LITERAL_END.exec(chunk)?.index ?? chunk.length;
-    this.#literal += chunk.slice(this.#at, end);
-    this.#at = end;
-    if (end < chunk.length || this.#literal.length > LITERAL_CHARACTERS) this.#endLiteral();
+    const isComplete = LITERAL_END.test(this.#text);
+    const end = isComplete ? LITERAL_END.lastIndex - 1 : this.#text.length;
+    if (!isComplete && end - this.#at <= LITERAL_CHARACTERS) return false;
+    this.#literal(end);
+    return true;
   }
 
-  #endLiteral(): void {
-    const literal = this.#literal;
-    this.#literal = "";
+  #literal(end: number): void {
+    const literal = this.#text.slice(this.#at, end);
+    this.#at = end;
+    if (literal.length <= LITERAL_CHARACTERS && NUMBER.test(literal)) {
+      return this.#scalar(Number(literal));
+    }
     const word = WORDS.get(literal);
-    if (word !== undefined) return this.#scalar(word);
-    const isNumber = literal.length <= LITERAL_CHARACTERS && NUMBER.test(literal);
-    if (!isNumber) this.#unexpected(quote(literal));
-    this.#scalar(Number(literal));
+    if (word === undefined) this.#unexpected(quote(literal));
+    this.#scalar(word);
   }
 
   #unexpected(found: string): never {
-    const expected = EXPECTED[this.#expected];
-    throw new Refusal(`found ${found} in JSON, expected ${expected}`);
+    throw new Refusal(`found ${found} in JSON, expected ${this.#state.expected}`);
   }
 }
 
-interface OpenString {
-  /** As written, with escapes. */
-  text: string;
-  isTooLong: boolean;
-  hasEscapes: boolean;
-  /** The last character was a backslash that escapes the next. */
-  isEscaped: boolean;
-}
-
-function unescape({ text, hasEscapes }: OpenString): string {
+function unescape(text: string, hasEscapes: boolean): string {
   if (!hasEscapes) return text;
   try {
     return JSON.parse(`"${text}"`);
