@@ -19,11 +19,11 @@ const recorder = new StatementRecorder();
 const COLD: [route: string, query: string, statements: number][] = [
   ["/api/repos/:owner/:name/submissions", "", 2],
   ["/api/repos/:owner/:name/submissions", "?limit=2", 2],
-  ["/api/repos/:owner/:name/tests", "", 8],
+  ["/api/repos/:owner/:name/tests", "", 9],
   ["/api/tests/:id/results", "", 2],
-  ["/api/v1/flaky/tests", "", 8],
-  ["/api/v1/flaky/tests", "?repository=shop&quarantine=false", 8],
-  ["/api/v1/flaky/tests", "?repository=shop&include=tags,time_consumed", 8],
+  ["/api/v1/flaky/tests", "", 9],
+  ["/api/v1/flaky/tests", "?repository=shop&quarantine=false", 9],
+  ["/api/v1/flaky/tests", "?repository=shop&include=tags,time_consumed", 9],
   ["/api/v1/flaky/badges", "?repository=shop", 2],
   ["/api/v1/coverage/badges", "?repository=shop", 2],
 ];
