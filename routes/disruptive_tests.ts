@@ -21,6 +21,7 @@ import {
   negativeResultView,
   positiveResultSchema,
   positiveResultView,
+  ratioSchema,
   ratioView,
   textSchema,
   timestampSchema,
@@ -32,15 +33,7 @@ const DEFAULT_LIMIT = 10;
 const disruptiveTestSchema = v.pipe(
   v.strictObject({
     ...baseEntries,
-    disruptiveness: v.pipe(
-      v.number(),
-      v.minValue(0),
-      v.maxValue(1),
-      v.description(
-        "Share of disruptions in the passing and failing results of the last 14 days, truncated to " +
-          "3 decimals",
-      ),
-    ),
+    disruptiveness: ratioSchema,
     nondeterministic_negative_result_count: countSchema("Disruptions of the last 14 days"),
     nondeterminism_first_recorded_at: v.pipe(
       timestampSchema,
@@ -100,9 +93,7 @@ export const disruptiveTests = defineRoute({
   },
 });
 
-function isDisruptive({ disruptionCount }: TrackedTest): boolean {
-  return disruptionCount > 0;
-}
+const isDisruptive = ({ disruptionCount }: TrackedTest) => disruptionCount > 0;
 
 function disruptiveTestView(test: TrackedTest) {
   return {

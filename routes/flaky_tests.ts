@@ -109,10 +109,7 @@ function flakyTestView(include: Expansion[]): TestView {
   return view;
 }
 
-function isQuarantined(test: TrackedTest): boolean {
-  return test.quarantine !== null;
-}
+const isQuarantined = ({ quarantine }: TrackedTest) => quarantine !== null;
 
-function isNotQuarantined(test: TrackedTest): boolean {
-  return test.quarantine === null && test.disruptionCount > 0;
-}
+const isNotQuarantined = ({ quarantine, disruptionCount }: TrackedTest) =>
+  quarantine === null && disruptionCount > 0;

@@ -35,14 +35,28 @@ export function textSchema(description: string) {
   return v.pipe(v.string(), v.description(description));
 }
 
+/** A schema that also accepts `null`, with its description. */
+export function nullable<Schema extends v.GenericSchema>(schema: Schema, description: string) {
+  return v.pipe(v.nullable(schema), v.description(description));
+}
+
+/** Schema of the ratio of disruptions. */
+export const ratioSchema = v.pipe(
+  v.number(),
+  v.minValue(0),
+  v.maxValue(1),
+  v.description(
+    "Share of disruptions in the passing and failing results of the last 14 days, truncated to " +
+      "3 decimals",
+  ),
+);
+
 /** Schema of the metadata of a page. */
 export const metadataSchema = v.pipe(
   v.strictObject({
-    after: v.pipe(
-      v.nullable(v.string()),
-      v.description(
-        "Cursor of the next page, passed back verbatim as after; null on the last page",
-      ),
+    after: nullable(
+      v.string(),
+      "Cursor of the next page, passed back verbatim as after; null on the last page",
     ),
     limit: countSchema("Page size in effect"),
   }),

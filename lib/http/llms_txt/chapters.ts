@@ -122,46 +122,29 @@ new uploads do not shift pages. Lists of tests use an offset of at most ${MAX_OF
 the end returns an empty page. A cursor that cannot be decoded or belongs to the other kind of list
 is a 400.`;
 
-/** Error responses by status. */
-export const ERRORS: readonly { status: number; body: string; when: string }[] = [
-  {
-    status: 400,
-    body: '`{"errors":{"limit":["..."]}}`',
-    when: "Invalid parameters. All of them are listed, each with all its messages",
-  },
-  { status: 401, body: "empty", when: "No valid token" },
-  {
-    status: 404,
-    body: '`{"message":"Not Found"}`',
-    when: "Unknown path, repository or test, or one of another organization",
-  },
-  {
-    status: 405,
-    body: '`{"message":"Method Not Allowed"}`',
-    when: "A method other than GET and HEAD. `Allow` lists these two",
-  },
-  {
-    status: 500,
-    body: "empty",
-    when: "Internal error; details are in the log. With `Retry-After`: the service is overloaded",
-  },
-];
+/** Error responses by status, and which one wins. */
+export const ERRORS = `\
+| status | body | when |
+| --- | --- | --- |
+| 400 | \`{"errors":{"limit":["..."]}}\` | Invalid parameters. All of them are listed, each with all its messages |
+| 401 | empty | No valid token |
+| 404 | \`{"message":"Not Found"}\` | Unknown path, repository or test, or one of another organization |
+| 405 | \`{"message":"Method Not Allowed"}\` | A method other than GET and HEAD. \`Allow\` lists these two |
+| 500 | empty | Internal error; details are in the log. With \`Retry-After\`: the service is overloaded |
 
-/** Which error wins. */
-export const ORDER_OF_CHECKS = `\
 Checks run in this order, and the first failure is the response: token (401), path (404), method
 (405), the resource in the path (404), all parameters (400), the repository in a parameter (404). A
 known repository or test without data is a 200 with empty lists.`;
 
-/** Limits that belong to no single parameter. */
-export const LIMITS: readonly { limit: string; value: string }[] = [
-  { limit: "largest page; a larger `limit` is reduced to it", value: String(MAX_LIMIT) },
-  { limit: "window", value: "14 days" },
-  { limit: "events of one test", value: "the latest 10" },
-  { limit: "length of `q`", value: `${MAX_QUERY_CHARACTERS} characters` },
-  { limit: "length of a `message`", value: "1,000 characters" },
-  { limit: "offset in a cursor", value: String(MAX_OFFSET) },
-  { limit: "request rate", value: "unlimited" },
+/** Rows of the table of limits that belong to no single parameter. */
+export const LIMITS: readonly string[][] = [
+  ["largest page; a larger `limit` is reduced to it", String(MAX_LIMIT)],
+  ["window", "14 days"],
+  ["events of one test", "the latest 10"],
+  ["length of `q`", `${MAX_QUERY_CHARACTERS} characters`],
+  ["length of a `message`", "1,000 characters"],
+  ["offset in a cursor", String(MAX_OFFSET)],
+  ["request rate", "unlimited"],
 ];
 
 /** How percentages are counted and coloured. */

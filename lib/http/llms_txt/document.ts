@@ -10,7 +10,6 @@ import {
   INTRODUCTION,
   LIMITS,
   LISTS_OF_TESTS,
-  ORDER_OF_CHECKS,
   PAGINATION,
   REQUESTS,
   RESPONSES,
@@ -33,7 +32,10 @@ export function llmsText(routes: readonly Route[]): string {
     `# ${API_TITLE}`,
     `> ${API_SUMMARY}`,
     INTRODUCTION,
-    contents(routes),
+    table(
+      ["path", "response"],
+      routes.map(({ path, summary }) => [`\`${pathTemplate(path)}\``, summary]),
+    ),
     "## Terms",
     Object.entries(TERMS).map(([term, meaning]) => `- **${term}**: ${meaning}`).join("\n"),
     "## Authentication",
@@ -45,13 +47,9 @@ export function llmsText(routes: readonly Route[]): string {
     "## Pagination",
     PAGINATION,
     "## Errors",
-    table(["status", "body", "when"], ERRORS.map(({ status, body, when }) => [status, body, when])),
-    ORDER_OF_CHECKS,
+    ERRORS,
     "## Limits",
-    table(["limit", "value"], [
-      ...routes.flatMap(defaultPageSize),
-      ...LIMITS.map(({ limit, value }) => [limit, value]),
-    ]),
+    table(["limit", "value"], [...routes.flatMap(defaultPageSize), ...LIMITS]),
     ...Object.entries(TAGS).flatMap(([tag, description]) => [
       `## ${tag}`,
       description,
@@ -65,23 +63,14 @@ export function llmsText(routes: readonly Route[]): string {
   ].filter((part) => part !== undefined).join("\n\n") + "\n";
 }
 
-function contents(routes: readonly Route[]): string {
-  return table(
-    ["path", "response"],
-    routes.map(({ path, summary }) => [`\`${pathTemplate(path)}\``, summary]),
-  );
-}
-
 function defaultPageSize(route: Route): string[][] {
   const limit = describedParameters(route).find(({ name }) => name === "limit");
   if (!limit) return [];
-  return [[
-    `default page size of \`${pathTemplate(route.path)}\``,
-    String(limit.jsonSchema.default),
-  ]];
+  const { default: size } = limit.jsonSchema;
+  return [[`default page size of \`${pathTemplate(route.path)}\``, String(size)]];
 }
 
-function table(head: string[], rows: readonly (string | number)[][]): string {
-  return [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`)
-    .join("\n");
+function table(head: string[], rows: readonly string[][]): string {
+  const lines = [head, head.map(() => "---"), ...rows];
+  return lines.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }

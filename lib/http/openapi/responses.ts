@@ -20,30 +20,13 @@ export const HEADERS = {
     schema: { type: "string", pattern: "^[\\w.:/+=@~-]{1,128}$" },
     example: "0f9d8a52-6c1e-4b7a-9d43-2e58c70b1f36",
   },
-  ContentTypeOptions: {
-    description: "Browsers must not guess another media type",
-    required: true,
-    schema: { type: "string", const: "nosniff" },
-    example: "nosniff",
-  },
-  CacheControl: {
-    description: "Only the client may store the response, and revalidates it each time",
-    required: true,
-    schema: { type: "string", const: DEFAULT_CACHE_CONTROL },
-    example: DEFAULT_CACHE_CONTROL,
-  },
-  SharedCacheControl: {
-    description: "Every cache revalidates the response each time",
-    required: true,
-    schema: { type: "string", const: "no-cache" },
-    example: "no-cache",
-  },
-  Vary: {
-    description: "Request headers that the response depends on",
-    required: true,
-    schema: { type: "string", const: VARY },
-    example: VARY,
-  },
+  ContentTypeOptions: constantHeader("nosniff", "Browsers must not guess another media type"),
+  CacheControl: constantHeader(
+    DEFAULT_CACHE_CONTROL,
+    "Only the client may store the response, and revalidates it each time",
+  ),
+  SharedCacheControl: constantHeader("no-cache", "Every cache revalidates the response each time"),
+  Vary: constantHeader(VARY, "Request headers that the response depends on"),
   ETag: {
     description: "Tag of the response, for If-None-Match; weak when the body is compressed",
     required: true,
@@ -60,25 +43,12 @@ export const HEADERS = {
     schema: { type: "string", pattern: '^<\\?[^<>]+>; rel="next"$' },
     example: '<?limit=10&after=b2Zmc2V0OjEw>; rel="next"',
   },
-  Challenge: {
-    description: "How to authenticate",
-    required: true,
-    schema: { type: "string", const: CHALLENGES.token },
-    example: CHALLENGES.token,
-  },
-  BasicChallenge: {
-    description:
-      "How to authenticate: browsers ask for a user name (any) and a password (the token)",
-    required: true,
-    schema: { type: "string", const: CHALLENGES["token or basic"] },
-    example: CHALLENGES["token or basic"],
-  },
-  Allow: {
-    description: "The supported methods",
-    required: true,
-    schema: { type: "string", const: ALLOWED_METHODS.join(", ") },
-    example: ALLOWED_METHODS.join(", "),
-  },
+  Challenge: constantHeader(CHALLENGES.token, "How to authenticate"),
+  BasicChallenge: constantHeader(
+    CHALLENGES["token or basic"],
+    "How to authenticate: browsers ask for a user name (any) and a password (the token)",
+  ),
+  Allow: constantHeader(ALLOWED_METHODS.join(", "), "The supported methods"),
   RetryAfter: {
     description: "Seconds to wait before another attempt; present when the service is overloaded",
     schema: { type: "string", const: RETRY_AFTER_SECONDS },
@@ -87,6 +57,11 @@ export const HEADERS = {
 } as const satisfies Record<string, JsonObject>;
 
 type HeaderName = keyof typeof HEADERS;
+
+/** A header that is always present with the same value. */
+function constantHeader(value: string, description: string): JsonObject {
+  return { description, required: true, schema: { type: "string", const: value }, example: value };
+}
 
 const HTTP_NAMES: Record<HeaderName, string> = {
   RequestId: "X-Request-Id",
@@ -119,14 +94,8 @@ export function sharedResponses({ schemaOf }: NamedSchemas): Record<string, Json
         errors: { limit: ['invalid limit "none": expected an integer from 1 to 100'] },
       }),
     },
-    Unauthorized: {
-      description: "No valid token. The body is empty",
-      headers: headers(...OF_ERRORS, "Challenge"),
-    },
-    UnauthorizedDocument: {
-      description: "No valid token. The body is empty",
-      headers: headers(...OF_ERRORS, "BasicChallenge"),
-    },
+    Unauthorized: unauthorized("Challenge"),
+    UnauthorizedDocument: unauthorized("BasicChallenge"),
     NotFound: {
       description: "The resource does not exist, or belongs to another organization",
       headers: headers(...OF_ERRORS),
@@ -181,6 +150,13 @@ export function responseTexts(route: Route): [status: string, description: strin
     const name = String(response.$ref ?? "").replace("#/components/responses/", "");
     return [status, String((shared[name] ?? response).description)];
   });
+}
+
+function unauthorized(challenge: HeaderName): JsonObject {
+  return {
+    description: "No valid token. The body is empty",
+    headers: headers(...OF_ERRORS, challenge),
+  };
 }
 
 function notModified(cacheControl: HeaderName): JsonObject {
