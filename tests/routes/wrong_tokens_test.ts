@@ -16,11 +16,11 @@ describeWithDatabases("an address that keeps sending wrong tokens", (database) =
     fixture = await createFixture(database(), { name: "acme" });
   });
 
-  function start() {
+  function start(now = () => NOW) {
     const lines: string[] = [];
     const app = createApp({
       sql: database().sql,
-      now: () => NOW,
+      now,
       windowSeconds: WINDOW_SECONDS,
       log: createLog({ write: (line) => lines.push(line.slice(21)), now: () => NOW }),
     });
@@ -38,14 +38,14 @@ describeWithDatabases("an address that keeps sending wrong tokens", (database) =
     return { lines, send, throttle };
   }
 
-  it("gets 401 for the same token without a statement, and one line warns", async () => {
+  it("gets 401 for the same token after one statement more, and one line warns", async () => {
     const { lines, send, throttle } = start();
     const { plain } = makeToken("api_token");
     await throttle(plain);
     const sent = await recorder.during(async () => {
       for (let index = 0; index < 100; index++) assert.equal(await send(plain), 401);
     });
-    assert.equal(sent.length, 0);
+    assert.ok(sent.length <= 1, `${sent.length} statements`);
     assert.deepEqual(lines.filter((line) => line.startsWith("warn")), [
       "warn wrong tokens: look-ups for this address are limited client_address=203.0.113.9 count=20",
     ]);
@@ -72,6 +72,16 @@ describeWithDatabases("an address that keeps sending wrong tokens", (database) =
     assert.equal(await send(fresh), 204);
     assert.equal(await send(fixture.token), 204);
     assert.ok((await Promise.all(guesses)).every((status) => status === 401));
+  });
+
+  it("gets in with a token whose expiry has not come after all: the clock was corrected", async () => {
+    let now = NOW + 60;
+    const { send, throttle } = start(() => now);
+    const token = await fixture.addToken({ label: "expiring", expiresAt: NOW + 60 });
+    await throttle(token);
+    assert.equal(await send(token), 401);
+    now = NOW;
+    assert.equal(await send(token), 204);
   });
 
   it("does not make a revoked token valid, and concerns no other address", async () => {

@@ -60,7 +60,7 @@ export function createAuthentication(
     const hour = options.now - options.now % 3600;
     if (!found?.caller) {
       valid.delete(hash);
-      if (address !== "") (throttle ??= new TokenThrottle({ sql, log })).recordWrong(address, hash);
+      if (address !== "") (throttle ??= new TokenThrottle({ sql, log })).recordWrong(address);
     } else if (lastUse !== hour) {
       valid.set(hash, hour);
       onTokenUse?.(found.caller, hour);

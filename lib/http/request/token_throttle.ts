@@ -11,7 +11,10 @@ import type { Context } from "./context.ts";
 export const MAX_WRONG_TOKENS = 20;
 const PERIOD_MS = 60_000;
 
-/** A wrong token is looked up again after this time: it may have been imported meanwhile. */
+/**
+ * A token that does not exist is looked up again after this time: it may have been imported meanwhile.
+ * An expired one is always looked up, because a clock may be corrected.
+ */
 const WRONG_MS = 5_000;
 
 /** Ten statements per second, whatever the number of requests. */
@@ -46,14 +49,14 @@ export class TokenThrottle {
     if (now >= (this.#senders.get(address)?.throttledUntil ?? 0)) return true;
     if (now < (this.#wrong.get(hash) ?? 0)) return false;
     if ((await this.#exists(hash)).has(hash)) return true;
-    this.recordWrong(address, hash);
+    this.#wrong.set(hash, performance.now() + WRONG_MS);
+    this.recordWrong(address);
     return false;
   }
 
   /** A token of this address was looked up and is not valid. */
-  recordWrong(address: string, hash: string): void {
+  recordWrong(address: string): void {
     const now = performance.now();
-    this.#wrong.set(hash, now + WRONG_MS);
     const known = this.#senders.get(address);
     const sender = known && now < Math.max(known.since + PERIOD_MS, known.throttledUntil)
       ? known
