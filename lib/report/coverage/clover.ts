@@ -1,8 +1,9 @@
 /** Clover XML, as OpenClover, PHPUnit and Istanbul write it. */
-import { type CoverageMap, type FileLines, NestedTotals } from "./coverage_map.ts";
+import type { CoverageMap } from "./coverage_map.ts";
 import { ran, wholeNumber } from "./numbers.ts";
 import { Refusal } from "./refusal.ts";
-import type { Attributes, ElementReader } from "./format_reader.ts";
+import type { Attributes } from "./format_reader.ts";
+import { NestedReader } from "./nested_reader.ts";
 
 /**
  * Reads Clover XML.
@@ -16,43 +17,43 @@ import type { Attributes, ElementReader } from "./format_reader.ts";
  * (`function one() { return 1; }`) that is the method's. So many lines as its `statements` say are
  * missing are taken from the methods, first from those without lines of their own.
  */
-export class CloverReader implements ElementReader {
-  readonly #map: CoverageMap;
-  readonly #totals: NestedTotals;
+export class CloverReader extends NestedReader {
   #package = "";
-  #classDepth = 0;
   #testProjectDepth = 0;
   #isPhpunit = false;
-  #file: OpenFile | undefined;
+  /** Lines of the current file of the types that count, and how many there should be. */
+  #entryCount = 0;
+  #statementCount = 0;
+  #methods: { line: number; covered: boolean; hasLines: boolean }[] = [];
 
   constructor(map: CoverageMap) {
-    this.#map = map;
-    this.#totals = new NestedTotals(map);
+    super(map, ["coverage", "project", "package", "file"]);
   }
 
-  open(name: string, attributes: Attributes): void {
+  override open(name: string, attributes: Attributes): void {
     if (name === "testproject") this.#testProjectDepth++;
-    if (this.#testProjectDepth > 0) return;
+    if (this.#testProjectDepth === 0) super.open(name, attributes);
+  }
+
+  override close(name: string): void {
+    if (this.#testProjectDepth === 0) super.close(name);
+    if (name === "testproject") this.#testProjectDepth--;
+  }
+
+  protected begin(name: string, attributes: Attributes): void {
     switch (name) {
       case "coverage":
         // Clover and Istanbul name their version here.
         this.#isPhpunit = attributes.clover === undefined;
-        return this.#totals.enter();
-      case "project":
-        return this.#totals.enter();
+        return;
       case "package":
         this.#package = attributes.name ?? "";
-        return this.#totals.enter();
+        return;
       case "file":
-        this.#file = {
-          lines: this.#map.file(this.#pathOf(attributes)),
-          entryCount: 0,
-          statementCount: 0,
-          methods: [],
-        };
-        return this.#totals.enter();
-      case "class":
-        this.#classDepth++;
+        this.file = this.map.file(this.#pathOf(attributes));
+        this.#entryCount = 0;
+        this.#statementCount = 0;
+        this.#methods = [];
         return;
       case "line":
         return this.#line(attributes);
@@ -61,27 +62,11 @@ export class CloverReader implements ElementReader {
     }
   }
 
-  close(name: string): void {
-    if (name === "testproject") this.#testProjectDepth--;
-    else if (this.#testProjectDepth === 0) this.#close(name);
-  }
-
-  #close(name: string): void {
-    switch (name) {
-      case "class":
-        this.#classDepth--;
-        return;
-      case "file":
-        if (this.#file && this.#isPhpunit) addHiddenLines(this.#file);
-        this.#file = undefined;
-        return this.#totals.leave();
-      case "package":
-        this.#package = "";
-        return this.#totals.leave();
-      case "coverage":
-      case "project":
-        return this.#totals.leave();
-    }
+  protected finish(name: string): void {
+    if (name === "package") this.#package = "";
+    if (name !== "file") return;
+    if (this.#isPhpunit) this.#addHiddenLines();
+    this.file = undefined;
   }
 
   #pathOf({ path, name }: Attributes): string {
@@ -93,7 +78,7 @@ export class CloverReader implements ElementReader {
   }
 
   #line({ num, type, count, truecount, falsecount }: Attributes): void {
-    if (this.#file === undefined) {
+    if (this.file === undefined) {
       throw new Refusal(`found "line" outside of a file, expected "file" around it`);
     }
     const number = wholeNumber(num, `"num" of a line`);
@@ -103,46 +88,34 @@ export class CloverReader implements ElementReader {
     }
     // OpenClover gives a condition no count of its own, only how often it was true and false.
     const counts = count === undefined && type === "cond" ? [truecount, falsecount] : [count];
-    this.#totals.markCounted();
-    this.#file.entryCount++;
-    const method = this.#file.methods.at(-1);
+    this.markCounted();
+    this.#entryCount++;
+    const method = this.#methods.at(-1);
     if (method) method.hasLines = true;
-    this.#file.lines.add(number, counts.some((text) => ran(text, `"count" of a line`)));
+    this.file.add(number, counts.some((text) => ran(text, `"count" of a line`)));
   }
 
   #method(line: number, covered: boolean): void {
-    const { statementCount } = this.#map.limits;
-    if (
-      this.#file && this.#file.methods.push({ line, covered, hasLines: false }) > statementCount
-    ) {
-      throw new Refusal(`found more than ${statementCount} methods in one file`, "limit");
-    }
+    const { statementCount } = this.map.limits;
+    if (this.#methods.push({ line, covered, hasLines: false }) <= statementCount) return;
+    throw new Refusal(`found more than ${statementCount} methods in one file`, "limit");
   }
 
   #metrics({ statements, coveredstatements }: Attributes): void {
-    if (this.#classDepth > 0 || statements === undefined) return;
+    if (this.classDepth > 0 || statements === undefined) return;
     const lineCount = wholeNumber(statements, `"statements"`);
-    this.#totals.note({
-      coveredLineCount: wholeNumber(coveredstatements, `"coveredstatements"`),
-      lineCount,
-    });
-    if (this.#file) this.#file.statementCount = lineCount;
+    const coveredLineCount = wholeNumber(coveredstatements, `"coveredstatements"`);
+    this.noteTotals({ coveredLineCount, lineCount });
+    if (this.file) this.#statementCount = lineCount;
   }
-}
 
-interface OpenFile {
-  lines: FileLines;
-  /** Lines of the types that count. */
-  entryCount: number;
-  /** How many there should be. */
-  statementCount: number;
-  methods: { line: number; covered: boolean; hasLines: boolean }[];
-}
-
-function addHiddenLines({ lines, entryCount, statementCount, methods }: OpenFile): void {
-  const hiddenCount = Math.max(0, statementCount - entryCount);
-  // Without a line of its own the totals speak for the file.
-  if (entryCount === 0) return;
-  const likelyFirst = methods.toSorted((a, b) => Number(a.hasLines) - Number(b.hasLines));
-  for (const { line, covered } of likelyFirst.slice(0, hiddenCount)) lines.add(line, covered);
+  #addHiddenLines(): void {
+    const hiddenCount = Math.max(0, this.#statementCount - this.#entryCount);
+    // Without a line of its own the totals speak for the file.
+    if (this.#entryCount === 0) return;
+    const likelyFirst = this.#methods.toSorted((a, b) => Number(a.hasLines) - Number(b.hasLines));
+    for (const { line, covered } of likelyFirst.slice(0, hiddenCount)) {
+      this.file?.add(line, covered);
+    }
+  }
 }

@@ -1,8 +1,9 @@
 /** JaCoCo XML, as JaCoCo, Kover and Pester write it. */
-import { type CoverageMap, type FileLines, NestedTotals } from "./coverage_map.ts";
+import type { CoverageMap } from "./coverage_map.ts";
 import { ran, wholeNumber } from "./numbers.ts";
 import { Refusal } from "./refusal.ts";
-import type { Attributes, ElementReader } from "./format_reader.ts";
+import type { Attributes } from "./format_reader.ts";
+import { NestedReader } from "./nested_reader.ts";
 
 /**
  * Reads JaCoCo XML.
@@ -12,33 +13,22 @@ import type { Attributes, ElementReader } from "./format_reader.ts";
  * information have no lines; then the `LINE` counter of the nearest level that has one is added.
  * The groups of an aggregated report are modules: a file of the same name in two of them is two.
  */
-export class JacocoReader implements ElementReader {
-  readonly #map: CoverageMap;
-  readonly #totals: NestedTotals;
+export class JacocoReader extends NestedReader {
   readonly #path: string[] = [];
-  /** Open `class` elements. */
-  #classDepth = 0;
-  #file: FileLines | undefined;
 
   constructor(map: CoverageMap) {
-    this.#map = map;
-    this.#totals = new NestedTotals(map);
+    super(map, ["report", "group", "package", "sourcefile"]);
   }
 
-  open(name: string, attributes: Attributes): void {
+  protected begin(name: string, attributes: Attributes): void {
     switch (name) {
-      case "report":
-        return this.#totals.enter();
       case "group":
       case "package":
         this.#path.push(attributes.name ?? "");
-        return this.#totals.enter();
+        return;
       case "sourcefile":
         if (!attributes.name) throw new Refusal(`found "sourcefile" without "name", expected one`);
-        this.#file = this.#map.file([...this.#path, attributes.name].join("/"));
-        return this.#totals.enter();
-      case "class":
-        this.#classDepth++;
+        this.file = this.map.file([...this.#path, attributes.name].join("/"));
         return;
       case "line":
         return this.#line(attributes);
@@ -47,39 +37,27 @@ export class JacocoReader implements ElementReader {
     }
   }
 
-  close(name: string): void {
-    switch (name) {
-      case "class":
-        this.#classDepth--;
-        return;
-      case "sourcefile":
-        this.#file = undefined;
-        return this.#totals.leave();
-      case "group":
-      case "package":
-        this.#path.pop();
-        return this.#totals.leave();
-      case "report":
-        return this.#totals.leave();
-    }
+  protected finish(name: string): void {
+    if (name === "sourcefile") this.file = undefined;
+    if (name === "group" || name === "package") this.#path.pop();
   }
 
   #line({ nr, ci, mi, cb, mb }: Attributes): void {
-    if (this.#file === undefined) {
+    if (this.file === undefined) {
       throw new Refusal(`found "line" outside of a source file, expected "sourcefile" around it`);
     }
     const number = wholeNumber(nr, `"nr" of a line`);
     const covered = ran(ci, `"ci" of a line`) || (cb !== undefined && ran(cb, `"cb" of a line`));
     const missed = ran(mi, `"mi" of a line`) || (mb !== undefined && ran(mb, `"mb" of a line`));
-    this.#totals.markCounted();
+    this.markCounted();
     // Without instructions there is nothing to cover.
-    if (covered || missed) this.#file.add(number, covered);
+    if (covered || missed) this.file.add(number, covered);
   }
 
   #counter({ type, covered, missed }: Attributes): void {
-    if (type !== "LINE" || this.#classDepth > 0) return;
+    if (type !== "LINE" || this.classDepth > 0) return;
     const coveredLineCount = wholeNumber(covered, `"covered" of a counter`);
     const missedLineCount = wholeNumber(missed, `"missed" of a counter`);
-    this.#totals.note({ coveredLineCount, lineCount: coveredLineCount + missedLineCount });
+    this.noteTotals({ coveredLineCount, lineCount: coveredLineCount + missedLineCount });
   }
 }
