@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
-import fc from "fast-check";
 import { parseDuration } from "../../../../lib/report/junit/duration.ts";
 
 describe("parseDuration", () => {
@@ -28,22 +27,24 @@ describe("parseDuration", () => {
   }
 
   const unreadable = [undefined, "", " ", ".", "e5", "-1", "-0.5", "soon", "1s", "NaN", "Infinity"];
-  for (const text of [...unreadable, "0x10", "1,23", "12,34.5", "0,123", "1.234,5", "1 2", "1e"]) {
+  for (
+    const text of [
+      ...unreadable,
+      "0x10",
+      "0b1",
+      "0o7",
+      "1,23",
+      "12,34.5",
+      "0,123",
+      "1.234,5",
+      "1 2",
+      "1e",
+    ]
+  ) {
     it(`takes ${JSON.stringify(text)} as 0`, () => {
       assert.equal(parseDuration(text), 0);
     });
   }
-
-  it("reads a few digits and a point as it reads any number", () => {
-    const digits = fc.string({ unit: fc.constantFrom(..."0123456789."), maxLength: 12 });
-    fc.assert(
-      fc.property(digits, (text) => {
-        // With an exponent nothing is plain.
-        assert.equal(parseDuration(text), parseDuration(`${text}e0`), text);
-      }),
-      { numRuns: 2_000 },
-    );
-  });
 
   it("stays a safe integer", () => {
     assert.equal(parseDuration("1e300"), Number.MAX_SAFE_INTEGER);
