@@ -40,7 +40,7 @@ export function flakinessBadge(
     part: counts.disruptedBuildCount,
     whole: counts.buildCount,
     counted: `builds with a disruption ${window}`,
-    colorOf: (tenths) => tenths === 0 ? "green" : tenths <= 200 ? "yellow" : "red",
+    colorOf: flakinessColor,
   });
 }
 
@@ -59,9 +59,24 @@ export function coverageBadge(
     part: counts.coveredLineCount,
     whole: counts.lineCount,
     counted: "lines covered in the latest report",
-    colorOf: (tenths) =>
-      tenths === 1000 ? "green" : tenths >= 900 ? "light_green" : tenths >= 700 ? "yellow" : "red",
+    colorOf: coverageColor,
   });
+}
+
+/** The colour of a flakiness in tenths of a percent. */
+export function flakinessColor(tenths: number): BadgeColor {
+  return tenths === 0 ? "green" : tenths <= 200 ? "yellow" : "red";
+}
+
+/** The colour of a coverage in tenths of a percent. */
+export function coverageColor(tenths: number): BadgeColor {
+  return tenths === 1000
+    ? "green"
+    : tenths >= 900
+    ? "light_green"
+    : tenths >= 700
+    ? "yellow"
+    : "red";
 }
 
 /** `colorOf` takes the rounded tenths, so that number and colour agree. */

@@ -4,5 +4,7 @@ export {
   BADGE_FILLS,
   type BadgeColor,
   coverageBadge,
+  coverageColor,
   flakinessBadge,
+  flakinessColor,
 } from "./badge.ts";

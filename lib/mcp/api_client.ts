@@ -2,14 +2,14 @@
 import * as v from "valibot";
 import { pause } from "../base/delay.ts";
 import { type ApiSettings, TOKEN_VARIABLE, URL_VARIABLE } from "./settings.ts";
-import { BadRequestError, NotFoundError, ToolError } from "./tool_error.ts";
+import { NotFoundError, ToolError } from "./tool_error.ts";
 
 /** The requests that the tools make. */
 export interface Api {
   /**
    * Gets a text below the base address.
    *
-   * @throws {NotFoundError | BadRequestError | ToolError}
+   * @throws {ToolError}
    */
   getText(request: ApiRequest): Promise<string>;
   /** Gets JSON of a shape; fields that the schema does not name are dropped. */
@@ -25,6 +25,10 @@ export interface ApiRequest {
   path: readonly string[];
   /** Query parameters; `undefined` ones are left out. */
   query?: Readonly<Record<string, string | number | boolean | undefined>>;
+  /** Message of the error for status 404. */
+  notFound: string;
+  /** Names of the tool's arguments by query parameter, where they differ. */
+  argumentNames?: Readonly<Record<string, string>>;
   /** Aborted when the client cancels the call. */
   signal?: AbortSignal;
 }
@@ -43,104 +47,87 @@ const RETRY_PAUSE_MS = 300;
 const TRANSIENT_STATUSES: readonly number[] = [502, 503, 504];
 const REDIRECT_STATUSES: readonly number[] = [301, 302, 303, 307, 308];
 const MAX_REDIRECTS = 5;
-const REASON_CHARACTERS = 200;
+const MAX_REASON_CHARACTERS = 200;
 
-const ERRORS = v.object({ errors: v.record(v.string(), v.array(v.string())) });
+const ERRORS = jsonOf(v.object({ errors: v.record(v.string(), v.array(v.string())) }));
 
 /** A failure that is worth a retry. */
 class TransientError extends ToolError {}
 
-type Options = ApiClientOptions & { signal: AbortSignal | undefined };
-
 /** Creates a client of the service. */
 export function createApiClient(options: ApiClientOptions): Api {
+  const { baseUrl, retryPauseMs = RETRY_PAUSE_MS } = options;
   const getText = async (request: ApiRequest) => {
-    const { signal } = request;
-    const url = requestUrl(options.baseUrl, request);
     try {
-      return await get(url, { ...options, signal });
+      return await get(request, options);
     } catch (error) {
       if (!(error instanceof TransientError)) throw error;
     }
-    await pause(options.retryPauseMs ?? RETRY_PAUSE_MS, signal);
-    return await get(url, { ...options, signal });
-  };
-  /** Removes the token from error messages, in case a server echoes the request. */
-  const withoutToken = (error: unknown): never => {
-    if (error instanceof Error && error.message.includes(options.token)) {
-      error.message = error.message.replaceAll(options.token, "[token]");
-    }
-    throw error;
+    await pause(retryPauseMs, request.signal);
+    return await get(request, options);
   };
   return {
-    getText: (request) => getText(request).catch(withoutToken),
-    getJson: (request, schema) =>
-      getText(request).then((body) => {
-        const result = v.safeParse(v.pipe(v.string(), v.parseJson(), schema), body);
-        if (result.success) return result.output;
-        const [issue] = result.issues;
-        const reason = `${v.getDotPath(issue) ?? "body"}: ${issue.message}`;
-        throw unexpectedAnswer(options.baseUrl, reason);
-      }).catch(withoutToken),
+    getText,
+    async getJson(request, schema) {
+      const result = v.safeParse(jsonOf(schema), await getText(request));
+      if (result.success) return result.output;
+      // Only the place: the message of an issue quotes the body.
+      throw unexpectedAnswer(baseUrl, `unexpected ${v.getDotPath(result.issues[0]) ?? "body"}`);
+    },
   };
 }
 
+function jsonOf<Schema extends v.GenericSchema>(schema: Schema) {
+  return v.pipe(v.string(), v.parseJson(), schema);
+}
+
 /** The URL of a request: the base URL, with its path prefix, and the path. */
-function requestUrl(baseUrl: string, { path, query = {} }: ApiRequest): string {
-  const parts = path.map((part) => {
-    // URL parsing removes these two, encoded or not.
-    if (part === "." || part === "..") throw new NotFoundError(`Nothing is called "${part}".`);
-    return encodeURIComponent(part.toWellFormed());
-  });
+function requestUrl({ path, query = {}, notFound }: ApiRequest, baseUrl: string): string {
+  // URL parsing removes these two, encoded or not.
+  if (path.some((part) => part === "." || part === "..")) throw new NotFoundError(notFound);
+  const parts = path.map((part) => encodeURIComponent(part.toWellFormed()));
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined) parameters.set(name, String(value));
   }
-  return `${baseUrl}/${parts.join("/")}${parameters.size === 0 ? "" : `?${parameters}`}`;
+  const search = parameters.size === 0 ? "" : `?${parameters}`;
+  return `${baseUrl}/${parts.join("/")}${search}`;
 }
 
 /** Sends one request and reads the whole body. */
-async function get(url: string, options: Options): Promise<string> {
-  const { baseUrl, signal, timeoutMs = TIMEOUT_MS } = options;
-  signal?.throwIfAborted();
-  // AbortSignal.any would stay registered with a long-lived signal.
-  const controller = new AbortController();
-  const onAbort = () => controller.abort(signal?.reason);
-  signal?.addEventListener("abort", onAbort, { once: true });
-  let timedOut = false;
-  const timer = setTimeout(() => {
-    timedOut = true;
-    controller.abort();
-  }, timeoutMs);
+async function get(request: ApiRequest, options: ApiClientOptions): Promise<string> {
+  const { baseUrl, token, timeoutMs = TIMEOUT_MS } = options;
+  const url = requestUrl(request, baseUrl);
+  const timeout = new AbortController();
+  // AbortSignal.timeout would keep its timer after the response.
+  const timer = setTimeout(() => timeout.abort(timeoutError(baseUrl, timeoutMs)), timeoutMs);
+  const signal = request.signal
+    ? AbortSignal.any([request.signal, timeout.signal])
+    : timeout.signal;
   try {
-    const response = await followRedirects(url, options, controller.signal);
+    signal.throwIfAborted();
+    const response = await followRedirects(url, options, signal);
     const body = await response.text();
     if (response.status === 200) return body;
-    throw failureOf(response.status, body, baseUrl);
+    // The service may echo the request, token included.
+    throw errorOf(response.status, body.replaceAll(token, "[token]"), request, baseUrl);
   } catch (error) {
     if (error instanceof ToolError) throw error;
-    signal?.throwIfAborted();
-    if (timedOut) {
-      throw new ToolError(
-        `The service at ${baseUrl} did not answer within ${timeoutMs / 1000} seconds. Try again ` +
-          "with a smaller limit, and tell the user if it goes on.",
-      );
-    }
-    const reason = shorten(error instanceof Error ? error.message : String(error));
+    signal.throwIfAborted();
+    const reason = error instanceof Error ? error.message : String(error);
     throw new TransientError(
-      `The service at ${baseUrl} cannot be reached (${reason}). Ask the user to check that it is ` +
-        `running and that ${URL_VARIABLE} holds its address.`,
+      `The service at ${baseUrl} cannot be reached (${shorten(reason)}). Ask the user to check ` +
+        `that it is running and that ${URL_VARIABLE} holds its address.`,
     );
   } finally {
     clearTimeout(timer);
-    signal?.removeEventListener("abort", onAbort);
   }
 }
 
-// fetch itself would follow to any host, with the token.
+// fetch itself would follow to any host.
 async function followRedirects(
   url: string,
-  { token, userAgent, baseUrl }: Options,
+  { token, userAgent, baseUrl }: ApiClientOptions,
   signal: AbortSignal,
 ): Promise<Response> {
   let current = new URL(url);
@@ -155,9 +142,11 @@ async function followRedirects(
     const target = URL.parse(response.headers.get("location") ?? "", current);
     if (target?.origin !== current.origin) {
       throw new ToolError(
-        `The service at ${baseUrl} redirects to ${target?.origin ?? "nowhere"}, which was not ` +
-          `followed, so that the token stays with the host it was meant for. If that is the right ` +
-          `address, ask the user to set ${URL_VARIABLE} to it.`,
+        `The service at ${baseUrl} redirects to another host, ${
+          target?.origin ?? "unknown"
+        }. The ` +
+          `token is not sent there. If that address is right, ask the user to set ` +
+          `${URL_VARIABLE} to it.`,
       );
     }
     current = target;
@@ -167,41 +156,64 @@ async function followRedirects(
   );
 }
 
-function failureOf(status: number, body: string, baseUrl: string): ToolError {
+/** The error for any status but 200. */
+function errorOf(status: number, body: string, request: ApiRequest, baseUrl: string): ToolError {
   if (TRANSIENT_STATUSES.includes(status)) {
     return new TransientError(
       `The service at ${baseUrl} is not available right now (status ${status}). Try again in a ` +
-        "minute.",
+        `minute.`,
     );
   }
   if (status === 401) {
     return new ToolError(
-      `The service at ${baseUrl} refused the API token (status 401). Ask the user to put a valid ` +
+      `The service at ${baseUrl} rejected the API token (status 401). Ask the user to put a valid ` +
         `token of their organization into ${TOKEN_VARIABLE} in the configuration of this tool ` +
         `server, and to restart it. Calling again before that does not help.`,
     );
   }
-  const json = v.safeParse(v.pipe(v.string(), v.parseJson()), body);
-  if (status === 404 && json.success) return new NotFoundError("The service does not know that.");
-  if (status === 400 && v.is(ERRORS, json.output)) return new BadRequestError(json.output.errors);
+  // A 404 without JSON comes from another program.
+  if (status === 404 && v.is(jsonOf(v.unknown()), body)) return new NotFoundError(request.notFound);
+  if (status === 400) {
+    const result = v.safeParse(ERRORS, body);
+    if (result.success) return argumentError(result.output.errors, request.argumentNames);
+  }
   if (status >= 500) {
     return new ToolError(
-      `The service at ${baseUrl} failed (status ${status}); its log tells why. Try once more ` +
-        `later, and tell the user if it goes on.`,
+      `The service at ${baseUrl} failed (status ${status}); its log has the details. Try once ` +
+        `more later, and tell the user if it keeps failing.`,
     );
   }
   return unexpectedAnswer(baseUrl, `status ${status}`);
 }
 
+/** The error for invalid parameters, with the names that the tool has for them. */
+function argumentError(
+  errors: Readonly<Record<string, string[]>>,
+  names: Readonly<Record<string, string>> = {},
+): ToolError {
+  const lines = Object.entries(errors).map(([parameter, messages]) =>
+    `${names[parameter] ?? parameter}: ${messages.join("; ")}`
+  ).join(" | ").replaceAll("metadata.after", "next_cursor");
+  return new ToolError(`Invalid arguments: ${lines}. Correct them and call again.`);
+}
+
 /** The error for a response of something other than this service. */
-export function unexpectedAnswer(where: string, reason: string): ToolError {
+export function unexpectedAnswer(baseUrl: string, reason: string): ToolError {
   return new ToolError(
-    `What answers at ${where} does not look like this service (${shorten(reason)}). Ask the user ` +
-      `to check ${URL_VARIABLE}.`,
+    `The response from ${baseUrl} does not look like this service (${reason}). Ask the user to ` +
+      `check ${URL_VARIABLE}.`,
+  );
+}
+
+function timeoutError(baseUrl: string, timeoutMs: number): ToolError {
+  return new ToolError(
+    `The service at ${baseUrl} did not answer within ${timeoutMs / 1000} seconds. Try again with ` +
+      `a smaller limit, and tell the user if it keeps timing out.`,
   );
 }
 
 function shorten(text: string): string {
   const line = text.replaceAll(/\s+/g, " ").trim();
-  return line.length <= REASON_CHARACTERS ? line : `${line.slice(0, REASON_CHARACTERS)}...`;
+  const { length } = line;
+  return length <= MAX_REASON_CHARACTERS ? line : `${line.slice(0, MAX_REASON_CHARACTERS)}...`;
 }

@@ -1,6 +1,6 @@
 /** Reads the percentage out of a badge, as clients of the earlier service do. */
 import * as v from "valibot";
-import type { BadgeColor } from "../badge/mod.ts";
+import { type BadgeColor, coverageColor, flakinessColor } from "../badge/mod.ts";
 import { unexpectedAnswer } from "./api_client.ts";
 
 /** Schema of the name of a colour; `unknown` when there is no percentage. */
@@ -15,31 +15,21 @@ export interface BadgeReading {
   color: BadgeColor;
 }
 
+const COLORS = { flakiness: flakinessColor, coverage: coverageColor };
+
 /** The kind of a badge. */
-export type BadgeKind = "flakiness" | "coverage";
+export type BadgeKind = keyof typeof COLORS;
 
 /**
- * The percentage in an SVG badge, and its colour by the documented thresholds.
+ * The percentage in an SVG badge, and its colour.
  *
- * @param where the base address, for the error
+ * @param baseUrl of the service, for the error
  * @throws {ToolError} when the text is not a badge
  */
-export function readBadge(svg: string, kind: BadgeKind, where: string): BadgeReading {
-  if (!svg.includes("<svg")) throw unexpectedAnswer(where, `the ${kind} badge is no SVG`);
+export function readBadge(svg: string, kind: BadgeKind, baseUrl: string): BadgeReading {
+  if (!svg.includes("<svg")) throw unexpectedAnswer(baseUrl, `the ${kind} badge is not SVG`);
   const digits = />(\d+(?:\.\d+)?)%</.exec(svg)?.[1];
   if (digits === undefined) return { percentage: null, color: "unknown" };
   const percentage = Number(digits);
-  return { percentage, color: COLORS[kind](percentage) };
+  return { percentage, color: COLORS[kind](Math.round(percentage * 10)) };
 }
-
-const COLORS: Readonly<Record<BadgeKind, (percentage: number) => BadgeColor>> = {
-  flakiness: (percentage) => percentage === 0 ? "green" : percentage <= 20 ? "yellow" : "red",
-  coverage: (percentage) =>
-    percentage === 100
-      ? "green"
-      : percentage >= 90
-      ? "light_green"
-      : percentage >= 70
-      ? "yellow"
-      : "red",
-};

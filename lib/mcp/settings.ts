@@ -28,7 +28,7 @@ export function readApiSettings(environment: Environment): ApiSettings {
   }
   if (!/^[\x21-\x7e]+$/.test(token)) {
     throw new TypeError(
-      `${TOKEN_VARIABLE} has blanks or characters inside that no token has: expected an API token`,
+      `${TOKEN_VARIABLE} has characters that no token has: expected an API token of the service`,
     );
   }
   return { token, baseUrl: readBaseUrl(environment[URL_VARIABLE]?.trim() || DEFAULT_API_URL) };
@@ -45,7 +45,7 @@ function readBaseUrl(text: string): string {
   }
   if (!url || !/^https?:$/.test(url.protocol) || url.search !== "" || url.hash !== "") {
     throw new TypeError(
-      `${URL_VARIABLE} "${text}" is no base address: expected http(s)://HOST, with a path or without`,
+      `${URL_VARIABLE} "${text}" is not a base address: expected http(s)://HOST, optionally with a path`,
     );
   }
   return url.origin + url.pathname.replace(/\/+$/, "");

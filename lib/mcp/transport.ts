@@ -1,13 +1,15 @@
 /** The protocol over two streams; at the end of the input it drains. */
-import type { JSONRPCMessage, RequestId, Transport } from "@modelcontextprotocol/server";
+import type { RequestId, Transport } from "@modelcontextprotocol/server";
 import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
-import { type Readable, Transform, Writable } from "node:stream";
+import { PassThrough, type Readable, Writable } from "node:stream";
+import { pause } from "../base/delay.ts";
 
 /**
  * Drain timeout: how long calls may be answered after the end of the input. `printf ... | mcp` needs
  * it; clients that wait for the process to exit do not notice it.
  */
 const DRAIN_MS = 500;
+const POLL_MS = 5;
 
 /** Streams and settings of the transport. */
 export interface TransportStreams {
@@ -28,30 +30,40 @@ export function createTransport(
   { input, write, drainMs = DRAIN_MS }: TransportStreams,
 ): DrainingTransport {
   const pending = new Set<RequestId>();
+  // Its end follows the end of the input once all calls are answered or the timeout is over.
+  const gate = new PassThrough();
   const output = writableOf(write);
-  const gate = drainingGate(pending, drainMs);
   const inner = new StdioServerTransport(gate, output);
   const { promise: closed, resolve } = Promise.withResolvers<void>();
+
+  async function drain(): Promise<void> {
+    const deadline = performance.now() + drainMs;
+    // The last messages are read in the next turn.
+    await pause(0);
+    while (pending.size > 0 && performance.now() < deadline) await pause(POLL_MS);
+    gate.end();
+  }
 
   const transport: DrainingTransport = {
     closed,
     async start() {
       await inner.start();
-      input.pipe(gate);
-      input.once("error", () => gate.end());
+      input.pipe(gate, { end: false });
       // A destroyed stream emits close without end.
-      input.once("close", () => gate.end());
+      for (const event of ["end", "error", "close"]) input.once(event, drain);
     },
     async send(message) {
       await inner.send(message);
       if (!("method" in message) && message.id !== undefined) pending.delete(message.id);
     },
-    async close() {
-      await inner.close();
-    },
+    close: () => inner.close(),
   };
   inner.onmessage = (message) => {
-    track(message, pending);
+    if ("method" in message && "id" in message) pending.add(message.id);
+    // A cancelled request gets no response.
+    if ("method" in message && message.method === "notifications/cancelled") {
+      pending.delete(message.params?.requestId as RequestId);
+    }
     transport.onmessage?.(message);
   };
   inner.onerror = (error) => transport.onerror?.(error);
@@ -60,38 +72,9 @@ export function createTransport(
     input.pause();
     pending.clear();
     transport.onclose?.();
-    output.end(() => resolve());
+    output.end(resolve);
   };
   return transport;
-}
-
-function track(message: JSONRPCMessage, pending: Set<RequestId>): void {
-  if (!("method" in message)) return;
-  if ("id" in message) {
-    pending.add(message.id);
-  } else if (message.method === "notifications/cancelled") {
-    // A cancelled request gets no response.
-    const id = message.params?.requestId;
-    if (typeof id === "string" || typeof id === "number") pending.delete(id);
-  }
-}
-
-/** Passes the input through, but its end only after all calls are answered or the timeout. */
-function drainingGate(pending: Set<RequestId>, drainMs: number): Transform {
-  const POLL_MS = 5;
-  return new Transform({
-    transform: (chunk, _encoding, done) => done(null, chunk),
-    flush: (done) => {
-      let waitedMs = 0;
-      const poll = () => {
-        if (pending.size === 0 || waitedMs >= drainMs) return done();
-        waitedMs += POLL_MS;
-        setTimeout(poll, POLL_MS);
-      };
-      // The last messages are read in the next turn.
-      setTimeout(poll, 0);
-    },
-  });
 }
 
 function writableOf(write: (text: string) => Promise<void>): Writable {

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import { describedParameters } from "../../lib/http/openapi/parameters.ts";
-import { ERRORS } from "../../lib/http/llms_txt/chapters.ts";
 import { EXIT } from "../../lib/cli/help.ts";
 import { openapiDocument } from "../../lib/http/openapi/document.ts";
 import { pathTemplate } from "../../lib/http/openapi/parameters.ts";
@@ -60,7 +59,9 @@ describe("the reference of the HTTP API", () => {
     };
     const statuses = new Set(Object.values(paths).flatMap(({ get }) => Object.keys(get.responses)));
     const errors = [...statuses].map(Number).filter((status) => status >= 400).sort();
-    const documented = [...ERRORS.matchAll(/^\| (\d+)/gm)].map(([, status]) => Number(status));
+    const documented = [...apiText().matchAll(/^\| (\d+) \|/gm)].map(([, status]) =>
+      Number(status)
+    );
     assert.deepEqual(errors, documented);
     for (const status of statuses) assert.match(api, new RegExp(`\\b${status}\\b`));
   });

@@ -176,11 +176,11 @@ describe("the agent tools over the demo", () => {
 
   it("say what to do when something is wrong", async () => {
     for (
-      const [tool, args, told] of [
+      const [tool, args, message] of [
         ["get_repo_flakiness", { repository: "acme/nope" }, /No repository "acme\/nope"/],
         ["list_recent_submissions", { owner: "nobody", name: "web-shop" }, /No repository/],
         ["get_test_history", { test_id: "f".repeat(24) }, /No test "f{24}".*find_flaky_tests/],
-        ["get_test_history", { test_id: "pays" }, /"pays" is no test id.*find_flaky_tests/],
+        ["get_test_history", { test_id: "pays" }, /invalid test id "pays".*find_flaky_tests/],
         ["find_flaky_tests", { search: "last-seen:>soon" }, /search: term 1/],
         ["find_flaky_tests", { after: "x" }, /after: .*next_cursor/],
         ["list_recent_submissions", { owner: "acme", name: "web-shop", after: "x" }, /next_cursor/],
@@ -188,7 +188,7 @@ describe("the agent tools over the demo", () => {
     ) {
       const { isError, text } = await tools.call(tool, args);
       assert.ok(isError, text);
-      assert.match(text, told);
+      assert.match(text, message);
     }
   });
 
@@ -253,7 +253,7 @@ describe("the command mcp", () => {
     }
   });
 
-  it("refuses an address that is none", async () => {
+  it("rejects an invalid address", async () => {
     const { code, stdout, stderr } = await run(["mcp"], {
       PLATFORM_API_TOKEN: FAKE_TOKEN,
       PLATFORM_API_URL: "localhost:8000",

@@ -3,8 +3,9 @@ import { BADGE_FILLS } from "../../badge/mod.ts";
 import { MAX_OFFSET } from "../../base/cursor.ts";
 import { MAX_QUERY_CHARACTERS } from "../../query/mod.ts";
 import { MAX_LIMIT } from "../request/parameters.ts";
+import type { Tag } from "../request/route.ts";
 
-/** What the service is, in a few sentences. */
+/** What the service is. */
 export const INTRODUCTION = `\
 A read-only HTTP API over the results of CI test runs. It finds tests that both pass and fail on the
 same code, and reports their history, a flakiness percentage and a coverage percentage. The API
@@ -14,41 +15,43 @@ program, \`test-analytics\`.
 The examples use \`$BASE_URL\` for the address of the service (by default \`http://127.0.0.1:8000\`; it
 may include a path prefix) and \`$TOKEN\` for an API token.`;
 
-/** Definitions of the terms that the other chapters use. */
-export const TERMS: Readonly<Record<string, string>> = {
-  "result": "One attempt of one test in one submission. Retries and skipped tests are results too.",
-  "conclusion": "The outcome of a result: `passing`, `failure`, `error`, `skipped` or `unknown`. " +
-    "`passing` is positive, `failure` and `error` are negative, the other two are neither.",
-  "submission": "One upload of results: a CI run, or one shard of it.",
-  "build": "All submissions of a repository with the same `build_url`. A submission without a " +
-    "`build_url` is a build by itself.",
-  "code version": "The git tree of a submission, or its commit if no tree was uploaded. Two " +
-    "commits with the same tree are the same code version. A submission without a tree never " +
-    "shares a code version with one that has a tree. In an uploaded archive the commit may be " +
-    "something other than 7 to 64 hex digits (`HEAD`, `main`, an unset variable): it is stored " +
-    "as text, and without a tree that submission is a code version by itself.",
-  "nondeterministic":
-    "A test is nondeterministic at a code version if it has both a positive and " +
-    "a negative result there: in one submission (a retry) or in several, in any order, however " +
-    "far apart in time.",
-  "disruption": "A negative result of a test at a code version where the test is nondeterministic.",
-  "disruptive test": "A test with at least one disruption in the window; also called flaky. Only " +
-    "the negative result has to be in the window. The pass may be older or newer.",
-  "disruptiveness": "Disruptions divided by the positive and negative results of the test in the " +
-    "window. Clients of the earlier service expect three spellings of it: the field " +
-    "`disruptiveness` of a repository's tests, the field `disruptiveness_ratio` of the inventory, " +
-    "and the value `disruptivenessRatio` of `sort`. All three are the same number.",
-  "window":
-    "The last 14 x 24 hours, to the second. It has no upper bound: results recorded in the " +
-    "future are included.",
-  "first seen, last seen": "The UTC days of the first and the latest disruption ever of a test, " +
-    "whether or not they are in the window.",
-  "quarantined": "Set aside by a person or by automation. A quarantined test stays in the " +
-    "quarantined view, however old its last disruption is.",
-};
+/** The rules that all endpoints share. */
+export const GENERAL_RULES = `\
+## Terms
 
-/** How requests are authenticated. */
-export const AUTHENTICATION = `\
+- **result**: One attempt of one test in one submission. Retries and skipped tests are results \
+too.
+- **conclusion**: The outcome of a result: \`passing\`, \`failure\`, \`error\`, \`skipped\` or \
+\`unknown\`. \`passing\` is positive, \`failure\` and \`error\` are negative, the other two are \
+neither.
+- **submission**: One upload of results: a CI run, or one shard of it.
+- **build**: All submissions of a repository with the same \`build_url\`. A submission without a \
+\`build_url\` is a build by itself.
+- **code version**: The git tree of a submission, or its commit if no tree was uploaded. Two \
+commits with the same tree are the same code version. A submission without a tree never shares a \
+code version with one that has a tree. In an uploaded archive the commit may be something other \
+than 7 to 64 hex digits (\`HEAD\`, \`main\`, an unset variable): it is stored as text, and \
+without a tree that submission is a code version by itself.
+- **nondeterministic**: A test is nondeterministic at a code version if it has both a positive \
+and a negative result there: in one submission (a retry) or in several, in any order, however far \
+apart in time.
+- **disruption**: A negative result of a test at a code version where the test is \
+nondeterministic.
+- **disruptive test**: A test with at least one disruption in the window; also called flaky. Only \
+the negative result has to be in the window. The pass may be older or newer.
+- **disruptiveness**: Disruptions divided by the positive and negative results of the test in the \
+window. Clients of the earlier service expect three spellings of it: the field \`disruptiveness\` \
+of a repository's tests, the field \`disruptiveness_ratio\` of the inventory, and the value \
+\`disruptivenessRatio\` of \`sort\`. All three are the same number.
+- **window**: The last 14 x 24 hours, to the second. It has no upper bound: results recorded in \
+the future are included.
+- **first seen, last seen**: The UTC days of the first and the latest disruption ever of a test, \
+whether or not they are in the window.
+- **quarantined**: Set aside by a person or by automation. A quarantined test stays in the \
+quarantined view, however old its last disruption is.
+
+## Authentication
+
 Every path except \`/health\` requires an API token. Two equivalent forms are accepted:
 
 - \`Authorization: Bearer TOKEN\`
@@ -66,10 +69,10 @@ request. Authentication is checked before routing, so unknown paths are 401 too.
 
 \`/docs\`, \`/openapi.yaml\` and \`/llms-full.txt\` also accept the token as the password of HTTP Basic, with
 any user name, so that a browser can open them. Their 401 carries
-\`WWW-Authenticate: Basic realm="Test Analytics Platform", charset="UTF-8"\`.`;
+\`WWW-Authenticate: Basic realm="Test Analytics Platform", charset="UTF-8"\`.
 
-/** Rules for every request. */
-export const REQUESTS = `\
+## Requests
+
 - Methods are GET and HEAD. HEAD returns the headers of GET without a body.
 - An empty parameter counts as absent. Exceptions, because an unset shell variable must not widen a
   query: \`repository=\` and \`repository_id=\` are errors, and \`quarantine=\` means \`true\`.
@@ -90,10 +93,10 @@ The parameter \`q\` consists of terms separated by white space. A test has to ma
   themselves, and so does any other text with a colon.
 
 A \`first-seen:\`, \`last-seen:\` or \`tags:\` term that cannot be parsed is an error that gives the term's
-number and text. The maximum length is ${MAX_QUERY_CHARACTERS} characters.`;
+number and text. The maximum length is ${MAX_QUERY_CHARACTERS} characters.
 
-/** Rules for every response. */
-export const RESPONSES = `\
+## Responses
+
 - Bodies are JSON in UTF-8. Lists are never \`null\`. Unknown strings are \`""\`, and \`null\` only where a
   field's description says so; \`message\` of a positive result is always \`null\`.
 - Fields that end in \`_at\`, and \`quarantine_date\`, are UTC with seconds: \`YYYY-MM-DDTHH:MM:SSZ\`.
@@ -107,10 +110,10 @@ export const RESPONSES = `\
   nothing has changed, \`If-None-Match\` (also as a list, or \`*\`) gets a 304 at almost no cost.
 - \`Cache-Control\` is \`private, no-cache\` (badges: \`no-cache\`), \`Vary\` is
   \`Authorization, Accept-Encoding\`. gzip is used for clients that accept it.
-- \`X-Request-Id\` repeats the request's, or is generated. The log contains it.`;
+- \`X-Request-Id\` repeats the request's, or is generated. The log contains it.
 
-/** How to read a whole list. */
-export const PAGINATION = `\
+## Pagination
+
 Lists are returned in pages of \`limit\` items. \`metadata.after\` is the cursor of the next page, or
 \`null\` on the last page; \`metadata.limit\` is the page size in effect. To read a whole list, repeat the
 request with \`after\` set to \`metadata.after\`, unchanged, until it is \`null\`. The \`Link\` header with
@@ -120,10 +123,10 @@ pages.
 Cursors are base64, also accepted URL-safe and without padding. Submissions use a keyset cursor, so
 new uploads do not shift pages. Lists of tests use an offset of at most ${MAX_OFFSET}. A cursor past
 the end returns an empty page. A cursor that cannot be decoded or belongs to the other kind of list
-is a 400.`;
+is a 400.
 
-/** Error responses by status, and which one wins. */
-export const ERRORS = `\
+## Errors
+
 | status | body | when |
 | --- | --- | --- |
 | 400 | \`{"errors":{"limit":["..."]}}\` | Invalid parameters. All of them are listed, each with all its messages |
@@ -147,8 +150,41 @@ export const LIMITS: readonly string[][] = [
   ["request rate", "unlimited"],
 ];
 
-/** How percentages are counted and coloured. */
-export const BADGES = `\
+/** Text before the endpoints of a group. */
+export const GROUP_TEXTS: Partial<Record<Tag, string>> = {
+  Repositories: `\
+The status of a submission goes from \`processing\` to \`processed\` or \`failed\`. \`processing\` and \`failed\`
+only occur for archives that \`watch\` takes from a folder or bucket. They appear in the list and in
+\`count\`, with 0 results and as much of commit, branch and build URL as could be read, and are not
+builds. \`ingest\` either stores a processed submission or nothing.
+
+\`key\` is the object key of the archive, or \`{owner}/{name}/{submission id}\` where \`ingest\` stored the
+results and no archive exists. \`test_result_count\` includes retries and skipped tests. The first 8 hex
+digits of a submission's id are the seconds of \`recorded_at\`, so ids sort by time.`,
+
+  Tests: `\
+\`/api/repos/{owner}/{name}/tests\` lists the disruptive tests of one repository, quarantined or not.
+\`/api/v1/flaky/tests\` is the inventory of one repository or of the whole organization. By default it
+lists quarantined tests, whenever their last disruption was. With \`quarantine=false\` it lists
+disruptive tests that are not quarantined.
+
+\`repository_id\` is the number that a repository gets when it is created. A bare \`repository\` name that
+several repositories share is an error, unless \`repository_id\` names one of them. A \`repository_id\`
+that contradicts \`repository\` is an error of \`repository_id\`.
+
+A test's tags are the union of the tags of all submissions that ran it, sorted. \`time_consumed\` is the
+sum over all its results in the window, in microseconds; a result without a duration counts as 0.
+
+Ties in \`sort\` go to the latest disruption, then to the smaller id. A quarantined test without
+disruptions in the window has its ratio, count and time from the window, and its latest disruption
+ever in the \`recent_*\` fields. One that was never disruptive sorts last, with \`null\` in these fields
+and in \`nondeterminism_first_recorded_at\`.
+
+Each value of \`include\` adds the field of the same name. Two of them add a second spelling as well,
+for clients of the earlier service: \`disruption_count\` repeats \`nondeterministic_negative_result_count\`
+and \`first_disruption_at\` repeats \`nondeterminism_first_recorded_at\`.`,
+
+  Badges: `\
 A badge is an SVG image. Its percentage is a text node by itself, digits and \`%\` only, such as
 \`>12.5%<\`, so that a script can extract it. It is rounded to the nearest tenth without a trailing
 \`.0\`. \`0%\` and \`100%\` appear only for exactly these values; anything in between shows at least 0.1 and
@@ -169,44 +205,13 @@ upload are merged by file and line where the format has lines, and added up wher
 | light green | \`${BADGE_FILLS.light_green}\` | | from 90% |
 | yellow | \`${BADGE_FILLS.yellow}\` | up to 20% | from 70% |
 | red | \`${BADGE_FILLS.red}\` | above 20% | below 70% |
-| grey | \`${BADGE_FILLS.unknown}\` | no build in the window | no report, or no coverable line in it |`;
+| grey | \`${BADGE_FILLS.unknown}\` | no build in the window | no report, or no coverable line in it |`,
+};
 
-/** Status, key and order of submissions. */
-export const SUBMISSIONS = `\
-The status of a submission goes from \`processing\` to \`processed\` or \`failed\`. \`processing\` and \`failed\`
-only occur for archives that \`watch\` takes from a folder or bucket. They appear in the list and in
-\`count\`, with 0 results and as much of commit, branch and build URL as could be read, and are not
-builds. \`ingest\` either stores a processed submission or nothing.
+/** The command line and the agent tools. */
+export const OTHER_INTERFACES = `\
+## Getting data in
 
-\`key\` is the object key of the archive, or \`{owner}/{name}/{submission id}\` where \`ingest\` stored the
-results and no archive exists. \`test_result_count\` includes retries and skipped tests. The first 8 hex
-digits of a submission's id are the seconds of \`recorded_at\`, so ids sort by time.`;
-
-/** How the two lists of tests differ. */
-export const LISTS_OF_TESTS = `\
-\`/api/repos/{owner}/{name}/tests\` lists the disruptive tests of one repository, quarantined or not.
-\`/api/v1/flaky/tests\` is the inventory of one repository or of the whole organization. By default it
-lists quarantined tests, whenever their last disruption was. With \`quarantine=false\` it lists
-disruptive tests that are not quarantined.
-
-\`repository_id\` is the number that a repository gets when it is created. A bare \`repository\` name that
-several repositories share is an error, unless \`repository_id\` names one of them. A \`repository_id\`
-that contradicts \`repository\` is an error of \`repository_id\`.
-
-A test's tags are the union of the tags of all submissions that ran it, sorted. \`time_consumed\` is the
-sum over all its results in the window, in microseconds; a result without a duration counts as 0.
-
-Ties in \`sort\` go to the latest disruption, then to the smaller id. A quarantined test without
-disruptions in the window has its ratio, count and time from the window, and its latest disruption
-ever in the \`recent_*\` fields. One that was never disruptive sorts last, with \`null\` in these fields
-and in \`nondeterminism_first_recorded_at\`.
-
-Each value of \`include\` adds the field of the same name. Two of them add a second spelling as well,
-for clients of the earlier service: \`disruption_count\` repeats \`nondeterministic_negative_result_count\`
-and \`first_disruption_at\` repeats \`nondeterminism_first_recorded_at\`.`;
-
-/** How data gets in. */
-export const DATA = `\
 The HTTP API is read-only. Everything else is a command of the same program: \`test-analytics COMMAND\`,
 or \`deno run -A main.ts COMMAND\` from source. \`--help\` explains each command.
 
@@ -230,10 +235,10 @@ which is given or the moment of the upload; timestamps inside reports are ignore
 same \`recorded_at\` are ordered by submission id, and within a submission by position in the report.
 
 The same report bytes with the same commit and the same build URL (or both times none) are one
-submission: uploading them again stores nothing but newer coverage.`;
+submission: uploading them again stores nothing but newer coverage.
 
-/** The agent tools. */
-export const AGENT_TOOLS = `\
+## Tools for agents
+
 \`test-analytics mcp\` is a Model Context Protocol server on standard input and output. It calls this API
 at \`PLATFORM_API_URL\` with the token in \`PLATFORM_API_TOKEN\`. All tools are read-only.
 

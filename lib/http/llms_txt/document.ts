@@ -1,30 +1,9 @@
 /** llms-full.txt: the whole API as one Markdown text, generated from the route table. */
 import { describedParameters, pathTemplate } from "../openapi/parameters.ts";
 import { API_SUMMARY, API_TITLE } from "../openapi/texts.ts";
-import {
-  AGENT_TOOLS,
-  AUTHENTICATION,
-  BADGES,
-  DATA,
-  ERRORS,
-  INTRODUCTION,
-  LIMITS,
-  LISTS_OF_TESTS,
-  PAGINATION,
-  REQUESTS,
-  RESPONSES,
-  SUBMISSIONS,
-  TERMS,
-} from "./chapters.ts";
+import { GENERAL_RULES, GROUP_TEXTS, INTRODUCTION, LIMITS, OTHER_INTERFACES } from "./chapters.ts";
 import { endpointChapter } from "./endpoint.ts";
 import { type Route, type Tag, TAGS } from "../request/route.ts";
-
-/** Text before the endpoints of a group. */
-const GROUP_TEXTS: Partial<Record<Tag, string>> = {
-  Repositories: SUBMISSIONS,
-  Tests: LISTS_OF_TESTS,
-  Badges: BADGES,
-};
 
 /** Renders the whole reference as Markdown. */
 export function llmsText(routes: readonly Route[]): string {
@@ -36,18 +15,7 @@ export function llmsText(routes: readonly Route[]): string {
       ["path", "response"],
       routes.map(({ path, summary }) => [`\`${pathTemplate(path)}\``, summary]),
     ),
-    "## Terms",
-    Object.entries(TERMS).map(([term, meaning]) => `- **${term}**: ${meaning}`).join("\n"),
-    "## Authentication",
-    AUTHENTICATION,
-    "## Requests",
-    REQUESTS,
-    "## Responses",
-    RESPONSES,
-    "## Pagination",
-    PAGINATION,
-    "## Errors",
-    ERRORS,
+    GENERAL_RULES,
     "## Limits",
     table(["limit", "value"], [...routes.flatMap(defaultPageSize), ...LIMITS]),
     ...Object.entries(TAGS).flatMap(([tag, description]) => [
@@ -56,10 +24,7 @@ export function llmsText(routes: readonly Route[]): string {
       GROUP_TEXTS[tag as Tag],
       ...routes.filter((route) => route.tag === tag).map(endpointChapter),
     ]),
-    "## Getting data in",
-    DATA,
-    "## Tools for agents",
-    AGENT_TOOLS,
+    OTHER_INTERFACES,
   ].filter((part) => part !== undefined).join("\n\n") + "\n";
 }
 

@@ -57,7 +57,7 @@ export function createNamedSchemas(): NamedSchemas {
 function tidy(schema: JsonObject): JsonObject {
   const { propertyNames: _, ...rest } = schema;
   if (typeof rest.const === "string") return { type: "string", ...rest };
-  const { anyOf, ...beside } = rest;
+  const { anyOf, ...others } = rest;
   if (!Array.isArray(anyOf) || anyOf.length !== 2 || anyOf[1].type !== "null") return rest;
   const { type, enum: values, ...more } = anyOf[0];
   if (typeof type !== "string") return rest;
@@ -65,6 +65,6 @@ function tidy(schema: JsonObject): JsonObject {
     type: [type, "null"],
     ...(values && { enum: [...values, null] }),
     ...more,
-    ...beside,
+    ...others,
   };
 }

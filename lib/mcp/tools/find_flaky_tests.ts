@@ -5,9 +5,12 @@ import { ToolError } from "../tool_error.ts";
 import {
   afterArgument,
   defineTool,
-  explain,
+  integer,
   limitArgument,
+  listFacts,
+  listText,
   nextCursor,
+  pageMetadata,
   repositoryArgument,
   timestamp,
   toolInput,
@@ -31,7 +34,7 @@ const input = toolInput({
       v.string(),
       v.regex(
         /^[^\s,]+$/,
-        ({ received }) => `${received} is no tag: expected one without blanks and commas`,
+        ({ received }) => `invalid tag ${received}: expected no white space or comma`,
       ),
     )),
     v.description("Tests with any of these tags"),
@@ -47,7 +50,7 @@ const input = toolInput({
     v.string(),
     v.regex(
       /^\d{4}-\d{2}-\d{2}$/,
-      ({ received }) => `${received} is no day: expected YYYY-MM-DD`,
+      ({ received }) => `invalid day ${received}: expected YYYY-MM-DD`,
     ),
     v.description("YYYY-MM-DD: disrupted on or after this day"),
   )),
@@ -74,11 +77,7 @@ const test = v.object({
     v.number(),
     v.description("0 to 1: disruptions / results that passed or failed"),
   ),
-  nondeterministic_negative_result_count: v.pipe(
-    v.number(),
-    v.integer(),
-    v.description("disruptions"),
-  ),
+  nondeterministic_negative_result_count: integer("disruptions"),
   nondeterminism_first_recorded_at: v.pipe(
     v.nullable(v.string()),
     v.description("First disruption ever"),
@@ -90,7 +89,7 @@ const test = v.object({
 });
 
 const output = v.object({
-  count: v.pipe(v.number(), v.integer(), v.description("All that match, not only this page")),
+  count: integer("All that match, not only this page"),
   tests: v.array(test),
   next_cursor: nextCursor,
 });
@@ -98,7 +97,7 @@ const output = v.object({
 const page = v.object({
   count: v.number(),
   tests: v.array(test),
-  metadata: v.object({ after: v.nullable(v.string()) }),
+  metadata: pageMetadata,
 });
 
 /** `find_flaky_tests`. */
@@ -113,22 +112,21 @@ export const findFlakyTests = defineTool({
   input,
   output,
   async run(input, { api, signal }) {
-    const { count, tests, metadata } = await explain(
-      api.getJson({
-        path: ["api", "v1", "flaky", "tests"],
-        query: {
-          repository: input.repository,
-          q: composeQuery(input),
-          sort: input.sort,
-          quarantine: input.quarantined,
-          include: EXPANSIONS.join(","),
-          limit: input.limit,
-          after: input.after,
-        },
-        signal,
-      }, page),
-      { missing: unknownRepository(input.repository ?? ""), names: { q: "search" } },
-    );
+    const { count, tests, metadata } = await api.getJson({
+      path: ["api", "v1", "flaky", "tests"],
+      query: {
+        repository: input.repository,
+        q: composeQuery(input),
+        sort: input.sort,
+        quarantine: input.quarantined,
+        include: EXPANSIONS.join(","),
+        limit: input.limit,
+        after: input.after,
+      },
+      notFound: unknownRepository(input.repository ?? ""),
+      argumentNames: { q: "search" },
+      signal,
+    }, page);
     return { count, tests: tests.map(withCutMessage), next_cursor: metadata.after };
   },
   text({ count, tests, next_cursor }, { quarantined, repository = "the organization" }) {
@@ -140,19 +138,12 @@ export const findFlakyTests = defineTool({
           : "Tests count for 14 days after a disruption; quarantined ones need quarantined true.");
     }
     const head = `${tests.length} of ${count} ${what}.`;
-    const next = next_cursor === null ? [] : [`next_cursor: ${next_cursor}`];
-    return [head, ...tests.map(testText), ...next].join("\n");
+    return listText(head, tests.map(testText), next_cursor);
   },
 });
 
 /** Combines the filters of the tool into the API's parameter `q`. */
-function composeQuery(
-  { search = "", tags = [], since }: {
-    search?: string | undefined;
-    tags?: string[] | undefined;
-    since?: string | undefined;
-  },
-): string | undefined {
+function composeQuery({ search = "", tags = [], since }: v.InferOutput<typeof input>) {
   const terms = [
     search.trim(),
     tags.length === 0 ? "" : `tags:${tags.join(",")}`,
@@ -160,7 +151,7 @@ function composeQuery(
   ].filter((term) => term !== "");
   // Checked here, because JSON Schema cannot express calendar days.
   if (since !== undefined && parseQuery(`last-seen:>=${since}`).errors) {
-    throw new ToolError(`since: "${since}" is not in the calendar: expected an existing day.`);
+    throw new ToolError(`since: invalid day "${since}": it is not in the calendar.`);
   }
   return terms.length === 0 ? undefined : terms.join(" ");
 }
@@ -178,17 +169,17 @@ function withCutMessage(test: Test): Test {
 
 function testText(test: Test): string {
   const latest = test.recent_nondeterministic_negative_result;
-  const facts = [
+  const facts = listFacts([
     `id ${test.id}`,
-    test.suite && `suite ${onOneLine(test.suite)}`,
-    test.class && `class ${onOneLine(test.class)}`,
-    test.file && `file ${onOneLine(test.file)}`,
+    test.suite && `suite ${test.suite}`,
+    test.class && `class ${test.class}`,
+    test.file && `file ${test.file}`,
     test.tags.length > 0 && `tags ${test.tags.join(",")}`,
     `ratio ${test.disruptiveness_ratio}`,
     `disruptions ${test.nondeterministic_negative_result_count}`,
     test.nondeterminism_first_recorded_at && `first ${test.nondeterminism_first_recorded_at}`,
-    latest && ["latest", latest.recorded_at, latest.build_url].filter(Boolean).join(" "),
-  ];
+    latest && `latest ${latest.recorded_at} ${latest.build_url}`.trim(),
+  ]);
   const message = latest?.message ? `\n  ${onOneLine(latest.message)}` : "";
-  return `- ${onOneLine(test.name)}\n  ${facts.filter(Boolean).join("; ")}${message}`;
+  return `${onOneLine(test.name)}\n  ${facts}${message}`;
 }

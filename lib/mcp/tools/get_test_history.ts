@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { cutMessage, onOneLine } from "../message.ts";
-import { defineTool, explain, timestamp, toolInput } from "./tool.ts";
+import { defineTool, integer, listFacts, listText, timestamp, toolInput } from "./tool.ts";
 
 const input = toolInput({
   test_id: v.pipe(
@@ -8,7 +8,7 @@ const input = toolInput({
     v.regex(
       /^[0-9a-fA-F]{24}$/,
       ({ received }) =>
-        `${received} is no test id: expected 24 hex digits, the id of a test in the answer of ` +
+        `invalid test id ${received}: expected 24 hex digits, the id of a test in the output of ` +
         `find_flaky_tests`,
     ),
     v.description("id from find_flaky_tests"),
@@ -26,7 +26,7 @@ const event = v.object({
 
 const output = v.object({
   test_id: v.string(),
-  count: v.pipe(v.number(), v.integer(), v.description("Events returned")),
+  count: integer("Events returned"),
   events: v.array(event),
 });
 
@@ -41,33 +41,28 @@ export const getTestHistory = defineTool({
   input,
   output,
   async run({ test_id }, { api, signal }) {
-    const { results } = await explain(
-      api.getJson(
-        { path: ["api", "tests", test_id, "results"], signal },
-        v.object({ results: v.array(event) }),
-      ),
-      {
-        missing: `No test "${test_id}" is known to the organization of this token. Test ids come ` +
-          `from find_flaky_tests (field id of each test): call it first, and copy the id whole.`,
-      },
-    );
+    const { results } = await api.getJson({
+      path: ["api", "tests", test_id, "results"],
+      notFound: `No test "${test_id}" is known to the organization of this token. Test ids come ` +
+        `from find_flaky_tests (field id of each test): call it first, and copy the whole id.`,
+      signal,
+    }, v.object({ results: v.array(event) }));
     const events = results.map((event) => ({ ...event, message: cutMessage(event.message) }));
     return { test_id, count: events.length, events };
   },
   text({ test_id, count, events }) {
     if (count === 0) return `Test ${test_id} had no disruption in the last 14 days.`;
-    return [
-      `The latest disruptions of test ${test_id}, newest first: ${count}.`,
-      ...events.map((event) => {
-        const facts = [
-          event.recorded_at,
-          event.conclusion,
-          `commit ${event.commit_oid}`,
-          event.build_url,
-          `event ${event.id}`,
-        ].filter(Boolean).join("; ");
-        return `- ${onOneLine(facts)}${event.message && `\n  ${onOneLine(event.message)}`}`;
-      }),
-    ].join("\n");
+    const items = events.map((event) => {
+      const facts = listFacts([
+        event.recorded_at,
+        event.conclusion,
+        `commit ${event.commit_oid}`,
+        event.build_url,
+        `event ${event.id}`,
+      ]);
+      return facts + (event.message && `\n  ${onOneLine(event.message)}`);
+    });
+    const head = `The latest disruptions of test ${test_id}, newest first: ${count}.`;
+    return listText(head, items, null);
   },
 });

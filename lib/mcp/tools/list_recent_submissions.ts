@@ -1,11 +1,13 @@
 import * as v from "valibot";
-import { onOneLine } from "../message.ts";
 import {
   afterArgument,
   defineTool,
-  explain,
+  integer,
   limitArgument,
+  listFacts,
+  listText,
   nextCursor,
+  pageMetadata,
   repositoryArgument,
   timestamp,
   toolInput,
@@ -25,13 +27,13 @@ const submission = v.object({
   commit_oid: v.string(),
   recorded_at: timestamp,
   status: v.pipe(v.string(), v.description("processed, processing (results to come) or failed")),
-  test_result_count: v.pipe(v.number(), v.integer(), v.description("Retries and skips count")),
+  test_result_count: integer("Retries and skips count"),
 });
 
 const output = v.object({
   owner: v.string(),
   name: v.string(),
-  count: v.pipe(v.number(), v.integer(), v.description("All of the last 14 days")),
+  count: integer("All of the last 14 days"),
   submissions: v.array(submission),
   next_cursor: nextCursor,
 });
@@ -39,7 +41,7 @@ const output = v.object({
 const page = v.object({
   count: v.number(),
   submissions: v.array(submission),
-  metadata: v.object({ after: v.nullable(v.string()) }),
+  metadata: pageMetadata,
 });
 
 /** `list_recent_submissions`. */
@@ -53,33 +55,28 @@ export const listRecentSubmissions = defineTool({
   input,
   output,
   async run({ owner, name, limit, after }, { api, signal }) {
-    const { count, submissions, metadata } = await explain(
-      api.getJson({
-        path: ["api", "repos", owner, name, "submissions"],
-        query: { limit, after },
-        signal,
-      }, page),
-      { missing: unknownRepository(`${owner}/${name}`) },
-    );
+    const { count, submissions, metadata } = await api.getJson({
+      path: ["api", "repos", owner, name, "submissions"],
+      query: { limit, after },
+      notFound: unknownRepository(`${owner}/${name}`),
+      signal,
+    }, page);
     return { owner, name, count, submissions, next_cursor: metadata.after };
   },
   text({ owner, name, count, submissions, next_cursor }) {
     if (count === 0) return `${owner}/${name} uploaded no test results in the last 14 days.`;
-    const lines = submissions.map((submission) =>
-      "- " + onOneLine(
-        [
-          submission.recorded_at,
-          submission.status,
-          `${submission.test_result_count} results`,
-          `commit ${submission.commit_oid}`,
-          submission.build_url,
-          `key ${submission.key}`,
-        ].filter(Boolean).join("; "),
-      )
+    const items = submissions.map((submission) =>
+      listFacts([
+        submission.recorded_at,
+        submission.status,
+        `${submission.test_result_count} results`,
+        `commit ${submission.commit_oid}`,
+        submission.build_url,
+        `key ${submission.key}`,
+      ])
     );
     const head =
-      `${lines.length} of ${count} CI runs of ${owner}/${name} in the last 14 days, newest first.`;
-    const next = next_cursor === null ? [] : [`next_cursor: ${next_cursor}`];
-    return [head, ...lines, ...next].join("\n");
+      `${items.length} of ${count} CI runs of ${owner}/${name} in the last 14 days, newest first.`;
+    return listText(head, items, next_cursor);
   },
 });

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { badgeColor, type BadgeKind, readBadge } from "../read_badge.ts";
-import { defineTool, explain, repositoryArgument, toolInput, unknownRepository } from "./tool.ts";
+import { defineTool, repositoryArgument, toolInput, unknownRepository } from "./tool.ts";
 
 const PATHS: Readonly<Record<BadgeKind, string>> = { flakiness: "flaky", coverage: "coverage" };
 
@@ -55,10 +55,12 @@ function percentageTool(
       color: badgeColor,
     }),
     async run({ repository }, { api, baseUrl, signal }) {
-      const svg = await explain(
-        api.getText({ path: ["api", "v1", PATHS[kind], "badges"], query: { repository }, signal }),
-        { missing: unknownRepository(repository) },
-      );
+      const svg = await api.getText({
+        path: ["api", "v1", PATHS[kind], "badges"],
+        query: { repository },
+        notFound: unknownRepository(repository),
+        signal,
+      });
       return { repository, ...readBadge(svg, kind, baseUrl) };
     },
     text: ({ repository, percentage, color }) =>

@@ -1,7 +1,7 @@
 /** The type of a tool, and what several tools share. */
 import * as v from "valibot";
 import type { Api } from "../api_client.ts";
-import { BadRequestError, NotFoundError } from "../tool_error.ts";
+import { onOneLine } from "../message.ts";
 
 /** Passed to every call of a tool. */
 export interface ToolContext {
@@ -36,13 +36,11 @@ export function defineTool<Input extends v.GenericSchema, Output extends v.Gener
 /** The arguments of a tool. Unknown ones are rejected: a misspelt filter must not be ignored. */
 export function toolInput<Entries extends v.ObjectEntries>(entries: Entries) {
   const names = Object.keys(entries).join(", ");
-  return v.strictObject(entries, (issue) => {
-    if (issue.expected === "never") {
-      return `${issue.received} is no argument of this tool: expected some of ${names}`;
-    }
-    return issue.kind === "schema" && issue.expected?.startsWith('"')
-      ? `${issue.expected} is missing: expected a value`
-      : `${issue.received} is no set of arguments: expected an object`;
+  return v.strictObject(entries, ({ expected, received }) => {
+    if (expected === "never") return `unknown argument ${received}: expected one of ${names}`;
+    return expected?.startsWith('"')
+      ? `missing argument ${expected}`
+      : `invalid arguments ${received}: expected an object`;
   });
 }
 
@@ -50,22 +48,20 @@ export function toolInput<Entries extends v.ObjectEntries>(entries: Entries) {
 export function repositoryArgument(description: string) {
   return v.pipe(
     v.string(),
-    v.minLength(1, '"" is no repository: expected owner/name'),
+    v.minLength(1, 'invalid repository "": expected owner/name'),
     v.description(description),
   );
 }
 
 /** `limit` of a list. */
 export function limitArgument(defaultLimit: number) {
-  return v.optional(
-    v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(100)),
-    defaultLimit,
-  );
+  const limit = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(100));
+  return v.optional(limit, defaultLimit);
 }
 
 /** `after` of a list. */
 export const afterArgument = v.optional(
-  v.pipe(v.string(), v.description("next_cursor of the answer before; other arguments as there")),
+  v.pipe(v.string(), v.description("next_cursor of the previous page; keep the other arguments")),
 );
 
 /** `next_cursor` of a list. */
@@ -74,36 +70,33 @@ export const nextCursor = v.pipe(
   v.description("Pass as after; null: last page"),
 );
 
+/** `metadata` of a page of the API. */
+export const pageMetadata = v.object({ after: v.nullable(v.string()) });
+
 /** A timestamp of the API. */
 export const timestamp = v.pipe(v.string(), v.description("UTC, YYYY-MM-DDTHH:MM:SSZ"));
 
-/** Names of a tool's arguments by the HTTP parameters that they become. */
-export type ArgumentNames = Readonly<Record<string, string>>;
+/** Schema of an integer. */
+export function integer(description: string) {
+  return v.pipe(v.number(), v.integer(), v.description(description));
+}
 
-/**
- * Awaits a call and turns 404 and 400 into errors of the tool.
- *
- * @param missing message for 404
- */
-export async function explain<T>(
-  call: Promise<T>,
-  { missing, names = {} }: { missing: string; names?: ArgumentNames },
-): Promise<T> {
-  try {
-    return await call;
-  } catch (error) {
-    if (error instanceof NotFoundError) throw new NotFoundError(missing);
-    if (error instanceof BadRequestError) throw error.renamed(names);
-    throw error;
-  }
+/** Facts about one item on one line, without empty ones. */
+export function listFacts(facts: readonly (string | false | null)[]): string {
+  return onOneLine(facts.filter(Boolean).join("; "));
+}
+
+/** A page of a list as text. */
+export function listText(head: string, items: readonly string[], cursor: string | null): string {
+  const next = cursor === null ? [] : [`next_cursor: ${cursor}`];
+  return [head, ...items.map((item) => `- ${item}`), ...next].join("\n");
 }
 
 /** Message for an unknown repository. */
 export function unknownRepository(repository: string): string {
-  return `No repository ${
-    JSON.stringify(repository)
-  } is known to the organization of this token. ` +
-    `Name it as owner/name, as in the address of its git remote (for https://host/acme/web.git: ` +
-    `acme/web), in any case; the bare name works where only one repository has it. If it is ` +
-    `spelt right, no results of it were uploaded yet: tell the user.`;
+  const name = JSON.stringify(repository);
+  return `No repository ${name} is known to the organization of this token. Name it as owner/name, ` +
+    `as in the address of its git remote (for https://host/acme/web.git: acme/web), in any case; ` +
+    `the bare name works if it is unambiguous. If the spelling is right, no results were uploaded ` +
+    `yet: tell the user.`;
 }

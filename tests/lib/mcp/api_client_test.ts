@@ -2,8 +2,10 @@ import { afterEach, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import * as v from "valibot";
 import { type ApiClientOptions, createApiClient } from "../../../lib/mcp/api_client.ts";
-import { BadRequestError, NotFoundError } from "../../../lib/mcp/tool_error.ts";
+import { NotFoundError } from "../../../lib/mcp/tool_error.ts";
 import { FAKE_TOKEN, type FakeApi, startFakeApi } from "./fake_api.ts";
+
+const REQUEST = { path: ["api"], notFound: "No such thing." };
 
 const running: FakeApi[] = [];
 
@@ -29,11 +31,14 @@ describe("the API client", () => {
     for (const api of running.splice(0)) await api.close();
   });
 
-  it("asks below the path prefix, with the token and its own name", async () => {
+  it("sends requests below the path prefix, with token and user agent", async () => {
     const api = start(() => new Response("fine"));
     const client = clientOf(`${api.url}/some/prefix`);
     const path = ["api", "repos", "group/sub", "a b"];
-    assert.equal(await client.getText({ path, query: { q: "x>=1", after: undefined } }), "fine");
+    assert.equal(
+      await client.getText({ ...REQUEST, path, query: { q: "x>=1", after: undefined } }),
+      "fine",
+    );
     const [asked] = api.asked;
     assert.equal(asked?.url, "/some/prefix/api/repos/group%2Fsub/a%20b?q=x%3E%3D1");
     assert.equal(asked?.method, "GET");
@@ -41,28 +46,28 @@ describe("the API client", () => {
     assert.equal(asked?.headers.get("user-agent"), "test-analytics-mcp/1.2.3");
   });
 
-  it("never leaves its path", async () => {
+  it("rejects path segments that URL parsing would remove", async () => {
     const api = start(() => new Response("fine"));
     for (const part of [".", ".."]) {
       await assert.rejects(
-        clientOf(api.url).getText({ path: ["api", "repos", part] }),
+        clientOf(api.url).getText({ ...REQUEST, path: ["api", "repos", part] }),
         NotFoundError,
       );
     }
     assert.equal(api.asked.length, 0);
   });
 
-  it("tries once more when the failure may pass by itself", async () => {
+  it("retries transient statuses once", async () => {
     for (const status of [502, 503, 504]) {
       const api = start((_request, index) =>
         index === 0 ? new Response("busy", { status }) : new Response("fine")
       );
-      assert.equal(await clientOf(api.url).getText({ path: ["api"] }), "fine");
+      assert.equal(await clientOf(api.url).getText(REQUEST), "fine");
       assert.equal(api.asked.length, 2);
     }
   });
 
-  it("tries once more when the connection breaks in the middle of an answer", async () => {
+  it("retries once when the connection breaks during a response", async () => {
     const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
     const served = (async () => {
       for (const body of ["fi", "fine"]) {
@@ -73,7 +78,7 @@ describe("the API client", () => {
       }
     })();
     const client = clientOf(`http://127.0.0.1:${listener.addr.port}`);
-    assert.equal(await client.getText({ path: ["api"] }), "fine");
+    assert.equal(await client.getText(REQUEST), "fine");
     await served;
     listener.close();
   });
@@ -81,47 +86,47 @@ describe("the API client", () => {
   it("gives up after the second attempt", async () => {
     const api = start(() => new Response(null, { status: 503 }));
     await assert.rejects(
-      clientOf(api.url).getText({ path: ["api"] }),
+      clientOf(api.url).getText(REQUEST),
       { message: /not available right now \(status 503\)/ },
     );
     assert.equal(api.asked.length, 2);
   });
 
-  it("does not repeat what will fail again", async () => {
+  it("does not retry permanent failures", async () => {
     for (const status of [400, 401, 404, 500]) {
       const api = start(() => new Response(null, { status }));
-      await assert.rejects(clientOf(api.url).getText({ path: ["api"] }));
+      await assert.rejects(clientOf(api.url).getText(REQUEST));
       assert.equal(api.asked.length, 1);
     }
   });
 
-  it("names the address that cannot be reached", async () => {
+  it("names an unreachable address", async () => {
     const api = startFakeApi(() => new Response());
     await api.close();
-    await assert.rejects(clientOf(api.url).getText({ path: ["api"] }), (error: Error) => {
+    await assert.rejects(clientOf(api.url).getText(REQUEST), (error: Error) => {
       assert.ok(error.message.includes(`${api.url} cannot be reached`), error.message);
       assert.match(error.message, /PLATFORM_API_URL/);
       return true;
     });
   });
 
-  it("waits only so long", async () => {
+  it("times out", async () => {
     const late = Promise.withResolvers<Response>();
     const api = start(() => late.promise);
     const client = clientOf(api.url, { timeoutMs: 50 });
     await assert.rejects(
-      client.getText({ path: ["api"] }),
+      client.getText(REQUEST),
       { name: "ToolError", message: /did not answer within 0.05 seconds/ },
     );
     assert.equal(api.asked.length, 1);
     late.resolve(new Response());
   });
 
-  it("stops when nobody waits any more", async () => {
+  it("stops when the call is cancelled", async () => {
     const late = Promise.withResolvers<Response>();
     const api = start(() => late.promise);
     const controller = new AbortController();
-    const answer = clientOf(api.url).getText({ path: ["api"], signal: controller.signal });
+    const answer = clientOf(api.url).getText({ ...REQUEST, signal: controller.signal });
     setTimeout(() => controller.abort(), 20);
     await assert.rejects(answer, { name: "AbortError" });
     late.resolve(new Response());
@@ -133,69 +138,70 @@ describe("the API client", () => {
         ? new Response(null, { status: 308, headers: { location: "/prefix/api" } })
         : new Response("fine")
     );
-    assert.equal(await clientOf(api.url).getText({ path: ["api"] }), "fine");
+    assert.equal(await clientOf(api.url).getText(REQUEST), "fine");
     assert.deepEqual(api.asked.map((asked) => asked.url), ["/api", "/prefix/api"]);
   });
 
   it("does not follow a redirect to another host", async () => {
     const other = start(() => new Response("caught"));
     const api = start(() => Response.redirect(`${other.url}/api`, 302));
-    await assert.rejects(clientOf(api.url).getText({ path: ["api"] }), (error: Error) => {
-      assert.ok(error.message.includes(`redirects to ${other.url}`), error.message);
+    await assert.rejects(clientOf(api.url).getText(REQUEST), (error: Error) => {
+      assert.ok(error.message.includes(`redirects to another host, ${other.url}`), error.message);
       return true;
     });
     assert.equal(other.asked.length, 0);
   });
 
-  it("does not go in circles", async () => {
+  it("stops after five redirects", async () => {
     const api = start(() => new Response(null, { status: 302, headers: { location: "/api" } }));
-    await assert.rejects(clientOf(api.url).getText({ path: ["api"] }), { message: /in circles/ });
+    await assert.rejects(clientOf(api.url).getText(REQUEST), { message: /in circles/ });
     assert.equal(api.asked.length, 6);
   });
 
-  it("says what to do about a refused token", async () => {
+  it("says what to do about a rejected token", async () => {
     const api = start(() => new Response(null, { status: 401 }));
     await assert.rejects(
-      clientOf(api.url).getText({ path: ["api"] }),
-      { message: /refused the API token.*PLATFORM_API_TOKEN/ },
+      clientOf(api.url).getText(REQUEST),
+      { message: /rejected the API token.*PLATFORM_API_TOKEN/ },
     );
   });
 
-  it("keeps what the service says about parameters", async () => {
+  it("lists invalid parameters by the tool's names", async () => {
     const api = start(() => Response.json({ errors: { q: ["one", "two"] } }, { status: 400 }));
-    await assert.rejects(clientOf(api.url).getText({ path: ["api"] }), (error: unknown) => {
-      assert.ok(error instanceof BadRequestError);
-      assert.deepEqual(error.errors, { q: ["one", "two"] });
-      assert.match(error.renamed({ q: "search" }).message, /refused: search: one; two\./);
-      return true;
-    });
+    await assert.rejects(
+      clientOf(api.url).getText({ ...REQUEST, argumentNames: { q: "search" } }),
+      { name: "ToolError", message: /^Invalid arguments: search: one; two\./ },
+    );
   });
 
-  it("tells a path that the service does not know from a page of somebody else", async () => {
+  it("distinguishes a 404 of the service from one of another program", async () => {
     const json = start(() => Response.json({ message: "Not Found" }, { status: 404 }));
-    await assert.rejects(clientOf(json.url).getText({ path: ["api"] }), NotFoundError);
+    await assert.rejects(clientOf(json.url).getText(REQUEST), {
+      name: "NotFoundError",
+      message: REQUEST.notFound,
+    });
     const html = start(() => new Response("<h1>404</h1>", { status: 404 }));
     await assert.rejects(
-      clientOf(html.url).getText({ path: ["api"] }),
+      clientOf(html.url).getText(REQUEST),
       { name: "ToolError", message: /does not look like this service \(status 404\)/ },
     );
   });
 
-  it("refuses JSON of another shape and text that is none", async () => {
+  it("rejects JSON of another shape and text that is not JSON", async () => {
     for (const body of ["<html>", "[]", '{"count":"1"}']) {
       const api = start(() => new Response(body));
       await assert.rejects(
-        clientOf(api.url).getJson({ path: ["api"] }, v.object({ count: v.number() })),
+        clientOf(api.url).getJson(REQUEST, v.object({ count: v.number() })),
         { name: "ToolError", message: /does not look like this service/ },
       );
     }
   });
 
-  it("never repeats the token, even when the service does", async () => {
+  it("removes the token from errors that echo it", async () => {
     const echo = start((request) =>
       Response.json({ errors: { q: [request.headers.get("authorization")] } }, { status: 400 })
     );
-    await assert.rejects(clientOf(echo.url).getText({ path: ["api"] }), (error: Error) => {
+    await assert.rejects(clientOf(echo.url).getText(REQUEST), (error: Error) => {
       assert.ok(!error.message.includes(FAKE_TOKEN));
       assert.match(error.message, /Bearer \[token\]/);
       return true;

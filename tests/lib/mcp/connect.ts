@@ -1,4 +1,4 @@
-/** A client in the same process, talking to the agent tools. */
+/** A client in the same process, connected to the agent tools. */
 import { type CallToolResult, Client, InMemoryTransport } from "@modelcontextprotocol/client";
 import { type Api, createApiClient } from "../../../lib/mcp/api_client.ts";
 import { createToolServer } from "../../../lib/mcp/server.ts";
@@ -7,14 +7,14 @@ import { FAKE_TOKEN } from "./fake_api.ts";
 /** The official client, connected. */
 export interface Connection {
   client: Client;
-  /** What the server told people. */
+  /** Internal errors of the server. */
   errors: unknown[];
-  /** Calls a tool and gives its text beside the result. */
+  /** Calls a tool; returns its result and text. */
   call(name: string, args?: Record<string, unknown>): Promise<CallToolResult & { text: string }>;
   close(): Promise<void>;
 }
 
-/** Connects a client to the tools over the service at `baseUrl`, or over what stands in for it. */
+/** Connects a client to the tools; `api` may be a fake. */
 export async function connect(baseUrl: string, api = clientOf(baseUrl)): Promise<Connection> {
   const errors: unknown[] = [];
   const server = createToolServer({

@@ -1,9 +1,9 @@
-/** A service over HTTP for tests of the agent tools: it answers what it is told to. */
+/** A fake service over HTTP for tests of the agent tools. */
 
-/** What the service was asked. */
+/** A request that the service received. */
 export interface Asked {
   method: string;
-  /** Path and query as they came. */
+  /** Path and query as received. */
   url: string;
   headers: Headers;
 }
@@ -17,10 +17,10 @@ export interface FakeApi {
   close(): Promise<void>;
 }
 
-/** The token that tests use; not one of anybody. */
+/** The token that tests use; not a real one. */
 export const FAKE_TOKEN = `tk_${"0123456789abcdef".repeat(4)}`;
 
-/** Serves on a free port; the handler gets each request and how many there were before it. */
+/** Serves on a free port; the handler receives each request and its index. */
 export function startFakeApi(
   handler: (request: Request, index: number) => Response | Promise<Response>,
 ): FakeApi {
@@ -55,7 +55,7 @@ export function flakyPage(
   return { count, tests: [flakyTest({ message })], metadata: { limit: 25, after } };
 }
 
-/** An item of the flaky inventory with all that the tools ask for. */
+/** An item of the flaky inventory with all fields that the tools request. */
 export function flakyTest(
   { name = "adds an item", message = "expected 3 items, found 2" } = {},
 ): Record<string, unknown> {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { connect, type Connection } from "./connect.ts";
 import { type FakeApi, flakyPage, startFakeApi } from "./fake_api.ts";
 
-// A quarter of what the smallest models in use can hold would be too much for tools alone.
+// The list of tools is part of every conversation.
 const MAX_TOOL_LIST_TOKENS = 2500;
 
 describe("the agent tool server", () => {
@@ -23,7 +23,7 @@ describe("the agent tool server", () => {
     await api.close();
   });
 
-  it("says who it is and how to read its numbers", () => {
+  it("has a name, a version and instructions", () => {
     assert.deepEqual(connection.client.getServerVersion(), {
       name: "test-analytics",
       title: "Test Analytics Platform",
@@ -50,7 +50,7 @@ describe("the agent tool server", () => {
     }
   });
 
-  it("declares which arguments must be given", async () => {
+  it("declares required arguments", async () => {
     const { tools } = await connection.client.listTools();
     assert.deepEqual(
       Object.fromEntries(tools.map((tool) => [tool.name, tool.inputSchema.required])),
@@ -94,7 +94,7 @@ describe("the agent tool server", () => {
     assert.match(JSON.stringify(messages), /What failed: \\"adds an item\\"/);
   });
 
-  it("refuses a prompt without a repository", async () => {
+  it("rejects a prompt without a repository", async () => {
     const wrong: Record<string, string>[] = [
       {},
       { repository: " " },
@@ -108,7 +108,7 @@ describe("the agent tool server", () => {
     }
   });
 
-  it("gives the flaky inventory of a repository as a resource", async () => {
+  it("serves the flaky inventory of a repository as a resource", async () => {
     const { client } = connection;
     const { resourceTemplates: [template] } = await client.listResourceTemplates();
     assert.equal(template?.uriTemplate, "test-analytics://repos/{owner}/{name}/flaky-tests");
@@ -124,7 +124,7 @@ describe("the agent tool server", () => {
     assert.equal(asked.get("quarantine"), "false");
   });
 
-  it("says when a resource is not there", async () => {
+  it("rejects unknown resources", async () => {
     const uri = "test-analytics://repos/acme/nope/flaky-tests";
     await assert.rejects(connection.client.readResource({ uri }), {
       code: -32602,
@@ -139,14 +139,14 @@ describe("the agent tool server", () => {
     );
   });
 
-  it("tells nothing of its inside when it fails", async () => {
-    const fail = () => Promise.reject(new Error("the inside"));
+  it("hides internal errors from the client", async () => {
+    const fail = () => Promise.reject(new Error("internal details"));
     const broken = await connect(api.url, { getText: fail, getJson: fail });
     try {
       const { isError, text } = await broken.call("find_flaky_tests");
       assert.ok(isError);
-      assert.doesNotMatch(text, /the inside/);
-      assert.match(String(broken.errors), /the inside/);
+      assert.doesNotMatch(text, /internal details/);
+      assert.match(String(broken.errors), /internal details/);
     } finally {
       await broken.close();
     }

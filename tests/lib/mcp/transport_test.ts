@@ -14,7 +14,7 @@ const INITIALIZE = {
 };
 const CALL = { method: "tools/call", params: { name: "find_flaky_tests", arguments: {} } };
 
-/** Serves the tools on streams of this process. */
+/** Serves the tools on in-memory streams. */
 function serve(api: FakeApi, drainMs?: number) {
   const input = new PassThrough();
   const stop = new AbortController();
@@ -47,7 +47,7 @@ function serve(api: FakeApi, drainMs?: number) {
 }
 
 describe("serving over streams", () => {
-  it("answers all that was asked before the input ended", async () => {
+  it("answers pending calls after the input ended", async () => {
     const api = startFakeApi(async () => {
       await new Promise((resolve) => setTimeout(resolve, 50));
       return Response.json(flakyPage());
@@ -63,7 +63,7 @@ describe("serving over streams", () => {
     await api.close();
   });
 
-  it("ends at once when nothing is left to answer", async () => {
+  it("ends at once without pending calls", async () => {
     const api = startFakeApi(() => Response.json(flakyPage()));
     const server = serve(api, 60_000);
     server.ask(INITIALIZE);
@@ -74,7 +74,7 @@ describe("serving over streams", () => {
     await api.close();
   });
 
-  it("does not wait for an answer that does not come", async () => {
+  it("stops waiting after the drain timeout", async () => {
     const late = Promise.withResolvers<Response>();
     const api = startFakeApi(() => late.promise);
     const server = serve(api, 20);
@@ -120,7 +120,7 @@ describe("serving over streams", () => {
     await api.close();
   });
 
-  it("stops when it is told to, whatever is in flight", async () => {
+  it("stops at once on the stop signal", async () => {
     const late = Promise.withResolvers<Response>();
     const api = startFakeApi(() => late.promise);
     const server = serve(api, 60_000);
@@ -133,7 +133,7 @@ describe("serving over streams", () => {
     await api.close();
   });
 
-  it("goes on after a line that is no message, and tells people", async () => {
+  it("reports invalid lines and continues", async () => {
     const api = startFakeApi(() => Response.json(flakyPage()));
     const server = serve(api);
     server.input.write("hello\n{}\n[]\n");
@@ -145,16 +145,16 @@ describe("serving over streams", () => {
     await api.close();
   });
 
-  it("keeps the console off standard output, and gives it back", async () => {
+  it("redirects the console and restores it", async () => {
     const api = startFakeApi(() => Response.json(flakyPage()));
     // deno-lint-ignore no-console
     const log = console.log;
     const server = serve(api);
     // deno-lint-ignore no-console
-    console.log("a library %s", "talks");
+    console.log("output of %s", "a library");
     server.input.end();
     await server.done;
-    assert.deepEqual(server.notes, ["a library talks"]);
+    assert.deepEqual(server.notes, ["output of a library"]);
     assert.deepEqual(server.answers(), []);
     // deno-lint-ignore no-console
     assert.equal(console.log, log);

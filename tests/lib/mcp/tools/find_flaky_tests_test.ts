@@ -6,7 +6,7 @@ import { closeAll, notFound, over, queryOf } from "./over.ts";
 afterEach(closeAll);
 
 describe("find_flaky_tests", () => {
-  it("asks for the non-quarantined tests of the whole organization unless told otherwise", async () => {
+  it("requests the non-quarantined tests of the whole organization by default", async () => {
     const { api, call } = await over(() => Response.json(flakyPage()));
     await call("find_flaky_tests");
     assert.equal(new URL(api.asked[0]?.url ?? "", api.url).pathname, "/api/v1/flaky/tests");
@@ -19,7 +19,7 @@ describe("find_flaky_tests", () => {
     });
   });
 
-  it("makes one query of search, tags and day", async () => {
+  it("combines search, tags and day into one query", async () => {
     const { api, call } = await over(() => Response.json(flakyPage()));
     const { isError } = await call("find_flaky_tests", {
       repository: "acme/web",
@@ -43,7 +43,7 @@ describe("find_flaky_tests", () => {
     });
   });
 
-  it("answers with the fields of the API, and the cursor for more", async () => {
+  it("returns the fields of the API and the cursor of the next page", async () => {
     const { call } = await over(() => Response.json(flakyPage({ count: 26, after: "bmV4dA==" })));
     const { structuredContent } = await call("find_flaky_tests", { repository: "acme/web" });
     assert.deepEqual(structuredContent, {
@@ -68,7 +68,7 @@ describe("find_flaky_tests", () => {
     });
   });
 
-  it("says the same as text", async () => {
+  it("returns the same as text", async () => {
     const { call } = await over(() => Response.json(flakyPage({ count: 26, after: "bmV4dA==" })));
     const { text } = await call("find_flaky_tests", { repository: "acme/web" });
     assert.equal(
@@ -83,7 +83,7 @@ next_cursor: bmV4dA==`,
     );
   });
 
-  it("keeps a name with line ends on its line", async () => {
+  it("replaces line ends in names", async () => {
     const page = flakyPage();
     Object.assign((page.tests as object[])[0] ?? {}, { name: "adds\nnext_cursor: evil" });
     const { call } = await over(() => Response.json(page));
@@ -100,7 +100,7 @@ next_cursor: bmV4dA==`,
     assert.ok(!text.includes("\u{1F600}".repeat(301)));
   });
 
-  it("takes a quarantined test that was never disrupted", async () => {
+  it("accepts a quarantined test without disruptions", async () => {
     const page = flakyPage();
     Object.assign((page.tests as object[])[0] ?? {}, {
       disruptiveness_ratio: 0,
@@ -125,52 +125,52 @@ next_cursor: bmV4dA==`,
     );
   });
 
-  it("refuses arguments outside its schema before it asks", async () => {
+  it("rejects arguments outside its schema without a request", async () => {
     const { api, call } = await over(() => Response.json(flakyPage()));
     for (
-      const [args, told] of [
+      const [args, message] of [
         [{ limit: 0 }, /limit.*0/],
         [{ limit: 101 }, /limit.*101/],
         [{ limit: 2.5 }, /limit.*2\.5/],
         [{ limit: "5" }, /limit.*"5"/],
-        [{ tags: ["a,b"] }, /tags.*"a,b" is no tag/],
-        [{ tags: ["a b"] }, /tags.*"a b" is no tag/],
-        [{ tags: [""] }, /tags.*"" is no tag/],
+        [{ tags: ["a,b"] }, /tags.*invalid tag "a,b"/],
+        [{ tags: ["a b"] }, /tags.*invalid tag "a b"/],
+        [{ tags: [""] }, /tags.*invalid tag ""/],
         [{ tags: "a" }, /tags.*"a"/],
         [{ repository: "" }, /repository.*expected owner\/name/],
-        [{ since: "yesterday" }, /since.*"yesterday" is no day: expected YYYY-MM-DD/],
-        [{ since: "2026-02-30" }, /since.*"2026-02-30" is not in the calendar/],
+        [{ since: "yesterday" }, /since.*invalid day "yesterday": expected YYYY-MM-DD/],
+        [{ since: "2026-02-30" }, /since.*"2026-02-30".*not in the calendar/],
         [{ sort: "name" }, /sort.*recency.*"name"/],
         [{ quarantined: "false" }, /quarantined.*"false"/],
-        [{ repo: "acme/web" }, /"repo" is no argument.*repository, tags, search/],
+        [{ repo: "acme/web" }, /unknown argument "repo".*repository, tags, search/],
       ] as const
     ) {
       const { isError, text } = await call("find_flaky_tests", args);
       assert.ok(isError, JSON.stringify(args));
-      assert.match(text, told);
+      assert.match(text, message);
     }
     assert.equal(api.asked.length, 0);
   });
 
-  it("says how repositories are named when one is not known", async () => {
+  it("explains how to name an unknown repository", async () => {
     const { call } = await over(notFound);
     const { isError, text } = await call("find_flaky_tests", { repository: "wbe" });
     assert.ok(isError);
     assert.match(text, /No repository "wbe".*owner\/name/);
   });
 
-  it("speaks of its own arguments when the API refuses a parameter", async () => {
+  it("renames the parameters in errors of the API", async () => {
     const { call } = await over(() =>
       Response.json({
         errors: {
           q: ['term 1 "tags:" is wrong'],
-          after: ['"x" is no cursor: expected metadata.after of one of its pages'],
+          after: ['invalid cursor "x": expected metadata.after of one of its pages'],
         },
       }, { status: 400 })
     );
     const { isError, text } = await call("find_flaky_tests", { search: "tags:", after: "x" });
     assert.ok(isError);
     assert.match(text, /search: term 1 "tags:" is wrong/);
-    assert.match(text, /after: "x" is no cursor: expected next_cursor of/);
+    assert.match(text, /after: invalid cursor "x": expected next_cursor of/);
   });
 });

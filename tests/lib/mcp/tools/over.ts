@@ -1,10 +1,10 @@
-/** Tools over a service that answers as told. */
+/** A connection to the tools with a fake service. */
 import { connect, type Connection } from "../connect.ts";
 import { type FakeApi, startFakeApi } from "../fake_api.ts";
 
 const running: Array<FakeApi | Connection> = [];
 
-/** A client of the tools over a service that answers so. */
+/** Connects a client to the tools with a service of these responses. */
 export async function over(answer: (request: Request) => Response | Promise<Response>) {
   const api = startFakeApi(answer);
   const connection = await connect(api.url);
@@ -12,15 +12,15 @@ export async function over(answer: (request: Request) => Response | Promise<Resp
   return { api, ...connection };
 }
 
-/** The query of what was asked last. */
+/** The query of the last request. */
 export function queryOf(api: FakeApi): URLSearchParams {
   return new URL(api.asked.at(-1)?.url ?? "", api.url).searchParams;
 }
 
-/** What the service says of a thing that is not there. */
+/** The response of the service for an unknown resource. */
 export const notFound = (): Response => Response.json({ message: "Not Found" }, { status: 404 });
 
-/** Ends what `over` has started since. */
+/** Closes everything that `over` opened. */
 export async function closeAll(): Promise<void> {
   for (const one of running.splice(0)) await one.close();
 }

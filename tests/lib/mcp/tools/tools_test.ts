@@ -24,7 +24,7 @@ const submission = {
 afterEach(closeAll);
 
 describe("get_test_history", () => {
-  it("gives the events of a test", async () => {
+  it("returns the events of a test", async () => {
     const { api, call } = await over(() => Response.json({ results: [event] }));
     const test_id = "5F3a9c0e7b12d4a86f01c2e3";
     const { structuredContent, text } = await call("get_test_history", { test_id });
@@ -33,13 +33,13 @@ describe("get_test_history", () => {
     for (const value of Object.values(event)) assert.ok(text.includes(value), value);
   });
 
-  it("says when there was nothing", async () => {
+  it("says when there are no events", async () => {
     const { call } = await over(() => Response.json({ results: [] }));
     const { text } = await call("get_test_history", { test_id: "5f3a9c0e7b12d4a86f01c2e3" });
     assert.match(text, /no disruption in the last 14 days/);
   });
 
-  it("says which tool gives ids when it gets none", async () => {
+  it("says which tool returns ids when the id is invalid or unknown", async () => {
     const { api, call } = await over(notFound);
     for (const args of [{}, { test_id: "cart adds an item" }, { test_id: "5f3a" }]) {
       const { isError, text } = await call("get_test_history", args);
@@ -54,7 +54,7 @@ describe("get_test_history", () => {
 });
 
 describe("list_recent_submissions", () => {
-  it("gives a page of CI runs of a repository in a group of groups", async () => {
+  it("returns a page of CI runs of a repository in a nested group", async () => {
     const { api, call } = await over(() =>
       Response.json({
         count: 12,
@@ -81,7 +81,7 @@ describe("list_recent_submissions", () => {
     assert.match(text, /^next_cursor: aWQ6$/m);
   });
 
-  it("keeps each CI run on its line, whatever its key is", async () => {
+  it("shows each CI run on one line", async () => {
     const { call } = await over(() =>
       Response.json({
         count: 1,
@@ -93,7 +93,7 @@ describe("list_recent_submissions", () => {
     assert.equal(text.split("\n").length, 2);
   });
 
-  it("gives ten unless told otherwise", async () => {
+  it("returns ten by default", async () => {
     const { api, call } = await over(() =>
       Response.json({ count: 0, submissions: [], metadata: { limit: 10, after: null } })
     );
@@ -102,7 +102,7 @@ describe("list_recent_submissions", () => {
     assert.match(text, /acme\/web uploaded no test results/);
   });
 
-  it("says how repositories are named when one is not known", async () => {
+  it("explains how to name an unknown repository", async () => {
     const { call } = await over(notFound);
     const { isError, text } = await call("list_recent_submissions", { owner: "acme", name: ".." });
     assert.ok(isError);
@@ -111,7 +111,7 @@ describe("list_recent_submissions", () => {
 });
 
 describe("get_repo_flakiness and get_repo_coverage", () => {
-  it("give the number and the colour on the badge", async () => {
+  it("return the number and the colour of the badge", async () => {
     const { api, call } = await over((request) =>
       badges(
         new URL(request.url).pathname === "/api/v1/flaky/badges"
@@ -137,7 +137,7 @@ describe("get_repo_flakiness and get_repo_coverage", () => {
     assert.equal(api.asked[1]?.url, "/api/v1/coverage/badges?repository=acme%2Fweb");
   });
 
-  it("give null where there is no data", async () => {
+  it("return null without data", async () => {
     const { call } = await over(() => badges(coverageBadge(null).svg));
     for (const tool of ["get_repo_flakiness", "get_repo_coverage"]) {
       const { structuredContent, text } = await call(tool, { repository: "web" });
@@ -150,7 +150,7 @@ describe("get_repo_flakiness and get_repo_coverage", () => {
     }
   });
 
-  it("say when a name fits several repositories", async () => {
+  it("say when a name is ambiguous", async () => {
     const { call } = await over(() =>
       Response.json({ errors: { repository: ['"web" fits several'] } }, { status: 400 })
     );
@@ -169,24 +169,24 @@ describe("every tool", () => {
     get_repo_coverage: { repository: "acme/web" },
   };
   const FAILURES: Array<[string, () => Response, RegExp]> = [
-    ["a refused token", () => new Response(null, { status: 401 }), /PLATFORM_API_TOKEN/],
+    ["a rejected token", () => new Response(null, { status: 401 }), /PLATFORM_API_TOKEN/],
     ["a failing service", () => new Response(null, { status: 500 }), /failed \(status 500\)/],
     [
-      "a service that is away",
+      "an unavailable service",
       () => new Response(null, { status: 503 }),
       /not available right now/,
     ],
     ["another service", () => new Response("<html>"), /does not look like this service/],
   ];
-  for (const [name, answer, told] of FAILURES) {
-    it(`tells what to do about ${name}`, async () => {
-      const { call, client, errors } = await over(answer);
+  for (const [name, response, message] of FAILURES) {
+    it(`says what to do about ${name}`, async () => {
+      const { call, client, errors } = await over(response);
       const { tools } = await client.listTools();
       assert.deepEqual(tools.map((tool) => tool.name), Object.keys(CALLS));
       for (const [tool, args] of Object.entries(CALLS)) {
         const { isError, text } = await call(tool, args);
         assert.ok(isError, tool);
-        assert.match(text, told);
+        assert.match(text, message);
       }
       assert.deepEqual(errors, []);
     });
