@@ -62,13 +62,10 @@ export async function inspectArchive(
 ): Promise<ArchiveContents> {
   const limits = { ...DEFAULT_ARCHIVE_LIMITS, ...options.limits };
   const digest = createHash("sha256");
-  const contents: Omit<ArchiveContents, "digest"> = {
-    metadata: null,
-    codeowners: null,
-    reports: [],
-    coverage: [],
-  };
-  const files = new Map<string, ArchivedFile & { isReport: boolean }>();
+  let metadata: ArchiveMetadata | null = null;
+  let codeowners: string | null = null;
+  const reports = new Map<string, ArchivedFile>();
+  const coverage = new Map<string, ArchivedFile>();
   const entries = readEntries(hashed(source.open(), digest), {
     archive: source.name,
     limits,
@@ -79,24 +76,25 @@ export async function inspectArchive(
     const { path, ordinal } = entry;
     const file = `${source.name}: ${path}`;
     if (path === "buildpulse.yml") {
-      contents.metadata = parseMetadata(await textOf(entry, file, limits.metadataBytes), file);
-      options.onMetadata?.(contents.metadata);
+      metadata = parseMetadata(await textOf(entry, file, limits.metadataBytes), file);
+      options.onMetadata?.(metadata);
     } else if (path === "CODEOWNERS") {
-      contents.codeowners = await textOf(entry, file, limits.codeownersBytes);
+      codeowners = await textOf(entry, file, limits.codeownersBytes);
     } else if (path.startsWith(COVERAGE_FOLDER)) {
-      if (entry.size > 0) files.set(path, { path, ordinal, isReport: false });
+      if (entry.size > 0) coverage.set(path, { path, ordinal });
       else options.onNote?.(`${file}: is empty: passed over`);
     } else if (REPORT_FOLDERS.some((folder) => path.startsWith(folder))) {
-      if (await looksLikeReport(entry)) files.set(path, { path, ordinal, isReport: true });
+      if (await looksLikeReport(entry)) reports.set(path, { path, ordinal });
       else options.onNote?.(`${file}: is not XML: passed over`);
     }
   }
-  for (const { path, ordinal, isReport } of files.values()) {
-    (isReport ? contents.reports : contents.coverage).push({ path, ordinal });
-  }
-  contents.reports.sort((a, b) => comparePaths(a.path, b.path));
-  contents.coverage.sort((a, b) => a.ordinal - b.ordinal);
-  return { ...contents, digest: digest.digest("hex") };
+  return {
+    metadata,
+    codeowners,
+    reports: [...reports.values()].sort((a, b) => comparePaths(a.path, b.path)),
+    coverage: [...coverage.values()].sort((a, b) => a.ordinal - b.ordinal),
+    digest: digest.digest("hex"),
+  };
 }
 
 // Reports that come before their turn are held in memory up to this: 500,000 results in many files

@@ -36,10 +36,10 @@ export class Addresses {
   /**
    * The name with numbers for addresses.
    *
-   * @param scope the rest of the test's identity
+   * @param kind what the name is of; `suite` and `className` are the rest of a test's identity
    */
-  take(name: string, scope: string): string {
-    if (!mayHoldAddress(name)) return name;
+  take(name: string, kind: string, suite = "", className = ""): string {
+    if (!name.includes("0x") && !name.includes("@")) return name;
     const found = addressesIn(name);
     if (found.length === 0) return name;
     let rest = "";
@@ -49,7 +49,8 @@ export class Addresses {
       end = start + text.length;
     }
     rest += name.slice(end);
-    const ordinal = this.#ordinalOf(`${scope}\0${rest}`, found.map(({ text }) => text).join());
+    const key = `${kind}\0${suite}\0${className}\0${rest}`;
+    const ordinal = this.#ordinalOf(key, found.map(({ text }) => text).join());
     if (ordinal === 0) return name;
     const at = found.map(({ text }) => text.startsWith("@") ? `@${ordinal}` : `0x${ordinal}`);
     return rest.replace(/\0/g, () => at.shift()!);
@@ -65,11 +66,6 @@ export class Addresses {
     this.#ordinals.set(key, known);
     return known.size;
   }
-}
-
-/** False for a name that has no address for sure. */
-export function mayHoldAddress(name: string): boolean {
-  return name.includes("0x") || name.includes("@");
 }
 
 function addressesIn(name: string): { start: number; text: string }[] {

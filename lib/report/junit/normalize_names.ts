@@ -1,5 +1,5 @@
 /** Names as the next run will write them: without what belongs to this one run. */
-import { Addresses, mayHoldAddress } from "./addresses.ts";
+import { Addresses } from "./addresses.ts";
 import { insideCheckout } from "./checkout.ts";
 
 const DAY_MILLISECONDS = 24 * 60 * 60 * 1_000;
@@ -22,28 +22,21 @@ export class NameNormalizer {
 
   /** A suite's name, given the `timestamp` of the suite itself. */
   suite(name: string, timestamp: string | undefined): string {
-    return this.#normalize(withoutTime(name, timestamp), "suite");
+    return this.#addresses.take(this.file(withoutTime(name, timestamp)), "suite");
   }
 
   class(name: string): string {
-    return this.#normalize(name, "class");
+    return this.#addresses.take(this.file(name), "class");
   }
 
   /** The name of a test in that suite and class. */
   name(name: string, suite: string, className: string): string {
-    const inside = insideCheckout(name, this.#checkoutFolder);
-    // The scope is built only when it is needed, which is for few tests.
-    if (!mayHoldAddress(inside)) return inside;
-    return this.#addresses.take(inside, `name\0${suite}\0${className}`);
+    return this.#addresses.take(this.file(name), "name", suite, className);
   }
 
-  /** The path of a file. */
+  /** The path of a file, or a name that may begin with one. */
   file(path: string): string {
     return insideCheckout(path, this.#checkoutFolder);
-  }
-
-  #normalize(name: string, scope: string): string {
-    return this.#addresses.take(insideCheckout(name, this.#checkoutFolder), scope);
   }
 }
 
