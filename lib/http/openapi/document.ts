@@ -7,10 +7,6 @@ import { createNamedSchemas, type Json, type JsonObject, type NamedSchemas } fro
 import { type DescribedParameter, describedParameters, pathTemplate } from "./parameters.ts";
 import { type Access, type Route, TAGS } from "../request/route.ts";
 
-const OPENAPI_VERSION = "3.1.1";
-
-const LINE_WIDTH = 100;
-
 const SECURITY_SCHEMES = {
   bearer: {
     type: "http",
@@ -21,8 +17,8 @@ const SECURITY_SCHEMES = {
     type: "apiKey",
     in: "header",
     name: "Authorization",
-    description: "`Authorization: token API_TOKEN`. The word `token` and a space are part of the " +
-      "value",
+    description:
+      "`Authorization: token API_TOKEN`. The word `token` and a space are part of the value",
   },
   basic: {
     type: "http",
@@ -50,7 +46,7 @@ export function openapiDocument(routes: readonly Route[]): JsonObject {
   for (const route of routes) paths[pathTemplate(route.path)] = { get: operation(route, named) };
   const responses = sharedResponses(named);
   return {
-    openapi: OPENAPI_VERSION,
+    openapi: "3.1.1",
     info: {
       title: API_TITLE,
       summary: API_SUMMARY,
@@ -75,7 +71,7 @@ export function openapiDocument(routes: readonly Route[]): JsonObject {
 /** Formats a document as YAML, keeping the order of its fields. */
 export function openapiYaml(document: JsonObject): string {
   return stringify(document, {
-    lineWidth: LINE_WIDTH,
+    lineWidth: 100,
     blockQuote: "literal",
     aliasDuplicateObjects: false,
     // Quotes what YAML 1.1 parsers would read as a date or boolean.

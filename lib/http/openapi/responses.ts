@@ -9,6 +9,7 @@ import {
 import { DEFAULT_CACHE_CONTROL, VARY } from "../request/responses.ts";
 import { createNamedSchemas, type Json, type JsonObject, type NamedSchemas } from "./schemas.ts";
 import type { Route } from "../request/route.ts";
+import type * as v from "valibot";
 
 /** The header components of the document, by name. */
 export const HEADERS = {
@@ -80,36 +81,41 @@ const HTTP_NAMES: Record<HeaderName, string> = {
 
 const ALWAYS: readonly HeaderName[] = ["RequestId", "ContentTypeOptions", "Vary"];
 
-const OF_ERRORS: readonly HeaderName[] = [...ALWAYS, "CacheControl"];
-
 /** The response components of the document, by name. */
 export function sharedResponses({ schemaOf }: NamedSchemas): Record<string, JsonObject> {
-  const message = (text: string) => jsonContent(schemaOf(MESSAGE_SCHEMA), { message: text });
+  const error = (description: string, names: HeaderName[] = [], content?: JsonObject) => ({
+    description,
+    headers: headers(...ALWAYS, "CacheControl", ...names),
+    ...(content && { content }),
+  });
+  const json = (schema: v.GenericSchema, example: Json) =>
+    content("application/json", { schema: schemaOf(schema), example });
+  const unauthorized = "No valid token. The body is empty";
   return {
     NotModified: notModified("CacheControl"),
-    BadRequest: {
-      description: "Invalid parameters; all of them are listed",
-      headers: headers(...OF_ERRORS),
-      content: jsonContent(schemaOf(ERRORS_SCHEMA), {
+    BadRequest: error(
+      "Invalid parameters; all of them are listed",
+      [],
+      json(ERRORS_SCHEMA, {
         errors: { limit: ['invalid limit "none": expected an integer from 1 to 100'] },
       }),
-    },
-    Unauthorized: unauthorized("Challenge"),
-    UnauthorizedDocument: unauthorized("BasicChallenge"),
-    NotFound: {
-      description: "The resource does not exist, or belongs to another organization",
-      headers: headers(...OF_ERRORS),
-      content: message("Not Found"),
-    },
-    MethodNotAllowed: {
-      description: "A method other than GET and HEAD",
-      headers: headers(...OF_ERRORS, "Allow"),
-      content: message("Method Not Allowed"),
-    },
-    InternalServerError: {
-      description: "Internal error; details are in the log under the request id. The body is empty",
-      headers: headers(...OF_ERRORS, "RetryAfter"),
-    },
+    ),
+    Unauthorized: error(unauthorized, ["Challenge"]),
+    UnauthorizedDocument: error(unauthorized, ["BasicChallenge"]),
+    NotFound: error(
+      "The resource does not exist, or belongs to another organization",
+      [],
+      json(MESSAGE_SCHEMA, { message: "Not Found" }),
+    ),
+    MethodNotAllowed: error(
+      "A method other than GET and HEAD",
+      ["Allow"],
+      json(MESSAGE_SCHEMA, { message: "Method Not Allowed" }),
+    ),
+    InternalServerError: error(
+      "Internal error; details are in the log under the request id. The body is empty",
+      ["RetryAfter"],
+    ),
   };
 }
 
@@ -122,11 +128,17 @@ export function responsesOf(route: Route, { schemaOf }: NamedSchemas): Record<st
   const names: HeaderName[] = [...ALWAYS, cacheControl];
   if (hasBody) names.push("ETag", "ContentEncoding");
   if ("after" in parameters.query.entries) names.push("Link");
+  const ownHeaders = Object.fromEntries(
+    Object.entries(response.headers ?? {}).map(([name, description]) => [
+      name,
+      { description, required: true, schema: { type: "string" } },
+    ]),
+  );
   const schema = response.schema ? schemaOf(response.schema) : { type: "string" };
   const responses: Record<string, JsonObject> = {
     [status]: {
       description,
-      headers: { ...headers(...names), ...ownHeaders(response.headers) },
+      headers: { ...headers(...names), ...ownHeaders },
       ...(response.mediaType && {
         content: content(response.mediaType, { schema, example: response.example as Json }),
       }),
@@ -152,13 +164,6 @@ export function responseTexts(route: Route): [status: string, description: strin
   });
 }
 
-function unauthorized(challenge: HeaderName): JsonObject {
-  return {
-    description: "No valid token. The body is empty",
-    headers: headers(...OF_ERRORS, challenge),
-  };
-}
-
 function notModified(cacheControl: HeaderName): JsonObject {
   return {
     description: "Not modified: the client's If-None-Match is current. The body is empty",
@@ -174,19 +179,6 @@ function headers(...names: HeaderName[]): JsonObject {
   return Object.fromEntries(
     names.map((name) => [HTTP_NAMES[name], { $ref: `#/components/headers/${name}` }]),
   );
-}
-
-function ownHeaders(descriptions: Readonly<Record<string, string>> = {}): JsonObject {
-  return Object.fromEntries(
-    Object.entries(descriptions).map(([name, description]) => [
-      name,
-      { description, required: true, schema: { type: "string" } },
-    ]),
-  );
-}
-
-function jsonContent(schema: JsonObject, example: Json): JsonObject {
-  return content("application/json", { schema, example });
 }
 
 /** Keyed by the media type without parameters, which every client finds. */
