@@ -11,7 +11,7 @@ import {
 } from "./folder.ts";
 import { pause } from "../../lib/base/delay.ts";
 import { checkRoomForDatabase, diskFull, type FreeBytes, freeBytes } from "./disk_space.ts";
-import { openPostgres, type Postgres } from "./open.ts";
+import { exitProcess, openPostgres, type Postgres } from "./open.ts";
 import { SessionServer, SSL_REQUEST_MESSAGE } from "./session.ts";
 
 /**
@@ -123,7 +123,7 @@ class Owner {
     this.#lock = lock;
     this.#db = db;
     this.#sessions = new SessionServer(db, {
-      onFailure: endProcess,
+      onFailure: exitLater,
       refuseWrites: () => diskFull(folder.path, free),
     });
     this.#server = createServer((socket) => this.#sessions.accept(socket));
@@ -177,16 +177,10 @@ class Owner {
   }
 }
 
-/**
- * Ends the process with a message. The engine cannot run again in it, and starting again recovers
- * the files as after a kill.
- */
-function endProcess(error: unknown): void {
-  const text = `error: ${error instanceof Error ? error.message : error}\n`;
-  Deno.stderr.writeSync(new TextEncoder().encode(text));
+/** Clients get their errors first, and telemetry reads its gauges, which `Deno.exit` waits for. */
+function exitLater(error: unknown): void {
   Deno.exitCode = 1;
-  // Clients get their errors first, and telemetry reads its gauges, which `Deno.exit` waits for.
-  setTimeout(() => Deno.exit(1), LAST_TURNS_MS);
+  setTimeout(() => exitProcess(error), LAST_TURNS_MS);
 }
 
 /**
