@@ -97,9 +97,9 @@ export async function inspectArchive(
   };
 }
 
-// Reports that come before their turn are held in memory up to this: 500,000 results in many files
-// are about 150 MB, of which those out of order are a part.
-const HELD_BYTES = 256 * 1024 * 1024;
+// Reports that come before their turn are held in memory up to this, for each archive that is read at
+// once. Archives made by `upload` are in order.
+const HELD_BYTES = 64 * 1024 * 1024;
 
 /**
  * The given files of an archive that was inspected, in the order given. What cannot be held until
