@@ -13,7 +13,7 @@ import { createLog } from "../lib/base/log.ts";
 import { WINDOW_SECONDS } from "../lib/base/time.ts";
 import { createApp } from "./mod.ts";
 
-/** Dependencies of the handlers, where to listen, and limits; only `sql` has no default. */
+/** Dependencies of the handlers, where to listen, and limits; only the database has no default. */
 export interface ServeOptions extends Partial<Omit<Context, "cache">>, Partial<ListenOptions> {
   sql: Context["sql"];
   /** Receives the lines of the default log, each with a line feed. */
