@@ -56,6 +56,9 @@ export class JsonScanner {
   /** The beginning of the current string was dropped. */
   #isTooLong = false;
 
+  /** Characters of an incomplete string that were searched for its end. */
+  #scanned = 0;
+
   constructor(handler: JsonHandler, limits: { depth: number; tokenCharacters: number }) {
     this.#handler = handler;
     this.#limits = limits;
@@ -159,15 +162,13 @@ export class JsonScanner {
   #readString(): boolean {
     const text = this.#text;
     const start = this.#at + 1;
-    let end = start;
+    let end = start + this.#scanned;
     let special = "";
-    let hasEscapes = false;
     for (; end < text.length; end += 2) {
       STRING_SPECIAL.lastIndex = end;
       end = STRING_SPECIAL.test(text) ? STRING_SPECIAL.lastIndex - 1 : text.length;
       special = text.charAt(end);
       if (special !== "\\") break;
-      hasEscapes = true;
       // The end of the chunk may come between a backslash and what it escapes.
       if (end + 1 === text.length) break;
     }
@@ -187,13 +188,16 @@ export class JsonScanner {
         this.#text = `"${text.slice(end)}`;
         this.#textStart += end - 1;
         this.#at = 0;
+        end = 1;
       }
+      this.#scanned = end - this.#at - 1;
       return false;
     }
+    this.#scanned = 0;
     this.#at = end + 1;
     const isTooLong = this.#isTooLong;
     this.#isTooLong = false;
-    const value = isTooLong ? undefined : unescape(text.slice(start, end), hasEscapes);
+    const value = isTooLong ? undefined : unescape(text.slice(start, end));
     if (!isName || value === undefined) {
       this.#scalar(value);
     } else {
@@ -229,8 +233,8 @@ export class JsonScanner {
   }
 }
 
-function unescape(text: string, hasEscapes: boolean): string {
-  if (!hasEscapes) return text;
+function unescape(text: string): string {
+  if (!text.includes("\\")) return text;
   try {
     return JSON.parse(`"${text}"`);
   } catch {
