@@ -183,7 +183,7 @@ async function fullTarget(disk: string): Promise<Row> {
     const cases = Array.from({ length: 50_000 }, () => `<testcase name="${crypto.randomUUID()}"/>`);
     await Deno.writeTextFile(report, `<testsuite name="a">${cases.join("")}</testsuite>`);
     await fill(disk, MEGABYTE);
-    const facts = "--repo acme/shop --commit c0ffee0 --tree c0ffee --to".split(" ");
+    const facts = "--repo acme/shop --commit c0ffee0 --tree c0ffee0 --to".split(" ");
     const upload = await run(["upload", ...facts, disk, report], {});
     assert.equal(upload.code, 1, upload.stderr);
     assert.match(upload.stderr, NO_SPACE);

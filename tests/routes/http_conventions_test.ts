@@ -17,7 +17,7 @@ import {
 
 const VARY = "Authorization, Accept-Encoding";
 
-describeWithDatabases("HTTP manners", (database) => {
+describeWithDatabases("HTTP conventions", (database) => {
   let fixture: Fixture;
   let shop: Repository;
   /** Every path with an answer that has a body and depends on data. */
@@ -127,12 +127,15 @@ describeWithDatabases("HTTP manners", (database) => {
 
   it("has another tag for a repository that was deleted and created again", async () => {
     const { sql } = database();
-    await fixture.upload(await fixture.addRepository("acme", "phoenix", 70), flaky("ash"));
+    const phoenix = await fixture.addRepository("acme", "phoenix", 70);
+    await fixture.upload(phoenix, flaky("ash"));
     const etag = await etagOf("/api/v1/flaky/tests?repository_id=70&quarantine=false");
     const [{ dataVersion }] = await sql<[{ dataVersion: number }]>`
-      select data_version::float8 as "dataVersion" from repository where repository_id = 70`;
+      select data_version::float8 as "dataVersion" from repository
+      where repository_id = ${phoenix.repositoryId}`;
     await sql`
-      update repository set created_at = created_at + interval '1 second' where repository_id = 70`;
+      update repository set created_at = created_at + interval '1 second'
+      where repository_id = ${phoenix.repositoryId}`;
     const again = await etagOf("/api/v1/flaky/tests?repository_id=70&quarantine=false");
     assert.ok(dataVersion > 0);
     assert.notEqual(again, etag);

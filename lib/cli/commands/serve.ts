@@ -95,7 +95,7 @@ export const serveCommand: AddCommand = command({
           maxRunningRequests: settings.MAX_RUNNING_REQUESTS,
           cacheSizeMb: settings.CACHE_SIZE_MB,
           onReady: () =>
-            log.info("started", { version: VERSION, commit: COMMIT === "" ? undefined : COMMIT }),
+            log.info("started", { version: VERSION, commit: COMMIT.slice(0, 12) || undefined }),
         });
       } finally {
         await ops?.close();

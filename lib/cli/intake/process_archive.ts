@@ -32,7 +32,7 @@ import { type ArchiveStorage, StorageError, type StoredArchive } from "../storag
 import type { ArchiveReader } from "./archive_reader.ts";
 import type { Listener } from "./read_files.ts";
 import { type IntakeOutcome, storeUpload } from "./store_upload.ts";
-import { readBuildUrl, readObjectId, readText } from "./upload_values.ts";
+import { readBuildUrl, readObjectId, readText, readTree } from "./upload_values.ts";
 
 // An archive that kills its watcher (by exhausting memory) must not kill all watchers for ever. An
 // archive whose watchers are merely restarted needs fewer attempts.
@@ -184,7 +184,7 @@ function readableFacts(metadata: ArchiveMetadata, recordedAt: number): ShownFact
   return repository && {
     repository,
     commitOid: readOr(readObjectId, metadata.commit, ""),
-    treeOid: readOr(readObjectId, metadata.tree, null),
+    treeOid: readOr(readTree, metadata.tree, null),
     branch: readOr(readText, metadata.branch, "") || null,
     buildUrl: readOr(readBuildUrl, metadata.buildUrl, ""),
     tags: [],

@@ -98,6 +98,14 @@ export async function openArchive(
     }
     return commit;
   };
+  const treeOfArchive = () => {
+    const tree = metadata?.tree ?? "";
+    if (tree === "" || isObjectId(tree)) return tree || null;
+    listener.note(
+      `${source.name}: ignored the tree ${quote(tree)}: expected 7 to 64 hex digits`,
+    );
+    return null;
+  };
   const tagsOfArchive = () => {
     const tags = splitTags(metadata?.tags ?? []);
     if (tags.length !== metadata?.tags.length && metadata) {
@@ -112,8 +120,7 @@ export async function openArchive(
       repository: given.repo ??
         required("repository", { option: "--repo", parse: parseRepositoryName }),
       commitOid: given.commit ?? commitOfArchive(),
-      treeOid: given.tree ??
-        (read("tree", () => metadata?.tree ? readObjectId(metadata.tree) : null)),
+      treeOid: given.tree ?? treeOfArchive(),
       branch: given.branch ?? (read("branch", () => readText(metadata?.branch ?? "")) || null),
       buildUrl: given.buildUrl ?? read("buildUrl", () => readBuildUrl(metadata?.buildUrl ?? "")),
       tags: given.tags ?? read("tags", tagsOfArchive),

@@ -12,6 +12,7 @@ import {
   readRecordedAt,
   readTags,
   readText,
+  readTree,
 } from "./upload_values.ts";
 import { readWith, repositoryName, timestamp } from "../values.ts";
 
@@ -36,7 +37,7 @@ const entries = {
   reports: v.array(v.string()),
   repo: v.optional(repositoryName),
   commit: v.optional(v.string()),
-  tree: ifGiven(readObjectId),
+  tree: ifGiven(readTree),
   branch: ifGiven(readText),
   buildUrl: ifGiven(readBuildUrl),
   recordedAt: v.optional(timestamp),

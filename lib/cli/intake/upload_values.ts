@@ -31,7 +31,13 @@ export function isObjectId(text: string): boolean {
   return /^[0-9a-f]{7,64}$/i.test(text);
 }
 
-/** A commit or tree, which need not be an id: archives may name `HEAD` or a branch. */
+/** A tree. Any other text would join the results of different code. */
+export function readTree(text: string): string {
+  if (isObjectId(text)) return text;
+  throw new SyntaxError(`invalid tree "${text}": expected 7 to 64 hex digits`);
+}
+
+/** A commit, which need not be an id: archives may name `HEAD` or a branch. */
 export function readObjectId(text: string): string {
   if (!/^[^\s\p{Cc}]{1,255}$/u.test(text)) {
     throw new SyntaxError(

@@ -195,9 +195,9 @@ async function uploads(program: Program): Promise<void> {
   await program.run(first);
   // A duplicate replaces the coverage.
   await program.run(first);
-  await program.run(`${ingest} --commit c000002 --tree t2 FOLDER/a.xml --tags nightly`);
+  await program.run(`${ingest} --commit c000002 --tree 7ee0002 FOLDER/a.xml --tags nightly`);
   await program.run(
-    `${ingest} --commit c000003 --tree t2 FOLDER/b.xml --codeowners FOLDER/CODEOWNERS`,
+    `${ingest} --commit c000003 --tree 7ee0002 FOLDER/b.xml --codeowners FOLDER/CODEOWNERS`,
   );
   // Fails here, passes there: an earlier result becomes a disruption.
   await program.run(`${ingest} --commit c000004 FOLDER/failing.xml`);

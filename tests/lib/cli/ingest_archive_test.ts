@@ -114,6 +114,25 @@ describe("ingest of an archive", () => {
     assert.equal(row?.recorded_at, "2026-02-01T12:00:00+00:00");
   });
 
+  it("ignores a tree that is no object id, with a note, and refuses it as an option", async () => {
+    const path = await archive("tree.gz", [
+      [
+        "buildpulse.yml",
+        `version: "1.0"\ngit:\n  commit: ${SHA}\n  tree: "null"\n  repository:\n    owner: acme\n` +
+        "    name: notree\n",
+      ],
+      ["test-results/a.xml", reportOf("a")],
+    ]);
+    const { code, stderr } = await run(["ingest", path, "--org", "acme"]);
+    assert.equal(code, 0, stderr);
+    assert.match(stderr, /ignored the tree "null": expected 7 to 64 hex digits/);
+    const [row] = await submissions("acme/notree");
+    assert.equal(row?.tree_oid, null);
+    const option = await run(["ingest", path, "--org", "acme", "--tree", "HEAD"]);
+    assert.equal(option.code, 2);
+    assert.match(option.stderr, /--tree: invalid tree "HEAD": expected 7 to 64 hex digits/);
+  });
+
   it("is overridden by options, and never by the CI job it happens to be in", async () => {
     const path = await archive("override.gz", [
       ["buildpulse.yml", FLAT],
