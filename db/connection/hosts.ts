@@ -66,7 +66,7 @@ async function selectHost(url: DatabaseUrl, timeoutMs: number): Promise<Address>
   );
 }
 
-/** Queries a server's role over a connection of its own, which also shows that it lets us in. */
+/** Queries a server's role over a connection of its own, which also verifies that it accepts logins. */
 async function loadRole(
   address: Address,
   url: DatabaseUrl,

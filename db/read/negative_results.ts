@@ -14,9 +14,9 @@ export function weekOfNegative(sql: Queryable) {
 /**
  * SQL: whether the row `n` of `negative_result`, a disruption of a given test, was recorded since.
  *
- * The week leads through the index, the id drops what is older in the first of these weeks.
+ * The index is searched by week; the id filters the first week.
  *
- * @param firstId 24 hex digits: an id of then
+ * @param firstId 24 hex digits: the first id of that moment
  */
 export function isDisruptedSince(sql: Queryable, firstId: string) {
   const week = Math.floor(parseInt(firstId.slice(0, 4), 16) / 8);

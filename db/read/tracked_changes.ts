@@ -76,7 +76,7 @@ export async function loadTrackedChanges(
 
 interface Scope {
   repositoryId: number;
-  /** What has a greater one came since. */
+  /** Submissions with a greater version were added since. */
   dataVersion: number;
   /** Where the window began before. */
   earlierFirstId: string;
@@ -103,7 +103,7 @@ function selectExpired(sql: Queryable, scope: Scope) {
       and submission_id < decode(${firstId}, 'hex') and status = 'processed'`;
 }
 
-/** Tests with a disruption at a code version of which a submission came since. */
+/** Tests with a disruption at a code version that has a submission added since. */
 function selectChangedTests(sql: Queryable, { repositoryId, dataVersion, firstId }: Scope) {
   return sql<(TestRow & { disruptionCount: number })[]>`
     select ${testColumns(sql)},

@@ -9,7 +9,7 @@ import type { TestIdentity } from "../../lib/base/identity.ts";
 import { arrayOf, type Queryable, rangesOf } from "../connection/sql.ts";
 
 /**
- * Tests that one statement stores. On the embedded database a request beside an upload of 100,000 new
+ * Tests that one statement stores. On the embedded database a request during an upload of 100,000 new
  * tests waited up to 610 ms with 1,000, up to 130 ms with 400; the upload took 3.4 s instead of 5.2.
  */
 const TESTS_PER_STATEMENT = 400;

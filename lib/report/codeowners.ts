@@ -125,7 +125,7 @@ class Parser {
     for (const word of text.split(/\s+/)) {
       if (word.startsWith("#")) break;
       if (word === "") continue;
-      // What has no @ is no owner, and a comma would make two tags of one.
+      // Owners contain @. A comma would split the tag in two.
       const isOwner = word.includes("@") && !word.includes(",") && !/\p{Cc}/u.test(word) &&
         word.length <= MAX_OWNER_CHARACTERS;
       if (!isOwner) {

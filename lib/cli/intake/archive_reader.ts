@@ -26,7 +26,7 @@ export interface ArchiveDeadline {
 
 const DEADLINE: ArchiveDeadline = { baseMs: 10_000, msPerByte: 0.02 };
 
-// The time is counted in ticks, so that a machine that was suspended is no slow archive.
+// Time is counted in ticks, so that suspending the machine does not fail an archive.
 const TICK_MS = 100;
 
 /** Reads one archive at a time. */

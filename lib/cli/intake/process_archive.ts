@@ -44,7 +44,7 @@ export interface WatcherContext {
   sql: Database["sql"];
   storage: ArchiveStorage;
   reader: ArchiveReader;
-  /** `null`: of each archive, by the owner of its repository. */
+  /** `null`: found for each archive by the owner of its repository. */
   organization: Organization | null;
   leaseSeconds: number;
   /** Seconds since 1970. */

@@ -1,5 +1,5 @@
 /**
- * The road of a request: route, authentication, resource, parameters, response. The order of these
+ * The steps of a request: route, authentication, resource, parameters, response. The order of these
  * checks is a promise, because it decides what a client without a token can find out.
  */
 import type { Caller, Found, Selection } from "../../../db/read/caller.ts";
@@ -30,7 +30,7 @@ export type App = (request: Request, peer?: string) => Promise<Response>;
 /** Methods that are logged by name: a client may send any word as one. */
 const LOGGED_METHODS = new Set("GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CONNECT".split(" "));
 
-/** Each retry takes an upload that commits within the milliseconds between two statements. */
+/** A retry is needed only when an upload commits in the milliseconds between two statements. */
 const MAX_STALE_ATTEMPTS = 10;
 
 /**

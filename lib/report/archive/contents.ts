@@ -51,8 +51,8 @@ const COVERAGE_FOLDER = "coverage/";
 const SNIFFED_BYTES = 4_096;
 
 /**
- * Reads an archive to its end, which proves that it is whole. Of a path that occurs twice the last
- * counts, as if it were extracted.
+ * Reads an archive to its end, which proves that it is whole. The last entry of
+ * a repeated path counts, as if the archive were extracted.
  *
  * @throws {ReportError} when it is damaged, exceeds a limit or its metadata cannot be read
  */
