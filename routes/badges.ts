@@ -1,6 +1,5 @@
 import * as v from "valibot";
-import { loadBuildCounts } from "../db/read/badges.ts";
-import { loadLatestCoverage } from "../db/write/coverage_reports.ts";
+import { loadBuildCounts, loadLatestCoverage } from "../db/read/badges.ts";
 import { coverageBadge, flakinessBadge } from "../lib/badge/mod.ts";
 import { checkVersion } from "../lib/http/request/stale_version.ts";
 import {

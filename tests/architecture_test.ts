@@ -17,6 +17,9 @@ const MAY_IMPORT: Record<string, string[]> = {
   pure: [],
 };
 
+/** The folders of `db`: each may import those before it. */
+const DB_FOLDERS = ["embedded", "connection", "schema", "read", "write", "admin"];
+
 function partOf(path: string): string {
   if (path === "main.ts") return "main";
   const [top = "", second = ""] = path.split("/");
@@ -84,6 +87,24 @@ describe("the architecture", () => {
       }
     }
     assert.ok(files.length > 20, "expected to find the sources");
+    assert.deepEqual(wrong, []);
+  });
+
+  it("has folders of db that import one way only", async () => {
+    const wrong: string[] = [];
+    const files = await sources("db");
+    const rankOf = (path: string) => DB_FOLDERS.indexOf(path.split("/")[1]!);
+    for (const file of files) {
+      for (const specifier of await importsOf(file)) {
+        const target = posix.join(posix.dirname(file), specifier);
+        // A file of `db` itself belongs to no folder: all may import it.
+        if (target.startsWith("db/") && rankOf(target) > rankOf(file)) {
+          wrong.push(`${file} imports ${target}`);
+        }
+      }
+    }
+    const folders = new Set(files.map((file) => file.split("/")[1]!));
+    assert.deepEqual([...folders].filter((name) => !name.endsWith(".ts")).sort(), DB_FOLDERS.toSorted());
     assert.deepEqual(wrong, []);
   });
 

@@ -5,10 +5,11 @@
  *
  * Row locks would not do: all clients of the embedded database share one session.
  */
-import { requireSchemaVersion, writeTransaction } from "../schema/migrate.ts";
 import { createHash } from "node:crypto";
 import type { Database } from "../connection/connect.ts";
 import type { Queryable } from "../connection/sql.ts";
+import { requireSchemaVersion } from "../schema/migrate.ts";
+import { writeTransaction } from "../write/transaction.ts";
 import { showFailed } from "../write/unprocessed_submissions.ts";
 
 /** Identifies an archive: a source is a folder or a bucket. */

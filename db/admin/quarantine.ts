@@ -1,10 +1,10 @@
-import { writeTransaction } from "../schema/migrate.ts";
 import type { Database } from "../connection/connect.ts";
 import type { Quarantine } from "../../lib/analysis/tracked_test.ts";
 import type { TestIdentity } from "../../lib/base/identity.ts";
-import { bumpDataVersion, lockRepository } from "./repositories.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
-import { isPublished } from "../write/tests.ts";
+import { isPublished } from "../read/fragments.ts";
+import { bumpDataVersion, lockRepository } from "../write/repository_row.ts";
+import { writeTransaction } from "../write/transaction.ts";
 
 /** A stored test with its repository. */
 export interface StoredTest extends TestIdentity {

@@ -1,8 +1,8 @@
-import { writeTransaction } from "../schema/migrate.ts";
-import { caseKey, firstSubmissionId } from "../../lib/base/identity.ts";
+import { caseKey } from "../../lib/base/identity.ts";
 import type { RepositoryName } from "../../lib/base/repository_name.ts";
 import type { Database } from "../connection/connect.ts";
 import type { Queryable } from "../connection/sql.ts";
+import { writeTransaction } from "../write/transaction.ts";
 
 /** A stored repository. */
 export interface Repository extends RepositoryName {
@@ -100,73 +100,6 @@ export async function deleteRepository(
       where organization_id = ${organizationId} and repository_id = ${repositoryId}`;
     return true;
   });
-}
-
-/** A repository whose row is locked. */
-export interface LockedRepository extends RepositoryName {
-  idPrefix: number;
-  removalCount: number;
-}
-
-/**
- * Locks a repository until the transaction ends, as every change of its data must; `null` when it
- * does not exist.
- */
-export async function lockRepository(
-  tx: Queryable,
-  repositoryId: number,
-): Promise<LockedRepository | null> {
-  const [row] = await tx<LockedRepository[]>`
-    select owner, name, id_prefix::float8 as "idPrefix", removal_count::float8 as "removalCount"
-    from repository
-    where repository_id = ${repositoryId}
-    for no key update`;
-  return row ?? null;
-}
-
-/** SQL: the columns of a `DataVersion` from `repository` r. */
-export function versionColumns(sql: Queryable) {
-  return sql`extract(epoch from r.created_at)::float8 as "createdAt",
-    r.data_version::float8 as "dataVersion"`;
-}
-
-/** SQL: the id of the oldest submission in the window of `repository` r, or null. */
-export function oldestSubmission(sql: Queryable, windowStart: number) {
-  return sql`(
-    select encode(s.submission_id, 'hex') from submission s
-    where s.repository_id = r.repository_id
-      and s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
-    order by s.submission_id limit 1)`;
-}
-
-/** Makes cached responses about a repository stale. */
-export async function bumpDataVersion(tx: Queryable, repositoryId: number): Promise<void> {
-  await tx`
-    update repository set data_version = data_version + 1 where repository_id = ${repositoryId}`;
-}
-
-/**
- * The same, for a change that only added submissions or coverage: caches then load just those. The
- * repository becomes visible.
- *
- * @returns the new data version
- */
-export async function bumpForAddition(tx: Queryable, repositoryId: number): Promise<number> {
-  const [row] = await tx<{ dataVersion: number }[]>`
-    update repository set data_version = data_version + 1, addition_count = addition_count + 1,
-      is_visible = true
-    where repository_id = ${repositoryId}
-    returning data_version::float8 as "dataVersion"`;
-  return row?.dataVersion ?? 0;
-}
-
-/**
- * Makes caches load a repository in full after its next change, because submissions that they have
- * not loaded yet may be gone. Responses stay the same, so the data version does too.
- */
-export async function interruptAdditions(tx: Queryable, repositoryId: number): Promise<void> {
-  await tx`
-    update repository set addition_count = addition_count - 1 where repository_id = ${repositoryId}`;
 }
 
 function isUniqueViolation(error: unknown): boolean {

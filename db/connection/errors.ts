@@ -1,9 +1,5 @@
+import { DatabaseError } from "../database_error.ts";
 import type { DatabaseUrl } from "./database_url.ts";
-
-/** The database cannot be used; the message says what to do about it. */
-export class DatabaseError extends Error {
-  override name = "DatabaseError";
-}
 
 /** Explanations of failed connections, by error code of the system, postgres.js or PostgreSQL. */
 const EXPLANATIONS: Record<string, (url: DatabaseUrl) => string> = {

@@ -1,5 +1,5 @@
 import { statfsSync } from "node:fs";
-import { DatabaseError } from "../connection/errors.ts";
+import { DatabaseError } from "../database_error.ts";
 
 const MEGABYTE = 1024 * 1024;
 

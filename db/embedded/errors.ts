@@ -1,4 +1,4 @@
-import { DatabaseError } from "../connection/errors.ts";
+import { DatabaseError } from "../database_error.ts";
 
 /** Error numbers of the engine's file system (WASI), whose errors have no message. */
 const SYSTEM_ERRORS: Record<number, string> = {

@@ -1,8 +1,9 @@
 /** Queries for badges. */
 import type { DataVersion } from "../../lib/base/data_version.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
-import { versionColumns } from "../admin/repositories.ts";
+import type { CoverageTotals } from "../../lib/report/coverage/mod.ts";
 import type { Queryable } from "../connection/sql.ts";
+import { versionColumns } from "./fragments.ts";
 
 /** Builds of the window. */
 export interface BuildCounts {
@@ -47,4 +48,31 @@ export async function loadBuildCounts(sql: Queryable, options: {
     ) counts
     where r.repository_id = ${repositoryId}`;
   return { version: row ?? null, buildCount: 0, disruptedBuildCount: 0, ...row };
+}
+
+/** What the latest coverage report of a repository says. */
+export interface LatestCoverage {
+  /** `null` when the repository is gone. */
+  version: DataVersion | null;
+  /** `null` when there is none. */
+  coverage: CoverageTotals | null;
+}
+
+/** The most recently uploaded coverage report, whatever its `recorded_at`. */
+export async function loadLatestCoverage(
+  sql: Queryable,
+  repositoryId: number,
+): Promise<LatestCoverage> {
+  const [row] = await sql<(DataVersion & (CoverageTotals | { lineCount: null }))[]>`
+    select ${versionColumns(sql)}, latest.*
+    from repository r
+    left join (
+      select covered_line_count::float8 as "coveredLineCount", line_count::float8 as "lineCount"
+      from coverage_report
+      where repository_id = ${repositoryId}
+      order by coverage_report_id desc
+      limit 1
+    ) latest on true
+    where r.repository_id = ${repositoryId}`;
+  return { version: row ?? null, coverage: row && row.lineCount !== null ? row : null };
 }

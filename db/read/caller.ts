@@ -1,7 +1,7 @@
 /** Who is calling, and the repositories that the request names: the first statement of any request. */
 import type { WindowVersion } from "../../lib/base/data_version.ts";
-import { firstSubmissionId } from "../../lib/base/identity.ts";
 import { type Queryable, textsIn } from "../connection/sql.ts";
+import { isPublished, oldestSubmission, versionColumns } from "./fragments.ts";
 
 /** An organization, by a valid token of it. */
 export interface Caller {
@@ -30,7 +30,7 @@ export interface RepositoryVersion extends WindowVersion {
 }
 
 /** A caller and the selected repositories, ordered by id. */
-export interface Found {
+export interface CallerScope {
   /** `null` on public routes only. */
   caller: Caller | null;
   repositories: RepositoryVersion[];
@@ -53,19 +53,14 @@ export async function loadCaller(sql: Queryable, options: {
   now: number;
   windowStart: number;
   selection: Selection;
-}): Promise<Found | null> {
+}): Promise<CallerScope | null> {
   const { token, now, windowStart, selection } = options;
   const rows = await sql<CallerRow[]>`
     select t.organization_id as "organizationId", t.api_token_id as "tokenId",
       r.repository_id::float8 as "repositoryId", r.repository_number::float8 as "repositoryNumber",
       r.owner_key as "ownerKey", r.name_key as "nameKey",
-      extract(epoch from r.created_at)::float8 as "createdAt",
-      r.data_version::float8 as "dataVersion",
-      (
-        select encode(s.submission_id, 'hex') from submission s
-        where s.repository_id = r.repository_id
-          and s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
-        order by s.submission_id limit 1) as "oldestSubmissionId",
+      ${versionColumns(sql)},
+      ${oldestSubmission(sql, windowStart)} as "oldestSubmissionId",
       ${selectTestNo(sql, selection)} as "testNo"
     from api_token t
     left join repository r on r.organization_id = t.organization_id
@@ -105,10 +100,7 @@ function selectTestNo(sql: Queryable, selection: Selection) {
   return sql`(
     select t.test_no from test t
     where t.repository_id = r.repository_id and t.test_hash = ${selection.testHash}
-      and not exists (
-        select from unpublished_test_range u
-        where u.repository_id = t.repository_id
-          and t.test_no >= u.first_test_no and t.test_no < u.end_test_no))`;
+      and ${isPublished(sql)})`;
 }
 
 /** Which of these hashes belong to a token, valid or not. */

@@ -1,9 +1,8 @@
 /** Queries about the disruptions of one test. */
 import type { DataVersion } from "../../lib/base/data_version.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
-import { versionColumns } from "../admin/repositories.ts";
-import { isDisruptedSince, messageOf } from "./negative_results.ts";
 import type { Queryable } from "../connection/sql.ts";
+import { isDisruptedSince, messageOf, versionColumns } from "./fragments.ts";
 
 /** A disruption as a list shows it. */
 export interface DisruptionEvent {

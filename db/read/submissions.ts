@@ -1,8 +1,8 @@
 /** Queries about submissions, as the API shows them. */
 import type { DataVersion } from "../../lib/base/data_version.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
-import { versionColumns } from "../admin/repositories.ts";
 import type { Queryable } from "../connection/sql.ts";
+import { versionColumns } from "./fragments.ts";
 
 /** A submission of a list. */
 export interface SubmissionRow {

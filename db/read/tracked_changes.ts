@@ -1,11 +1,11 @@
 import { applyChanges, canApply, type TestsState } from "../../lib/analysis/tests_state.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { Database } from "../connection/connect.ts";
-import { isDisruptedSince } from "./negative_results.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
-import { loadTestLists } from "../write/test_lists.ts";
+import { isDisruptedSince } from "./fragments.ts";
+import { loadTestLists } from "./test_lists.ts";
 import {
-  knownTest,
+  trackedTestBase,
   recordedRun,
   runColumns,
   type RunRow,
@@ -65,7 +65,7 @@ export async function loadTrackedChanges(
         expired: expired.map(recordedRun),
         lists,
         changedTests: new Map(
-          tests.map((row) => [row.testNo, knownTest(row, { ...row, idPrefix })]),
+          tests.map((row) => [row.testNo, trackedTestBase(row, { ...row, idPrefix })]),
         ),
         expiredDisruptions: new Map(expiredDisruptions.map((row) => [row.testNo, row.count])),
         tags: tagsByTest(tags),

@@ -1,8 +1,8 @@
 /** SQL and rows that several queries about tracked tests share. */
-import type { KnownTest, RecordedRun, StateVersion } from "../../lib/analysis/tests_state.ts";
+import type { TrackedTestBase, RecordedRun, StateVersion } from "../../lib/analysis/tests_state.ts";
 import { recordedAtOf, testId } from "../../lib/base/identity.ts";
-import { oldestSubmission, versionColumns } from "../admin/repositories.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
+import { oldestSubmission, versionColumns } from "./fragments.ts";
 
 /** A test with what is known of its disruptions and its quarantine. */
 export interface TestRow {
@@ -86,10 +86,10 @@ export function tagsByTest(rows: readonly TagRow[]): Map<number, string[]> {
 }
 
 /** The test of a row. */
-export function knownTest(
+export function trackedTestBase(
   row: TestRow,
   { idPrefix, disruptionCount }: { idPrefix: number; disruptionCount: number },
-): KnownTest {
+): TrackedTestBase {
   const disruptive = row.latestSubmissionId !== null;
   return {
     id: testId(idPrefix, row.testHash),

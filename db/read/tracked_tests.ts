@@ -2,14 +2,14 @@ import { decodeTestList } from "../../lib/analysis/columns.ts";
 import {
   applyChanges,
   emptyState,
-  type KnownTest,
+  type TrackedTestBase,
   type TestsState,
 } from "../../lib/analysis/tests_state.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { Database } from "../connection/connect.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
 import {
-  knownTest,
+  trackedTestBase,
   recordedRun,
   runColumns,
   type RunRow,
@@ -74,9 +74,9 @@ export async function loadTrackedTests(
           [row.testListNo, decodeTestList(row.tests, row.testCount)] as const
         ),
       ),
-      changedTests: new Map((testsOf.get(repositoryId) ?? []).map((row): [number, KnownTest] => {
+      changedTests: new Map((testsOf.get(repositoryId) ?? []).map((row): [number, TrackedTestBase] => {
         const disruptionCount = disruptionCounts.get(row.testNo) ?? 0;
-        return [row.testNo, knownTest(row, { idPrefix, disruptionCount })];
+        return [row.testNo, trackedTestBase(row, { idPrefix, disruptionCount })];
       })),
       expiredDisruptions: new Map(),
       tags: tagsByTest(tagsOf.get(repositoryId) ?? []),

@@ -78,23 +78,6 @@ export async function checkSchema(sql: Queryable): Promise<SchemaStatus> {
 }
 
 /**
- * Runs a transaction that writes. A migration waits for it, and it fails when the schema has become
- * newer than this process: the read of `schema_migration` locks that table until the end.
- *
- * @throws {SchemaVersionError} when another version of the program has migrated the database
- */
-export async function writeTransaction<T>(
-  sql: postgres.Sql,
-  write: (tx: postgres.TransactionSql) => Promise<T>,
-): Promise<T> {
-  // postgres.js unwraps arrays of promises in its result type, which `write` never returns.
-  return await sql.begin(async (tx) => {
-    await requireSchemaVersion(tx);
-    return await write(tx);
-  }) as T;
-}
-
-/**
  * Fails when the schema is not the one that this program was written for.
  *
  * @throws {SchemaVersionError} when another version of the program has migrated the database

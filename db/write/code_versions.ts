@@ -1,23 +1,23 @@
-import { messageOf, weekOfNegative } from "../read/negative_results.ts";
-import { integersIn, type Queryable, textsIn } from "../connection/sql.ts";
-import { outcomesAt } from "../../lib/analysis/columns.ts";
+import { resultCountsAt } from "../../lib/analysis/columns.ts";
 import type {
   DisruptiveTest,
-  Negative,
-  PrunedFacts,
-  SubmissionOutcomes,
-} from "../../lib/analysis/code_version.ts";
-import { loadTestLists } from "./test_lists.ts";
+  StoredNegative,
+  PrunedFields,
+  ProcessedSubmission,
+} from "../../lib/analysis/disruptions.ts";
+import { integersIn, type Queryable, textsIn } from "../connection/sql.ts";
+import { messageOf, weekOfNegative } from "../read/fragments.ts";
+import { loadTestLists } from "../read/test_lists.ts";
 
 /** All processed submissions of some code versions, and which of the given tests passed in them. */
-export async function loadOutcomes(
+export async function loadProcessedSubmissions(
   sql: Queryable,
   { repositoryId, codeVersions, testNos }: {
     repositoryId: number;
     codeVersions: string[];
     testNos: ReadonlySet<number>;
   },
-): Promise<(SubmissionOutcomes & { codeVersion: string })[]> {
+): Promise<(ProcessedSubmission & { codeVersion: string })[]> {
   const submissions = await sql<{
     code_version: string;
     submission_id: string;
@@ -43,7 +43,7 @@ export async function loadOutcomes(
   }
   return submissions.map((submission) => {
     const indexes = places.get(submission.test_list_no)!;
-    const outcomes = outcomesAt(submission.exceptions, indexes.values());
+    const outcomes = resultCountsAt(submission.exceptions, indexes.values());
     return {
       codeVersion: submission.code_version,
       submissionId: submission.submission_id,
@@ -61,8 +61,8 @@ export async function loadOutcomes(
 export async function loadNegatives(
   sql: Queryable,
   { repositoryId, codeVersion }: { repositoryId: number; codeVersion: string },
-): Promise<(Negative & { testHash: number })[]> {
-  return await sql<(Negative & { testHash: number })[]>`
+): Promise<(StoredNegative & { testHash: number })[]> {
+  return await sql<(StoredNegative & { testHash: number })[]>`
     select encode(n.submission_id, 'hex') as "submissionId", n.result_no as "resultNo",
       n.test_no as "testNo", t.test_hash::float8 as "testHash",
       ${messageOf(sql)} as message, n.is_disruption as "isDisruption"
@@ -78,7 +78,7 @@ export async function markDisruptions(
   sql: Queryable,
   { repositoryId, negatives, isDisruption }: {
     repositoryId: number;
-    negatives: Negative[];
+    negatives: StoredNegative[];
     isDisruption: boolean;
   },
 ): Promise<void> {
@@ -112,10 +112,10 @@ export async function loadDisruptiveTests(
 }
 
 /** The fields of disruptive tests that come from pruned submissions and not from stored results. */
-export async function loadPrunedFacts(
+export async function loadPrunedFields(
   sql: Queryable,
   { repositoryId, testNos }: { repositoryId: number; testNos: Iterable<number> },
-): Promise<PrunedFacts[]> {
+): Promise<PrunedFields[]> {
   const tests = await loadDisruptiveTests(sql, { repositoryId, testNos });
   // hasPositive: whether the submission is stored, and a disruption of its code version.
   const stored = await sql<{

@@ -1,26 +1,26 @@
 import {
   type DisruptiveTest,
-  findNondeterministic,
+  findDisruptions,
   mergeDisruptive,
-  mergePrunedFacts,
-  type Negative,
-  type PrunedFacts,
-} from "../../lib/analysis/code_version.ts";
-import { listRepositories, lockRepository } from "../admin/repositories.ts";
+  mergePrunedFields,
+  type StoredNegative,
+  type PrunedFields,
+} from "../../lib/analysis/disruptions.ts";
 import type { Database } from "../connection/connect.ts";
 import { arrayOf, integersIn, type Queryable } from "../connection/sql.ts";
-import { messageOf } from "../read/negative_results.ts";
-import { writeTransaction } from "../schema/migrate.ts";
+import { messageOf } from "../read/fragments.ts";
 import {
   deleteDisruptiveTests,
   loadNegatives,
-  loadOutcomes,
-  loadPrunedFacts,
+  loadProcessedSubmissions,
+  loadPrunedFields,
   markDisruptions,
   storeDisruptiveTests,
 } from "./code_versions.ts";
+import { lockRepository } from "./repository_row.ts";
 import { removeTestList } from "./test_lists.ts";
 import { removeTags } from "./test_tags.ts";
+import { writeTransaction } from "./transaction.ts";
 
 /**
  * Deletes a submission of an organization with its results and coverage, the disruptions that only it
@@ -39,9 +39,9 @@ export async function deleteSubmission(
     const { repositoryId, codeVersion, submissionId, testListNo } = submission;
     const before = await loadNegatives(tx, { repositoryId, codeVersion });
     const flaky = new Set(before.filter((n) => n.isDisruption).map((n) => n.testNo));
-    const prunedFacts = flaky.size === 0
+    const prunedFields = flaky.size === 0
       ? []
-      : await loadPrunedFacts(tx, { repositoryId, testNos: flaky });
+      : await loadPrunedFields(tx, { repositoryId, testNos: flaky });
 
     await tx`
       delete from coverage_report
@@ -57,7 +57,7 @@ export async function deleteSubmission(
       where repository_id = ${repositoryId}`;
 
     await clearDisruptions(tx, { repositoryId, codeVersion, testNos: flaky });
-    await recomputeDisruptiveTests(tx, { repositoryId, testNos: flaky, prunedFacts });
+    await recomputeDisruptiveTests(tx, { repositoryId, testNos: flaky, prunedFields });
     if (testListNo !== null) {
       const list = { repositoryId, testListNo };
       const { tags, testTagSetNo } = submission;
@@ -81,7 +81,9 @@ async function lockSubmission(
   tx: Queryable,
   { organizationId, key }: { organizationId: number; key: string },
 ): Promise<LockedSubmission | null> {
-  const repositories = await listRepositories(tx, organizationId);
+  const repositories = await tx<{ repositoryId: number }[]>`
+    select repository_id::float8 as "repositoryId" from repository
+    where organization_id = ${organizationId} and is_visible`;
   const repositoryIds = arrayOf(repositories.map(({ repositoryId }) => repositoryId));
   const found = await tx<{ repositoryId: number }[]>`
     select repository_id::float8 as "repositoryId" from submission
@@ -119,8 +121,8 @@ async function clearDisruptions(
   const negatives = (await loadNegatives(tx, { repositoryId, codeVersion }))
     .filter(({ testNo }) => testNos.has(testNo));
   const codeVersions = [codeVersion];
-  const submissions = await loadOutcomes(tx, { repositoryId, codeVersions, testNos });
-  const found = findNondeterministic(submissions, negatives);
+  const submissions = await loadProcessedSubmissions(tx, { repositoryId, codeVersions, testNos });
+  const found = findDisruptions(submissions, negatives);
   const disruptions = new Set(found.flatMap((test) => test.disruptions));
   await markDisruptions(tx, {
     repositoryId,
@@ -135,14 +137,14 @@ const CODE_VERSIONS_PER_STATEMENT = 200;
 /** Computes disruptive tests from all of their disruptions: slow, but deletions are rare. */
 async function recomputeDisruptiveTests(
   tx: Queryable,
-  { repositoryId, testNos, prunedFacts }: {
+  { repositoryId, testNos, prunedFields }: {
     repositoryId: number;
     testNos: Set<number>;
-    prunedFacts: PrunedFacts[];
+    prunedFields: PrunedFields[];
   },
 ): Promise<void> {
   if (testNos.size === 0) return;
-  const disruptions = await tx<(Negative & { codeVersion: string })[]>`
+  const disruptions = await tx<(StoredNegative & { codeVersion: string })[]>`
     select s.code_version as "codeVersion", encode(n.submission_id, 'hex') as "submissionId",
       n.result_no as "resultNo", n.test_no as "testNo", ${messageOf(tx)} as message,
       n.is_disruption as "isDisruption"
@@ -155,16 +157,16 @@ async function recomputeDisruptiveTests(
   for (let start = 0; start < byVersion.length; start += CODE_VERSIONS_PER_STATEMENT) {
     const batch = byVersion.slice(start, start + CODE_VERSIONS_PER_STATEMENT);
     const codeVersions = batch.map(([codeVersion]) => codeVersion);
-    const submissions = await loadOutcomes(tx, { repositoryId, codeVersions, testNos });
+    const submissions = await loadProcessedSubmissions(tx, { repositoryId, codeVersions, testNos });
     const submissionsOf = Map.groupBy(submissions, (submission) => submission.codeVersion);
     for (const [codeVersion, negatives] of batch) {
-      for (const { test } of findNondeterministic(submissionsOf.get(codeVersion)!, negatives)) {
+      for (const { test } of findDisruptions(submissionsOf.get(codeVersion)!, negatives)) {
         known.set(test.testNo, mergeDisruptive(known.get(test.testNo), test));
       }
     }
   }
-  for (const facts of prunedFacts) {
-    const merged = mergePrunedFacts(known.get(facts.testNo), facts);
+  for (const facts of prunedFields) {
+    const merged = mergePrunedFields(known.get(facts.testNo), facts);
     if (merged) known.set(facts.testNo, merged);
   }
   await deleteDisruptiveTests(tx, {

@@ -1,11 +1,11 @@
 import {
   codeVersionOf,
-  findNondeterministic,
+  findDisruptions,
   mergeDisruptive,
-  type Negative,
-  type SubmissionOutcomes,
-} from "../../lib/analysis/code_version.ts";
-import { outcomesAt } from "../../lib/analysis/columns.ts";
+  type StoredNegative,
+  type ProcessedSubmission,
+} from "../../lib/analysis/disruptions.ts";
+import { resultCountsAt } from "../../lib/analysis/columns.ts";
 import {
   indexOfTest,
   type NegativeResult,
@@ -14,7 +14,7 @@ import {
 import {
   loadDisruptiveTests,
   loadNegatives,
-  loadOutcomes,
+  loadProcessedSubmissions,
   markDisruptions,
   storeDisruptiveTests,
 } from "./code_versions.ts";
@@ -32,7 +32,7 @@ export interface NewSubmission {
 }
 
 /** A negative result as it is stored. */
-export type StoredNegative = Negative & Pick<NegativeResult, "conclusion">;
+export type NewNegative = StoredNegative & Pick<NegativeResult, "conclusion">;
 
 /**
  * Detects the disruptions of a code version with a new submission: marks earlier negative results that
@@ -43,12 +43,12 @@ export async function detectDisruptions(
   tx: Queryable,
   repositoryId: number,
   submission: NewSubmission,
-): Promise<StoredNegative[]> {
+): Promise<NewNegative[]> {
   const codeVersion = codeVersionOf({ ...submission, submissionId: submission.id });
   const own = await ownNegatives(tx, repositoryId, submission);
   const earlier = await loadNegatives(tx, { repositoryId, codeVersion });
   const indexes = indexesOf(submission.content, [...own, ...earlier]);
-  const outcomes = outcomesAt(submission.content.exceptions, indexes.values());
+  const outcomes = resultCountsAt(submission.content.exceptions, indexes.values());
   const passes = (testNo: number) => (outcomes.get(indexes.get(testNo) ?? -1)?.positive ?? 0) > 0;
   const affected = new Set([
     ...own.map(({ testNo }) => testNo),
@@ -56,12 +56,12 @@ export async function detectDisruptions(
   ]);
   if (affected.size === 0) return own;
 
-  const submissions: SubmissionOutcomes[] = [
-    ...await loadOutcomes(tx, { repositoryId, codeVersions: [codeVersion], testNos: affected }),
+  const submissions: ProcessedSubmission[] = [
+    ...await loadProcessedSubmissions(tx, { repositoryId, codeVersions: [codeVersion], testNos: affected }),
     { ...submission, submissionId: submission.id, hasPositive: passes },
   ];
   const negatives = [...own, ...earlier.filter(({ testNo }) => affected.has(testNo))];
-  const found = findNondeterministic(submissions, negatives);
+  const found = findDisruptions(submissions, negatives);
   const disruptions = new Set(found.flatMap((test) => test.disruptions));
   await markDisruptions(tx, {
     repositoryId,
@@ -79,7 +79,7 @@ async function ownNegatives(
   tx: Queryable,
   repositoryId: number,
   { id, content }: NewSubmission,
-): Promise<(StoredNegative & { testHash: number })[]> {
+): Promise<(NewNegative & { testHash: number })[]> {
   const hashes = new Set(content.negatives.map(({ testHash }) => testHash));
   const testNos = await testNosByHash(tx, repositoryId, hashes);
   return content.negatives.map(({ testHash, resultNo, conclusion, message }) => ({

@@ -2,11 +2,11 @@
  * Deletes old submissions. Those of one code version prove each other's disruptions: they are deleted
  * once all of them are old.
  */
-import { interruptAdditions } from "../admin/repositories.ts";
 import type { Database } from "../connection/connect.ts";
 import { idsIn, type Queryable, textsIn } from "../connection/sql.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import { inBatch } from "./prune_tests.ts";
+import { interruptAdditions } from "./repository_row.ts";
 
 interface PrunedSubmissions {
   submissionCount: number;

@@ -1,11 +1,12 @@
 /** Deletes lists of tests that no submission refers to any more, and tests that are in no list. */
-import { lockRepository } from "../admin/repositories.ts";
 import type { Database } from "../connection/connect.ts";
 import { integersIn, type Queryable } from "../connection/sql.ts";
-import { writeTransaction } from "../schema/migrate.ts";
+import { isPublished } from "../read/fragments.ts";
+import { lockRepository } from "./repository_row.ts";
 import { excludeListed, isUnusedList } from "./test_lists.ts";
 import { isUnusedSet } from "./test_tags.ts";
-import { isPublished, isUnreferenced } from "./tests.ts";
+import { isUnreferenced } from "./tests.ts";
+import { writeTransaction } from "./transaction.ts";
 
 /** Lists, of some 20 kB each. */
 const LISTS_PER_BATCH = 50;

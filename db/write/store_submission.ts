@@ -4,15 +4,15 @@ import type { SubmissionContent } from "../../lib/analysis/submission_content.ts
 import type { TestTags } from "../../lib/analysis/test_tags.ts";
 import { keyedSubmissionId, submissionId } from "../../lib/base/identity.ts";
 import type { CoverageTotals } from "../../lib/report/coverage/mod.ts";
-import { bumpForAddition, type LockedRepository, lockRepository } from "../admin/repositories.ts";
 import type { Database } from "../connection/connect.ts";
 import { type Queryable, textsIn } from "../connection/sql.ts";
-import { writeTransaction } from "../schema/migrate.ts";
 import { replaceSubmissionCoverage } from "./coverage_reports.ts";
-import { detectDisruptions, type StoredNegative } from "./detect_disruptions.ts";
+import { detectDisruptions, type NewNegative } from "./detect_disruptions.ts";
+import { bumpForAddition, type LockedRepository, lockRepository } from "./repository_row.ts";
 import { findTestListNo, insertTestList } from "./test_lists.ts";
 import { addTags } from "./test_tags.ts";
 import { prepareTests, publishTests } from "./tests.ts";
+import { writeTransaction } from "./transaction.ts";
 import { removeUnprocessed } from "./unprocessed_submissions.ts";
 
 /** One upload: a CI run, or one shard of it. */
@@ -42,7 +42,7 @@ export interface Upload {
 }
 
 /** A submission that was stored, now or before. */
-export interface StoredSubmission {
+export interface StoreResult {
   /** 24 hex digits. */
   submissionId: string;
   key: string;
@@ -72,7 +72,7 @@ export class RepositoryGoneError extends Error {
 export async function storeSubmission(
   sql: Database["sql"],
   upload: Upload,
-): Promise<StoredSubmission> {
+): Promise<StoreResult> {
   const { repositoryId, key } = upload;
   const uploadDigest = digestOf(upload);
   const prepared = await prepareNewList(sql, { upload, uploadDigest });
@@ -131,7 +131,7 @@ async function insertUpload(
     repository: LockedRepository;
     prepared: PreparedTests | null;
   },
-): Promise<StoredSubmission> {
+): Promise<StoreResult> {
   const { repositoryId, content, recordedAt, tags, testTags = null } = upload;
   const { owner, name, idPrefix, removalCount } = repository;
   // The prefix stands for the repository: renaming it changes no id.
@@ -177,8 +177,8 @@ async function findDuplicate(
     uploadDigest: string;
     key: string | undefined;
   },
-): Promise<StoredSubmission | null> {
-  const [row] = await sql<Omit<StoredSubmission, "duplicate">[]>`
+): Promise<StoreResult | null> {
+  const [row] = await sql<Omit<StoreResult, "duplicate">[]>`
     select encode(submission_id, 'hex') as "submissionId", key,
       extract(epoch from recorded_at)::float8 as "recordedAt",
       test_result_count as "testResultCount",
@@ -229,7 +229,7 @@ async function insertNegatives(
   tx: Queryable,
   { repositoryId, negatives, messageNoOf }: {
     repositoryId: number;
-    negatives: StoredNegative[];
+    negatives: NewNegative[];
     messageNoOf: SharedMessages["placeOf"];
   },
 ): Promise<void> {

@@ -58,14 +58,6 @@ export async function publishTests(
           and t.test_no >= u.first_test_no and t.test_no < u.end_test_no))`;
 }
 
-/** SQL: whether the row `t` of `test` is published. */
-export function isPublished(sql: Queryable) {
-  return sql`not exists (
-    select from unpublished_test_range u
-    where u.repository_id = t.repository_id
-      and t.test_no >= u.first_test_no and t.test_no < u.end_test_no)`;
-}
-
 /** SQL: whether the row `t` of `test` was never disruptive and is not quarantined. */
 export function isUnreferenced(sql: Queryable) {
   return sql`not exists (

@@ -1,7 +1,7 @@
 /** Submissions whose archive is being processed or could not be: listed, without results. */
 import { keyedSubmissionId } from "../../lib/base/identity.ts";
-import { bumpForAddition, lockRepository } from "../admin/repositories.ts";
 import { type Queryable, textsIn } from "../connection/sql.ts";
+import { bumpForAddition, lockRepository } from "./repository_row.ts";
 
 /** What is known of an archive before its reports were read. */
 export interface UnprocessedSubmission {

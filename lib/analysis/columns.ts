@@ -7,17 +7,17 @@
 import { VarintReader, VarintWriter } from "./varint.ts";
 
 /** The results of one test in one submission, counted. */
-export interface Outcome {
+export interface ResultCounts {
   positive: number;
   negative: number;
   skipped: number;
   unknown: number;
 }
 
-const PASSED_ONCE: Readonly<Outcome> = { positive: 1, negative: 0, skipped: 0, unknown: 0 };
+const PASSED_ONCE: Readonly<ResultCounts> = { positive: 1, negative: 0, skipped: 0, unknown: 0 };
 
 // Common exceptions take one byte; any other is followed by its four counts.
-const EXCEPTIONS: readonly Readonly<Outcome>[] = [
+const EXCEPTIONS: readonly Readonly<ResultCounts>[] = [
   { positive: 0, negative: 0, skipped: 1, unknown: 0 },
   { positive: 0, negative: 1, skipped: 0, unknown: 0 },
   { positive: 0, negative: 0, skipped: 0, unknown: 1 },
@@ -26,7 +26,7 @@ const EXCEPTIONS: readonly Readonly<Outcome>[] = [
 ];
 const OTHER = EXCEPTIONS.length;
 
-function same(a: Readonly<Outcome>, b: Readonly<Outcome>): boolean {
+function same(a: Readonly<ResultCounts>, b: Readonly<ResultCounts>): boolean {
   return a.positive === b.positive && a.negative === b.negative && a.skipped === b.skipped &&
     a.unknown === b.unknown;
 }
@@ -37,7 +37,7 @@ export class ExceptionWriter {
   #previous = -1;
 
   /** Adds the outcome of the test at `index`; indexes must ascend. */
-  add(index: number, outcome: Outcome): void {
+  add(index: number, outcome: ResultCounts): void {
     if (same(outcome, PASSED_ONCE)) return;
     this.#writer.write(index - this.#previous - 1);
     this.#previous = index;
@@ -58,7 +58,7 @@ export class ExceptionWriter {
 /** Calls `visit` with the index in the list and the outcome of every exception, ascending. */
 export function forEachException(
   bytes: Uint8Array,
-  visit: (index: number, outcome: Readonly<Outcome>) => void,
+  visit: (index: number, outcome: Readonly<ResultCounts>) => void,
 ): void {
   const reader = new VarintReader(bytes);
   let index = -1;
@@ -78,11 +78,11 @@ export function forEachException(
 }
 
 /** The outcomes of the tests at the given indexes of the list. */
-export function outcomesAt(
+export function resultCountsAt(
   exceptions: Uint8Array,
   indexes: Iterable<number>,
-): Map<number, Readonly<Outcome>> {
-  const outcomes = new Map<number, Readonly<Outcome>>();
+): Map<number, Readonly<ResultCounts>> {
+  const outcomes = new Map<number, Readonly<ResultCounts>>();
   for (const index of indexes) outcomes.set(index, PASSED_ONCE);
   forEachException(exceptions, (index, outcome) => {
     if (outcomes.has(index)) outcomes.set(index, outcome);

@@ -8,7 +8,7 @@ import { type Run, RunCounts, type TestLists } from "./run_counts.ts";
 import type { TrackedTest } from "./tracked_test.ts";
 
 /** A tracked test without its tags and what is counted from the runs of the window. */
-export type KnownTest = Omit<TrackedTest, "tags" | "countedResultCount" | "timeConsumed">;
+export type TrackedTestBase = Omit<TrackedTest, "tags" | "countedResultCount" | "timeConsumed">;
 
 /** A submission of the window, or one that expired from it. */
 export interface RecordedRun extends Run {
@@ -45,7 +45,7 @@ export interface StateChanges {
   expired: readonly RecordedRun[];
   lists: TestLists;
   /** Tests that an upload may have changed, as they are now, by test_no. */
-  changedTests: ReadonlyMap<number, KnownTest>;
+  changedTests: ReadonlyMap<number, TrackedTestBase>;
   /** Number of expired disruptions by test_no; ignored for changed tests. */
   expiredDisruptions: ReadonlyMap<number, number>;
   /** Sorted tags of all tests that have any, by test_no. */
@@ -85,7 +85,7 @@ export function applyChanges(state: TestsState, changes: StateChanges): TestsSta
   const runs = state.runs.changed({ added, removed: expired, lists });
 
   const tests = new Map<number, TrackedTest>();
-  const take = (testNo: number, test: KnownTest) => {
+  const take = (testNo: number, test: TrackedTestBase) => {
     if (test.disruptionCount === 0 && test.quarantine === null) return;
     tests.set(testNo, {
       ...test,

@@ -1,5 +1,5 @@
 import { type Database, type DatabaseOptions, openDatabase } from "../../db/connection/connect.ts";
-import { DatabaseError } from "../../db/connection/errors.ts";
+import { DatabaseError } from "../../db/database_error.ts";
 import { inspectEmbedded } from "../../db/embedded/inspect.ts";
 import { checkSchema, migrate } from "../../db/schema/migrate.ts";
 import { pause } from "../base/delay.ts";

@@ -144,7 +144,7 @@ create table submission (
   tree_oid text,
   branch text,
   -- Submissions with the same value ran the same code. A commit that is not 7 to 64 hex digits
-  -- (HEAD, main, null) identifies nothing. lib/analysis/code_version.ts computes the same.
+  -- (HEAD, main, null) identifies nothing. lib/analysis/disruptions.ts computes the same.
   code_version text not null generated always as (case
     when tree_oid is not null then 'tree:' || tree_oid
     when commit_oid ~ '^[0-9A-Fa-f]{7,64}$' then 'commit:' || commit_oid

@@ -9,7 +9,7 @@ import {
 } from "../../../db/admin/diagnostics.ts";
 import { type Database, openDatabase } from "../../../db/connection/connect.ts";
 import { readDatabaseUrl } from "../../../db/connection/database_url.ts";
-import { DatabaseError } from "../../../db/connection/errors.ts";
+import { DatabaseError } from "../../../db/database_error.ts";
 import { type EmbeddedState, inspectEmbedded } from "../../../db/embedded/inspect.ts";
 import { checkSchema, SCHEMA_VERSION } from "../../../db/schema/migrate.ts";
 import { WINDOW_SECONDS } from "../../base/time.ts";

@@ -5,8 +5,14 @@ import { ArchiveReader } from "../intake/archive_reader.ts";
 import { findCodeowners } from "../intake/codeowners_file.ts";
 import { progressListener } from "../output.ts";
 import { type Listener, readUploadFiles, type UploadFiles } from "../intake/read_files.ts";
-import { factsOfRun, givenCommit, RUN_OPTIONS, runInput } from "../intake/run_options.ts";
-import { type IntakeOutcome, storeUpload, type UploadFacts } from "../intake/store_upload.ts";
+import {
+  factsOfRun,
+  givenCommit,
+  RUN_OPTIONS,
+  type RunFacts,
+  runInput,
+} from "../intake/run_options.ts";
+import { type IntakeOutcome, storeUpload } from "../intake/store_upload.ts";
 import { requireOrganization } from "../resources.ts";
 import { fileSource } from "../storage/folder.ts";
 import { lineOfText } from "../values.ts";
@@ -16,7 +22,7 @@ type Options = v.InferOutput<typeof input>;
 
 /** An upload that was read and can be stored. */
 interface ReadUpload {
-  facts: Omit<UploadFacts, "organization">;
+  facts: RunFacts;
   files: UploadFiles;
 }
 

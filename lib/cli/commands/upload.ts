@@ -16,7 +16,7 @@ import { type AddCommand, command } from "../command.ts";
 import { Failure, UsageError } from "../errors.ts";
 import { readUploadFiles } from "../intake/read_files.ts";
 import { progressListener } from "../output.ts";
-import { factsOfRun, RUN_OPTIONS, type RunFacts, runInput } from "../intake/run_options.ts";
+import { type DescribedRun, factsOfRun, RUN_OPTIONS, runInput } from "../intake/run_options.ts";
 import { STORAGE_VARIABLES } from "../storage/s3_settings.ts";
 import { openTarget } from "../storage/target.ts";
 import { lineOfText } from "../values.ts";
@@ -71,7 +71,7 @@ export const uploadCommand: AddCommand = command({
 
 async function pack(
   { facts, codeowners, reports, coverage }: {
-    facts: RunFacts;
+    facts: DescribedRun;
     codeowners: string | null;
     reports: string[];
     coverage: string[];
@@ -120,7 +120,7 @@ function openFile(path: string): ReadableStream<Uint8Array> {
 }
 
 /** Names sort by time within a repository; the same archive has the same name. */
-function archiveName({ repository, recordedAt }: RunFacts, bytes: Uint8Array): string {
+function archiveName({ repository, recordedAt }: DescribedRun, bytes: Uint8Array): string {
   const moment = formatTimestamp(recordedAt).replaceAll(/[-:]/g, "");
   const digest = createHash("sha256").update(bytes).digest("hex").slice(0, 16);
   const folder = formatRepositoryName(repository).replaceAll(/[^A-Za-z0-9._/-]/g, "_");

@@ -13,7 +13,8 @@ import {
 import { findOrCreateRepository } from "../../../db/admin/create_repository.ts";
 import { listOrganizations, type Organization } from "../../../db/admin/organizations.ts";
 import type { Database } from "../../../db/connection/connect.ts";
-import { SchemaVersionError, writeTransaction } from "../../../db/schema/migrate.ts";
+import { SchemaVersionError } from "../../../db/schema/migrate.ts";
+import { writeTransaction } from "../../../db/write/transaction.ts";
 import {
   showProcessing,
   type UnprocessedSubmission,

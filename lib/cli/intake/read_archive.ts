@@ -32,7 +32,7 @@ import {
 /** An archive whose metadata is valid. */
 export interface OpenedArchive {
   contents: ArchiveContents;
-  facts: Omit<RunFacts, "provider">;
+  facts: RunFacts;
 }
 
 /**
@@ -133,7 +133,6 @@ export async function openArchive(
             now,
           ),
       ),
-      checkoutFolder: metadata?.checkoutFolder ?? "",
     },
   };
 }

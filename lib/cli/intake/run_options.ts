@@ -72,7 +72,7 @@ export interface RunValues {
   tags?: string[] | undefined;
 }
 
-/** The facts of a run. */
+/** When, where and on which code the tests of an upload ran. */
 export interface RunFacts {
   repository: RepositoryName;
   commitOid: string;
@@ -83,6 +83,10 @@ export interface RunFacts {
   tags: string[];
   /** Seconds since 1970. */
   recordedAt: number;
+}
+
+/** A run, as the options and the CI job describe it. */
+export interface DescribedRun extends RunFacts {
   /** Name of the CI service, `""` outside of CI. */
   provider: string;
   /** Checkout of the CI job, to make paths in reports relative; `""` outside of CI. */
@@ -94,7 +98,7 @@ export interface RunFacts {
  *
  * @throws {UsageError} when neither has the repository or the commit
  */
-export async function factsOfRun(given: RunValues, context: CommandContext): Promise<RunFacts> {
+export async function factsOfRun(given: RunValues, context: CommandContext): Promise<DescribedRun> {
   const git = context.io.git ?? askGit;
   const job = await detectCiJob(context.io.environment, git);
   const repository = given.repo ?? fromJob(job, "repository", parseRepositoryName);
@@ -105,7 +109,7 @@ export async function factsOfRun(given: RunValues, context: CommandContext): Pro
       "--commit OID": commitOid === undefined && "commit",
     }));
   }
-  const facts: RunFacts = {
+  const facts: DescribedRun = {
     repository,
     commitOid,
     treeOid: given.tree ?? null,

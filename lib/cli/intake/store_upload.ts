@@ -2,33 +2,18 @@
 import { insertCoverage } from "../../../db/write/coverage_reports.ts";
 import { RepositoryGoneError, storeSubmission } from "../../../db/write/store_submission.ts";
 import { findOrCreateRepository } from "../../../db/admin/create_repository.ts";
-import { lockRepository } from "../../../db/admin/repositories.ts";
+import { lockRepository } from "../../../db/write/repository_row.ts";
 import { TagLimitError } from "../../../db/write/test_tags.ts";
 import type { Database } from "../../../db/connection/connect.ts";
 import type { Queryable } from "../../../db/connection/sql.ts";
-import { writeTransaction } from "../../../db/schema/migrate.ts";
+import { writeTransaction } from "../../../db/write/transaction.ts";
 import { removeUnprocessed } from "../../../db/write/unprocessed_submissions.ts";
-import { formatRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
+import { formatRepositoryName } from "../../base/repository_name.ts";
 import { formatTimestamp } from "../../base/time.ts";
 import { Failure } from "../errors.ts";
 import { requireOrganization } from "../resources.ts";
 import type { UploadFiles } from "./read_files.ts";
-
-/** The facts of an upload. */
-export interface UploadFacts {
-  /** Name of the organization, which must exist. */
-  organization: string;
-  /** Created when it is new. */
-  repository: RepositoryName;
-  commitOid: string;
-  treeOid: string | null;
-  branch: string | null;
-  /** `""` when there is none. */
-  buildUrl: string;
-  tags: string[];
-  /** Seconds since 1970. */
-  recordedAt: number;
-}
+import type { RunFacts } from "./run_options.ts";
 
 /** The result of an upload, as `ingest --json` prints it. */
 export interface IntakeOutcome {
@@ -61,7 +46,7 @@ export interface StoreOptions {
  */
 export async function storeUpload(
   sql: Database["sql"],
-  facts: UploadFacts,
+  facts: RunFacts & { organization: string },
   { results, coverage }: UploadFiles,
   { now, key, alongside }: StoreOptions,
 ): Promise<IntakeOutcome> {

@@ -1,6 +1,6 @@
 /** Who is calling: reads the token of the `Authorization` header and looks it up. */
 import { setImmediate } from "node:timers/promises";
-import { type Found, loadCaller, type Selection } from "../../../db/read/caller.ts";
+import { type CallerScope, loadCaller, type Selection } from "../../../db/read/caller.ts";
 import { Cache } from "../../base/cache.ts";
 import { hashToken, type TokenType, tokenType } from "../../base/token.ts";
 import type { Context } from "./context.ts";
@@ -26,7 +26,7 @@ export type Authenticate = (authorization: string | null, options: {
   now: number;
   /** First second of the window, since 1970. */
   windowStart: number;
-}) => Promise<Found | null>;
+}) => Promise<CallerScope | null>;
 
 /**
  * Creates the function that authenticates requests: one statement each, which concurrent requests
@@ -40,7 +40,7 @@ export function createAuthentication(
   const valid = new Cache<string, number>({ maxWeight: MAX_VALID_TOKENS });
   // Created by the first wrong token.
   let throttle: TokenThrottle | undefined;
-  const lookUps = new SingleFlight<Found | null>();
+  const lookUps = new SingleFlight<CallerScope | null>();
   return async (authorization, { access, address, ...options }) => {
     if (access === "public") return { caller: null, repositories: [] };
     const token = readToken(authorization, access);

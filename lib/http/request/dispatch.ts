@@ -2,7 +2,7 @@
  * The steps of a request: route, authentication, resource, parameters, response. The order of these
  * checks is a promise, because it decides what a client without a token can find out.
  */
-import type { Caller, Found, Selection } from "../../../db/read/caller.ts";
+import type { Caller, CallerScope, Selection } from "../../../db/read/caller.ts";
 import { errorFields } from "../../base/log.ts";
 import { nameSpan } from "../server/span.ts";
 import { createAuthentication } from "./authentication.ts";
@@ -183,6 +183,6 @@ function isRetried(error: unknown): boolean {
   return error instanceof Error && "code" in error && RETRIED_ERRORS.includes(String(error.code));
 }
 
-function isFound(selection: Selection, { repositories: [repository] }: Found): boolean {
+function isFound(selection: Selection, { repositories: [repository] }: CallerScope): boolean {
   return repository !== undefined && (selection.kind !== "test" || repository.testNo !== null);
 }

@@ -1,6 +1,6 @@
 /** The row of a route table, and what its handler receives and returns. */
 import type * as v from "valibot";
-import type { Found, RepositoryVersion, Selection } from "../../../db/read/caller.ts";
+import type { CallerScope, RepositoryVersion, Selection } from "../../../db/read/caller.ts";
 import type { Context } from "./context.ts";
 import type { TestCollection } from "./test_collection.ts";
 
@@ -36,7 +36,7 @@ export interface LoadTestsOptions {
  * A request that passed all checks, with its caller and the repositories that the route's `resource`
  * names.
  */
-export interface ApiRequest<Query = unknown> extends Found {
+export interface ApiRequest<Query = unknown> extends CallerScope {
   query: Query;
   /** First second of the window, since 1970. */
   windowStart: number;

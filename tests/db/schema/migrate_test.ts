@@ -8,9 +8,9 @@ import {
   migrate,
   SCHEMA_VERSION,
   SchemaVersionError,
-  writeTransaction,
 } from "../../../db/schema/migrate.ts";
 import { migrations } from "../../../db/schema/migrations/mod.ts";
+import { writeTransaction } from "../../../db/write/transaction.ts";
 import { pause } from "../../../lib/base/delay.ts";
 import {
   describeWithDatabases,

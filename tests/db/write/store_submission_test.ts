@@ -15,7 +15,7 @@ import {
   type Repository,
 } from "../../../db/admin/repositories.ts";
 import { prepareTests } from "../../../db/write/tests.ts";
-import { loadLatestCoverage } from "../../../db/write/coverage_reports.ts";
+import { loadLatestCoverage } from "../../../db/read/badges.ts";
 import { loadTrackedTests } from "../../../db/read/tracked_tests.ts";
 import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
 import type { Conclusion, TestResult } from "../../../lib/report/result.ts";

@@ -6,17 +6,17 @@ import {
   encodeTestList,
   ExceptionWriter,
   forEachException,
-  type Outcome,
-  outcomesAt,
+  type ResultCounts,
+  resultCountsAt,
 } from "../../../lib/analysis/columns.ts";
 import { VarintReader } from "../../../lib/analysis/varint.ts";
 
-const passed: Outcome = { positive: 1, negative: 0, skipped: 0, unknown: 0 };
-const skipped: Outcome = { positive: 0, negative: 0, skipped: 1, unknown: 0 };
-const flaky: Outcome = { positive: 1, negative: 1, skipped: 0, unknown: 0 };
-const odd: Outcome = { positive: 300, negative: 2, skipped: 1, unknown: 4 };
+const passed: ResultCounts = { positive: 1, negative: 0, skipped: 0, unknown: 0 };
+const skipped: ResultCounts = { positive: 0, negative: 0, skipped: 1, unknown: 0 };
+const flaky: ResultCounts = { positive: 1, negative: 1, skipped: 0, unknown: 0 };
+const odd: ResultCounts = { positive: 300, negative: 2, skipped: 1, unknown: 4 };
 
-function written(outcomes: Outcome[]): Uint8Array {
+function written(outcomes: ResultCounts[]): Uint8Array {
   const writer = new ExceptionWriter();
   outcomes.forEach((outcome, index) => writer.add(index, outcome));
   return writer.finish();
@@ -28,7 +28,7 @@ describe("the exceptions of a submission", () => {
   });
 
   it("come back with their places", () => {
-    const seen: [number, Outcome][] = [];
+    const seen: [number, ResultCounts][] = [];
     forEachException(
       written([passed, skipped, odd, passed, flaky]),
       (index, outcome) => seen.push([index, { ...outcome }]),
@@ -41,7 +41,7 @@ describe("the exceptions of a submission", () => {
   });
 
   it("answer for chosen places only, a pass where there is no exception", () => {
-    const outcomes = outcomesAt(written([passed, skipped, flaky]), [0, 2]);
+    const outcomes = resultCountsAt(written([passed, skipped, flaky]), [0, 2]);
     assert.deepEqual([...outcomes], [[0, passed], [2, flaky]]);
   });
 });

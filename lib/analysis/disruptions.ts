@@ -23,7 +23,7 @@ export function codeVersionOf(
 }
 
 /** One processed submission of the code version. */
-export interface SubmissionOutcomes {
+export interface ProcessedSubmission {
   /** 24 hex digits; ids sort like time. */
   submissionId: string;
   commitOid: string;
@@ -33,7 +33,7 @@ export interface SubmissionOutcomes {
 }
 
 /** A failure or error at the code version. */
-export interface Negative {
+export interface StoredNegative {
   submissionId: string;
   resultNo: number;
   testNo: number;
@@ -60,7 +60,7 @@ export interface NondeterministicTest {
   /** As it is known from this code version alone. */
   test: DisruptiveTest;
   /** Its negative results there, in order. */
-  disruptions: Negative[];
+  disruptions: StoredNegative[];
 }
 
 /**
@@ -69,9 +69,9 @@ export interface NondeterministicTest {
  * @param submissions all processed submissions of the code version
  * @param negatives all negative results of the tests in question in these submissions
  */
-export function findNondeterministic(
-  submissions: SubmissionOutcomes[],
-  negatives: Negative[],
+export function findDisruptions(
+  submissions: ProcessedSubmission[],
+  negatives: StoredNegative[],
 ): NondeterministicTest[] {
   const latestFirst = submissions.toSorted((a, b) => compareIds(b.submissionId, a.submissionId));
   return [...Map.groupBy(negatives, ({ testNo }) => testNo)].flatMap(([testNo, own]) => {
@@ -122,16 +122,16 @@ export function mergeDisruptive(
 }
 
 /** Fields of a disruptive test that come from pruned submissions. */
-export type PrunedFacts = Partial<DisruptiveTest> & Pick<DisruptiveTest, "testNo">;
+export type PrunedFields = Partial<DisruptiveTest> & Pick<DisruptiveTest, "testNo">;
 
 /**
  * Merges what comes from pruned submissions into what stored results say of a test. Without stored
  * results, a test with a known first or latest disruption stays disruptive, with `""` for unknown
  * fields; any other is not disruptive any more.
  */
-export function mergePrunedFacts(
+export function mergePrunedFields(
   known: DisruptiveTest | undefined,
-  pruned: PrunedFacts,
+  pruned: PrunedFields,
 ): DisruptiveTest | undefined {
   if (known) return mergeDisruptive(known, { ...known, ...pruned });
   const { firstDisruptionAt, latestSubmissionId: latest } = pruned;

@@ -1,0 +1,4 @@
+/** The database cannot be used; the message says what to do about it. */
+export class DatabaseError extends Error {
+  override name = "DatabaseError";
+}

@@ -1,0 +1,49 @@
+/** SQL fragments that several statements share. */
+import { firstSubmissionId } from "../../lib/base/identity.ts";
+import type { Queryable } from "../connection/sql.ts";
+
+/** SQL: the message of the row `n` of `negative_result` whose submission is the row `s`. */
+export function messageOf(sql: Queryable) {
+  return sql`coalesce(n.message, s.messages[n.message_no])`;
+}
+
+/** SQL: the week of the row `n` of `negative_result`, as the index of disruptions by test has it. */
+export function weekOfNegative(sql: Queryable) {
+  return sql`get_byte(n.submission_id, 0) * 32 + get_byte(n.submission_id, 1) / 8`;
+}
+
+/**
+ * SQL: whether the row `n` of `negative_result`, a disruption of a given test, was recorded since.
+ *
+ * The index is searched by week; the id filters the first week.
+ *
+ * @param firstId 24 hex digits: the first id of that moment
+ */
+export function isDisruptedSince(sql: Queryable, firstId: string) {
+  const week = Math.floor(parseInt(firstId.slice(0, 4), 16) / 8);
+  return sql`(${weekOfNegative(sql)}) >= ${week}::int
+    and n.submission_id >= decode(${firstId}, 'hex')`;
+}
+
+/** SQL: the columns of a `DataVersion` from `repository` r. */
+export function versionColumns(sql: Queryable) {
+  return sql`extract(epoch from r.created_at)::float8 as "createdAt",
+    r.data_version::float8 as "dataVersion"`;
+}
+
+/** SQL: the id of the oldest submission in the window of `repository` r, or null. */
+export function oldestSubmission(sql: Queryable, windowStart: number) {
+  return sql`(
+    select encode(s.submission_id, 'hex') from submission s
+    where s.repository_id = r.repository_id
+      and s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
+    order by s.submission_id limit 1)`;
+}
+
+/** SQL: whether the row `t` of `test` is published. */
+export function isPublished(sql: Queryable) {
+  return sql`not exists (
+    select from unpublished_test_range u
+    where u.repository_id = t.repository_id
+      and t.test_no >= u.first_test_no and t.test_no < u.end_test_no)`;
+}
