@@ -104,7 +104,10 @@ describe("the architecture", () => {
       }
     }
     const folders = new Set(files.map((file) => file.split("/")[1]!));
-    assert.deepEqual([...folders].filter((name) => !name.endsWith(".ts")).sort(), DB_FOLDERS.toSorted());
+    assert.deepEqual(
+      [...folders].filter((name) => !name.endsWith(".ts")).sort(),
+      DB_FOLDERS.toSorted(),
+    );
     assert.deepEqual(wrong, []);
   });
 

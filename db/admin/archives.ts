@@ -9,6 +9,7 @@ import { createHash } from "node:crypto";
 import type { Database } from "../connection/connect.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { requireSchemaVersion } from "../schema/migrate.ts";
+import { lockRepository } from "../write/repository_row.ts";
 import { writeTransaction } from "../write/transaction.ts";
 import { showFailed } from "../write/unprocessed_submissions.ts";
 
@@ -155,13 +156,19 @@ export async function failArchive(
   },
 ): Promise<void> {
   await writeTransaction(sql, async (tx) => {
-    const rows = await tx<{ repositoryId: number | null }[]>`
-      update archive set status = 'failed', reason = ${reason}, claim_id = null,
-        claimed_until = null, finished_at = now()
-      where source = ${source} and key = ${key} and claim_id = ${claimId}::uuid
-      returning repository_id::float8 as "repositoryId"`;
-    requireClaim(rows);
-    const { repositoryId } = rows[0]!;
+    const [archive] = await tx<{ repositoryId: number | null }[]>`
+      select repository_id::float8 as "repositoryId" from archive
+      where source = ${source} and key = ${key} and claim_id = ${claimId}::uuid`;
+    const repositoryId = archive?.repositoryId ?? null;
+    // Every transaction locks the repository before its archives, which rules out deadlocks.
+    if (repositoryId !== null) await lockRepository(tx, repositoryId);
+    requireClaim(
+      await tx`
+        update archive set status = 'failed', reason = ${reason}, claim_id = null,
+          claimed_until = null, finished_at = now()
+        where source = ${source} and key = ${key} and claim_id = ${claimId}::uuid
+        returning true`,
+    );
     if (repositoryId !== null) await showFailed(tx, { repositoryId, key: submissionKey });
   });
 }

@@ -4,6 +4,7 @@ import { type ClientOptions, createClient } from "./client.ts";
 import { readDatabaseUrl } from "./database_url.ts";
 import { databaseUnavailable } from "./errors.ts";
 import { hostConnector } from "./hosts.ts";
+import type { LockWait } from "./lock_waits.ts";
 import { type ConnectionPool, createPool, type OnTiming } from "./pool.ts";
 
 /** The oldest server that supports our SQL. */
@@ -49,6 +50,8 @@ export interface Database {
   renew(): void;
   /** Passes the duration of every statement and transaction to a function. */
   observe(onTiming: OnTiming): void;
+  /** Passes the locks that transactions wait for to a function. Servers only. */
+  observeLockWaits(onLockWait: (wait: LockWait) => void): void;
   /** Closes the connections; the owner of the embedded database waits for its other clients. */
   close(): Promise<void>;
 }
@@ -121,8 +124,8 @@ async function openServer(options: DatabaseOptions, databaseUrl: string): Promis
     await pool?.close(0);
     throw databaseUnavailable(error, url);
   }
-  const { sql, close, renew, observe } = pool;
-  return { sql, kind: "server", renew, observe, close: () => close(CLOSE_TIMEOUT_SECONDS) };
+  const { close, ...rest } = pool;
+  return { ...rest, kind: "server", close: () => close(CLOSE_TIMEOUT_SECONDS) };
 }
 
 async function openEmbedded(options: DatabaseOptions): Promise<Database> {
@@ -148,8 +151,8 @@ async function openEmbedded(options: DatabaseOptions): Promise<Database> {
     await close();
     throw error;
   }
-  const { sql, renew, observe } = pool;
-  return { sql, kind: "embedded", renew, observe, close };
+  // All clients share one session, which waits for no lock.
+  return { ...pool, kind: "embedded", observeLockWaits: () => {}, close };
 }
 
 function clientOptions({ onNotice, onStatement }: DatabaseOptions): ClientOptions {

@@ -21,14 +21,6 @@ interface Connection {
 /** A statement with the hook that receives the connection it is sent on. */
 interface Statement {
   options?: { onexecute?: (connection: Connection) => boolean };
-  resolve(value: unknown): void;
-  reject(error: unknown): void;
-}
-
-/** Receives the times of a statement. */
-export interface Timing {
-  sent(): void;
-  finished(): void;
 }
 
 /** Finds the queues of a client through its statements, and makes them compact. */
@@ -36,25 +28,14 @@ export class ConnectionQueues {
   readonly #compacted = new WeakSet<Queue>();
   #isInstalled = false;
 
-  /** Call with each statement before it is sent. */
-  observe(statement: unknown, timing?: Timing): void {
-    if (this.#isInstalled && !timing) return;
-    const query = statement as Statement;
-    const { options } = query;
+  /** Call with each statement before it is sent; `onSent` is called once it has a connection. */
+  observe(statement: unknown, onSent?: () => void): void {
+    if (this.#isInstalled && !onSent) return;
+    const { options } = statement as Statement;
     // Identifiers and value lists come from the same call and have no options.
     if (!options) return;
-    if (timing) {
-      // Fragments come from the same call too, and never finish.
-      for (const name of ["resolve", "reject"] as const) {
-        const settle = query[name];
-        query[name] = (outcome) => {
-          timing.finished();
-          settle(outcome);
-        };
-      }
-    }
     options.onexecute = (connection) => {
-      timing?.sent();
+      onSent?.();
       if (!this.#isInstalled) this.#install(connection);
       // The connection may take more statements at once.
       return true;

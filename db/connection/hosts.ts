@@ -5,8 +5,9 @@
 import type { Socket } from "node:net";
 import { createClient } from "./client.ts";
 import type { Address, DatabaseUrl, TargetSessionAttrs } from "./database_url.ts";
-import { connectionLost, connectTimeout } from "./errors.ts";
-import { connectTo, failingSocket, suppressErrorEvent } from "./socket.ts";
+import { connectTimeout } from "./errors.ts";
+import { createPool } from "./pool.ts";
+import { connectTo } from "./socket.ts";
 
 interface ServerRole {
   isStandby: boolean;
@@ -72,33 +73,28 @@ async function loadRole(
   url: DatabaseUrl,
   timeoutMs: number,
 ): Promise<ServerRole> {
-  const socket = await connectTo(address, timeoutMs);
-  const sql = createClient(url.text, {
-    ...address,
-    max: 1,
-    connect_timeout: timeoutMs / 1000,
-    connection: { application_name: "test-analytics" },
-    // Called again when the connection is closed before the server accepted it.
-    socket: ({ ssl }) => {
-      if (socket.destroyed) return failingSocket(connectionLost());
-      return ssl ? socket : suppressErrorEvent(socket);
-    },
-  });
+  const pool = createPool(
+    (poolOptions) =>
+      createClient(url.text, {
+        ...poolOptions,
+        ...address,
+        max: 1,
+        connect_timeout: timeoutMs / 1000,
+        connection: { application_name: "test-analytics" },
+      }),
+    () => () => connectTo(address, timeoutMs),
+  );
   const { promise: timeout, reject } = Promise.withResolvers<never>();
   // `connect_timeout` does not cover the query.
-  const timer = setTimeout(() => {
-    reject(connectTimeout());
-    socket.destroy();
-  }, timeoutMs);
+  const timer = setTimeout(() => reject(connectTimeout()), timeoutMs);
   try {
-    const query = sql<ServerRole[]>`
+    const query = pool.sql<ServerRole[]>`
       select pg_is_in_recovery() as "isStandby",
         current_setting('transaction_read_only')::boolean as "isReadOnly"`;
     const [role] = await Promise.race([query, timeout]);
     return role!;
   } finally {
     clearTimeout(timer);
-    await sql.end({ timeout: 0 });
-    socket.destroy();
+    await pool.close(0);
   }
 }

@@ -1,16 +1,21 @@
 import type { Socket } from "node:net";
 import type postgres from "postgres";
+import { SHUTTING_DOWN } from "../embedded/session.ts";
 import { ConnectionBackoff } from "./backoff.ts";
 import type { ClientOptions } from "./client.ts";
-import { ConnectionQueues, type Timing } from "./connection_queues.ts";
+import { ConnectionQueues } from "./connection_queues.ts";
 import { connectionLost } from "./errors.ts";
 import { forwardingProxy } from "./forwarding_proxy.ts";
-import { SHUTTING_DOWN } from "../embedded/session.ts";
-import { ignoreLostWrites } from "./lost_writes.ts";
+import { type LockWait, watchLockWaits } from "./lock_waits.ts";
+import { observeStatement } from "./observe_statement.ts";
 import { failingSocket, suppressErrorEvent } from "./socket.ts";
+import { type BeginArguments, TransactionGuard } from "./transaction_guard.ts";
 
-/** Statements that were created before a client was replaced reach it within this time. */
-const ARRIVAL_MS = 1_000;
+/**
+ * How often it is checked whether a replaced client has finished. Statements that were created before
+ * reach it within this time.
+ */
+const RETIRE_INTERVAL_MS = 1_000;
 
 /** How long statements of an unresponsive client may take to finish after all. */
 const UNRESPONSIVE_TIMEOUT_MS = 60_000;
@@ -35,6 +40,7 @@ export interface ConnectionPool {
   /** Replaces a client that does not respond. */
   renew(): void;
   observe(onTiming: OnTiming): void;
+  observeLockWaits(onLockWait: (wait: LockWait) => void): void;
   /** Closes all connections; statements of the current client get `timeoutSeconds` to finish. */
   close(timeoutSeconds: number): Promise<void>;
 }
@@ -44,9 +50,11 @@ interface Client {
   sql: postgres.Sql;
   queues: ConnectionQueues;
   sockets: Set<Socket>;
+  /** Statements and transactions that have not settled. */
+  runningCount: number;
   isEnded: boolean;
   /** Ends it after it was replaced. */
-  timer: ReturnType<typeof setTimeout> | undefined;
+  timer: ReturnType<typeof setInterval> | undefined;
 }
 
 /**
@@ -64,11 +72,11 @@ export function createPool(
   create: (options: PoolOptions) => postgres.Sql,
   createConnector: () => () => Promise<Socket>,
 ): ConnectionPool {
-  ignoreLostWrites();
   const backoff = new ConnectionBackoff();
   const replaced = new Set<Client>();
   let isClosed = false;
   let onTiming: OnTiming | undefined;
+  let onLockWait: ((wait: LockWait) => void) | undefined;
   let current = open();
 
   function open(): Client {
@@ -126,90 +134,82 @@ export function createPool(
       sql,
       queues: new ConnectionQueues(),
       sockets: new Set(),
+      runningCount: 0,
       isEnded: false,
       timer: undefined,
     };
     return client;
   }
 
-  function replace({ timeoutMs }: { timeoutMs?: number } = {}): void {
+  /** @param timeoutMs after which its statements fail; by default TCP keep-alive bounds the time */
+  function replace(timeoutMs = Infinity): void {
     if (isClosed) return;
     const client = current;
     current = open();
     replaced.add(client);
-    client.timer = setTimeout(() => {
-      if (timeoutMs) client.timer = setTimeout(() => retire(client), timeoutMs);
-      // Ends idle connections now, the others when they are done. TCP keep-alive bounds the time.
-      // Unlike `end`, of which the types know, it can still be followed by a forced end.
-      (client.sql as unknown as { close(): Promise<void> }).close()
-        .then(() => retire(client), () => retire(client));
-    }, ARRIVAL_MS);
+    const deadline = performance.now() + timeoutMs;
+    client.timer = setInterval(() => {
+      if (client.runningCount === 0 || performance.now() > deadline) void retire(client);
+    }, RETIRE_INTERVAL_MS);
   }
 
   async function retire(client: Client): Promise<void> {
-    clearTimeout(client.timer);
+    clearInterval(client.timer);
     if (!replaced.delete(client)) return;
     // Its connections are lost, and so is the error of ending them.
     await end(client, 0).catch(() => {});
   }
 
+  /** Counts something that runs on the client, and measures it. */
+  function start(client: Client): { sent(): void; finished(): void } {
+    const startedAt = performance.now();
+    let waitedMs: number | null = null;
+    client.runningCount++;
+    return {
+      sent: () => waitedMs = performance.now() - startedAt,
+      finished() {
+        client.runningCount--;
+        onTiming?.({ totalMs: performance.now() - startedAt, waitedMs });
+      },
+    };
+  }
+
+  function send(...args: unknown[]): unknown {
+    const client = current;
+    const statement = (client.sql as unknown as (...args: unknown[]) => unknown)(...args);
+    let run: ReturnType<typeof start> | undefined;
+    client.queues.observe(statement, onTiming && (() => run?.sent()));
+    return observeStatement(statement, () => {
+      run = start(client);
+      return run.finished;
+    });
+  }
+
   async function begin(...args: BeginArguments): Promise<unknown> {
-    let isOver = false;
-    const timing = onTiming && startTiming(onTiming);
+    const client = current;
+    const transaction = new TransactionGuard();
+    const run = start(client);
+    const endWatch = onLockWait && watchLockWaits(sql, () => transaction.pid, onLockWait);
     try {
-      return await current.sql.begin(...guarded(args, () => isOver, timing?.sent));
+      return await client.sql.begin(...transaction.guard(args, run.sent));
     } finally {
-      isOver = true;
-      timing?.finished();
+      transaction.isOver = true;
+      endWatch?.();
+      run.finished();
     }
   }
 
+  const sql = forwardingProxy(() => current.sql, send, { begin: begin as postgres.Sql["begin"] });
   return {
-    sql: forwardingProxy(() => current.sql, (...args) => {
-      const statement = (current.sql as unknown as Callable)(...args);
-      current.queues.observe(statement, onTiming && startTiming(onTiming));
-      return statement;
-    }, { begin: begin as postgres.Sql["begin"] }),
+    sql,
     observe: (listener) => onTiming = listener,
-    renew: () => replace({ timeoutMs: UNRESPONSIVE_TIMEOUT_MS }),
+    observeLockWaits: (listener) => onLockWait = listener,
+    renew: () => replace(UNRESPONSIVE_TIMEOUT_MS),
     async close(timeoutSeconds) {
       isClosed = true;
       for (const client of replaced) await retire(client);
       await end(current, timeoutSeconds);
     },
-  };
-}
-
-type Callable = (...args: unknown[]) => unknown;
-
-type BeginArguments = Parameters<postgres.Sql["begin"]>;
-
-/** Makes statements of a transaction that is over fail: postgres.js would never settle them. */
-function guarded(
-  args: BeginArguments,
-  isOver: () => boolean,
-  onBegin?: () => void,
-): BeginArguments {
-  // Options may precede it.
-  const body = args.at(-1) as unknown as (tx: postgres.TransactionSql) => unknown;
-  const guardedBody = (tx: postgres.TransactionSql) => {
-    onBegin?.();
-    return body(
-      forwardingProxy(() => tx, (...values) => {
-        if (isOver()) throw connectionLost();
-        return (tx as unknown as Callable)(...values);
-      }),
-    );
-  };
-  return [...args.slice(0, -1), guardedBody] as unknown as BeginArguments;
-}
-
-function startTiming(onTiming: OnTiming): Timing {
-  const startedAt = performance.now();
-  let waitedMs: number | null = null;
-  return {
-    sent: () => waitedMs = performance.now() - startedAt,
-    finished: () => onTiming({ totalMs: performance.now() - startedAt, waitedMs }),
   };
 }
 

@@ -11,8 +11,10 @@ import {
 } from "./folder.ts";
 import { pause } from "../../lib/base/delay.ts";
 import { checkRoomForDatabase, diskFull, type FreeBytes, freeBytes } from "./disk_space.ts";
+import { databaseFailed } from "./errors.ts";
+import { SSL_REQUEST_MESSAGE } from "./messages.ts";
 import { exitProcess, openPostgres, type Postgres } from "./open.ts";
-import { SessionServer, SSL_REQUEST_MESSAGE } from "./session.ts";
+import { SessionServer } from "./session.ts";
 
 /**
  * How long to try to connect. Creating a database takes about 5 s on a slow machine, and an owner
@@ -123,7 +125,7 @@ class Owner {
     this.#lock = lock;
     this.#db = db;
     this.#sessions = new SessionServer(db, {
-      onFailure: exitLater,
+      onFailure: (error) => exitLater(databaseFailed(folder.path, error)),
       refuseWrites: () => diskFull(folder.path, free),
     });
     this.#server = createServer((socket) => this.#sessions.accept(socket));

@@ -9,6 +9,15 @@
 import { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
 import { pause } from "../../lib/base/delay.ts";
+import {
+  failing,
+  IncomingBytes,
+  message,
+  ResponseReader,
+  SSL_REQUEST_MESSAGE,
+  takeTurn,
+  type Turn,
+} from "./messages.ts";
 
 /** The session: takes messages of a client, and passes the responses to a callback. */
 export interface Session {
@@ -33,32 +42,12 @@ export const SHUTTING_DOWN = "test_analytics.shutting_down";
 /** How long clients have to leave by themselves before idle ones are disconnected. */
 const LEAVE_TIMEOUT_MS = 5_000;
 
-/** Asks whether TLS is possible; answered at once with "N", so it also shows who listens. */
-export const SSL_REQUEST_MESSAGE: Uint8Array = Uint8Array.of(0, 0, 0, 8, 4, 210, 22, 47);
-
 const PROTOCOL_3 = 196608;
 const GSS_REQUEST = 80877104;
 
-/** Messages that end a turn, because the client then waits: S(ync), Q(uery), F(unction), H(flush). */
-const TURN_ENDS = new Set(["S", "Q", "F", "H"].map((letter) => letter.charCodeAt(0)));
-const PARSE = "P".charCodeAt(0);
-const BIND = "B".charCodeAt(0);
-const QUERY = "Q".charCodeAt(0);
-const TERMINATE = "X".charCodeAt(0);
-
-/** COPY from a client would crash the embedded database. */
-const COPY_FROM_CLIENT = /^\s*copy\b[^;]*\bfrom\s+stdin\b/i;
-
-/** Statements that write, `with ... insert` and `select ... for update` included. */
-const WRITE =
-  /\b((insert|merge)\s+into|delete\s+from|for\s+update|(update|create|alter|drop|truncate)\s+\w+\s)/i;
-
 interface Client {
   socket: Socket;
-  chunks: Buffer[];
-  byteCount: number;
-  /** Bytes that must have arrived before parsing again. */
-  needed: number;
+  incoming: IncomingBytes;
   started: boolean;
   /** Named statements, which stay in the session unless they are closed, and whether they write. */
   statements: Map<string, boolean>;
@@ -107,9 +96,7 @@ export class SessionServer {
     if (this.#draining || this.#failed) return void socket.destroy();
     const client: Client = {
       socket,
-      chunks: [],
-      byteCount: 0,
-      needed: 8,
+      incoming: new IncomingBytes(),
       started: false,
       statements: new Map(),
       gone: false,
@@ -118,14 +105,14 @@ export class SessionServer {
     };
     this.#clients.add(client);
     socket.on("data", (chunk: Buffer) => {
-      client.chunks.push(chunk);
-      client.byteCount += chunk.length;
+      const { incoming } = client;
+      incoming.push(chunk);
       // Not queued: a client that is being accepted does not wait for the others.
-      if (!client.started && joined(client).equals(SSL_REQUEST_MESSAGE)) {
-        keep(client, Buffer.alloc(0), 8);
+      if (!client.started && incoming.bytes().equals(SSL_REQUEST_MESSAGE)) {
+        incoming.keep(Buffer.alloc(0), 8);
         return void socket.write("N");
       }
-      if (client.byteCount >= client.needed) this.#enqueue(client);
+      if (incoming.isReady) this.#enqueue(client);
     });
     socket.on("error", () => socket.destroy());
     socket.on("close", () => {
@@ -216,24 +203,25 @@ export class SessionServer {
 
   /** Declines encryption, and answers the startup message with the greeting. */
   async #start(client: Client): Promise<void> {
-    const bytes = joined(client);
+    const { incoming } = client;
+    const bytes = incoming.bytes();
     if (bytes.length < 8) return;
     const length = bytes.readInt32BE(0);
     const code = bytes.readInt32BE(4);
     if (code === GSS_REQUEST) {
       client.socket.write("N");
-      keep(client, bytes.subarray(8), 8);
+      incoming.keep(bytes.subarray(8), 8);
     } else if (code === PROTOCOL_3 && length >= 8 && length <= 10_000) {
-      if (bytes.length < length) return keep(client, bytes, length);
+      if (bytes.length < length) return incoming.keep(bytes, length);
       this.#greeting ??= this.#greet(bytes.subarray(0, length));
       client.socket.write(await this.#greeting);
       client.started = true;
-      keep(client, bytes.subarray(length), 5);
+      incoming.keep(bytes.subarray(length), 5);
     } else {
       // Cancel requests are not supported.
       client.socket.destroy();
     }
-    if (client.byteCount >= client.needed) this.#enqueue(client);
+    if (incoming.isReady) this.#enqueue(client);
   }
 
   async #greet(startup: Uint8Array): Promise<Buffer> {
@@ -246,14 +234,20 @@ export class SessionServer {
 
   /** Executes the messages up to the next end of a turn. */
   async #serve(client: Client): Promise<void> {
-    const turn = takeTurn(client);
+    const turn = takeTurn(client.incoming, client.statements);
     if (turn === "terminate") return void client.socket.end();
     if (!turn) return;
     this.#owner = client;
-    const bytes = this.#refuse(turn) ?? turn.bytes;
-    const status = await this.#execute(bytes, (answer) => client.socket.write(answer));
-    if (status === "I") this.#owner = undefined;
-    if (client.byteCount >= client.needed) this.#enqueue(client);
+    const response = await this.#execute(
+      this.#refuse(turn) ?? turn.bytes,
+      (bytes) => client.socket.write(bytes),
+    );
+    // PGlite 0.5.14 continues with the next message after a trap of its WebAssembly code.
+    if (!response.hasError && response.executionCount < turn.executionCount) {
+      throw new Error("the engine stopped in the middle of a statement");
+    }
+    if (response.status === "I") this.#owner = undefined;
+    if (client.incoming.isReady) this.#enqueue(client);
   }
 
   /** @returns messages that fail, to be executed instead of a turn that is refused */
@@ -282,29 +276,22 @@ export class SessionServer {
     }
   }
 
-  /** @returns the status: `I`dle, `T`ransaction, failed transaction (`E`), or undefined: not ready */
-  async #execute(
-    bytes: Uint8Array,
-    answer: (bytes: Buffer) => void,
-  ): Promise<string | undefined> {
-    let tail = Buffer.alloc(0);
+  async #execute(bytes: Uint8Array, respond: (bytes: Buffer) => void): Promise<ResponseReader> {
+    const response = new ResponseReader();
     await this.#session.execProtocolRawStream(bytes, {
       onRawData: (chunk) => {
+        response.read(chunk);
         // The chunk is a view of memory that the database reuses.
-        const copy = Buffer.from(chunk);
-        tail = Buffer.concat([tail, copy.subarray(-6)]).subarray(-6);
-        answer(copy);
+        respond(Buffer.from(chunk));
       },
     });
-    return tail.length === 6 && tail[0] === 0x5a && tail.readInt32BE(1) === 5
-      ? String.fromCharCode(tail[5]!)
-      : undefined;
+    return response;
   }
 
   #endIdle(): void {
     if (!this.#leaving || this.#running) return;
     for (const client of this.#clients) {
-      if (client !== this.#owner && client.byteCount === 0) client.socket.destroy();
+      if (client !== this.#owner && client.incoming.isEmpty) client.socket.destroy();
     }
   }
 
@@ -316,91 +303,4 @@ export class SessionServer {
     for (const client of this.#clients) client.socket.destroy();
     this.#onFailure(error);
   }
-}
-
-interface Turn {
-  bytes: Buffer;
-  /** Offset of the message that ends it. */
-  end: number;
-  /** Whether it contains a COPY from the client. */
-  copies: boolean;
-  /** Whether it prepares or executes a statement that writes. */
-  writes: boolean;
-}
-
-/** Takes the messages of the client up to and including the first end of a turn. */
-function takeTurn(client: Client): Turn | "terminate" | undefined {
-  const bytes = joined(client);
-  let copies = false;
-  let writes = false;
-  for (let start = 0; start + 5 <= bytes.length;) {
-    const type = bytes[start]!;
-    const end = start + 1 + bytes.readInt32BE(start + 1);
-    if (type === TERMINATE) return "terminate";
-    if (end < start + 5) return "terminate";
-    if (end > bytes.length) {
-      keep(client, bytes, end);
-      return undefined;
-    }
-    if (type === PARSE || type === QUERY) {
-      const [name, text] = type === PARSE ? readString(bytes, start + 5) : ["", start + 5];
-      copies ||= COPY_FROM_CLIENT.test(bytes.toString("utf8", text, Math.min(end, text + 1000)));
-      const isWrite = WRITE.test(bytes.toString("utf8", text, end));
-      writes ||= isWrite;
-      if (name) client.statements.set(name, isWrite);
-    } else if (type === BIND) {
-      const [, statement] = readString(bytes, start + 5);
-      const name = bytes.toString("utf8", statement, bytes.indexOf(0, statement));
-      writes ||= client.statements.get(name) ?? false;
-    }
-    if (TURN_ENDS.has(type)) {
-      keep(client, bytes.subarray(end), 5);
-      return { bytes: bytes.subarray(0, end), end: start, copies, writes };
-    }
-    start = end;
-  }
-  keep(client, bytes, bytes.length + 5);
-  return undefined;
-}
-
-/** @returns the string at `start`, and the offset of what follows it */
-function readString(bytes: Buffer, start: number): [string, number] {
-  const end = bytes.indexOf(0, start);
-  return [bytes.toString("utf8", start, end), end + 1];
-}
-
-/**
- * Messages that raise an error, with the end of the turn that they replace: after an error in the
- * extended protocol the client sends a Sync, which must be answered once.
- */
-function failing(condition: string, { text, end }: { text: string; end: Buffer }): Buffer {
-  const quoted = `'${text.replaceAll("'", "''")}'`;
-  const tag = "$refusal$";
-  const statement = `do ${tag} begin raise ${condition} using message = ${quoted}; end ${tag}\0`;
-  if (end[0] === QUERY) return message("Q", statement);
-  return Buffer.concat([
-    message("P", `\0${statement}\0\0`),
-    message("B", "\0\0\0\0\0\0\0\0"),
-    message("E", "\0\0\0\0\0"),
-    end,
-  ]);
-}
-
-function joined(client: Client): Buffer {
-  if (client.chunks.length !== 1) client.chunks = [Buffer.concat(client.chunks)];
-  return client.chunks[0]!;
-}
-
-function keep(client: Client, bytes: Buffer, needed: number): void {
-  client.chunks = bytes.length > 0 ? [bytes] : [];
-  client.byteCount = bytes.length;
-  client.needed = needed;
-}
-
-function message(type: string, body: string): Buffer {
-  const bytes = Buffer.alloc(5 + Buffer.byteLength(body));
-  bytes.write(type, 0, "latin1");
-  bytes.writeInt32BE(bytes.length - 1, 1);
-  bytes.write(body, 5);
-  return bytes;
 }

@@ -1,5 +1,5 @@
 /** SQL and rows that several queries about tracked tests share. */
-import type { TrackedTestBase, RecordedRun, StateVersion } from "../../lib/analysis/tests_state.ts";
+import type { RecordedRun, StateVersion, TrackedTestBase } from "../../lib/analysis/tests_state.ts";
 import { recordedAtOf, testId } from "../../lib/base/identity.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { oldestSubmission, versionColumns } from "./fragments.ts";
@@ -47,10 +47,7 @@ export interface TagRow {
 }
 
 /** The tags of all tests that are disruptive since `firstId` or quarantined. */
-export function selectTags(
-  sql: Queryable,
-  { repositoryIds, firstId }: { repositoryIds: string; firstId: string },
-) {
+export function selectTags(sql: Queryable, { repositoryIds, firstId }: Scope) {
   return sql<TagRow[]>`
     with tracked as (
       select repository_id, range_agg(int4range(test_no, test_no, '[]')) as tests
@@ -118,23 +115,44 @@ export function trackedTestBase(
   };
 }
 
-/** A processed submission. */
-export interface RunRow extends Omit<RecordedRun, "recordedAt"> {
-  repositoryId: number;
-  submissionId: string;
+/** Repositories, and the submissions with an id from `firstId` on and before `endId`. */
+export interface Scope {
+  /** Text of an array. */
+  repositoryIds: string;
+  firstId: string;
+  endId?: string;
 }
 
-/** SQL: the columns of a {@linkcode RunRow} from `submission`. */
-export function runColumns(sql: Queryable, { withTime }: { withTime: boolean }) {
-  return sql`repository_id::float8 as "repositoryId",
-    encode(submission_id, 'hex') as "submissionId", test_list_no as "testListNo",
-    ${withTime ? sql`durations` : sql`null::bytea`} as durations,
-    duration_unit as "durationUnit", exceptions`;
+/** SQL: whether a row of `submission` or `negative_result` is within a scope. */
+function isWithin(sql: Queryable, { repositoryIds, firstId, endId }: Scope) {
+  return sql`repository_id = any(${repositoryIds}::text::bigint[])
+    and submission_id >= decode(${firstId}, 'hex')
+    ${endId === undefined ? sql`` : sql`and submission_id < decode(${endId}, 'hex')`}`;
 }
 
-/** The run of a row. */
-export function recordedRun({ submissionId, ...run }: RunRow): RecordedRun {
-  return { ...run, recordedAt: recordedAtOf(submissionId) };
+/** The processed submissions of a scope to which an SQL condition applies. */
+export function selectRuns(
+  sql: Queryable,
+  scope: Scope & { withTime: boolean },
+  condition = sql`true`,
+) {
+  return sql<(RecordedRun & { repositoryId: number })[]>`
+    select repository_id::float8 as "repositoryId",
+      extract(epoch from recorded_at)::float8 as "recordedAt", test_list_no as "testListNo",
+      ${scope.withTime ? sql`durations` : sql`null::bytea`} as durations,
+      duration_unit as "durationUnit", exceptions
+    from submission
+    where ${isWithin(sql, scope)} and status = 'processed' and ${condition}`;
+}
+
+/** How many disruptions each test has in a scope. */
+export function selectDisruptionCounts(sql: Queryable, scope: Scope) {
+  return sql<{ repositoryId: number; testNo: number; disruptionCount: number }[]>`
+    select repository_id::float8 as "repositoryId", test_no as "testNo",
+      count(*)::int as "disruptionCount"
+    from negative_result
+    where ${isWithin(sql, scope)} and is_disruption
+    group by repository_id, test_no`;
 }
 
 /** A repository with the version of its data. */

@@ -1,24 +1,29 @@
 import { decodeTestList } from "../../lib/analysis/columns.ts";
 import {
   applyChanges,
+  canApply,
   emptyState,
-  type TrackedTestBase,
   type TestsState,
 } from "../../lib/analysis/tests_state.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { Database } from "../connection/connect.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
+import { isDisruptedSince } from "./fragments.ts";
+import { loadTestLists } from "./test_lists.ts";
 import {
-  trackedTestBase,
-  recordedRun,
-  runColumns,
-  type RunRow,
+  type Scope,
+  selectDisruptionCounts,
+  selectRuns,
   selectTags,
   selectVersions,
   tagsByTest,
   testColumns,
   type TestRow,
+  trackedTestBase,
 } from "./tracked_test_rows.ts";
+
+// All statements of a load must see the same data.
+const SNAPSHOT = "isolation level repeatable read read only";
 
 /**
  * All tests of the given repositories that are disruptive in the window or quarantined, by repository;
@@ -39,58 +44,104 @@ export async function loadTrackedTests(
   },
 ): Promise<Map<number, TestsState>> {
   if (repositoryIds.length === 0) return new Map();
-  const scope = {
-    repositoryIds: arrayOf(repositoryIds),
-    firstId: firstSubmissionId(windowStart),
-    withTime,
+  const scope = { repositoryIds: arrayOf(repositoryIds), firstId: firstSubmissionId(windowStart) };
+  const [versions, tests, counts, runs, lists, tags] = await sql.begin(SNAPSHOT, (tx) => [
+    selectVersions(tx, { repositoryIds, windowStart }),
+    selectTests(tx, scope),
+    // A separate statement: joined to the tests, the planner may count for each of them.
+    selectDisruptionCounts(tx, scope),
+    selectRuns(tx, { ...scope, withTime }),
+    selectTestLists(tx, scope),
+    selectTags(tx, scope),
+  ]);
+  const of = <Row extends { repositoryId: number }>(rows: readonly Row[]) => {
+    const byRepository = Map.groupBy(rows, (row) => row.repositoryId);
+    return (repositoryId: number) => byRepository.get(repositoryId) ?? [];
   };
-  const [versions, tests, counts, runs, lists, tags] = await sql.begin(
-    // All statements must see the same data.
-    "isolation level repeatable read read only",
-    (tx) => [
-      selectVersions(tx, { repositoryIds, windowStart }),
-      selectTests(tx, scope),
-      selectDisruptionCounts(tx, scope),
-      selectRuns(tx, scope),
-      selectTestLists(tx, scope),
-      selectTags(tx, scope),
-    ],
-  );
-  const of = <Row extends { repositoryId: number }>(rows: readonly Row[]) =>
-    Map.groupBy(rows, (row) => row.repositoryId);
   const [testsOf, countsOf, runsOf, listsOf] = [of(tests), of(counts), of(runs), of(lists)];
   const tagsOf = of(tags);
   return new Map(versions.map(({ repositoryId, idPrefix, ...version }) => {
     const disruptionCounts = new Map(
-      countsOf.get(repositoryId)?.map(({ testNo, disruptionCount }) => [testNo, disruptionCount]),
+      countsOf(repositoryId).map(({ testNo, disruptionCount }) => [testNo, disruptionCount]),
     );
     const state = applyChanges(emptyState({ withTime }), {
       version,
       windowStart,
-      added: (runsOf.get(repositoryId) ?? []).map(recordedRun),
+      added: runsOf(repositoryId),
       expired: [],
       lists: new Map(
-        listsOf.get(repositoryId)?.map((row) =>
-          [row.testListNo, decodeTestList(row.tests, row.testCount)] as const
-        ),
+        listsOf(repositoryId).map((row) => [
+          row.testListNo,
+          decodeTestList(row.tests, row.testCount),
+        ]),
       ),
-      changedTests: new Map((testsOf.get(repositoryId) ?? []).map((row): [number, TrackedTestBase] => {
-        const disruptionCount = disruptionCounts.get(row.testNo) ?? 0;
-        return [row.testNo, trackedTestBase(row, { idPrefix, disruptionCount })];
-      })),
+      changedTests: new Map(
+        testsOf(repositoryId).map((row) => {
+          const disruptionCount = disruptionCounts.get(row.testNo) ?? 0;
+          return [row.testNo, trackedTestBase(row, { idPrefix, disruptionCount })];
+        }),
+      ),
       expiredDisruptions: new Map(),
-      tags: tagsByTest(tagsOf.get(repositoryId) ?? []),
+      tags: tagsByTest(tagsOf(repositoryId)),
     });
     return [repositoryId, state!];
   }));
 }
 
-interface Scope {
-  /** Text of an array. */
-  repositoryIds: string;
-  /** Submissions with this id or a greater one lie in the window. */
-  firstId: string;
-  withTime: boolean;
+/**
+ * Loads what changed since an earlier state and applies it; `null` when everything has to be loaded
+ * again. The first page after an upload of 20,000 results takes 13 ms this way, instead of 100.
+ *
+ * An upload changes how often its tests ran, the disruptions of tests that are nondeterministic at its
+ * code version, each of which has a disruption there, and tags, if it has any.
+ *
+ * @param options.windowStart first second of the window, since 1970
+ */
+export async function loadTrackedChanges(
+  sql: Database["sql"],
+  { repositoryId, windowStart, since, withTime }: {
+    repositoryId: number;
+    windowStart: number;
+    since: TestsState;
+    withTime: boolean;
+  },
+): Promise<TestsState | null> {
+  const { dataVersion } = since.version;
+  const repositoryIds = arrayOf([repositoryId]);
+  const scope = { repositoryIds, firstId: firstSubmissionId(windowStart) };
+  const expiredScope = {
+    repositoryIds,
+    firstId: firstSubmissionId(since.windowStart),
+    endId: scope.firstId,
+  };
+  return await sql.begin(SNAPSHOT, async (tx) => {
+    const [[row], added, expired, tests, expiredDisruptions, tags] = await Promise.all([
+      selectVersions(tx, { repositoryIds: [repositoryId], windowStart }),
+      selectRuns(tx, { ...scope, withTime }, tx`data_version > ${dataVersion}`),
+      selectRuns(tx, { ...expiredScope, withTime }, tx`data_version <= ${dataVersion}`),
+      selectChangedTests(tx, { repositoryId, dataVersion, firstId: scope.firstId }),
+      selectDisruptionCounts(tx, expiredScope),
+      selectTags(tx, scope),
+    ]);
+    if (!row) return null;
+    const { repositoryId: _, idPrefix, ...version } = row;
+    if (!canApply(since, { version, windowStart })) return null;
+    const testListNos = new Set([...added, ...expired].map(({ testListNo }) => testListNo));
+    return applyChanges(since, {
+      version,
+      windowStart,
+      added,
+      expired,
+      lists: await loadTestLists(tx, { repositoryId, testListNos }),
+      changedTests: new Map(
+        tests.map((row) => [row.testNo, trackedTestBase(row, { ...row, idPrefix })]),
+      ),
+      expiredDisruptions: new Map(
+        expiredDisruptions.map(({ testNo, disruptionCount }) => [testNo, disruptionCount]),
+      ),
+      tags: tagsByTest(tags),
+    });
+  });
 }
 
 // Two disjoint parts with `union all`: the planner expects a `union` to have few rows, and looks up each
@@ -112,31 +163,6 @@ function selectTests(sql: Queryable, { repositoryIds, firstId }: Scope) {
       and (d.latest_submission_id >= decode(${firstId}, 'hex')) is not true`;
 }
 
-interface DisruptionCountRow {
-  repositoryId: number;
-  testNo: number;
-  disruptionCount: number;
-}
-
-// A separate statement: joined to the tests, the planner may count for each of them.
-function selectDisruptionCounts(sql: Queryable, { repositoryIds, firstId }: Scope) {
-  return sql<DisruptionCountRow[]>`
-    select repository_id::float8 as "repositoryId", test_no as "testNo",
-      count(*)::int as "disruptionCount"
-    from negative_result
-    where repository_id = any(${repositoryIds}::text::bigint[])
-      and submission_id >= decode(${firstId}, 'hex') and is_disruption
-    group by repository_id, test_no`;
-}
-
-function selectRuns(sql: Queryable, { repositoryIds, firstId, withTime }: Scope) {
-  return sql<RunRow[]>`
-    select ${runColumns(sql, { withTime })}
-    from submission
-    where repository_id = any(${repositoryIds}::text::bigint[])
-      and submission_id >= decode(${firstId}, 'hex') and status = 'processed'`;
-}
-
 interface TestListRow {
   repositoryId: number;
   testListNo: number;
@@ -153,4 +179,34 @@ function selectTestLists(sql: Queryable, { repositoryIds, firstId }: Scope) {
       select distinct repository_id, test_list_no from submission
       where repository_id = any(${repositoryIds}::text::bigint[])
         and submission_id >= decode(${firstId}, 'hex') and status = 'processed')`;
+}
+
+/** Tests with a disruption at a code version that has a submission added since. */
+function selectChangedTests(
+  sql: Queryable,
+  { repositoryId, dataVersion, firstId }: {
+    repositoryId: number;
+    dataVersion: number;
+    firstId: string;
+  },
+) {
+  return sql<(TestRow & { disruptionCount: number })[]>`
+    select ${testColumns(sql)},
+      (select count(*)::int from negative_result n
+        where n.repository_id = ${repositoryId} and n.test_no = d.test_no and n.is_disruption
+          and ${isDisruptedSince(sql, firstId)}) as "disruptionCount"
+    from (
+      select distinct n.test_no
+      from submission u
+      join submission s
+        on s.repository_id = u.repository_id and s.code_version = u.code_version
+      join negative_result n
+        on n.repository_id = s.repository_id and n.submission_id = s.submission_id
+      where u.repository_id = ${repositoryId} and u.data_version > ${dataVersion}
+        and u.status = 'processed' and n.is_disruption
+    ) changed
+    join disruptive_test d
+      on d.repository_id = ${repositoryId} and d.test_no = changed.test_no
+    join test t on t.repository_id = ${repositoryId} and t.test_no = changed.test_no
+    left join quarantine q on q.repository_id = ${repositoryId} and q.test_no = changed.test_no`;
 }

@@ -111,7 +111,6 @@ create table repository (
   id_prefix bigint not null,
   data_version bigint not null default 0,
   addition_count bigint not null default floor((random() * (1000000000)::double precision)),
-  removal_count bigint not null default floor((random() * (1000000000)::double precision)),
   is_visible boolean not null default true,
   next_test_no integer not null default 0,
   next_test_list_no integer not null default 0,

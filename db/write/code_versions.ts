@@ -1,9 +1,9 @@
 import { resultCountsAt } from "../../lib/analysis/columns.ts";
 import type {
   DisruptiveTest,
-  StoredNegative,
-  PrunedFields,
   ProcessedSubmission,
+  PrunedFields,
+  StoredNegative,
 } from "../../lib/analysis/disruptions.ts";
 import { integersIn, type Queryable, textsIn } from "../connection/sql.ts";
 import { messageOf, weekOfNegative } from "../read/fragments.ts";

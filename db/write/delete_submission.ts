@@ -3,21 +3,20 @@ import {
   findDisruptions,
   mergeDisruptive,
   mergePrunedFields,
-  type StoredNegative,
   type PrunedFields,
+  type StoredNegative,
 } from "../../lib/analysis/disruptions.ts";
 import type { Database } from "../connection/connect.ts";
 import { arrayOf, integersIn, type Queryable } from "../connection/sql.ts";
 import { messageOf } from "../read/fragments.ts";
 import {
   deleteDisruptiveTests,
-  loadNegatives,
   loadProcessedSubmissions,
   loadPrunedFields,
   markDisruptions,
   storeDisruptiveTests,
 } from "./code_versions.ts";
-import { lockRepository } from "./repository_row.ts";
+import { bumpDataVersion, lockRepository } from "./repository_row.ts";
 import { removeTestList } from "./test_lists.ts";
 import { removeTags } from "./test_tags.ts";
 import { writeTransaction } from "./transaction.ts";
@@ -37,11 +36,16 @@ export async function deleteSubmission(
     const submission = await lockSubmission(tx, { organizationId, key });
     if (!submission) return false;
     const { repositoryId, codeVersion, submissionId, testListNo } = submission;
-    const before = await loadNegatives(tx, { repositoryId, codeVersion });
-    const flaky = new Set(before.filter((n) => n.isDisruption).map((n) => n.testNo));
-    const prunedFields = flaky.size === 0
+    const disruptive = await tx<{ testNo: number }[]>`
+      select distinct n.test_no as "testNo"
+      from submission s
+      join negative_result n using (repository_id, submission_id)
+      where s.repository_id = ${repositoryId} and s.code_version = ${codeVersion}
+        and n.is_disruption`;
+    const testNos = new Set(disruptive.map(({ testNo }) => testNo));
+    const prunedFields = testNos.size === 0
       ? []
-      : await loadPrunedFields(tx, { repositoryId, testNos: flaky });
+      : await loadPrunedFields(tx, { repositoryId, testNos });
 
     await tx`
       delete from coverage_report
@@ -52,12 +56,8 @@ export async function deleteSubmission(
     await tx`
       delete from submission
       where repository_id = ${repositoryId} and submission_id = decode(${submissionId}, 'hex')`;
-    await tx`
-      update repository set data_version = data_version + 1, removal_count = removal_count + 1
-      where repository_id = ${repositoryId}`;
-
-    await clearDisruptions(tx, { repositoryId, codeVersion, testNos: flaky });
-    await recomputeDisruptiveTests(tx, { repositoryId, testNos: flaky, prunedFields });
+    await bumpDataVersion(tx, repositoryId);
+    if (testNos.size > 0) await redetectDisruptions(tx, { repositoryId, testNos, prunedFields });
     if (testListNo !== null) {
       const list = { repositoryId, testListNo };
       const { tags, testTagSetNo } = submission;
@@ -108,34 +108,14 @@ async function lockSubmission(
   return row ?? null;
 }
 
-/** Unmarks the disruptions of tests that are not nondeterministic any more. */
-async function clearDisruptions(
-  tx: Queryable,
-  { repositoryId, codeVersion, testNos }: {
-    repositoryId: number;
-    codeVersion: string;
-    testNos: Set<number>;
-  },
-): Promise<void> {
-  if (testNos.size === 0) return;
-  const negatives = (await loadNegatives(tx, { repositoryId, codeVersion }))
-    .filter(({ testNo }) => testNos.has(testNo));
-  const codeVersions = [codeVersion];
-  const submissions = await loadProcessedSubmissions(tx, { repositoryId, codeVersions, testNos });
-  const found = findDisruptions(submissions, negatives);
-  const disruptions = new Set(found.flatMap((test) => test.disruptions));
-  await markDisruptions(tx, {
-    repositoryId,
-    negatives: negatives.filter((negative) => !disruptions.has(negative)),
-    isDisruption: false,
-  });
-}
-
 // Lists of tests and exceptions of all their submissions are held in memory at once.
 const CODE_VERSIONS_PER_STATEMENT = 200;
 
-/** Computes disruptive tests from all of their disruptions: slow, but deletions are rare. */
-async function recomputeDisruptiveTests(
+/**
+ * Unmarks disruptions of tests that are not nondeterministic any more, and computes the disruptive tests
+ * from all that remain: slow, but deletions are rare.
+ */
+async function redetectDisruptions(
   tx: Queryable,
   { repositoryId, testNos, prunedFields }: {
     repositoryId: number;
@@ -143,7 +123,6 @@ async function recomputeDisruptiveTests(
     prunedFields: PrunedFields[];
   },
 ): Promise<void> {
-  if (testNos.size === 0) return;
   const disruptions = await tx<(StoredNegative & { codeVersion: string })[]>`
     select s.code_version as "codeVersion", encode(n.submission_id, 'hex') as "submissionId",
       n.result_no as "resultNo", n.test_no as "testNo", ${messageOf(tx)} as message,
@@ -153,6 +132,7 @@ async function recomputeDisruptiveTests(
     where n.repository_id = ${repositoryId} and n.is_disruption
       and n.test_no = any(${integersIn(tx, testNos)})`;
   const known = new Map<number, DisruptiveTest>();
+  const cleared = new Set<StoredNegative>(disruptions);
   const byVersion = [...Map.groupBy(disruptions, (disruption) => disruption.codeVersion)];
   for (let start = 0; start < byVersion.length; start += CODE_VERSIONS_PER_STATEMENT) {
     const batch = byVersion.slice(start, start + CODE_VERSIONS_PER_STATEMENT);
@@ -160,14 +140,17 @@ async function recomputeDisruptiveTests(
     const submissions = await loadProcessedSubmissions(tx, { repositoryId, codeVersions, testNos });
     const submissionsOf = Map.groupBy(submissions, (submission) => submission.codeVersion);
     for (const [codeVersion, negatives] of batch) {
-      for (const { test } of findDisruptions(submissionsOf.get(codeVersion)!, negatives)) {
+      const found = findDisruptions(submissionsOf.get(codeVersion) ?? [], negatives);
+      for (const { test, disruptions } of found) {
+        for (const disruption of disruptions) cleared.delete(disruption);
         known.set(test.testNo, mergeDisruptive(known.get(test.testNo), test));
       }
     }
   }
-  for (const facts of prunedFields) {
-    const merged = mergePrunedFields(known.get(facts.testNo), facts);
-    if (merged) known.set(facts.testNo, merged);
+  await markDisruptions(tx, { repositoryId, negatives: [...cleared], isDisruption: false });
+  for (const fields of prunedFields) {
+    const merged = mergePrunedFields(known.get(fields.testNo), fields);
+    if (merged) known.set(fields.testNo, merged);
   }
   await deleteDisruptiveTests(tx, {
     repositoryId,

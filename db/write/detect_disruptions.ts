@@ -2,8 +2,8 @@ import {
   codeVersionOf,
   findDisruptions,
   mergeDisruptive,
-  type StoredNegative,
   type ProcessedSubmission,
+  type StoredNegative,
 } from "../../lib/analysis/disruptions.ts";
 import { resultCountsAt } from "../../lib/analysis/columns.ts";
 import {
@@ -57,7 +57,11 @@ export async function detectDisruptions(
   if (affected.size === 0) return own;
 
   const submissions: ProcessedSubmission[] = [
-    ...await loadProcessedSubmissions(tx, { repositoryId, codeVersions: [codeVersion], testNos: affected }),
+    ...await loadProcessedSubmissions(tx, {
+      repositoryId,
+      codeVersions: [codeVersion],
+      testNos: affected,
+    }),
     { ...submission, submissionId: submission.id, hasPositive: passes },
   ];
   const negatives = [...own, ...earlier.filter(({ testNo }) => affected.has(testNo))];

@@ -6,10 +6,9 @@
  * disruptions, tests keep their tags, and the latest coverage report stays.
  */
 import { pause } from "../../lib/base/delay.ts";
-import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { Database } from "../connection/connect.ts";
 import type { Queryable } from "../connection/sql.ts";
-import { pruneSubmissions } from "./prune_submissions.ts";
+import { isPrunable, pruneSubmissions } from "./prune_submissions.ts";
 import { findUnlistedTests, inBatch, pruneTestLists, pruneTests } from "./prune_tests.ts";
 
 /** How much is pruned of a repository. */
@@ -104,36 +103,24 @@ function isOldCoverage(sql: Queryable, { repositoryId, cutoff }: PruneScope) {
 export async function planPrune(sql: Queryable, scope: PruneScope): Promise<Pruned> {
   const { repositoryId } = scope;
   const isPruned = isPrunable(sql, scope);
-  const [submissions] = await sql<Pick<Pruned, "submissionCount" | "testResultCount">[]>`
-    select count(*)::float8 as "submissionCount",
-      coalesce(sum(test_result_count), 0)::float8 as "testResultCount"
-    from submission s
-    where repository_id = ${repositoryId} and ${isPruned}`;
-  const [coverage] = await sql<Pick<Pruned, "coverageReportCount">[]>`
-    select count(*)::float8 as "coverageReportCount" from coverage_report
-    where repository_id = ${repositoryId} and ${isOldCoverage(sql, scope)}`;
-  const lists = await sql<{ testListNo: number; isKept: boolean }[]>`
-    select test_list_no as "testListNo", test_list_no in (
-        select test_list_no from submission s
-        where repository_id = ${repositoryId} and test_list_no is not null and not (${isPruned})
-      ) as "isKept"
-    from test_list where repository_id = ${repositoryId}`;
-  const kept = lists.filter(({ isKept }) => isKept).map(({ testListNo }) => testListNo);
-  return {
-    ...submissions!,
-    ...coverage!,
-    testListCount: lists.length - kept.length,
-    testCount: (await findUnlistedTests(sql, repositoryId, kept)).size,
-  };
-}
-
-/** SQL: whether the row `s` of `submission` is old, and all others of its code version are. */
-function isPrunable(sql: Queryable, { repositoryId, cutoff }: PruneScope) {
-  const before = firstSubmissionId(cutoff);
-  return sql`s.submission_id < decode(${before}, 'hex') and s.status <> 'processing'
-    and s.code_version not in (
-      select code_version from submission
-      where repository_id = ${repositoryId} and submission_id >= decode(${before}, 'hex'))`;
+  const isKeptList = sql`test_list_no in (
+    select test_list_no from submission s
+    where repository_id = ${repositoryId} and test_list_no is not null and not (${isPruned}))`;
+  const [counts] = await sql<Omit<Pruned, "testCount">[]>`
+    select submissions.*, coverage.*, lists.*
+    from (
+      select count(*)::float8 as "submissionCount",
+        coalesce(sum(test_result_count), 0)::float8 as "testResultCount"
+      from submission s where repository_id = ${repositoryId} and ${isPruned}
+    ) submissions, (
+      select count(*)::float8 as "coverageReportCount" from coverage_report
+      where repository_id = ${repositoryId} and ${isOldCoverage(sql, scope)}
+    ) coverage, (
+      select count(*)::float8 as "testListCount" from test_list
+      where repository_id = ${repositoryId} and not (${isKeptList})
+    ) lists`;
+  const unlisted = await findUnlistedTests(sql, repositoryId, isKeptList);
+  return { ...counts!, testCount: unlisted.size };
 }
 
 /**

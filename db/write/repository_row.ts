@@ -5,7 +5,8 @@ import type { Queryable } from "../connection/sql.ts";
 /** A repository whose row is locked. */
 export interface LockedRepository extends RepositoryName {
   idPrefix: number;
-  removalCount: number;
+  /** Counts changes that did not only add. */
+  changeCount: number;
 }
 
 /**
@@ -17,7 +18,7 @@ export async function lockRepository(
   repositoryId: number,
 ): Promise<LockedRepository | null> {
   const [row] = await tx<LockedRepository[]>`
-    select owner, name, id_prefix::float8 as "idPrefix", removal_count::float8 as "removalCount"
+    select owner, name, id_prefix::float8 as "idPrefix", ${changeCount(tx)} as "changeCount"
     from repository
     where repository_id = ${repositoryId}
     for no key update`;
@@ -46,10 +47,16 @@ export async function bumpForAddition(tx: Queryable, repositoryId: number): Prom
 }
 
 /**
- * Makes caches load a repository in full after its next change, because submissions that they have
- * not loaded yet may be gone. Responses stay the same, so the data version does too.
+ * Notes that something was removed that no response shows. Caches load the repository in full after its
+ * next change, because submissions that they have not loaded yet may be gone; uploads look up tests
+ * again.
  */
 export async function interruptAdditions(tx: Queryable, repositoryId: number): Promise<void> {
   await tx`
     update repository set addition_count = addition_count - 1 where repository_id = ${repositoryId}`;
+}
+
+/** SQL: how many changes of a row of `repository` did not only add. */
+export function changeCount(sql: Queryable) {
+  return sql`(data_version - addition_count)::float8`;
 }

@@ -8,7 +8,12 @@ import type { Database } from "../connection/connect.ts";
 import { type Queryable, textsIn } from "../connection/sql.ts";
 import { replaceSubmissionCoverage } from "./coverage_reports.ts";
 import { detectDisruptions, type NewNegative } from "./detect_disruptions.ts";
-import { bumpForAddition, type LockedRepository, lockRepository } from "./repository_row.ts";
+import {
+  bumpForAddition,
+  changeCount,
+  type LockedRepository,
+  lockRepository,
+} from "./repository_row.ts";
 import { findTestListNo, insertTestList } from "./test_lists.ts";
 import { addTags } from "./test_tags.ts";
 import { prepareTests, publishTests } from "./tests.ts";
@@ -103,8 +108,8 @@ function digestOf({ commitOid, buildUrl, reportDigest }: Upload): string {
 /** Tests of an upload that are stored, but not published. */
 interface PreparedTests {
   testNos: Int32Array;
-  /** Of the repository, before they were stored. */
-  removalCount: number;
+  /** Of the repository, before they were stored: once it differs, some may have been deleted. */
+  changeCount: number;
 }
 
 /** Stores the tests of an upload ahead of its transaction; `null` when their list is known. */
@@ -116,8 +121,8 @@ async function prepareNewList(
   const { listHash } = content;
   if (await findTestListNo(sql, { repositoryId, listHash }) !== null) return null;
   if (await findDuplicate(sql, { repositoryId, uploadDigest, key })) return null;
-  const [repository] = await sql<{ removalCount: number }[]>`
-    select removal_count::float8 as "removalCount" from repository
+  const [repository] = await sql<{ changeCount: number }[]>`
+    select ${changeCount(sql)} as "changeCount" from repository
     where repository_id = ${repositoryId}`;
   if (!repository) return null;
   return { ...repository, testNos: await prepareTests(sql, { repositoryId, content }) };
@@ -133,7 +138,7 @@ async function insertUpload(
   },
 ): Promise<StoreResult> {
   const { repositoryId, content, recordedAt, tags, testTags = null } = upload;
-  const { owner, name, idPrefix, removalCount } = repository;
+  const { owner, name, idPrefix } = repository;
   // The prefix stands for the repository: renaming it changes no id.
   const id = upload.key === undefined
     ? submissionId(recordedAt, [String(idPrefix), uploadDigest])
@@ -143,8 +148,7 @@ async function insertUpload(
   const list = { repositoryId, listHash: content.listHash };
   let testListNo = await findTestListNo(tx, list);
   if (testListNo === null) {
-    // Prepared tests may have been removed since.
-    const testNos = prepared?.removalCount === removalCount
+    const testNos = prepared?.changeCount === repository.changeCount
       ? prepared.testNos
       : await prepareTests(tx, { repositoryId, content });
     await publishTests(tx, { repositoryId, testNos });

@@ -1,11 +1,16 @@
 /** Lists of test numbers, each stored once for all submissions that ran the same tests. */
 import { decodeTestList, encodeTestList } from "../../lib/analysis/columns.ts";
-import { integersIn, type Queryable } from "../connection/sql.ts";
-import { loadTestLists } from "../read/test_lists.ts";
-import { isUnreferenced } from "./tests.ts";
+import type { Queryable } from "../connection/sql.ts";
+import { deleteTests } from "./tests.ts";
 
 /** Lists, of some 20 kB each, that one statement reads. */
 const LISTS_PER_STATEMENT = 100;
+
+interface TestListRow {
+  test_list_no: number;
+  test_count: number;
+  tests: Uint8Array;
+}
 
 /** The number of the list of exactly these tests; `null` when no submission has run it. */
 export async function findTestListNo(
@@ -49,33 +54,41 @@ export async function removeTestList(
   sql: Queryable,
   { repositoryId, testListNo }: { repositoryId: number; testListNo: number },
 ): Promise<void> {
-  const [removed] = await sql<{ test_count: number; tests: Uint8Array }[]>`
+  const [removed] = await sql<TestListRow[]>`
     delete from test_list l
     where repository_id = ${repositoryId} and test_list_no = ${testListNo}
       and ${isUnusedList(sql)}
-    returning test_count, tests`;
+    returning test_list_no, test_count, tests`;
   if (!removed) return;
   const orphans = new Set(decodeTestList(removed.tests, removed.test_count));
-  const others = await sql<{ test_list_no: number }[]>`
-    select test_list_no from test_list where repository_id = ${repositoryId}`;
-  const testListNos = others.map(({ test_list_no }) => test_list_no);
-  await excludeListed(sql, orphans, { repositoryId, testListNos });
-  await sql`
-    delete from test t
-    where repository_id = ${repositoryId}
-      and test_no = any(${integersIn(sql, orphans)}) and ${isUnreferenced(sql)}`;
+  await excludeListed(sql, orphans, { repositoryId });
+  await deleteTests(sql, repositoryId, orphans);
 }
 
-/** Removes from `testNos` all that are in one of the lists. */
+/**
+ * Removes from `testNos` all that are in a list of the repository.
+ *
+ * @param options.isCounted SQL: whether a row of `test_list` counts; by default all do
+ */
 export async function excludeListed(
   sql: Queryable,
   testNos: Set<number>,
-  { repositoryId, testListNos }: { repositoryId: number; testListNos: number[] },
+  { repositoryId, isCounted = sql`true` }: {
+    repositoryId: number;
+    isCounted?: ReturnType<typeof isUnusedList>;
+  },
 ): Promise<void> {
-  for (let start = 0; start < testListNos.length; start += LISTS_PER_STATEMENT) {
-    const batch = testListNos.slice(start, start + LISTS_PER_STATEMENT);
-    const lists = await loadTestLists(sql, { repositoryId, testListNos: batch });
-    for (const listed of lists.values()) listed.forEach((testNo) => testNos.delete(testNo));
+  for (let next: number | undefined = 0; next !== undefined;) {
+    const lists: TestListRow[] = await sql<TestListRow[]>`
+      select test_list_no, test_count, tests from test_list
+      where repository_id = ${repositoryId} and test_list_no >= ${next} and ${isCounted}
+      order by test_list_no
+      limit ${LISTS_PER_STATEMENT}`;
+    for (const { tests, test_count } of lists) {
+      for (const testNo of decodeTestList(tests, test_count)) testNos.delete(testNo);
+    }
+    const last = lists.at(LISTS_PER_STATEMENT - 1);
+    next = last && last.test_list_no + 1;
   }
 }
 

@@ -6,7 +6,9 @@
  */
 import type { SubmissionContent } from "../../lib/analysis/submission_content.ts";
 import type { TestIdentity } from "../../lib/base/identity.ts";
-import { arrayOf, type Queryable, rangesOf } from "../connection/sql.ts";
+import { arrayOf, integersIn, type Queryable, rangesOf } from "../connection/sql.ts";
+import { isPublished } from "../read/fragments.ts";
+import { interruptAdditions } from "./repository_row.ts";
 
 /**
  * Tests that one statement stores. On the embedded database a request during an upload of 100,000 new
@@ -66,6 +68,25 @@ export function isUnreferenced(sql: Queryable) {
     and not exists (
       select from quarantine q
       where q.repository_id = t.repository_id and q.test_no = t.test_no)`;
+}
+
+/**
+ * Deletes those of the given tests that were never disruptive and are not quarantined.
+ *
+ * @returns how many
+ */
+export async function deleteTests(
+  tx: Queryable,
+  repositoryId: number,
+  testNos: Iterable<number>,
+): Promise<number> {
+  const { count } = await tx`
+    delete from test t
+    where repository_id = ${repositoryId} and test_no = any(${integersIn(tx, testNos)})
+      and ${isUnreferenced(tx)} and ${isPublished(tx)}`;
+  // Uploads that have prepared their tests look them up again.
+  if (count > 0) await interruptAdditions(tx, repositoryId);
+  return count;
 }
 
 /**

@@ -265,8 +265,15 @@ async function run<Input extends InputSchema, Name extends CheckedSetting>(
     now: io.now(),
     database,
     async openDatabase() {
-      opened.push(await io.openDatabase(database, { mayCreate: createsDatabase }));
-      return opened.at(-1)!;
+      const open = await io.openDatabase(database, { mayCreate: createsDatabase });
+      opened.push(open);
+      open.observeLockWaits(({ blockingPid, applicationName, state, statement }) =>
+        context.note(
+          `waiting for a lock of server process ${blockingPid} ` +
+            `(${applicationName || "unnamed"}, ${state ?? "unknown state"}): ${statement}`,
+        )
+      );
+      return open;
     },
     print: (plain, value) => io.stdout(`${json ? JSON.stringify(value) : oneLine(plain)}\n`),
     async printList(items, fields) {

@@ -50,10 +50,9 @@ create table repository (
   data_version bigint not null default 0,
   -- How many increments of data_version only added submissions, or changed nothing about tests.
   -- While data_version - addition_count is the same, cached tests can be updated from the
-  -- submissions added since; otherwise they are loaded again.
+  -- submissions added since, and test numbers looked up before are valid; otherwise they are
+  -- loaded again.
   addition_count bigint not null default floor(random() * 1000000000),
-  -- Incremented when tests are removed: test numbers looked up before are looked up again.
-  removal_count bigint not null default floor(random() * 1000000000),
   -- False until the first upload is stored: an interrupted upload leaves nothing visible.
   is_visible boolean not null default true,
   next_test_no integer not null default 0,

@@ -93,6 +93,16 @@ export const watchCommand: AddCommand = command({
     await withLog(io, settings, async (log) => {
       const ops = startOps(database, settings, { log, stderr: io.stderr });
       const observer = { log: options.once ? null : log, metrics: ops?.metrics };
+      database.observeLockWaits((wait) =>
+        log.warn("waiting for a lock", {
+          waited_ms: Math.round(wait.waitedMs),
+          blocking_pid: wait.blockingPid,
+          application_name: wait.applicationName,
+          state: wait.state,
+          statement: wait.statement,
+          transaction_seconds: wait.transactionSeconds,
+        })
+      );
       try {
         failed = await watch(watcher, { ...options, ...observer }, context);
       } finally {

@@ -1,7 +1,6 @@
 import type { RepositoryVersion } from "../../../db/read/caller.ts";
 import type { Database } from "../../../db/connection/connect.ts";
-import { loadTrackedChanges } from "../../../db/read/tracked_changes.ts";
-import { loadTrackedTests } from "../../../db/read/tracked_tests.ts";
+import { loadTrackedChanges, loadTrackedTests } from "../../../db/read/tracked_tests.ts";
 import type { TestsState } from "../../analysis/tests_state.ts";
 import { Cache } from "../../base/cache.ts";
 import type { WindowVersion } from "../../base/data_version.ts";

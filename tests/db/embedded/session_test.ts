@@ -69,6 +69,11 @@ function ready(status: string): Uint8Array {
   return Uint8Array.of(0x5a, 0, 0, 0, 5, status.charCodeAt(0));
 }
 
+/** CommandComplete and ReadyForQuery. */
+function completed(status: string): Uint8Array {
+  return Uint8Array.of(0x43, 0, 0, 0, 6, 0x78, 0, ...ready(status));
+}
+
 /** Connects `count` clients to a server in front of `session`. */
 async function withClients(
   count: number,
@@ -106,7 +111,7 @@ function sessionInTransaction(): Session {
   return {
     execProtocolRawStream: (message, { onRawData }) => {
       const rollsBack = new TextDecoder().decode(message).includes("rollback");
-      onRawData(ready(message[0] === 0x51 && !rollsBack ? "T" : "I"));
+      onRawData(completed(message[0] === 0x51 && !rollsBack ? "T" : "I"));
       return Promise.resolve();
     },
   };
@@ -132,7 +137,24 @@ describe("the session server", () => {
         client!.write(Uint8Array.of(byte));
         await new Promise((resolve) => setTimeout(resolve, 1));
       }
-      assert.deepEqual([...(await answer)[0]], [...ready("T")]);
+      assert.deepEqual([...(await answer)[0]], [...completed("T")]);
+    });
+  });
+
+  it("notices a statement that ends without a result", async () => {
+    const session: Session = {
+      execProtocolRawStream: (_message, { onRawData }) => {
+        onRawData(ready("I"));
+        return Promise.resolve();
+      },
+    };
+    await withClients(1, session, async ([client], failures) => {
+      const closed = once(client!.resume(), "close");
+      client!.write(BEGIN);
+      await closed;
+      assert.deepEqual(failures.map(String), [
+        "Error: the engine stopped in the middle of a statement",
+      ]);
     });
   });
 

@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "@std/testing/bdd";
+import process from "node:process";
+import { type Database, openDatabase } from "../../../db/connection/connect.ts";
+import type { LockWait } from "../../../db/connection/lock_waits.ts";
+
+const databaseUrl = process.env.TEST_DATABASE_URL ?? "";
+
+describe("a transaction that waits for a lock", { skip: !databaseUrl }, () => {
+  let holder: Database;
+  let waiter: Database;
+  const waits: LockWait[] = [];
+  before(async () => {
+    holder = await openDatabase({ databaseUrl, dataDir: "", maxConnections: 1 });
+    waiter = await openDatabase({ databaseUrl, dataDir: "" });
+    waiter.observeLockWaits((wait) => waits.push(wait));
+  });
+  after(async () => {
+    await holder.close();
+    await waiter.close();
+  });
+
+  it("reports once which process holds it, without values of its statement", async () => {
+    const lock = 20_260_131;
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const { promise: held, resolve: onHeld } = Promise.withResolvers<number>();
+    const holding = holder.sql.begin(async (tx) => {
+      await tx`select pg_advisory_xact_lock(${lock}::bigint)`;
+      const [row] = await tx<{ pid: number }[]>`
+        select pg_backend_pid() as pid, 'secret' as value`;
+      onHeld(row!.pid);
+      await released;
+    });
+    const pid = await held;
+    const waiting = waiter.sql.begin(async (tx) => {
+      await tx`select 1`;
+      await tx`select pg_advisory_xact_lock(${lock}::bigint)`;
+    });
+    try {
+      const deadline = performance.now() + 10_000;
+      while (waits.length === 0 && performance.now() < deadline) await pause(50);
+      await pause(1_500);
+    } finally {
+      release();
+      await Promise.all([holding, waiting]);
+    }
+    assert.equal(waits.length, 1);
+    const { waitedMs, transactionSeconds, ...wait } = waits[0]!;
+    assert.deepEqual({ ...wait }, {
+      blockingPid: pid,
+      applicationName: "test-analytics",
+      state: "idle in transaction",
+      statement: "select pg_backend_pid",
+    });
+    assert.ok(waitedMs >= 1_000 && waitedMs < 10_000, `${waitedMs} ms`);
+    assert.ok(transactionSeconds! >= 1 && transactionSeconds! < 20, `${transactionSeconds} s`);
+  });
+});
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
