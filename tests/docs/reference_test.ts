@@ -5,6 +5,7 @@ import { EXIT } from "../../lib/cli/help.ts";
 import { openapiDocument } from "../../lib/http/openapi/document.ts";
 import { pathTemplate } from "../../lib/http/openapi/parameters.ts";
 import { routes } from "../../routes/mod.ts";
+import { CAUSE_RULES, failureCause } from "../../lib/analysis/failure_groups.ts";
 import { leafCommands, SHARED_OPTIONS } from "../usage_lines.ts";
 import {
   API_FILE,
@@ -17,6 +18,9 @@ import {
 
 const api = await Deno.readTextFile(API_FILE);
 const commandLine = await Deno.readTextFile(COMMAND_LINE_FILE);
+const failureGroups = await Deno.readTextFile(
+  new URL("../../docs/reference/failure_groups.md", import.meta.url),
+);
 
 /** Ignores line wrapping and the width of table columns. */
 function plain(text: string): string {
@@ -89,6 +93,28 @@ describe("the reference of the command line", () => {
   it("explains every exit code", () => {
     for (const code of Object.values(EXIT)) {
       assert.match(commandLine, new RegExp(`\\b${code}: \\w`));
+    }
+  });
+});
+
+describe("the reference of failure groups", () => {
+  const rows = [
+    ...failureGroups.matchAll(/^\| ([^|]+?) +\| `([^|]+)` +\| (?:`([^|]+)`|stays) +\|$/gm),
+  ]
+    .map(([, rule, example, result]) => ({ rule: rule!, example: example!, result }));
+
+  it("has every rule, in their order", () => {
+    assert.deepEqual(
+      [...new Set(rows.map(({ rule }) => rule))],
+      CAUSE_RULES.map(({ name }) => name),
+    );
+  });
+
+  it("shows what becomes of a message, and needs the rule for it", () => {
+    for (const { rule, example, result } of rows) {
+      assert.equal(failureCause(example, ""), result ?? example);
+      const { pattern } = CAUSE_RULES.find(({ name }) => name === rule)!;
+      assert.match(example, new RegExp(pattern, "i"));
     }
   });
 });

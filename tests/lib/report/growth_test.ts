@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 import { describe, it } from "@std/testing/bdd";
+import { failureCause } from "../../../lib/analysis/failure_groups.ts";
 import { inspectArchive, parseMetadata } from "../../../lib/report/archive/mod.ts";
 import { parseCodeowners } from "../../../lib/report/codeowners.ts";
 import { CoverageCollector } from "../../../lib/report/coverage/mod.ts";
@@ -75,6 +76,15 @@ const JUNIT: Record<string, (size: number) => string> = {
   "a DOCTYPE": (size) => `<!DOCTYPE a [${fill("<!ENTITY a 'b'><!-- -->", size)}]><testsuites/>`,
   "tests": (size) => `<testsuite>${fill("<testcase name='a'/>", size)}</testsuite>`,
   "failures": (size) => TEST + fill("<failure>a</failure>", size) + END,
+  "small failures": (size) => TEST + fill("<failure message='a'>b</failure>", size) + END,
+  "small parts of a failure": (size) =>
+    `${TEST}<failure>${fill("<![CDATA[ a]]>", size)}</failure>${END}`,
+  "terminal escapes of a failure": (size) =>
+    `${TEST}<failure>${fill("&#27;]8;;&#27;[", size)}</failure>${END}`,
+  "messages that texts almost have": (size) => {
+    const failure = `<failure message='b${"a".repeat(8_000)}'>${"a".repeat(16_000)}</failure>`;
+    return `<testsuite>${fill(`<testcase name='a'>${failure}</testcase>`, size)}</testsuite>`;
+  },
   "blank lines of a failure": (size) => `${TEST}<failure>${fill(" \n", size)}</failure>${END}`,
   "tests inside a test": (size) => TEST + fill("<testcase/>", size) + END,
   "tests without a name": (size) => `<testsuite>${fill("<testcase/>", size)}</testsuite>`,
@@ -170,6 +180,25 @@ const NAMES: Record<string, (size: number) => string> = {
   "digits": (size) => `a-${fill("1", size)}`,
 };
 
+const MESSAGES: Record<string, (size: number) => string> = {
+  ...Object.fromEntries(
+    [
+      ...'a 1 1, 1. : " [1: a@1 1s aaaaaaaa a1b2 10.0. ::1 2026-03- 09:26: Mar /tmp C:/Users/a'
+        .split(" "),
+      ..."http status 200, 200got errno int8".split(" "),
+    ].map((unit) => [`"${unit}"`, (size: number) => fill(unit, size)]),
+  ),
+  "a hexadecimal number that ends wrong": (size) => `${fill("a1", size)}x`,
+  "a number with thousands that ends wrong": (size) => `1${fill(",111", size)}x`,
+  "a temporary path": (size) => `/tmp/${fill("a.b/", size)}`,
+  "a temporary file": (size) => `/tmp/${fill("a.b", size)}1`,
+  "a path of a user": (size) => `C:/Users/${fill("a", size)}/`,
+  "quoted letters": (size) => `"${fill("a", size)}"`,
+  "quoted digits": (size) => `"${fill("1", size)}"`,
+  "words of a comparison": (size) => `200 ${fill("but got ", size)}`,
+  "a duration that ends wrong": (size) => `${fill("1s", size)}x`,
+};
+
 function suite(
   what: string,
   inputs: Record<string, (size: number) => string>,
@@ -202,6 +231,7 @@ suite("a name", NAMES, (text) => {
   normalizePath(text);
   comparePaths(text, `${text}1`);
 });
+suite("a message", MESSAGES, (text) => failureCause(text, ""));
 
 describe("twice as much of an archive takes no more than about twice as long:", () => {
   it("entries", () =>

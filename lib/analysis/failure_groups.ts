@@ -1,0 +1,247 @@
+/** Failures of one cause: their messages are equal without what varies from run to run. */
+import { createHash } from "node:crypto";
+import { firstLine } from "../report/junit/message.ts";
+
+/** A kind of text that varies, or that stays although a later rule would match it. */
+export interface CauseRule {
+  /** As in the reference. */
+  name: string;
+  /** Has no capturing groups; the case is ignored. Takes linear time: any text comes here. */
+  pattern: RegExp;
+  /** `null` when the text stays. */
+  replacement: string | null;
+}
+
+const { raw } = String;
+
+// What may be between the two numbers of a comparison: " == ", "> but was: <".
+const GAP = raw`[^\w]{1,5}(?:(?:actual|be|but|code|deeply|equal|expected|got|instead|is|not|of|` +
+  raw`received|returned|status|than|to|vs|want|was)[^\w]{1,5}){0,5}`;
+const HTTP_STATUS = raw`[1-5]\d\d(?!\w|[.,]\d)`;
+const COMMON_HTTP_STATUS = raw`(?:20[0-6]|30[1-478]|4[01]\d|42[2-9]|50[0-4])(?!\w|[.,]\d)`;
+
+const CLOCK = raw`\d\d:\d\d:\d\d(?:[.,]\d+)?`;
+const ZONE = raw`(?: ?(?:Z|UTC|GMT|[+-]\d\d:?\d\d)(?!\w)){0,2}`;
+const DAY = raw`(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? `;
+const MONTH = raw`(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)`;
+
+const FILE_NAME = raw`[a-z_-]+(?:\.[a-z]+)+(?![\w.\\/-])`;
+const TEMPORARY_FOLDER = raw`(?:/private)?/(?:tmp|var/tmp|var/folders|dev/shm)|` +
+  raw`[a-z]:[\\/]Users[\\/][^\s\\/]{1,64}[\\/]AppData[\\/]Local[\\/]Temp|` +
+  raw`[a-z]:[\\/](?:Windows[\\/])?Temp`;
+
+const IP_V6 = raw`(?:[\da-f]{1,4}(?::[\da-f]{1,4}){0,6})?::(?=[a-f:]*\d)` +
+  raw`[\da-f]{1,5}(?::[\da-f]{1,5}){0,7}(?!\w)`;
+
+// Digits on both sides of letters, or many characters without a separator.
+const RANDOM_LOOKING = raw`(?:(?=[\w.+=~-]{0,99}?\d[a-z]{1,30}\d)[\w.+=~-]{8,128}|` +
+  raw`(?=[a-z]*\d)[a-z\d]{20,128})`;
+
+/**
+ * In the order in which they are tried at each place of a text. What a rule has matched is not
+ * searched by the others.
+ */
+export const CAUSE_RULES: readonly CauseRule[] = [
+  {
+    name: "HTTP status",
+    pattern: new RegExp(
+      raw`(?<![a-z])(?:HTTP(?:/\d(?:\.\d)?)?|status(?:[ _-]?code)?|response[ _-]?code|<Response)${GAP}` +
+        raw`${HTTP_STATUS}(?:${GAP}${HTTP_STATUS})?|` +
+        raw`(?<![\w.,])${COMMON_HTTP_STATUS}${GAP}${COMMON_HTTP_STATUS}`,
+    ),
+    replacement: null,
+  },
+  {
+    name: "exit or error code",
+    pattern: new RegExp(
+      raw`(?<![a-z])(?:exit(?:ed)?(?: with)?(?:[ _-]?(?:code|status))?|return[ _-]?code|error[ _-]?code|` +
+        raw`errno|os error|signal|SQLSTATE|HRESULT)[ :=#([]{1,4}-?(?:0x[\da-f]+|` +
+        raw`(?=[a-z]{0,4}\d)[a-z\d]{1,11})(?!\w)|(?<!\w)(?:CS\d{4}|E\d{4,5}|ORA-\d{5}|TS\d{4,5})(?!\w)`,
+    ),
+    replacement: null,
+  },
+  {
+    name: "name with a number",
+    pattern: new RegExp(
+      raw`(?<![a-z\d])(?:u?int(?:8|16|32|64)|float(?:32|64)|[fiu](?:8|16|32|64|128)|utf-?(?:8|16|32)|` +
+        raw`sha-?(?:1|256|384|512)|md5|base(?:32|64)|(?:aarch|amd|arm|x86_)64|x(?:64|86)|ipv[46]|` +
+        raw`http/[123]|oauth2|s3)(?![a-z\d])`,
+    ),
+    replacement: null,
+  },
+  {
+    name: "time stamp",
+    pattern: new RegExp(
+      raw`\d{4}(?:-\d\d-|/\d\d/)\d\d` +
+        raw`(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?${ZONE})?(?!\w)|` +
+        raw`\d{8}T\d{6}Z?(?!\w)|${CLOCK}${ZONE}(?!\w)|` +
+        raw`(?<!\w)(?:${DAY})?(?:\d\d? ${MONTH}|${MONTH} \d\d?),? ` +
+        raw`(?:\d{4}(?:,? ${CLOCK})?|${CLOCK} \d{4})${ZONE}(?!\w)`,
+    ),
+    replacement: "<time>",
+  },
+  {
+    name: "UUID",
+    pattern: /(?<![a-z\d])[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}(?![a-z\d])/,
+    replacement: "<uuid>",
+  },
+  {
+    name: "temporary path",
+    pattern: new RegExp(
+      raw`(?<![\w.-])(?:${TEMPORARY_FOLDER})(?![\w.-])` +
+        raw`(?:[\\/](?!${FILE_NAME})[^\s\\/"'\x60:;,()<>|*?[\]{}]+)*`,
+    ),
+    replacement: "<tmp>",
+  },
+  {
+    name: "quoted random-looking value",
+    pattern: new RegExp(
+      [`"`, `'`, "`"].map((quote) => quote + RANDOM_LOOKING + quote).join("|"),
+    ),
+    replacement: `"<value>"`,
+  },
+  {
+    name: "address",
+    pattern: new RegExp(
+      raw`(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?!\w|\.\d)(?::\d{1,5}(?!\w))?|` +
+        raw`\[(?:[\da-f]{0,4}:){2,7}[\da-f.]{0,15}\](?::\d{1,5}(?!\w))?|(?<![\w:])${IP_V6}`,
+    ),
+    replacement: "<address>",
+  },
+  {
+    name: "hexadecimal number",
+    pattern: new RegExp(
+      raw`(?<![a-z\d])(?:0x[\da-f]+|(?=[a-f]*\d)(?=\d*[a-f])[\da-f]{8,})(?![a-z\d])|` +
+        raw`(?<=[\w$;\])]@)(?=[a-f]*\d)[\da-f]{1,16}(?![\w.])`,
+    ),
+    replacement: "<n>",
+  },
+  {
+    name: "duration",
+    pattern: new RegExp(
+      raw`(?<!\w)(?:\d+(?:,\d{3}(?!\d))*(?:\.\d+)?(?: ?(?:nanoseconds?|microseconds?|milliseconds?|` +
+        raw`seconds?|minutes?|hours?|days?|msecs?|secs?|mins?|hrs?|ns|us|\xb5s|\u03bcs|ms)|[smhd]))+(?!\w)`,
+    ),
+    replacement: "<duration>",
+  },
+  {
+    name: "number",
+    pattern: /(?:(?<=^|[\s([{<=:,])[+-])?\d+(?:,\d{3}(?!\d))*(?:\.\d+)*(?:e[+-]?\d+(?!\w))?/,
+    replacement: "<n>",
+  },
+  { name: "white space", pattern: /\s{2,}|[^\S ]/, replacement: " " },
+];
+
+const ANY_RULE = new RegExp(
+  CAUSE_RULES.map(({ pattern }) => `(${pattern.source})`).join("|"),
+  "gi",
+);
+
+/**
+ * The cause of a failure as far as its text tells: the message, or without one the first line of the
+ * body, without what varies.
+ */
+export function failureCause(message: string, body: string): string {
+  const text = message || firstLine(body);
+  let cause = "";
+  let at = 0;
+  for (const match of text.matchAll(ANY_RULE)) {
+    const rule = CAUSE_RULES[match.indexOf(match[0], 1) - 1]!;
+    cause += text.slice(at, match.index) + (rule.replacement ?? match[0]);
+    at = match.index + match[0].length;
+  }
+  return cause + text.slice(at);
+}
+
+/** The public name of a cause: 16 hex digits. */
+export function fingerprint(cause: string): string {
+  return createHash("sha256").update(cause).digest("hex").slice(0, 16);
+}
+
+/** What grouping needs to know of a failure or error. */
+export interface FailedAttempt {
+  /** Of {@link failureCause}. */
+  cause: string;
+  testId: string;
+  /** `""` when unknown. */
+  branch: string;
+  /** Seconds since 1970. */
+  recordedAt: number;
+  isDisruption: boolean;
+}
+
+/** Failures of one cause. */
+export interface FailureGroup<T extends FailedAttempt> {
+  fingerprint: string;
+  /** Its message and body are those of the group. */
+  latest: T;
+  count: number;
+  disruptionCount: number;
+  /** Seconds since 1970. */
+  firstRecordedAt: number;
+  lastRecordedAt: number;
+  /** Sorted, without unknown ones. */
+  branches: string[];
+  /** Ids of the tests that failed most often, at most 20. */
+  tests: string[];
+  /** The number of all tests. */
+  testCount: number;
+}
+
+const MAX_GROUPS = 50;
+const MAX_TESTS = 20;
+
+/**
+ * Groups failures by cause: the 50 largest groups, the largest first. Ties go to the latest failure,
+ * then to the smaller fingerprint.
+ *
+ * @param attempts oldest first
+ */
+export function groupFailures<T extends FailedAttempt>(attempts: Iterable<T>): FailureGroup<T>[] {
+  const byCause = new Map<string, Group<T>>();
+  for (const attempt of attempts) {
+    let group = byCause.get(attempt.cause);
+    if (!group) {
+      group = {
+        latest: attempt,
+        count: 0,
+        disruptionCount: 0,
+        firstRecordedAt: attempt.recordedAt,
+        branches: new Set(),
+        countByTest: new Map(),
+      };
+      byCause.set(attempt.cause, group);
+    }
+    group.latest = attempt;
+    group.count++;
+    if (attempt.isDisruption) group.disruptionCount++;
+    if (attempt.branch !== "") group.branches.add(attempt.branch);
+    group.countByTest.set(attempt.testId, (group.countByTest.get(attempt.testId) ?? 0) + 1);
+  }
+  return [...byCause.values()]
+    .map((group) => ({ ...group, fingerprint: fingerprint(group.latest.cause) }))
+    .sort((a, b) =>
+      b.count - a.count || b.latest.recordedAt - a.latest.recordedAt ||
+      (a.fingerprint < b.fingerprint ? -1 : 1)
+    )
+    .slice(0, MAX_GROUPS)
+    .map(({ countByTest, ...group }) => ({
+      ...group,
+      lastRecordedAt: group.latest.recordedAt,
+      branches: [...group.branches].sort(),
+      tests: [...countByTest].sort(([a, aCount], [b, bCount]) =>
+        bCount - aCount || (a < b ? -1 : 1)
+      )
+        .slice(0, MAX_TESTS).map(([testId]) => testId),
+      testCount: countByTest.size,
+    }));
+}
+
+interface Group<T> {
+  latest: T;
+  count: number;
+  disruptionCount: number;
+  firstRecordedAt: number;
+  branches: Set<string>;
+  countByTest: Map<string, number>;
+}

@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import { describe, it } from "@std/testing/bdd";
+import {
+  type FailedAttempt,
+  failureCause,
+  fingerprint,
+  groupFailures,
+} from "../../../lib/analysis/failure_groups.ts";
+import { CAUSES } from "./failure_messages.ts";
+
+const causeOf = (message: string): string => failureCause(message, "");
+
+describe("the cause of a failure", () => {
+  it("is shared by messages of one cause, and by no others", () => {
+    assert.ok(CAUSES.flat().length >= 60);
+    const places = new Map<string, string>();
+    for (const messages of CAUSES) {
+      const causes = messages.map(causeOf);
+      assert.deepEqual(causes, causes.map(() => causes[0]), "expected one cause");
+      const other = places.get(causes[0]!);
+      assert.equal(other, undefined, `expected "${messages[0]}" to differ from "${other}"`);
+      places.set(causes[0]!, messages[0]!);
+    }
+  });
+
+  it("is that of the body's first line without a message", () => {
+    assert.equal(failureCause("", "\n  expected 3\n  got 4"), causeOf("expected 5"));
+    assert.equal(failureCause("broken", "expected 3"), "broken");
+    assert.equal(failureCause("", ""), "");
+  });
+
+  it("keeps its own texts", () => {
+    for (const message of CAUSES.flat()) {
+      const cause = causeOf(message);
+      assert.equal(causeOf(cause), cause);
+    }
+  });
+
+  it("has a fingerprint that stays the same", () => {
+    assert.equal(fingerprint(causeOf("expected 3, got 4")), "70f9019151fe634f");
+    assert.match(fingerprint(""), /^[0-9a-f]{16}$/);
+  });
+});
+
+function attempt(more: Partial<FailedAttempt & { no: number }>): FailedAttempt & { no: number } {
+  return {
+    cause: "a",
+    testId: "t1",
+    branch: "main",
+    recordedAt: 100,
+    isDisruption: false,
+    no: 0,
+    ...more,
+  };
+}
+
+describe("groups of failures", () => {
+  it("are the largest first, with what their failures have", () => {
+    const groups = groupFailures([
+      attempt({ cause: "b", recordedAt: 90 }),
+      attempt({ recordedAt: 100, testId: "t2", branch: "work", isDisruption: true }),
+      attempt({ recordedAt: 110, branch: "" }),
+      attempt({ recordedAt: 110, testId: "t2", no: 1, isDisruption: true }),
+    ]);
+    assert.deepEqual(groups, [
+      {
+        fingerprint: fingerprint("a"),
+        latest: attempt({ recordedAt: 110, testId: "t2", no: 1, isDisruption: true }),
+        count: 3,
+        disruptionCount: 2,
+        firstRecordedAt: 100,
+        lastRecordedAt: 110,
+        branches: ["main", "work"],
+        tests: ["t2", "t1"],
+        testCount: 2,
+      },
+      {
+        fingerprint: fingerprint("b"),
+        latest: attempt({ cause: "b", recordedAt: 90 }),
+        count: 1,
+        disruptionCount: 0,
+        firstRecordedAt: 90,
+        lastRecordedAt: 90,
+        branches: ["main"],
+        tests: ["t1"],
+        testCount: 1,
+      },
+    ]);
+    assert.deepEqual(groupFailures([]), []);
+  });
+
+  it("of the same size are ordered by their latest failure, then by fingerprint", () => {
+    const causes = ["a", "b", "c", "d"];
+    const groups = groupFailures([
+      ...causes.map((cause) => attempt({ cause })),
+      attempt({ cause: "e", recordedAt: 101 }),
+    ]);
+    assert.deepEqual(
+      groups.map((group) => group.fingerprint),
+      [fingerprint("e"), ...causes.map(fingerprint).sort()],
+    );
+  });
+
+  it("are at most 50, with at most 20 tests each", () => {
+    const attempts = Array.from(
+      { length: 60 },
+      (_, cause) =>
+        Array.from(
+          { length: cause + 1 },
+          (_, test) =>
+            attempt({ cause: String(cause), testId: `t${String(test).padStart(2, "0")}` }),
+        ),
+    ).flat();
+    const groups = groupFailures([...attempts, attempt({ cause: "59", testId: "t59" })]);
+    assert.equal(groups.length, 50);
+    assert.deepEqual([groups[0]!.count, groups[49]!.count], [61, 11]);
+    assert.equal(groups[0]!.testCount, 60);
+    assert.deepEqual(groups[0]!.tests.slice(0, 3), ["t59", "t00", "t01"]);
+    assert.equal(groups[0]!.tests.length, 20);
+  });
+});
