@@ -12,6 +12,8 @@ export interface NegativeResult {
   resultNo: number;
   conclusion: "failure" | "error";
   message: string;
+  /** An index of `bodies`. */
+  bodyNo: number;
 }
 
 /** Everything that is stored of a submission's results. */
@@ -29,6 +31,8 @@ export interface SubmissionContent {
   exceptions: Uint8Array;
   /** In the order of the report. */
   negatives: NegativeResult[];
+  /** Texts of failures, each once. */
+  bodies: string[];
 }
 
 /** The content as plain data, which can be sent to another thread. */
@@ -60,6 +64,7 @@ export class SubmissionBuilder {
   #conclusions = new Uint8Array(1024);
   readonly #identities = new IdentityStore();
   readonly #negatives: NegativeResult[] = [];
+  readonly #bodies = new BodyTable();
 
   add(result: TestResult): void {
     const resultNo = this.#count++;
@@ -80,6 +85,7 @@ export class SubmissionBuilder {
         resultNo,
         conclusion,
         message: copyOf(result.message),
+        bodyNo: this.#bodies.add(result.body),
       });
     }
   }
@@ -116,8 +122,41 @@ export class SubmissionBuilder {
       ...encodeDurations(durations),
       exceptions: exceptions.finish(),
       negatives: this.#negatives,
+      bodies: this.#bodies.bodies,
     });
   }
+}
+
+/** Characters of all bodies of a submission; a real one with 10,000 failures has about 30 million. */
+const MAX_BODY_CHARACTERS = 64 * 1024 * 1024;
+const LEFT_OUT = "(left out: the failures of this upload have too much text)";
+// V8 hashes longer strings by their length alone, so that many of the same length would be slow.
+const MAX_KEY_CHARACTERS = 16_000;
+
+/** Texts without duplicates. */
+export class BodyTable {
+  readonly bodies: string[] = [];
+  readonly #places = new Map<string, number>();
+  #characterCount = 0;
+
+  /** The index of a text, which is added if it is new. */
+  add(body: string): number {
+    const key = keyOf(body);
+    const known = this.#places.get(key);
+    if (known !== undefined) return known;
+    if (body !== LEFT_OUT && this.#characterCount + body.length > MAX_BODY_CHARACTERS) {
+      return this.add(LEFT_OUT);
+    }
+    this.#characterCount += body.length;
+    const copy = copyOf(body);
+    this.#places.set(keyOf(copy), this.bodies.length);
+    return this.bodies.push(copy) - 1;
+  }
+}
+
+function keyOf(body: string): string {
+  if (body.length <= MAX_KEY_CHARACTERS) return body;
+  return createHash("sha256").update(body).digest("hex");
 }
 
 /** The index of a test in ascending hashes; -1 when it is not among them. */

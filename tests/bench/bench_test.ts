@@ -88,6 +88,17 @@ describe("the generated histories", () => {
     assert.ok(same.length < first!.attempts.length / 2);
   });
 
+  it("have failures with stack traces, of which one in three is new", () => {
+    const texts = history(SHAPE).flatMap(({ attempts }) => attempts.map(({ body }) => body))
+      .filter((body) => body !== "");
+    const share = new Set(texts).size / texts.length;
+    assert.ok(share > 0.25 && share < 0.4, String(share));
+    const lineCounts = texts.map((text) => text.split("\n").length);
+    assert.ok(
+      Math.min(...lineCounts) > 4 && Math.max(...texts.map(({ length }) => length)) < 4_000,
+    );
+  });
+
   it("become the columns that the program makes of the same results", () => {
     const tests = identities(SHAPE.testCount);
     const columns = new Columns(tests);

@@ -4,7 +4,11 @@
  */
 import { createHash } from "node:crypto";
 import { encodeDurations, ExceptionWriter } from "../../lib/analysis/columns.ts";
-import type { NegativeResult, SubmissionContent } from "../../lib/analysis/submission_content.ts";
+import {
+  BodyTable,
+  type NegativeResult,
+  type SubmissionContent,
+} from "../../lib/analysis/submission_content.ts";
 import { testHash, type TestIdentity } from "../../lib/base/identity.ts";
 import { isNegative } from "../../lib/report/result.ts";
 import type { Attempt, Shard } from "./generate.ts";
@@ -39,8 +43,9 @@ export class Columns {
     const negative = new Uint16Array(count);
     const skipped = new Uint16Array(count);
     const negatives: NegativeResult[] = [];
+    const bodies = new BodyTable();
     let resultCount = 0;
-    for (const { test, conclusion, durationMicroseconds, message } of attempts) {
+    for (const { test, conclusion, durationMicroseconds, message, body } of attempts) {
       const place = places[test - shard.first]!;
       durations[place] = durations[place]! + durationMicroseconds;
       const side = conclusion === "passing"
@@ -55,6 +60,7 @@ export class Columns {
           resultNo: resultCount,
           conclusion,
           message,
+          bodyNo: bodies.add(body),
         });
       }
       resultCount++;
@@ -76,6 +82,7 @@ export class Columns {
       ...encodeDurations(durations),
       exceptions: exceptions.finish(),
       negatives,
+      bodies: bodies.bodies,
     };
   }
 

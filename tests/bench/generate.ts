@@ -1,6 +1,7 @@
 /** Random histories of test results, the same for the same seed. */
 import type { TestIdentity } from "../../lib/base/identity.ts";
 import type { Conclusion, TestResult } from "../../lib/report/result.ts";
+import { type Failure, failures } from "./failures.ts";
 import { Random } from "./random.ts";
 
 /** What a repository's history looks like. */
@@ -49,6 +50,7 @@ export interface Attempt {
   /** Whole milliseconds, as most test runners tell them. */
   durationMicroseconds: number;
   message: string;
+  body: string;
 }
 
 // A test's own time varies from run to run by about this much (standard deviation of the log).
@@ -58,17 +60,11 @@ const SKIPPED_SHARE = 0.01;
 const BROKEN_SHARE = 0.000_2;
 const TESTS_PER_CLASS = 25;
 
-const REASONS = [
-  "Timeout of 5000 ms exceeded while waiting for the element to become visible",
-  "expected 3 rows in table orders, but found 2 (transaction 7f3a not yet committed)",
-  "AssertionError: expected status 200 to equal 503, response body was empty",
-  "java.net.SocketTimeoutException: Read timed out after 30000 ms at inventory-service:8443",
-  "Error: connect ECONNREFUSED 127.0.0.1:5432 at TCPConnectWrap.afterConnect",
-];
-
 /** The builds of a history, oldest first. Take the attempts of each before the next build. */
 export function* builds(shape: HistoryShape): Generator<Build> {
   const random = new Random(shape.seed);
+  // Of their own seed, so that other texts leave the rest of the history as it is.
+  const texts = failures(shape.seed);
   const typicalMs = Array.from({ length: shape.testCount }, () => Math.exp(3 + random.normal()));
   const step = (shape.until - shape.from) / shape.buildCount;
   let disrupted = 0;
@@ -83,6 +79,7 @@ export function* builds(shape: HistoryShape): Generator<Build> {
       shard,
       attempts: attempts(shard, {
         random,
+        texts,
         typicalMs,
         flakyEvery: flakyEvery(shape),
         disruptions: due - disrupted,
@@ -109,8 +106,9 @@ function shardOf(shape: HistoryShape, buildNumber: number): Shard {
 
 function* attempts(
   { first, end }: Shard,
-  { random, typicalMs, flakyEvery, disruptions }: {
+  { random, texts, typicalMs, flakyEvery, disruptions }: {
     random: Random;
+    texts: Generator<Failure, never>;
     typicalMs: number[];
     flakyEvery: number;
     disruptions: number;
@@ -125,19 +123,20 @@ function* attempts(
       durationMicroseconds:
         Math.round(typicalMs[test]! * Math.exp(DURATION_SPREAD * random.normal())) * 1_000,
       message: "",
+      body: "",
     };
     const place = test - first;
     // Where there are more disruptions than flaky tests in this build, some fail several times.
     const failures = place % flakyEvery > 0 ? 0 : Math.floor(disruptions / flakyHere) +
       ((place / flakyEvery + offset) % flakyHere < disruptions % flakyHere ? 1 : 0);
     for (let failed = 0; failed < failures; failed++) {
-      yield { ...attempt, conclusion: "failure", message: REASONS[random.below(REASONS.length)]! };
+      yield { ...attempt, conclusion: "failure", ...texts.next().value };
     }
     const chance = failures > 0 ? 1 : random.next();
     if (chance < SKIPPED_SHARE) {
       yield { ...attempt, conclusion: "skipped", durationMicroseconds: 0 };
     } else if (chance < SKIPPED_SHARE + BROKEN_SHARE) {
-      yield { ...attempt, conclusion: "error", message: REASONS[random.below(REASONS.length)]! };
+      yield { ...attempt, conclusion: "error", ...texts.next().value };
     } else yield attempt;
   }
 }
@@ -157,8 +156,8 @@ export function identities(testCount: number): TestIdentity[] {
 
 /** An attempt as a report tells it. */
 export function asResult(
-  { test, conclusion, durationMicroseconds, message }: Attempt,
+  { test, conclusion, durationMicroseconds, message, body }: Attempt,
   tests: TestIdentity[],
 ): TestResult {
-  return { ...tests[test]!, conclusion, durationMicroseconds, message };
+  return { ...tests[test]!, conclusion, durationMicroseconds, message, body };
 }

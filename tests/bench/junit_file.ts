@@ -24,17 +24,22 @@ export async function writeReport(
     const seconds = (result.durationMicroseconds / 1e6).toFixed(3);
     const head = `<testcase classname="${result.class}" name="${result.name}" ` +
       `file="${result.file}" time="${seconds}"`;
-    const message = result.message.replaceAll("&", "&amp;").replaceAll('"', "&quot;");
+    const [message, body] = [result.message, result.body].map(escaped);
     lines.push(
       result.conclusion === "passing"
         ? `${head}/>`
         : result.conclusion === "skipped"
         ? `${head}><skipped/></testcase>`
-        : `${head}><${result.conclusion} message="${message}"/></testcase>`,
+        : `${head}><${result.conclusion} message="${message}">${body}` +
+          `</${result.conclusion}></testcase>`,
     );
   }
   lines.push("</testsuite>", "</testsuites>\n");
   await Deno.writeTextFile(path, lines.join("\n"));
+}
+
+function escaped(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
 }
 
 const OUTPUT = "captured output of the program under test, line after line\n".repeat(33);

@@ -243,7 +243,7 @@ function resultsOf(step: UploadStep): TestResult[] {
     for (let time = 0; time < times; time++) {
       // Numbered, so that their order is visible.
       const numbered = times > 1 ? `${message.slice(0, 900)} #${time}`.trim() : message;
-      const result = { ...TESTS[test]!, conclusion, durationMicroseconds };
+      const result = { ...TESTS[test]!, conclusion, durationMicroseconds, body: "" };
       results.push({ ...result, message: negative ? numbered : "" });
     }
   }
@@ -256,6 +256,7 @@ function resultsOf(step: UploadStep): TestResult[] {
       conclusion: "passing",
       durationMicroseconds: number * 1000,
       message: "",
+      body: "",
     });
   }
   return results;

@@ -64,6 +64,7 @@ function upload(attempts: Attempt[], more: Partial<PlainUpload> = {}): string {
       conclusion,
       durationMicroseconds: 10,
       message: conclusion === "passing" ? "" : `${name} broke at ${index}`,
+      body: "",
     })),
     coverage: null,
     key: null,

@@ -119,6 +119,7 @@ const PASS: TestResult = {
   conclusion: "passing",
   durationMicroseconds: 1_000,
   message: "",
+  body: "",
 };
 
 /** A test that passes and fails in one submission: flaky at once. */

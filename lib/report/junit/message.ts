@@ -16,7 +16,7 @@ export class FirstLine {
 
   /** The line so far, `""` when there were only blanks. */
   get line(): string {
-    return cut(this.#line.trimEnd());
+    return firstCharacters(this.#line.trimEnd(), MESSAGE_CHARACTERS).trimEnd();
   }
 
   /** Adds the next part of the text. */
@@ -40,7 +40,8 @@ export function firstLine(text: string): string {
   return line.line;
 }
 
-function cut(line: string): string {
-  if (line.length <= MESSAGE_CHARACTERS) return line;
-  return Array.from(line).slice(0, MESSAGE_CHARACTERS).join("").trimEnd();
+/** The beginning of a text, in characters as a reader counts them. */
+export function firstCharacters(text: string, count: number): string {
+  if (text.length <= count) return text;
+  return Array.from(text.slice(0, 2 * count)).slice(0, count).join("");
 }

@@ -3,6 +3,7 @@ import type { TestIdentity } from "../../base/identity.ts";
 import { detach } from "../xml/characters.ts";
 import type { XmlAttributes } from "../xml/reader.ts";
 import { parseDuration } from "./duration.ts";
+import { FailureText } from "./failure_text.ts";
 import { FirstLine, firstLine } from "./message.ts";
 import { type Conclusion, isNegative, type TestResult } from "../result.ts";
 import { conclusionOfStatus } from "./status.ts";
@@ -28,27 +29,58 @@ export const OUTCOME_KINDS: ReadonlyMap<string, OutcomeKind> = new Map([
 /** One such element, while it is read. */
 export class Outcome {
   readonly kind: OutcomeKind;
-  /** Text directly inside it. */
-  readonly text = new FirstLine();
-  /** Text of its `stackTrace`, where surefire keeps the text of an attempt. */
-  readonly stackTrace = new FirstLine();
   readonly durationMicroseconds: number;
-  readonly #attributeLine: string;
+  readonly #attribute: string;
+  readonly #text = new OutcomeText();
+  readonly #stackTrace = new OutcomeText();
 
   constructor(kind: OutcomeKind, attributes: XmlAttributes) {
     this.kind = kind;
     this.durationMicroseconds = parseDuration(attributes["time"]);
-    this.#attributeLine = firstLine(attributes["message"] ?? "");
+    this.#attribute = attributes["message"] ?? "";
+  }
+
+  /** Adds text directly inside it. */
+  addText(text: string): void {
+    this.#text.add(text);
+  }
+
+  /** Adds text of its `stackTrace`, where surefire keeps the text of an attempt. */
+  addStackTrace(text: string): void {
+    this.#stackTrace.add(text);
   }
 
   get message(): string {
-    return this.#attributeLine || this.stackTrace.line || this.text.line;
+    return firstLine(this.#attribute) || this.#stackTrace.firstLine.line ||
+      this.#text.firstLine.line;
+  }
+
+  /** Its message, unless the text repeats it, and its text. */
+  body(): FailureText {
+    const text = this.#stackTrace.whole;
+    text.join(this.#text.whole, "\n\n");
+    const message = new FailureText();
+    message.add(this.#attribute);
+    if (text.includes(message)) return text;
+    message.join(text, "\n");
+    return message;
+  }
+}
+
+class OutcomeText {
+  readonly firstLine = new FirstLine();
+  readonly whole = new FailureText();
+
+  add(text: string): void {
+    this.firstLine.add(text);
+    this.whole.add(text);
   }
 }
 
 interface Attempt {
   conclusion: Conclusion;
   message: string;
+  body: string;
   durationMicroseconds: number;
 }
 
@@ -64,6 +96,7 @@ export class TestCase {
   #attempts: Attempt[] | undefined;
   // One message for each conclusion is enough: several failures are one result.
   #endings: Map<Conclusion, string> | undefined;
+  #endingBody: FailureText | undefined;
 
   constructor(identity: TestIdentity, attributes: XmlAttributes) {
     this.#identity = identity;
@@ -81,10 +114,14 @@ export class TestCase {
     const { kind: { conclusion, isAttempt }, durationMicroseconds } = outcome;
     const message = detach(outcome.message);
     if (isAttempt) {
-      (this.#attempts ??= []).push({ conclusion, message, durationMicroseconds });
+      const body = detach(outcome.body().toString());
+      (this.#attempts ??= []).push({ conclusion, message, body, durationMicroseconds });
     } else {
       this.#endings ??= new Map();
       this.#endings.set(conclusion, this.#endings.get(conclusion) || message);
+      if (isNegative(conclusion)) {
+        (this.#endingBody ??= new FailureText()).join(outcome.body(), "\n\n");
+      }
     }
   }
 
@@ -102,9 +139,9 @@ export class TestCase {
   }
 
   // Listing the members is faster than spreading the two objects.
-  #resultOf({ conclusion, durationMicroseconds, message }: Attempt): TestResult {
+  #resultOf({ conclusion, message, body, durationMicroseconds }: Attempt): TestResult {
     const { suite, class: className, name, file } = this.#identity;
-    return { suite, class: className, name, file, conclusion, message, durationMicroseconds };
+    return { suite, class: className, name, file, conclusion, message, body, durationMicroseconds };
   }
 
   #ending(): Attempt {
@@ -113,13 +150,15 @@ export class TestCase {
     const conclusion = endings && PRECEDENCE.find((each) => endings.has(each));
     if (conclusion) {
       const message = conclusion === "skipped" ? "" : endings.get(conclusion) ?? "";
-      return { conclusion, message, durationMicroseconds };
+      const body = this.#endingBody?.toString() ?? "";
+      return { conclusion, message, body, durationMicroseconds };
     }
     // Attempts without a failure mean that the last one passed, whatever word the tool has for it.
     const isOpen = this.attemptCount > 0 && this.#statusConclusion === "unknown";
     return {
       conclusion: isOpen ? "passing" : this.#statusConclusion,
       message: "",
+      body: "",
       durationMicroseconds,
     };
   }

@@ -31,7 +31,8 @@ describeWithDatabases("failures", (database) => {
   async function upload(repositoryId: number, messages: string[], recordedAt = NOW - 100) {
     const builder = new SubmissionBuilder();
     messages.forEach((message, test) => {
-      const result = { suite: "", class: "", name: `t${test}`, file: "", durationMicroseconds: 0 };
+      const identity = { suite: "", class: "", name: `t${test}`, file: "" };
+      const result = { ...identity, durationMicroseconds: 0, body: "" };
       builder.add({ ...result, conclusion: "failure", message });
       builder.add({ ...result, conclusion: "passing", message: "" });
     });

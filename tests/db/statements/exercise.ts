@@ -269,6 +269,7 @@ async function cutOffUploads(program: Program): Promise<void> {
       conclusion: "passing",
       durationMicroseconds: 1,
       message: "",
+      body: "",
     });
   }
   const content = builder.finish();

@@ -68,6 +68,7 @@ function result(test: number, random: Random): TestResult {
     conclusion: outcome < 3 ? "failure" : outcome === 3 ? "skipped" : "passing",
     durationMicroseconds: random.below(1_000) * 1_000,
     message: outcome < 3 ? `failed ${random.hex(4)}` : "",
+    body: "",
   };
 }
 

@@ -61,6 +61,7 @@ describeWithDatabases("processing a submission", (database) => {
         conclusion,
         durationMicroseconds: 1_500,
         message: conclusion === "failure" ? `${name} failed` : "",
+        body: "",
       };
       builder.add(result);
     }

@@ -52,6 +52,7 @@ describeWithDatabases("tags of tests", (database) => {
         conclusion: "passing",
         durationMicroseconds: 0,
         message: "",
+        body: "",
       });
     }
     const content = builder.finish();

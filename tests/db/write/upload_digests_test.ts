@@ -16,7 +16,7 @@ const ID = "6ab13b80ca765fe325fcae6f";
 describeWithDatabases("digests of uploads", (database) => {
   function upload(repositoryId: number, names: string[], more: Partial<Upload> = {}) {
     const builder = new SubmissionBuilder();
-    const same = { suite: "", class: "", file: "", durationMicroseconds: 0, message: "" };
+    const same = { suite: "", class: "", file: "", durationMicroseconds: 0, message: "", body: "" };
     for (const name of names) builder.add({ ...same, name, conclusion: "passing" });
     return storeSubmission(database().sql, {
       repositoryId,

@@ -18,6 +18,7 @@ for (let number = 0; number < COUNT; number++) {
     conclusion: "passing",
     durationMicroseconds: number,
     message: "",
+    body: "",
   });
 }
 const content = builder.finish();

@@ -14,6 +14,7 @@ function result(name: string, more: Partial<TestResult> = {}): TestResult {
     conclusion: "passing",
     durationMicroseconds: 0,
     message: "",
+    body: "",
     ...more,
   };
 }
@@ -68,6 +69,31 @@ describe("the content of a submission", () => {
         message,
       ]),
       [[0, "failure", "first"], [2, "error", "second"]],
+    );
+  });
+
+  it("holds equal bodies once", () => {
+    const long = (end: string) => "x".repeat(20_000) + end;
+    const texts = ["one", "two", "one", "", long("a"), long("b"), long("a"), ""];
+    const { negatives, bodies } = content(
+      texts.map((body) => result("t", { conclusion: "failure", body })),
+    );
+    assert.deepEqual(negatives.map(({ bodyNo }) => bodies[bodyNo]), texts);
+    assert.deepEqual(bodies, ["one", "two", "", long("a"), long("b")]);
+  });
+
+  it("holds at most 64 MiB of bodies, and then those that it has", () => {
+    const long = (number: number) => String(number).padStart(1024 * 1024, "x");
+    const { negatives, bodies } = content(
+      [...Array(80).keys(), 0].map((number) =>
+        result("t", { conclusion: "failure", body: long(number) })
+      ),
+    );
+    assert.equal(bodies.length, 65);
+    assert.equal(bodies[64], "(left out: the failures of this upload have too much text)");
+    assert.deepEqual(
+      negatives.map(({ bodyNo }) => bodyNo),
+      [...Array(64).keys(), ...Array(16).fill(64), 0],
     );
   });
 

@@ -62,10 +62,12 @@ async function readAsJUnit(bytes: Uint8Array, chunkBytes: number): Promise<TestR
     onNote: (note) => assert.match(note, /^damaged:\d+:\d+: .+$/),
   });
   for (const result of results) {
-    const { name, message, durationMicroseconds } = result;
+    const { name, message, body, durationMicroseconds } = result;
     assert.notEqual(name, "");
     assert.ok(Number.isSafeInteger(durationMicroseconds) && durationMicroseconds >= 0);
     assert.ok(Array.from(message).length <= 1_000 && !/[\n\r]/.test(message));
+    // deno-lint-ignore no-control-regex
+    assert.ok(Array.from(body).length <= 16_384 && !/[\0-\x08\x0b-\x1f\x7f-\x9f]/.test(body));
     for (const value of Object.values(result)) {
       assert.ok(String(value).isWellFormed() && !String(value).includes("\0"));
     }

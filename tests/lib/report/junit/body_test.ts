@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { describe, it } from "@std/testing/bdd";
+import { readBytes, readText, repeated } from "../reading.ts";
+
+async function bodiesOf(outcomes: string): Promise<string[]> {
+  const report = `<testsuite><testcase name="t">${outcomes}</testcase></testsuite>`;
+  return (await readText(report)).map(({ body }) => body);
+}
+
+describe("the body of a result", () => {
+  it("is the message and the text of a failure", async () => {
+    assert.deepEqual(
+      await bodiesOf('<failure message="expected 3">at a.ts:1\nat b.ts:2\n</failure>'),
+      ["expected 3\nat a.ts:1\nat b.ts:2"],
+    );
+    assert.deepEqual(await bodiesOf('<error message="one&#10;two"/>'), ["one\ntwo"]);
+    assert.deepEqual(await bodiesOf("<error><![CDATA[ <a>\n]]>&amp; b</error>"), [" <a>\n& b"]);
+  });
+
+  it("does not repeat a message that the text contains", async () => {
+    const text = "AssertionError: expected 3\n    at a.ts:1";
+    assert.deepEqual(await bodiesOf(`<failure message="expected 3">${text}</failure>`), [text]);
+    const lines = "E   assert 1 == 2\nE    +  where 1 = a()";
+    assert.deepEqual(
+      await bodiesOf(`<failure message="assert 1 == 2&#10; +  where 1 = a()">${lines}</failure>`),
+      [lines],
+    );
+    assert.deepEqual(
+      await bodiesOf(`<failure message="assert 1 == 2&#10; +  where 1 = b()">${lines}</failure>`),
+      [`assert 1 == 2\n +  where 1 = b()\n${lines}`],
+    );
+  });
+
+  it("is empty without a failure, or when the report has no text of it", async () => {
+    assert.deepEqual(await bodiesOf(""), [""]);
+    assert.deepEqual(await bodiesOf('<skipped message="later">because</skipped>'), [""]);
+    assert.deepEqual(await bodiesOf('<failure message=" "> \n </failure>'), [""]);
+    const results = await readText('<testsuite><testcase name="t" status="failed"/></testsuite>');
+    assert.deepEqual(results.map(({ conclusion, body }) => [conclusion, body]), [["failure", ""]]);
+  });
+
+  it("is the stack trace of each attempt, without its output", async () => {
+    const attempt = (name: string, number: number) =>
+      `<${name} message="broken ${number}"><stackTrace><![CDATA[Error: broken ${number}\n\tat A]]>` +
+      `</stackTrace><system-out>noise</system-out></${name}>`;
+    assert.deepEqual(
+      await bodiesOf(attempt("flakyFailure", 1) + attempt("flakyError", 2)),
+      ["Error: broken 1\n\tat A", "Error: broken 2\n\tat A", ""],
+    );
+    assert.deepEqual(
+      await bodiesOf('<failure message="first">at B</failure>' + attempt("rerunFailure", 2)),
+      ["first\nat B", "Error: broken 2\n\tat A"],
+    );
+  });
+
+  it("has all failures and errors of a test, with a blank line between", async () => {
+    assert.deepEqual(
+      await bodiesOf(
+        '<failure message="one">at A\n</failure><failure/><error>\ntwo</error><skipped>no</skipped>',
+      ),
+      ["one\nat A\n\ntwo"],
+    );
+  });
+
+  it("has neither terminal escapes nor carriage returns", async () => {
+    assert.deepEqual(
+      await bodiesOf(
+        "<failure message='\x1b[31mred\x1b[0m'>&#27;[1mat&#27;[0m A&#13;\r\nat B</failure>",
+      ),
+      ["red\nat A\nat B"],
+    );
+  });
+
+  it("is bounded, whatever the report has", async () => {
+    const [result] = await readBytes(
+      repeated(
+        "<testsuite><testcase name='t'>",
+        "<failure message='broken'>line\nline</failure>",
+        4_000_000,
+        "</testcase></testsuite>",
+      ),
+    );
+    assert.match(result!.body, /^broken\nline\nline\n\nbroken[^]+\n\.\.\. \d+ more characters$/);
+    assert.ok(result!.body.length <= 16_384);
+  });
+});
