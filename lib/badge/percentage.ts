@@ -10,7 +10,7 @@ export function tenthsOfPercent(part: number, whole: number): number {
     whole === 0
   ) {
     throw new RangeError(
-      `${part} of ${whole} is no share: expected whole numbers, the part at most the whole`,
+      `invalid share ${part} of ${whole}: expected whole numbers, the part at most the whole`,
     );
   }
   if (part === 0) return 0;

@@ -13,13 +13,15 @@
  * that matches a folder matches everything below it, except that `docs/*` stops at the first level.
  */
 
+import { quote } from "./report_error.ts";
+
 /** Who owns which files. */
 export interface Codeowners {
   /** Owners of a file, `@acme/web` or an address, in the order of the file and without repetition. */
   ownersOf(path: string): string[];
 }
 
-// Beyond these, CODEOWNERS is cut or a line is passed over, with a note. GitHub takes 3 MB.
+// Beyond these, CODEOWNERS is cut or a line is skipped, with a note. GitHub takes 3 MB.
 const MAX_RULES = 20_000;
 const MAX_SECTIONS = 1_000;
 const MAX_OWNERS = 100;
@@ -34,12 +36,15 @@ const MAX_NOTES = 100;
  */
 const MAX_STEPS = 500_000_000;
 
-/** One segment of a pattern; `null` is `**`. */
-type Segment = { text: string; isGlob: boolean } | null;
+/**
+ * One segment of a pattern: its text, or with wildcards its characters, of which `""` matches any and
+ * `null` any number.
+ */
+type Segment = string | readonly (string | null)[];
 
 interface Rule {
-  /** What a whole path has to match. */
-  segments: Segment[];
+  /** What a whole path has to match; `null` is `**`. */
+  segments: readonly (Segment | null)[];
   owners: string[];
 }
 
@@ -48,15 +53,12 @@ interface Section {
   rules: Rule[];
 }
 
-const BACKSLASH = 0x5c;
-const QUESTION = 0x3f;
-const STAR = 0x2a;
-const ANY: Segment = { text: "*", isGlob: true };
+const ANY: Segment = [null];
 
 /**
- * Reads a CODEOWNERS file. Lines that cannot be understood are passed over.
+ * Reads a CODEOWNERS file. Lines that cannot be understood are skipped.
  *
- * @param onNote called with what was passed over, one line each
+ * @param onNote called with what was skipped, one line each
  */
 export function parseCodeowners(text: string, onNote?: (note: string) => void): Codeowners {
   const parser = new Parser(onNote ?? (() => {}));
@@ -85,7 +87,7 @@ class Parser {
     const header = /^\^?\[([^\]]+)\](?:\[\d+\])?(.*)$/.exec(line);
     if (header) return this.#beginSection(header[1]!, this.#ownersIn(header[2]!, where), where);
     if (++this.#ruleCount > MAX_RULES) {
-      this.#note(`${where}: more than ${MAX_RULES} patterns: the rest was passed over`);
+      this.#note(`${where}: more than ${MAX_RULES} patterns: the rest is skipped`);
       return false;
     }
     const [, pattern = "", rest = ""] = /^((?:\\.|[^\\\s])+)(.*)$/.exec(line) ?? [];
@@ -95,10 +97,10 @@ class Parser {
     if (pattern.length > MAX_PATTERN_CHARACTERS) {
       this.#note(
         `${where}: a pattern of ${pattern.length} characters, expected at most ` +
-          `${MAX_PATTERN_CHARACTERS}: passed over`,
+          `${MAX_PATTERN_CHARACTERS}: skipped`,
       );
     } else if (!segments) {
-      this.#note(`${where}: no pattern was found: passed over`);
+      this.#note(`${where}: found no pattern: skipped`);
     } else {
       const owners = isExclusion ? [] : this.#ownersIn(rest, where);
       const isDefault = owners.length === 0 && !isExclusion;
@@ -116,7 +118,7 @@ class Parser {
     if (defaultOwners.length > 0) this.#section.defaultOwners = defaultOwners;
     this.sections.set(name, this.#section);
     if (this.sections.size <= MAX_SECTIONS) return true;
-    this.#note(`${where}: more than ${MAX_SECTIONS} sections: the rest was passed over`);
+    this.#note(`${where}: more than ${MAX_SECTIONS} sections: the rest is skipped`);
     return false;
   }
 
@@ -129,10 +131,11 @@ class Parser {
       const isOwner = word.includes("@") && !word.includes(",") && !/\p{Cc}/u.test(word) &&
         word.length <= MAX_OWNER_CHARACTERS;
       if (!isOwner) {
-        const shown = JSON.stringify(word.slice(0, 40));
-        this.#note(`${where}: found ${shown}, expected an owner: passed over`);
-      } else if (owners.push(word) === MAX_OWNERS) {
-        this.#note(`${where}: ${MAX_OWNERS} owners: further ones are passed over`);
+        this.#note(`${where}: found ${quote(word)}, expected an owner: skipped`);
+      } else if (owners.length < MAX_OWNERS) {
+        owners.push(word);
+      } else {
+        this.#note(`${where}: more than ${MAX_OWNERS} owners: the rest is skipped`);
         break;
       }
     }
@@ -147,25 +150,63 @@ class Parser {
   }
 }
 
-function compile(pattern: string): Segment[] | null {
+function compile(pattern: string): (Segment | null)[] | null {
   const inner = pattern.replace(/^\//, "").replace(/\/$/, "");
   if (inner === "") return null;
   const isFolder = pattern.endsWith("/");
   const isAnchored = pattern.startsWith("/") || inner.includes("/");
-  const segments: Segment[] = isAnchored ? [] : [null];
+  const segments: (Segment | null)[] = isAnchored ? [] : [null];
   for (const text of inner.split("/")) {
-    if (text !== "**") {
-      const isGlob = /[*?]/.test(text);
-      segments.push({ text: isGlob ? text : text.replace(/\\(.)/gs, "$1"), isGlob });
-    } else if (segments.at(-1) !== null) segments.push(null);
+    if (text !== "**") segments.push(compileSegment(text));
+    else if (segments.at(-1) !== null) segments.push(null);
   }
   const endsWithStars = segments.at(-1) === null;
   if (endsWithStars) segments.pop();
   // `a/**` and `a/` match what is below a, and not a itself.
   if (endsWithStars || isFolder) return [...segments, ANY, null];
   // `docs/*` is the one pattern that stops at its level.
-  const isOneLevel = isAnchored && segments.at(-1)?.text === "*";
-  return isOneLevel ? segments : [...segments, null];
+  return inner.endsWith("/*") || pattern === "/*" ? segments : [...segments, null];
+}
+
+function compileSegment(text: string): Segment {
+  const characters = Array.from(
+    text.matchAll(/\\(.)|[^]/gs),
+    ([found, escaped]) => escaped ?? (found === "*" ? null : found === "?" ? "" : found),
+  );
+  const isGlob = characters.some((character) => character === null || character === "");
+  return isGlob ? characters : characters.join("");
+}
+
+/**
+ * Matches a pattern in which `null` stands for any number of items. Going back to the last one alone
+ * is enough, so that no pattern takes more than its length times the number of items.
+ */
+function matches<Token>(
+  pattern: readonly (Token | null)[],
+  itemCount: number,
+  matchesItem: (token: Token, item: number) => boolean,
+): boolean {
+  let at = 0, item = 0;
+  // Where to go on behind the last wildcard; 0 before the first.
+  let wildcard = 0, afterWildcard = 0;
+  while (item < itemCount) {
+    const token = pattern[at];
+    if (token === null) {
+      wildcard = ++at;
+      if (wildcard === pattern.length) return true;
+      afterWildcard = item;
+    } else if (token !== undefined && matchesItem(token, item)) {
+      at++;
+      item++;
+    } else if (wildcard !== 0) {
+      at = wildcard;
+      item = ++afterWildcard;
+    } else {
+      return false;
+    }
+  }
+  while (pattern[at] === null) at++;
+  return at === pattern.length;
 }
 
 class Matcher {
@@ -185,68 +226,33 @@ class Matcher {
     if (parts.length === 0) return [];
     const owners = new Set<string>();
     for (const { rules } of this.#sections) {
-      for (let at = rules.length - 1; at >= 0; at--) {
-        if (!this.#matches(rules[at]!.segments, parts)) continue;
-        for (const owner of rules[at]!.owners) if (owners.size < MAX_OWNERS) owners.add(owner);
-        break;
-      }
+      const rule = rules.findLast(({ segments }) => this.#matches(segments, parts));
+      for (const owner of rule?.owners ?? []) if (owners.size < MAX_OWNERS) owners.add(owner);
     }
     if (this.#steps <= MAX_STEPS) return [...owners];
-    const shown = JSON.stringify(path.slice(0, 200));
-    this.#onNote?.(`CODEOWNERS: too many patterns for so many files: no owners from ${shown} on`);
+    this.#onNote?.(
+      `CODEOWNERS: more than ${MAX_STEPS} comparisons of patterns and paths: no owners from ` +
+        `${quote(path)} on`,
+    );
     return [];
   }
 
-  /** Goes back to the last `**` alone, which is enough: no pattern takes more than S x P steps. */
-  #matches(segments: readonly Segment[], parts: readonly string[]): boolean {
-    let segmentAt = 0, partAt = 0, stars = -1, afterStars = 0;
+  #matches(segments: Rule["segments"], parts: readonly string[]): boolean {
     this.#steps++;
-    while (partAt < parts.length) {
-      const segment = segments[segmentAt];
-      if (segment === null) {
-        if (segmentAt === segments.length - 1) return true;
-        stars = segmentAt++;
-        afterStars = partAt;
-      } else if (segment && this.#matchesSegment(segment, parts[partAt]!)) {
-        segmentAt++;
-        partAt++;
-      } else if (stars !== -1 && this.#steps <= MAX_STEPS) {
-        segmentAt = stars + 1;
-        partAt = ++afterStars;
-      } else {
-        return false;
-      }
-    }
-    if (segments[segmentAt] === null) segmentAt++;
-    return segmentAt === segments.length;
+    return this.#steps <= MAX_STEPS &&
+      matches(
+        segments,
+        parts.length,
+        (segment, part) => this.#matchesSegment(segment, parts[part]!),
+      );
   }
 
-  /** The same with the characters of a segment and `*`. */
-  #matchesSegment({ text: glob, isGlob }: NonNullable<Segment>, text: string): boolean {
+  #matchesSegment(segment: Segment, text: string): boolean {
     this.#steps++;
-    if (!isGlob) return glob === text;
-    let globAt = 0, textAt = 0, star = -1, afterStar = 0, steps = 0;
-    while (textAt < text.length) {
-      steps++;
-      let character = glob.charCodeAt(globAt);
-      const isEscaped = character === BACKSLASH && globAt + 1 < glob.length;
-      if (isEscaped) character = glob.charCodeAt(globAt + 1);
-      if (character === STAR && !isEscaped) {
-        star = globAt++;
-        afterStar = textAt;
-      } else if (character === text.charCodeAt(textAt) || (character === QUESTION && !isEscaped)) {
-        globAt += isEscaped ? 2 : 1;
-        textAt++;
-      } else if (star !== -1) {
-        globAt = star + 1;
-        textAt = ++afterStar;
-      } else {
-        break;
-      }
-    }
-    this.#steps += steps;
-    if (textAt < text.length) return false;
-    while (glob[globAt] === "*") globAt++;
-    return globAt === glob.length;
+    if (typeof segment === "string") return segment === text;
+    return matches(segment, text.length, (character, at) => {
+      this.#steps++;
+      return character === "" || character === text[at];
+    });
   }
 }

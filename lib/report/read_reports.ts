@@ -45,8 +45,8 @@ export interface ReadReports {
 }
 
 /**
- * Reads files as JUnit reports. A file that was not named and is XML of another kind is passed over
- * with a note.
+ * Reads files as JUnit reports. A file that was not named and is XML of another kind is skipped with
+ * a note.
  *
  * @throws {ReportError} for the first file that cannot be read, or when no report is left;
  * `onResult` was called for results before it
@@ -85,7 +85,7 @@ export async function readReports(
     } catch (error) {
       const isOfAnotherKind = error instanceof ReportError && error.kind === "not-junit";
       if (file.isNamed || !isOfAnotherKind) throw error;
-      options.onNote?.(`${error.message}: passed over`);
+      options.onNote?.(`${error.message}: skipped`);
     }
   }
   if (digests.length === 0 && firstFile) {

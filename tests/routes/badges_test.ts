@@ -93,7 +93,11 @@ describeWithDatabases("badges", (database) => {
 
   it("need the name of a known repository", async () => {
     for (const path of [FLAKINESS, COVERAGE]) {
-      await assertBadRequest(await fixture.get(path), ["repository"]);
+      const missing = await fixture.get(path);
+      assert.deepEqual(await missing.clone().json(), {
+        errors: { repository: ["missing repository: expected name or owner/name"] },
+      });
+      await assertBadRequest(missing, ["repository"]);
       await assertBadRequest(await fixture.get(`${path}?repository=`), ["repository"]);
       await assertBadRequest(await fixture.get(`${path}?repository_id=1`), ["repository"]);
       await assertError(await fixture.get(`${path}?repository=none`), 404, NOT_FOUND);

@@ -26,6 +26,7 @@ import {
   readRecordedAt,
   readTags,
   readText,
+  readTree,
   splitTags,
 } from "./upload_values.ts";
 
@@ -100,7 +101,8 @@ export async function openArchive(
   };
   const treeOfArchive = () => {
     const tree = metadata?.tree ?? "";
-    if (tree === "" || isObjectId(tree)) return tree || null;
+    if (tree === "") return null;
+    if (isObjectId(tree)) return readTree(tree);
     listener.note(
       `${source.name}: ignored the tree ${quote(tree)}: expected 7 to 64 hex digits`,
     );
@@ -163,7 +165,7 @@ export async function readArchiveFiles(
       // Reporters put other files into this folder, such as JUnit reports.
       onOther(error) {
         others++;
-        listener.note(`${error.message}: passed over`);
+        listener.note(`${error.message}: skipped`);
       },
     },
   );

@@ -148,7 +148,8 @@ export async function givenCommit(
   { commit }: Pick<RunValues, "commit">,
   { io }: Pick<CommandContext, "io">,
 ): Promise<string | undefined> {
-  if (commit === undefined || isObjectId(commit)) return commit;
+  if (commit === undefined) return undefined;
+  if (isObjectId(commit)) return readObjectId(commit);
   const resolved = await commitOf(commit, io.git ?? askGit);
   if (resolved !== "") return resolved;
   throw new UsageError(

@@ -3,6 +3,7 @@
  * archive. They throw a SyntaxError or RangeError that quotes the value.
  */
 import { TAG_LIMITS } from "../../report/limits.ts";
+import { quote } from "../../report/report_error.ts";
 
 // A clock may be wrong by a time zone. Anything later would stay on top of every list.
 const MAX_SECONDS_AHEAD = 24 * 60 * 60;
@@ -31,20 +32,23 @@ export function isObjectId(text: string): boolean {
   return /^[0-9a-f]{7,64}$/i.test(text);
 }
 
-/** A tree. Any other text would join the results of different code. */
+/** A tree, in lower case. Any other text would join the results of different code. */
 export function readTree(text: string): string {
-  if (isObjectId(text)) return text;
+  if (isObjectId(text)) return text.toLowerCase();
   throw new SyntaxError(`invalid tree "${text}": expected 7 to 64 hex digits`);
 }
 
-/** A commit, which need not be an id: archives may name `HEAD` or a branch. */
+/**
+ * A commit. An id is brought into lower case: `ABCDEF1` and `abcdef1` are one code version. Any other
+ * text is kept: archives may name `HEAD` or a branch.
+ */
 export function readObjectId(text: string): string {
   if (!/^[^\s\p{Cc}]{1,255}$/u.test(text)) {
     throw new SyntaxError(
       `invalid object id "${text}": expected 1 to 255 characters without white space`,
     );
   }
-  return text;
+  return isObjectId(text) ? text.toLowerCase() : text;
 }
 
 /** Splits the tags of an archive at white space and commas, which a tag cannot contain. */
@@ -60,7 +64,9 @@ export function readTags(list: string[]): string[] {
       throw new SyntaxError(`invalid tag "${tag}": expected no white space and no comma`);
     }
     if (tag.length > TAG_LIMITS.characters) {
-      throw new RangeError(`tag "${tag}": expected at most ${TAG_LIMITS.characters} characters`);
+      throw new RangeError(
+        `tag ${quote(tag)}: expected at most ${TAG_LIMITS.characters} characters`,
+      );
     }
   }
   const distinct = [...new Set(tags)];

@@ -121,7 +121,10 @@ const REPOSITORY_MEANING =
 
 /** Optional `repository`. Empty is an error: an unset shell variable must not select all. */
 export const repositoryParameter = v.pipe(
-  v.optional(v.pipe(v.string(), v.check((text) => text !== "", emptyRepository))),
+  v.optional(v.pipe(
+    v.string(),
+    v.check((text) => text !== "", "empty repository: expected name or owner/name"),
+  )),
   v.description(`${REPOSITORY_MEANING}. Without it: all repositories of the organization`),
   v.metadata(
     {
@@ -134,7 +137,7 @@ export const repositoryParameter = v.pipe(
 /** Required `repository`. */
 export const requiredRepositoryParameter = v.pipe(
   v.optional(v.string(), ""),
-  v.check((text) => text !== "", emptyRepository),
+  v.check((text) => text !== "", "missing repository: expected name or owner/name"),
   v.description(REPOSITORY_MEANING),
   v.metadata(
     {
@@ -208,10 +211,6 @@ function pathParameter(description: string, metadata: ParameterMetadata) {
     v.description(description),
     v.metadata({ ...metadata, required: true }),
   );
-}
-
-function emptyRepository(): string {
-  return "empty repository: expected name or owner/name";
 }
 
 function wrongRepositoryId(text: string): string {

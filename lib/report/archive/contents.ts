@@ -3,7 +3,7 @@
  * stream. Nothing is written to disk.
  */
 import { createHash } from "node:crypto";
-import { ReportError } from "../report_error.ts";
+import { quote, ReportError } from "../report_error.ts";
 import { comparePaths } from "../report_files.ts";
 import { type ArchiveEntry, readEntries, type ReadEntriesOptions } from "./entries.ts";
 import { type ArchiveLimits, DEFAULT_ARCHIVE_LIMITS, limitError } from "./limits.ts";
@@ -39,7 +39,7 @@ export interface ArchiveContents {
 /** Options of {@link inspectArchive}. */
 export interface InspectOptions {
   limits?: Partial<ArchiveLimits>;
-  /** Called with what was passed over, one line each. */
+  /** Called with what was skipped, one line each. */
   onNote?(note: string): void;
   /** Called as soon as the metadata was read, even if the archive turns out to be damaged later. */
   onMetadata?(metadata: ArchiveMetadata): void;
@@ -66,11 +66,12 @@ export async function inspectArchive(
   let codeowners: string | null = null;
   const reports = new Map<string, ArchivedFile>();
   const coverage = new Map<string, ArchivedFile>();
+  const skip = (path: string, reason: string) =>
+    options.onNote?.(`${source.name}: ${path}: ${reason}: skipped`);
   const entries = readEntries(hashed(source.open(), digest), {
     archive: source.name,
     limits,
-    onPassedOver: (path) =>
-      options.onNote?.(`${source.name}: ${path}: is a link or device: passed over`),
+    onSkipped: (path) => skip(path, "is a link or device"),
   });
   for await (const entry of entries) {
     const { path, ordinal } = entry;
@@ -82,10 +83,12 @@ export async function inspectArchive(
       codeowners = await textOf(entry, file, limits.codeownersBytes);
     } else if (path.startsWith(COVERAGE_FOLDER)) {
       if (entry.size > 0) coverage.set(path, { path, ordinal });
-      else options.onNote?.(`${file}: is empty: passed over`);
+      else skip(path, "is empty");
     } else if (REPORT_FOLDERS.some((folder) => path.startsWith(folder))) {
       if (await looksLikeReport(entry)) reports.set(path, { path, ordinal });
-      else options.onNote?.(`${file}: is not XML: passed over`);
+      else skip(path, "is not XML");
+    } else if (path.startsWith("/") || path.split("/").includes("..")) {
+      skip(quote(path), "leads out of the archive");
     }
   }
   return {
@@ -121,7 +124,8 @@ export async function* readArchived(
     if (!waiting.has(entry.ordinal)) continue;
     if (entry.ordinal !== order[turn] && heldBytes + entry.size <= HELD_BYTES) {
       heldBytes += entry.size;
-      held.set(entry.ordinal, { ...entry, bytes: await hold(entry) });
+      const chunks = await Array.fromAsync(entry.bytes, (chunk) => chunk.slice());
+      held.set(entry.ordinal, { ...entry, bytes: ReadableStream.from(chunks) });
       continue;
     }
     for (let next: ArchiveEntry | undefined = entry; next; next = held.get(order[turn]!)) {
@@ -131,14 +135,6 @@ export async function* readArchived(
       while (turn < order.length && !waiting.has(order[turn]!)) turn++;
     }
   }
-}
-
-async function hold({ bytes }: ArchiveEntry): Promise<AsyncIterable<Uint8Array>> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of bytes) chunks.push(chunk.slice());
-  return (async function* () {
-    yield* chunks;
-  })();
 }
 
 /** The entries of an archive, to its end: then its digest must be the one of the inspection. */
@@ -172,10 +168,7 @@ async function textOf(
   maxBytes: number,
 ): Promise<string> {
   if (size > maxBytes) throw limitError(file, `${size} bytes, expected at most ${maxBytes}`);
-  const decoder = new TextDecoder();
-  let text = "";
-  for await (const chunk of bytes) text += decoder.decode(chunk, { stream: true });
-  return text + decoder.decode();
+  return await new Response(ReadableStream.from(bytes)).text();
 }
 
 /** Reporters also pack logs and screenshots. */

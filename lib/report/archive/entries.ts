@@ -29,12 +29,12 @@ export interface ReadEntriesOptions {
   /** Other limits than the defaults. */
   limits?: Partial<ArchiveLimits>;
   /** Called for links and devices, with a path that is safe to show. */
-  onPassedOver?(path: string): void;
+  onSkipped?(path: string): void;
 }
 
 /**
- * The files of a gzip'd tar, in its order. Folders, links and devices are passed over, and so is what
- * is not read of a file.
+ * The files of a gzip'd tar, in its order. Folders, links and devices are skipped, and so is what is
+ * not read of a file.
  *
  * @throws {ReportError} `malformed` when the archive is damaged or cut off, `limit` when it exceeds
  * one; an error of the source itself as it is
@@ -64,7 +64,7 @@ export async function* readEntries(
         }
         yield { path, ordinal, size: header.size, bytes: explained(body, failure) };
       } else if (header.type !== "directory") {
-        options.onPassedOver?.(checkedPath(header.name, { archive, limits }));
+        options.onSkipped?.(checkedPath(header.name, { archive, limits }));
       }
       ordinal++;
       // Read to the end: in modern-tar 0.8.6 cancelling a body also drops data of the next entry.
@@ -94,7 +94,7 @@ async function* decompressed(
         if (bytesIn > limits.compressedBytes) {
           throw limitError(
             failure.archive,
-            `more than ${limits.compressedBytes} bytes, expected at most that`,
+            `more than ${limits.compressedBytes} compressed bytes, expected fewer`,
           );
         }
         yield chunk;
@@ -113,13 +113,14 @@ async function* decompressed(
       if (bytesOut > limits.decompressedBytes) {
         throw limitError(
           failure.archive,
-          `more than ${limits.decompressedBytes} bytes after decompression, expected at most that`,
+          `more than ${limits.decompressedBytes} decompressed bytes, expected fewer`,
         );
       }
       if (bytesOut > RATIO_FREE_BYTES && bytesOut > bytesIn * limits.expansionRatio) {
         throw limitError(
           failure.archive,
-          `${bytesOut} bytes made of ${bytesIn}, expected at most ${limits.expansionRatio} for one`,
+          `${bytesOut} bytes decompressed from ${bytesIn}, expected at most ` +
+            `${limits.expansionRatio} times as many`,
         );
       }
       yield chunk;

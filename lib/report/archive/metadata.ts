@@ -16,7 +16,6 @@ import {
   type YAMLMap,
 } from "yaml";
 import { parseTimestamp } from "../../base/time.ts";
-import { TAG_LIMITS } from "../limits.ts";
 import { quote, ReportError } from "../report_error.ts";
 import { limitError } from "./limits.ts";
 
@@ -75,7 +74,7 @@ const MAX_DEPTH = 20;
  * files are written for.
  *
  * @param file what errors call it
- * @throws {ReportError} `malformed`, or `limit` for anchors, aliases and what is too large
+ * @throws {ReportError} `malformed`, or `limit` for anchors, aliases and too many tokens or levels
  */
 export function parseMetadata(text: string, file: string): ArchiveMetadata {
   checkSize(text, file);
@@ -87,12 +86,12 @@ export function parseMetadata(text: string, file: string): ArchiveMetadata {
     throw new ReportError({
       file,
       kind: "malformed",
-      problem: `found no valid YAML (${error.code}), expected a mapping`,
+      problem: `found invalid YAML (${error.code}), expected a mapping`,
       position: { line, column: col },
     });
   }
   const root = document.contents;
-  if (!isMap(root)) throw malformed(file, "found no mapping, expected one");
+  if (!isMap(root)) throw malformed(file, "found YAML that is not a mapping, expected one");
 
   const form = isNested(root) ? "nested" : "flat";
   if (form === "nested") checkVersion(scalarText(valueOf(root, "version")), file);
@@ -110,7 +109,7 @@ export function parseMetadata(text: string, file: string): ArchiveMetadata {
     tree: scalarText(at(keys.tree)),
     branch: scalarText(at(keys.branch)),
     buildUrl: scalarText(at(keys.buildUrl)),
-    tags: tagsOf(at(keys.tags), file),
+    tags: tagsOf(at(keys.tags)),
     timestamp: scalarText(at(keys.recordedAt)),
     // Only our own archives have it.
     checkoutFolder: form === "nested" ? scalarText(at(CHECKOUT_FOLDER_KEY)) : "",
@@ -141,18 +140,9 @@ function valueOf(map: unknown, key: string): unknown {
   return map.items.findLast((pair) => isScalar(pair.key) && pair.key.value === key)?.value;
 }
 
-function tagsOf(node: unknown, file: string): string[] {
+function tagsOf(node: unknown): string[] {
   const texts = isSeq(node) ? node.items.map(scalarText) : scalarText(node).split(",");
-  const tags = texts.map((tag) => tag.trim()).filter((tag) => tag !== "");
-  const split = tags.flatMap((tag) => tag.split(/[\s,]+/));
-  const { perUpload, characters } = TAG_LIMITS;
-  if (split.length > perUpload) {
-    throw limitError(file, `${split.length} tags, expected at most ${perUpload}`);
-  }
-  if (split.some((tag) => tag.length > characters)) {
-    throw limitError(file, `a tag of more than ${characters} characters, expected at most that`);
-  }
-  return tags;
+  return texts.map((tag) => tag.trim()).filter((tag) => tag !== "");
 }
 
 /** Looks at the tokens before anything is built from them: 321 bytes of aliases took 60 seconds. */

@@ -13,18 +13,20 @@ import { NestedReader } from "./nested_reader.ts";
  * of the nearest level are added: the closest metric, and for PHPUnit the number of lines.
  * `testproject` holds the tests themselves, which no total of Clover includes.
  *
- * PHPUnit writes one entry a line, and where code stands on the line of a method's declaration
- * (`function one() { return 1; }`) that is the method's. So many lines as its `statements` say are
- * missing are taken from the methods, first from those without lines of their own.
+ * PHPUnit lists each line once, so a line that declares a method and contains its code
+ * (`function one() { return 1; }`) is listed as a `method` only. When `statements` counts more lines
+ * than are listed, the missing ones are the first methods that no other line follows.
  */
 export class CloverReader extends NestedReader {
   #package = "";
   #testProjectDepth = 0;
   #isPhpunit = false;
-  /** Lines of the current file of the types that count, and how many there should be. */
-  #entryCount = 0;
-  #statementCount = 0;
-  #methods: { line: number; covered: boolean; hasLines: boolean }[] = [];
+  #hasLines = false;
+  /** Lines of the current file that `statements` counts and that are not listed. */
+  #missingLineCount = 0;
+  /** Methods of the current file that no line follows, and whether they were called. */
+  readonly #bareMethods = new Map<number, boolean>();
+  #lastMethod = 0;
 
   constructor(map: CoverageMap) {
     super(map, ["coverage", "project", "package", "file"]);
@@ -51,9 +53,9 @@ export class CloverReader extends NestedReader {
         return;
       case "file":
         this.file = this.map.file(this.#pathOf(attributes));
-        this.#entryCount = 0;
-        this.#statementCount = 0;
-        this.#methods = [];
+        this.#hasLines = false;
+        this.#missingLineCount = 0;
+        this.#bareMethods.clear();
         return;
       case "line":
         return this.#line(attributes);
@@ -65,7 +67,8 @@ export class CloverReader extends NestedReader {
   protected finish(name: string): void {
     if (name === "package") this.#package = "";
     if (name !== "file") return;
-    if (this.#isPhpunit) this.#addHiddenLines();
+    // Without a line of its own the totals speak for the file.
+    if (this.#hasLines) this.#addMissingLines();
     this.file = undefined;
   }
 
@@ -89,16 +92,21 @@ export class CloverReader extends NestedReader {
     // OpenClover gives a condition no count of its own, only how often it was true and false.
     const counts = count === undefined && type === "cond" ? [truecount, falsecount] : [count];
     this.markCounted();
-    this.#entryCount++;
-    const method = this.#methods.at(-1);
-    if (method) method.hasLines = true;
+    this.#hasLines = true;
+    this.#missingLineCount--;
+    this.#bareMethods.delete(this.#lastMethod);
     this.file.add(number, counts.some((text) => ran(text, `"count" of a line`)));
   }
 
   #method(line: number, covered: boolean): void {
-    const { statementCount } = this.map.limits;
-    if (this.#methods.push({ line, covered, hasLines: false }) <= statementCount) return;
-    throw new Refusal(`found more than ${statementCount} methods in one file`, "limit");
+    this.#lastMethod = line;
+    this.#bareMethods.set(line, covered);
+    const { methodCount } = this.map.limits;
+    if (this.#bareMethods.size <= methodCount) return;
+    throw new Refusal(
+      `found methods without lines in one file, expected at most ${methodCount}`,
+      "limit",
+    );
   }
 
   #metrics({ statements, coveredstatements }: Attributes): void {
@@ -106,15 +114,12 @@ export class CloverReader extends NestedReader {
     const lineCount = wholeNumber(statements, `"statements"`);
     const coveredLineCount = wholeNumber(coveredstatements, `"coveredstatements"`);
     this.noteTotals({ coveredLineCount, lineCount });
-    if (this.file) this.#statementCount = lineCount;
+    this.#missingLineCount += lineCount;
   }
 
-  #addHiddenLines(): void {
-    const hiddenCount = Math.max(0, this.#statementCount - this.#entryCount);
-    // Without a line of its own the totals speak for the file.
-    if (this.#entryCount === 0) return;
-    const likelyFirst = this.#methods.toSorted((a, b) => Number(a.hasLines) - Number(b.hasLines));
-    for (const { line, covered } of likelyFirst.slice(0, hiddenCount)) {
+  #addMissingLines(): void {
+    for (const [line, covered] of this.#bareMethods) {
+      if (--this.#missingLineCount < 0) return;
       this.file?.add(line, covered);
     }
   }

@@ -46,7 +46,7 @@ export class FileLines {
   }
 
   /**
-   * Adds a line. Numbers below 1 are passed over: tools write line 0 for generated code.
+   * Adds a line. Numbers below 1 are skipped: tools write line 0 for generated code.
    *
    * @throws {Refusal} when the number is above the limit
    */

@@ -1,87 +1,43 @@
 /** The JSON report of coverage.py. */
-import type { CoverageMap, CoverageTotals } from "./coverage_map.ts";
-import type { ValueReader } from "./format_reader.ts";
-import type { JsonPath, JsonScalar } from "./json_scanner.ts";
-import { wholeJsonNumber } from "./numbers.ts";
-import { Refusal } from "./refusal.ts";
-
-/** What is known of one source file until it is complete. */
-interface OpenFile {
-  executed: number[];
-  missing: number[];
-  excluded: Set<number>;
-  /** How many of the executed lines the report counts, if it says so. */
-  coveredLineCount: number | undefined;
-}
+import type { CoverageMap } from "./coverage_map.ts";
+import { type JsonObject, memberOf, membersOf, wholeJsonNumber } from "./json_value.ts";
 
 /**
- * Reads coverage.py JSON: `executed_lines` and `missing_lines` of every file. Its functions and
+ * Adds coverage.py JSON: `executed_lines` and `missing_lines` of every file. Its functions and
  * classes repeat the same lines and are skipped. Without any line, the `totals` are added.
  *
  * Among the executed lines are some that the report itself does not count: excluded ones, which it
  * lists, and docstrings, which it does not. As many as are too many are taken from the front, where
  * the docstring of a module stands.
  */
-export class CoveragePyReader implements ValueReader {
-  readonly #map: CoverageMap;
-  readonly #totals: Partial<CoverageTotals> = {};
-  #file = newFile();
-  #hasLines = false;
-
-  constructor(map: CoverageMap) {
-    this.#map = map;
-  }
-
-  scalar(path: JsonPath, value: JsonScalar): void {
-    const [part, name, kind, member] = path;
-    if (part === "totals" && path.length === 2) {
-      if (name === "covered_lines") this.#totals.coveredLineCount = wholeJsonNumber(value, name);
-      if (name === "num_statements") this.#totals.lineCount = wholeJsonNumber(value, name);
-    }
-    if (part !== "files" || path.length !== 4) return;
-    switch (kind) {
-      case "executed_lines":
-        this.#keep(this.#file.executed, wholeJsonNumber(value, "line number"));
-        return;
-      case "missing_lines":
-        this.#keep(this.#file.missing, wholeJsonNumber(value, "line number"));
-        return;
-      case "excluded_lines":
-        this.#file.excluded.add(wholeJsonNumber(value, "line number"));
-        return;
-      case "summary":
-        if (member !== "covered_lines") return;
-        this.#file.coveredLineCount = wholeJsonNumber(value, member);
-        return;
-    }
-  }
-
-  close(path: JsonPath): void {
-    if (path.length === 2 && path[0] === "files") this.#endFile(String(path[1]));
-    if (path.length > 0 || this.#hasLines) return;
-    const { coveredLineCount = 0, lineCount = 0 } = this.#totals;
-    this.#map.addTotals({ coveredLineCount, lineCount });
-  }
-
-  #keep(into: number[], line: number): void {
-    const { statementCount } = this.#map.limits;
-    if (into.push(line) > statementCount) {
-      throw new Refusal(`found more than ${statementCount} lines of one file`, "limit");
-    }
-    this.#hasLines = true;
-  }
-
-  #endFile(path: string): void {
-    const { executed, missing, excluded, coveredLineCount } = this.#file;
-    this.#file = newFile();
+export function addCoveragePy({ files, totals }: JsonObject, map: CoverageMap): void {
+  let hasLines = false;
+  for (const [path, entry] of membersOf(files)) {
+    const linesOf = (kind: string): number[] => {
+      const lines = memberOf(entry, kind);
+      if (!Array.isArray(lines)) return [];
+      return lines.map((line) => wholeJsonNumber(line, "line number", path));
+    };
+    const executed = linesOf("executed_lines");
+    const missing = linesOf("missing_lines");
+    const excluded = new Set(linesOf("excluded_lines"));
     const counted = executed.filter((line) => !excluded.has(line)).sort((a, b) => a - b);
-    const surplus = Math.max(0, counted.length - (coveredLineCount ?? counted.length));
-    const file = this.#map.file(path);
-    for (const line of counted.slice(surplus)) file.add(line, true);
+    const coveredLineCount = memberOf(memberOf(entry, "summary"), "covered_lines");
+    const expectedCount = wholeJsonNumber(
+      coveredLineCount ?? counted.length,
+      "covered_lines",
+      path,
+    );
+    const file = map.file(path);
+    for (const line of counted.slice(Math.max(0, counted.length - expectedCount))) {
+      file.add(line, true);
+    }
     for (const line of missing) file.add(line, false);
+    hasLines ||= executed.length + missing.length > 0;
   }
-}
-
-function newFile(): OpenFile {
-  return { executed: [], missing: [], excluded: new Set(), coveredLineCount: undefined };
+  if (hasLines) return;
+  map.addTotals({
+    coveredLineCount: wholeJsonNumber(memberOf(totals, "covered_lines") ?? 0, "covered_lines"),
+    lineCount: wholeJsonNumber(memberOf(totals, "num_statements") ?? 0, "num_statements"),
+  });
 }

@@ -1,5 +1,7 @@
-/** The readers of single formats, by how they receive a report. Their methods may throw a `Refusal`. */
-import type { JsonPath, JsonScalar } from "./json_scanner.ts";
+/**
+ * The readers of XML and text formats, by how they receive a report. Their methods may throw a
+ * `Refusal`.
+ */
 
 /** Attributes of an XML element. */
 export type Attributes = Readonly<Record<string, string | undefined>>;
@@ -8,13 +10,6 @@ export type Attributes = Readonly<Record<string, string | undefined>>;
 export interface ElementReader {
   open(name: string, attributes: Attributes): void;
   close(name: string): void;
-}
-
-/** Reads a report of JSON values in order. */
-export interface ValueReader {
-  scalar(path: JsonPath, value: JsonScalar): void;
-  /** An object or array is complete; the path of the whole document is empty. */
-  close(path: JsonPath): void;
 }
 
 /** Reads a report of lines. */

@@ -9,7 +9,7 @@ import { NestedReader } from "./nested_reader.ts";
  * Reads JaCoCo XML.
  *
  * The lines below `sourcefile` count: a line is covered when one of its instructions ran (`ci`).
- * Classes and methods repeat the same lines as counters and are passed over. Classes without debug
+ * Classes and methods repeat the same lines as counters and are skipped. Classes without debug
  * information have no lines; then the `LINE` counter of the nearest level that has one is added.
  * The groups of an aggregated report are modules: a file of the same name in two of them is two.
  */

@@ -1,83 +1,100 @@
-/** Coverage formats in JSON: which one it is, and the streaming between text and reader. */
-import { quote } from "../report_error.ts";
+/** Coverage formats in JSON: which one it is. */
+import { quote, ReportError } from "../report_error.ts";
 import type { CoverageMap } from "./coverage_map.ts";
-import { CoveragePyReader } from "./coverage_py.ts";
-import type { ValueReader } from "./format_reader.ts";
-import { IstanbulReader, IstanbulSummaryReader } from "./istanbul.ts";
-import { type JsonPath, JsonScanner } from "./json_scanner.ts";
+import { addCoveragePy } from "./coverage_py.ts";
+import { addIstanbul, addIstanbulSummary } from "./istanbul.ts";
+import { isObject, type JsonObject, memberOf } from "./json_value.ts";
 import { located, NotCoverageError } from "./refusal.ts";
-import { SimplecovReader } from "./simplecov.ts";
+import { addSimplecov } from "./simplecov.ts";
 
-type JsonFormat = "istanbul" | "istanbul-summary" | "simplecov" | "coverage.py";
+/** The formats in JSON. */
+export type JsonFormat = "istanbul" | "istanbul-summary" | "simplecov" | "coverage.py";
 
-const READERS: Record<JsonFormat, new (map: CoverageMap) => ValueReader> = {
-  "istanbul": IstanbulReader,
-  "istanbul-summary": IstanbulSummaryReader,
-  "simplecov": SimplecovReader,
-  "coverage.py": CoveragePyReader,
+/** They may throw a `Refusal`. */
+const READERS: Record<JsonFormat, (report: JsonObject, map: CoverageMap) => void> = {
+  "istanbul": addIstanbul,
+  "istanbul-summary": addIstanbulSummary,
+  "simplecov": addSimplecov,
+  "coverage.py": addCoveragePy,
 };
 
-/**
- * The format by the first name of a member that only one format has. No value that counts comes
- * before it, whatever the order of the members.
- */
-function formatOf(path: JsonPath): JsonFormat | undefined {
-  const [first, second, third] = path;
-  if (path.length === 2) {
-    if (first === "meta" && second === "simplecov_version") return "simplecov";
-    if (first === "totals" && second === "covered_lines") return "coverage.py";
-    if (first === "totals" && second === "num_statements") return "coverage.py";
-    if (ISTANBUL_MAPS.has(second)) return "istanbul";
+/** The format by a member that only one format has. Istanbul writes `{}` when there is no file. */
+function formatOf(report: JsonObject): JsonFormat | undefined {
+  const { meta, totals, files, coverage } = report;
+  const entries = Object.values(report);
+  if (hasAny(meta, ["simplecov_version"])) return "simplecov";
+  if (hasAny(totals, ["covered_lines", "num_statements"])) return "coverage.py";
+  if (valuesOf(files).some((file) => hasAny(file, PYTHON_LINES))) return "coverage.py";
+  if (entries.some((command) => isObject(memberOf(command, "coverage")))) return "simplecov";
+  if (valuesOf(coverage).some((file) => hasAny(file, ["lines"]))) return "simplecov";
+  if (entries.some((entry) => hasAny(memberOf(entry, "lines"), ["total", "covered"]))) {
+    return "istanbul-summary";
   }
-  if (path.length === 3) {
-    if (second === "coverage") return "simplecov";
-    if (first === "coverage" && third === "lines") return "simplecov";
-    if (first === "files" && PYTHON_LINES.has(third)) return "coverage.py";
-    if (second === "lines" && (third === "total" || third === "covered")) return "istanbul-summary";
-  }
-  return undefined;
+  const isIstanbul = entries.length === 0 || entries.some((entry) => hasAny(entry, ISTANBUL_MAPS));
+  return isIstanbul ? "istanbul" : undefined;
 }
 
-// In this order in the report, and sorted by name, one of these precedes the counts.
-const ISTANBUL_MAPS = new Set<unknown>(["statementMap", "fnMap", "branchMap"]);
-const PYTHON_LINES = new Set<unknown>(["executed_lines", "missing_lines", "excluded_lines"]);
+const ISTANBUL_MAPS = ["statementMap", "fnMap", "branchMap"];
+const PYTHON_LINES = ["executed_lines", "missing_lines", "excluded_lines"];
+
+function hasAny(value: unknown, names: readonly string[]): boolean {
+  return names.some((name) => memberOf(value, name) !== undefined);
+}
+
+function valuesOf(value: unknown): unknown[] {
+  return isObject(value) ? Object.values(value) : [];
+}
 
 // Quoted in the message about an unknown file.
-const SHOWN_NAMES = 3;
+const QUOTED_NAMES = 3;
 
 /**
- * Reads a JSON coverage report, which is an object, of any size without holding it.
+ * Reads a JSON coverage report, which is an object.
  *
- * @returns the name of the format; an empty object is what Istanbul writes without any file
+ * @returns the name of the format
  * @throws {NotCoverageError} when it is JSON of another kind
- * @throws {ReportError} with line and column, when it is broken or exceeds a limit
+ * @throws {ReportError} when it is broken or exceeds a limit
  */
 export async function readJson(
-  text: AsyncIterable<string>,
+  chunks: AsyncIterable<string>,
   map: CoverageMap,
   file: string,
 ): Promise<{ format: JsonFormat }> {
-  let format: JsonFormat | undefined;
-  let reader: ValueReader | undefined;
-  const names: string[] = [];
-  const scanner = new JsonScanner({
-    key(path) {
-      if (format) return;
-      if (path.length === 1 && names.length < SHOWN_NAMES) names.push(quote(String(path[0])));
-      format = formatOf(path);
-      if (format) reader = new READERS[format](map);
-    },
-    scalar: (path, value) => reader?.scalar(path, value),
-    close(path) {
-      // A command of SimpleCov that loaded no file.
-      if (path.length === 2 && path[1] === "coverage") format ??= "simplecov";
-      reader?.close(path);
-    },
-  }, map.limits);
-  const place = () => ({ file, position: { line: scanner.line, column: scanner.column } });
-  for await (const piece of text) located(place, () => scanner.write(piece));
-  located(place, () => scanner.end());
-  if (format) return { format };
-  if (names.length === 0) return { format: "istanbul" };
-  throw new NotCoverageError({ file, found: `JSON with ${names.join(", ")}` });
+  const report = parse(await textOf(chunks, map.limits.jsonCharacters, file), file);
+  const format = formatOf(report);
+  if (format === undefined) {
+    const names = Object.keys(report).slice(0, QUOTED_NAMES).map(quote);
+    throw new NotCoverageError({ file, found: `JSON with ${names.join(", ")}` });
+  }
+  located(() => ({ file }), () => READERS[format](report, map));
+  return { format };
+}
+
+async function textOf(
+  chunks: AsyncIterable<string>,
+  limit: number,
+  file: string,
+): Promise<string> {
+  let text = "";
+  for await (const chunk of chunks) {
+    text += chunk;
+    if (text.length > limit) {
+      const problem = `found a JSON coverage report of more than ${limit} characters, expected ` +
+        "fewer: split it, or use lcov or XML, which have no such limit";
+      throw new ReportError({ file, kind: "limit", problem });
+    }
+  }
+  return text;
+}
+
+function parse(text: string, file: string): JsonObject {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    // The message quotes the text around the mistake as it is.
+    const reason = error.message.replace(/\p{Cc}+/gu, " ");
+    const problem = `found invalid JSON (${reason}), expected a complete coverage report`;
+    throw new ReportError({ file, kind: "malformed", problem });
+  }
 }

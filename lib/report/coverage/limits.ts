@@ -9,14 +9,16 @@ export interface CoverageLimits {
   storedBytes: number;
   /** Lines that all totals of one upload may claim together. */
   totalLineCount: number;
-  /** Characters of one line of a text report, of one tag or comment of XML, of one key of JSON. */
+  /** Characters of one line of a text report, of one tag or comment of XML. */
   tokenCharacters: number;
   /** Attributes of one XML element. */
   attributeCount: number;
-  /** Levels of XML elements or JSON values inside each other. */
+  /** Levels of XML elements inside each other. */
   depth: number;
-  /** Statements of one source file in an Istanbul report, held until the file is complete. */
-  statementCount: number;
+  /** Characters of a JSON report, the one kind that is held in memory as a whole. */
+  jsonCharacters: number;
+  /** Methods of one source file in a Clover report of PHPUnit, held until the file is complete. */
+  methodCount: number;
   /** Lines that all blocks of one upload's Go cover profiles span together, repetitions included. */
   goBlockLineCount: number;
 }
@@ -35,8 +37,10 @@ export const DEFAULT_COVERAGE_LIMITS: Readonly<CoverageLimits> = {
   attributeCount: 1_000,
   // The formats need about ten.
   depth: 200,
-  // A bundle of a whole application in one file has some hundred thousand.
-  statementCount: 2_000_000,
+  // Istanbul needs some 200 for each statement. As many as this of "{}," take 1.1 GB of memory.
+  jsonCharacters: 32 * 1024 * 1024,
+  // Generated classes have some thousands.
+  methodCount: 100_000,
   // A profile of many packages tested together repeats each block for each of them, and comes to some
   // ten million lines. As many as this were taken in 0.3 to 1.2 seconds of a processor.
   goBlockLineCount: 100_000_000,

@@ -3,29 +3,19 @@ import { decodeXml } from "../xml/decode.ts";
 import { quote, ReportError } from "../report_error.ts";
 import { CoverageMap, type CoverageTotals } from "./coverage_map.ts";
 import { beginsGoProfile, GoProfileReader } from "./go.ts";
-import { readJson } from "./json.ts";
+import { type JsonFormat, readJson } from "./json.ts";
 import { beginsLcov, LcovReader } from "./lcov.ts";
 import { type CoverageLimits, DEFAULT_COVERAGE_LIMITS } from "./limits.ts";
 import { readLines } from "./lines.ts";
 import { NotCoverageError } from "./refusal.ts";
-import { readXml } from "./xml.ts";
+import { readXml, type XmlFormat } from "./xml.ts";
 
 export { type CoverageTotals } from "./coverage_map.ts";
 export { type CoverageLimits, DEFAULT_COVERAGE_LIMITS } from "./limits.ts";
 export { NotCoverageError } from "./refusal.ts";
 
 /** How a report was read; `empty` is a file without anything in it, as some tools leave behind. */
-export type CoverageFormat =
-  | "lcov"
-  | "cobertura"
-  | "jacoco"
-  | "clover"
-  | "go"
-  | "istanbul"
-  | "istanbul-summary"
-  | "simplecov"
-  | "coverage.py"
-  | "empty";
+export type CoverageFormat = XmlFormat | JsonFormat | "lcov" | "go" | "empty";
 
 /**
  * Collects the coverage reports of one upload.

@@ -1,6 +1,5 @@
-/** Numbers as coverage reports write them. */
+/** Numbers as text and XML reports write them. */
 import { quote } from "../report_error.ts";
-import type { JsonScalar } from "./json_scanner.ts";
 import { Refusal } from "./refusal.ts";
 
 const WHOLE = /^\s*[+-]?\d+\s*$/;
@@ -15,12 +14,6 @@ const NUMBER = /^\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?\s*$/i;
 export function wholeNumber(text: string | undefined, what: string): number {
   if (text !== undefined && WHOLE.test(text)) return Number(text);
   throw new Refusal(`found ${foundAs(text)} as ${what}, expected a whole number`);
-}
-
-/** The same for a value of a JSON report. */
-export function wholeJsonNumber(value: JsonScalar, what: string): number {
-  if (typeof value === "number" && Number.isInteger(value)) return value;
-  throw new Refusal(`found ${quote(String(value))} as ${what}, expected a whole number`);
 }
 
 /**

@@ -29,10 +29,10 @@ export class Refusal extends Error {
   }
 }
 
-/** Where a report is being read. */
+/** Where a report is being read; without a position the file as a whole. */
 export interface Place {
   file: string;
-  position: ReportPosition;
+  position?: ReportPosition;
 }
 
 /**

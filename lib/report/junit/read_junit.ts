@@ -146,12 +146,12 @@ class JUnitReader implements XmlHandler {
     if (omittedCount > 0) {
       this.#options.onNote?.(`${this.#firstOmittedNote}, and ${omittedCount - 1} more such notes`);
     }
-    const { replacementCount: count, firstReplacement: first } = this.xml;
-    if (!first) return;
-    const [characters, were] = count === 1 ? ["character", "was"] : ["characters", "were"];
+    const { replacementCount, firstReplacement } = this.xml;
+    if (!firstReplacement) return;
+    const { line, column } = firstReplacement;
     this.#options.onNote?.(
-      `${this.#options.file}:${first.line}:${first.column}: ${count} ${characters} that XML ` +
-        `forbids or that cannot be decoded, the first here, ${were} replaced by U+FFFD`,
+      `${this.#options.file}:${line}:${column}: found a character that XML forbids or that cannot ` +
+        `be decoded: replaced by U+FFFD (${replacementCount} in this file)`,
     );
   }
 
@@ -178,9 +178,7 @@ class JUnitReader implements XmlHandler {
   #newTestCase(attributes: XmlAttributes): TestCase | null {
     const identity = this.#identityOf(attributes);
     if (identity.name !== "") return new TestCase(identity, attributes);
-    this.#note(
-      "a <testcase> without name and classname, in a suite without a name, is passed over",
-    );
+    this.#note("a <testcase> without name and classname, in a suite without a name, is skipped");
     return null;
   }
 
@@ -207,17 +205,15 @@ class JUnitReader implements XmlHandler {
 
   // The same U+FFFD stands for all lost bytes: two tests could become one.
   #refuseUndecodable(element: string, attributes: XmlAttributes): void {
-    if (this.xml.undecodableAttributes.size === 0) return;
-    for (const attribute of this.xml.undecodableAttributes) {
-      if (!NAME_ATTRIBUTES.has(attribute)) continue;
-      this.xml.fail(
-        "malformed",
-        `bytes that cannot be decoded in ${attribute}=${quote(attributes[attribute] ?? "")} of a ` +
-          `<${element}>`,
-        "names in the encoding that the file declares, or in UTF-8 when it declares none",
-        this.xml.elementPosition,
-      );
-    }
+    const attribute = this.xml.undecodableName;
+    if (attribute === undefined) return;
+    this.xml.fail(
+      "malformed",
+      `bytes that cannot be decoded in ${attribute}=${quote(attributes[attribute] ?? "")} of a ` +
+        `<${element}>`,
+      "names in the encoding that the file declares, or in UTF-8 when it declares none",
+      this.xml.elementPosition,
+    );
   }
 
   #openInTestCase(name: string, attributes: XmlAttributes): void {

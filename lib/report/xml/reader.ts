@@ -44,7 +44,7 @@ export interface XmlReaderOptions {
   file: string;
   limits: ReportLimits;
   handler: XmlHandler;
-  /** Attributes to which the shorter limit of names applies. */
+  /** Attributes that name something: the shorter limit of names applies to them. */
   nameAttributes: ReadonlySet<string>;
 }
 
@@ -106,8 +106,8 @@ export class XmlReader {
   replacementCount = 0;
   /** Position of the first of them. */
   firstReplacement: ReportPosition | undefined;
-  /** Attributes of the innermost element whose values had bytes that cannot be decoded. */
-  readonly undecodableAttributes: Set<string> = new Set();
+  /** One of the name attributes of the innermost element that has bytes that cannot be decoded. */
+  undecodableName: string | undefined;
 
   readonly #options: XmlReaderOptions;
   readonly #limits: ReportLimits;
@@ -141,6 +141,7 @@ export class XmlReader {
   // `-1` when the tag of the last element was in an earlier chunk.
   #elementAt = -1;
   #elementPosition: ReportPosition = { line: 1, column: 1 };
+  // Index of the first forbidden character: a reference may come before it.
   #firstForbidden = -1;
 
   constructor(options: XmlReaderOptions) {
@@ -220,21 +221,20 @@ export class XmlReader {
     // A line feed may follow in the next chunk: together they are one line end.
     this.#heldReturn = added.endsWith("\r") ? "\r" : "";
     if (this.#heldReturn !== "") added = added.slice(0, -1);
-    const first = added.search(FORBIDDEN);
-    if (first !== -1) {
-      const at = this.#text.length + first;
-      added = added.replace(FORBIDDEN, (character) => {
+    const forbidden = added.search(FORBIDDEN);
+    if (forbidden === -1) {
+      this.#text += added;
+    } else {
+      const at = this.#text.length + forbidden;
+      this.#text += added.replace(FORBIDDEN, (character) => {
         this.replacementCount++;
         return character === UNDECODABLE ? character : REPLACEMENT;
       });
       this.#sawUndecodable ||= added.includes(UNDECODABLE);
-      this.#text += added;
       if (this.firstReplacement === undefined) {
         this.firstReplacement = this.#positionOf(at);
         this.#firstForbidden = at;
       }
-    } else {
-      this.#text += added;
     }
     this.#ampersand = this.#special = -1;
   }
@@ -369,11 +369,11 @@ export class XmlReader {
     }
     const tagName = this.#names.take(text, less + 1, at);
     const attributes = new Attributes();
-    if (this.undecodableAttributes.size > 0) this.undecodableAttributes.clear();
+    this.undecodableName = undefined;
     for (let count = 0;; count++) {
       let name: string;
       let nameAt = at + 1;
-      let quote = '"';
+      let delimiter = '"';
       const last = this.#lastAttributes[count];
       if (last !== undefined && text.startsWith(last.start, at)) {
         name = last.name;
@@ -397,8 +397,8 @@ export class XmlReader {
         const hasEquals = text.charCodeAt(equals) === EQUALS;
         const opening = hasEquals ? afterBlanks(text, equals + 1) : equals;
         if (opening >= text.length) return false;
-        quote = text.charAt(opening);
-        if (!hasEquals || (quote !== '"' && quote !== "'")) {
+        delimiter = text.charAt(opening);
+        if (!hasEquals || (delimiter !== '"' && delimiter !== "'")) {
           const expected = 'an attribute with a value in quotes, such as name="value"';
           this.#failOnMarkup(expected, nameAt);
         }
@@ -414,7 +414,7 @@ export class XmlReader {
         const found = `the attribute ${shorten(name)} twice in <${shorten(tagName)}>`;
         this.fail("malformed", found, "it once", this.#positionOf(nameAt));
       }
-      const end = text.indexOf(quote, at);
+      const end = text.indexOf(delimiter, at);
       if (end === -1) {
         this.#checkLength(name, text.slice(at), at, this.#limits.attributeCharacters);
         return false;
@@ -441,8 +441,7 @@ export class XmlReader {
     const { nameCharacters, attributeCharacters } = this.#limits;
     const isName = this.#options.nameAttributes.has(name);
     this.#checkLength(name, value, start, isName ? nameCharacters : attributeCharacters);
-    if (!this.#sawUndecodable || !value.includes(UNDECODABLE)) return value;
-    this.undecodableAttributes.add(name);
+    if (isName && this.#sawUndecodable && value.includes(UNDECODABLE)) this.undecodableName = name;
     return this.#withoutUndecodable(value);
   }
 

@@ -58,7 +58,7 @@ function only(svg: string, name: string): Element {
   return found[0]!;
 }
 
-// UPDATE_FIXTURES=1 writes the files anew: look at what changed before it is committed.
+// UPDATE_FIXTURES=1 rewrites the files: review the changes before committing them.
 describe("a badge looks as it did", () => {
   for (const [name, { svg }] of Object.entries(EVERY_KIND)) {
     it(name, async () => {
@@ -176,7 +176,7 @@ describe("every badge", () => {
       }
     });
 
-    it(`tells people who do not see it what it shows: ${name}`, () => {
+    it(`describes itself to screen readers: ${name}`, () => {
       const { attributes } = only(svg, "svg");
       assert.equal(attributes.role, "img");
       assert.equal(attributes["aria-label"], `${label}: ${value}`);

@@ -46,7 +46,7 @@ describe("a share", () => {
     for (const [part, whole] of [[0, 0], [2, 1], [-1, 1], [0.5, 1], [1, NaN]] as const) {
       assert.throws(() => tenthsOfPercent(part, whole), {
         name: "RangeError",
-        message: `${part} of ${whole} is no share: expected whole numbers, ` +
+        message: `invalid share ${part} of ${whole}: expected whole numbers, ` +
           "the part at most the whole",
       });
     }

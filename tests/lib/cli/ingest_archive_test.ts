@@ -90,7 +90,7 @@ describe("ingest of an archive", () => {
     for (const ending of [first, again]) {
       assert.doesNotMatch(ending.stdout + ending.stderr, /s3cr3t/);
     }
-    assert.match(first.stderr, /flat\.gz: coverage\/junit\.xml.*passed over/);
+    assert.match(first.stderr, /flat\.gz: coverage\/junit\.xml.*skipped/);
   });
 
   it("is one submission for the same bytes without a build URL too", async () => {
@@ -225,6 +225,36 @@ describe("ingest of an archive", () => {
     assert.equal(JSON.parse(stdout).commit_oid, "HEAD");
     assert.match(stderr, /the commit "HEAD"/);
     assert.match(stderr, /split tags at white space/);
+  });
+
+  it("is the same code version whatever the case of its commit and tree", async () => {
+    const upload = async (name: string, lines: string, ...options: string[]) => {
+      const path = await archive(`${name}.gz`, [
+        ["buildpulse.yml", `${FLAT}:repo_name_with_owner: acme/case\n${lines}`],
+        ["test_results/a.xml", reportOf(name)],
+      ]);
+      const { code, stdout, stderr } = await run(
+        ["ingest", path, "--org", "acme", "--json", ...options],
+      );
+      assert.equal(code, 0, stderr);
+      return JSON.parse(stdout).commit_oid;
+    };
+    const [upperSha, upperTree] = [SHA.toUpperCase(), TREE.toUpperCase()];
+    assert.deepEqual(
+      [
+        await upload("lower", ""),
+        await upload("upper", `:commit: ${upperSha}\n`),
+        await upload("option", "", "--commit", upperSha),
+        await upload("lower tree", `:tree: ${TREE}\n`),
+        await upload("upper tree", `:tree: ${upperTree}\n`),
+        await upload("tree option", "", "--tree", upperTree),
+      ],
+      Array(6).fill(SHA),
+    );
+    assert.deepEqual(
+      (await submissions("acme/case")).map((submission) => submission.code_version),
+      [...Array(3).fill(`commit:${SHA}`), ...Array(3).fill(`tree:${TREE}`)],
+    );
   });
 
   it("is used wrongly with reports beside it", async () => {

@@ -46,7 +46,7 @@ async function writtenNames(tool: string, file: string): Promise<string[]> {
   return [...text.matchAll(/ (?:name|classname|file)="([^"]*)"/g)].map(([, name]) => name!).sort();
 }
 
-/** What each attempt of one test ended with, in the order in which they are told. */
+/** What each attempt of one test ended with, in the order of the report. */
 const conclusions = (results: TestResult[], name: string): string[] =>
   results.filter((result) => result.name === name).map(({ conclusion }) => conclusion);
 
@@ -63,7 +63,7 @@ describe("reports as tools write them", () => {
     }
 
     for (const file of reportsOf(tool).filter((file) => file.endsWith("_again.xml"))) {
-      it(`${tool}/${file}, run once more elsewhere, tells of the same tests`, async () => {
+      it(`${tool}/${file}, run again in another folder, has the same tests`, async () => {
         const first = await read(tool, file.replace("_again", ""), CHECKOUT);
         const again = await read(tool, file, OTHER_CHECKOUT);
         assert.deepEqual(identities(again.results).sort(), identities(first.results).sort());
@@ -99,7 +99,7 @@ describe("reports as tools write them", () => {
     ["ctest", "report.xml", "cart.flaps", ["passing"]],
   ];
   for (const [tool, file, name, expected] of retries) {
-    it(`${tool}/${file} tells of ${name} as ${expected.join(", ")}`, async () => {
+    it(`${tool}/${file} reads ${name} as ${expected.join(", ")}`, async () => {
       const { results } = await read(tool, file, CHECKOUT);
       assert.deepEqual(conclusions(results, name), expected);
     });

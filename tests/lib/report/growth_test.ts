@@ -141,7 +141,8 @@ const COVERAGE: Record<string, (size: number) => string> = {
     `{"meta":{},"files":{"a":{"executed_lines":[${numbered((n) => `${n},`, size)}1]}}}`,
   "JSON strings": (size) => `{"a":"${fill("\\n", size)}"}`,
   "JSON blanks": (size) => `{${fill(" \n", size)}}`,
-  "JSON levels": (size) => fill("[", size),
+  "JSON levels": (size) => `{"a":${fill("[", size)}`,
+  "JSON objects": (size) => `{"a":[${fill("{},", size)}0]}`,
   "JSON digits": (size) => `{"a":${fill("1", size)}}`,
 };
 

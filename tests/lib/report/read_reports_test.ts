@@ -25,12 +25,12 @@ describe("readReports", () => {
   after(() => rm(root, { recursive: true }));
 
   it("reads file by file in the order in which they are given", async () => {
-    const told: string[] = [];
+    const calls: string[] = [];
     const read = await readReports([file("b.xml"), file("a.xml")], {
-      onResult: ({ name }) => told.push(name),
-      onFile: ({ path }) => told.push(path.slice(root.length + 1)),
+      onResult: ({ name }) => calls.push(name),
+      onFile: ({ path }) => calls.push(path.slice(root.length + 1)),
     });
-    assert.deepEqual(told, ["b.xml", "b", "a.xml", "a"]);
+    assert.deepEqual(calls, ["b.xml", "b", "a.xml", "a"]);
     assert.equal(read.resultCount, 2);
     assert.equal(read.fileCount, 2);
     assert.equal(read.byteCount, report("a").length + report("b").length);
@@ -47,7 +47,7 @@ describe("readReports", () => {
     assert.notEqual(await digest("a.xml", "copy_of_a.xml"), await digest("a.xml"));
   });
 
-  it("passes over XML of another kind that was only found, with a note", async () => {
+  it("skips XML of another kind that was only found, with a note", async () => {
     const notes: string[] = [];
     const read = await readReports([file("a.xml"), file("coverage.xml")], {
       ...quietly,
@@ -57,7 +57,7 @@ describe("readReports", () => {
     assert.equal(read.byteCount, report("a").length);
     assert.deepEqual(notes, [
       `${join(root, "coverage.xml")}:1:1: found <coverage> as the outermost element, ` +
-      "expected <testsuites> or <testsuite>, as JUnit reports have it: passed over",
+      "expected <testsuites> or <testsuite>, as JUnit reports have it: skipped",
     ]);
   });
 

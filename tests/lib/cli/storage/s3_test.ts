@@ -252,7 +252,7 @@ describe("a service that goes silent", () => {
 });
 
 describe("keys that no database can store", () => {
-  it("are passed over with one note, and the others are listed", async () => {
+  it("are skipped with one note, and the others are listed", async () => {
     const page = "<ListBucketResult><EncodingType>url</EncodingType><Contents><Key>a%00.gz</Key>" +
       "</Contents><Contents><Key>b.gz</Key></Contents></ListBucketResult>";
     await withServer(() => new Response(page), async (endpoint) => {

@@ -107,14 +107,17 @@ describe("metadata that cannot be read", () => {
   it("is refused with its place and without a word of it", () => {
     for (const text of [":token: s3cr3t\n  :x: [\n", "s3cr3t", "- s3cr3t\n", ":a: 's3cr3t"]) {
       assert.throws(() => parse(text), (error: Error) => {
-        assert.match(error.message, /^build\.gz: buildpulse\.yml(:\d+:\d+)?: found no /);
+        assert.match(
+          error.message,
+          /^build\.gz: buildpulse\.yml(:\d+:\d+)?: found (invalid )?YAML/,
+        );
         assert.doesNotMatch(`${error.message} ${error.stack} ${error.cause}`, /s3cr3t/);
         return true;
       });
     }
   });
 
-  it("is refused with anchors, aliases, and more levels, tokens and tags than real ones have", () => {
+  it("is refused with anchors, aliases, and more levels and tokens than real ones have", () => {
     const refused = (text: string, message: RegExp) =>
       assert.throws(() => parse(text), { kind: "limit", message });
     refused(
@@ -126,9 +129,6 @@ describe("metadata that cannot be read", () => {
       refused(`:a:\n ${deep.repeat(50_000)}`, /found YAML of more than 20 levels, expected fewer/);
     }
     refused(":a: b\n".repeat(5_000), /found more than 10000 YAML tokens/);
-    refused(`:tags: [${"a, ".repeat(101)}]`, /found 101 tags, expected at most 100/);
-    refused(`:tags: ${"a ".repeat(101)}`, /found 101 tags/);
-    refused(`:tags: [${"a".repeat(201)}]`, /found a tag of more than 200 characters/);
     assert.equal(parse(":branch: a*b & c\n:commit: |\n  &a *b\n").commit, "&a *b");
     assert.equal(parse(":a: {b: c, d: e, f: g}\n:branch: '&a'\n").branch, "&a");
   });

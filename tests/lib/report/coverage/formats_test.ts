@@ -16,7 +16,7 @@ describe("lcov", () => {
   it("counts an execution count above 2^53 as covered, a negative one as not", async () => {
     assert.equal(await covered("SF:a\nDA:1,18446744073709551615\nDA:2,-3\nend_of_record\n"), "1/2");
   });
-  it("passes over line 0, checksums, comments and records of later versions", async () => {
+  it("skips line 0, checksums, comments and records of later versions", async () => {
     const report = "# made by hand\nSF:a\nDA:0,1\nDA:1,1,abc==\nMCDC:1,2,t\nend_of_record\n";
     assert.equal(await covered(report), "1/1");
   });
@@ -105,7 +105,7 @@ describe("Clover", () => {
     assert.equal(await covered(clover(file, `generated="1"`)), "2/3");
     assert.equal(await covered(clover(file, `generated="1" clover="4"`)), "1/2");
   });
-  it("tells files of the same name apart by their package", async () => {
+  it("keeps files of the same name in different packages apart", async () => {
     const inPackage = (name: string, count: number) =>
       `<package name="${name}"><file name="A.java">${stmt(1, count)}</file></package>`;
     assert.equal(await covered(clover(inPackage("p.one", 0) + inPackage("p.two", 1))), "1/2");
@@ -141,7 +141,7 @@ describe("JSON formats", () => {
     assert.equal(await covered(`{"a":${lines(4, 1)},"b":${lines(6, 2)}}`), "3/10");
     assert.equal(await covered(`{"a":${lines(4, 1)},"total":${lines(5, 5)}}`), "5/5");
   });
-  it("leave out what SimpleCov cannot cover or was told to ignore", async () => {
+  it("leave out lines that SimpleCov cannot cover or ignores", async () => {
     assert.equal(await covered(`{"RSpec":{"coverage":{"a.rb":[1,null,"ignored",0]}}}`), "1/2");
   });
   it("merge the commands of SimpleCov", async () => {

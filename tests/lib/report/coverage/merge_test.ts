@@ -13,7 +13,7 @@ describe("several coverage reports of one upload", () => {
     assert.equal((await read(second, first)).covered, "2/4");
   });
 
-  it("merges a file that one report tells twice", async () => {
+  it("merges a file that is listed twice in one report", async () => {
     const report = section("a.c", "1,0", "2,1") + section("a.c", "1,1", "2,0");
     assert.equal((await read(report)).covered, "2/2");
   });
@@ -25,7 +25,7 @@ describe("several coverage reports of one upload", () => {
     assert.equal(covered, "2/3");
   });
 
-  it("adds totals whose lines are not told", async () => {
+  it("adds totals of reports without lines", async () => {
     const totals = `{"total":{"lines":{"total":10,"covered":5,"skipped":0,"pct":50}}}`;
     assert.equal((await read(section("a.c", "1,1"), totals, totals)).covered, "11/21");
     assert.equal((await read("SF:a.c\nLF:4\nLH:3\nend_of_record\n")).covered, "3/4");

@@ -90,9 +90,13 @@ describe("broken coverage reports", () => {
       [`<report><package name="p">\n<sourcefile/></package></report>`, "2:1", /without "name"/],
       [`<coverage clover="1"><project>\n<file/></project></coverage>`, "2:1", /without "name"/],
       [`${files}1.5}}},"s":{}}}`, undefined, /found "1.5" as start line/],
-      [`${files}\n1}}},"s":{"0":1}`, "2:17", /found the end of the file in JSON/],
-      [`{"a":{"lines":{"total":"x"}}}`, undefined, /found "x" as total lines/],
-      [`{"R":{"coverage":{"a":["x"]}}}`, undefined, /found "x" as line 1/],
+      [`${files}\n1}}},"s":{"0":1}`, undefined, /found invalid JSON \(.+\), expected a complete/],
+      [`{"a":\u001b}`, undefined, /found invalid JSON \([\x20-\x7e]+\), expected a complete/],
+      [`{"a":1}x`, undefined, /found invalid JSON/],
+      [`${files}[[1]]}}},"s":{}}}`, undefined, /found an object or array as start line of "a"/],
+      [`{"a":{"lines":{"total":"x"}}}`, undefined, /found an entry without "lines"/],
+      [`{"a":{"lines":{"total":"x","covered":1}}}`, undefined, /found "x" as total lines of "a"/],
+      [`{"R":{"coverage":{"a":["x"]}}}`, undefined, /found "x" as line 1 of "a"/],
     ] as const
   ) {
     it(`refuses ${JSON.stringify(report).slice(0, 60)} with its place`, async () => {
@@ -142,8 +146,6 @@ describe("hostile coverage reports", () => {
       ["a line of text without end", "SF:" + "x".repeat(3_000_000), {}],
       ["blanks without end", " ".repeat(3_000_000), {}],
       ["deep XML", `<coverage line-rate="1">` + nested(500), {}],
-      ["deep JSON", `{"a":` + "[".repeat(500), {}],
-      ["a JSON name without end", `{"${"x".repeat(3_000_000)}`, {}],
       [
         "an attribute without end",
         `<coverage line-rate="1"><class filename="${"x".repeat(3e6)}`,
@@ -158,9 +160,11 @@ describe("hostile coverage reports", () => {
         {},
       ],
       [
-        "many statements",
-        `{"a":{"statementMap":{},"s":{"0":1,"1":1,"2":1}}}`,
-        { statementCount: 2 },
+        "methods without end",
+        `<coverage generated="1"><project><file name="a">${
+          [1, 2, 3].map((num) => `<line num="${num}" type="method" count="1"/>`).join("")
+        }</file></project></coverage>`,
+        { methodCount: 2 },
       ],
       ["a total beyond reason", `{"total":{"lines":{"total":1e15,"covered":1}}}`, {}],
     ] as const
@@ -171,11 +175,24 @@ describe("hostile coverage reports", () => {
     });
   }
 
-  it("skips a source that is embedded into a report, whatever its length", async () => {
+  it("skips what an Istanbul report embeds, such as sources, whatever its length and depth", async () => {
     const source = "x\\n".repeat(2_000_000);
+    const nested = "[".repeat(100_000) + "]".repeat(100_000);
     const report = `{"a":{"statementMap":{"0":{"start":{"line":1}}},"s":{"0":1},` +
-      `"inputSourceMap":{"sourcesContent":["${source}"]}}}`;
+      `"inputSourceMap":{"sourcesContent":["${source}"],"x":${nested}}}}`;
     assert.equal((await readIn([report], { chunkBytes: 50_000 })).covered, "1/1");
+  });
+  it("refuses a JSON report beyond the limit, and says what to do", async () => {
+    const report = `{"a":{"statementMap":{},"s":{}}}`;
+    const error = await refused(report, { ...limits, jsonCharacters: 20 });
+    assert.equal(error.kind, "limit");
+    assert.equal(
+      error.message,
+      "report 1: found a JSON coverage report of more than 20 characters, expected fewer: " +
+        "split it, or use lcov or XML, which have no such limit",
+    );
+    const exact = { ...limits, jsonCharacters: report.length };
+    assert.equal((await readIn([report], { limits: exact })).covered, "0/0");
   });
   it("expands no entity", async () => {
     const report = `<!DOCTYPE coverage [<!ENTITY e SYSTEM "file:///etc/passwd">]>` +

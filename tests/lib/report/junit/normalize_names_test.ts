@@ -59,7 +59,7 @@ describe("the name of a test", () => {
     it(`${JSON.stringify(name)} stays as it is`, () => assert.equal(nameOf(name), name));
   }
 
-  it("tells tests of one report apart by the order of their addresses", () => {
+  it("distinguishes tests of one report by the order of their addresses", () => {
     const stable = names();
     const name = (address: string) => stable.name(`t[<A object at ${address}>]`, "s", "c");
     assert.equal(name("0x7f0000001"), "t[<A object at 0x1>]");
@@ -182,7 +182,7 @@ describe("the path of a file", () => {
 });
 
 describe("a report", () => {
-  it("has stable names in all that a test is told apart by", async () => {
+  it("has stable names in every field that identifies a test", async () => {
     const [result] = await readText(
       `<testsuite name="/srv/shop/test/a.php" file="/srv/shop/test/a.php">` +
         `<testcase classname="#&lt;Class:0x00007f162389f478&gt;" name="/srv/shop/test/a.php"/></testsuite>`,

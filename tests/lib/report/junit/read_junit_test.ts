@@ -85,7 +85,7 @@ describe("readJUnit", () => {
         long: `<testsuites>${around(`<${last}></${nameOf(last)}>`.repeat(count))}</testsuites>`,
       };
     });
-    const told = async (text: string) => {
+    const outcomeOf = async (text: string) => {
       try {
         return await readText(text, { limits: { resultCount: 2 } });
       } catch (error) {
@@ -94,13 +94,13 @@ describe("readJUnit", () => {
     };
     await fc.assert(
       fc.asyncProperty(report, async ({ short, long }) => {
-        assert.deepEqual(await told(short), await told(long));
+        assert.deepEqual(await outcomeOf(short), await outcomeOf(long));
       }),
       { numRuns: 1_000 },
     );
   });
 
-  it("tells of names and messages in well-formed text without NUL", async () => {
+  it("returns names and messages as well-formed text without NUL", async () => {
     const results = await readText(
       '<testsuite name="&#0;&#xDC00;"><testcase classname="\ud83d" name="\0&#xFFFE;" file="&#1;">' +
         "<failure>\0\ud83d</failure></testcase></testsuite>",
@@ -116,12 +116,12 @@ describe("readJUnit", () => {
       onNote: (note) => notes.push(note),
     });
     assert.deepEqual(notes, [
-      "report.xml:1:18: 4 characters that XML forbids or that cannot be decoded, the first here, " +
-      "were replaced by U+FFFD",
+      "report.xml:1:18: found a character that XML forbids or that cannot be decoded: " +
+      "replaced by U+FFFD (4 in this file)",
     ]);
   });
 
-  it("needs nobody who listens to notes", async () => {
+  it("works without a listener for notes", async () => {
     const results = await readText('<testsuite><testcase name="a\x01"/></testsuite>');
     assert.deepEqual(results.map(({ name }) => name), ["a\ufffd"]);
   });
