@@ -4,23 +4,8 @@ import { pause } from "../base/delay.ts";
 import { type ApiSettings, TOKEN_VARIABLE, URL_VARIABLE } from "./settings.ts";
 import { NotFoundError, ToolError } from "./tool_error.ts";
 
-/** The requests that the tools make. */
-export interface Api {
-  /**
-   * Gets a text below the base address.
-   *
-   * @throws {ToolError}
-   */
-  getText(request: ApiRequest): Promise<string>;
-  /** Gets JSON of a shape; fields that the schema does not name are dropped. */
-  getJson<Schema extends v.GenericSchema>(
-    request: ApiRequest,
-    schema: Schema,
-  ): Promise<v.InferOutput<Schema>>;
-}
-
-/** One GET request. */
-export interface ApiRequest {
+/** A GET request of a tool. */
+export interface GetRequest {
   /** Parts of the path, not encoded. */
   path: readonly string[];
   /** Query parameters; `undefined` ones are left out. */
@@ -29,60 +14,73 @@ export interface ApiRequest {
   notFound: string;
   /** Names of the tool's arguments by query parameter, where they differ. */
   argumentNames?: Readonly<Record<string, string>>;
-  /** Aborted when the client cancels the call. */
-  signal?: AbortSignal;
 }
 
-/** Settings of the client; tests shorten the times. */
+/**
+ * Gets a resource below the base address; the schema parses its body.
+ *
+ * @param signal aborted when the MCP client cancels the call
+ * @throws {ToolError}
+ */
+export type ApiClient = <Schema extends v.GenericSchema<string, unknown>>(
+  request: GetRequest,
+  schema: Schema,
+  signal?: AbortSignal,
+) => Promise<v.InferOutput<Schema>>;
+
+/** Settings of the client. */
 export interface ApiClientOptions extends ApiSettings {
   userAgent: string;
   /** For one attempt, including the body. Agents give up a call after about a minute. */
   timeoutMs?: number;
-  /** Delay before the retry: long enough for a restarted service to listen again. */
-  retryPauseMs?: number;
 }
 
 const TIMEOUT_MS = 15_000;
+// Long enough for a restarted service to listen again.
 const RETRY_PAUSE_MS = 300;
 const TRANSIENT_STATUSES: readonly number[] = [502, 503, 504];
-const REDIRECT_STATUSES: readonly number[] = [301, 302, 303, 307, 308];
-const MAX_REDIRECTS = 5;
-const MAX_REASON_CHARACTERS = 200;
+const MAX_QUOTED_CHARACTERS = 200;
 
-const ERRORS = jsonOf(v.object({ errors: v.record(v.string(), v.array(v.string())) }));
+/** Enough for an assertion with its values. */
+export const MESSAGE_CHARACTERS = 300;
 
 /** A failure that is worth a retry. */
 class TransientError extends ToolError {}
 
-/** Creates a client of the service. */
-export function createApiClient(options: ApiClientOptions): Api {
-  const { baseUrl, retryPauseMs = RETRY_PAUSE_MS } = options;
-  const getText = async (request: ApiRequest) => {
-    try {
-      return await get(request, options);
-    } catch (error) {
-      if (!(error instanceof TransientError)) throw error;
-    }
-    await pause(retryPauseMs, request.signal);
-    return await get(request, options);
-  };
-  return {
-    getText,
-    async getJson(request, schema) {
-      const result = v.safeParse(jsonOf(schema), await getText(request));
-      if (result.success) return result.output;
-      // Only the place: the message of an issue quotes the body.
-      throw unexpectedAnswer(baseUrl, `unexpected ${v.getDotPath(result.issues[0]) ?? "body"}`);
-    },
-  };
+/** A body of JSON. Fields that the schema does not name are dropped, long failure messages cut. */
+export function json<Schema extends v.GenericSchema>(schema: Schema) {
+  const reviver = (name: string, value: unknown) =>
+    name === "message" && typeof value === "string" ? cutMessage(value) : value;
+  return v.pipe(v.string(), v.parseJson({ reviver }), schema);
 }
 
-function jsonOf<Schema extends v.GenericSchema>(schema: Schema) {
-  return v.pipe(v.string(), v.parseJson(), schema);
+function cutMessage(message: string): string {
+  const characters = [...message];
+  if (characters.length <= MESSAGE_CHARACTERS) return message;
+  const kept = characters.slice(0, MESSAGE_CHARACTERS).join("");
+  return `${kept}... [cut: ${MESSAGE_CHARACTERS} of ${characters.length} characters]`;
+}
+
+const ERRORS = json(v.object({ errors: v.record(v.string(), v.array(v.string())) }));
+
+/** Creates a client of the service. */
+export function createApiClient(options: ApiClientOptions): ApiClient {
+  return async (request, schema, signal) => {
+    const body = await get(request, options, signal).catch(async (error) => {
+      if (!(error instanceof TransientError)) throw error;
+      await pause(RETRY_PAUSE_MS, signal);
+      return await get(request, options, signal);
+    });
+    const result = v.safeParse(schema, body);
+    if (result.success) return result.output;
+    // Only the place: the message of an issue quotes the body.
+    const place = v.getDotPath(result.issues[0]) ?? "body";
+    throw unexpectedResponse(options.baseUrl, `unexpected ${place}`);
+  };
 }
 
 /** The URL of a request: the base URL, with its path prefix, and the path. */
-function requestUrl({ path, query = {}, notFound }: ApiRequest, baseUrl: string): string {
+function requestUrl({ path, query = {}, notFound }: GetRequest, baseUrl: string): string {
   // URL parsing removes these two, encoded or not.
   if (path.some((part) => part === "." || part === "..")) throw new NotFoundError(notFound);
   const parts = path.map((part) => encodeURIComponent(part.toWellFormed()));
@@ -95,22 +93,27 @@ function requestUrl({ path, query = {}, notFound }: ApiRequest, baseUrl: string)
 }
 
 /** Sends one request and reads the whole body. */
-async function get(request: ApiRequest, options: ApiClientOptions): Promise<string> {
-  const { baseUrl, token, timeoutMs = TIMEOUT_MS } = options;
+async function get(
+  request: GetRequest,
+  { baseUrl, token, userAgent, timeoutMs = TIMEOUT_MS }: ApiClientOptions,
+  cancelled?: AbortSignal,
+): Promise<string> {
   const url = requestUrl(request, baseUrl);
   const timeout = new AbortController();
   // AbortSignal.timeout would keep its timer after the response.
   const timer = setTimeout(() => timeout.abort(timeoutError(baseUrl, timeoutMs)), timeoutMs);
-  const signal = request.signal
-    ? AbortSignal.any([request.signal, timeout.signal])
-    : timeout.signal;
+  const signal = cancelled ? AbortSignal.any([cancelled, timeout.signal]) : timeout.signal;
   try {
     signal.throwIfAborted();
-    const response = await followRedirects(url, options, signal);
+    const response = await fetch(url, {
+      headers: { authorization: `Bearer ${token}`, "user-agent": userAgent },
+      redirect: "manual",
+      signal,
+    });
     const body = await response.text();
     if (response.status === 200) return body;
     // The service may echo the request, token included.
-    throw errorOf(response.status, body.replaceAll(token, "[token]"), request, baseUrl);
+    throw errorOf(response, body.replaceAll(token, "[token]"), request, baseUrl);
   } catch (error) {
     if (error instanceof ToolError) throw error;
     signal.throwIfAborted();
@@ -124,44 +127,27 @@ async function get(request: ApiRequest, options: ApiClientOptions): Promise<stri
   }
 }
 
-// fetch itself would follow to any host.
-async function followRedirects(
-  url: string,
-  { token, userAgent, baseUrl }: ApiClientOptions,
-  signal: AbortSignal,
-): Promise<Response> {
-  let current = new URL(url);
-  for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
-    const response = await fetch(current, {
-      headers: { authorization: `Bearer ${token}`, "user-agent": userAgent },
-      redirect: "manual",
-      signal,
-    });
-    if (!REDIRECT_STATUSES.includes(response.status)) return response;
-    await response.body?.cancel();
-    const target = URL.parse(response.headers.get("location") ?? "", current);
-    if (target?.origin !== current.origin) {
-      throw new ToolError(
-        `The service at ${baseUrl} redirects to another host, ${
-          target?.origin ?? "unknown"
-        }. The ` +
-          `token is not sent there. If that address is right, ask the user to set ` +
-          `${URL_VARIABLE} to it.`,
-      );
-    }
-    current = target;
-  }
-  throw new ToolError(
-    `The service at ${baseUrl} redirects in circles. Ask the user to check ${URL_VARIABLE}.`,
-  );
-}
-
 /** The error for any status but 200. */
-function errorOf(status: number, body: string, request: ApiRequest, baseUrl: string): ToolError {
+function errorOf(
+  { status, headers }: Response,
+  body: string,
+  request: GetRequest,
+  baseUrl: string,
+): ToolError {
   if (TRANSIENT_STATUSES.includes(status)) {
     return new TransientError(
       `The service at ${baseUrl} is not available right now (status ${status}). Try again in a ` +
         `minute.`,
+    );
+  }
+  const location = headers.get("location");
+  if (status >= 300 && status < 400 && location !== null) {
+    return new ToolError(
+      `The service at ${baseUrl} redirects to ${
+        shorten(location)
+      }. Redirects are not followed, so ` +
+        `that the token is not sent elsewhere. If that address is right, ask the user to set ` +
+        `${URL_VARIABLE} accordingly.`,
     );
   }
   if (status === 401) {
@@ -172,7 +158,7 @@ function errorOf(status: number, body: string, request: ApiRequest, baseUrl: str
     );
   }
   // A 404 without JSON comes from another program.
-  if (status === 404 && v.is(jsonOf(v.unknown()), body)) return new NotFoundError(request.notFound);
+  if (status === 404 && v.is(json(v.unknown()), body)) return new NotFoundError(request.notFound);
   if (status === 400) {
     const result = v.safeParse(ERRORS, body);
     if (result.success) return argumentError(result.output.errors, request.argumentNames);
@@ -183,7 +169,7 @@ function errorOf(status: number, body: string, request: ApiRequest, baseUrl: str
         `more later, and tell the user if it keeps failing.`,
     );
   }
-  return unexpectedAnswer(baseUrl, `status ${status}`);
+  return unexpectedResponse(baseUrl, `status ${status}`);
 }
 
 /** The error for invalid parameters, with the names that the tool has for them. */
@@ -197,8 +183,7 @@ function argumentError(
   return new ToolError(`Invalid arguments: ${lines}. Correct them and call again.`);
 }
 
-/** The error for a response of something other than this service. */
-export function unexpectedAnswer(baseUrl: string, reason: string): ToolError {
+function unexpectedResponse(baseUrl: string, reason: string): ToolError {
   return new ToolError(
     `The response from ${baseUrl} does not look like this service (${reason}). Ask the user to ` +
       `check ${URL_VARIABLE}.`,
@@ -215,5 +200,5 @@ function timeoutError(baseUrl: string, timeoutMs: number): ToolError {
 function shorten(text: string): string {
   const line = text.replaceAll(/\s+/g, " ").trim();
   const { length } = line;
-  return length <= MAX_REASON_CHARACTERS ? line : `${line.slice(0, MAX_REASON_CHARACTERS)}...`;
+  return length <= MAX_QUOTED_CHARACTERS ? line : `${line.slice(0, MAX_QUOTED_CHARACTERS)}...`;
 }

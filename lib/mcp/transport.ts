@@ -20,7 +20,7 @@ export interface TransportStreams {
 }
 
 /** A transport that answers pending calls after the input ended, within the drain timeout. */
-export interface DrainingTransport extends Transport {
+interface DrainingTransport extends Transport {
   /** Resolves when the transport is closed and everything is written. */
   closed: Promise<void>;
 }

@@ -1,14 +1,12 @@
 import * as v from "valibot";
 import { parseQuery } from "../../query/mod.ts";
-import { cutMessage, onOneLine } from "../message.ts";
+import { json } from "../api_client.ts";
 import { ToolError } from "../tool_error.ts";
 import {
   afterArgument,
   defineTool,
   integer,
   limitArgument,
-  listFacts,
-  listText,
   nextCursor,
   pageMetadata,
   repositoryArgument,
@@ -94,11 +92,11 @@ const output = v.object({
   next_cursor: nextCursor,
 });
 
-const page = v.object({
+const page = json(v.object({
   count: v.number(),
   tests: v.array(test),
   metadata: pageMetadata,
-});
+}));
 
 /** `find_flaky_tests`. */
 export const findFlakyTests = defineTool({
@@ -111,8 +109,8 @@ export const findFlakyTests = defineTool({
     "or quarantined: ask again with quarantined true. Next: get_test_history with an id.",
   input,
   output,
-  async run(input, { api, signal }) {
-    const { count, tests, metadata } = await api.getJson({
+  async run(input, get) {
+    const { count, tests, metadata } = await get({
       path: ["api", "v1", "flaky", "tests"],
       query: {
         repository: input.repository,
@@ -125,20 +123,8 @@ export const findFlakyTests = defineTool({
       },
       notFound: unknownRepository(input.repository ?? ""),
       argumentNames: { q: "search" },
-      signal,
     }, page);
-    return { count, tests: tests.map(withCutMessage), next_cursor: metadata.after };
-  },
-  text({ count, tests, next_cursor }, { quarantined, repository = "the organization" }) {
-    const what = `${quarantined ? "quarantined" : "flaky"} tests in ${onOneLine(repository)}`;
-    if (count === 0) {
-      return `No ${what} match. ` +
-        (quarantined
-          ? "Ask again with quarantined false for those of the last 14 days."
-          : "Tests count for 14 days after a disruption; quarantined ones need quarantined true.");
-    }
-    const head = `${tests.length} of ${count} ${what}.`;
-    return listText(head, tests.map(testText), next_cursor);
+    return { count, tests, next_cursor: metadata.after };
   },
 });
 
@@ -154,32 +140,4 @@ function composeQuery({ search = "", tags = [], since }: v.InferOutput<typeof in
     throw new ToolError(`since: invalid day "${since}": it is not in the calendar.`);
   }
   return terms.length === 0 ? undefined : terms.join(" ");
-}
-
-type Test = v.InferOutput<typeof test>;
-
-function withCutMessage(test: Test): Test {
-  const latest = test.recent_nondeterministic_negative_result;
-  if (latest === null) return test;
-  return {
-    ...test,
-    recent_nondeterministic_negative_result: { ...latest, message: cutMessage(latest.message) },
-  };
-}
-
-function testText(test: Test): string {
-  const latest = test.recent_nondeterministic_negative_result;
-  const facts = listFacts([
-    `id ${test.id}`,
-    test.suite && `suite ${test.suite}`,
-    test.class && `class ${test.class}`,
-    test.file && `file ${test.file}`,
-    test.tags.length > 0 && `tags ${test.tags.join(",")}`,
-    `ratio ${test.disruptiveness_ratio}`,
-    `disruptions ${test.nondeterministic_negative_result_count}`,
-    test.nondeterminism_first_recorded_at && `first ${test.nondeterminism_first_recorded_at}`,
-    latest && `latest ${latest.recorded_at} ${latest.build_url}`.trim(),
-  ]);
-  const message = latest?.message ? `\n  ${onOneLine(latest.message)}` : "";
-  return `${onOneLine(test.name)}\n  ${facts}${message}`;
 }

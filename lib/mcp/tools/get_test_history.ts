@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import { cutMessage, onOneLine } from "../message.ts";
-import { defineTool, integer, listFacts, listText, timestamp, toolInput } from "./tool.ts";
+import { json } from "../api_client.ts";
+import { defineTool, integer, timestamp, toolInput } from "./tool.ts";
 
 const input = toolInput({
   test_id: v.pipe(
@@ -30,6 +30,8 @@ const output = v.object({
   events: v.array(event),
 });
 
+const history = json(v.object({ results: v.array(event) }));
+
 /** `get_test_history`. */
 export const getTestHistory = defineTool({
   name: "get_test_history",
@@ -40,29 +42,12 @@ export const getTestHistory = defineTool({
     "each time?) and since when. Then read the test's file and the builds.",
   input,
   output,
-  async run({ test_id }, { api, signal }) {
-    const { results } = await api.getJson({
+  async run({ test_id }, get) {
+    const { results } = await get({
       path: ["api", "tests", test_id, "results"],
       notFound: `No test "${test_id}" is known to the organization of this token. Test ids come ` +
         `from find_flaky_tests (field id of each test): call it first, and copy the whole id.`,
-      signal,
-    }, v.object({ results: v.array(event) }));
-    const events = results.map((event) => ({ ...event, message: cutMessage(event.message) }));
-    return { test_id, count: events.length, events };
-  },
-  text({ test_id, count, events }) {
-    if (count === 0) return `Test ${test_id} had no disruption in the last 14 days.`;
-    const items = events.map((event) => {
-      const facts = listFacts([
-        event.recorded_at,
-        event.conclusion,
-        `commit ${event.commit_oid}`,
-        event.build_url,
-        `event ${event.id}`,
-      ]);
-      return facts + (event.message && `\n  ${onOneLine(event.message)}`);
-    });
-    const head = `The latest disruptions of test ${test_id}, newest first: ${count}.`;
-    return listText(head, items, null);
+    }, history);
+    return { test_id, count: results.length, events: results };
   },
 });

@@ -1,11 +1,10 @@
 import * as v from "valibot";
+import { json } from "../api_client.ts";
 import {
   afterArgument,
   defineTool,
   integer,
   limitArgument,
-  listFacts,
-  listText,
   nextCursor,
   pageMetadata,
   repositoryArgument,
@@ -38,11 +37,11 @@ const output = v.object({
   next_cursor: nextCursor,
 });
 
-const page = v.object({
+const page = json(v.object({
   count: v.number(),
   submissions: v.array(submission),
   metadata: pageMetadata,
-});
+}));
 
 /** `list_recent_submissions`. */
 export const listRecentSubmissions = defineTool({
@@ -54,29 +53,12 @@ export const listRecentSubmissions = defineTool({
     "failed. Next: find_flaky_tests, whose latest disruptions name the same builds.",
   input,
   output,
-  async run({ owner, name, limit, after }, { api, signal }) {
-    const { count, submissions, metadata } = await api.getJson({
+  async run({ owner, name, limit, after }, get) {
+    const { count, submissions, metadata } = await get({
       path: ["api", "repos", owner, name, "submissions"],
       query: { limit, after },
       notFound: unknownRepository(`${owner}/${name}`),
-      signal,
     }, page);
     return { owner, name, count, submissions, next_cursor: metadata.after };
-  },
-  text({ owner, name, count, submissions, next_cursor }) {
-    if (count === 0) return `${owner}/${name} uploaded no test results in the last 14 days.`;
-    const items = submissions.map((submission) =>
-      listFacts([
-        submission.recorded_at,
-        submission.status,
-        `${submission.test_result_count} results`,
-        `commit ${submission.commit_oid}`,
-        submission.build_url,
-        `key ${submission.key}`,
-      ])
-    );
-    const head =
-      `${items.length} of ${count} CI runs of ${owner}/${name} in the last 14 days, newest first.`;
-    return listText(head, items, next_cursor);
   },
 });

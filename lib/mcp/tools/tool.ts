@@ -1,19 +1,18 @@
 /** The type of a tool, and what several tools share. */
 import * as v from "valibot";
-import type { Api } from "../api_client.ts";
-import { onOneLine } from "../message.ts";
+import type { GetRequest } from "../api_client.ts";
 
-/** Passed to every call of a tool. */
-export interface ToolContext {
-  api: Api;
-  /** Base address of the service, for messages. */
-  baseUrl: string;
-  /** Aborted when the client cancels the call. */
-  signal: AbortSignal;
-}
+/** Gets a resource of the API for one call of a tool. */
+export type Get = <Schema extends v.GenericSchema<string, unknown>>(
+  request: GetRequest,
+  schema: Schema,
+) => Promise<v.InferOutput<Schema>>;
 
 /** A tool. */
-export interface Tool<Input extends v.GenericSchema, Output extends v.GenericSchema> {
+export interface Tool<
+  Input extends v.GenericSchema = v.GenericSchema,
+  Output extends v.GenericSchema = v.GenericSchema,
+> {
   name: string;
   title: string;
   /** Written for a model that does not know this product. */
@@ -21,9 +20,7 @@ export interface Tool<Input extends v.GenericSchema, Output extends v.GenericSch
   input: Input;
   output: Output;
   /** @throws {ToolError} */
-  run(input: v.InferOutput<Input>, context: ToolContext): Promise<v.InferOutput<Output>>;
-  /** The whole output as text, for clients that do not read structured output. */
-  text(output: v.InferOutput<Output>, input: v.InferOutput<Input>): string;
+  run(input: v.InferOutput<Input>, get: Get): Promise<v.InferOutput<Output>>;
 }
 
 /** Infers the types of a tool. */
@@ -79,17 +76,6 @@ export const timestamp = v.pipe(v.string(), v.description("UTC, YYYY-MM-DDTHH:MM
 /** Schema of an integer. */
 export function integer(description: string) {
   return v.pipe(v.number(), v.integer(), v.description(description));
-}
-
-/** Facts about one item on one line, without empty ones. */
-export function listFacts(facts: readonly (string | false | null)[]): string {
-  return onOneLine(facts.filter(Boolean).join("; "));
-}
-
-/** A page of a list as text. */
-export function listText(head: string, items: readonly string[], cursor: string | null): string {
-  const next = cursor === null ? [] : [`next_cursor: ${cursor}`];
-  return [head, ...items.map((item) => `- ${item}`), ...next].join("\n");
 }
 
 /** Message for an unknown repository. */

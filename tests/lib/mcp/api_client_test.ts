@@ -1,11 +1,12 @@
 import { afterEach, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import * as v from "valibot";
-import { type ApiClientOptions, createApiClient } from "../../../lib/mcp/api_client.ts";
+import { type ApiClientOptions, createApiClient, json } from "../../../lib/mcp/api_client.ts";
 import { NotFoundError } from "../../../lib/mcp/tool_error.ts";
 import { FAKE_TOKEN, type FakeApi, startFakeApi } from "./fake_api.ts";
 
 const REQUEST = { path: ["api"], notFound: "No such thing." };
+const TEXT = v.string();
 
 const running: FakeApi[] = [];
 
@@ -21,7 +22,6 @@ function clientOf(baseUrl: string, options: Partial<ApiClientOptions> = {}) {
     token: FAKE_TOKEN,
     userAgent: "test-analytics-mcp/1.2.3",
     timeoutMs: 2000,
-    retryPauseMs: 1,
     ...options,
   });
 }
@@ -36,7 +36,7 @@ describe("the API client", () => {
     const client = clientOf(`${api.url}/some/prefix`);
     const path = ["api", "repos", "group/sub", "a b"];
     assert.equal(
-      await client.getText({ ...REQUEST, path, query: { q: "x>=1", after: undefined } }),
+      await client({ ...REQUEST, path, query: { q: "x>=1", after: undefined } }, TEXT),
       "fine",
     );
     const [asked] = api.asked;
@@ -50,7 +50,7 @@ describe("the API client", () => {
     const api = start(() => new Response("fine"));
     for (const part of [".", ".."]) {
       await assert.rejects(
-        clientOf(api.url).getText({ ...REQUEST, path: ["api", "repos", part] }),
+        clientOf(api.url)({ ...REQUEST, path: ["api", "repos", part] }, TEXT),
         NotFoundError,
       );
     }
@@ -62,7 +62,7 @@ describe("the API client", () => {
       const api = start((_request, index) =>
         index === 0 ? new Response("busy", { status }) : new Response("fine")
       );
-      assert.equal(await clientOf(api.url).getText(REQUEST), "fine");
+      assert.equal(await clientOf(api.url)(REQUEST, TEXT), "fine");
       assert.equal(api.asked.length, 2);
     }
   });
@@ -78,7 +78,7 @@ describe("the API client", () => {
       }
     })();
     const client = clientOf(`http://127.0.0.1:${listener.addr.port}`);
-    assert.equal(await client.getText(REQUEST), "fine");
+    assert.equal(await client(REQUEST, TEXT), "fine");
     await served;
     listener.close();
   });
@@ -86,7 +86,7 @@ describe("the API client", () => {
   it("gives up after the second attempt", async () => {
     const api = start(() => new Response(null, { status: 503 }));
     await assert.rejects(
-      clientOf(api.url).getText(REQUEST),
+      clientOf(api.url)(REQUEST, TEXT),
       { message: /not available right now \(status 503\)/ },
     );
     assert.equal(api.asked.length, 2);
@@ -95,7 +95,7 @@ describe("the API client", () => {
   it("does not retry permanent failures", async () => {
     for (const status of [400, 401, 404, 500]) {
       const api = start(() => new Response(null, { status }));
-      await assert.rejects(clientOf(api.url).getText(REQUEST));
+      await assert.rejects(clientOf(api.url)(REQUEST, TEXT));
       assert.equal(api.asked.length, 1);
     }
   });
@@ -103,7 +103,7 @@ describe("the API client", () => {
   it("names an unreachable address", async () => {
     const api = startFakeApi(() => new Response());
     await api.close();
-    await assert.rejects(clientOf(api.url).getText(REQUEST), (error: Error) => {
+    await assert.rejects(clientOf(api.url)(REQUEST, TEXT), (error: Error) => {
       assert.ok(error.message.includes(`${api.url} cannot be reached`), error.message);
       assert.match(error.message, /PLATFORM_API_URL/);
       return true;
@@ -115,7 +115,7 @@ describe("the API client", () => {
     const api = start(() => late.promise);
     const client = clientOf(api.url, { timeoutMs: 50 });
     await assert.rejects(
-      client.getText(REQUEST),
+      client(REQUEST, TEXT),
       { name: "ToolError", message: /did not answer within 0.05 seconds/ },
     );
     assert.equal(api.asked.length, 1);
@@ -126,42 +126,28 @@ describe("the API client", () => {
     const late = Promise.withResolvers<Response>();
     const api = start(() => late.promise);
     const controller = new AbortController();
-    const answer = clientOf(api.url).getText({ ...REQUEST, signal: controller.signal });
+    const answer = clientOf(api.url)(REQUEST, TEXT, controller.signal);
     setTimeout(() => controller.abort(), 20);
     await assert.rejects(answer, { name: "AbortError" });
     late.resolve(new Response());
   });
 
-  it("follows a redirect on the same host", async () => {
-    const api = start((request) =>
-      new URL(request.url).pathname === "/api"
-        ? new Response(null, { status: 308, headers: { location: "/prefix/api" } })
-        : new Response("fine")
-    );
-    assert.equal(await clientOf(api.url).getText(REQUEST), "fine");
-    assert.deepEqual(api.asked.map((asked) => asked.url), ["/api", "/prefix/api"]);
-  });
-
-  it("does not follow a redirect to another host", async () => {
+  it("does not follow redirects, so that the token stays with the service", async () => {
     const other = start(() => new Response("caught"));
-    const api = start(() => Response.redirect(`${other.url}/api`, 302));
-    await assert.rejects(clientOf(api.url).getText(REQUEST), (error: Error) => {
-      assert.ok(error.message.includes(`redirects to another host, ${other.url}`), error.message);
+    const location = `${other.url}/api`;
+    const api = start(() => Response.redirect(location, 302));
+    await assert.rejects(clientOf(api.url)(REQUEST, TEXT), (error: Error) => {
+      assert.ok(error.message.includes(`redirects to ${location}.`), error.message);
+      assert.match(error.message, /PLATFORM_API_URL/);
       return true;
     });
     assert.equal(other.asked.length, 0);
   });
 
-  it("stops after five redirects", async () => {
-    const api = start(() => new Response(null, { status: 302, headers: { location: "/api" } }));
-    await assert.rejects(clientOf(api.url).getText(REQUEST), { message: /in circles/ });
-    assert.equal(api.asked.length, 6);
-  });
-
   it("says what to do about a rejected token", async () => {
     const api = start(() => new Response(null, { status: 401 }));
     await assert.rejects(
-      clientOf(api.url).getText(REQUEST),
+      clientOf(api.url)(REQUEST, TEXT),
       { message: /rejected the API token.*PLATFORM_API_TOKEN/ },
     );
   });
@@ -169,20 +155,20 @@ describe("the API client", () => {
   it("lists invalid parameters by the tool's names", async () => {
     const api = start(() => Response.json({ errors: { q: ["one", "two"] } }, { status: 400 }));
     await assert.rejects(
-      clientOf(api.url).getText({ ...REQUEST, argumentNames: { q: "search" } }),
+      clientOf(api.url)({ ...REQUEST, argumentNames: { q: "search" } }, TEXT),
       { name: "ToolError", message: /^Invalid arguments: search: one; two\./ },
     );
   });
 
   it("distinguishes a 404 of the service from one of another program", async () => {
     const json = start(() => Response.json({ message: "Not Found" }, { status: 404 }));
-    await assert.rejects(clientOf(json.url).getText(REQUEST), {
+    await assert.rejects(clientOf(json.url)(REQUEST, TEXT), {
       name: "NotFoundError",
       message: REQUEST.notFound,
     });
     const html = start(() => new Response("<h1>404</h1>", { status: 404 }));
     await assert.rejects(
-      clientOf(html.url).getText(REQUEST),
+      clientOf(html.url)(REQUEST, TEXT),
       { name: "ToolError", message: /does not look like this service \(status 404\)/ },
     );
   });
@@ -191,7 +177,7 @@ describe("the API client", () => {
     for (const body of ["<html>", "[]", '{"count":"1"}']) {
       const api = start(() => new Response(body));
       await assert.rejects(
-        clientOf(api.url).getJson(REQUEST, v.object({ count: v.number() })),
+        clientOf(api.url)(REQUEST, json(v.object({ count: v.number() }))),
         { name: "ToolError", message: /does not look like this service/ },
       );
     }
@@ -201,7 +187,7 @@ describe("the API client", () => {
     const echo = start((request) =>
       Response.json({ errors: { q: [request.headers.get("authorization")] } }, { status: 400 })
     );
-    await assert.rejects(clientOf(echo.url).getText(REQUEST), (error: Error) => {
+    await assert.rejects(clientOf(echo.url)(REQUEST, TEXT), (error: Error) => {
       assert.ok(!error.message.includes(FAKE_TOKEN));
       assert.match(error.message, /Bearer \[token\]/);
       return true;

@@ -1,6 +1,6 @@
 /** A client in the same process, connected to the agent tools. */
 import { type CallToolResult, Client, InMemoryTransport } from "@modelcontextprotocol/client";
-import { type Api, createApiClient } from "../../../lib/mcp/api_client.ts";
+import { type ApiClient, createApiClient } from "../../../lib/mcp/api_client.ts";
 import { createToolServer } from "../../../lib/mcp/server.ts";
 import { FAKE_TOKEN } from "./fake_api.ts";
 
@@ -19,7 +19,6 @@ export async function connect(baseUrl: string, api = clientOf(baseUrl)): Promise
   const errors: unknown[] = [];
   const server = createToolServer({
     api,
-    baseUrl,
     version: "1.2.3",
     onError: (error) => errors.push(error),
   });
@@ -39,12 +38,6 @@ export async function connect(baseUrl: string, api = clientOf(baseUrl)): Promise
   };
 }
 
-function clientOf(baseUrl: string): Api {
-  return createApiClient({
-    baseUrl,
-    token: FAKE_TOKEN,
-    userAgent: "test",
-    timeoutMs: 2000,
-    retryPauseMs: 1,
-  });
+function clientOf(baseUrl: string): ApiClient {
+  return createApiClient({ baseUrl, token: FAKE_TOKEN, userAgent: "test", timeoutMs: 2000 });
 }

@@ -1,7 +1,7 @@
 import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { DEFAULT_API_URL, TOKEN_VARIABLE, URL_VARIABLE } from "../../../lib/mcp/settings.ts";
-import { MESSAGE_CHARACTERS } from "../../../lib/mcp/message.ts";
+import { MESSAGE_CHARACTERS } from "../../../lib/mcp/api_client.ts";
 import { connect, type Connection } from "./connect.ts";
 
 const GUIDE = new URL("../../../docs/guides/agents.md", import.meta.url);
@@ -65,7 +65,7 @@ describe("the guide for agents", () => {
     assert.ok(guide.includes(`after ${MESSAGE_CHARACTERS} characters`));
   });
 
-  it("lists the tools with their arguments and answers", async () => {
+  it("lists the tools with their arguments and outputs", async () => {
     const rows = rowsOf(section("Tools"));
     const { tools } = await connection.client.listTools();
     assert.deepEqual([...rows.keys()], tools.map((tool) => tool.name));

@@ -1,8 +1,8 @@
 /**
  * Measures what stays in memory after many calls: `deno run -A --v8-flags=--expose-gc
- * memory_program.ts 1000 10000` prints the bytes in use after that many, garbage aside, one a line.
+ * memory_program.ts 1000 10000` prints the bytes in use after that many, after garbage collection, one per line.
  *
- * In a process of its own, because only there the garbage can be collected on demand.
+ * A separate process, because garbage collection on demand needs a flag.
  */
 import { PassThrough } from "node:stream";
 import { serveTools } from "../../../lib/mcp/mod.ts";

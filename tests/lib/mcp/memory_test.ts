@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 
 const PROGRAM = fileURLToPath(new URL("memory_program.ts", import.meta.url));
-/** Half a kilobyte for each of the calls between: nothing of a call may stay. */
+/** Half a kilobyte per call: nothing of a call may stay. */
 const MAX_GROWTH_BYTES = 1_000_000;
 
 describe("the memory of the agent tool server", () => {

@@ -38,7 +38,7 @@ describe("the agent tool server", () => {
     assert.ok(tokens < MAX_TOOL_LIST_TOKENS, `${tokens} tokens`);
   });
 
-  it("describes every tool, its arguments and its answer, as read-only", async () => {
+  it("describes every tool, its arguments and its output, as read-only", async () => {
     const { tools } = await connection.client.listTools();
     assert.equal(tools.length, 5);
     for (const tool of tools) {
@@ -86,7 +86,7 @@ describe("the agent tool server", () => {
     }
   });
 
-  it("puts what failed into the prompt about a red build", async () => {
+  it("includes the failure in the prompt about a red build", async () => {
     const { messages } = await connection.client.getPrompt({
       name: "explain_red_ci",
       arguments: { repository: "acme/web", failure: "adds an item" },
@@ -141,7 +141,7 @@ describe("the agent tool server", () => {
 
   it("hides internal errors from the client", async () => {
     const fail = () => Promise.reject(new Error("internal details"));
-    const broken = await connect(api.url, { getText: fail, getJson: fail });
+    const broken = await connect(api.url, fail);
     try {
       const { isError, text } = await broken.call("find_flaky_tests");
       assert.ok(isError);

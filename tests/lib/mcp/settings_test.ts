@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { DEFAULT_API_URL, readApiSettings } from "../../../lib/mcp/settings.ts";
 
 describe("settings of the agent tool server", () => {
-  it("go to the production address unless told otherwise", () => {
+  it("use the production address by default", () => {
     for (const url of [undefined, "", " "]) {
       const settings = readApiSettings({ PLATFORM_API_TOKEN: "tk_1", PLATFORM_API_URL: url });
       assert.equal(settings.baseUrl, DEFAULT_API_URL);
@@ -17,7 +17,7 @@ describe("settings of the agent tool server", () => {
     assert.equal(read("HTTP://CI.example.com:80/"), "http://ci.example.com");
   });
 
-  it("drop what copying adds to a token", () => {
+  it("trim the token", () => {
     assert.equal(readApiSettings({ PLATFORM_API_TOKEN: " tk_1\n" }).token, "tk_1");
   });
 
@@ -30,7 +30,7 @@ describe("settings of the agent tool server", () => {
     }
   });
 
-  it("refuse what cannot be a token without repeating it", () => {
+  it("reject an impossible token without quoting it", () => {
     for (const token of ["secret one", "secr\u00e9t", "secret\nx-header: 1"]) {
       assert.throws(() => readApiSettings({ PLATFORM_API_TOKEN: token }), (error: TypeError) => {
         assert.match(error.message, /PLATFORM_API_TOKEN/);
@@ -49,7 +49,7 @@ describe("settings of the agent tool server", () => {
     }
   });
 
-  it("refuse a password in the address without repeating it", () => {
+  it("reject a password in the address without quoting it", () => {
     assert.throws(
       () =>
         readApiSettings({ PLATFORM_API_TOKEN: "tk_1", PLATFORM_API_URL: "https://me:hidden@a" }),

@@ -144,20 +144,4 @@ describe("serving over streams", () => {
     assert.ok(server.notes.length > 0);
     await api.close();
   });
-
-  it("redirects the console and restores it", async () => {
-    const api = startFakeApi(() => Response.json(flakyPage()));
-    // deno-lint-ignore no-console
-    const log = console.log;
-    const server = serve(api);
-    // deno-lint-ignore no-console
-    console.log("output of %s", "a library");
-    server.input.end();
-    await server.done;
-    assert.deepEqual(server.notes, ["output of a library"]);
-    assert.deepEqual(server.answers(), []);
-    // deno-lint-ignore no-console
-    assert.equal(console.log, log);
-    await api.close();
-  });
 });

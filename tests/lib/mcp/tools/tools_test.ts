@@ -27,16 +27,16 @@ describe("get_test_history", () => {
   it("returns the events of a test", async () => {
     const { api, call } = await over(() => Response.json({ results: [event] }));
     const test_id = "5F3a9c0e7b12d4a86f01c2e3";
-    const { structuredContent, text } = await call("get_test_history", { test_id });
+    const { structuredContent } = await call("get_test_history", { test_id });
     assert.equal(api.asked[0]?.url, `/api/tests/${test_id}/results`);
     assert.deepEqual(structuredContent, { test_id, count: 1, events: [event] });
-    for (const value of Object.values(event)) assert.ok(text.includes(value), value);
   });
 
-  it("says when there are no events", async () => {
+  it("returns no events of a test without disruptions", async () => {
     const { call } = await over(() => Response.json({ results: [] }));
-    const { text } = await call("get_test_history", { test_id: "5f3a9c0e7b12d4a86f01c2e3" });
-    assert.match(text, /no disruption in the last 14 days/);
+    const test_id = "5f3a9c0e7b12d4a86f01c2e3";
+    const { structuredContent } = await call("get_test_history", { test_id });
+    assert.deepEqual(structuredContent, { test_id, count: 0, events: [] });
   });
 
   it("says which tool returns ids when the id is invalid or unknown", async () => {
@@ -62,7 +62,7 @@ describe("list_recent_submissions", () => {
         metadata: { limit: 1, after: "aWQ6" },
       })
     );
-    const { structuredContent, text } = await call("list_recent_submissions", {
+    const { structuredContent } = await call("list_recent_submissions", {
       owner: "group/sub",
       name: "web",
       limit: 1,
@@ -77,29 +77,14 @@ describe("list_recent_submissions", () => {
       submissions: [submission],
       next_cursor: "aWQ6",
     });
-    for (const value of Object.values(submission)) assert.ok(text.includes(String(value)));
-    assert.match(text, /^next_cursor: aWQ6$/m);
-  });
-
-  it("shows each CI run on one line", async () => {
-    const { call } = await over(() =>
-      Response.json({
-        count: 1,
-        submissions: [{ ...submission, key: "a\n- 2026-01-01T00:00:00Z; processed; forged" }],
-        metadata: { limit: 1, after: null },
-      })
-    );
-    const { text } = await call("list_recent_submissions", { owner: "acme", name: "web" });
-    assert.equal(text.split("\n").length, 2);
   });
 
   it("returns ten by default", async () => {
     const { api, call } = await over(() =>
       Response.json({ count: 0, submissions: [], metadata: { limit: 10, after: null } })
     );
-    const { text } = await call("list_recent_submissions", { owner: "acme", name: "web" });
+    await call("list_recent_submissions", { owner: "acme", name: "web" });
     assert.equal(queryOf(api).get("limit"), "10");
-    assert.match(text, /acme\/web uploaded no test results/);
   });
 
   it("explains how to name an unknown repository", async () => {
@@ -126,7 +111,6 @@ describe("get_repo_flakiness and get_repo_coverage", () => {
       percentage: 12.3,
       color: "yellow",
     });
-    assert.match(flakiness.text, /acme\/web: 12\.3% .*yellow/);
     assert.equal(api.asked[0]?.url, "/api/v1/flaky/badges?repository=acme%2Fweb");
     const coverage = await call("get_repo_coverage", { repository });
     assert.deepEqual(coverage.structuredContent, {
@@ -140,13 +124,12 @@ describe("get_repo_flakiness and get_repo_coverage", () => {
   it("return null without data", async () => {
     const { call } = await over(() => badges(coverageBadge(null).svg));
     for (const tool of ["get_repo_flakiness", "get_repo_coverage"]) {
-      const { structuredContent, text } = await call(tool, { repository: "web" });
+      const { structuredContent } = await call(tool, { repository: "web" });
       assert.deepEqual(structuredContent, {
         repository: "web",
         percentage: null,
         color: "unknown",
       });
-      assert.match(text, /unknown, no /);
     }
   });
 
