@@ -2,11 +2,7 @@ import * as v from "valibot";
 import { loadBuildCounts, loadLatestCoverage } from "../db/read/badges.ts";
 import { coverageBadge, flakinessBadge } from "../lib/badge/mod.ts";
 import { checkVersion } from "../lib/http/request/stale_version.ts";
-import {
-  noParameters,
-  requiredRepositoryParameter,
-  textParameter,
-} from "../lib/http/request/parameters.ts";
+import { requiredRepositoryParameter, textParameter } from "../lib/http/request/parameters.ts";
 import {
   defineRoute,
   type ResponseDescription,
@@ -23,9 +19,7 @@ const SVG_RESPONSE = {
 
 /** `GET /api/v1/flaky/badges`: the percentage of builds with a disruption. */
 export const flakyBadge = defineRoute({
-  method: "GET",
   path: "/api/v1/flaky/badges",
-  access: "token",
   operationId: "getFlakinessBadge",
   tag: "Badges",
   summary: "Badge of flakiness",
@@ -33,15 +27,12 @@ export const flakyBadge = defineRoute({
     "An SVG badge with the percentage of builds of the last 14 days that have at least one " +
     "disruption. Submissions with the same build URL are one build. 0 % is green, up to 20 % " +
     "yellow, above red, and unknown (grey) without any build.",
-  parameters: {
-    path: noParameters,
-    query: v.object({ repository: requiredRepositoryParameter }),
-  },
+  parameters: { query: v.object({ repository: requiredRepositoryParameter }) },
   response: {
     ...SVG_RESPONSE,
     example: flakinessBadge({ disruptedBuildCount: 3, buildCount: 24 }).svg,
   },
-  resource: { in: "query", required: true },
+  resource: "repository in query",
   async handler(request, { sql, windowSeconds }) {
     const repository = selectedRepository(request);
     const counts = await loadBuildCounts(sql, {
@@ -55,9 +46,7 @@ export const flakyBadge = defineRoute({
 
 /** `GET /api/v1/coverage/badges`: the percentage of covered lines. */
 export const coverageBadgeRoute = defineRoute({
-  method: "GET",
   path: "/api/v1/coverage/badges",
-  access: "token",
   operationId: "getCoverageBadge",
   tag: "Badges",
   summary: "Badge of coverage",
@@ -66,7 +55,6 @@ export const coverageBadgeRoute = defineRoute({
     "branch. 100 % is green, from 90 % light green, from 70 % yellow, below red, and unknown " +
     "(grey) without any report.",
   parameters: {
-    path: noParameters,
     query: v.object({
       repository: requiredRepositoryParameter,
       branch_or_pr: textParameter("Reserved, without effect", {
@@ -79,7 +67,7 @@ export const coverageBadgeRoute = defineRoute({
     ...SVG_RESPONSE,
     example: coverageBadge({ coveredLineCount: 1_842, lineCount: 1_974 }).svg,
   },
-  resource: { in: "query", required: true },
+  resource: "repository in query",
   async handler(request, { sql }) {
     const repository = selectedRepository(request);
     const { version, coverage } = await loadLatestCoverage(sql, repository.repositoryId);

@@ -8,7 +8,6 @@ import {
   searchParameter,
   sortParameter,
 } from "../lib/http/request/parameters.ts";
-import { selectRepository } from "../lib/http/request/parsed_url.ts";
 import { defineRoute } from "../lib/http/request/route.ts";
 import { DISRUPTIVE_TESTS_EXAMPLE } from "./examples.ts";
 import { testPage } from "./test_page.ts";
@@ -16,9 +15,9 @@ import {
   baseEntries,
   baseView,
   countSchema,
-  metadataSchema,
   negativeResultSchema,
   negativeResultView,
+  pageSchema,
   positiveResultSchema,
   positiveResultView,
   ratioSchema,
@@ -54,9 +53,7 @@ const disruptiveTestSchema = v.pipe(
 
 /** `GET /api/repos/{owner}/{name}/tests`: the disruptive tests of the window. */
 export const disruptiveTests = defineRoute({
-  method: "GET",
   path: "/api/repos/:owner/:name/tests",
-  access: "token",
   operationId: "listDisruptiveTests",
   tag: "Repositories",
   summary: "Flaky tests of a repository",
@@ -76,17 +73,12 @@ export const disruptiveTests = defineRoute({
     status: 200,
     description: "A page of tests",
     mediaType: JSON_MEDIA_TYPE,
-    schema: v.pipe(
-      v.strictObject({
-        count: countSchema("Tests that match, on all pages"),
-        tests: v.array(disruptiveTestSchema),
-        metadata: metadataSchema,
-      }),
-      v.title("DisruptiveTestPage"),
-    ),
+    schema: pageSchema("DisruptiveTestPage", "Tests that match, on all pages", {
+      tests: v.array(disruptiveTestSchema),
+    }),
     example: DISRUPTIVE_TESTS_EXAMPLE,
   },
-  resource: { in: "path", select: selectRepository },
+  resource: "repository in path",
   async handler(request) {
     const tests = await request.loadTests();
     return testPage(tests, request.query, { isListed: isDisruptive, view: disruptiveTestView });

@@ -3,7 +3,6 @@ import { docsPage } from "../lib/http/docs_page/page.ts";
 import { llmsText } from "../lib/http/llms_txt/document.ts";
 import { openapiDocument, openapiYaml } from "../lib/http/openapi/document.ts";
 import { API_TITLE } from "../lib/http/openapi/texts.ts";
-import { noParameters } from "../lib/http/request/parameters.ts";
 import {
   defineRoute,
   type HandlerResult,
@@ -84,10 +83,8 @@ function documentationRoute({ generate, ...route }: {
   let result: HandlerResult | undefined;
   return defineRoute({
     ...route,
-    method: "GET",
     access: "token or basic",
     tag: "Service",
-    parameters: { path: noParameters, query: noParameters },
     handler: () => result ??= generate(),
   });
 }

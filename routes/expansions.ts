@@ -15,7 +15,7 @@ import {
 } from "./schemas.ts";
 
 /** A field of a test, and the name under which clients of the earlier service read it as well. */
-interface Field {
+interface ExpansionField {
   schema: v.GenericSchema;
   view(test: TrackedTest): unknown;
   alias?: string;
@@ -74,7 +74,7 @@ const EXPANSIONS = {
     schema: countSchema("Microseconds of all its results of the last 14 days together"),
     view: ({ timeConsumed }) => timeConsumed,
   },
-} satisfies Record<string, Field>;
+} satisfies Record<string, ExpansionField>;
 
 /** A value of `include`. */
 export type Expansion = keyof typeof EXPANSIONS;
@@ -85,7 +85,7 @@ export const EXPANSION_NAMES = Object.keys(EXPANSIONS) as Expansion[];
 /** Schemas of the fields that `include` can add; each may be absent. */
 export const expansionEntries = Object.fromEntries(
   EXPANSION_NAMES.flatMap((name) => {
-    const { schema, alias = name }: Field = EXPANSIONS[name];
+    const { schema, alias = name }: ExpansionField = EXPANSIONS[name];
     return [name, alias].map((field) => [field, v.optional(schema)]);
   }),
 );
@@ -103,7 +103,7 @@ export function expansionsView(
 ): Record<string, unknown> {
   const fields: Record<string, unknown> = {};
   for (const name of expansions) {
-    const { view, alias }: Field = EXPANSIONS[name];
+    const { view, alias }: ExpansionField = EXPANSIONS[name];
     fields[name] = view(test);
     if (alias) fields[alias] = fields[name];
   }

@@ -21,7 +21,7 @@ import {
   parseExpansions,
 } from "./expansions.ts";
 import { testPage, type TestView } from "./test_page.ts";
-import { baseEntries, baseView, countSchema, metadataSchema } from "./schemas.ts";
+import { baseEntries, baseView, pageSchema } from "./schemas.ts";
 
 const DEFAULT_LIMIT = 25;
 
@@ -42,9 +42,7 @@ const flakyTestSchema = v.pipe(
 
 /** `GET /api/v1/flaky/tests`: the inventory, across repositories. */
 export const flakyTests = defineRoute({
-  method: "GET",
   path: "/api/v1/flaky/tests",
-  access: "token",
   operationId: "listFlakyTests",
   tag: "Tests",
   summary: "Flaky tests across repositories",
@@ -52,7 +50,6 @@ export const flakyTests = defineRoute({
     "The quarantined tests, or the tests that are not quarantined and had a disruption in the last " +
     "14 days. A quarantined test stays listed however long ago its last disruption was.",
   parameters: {
-    path: v.object({}),
     query: v.object({
       repository: repositoryParameter,
       repository_id: repositoryIdParameter,
@@ -75,18 +72,13 @@ export const flakyTests = defineRoute({
     status: 200,
     description: "A page of tests",
     mediaType: JSON_MEDIA_TYPE,
-    schema: v.pipe(
-      v.strictObject({
-        count: countSchema("Tests that match, on all pages"),
-        tests: v.array(flakyTestSchema),
-        metadata: metadataSchema,
-      }),
-      v.title("FlakyTestPage"),
-    ),
+    schema: pageSchema("FlakyTestPage", "Tests that match, on all pages", {
+      tests: v.array(flakyTestSchema),
+    }),
     example: FLAKY_TESTS_EXAMPLE,
     exampleQuery: { repository: "acme/shop", include: EXPANSION_NAMES.join(",") },
   },
-  resource: { in: "query", required: false },
+  resource: "repositories in query",
   async handler(request) {
     const { quarantine, quarantined, include, ...page } = request.query;
     // Any value except "false" means quarantined tests, also an empty one.

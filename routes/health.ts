@@ -1,18 +1,15 @@
 import * as v from "valibot";
 import { JSON_MEDIA_TYPE, jsonBody } from "../lib/http/request/json.ts";
-import { noParameters } from "../lib/http/request/parameters.ts";
 import { defineRoute } from "../lib/http/request/route.ts";
 
 /** `GET /health`: for load balancers, which have no token. It does not query the database. */
 export const health = defineRoute({
-  method: "GET",
   path: "/health",
   access: "public",
   operationId: "checkHealth",
   tag: "Service",
   summary: "Liveness probe",
   description: "Responds while the process runs. Needs no token and reads no data.",
-  parameters: { path: noParameters, query: noParameters },
   response: {
     status: 200,
     description: "The process is running",

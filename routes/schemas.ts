@@ -64,6 +64,14 @@ export const metadataSchema = v.pipe(
   v.description("Position of this page in the list"),
 );
 
+/** Schema of a page of a list: `count` with its description, the items, and `metadata`. */
+export function pageSchema(title: string, count: string, items: v.ObjectEntries) {
+  return v.pipe(
+    v.strictObject({ count: countSchema(count), ...items, metadata: metadataSchema }),
+    v.title(title),
+  );
+}
+
 /** Fields of a test in every list. */
 export const baseEntries = {
   id: objectIdSchema,

@@ -8,11 +8,10 @@ import {
   limitParameter,
   repositoryPathParameters,
 } from "../lib/http/request/parameters.ts";
-import { selectRepository } from "../lib/http/request/parsed_url.ts";
 import { defineRoute, selectedRepository } from "../lib/http/request/route.ts";
 import { formatTimestamp } from "../lib/base/time.ts";
 import { SUBMISSIONS_EXAMPLE } from "./examples.ts";
-import { countSchema, metadataSchema, textSchema, timestampSchema } from "./schemas.ts";
+import { countSchema, pageSchema, textSchema, timestampSchema } from "./schemas.ts";
 
 const DEFAULT_LIMIT = 10;
 
@@ -33,9 +32,7 @@ const submissionSchema = v.pipe(
 
 /** `GET /api/repos/{owner}/{name}/submissions`: the CI runs of the window, newest first. */
 export const submissions = defineRoute({
-  method: "GET",
   path: "/api/repos/:owner/:name/submissions",
-  access: "token",
   operationId: "listSubmissions",
   tag: "Repositories",
   summary: "Submissions of a repository",
@@ -50,18 +47,13 @@ export const submissions = defineRoute({
     status: 200,
     description: "A page of submissions",
     mediaType: JSON_MEDIA_TYPE,
-    schema: v.pipe(
-      v.strictObject({
-        count: countSchema("Submissions of the last 14 days, on all pages"),
-        submissions: v.array(submissionSchema),
-        metadata: metadataSchema,
-      }),
-      v.title("SubmissionPage"),
-    ),
+    schema: pageSchema("SubmissionPage", "Submissions of the last 14 days, on all pages", {
+      submissions: v.array(submissionSchema),
+    }),
     example: SUBMISSIONS_EXAMPLE,
     exampleQuery: { limit: "2" },
   },
-  resource: { in: "path", select: selectRepository },
+  resource: "repository in path",
   async handler(request, { sql }) {
     const { limit, after } = request.query;
     const repository = selectedRepository(request);

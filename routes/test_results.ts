@@ -1,11 +1,10 @@
 import * as v from "valibot";
 import { type DisruptionEvent, loadDisruptionEvents } from "../db/read/disruption_events.ts";
-import type { Selection } from "../db/read/caller.ts";
 import { JSON_MEDIA_TYPE, jsonBody } from "../lib/http/request/json.ts";
 import { checkVersion } from "../lib/http/request/stale_version.ts";
-import { noParameters, testPathParameters } from "../lib/http/request/parameters.ts";
-import { defineRoute, type RawParameters, selectedRepository } from "../lib/http/request/route.ts";
-import { eventId, parseTestId, recordedAtOf } from "../lib/base/identity.ts";
+import { testPathParameters } from "../lib/http/request/parameters.ts";
+import { defineRoute, selectedTest } from "../lib/http/request/route.ts";
+import { eventId, recordedAtOf } from "../lib/base/identity.ts";
 import { formatTimestamp } from "../lib/base/time.ts";
 import { TEST_RESULTS_EXAMPLE } from "./examples.ts";
 import { objectIdSchema, textSchema, timestampSchema } from "./schemas.ts";
@@ -29,16 +28,14 @@ const eventSchema = v.pipe(
 
 /** `GET /api/tests/{id}/results`: the latest disruptions of one test. */
 export const testResults = defineRoute({
-  method: "GET",
   path: "/api/tests/:id/results",
-  access: "token",
   operationId: "listTestResults",
   tag: "Tests",
   summary: "Disruption events of one test",
   description:
     `The ${MAX_EVENTS} latest failures of the last 14 days at code versions where the test also ` +
     "passed, newest first.",
-  parameters: { path: testPathParameters, query: noParameters },
+  parameters: { path: testPathParameters },
   response: {
     status: 200,
     description: "The latest events",
@@ -46,26 +43,19 @@ export const testResults = defineRoute({
     schema: v.pipe(v.strictObject({ results: v.array(eventSchema) }), v.title("DisruptionEvents")),
     example: TEST_RESULTS_EXAMPLE,
   },
-  resource: { in: "path", select: selectTest },
+  resource: "test in path",
   async handler(request, { sql }) {
-    const repository = selectedRepository(request);
-    const { repositoryId, testNo } = repository;
-    if (testNo === null) throw new Error("no test was selected");
+    const test = selectedTest(request);
     const { version, events } = await loadDisruptionEvents(sql, {
-      repositoryId,
-      testNo,
+      repositoryId: test.repositoryId,
+      testNo: test.testNo,
       windowStart: request.windowStart,
       limit: MAX_EVENTS,
     });
-    checkVersion(repository, version);
+    checkVersion(test, version);
     return { body: jsonBody({ results: events.map(eventView) }) };
   },
 });
-
-function selectTest({ id = "" }: RawParameters): Selection {
-  const parts = parseTestId(id);
-  return parts ? { kind: "test", ...parts } : { kind: "none" };
-}
 
 function eventView(event: DisruptionEvent): v.InferOutput<typeof eventSchema> {
   return {

@@ -1,5 +1,5 @@
 import { type Database, type DatabaseOptions, openDatabase } from "../../db/connection/connect.ts";
-import { DatabaseError } from "../../db/database_error.ts";
+import { isTransient } from "../../db/connection/errors.ts";
 import { inspectEmbedded } from "../../db/embedded/inspect.ts";
 import { checkSchema, migrate } from "../../db/schema/migrate.ts";
 import { pause } from "../base/delay.ts";
@@ -80,14 +80,6 @@ export function cannotMigrate(state: string): Failure {
 const MIN_BACKOFF_MS = 200;
 const MAX_BACKOFF_MS = 2_000;
 
-/** Error codes of a server that is starting, restarting, failing over, or out of connections. */
-const TRANSIENT_CODES = new Set(
-  // ENOENT: a Unix socket that does not exist yet. NO_SUITABLE_SERVER: no standby was promoted yet.
-  ("ECONNREFUSED ECONNRESET ENOTFOUND EAI_AGAIN EHOSTUNREACH ENETUNREACH ETIMEDOUT EPIPE ENOENT " +
-    "CONNECT_TIMEOUT CONNECTION_CLOSED CONNECTION_ENDED NO_SUITABLE_SERVER 53300 57P01 57P02 57P03")
-    .split(" "),
-);
-
 /**
  * Opens a database, with retries while its server is unavailable, so that both can be started in any
  * order. Other errors, such as a wrong password, are not retried.
@@ -115,12 +107,4 @@ export async function waitForDatabase(
       pauseMs = Math.min(2 * pauseMs, MAX_BACKOFF_MS);
     }
   }
-}
-
-/** True for an error of the database or network that may go away, so that a retry makes sense. */
-export function isTransient(error: unknown): error is Error {
-  if (!(error instanceof Error)) return false;
-  // The connection may also be lost later, while the schema is checked.
-  const cause = error instanceof DatabaseError ? error.cause : error;
-  return cause instanceof Error && "code" in cause && TRANSIENT_CODES.has(String(cause.code));
 }

@@ -17,6 +17,7 @@ const servers = windows.split(",").map((seconds) =>
   serve({
     sql: database.sql,
     log: silentLog,
+    host: "127.0.0.1",
     port: 0,
     now: () => clock,
     windowSeconds: Number(seconds),

@@ -26,7 +26,7 @@ describeWithDatabases("authentication", (database) => {
     assert.equal(response.headers.get("content-type"), null);
   }
 
-  it("takes both forms of the header, in any case and with blanks around", async () => {
+  it("accepts both forms of the header, in any case and with surrounding blanks", async () => {
     for (const scheme of ["token", "Bearer", "TOKEN", "bEARER"]) {
       assert.equal(await statusOf(`${scheme} ${fixture.token}`), 204, scheme);
     }
@@ -34,14 +34,14 @@ describeWithDatabases("authentication", (database) => {
     assert.equal(await statusOf(`Bearer\t${fixture.token}`), 204);
   });
 
-  it("answers a valid token with 204 and no body", async () => {
+  it("returns 204 without a body for a valid token", async () => {
     const response = await fixture.get("/api");
     assert.equal(response.status, 204);
     assert.equal(response.body, null);
     assert.equal(response.headers.get("content-type"), null);
   });
 
-  it("refuses what is no valid token", async () => {
+  it("rejects invalid tokens", async () => {
     await assertUnauthorized(await fixture.app(request("/api")));
     const wrong = [
       "",
@@ -72,7 +72,7 @@ describeWithDatabases("authentication", (database) => {
     await assertUnauthorized(response);
   });
 
-  it("lets a token expire at the second of its expiry", async () => {
+  it("rejects a token from the second of its expiry on", async () => {
     const expiring = await fixture.addToken({ expiresAt: NOW + 60 });
     fixture.clock.now = NOW + 59;
     assert.equal(await statusOf(`token ${expiring}`), 204);
@@ -81,7 +81,7 @@ describeWithDatabases("authentication", (database) => {
     fixture.clock.now = NOW;
   });
 
-  it("refuses a revoked token from the next request on", async () => {
+  it("rejects a revoked token from the next request on", async () => {
     const revoked = await fixture.addToken({ label: "revoked" });
     assert.equal(await statusOf(`token ${revoked}`), 204);
     await database().sql`
@@ -89,7 +89,7 @@ describeWithDatabases("authentication", (database) => {
     assert.equal(await statusOf(`token ${revoked}`), 401);
   });
 
-  it("takes a legacy token only while the organization has purchased units", async () => {
+  it("accepts a legacy token only while the organization has purchase units", async () => {
     const { sql } = database();
     const legacy = await fixture.addToken({ legacy: true });
     assert.match(legacy, /^[0-9a-f]{40}$/);
@@ -108,7 +108,7 @@ describeWithDatabases("authentication", (database) => {
     await assertUnauthorized(await fixture.app(post));
   });
 
-  it("answers an unknown path with 404 only when it knows who asks", async () => {
+  it("returns 404 for an unknown path only with a valid token", async () => {
     for (const path of ["/nowhere", "/", "/api/", "/api/repos/a/b", "/api//", "/API", "/api/%ff"]) {
       const response = await fixture.get(path);
       if (path === "/api/") assert.equal(response.status, 204);
@@ -116,7 +116,7 @@ describeWithDatabases("authentication", (database) => {
     }
   });
 
-  it("lets document paths be opened with HTTP Basic, whatever the user name", async () => {
+  it("accepts HTTP Basic with any user name for the documentation", async () => {
     for (const path of ["/docs", "/openapi.yaml", "/llms-full.txt", "/docs/"]) {
       await assertUnauthorized(await fixture.app(request(path)), BASIC);
       const wrong = { authorization: `Basic ${btoa("user:nothing")}` };
@@ -131,7 +131,7 @@ describeWithDatabases("authentication", (database) => {
     }
   });
 
-  it("is not needed by the liveness probe", async () => {
+  it("is not required for the liveness probe", async () => {
     for (const authorization of ["", "token wrong"]) {
       const response = await fixture.app(request("/health", { authorization }));
       assert.equal(response.status, 200);

@@ -1,4 +1,4 @@
-/** Holds responses against the machine-readable contract. */
+/** Checks responses against the OpenAPI document. */
 import assert from "node:assert/strict";
 import { gunzipSync } from "node:zlib";
 import { Ajv2020 } from "ajv/dist/2020.js";
@@ -34,7 +34,7 @@ export interface ParameterObject {
   example?: unknown;
 }
 
-/** An operation of the document, and where it stands. */
+/** An operation of the document, with its location. */
 export interface Operation {
   /** Such as `/api/tests/{id}/results`. */
   path: string;
@@ -55,19 +55,19 @@ export interface SeenResponse {
   body: Uint8Array;
 }
 
-/** What a client asked for. */
+/** What a client sent. */
 export interface SentRequest {
   method: string;
   /** Path and query, as they were sent. */
   target: string;
 }
 
-/** Of the connection and not of the answer. */
+/** Headers of the connection, not of the response. */
 const FRAMING_HEADERS = ["content-type", "content-length", "connection", "date"];
 
 const NAME = "contract";
 
-/** The document, and whether responses keep to it. */
+/** Checks responses against the document. */
 export class Contract {
   readonly operations: readonly Operation[];
   readonly #document = openapiDocument(routes) as unknown as Document;
@@ -101,19 +101,19 @@ export class Contract {
     );
   }
 
-  /** Where the document has responses for this request that have this status. */
+  /** The locations of the documented responses for this request and status. */
   #candidates({ method, target }: SentRequest, { status }: SeenResponse) {
     const found: { what: string; pointer: string }[] = [];
     const isRead = method === "GET" || method === "HEAD";
     const operations = this.operationsAt(target);
     for (const { path, operationId, responses } of operations) {
-      // What the path names is looked at after the method.
+      // The method is checked before the resource in the path.
       if (!isRead && ![401, 405, 500].includes(status) || isRead && status === 405) continue;
       if (!responses[status]) continue;
       const pointer = `/paths/${escapePointer(path)}/get/responses/${status}`;
       found.push({ what: operationId, pointer });
     }
-    // An odd spelling of a path may be taken for an unknown one, and a broken one is.
+    // An unusual spelling of a path may be an unknown path, an undecodable one always is.
     const spellings = spellingsOf(target);
     const isSure = canDecode(pathOf(target)) &&
       operations.some(({ path }) => spellings.every((spelling) => isPathOf(path, spelling)));
@@ -124,7 +124,7 @@ export class Contract {
     return found;
   }
 
-  /** Operations whose path this can be, however it is spelled. */
+  /** Operations whose path this can be, in any spelling. */
   operationsAt(target: string): Operation[] {
     const spellings = spellingsOf(target);
     return this.operations.filter(({ path }) =>
@@ -193,7 +193,7 @@ export class Contract {
     return [`${JSON.stringify(value)?.slice(0, 500)}: ${this.#ajv.errorsText(validate.errors)}`];
   }
 
-  /** The pointer of what stands there, or of what the reference that stands there leads to. */
+  /** The pointer itself, or the target of the reference at that place. */
   #resolve(pointer: string): string {
     const { $ref } = this.#at(pointer) as Reference;
     return $ref === undefined ? pointer : $ref.slice(1);
@@ -208,20 +208,20 @@ export class Contract {
   }
 }
 
-/** Reads a response to its end. */
+/** Reads a whole response. */
 export async function seen(response: Response): Promise<SeenResponse> {
   const body = new Uint8Array(await response.arrayBuffer());
   return { status: response.status, headers: response.headers, body };
 }
 
-/** The path as it stands, and with its dots and slashes resolved as in a URL. */
+/** The path verbatim, and with dots and slashes resolved as in a URL. */
 function spellingsOf(target: string): string[] {
   const path = pathOf(target);
   const url = `http://localhost${path}`;
   return URL.canParse(url) ? [path, new URL(url).pathname] : [path];
 }
 
-/** Whether a path is one of those that a template stands for. */
+/** Whether a path matches a template. */
 function isPathOf(template: string, path: string): boolean {
   return new RegExp(`^${template.replace(/\{\w+\}/g, "[^/]+")}/?$`).test(path);
 }

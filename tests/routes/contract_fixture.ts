@@ -2,12 +2,12 @@
 import type { Database } from "../../db/connection/connect.ts";
 import { createFixture, type Fixture, flaky, idOf, NOW, quarantine } from "./fixture.ts";
 
-/** The organization, and what can be asked for. */
+/** The organization, and what requests can name. */
 export interface ContractFixture {
   fixture: Fixture;
   /** Of a test that is flaky and quarantined. */
   testId: string;
-  /** Of a test that never was disruptive. */
+  /** Of a test that was never disruptive. */
   quietTestId: string;
   /** The number of acme/shop. */
   repositoryId: number;

@@ -9,7 +9,7 @@ import { Contract, type Operation, seen, type SeenResponse } from "./contract.ts
 import { type ContractFixture, createContractFixture } from "./contract_fixture.ts";
 import { assertBadRequest, assertError, NOT_FOUND } from "./fixture.ts";
 
-/** A value of each parameter that is wrong, and how many messages it costs. */
+/** An invalid value of each parameter, and its number of messages. */
 const WRONG: Record<string, [value: string, messages: number][]> = {
   limit: [["0", 1], ["-1", 1], ["1.0", 1], ["1e2", 1], ["ten", 1], ["１", 1], [" 1", 1]],
   after: [["%", 1], ["x", 1], [btoa("page:1"), 1], [btoa("offset:-1"), 1], ["b2Zmc2V0OjEw=A", 1]],
@@ -25,7 +25,7 @@ const WRONG: Record<string, [value: string, messages: number][]> = {
   repository_id: [["", 1], ["-1", 1], ["0x1", 1], ["1 ", 1]],
 };
 
-/** Parameters that any text is right for. */
+/** Parameters that accept any text. */
 const NEVER_WRONG = ["quarantine", "quarantined", "include", "branch_or_pr"];
 
 describeWithDatabases("the contract", (database) => {
@@ -38,7 +38,7 @@ describeWithDatabases("the contract", (database) => {
     authorization = `token ${there.fixture.token}`;
   });
 
-  /** The path of an operation with values that exist, or with others. */
+  /** The path of an operation, with existing or unknown values. */
   function pathOf(operation: Operation, { exists = true, more = {} as Record<string, string> }) {
     const parts: Record<string, string> = exists
       ? { owner: "acme", name: "shop", id: there.testId }
@@ -52,7 +52,7 @@ describeWithDatabases("the contract", (database) => {
     return query.size > 0 ? `${path}?${query}` : path;
   }
 
-  /** Sends a request, and asserts that the document allows the answer. */
+  /** Sends a request, and asserts that the document allows the response. */
   async function send(
     target: string,
     { method = "GET", app = there.fixture.app, headers = { authorization } as HeadersInit } = {},
@@ -71,7 +71,7 @@ describeWithDatabases("the contract", (database) => {
     return createApp({ sql, now, windowSeconds: WINDOW_SECONDS, log: silentLog });
   }
 
-  /** How each status comes about; `null` where it cannot. */
+  /** A request for each status; `null` where it cannot occur. */
   const provocations: Record<string, (operation: Operation) => Promise<SeenResponse> | null> = {
     200: (operation) => send(pathOf(operation, {})),
     204: (operation) => send(pathOf(operation, {})),
@@ -91,11 +91,11 @@ describeWithDatabases("the contract", (database) => {
     500: (operation) => send(pathOf(operation, {}), { app: broken() }),
   };
 
-  it("has a response for everything that happens, and everything that it has happens", async () => {
+  it("documents every response, and every documented response occurs", async () => {
     for (const operation of contract.operations) {
       const happened: string[] = [];
       for (const [status, provoke] of Object.entries(provocations)) {
-        // Whatever this leads to, its answer must be documented.
+        // Any response must be documented.
         const response = await provoke(operation);
         if (response?.status === Number(status)) happened.push(status);
       }
@@ -103,7 +103,7 @@ describeWithDatabases("the contract", (database) => {
     }
   });
 
-  it("holds for HEAD, which answers as GET does", async () => {
+  it("holds for HEAD", async () => {
     for (const operation of contract.operations) {
       const target = pathOf(operation, {});
       const get = await send(target);
@@ -115,7 +115,7 @@ describeWithDatabases("the contract", (database) => {
     }
   });
 
-  it("holds for compressed answers", async () => {
+  it("holds for compressed responses", async () => {
     let compressedCount = 0;
     for (const operation of contract.operations) {
       const headers = { authorization, "accept-encoding": "gzip" };
@@ -125,7 +125,7 @@ describeWithDatabases("the contract", (database) => {
     assert.ok(compressedCount >= 7, String(compressedCount));
   });
 
-  it("tells the next page in a header where there is one, and only there", async () => {
+  it("has a Link header exactly where there is a next page", async () => {
     for (const { path, parameters } of contract.operations) {
       if (!parameters.some(({ name }) => name === "after")) continue;
       const target = path.replace("{owner}", "acme").replace("{name}", "shop") +
@@ -139,7 +139,7 @@ describeWithDatabases("the contract", (database) => {
     }
   });
 
-  it("has a 400 for each wrong value of each parameter, under its name", async () => {
+  it("has a 400 for each invalid value of each parameter, under its name", async () => {
     for (const operation of contract.operations) {
       for (const { name, in: place } of operation.parameters) {
         if (place === "path") continue;
@@ -181,7 +181,7 @@ describeWithDatabases("the contract", (database) => {
     assert.equal(past.status, 200);
   });
 
-  it("lists all that is wrong at once, but only of what is there", async () => {
+  it("lists all invalid parameters at once, after the resource was found", async () => {
     const wrong = "limit=0&after=x&sort=x&q=tags:";
     const shop = await there.fixture.get(`/api/repos/acme/shop/tests?${wrong}`);
     await assertBadRequest(shop, ["limit", "after", "sort", "q"]);
@@ -198,7 +198,7 @@ describeWithDatabases("the contract", (database) => {
     await assertBadRequest(missing, ["limit", "after", "sort", "q"]);
   });
 
-  it("has a 400 for names that fit several repositories or contradict a number", async () => {
+  it("has a 400 for names that fit several repositories or contradict an id", async () => {
     const { repositoryNumber, otherRepositoryNumber, fixture } = there;
     const paths = ["/api/v1/flaky/tests", "/api/v1/flaky/badges", "/api/v1/coverage/badges"];
     for (const path of paths) {
@@ -216,7 +216,7 @@ describeWithDatabases("the contract", (database) => {
     );
   });
 
-  it("has a 404 for whatever a path may name that is not there", async () => {
+  it("has a 404 for every unknown resource in a path", async () => {
     for (
       const target of [
         "/api/repos/none/shop/tests",

@@ -47,7 +47,7 @@ describeWithDatabases("GET /api/repos/{owner}/{name}/tests", (database) => {
     return body.tests.map((test: { name: string }) => test.name);
   }
 
-  it("lists the disruptive tests of the window with all that is known of them", async () => {
+  it("lists the disruptive tests of the window with all fields", async () => {
     const body = await bodyOf(await fixture.get(path), ROUTE);
     assert.deepEqual({ ...body, tests: [body.tests[1]] }, {
       count: 2,
@@ -76,7 +76,7 @@ describeWithDatabases("GET /api/repos/{owner}/{name}/tests", (database) => {
     });
   });
 
-  it("sorts by ratio unless told to sort by recency", async () => {
+  it("sorts by ratio, or by recency", async () => {
     assert.deepEqual(await namesOf(""), ["half", "thirds"]);
     assert.deepEqual(await namesOf("sort="), ["half", "thirds"]);
     assert.deepEqual(await namesOf("sort=disruptivenessRatio"), ["half", "thirds"]);
@@ -118,7 +118,7 @@ describeWithDatabases("GET /api/repos/{owner}/{name}/tests", (database) => {
     assert.deepEqual(await namesOf(""), ["half", "thirds"]);
   });
 
-  it("forgets a test when its last disruption leaves the window", async () => {
+  it("drops a test when its last disruption expires from the window", async () => {
     fixture.clock.now = NOW + 12 * DAY;
     assert.deepEqual(await namesOf(""), ["half", "thirds"]);
     fixture.clock.now += 1;
@@ -127,7 +127,7 @@ describeWithDatabases("GET /api/repos/{owner}/{name}/tests", (database) => {
     assert.deepEqual(await namesOf(""), ["half", "thirds"]);
   });
 
-  it("refuses wrong parameters, all of them at once", async () => {
+  it("rejects invalid parameters, all of them at once", async () => {
     const wrong = ["ratio", "Recency", "disruptivenessratio", "%00"];
     for (const sort of wrong) {
       await assertBadRequest(await fixture.get(`${path}?sort=${sort}`), ["sort"]);

@@ -10,8 +10,8 @@ describeWithDatabases("the documents", (database) => {
   });
 
   for (const [path, type] of [["/docs", "text/html"], ["/llms-full.txt", "text/plain"]] as const) {
-    it(`come to whoever has a token, as a header or as a password: ${path}`, async () => {
-      const basic = `Basic ${btoa(`anybody:${fixture.token}`)}`;
+    it(`are returned for a token in a header or as a password: ${path}`, async () => {
+      const basic = `Basic ${btoa(`any:${fixture.token}`)}`;
       const bodies: string[] = [];
       for (const authorization of [basic, `token ${fixture.token}`, `Bearer ${fixture.token}`]) {
         for (const address of [path, `${path}/`]) {
@@ -27,7 +27,7 @@ describeWithDatabases("the documents", (database) => {
       assert.match(refused.headers.get("www-authenticate") ?? "", /^Basic realm="/);
     });
 
-    it(`are kept once for all organizations, and not sent again: ${path}`, async () => {
+    it(`are the same for all organizations, with 304 for a current entity tag: ${path}`, async () => {
       const other = await createFixture(database(), { name: `other ${path}` });
       const [mine, theirs] = await Promise.all([fixture.get(path), other.get(path)]);
       await Promise.all([mine.body?.cancel(), theirs.body?.cancel()]);
@@ -45,7 +45,7 @@ describeWithDatabases("the documents", (database) => {
     assert.ok(byteLength > 5_000 && byteLength < 20_000, `${byteLength} bytes`);
   });
 
-  it("forbid the page everything but its own scripts and this service", async () => {
+  it("restrict the page to its own script and this service", async () => {
     const response = await fixture.get("/docs");
     await response.body?.cancel();
     const policy = response.headers.get("content-security-policy") ?? "";

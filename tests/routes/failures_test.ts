@@ -9,7 +9,7 @@ import { createFixture, type Fixture, flaky, idOf, NOW, request } from "./fixtur
 
 const TOKEN = `tk_${"ab".repeat(32)}`;
 
-describe("what goes wrong inside", () => {
+describe("an internal error", () => {
   const lines: string[] = [];
   const broken = (() => {
     throw new TypeError("the disk is on fire");
@@ -21,7 +21,7 @@ describe("what goes wrong inside", () => {
     log: createLog({ write: (line) => lines.push(line), now: () => NOW }),
   });
 
-  it("is answered with 500 and no body", async () => {
+  it("is a 500 without a body", async () => {
     for (const path of ["/api", "/nowhere", "/api/repos/a/b/tests?q=hidden", `/api/${TOKEN}`]) {
       const response = await app(request(path, { authorization: `Bearer ${TOKEN}` }));
       assert.equal(response.status, 500);
@@ -31,7 +31,7 @@ describe("what goes wrong inside", () => {
     }
   });
 
-  it("stands in the log with its story and id, without what is the caller's secret", async () => {
+  it("is logged with its stack and request id, without the caller's secrets", async () => {
     lines.length = 0;
     const headers = { authorization: `Bearer ${TOKEN}`, "x-request-id": "trace-1" };
     await app(request(`/api/repos/a/${TOKEN}/tests?q=hidden`, headers));
@@ -44,7 +44,7 @@ describe("what goes wrong inside", () => {
     assert.equal(lines.length, 2, "each event is one line");
   });
 
-  it("does not concern the liveness probe", async () => {
+  it("does not affect the liveness probe", async () => {
     assert.equal((await app(request("/health"))).status, 200);
   });
 });
@@ -64,13 +64,13 @@ describeWithDatabases("every route", (database) => {
     path.replace(":owner", "acme").replace(":name", "shop").replace(":id", testId) +
     (path.endsWith("/badges") ? "?repository=shop" : "");
 
-  it("answers on a connection that cannot write", async () => {
+  it("responds on a read-only connection", async () => {
     const { sql } = database();
     const refused = sql.begin("read only", (tx) => tx`update repository set name = 'x'`);
     await assert.rejects(refused, { code: "25006" });
 
     await sql.begin("read only", async (tx) => {
-      // A transaction has no transactions of its own, and needs none here.
+      // A transaction cannot begin another one, and none is needed here.
       const begin = async (_: string, body: (sql: typeof tx) => unknown) => {
         const result = await body(tx);
         return Array.isArray(result) ? await Promise.all(result) : result;
@@ -91,7 +91,7 @@ describeWithDatabases("every route", (database) => {
     });
   });
 
-  it("recovers when a query failed once", async () => {
+  it("recovers after a failed query", async () => {
     const { sql } = database();
     let failing = true;
     const flakySql = new Proxy(sql, {

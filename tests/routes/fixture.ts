@@ -149,7 +149,7 @@ export async function quarantine(
   assert.ok(added?.added);
 }
 
-/** The id of a test that {@linkcode Fixture.upload} made of a name. */
+/** The id of a test of {@linkcode Fixture.upload}. */
 export function idOf(repository: Repository, test: Partial<TestResult>): string {
   return testId(repository.idPrefix, testHash({ ...PASS, ...test }));
 }
@@ -159,8 +159,8 @@ export function request(path: string, headers: Record<string, string> = {}): Req
   return new Request(`http://127.0.0.1:8000${path}`, { headers });
 }
 
-/** The body of a successful JSON answer, which must have the shape that its route declares. */
-// deno-lint-ignore no-explicit-any -- tests look into it as a client does
+/** The body of a successful JSON response, checked against the schema of its route. */
+// deno-lint-ignore no-explicit-any -- tests read it as a client does
 export async function bodyOf(response: Response, routePath: string): Promise<any> {
   const text = await response.text();
   assert.equal(response.status, 200, text);

@@ -46,7 +46,7 @@ describeWithDatabases("GET /api/v1/flaky/tests", (database) => {
     return body.tests.map((test: { name: string }) => test.name);
   }
 
-  it("lists quarantined tests with their base fields, however long they have been quiet", async () => {
+  it("lists quarantined tests with their base fields, also without recent disruptions", async () => {
     const body = await bodyOf(await fixture.get(`${ROUTE}?repository=shop`), ROUTE);
     assert.deepEqual(body.metadata, { after: null, limit: 25 });
     assert.equal(body.count, 3);
@@ -62,7 +62,7 @@ describeWithDatabases("GET /api/v1/flaky/tests", (database) => {
     assert.deepEqual(await namesOf("sort=recency"), ["noisy", "old", "calm"]);
   });
 
-  it("lists what is not quarantined only for the very word false", async () => {
+  it("lists the other tests only for the exact word false", async () => {
     const views = {
       quarantined: ["noisy", "old", "calm"],
       others: ["flaky", "page"],
@@ -78,7 +78,7 @@ describeWithDatabases("GET /api/v1/flaky/tests", (database) => {
     assert.deepEqual(await namesOf("quarantined=true&quarantine=false"), views.others);
   });
 
-  it("adds what include names and drops what it does not know", async () => {
+  it("adds the fields of include and ignores unknown names", async () => {
     const include = "tags, disruptiveness_ratio,,nothing,Tags,__proto__,tags";
     const path = `${ROUTE}?quarantine=false&include=${encodeURIComponent(include)}`;
     const body = await bodyOf(await fixture.get(path), ROUTE);
@@ -96,7 +96,7 @@ describeWithDatabases("GET /api/v1/flaky/tests", (database) => {
     assert.equal(body.tests[1].disruptiveness_ratio, 0.333);
   });
 
-  it("adds everything to a quarantined disruptive test, two fields under a second name", async () => {
+  it("adds all fields to a quarantined disruptive test, two of them under a second name", async () => {
     const path = `${ROUTE}?repository_id=7&include=${EXPANSION_NAMES.join(",")}`;
     const body = await bodyOf(await fixture.get(path), ROUTE);
     assert.deepEqual(body.tests[0], {
@@ -129,7 +129,7 @@ describeWithDatabases("GET /api/v1/flaky/tests", (database) => {
     });
   });
 
-  it("tells of a quiet quarantined test its latest disruption ever", async () => {
+  it("shows the latest disruption ever of a quarantined test without recent ones", async () => {
     const path = `${ROUTE}?repository=shop&include=${EXPANSION_NAMES.join(",")}`;
     const [, old, calm] = (await bodyOf(await fixture.get(path), ROUTE)).tests;
     assert.equal(old.disruptiveness_ratio, 0);
@@ -153,7 +153,7 @@ describeWithDatabases("GET /api/v1/flaky/tests", (database) => {
     assert.equal(calm.time_consumed, 1_000);
   });
 
-  it("tells null for the quarantine of a test that has none", async () => {
+  it("shows null for the quarantine of a test that is not quarantined", async () => {
     const include = "quarantine_date,quarantined_by,quarantine_type";
     const path = `${ROUTE}?quarantine=false&include=${include}`;
     const [test] = (await bodyOf(await fixture.get(path), ROUTE)).tests;
@@ -162,7 +162,7 @@ describeWithDatabases("GET /api/v1/flaky/tests", (database) => {
     assert.equal(test.quarantine_type, null);
   });
 
-  it("finds repositories by name, by owner and name, and by number", async () => {
+  it("finds repositories by name, by owner and name, and by id", async () => {
     assert.deepEqual(await namesOf("quarantine=false&repository=SHOP"), ["flaky"]);
     assert.deepEqual(await namesOf("quarantine=false&repository=ACME/shop"), ["flaky"]);
     assert.deepEqual(await namesOf("quarantine=false&repository=acme/GROUP/web"), ["page"]);
@@ -171,7 +171,7 @@ describeWithDatabases("GET /api/v1/flaky/tests", (database) => {
     assert.deepEqual(await namesOf("quarantine=false&repository=fork/web"), []);
   });
 
-  it("refuses a bare name that fits several repositories", async () => {
+  it("rejects a bare name that fits several repositories", async () => {
     await assertBadRequest(await fixture.get(`${ROUTE}?repository=web`), ["repository"]);
     const response = await fixture.get(`${ROUTE}?repository=web&limit=0`);
     await assertBadRequest(response, ["limit", "repository"]);
@@ -179,7 +179,7 @@ describeWithDatabases("GET /api/v1/flaky/tests", (database) => {
     await assertBadRequest(badge, ["repository"]);
   });
 
-  it("takes the one with the id when a bare name fits several repositories", async () => {
+  it("uses the id when a bare name fits several repositories", async () => {
     assert.deepEqual(await namesOf("quarantine=false&repository=web&repository_id=8"), ["page"]);
     const other = `${ROUTE}?repository=web&repository_id=7`;
     await assertBadRequest(await fixture.get(other), ["repository", "repository_id"]);
@@ -187,13 +187,13 @@ describeWithDatabases("GET /api/v1/flaky/tests", (database) => {
     await assertBadRequest(await fixture.get(unknown), ["repository"]);
   });
 
-  it("refuses a name and an id of different repositories", async () => {
+  it("rejects a name and an id of different repositories", async () => {
     const path = `${ROUTE}?repository=shop&repository_id=8`;
     await assertBadRequest(await fixture.get(path), ["repository_id"]);
     await assertBadRequest(await fixture.get(`${path}&limit=x`), ["limit", "repository_id"]);
   });
 
-  it("refuses empty names and what is no number", async () => {
+  it("rejects empty names and ids that are not numbers", async () => {
     await assertBadRequest(await fixture.get(`${ROUTE}?repository=`), ["repository"]);
     await assertBadRequest(await fixture.get(`${ROUTE}?repository_id=`), ["repository_id"]);
     const both = await fixture.get(`${ROUTE}?repository=&repository_id=`);
@@ -203,7 +203,7 @@ describeWithDatabases("GET /api/v1/flaky/tests", (database) => {
     }
   });
 
-  it("answers 404 for a repository that is not there, after all parameters", async () => {
+  it("returns 404 for an unknown repository, after checking all parameters", async () => {
     const unknown = [
       "repository=none",
       "repository=none/shop",
@@ -227,7 +227,7 @@ describeWithDatabases("GET /api/v1/flaky/tests", (database) => {
     assert.equal((await bodyOf(await other.get(`${ROUTE}?quarantine=false`), ROUTE)).count, 0);
   });
 
-  it("lists all parameters that are wrong", async () => {
+  it("lists all invalid parameters", async () => {
     const response = await fixture.get(
       `${ROUTE}?repository=&repository_id=x&limit=0&after=x&sort=x&q=tags:`,
     );

@@ -20,7 +20,7 @@ const VARY = "Authorization, Accept-Encoding";
 describeWithDatabases("HTTP conventions", (database) => {
   let fixture: Fixture;
   let shop: Repository;
-  /** Every path with an answer that has a body and depends on data. */
+  /** Every path whose response has a body and depends on data. */
   let paths: string[];
 
   before(async () => {
@@ -46,7 +46,7 @@ describeWithDatabases("HTTP conventions", (database) => {
     return etag!;
   }
 
-  it("answers 304 while nothing changed, to lists, weak tags and *", async () => {
+  it("returns 304 while nothing has changed, for lists, weak tags and *", async () => {
     for (const path of [...paths, "/health"]) {
       const etag = await etagOf(path);
       assert.equal(await etagOf(path), etag, "the tag is stable");
@@ -87,7 +87,7 @@ describeWithDatabases("HTTP conventions", (database) => {
     }
   });
 
-  it("has tags that change in the second in which something leaves the window", async () => {
+  it("has tags that change in the second in which something expires from the window", async () => {
     await fixture.upload(shop, flaky("edge"), { recordedAt: NOW - 14 * DAY, commitOid: "edge" });
     const edge = `/api/tests/${idOf(shop, { name: "edge" })}/results`;
     const old = await Promise.all([...paths, edge].map(etagOf));
@@ -141,7 +141,7 @@ describeWithDatabases("HTTP conventions", (database) => {
     assert.notEqual(again, etag);
   });
 
-  it("compresses for those who accept it, with a weak tag", async () => {
+  it("compresses for clients that accept it, with a weak tag", async () => {
     for (const path of paths) {
       const plain = await fixture.get(path);
       const text = await plain.text();
@@ -163,7 +163,7 @@ describeWithDatabases("HTTP conventions", (database) => {
     }
   });
 
-  it("answers HEAD as GET, without the body", async () => {
+  it("responds to HEAD as to GET, without the body", async () => {
     const authorization = `token ${fixture.token}`;
     const more = ["/health", "/api", "/nowhere", "/api/repos/acme/shop/tests?limit=0"];
     for (const path of [...paths, ...more]) {
@@ -194,7 +194,7 @@ describeWithDatabases("HTTP conventions", (database) => {
     await assertError(unknown, 404, { message: "Not Found" });
   });
 
-  it("says the same of every answer: whom it is for, what it is, and which it is", async () => {
+  it("sets the common headers on every response", async () => {
     const answers = [
       ...await Promise.all(paths.map((path) => fixture.get(path))),
       await fixture.get("/health"),
@@ -214,7 +214,7 @@ describeWithDatabases("HTTP conventions", (database) => {
     }
   });
 
-  it("takes over a sane request id and makes one instead of others", async () => {
+  it("accepts a valid request id and generates one otherwise", async () => {
     const given = await fixture.get("/api", { "x-request-id": "trace:1/a.b_c-D" });
     assert.equal(given.headers.get("x-request-id"), "trace:1/a.b_c-D");
     for (const id of ["", "a b", "x".repeat(129), 'a"b', "é"]) {
@@ -223,7 +223,7 @@ describeWithDatabases("HTTP conventions", (database) => {
     }
   });
 
-  it("survives an unreadable Host and odd paths", async () => {
+  it("accepts an invalid Host and unusual paths", async () => {
     const get = (url: string) => {
       const odd = request("/", { authorization: `token ${fixture.token}` });
       Object.defineProperty(odd, "url", { value: url });

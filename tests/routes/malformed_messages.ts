@@ -1,4 +1,4 @@
-/** What no HTTP client sends, by what is wrong with it. */
+/** Malformed HTTP messages by their defect. */
 
 const END = "Host: x\r\nConnection: close\r\n\r\n";
 
@@ -13,7 +13,7 @@ export const MALFORMED_MESSAGES: Record<string, string | Uint8Array> = {
   "no version": "GET /health\r\n\r\n",
   "an unknown version": `GET /health HTTP/9.9\r\n${END}`,
   "an old version": "GET /health HTTP/1.0\r\n\r\n",
-  "HTTP/2 without being asked": "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+  "HTTP/2 without an upgrade": "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
   "two blanks": `GET  /health HTTP/1.1\r\n${END}`,
   "a blank in the target": `GET /he alth HTTP/1.1\r\n${END}`,
   "NUL in the target": `GET /he\0alth HTTP/1.1\r\n${END}`,

@@ -8,21 +8,21 @@ import { pathTemplate } from "../../lib/http/openapi/parameters.ts";
 import { TAGS } from "../../lib/http/request/route.ts";
 import { VERSION } from "../../lib/base/version.ts";
 import { routes } from "../../routes/mod.ts";
-import { OPENAPI_FILE, REGENERATE } from "../../routes/openapi_file.ts";
+import { OPENAPI_FILE } from "../../tools/openapi.ts";
 import { describeWithDatabases } from "../database.ts";
 import { Contract } from "./contract.ts";
 import { createFixture, type Fixture, request } from "./fixture.ts";
 
 const yaml = openapiYaml(openapiDocument(routes));
 
-describe("the machine-readable contract", () => {
+describe("the OpenAPI document", () => {
   const { operations } = new Contract();
 
   it("is the committed one", async () => {
     assert.equal(
       yaml,
       await Deno.readTextFile(OPENAPI_FILE),
-      `docs/openapi.yaml is not what the route table says; write it anew with: ${REGENERATE}`,
+      "docs/openapi.yaml is out of date; update it with: deno run -A tools/openapi.ts",
     );
   });
 
@@ -44,7 +44,7 @@ describe("the machine-readable contract", () => {
     );
   });
 
-  it("is refused by that validator when something is missing", async () => {
+  it("fails that validator when something is missing", async () => {
     const config = await createConfig({ extends: ["recommended-strict"] });
     const source = yaml.replace("operationId: checkToken", "x-operation: checkToken")
       .replace("disruptiveness: 0.054", "disruptiveness: none");
@@ -55,7 +55,7 @@ describe("the machine-readable contract", () => {
     ]);
   });
 
-  it("has every route, under a name of its own", () => {
+  it("has every route, under a unique name", () => {
     assert.deepEqual(
       operations.map(({ path, operationId }) => [path, operationId]),
       routes.map(({ path, operationId }) => [pathTemplate(path), operationId]),
@@ -78,12 +78,12 @@ describe("the machine-readable contract", () => {
     assert.deepEqual([...used].sort(), Object.keys(TAGS).sort());
   });
 
-  it("reads the same whatever version of YAML it is taken for", () => {
+  it("reads the same as YAML 1.1 and 1.2", () => {
     assert.deepEqual(parse(yaml, { version: "1.1" }), parse(yaml));
     assert.equal(parse(yaml).info.version, VERSION);
   });
 
-  it("says how to authenticate, and where the service is, relative to itself", () => {
+  it("describes authentication, and has a relative server address", () => {
     const { servers, security, components, paths } = parse(yaml);
     assert.equal(
       new URL(servers[0].url, "https://example.org/prefix/openapi.yaml").href,
@@ -104,7 +104,7 @@ describeWithDatabases("GET /openapi.yaml", (database) => {
     fixture = await createFixture(database(), { name: "acme" });
   });
 
-  it("answers the contract to whoever has a token, as a header or as a password", async () => {
+  it("returns the document to callers with a token, in a header or as a password", async () => {
     const basic = `Basic ${btoa(`me:${fixture.token}`)}`;
     for (const authorization of [`token ${fixture.token}`, `Bearer ${fixture.token}`, basic]) {
       const response = await fixture.app(request("/openapi.yaml", { authorization }));
@@ -115,7 +115,7 @@ describeWithDatabases("GET /openapi.yaml", (database) => {
     assert.equal((await fixture.app(request("/openapi.yaml"))).status, 401);
   });
 
-  it("is not sent again to those who have it", async () => {
+  it("returns 304 for a current entity tag", async () => {
     const etag = (await fixture.get("/openapi.yaml")).headers.get("etag")!;
     const response = await fixture.get("/openapi.yaml", { "if-none-match": etag });
     assert.equal(response.status, 304);

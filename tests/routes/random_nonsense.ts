@@ -1,4 +1,4 @@
-/** Texts that have broken programs before. */
+/** Texts that often break programs. */
 import type { Random } from "./random_numbers.ts";
 
 const TEXTS = [
@@ -82,7 +82,7 @@ const TEXTS = [
 
 const MAX_RANDOM_CHARACTERS = 12;
 
-/** A text out of the list, one repeated very often, several together, or any characters. */
+/** A text of the list, one repeated many times, several joined, or random characters. */
 export function nonsense(random: Random): string {
   return random.pick([
     [8, () => random.one(TEXTS)],

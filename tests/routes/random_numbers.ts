@@ -1,17 +1,17 @@
-/** Random choices that are the same for the same seed. */
+/** Seeded random choices. */
 export interface Random {
   /** A whole number from 0 to below the limit. */
   below(limit: number): number;
   chance(probability: number): boolean;
   one<T>(values: readonly T[]): T;
-  /** Calls one of the functions, each as often as its weight says. */
+  /** Calls one of the functions, chosen by weight. */
   pick<T>(choices: readonly (readonly [weight: number, make: () => T])[]): T;
   shuffle<T>(values: readonly T[]): T[];
 }
 
-/** Starts the choices of one number of a seed. */
+/** Creates the choices for a number and a seed. */
 export function createRandom(seed: number, number: number): Random {
-  // Mulberry32, begun far apart for neighbouring numbers.
+  // Mulberry32, with distant states for consecutive numbers.
   let state = Math.imul(seed, 0x9e3779b1) ^ Math.imul(number + 1, 0x85ebca6b);
 
   function next(): number {

@@ -1,6 +1,6 @@
 /**
- * Requests at random, some of which a client could have meant: from the machine-readable contract,
- * and from nonsense. Each is made of the seed and its number alone, so that it can be made again.
+ * Random requests, some of them plausible: from the OpenAPI document and from nonsense. Each depends
+ * only on the seed and its number, so that it can be repeated.
  */
 import type { Operation, ParameterObject } from "./contract.ts";
 import { nonsense } from "./random_nonsense.ts";
@@ -19,7 +19,7 @@ export interface Existing {
   token: string;
   testIds: string[];
   repositoryIds: number[];
-  /** Tags of earlier answers. */
+  /** Entity tags of earlier responses. */
   etags: string[];
 }
 
@@ -57,7 +57,7 @@ const METHODS = [
   ],
 ];
 
-/** The request of a number. */
+/** Creates the request with a number. */
 export function randomRequest(
   operations: readonly Operation[],
   existing: Existing,
@@ -74,7 +74,7 @@ export function randomRequest(
     [3, () => oddTarget(random, { operation: random.one(operations), existing })],
     [1, () => `/${nonsense(random)}`],
   ]);
-  // Without a slash in front it would be part of the host's name.
+  // Without a leading slash it would be part of the host name.
   return {
     method,
     target: target.startsWith("/") ? target : `/${target}`,
@@ -105,7 +105,7 @@ function operationTarget(
   return path + slash + (query.length > 0 ? `?${random.shuffle(query).join(separator)}` : "");
 }
 
-/** Paths that nearly are those of an operation. */
+/** Paths similar to those of an operation. */
 function oddTarget(
   random: Random,
   options: { operation: Operation; existing: Existing },
@@ -132,7 +132,7 @@ function oddTarget(
   ])();
 }
 
-/** No, one or several assignments of a parameter. */
+/** A parameter with no, one or several values. */
 function assignments(
   random: Random,
   { parameter, existing }: { parameter: ParameterObject; existing: Existing },
@@ -227,7 +227,7 @@ function headersOf(random: Random, { token, etags }: Existing): [string, string]
   return headers;
 }
 
-/** What a header may carry: no control characters, nothing above U+00FF. */
+/** A valid header value: no control characters, nothing above U+00FF. */
 function headerNonsense(random: Random): string {
   return nonsense(random).replace(/[^\x20-\x7e\xa0-\xff]/g, "").slice(0, 8_000);
 }

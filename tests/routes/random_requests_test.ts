@@ -1,5 +1,5 @@
 /**
- * As many requests as wanted:
+ * With a number of requests:
  * `deno test -A tests/routes/random_requests_test.ts -- 100000 [SEED]`; the last tenth goes over a
  * real connection.
  */
@@ -22,7 +22,7 @@ const [COUNT = 4_000, SEED = 20_260_921] = numbers(Deno.args);
 
 const WIRE_COUNT = Math.ceil(COUNT / 10);
 
-/** Statuses that sensible and senseless requests lead to. */
+/** Statuses that must occur. */
 const STATUSES = [200, 204, 304, 400, 401, 404, 405];
 
 describeWithDatabases("random requests", (database) => {
@@ -40,7 +40,7 @@ describeWithDatabases("random requests", (database) => {
     };
     const log = createLog({ write: keepErrors, now: () => NOW });
     app = createApp({ sql, now: () => NOW, windowSeconds: WINDOW_SECONDS, log });
-    server = serve({ sql, writeLog: keepErrors, port: 0, now: () => NOW });
+    server = serve({ sql, log, host: "127.0.0.1", port: 0, now: () => NOW });
     const etags = await Promise.all(
       ["/health", "/openapi.yaml", "/api/v1/flaky/tests", "/api/repos/acme/shop/tests"].map(
         async (path) => {
@@ -62,14 +62,14 @@ describeWithDatabases("random requests", (database) => {
     await server.shutdown();
   });
 
-  /** Asserts what must be so of every answer. */
+  /** Asserts what holds for every response. */
   function check(sent: SentRequest, response: SeenResponse) {
     assert.deepEqual(errors, []);
     assert.notEqual(response.status, 500);
     contract.check(sent, response);
   }
 
-  it("are answered as the contract says by the app", async () => {
+  it("get responses that match the contract from the app", async () => {
     const counts = new Map<number, number>();
     for (let number = 0; number < COUNT; number++) {
       const wanted = randomRequest(contract.operations, existing, { seed: SEED, number });
@@ -84,7 +84,7 @@ describeWithDatabases("random requests", (database) => {
     for (const status of STATUSES) assert.ok(counts.has(status), `${status} happened`);
   });
 
-  it("are answered as the contract says over a connection", async () => {
+  it("get responses that match the contract over a connection", async () => {
     const counts = new Map<number, number>();
     let refusedCount = 0;
     for (let number = COUNT; number < COUNT + WIRE_COUNT; number++) {
@@ -92,7 +92,7 @@ describeWithDatabases("random requests", (database) => {
       await explained(number, wanted, async () => {
         const response = parseResponse(await exchange(server.url, messageOf(wanted)));
         assert.ok(response, "there is an answer");
-        // What is no HTTP at all is refused before it reaches the app.
+        // Malformed HTTP is rejected before it reaches the app.
         if (response.headers.has("x-request-id")) {
           check(wanted, response);
           count(counts, response.status);
@@ -106,7 +106,7 @@ describeWithDatabases("random requests", (database) => {
     for (const status of STATUSES) assert.ok(counts.has(status), `${status} happened`);
   });
 
-  it("that are no HTTP at all are refused, and hurt nobody", async () => {
+  it("that are malformed are rejected and do not affect others", async () => {
     const counts = new Map<number, number>();
     for (const [name, message] of Object.entries(MALFORMED_MESSAGES)) {
       const bytes = await exchange(server.url, message, { patienceMs: 300 });
@@ -121,7 +121,7 @@ describeWithDatabases("random requests", (database) => {
     assert.deepEqual(errors, []);
   });
 
-  /** Says which request it was when something is wrong with its answer. */
+  /** Names the request when an assertion about its response fails. */
   async function explained(number: number, request: RandomRequest, body: () => Promise<void>) {
     try {
       await body();
@@ -133,7 +133,7 @@ describeWithDatabases("random requests", (database) => {
   }
 });
 
-/** Every other request as a server hands it on, with its target as it is; the others as from a URL. */
+/** Every other request with its target verbatim, as from a server; the others as from a URL. */
 function requestOf(
   { method, target, headers }: RandomRequest,
   { isRaw }: { isRaw: boolean },
@@ -168,7 +168,7 @@ function count(counts: Map<number, number>, status: number) {
 
 function report(name: string, counts: Map<number, number>) {
   const byStatus = [...counts].sort(([a], [b]) => a - b).map((pair) => pair.join(": "));
-  // deno-lint-ignore no-console -- figures for whoever runs it
+  // deno-lint-ignore no-console -- figures for the person who runs it
   console.log(`    ${name}, by status: ${byStatus.join(", ")}`);
 }
 
@@ -176,7 +176,9 @@ function numbers(texts: readonly string[]): number[] {
   return texts.map((text) => {
     const number = Number(text);
     if (!Number.isSafeInteger(number) || number < 1) {
-      throw new RangeError(`"${text}" is no number of requests or seed: expected a whole number`);
+      throw new RangeError(
+        `"${text}" is not a number of requests or a seed: expected a whole number`,
+      );
     }
     return number;
   });

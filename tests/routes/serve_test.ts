@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "@std/testing/bdd";
+import { createLog } from "../../lib/base/log.ts";
 import type { RunningServer } from "../../lib/http/server/server.ts";
 import { serve } from "../../routes/serve.ts";
 import { describeWithDatabases } from "../database.ts";
@@ -15,7 +16,8 @@ describeWithDatabases("over the wire", (database) => {
     await fixture.upload(await fixture.addRepository("acme", "shop"), flaky("a"));
     server = serve({
       sql: database().sql,
-      writeLog: (text) => log += text,
+      log: createLog({ write: (line) => log += `${line}\n`, now: () => NOW }),
+      host: "127.0.0.1",
       port: 0,
       now: () => NOW,
     });
@@ -25,7 +27,7 @@ describeWithDatabases("over the wire", (database) => {
     await server.shutdown();
   });
 
-  /** Sends the lines of a request as they are and returns the whole response. */
+  /** Sends the lines of a request verbatim and returns the whole response. */
   async function send(...lines: string[]): Promise<string> {
     const { hostname, port } = new URL(server.url);
     using connection = await Deno.connect({ hostname, port: Number(port) });
@@ -34,7 +36,7 @@ describeWithDatabases("over the wire", (database) => {
     return await new Response(connection.readable).text();
   }
 
-  it("answers HEAD with the length and no body", async () => {
+  it("responds to HEAD with the length and no body", async () => {
     const authorization = `Authorization: token ${fixture.token}`;
     const path = "/api/repos/acme/shop/tests";
     const get = await send(`GET ${path} HTTP/1.1`, authorization);
@@ -51,7 +53,7 @@ describeWithDatabases("over the wire", (database) => {
     assert.ok(missing.endsWith("\r\n\r\n"));
   });
 
-  it("answers 401, 204 and 304 without a body", async () => {
+  it("sends 401, 204 and 304 without a body", async () => {
     const authorization = `Authorization: token ${fixture.token}`;
     for (
       const [status, ...lines] of [
@@ -68,14 +70,14 @@ describeWithDatabases("over the wire", (database) => {
     }
   });
 
-  it("takes odd request lines for what they are", async () => {
+  it("handles unusual request lines", async () => {
     assert.match(await send("OPTIONS * HTTP/1.1"), /^HTTP\/1\.1 401 /);
     assert.match(await send("GET http://[x/health HTTP/1.1"), /^HTTP\/1\.1 (200|400) /);
     assert.match(await send("GET /health/ HTTP/1.1", "Host: a b"), /^HTTP\/1\.1 (200|400) /);
     assert.match(await send("TRACE /health HTTP/1.1"), /^HTTP\/1\.1 405 /);
   });
 
-  it("compresses what a client can take compressed", async () => {
+  it("compresses for clients that accept gzip", async () => {
     const response = await fetch(`${server.url}/api/repos/acme/shop/tests`, {
       headers: { authorization: `Bearer ${fixture.token}`, "accept-encoding": "gzip" },
     });
@@ -83,7 +85,7 @@ describeWithDatabases("over the wire", (database) => {
     assert.equal((await response.json()).count, 1);
   });
 
-  it("logs each request with its id and its route, without what was typed into it", async () => {
+  it("logs each request with its id and route, without path and query", async () => {
     log = "";
     await send("GET /api/repos/acme/shop/tests?q=hidden HTTP/1.1", "X-Request-Id: r-1");
     assert.match(

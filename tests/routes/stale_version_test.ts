@@ -19,7 +19,7 @@ describeWithDatabases("a request during which the data changes", (database) => {
     await upload();
   });
 
-  /** Changes all answers. */
+  /** Changes all responses. */
   const upload = async () => {
     uploads++;
     const coverage = { coveredLineCount: uploads, lineCount: 10_000 };
@@ -36,7 +36,7 @@ describeWithDatabases("a request during which the data changes", (database) => {
     "/api/v1/coverage/badges?repository=shop",
   ];
 
-  /** Asks a process of its own; `meanwhile` runs at the n-th place where something can happen. */
+  /** Sends a request to a new app; `meanwhile` runs before the n-th statement. */
   async function ask(
     path: string,
     { place = -1, meanwhile }: { place?: number; meanwhile?: () => Promise<unknown> } = {},
@@ -57,7 +57,7 @@ describeWithDatabases("a request during which the data changes", (database) => {
     return { status: response.status, etag: response.headers.get("etag"), body, places: passed };
   }
 
-  it("is answered with what its entity tag names, wherever an upload comes in between", async () => {
+  it("returns the body that its entity tag names, before whichever statement an upload commits", async () => {
     for (const path of paths()) {
       const { places } = await ask(path);
       assert.ok(places >= 4, `${path} has ${places} places`);
@@ -73,7 +73,7 @@ describeWithDatabases("a request during which the data changes", (database) => {
     }
   });
 
-  it("is not found when its repository was deleted in between", async () => {
+  it("is a 404 when its repository is deleted between two statements", async () => {
     for (const [index, path] of paths().entries()) {
       const repository = await fixture.addRepository("acme", `gone-${index}`);
       await fixture.upload(repository, flaky("t"));
@@ -89,7 +89,7 @@ describeWithDatabases("a request during which the data changes", (database) => {
     }
   });
 
-  it("is given up when the data never stays", async () => {
+  it("fails with 500 when the data changes during every attempt", async () => {
     const app = createApp({
       sql: gatedSql(database().sql, upload),
       now: () => NOW,
@@ -100,7 +100,7 @@ describeWithDatabases("a request during which the data changes", (database) => {
     assert.equal((await app(request(paths()[0]!, headers))).status, 500);
   });
 
-  it("is begun anew once when a standby cancels its statement or its connection is lost", async () => {
+  it("is retried once when a standby cancels its statement or its connection is lost", async () => {
     for (const code of ["40001", "CONNECTION_CLOSED"]) {
       for (const [failures, expected] of [[1, 200], [2, 500]]) {
         let left = failures!;

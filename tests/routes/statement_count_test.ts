@@ -13,8 +13,8 @@ import { flaky, NOW, request } from "./fixture.ts";
 const recorder = new StatementRecorder();
 
 /**
- * Statements of the first request of a process, those around a transaction too. A change here is a
- * change of what a cold request costs: it should be one that was meant.
+ * Statements of the first request of a process, those of transactions included. They are what a cold
+ * request costs.
  */
 const COLD: [route: string, query: string, statements: number][] = [
   ["/api/repos/:owner/:name/submissions", "", 2],
@@ -35,11 +35,11 @@ describeWithDatabases("a request", (database) => {
     contract = await createContractFixture(database());
   });
 
-  /** A path that the route of a pattern answers. */
+  /** A path that matches the pattern of a route. */
   const pathOf = (route: string) =>
     route.replace(":owner", "acme").replace(":name", "shop").replace(":id", contract.testId);
 
-  /** Asks processes of its own, which know nothing yet. */
+  /** Sends requests to new apps with empty caches. */
   function newProcess(token = contract.fixture.token) {
     const app = createApp({
       sql: database().sql,
@@ -86,7 +86,7 @@ describeWithDatabases("a request", (database) => {
     }
   });
 
-  it("loads what an upload changed, and once for all who ask at the same time", async () => {
+  it("loads what an upload changed, once for concurrent requests", async () => {
     const app = createApp({
       sql: database().sql,
       now: () => NOW,
@@ -115,14 +115,14 @@ describeWithDatabases("a request", (database) => {
     assert.ok(counting.some((text) => text.includes("u.data_version > ")), counting.join("\n"));
   });
 
-  it("is one statement when the token is checked, or is not known", async () => {
+  it("is one statement for the token check, and for an unknown token", async () => {
     assert.equal((await newProcess()("/api", 204)).count, 1);
     const stranger = newProcess(makeToken("api_token").plain);
     for (const [route] of COLD) assert.equal((await stranger(pathOf(route), 401)).count, 1);
     assert.equal((await newProcess(makeToken("legacy").plain)("/api", 401)).count, 1);
   });
 
-  it("is one statement when nothing is found, or a parameter is wrong", async () => {
+  it("is one statement when nothing is found, or a parameter is invalid", async () => {
     const ask = newProcess();
     assert.equal((await ask("/api/repos/acme/none/tests", 404)).count, 1);
     assert.equal((await ask(`/api/tests/${"0".repeat(24)}/results`, 404)).count, 1);
@@ -130,7 +130,7 @@ describeWithDatabases("a request", (database) => {
     assert.equal((await ask("/nowhere", 404)).count, 1);
   });
 
-  it("is no statement where no valid token could be, or none is needed", async () => {
+  it("is no statement without a well-formed token, or where none is required", async () => {
     assert.equal((await newProcess()("/health", 200)).count, 0);
     for (const token of ["", "tk_123", "nonsense"]) {
       assert.equal((await newProcess(token)("/api", 401)).count, 0);

@@ -54,7 +54,7 @@ describeWithDatabases("GET /api/repos/{owner}/{name}/submissions", (database) =>
     assert.match(body.submissions[0].key, /^Acme\/Shop\/[0-9a-f]{24}$/);
   });
 
-  it("pages until there is no next page, with a relative link beside the cursor", async () => {
+  it("pages until there is no next page, with the cursor also as a relative link", async () => {
     const first = await fixture.get(`${path}?limit=10&unknown=1`);
     const link = first.headers.get("link");
     const { metadata } = await bodyOf(first, ROUTE);
@@ -75,7 +75,7 @@ describeWithDatabases("GET /api/repos/{owner}/{name}/submissions", (database) =>
     assert.equal(body.count, 14);
   });
 
-  it("takes a cursor as a position, which need not be a submission's", async () => {
+  it("accepts a cursor that names no submission", async () => {
     const seconds = (NOW - 11).toString(16);
     const between = btoa(`id:${seconds}0000000000000000`);
     const body = await bodyOf(await fixture.get(`${path}?after=${between}`), ROUTE);
@@ -85,7 +85,7 @@ describeWithDatabases("GET /api/repos/{owner}/{name}/submissions", (database) =>
     assert.equal(same.submissions[0].commit_oid, "commit-11");
   });
 
-  it("answers an empty page past the end", async () => {
+  it("returns an empty page past the end", async () => {
     const end = btoa("id:000000000000000000000000");
     const body = await bodyOf(await fixture.get(`${path}?after=${end}`), ROUTE);
     assert.deepEqual(body, {
@@ -101,7 +101,7 @@ describeWithDatabases("GET /api/repos/{owner}/{name}/submissions", (database) =>
     assert.equal(body.metadata.after, null);
   });
 
-  it("holds a page to 100, and says so", async () => {
+  it("limits a page to 100, and shows it in the metadata", async () => {
     for (const limit of ["101", "9".repeat(400)]) {
       const body = await bodyOf(await fixture.get(`${path}?limit=${limit}`), ROUTE);
       assert.equal(body.metadata.limit, 100);
@@ -110,14 +110,14 @@ describeWithDatabases("GET /api/repos/{owner}/{name}/submissions", (database) =>
     assert.equal(body.metadata.limit, 7);
   });
 
-  it("forgets a submission in the second in which it leaves the window", async () => {
+  it("drops a submission in the second in which it expires from the window", async () => {
     fixture.clock.now = NOW + 1;
     const body = await bodyOf(await fixture.get(path), ROUTE);
     assert.equal(body.count, 13);
     fixture.clock.now = NOW;
   });
 
-  it("shows uploads that are not processed yet, or cannot be", async () => {
+  it("lists uploads that are processing or failed", async () => {
     const { sql } = database();
     const { repositoryId } = await fixture.addRepository("acme", "waiting");
     for (const [id, status] of [["6ab0000000", "processing"], ["6ab1000000", "failed"]]) {
@@ -138,19 +138,19 @@ describeWithDatabases("GET /api/repos/{owner}/{name}/submissions", (database) =>
     );
   });
 
-  it("finds a repository in any case, with slashes in its owner, with a slash at the end", async () => {
+  it("finds a repository in any case, with slashes in its owner, with a trailing slash", async () => {
     for (const one of ["ACME/SHOP", "aCmE/%73hop", "acme%2Fweb/front", "acme%2fWEB/Front"]) {
       assert.equal((await fixture.get(`/api/repos/${one}/submissions`)).status, 200, one);
     }
     assert.equal((await fixture.get(`${path}/`)).status, 200);
   });
 
-  it("answers an empty list of a repository without submissions", async () => {
+  it("returns an empty list for a repository without submissions", async () => {
     const body = await bodyOf(await fixture.get("/api/repos/acme%2Fweb/front/submissions"), ROUTE);
     assert.deepEqual(body, { count: 0, submissions: [], metadata: { after: null, limit: 10 } });
   });
 
-  it("knows nothing of other repositories, nor of another organization's", async () => {
+  it("shows nothing of other repositories and organizations", async () => {
     const other = await createFixture(database(), { name: "other" });
     assert.equal((await other.get(path)).status, 404);
     await other.addRepository("acme", "shop");
@@ -172,7 +172,7 @@ describeWithDatabases("GET /api/repos/{owner}/{name}/submissions", (database) =>
     await assertError(await fixture.get(`${path}//`), 404, NOT_FOUND);
   });
 
-  it("refuses wrong parameters, all of them at once, but only of a known repository", async () => {
+  it("rejects invalid parameters, all of them at once, after the repository was found", async () => {
     for (const limit of ["0", "00", "-1", "+1", "1.0", "ten", " 1", "0x10", "%00", "١"]) {
       await assertBadRequest(await fixture.get(`${path}?limit=${limit}`), ["limit"]);
     }
@@ -194,7 +194,7 @@ describeWithDatabases("GET /api/repos/{owner}/{name}/submissions", (database) =>
     await assertError(unknown, 404, NOT_FOUND);
   });
 
-  it("takes empty parameters as absent, the first of repeated ones, and any unknown one", async () => {
+  it("treats empty parameters as absent, uses the first of repeated ones, ignores unknown ones", async () => {
     const body = await bodyOf(await fixture.get(`${path}?limit=&after=&foo=0&limit=x`), ROUTE);
     assert.equal(body.metadata.limit, 10);
     const first = await bodyOf(await fixture.get(`${path}?limit=2&limit=0`), ROUTE);

@@ -67,12 +67,12 @@ describeWithDatabases("GET /api/tests/{id}/results", (database) => {
     assert.deepEqual(times, times.toSorted().reverse());
   });
 
-  it("takes the id in any case", async () => {
+  it("accepts the id in any case", async () => {
     const id = idOf(shop, { name: "often" }).toUpperCase();
     assert.equal((await fixture.get(`/api/tests/${id}/results`)).status, 200);
   });
 
-  it("answers an empty list when a known test has nothing to show", async () => {
+  it("returns an empty list for a known test without disruptions", async () => {
     await fixture.upload(shop, flaky("old"), { recordedAt: NOW - 15 * DAY, commitOid: "c2" });
     await fixture.upload(shop, [{ name: "steady", conclusion: "failure" }], { commitOid: "c3" });
     for (const name of ["old", "steady"]) {
@@ -81,7 +81,7 @@ describeWithDatabases("GET /api/tests/{id}/results", (database) => {
     }
   });
 
-  it("loses an event in the second in which it leaves the window", async () => {
+  it("drops an event in the second in which it expires from the window", async () => {
     await fixture.upload(shop, flaky("edge"), { recordedAt: NOW - 14 * DAY, commitOid: "c4" });
     const path = `/api/tests/${idOf(shop, { name: "edge" })}/results`;
     assert.equal((await bodyOf(await fixture.get(path), ROUTE)).results.length, 1);
@@ -90,7 +90,7 @@ describeWithDatabases("GET /api/tests/{id}/results", (database) => {
     fixture.clock.now = NOW;
   });
 
-  it("knows no other id, and nothing of another organization", async () => {
+  it("returns 404 for other ids, and for tests of another organization", async () => {
     const other = await createFixture(database(), { name: "other" });
     const known = idOf(shop, { name: "often" });
     await assertError(await other.get(`/api/tests/${known}/results`), 404, NOT_FOUND);

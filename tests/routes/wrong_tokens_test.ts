@@ -29,7 +29,7 @@ describeWithDatabases("an address that keeps sending wrong tokens", (database) =
       await response.body?.cancel();
       return response.status;
     };
-    /** A new process that has just throttled the address. */
+    /** A new app that has just throttled the address. */
     const throttle = async (token?: string) => {
       for (let index = 0; index < 20; index++) {
         assert.equal(await send(token ?? makeToken("api_token").plain), 401);
@@ -38,7 +38,7 @@ describeWithDatabases("an address that keeps sending wrong tokens", (database) =
     return { lines, send, throttle };
   }
 
-  it("gets 401 for the same token after one statement more, and one line warns", async () => {
+  it("gets 401 for the same token after one more statement, with one warning", async () => {
     const { lines, send, throttle } = start();
     const { plain } = makeToken("api_token");
     await throttle(plain);
@@ -62,7 +62,7 @@ describeWithDatabases("an address that keeps sending wrong tokens", (database) =
     assert.ok(sent.length <= 3, `${sent.length} statements`);
   });
 
-  it("gets in with a valid token at any time, a new one too", async () => {
+  it("is accepted with a valid token at any time, also a new one", async () => {
     const { send, throttle } = start();
     assert.equal(await send(fixture.token), 204);
     await throttle();
@@ -74,7 +74,7 @@ describeWithDatabases("an address that keeps sending wrong tokens", (database) =
     assert.ok((await Promise.all(guesses)).every((status) => status === 401));
   });
 
-  it("gets in with a token whose expiry has not come after all: the clock was corrected", async () => {
+  it("is accepted with a token that is not expired any more, after a clock correction", async () => {
     let now = NOW + 60;
     const { send, throttle } = start(() => now);
     const token = await fixture.addToken({ label: "expiring", expiresAt: NOW + 60 });
@@ -84,7 +84,7 @@ describeWithDatabases("an address that keeps sending wrong tokens", (database) =
     assert.equal(await send(token), 204);
   });
 
-  it("does not make a revoked token valid, and concerns no other address", async () => {
+  it("is rejected with a revoked token; other addresses are not affected", async () => {
     const { send, throttle } = start();
     const revoked = await fixture.addToken({ label: "throttled" });
     assert.equal(await send(revoked), 204);

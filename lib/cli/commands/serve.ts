@@ -114,10 +114,8 @@ export const serveCommand: AddCommand = command({
  */
 export async function serveUntilStopped(
   io: CliIo,
-  { database, onReady, ...options }: Omit<ServeOptions, "sql" | "host" | "port"> & {
+  { database, onReady, ...options }: Omit<ServeOptions, "sql"> & {
     database: Database;
-    host: string;
-    port: number;
     onReady?: (url: string) => Promise<void> | void;
   },
 ): Promise<void> {
@@ -133,7 +131,7 @@ export async function serveUntilStopped(
   }
 }
 
-function listen(options: ServeOptions & { host: string; port: number }): ReturnType<typeof serve> {
+function listen(options: ServeOptions): ReturnType<typeof serve> {
   const { host, port } = options;
   try {
     return serve(options);

@@ -1,6 +1,7 @@
 import { realpath } from "node:fs/promises";
 import * as v from "valibot";
 import { findUnclaimed, listArchives, retryFailedArchives } from "../../../db/admin/archives.ts";
+import { isTransient } from "../../../db/connection/errors.ts";
 import { requireSchemaVersion } from "../../../db/schema/migrate.ts";
 import { pause } from "../../base/delay.ts";
 import type { Log } from "../../base/log.ts";
@@ -8,7 +9,7 @@ import type { Metrics } from "../../base/metrics.ts";
 import { formatTimestamp } from "../../base/time.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
 import { BUILD } from "../commit.ts";
-import { isTransient, waitForDatabase } from "../database.ts";
+import { waitForDatabase } from "../database.ts";
 import { Failure, UsageError } from "../errors.ts";
 import { ArchiveReader } from "../intake/archive_reader.ts";
 import {

@@ -212,22 +212,9 @@ upload are merged by file and line where the format has lines, and added up wher
 export const OTHER_INTERFACES = `\
 ## Getting data in
 
-The HTTP API is read-only. Everything else is a command of the same program: \`test-analytics COMMAND\`,
-or \`deno run -A main.ts COMMAND\` from source. \`--help\` explains each command.
-
-- \`serve\` runs this API, \`demo\` runs it with example data and prints a token. \`migrate\` updates the
-  database schema. \`doctor\` checks the installation, \`healthcheck\` a running service. \`backup\` copies
-  the embedded database.
-- \`org create\`, \`org set\`, \`org list\`: organizations and their purchase units.
-- \`repo create\`, \`repo list\`, \`repo rename\`, \`repo delete\`: repositories. \`ingest\` creates a
-  repository it does not know.
-- \`token create\` prints a new token, once. \`token import\` accepts a token of the earlier service by
-  its hash. \`token list\`, \`token revoke\`.
-- \`ingest\` stores the JUnit and coverage reports of one CI run, all or nothing. \`upload\` packs them
-  into an archive where the database cannot be reached, \`watch\` processes such archives.
-- \`submission list\`, \`submission delete\`: uploads. \`prune\` deletes old ones.
-- \`quarantine add\`, \`quarantine remove\`, \`quarantine list\`: quarantined tests.
-- \`mcp\` runs the agent tool server, below.
+The HTTP API is read-only. Everything else is a command of the same program; \`test-analytics --help\`
+lists them. \`ingest\` stores the JUnit and coverage reports of one CI run, all or nothing. \`upload\`
+packs them into an archive where the database cannot be reached, and \`watch\` processes such archives.
 
 A disruption appears as soon as the submission that proves it is processed. The order in which
 submissions arrive does not change any answer. All results of a submission carry its \`recorded_at\`,

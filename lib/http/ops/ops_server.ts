@@ -1,12 +1,13 @@
 /** `GET /ready` and `GET /metrics` on a port of their own, without a token. */
 import type { Log } from "../../base/log.ts";
 import type { Metrics } from "../../base/metrics.ts";
+import { isDoneWithin, urlOf } from "../server/server.ts";
 
 /** Shorter than the timeout of most probes. */
 const READY_TIMEOUT_MS = 2_000;
 
 /** Where to listen, and what to tell. */
-export interface OpsOptions {
+interface OpsOptions {
   host: string;
   /** 0 takes any free port. */
   port: number;
@@ -25,11 +26,10 @@ export function serveOps(options: OpsOptions): { url: string; shutdown(): Promis
   const { host, port, metrics, log } = options;
   let wasReady = true;
   const readiness = async () => {
-    let isReady = true;
-    let reason = "";
-    await withTimeout(options.checkReady()).catch((error) => {
-      isReady = false;
+    let reason = "no answer in time";
+    const isReady = await isDoneWithin(options.checkReady(), READY_TIMEOUT_MS).catch((error) => {
       reason = String(error);
+      return false;
     });
     // The response has no details, and one line per change is enough.
     if (isReady !== wasReady) {
@@ -52,19 +52,5 @@ export function serveOps(options: OpsOptions): { url: string; shutdown(): Promis
       headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8" },
     });
   });
-  const { hostname, port: actualPort } = server.addr;
-  return {
-    url: `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${actualPort}`,
-    shutdown: () => server.shutdown(),
-  };
-}
-
-async function withTimeout(work: Promise<void>): Promise<void> {
-  const { promise: timeout, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error("no answer in time")), READY_TIMEOUT_MS);
-  try {
-    await Promise.race([work, timeout]);
-  } finally {
-    clearTimeout(timer);
-  }
+  return { url: urlOf(server.addr), shutdown: () => server.shutdown() };
 }

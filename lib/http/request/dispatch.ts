@@ -2,9 +2,9 @@
  * The steps of a request: route, authentication, resource, parameters, response. The order of these
  * checks is a promise, because it decides what a client without a token can find out.
  */
+import { isTransient } from "../../../db/connection/errors.ts";
 import type { Caller, CallerScope, Selection } from "../../../db/read/caller.ts";
 import { errorFields } from "../../base/log.ts";
-import { nameSpan } from "../server/span.ts";
 import { createAuthentication } from "./authentication.ts";
 import { clientAddress } from "./client_address.ts";
 import type { Context } from "./context.ts";
@@ -17,8 +17,7 @@ import {
   unauthorized,
 } from "./errors.ts";
 import { readParameters } from "./parameters.ts";
-import { createUrlParser } from "./parsed_url.ts";
-import { checkFound } from "./repositories.ts";
+import { checkSelected, createUrlParser } from "./parsed_url.ts";
 import { completeError, createResponder, requestIdOf, responseKey } from "./responses.ts";
 import type { Route } from "./route.ts";
 import { StaleVersionError } from "./stale_version.ts";
@@ -32,12 +31,6 @@ const LOGGED_METHODS = new Set("GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CON
 
 /** A retry is needed only when an upload commits in the milliseconds between two statements. */
 const MAX_STALE_ATTEMPTS = 10;
-
-/**
- * Errors that are retried once, because requests only read: a standby cancelled the statement in
- * favour of replication (`serialization_failure`), or the connection was lost.
- */
-const RETRIED_ERRORS = ["40001", "CONNECTION_CLOSED"];
 
 /** Long enough to tell programs apart. */
 const MAX_USER_AGENT_CHARACTERS = 200;
@@ -114,7 +107,8 @@ export function createDispatcher(routes: readonly Route[], context: Context): Ap
         return await dispatch(request, logged);
       } catch (error) {
         if (error instanceof StaleVersionError && ++staleAttempts < MAX_STALE_ATTEMPTS) continue;
-        if (isRetry || !isRetried(error)) throw error;
+        // Requests only read: they can be repeated.
+        if (isRetry || !isTransient(error)) throw error;
         isRetry = true;
       }
     }
@@ -123,11 +117,10 @@ export function createDispatcher(routes: readonly Route[], context: Context): Ap
   async function dispatch(request: Request, logged: LoggedRequest): Promise<Response> {
     const { requestId, address } = logged;
     const refuse = (response: Response) => completeError(request, response, requestId);
-    const { route, access, parameters, selection } = parseUrl(request.url);
-    if (route) {
-      logged.route = route.path;
-      nameSpan?.(request.method, route.path);
-    }
+    const parsed = parseUrl(request.url);
+    const { route, parameters, selection } = parsed;
+    if (route) logged.route = route.path;
+    const access = route?.access ?? "token";
     const now = context.now();
     const windowStart = now - context.windowSeconds;
     const authorization = request.headers.get("authorization");
@@ -141,7 +134,8 @@ export function createDispatcher(routes: readonly Route[], context: Context): Ap
     if (!route) return refuse(notFound());
     if (!ALLOWED_METHODS.includes(request.method)) return refuse(methodNotAllowed());
 
-    if (route.resource?.in === "path" && !isFound(selection, found)) return refuse(notFound());
+    const isInPath = route.resource?.endsWith("in path");
+    if (isInPath && !isFound(selection, found)) return refuse(notFound());
     const key = responseKey(route, parameters, [
       context.windowSeconds,
       // A route without data has the same response for every caller.
@@ -155,9 +149,7 @@ export function createDispatcher(routes: readonly Route[], context: Context): Ap
     if (cached) return await cached;
 
     const { value: query, errors } = readParameters(parameters, route.parameters.query);
-    const named = route.resource?.in === "query"
-      ? checkFound(parameters, found.repositories)
-      : null;
+    const named = route.resource && !isInPath ? checkSelected(parsed, found.repositories) : null;
     const allErrors = { ...named?.errors, ...errors };
     if (Object.keys(allErrors).length > 0) return refuse(badRequest(allErrors));
     if (named?.isMissing) return refuse(notFound());
@@ -177,10 +169,6 @@ export function createDispatcher(routes: readonly Route[], context: Context): Ap
 /** Bounded and on one line; `undefined` when there is none. */
 function userAgent(header: string | null): string | undefined {
   return header?.replaceAll(/\p{Cc}/gu, "").slice(0, MAX_USER_AGENT_CHARACTERS);
-}
-
-function isRetried(error: unknown): boolean {
-  return error instanceof Error && "code" in error && RETRIED_ERRORS.includes(String(error.code));
 }
 
 function isFound(selection: Selection, { repositories: [repository] }: CallerScope): boolean {

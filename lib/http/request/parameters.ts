@@ -21,9 +21,6 @@ export interface ParameterMetadata {
   required?: true;
 }
 
-/** For routes without parameters. */
-export const noParameters: ParametersSchema = v.object({});
-
 /** Parameters of the path of a repository's resources. */
 export const repositoryPathParameters = v.object({
   owner: pathParameter(
@@ -94,78 +91,65 @@ export const sortParameter = optionalParameter(
 );
 
 /** `q` of lists of tests. */
-export const searchParameter = v.pipe(
-  v.optional(v.string(), ""),
-  v.rawTransform<string, Query>(({ dataset, addIssue, NEVER }) => {
-    const { query, errors } = parseQuery(dataset.value);
-    if (query) return query;
-    for (const message of errors) addIssue({ message });
-    return NEVER;
-  }),
-  v.description(
-    "Terms separated by white space, which must all match: first-seen:DAY and last-seen:DAY, " +
-      "optionally with <, <=, > or >= before the day (UTC, YYYY-MM-DD), for the first and the " +
-      "latest disruption ever; tags:TAG,TAG for tests with at least one of the tags; any other " +
-      "text must occur in suite, name, file or class, in any case",
+export const searchParameter = described(
+  v.pipe(
+    v.optional(v.string(), ""),
+    v.rawTransform<string, Query>(({ dataset, addIssue, NEVER }) => {
+      const { query, errors } = parseQuery(dataset.value);
+      if (query) return query;
+      for (const message of errors) addIssue({ message });
+      return NEVER;
+    }),
   ),
-  v.metadata(
-    {
-      jsonSchema: { type: "string", maxLength: MAX_QUERY_CHARACTERS },
-      example: "checkout last-seen:>=2026-01-31",
-    } satisfies ParameterMetadata,
-  ),
+  "Terms separated by white space, which must all match: first-seen:DAY and last-seen:DAY, " +
+    "optionally with <, <=, > or >= before the day (UTC, YYYY-MM-DD), for the first and the " +
+    "latest disruption ever; tags:TAG,TAG for tests with at least one of the tags; any other " +
+    "text must occur in suite, name, file or class, in any case",
+  {
+    jsonSchema: { type: "string", maxLength: MAX_QUERY_CHARACTERS },
+    example: "checkout last-seen:>=2026-01-31",
+  },
 );
 
 const REPOSITORY_MEANING =
   "Repository as name or owner/name, in any case. A name that fits several repositories is an error";
 
+const REPOSITORY_METADATA = {
+  jsonSchema: { type: "string", minLength: 1 },
+  example: "acme/shop",
+};
+
 /** Optional `repository`. Empty is an error: an unset shell variable must not select all. */
-export const repositoryParameter = v.pipe(
-  v.optional(v.pipe(
-    v.string(),
-    v.check((text) => text !== "", "empty repository: expected name or owner/name"),
-  )),
-  v.description(`${REPOSITORY_MEANING}. Without it: all repositories of the organization`),
-  v.metadata(
-    {
-      jsonSchema: { type: "string", minLength: 1 },
-      example: "acme/shop",
-    } satisfies ParameterMetadata,
-  ),
+export const repositoryParameter = described(
+  v.optional(v.pipe(v.string(), v.nonEmpty("empty repository: expected name or owner/name"))),
+  `${REPOSITORY_MEANING}. Without it: all repositories of the organization`,
+  REPOSITORY_METADATA,
 );
 
 /** Required `repository`. */
-export const requiredRepositoryParameter = v.pipe(
-  v.optional(v.string(), ""),
-  v.check((text) => text !== "", "missing repository: expected name or owner/name"),
-  v.description(REPOSITORY_MEANING),
-  v.metadata(
-    {
-      jsonSchema: { type: "string", minLength: 1 },
-      example: "acme/shop",
-      required: true,
-    } satisfies ParameterMetadata,
-  ),
+export const requiredRepositoryParameter = described(
+  v.optional(v.pipe(v.string(), v.nonEmpty("missing repository: expected name or owner/name")), ""),
+  REPOSITORY_MEANING,
+  { ...REPOSITORY_METADATA, required: true },
 );
 
 /** `repository_id`: the number of a repository. */
-export const repositoryIdParameter = v.pipe(
-  v.optional(v.pipe(v.string(), v.regex(/^\d+$/, (issue) => wrongRepositoryId(issue.input)))),
-  v.description(
-    "Numeric identifier of the repository. With `repository`, both must name the same one; where " +
-      "its name fits several, the identifier decides",
-  ),
-  v.metadata(
-    {
-      jsonSchema: { type: "integer", minimum: 1 },
-      example: "7",
-    } satisfies ParameterMetadata,
-  ),
+export const repositoryIdParameter = described(
+  v.optional(v.pipe(
+    v.string(),
+    v.regex(
+      /^\d+$/,
+      ({ input }) => `invalid repository_id ${quote(input)}: expected decimal digits`,
+    ),
+  )),
+  "Numeric identifier of the repository. With `repository`, both must name the same one; where " +
+    "its name fits several, the identifier decides",
+  { jsonSchema: { type: "integer", minimum: 1 }, example: "7" },
 );
 
 /** A parameter with any text: `undefined` when absent, `""` when empty. */
 export function textParameter(description: string, metadata: ParameterMetadata) {
-  return v.pipe(v.optional(v.string()), v.description(description), v.metadata({ ...metadata }));
+  return described(v.optional(v.string()), description, metadata);
 }
 
 /** A parameter that `read` parses, `""` when absent; the message of a thrown error is shown. */
@@ -174,7 +158,7 @@ export function optionalParameter<T>(
   description: string,
   metadata: ParameterMetadata,
 ) {
-  return v.pipe(
+  const schema = v.pipe(
     v.optional(v.string(), ""),
     v.rawTransform<string, T>(({ dataset, addIssue, NEVER }) => {
       try {
@@ -185,9 +169,17 @@ export function optionalParameter<T>(
         return NEVER;
       }
     }),
-    v.description(description),
-    v.metadata({ ...metadata }),
   );
+  return described(schema, description, metadata);
+}
+
+/** Adds to a schema what documents the parameter. */
+function described<Schema extends v.GenericSchema<string | undefined, unknown>>(
+  schema: Schema,
+  description: string,
+  metadata: ParameterMetadata,
+) {
+  return v.pipe(schema, v.description(description), v.metadata({ ...metadata }));
 }
 
 /** Parses all parameters, or returns all that is wrong with them. */
@@ -206,13 +198,5 @@ export function readParameters(
 }
 
 function pathParameter(description: string, metadata: ParameterMetadata) {
-  return v.pipe(
-    v.optional(v.string(), ""),
-    v.description(description),
-    v.metadata({ ...metadata, required: true }),
-  );
-}
-
-function wrongRepositoryId(text: string): string {
-  return `invalid repository_id ${quote(text)}: expected decimal digits`;
+  return described(v.optional(v.string(), ""), description, { ...metadata, required: true });
 }

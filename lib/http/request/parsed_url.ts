@@ -1,51 +1,44 @@
-/** What the URL of a request names: its route, the resource, and the parameters as they were sent. */
-import { IttyRouter } from "itty-router";
-import type { Selection } from "../../../db/read/caller.ts";
-import { caseKey } from "../../base/identity.ts";
-import type { Access, ParametersSchema, RawParameters, Route } from "./route.ts";
-
-/** These are opened in a browser, where only Basic lets a person enter a token. */
-const DOCUMENT_PATHS = /^\/(openapi\.yaml|docs|llms-full\.txt)\/?$/;
+/**
+ * What the URL of a request names: its route, its parameters as they were sent, and the repositories
+ * or the test that they select.
+ */
+import type { RepositoryVersion, Selection } from "../../../db/read/caller.ts";
+import { caseKey, parseTestId } from "../../base/identity.ts";
+import { quote } from "../../base/quote.ts";
+import type { ParameterErrors } from "./errors.ts";
+import type { ParametersSchema, RawParameters, Route } from "./route.ts";
 
 /** A parsed URL; its query parameters are not validated yet. */
-export interface ParsedUrl {
+interface ParsedUrl {
   /** `null` for an unknown path. */
   route: Route | null;
-  access: Access;
   /** The query parameters that the route knows. */
   parameters: RawParameters;
-  /** The repositories to look up together with the token. */
+  /** What to look up together with the token. */
   selection: Selection;
 }
 
 /** Creates a parser of URLs for a route table. */
 export function createUrlParser(routes: readonly Route[]): (url: string) => ParsedUrl {
-  const router = IttyRouter();
-  for (const route of routes) router.all(route.path, () => route);
-  const patterns = router.routes.map(([, pattern], index) => ({ pattern, route: routes[index]! }));
+  const patterns = routes.map((route) => ({ route, pattern: pathPattern(route.path) }));
 
   return (url) => {
     const { path, search } = splitUrl(url);
-    for (const { pattern, route } of patterns) {
+    for (const { route, pattern } of patterns) {
       const match = pattern.exec(path);
-      const variables = match && !path.endsWith("//") && decode(match.groups ?? {});
-      if (variables) return parseFor(route, { variables, search });
+      const variables = match && decode(match.groups ?? {});
+      if (!variables) continue;
+      const parameters = rawParameters(new URLSearchParams(search), route.parameters.query);
+      return { route, parameters, selection: select(route, { variables, parameters }) };
     }
-    const access = DOCUMENT_PATHS.test(path) ? "token or basic" : "token";
-    return { route: null, access, parameters: {}, selection: { kind: "none" } };
+    return { route: null, parameters: {}, selection: { kind: "none" } };
   };
 }
 
-function parseFor(
-  route: Route,
-  { variables, search }: { variables: RawParameters; search: string },
-): ParsedUrl {
-  const { access, resource } = route;
-  const parameters = rawParameters(new URLSearchParams(search), route.parameters.query);
-  let selection: Selection = { kind: "none" };
-  if (resource?.in === "path") selection = resource.select(variables);
-  else if (resource?.in === "query") selection = selectByParameters(parameters, resource);
-  return { route, access, parameters, selection };
+/** Matches the path of a route, also with one trailing slash. */
+function pathPattern(path: string): RegExp {
+  const pattern = path.replaceAll(".", "\\.").replace(/:(\w+)/g, "(?<$1>[^/]+)");
+  return new RegExp(`^${pattern}/?$`);
 }
 
 /** Splits a URL by hand: a client's `Host` header may make it invalid for `URL`. */
@@ -75,10 +68,51 @@ function rawParameters(search: URLSearchParams, schema: ParametersSchema): RawPa
   return raw;
 }
 
-/** A repository by name, or by owner and name, in the form in which names compare. */
-interface NameKeys {
-  ownerKey?: string;
-  nameKey: string;
+function select(
+  { resource }: Route,
+  { variables, parameters }: { variables: RawParameters; parameters: RawParameters },
+): Selection {
+  switch (resource) {
+    case undefined:
+      return { kind: "none" };
+    case "repository in path":
+      return selectRepository(variables);
+    case "test in path":
+      return selectTest(variables);
+    default:
+      return selectByParameters(parameters, { isRequired: resource === "repository in query" });
+  }
+}
+
+function selectRepository({ owner = "", name = "" }: RawParameters): Selection {
+  if (!canBeStored(owner) || !canBeStored(name)) return { kind: "none" };
+  return { kind: "named", ownerKey: caseKey(owner), nameKey: caseKey(name) };
+}
+
+function selectTest({ id = "" }: RawParameters): Selection {
+  const parts = parseTestId(id);
+  return parts ? { kind: "test", ...parts } : { kind: "none" };
+}
+
+/** Selects by `repository` and `repository_id`; invalid ones select nothing. */
+function selectByParameters(
+  { repository, repository_id: id }: RawParameters,
+  { isRequired }: { isRequired: boolean },
+): Selection {
+  if (repository === undefined && id === undefined) return { kind: isRequired ? "none" : "all" };
+  const names = nameKeys(repository ?? "");
+  const repositoryNumber = /^\d+$/.test(id ?? "") ? Number(id) : 0;
+  const isNumber = repositoryNumber > 0 && Number.isSafeInteger(repositoryNumber);
+  if (!names && !isNumber) return { kind: "none" };
+  return { kind: "named", ...names, ...(isNumber && { repositoryNumber }) };
+}
+
+/** Splits `name` or `owner/name` at the last slash: an owner may contain slashes. */
+function nameKeys(text: string): { ownerKey?: string; nameKey: string } | null {
+  if (text === "" || !canBeStored(text)) return null;
+  const slash = text.lastIndexOf("/");
+  const nameKey = caseKey(text.slice(slash + 1));
+  return slash < 0 ? { nameKey } : { ownerKey: caseKey(text.slice(0, slash)), nameKey };
 }
 
 /** False for texts that PostgreSQL can neither store nor compare with. */
@@ -86,38 +120,38 @@ function canBeStored(text: string): boolean {
   return !text.includes("\0") && text.isWellFormed();
 }
 
-/** Selects the repository of a path. */
-export function selectRepository({ owner = "", name = "" }: RawParameters): Selection {
-  if (!canBeStored(owner) || !canBeStored(name)) return { kind: "none" };
-  return { kind: "named", ownerKey: caseKey(owner), nameKey: caseKey(name) };
-}
-
-/** Selects the repositories of the parameters; invalid ones select nothing. */
-export function selectByParameters(
-  raw: RawParameters,
-  { required }: { required: boolean },
-): Selection {
-  if (raw.repository === undefined && raw.repository_id === undefined) {
-    return { kind: required ? "none" : "all" };
+/**
+ * Compares `repository` and `repository_id` with the repositories that they selected. When a bare
+ * name fits several repositories and the id is that of one of them, the id decides.
+ */
+export function checkSelected(
+  { parameters, selection }: Omit<ParsedUrl, "route">,
+  found: RepositoryVersion[],
+): { errors: ParameterErrors; isMissing: boolean; repositories: RepositoryVersion[] } {
+  const { repository: name, repository_id: id } = parameters;
+  const wanted: Partial<Extract<Selection, { kind: "named" }>> = selection.kind === "named"
+    ? selection
+    : {};
+  const byName = found.filter(({ ownerKey, nameKey }) =>
+    nameKey === wanted.nameKey && ownerKey === (wanted.ownerKey ?? ownerKey)
+  );
+  const byId = found.filter((one) => one.repositoryNumber === wanted.repositoryNumber);
+  const errors: ParameterErrors = {};
+  if (byId[0] && byName.includes(byId[0])) return { errors, isMissing: false, repositories: byId };
+  if (byName.length > 1) {
+    errors.repository = [
+      `${quote(name ?? "")} fits ${byName.length} repositories: expected owner/name`,
+    ];
   }
-  const names = raw.repository === undefined ? null : nameKeys(raw.repository);
-  const repositoryNumber = raw.repository_id === undefined
-    ? null
-    : parseRepositoryId(raw.repository_id);
-  if (names === null && repositoryNumber === null) return { kind: "none" };
-  return { kind: "named", ...names, ...(repositoryNumber !== null && { repositoryNumber }) };
-}
-
-/** Splits `name` or `owner/name` at the last slash: an owner may contain slashes. */
-export function nameKeys(text: string): NameKeys | null {
-  if (text === "" || !canBeStored(text)) return null;
-  const slash = text.lastIndexOf("/");
-  const nameKey = caseKey(text.slice(slash + 1));
-  return slash < 0 ? { nameKey } : { ownerKey: caseKey(text.slice(0, slash)), nameKey };
-}
-
-/** Parses `repository_id`; `null` when no repository can have it. */
-export function parseRepositoryId(text: string): number | null {
-  const number = /^\d+$/.test(text) ? Number(text) : 0;
-  return number > 0 && Number.isSafeInteger(number) ? number : null;
+  if (byName.length > 0 && byId.length > 0) {
+    errors.repository_id = [
+      `${quote(id ?? "")} is not the id of ${
+        quote(name ?? "")
+      }: expected the same repository, or ` +
+      "only one of the parameters",
+    ];
+  }
+  const isMissing = (name !== undefined && byName.length === 0) ||
+    (id !== undefined && byId.length === 0);
+  return { errors, isMissing, repositories: found };
 }

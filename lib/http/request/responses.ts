@@ -1,6 +1,7 @@
 /** Turns what handlers return into responses: headers, entity tags, compression, and a cache. */
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
+import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { Cache } from "../../base/cache.ts";
 import { VERSION } from "../../base/version.ts";
@@ -30,17 +31,17 @@ const VALID_REQUEST_ID = /^[\w.:/+=@~-]{1,128}$/;
 interface CachedResponse {
   etag: string;
   /** A string, which the runtime sends faster than bytes. */
-  body: string | null;
+  body: string;
   byteLength: number;
-  /** All headers that do not differ between requests, and those of them that a 304 has too. */
+  cacheControl?: string;
+  /** Of this response, not of a 304. */
   headers: Readonly<Record<string, string>>;
-  common: Readonly<Record<string, string>>;
   /** Created when first requested. */
   compressed?: Promise<Uint8Array<ArrayBuffer>>;
 }
 
 /** A GET or HEAD that is to be answered. */
-export interface Responding {
+interface Responding {
   route: Route;
   requestId: string;
   /** Query parameters that the route knows, as they were sent. */
@@ -50,7 +51,7 @@ export interface Responding {
 }
 
 /** Creates responses, and keeps them. */
-export interface Responder {
+interface Responder {
   /** Responds from the cache, else returns `null`. */
   cached(request: Request, options: Responding): Promise<Response> | null;
   /** Responds with what a handler returns, to a request that passed all checks. */
@@ -84,15 +85,15 @@ export function createResponder({ maxCachedBytes = MAX_CACHED_BYTES } = {}): Res
     },
     async created(request, { route, requestId, parameters, key }, handle) {
       const { response: description } = route;
-      if (description.status === 204) {
+      const { status, cacheControl } = description;
+      if (status === 204) {
         await handle();
-        const headers = commonHeaders(requestId, description);
-        return new Response(null, { status: 204, headers });
+        return new Response(null, { status, headers: commonHeaders(requestId, cacheControl) });
       }
       // A tag is the hash of the dependencies, not of the body: a 304 needs no body.
       const etag = makeEtag(key);
       const held = matchEtag(request.headers.get("if-none-match"), etag);
-      if (held !== null) return notModified(held, commonHeaders(requestId, description));
+      if (held !== null) return notModified(held, requestId, cacheControl);
       const response = prepare(await handle(), { etag, description, parameters });
       cache.set(key, response);
       return await respond(request, response, requestId);
@@ -100,8 +101,9 @@ export function createResponder({ maxCachedBytes = MAX_CACHED_BYTES } = {}): Res
   };
 }
 
-function notModified(etag: string, headers: Record<string, string>): Response {
-  return new Response(null, { status: 304, headers: { ...headers, etag } });
+function notModified(etag: string, requestId: string, cacheControl?: string): Response {
+  const headers = { ...commonHeaders(requestId, cacheControl), etag };
+  return new Response(null, { status: 304, headers });
 }
 
 async function respond(
@@ -109,15 +111,18 @@ async function respond(
   cached: CachedResponse,
   requestId: string,
 ): Promise<Response> {
-  const { body, byteLength, etag } = cached;
+  const { body, byteLength, etag, cacheControl } = cached;
   const held = matchEtag(request.headers.get("if-none-match"), etag);
-  if (held !== null) return notModified(held, { ...cached.common, "x-request-id": requestId });
+  if (held !== null) return notModified(held, requestId, cacheControl);
   // One object: setting headers one by one costs several times as much.
-  const headers: Record<string, string> = { ...cached.headers, "x-request-id": requestId, etag };
-  let content: string | Uint8Array<ArrayBuffer> | null = body;
+  const headers: Record<string, string> = {
+    ...commonHeaders(requestId, cacheControl),
+    ...cached.headers,
+    etag,
+  };
+  let content: string | Uint8Array<ArrayBuffer> = body;
   if (
-    body !== null && byteLength >= MIN_COMPRESSED_BYTES &&
-    acceptsGzip(request.headers.get("accept-encoding"))
+    byteLength >= MIN_COMPRESSED_BYTES && acceptsGzip(request.headers.get("accept-encoding"))
   ) {
     content = await (cached.compressed ??= compress(body));
     headers["content-encoding"] = "gzip";
@@ -135,16 +140,12 @@ function prepare(
     parameters: RawParameters;
   },
 ): CachedResponse {
-  const byteLength = body === null ? 0 : Buffer.byteLength(body);
-  const common = descriptionHeaders(description);
-  const headers: Record<string, string> = {
-    ...common,
-    ...own,
-    "content-length": String(byteLength),
-  };
-  if (description.mediaType) headers["content-type"] = description.mediaType;
+  const byteLength = Buffer.byteLength(body);
+  const { mediaType, cacheControl } = description;
+  const headers: Record<string, string> = { ...own, "content-length": String(byteLength) };
+  if (mediaType) headers["content-type"] = mediaType;
   if (nextCursor !== null) headers.link = nextLink(parameters, nextCursor);
-  return { etag, body, byteLength, headers, common };
+  return { etag, body, byteLength, cacheControl, headers };
 }
 
 /** Relative, so that it is right behind any path prefix. */
@@ -172,18 +173,13 @@ export function requestIdOf(request: Request): string {
   return sent !== null && VALID_REQUEST_ID.test(sent) ? sent : crypto.randomUUID();
 }
 
-function commonHeaders(
-  requestId: string,
-  description?: ResponseDescription,
-): Record<string, string> {
-  return { ...descriptionHeaders(description), "x-request-id": requestId };
-}
-
-function descriptionHeaders(description?: ResponseDescription): Record<string, string> {
+/** The headers of every response. */
+function commonHeaders(requestId: string, cacheControl = DEFAULT_CACHE_CONTROL) {
   return {
-    "cache-control": description?.cacheControl ?? DEFAULT_CACHE_CONTROL,
+    "cache-control": cacheControl,
     "vary": VARY,
     "x-content-type-options": "nosniff",
+    "x-request-id": requestId,
   };
 }
 
@@ -206,13 +202,8 @@ function matchEtag(ifNoneMatch: string | null, etag: string): string | null {
 }
 
 /** Compresses off the main thread. */
-function compress(text: string): Promise<Uint8Array<ArrayBuffer>> {
-  return new Promise((resolve, reject) => {
-    gzip(text, (error, compressed) => {
-      if (error) reject(error);
-      else resolve(new Uint8Array(compressed));
-    });
-  });
+async function compress(text: string): Promise<Uint8Array<ArrayBuffer>> {
+  return new Uint8Array(await promisify(gzip)(text));
 }
 
 /** Tells whether an `Accept-Encoding` header accepts gzip and does not prefer plain bytes. */

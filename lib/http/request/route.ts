@@ -1,6 +1,6 @@
 /** The row of a route table, and what its handler receives and returns. */
-import type * as v from "valibot";
-import type { CallerScope, RepositoryVersion, Selection } from "../../../db/read/caller.ts";
+import * as v from "valibot";
+import type { CallerScope, RepositoryVersion } from "../../../db/read/caller.ts";
 import type { Context } from "./context.ts";
 import type { TestCollection } from "./test_collection.ts";
 
@@ -46,8 +46,8 @@ export interface ApiRequest<Query = unknown> extends CallerScope {
 
 /** What a handler returns. */
 export interface HandlerResult {
-  /** `null` for status 204. */
-  body: string | null;
+  /** `""` for status 204. */
+  body: string;
   /** Cursor of the next page, `null` or absent when there is none. */
   nextCursor?: string | null;
   /** Headers in addition to those of every response. */
@@ -72,16 +72,19 @@ export interface ResponseDescription {
   headers?: Readonly<Record<string, string>>;
 }
 
-/** Where a request names its resource. */
+/**
+ * Where a request names what it is about. Unknown in the path: a 404 before any parameter is checked;
+ * unknown in `repository` or `repository_id`: a 404 after all parameters are checked. Without both,
+ * `repositories in query` selects all repositories of the organization.
+ */
 export type Resource =
-  /** In the path: an unknown resource is a 404 before any parameter is checked. */
-  | { in: "path"; select(path: RawParameters): Selection }
-  /** In `repository` or `repository_id`: an unknown one is a 404 after all parameters are checked. */
-  | { in: "query"; required: boolean };
+  | "repository in path"
+  | "test in path"
+  | "repository in query"
+  | "repositories in query";
 
 /** One row of the route table. */
 export interface Route<Query = unknown> {
-  method: "GET";
   /** With `:name` for a variable part. */
   path: string;
   access: Access;
@@ -97,14 +100,18 @@ export interface Route<Query = unknown> {
   handler(request: ApiRequest<Query>, context: Context): Promise<HandlerResult> | HandlerResult;
 }
 
-/** Declares a route; the handler's `query` has the type that the schema gives. */
+/**
+ * Declares a route, by default one with a token and without parameters. The handler's `query` has
+ * the type that the schema gives.
+ */
 export function defineRoute<Query extends ParametersSchema>(
-  route: Omit<Route<v.InferOutput<Query>>, "parameters"> & {
-    parameters: { path: ParametersSchema; query: Query };
-  },
+  { access = "token", parameters = {}, ...route }:
+    & Omit<Route<v.InferOutput<Query>>, "access" | "parameters">
+    & { access?: Access; parameters?: { path?: ParametersSchema; query?: Query } },
 ): Route {
+  const { path = v.object({}), query = v.object({}) } = parameters;
   // Sound: the handler only receives what this schema produced.
-  return route as Route;
+  return { ...route, access, parameters: { path, query } } as Route;
 }
 
 /** The repository that a request names; a request without one is refused before its handler runs. */
@@ -112,4 +119,11 @@ export function selectedRepository(request: ApiRequest): RepositoryVersion {
   const [repository] = request.repositories;
   if (!repository) throw new Error("the route declares no resource");
   return repository;
+}
+
+/** The test that a request names, with its repository. */
+export function selectedTest(request: ApiRequest): RepositoryVersion & { testNo: number } {
+  const { testNo, ...repository } = selectedRepository(request);
+  if (testNo === null) throw new Error("the route declares no test");
+  return { ...repository, testNo };
 }

@@ -17,7 +17,7 @@ export interface ListQuery {
 }
 
 /** A page of a list of tests. */
-export interface ListPage {
+interface ListPage {
   /** Matching tests on all pages. */
   count: number;
   tests: readonly TrackedTest[];

@@ -21,7 +21,7 @@ const MERGED_SHARE = 0.25;
  *
  * @throws {StaleVersionError} when the data has another version by now
  */
-export type TestsLoader = (
+type TestsLoader = (
   repositories: readonly RepositoryVersion[],
   options: LoadTestsOptions & { windowStart: number },
 ) => Promise<TestCollection>;

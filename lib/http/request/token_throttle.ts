@@ -8,7 +8,7 @@ import { Cache } from "../../base/cache.ts";
 import type { Context } from "./context.ts";
 
 /** An address that sends this many wrong tokens within the period is throttled for the period. */
-export const MAX_WRONG_TOKENS = 20;
+const MAX_WRONG_TOKENS = 20;
 const PERIOD_MS = 60_000;
 
 /**

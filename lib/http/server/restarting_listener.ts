@@ -13,7 +13,7 @@ const GRACE_MS = 500;
 const RETRY_MS = 200;
 
 /** A server that listens until it is shut down. */
-export interface RestartingListener {
+interface RestartingListener {
   addr: Deno.NetAddr;
   /** Accepts no more connections, and waits for running requests to finish. */
   shutdown(): Promise<void>;

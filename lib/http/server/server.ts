@@ -7,13 +7,13 @@ import { completeError, requestIdOf } from "../request/responses.ts";
 import { listenWithRestarts } from "./restarting_listener.ts";
 
 /** Longer than most requests take, shorter than a service manager waits. */
-export const DRAIN_TIMEOUT_MS = 10_000;
+const DRAIN_TIMEOUT_MS = 10_000;
 
 /** More than a process answers in the time that a client waits. */
-export const MAX_RUNNING_REQUESTS = 1_000;
+const MAX_RUNNING_REQUESTS = 1_000;
 
 /** Longer than any statement may take, shorter than most clients and proxies wait. */
-export const REQUEST_TIMEOUT_MS = 30_000;
+const REQUEST_TIMEOUT_MS = 30_000;
 
 /** Where to listen, and the limits. */
 export interface ListenOptions {
@@ -27,11 +27,11 @@ export interface ListenOptions {
   reusePort?: boolean;
   log: Log;
   /** How long `shutdown` waits for running requests. */
-  drainTimeoutMs: number;
+  drainTimeoutMs?: number;
   /** Further requests are refused with 500. */
-  maxRunningRequests: number;
+  maxRunningRequests?: number;
   /** Requests that take longer are answered with 500, to within a second. */
-  requestTimeoutMs: number;
+  requestTimeoutMs?: number;
   /** Called when requests timed out: what they wait for may never come. */
   onTimeout?(): void;
 }
@@ -63,7 +63,7 @@ const LIVENESS_PROBE = /^https?:\/\/[^/]*\/health\/?(?:\?|$)/i;
  * @throws {Deno.errors.AddrInUse} when another program listens there, and other errors of `listen`
  */
 export function listen(app: App, options: ListenOptions): RunningServer {
-  const { host, port, reusePort = false, log, drainTimeoutMs } = options;
+  const { host, port, reusePort = false, log, drainTimeoutMs = DRAIN_TIMEOUT_MS } = options;
   const requests = new RunningRequests(app, options);
   let isLeaving = false;
   const listener = listenWithRestarts(
@@ -118,6 +118,7 @@ interface WaitingRequest {
 class RunningRequests {
   readonly #app: App;
   readonly #options: ListenOptions;
+  readonly #maxCount: number;
   readonly #waiting = new Set<WaitingRequest>();
   /** Includes requests that timed out: the app still works on them. */
   #workCount = 0;
@@ -126,12 +127,11 @@ class RunningRequests {
   constructor(app: App, options: ListenOptions) {
     this.#app = app;
     this.#options = options;
+    this.#maxCount = options.maxRunningRequests ?? MAX_RUNNING_REQUESTS;
   }
 
   async run(request: Request, peer: string): Promise<Response> {
-    if (
-      this.#workCount >= this.#options.maxRunningRequests && !LIVENESS_PROBE.test(request.url)
-    ) {
+    if (this.#workCount >= this.#maxCount && !LIVENESS_PROBE.test(request.url)) {
       this.#refusedCount++;
       return completeError(request, overloaded(), requestIdOf(request));
     }
@@ -148,7 +148,7 @@ class RunningRequests {
 
   /** Expires requests that take too long, and logs what happened since the last sweep. */
   sweep(): void {
-    const { log, requestTimeoutMs, maxRunningRequests, onTimeout } = this.#options;
+    const { log, requestTimeoutMs = REQUEST_TIMEOUT_MS, onTimeout } = this.#options;
     const count = this.expire(performance.now() - requestTimeoutMs);
     if (count > 0) {
       log.warn("gave up requests that took too long", { count, after_ms: requestTimeoutMs });
@@ -156,7 +156,7 @@ class RunningRequests {
     }
     if (this.#refusedCount > 0) {
       // One line for all of them: a line each would add to the overload.
-      log.warn("refused requests", { count: this.#refusedCount, running: maxRunningRequests });
+      log.warn("refused requests", { count: this.#refusedCount, running: this.#maxCount });
       this.#refusedCount = 0;
     }
   }
@@ -180,7 +180,8 @@ export function systemClock(): number {
   return Math.floor(Date.now() / 1000);
 }
 
-async function isDoneWithin(work: Promise<unknown>, timeoutMs: number): Promise<boolean> {
+/** Whether some work finishes in time; throws what it throws. */
+export async function isDoneWithin(work: Promise<unknown>, timeoutMs: number): Promise<boolean> {
   const { promise: timeout, resolve } = Promise.withResolvers<boolean>();
   const timer = setTimeout(() => resolve(false), timeoutMs);
   try {
@@ -190,6 +191,7 @@ async function isDoneWithin(work: Promise<unknown>, timeoutMs: number): Promise<
   }
 }
 
-function urlOf({ hostname, port }: Deno.NetAddr): string {
+/** The base URL of an address that is listened on. */
+export function urlOf({ hostname, port }: Deno.NetAddr): string {
   return `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
 }

@@ -23,7 +23,7 @@ describe("the documentation page", () => {
     assert.doesNotMatch(html, / style="|<script [^>]|\son\w+="/);
   });
 
-  it("loads nothing and links to no other host", () => {
+  it("loads nothing and does not link to other hosts", () => {
     assert.doesNotMatch(html, /\b(?:src|href|action)="(?:https?:)?\/\//);
     assert.doesNotMatch(html, /url\(|@import/);
     assert.doesNotMatch(JSON.stringify(headers), /https?:|\*/);
@@ -42,7 +42,7 @@ describe("the documentation page", () => {
     }
   });
 
-  it("has no id twice, and every reference leads to one", () => {
+  it("has unique ids, and every reference leads to one", () => {
     const ids = [...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id!);
     assert.equal(new Set(ids).size, ids.length);
     const references = [...html.matchAll(/ (?:for|aria-\w+by|href)="#?([\w-]+)"/g)];

@@ -7,7 +7,7 @@ const point = v.pipe(v.strictObject({ x: v.number() }), v.title("Point"));
 const POINT = { $ref: "#/components/schemas/Point" };
 
 describe("named schemas", () => {
-  it("have what has a title once, and references to it", () => {
+  it("contain a schema with a title once, and references to it", () => {
     const { schemas, schemaOf } = createNamedSchemas();
     assert.deepEqual(schemaOf(v.array(point)), { type: "array", items: POINT });
     assert.deepEqual(
@@ -30,7 +30,7 @@ describe("named schemas", () => {
     });
   });
 
-  it("keep the description where it was given", () => {
+  it("keep descriptions at the references", () => {
     const { schemas, schemaOf } = createNamedSchemas();
     assert.deepEqual(schemaOf(v.pipe(point, v.description("Here"))), {
       ...POINT,
@@ -43,14 +43,14 @@ describe("named schemas", () => {
     assert.equal("description" in schemas.Point!, false);
   });
 
-  it("refuse two different schemas of the same title", () => {
+  it("reject two different schemas with the same title", () => {
     const { schemaOf } = createNamedSchemas();
     schemaOf(point);
     const other = v.pipe(v.strictObject({ y: v.number() }), v.title("Point"));
     assert.throws(() => schemaOf(other), /two different schemas have the title Point/);
   });
 
-  it("take a property called title for what it is", () => {
+  it("accept a property named title", () => {
     const { schemas, schemaOf } = createNamedSchemas();
     assert.deepEqual(schemaOf(v.object({ title: v.string() })), {
       type: "object",
@@ -60,7 +60,7 @@ describe("named schemas", () => {
     assert.deepEqual(schemas, {});
   });
 
-  it("say what may be null in the type", () => {
+  it("put null into the type", () => {
     const { schemaOf } = createNamedSchemas();
     assert.deepEqual(schemaOf(v.nullable(v.string())), { type: ["string", "null"] });
     assert.deepEqual(schemaOf(v.nullable(v.picklist(["a", "b"]))), {

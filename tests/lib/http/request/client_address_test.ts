@@ -13,7 +13,7 @@ describe("the address of a client", () => {
     assert.equal(of("10.0.0.1", null), "10.0.0.1");
   });
 
-  it("is the last forwarded one that is no trusted proxy", () => {
+  it("is the last forwarded one that is not a trusted proxy", () => {
     assert.equal(of("10.0.0.1", "198.51.100.1"), "198.51.100.1");
     assert.equal(of("fd00::1", "198.51.100.1, 192.0.2.7"), "198.51.100.1");
     assert.equal(of("::ffff:10.0.0.1", "1.1.1.1, 198.51.100.1:4711"), "198.51.100.1");
@@ -21,12 +21,12 @@ describe("the address of a client", () => {
     assert.equal(of("10.0.0.1", "10.0.0.2"), "10.0.0.2");
   });
 
-  it("is never a text that is no address", () => {
+  it("is always an IP address", () => {
     assert.equal(of("10.0.0.1", "198.51.100.1, unknown"), "10.0.0.1");
     assert.equal(of("10.0.0.1", ""), "10.0.0.1");
   });
 
-  it("needs valid proxies", () => {
+  it("rejects invalid proxies", () => {
     assert.equal(parseTrustedProxies(" "), null);
     for (const wrong of ["proxy", "10.0.0.0/33", "::1/129", "10.0.0.0/x", "1.1.1.1/8/8"]) {
       assert.throws(() => parseTrustedProxies(`127.0.0.1,${wrong}`), {

@@ -15,7 +15,7 @@ describe("a parsed URL", () => {
     assert.deepEqual(selection, { kind: "named", ownerKey: "acme", nameKey: "shop" });
   });
 
-  it("tolerates one trailing slash, and no other spelling of a path", () => {
+  it("accepts one trailing slash, and no other spelling of a path", () => {
     const pathOf = (path: string) => parse(`http://localhost${path}`).route?.path ?? null;
     assert.equal(pathOf("/api/repos/a%2Fb/c/tests/"), "/api/repos/:owner/:name/tests");
     for (
@@ -23,10 +23,5 @@ describe("a parsed URL", () => {
     ) {
       assert.equal(pathOf(path), null, path);
     }
-  });
-
-  it("accepts HTTP Basic for documents only", () => {
-    assert.equal(parse("http://localhost/docs").access, "token or basic");
-    assert.equal(parse("http://localhost/api/none").access, "token");
   });
 });

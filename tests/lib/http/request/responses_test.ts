@@ -3,7 +3,7 @@ import { describe, it } from "@std/testing/bdd";
 import { acceptsGzip } from "../../../../lib/http/request/responses.ts";
 
 describe("Accept-Encoding", () => {
-  it("takes gzip when it says so", () => {
+  it("accepts gzip", () => {
     const accepting = [
       "gzip",
       "GZIP",
@@ -15,7 +15,7 @@ describe("Accept-Encoding", () => {
     for (const header of accepting) assert.equal(acceptsGzip(header), true, header);
   });
 
-  it("does not take it otherwise", () => {
+  it("does not accept gzip", () => {
     const refusing = [null, "", "identity", "br", "gzip;q=0", "gzip;q=0.0", "*;q=0", "gzip;q=x"];
     for (const header of [...refusing, "identity, gzip;q=0.5", "*, gzip;q=0"]) {
       assert.equal(acceptsGzip(header), false, String(header));

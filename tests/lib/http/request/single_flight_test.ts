@@ -3,7 +3,7 @@ import { describe, it } from "@std/testing/bdd";
 import { setImmediate } from "node:timers/promises";
 import { SingleFlight } from "../../../../lib/http/request/authentication.ts";
 
-/** Runs that finish when told to; the result is the number of the run. */
+/** Runs that finish on demand; the result is the number of the run. */
 function controlledRuns() {
   const flights = new SingleFlight<number>();
   const started: PromiseWithResolvers<number>[] = [];

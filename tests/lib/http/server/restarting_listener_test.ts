@@ -4,7 +4,7 @@ import { listenWithRestarts } from "../../../../lib/http/server/restarting_liste
 import { createLog } from "../../../../lib/base/log.ts";
 import { pause } from "../../../../lib/base/delay.ts";
 
-/** Fake servers that a test makes fail. */
+/** Fake servers that fail on demand. */
 function servers({ failAtOnce = false } = {}) {
   const started: { signal: AbortSignal; fail(text: string): void; shutdowns: number }[] = [];
   const listener = listenWithRestarts(({ port, signal }) => {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { listen, type ListenOptions } from "../../../../lib/http/server/server.ts";
 import { createLog } from "../../../../lib/base/log.ts";
 
-/** A server whose requests to `/slow` wait until they are let go. */
+/** A server whose requests to `/slow` wait until they are released. */
 function slowServer(changes: Partial<ListenOptions> = {}) {
   const lines: string[] = [];
   const held: (() => void)[] = [];
@@ -28,7 +28,7 @@ function slowServer(changes: Partial<ListenOptions> = {}) {
     server,
     lines,
     timeouts: () => timeouts,
-    letGo: () => held.splice(0).forEach((resolve) => resolve()),
+    release: () => held.splice(0).forEach((resolve) => resolve()),
     async heldCount(count: number) {
       while (held.length < count) await new Promise((resolve) => setTimeout(resolve, 5));
     },
@@ -45,9 +45,9 @@ function slowServer(changes: Partial<ListenOptions> = {}) {
 
 const DONE = { status: 200, body: "done", retryAfter: null };
 
-describe("a server with more requests than it may work on", () => {
-  it("refuses at once what comes on top, and takes more when there is room", async () => {
-    const { server, lines, letGo, heldCount, ask } = slowServer();
+describe("a server at its limit of running requests", () => {
+  it("refuses further requests at once, and accepts more when others have finished", async () => {
+    const { server, lines, release, heldCount, ask } = slowServer();
     try {
       const running = [ask("/slow"), ask("/slow")];
       await heldCount(2);
@@ -59,20 +59,20 @@ describe("a server with more requests than it may work on", () => {
       assert.deepEqual(await ask("/slow"), refused);
       assert.deepEqual(await ask("/health"), DONE, "the liveness probe is answered");
       assert.deepEqual(await ask("/health?x"), DONE);
-      letGo();
+      release();
       assert.deepEqual(await Promise.all(running), [DONE, DONE]);
       assert.deepEqual(await ask("/other"), DONE);
       while (lines.length === 0) await new Promise((resolve) => setTimeout(resolve, 50));
       assert.deepEqual(lines, ["warn refused requests count=3 running=2"]);
     } finally {
-      letGo();
+      release();
       await server.shutdown();
     }
   });
 });
 
 describe("a request that takes too long", () => {
-  it("is answered with 500, and still counts while it is worked on", async () => {
+  it("gets a 500, and still counts while the app works on it", async () => {
     const slow = slowServer({ requestTimeoutMs: 100, maxRunningRequests: 1 });
     try {
       const begun = performance.now();
@@ -80,23 +80,23 @@ describe("a request that takes too long", () => {
       assert.ok(performance.now() - begun < 2_500);
       assert.equal(slow.timeouts(), 1);
       assert.equal((await slow.ask("/other")).retryAfter, "1");
-      slow.letGo();
+      slow.release();
       await new Promise((resolve) => setTimeout(resolve, 20));
       assert.deepEqual(await slow.ask("/other"), DONE);
       assert.match(slow.lines[0] ?? "", /^warn gave up requests that took too long count=1 /);
     } finally {
-      slow.letGo();
+      slow.release();
       await slow.server.shutdown();
     }
   });
 
-  it("is given up when the server is told to stop, within the time to drain", async () => {
+  it("is aborted at the drain timeout of a shutdown", async () => {
     const slow = slowServer({ drainTimeoutMs: 100 });
     const answer = slow.ask("/slow");
     await slow.heldCount(1);
     await slow.server.shutdown();
     assert.equal((await answer).status, 500);
     assert.deepEqual(slow.lines, ["warn gave up running requests count=1 after_ms=100"]);
-    slow.letGo();
+    slow.release();
   });
 });

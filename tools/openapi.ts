@@ -1,13 +1,10 @@
 /**
- * The OpenAPI document as a committed file, so that changes show in a diff.
+ * Writes the OpenAPI document to `docs/openapi.yaml`, so that changes show in a diff.
  *
- * `deno run -A routes/openapi_file.ts` updates `docs/openapi.yaml`.
+ * `deno run -A tools/openapi.ts`
  */
 import { openapiDocument, openapiYaml } from "../lib/http/openapi/document.ts";
-import { routes } from "./mod.ts";
-
-/** The command that updates the committed document. */
-export const REGENERATE = "deno run -A routes/openapi_file.ts";
+import { routes } from "../routes/mod.ts";
 
 /** The committed document. */
 export const OPENAPI_FILE = new URL("../docs/openapi.yaml", import.meta.url);
