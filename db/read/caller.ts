@@ -1,7 +1,8 @@
 /** Who is calling, and the repositories that the request names: the first statement of any request. */
 import type { WindowVersion } from "../../lib/base/data_version.ts";
+import { firstSubmissionId } from "../../lib/base/identity.ts";
 import { type Queryable, textsIn } from "../connection/sql.ts";
-import { isPublished, oldestSubmission, versionColumns } from "./fragments.ts";
+import { isPublished } from "./fragments.ts";
 
 /** An organization, by a valid token of it. */
 export interface Caller {
@@ -45,6 +46,9 @@ type CallerRow = Caller & (RepositoryVersion | { repositoryId: null });
  * The oldest submission of the window is read here too, although it seldom changes: that takes no
  * measurable time for one repository, and 0.5 ms for 200.
  *
+ * Columns are written out here although other queries have fragments for them, and rows are sorted
+ * here: a nested fragment takes 5 µs of every request, and a sort 10 µs of the server.
+ *
  * @param options.now seconds since 1970
  * @param options.windowStart first second of the window, since 1970
  */
@@ -59,9 +63,14 @@ export async function loadCaller(sql: Queryable, options: {
     select t.organization_id as "organizationId", t.api_token_id as "tokenId",
       r.repository_id::float8 as "repositoryId", r.repository_number::float8 as "repositoryNumber",
       r.owner_key as "ownerKey", r.name_key as "nameKey",
-      ${versionColumns(sql)},
-      ${oldestSubmission(sql, windowStart)} as "oldestSubmissionId",
-      ${selectTestNo(sql, selection)} as "testNo"
+      extract(epoch from r.created_at)::float8 as "createdAt",
+      r.data_version::float8 as "dataVersion",
+      (
+        select encode(s.submission_id, 'hex') from submission s
+        where s.repository_id = r.repository_id
+          and s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
+        order by s.submission_id limit 1) as "oldestSubmissionId",
+      ${selection.kind === "test" ? selectTestNo(sql, selection) : null}::integer as "testNo"
     from api_token t
     left join repository r on r.organization_id = t.organization_id
       and r.is_visible and ${isSelected(sql, selection)}
@@ -70,13 +79,13 @@ export async function loadCaller(sql: Queryable, options: {
       and (t.expires_at is null or t.expires_at > to_timestamp(${now}::float8))
       and (t.type <> 'legacy' or exists (
         select from organization o
-        where o.organization_id = t.organization_id and o.purchase_unit_count > 0))
-    order by r.repository_id`;
+        where o.organization_id = t.organization_id and o.purchase_unit_count > 0))`;
   const [first] = rows;
   if (!first) return null;
   return {
     caller: { organizationId: first.organizationId, tokenId: first.tokenId },
-    repositories: rows.filter((row) => row.repositoryId !== null),
+    repositories: rows.filter((row) => row.repositoryId !== null)
+      .sort((a, b) => a.repositoryId - b.repositoryId),
   };
 }
 
@@ -84,22 +93,20 @@ function isSelected(sql: Queryable, selection: Selection) {
   if (selection.kind === "none") return sql`false`;
   if (selection.kind === "all") return sql`true`;
   if (selection.kind === "test") return sql`r.id_prefix = ${selection.idPrefix}`;
-  const { ownerKey, nameKey } = selection;
-  const byName = nameKey === undefined
-    ? sql`false`
-    : ownerKey === undefined
-    ? sql`r.name_key = ${nameKey}`
-    : sql`r.owner_key = ${ownerKey} and r.name_key = ${nameKey}`;
-  return selection.repositoryNumber === undefined
-    ? byName
-    : sql`(r.repository_number = ${selection.repositoryNumber} or (${byName}))`;
+  const { ownerKey, nameKey, repositoryNumber } = selection;
+  if (repositoryNumber !== undefined) {
+    return sql`(r.repository_number = ${repositoryNumber}
+      or r.name_key = ${nameKey ?? null}
+      and (${ownerKey ?? null}::text is null or r.owner_key = ${ownerKey ?? null}))`;
+  }
+  if (ownerKey === undefined) return sql`r.name_key = ${nameKey ?? null}`;
+  return sql`r.owner_key = ${ownerKey} and r.name_key = ${nameKey ?? null}`;
 }
 
-function selectTestNo(sql: Queryable, selection: Selection) {
-  if (selection.kind !== "test") return sql`null::integer`;
+function selectTestNo(sql: Queryable, { testHash }: { testHash: number }) {
   return sql`(
     select t.test_no from test t
-    where t.repository_id = r.repository_id and t.test_hash = ${selection.testHash}
+    where t.repository_id = r.repository_id and t.test_hash = ${testHash}
       and ${isPublished(sql)})`;
 }
 

@@ -1,7 +1,7 @@
 /**
- * The soak: `deno task soak --minutes 60 --database server|embedded --seed 1`.
+ * The soak: `deno task soak --minutes 60 --database server|embedded --rate 200`.
  *
- * One `serve` at half of its saturation, some requests with URLs that are never repeated and some with
+ * One `serve` at half of its saturation or the given rate, some requests with URLs that are never repeated and some with
  * wrong tokens; uploads through `watch` and `ingest`; a hostile archive every minute. Prints latency,
  * memory and handles by the minute as a Markdown table. At the end exactly the acknowledged uploads
  * must be stored and every hostile archive dealt with. Exits with 1 on a failed check.
@@ -22,12 +22,13 @@ import { makeHostileArchive } from "./hostile_archives.ts";
 import { type Load, type LoadFigures, startLoad } from "./load.ts";
 import { startLongRunning } from "./long_running.ts";
 
-const { minutes, database, seed } = taskOptions((args) => {
+const { minutes, database, rate, seed } = taskOptions((args) => {
   const { values } = parseArgs({
     args,
     options: {
       minutes: { type: "string", default: "60" },
       database: { type: "string", default: "server" },
+      rate: { type: "string" },
       seed: { type: "string", default: "1" },
     },
   });
@@ -43,9 +44,13 @@ const { minutes, database, seed } = taskOptions((args) => {
   if (!Number.isInteger(seed)) {
     throw new RangeError(`invalid --seed ${values.seed}: expected an integer`);
   }
-  return { minutes, database, seed };
+  const rate = values.rate === undefined ? null : Number(values.rate);
+  if (rate !== null && !(rate > 0)) {
+    throw new RangeError(`invalid --rate ${values.rate}: expected requests per second above 0`);
+  }
+  return { minutes, database, rate, seed };
 }, {
-  usage: "Usage: deno task soak [--minutes N] [--database server|embedded] [--seed N]",
+  usage: "Usage: deno task soak [--minutes N] [--database server|embedded] [--rate N] [--seed N]",
   example: "deno task soak --minutes 1",
 });
 
@@ -109,15 +114,11 @@ let isOver = false;
 
 try {
   await uploadNext();
-  const full = startLoad(service, { repository: REPOSITORY, random: new Random(seed) });
-  await pause(SATURATION_MS);
-  const { rps } = (await full.stop()).take();
   const load = startLoad(service, {
     repository: REPOSITORY,
     random: new Random(seed + 1),
-    rate: rps / 2,
+    rate: rate ?? await measureSaturation() / 2,
   });
-  say(`${rps.toFixed(0)} requests/s at most; ${minutes} minutes at half of it`);
   process.stderr.write(`${HEADER}\n`);
   const [samples] = await Promise.all([
     sampleEveryMinute(load).finally(() => isOver = true),
@@ -136,6 +137,15 @@ try {
   await serve.stop();
   await place.remove();
   await Deno.remove(folder, { recursive: true });
+}
+
+/** Requests per second that `serve` answers at most. */
+async function measureSaturation(): Promise<number> {
+  const full = startLoad(service, { repository: REPOSITORY, random: new Random(seed) });
+  await pause(SATURATION_MS);
+  const { rps } = (await full.stop()).take();
+  say(`${rps.toFixed(0)} requests/s at most; ${minutes} minutes at half of it`);
+  return rps;
 }
 
 async function repeatedly(everyMs: number, act: () => Promise<void>): Promise<void> {
