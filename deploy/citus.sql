@@ -40,6 +40,7 @@ select create_distributed_table('coverage_report', 'repository_id', colocate_wit
 -- tokens and id_prefix are unique across repositories, which a distributed table cannot enforce.
 -- on the coordinator: organization
 -- on the coordinator: api_token
+-- on the coordinator: change
 -- Not a reference table: every upload updates its repository's row, and Citus would lock the whole
 -- table until the transaction ends.
 -- on the coordinator: repository

@@ -2,6 +2,8 @@ import type { Command } from "commander";
 import { COMMANDS } from "../lib/cli/commands/mod.ts";
 import { makeProgram } from "../lib/cli/program.ts";
 
+const commands = await Promise.all(Object.values(COMMANDS).map((load) => load()));
+
 /** Options of every command, or of every command that opens the database. */
 export const SHARED_OPTIONS = ["--help", "--json", "--database-url", "--data-dir"];
 
@@ -23,6 +25,6 @@ export function leafCommands(): { path: string; command: Command }[] {
     stopAtOnce: never,
     openDatabase: () => Promise.reject(new Error("no command was run")),
   };
-  walk(makeProgram(io, () => {}, COMMANDS), []);
+  walk(makeProgram(io, () => {}, commands), []);
   return found;
 }

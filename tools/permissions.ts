@@ -26,7 +26,7 @@ export const PERMISSIONS: readonly string[] = [
   "--allow-read",
   "--allow-write",
   "--allow-run=git",
-  "--allow-sys=statfs",
+  "--allow-sys=hostname,statfs,uid,userInfo",
   `--allow-env=${VARIABLES.join(",")}`,
   // Reading another variable returns nothing instead of failing.
   "--ignore-env",

@@ -18,7 +18,9 @@ export async function createOrganization(
 ): Promise<Organization | null> {
   const [row] = await sql<Organization[]>`
     insert into organization (name, name_key, purchase_unit_count, created_at)
-    values (${name}, ${caseKey(name)}, ${purchaseUnitCount}, to_timestamp(${createdAt}))
+    select ${name}, ${caseKey(name)}, ${purchaseUnitCount}::int, to_timestamp(${createdAt}::float8)
+    -- A name that is taken uses up no id.
+    where not exists (select from organization where name_key = ${caseKey(name)})
     on conflict (name_key) do nothing
     returning ${columns(sql)}`;
   return row ?? null;

@@ -1,13 +1,12 @@
-import type { Database } from "../connection/connect.ts";
 import type { Quarantine } from "../../lib/analysis/tracked_test.ts";
 import type { TestIdentity } from "../../lib/base/identity.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { isPublished } from "../read/fragments.ts";
 import { bumpDataVersion, lockRepository } from "../write/repository_row.ts";
-import { writeTransaction } from "../write/transaction.ts";
 
 /** A stored test with its repository. */
 export interface StoredTest extends TestIdentity {
+  organizationId: number;
   repositoryId: number;
   owner: string;
   /** Name of the repository; `name` is the name of the test. */
@@ -20,7 +19,10 @@ export interface StoredTest extends TestIdentity {
 }
 
 /** The repository columns of {@linkcode StoredTest}. */
-type StoredRepository = Pick<StoredTest, "repositoryId" | "owner" | "repositoryName" | "idPrefix">;
+type StoredRepository = Pick<
+  StoredTest,
+  "organizationId" | "repositoryId" | "owner" | "repositoryName" | "idPrefix"
+>;
 
 /** The test with an id, found through two unique keys. */
 export async function findTest(
@@ -40,50 +42,45 @@ export async function findTest(
 }
 
 /**
- * Quarantines a test. An existing quarantine keeps its date, author and type. Returns `null` when the
+ * Quarantines a test, in a transaction. An existing quarantine keeps its date, author and type. Returns `null` when the
  * test no longer exists.
  */
 export async function addQuarantine(
-  sql: Database["sql"],
+  tx: Queryable,
   { repositoryId, testNo }: Pick<StoredTest, "repositoryId" | "testNo">,
   quarantine: Quarantine,
 ): Promise<{ quarantine: Quarantine; added: boolean } | null> {
-  return await writeTransaction(sql, async (tx) => {
-    // Every change locks the repository first, which rules out deadlocks.
-    await lockRepository(tx, repositoryId);
-    const [added] = await tx<Quarantine[]>`
-      insert into quarantine
-        (repository_id, test_no, quarantined_at, quarantined_by, quarantine_type)
-      select repository_id, test_no, to_timestamp(${quarantine.quarantinedAt}),
-        ${quarantine.quarantinedBy}::text, ${quarantine.quarantineType}::text
-      from test where repository_id = ${repositoryId} and test_no = ${testNo}
-      on conflict do nothing
-      returning ${quarantineColumns(tx)}`;
-    if (added) {
-      await bumpDataVersion(tx, repositoryId);
-      return { quarantine: added, added: true };
-    }
-    const [present] = await tx<Quarantine[]>`
-      select ${quarantineColumns(tx)} from quarantine
-      where repository_id = ${repositoryId} and test_no = ${testNo}`;
-    return present ? { quarantine: present, added: false } : null;
-  });
+  // Every change locks the repository first, which rules out deadlocks.
+  await lockRepository(tx, repositoryId);
+  const [added] = await tx<Quarantine[]>`
+    insert into quarantine
+      (repository_id, test_no, quarantined_at, quarantined_by, quarantine_type)
+    select repository_id, test_no, to_timestamp(${quarantine.quarantinedAt}),
+      ${quarantine.quarantinedBy}::text, ${quarantine.quarantineType}::text
+    from test where repository_id = ${repositoryId} and test_no = ${testNo}
+    on conflict do nothing
+    returning ${quarantineColumns(tx)}`;
+  if (added) {
+    await bumpDataVersion(tx, repositoryId);
+    return { quarantine: added, added: true };
+  }
+  const [present] = await tx<Quarantine[]>`
+    select ${quarantineColumns(tx)} from quarantine
+    where repository_id = ${repositoryId} and test_no = ${testNo}`;
+  return present ? { quarantine: present, added: false } : null;
 }
 
-/** Ends the quarantine of a test. Returns false when it was not quarantined. */
+/** Ends the quarantine of a test, in a transaction. Returns false when it was not quarantined. */
 export async function removeQuarantine(
-  sql: Database["sql"],
+  tx: Queryable,
   { repositoryId, testNo }: Pick<StoredTest, "repositoryId" | "testNo">,
 ): Promise<boolean> {
-  return await writeTransaction(sql, async (tx) => {
-    await lockRepository(tx, repositoryId);
-    const removed = await tx`
-      delete from quarantine where repository_id = ${repositoryId} and test_no = ${testNo}
-      returning 1`;
-    if (removed.length === 0) return false;
-    await bumpDataVersion(tx, repositoryId);
-    return true;
-  });
+  await lockRepository(tx, repositoryId);
+  const removed = await tx`
+    delete from quarantine where repository_id = ${repositoryId} and test_no = ${testNo}
+    returning 1`;
+  if (removed.length > 0) await bumpDataVersion(tx, repositoryId);
+  return removed.length > 0;
 }
 
 /** All quarantined tests of an organization, by repository, oldest quarantine first. */
@@ -111,8 +108,8 @@ export async function listQuarantined(
 }
 
 function repositoryColumns(sql: Queryable) {
-  return sql`repository_id::float8 as "repositoryId", owner, name as "repositoryName",
-    id_prefix::float8 as "idPrefix"`;
+  return sql`organization_id as "organizationId", repository_id::float8 as "repositoryId", owner,
+    name as "repositoryName", id_prefix::float8 as "idPrefix"`;
 }
 
 function testColumns(sql: Queryable) {

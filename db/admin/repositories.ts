@@ -1,14 +1,15 @@
 import { caseKey } from "../../lib/base/identity.ts";
 import type { RepositoryName } from "../../lib/base/repository_name.ts";
-import type { Database } from "../connection/connect.ts";
 import type { Queryable } from "../connection/sql.ts";
-import { writeTransaction } from "../write/transaction.ts";
 
 /** A stored repository. */
 export interface Repository extends RepositoryName {
   organizationId: number;
   repositoryId: number;
-  /** Its `repository_id` in the API and on the command line, unique within the organization. */
+  /**
+   * Its `repository_id` in the API and on the command line, unique within the organization. A hidden
+   * repository has none.
+   */
   repositoryNumber: number;
   /** First 44 bits of the ids of its tests. */
   idPrefix: number;
@@ -25,13 +26,14 @@ export async function findRepository(
   return repository?.isVisible ? repository : null;
 }
 
-/** The same, including repositories that are not visible yet. */
+/** The same, including hidden repositories. */
 export async function findAnyRepository(
   sql: Queryable,
   { organizationId, owner, name }: RepositoryName & { organizationId: number },
 ): Promise<Repository & { isVisible: boolean } | null> {
   const [row] = await sql<(Repository & { isVisible: boolean })[]>`
-    select ${repositoryColumns(sql)}, is_visible as "isVisible" from repository
+    select ${repositoryColumns(sql)}, repository_number is not null as "isVisible"
+    from repository
     where organization_id = ${organizationId} and owner_key = ${caseKey(owner)}
       and name_key = ${caseKey(name)}`;
   return row ?? null;
@@ -44,7 +46,7 @@ export async function listRepositories(
 ): Promise<Repository[]> {
   return await sql<Repository[]>`
     select ${repositoryColumns(sql)} from repository
-    where organization_id = ${organizationId} and is_visible
+    where organization_id = ${organizationId} and repository_number is not null
     order by owner_key collate "C", name_key collate "C"`;
 }
 
@@ -57,53 +59,45 @@ export async function renameRepository(
   repository: Pick<Repository, "organizationId" | "repositoryId">,
   { owner, name }: RepositoryName,
 ): Promise<Repository | null> {
-  try {
-    const [row] = await sql<Repository[]>`
-      update repository set owner = ${owner}, name = ${name}, owner_key = ${caseKey(owner)},
-        name_key = ${caseKey(name)}, data_version = data_version + 1
-      where organization_id = ${repository.organizationId}
-        and repository_id = ${repository.repositoryId}
-      returning ${repositoryColumns(sql)}`;
-    return row ?? null;
-  } catch (error) {
-    if (isUniqueViolation(error)) return null;
-    throw error;
-  }
+  const { organizationId, repositoryId } = repository;
+  const [row] = await sql<Repository[]>`
+    update repository set owner = ${owner}, name = ${name}, owner_key = ${caseKey(owner)},
+      name_key = ${caseKey(name)}, data_version = data_version + 1
+    where organization_id = ${organizationId} and repository_id = ${repositoryId}
+      and not exists (select from repository r
+        where r.organization_id = ${organizationId} and r.repository_id <> ${repositoryId}
+          and r.owner_key = ${caseKey(owner)} and r.name_key = ${caseKey(name)})
+    returning ${repositoryColumns(sql)}`;
+  return row ?? null;
 }
 
-/** Deletes a repository and all its data. Returns false when it no longer exists. */
+/** Deletes a repository and all its data, in a transaction. Returns false when it no longer exists. */
 export async function deleteRepository(
-  sql: Database["sql"],
+  tx: Queryable,
   { organizationId, repositoryId }: Pick<Repository, "organizationId" | "repositoryId">,
 ): Promise<boolean> {
-  return await writeTransaction(sql, async (tx) => {
-    // Uploads lock this row too, so nothing is added during the deletion.
-    const [locked] = await tx`
-      select from repository
-      where organization_id = ${organizationId} and repository_id = ${repositoryId}
-      for update`;
-    if (!locked) return false;
-    // The archives are kept, so that a watcher does not process them again.
-    await tx`update archive set repository_id = null where repository_id = ${repositoryId}`;
-    await tx`delete from quarantine where repository_id = ${repositoryId}`;
-    await tx`delete from disruptive_test where repository_id = ${repositoryId}`;
-    await tx`delete from negative_result where repository_id = ${repositoryId}`;
-    await tx`delete from coverage_report where repository_id = ${repositoryId}`;
-    await tx`delete from submission where repository_id = ${repositoryId}`;
-    await tx`delete from test_tag where repository_id = ${repositoryId}`;
-    await tx`delete from test_tag_set where repository_id = ${repositoryId}`;
-    await tx`delete from test_list where repository_id = ${repositoryId}`;
-    await tx`delete from unpublished_test_range where repository_id = ${repositoryId}`;
-    await tx`delete from test where repository_id = ${repositoryId}`;
-    await tx`
-      delete from repository
-      where organization_id = ${organizationId} and repository_id = ${repositoryId}`;
-    return true;
-  });
-}
-
-function isUniqueViolation(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "23505";
+  // Uploads lock this row too, so nothing is added during the deletion.
+  const [locked] = await tx`
+    select from repository
+    where organization_id = ${organizationId} and repository_id = ${repositoryId}
+    for update`;
+  if (!locked) return false;
+  // The archives are kept, so that a watcher does not process them again.
+  await tx`update archive set repository_id = null where repository_id = ${repositoryId}`;
+  await tx`delete from quarantine where repository_id = ${repositoryId}`;
+  await tx`delete from disruptive_test where repository_id = ${repositoryId}`;
+  await tx`delete from negative_result where repository_id = ${repositoryId}`;
+  await tx`delete from coverage_report where repository_id = ${repositoryId}`;
+  await tx`delete from submission where repository_id = ${repositoryId}`;
+  await tx`delete from test_tag where repository_id = ${repositoryId}`;
+  await tx`delete from test_tag_set where repository_id = ${repositoryId}`;
+  await tx`delete from test_list where repository_id = ${repositoryId}`;
+  await tx`delete from unpublished_test_range where repository_id = ${repositoryId}`;
+  await tx`delete from test where repository_id = ${repositoryId}`;
+  await tx`
+    delete from repository
+    where organization_id = ${organizationId} and repository_id = ${repositoryId}`;
+  return true;
 }
 
 /** SQL: the columns of a `Repository`. */

@@ -73,7 +73,7 @@ export async function loadCaller(sql: Queryable, options: {
       ${selection.kind === "test" ? selectTestNo(sql, selection) : null}::integer as "testNo"
     from api_token t
     left join repository r on r.organization_id = t.organization_id
-      and r.is_visible and ${isSelected(sql, selection)}
+      and r.repository_number is not null and ${isSelected(sql, selection)}
     where t.hash = ${token.hash} and t.type = ${token.type}
       and t.revoked_at is null
       and (t.expires_at is null or t.expires_at > to_timestamp(${now}::float8))

@@ -36,6 +36,18 @@ create table archive (
 );
 CREATE INDEX archive_unfinished ON archive USING btree (source, status) WHERE (status <> 'processed'::text);
 
+create table change (
+  organization_id integer not null,
+  change_id bigint not null generated always as identity,
+  changed_at timestamp(0) with time zone not null,
+  author text not null,
+  command text not null,
+  subject text not null,
+  detail jsonb not null,
+  constraint change_pkey PRIMARY KEY (organization_id, change_id),
+  constraint change_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organization(organization_id)
+);
+
 create table coverage_report (
   repository_id bigint not null,
   coverage_report_id bigint not null generated always as identity,
@@ -103,7 +115,7 @@ create table quarantine (
 create table repository (
   organization_id integer not null,
   repository_id bigint not null default nextval('repository_id_sequence'::regclass),
-  repository_number bigint not null,
+  repository_number bigint,
   owner text not null,
   name text not null,
   owner_key text not null,
@@ -111,7 +123,6 @@ create table repository (
   id_prefix bigint not null,
   data_version bigint not null default 0,
   addition_count bigint not null default floor((random() * (1000000000)::double precision)),
-  is_visible boolean not null default true,
   next_test_no integer not null default 0,
   next_test_list_no integer not null default 0,
   next_test_tag_set_no integer not null default 0,

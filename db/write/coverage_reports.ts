@@ -2,7 +2,7 @@ import type { CoverageTotals } from "../../lib/report/coverage/mod.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { bumpForAddition } from "./repository_row.ts";
 
-/** Stores coverage. A report without a line is as if there were none. */
+/** Stores coverage. Of a report without a line only the repository remains. */
 export async function insertCoverage(
   sql: Queryable,
   { repositoryId, recordedAt, submissionId = null, coverage }: {
@@ -12,8 +12,8 @@ export async function insertCoverage(
     coverage: CoverageTotals;
   },
 ): Promise<void> {
-  if (coverage.lineCount === 0) return;
   await bumpForAddition(sql, repositoryId);
+  if (coverage.lineCount === 0) return;
   await sql`
     insert into coverage_report
       (repository_id, recorded_at, submission_id, covered_line_count, line_count)

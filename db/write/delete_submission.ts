@@ -30,7 +30,12 @@ import { writeTransaction } from "./transaction.ts";
  */
 export async function deleteSubmission(
   sql: Database["sql"],
-  { organizationId, key }: { organizationId: number; key: string },
+  { organizationId, key, alongside }: {
+    organizationId: number;
+    key: string;
+    /** Runs at the end of the transaction. */
+    alongside?(tx: Queryable): Promise<void>;
+  },
 ): Promise<boolean> {
   return await writeTransaction(sql, async (tx) => {
     const submission = await lockSubmission(tx, { organizationId, key });
@@ -64,6 +69,7 @@ export async function deleteSubmission(
       if (tags.length > 0 || testTagSetNo !== null) await removeTags(tx, list, submission);
       await removeTestList(tx, list);
     }
+    await alongside?.(tx);
     return true;
   });
 }
@@ -83,7 +89,7 @@ async function lockSubmission(
 ): Promise<LockedSubmission | null> {
   const repositories = await tx<{ repositoryId: number }[]>`
     select repository_id::float8 as "repositoryId" from repository
-    where organization_id = ${organizationId} and is_visible`;
+    where organization_id = ${organizationId} and repository_number is not null`;
   const repositoryIds = arrayOf(repositories.map(({ repositoryId }) => repositoryId));
   const found = await tx<{ repositoryId: number }[]>`
     select repository_id::float8 as "repositoryId" from submission

@@ -32,18 +32,64 @@ export async function bumpDataVersion(tx: Queryable, repositoryId: number): Prom
 }
 
 /**
- * The same, for a change that only added submissions or coverage: caches then load just those. The
- * repository becomes visible.
+ * The same, for a change that only added submissions or coverage: caches then load just those. A
+ * hidden repository becomes visible.
  *
  * @returns the new data version
  */
 export async function bumpForAddition(tx: Queryable, repositoryId: number): Promise<number> {
-  const [row] = await tx<{ dataVersion: number }[]>`
-    update repository set data_version = data_version + 1, addition_count = addition_count + 1,
-      is_visible = true
+  const [row] = await tx<{ dataVersion: number; organizationId: number; isHidden: boolean }[]>`
+    update repository set data_version = data_version + 1, addition_count = addition_count + 1
     where repository_id = ${repositoryId}
-    returning data_version::float8 as "dataVersion"`;
+    returning data_version::float8 as "dataVersion", organization_id as "organizationId",
+      repository_number is null as "isHidden"`;
+  if (row?.isHidden) await showRepository(tx, { repositoryId, ...row });
   return row?.dataVersion ?? 0;
+}
+
+/**
+ * Makes a hidden repository, whose row is locked, visible under a number.
+ *
+ * @param options.given the number; the next free one of the organization unless given
+ * @returns false when the number is taken
+ */
+export async function showRepository(
+  tx: Queryable,
+  { organizationId, repositoryId, given }: {
+    organizationId: number;
+    repositoryId: number;
+    given?: number | undefined;
+  },
+): Promise<boolean> {
+  // Those who take a number of the organization wait for each other.
+  await tx`
+    select from organization where organization_id = ${organizationId} for no key update`;
+  const number = given ?? await nextNumber(tx, organizationId);
+  const shown = await tx`
+    update repository set repository_number = ${number}
+    where repository_id = ${repositoryId}
+      and not exists (select from repository r
+        where r.organization_id = ${organizationId} and r.repository_number = ${number})
+    returning true`;
+  return shown.length > 0;
+}
+
+/** Takes the next free number of an organization: given numbers may be ahead of the counter. */
+async function nextNumber(tx: Queryable, organizationId: number): Promise<number> {
+  const [row] = await tx<{ number: number }[]>`
+    update organization o set next_repository_number = 1 + (
+      select min(candidate.number) from (
+        select o.next_repository_number as number
+        union all
+        select r.repository_number + 1 from repository r
+        where r.organization_id = o.organization_id
+          and r.repository_number >= o.next_repository_number
+      ) candidate
+      where not exists (select from repository r
+        where r.organization_id = o.organization_id and r.repository_number = candidate.number))
+    where organization_id = ${organizationId}
+    returning (next_repository_number - 1)::float8 as number`;
+  return row!.number;
 }
 
 /**

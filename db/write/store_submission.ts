@@ -56,6 +56,7 @@ export interface StoreResult {
   /** Seconds since 1970. */
   recordedAt: number;
   testResultCount: number;
+  tags: string[];
   /** Results of the submission that are disruptions now. */
   disruptionCount: number;
 }
@@ -170,6 +171,7 @@ async function insertUpload(
     duplicate: false,
     recordedAt,
     testResultCount: content.resultCount,
+    tags,
     disruptionCount: negatives.filter(({ isDisruption }) => isDisruption).length,
   };
 }
@@ -185,7 +187,7 @@ async function findDuplicate(
   const [row] = await sql<Omit<StoreResult, "duplicate">[]>`
     select encode(submission_id, 'hex') as "submissionId", key,
       extract(epoch from recorded_at)::float8 as "recordedAt",
-      test_result_count as "testResultCount",
+      test_result_count as "testResultCount", array_to_json(tags) as tags,
       (select count(*) from negative_result n
         where n.repository_id = s.repository_id and n.submission_id = s.submission_id
           and n.is_disruption)::int as "disruptionCount"

@@ -1,163 +1,65 @@
-/** The environment variables. Options win over them; an empty variable counts as unset. */
+/** The environment variables. Options win over them; an empty value counts as unset, of both. */
 
 /** An environment variable, its default, and its meaning. */
 export interface Setting {
-  name: string;
+  name: SettingName;
   default: string;
   meaning: string;
-  /** The option that overrides the variable. */
+  /** The option that overrides the variable, such as `--port <n>`. */
   flag?: string;
 }
 
-/** Every environment variable that the program reads. `--help` and the reference show this table. */
-export const SETTINGS = [
-  {
-    name: "DATABASE_URL",
-    default: "",
-    meaning: "PostgreSQL server (15 or later), postgres://...; unset: the embedded database",
-    flag: "--database-url <url>",
-  },
-  { name: "DATABASE_URL_FILE", default: "", meaning: "file that DATABASE_URL is read from" },
-  {
-    name: "DATA_DIR",
-    default: "./data",
-    meaning: "folder of the embedded database",
-    flag: "--data-dir <folder>",
-  },
-  {
-    name: "HOST",
-    default: "127.0.0.1",
-    meaning: "serve, demo, healthcheck: address of the service",
-    flag: "--host <address>",
-  },
-  {
-    name: "PORT",
-    default: "8000",
-    meaning: "serve, demo, healthcheck: port of the service; 0: any free one",
-    flag: "--port <n>",
-  },
-  {
-    name: "REUSE_PORT",
-    default: "false",
-    meaning: "serve: share the port with other processes that set this too; Linux only",
-    flag: "--reuse-port",
-  },
-  {
-    name: "TRUSTED_PROXIES",
-    default: "",
-    meaning: "serve: addresses or networks of proxies whose X-Forwarded-For is believed",
-    flag: "--trusted-proxies <list>",
-  },
-  {
-    name: "OPS_HOST",
-    default: "127.0.0.1",
-    meaning: "serve, watch: address for readiness and metrics",
-    flag: "--ops-host <address>",
-  },
-  {
-    name: "OPS_PORT",
-    default: "",
-    meaning: "serve, watch: port for readiness and metrics, without a token; unset: none",
-    flag: "--ops-port <n>",
-  },
-  {
-    name: "LOG_LEVEL",
-    default: "info",
-    meaning: "serve, watch: minimum level of log lines: debug, info, warn or error",
-    flag: "--log-level <level>",
-  },
-  {
-    name: "LOG_FORMAT",
-    default: "auto",
-    meaning: "serve, watch: human, json, or auto: human on a terminal, else json",
-    flag: "--log-format <format>",
-  },
-  {
-    name: "DATABASE_WAIT_SECONDS",
-    default: "60",
-    meaning: "serve, watch: how long to wait for an unavailable database at startup",
-    flag: "--database-wait-seconds <n>",
-  },
-  {
-    name: "DATABASE_POOL_SIZE",
-    default: "4",
-    meaning: "serve: size of the connection pool of a PostgreSQL server",
-    flag: "--database-pool-size <n>",
-  },
-  {
-    name: "STATEMENT_TIMEOUT_MS",
-    default: "10000",
-    meaning: "serve: a PostgreSQL server cancels statements that take longer",
-    flag: "--statement-timeout-ms <n>",
-  },
-  {
-    name: "REQUEST_TIMEOUT_MS",
-    default: "30000",
-    meaning: "serve: a request that takes longer gets 500",
-    flag: "--request-timeout-ms <n>",
-  },
-  {
-    name: "MAX_RUNNING_REQUESTS",
-    default: "1000",
-    meaning: "serve: limit of concurrent requests; further ones get 500 at once",
-    flag: "--max-running-requests <n>",
-  },
-  {
-    name: "CACHE_SIZE_MB",
-    default: "80",
-    meaning: "serve: approximate memory of the caches of responses and tests",
-    flag: "--cache-size-mb <n>",
-  },
-  {
-    name: "AWS_ACCESS_KEY_ID",
-    default: "",
-    meaning: "upload, watch: access key for S3-compatible storage",
-  },
-  {
-    name: "AWS_SECRET_ACCESS_KEY",
-    default: "",
-    meaning: "upload, watch: secret key for S3-compatible storage",
-  },
-  {
-    name: "AWS_SESSION_TOKEN",
-    default: "",
-    meaning: "upload, watch: session token of temporary credentials",
-  },
-  { name: "AWS_REGION", default: "us-east-1", meaning: "upload, watch: region of the bucket" },
-  { name: "AWS_DEFAULT_REGION", default: "", meaning: "used if AWS_REGION is unset" },
-  {
-    name: "AWS_ENDPOINT_URL_S3",
-    default: "",
-    meaning: "upload, watch: URL of S3-compatible storage; unset: Amazon's",
-  },
-  { name: "AWS_ENDPOINT_URL", default: "", meaning: "used if AWS_ENDPOINT_URL_S3 is unset" },
-  { name: "PLATFORM_API_TOKEN", default: "", meaning: "mcp: API token" },
-  {
-    name: "PLATFORM_API_TOKEN_FILE",
-    default: "",
-    meaning: "mcp: file that PLATFORM_API_TOKEN is read from",
-  },
-  {
-    name: "PLATFORM_API_URL",
-    default: "http://127.0.0.1:8000",
-    meaning: "mcp: base URL of the service",
-  },
-  {
-    name: "TEST_ANALYTICS_DEBUG",
-    default: "",
-    meaning: "if set: show the stack of unexpected errors",
-  },
-] as const satisfies Setting[];
+/** Default, meaning, and the value of the option where there is one (`""`: an option without value). */
+const TABLE = {
+  DATABASE_URL: ["", "PostgreSQL server (15 or later); unset: the embedded database", "<url>"],
+  DATABASE_URL_FILE: ["", "file that DATABASE_URL is read from"],
+  DATA_DIR: ["./data", "folder of the embedded database", "<folder>"],
+  HOST: ["127.0.0.1", "serve, demo, healthcheck: address of the service", "<address>"],
+  PORT: ["8000", "serve, demo, healthcheck: port of the service; 0: any free one", "<n>"],
+  REUSE_PORT: ["false", "serve: share the port with other processes that set this; Linux only", ""],
+  TRUSTED_PROXIES: ["", "serve: addresses or networks of trusted reverse proxies", "<list>"],
+  OPS_HOST: ["127.0.0.1", "serve, watch: address for readiness and metrics", "<address>"],
+  OPS_PORT: ["", "serve, watch: port for readiness and metrics, without a token", "<n>"],
+  LOG_LEVEL: ["info", "serve, watch: minimum level: debug, info, warn or error", "<level>"],
+  LOG_FORMAT: ["auto", "serve, watch: human, json, or auto: human on a terminal", "<format>"],
+  DATABASE_WAIT_SECONDS: ["60", "serve, watch: how long to wait for a database at startup", "<n>"],
+  DATABASE_POOL_SIZE: ["4", "serve: size of the connection pool of a PostgreSQL server", "<n>"],
+  STATEMENT_TIMEOUT_MS: ["10000", "serve: the server cancels statements that take longer", "<n>"],
+  REQUEST_TIMEOUT_MS: ["30000", "serve: a request that takes longer gets 500", "<n>"],
+  MAX_RUNNING_REQUESTS: ["1000", "serve: limit of concurrent requests; others get 500", "<n>"],
+  CACHE_SIZE_MB: ["80", "serve: approximate memory of the caches of responses and tests", "<n>"],
+  AWS_ACCESS_KEY_ID: ["", "upload, watch: access key for S3-compatible storage"],
+  AWS_SECRET_ACCESS_KEY: ["", "upload, watch: secret key for S3-compatible storage"],
+  AWS_SESSION_TOKEN: ["", "upload, watch: session token of temporary credentials"],
+  AWS_REGION: ["us-east-1", "upload, watch: region of the bucket"],
+  AWS_DEFAULT_REGION: ["", "used if AWS_REGION is unset"],
+  AWS_ENDPOINT_URL_S3: ["", "upload, watch: URL of S3-compatible storage; unset: Amazon's"],
+  AWS_ENDPOINT_URL: ["", "used if AWS_ENDPOINT_URL_S3 is unset"],
+  PLATFORM_API_TOKEN: ["", "mcp: API token"],
+  PLATFORM_API_TOKEN_FILE: ["", "mcp: file that PLATFORM_API_TOKEN is read from"],
+  PLATFORM_API_URL: ["http://127.0.0.1:8000", "mcp: base URL of the service"],
+  TEST_ANALYTICS_DEBUG: ["", "if set: show the stack of unexpected errors"],
+} as const satisfies Record<string, [standard: string, meaning: string, value?: string]>;
 
 /** Name of an environment variable that the program reads. */
-export type SettingName = typeof SETTINGS[number]["name"];
+export type SettingName = keyof typeof TABLE;
+
+/** Every environment variable that the program reads. `--help` and the reference show this table. */
+export const SETTINGS: readonly Setting[] = Object.entries(TABLE).map(
+  ([name, [standard, meaning, value]]) => ({
+    name: name as SettingName,
+    default: standard,
+    meaning,
+    ...value !== undefined && { flag: `--${kebabCase(name)} ${value}`.trimEnd() },
+  }),
+);
 
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The value of a setting, or its default. */
 export function setting(environment: Environment, name: SettingName): string {
-  return environment[name] || describeSetting(name).default;
+  return environment[name] || TABLE[name][0];
 }
 
 /** The row of a setting. */
@@ -168,4 +70,9 @@ export function describeSetting(name: SettingName): Setting {
 /** The meaning of a setting without the names of the commands that use it. */
 export function meaningHere({ meaning }: Setting): string {
   return meaning.replace(/^[a-z, ]+: /, "");
+}
+
+/** `LOG_LEVEL` or `logLevel` as `log-level`. */
+export function kebabCase(name: string): string {
+  return name.replaceAll(/_|(?<=[a-z])(?=[A-Z])/g, "-").toLowerCase();
 }

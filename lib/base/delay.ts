@@ -1,4 +1,4 @@
-/** Waits for some milliseconds; ends early, without an error, when told to stop. */
+/** Waits for some milliseconds; ends early, without an error, when `stop` is aborted. */
 export function pause(milliseconds: number, stop?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (stop?.aborted) return resolve();

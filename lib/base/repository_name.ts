@@ -1,4 +1,4 @@
-/** How a repository is called: an owner, which may contain slashes (GitLab groups), and a name. */
+/** The name of a repository: an owner, which may contain slashes (GitLab groups), and a name. */
 export interface RepositoryName {
   owner: string;
   name: string;
@@ -13,7 +13,7 @@ export function formatRepositoryName({ owner, name }: RepositoryName): string {
  * Splits `owner/name` at the last slash.
  *
  * @throws {SyntaxError} when a part is missing, is `.` or `..`, begins or ends with white space, or
- * contains a control character: such a name could not be asked for over HTTP
+ * contains a control character: such a name cannot be part of a URL
  */
 export function parseRepositoryName(text: string): RepositoryName {
   const parts = text.split("/");
@@ -22,7 +22,7 @@ export function parseRepositoryName(text: string): RepositoryName {
       part === "" || part === "." || part === ".." || part !== part.trim() || /\p{Cc}/u.test(part)
     );
   if (wrong) {
-    throw new SyntaxError(`"${text}" is no repository: expected OWNER/NAME, such as acme/shop`);
+    throw new SyntaxError(`invalid repository "${text}": expected OWNER/NAME, such as acme/shop`);
   }
   return { owner: parts.slice(0, -1).join("/"), name: parts.at(-1) ?? "" };
 }

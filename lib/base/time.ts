@@ -17,7 +17,7 @@ const LAST_SECOND = Date.parse("9999-12-31T23:59:59Z") / 1000;
  */
 export function formatTimestamp(seconds: number): string {
   if (!isWritable(seconds)) {
-    throw new RangeError(`${seconds} is no time: expected seconds within the years 0000 to 9999`);
+    throw new RangeError(`invalid time ${seconds}: expected seconds within the years 0000 to 9999`);
   }
   return new Date(seconds * 1000).toISOString().slice(0, 19) + "Z";
 }
@@ -48,17 +48,17 @@ const DAYS_OF_400_YEARS = 146_097;
 const RFC_3339 = /^(\d{4}-\d{2}-\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.\d+)?(Z|z|[+-]\d{2}:\d{2})$/;
 
 /**
- * Reads an RFC 3339 time stamp with a zone, such as `2026-01-31T08:00:00+01:00`, as seconds since
+ * Reads an RFC 3339 timestamp with a zone, such as `2026-01-31T08:00:00+01:00`, as seconds since
  * 1970. A fraction of a second is cut.
  *
- * @throws {SyntaxError} when the text has another form, names no moment of the calendar, or
- * one outside the years 0000 to 9999 in UTC
+ * @throws {SyntaxError} when the text has another form, names a day or time that does not
+ * exist, or one outside the years 0000 to 9999 in UTC
  */
 export function parseTimestamp(text: string): number {
   const match = RFC_3339.exec(text);
   if (!match) {
     throw new SyntaxError(
-      `"${text}" is no time stamp: expected RFC 3339 with a zone, such as 2026-01-31T08:00:00Z`,
+      `invalid timestamp "${text}": expected RFC 3339 with a zone, such as 2026-01-31T08:00:00Z`,
     );
   }
   const [, day = "", hours = "", minutes = "", seconds = "", zone = ""] = match;
@@ -66,7 +66,9 @@ export function parseTimestamp(text: string): number {
   const impossible = dayNumber === null ||
     Number(hours) > 23 || Number(minutes) > 59 || Number(seconds) > 60 ||
     (zone.length === 6 && (Number(zone.slice(1, 3)) > 23 || Number(zone.slice(4)) > 59));
-  if (impossible) throw new SyntaxError(`"${text}" is no moment of the calendar`);
+  if (impossible) {
+    throw new SyntaxError(`invalid timestamp "${text}": expected a day and time that exist`);
+  }
   const offsetMinutes = zone.length === 1
     ? 0
     : Number(`${zone[0]}1`) * (Number(zone.slice(1, 3)) * 60 + Number(zone.slice(4)));
@@ -76,7 +78,7 @@ export function parseTimestamp(text: string): number {
     (Number(minutes) - offsetMinutes) * 60 + secondOfMinute;
   // The zone can carry the first and last day over the edge.
   if (!isWritable(moment)) {
-    throw new SyntaxError(`"${text}" is not within the years 0000 to 9999 in UTC`);
+    throw new SyntaxError(`invalid timestamp "${text}": expected the years 0000 to 9999 in UTC`);
   }
   return moment;
 }

@@ -1,27 +1,25 @@
 /** How a command is described, how its input is validated, and the context it runs in. */
 import type { Command, CommanderError } from "commander";
 import * as v from "valibot";
+import { type Change, insertChange } from "../../db/admin/changes.ts";
 import type { Database } from "../../db/connection/connect.ts";
 import { readDatabaseUrl } from "../../db/connection/database_url.ts";
+import type { Queryable } from "../../db/connection/sql.ts";
 import {
   describeSetting,
   type Environment,
+  kebabCase,
   meaningHere,
   setting,
   type SettingName,
   SETTINGS,
 } from "../base/config.ts";
+import { authorOf } from "./author.ts";
 import { UsageError } from "./errors.ts";
 import { commandHelp, type ExitCodes } from "./help.ts";
 import type { Git } from "./intake/ci/git.ts";
 import { type Cell, oneLine, plainLine } from "./output.ts";
-import {
-  camelCase,
-  type CheckedSetting,
-  readSecret,
-  readSettings,
-  type SettingValues,
-} from "./settings.ts";
+import { type CheckedSetting, readSecret, readSettings, type SettingValues } from "./settings.ts";
 import { location } from "./values.ts";
 
 /** Input and output of the program; tests pass their own. */
@@ -58,13 +56,20 @@ export interface CommandContext {
   /** Prints the result: a line of text, or with `--json` a JSON value. */
   print(plain: string, value: unknown): Promise<void>;
   /** Prints a list: tab-separated lines of these fields without a header, or with `--json` an array. */
-  printList<Key extends string, Item extends Record<Key, Cell>>(
+  printList<Item extends Record<Key, Cell>, Key extends string = never>(
     items: Item[],
     fields: Key[] | ((item: Item) => Cell[]),
   ): Promise<void>;
   /** Prints a line on standard error. */
   note(text: string): void;
+  /** Adds a change by this command to the log of an organization, in the transaction that makes it. */
+  logChange(tx: Queryable, change: LoggedChange): Promise<void>;
 }
+
+/** A change, without what the context knows of it. */
+export type LoggedChange = Pick<Change, "subject"> & Partial<Pick<Change, "detail">> & {
+  organizationId: number;
+};
 
 /** A PostgreSQL server when there is a URL, else the embedded database in the folder. */
 export interface DatabaseLocation {
@@ -72,14 +77,51 @@ export interface DatabaseLocation {
   dataDir: string;
 }
 
-/** Descriptions of options or arguments by their flags, such as `--org <name>` or `<test-id>`. */
-export type Flags = Readonly<Record<string, string>>;
+/** An argument or option of a command. */
+export interface Parameter<Schema extends v.GenericSchema = v.GenericSchema> {
+  kind: "argument" | "option";
+  /** Placeholder of the value of an option, such as `<n>` or `<file...>`; `""` for a flag. */
+  value: string;
+  meaning: string;
+  /**
+   * `v.optional`: an empty value, as of an unset shell variable, counts as absent. `v.undefinedable`:
+   * it may be absent, but not empty.
+   */
+  schema: Schema;
+}
 
-/** The schema of an object. */
-type InputSchema = v.GenericSchema & { readonly entries: v.ObjectEntries };
+/** Parameters by name: `buildUrl` is the option `--build-url`, or the argument BUILD-URL. */
+type Parameters = Readonly<Record<string, Parameter>>;
+
+/** The values of parameters. */
+export type Values<Input extends Parameters> = {
+  [Name in keyof Input]: v.InferOutput<Input[Name]["schema"]>;
+};
+
+/** Defines an argument; an array is one that takes all that follow. */
+export function argument<Schema extends v.GenericSchema>(
+  meaning: string,
+  schema: Schema,
+): Parameter<Schema> {
+  return { kind: "argument", value: "", meaning, schema };
+}
+
+/** Defines an option. */
+export function option<Schema extends v.GenericSchema>(
+  value: string,
+  meaning: string,
+  schema: Schema,
+): Parameter<Schema> {
+  return { kind: "option", value, meaning, schema };
+}
+
+/** Defines an option without a value, which is false unless given. */
+export function flag(meaning: string) {
+  return option("", meaning, v.optional(v.boolean(), false));
+}
 
 /** The definition of a command. */
-interface CommandSpec<Input extends InputSchema, Name extends CheckedSetting> {
+interface CommandSpec<Input extends Parameters, Name extends CheckedSetting> {
   name: string;
   summary: string;
   /** A valid command without the program's name: shown by `--help` and after a usage error. */
@@ -90,39 +132,30 @@ interface CommandSpec<Input extends InputSchema, Name extends CheckedSetting> {
   details?: string[];
   /** Exit codes that mean something else than usual. */
   exitCodes?: ExitCodes;
-  /** Each argument and option is a key of `input`, in camel case. */
-  arguments?: Flags;
-  options?: Flags;
   /** False for a command that opens no database, or one of its own. */
   usesDatabase?: boolean;
   /** Creates a missing embedded database. Others fail: a typing error must not leave a folder behind. */
   createsDatabase?: boolean;
-  /** Validates arguments and options, before anything is opened or written. */
+  /** Arguments and options, validated before anything is opened or written. */
   input: Input;
   /** Settings that the command reads from options and the environment. */
   settings?: readonly Name[];
   /** Other environment variables that it reads. */
   environment?: readonly SettingName[];
-  run(
-    input: v.InferOutput<Input>,
-    context: CommandContext,
-    settings: SettingValues<Name>,
-  ): Promise<void>;
+  run(input: Values<Input>, context: CommandContext, settings: SettingValues<Name>): Promise<void>;
 }
-
-const DATABASE_OPTIONS: Flags = {
-  "--database-url <url>": "PostgreSQL server (passwords are safer in DATABASE_URL)",
-  "--data-dir <folder>": "folder of the embedded database",
-};
 
 const DATABASE_SETTINGS = ["DATABASE_URL", "DATABASE_URL_FILE", "DATA_DIR"] as const;
 
-/** The options of every command. */
-const SHARED = v.object({
-  json: v.optional(v.boolean(), false),
-  databaseUrl: v.optional(location),
-  dataDir: v.optional(location),
-});
+/** The options of every command that uses the database. */
+const DATABASE_OPTIONS = {
+  databaseUrl: option(
+    "<url>",
+    "PostgreSQL server (passwords are safer in DATABASE_URL)",
+    v.optional(location),
+  ),
+  dataDir: option("<folder>", "folder of the embedded database", v.optional(location)),
+};
 
 /** Adds a command, or a group of them, to the program. */
 export type AddCommand = (program: Command, io: CliIo) => void;
@@ -142,11 +175,12 @@ export function group({ name, summary, example, commands }: {
 }
 
 /** Defines a command. */
-export function command<Input extends InputSchema, Name extends CheckedSetting = never>(
+export function command<Input extends Parameters, Name extends CheckedSetting = never>(
   spec: CommandSpec<Input, Name>,
 ): AddCommand {
   return (parent, io) => {
-    const command = parent.command(spec.name).description(spec.summary)
+    const command = parent.command(spec.name).summary(spec.summary)
+      .description([spec.summary, ...spec.details ?? []].join("\n\n"))
       .exitOverride(asUsageError(spec.example));
     addFlags(command, spec);
     command.action(async () => {
@@ -185,32 +219,31 @@ export function asUsageError(example: string): (error: CommanderError) => never 
 }
 
 /** Adds arguments, options and help. */
-function addFlags<Input extends InputSchema, Name extends CheckedSetting>(
+function addFlags<Input extends Parameters, Name extends CheckedSetting>(
   command: Command,
   { usesDatabase = true, settings = [], ...spec }: CommandSpec<Input, Name>,
 ): void {
-  for (const [flags, meaning] of Object.entries(spec.arguments ?? {})) {
-    command.argument(flags, meaning);
-  }
-  for (const [flags, meaning] of Object.entries(spec.options ?? {})) {
-    const key = camelCase(flags.split(" ")[0]!.slice(2));
-    const isRequired = spec.input.entries[key]?.type !== "optional";
-    if (flags.includes("...")) command.option(flags.replace("...", ""), meaning, collect);
-    else if (isRequired) command.requiredOption(flags, `${meaning} (required)`);
-    else command.option(flags, meaning);
+  const parameters = { ...spec.input, ...usesDatabase && DATABASE_OPTIONS };
+  for (const [name, { kind, value, meaning, schema }] of Object.entries(parameters)) {
+    if (kind === "argument") {
+      command.argument(schema.type === "array" ? `[${name}...]` : `<${kebabCase(name)}>`, meaning);
+    } else if (value.includes("...")) {
+      command.option(`--${kebabCase(name)} ${value.replace("...", "")}`, meaning, collect);
+    } else {
+      const flags = `--${kebabCase(name)} ${value}`.trimEnd();
+      // Its absence is reported with all other problems, after an unknown option.
+      command.option(flags, isRequired(schema) ? `${meaning} (required)` : meaning);
+    }
   }
   for (const described of settings.map(describeSetting)) {
     const { name, flag = "", default: standard } = described;
-    command.option(flag, `${meaningHere(described)} (default: ${name}, or ${standard})`);
-  }
-  for (const [flags, meaning] of Object.entries(usesDatabase ? DATABASE_OPTIONS : {})) {
-    command.option(flags, meaning);
+    const otherwise = standard === "" ? name : `${name}, or ${standard}`;
+    command.option(flag, `${meaningHere(described)} (default: ${otherwise})`);
   }
   command.option("--json", "print JSON");
   command.addHelpText(
     "after",
     commandHelp({
-      details: spec.details ?? [],
       environment: [
         ...usesDatabase ? DATABASE_SETTINGS : [],
         ...settings,
@@ -223,12 +256,16 @@ function addFlags<Input extends InputSchema, Name extends CheckedSetting>(
   );
 }
 
+function isRequired({ type }: v.GenericSchema): boolean {
+  return type !== "optional" && type !== "undefinedable";
+}
+
 // A repeatable option takes one value each time: `--coverage a b.xml` has a report, b.xml.
 function collect(value: string, previous: string[] | undefined): string[] {
   return [...previous ?? [], value];
 }
 
-async function run<Input extends InputSchema, Name extends CheckedSetting>(
+async function run<Input extends Parameters, Name extends CheckedSetting>(
   command: Command,
   { usesDatabase = true, createsDatabase = false, settings: names = [], ...spec }: CommandSpec<
     Input,
@@ -238,26 +275,13 @@ async function run<Input extends InputSchema, Name extends CheckedSetting>(
 ): Promise<void> {
   // All problems are reported at once.
   const problems: string[] = [];
-  const raw: Record<string, unknown> = command.opts();
-  const shownNames = new Map<string, string>();
-  for (const option of command.options) shownNames.set(option.attributeName(), option.long ?? "");
-  command.registeredArguments.forEach((argument, index) => {
-    const key = camelCase(argument.name());
-    shownNames.set(key, argument.name().toUpperCase());
-    raw[key] = command.processedArgs[index];
-  });
-  const own = v.safeParse(spec.input, raw);
-  const shared = v.safeParse(SHARED, raw);
-  for (const issue of [...own.issues ?? [], ...shared.issues ?? []]) {
-    const name = shownNames.get(v.getDotPath(issue)?.split(".")[0] ?? "");
-    problems.push(name ? `${name}: ${issue.message}` : issue.message);
-  }
-  const options = shared.success ? shared.output : { json: false };
+  const flags: Record<string, unknown> = command.opts();
+  const input = readInput(spec.input, { flags, given: command.processedArgs, problems });
   const { environment } = io;
-  const database = databaseLocation(usesDatabase ? environment : {}, options, problems);
-  const settings = readSettings(names, { environment, flags: command.opts(), problems });
+  const database = databaseLocation(usesDatabase ? environment : {}, flags, problems);
+  const settings = readSettings(names, { environment, flags, problems });
   if (problems.length > 0) throw new UsageError(problems.join("; "));
-  const { json } = options;
+  const json = flags.json === true;
   const opened: Database[] = [];
   const context: CommandContext = {
     io,
@@ -284,19 +308,56 @@ async function run<Input extends InputSchema, Name extends CheckedSetting>(
       await io.stdout(items.map((item) => `${plainLine(cells(item))}\n`).join(""));
     },
     note: (text) => io.stderr(`${oneLine(text)}\n`),
+    async logChange(tx, change) {
+      const author = await authorOf(environment);
+      const entry = { changedAt: io.now(), author, command: pathOf(command), detail: {} };
+      await insertChange(tx, { ...entry, ...change });
+    },
   };
   try {
-    await spec.run(own.output as v.InferOutput<Input>, context, settings);
+    await spec.run(input, context, settings);
   } finally {
     for (const database of opened) await database.close();
   }
 }
 
+/** Validates arguments and options. */
+function readInput<Input extends Parameters>(
+  parameters: Input,
+  { flags, given, problems }: {
+    flags: Readonly<Record<string, unknown>>;
+    /** The values of the arguments, in their order. */
+    given: readonly unknown[];
+    problems: string[];
+  },
+): Values<Input> {
+  const values: Record<string, unknown> = {};
+  const rest = [...given];
+  for (const [name, { kind, value, schema }] of Object.entries(parameters)) {
+    const shown = kind === "argument" ? kebabCase(name).toUpperCase() : `--${kebabCase(name)}`;
+    let text = kind === "argument" ? rest.shift() : flags[name];
+    if (schema.type === "optional" && [text].flat().every(isBlank)) text = undefined;
+    if (kind === "option" && text === undefined && isRequired(schema)) {
+      problems.push(`missing required option '${`${shown} ${value}`.trimEnd()}'`);
+      continue;
+    }
+    const result = v.safeParse(schema, text);
+    problems.push(...(result.issues ?? []).map(({ message }) => `${shown}: ${message}`));
+    values[name] = result.output;
+  }
+  return values as Values<Input>;
+}
+
+function isBlank(value: unknown): boolean {
+  return value === undefined || typeof value === "string" && value.trim() === "";
+}
+
 function databaseLocation(
   environment: Environment,
-  options: { databaseUrl?: string | undefined; dataDir?: string | undefined },
+  flags: Readonly<Record<string, unknown>>,
   problems: string[],
 ): DatabaseLocation {
+  const options = readInput(DATABASE_OPTIONS, { flags, given: [], problems });
   const dataDir = options.dataDir ?? setting(environment, "DATA_DIR");
   if (options.databaseUrl !== undefined && options.dataDir !== undefined) {
     problems.push("--database-url and --data-dir: expected only one of them");

@@ -2,7 +2,9 @@ import { type Database, type DatabaseOptions, openDatabase } from "../../db/conn
 import { isTransient } from "../../db/connection/errors.ts";
 import { inspectEmbedded } from "../../db/embedded/inspect.ts";
 import { checkSchema, migrate } from "../../db/schema/migrate.ts";
+import { dirname, resolve } from "node:path";
 import { pause } from "../base/delay.ts";
+import { PROGRAM } from "../base/version.ts";
 import type { DatabaseLocation } from "./command.ts";
 import { Failure } from "./errors.ts";
 
@@ -23,7 +25,7 @@ export async function openCurrentDatabase(
   if (!mayCreate && databaseUrl === undefined && !(await inspectEmbedded(dataDir)).exists) {
     throw new Failure(
       `no database in "${dataDir}": set DATA_DIR or DATABASE_URL, or create one with ` +
-        "`test-analytics org create NAME`",
+        `\`${PROGRAM} org create NAME\``,
     );
   }
   const database = await openDatabase(location);
@@ -68,11 +70,18 @@ export async function ensureCurrentSchema({ sql }: Database): Promise<void> {
   }
 }
 
+/** A folder, or the nearest one above it that exists. */
+export async function nearestFolder(path: string): Promise<string> {
+  const folder = resolve(path);
+  const exists = await Deno.stat(folder).then(() => true, () => false);
+  return exists || folder === dirname(folder) ? folder : await nearestFolder(dirname(folder));
+}
+
 /** The error for a user without the privileges to migrate. */
 export function cannotMigrate(state: string): Failure {
   return new Failure(
     `the database schema is ${state} and this user cannot migrate it: run ` +
-      "`test-analytics migrate` as a user with write privileges",
+      `\`${PROGRAM} migrate\` as a user with write privileges`,
   );
 }
 

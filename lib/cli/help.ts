@@ -6,6 +6,7 @@ import {
   type SettingName,
   SETTINGS,
 } from "../base/config.ts";
+import { PROGRAM } from "../base/version.ts";
 
 /** Exit codes. */
 export const EXIT = { done: 0, failed: 1, usedWrongly: 2 } as const;
@@ -19,12 +20,8 @@ const USUAL_EXIT_CODES: ExitCodes = {
   usedWrongly: "usage error; the last line on standard error is a valid command",
 };
 
-const WIDTH = 100;
-
 /** The sections below the options of a command. */
-export function commandHelp({ details, environment, exitCodes, examples }: {
-  /** Paragraphs. */
-  details: readonly string[];
+export function commandHelp({ environment, exitCodes, examples }: {
   /** Environment variables that the command reads. */
   environment: readonly SettingName[];
   /** Exit codes that mean something else than usual. */
@@ -33,7 +30,6 @@ export function commandHelp({ details, environment, exitCodes, examples }: {
   examples: readonly string[];
 }): string {
   return [
-    ...details.length > 0 ? [section("Description", details.map(wrapped).join("\n\n"))] : [],
     section("Environment", settingsTable(environment, meaningHere)),
     exitCodesSection(exitCodes),
     exampleSection(examples),
@@ -44,7 +40,7 @@ export function commandHelp({ details, environment, exitCodes, examples }: {
 export function programHelp(): string {
   return [
     section(
-      "Environment (options win; an empty variable counts as unset)",
+      "Environment (options win; an empty value counts as unset)",
       settingsTable(SETTINGS.map(({ name }) => name), ({ meaning }) => meaning),
     ),
     exitCodesSection({}),
@@ -65,7 +61,7 @@ function exitCodesSection(changes: ExitCodes): string {
 }
 
 function exampleSection(examples: readonly string[]): string {
-  return section("Example", examples.map((line) => `  test-analytics ${line}`).join("\n"));
+  return section("Example", examples.map((line) => `  ${PROGRAM} ${line}`).join("\n"));
 }
 
 function settingsTable(
@@ -78,15 +74,4 @@ function settingsTable(
     const suffix = described.default === "" ? "" : ` (default: ${described.default})`;
     return `  ${name.padEnd(width)}  ${meaningOf(described)}${suffix}`;
   }).join("\n");
-}
-
-function wrapped(paragraph: string): string {
-  const lines = [""];
-  for (const word of paragraph.split(" ")) {
-    const line = lines.at(-1)!;
-    if (line === "") lines[lines.length - 1] = `  ${word}`;
-    else if (line.length + 1 + word.length <= WIDTH) lines[lines.length - 1] = `${line} ${word}`;
-    else lines.push(`  ${word}`);
-  }
-  return lines.join("\n");
 }

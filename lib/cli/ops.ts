@@ -21,7 +21,7 @@ export interface Ops {
 export function startOps(
   database: Database,
   settings: SettingValues<"OPS_HOST" | "OPS_PORT">,
-  { log, stderr }: { log: Log; stderr(text: string): void },
+  { log, onListen }: { log: Log; onListen(url: string): void },
 ): Ops | null {
   const { OPS_HOST: host, OPS_PORT: port } = settings;
   if (port === null) return null;
@@ -32,7 +32,7 @@ export function startOps(
   });
   try {
     const server = serveOps({ host, port, metrics, log, checkReady: () => checkReady(database) });
-    stderr(`readiness and metrics on ${server.url}\n`);
+    onListen(server.url);
     return { metrics, close: () => server.shutdown() };
   } catch (error) {
     if (!(error instanceof Error)) throw error;

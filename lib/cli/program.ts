@@ -1,6 +1,8 @@
 import { Command, CommanderError } from "commander";
 import { type Environment, setting } from "../base/config.ts";
+import { PROGRAM } from "../base/version.ts";
 import { type AddCommand, asUsageError, type CliIo } from "./command.ts";
+import { COMMANDS } from "./commands/mod.ts";
 import { BUILD } from "./commit.ts";
 import { Failure, UsageError } from "./errors.ts";
 import { EXIT, programHelp } from "./help.ts";
@@ -31,21 +33,10 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
   }
 }
 
-/** Commands that are started often: they start without loading the modules of all commands. */
-export const FREQUENT_COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
-  serve: async () => (await import("./commands/serve.ts")).serveCommand,
-  ingest: async () => (await import("./commands/ingest.ts")).ingestCommand,
-  upload: async () => (await import("./commands/upload.ts")).uploadCommand,
-  watch: async () => (await import("./commands/watch.ts")).watchCommand,
-  mcp: async () => (await import("./commands/mcp.ts")).mcpCommand,
-  healthcheck: async () => (await import("./commands/healthcheck.ts")).healthcheckCommand,
-};
-
-/** The commands to load for a command line. */
-async function commandsFor(argv: readonly string[]): Promise<readonly AddCommand[]> {
-  const name = argv[0] ?? "";
-  if (Object.hasOwn(FREQUENT_COMMANDS, name)) return [await FREQUENT_COMMANDS[name]!()];
-  return (await import("./commands/mod.ts")).COMMANDS;
+/** The command that is run, or all of them for `--help` and for an unknown name. */
+async function commandsFor([name = ""]: readonly string[]): Promise<readonly AddCommand[]> {
+  const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  return await Promise.all((load ? [load] : Object.values(COMMANDS)).map((load) => load()));
 }
 
 /** The program with these commands. */
@@ -54,7 +45,7 @@ export function makeProgram(
   writeHelp: (text: string) => void,
   commands: readonly AddCommand[],
 ): Command {
-  const program = new Command("test-analytics")
+  const program = new Command(PROGRAM)
     .description("Flaky-test analytics for CI: stores test reports and serves an HTTP API")
     .version(BUILD)
     // Passes `--` on to the command.
@@ -81,10 +72,10 @@ function stoppedAtOnce(io: CliIo): Promise<never> {
 function report(error: unknown, io: CliIo): number {
   io.stderr(`error: ${oneLine(messageOf(error))}\n`);
   if (error instanceof UsageError) {
-    io.stderr(`Try: test-analytics ${error.example ?? EXAMPLE}\n`);
+    io.stderr(`Try: ${PROGRAM} ${error.example ?? EXAMPLE}\n`);
     return EXIT.usedWrongly;
   }
-  if (codeOf(error) === READ_ONLY) io.stderr("Try: test-analytics doctor\n");
+  if (codeOf(error) === READ_ONLY) io.stderr(`Try: ${PROGRAM} doctor\n`);
   showStack(error, io.environment, io.stderr);
   return EXIT.failed;
 }

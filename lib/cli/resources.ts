@@ -10,21 +10,19 @@ import type { Quarantine } from "../analysis/tracked_test.ts";
 import { testId } from "../base/identity.ts";
 import { formatRepositoryName, type RepositoryName } from "../base/repository_name.ts";
 import { formatTimestamp } from "../base/time.ts";
+import { PROGRAM } from "../base/version.ts";
+import { option } from "./command.ts";
 import { Failure } from "./errors.ts";
+import { lineOfText } from "./values.ts";
 
 /** `--org`. */
-export const ORG = { "--org <name>": "name of the organization" };
-
-/** `--repo`. */
-export const REPO = { "--repo <owner/name>": "repository" };
+export const ORG = option("<name>", "name of the organization", lineOfText);
 
 /** `--yes`, for commands that delete data. */
-export const YES = { "--yes": "confirm the deletion, which cannot be undone (required)" };
-
-/** Checks that `--yes` was given. */
-export const confirmation = v.pipe(
-  v.optional(v.boolean(), false),
-  v.check((given) => given, "missing: the deletion cannot be undone"),
+export const YES = option(
+  "",
+  "confirm the deletion, which cannot be undone",
+  v.literal(true),
 );
 
 /**
@@ -34,13 +32,16 @@ export const confirmation = v.pipe(
  */
 export async function requireOrganization(sql: Queryable, name: string): Promise<Organization> {
   const organization = await findOrganization(sql, name);
-  if (!organization) {
-    throw new Failure(
-      `organization "${name}" is unknown: create it with \`test-analytics org create NAME\`, or ` +
-        "list all with `test-analytics org list`",
-    );
-  }
+  if (!organization) throw unknownOrganization(name);
   return organization;
+}
+
+/** The error for an organization that does not exist. */
+export function unknownOrganization(name: string): Failure {
+  return new Failure(
+    `organization "${name}" is unknown: create it with \`${PROGRAM} org create NAME\`, or ` +
+      `list all with \`${PROGRAM} org list\``,
+  );
 }
 
 /**
@@ -57,7 +58,7 @@ export async function requireRepository(
   if (!repository) {
     throw new Failure(
       `repository "${formatRepositoryName(name)}" is unknown in "${organization.name}": ` +
-        "`test-analytics repo list --org NAME` shows all",
+        `\`${PROGRAM} repo list --org NAME\` shows all`,
     );
   }
   return repository;

@@ -1,6 +1,6 @@
 /** Validation of settings. Options win over the environment. */
 import * as v from "valibot";
-import { describeSetting, type Environment, setting } from "../base/config.ts";
+import { type Environment, kebabCase, setting } from "../base/config.ts";
 import { LOG_FORMATS, LOG_LEVELS } from "../base/log.ts";
 import { parseTrustedProxies } from "../http/request/client_address.ts";
 import { lineOfText, oneOf, port, readWith, wholeNumber, yesOrNo } from "./values.ts";
@@ -51,24 +51,18 @@ export function readSettings<Name extends CheckedSetting>(
 ): SettingValues<Name> {
   const values: Record<string, unknown> = {};
   for (const name of names) {
-    const flag = flagOf(name);
-    const given = flags[flag.key];
+    const option = kebabCase(name);
+    const given = flags[camelCase(option)] || undefined;
     const result = v.safeParse(SETTING_SCHEMAS[name], given ?? setting(environment, name));
-    const source = given === undefined ? name : flag.name;
+    const source = given === undefined ? name : `--${option}`;
     for (const issue of result.issues ?? []) problems.push(`${source}: ${issue.message}`);
     values[name] = result.output;
   }
   return values as SettingValues<Name>;
 }
 
-/** The option of a setting, such as `--log-level`, and the key of its value. */
-function flagOf(name: CheckedSetting): { name: string; key: string } {
-  const [flag = ""] = (describeSetting(name).flag ?? "").split(" ");
-  return { name: flag, key: camelCase(flag.slice(2)) };
-}
-
 /** `log-level` as `logLevel`. */
-export function camelCase(text: string): string {
+function camelCase(text: string): string {
   return text.replaceAll(/-./g, (dash) => dash.slice(1).toUpperCase());
 }
 

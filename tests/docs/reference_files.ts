@@ -43,7 +43,7 @@ function chapter({ path, command }: { path: string; command: Command }): string 
   const takesDatabase = command.options.some(({ long }) => long === "--database-url");
   return [
     `### ${path}`,
-    `${command.description()}.${takesDatabase ? "" : " Does not use your database."}`,
+    `${command.summary()}.${takesDatabase ? "" : " Does not use your database."}`,
     ...lines.length > 0 ? [lines.join("\n")] : [],
   ].join("\n\n");
 }
@@ -53,9 +53,9 @@ function argumentLine(argument: Argument): string {
   return `- \`${name}\`${argument.required ? " (required)" : ""}: ${escaped(argument.description)}`;
 }
 
-function optionLine({ flags, description, mandatory }: Option): string {
+function optionLine({ flags, description }: Option): string {
   const meaning = description.replace(/ \(required\)$/, "");
-  return `- \`${flags}\`${mandatory ? " (required)" : ""}: ${escaped(meaning)}`;
+  return `- \`${flags}\`${meaning === description ? "" : " (required)"}: ${escaped(meaning)}`;
 }
 
 /** Two asterisks in one line would be rendered as emphasis. */

@@ -22,7 +22,7 @@ describe("the program", () => {
     assert.deepEqual([code, stdout], [2, ""]);
     assert.equal(
       stderr,
-      "error: unknown command 'crate' (Did you mean create?)\nTry: test-analytics org list\n",
+      "error: unknown command 'crate' (Did you mean create?)\nTry: deno task cli org list\n",
     );
   });
 

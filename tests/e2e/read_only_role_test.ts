@@ -214,7 +214,7 @@ describe("the role of deploy/read_only_role.sql", { skip: installedServer() === 
       const { code, stderr } = await run(args, { DATABASE_URL: readerUrl });
       assert.equal(code, 1, stderr);
       assert.match(stderr, /schema is missing and this user cannot migrate it/);
-      assert.match(stderr, /run `test-analytics migrate` as/);
+      assert.match(stderr, /run `deno task cli migrate` as/);
     }
   });
 });

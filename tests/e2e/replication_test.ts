@@ -98,7 +98,7 @@ describe("a streaming replica", { skip: reason }, () => {
     assert.equal(code, 1);
     assert.match(stderr, /^error: the database is read-only: expected a primary/m);
     assert.match(stderr, /target_session_attrs=read-write chooses it/);
-    assert.match(stderr, /^Try: test-analytics doctor$/m);
+    assert.match(stderr, /^Try: deno task cli doctor$/m);
   });
 
   it("is reported by serve --check and doctor with its lag", async () => {

@@ -64,7 +64,7 @@ export async function databaseOrganization(
     },
     async deleteRepository(index) {
       const repositoryId = repositoryIds[index]!;
-      return await deleteRepository(sql, { organizationId, repositoryId });
+      return await sql.begin((tx) => deleteRepository(tx, { organizationId, repositoryId }));
     },
     async upload(upload, uploadedAt) {
       const repositoryId = repositoryIds[upload.repository]!;

@@ -82,7 +82,7 @@ describeWithDatabases("a request during which the data changes", (database) => {
         /tests\/[0-9a-f]{24}/,
         `tests/${id}`,
       );
-      const meanwhile = () => deleteRepository(database().sql, repository);
+      const meanwhile = () => database().sql.begin((tx) => deleteRepository(tx, repository));
       const { status } = await ask(gone, { place: 1, meanwhile });
       const expected = path.includes("quarantine") ? 200 : 404;
       assert.equal(status, expected, gone);

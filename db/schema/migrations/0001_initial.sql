@@ -29,6 +29,20 @@ create table api_token (
   primary key (organization_id, api_token_id)
 );
 
+-- Changes made by the command line. Rows are only added.
+create table change (
+  organization_id integer not null references organization,
+  change_id bigint generated always as identity,
+  changed_at timestamptz(0) not null,
+  -- User and host, or the CI job.
+  author text not null,
+  -- Such as 'repo delete', and the name or id of what it changed.
+  command text not null,
+  subject text not null,
+  detail jsonb not null,
+  primary key (organization_id, change_id)
+);
+
 create sequence repository_id_sequence as bigint;
 
 -- Counters that begin at a random value differ when a repository is deleted and its number is used
@@ -37,8 +51,9 @@ create table repository (
   organization_id integer not null references organization,
   -- Internal: it would tell how many repositories other organizations have.
   repository_id bigint not null unique default nextval('repository_id_sequence'),
-  -- The repository_id of the API and the command line.
-  repository_number bigint not null check (repository_number between 1 and 9007199254740991),
+  -- The repository_id of the API and the command line. Null until the first upload is stored: until
+  -- then the repository is hidden, so that an interrupted upload uses up no number.
+  repository_number bigint check (repository_number between 1 and 9007199254740991),
   owner text not null,
   name text not null,
   owner_key text not null,
@@ -53,8 +68,6 @@ create table repository (
   -- submissions added since, and test numbers looked up before are valid; otherwise they are
   -- loaded again.
   addition_count bigint not null default floor(random() * 1000000000),
-  -- False until the first upload is stored: an interrupted upload leaves nothing visible.
-  is_visible boolean not null default true,
   next_test_no integer not null default 0,
   next_test_list_no integer not null default 0,
   next_test_tag_set_no integer not null default 0,

@@ -1,10 +1,9 @@
 import { resolve } from "node:path";
-import * as v from "valibot";
 import { openDatabase } from "../../../db/connection/connect.ts";
 import { exists } from "../../../db/embedded/folder.ts";
 import { backUpEmbedded } from "../../../db/embedded/backup.ts";
 import { inspectEmbedded } from "../../../db/embedded/inspect.ts";
-import { type AddCommand, command } from "../command.ts";
+import { type AddCommand, argument, command } from "../command.ts";
 import { Failure } from "../errors.ts";
 import { location } from "../values.ts";
 
@@ -17,8 +16,7 @@ export const backupCommand: AddCommand = command({
     "The copy is a data folder, to be used with `--data-dir` or DATA_DIR. Requests wait while files " +
     "are copied. For a PostgreSQL server use pg_dump.",
   ],
-  arguments: { "<folder>": "folder of the copy, which must not exist" },
-  input: v.object({ folder: location }),
+  input: { folder: argument("folder of the copy, which must not exist", location) },
   async run({ folder }, context) {
     if (context.database.databaseUrl !== undefined) {
       throw new Failure(

@@ -1,6 +1,5 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import * as v from "valibot";
 import type { Database } from "../../../db/connection/connect.ts";
 import { createOrganization } from "../../../db/admin/organizations.ts";
 import { addQuarantine, findTest } from "../../../db/admin/quarantine.ts";
@@ -27,7 +26,7 @@ export const demoCommand: AddCommand = command({
   settings: ["PORT"],
   environment: ["HOST"],
   usesDatabase: false,
-  input: v.object({}),
+  input: {},
   async run(_input, context, settings) {
     const { io } = context;
     const host = setting(io.environment, "HOST");
@@ -132,11 +131,12 @@ async function fillExample(
   const { idPrefix } = repository;
   const quarantined = await findTest(sql, { idPrefix, testHash: testHash(QUARANTINED_TEST) });
   if (!quarantined) throw new Error("expected the example's quarantined test to exist");
-  await addQuarantine(sql, quarantined, {
+  const quarantine = {
     quarantinedAt: now,
     quarantinedBy: "ada",
     quarantineType: "manual",
-  });
+  } as const;
+  await sql.begin((tx) => addQuarantine(tx, quarantined, quarantine));
   const { plain, ...token } = makeToken("api_token");
   await insertToken(sql, {
     organizationId: organization.organizationId,

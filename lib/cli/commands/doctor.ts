@@ -1,6 +1,3 @@
-import { statfs } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
-import * as v from "valibot";
 import {
   loadFreshness,
   loadServerState,
@@ -9,12 +6,14 @@ import {
 } from "../../../db/admin/diagnostics.ts";
 import { type Database, openDatabase } from "../../../db/connection/connect.ts";
 import { readDatabaseUrl } from "../../../db/connection/database_url.ts";
-import { DatabaseError } from "../../../db/database_error.ts";
+import { freeBytes } from "../../../db/embedded/disk_space.ts";
 import { type EmbeddedState, inspectEmbedded } from "../../../db/embedded/inspect.ts";
-import { checkSchema, SCHEMA_VERSION } from "../../../db/schema/migrate.ts";
+import { checkSchema } from "../../../db/schema/migrate.ts";
 import { WINDOW_SECONDS } from "../../base/time.ts";
+import { PROGRAM } from "../../base/version.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
 import { BUILD } from "../commit.ts";
+import { nearestFolder } from "../database.ts";
 import { Failure } from "../errors.ts";
 import {
   assessArchives,
@@ -29,7 +28,6 @@ import {
   type Finding,
   ok,
   TOKEN_SOON_SECONDS,
-  warn,
 } from "./doctor_findings.ts";
 
 const STATEMENT_TIMEOUT_MS = 10_000;
@@ -45,13 +43,10 @@ export const doctorCommand: AddCommand = command({
     "nothing, and works while the service is running.",
   ],
   exitCodes: { done: "no check failed; there may be warnings", failed: "a check failed" },
-  input: v.object({}),
+  input: {},
   async run(_input, context) {
     const findings = await examine(context);
-    await context.printList(
-      findings,
-      ["status", "check", "finding", "hint"],
-    );
+    await context.printList(findings, ["status", "check", "finding", "hint"]);
     const failed = findings.filter(({ status }) => status === "fail").map(({ check }) => check);
     if (failed.length > 0) throw new Failure(`failed checks: ${failed.join(", ")}`);
   },
@@ -61,9 +56,10 @@ async function examine(context: CommandContext): Promise<Finding[]> {
   const { databaseUrl, dataDir } = context.database;
   // Before it is opened, because then it is in use.
   const embedded = databaseUrl === undefined ? await inspectEmbedded(dataDir) : null;
-  const others = [...embedded ? [await diskOf(dataDir)] : [], ok("program", BUILD)];
+  const others = [ok("program", BUILD)];
+  if (embedded) others.unshift(assessDisk(dataDir, freeBytes(await nearestFolder(dataDir))));
   if (embedded && !embedded.exists) {
-    const hint = "create it with `test-analytics migrate`, or set DATABASE_URL or DATA_DIR";
+    const hint = `create it with \`${PROGRAM} migrate\`, or set DATABASE_URL or DATA_DIR`;
     return [fail("database", `no embedded database in ${dataDir}`, hint), ...others];
   }
   let database: Database;
@@ -75,13 +71,9 @@ async function examine(context: CommandContext): Promise<Finding[]> {
       statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     });
   } catch (error) {
-    const hint = !embedded
-      ? "check that the server is running, and DATABASE_URL"
-      // The message says what to do about the files.
-      : error instanceof DatabaseError
-      ? ""
-      : "check which process has it open, and who owns the folder";
     const finding = error instanceof Error ? error.message : String(error);
+    // A message about the embedded database says what to do about its files.
+    const hint = embedded ? "" : "check that the server is running, and DATABASE_URL";
     return [fail("database", finding, hint), ...others];
   }
   try {
@@ -102,12 +94,12 @@ async function examineDatabase(
   const server = await loadServerState(sql);
   const seconds = (performance.now() - begun) / 1000;
   const where = embedded
-    ? `embedded PostgreSQL ${server.version} in ${embedded.path}, which ` +
-      (embedded.isInUse ? "another process has open" : "no other process has open")
+    ? `embedded PostgreSQL ${server.version} in ${embedded.path}, ` +
+      (embedded.isInUse ? "in use by another process" : "not in use by another process")
     : `PostgreSQL ${server.version} at ${readDatabaseUrl(databaseUrl).host}`;
   const findings = [
     ok("database", `${where}; responds in ${Math.ceil(seconds * 1000)} ms`),
-    assessSchema({ ...schema, expected: SCHEMA_VERSION }),
+    assessSchema(schema),
     assessClock({
       theirs: server.clock,
       ours: io.now() + (Date.now() % 1000) / 1000 - seconds / 2,
@@ -123,17 +115,4 @@ async function examineDatabase(
     assessTokens(await loadTokenCounts(sql, { now, soon: now + TOKEN_SOON_SECONDS })),
     ...assessArchives(await loadStuckArchives(sql)),
   ];
-}
-
-async function diskOf(dataDir: string): Promise<Finding> {
-  // Of the nearest existing folder, which is on the same disk.
-  for (let path = resolve(dataDir);; path = dirname(path)) {
-    try {
-      const { bavail, bsize } = await statfs(path);
-      return assessDisk({ path: dataDir, freeBytes: bavail * bsize, databaseBytes: null });
-    } catch (error) {
-      if (path !== dirname(path)) continue;
-      return warn("disk", `cannot read the free space of ${dataDir}: ${error}`);
-    }
-  }
 }

@@ -5,14 +5,15 @@ import type {
   StuckArchives,
   TokenCounts,
 } from "../../../db/admin/diagnostics.ts";
-import type { SchemaStatus } from "../../../db/schema/migrate.ts";
-import { formatTimestamp, WINDOW_SECONDS } from "../../base/time.ts";
+import { SCHEMA_VERSION, type SchemaStatus } from "../../../db/schema/migrate.ts";
+import { formatTimestamp, SECONDS_PER_DAY, WINDOW_SECONDS } from "../../base/time.ts";
+import { PROGRAM } from "../../base/version.ts";
 
 /** One line of the report. */
 export interface Finding {
-  check: string;
   /** `fail`: something does not work. `warn`: it needs attention. */
   status: "ok" | "warn" | "fail";
+  check: string;
   finding: string;
   /** What to do; `""` for nothing. */
   hint: string;
@@ -26,16 +27,14 @@ const DISK_FAIL_BYTES = 200e6;
 const DISK_WARN_BYTES = 2e9;
 // An acceptable delay of results.
 const LAG_WARN_SECONDS = 60;
-const DAY_SECONDS = 86_400;
 // A weekend, and a holiday before it.
-const QUIET_WARN_SECONDS = 4 * DAY_SECONDS;
+const QUIET_WARN_SECONDS = 4 * SECONDS_PER_DAY;
 /** Tokens that expire sooner get a warning. */
-export const TOKEN_SOON_SECONDS = 7 * DAY_SECONDS;
+export const TOKEN_SOON_SECONDS = 7 * SECONDS_PER_DAY;
 
-type MakeFinding = (check: string, finding: string, hint?: string) => Finding;
-const maker = (status: Finding["status"]): MakeFinding => (check, finding, hint = "") => ({
-  check,
+const maker = (status: Finding["status"]) => (check: string, finding: string, hint = "") => ({
   status,
+  check,
   finding,
   hint,
 });
@@ -52,7 +51,7 @@ export function assessClock(
   if (seconds < CLOCK_WARN_SECONDS) {
     return ok(
       "clock",
-      `the clocks of database and machine differ by less than ${CLOCK_WARN_SECONDS} s`,
+      `clocks of database and machine differ by less than ${CLOCK_WARN_SECONDS} s`,
     );
   }
   return (seconds < CLOCK_FAIL_SECONDS ? warn : fail)(
@@ -65,31 +64,16 @@ export function assessClock(
 }
 
 /** Compares the schema with that of this program. */
-export function assessSchema(
-  { state, version, expected, problem }: SchemaStatus & { expected: number },
-): Finding {
-  switch (state) {
-    case "current":
-      return ok("schema", `version ${version}`);
-    case "newer":
-      return fail(
-        "schema",
-        `version ${version}, this program supports ${expected}`,
-        "use the version of this program that migrated it",
-      );
-    case "incompatible":
-      return fail(
-        "schema",
-        problem ?? "",
-        "keep a backup until the reports are uploaded again",
-      );
-    default:
-      return fail(
-        "schema",
-        state === "missing" ? "missing" : `version ${version}, this program needs ${expected}`,
-        "run `test-analytics migrate` as a user that can create tables",
-      );
-  }
+export function assessSchema({ state, version, problem }: SchemaStatus): Finding {
+  if (state === "current") return ok("schema", `version ${version}`);
+  // The problem says what to do about it.
+  if (problem !== null) return fail("schema", problem, "keep a backup until it works again");
+  const found = state === "missing" ? "missing" : `version ${version}`;
+  return fail(
+    "schema",
+    `${found}, this program needs ${SCHEMA_VERSION}`,
+    `run \`${PROGRAM} migrate\` as a user that can create tables`,
+  );
 }
 
 /** The user, and the role of the server. */
@@ -97,22 +81,11 @@ export function assessRole(
   { user, isSuperuser, canWrite, canMigrate, isReplica, isStreaming, lagSeconds }: ServerState,
 ): Finding {
   if (isReplica) {
-    const isLate = !isStreaming || lagSeconds !== null && lagSeconds > LAG_WARN_SECONDS;
-    const lag = lagSeconds === null
-      ? "lag unknown"
-      : lagSeconds === 0
-      ? "0 s behind"
-      : isStreaming
-      ? `at most ${Math.ceil(lagSeconds)} s behind`
-      : `last change ${Math.round(lagSeconds)} s ago`;
-    const finding = `a replica, ${isStreaming ? "" : "disconnected from its primary, "}${lag}`;
-    return isLate
-      ? warn(
-        "role",
-        finding,
-        "check the log of the replica and pg_stat_replication on the primary",
-      )
-      : ok("role", finding);
+    const lag = lagSeconds === null ? "lag unknown" : `at most ${Math.ceil(lagSeconds)} s behind`;
+    const finding = `a replica, ${isStreaming ? lag : "disconnected from its primary"}`;
+    if (isStreaming && (lagSeconds ?? 0) <= LAG_WARN_SECONDS) return ok("role", finding);
+    const hint = "check the log of the replica and pg_stat_replication on the primary";
+    return warn("role", finding, hint);
   }
   if (isSuperuser) {
     const hint = "a read-only role is enough for serve: see deploy/read_only_role.sql";
@@ -127,15 +100,8 @@ export function assessRole(
 }
 
 /** Free space of the data folder. */
-export function assessDisk(
-  { path, freeBytes, databaseBytes }: {
-    path: string;
-    freeBytes: number;
-    databaseBytes: number | null;
-  },
-): Finding {
-  const finding = `${formatBytes(freeBytes)} free in ${path}` +
-    (databaseBytes === null ? "" : `, database size ${formatBytes(databaseBytes)}`);
+export function assessDisk(path: string, freeBytes: number): Finding {
+  const finding = `${formatBytes(freeBytes)} free in ${path}`;
   if (freeBytes >= DISK_WARN_BYTES) return ok("disk", finding);
   const hint = "free space or move the folder: uploads fail on a full disk";
   return (freeBytes < DISK_FAIL_BYTES ? fail : warn)("disk", finding, hint);
@@ -153,18 +119,14 @@ export function assessFreshness(
   { now }: { now: number },
 ): Finding {
   if (organizationCount === 0) {
-    return warn("uploads", "no organization", "run `test-analytics org create NAME`");
+    return warn("uploads", "no organization", `run \`${PROGRAM} org create NAME\``);
   }
   if (newestRecordedAt === null) {
-    return warn(
-      "uploads",
-      "no upload yet",
-      "see `test-analytics ingest --help`, or `test-analytics watch --help`",
-    );
+    return warn("uploads", "no upload yet", `see \`${PROGRAM} ingest --help\``);
   }
   const finding = `newest result ${formatTimestamp(newestRecordedAt)}; ` +
     `${activeRepositoryCount} of ${repositoryCount} repositories have results in the last ` +
-    `${WINDOW_SECONDS / DAY_SECONDS} days`;
+    `${WINDOW_SECONDS / SECONDS_PER_DAY} days`;
   return now - newestRecordedAt > QUIET_WARN_SECONDS
     ? warn("uploads", finding, "check that CI uploads and that a watcher is running")
     : ok("uploads", finding);
@@ -173,13 +135,13 @@ export function assessFreshness(
 /** The valid tokens. */
 export function assessTokens({ validCount, expiringCount }: TokenCounts): Finding {
   if (validCount === 0) {
-    return warn("tokens", "no valid token", "run `test-analytics token create --org NAME`");
+    return warn("tokens", "no valid token", `run \`${PROGRAM} token create --org NAME\``);
   }
   if (expiringCount === 0) return ok("tokens", `${validCount} valid`);
   return warn(
     "tokens",
     `${validCount} valid, ${expiringCount} expire${expiringCount === 1 ? "s" : ""} within 7 days`,
-    "see `test-analytics token list --org NAME`, and create new ones in time",
+    `see \`${PROGRAM} token list --org NAME\`, and create new ones in time`,
   );
 }
 
@@ -191,17 +153,12 @@ export function assessArchives(sources: readonly StuckArchives[]): Finding[] {
       "archives",
       `${source}: ${failedCount} failed, ${abandonedCount} abandoned`,
       failedCount > 0
-        ? `see \`test-analytics watch --list ${source}\`; --retry-failed retries them`
-        : `no watcher is running: start \`test-analytics watch ${source}\``,
+        ? `see \`${PROGRAM} watch --list ${source}\`; --retry-failed retries them`
+        : `no watcher is running: start \`${PROGRAM} watch ${source}\``,
     )
   );
 }
 
-const UNITS = ["B", "kB", "MB", "GB", "TB"];
-
 function formatBytes(bytes: number): string {
-  let value = bytes;
-  let unit = 0;
-  for (; value >= 1000 && unit < UNITS.length - 1; unit++) value /= 1000;
-  return `${value >= 100 || unit === 0 ? Math.round(value) : value.toFixed(1)} ${UNITS[unit]}`;
+  return bytes < 1e9 ? `${Math.round(bytes / 1e6)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
 }

@@ -1,4 +1,3 @@
-import * as v from "valibot";
 import { type AddCommand, command } from "../command.ts";
 import { Failure, UsageError } from "../errors.ts";
 
@@ -17,7 +16,7 @@ export const healthcheckCommand: AddCommand = command({
   exitCodes: { done: "healthy", failed: "no response, or not from this program" },
   usesDatabase: false,
   settings: ["HOST", "PORT"],
-  input: v.object({}),
+  input: {},
   async run(_input, context, { HOST, PORT }) {
     if (PORT === 0) throw new UsageError("port 0: expected the port that serve listens on");
     const url = `http://${reachable(HOST)}:${PORT}/health`;

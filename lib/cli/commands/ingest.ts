@@ -1,5 +1,10 @@
-import type * as v from "valibot";
-import { type AddCommand, command, type CommandContext } from "../command.ts";
+import {
+  type AddCommand,
+  argument,
+  command,
+  type CommandContext,
+  type Values,
+} from "../command.ts";
 import { UsageError } from "../errors.ts";
 import { ArchiveReader } from "../intake/archive_reader.ts";
 import { findCodeowners } from "../intake/codeowners_file.ts";
@@ -8,17 +13,23 @@ import { type Listener, readUploadFiles, type UploadFiles } from "../intake/read
 import {
   factsOfRun,
   givenCommit,
+  REPORTS,
   RUN_OPTIONS,
   type RunFacts,
-  runInput,
 } from "../intake/run_options.ts";
 import { type IntakeOutcome, storeUpload } from "../intake/store_upload.ts";
-import { requireOrganization } from "../resources.ts";
+import { ORG, requireOrganization } from "../resources.ts";
 import { fileSource } from "../storage/folder.ts";
-import { lineOfText } from "../values.ts";
 
-const input = runInput({ org: lineOfText });
-type Options = v.InferOutput<typeof input>;
+const INPUT = {
+  reports: argument(
+    "JUnit XML files, folders (all *.xml below them), globs; or one archive (*.gz)",
+    REPORTS,
+  ),
+  org: ORG,
+  ...RUN_OPTIONS,
+};
+type Options = Values<typeof INPUT>;
 
 /** An upload that was read and can be stored. */
 interface ReadUpload {
@@ -33,14 +44,7 @@ export const ingestCommand: AddCommand = command({
   name: "ingest",
   summary: "Store the reports of one CI run; prints the key of the submission",
   example: "ingest --org acme --repo acme/shop --commit 4f2a9c1 reports/",
-  arguments: {
-    "[reports...]": "JUnit XML files, folders (all *.xml below them), globs; or one archive (*.gz)",
-  },
-  options: {
-    "--org <name>": "organization, which must exist",
-    ...RUN_OPTIONS,
-  },
-  input,
+  input: INPUT,
   async run(options, context) {
     const [report = "", ...others] = options.reports;
     const isArchive = options.reports.some((path) => ARCHIVE.test(path));
@@ -117,10 +121,18 @@ async function store(
   await requireOrganization(sql, organization);
   const { facts, files } = await read();
   const { now } = context;
-  const outcome = await storeUpload(sql, { ...facts, organization }, files, { now });
+  const { outcome, droppedTags } = await storeUpload(sql, { ...facts, organization }, files, {
+    now,
+  });
   if (outcome.duplicate) {
     const changed = files.coverage ? "replaced its coverage" : "nothing changed";
     listener.note(`these reports were already uploaded: ${changed}`);
+    if (droppedTags.length > 0) listener.note(`ignored the new tags ${droppedTags.join(", ")}`);
+  }
+  const { coverage, repository } = outcome;
+  if (outcome.key === null && coverage) {
+    const { covered_line_count: covered, line_count: lines } = coverage;
+    listener.note(`stored coverage of ${repository}: ${covered} of ${lines} lines; no submission`);
   }
   return outcome;
 }

@@ -1,5 +1,4 @@
 import process from "node:process";
-import * as v from "valibot";
 import metadata from "../../../deno.json" with { type: "json" };
 import {
   type ApiSettings,
@@ -20,7 +19,7 @@ export const mcpCommand: AddCommand = command({
   example: "mcp",
   environment: ["PLATFORM_API_TOKEN", "PLATFORM_API_TOKEN_FILE", "PLATFORM_API_URL"],
   usesDatabase: false,
-  input: v.object({}),
+  input: {},
   async run(_input, context) {
     const { io } = context;
     const settings = settingsOf(io);

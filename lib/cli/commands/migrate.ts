@@ -1,4 +1,3 @@
-import * as v from "valibot";
 import { openDatabase } from "../../../db/connection/connect.ts";
 import { migrate } from "../../../db/schema/migrate.ts";
 import { type AddCommand, command } from "../command.ts";
@@ -8,7 +7,7 @@ export const migrateCommand: AddCommand = command({
   name: "migrate",
   summary: "Migrate the database to the schema of this version; prints the schema version",
   example: "migrate",
-  input: v.object({}),
+  input: {},
   async run(_input, context) {
     const database = await openDatabase(context.database);
     try {

@@ -1,33 +1,49 @@
 import * as v from "valibot";
+import { listChanges } from "../../../db/admin/changes.ts";
 import {
   createOrganization,
   listOrganizations,
   type Organization,
   setPurchaseUnits,
 } from "../../../db/admin/organizations.ts";
-import { type AddCommand, command, type CommandContext, group } from "../command.ts";
+import { writeTransaction } from "../../../db/write/transaction.ts";
+import { formatTimestamp } from "../../base/time.ts";
+import {
+  type AddCommand,
+  argument,
+  command,
+  type CommandContext,
+  group,
+  option,
+} from "../command.ts";
 import { Failure } from "../errors.ts";
-import { organizationRecord } from "../resources.ts";
+import { ORG, organizationRecord, requireOrganization, unknownOrganization } from "../resources.ts";
 import { lineOfText, purchaseUnits } from "../values.ts";
 
-const NAME = { "<name>": "organization name, unique regardless of case" };
+const NAME = argument("organization name, unique regardless of case", lineOfText);
+const PURCHASE_UNITS = "legacy tokens are valid only above 0";
 
 const createCommand = command({
   name: "create",
   summary: "Create an organization; prints its name",
   example: "org create acme",
   createsDatabase: true,
-  arguments: { ...NAME },
-  options: { "--purchase-units <n>": "legacy tokens are valid only above 0 (default: 0)" },
-  input: v.object({ name: lineOfText, purchaseUnits: v.optional(purchaseUnits, "0") }),
+  input: {
+    name: NAME,
+    purchaseUnits: option("<n>", `${PURCHASE_UNITS} (default: 0)`, v.optional(purchaseUnits, "0")),
+  },
   async run({ name, purchaseUnits }, context) {
     const { sql } = await context.openDatabase();
-    const organization = await createOrganization(sql, {
-      name,
-      purchaseUnitCount: purchaseUnits,
-      createdAt: context.now,
+    const organization = await writeTransaction(sql, async (tx) => {
+      const created = await createOrganization(tx, {
+        name,
+        purchaseUnitCount: purchaseUnits,
+        createdAt: context.now,
+      });
+      if (!created) throw new Failure(`organization "${name}" already exists`);
+      await context.logChange(tx, changeOf(created));
+      return created;
     });
-    if (!organization) throw new Failure(`organization "${name}" already exists`);
     await printOrganization(context, organization);
   },
 });
@@ -36,17 +52,15 @@ const setCommand = command({
   name: "set",
   summary: "Set the purchase units of an organization; prints its name",
   example: "org set acme --purchase-units 10",
-  arguments: { ...NAME },
-  options: { "--purchase-units <n>": "legacy tokens are valid only above 0" },
-  input: v.object({ name: lineOfText, purchaseUnits }),
+  input: { name: NAME, purchaseUnits: option("<n>", PURCHASE_UNITS, purchaseUnits) },
   async run({ name, purchaseUnits }, context) {
     const { sql } = await context.openDatabase();
-    const organization = await setPurchaseUnits(sql, { name, purchaseUnitCount: purchaseUnits });
-    if (!organization) {
-      throw new Failure(
-        `organization "${name}" is unknown: \`test-analytics org list\` shows all`,
-      );
-    }
+    const organization = await writeTransaction(sql, async (tx) => {
+      const changed = await setPurchaseUnits(tx, { name, purchaseUnitCount: purchaseUnits });
+      if (!changed) throw unknownOrganization(name);
+      await context.logChange(tx, changeOf(changed));
+      return changed;
+    });
     await printOrganization(context, organization);
   },
 });
@@ -55,7 +69,7 @@ const listCommand = command({
   name: "list",
   summary: "List organizations: name, purchase units, creation",
   example: "org list",
-  input: v.object({}),
+  input: {},
   async run(_input, context) {
     const { sql } = await context.openDatabase();
     const records = (await listOrganizations(sql)).map(organizationRecord);
@@ -66,12 +80,42 @@ const listCommand = command({
   },
 });
 
-/** `org create`, `org set` and `org list`. */
+const logCommand = command({
+  name: "log",
+  summary:
+    "List the changes by these commands, oldest first: time, author, command, subject, detail",
+  example: "org log --org acme",
+  input: { org: ORG },
+  async run({ org }, context) {
+    const { sql } = await context.openDatabase();
+    const { organizationId } = await requireOrganization(sql, org);
+    const changes = await listChanges(sql, organizationId);
+    await context.printList(
+      changes.map(({ changedAt, ...rest }) => ({
+        changed_at: formatTimestamp(changedAt),
+        ...rest,
+      })),
+      (change) => [
+        change.changed_at,
+        change.author,
+        change.command,
+        change.subject,
+        JSON.stringify(change.detail),
+      ],
+    );
+  },
+});
+
+function changeOf({ organizationId, name, purchaseUnitCount }: Organization) {
+  return { organizationId, subject: name, detail: { purchase_unit_count: purchaseUnitCount } };
+}
+
+/** `org create`, `org set`, `org list` and `org log`. */
 export const orgCommands: AddCommand = group({
   name: "org",
   summary: "Create, change and list organizations",
   example: "org list",
-  commands: [createCommand, setCommand, listCommand],
+  commands: [createCommand, setCommand, listCommand, logCommand],
 });
 
 async function printOrganization(context: CommandContext, organization: Organization) {

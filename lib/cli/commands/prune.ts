@@ -11,9 +11,9 @@ import {
   reclaimSpace,
 } from "../../../db/write/prune.ts";
 import { formatRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
-import { WINDOW_SECONDS } from "../../base/time.ts";
-import { type AddCommand, command } from "../command.ts";
-import { Failure } from "../errors.ts";
+import { formatTimestamp, WINDOW_SECONDS } from "../../base/time.ts";
+import { type AddCommand, command, flag, option } from "../command.ts";
+import { Failure, UsageError } from "../errors.ts";
 import { progressLine } from "../output.ts";
 import { requireOrganization, requireRepository } from "../resources.ts";
 import { duration, lineOfText, repositoryName } from "../values.ts";
@@ -33,30 +33,26 @@ export const pruneCommand: AddCommand = command({
     "quarantined tests and the latest coverage of each repository are kept. A submission is kept " +
     "while the same code has newer ones. Lists the repositories with deletions.",
   ],
-  options: {
-    "--keep <duration>": `history to keep, such as 90d; at least ${WINDOW_DAYS}d`,
-    "--org <name>": "only this organization (default: all)",
-    "--repo <owner/name>": "only this repository; needs --org",
-    "--dry-run": "delete nothing, only list what would be deleted",
-  },
-  input: v.pipe(
-    v.object({
-      keep: duration({ min: WINDOW_SECONDS }),
-      org: v.optional(lineOfText),
-      repo: v.optional(repositoryName),
-      dryRun: v.optional(v.boolean(), false),
-    }),
-    v.forward(
-      v.partialCheck(
-        [["org"], ["repo"]],
-        ({ org, repo }) => repo === undefined || org !== undefined,
-        "missing: --repo needs it",
-      ),
-      ["org"],
+  input: {
+    keep: option(
+      "<duration>",
+      `history to keep, such as 90d; at least ${WINDOW_DAYS}d`,
+      duration({ min: WINDOW_SECONDS }),
     ),
-  ),
+    // An unset shell variable must not delete more.
+    org: option("<name>", "only this organization (default: all)", v.undefinedable(lineOfText)),
+    repo: option(
+      "<owner/name>",
+      "only this repository; needs --org",
+      v.undefinedable(repositoryName),
+    ),
+    dryRun: flag("delete nothing, only list what would be deleted"),
+  },
   async run({ keep, org, repo, dryRun }, context) {
     const { io } = context;
+    if (repo !== undefined && org === undefined) {
+      throw new UsageError("--org: missing: --repo needs it");
+    }
     const database = await context.openDatabase();
     const cutoff = context.now - keep;
     const progress = progressLine(io);
@@ -74,6 +70,12 @@ export const pruneCommand: AddCommand = command({
               `${total.testCount + batch.testCount} tests deleted`,
           );
         const options = { repositoryId, cutoff, stop: io.stop, onBatch };
+        if (!dryRun) {
+          // Written first: an interrupted run has deleted something too.
+          const subject = formatRepositoryName(target.repository);
+          const detail = { before: formatTimestamp(cutoff) };
+          await context.logChange(database.sql, { ...target.repository, subject, detail });
+        }
         const pruned = dryRun
           ? await planPrune(database.sql, options)
           : await pruneRepository(database.sql, options);

@@ -7,36 +7,41 @@ import {
   type StoredTest,
 } from "../../../db/admin/quarantine.ts";
 import type { Queryable } from "../../../db/connection/sql.ts";
+import { writeTransaction } from "../../../db/write/transaction.ts";
 import { testId } from "../../base/identity.ts";
-import { type AddCommand, command, group } from "../command.ts";
+import { type AddCommand, argument, command, group, option } from "../command.ts";
 import { Failure } from "../errors.ts";
 import { ORG, quarantineRecord, requireOrganization } from "../resources.ts";
 import { lineOfText, oneOf, testIdentifier } from "../values.ts";
 
-const TEST = { "<test-id>": "test id, 24 hex digits" };
+const TEST = argument("test id, 24 hex digits", testIdentifier);
 
 const addCommand = command({
   name: "add",
   summary: "Quarantine a test; prints its id",
   example: "quarantine add 0123456789abcdef01234567 --by ada",
-  arguments: { ...TEST },
-  options: {
-    "--by <who>": "who quarantines it",
-    "--type <type>": "manual or automatic (default: manual)",
+  input: {
+    testId: TEST,
+    by: option("<who>", "who quarantines it", v.optional(lineOfText)),
+    type: option(
+      "<type>",
+      "manual or automatic (default: manual)",
+      v.optional(oneOf(["manual", "automatic"]), "manual"),
+    ),
   },
-  input: v.object({
-    testId: testIdentifier,
-    by: v.optional(lineOfText),
-    type: v.optional(oneOf(["manual", "automatic"]), "manual"),
-  }),
   async run({ testId: parts, by, type }, context) {
     const { sql } = await context.openDatabase();
     const test = await requireTest(sql, parts);
     const id = testId(test.idPrefix, test.testHash);
-    const result = await addQuarantine(sql, test, {
-      quarantinedAt: context.now,
-      quarantinedBy: by ?? null,
-      quarantineType: type,
+    const result = await writeTransaction(sql, async (tx) => {
+      const result = await addQuarantine(tx, test, {
+        quarantinedAt: context.now,
+        quarantinedBy: by ?? null,
+        quarantineType: type,
+      });
+      const detail = { test: test.name, by: by ?? null, type };
+      if (result?.added) await context.logChange(tx, { ...test, subject: id, detail });
+      return result;
     });
     if (!result) throw unknownTest(parts);
     if (!result.added) context.note(`test ${id} is already quarantined and unchanged`);
@@ -48,13 +53,18 @@ const removeCommand = command({
   name: "remove",
   summary: "Release a test from quarantine; prints its id",
   example: "quarantine remove 0123456789abcdef01234567",
-  arguments: { ...TEST },
-  input: v.object({ testId: testIdentifier }),
+  input: { testId: TEST },
   async run({ testId: parts }, context) {
     const { sql } = await context.openDatabase();
     const test = await requireTest(sql, parts);
     const id = testId(test.idPrefix, test.testHash);
-    if (!await removeQuarantine(sql, test)) context.note(`test ${id} is not quarantined`);
+    const isRemoved = await writeTransaction(sql, async (tx) => {
+      const isRemoved = await removeQuarantine(tx, test);
+      const detail = { test: test.name };
+      if (isRemoved) await context.logChange(tx, { ...test, subject: id, detail });
+      return isRemoved;
+    });
+    if (!isRemoved) context.note(`test ${id} is not quarantined`);
     await context.print(id, quarantineRecord(test, null));
   },
 });
@@ -64,8 +74,7 @@ const listCommand = command({
   summary:
     "List quarantined tests: id, OWNER/NAME, suite, class, name, file, quarantined, by, type",
   example: "quarantine list --org acme",
-  options: { ...ORG },
-  input: v.object({ org: lineOfText }),
+  input: { org: ORG },
   async run({ org }, context) {
     const { sql } = await context.openDatabase();
     const organization = await requireOrganization(sql, org);

@@ -7,49 +7,58 @@ import {
   renameRepository,
   type Repository,
 } from "../../../db/admin/repositories.ts";
+import { writeTransaction } from "../../../db/write/transaction.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
-import { type AddCommand, command, type CommandContext, group } from "../command.ts";
+import {
+  type AddCommand,
+  argument,
+  command,
+  type CommandContext,
+  group,
+  option,
+} from "../command.ts";
 import { Failure } from "../errors.ts";
 import {
-  confirmation,
   ORG,
   repositoryRecord,
   requireOrganization,
   requireRepository,
   YES,
 } from "../resources.ts";
-import { lineOfText, repositoryId, repositoryName } from "../values.ts";
+import { repositoryId, repositoryName } from "../values.ts";
 
-const REPOSITORY = { "<repository>": "OWNER/NAME, split at the last slash" };
+const REPOSITORY = argument("OWNER/NAME, split at the last slash", repositoryName);
 
 const createCommand = command({
   name: "create",
   summary: "Create a repository; prints OWNER/NAME",
   example: "repo create acme/shop --org acme",
-  arguments: { ...REPOSITORY },
-  options: { ...ORG, "--id <n>": "numeric id (default: the next free one)" },
-  input: v.object({
-    org: lineOfText,
-    repository: repositoryName,
-    id: v.optional(repositoryId),
-  }),
+  input: {
+    repository: REPOSITORY,
+    org: ORG,
+    id: option("<n>", "numeric id (default: the next free one)", v.optional(repositoryId)),
+  },
   async run({ org, repository, id }, context) {
     const { sql } = await context.openDatabase();
     const organization = await requireOrganization(sql, org);
-    const creation = await createRepository(sql, {
-      ...repository,
-      organization,
-      repositoryNumber: id,
-      createdAt: context.now,
+    const created = await writeTransaction(sql, async (tx) => {
+      const creation = await createRepository(tx, {
+        ...repository,
+        organization,
+        repositoryNumber: id,
+        createdAt: context.now,
+      });
+      if (creation.outcome === "number_taken") {
+        throw new Failure(`repository id ${id} is already used`);
+      }
+      if (creation.outcome === "name_taken") {
+        const name = formatRepositoryName(creation.repository);
+        throw new Failure(`repository "${name}" already exists`);
+      }
+      await context.logChange(tx, changeOf(creation.repository));
+      return creation.repository;
     });
-    if (creation.outcome === "number_taken") {
-      throw new Failure(`repository id ${id} is already used`);
-    }
-    if (creation.outcome === "name_taken") {
-      const name = formatRepositoryName(creation.repository);
-      throw new Failure(`repository "${name}" already exists`);
-    }
-    await printRepository(context, creation.repository);
+    await printRepository(context, created);
   },
 });
 
@@ -57,8 +66,7 @@ const listCommand = command({
   name: "list",
   summary: "List an organization's repositories: OWNER/NAME, id, creation",
   example: "repo list --org acme",
-  options: { ...ORG },
-  input: v.object({ org: lineOfText }),
+  input: { org: ORG },
   async run({ org }, context) {
     const { sql } = await context.openDatabase();
     const organization = await requireOrganization(sql, org);
@@ -74,14 +82,21 @@ const renameCommand = command({
   name: "rename",
   summary: "Rename a repository, keeping the ids of its tests; prints the new OWNER/NAME",
   example: "repo rename acme/shop acme/store --org acme",
-  arguments: { ...REPOSITORY, "<new-name>": "new OWNER/...NAME" },
-  options: { ...ORG },
-  input: v.object({ org: lineOfText, repository: repositoryName, newName: repositoryName }),
+  input: {
+    repository: REPOSITORY,
+    newName: argument("new OWNER/NAME", repositoryName),
+    org: ORG,
+  },
   async run({ org, repository, newName }, context) {
     const { sql } = await context.openDatabase();
     const organization = await requireOrganization(sql, org);
     const present = await requireRepository(sql, organization, repository);
-    const renamed = await renameRepository(sql, present, newName);
+    const renamed = await writeTransaction(sql, async (tx) => {
+      const renamed = await renameRepository(tx, present, newName);
+      const detail = { new_name: formatRepositoryName(newName) };
+      if (renamed) await context.logChange(tx, { ...changeOf(present), detail });
+      return renamed;
+    });
     if (!renamed) {
       // The target exists, or the repository was deleted in the meantime.
       const taken = await findRepository(sql, { ...organization, ...newName });
@@ -99,14 +114,17 @@ const deleteCommand = command({
   name: "delete",
   summary: "Delete a repository and all its data; prints OWNER/NAME",
   example: "repo delete acme/shop --org acme --yes",
-  arguments: { ...REPOSITORY },
-  options: { ...ORG, ...YES },
-  input: v.object({ org: lineOfText, repository: repositoryName, yes: confirmation }),
+  input: { repository: REPOSITORY, org: ORG, yes: YES },
   async run({ org, repository }, context) {
     const { sql } = await context.openDatabase();
     const organization = await requireOrganization(sql, org);
     const present = await requireRepository(sql, organization, repository);
-    if (!await deleteRepository(sql, present)) {
+    const isDeleted = await writeTransaction(sql, async (tx) => {
+      const isDeleted = await deleteRepository(tx, present);
+      if (isDeleted) await context.logChange(tx, changeOf(present));
+      return isDeleted;
+    });
+    if (!isDeleted) {
       context.note(`repository "${formatRepositoryName(present)}" was deleted in the meantime`);
     }
     await printRepository(context, present);
@@ -120,6 +138,12 @@ export const repoCommands: AddCommand = group({
   example: "repo list --org acme",
   commands: [createCommand, listCommand, renameCommand, deleteCommand],
 });
+
+function changeOf(repository: Repository) {
+  const { organizationId, repositoryNumber } = repository;
+  const detail = { repository_id: repositoryNumber };
+  return { organizationId, subject: formatRepositoryName(repository), detail };
+}
 
 async function printRepository(context: CommandContext, repository: Repository) {
   await context.print(formatRepositoryName(repository), repositoryRecord(repository));

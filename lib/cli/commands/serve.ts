@@ -1,10 +1,9 @@
-import * as v from "valibot";
 import type { Database } from "../../../db/connection/connect.ts";
 import { serve, type ServeOptions } from "../../../routes/serve.ts";
 import { requireSchemaVersion, SchemaVersionError } from "../../../db/schema/migrate.ts";
 import { pause } from "../../base/delay.ts";
 import { VERSION } from "../../base/version.ts";
-import { type AddCommand, type CliIo, command } from "../command.ts";
+import { type AddCommand, type CliIo, command, flag } from "../command.ts";
 import { COMMIT } from "../commit.ts";
 import { reopenForReading, waitForDatabase } from "../database.ts";
 import { Failure } from "../errors.ts";
@@ -39,9 +38,6 @@ export const serveCommand: AddCommand = command({
     done: "stopped by a signal; with --check: ready to start",
     failed: "startup failed, or stopped by a second signal",
   },
-  options: {
-    "--check": "check whether it could start, and exit",
-  },
   settings: [
     "HOST",
     "PORT",
@@ -59,7 +55,7 @@ export const serveCommand: AddCommand = command({
     "CACHE_SIZE_MB",
   ],
   createsDatabase: true,
-  input: v.object({ check: v.optional(v.boolean(), false) }),
+  input: { check: flag("check whether it could start, and exit") },
   async run({ check }, context, settings) {
     const { io } = context;
     if (settings.REUSE_PORT) requireSharedPorts();
@@ -80,7 +76,10 @@ export const serveCommand: AddCommand = command({
       );
       if (database === null) return;
       const uses = recordTokenUsesLater(database, { location: context.database, log });
-      const ops = startOps(database, settings, { log, stderr: io.stderr });
+      const ops = startOps(database, settings, {
+        log,
+        onListen: (url) => io.stderr(`readiness and metrics on ${url}\n`),
+      });
       try {
         await serveUntilStopped(io, {
           database,

@@ -1,11 +1,10 @@
 /** What `serve` checks before it starts. */
-import { dirname, resolve } from "node:path";
 import { openDatabase } from "../../../db/connection/connect.ts";
 import { loadServerState } from "../../../db/admin/diagnostics.ts";
 import { inspectEmbedded } from "../../../db/embedded/inspect.ts";
 import { checkSchema } from "../../../db/schema/migrate.ts";
 import type { CommandContext } from "../command.ts";
-import { cannotMigrate } from "../database.ts";
+import { cannotMigrate, nearestFolder } from "../database.ts";
 import { Failure } from "../errors.ts";
 
 /**
@@ -42,19 +41,14 @@ async function findingOf({ database: location }: CommandContext): Promise<string
 
 /** Checks that the nearest existing folder is writable. */
 async function checkFolder(dataDir: string): Promise<void> {
-  for (let path = resolve(dataDir);; path = dirname(path)) {
-    try {
-      const probe = await Deno.makeTempFile({ dir: path, prefix: ".test-analytics-check-" });
-      await Deno.remove(probe);
-      return;
-    } catch (error) {
-      if (error instanceof Deno.errors.NotFound && path !== dirname(path)) continue;
-      const reason = error instanceof Error ? error.message : String(error);
-      throw new Failure(
-        `cannot use the data folder "${dataDir}": ${reason}; expected DATA_DIR to be a writable ` +
-          "folder",
-      );
-    }
+  try {
+    const dir = await nearestFolder(dataDir);
+    await Deno.remove(await Deno.makeTempFile({ dir, prefix: ".test-analytics-check-" }));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Failure(
+      `cannot use the data folder "${dataDir}": ${reason}; expected DATA_DIR to be a writable folder`,
+    );
   }
 }
 

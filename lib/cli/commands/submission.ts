@@ -1,26 +1,24 @@
-import * as v from "valibot";
 import { deleteSubmission } from "../../../db/write/delete_submission.ts";
 import { listStoredSubmissions } from "../../../db/admin/stored_submissions.ts";
-import { type AddCommand, command, group } from "../command.ts";
+import type { Queryable } from "../../../db/connection/sql.ts";
+import { PROGRAM } from "../../base/version.ts";
+import { type AddCommand, argument, command, group, option } from "../command.ts";
 import { Failure } from "../errors.ts";
 import {
-  confirmation,
   ORG,
-  REPO,
   requireOrganization,
   requireRepository,
   submissionRecord,
   YES,
 } from "../resources.ts";
-import { lineOfText, repositoryName, submissionKey } from "../values.ts";
+import { repositoryName, submissionKey } from "../values.ts";
 
 const listCommand = command({
   name: "list",
   summary:
     "List a repository's submissions, newest first: key, recorded, status, results, commit, URL",
   example: "submission list --org acme --repo acme/shop",
-  options: { ...ORG, ...REPO },
-  input: v.object({ org: lineOfText, repo: repositoryName }),
+  input: { org: ORG, repo: option("<owner/name>", "repository", repositoryName) },
   async run({ org, repo }, context) {
     const { sql } = await context.openDatabase();
     const organization = await requireOrganization(sql, org);
@@ -37,15 +35,14 @@ const deleteCommand = command({
   name: "delete",
   summary: "Delete a submission, as if it had never been uploaded; prints its key",
   example: "submission delete acme/shop/0123456789abcdef01234567 --org acme --yes",
-  arguments: { "<key>": "key, as in `submission list`" },
-  options: { ...ORG, ...YES },
-  input: v.object({ org: lineOfText, key: submissionKey, yes: confirmation }),
+  input: { key: argument("key, as in `submission list`", submissionKey), org: ORG, yes: YES },
   async run({ org, key }, context) {
     const { sql } = await context.openDatabase();
     const { organizationId } = await requireOrganization(sql, org);
-    if (!await deleteSubmission(sql, { organizationId, key })) {
+    const alongside = (tx: Queryable) => context.logChange(tx, { organizationId, subject: key });
+    if (!await deleteSubmission(sql, { organizationId, key, alongside })) {
       throw new Failure(
-        `submission "${key}" is unknown: \`test-analytics submission list\` shows all`,
+        `submission "${key}" is unknown: \`${PROGRAM} submission list\` shows all`,
       );
     }
     await context.print(key, { key });

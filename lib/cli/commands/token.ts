@@ -1,7 +1,25 @@
 import * as v from "valibot";
-import { insertToken, listTokens, revokeToken, type Token } from "../../../db/admin/tokens.ts";
+import {
+  insertToken,
+  listTokens,
+  type NewTokenRow,
+  revokeToken,
+  type Token,
+  type TokenInsertion,
+} from "../../../db/admin/tokens.ts";
+import type { Database } from "../../../db/connection/connect.ts";
+import { writeTransaction } from "../../../db/write/transaction.ts";
 import { makeToken } from "../../base/token.ts";
-import { type AddCommand, command, group } from "../command.ts";
+import { PROGRAM } from "../../base/version.ts";
+import {
+  type AddCommand,
+  argument,
+  command,
+  type CommandContext,
+  flag,
+  group,
+  option,
+} from "../command.ts";
 import { Failure, UsageError } from "../errors.ts";
 import { ORG, requireOrganization, tokenRecord } from "../resources.ts";
 import {
@@ -14,34 +32,33 @@ import {
   tokenPrefix,
 } from "../values.ts";
 
-const EXPIRES_AT = {
-  "--expires-at <timestamp>": "when it expires, RFC 3339 with a zone (default: never)",
-};
+const EXPIRES_AT = option(
+  "<timestamp>",
+  "when it expires, RFC 3339 with a zone (default: never)",
+  v.optional(timestamp),
+);
 
 const createCommand = command({
   name: "create",
   summary: "Create a token; prints it, only this once",
   example: "token create --org acme --label dashboard --expires-in 90d",
-  options: {
-    ...ORG,
-    "--label <text>": "description for `token list`",
-    "--expires-in <duration>": "how long it is valid, such as 90d or 12h",
-    ...EXPIRES_AT,
-    "--legacy": "token of the earlier format; needs purchase units above 0",
+  input: {
+    org: ORG,
+    label: option("<text>", "description for `token list`", v.optional(lineOfText)),
+    expiresIn: option(
+      "<duration>",
+      "how long it is valid, such as 90d or 12h",
+      v.optional(duration()),
+    ),
+    expiresAt: EXPIRES_AT,
+    legacy: flag("token of the earlier format; needs purchase units above 0"),
   },
-  input: v.object({
-    org: lineOfText,
-    label: v.optional(lineOfText),
-    expiresIn: v.optional(duration()),
-    expiresAt: v.optional(timestamp),
-    legacy: v.optional(v.boolean(), false),
-  }),
   async run({ org, label, expiresIn, expiresAt, legacy }, context) {
     const expiry = expiryOf(context.now, { expiresIn, expiresAt });
     const { sql } = await context.openDatabase();
     const organization = await requireOrganization(sql, org);
     const { plain, ...token } = makeToken(legacy ? "legacy" : "api_token");
-    const insertion = await insertToken(sql, {
+    const insertion = await storeToken(sql, context, {
       organizationId: organization.organizationId,
       type: token.type,
       tokenPrefix: token.prefix,
@@ -54,7 +71,7 @@ const createCommand = command({
     if (legacy && organization.purchaseUnitCount === 0) {
       context.note(
         `organization "${organization.name}" has 0 purchase units: the token is invalid until ` +
-          "`test-analytics org set NAME --purchase-units N`",
+          `\`${PROGRAM} org set NAME --purchase-units N\``,
       );
     }
     await context.print(plain, { token: plain, ...tokenRecord(insertion.token) });
@@ -66,22 +83,24 @@ const importCommand = command({
   summary: "Import a token of the earlier service by its hash; prints its id",
   example:
     "token import --org acme --hash 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-  options: {
-    ...ORG,
-    "--hash <hash>": "SHA-256 of the token: 64 hex digits, or base64 for a legacy one",
-    "--prefix <text>": "first characters of the token, for `token list`",
-    ...EXPIRES_AT,
+  input: {
+    org: ORG,
+    hash: option(
+      "<hash>",
+      "SHA-256 of the token: 64 hex digits, or base64 for a legacy one",
+      tokenHash,
+    ),
+    prefix: option(
+      "<text>",
+      "first characters of the token, for `token list`",
+      v.optional(tokenPrefix),
+    ),
+    expiresAt: EXPIRES_AT,
   },
-  input: v.object({
-    org: lineOfText,
-    hash: tokenHash,
-    prefix: v.optional(tokenPrefix),
-    expiresAt: v.optional(timestamp),
-  }),
   async run({ org, hash, prefix, expiresAt }, context) {
     const { sql } = await context.openDatabase();
     const organization = await requireOrganization(sql, org);
-    const insertion = await insertToken(sql, {
+    const insertion = await storeToken(sql, context, {
       organizationId: organization.organizationId,
       type: hash.type,
       tokenPrefix: prefix ?? null,
@@ -108,8 +127,7 @@ const listCommand = command({
   summary:
     "List an organization's tokens: id, label, type, prefix, created, expires, revoked, state, last used",
   example: "token list --org acme",
-  options: { ...ORG },
-  input: v.object({ org: lineOfText }),
+  input: { org: ORG },
   async run({ org }, context) {
     const { sql } = await context.openDatabase();
     const organization = await requireOrganization(sql, org);
@@ -138,18 +156,39 @@ const revokeCommand = command({
   name: "revoke",
   summary: "Revoke a token; prints its id",
   example: "token revoke 1",
-  arguments: { "<token-id>": "id, as in `token list`" },
-  input: v.object({ tokenId: rowId }),
+  input: { tokenId: argument("id, as in `token list`", rowId) },
   async run({ tokenId }, context) {
     const { sql } = await context.openDatabase();
-    const result = await revokeToken(sql, { apiTokenId: tokenId, revokedAt: context.now });
+    const result = await writeTransaction(sql, async (tx) => {
+      const result = await revokeToken(tx, { apiTokenId: tokenId, revokedAt: context.now });
+      if (result?.revoked) await context.logChange(tx, changeOf(result.token));
+      return result;
+    });
     if (!result) {
-      throw new Failure(`token ${tokenId} is unknown: \`test-analytics token list\` shows all`);
+      throw new Failure(`token ${tokenId} is unknown: \`${PROGRAM} token list\` shows all`);
     }
     if (!result.revoked) context.note(`token ${tokenId} is already revoked`);
     await context.print(String(tokenId), tokenRecord(result.token));
   },
 });
+
+async function storeToken(
+  sql: Database["sql"],
+  context: CommandContext,
+  token: NewTokenRow,
+): Promise<TokenInsertion> {
+  return await writeTransaction(sql, async (tx) => {
+    const insertion = await insertToken(tx, token);
+    if (insertion.outcome === "inserted") await context.logChange(tx, changeOf(insertion.token));
+    return insertion;
+  });
+}
+
+function changeOf(token: Token) {
+  const { organizationId, apiTokenId, label, type } = token;
+  const { expires_at } = tokenRecord(token);
+  return { organizationId, subject: String(apiTokenId), detail: { label, type, expires_at } };
+}
 
 function expiryOf(
   now: number,

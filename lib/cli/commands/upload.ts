@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { stat } from "node:fs/promises";
-import * as v from "valibot";
 import {
   coveragePath,
   DEFAULT_ARCHIVE_LIMITS,
@@ -12,32 +11,28 @@ import { findReports } from "../../report/report_files.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
 import { formatTimestamp } from "../../base/time.ts";
 import { findCodeowners } from "../intake/codeowners_file.ts";
-import { type AddCommand, command } from "../command.ts";
+import { type AddCommand, argument, command, option } from "../command.ts";
 import { Failure, UsageError } from "../errors.ts";
 import { readUploadFiles } from "../intake/read_files.ts";
 import { progressListener } from "../output.ts";
-import { type DescribedRun, factsOfRun, RUN_OPTIONS, runInput } from "../intake/run_options.ts";
-import { STORAGE_VARIABLES } from "../storage/s3_settings.ts";
+import { type DescribedRun, factsOfRun, REPORTS, RUN_OPTIONS } from "../intake/run_options.ts";
+import { ENDPOINT_URL, STORAGE_VARIABLES } from "../storage/s3_settings.ts";
 import { openTarget } from "../storage/target.ts";
-import { lineOfText } from "../values.ts";
+import { location } from "../values.ts";
 
 /** `upload`: packs reports for `watch`, from where the database cannot be reached. */
 export const uploadCommand: AddCommand = command({
   name: "upload",
   summary: "Pack the reports of one CI run into an archive for `watch`; prints its location",
   example: "upload --to s3://ci-reports/acme --repo acme/shop --commit 4f2a9c1 reports/",
-  arguments: { "[reports...]": "JUnit XML files, folders (all *.xml below them), or globs" },
-  options: {
-    "--to <target>": "folder, s3://BUCKET/PREFIX, or https:// URL for a PUT",
-    "--endpoint-url <url>": "URL of S3-compatible storage (default: AWS_ENDPOINT_URL)",
-    ...RUN_OPTIONS,
-  },
   environment: STORAGE_VARIABLES,
   usesDatabase: false,
-  input: runInput({
-    to: v.pipe(v.string(), v.minLength(1, `"" is empty: expected a folder or a URL`)),
-    endpointUrl: v.optional(lineOfText),
-  }),
+  input: {
+    reports: argument("JUnit XML files, folders (all *.xml below them), or globs", REPORTS),
+    to: option("<target>", "folder, s3://BUCKET/PREFIX, or https:// URL for a PUT", location),
+    endpointUrl: ENDPOINT_URL,
+    ...RUN_OPTIONS,
+  },
   async run(options, context) {
     const { environment } = context.io;
     const facts = await factsOfRun(options, context);

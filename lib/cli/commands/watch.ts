@@ -7,122 +7,160 @@ import { pause } from "../../base/delay.ts";
 import type { Log } from "../../base/log.ts";
 import type { Metrics } from "../../base/metrics.ts";
 import { formatTimestamp } from "../../base/time.ts";
-import { type AddCommand, command, type CommandContext } from "../command.ts";
+import {
+  type AddCommand,
+  argument,
+  type CliIo,
+  command,
+  type CommandContext,
+  flag,
+  option,
+  type Values,
+} from "../command.ts";
 import { BUILD } from "../commit.ts";
 import { waitForDatabase } from "../database.ts";
 import { Failure, UsageError } from "../errors.ts";
 import { ArchiveReader } from "../intake/archive_reader.ts";
 import {
+  type ArchiveOutcome,
   processArchive,
   type WatcherContext,
-  type WatchOutcome,
 } from "../intake/process_archive.ts";
+import { cannotRead, type Listener } from "../intake/read_files.ts";
 import { withLog } from "../log_output.ts";
 import { startOps } from "../ops.ts";
-import { plainLine, progressListener } from "../output.ts";
+import { plainLine, progressLine } from "../output.ts";
 import { requireOrganization } from "../resources.ts";
+import type { SettingValues } from "../settings.ts";
 import { FolderStorage } from "../storage/folder.ts";
-import { parseS3Url, readS3Settings, STORAGE_VARIABLES } from "../storage/s3_settings.ts";
+import {
+  ENDPOINT_URL,
+  parseS3Url,
+  readS3Settings,
+  STORAGE_VARIABLES,
+} from "../storage/s3_settings.ts";
 import { S3Storage } from "../storage/s3_storage.ts";
 import { type ArchiveStorage, StorageError, type StoredArchive } from "../storage/storage.ts";
-import { duration, lineOfText, wholeNumber } from "../values.ts";
+import { duration, lineOfText, location, wholeNumber } from "../values.ts";
 
 // Longer than a file has to be unchanged.
 const SETTLE_PAUSE_MS = 2_100;
 // Fits a timer of 31 bits.
 const DAY = 86_400;
 
+const INPUT = {
+  source: argument("folder, or s3://BUCKET/PREFIX", location),
+  org: option(
+    "<name>",
+    "organization of all archives (default: the only one, else the one named like the " +
+      "repository owner)",
+    v.optional(lineOfText),
+  ),
+  endpointUrl: ENDPOINT_URL,
+  interval: option(
+    "<duration>",
+    "time between two sweeps (default: 10s)",
+    v.optional(duration({ max: DAY }), "10s"),
+  ),
+  lease: option(
+    "<duration>",
+    "after which time another watcher takes over from a dead one (default: 60s)",
+    v.optional(duration({ max: DAY }), "60s"),
+  ),
+  workers: option(
+    "<n>",
+    "archives that are processed at the same time (default: 4)",
+    v.optional(wholeNumber({ min: 1, max: 32 }), "4"),
+  ),
+  once: flag("process what is there, then exit; exit code 1 when an archive failed or was left"),
+  retryFailed: flag("retry the archives that failed"),
+  list: flag("list the known archives and exit: key, status, reason"),
+};
+
 /** `watch`. */
 export const watchCommand: AddCommand = command({
   name: "watch",
   summary: "Process the archives that arrive in a folder or bucket, each once",
   example: "watch s3://ci-reports/acme --org acme",
-  arguments: { "<source>": "folder, or s3://BUCKET/PREFIX" },
-  options: {
-    "--org <name>": "organization of all archives (default: the only one, else the one named " +
-      "like the repository owner)",
-    "--endpoint-url <url>": "URL of S3-compatible storage (default: AWS_ENDPOINT_URL)",
-    "--interval <duration>": "time between two sweeps (default: 10s)",
-    "--lease <duration>":
-      "after which time another watcher takes over from a dead one (default: 60s)",
-    "--workers <n>": "archives that are processed at the same time (default: 4)",
-    "--once": "process what is there, then exit; exit code 1 when an archive failed or was skipped",
-    "--retry-failed": "retry the archives that failed",
-    "--list": "list the known archives and exit: key, status, reason",
-  },
-  input: v.object({
-    source: v.pipe(v.string(), v.minLength(1, `"" is empty: expected a folder or s3://BUCKET`)),
-    org: v.optional(lineOfText),
-    endpointUrl: v.optional(lineOfText),
-    interval: v.optional(duration({ max: DAY }), "10s"),
-    lease: v.optional(duration({ max: DAY }), "60s"),
-    workers: v.optional(wholeNumber({ min: 1, max: 32 }), "4"),
-    once: v.optional(v.boolean(), false),
-    retryFailed: v.optional(v.boolean(), false),
-    list: v.optional(v.boolean(), false),
-  }),
+  input: INPUT,
   settings: ["DATABASE_WAIT_SECONDS", "LOG_LEVEL", "LOG_FORMAT", "OPS_HOST", "OPS_PORT"],
   environment: STORAGE_VARIABLES,
   async run(options, context, settings) {
-    const { io, note } = context;
-    const storage = await openStorage(options, context);
-    const database = await waitForDatabase(() => context.openDatabase(), {
-      seconds: settings.DATABASE_WAIT_SECONDS,
-      stop: io.stop,
-      note,
-    });
-    if (database === null) return;
-    const { sql } = database;
-    if (options.list) return await printArchives(context, await listArchives(sql, storage.name));
-    const organization = options.org === undefined
-      ? null
-      : await requireOrganization(sql, options.org);
-    if (options.retryFailed) {
-      const count = await retryFailedArchives(sql, storage.name);
-      note(`retrying ${count} failed ${count === 1 ? "archive" : "archives"}`);
-    }
-    if (!options.once) note(`test-analytics ${BUILD}: watching ${storage.name}`);
-    const watcher = {
-      sql,
-      storage,
-      organization,
-      leaseSeconds: options.lease,
-      now: () => io.now(),
-      listener: progressListener(context),
-    };
-    let failed = 0;
-    await withLog(io, settings, async (log) => {
-      const ops = startOps(database, settings, { log, stderr: io.stderr });
-      const observer = { log: options.once ? null : log, metrics: ops?.metrics };
-      database.observeLockWaits((wait) =>
-        log.warn("waiting for a lock", {
-          waited_ms: Math.round(wait.waitedMs),
-          blocking_pid: wait.blockingPid,
-          application_name: wait.applicationName,
-          state: wait.state,
-          statement: wait.statement,
-          transaction_seconds: wait.transactionSeconds,
-        })
-      );
-      try {
-        failed = await watch(watcher, { ...options, ...observer }, context);
-      } finally {
-        await ops?.close();
-      }
-    });
-    if (options.once && failed > 0) {
-      throw new Failure(
-        failed === 1
-          ? "1 archive failed or was skipped"
-          : `${failed} archives failed or were skipped`,
-      );
-    }
+    await withLog(context.io, settings, (log) => run(options, { context, settings, log }));
   },
 });
 
+type Settings = "DATABASE_WAIT_SECONDS" | "OPS_HOST" | "OPS_PORT";
+
+async function run(
+  options: Values<typeof INPUT>,
+  { context, settings, log }: {
+    context: CommandContext;
+    settings: SettingValues<Settings>;
+    log: Log;
+  },
+): Promise<void> {
+  const { io } = context;
+  const progress = progressLine(io);
+  const listener: Listener = {
+    note: (text) => log.warn("note", { text }),
+    progress: ({ results, file }) => progress.show(`${results} results read, reading ${file}`),
+  };
+  const storage = await openStorage(options, { ...io, note: listener.note });
+  const database = await waitForDatabase(() => context.openDatabase(), {
+    seconds: settings.DATABASE_WAIT_SECONDS,
+    stop: io.stop,
+    note: (text) => log.warn("database unavailable", { error: text }),
+  });
+  if (database === null) return;
+  const { sql } = database;
+  if (options.list) return await printArchives(context, await listArchives(sql, storage.name));
+  const organization = options.org === undefined
+    ? null
+    : await requireOrganization(sql, options.org);
+  if (options.retryFailed) {
+    const count = await retryFailedArchives(sql, storage.name);
+    log.info("retrying failed archives", { count });
+  }
+  if (!options.once) log.info("started", { build: BUILD, source: storage.name });
+  const ops = startOps(database, settings, {
+    log,
+    onListen: (url) => log.info("readiness and metrics", { url }),
+  });
+  database.observeLockWaits((wait) =>
+    log.warn("waiting for a lock", {
+      waited_ms: Math.round(wait.waitedMs),
+      blocking_pid: wait.blockingPid,
+      application_name: wait.applicationName,
+      state: wait.state,
+      statement: wait.statement,
+      transaction_seconds: wait.transactionSeconds,
+    })
+  );
+  const watcher = {
+    sql,
+    storage,
+    organization,
+    leaseSeconds: options.lease,
+    now: () => io.now(),
+    listener,
+  };
+  let failed = 0;
+  try {
+    failed = await watch(watcher, { ...options, log, metrics: ops?.metrics, progress }, context);
+  } finally {
+    await ops?.close();
+  }
+  if (options.once && failed > 0) {
+    throw new Failure(
+      `${failed} ${failed === 1 ? "archive" : "archives"} failed or left for later`,
+    );
+  }
+}
+
 async function openStorage(
   { source, endpointUrl }: { source: string; endpointUrl?: string | undefined },
-  { io: { stop, environment }, note }: CommandContext,
+  { stop, environment, note }: Pick<CliIo, "stop" | "environment"> & Pick<Listener, "note">,
 ): Promise<ArchiveStorage> {
   if (/^s3:/i.test(source)) {
     try {
@@ -139,28 +177,31 @@ async function openStorage(
   try {
     return new FolderStorage(await realpath(source), { stop });
   } catch (error) {
-    throw new Failure(`${source}: ${error instanceof Error ? error.message : error}`);
+    const hint = "create it, or name the folder that `upload` writes to";
+    throw cannotRead(error, { what: "folder", path: source, hint });
   }
 }
 
 /** Where events go. */
 interface Observer {
-  /** `null`: notes for people instead. */
-  log: Log | null;
+  log: Log;
   metrics: Metrics | undefined;
+  /** With `--once` standard output says what became of each archive, and the log does not. */
+  once: boolean;
 }
 
 /** Sweeps until a signal, or once. Returns the number of archives that failed. */
 async function watch(
-  watcher: Omit<WatcherContext, "reader"> & { listener: { clear(): void } },
-  { once, interval, workers, log, metrics }: Observer & {
-    once: boolean;
+  watcher: Omit<WatcherContext, "reader">,
+  { interval, workers, progress, ...observer }: Observer & {
     interval: number;
     workers: number;
+    progress: { clear(): void };
   },
   context: CommandContext,
 ): Promise<number> {
-  const { sql, storage, listener } = watcher;
+  const { sql, storage } = watcher;
+  const { log, metrics, once } = observer;
   const { stop } = context.io;
   const idle = Array.from({ length: workers }, () => new ArchiveReader({ stop }));
   const running = new Set<Promise<void>>();
@@ -171,14 +212,14 @@ async function watch(
   const start = (archive: StoredArchive) => {
     const reader = idle.pop()!;
     const task = processArchive({ ...watcher, reader }, archive).then(async (outcome) => {
-      listener.clear();
+      progress.clear();
       // With --once there is no retry.
       if (
         outcome.status === "failed" || once && outcome.status === "left" && outcome.reason !== ""
       ) {
         failed++;
       }
-      await report(context, outcome, { log, metrics });
+      await report(context, outcome, observer);
     }).catch((error) => void (problem ??= { error })).finally(() => {
       idle.push(reader);
       running.delete(task);
@@ -198,14 +239,18 @@ async function watch(
       isIncomplete ||= batch.some((archive) => !archive.isComplete);
       const archives = batch.filter((archive) => archive.isComplete);
       const unclaimed = await findUnclaimed(sql, { source: storage.name, archives });
+      // The oldest of each archive and those after it.
+      const oldest = unclaimed.map(({ uploadedAt }) => uploadedAt);
+      for (let index = oldest.length - 2; index >= 0; index--) {
+        oldest[index] = Math.min(oldest[index]!, oldest[index + 1]!);
+      }
       for (const [index, archive] of unclaimed.entries()) {
-        const waiting = unclaimed.slice(index);
-        const oldest = Math.min(...waiting.map(({ uploadedAt }) => uploadedAt));
-        const oldestSeconds = Math.max(0, watcher.now() - oldest);
-        if (index === 0) {
-          log?.info("archives waiting", { count: waiting.length, oldest_seconds: oldestSeconds });
+        const count = unclaimed.length - index;
+        const oldestSeconds = Math.max(0, watcher.now() - oldest[index]!);
+        if (index === 0 && !once) {
+          log.info("archives waiting", { count, oldest_seconds: oldestSeconds });
         }
-        metrics?.set("archives_waiting", waiting.length);
+        metrics?.set("archives_waiting", count);
         metrics?.set("archives_oldest_seconds", oldestSeconds);
         while (idle.length === 0) await Promise.race(running);
         throwProblem();
@@ -229,8 +274,7 @@ async function watch(
       } catch (error) {
         if (stop.aborted && error instanceof StorageError) break;
         if (once || !isRetried(error)) throw error;
-        log?.warn("sweep failed", { source: storage.name, error: error.message });
-        if (!log) context.note(`${storage.name}: ${error.message}; retrying in ${interval} s`);
+        log.warn("sweep failed", { source: storage.name, error: error.message });
       }
       if (once && !isIncomplete) break;
       await pause(once || isIncomplete ? SETTLE_PAUSE_MS : interval * 1000, stop);
@@ -254,26 +298,23 @@ function isRetried(error: unknown): error is Error {
 
 async function report(
   context: CommandContext,
-  outcome: WatchOutcome,
-  { log, metrics }: Observer,
+  outcome: ArchiveOutcome,
+  { log, metrics, once }: Observer,
 ): Promise<void> {
   const { key, status } = outcome;
   if (status === "left") {
     if (outcome.reason === "") return;
     metrics?.count("archives_total", { outcome: status });
-    log?.warn("archive left for a retry", { key, reason: outcome.reason });
-    if (!log) context.note(`${key}: ${outcome.reason}; retrying later`);
-    return;
+    return log.warn("archive left for a retry", { key, reason: outcome.reason });
   }
   if (status === "failed") {
     metrics?.count("archives_total", { outcome: status });
-    log?.warn("archive failed", { key, reason: outcome.reason });
-    if (!log) context.note(`${key} failed: ${outcome.reason}`);
+    if (!once) log.warn("archive failed", { key, reason: outcome.reason });
   } else {
     const { duplicate, test_result_count: results } = outcome;
     metrics?.count("archives_total", { outcome: duplicate ? "duplicate" : "processed" });
     metrics?.count("results_total", {}, duplicate ? 0 : results);
-    log?.info("archive processed", { key, results, duplicate });
+    if (!once) log.info("archive processed", { key, results, duplicate });
   }
   const line = status === "failed"
     ? [key, status, outcome.reason]

@@ -4,7 +4,8 @@ import type { CommandContext } from "../command.ts";
 import { Failure } from "../errors.ts";
 import { askGit } from "./ci/git.ts";
 import { detectCiJob } from "./ci/mod.ts";
-import type { OwnersFile } from "./read_files.ts";
+import { quote } from "../../base/quote.ts";
+import { cannotRead, type OwnersFile } from "./read_files.ts";
 
 /** Where GitHub and GitLab look for the file. */
 const PATHS = [".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS"];
@@ -41,6 +42,7 @@ async function readBounded(path: string): Promise<string> {
     }
     return await Deno.readTextFile(path);
   } catch (error) {
-    throw new Failure(`${path}: ${error instanceof Error ? error.message : error}`);
+    if (error instanceof RangeError) throw new Failure(`${quote(path)}: ${error.message}`);
+    throw cannotRead(error, { what: "file", path, hint: "check --codeowners" });
   }
 }

@@ -54,9 +54,9 @@ export interface WatcherContext {
 }
 
 /** The outcome of an archive. */
-export type WatchOutcome =
+export type ArchiveOutcome =
   /** `submission_key` is that of the earlier submission of a duplicate; `null` without results. */
-  | (Omit<IntakeOutcome, "key"> & { key: string; submission_key: string | null })
+  | (IntakeOutcome & { key: string; status: "processed"; submission_key: string | null })
   | { status: "failed"; key: string; reason: string }
   /** Claimed by another watcher (no `reason`), or left for a later attempt. */
   | { status: "left"; key: string; reason: string };
@@ -68,7 +68,7 @@ class ArchiveError extends Error {}
 export async function processArchive(
   context: WatcherContext,
   archive: StoredArchive,
-): Promise<WatchOutcome> {
+): Promise<ArchiveOutcome> {
   const { sql, storage, leaseSeconds, listener } = context;
   const { key, version } = archive;
   const claim: ArchiveClaim = { source: storage.name, key, claimId: randomUUID() };
@@ -87,7 +87,7 @@ export async function processArchive(
       );
     }
     const { key: submissionKey, ...outcome } = await intake(context, { archive, claim, shown });
-    return { key, ...outcome, submission_key: submissionKey };
+    return { ...outcome, key, status: "processed", submission_key: submissionKey };
   } catch (error) {
     const reason = oneLine(messageOf(error)).slice(0, MAX_REASON_CHARACTERS);
     if (error instanceof ClaimLostError) return { status: "left", key, reason };
@@ -126,7 +126,7 @@ async function intake(
   // Without a timestamp its tests ran when it was uploaded.
   const recordedAt = Math.min(archive.uploadedAt, moment);
   let metadata: ArchiveMetadata | undefined;
-  const { contents, facts } = await blamingArchive(() =>
+  const { contents, facts } = await asArchiveError(() =>
     reader.open(source, {
       given: {},
       now: moment,
@@ -140,8 +140,8 @@ async function intake(
     throw error;
   });
   const organization = await show(facts);
-  const files = await blamingArchive(() => reader.readFiles(source, contents, { listener }));
-  return await storeUpload(sql, { ...facts, organization: organization.name }, files, {
+  const files = await asArchiveError(() => reader.readFiles(source, contents, { listener }));
+  const { outcome } = await storeUpload(sql, { ...facts, organization: organization.name }, files, {
     now: moment,
     key: shown.key,
     alongside: (tx) => finishArchive(tx, claim),
@@ -149,6 +149,7 @@ async function intake(
     if (!(error.cause instanceof TagLimitError)) throw error;
     throw new ArchiveError(error.message, { cause: error });
   });
+  return outcome;
 
   /** Lists the archive under its repository as `processing`. */
   async function show(facts: ShownFacts): Promise<Organization> {
@@ -157,7 +158,6 @@ async function intake(
       ...facts.repository,
       organization,
       createdAt: moment,
-      isVisible: false,
     });
     await writeTransaction(sql, async (tx) => {
       shown.key = await assignArchive(tx, { ...claim, repositoryId });
@@ -194,7 +194,7 @@ function readableFacts(metadata: ArchiveMetadata, recordedAt: number): ShownFact
 }
 
 /** Turns errors of reading into an ArchiveError, except when the archive was not available. */
-async function blamingArchive<T>(read: () => Promise<T>): Promise<T> {
+async function asArchiveError<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read();
   } catch (error) {

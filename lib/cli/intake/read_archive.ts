@@ -91,10 +91,7 @@ export async function openArchive(
     const commit = required("commit", { option: "--commit", parse: readObjectId });
     if (!isObjectId(commit)) {
       listener.note(
-        `${source.name}: the commit ${
-          quote(commit)
-        } is no commit id: expected 7 to 64 hex digits; ` +
-          "it is kept as text",
+        `${source.name}: kept the commit ${quote(commit)} as text: expected 7 to 64 hex digits`,
       );
     }
     return commit;

@@ -13,6 +13,7 @@ import {
 } from "../../report/coverage/mod.ts";
 import { readReports, type StreamedReport } from "../../report/read_reports.ts";
 import { findReports, type ReportFile } from "../../report/report_files.ts";
+import { quote } from "../../base/quote.ts";
 import { Failure } from "../errors.ts";
 
 const RESULTS_PER_PROGRESS = 1_000;
@@ -136,10 +137,23 @@ export async function readCoverage(
   return totals;
 }
 
+/** The error for a file or folder that cannot be opened, with what to do when it is missing. */
+export function cannotRead(
+  error: unknown,
+  { what, path, hint }: { what: "file" | "folder"; path: string; hint: string },
+): Failure {
+  const reason = error instanceof Error ? error.message : String(error);
+  return new Failure(
+    error instanceof Error && "code" in error && error.code === "ENOENT"
+      ? `${what} ${quote(path)} not found: ${hint}`
+      : `${what} ${quote(path)} cannot be read: ${reason}`,
+  );
+}
+
 async function* openAll(paths: string[]): AsyncGenerator<CoverageFile, void> {
   for (const path of paths) {
     const file = await Deno.open(path).catch((error) => {
-      throw new Failure(`${path}: ${error.message}`);
+      throw cannotRead(error, { what: "file", path, hint: "check --coverage" });
     });
     yield { path, bytes: file.readable };
   }

@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { askGit, commitOf, treeOf } from "./ci/git.ts";
 import { type CiJob, detectCiJob } from "./ci/mod.ts";
 import { parseRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
-import type { CommandContext, Flags } from "../command.ts";
+import { type CommandContext, option } from "../command.ts";
 import { UsageError } from "../errors.ts";
 import {
   isObjectId,
@@ -16,49 +16,45 @@ import {
 } from "./upload_values.ts";
 import { readWith, repositoryName, timestamp } from "../values.ts";
 
-/** Definitions of the options. */
-export const RUN_OPTIONS: Flags = {
-  "--repo <owner/name>": "repository (default: of the CI job)",
-  "--commit <oid>": "commit of the tests (default: of the CI job)",
-  "--tree <oid>": "git tree of the commit; equal trees are the same code version",
-  "--branch <name>": "branch of the tests",
-  "--build-url <url>": "URL of the CI run, shared by its shards",
-  "--recorded-at <timestamp>": "when the tests ran, RFC 3339 with a zone (default: now)",
-  "--tags <a,b...>": "tags of the tests, separated by commas; repeatable",
-  "--coverage <file...>": "coverage report; repeatable",
-  "--codeowners <file>": "CODEOWNERS file (default in a CI job: that of the checkout)",
+/** The options. */
+export const RUN_OPTIONS = {
+  repo: option("<owner/name>", "repository (default: of the CI job)", v.optional(repositoryName)),
+  commit: option("<oid>", "commit of the tests (default: of the CI job)", v.optional(v.string())),
+  tree: option(
+    "<oid>",
+    "git tree of the commit; equal trees are the same code version",
+    v.optional(readWith(readTree)),
+  ),
+  branch: option("<name>", "branch of the tests", v.optional(readWith(readText))),
+  buildUrl: option(
+    "<url>",
+    "URL of the CI run, shared by its shards",
+    v.optional(readWith(readBuildUrl)),
+  ),
+  recordedAt: option(
+    "<timestamp>",
+    "when the tests ran, RFC 3339 with a zone (default: now)",
+    v.optional(timestamp),
+  ),
+  tags: option(
+    "<a,b...>",
+    "tags of the tests, separated by commas; repeatable",
+    v.optional(v.pipe(
+      v.array(v.string()),
+      v.transform((lists) => lists.join(",")),
+      readWith((text) => readTags(text.split(","))),
+    )),
+  ),
+  coverage: option("<file...>", "coverage report; repeatable", v.optional(v.array(v.string()), [])),
+  codeowners: option(
+    "<file>",
+    "CODEOWNERS file (default in a CI job: that of the checkout)",
+    v.optional(v.string()),
+  ),
 };
 
-// An empty value, as of an unset shell variable, counts as absent.
-const ifGiven = <T>(read: (text: string) => T) =>
-  v.optional(readWith((text) => text.trim() === "" ? undefined : read(text)));
-
-const entries = {
-  reports: v.array(v.string()),
-  repo: v.optional(repositoryName),
-  commit: v.optional(v.string()),
-  tree: ifGiven(readTree),
-  branch: ifGiven(readText),
-  buildUrl: ifGiven(readBuildUrl),
-  recordedAt: v.optional(timestamp),
-  tags: v.optional(v.pipe(
-    v.array(readWith((text) => readTags(text.split(",")))),
-    v.transform((lists) => [...new Set(lists.flat())]),
-  )),
-  coverage: v.optional(v.array(v.string()), []),
-  codeowners: ifGiven((text) => text),
-};
-
-/** The schema of the options and reports, with further options. */
-export function runInput<More extends v.ObjectEntries>(more: More) {
-  return v.pipe(
-    v.object({ ...entries, ...more }),
-    v.check(
-      ({ reports, coverage }) => (reports as string[]).length + (coverage as string[]).length > 0,
-      "expected a REPORT, or --coverage FILE",
-    ),
-  );
-}
+/** Paths of reports. */
+export const REPORTS = v.array(v.string());
 
 /** Values of the options that were given. */
 export interface RunValues {
@@ -153,8 +149,8 @@ export async function givenCommit(
   const resolved = await commitOf(commit, io.git ?? askGit);
   if (resolved !== "") return resolved;
   throw new UsageError(
-    `--commit: "${commit}" is no commit id and no revision of the current checkout: expected 7 ` +
-      "to 64 hex digits",
+    `--commit: unknown commit "${commit}": expected 7 to 64 hex digits, or a revision of the ` +
+      "current checkout",
   );
 }
 

@@ -17,16 +17,26 @@ import type { RunFacts } from "./run_options.ts";
 
 /** The result of an upload, as `ingest --json` prints it. */
 export interface IntakeOutcome {
-  /** `null` when there was only coverage. */
+  /** `null` when there was only coverage, as there is no submission then. */
   key: string | null;
   repository: string;
   commit_oid: string;
   build_url: string;
   recorded_at: string;
-  status: "processed";
+  /** `null` when there was only coverage. */
+  status: "processed" | null;
   test_result_count: number;
   disruption_count: number;
   duplicate: boolean;
+  /** `null` without coverage. */
+  coverage: { covered_line_count: number; line_count: number } | null;
+}
+
+/** The result of {@linkcode storeUpload}. */
+export interface StoredUpload {
+  outcome: IntakeOutcome;
+  /** Given tags that a duplicate does not have. */
+  droppedTags: string[];
 }
 
 /** Options of {@link storeUpload}. */
@@ -49,13 +59,12 @@ export async function storeUpload(
   facts: RunFacts & { organization: string },
   { results, coverage }: UploadFiles,
   { now, key, alongside }: StoreOptions,
-): Promise<IntakeOutcome> {
+): Promise<StoredUpload> {
   const organization = await requireOrganization(sql, facts.organization);
   const { repository } = await findOrCreateRepository(sql, {
     ...facts.repository,
     organization,
     createdAt: now,
-    isVisible: false,
   });
   const outcome: IntakeOutcome = {
     key: null,
@@ -63,10 +72,12 @@ export async function storeUpload(
     commit_oid: facts.commitOid,
     build_url: facts.buildUrl,
     recorded_at: formatTimestamp(facts.recordedAt),
-    status: "processed",
+    status: null,
     test_result_count: 0,
     disruption_count: 0,
     duplicate: false,
+    coverage: coverage &&
+      { covered_line_count: coverage.coveredLineCount, line_count: coverage.lineCount },
   };
   if (!results) {
     const { repositoryId } = repository;
@@ -78,7 +89,7 @@ export async function storeUpload(
       if (coverage) await insertCoverage(tx, { repositoryId, ...facts, coverage });
       await alongside?.(tx);
     });
-    return outcome;
+    return { outcome, droppedTags: [] };
   }
   const submission = await storeSubmission(sql, {
     ...facts,
@@ -95,11 +106,15 @@ export async function storeUpload(
     throw error;
   });
   return {
-    ...outcome,
-    key: submission.key,
-    recorded_at: formatTimestamp(submission.recordedAt),
-    test_result_count: submission.testResultCount,
-    disruption_count: submission.disruptionCount,
-    duplicate: submission.duplicate,
+    outcome: {
+      ...outcome,
+      key: submission.key,
+      recorded_at: formatTimestamp(submission.recordedAt),
+      status: "processed",
+      test_result_count: submission.testResultCount,
+      disruption_count: submission.disruptionCount,
+      duplicate: submission.duplicate,
+    },
+    droppedTags: facts.tags.filter((tag) => !submission.tags.includes(tag)),
   };
 }

@@ -1,5 +1,8 @@
 import { type Environment, setting, type SettingName } from "../../base/config.ts";
+import * as v from "valibot";
+import { option } from "../command.ts";
 import { UsageError } from "../errors.ts";
+import { lineOfText } from "../values.ts";
 
 /** Credentials and endpoint. */
 export interface S3Settings {
@@ -59,6 +62,13 @@ export function readS3Settings(environment: Environment, endpoint?: string): S3S
   }
   return settings;
 }
+
+/** The option that wins over the variables. */
+export const ENDPOINT_URL = option(
+  "<url>",
+  "URL of S3-compatible storage (default: AWS_ENDPOINT_URL)",
+  v.optional(lineOfText),
+);
 
 /** The environment variables of S3-compatible storage. */
 export const STORAGE_VARIABLES = [

@@ -281,10 +281,10 @@ async function cutOffUploads(program: Program): Promise<void> {
 
   const organization = await findOrganization(sql, "big");
   const hidden = { organization: organization!, owner: "big", name: "hidden", createdAt: NOON };
-  await findOrCreateRepository(sql, { ...hidden, isVisible: false });
+  await findOrCreateRepository(sql, hidden);
   const created = await createRepository(sql, { ...hidden, repositoryNumber: SHOP + 1 });
   assert.equal(created.outcome, "created");
-  await findOrCreateRepository(sql, { ...hidden, name: "shown", isVisible: false });
+  await findOrCreateRepository(sql, { ...hidden, name: "shown" });
   await program.run("repo create big/shown --org big");
 }
 

@@ -244,7 +244,7 @@ describeWithDatabases("processing a submission", (database) => {
       name: "cut off",
       createdAt: NOW,
     };
-    const { repository } = await findOrCreateRepository(sql, { ...wanted, isVisible: false });
+    const { repository } = await findOrCreateRepository(sql, wanted);
     const cutOff = upload(repository, [["t", "failure"], ["t"], ["u"]], { tags: ["stale"] });
     const { repositoryId } = repository;
     await prepareTests(sql, { repositoryId, content: cutOff.content });
@@ -286,7 +286,7 @@ describeWithDatabases("processing a submission", (database) => {
     const { sql } = database();
     const organization = { organizationId, name: "acme" };
     const wanted = { organization, owner: "acme", name: "half", createdAt: NOW };
-    await findOrCreateRepository(sql, { ...wanted, isVisible: false });
+    await findOrCreateRepository(sql, wanted);
     const created = await createRepository(sql, {
       ...wanted,
       name: "Half",
@@ -311,8 +311,16 @@ describeWithDatabases("processing a submission", (database) => {
     await sql`
       update organization set next_repository_number = ${last!.id + 1}::bigint
       where organization_id = ${organizationId}`;
-    assert.equal((await newRepository()).repositoryNumber, last!.id + 1_501);
-    assert.equal((await newRepository()).repositoryNumber, last!.id + 1_502);
+    for (const number of [last!.id + 1_501, last!.id + 1_502]) {
+      const creation = await createRepository(sql, {
+        organization: { organizationId, name: "acme" },
+        owner: "next",
+        name: String(number),
+        createdAt: NOW,
+      });
+      assert.ok(creation.outcome === "created");
+      assert.equal(creation.repository.repositoryNumber, number);
+    }
   });
 
   it("does not choose between two submissions with one key", async () => {
@@ -326,7 +334,7 @@ describeWithDatabases("processing a submission", (database) => {
 
   it("refuses an upload for a repository that is gone", async () => {
     const repository = await newRepository();
-    await deleteRepository(database().sql, repository);
+    await database().sql.begin((tx) => deleteRepository(tx, repository));
     await assert.rejects(process(upload(repository, [["t"]])), RepositoryGoneError);
   });
 });

@@ -176,7 +176,7 @@ describeWithDatabases("tags of tests", (database) => {
   it("are deleted with their repository", async () => {
     const repository = await newRepository();
     await submit(repository, { files: ["web/a"], codeowners: "* @all\n" });
-    await deleteRepository(database().sql, repository);
+    await database().sql.begin((tx) => deleteRepository(tx, repository));
     assert.equal(await setCount(repository), 0);
     assert.equal(
       (await database().sql`

@@ -23,7 +23,7 @@ const hash = fc.maxSafeNat().map((n) => n % 2 ** 52);
 const second = fc.integer({ min: 0, max: 2 ** 32 - 1 });
 
 describe("ids", () => {
-  // Clients keep them: whoever changes one of these texts breaks every link that was ever saved.
+  // Clients store these ids: changing one of these texts breaks every saved link.
   it("are what they always were", () => {
     assert.equal(repositoryIdPrefix(SHOP), 0xf75d7fb7cb3);
     assert.equal(repositoryIdPrefix(SHOP, 1), 0x6183ae03d68);

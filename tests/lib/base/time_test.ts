@@ -34,7 +34,7 @@ describe("a moment is written", () => {
     for (const seconds of [FIRST - 1, LAST + 1, NaN, Infinity, -Infinity]) {
       assert.throws(() => formatTimestamp(seconds), {
         name: "RangeError",
-        message: `${seconds} is no time: expected seconds within the years 0000 to 9999`,
+        message: `invalid time ${seconds}: expected seconds within the years 0000 to 9999`,
       });
     }
   });
@@ -141,7 +141,7 @@ describe("a time stamp is read", () => {
       assert.throws(() => parseTimestamp(text), {
         name: "SyntaxError",
         message:
-          `"${text}" is no time stamp: expected RFC 3339 with a zone, such as 2026-01-31T08:00:00Z`,
+          `invalid timestamp "${text}": expected RFC 3339 with a zone, such as 2026-01-31T08:00:00Z`,
       });
     });
   }
@@ -164,7 +164,7 @@ describe("a time stamp is read", () => {
     it(`only from the calendar and the clock, so not from ${text}`, () => {
       assert.throws(() => parseTimestamp(text), {
         name: "SyntaxError",
-        message: `"${text}" is no moment of the calendar`,
+        message: `invalid timestamp "${text}": expected a day and time that exist`,
       });
     });
   }
@@ -173,7 +173,7 @@ describe("a time stamp is read", () => {
     it(`only where it can be written again, so not from ${text}`, () => {
       assert.throws(() => parseTimestamp(text), {
         name: "SyntaxError",
-        message: `"${text}" is not within the years 0000 to 9999 in UTC`,
+        message: `invalid timestamp "${text}": expected the years 0000 to 9999 in UTC`,
       });
     });
   }

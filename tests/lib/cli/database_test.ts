@@ -59,7 +59,7 @@ it("no embedded database is created by a command that cannot use a new one", asy
   const location = { databaseUrl: undefined, dataDir: `${folder}/data` };
   await assert.rejects(openCurrentDatabase(location, { mayCreate: false }), {
     name: "Failure",
-    message: /^no database in ".*\/data": .*`test-analytics org create NAME`$/,
+    message: /^no database in ".*\/data": .*`deno task cli org create NAME`$/,
   });
   assert.deepEqual([...Deno.readDirSync(folder)], []);
   await Deno.remove(folder);
@@ -87,7 +87,7 @@ describe("a server that may not be written to", { skip: !server }, () => {
     await withReadOnly(async (database) => {
       await assert.rejects(ensureCurrentSchema(database), (error) => {
         assert.ok(error instanceof Failure);
-        assert.match(error.message, /schema is missing .* run `test-analytics migrate` as/);
+        assert.match(error.message, /schema is missing .* run `deno task cli migrate` as/);
         return true;
       });
     });

@@ -30,7 +30,7 @@ describe("settings", () => {
       command.options.map(({ flags }) => flags)
     );
     for (const setting of SETTINGS) {
-      if ("flag" in setting) assert.ok(options.includes(setting.flag), setting.flag);
+      if (setting.flag !== undefined) assert.ok(options.includes(setting.flag), setting.flag);
     }
   });
 
@@ -41,7 +41,7 @@ describe("settings", () => {
     }
   });
 
-  it("that are wrong are told all at once, with the name that they were given under", async () => {
+  it("are reported all at once when invalid, with the option or variable that they came from", async () => {
     const { code, stderr } = await withoutDatabase(
       "serve --cache-size-mb x --database-url mysql://h",
       {
@@ -66,20 +66,20 @@ describe("settings", () => {
     ) assert.match(stderr, expected);
   });
 
-  it("in the environment are not followed by a command that fails because of them", async () => {
+  it("of the environment: the hint is not a command that they make fail", async () => {
     const hints = await Promise.all([
       withoutDatabase("serve", { environment: { LOG_LEVEL: "loud" } }),
       withoutDatabase("org list", { environment: { DATABASE_URL_FILE: "/nowhere/secret" } }),
       withoutDatabase("serve --port x"),
     ]);
     assert.deepEqual(hints.map(({ stderr }) => stderr.split("\n").at(-2)), [
-      "Try: test-analytics serve --help",
-      "Try: test-analytics org list --help",
-      "Try: test-analytics serve --port 8000",
+      "Try: deno task cli serve --help",
+      "Try: deno task cli org list --help",
+      "Try: deno task cli serve --port 8000",
     ]);
   });
 
-  it("of other commands are nobody's business", async () => {
+  it("of other commands are not checked", async () => {
     const { stderr } = await withoutDatabase("org list", { environment: { PORT: "http" } });
     assert.equal(stderr, "error: the database was opened\n");
   });

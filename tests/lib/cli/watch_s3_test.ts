@@ -81,8 +81,8 @@ describeWithDatabases("watch of a bucket", (database) => {
         "watch s3://ci --org acme --once",
       );
       assert.equal(code, 1);
-      assert.match(stderr, /a\.gz: GET a\.gz at \S+: HTTP 403; retrying later\n/);
-      assert.match(stderr, /error: 1 archive failed or was skipped\n$/);
+      assert.match(stderr, /"key":"\S*a\.gz","reason":"GET \S*a\.gz at \S+: HTTP 403"/);
+      assert.match(stderr, /error: 1 archive failed or left for later\n$/);
     });
   });
 

@@ -50,27 +50,27 @@ describe("what the doctor finds", () => {
     ],
     [
       "the right schema",
-      judge.assessSchema({ state: "current", version: 2, expected: 2, problem: null }),
+      judge.assessSchema({ state: "current", version: 2, problem: null }),
       "ok",
       /^version 2$/,
     ],
     [
       "no schema",
-      judge.assessSchema({ state: "missing", version: 0, expected: 2, problem: null }),
+      judge.assessSchema({ state: "missing", version: 0, problem: null }),
       "fail",
       /missing/,
     ],
     [
       "an old schema",
-      judge.assessSchema({ state: "older", version: 1, expected: 2, problem: null }),
+      judge.assessSchema({ state: "older", version: 1, problem: null }),
       "fail",
-      /version 1, this program needs 2/,
+      /version 1, this program needs \d+/,
     ],
     [
       "a later schema",
-      judge.assessSchema({ state: "newer", version: 3, expected: 2, problem: null }),
+      judge.assessSchema({ state: "newer", version: 3, problem: "it is newer" }),
       "fail",
-      /version 3, this program supports 2/,
+      /^it is newer$/,
     ],
     ["a role that writes", judge.assessRole(SERVER), "ok", /user ada can write and migrate/],
     [
@@ -89,7 +89,7 @@ describe("what the doctor finds", () => {
       "a replica that has everything",
       judge.assessRole({ ...SERVER, isReplica: true, isStreaming: true, lagSeconds: 0 }),
       "ok",
-      /^a replica, 0 s behind$/,
+      /^a replica, at most 0 s behind$/,
     ],
     [
       "a replica that is a little behind",
@@ -107,27 +107,27 @@ describe("what the doctor finds", () => {
       "a replica that has lost its primary",
       judge.assessRole({ ...SERVER, isReplica: true, lagSeconds: 3.2 }),
       "warn",
-      /^a replica, disconnected from its primary, last change 3 s ago$/,
+      /^a replica, disconnected from its primary$/,
     ],
     [
       "room",
-      judge.assessDisk({ path: "d", freeBytes: 50e9, databaseBytes: null }),
+      judge.assessDisk("d", 50e9),
       "ok",
       /50\.0 GB free in d/,
     ],
     [
       "little room",
-      judge.assessDisk({ path: "d", freeBytes: 1.5e9, databaseBytes: 2e6 }),
+      judge.assessDisk("d", 1.5e9),
       "warn",
-      /1\.5 GB free in d, database size 2\.0 MB/,
+      /1\.5 GB free in d/,
     ],
     [
       "no room",
-      judge.assessDisk({ path: "d", freeBytes: 512, databaseBytes: null }),
+      judge.assessDisk("d", 12e6),
       "fail",
-      /512 B free/,
+      /12 MB free/,
     ],
-    ["the size of a server", judge.assessSize(SERVER), "ok", /12\.3 MB/],
+    ["the size of a server", judge.assessSize(SERVER), "ok", /12 MB/],
     [
       "fresh results",
       judge.assessFreshness(FRESH, { now: NOW }),
@@ -147,7 +147,7 @@ describe("what the doctor finds", () => {
       /no upload yet/,
     ],
     [
-      "nobody",
+      "no organization",
       judge.assessFreshness({ ...FRESH, organizationCount: 0 }, { now: NOW }),
       "warn",
       /no organization/,
@@ -178,7 +178,7 @@ describe("what the doctor finds", () => {
     it(`${name}: ${status}`, () => {
       assert.equal(finding.status, status);
       assert.match(finding.finding, text);
-      // Whoever is told of a trouble is told what to do, and nobody else is.
+      // Every problem has a hint.
       assert.equal(finding.hint !== "", status !== "ok");
     });
   }

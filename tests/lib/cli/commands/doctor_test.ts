@@ -17,7 +17,7 @@ const cli = commandLine(() => {
 });
 
 describe("doctor", () => {
-  it("examines an embedded database, whoever has it open, and changes nothing", async () => {
+  it("examines an embedded database, also while it is in use, and changes nothing", async () => {
     const folder = await copyTemplate();
     try {
       const { code, stdout, stderr } = await cli(["doctor", "--data-dir", folder, "--json"], {
@@ -36,10 +36,13 @@ describe("doctor", () => {
         "program ok",
       ]);
       assert.equal(findings.at(-1)!.finding, BUILD);
-      assert.match(findings[0]!.finding, /^embedded PostgreSQL 18\..* no other process has open/);
+      assert.match(
+        findings[0]!.finding,
+        /^embedded PostgreSQL 18\..* not in use by another process/,
+      );
       const database = await openDatabase({ dataDir: folder });
       const second = await cli(["doctor", "--data-dir", folder]);
-      assert.match(second.stdout, /^ok\tdatabase\t.* which another process has open; /);
+      assert.match(second.stdout, /^ok\tdatabase\t.*, in use by another process; /);
       await database.close();
     } finally {
       await Deno.remove(folder, { recursive: true });
@@ -53,7 +56,7 @@ describe("doctor", () => {
       assert.equal(code, 1);
       assert.match(
         stdout,
-        /^fail\tdatabase\tno embedded database in .*\/new\tcreate it with `test-/,
+        /^fail\tdatabase\tno embedded database in .*\/new\tcreate it with `deno task cli migrate`/,
       );
       assert.match(stdout, /\nok\tdisk\t.* free in /);
       assert.equal(stderr, "error: failed checks: database\n");
@@ -161,12 +164,12 @@ describe("healthcheck", () => {
     );
     const other = await against(() => new Response("It works!"));
     assert.match(other.stderr, /unexpected response from \S+: expected {"status":"ok"}/);
-    const nobody = await withoutDatabase("healthcheck --port 1");
-    assert.equal(nobody.code, 1);
-    assert.match(nobody.stderr, /^error: no response from http:\/\/127\.0\.0\.1:1\/health: /);
+    const absent = await withoutDatabase("healthcheck --port 1");
+    assert.equal(absent.code, 1);
+    assert.match(absent.stderr, /^error: no response from http:\/\/127\.0\.0\.1:1\/health: /);
   });
 
-  it("ends with 2 for a port at which nobody can listen", async () => {
+  it("ends with 2 for port 0", async () => {
     const { code, stderr } = await withoutDatabase("healthcheck --port 0");
     assert.equal(code, 2);
     assert.match(stderr, /^error: port 0: expected the port that serve listens on\nTry: /);

@@ -38,7 +38,10 @@ describeWithDatabases("org", (database) => {
     assert.match((await cli("org list")).stdout, /^units\t7\t2026-02-01T12:00:00Z$/m);
     const { code, stdout, stderr } = await cli("org set nobody --purchase-units 7");
     assert.deepEqual([code, stdout], [1, ""]);
-    assert.match(stderr, /^error: organization "nobody" is unknown: `test-analytics org list`/);
+    assert.match(
+      stderr,
+      /^error: organization "nobody" is unknown: create it with `deno task cli org create NAME`/,
+    );
   });
 
   it("lists by name, as lines or as an array", async () => {

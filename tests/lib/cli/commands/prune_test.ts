@@ -19,7 +19,7 @@ describe("prune that is used wrongly", () => {
       const { code, stdout, stderr } = await withoutDatabase(line);
       assert.deepEqual([code, stdout], [2, ""]);
       assert.match(stderr, expected);
-      assert.match(stderr, /^Try: test-analytics prune --keep 90d$/m);
+      assert.match(stderr, /^Try: deno task cli prune --keep 90d$/m);
     });
   }
 });
@@ -91,7 +91,7 @@ describeWithDatabases("prune", (database) => {
     assert.equal(await submissionCount("globex", "g/x"), 3);
   });
 
-  it("stops when it is told to, says so, and goes on the next time", async () => {
+  it("stops at a signal with exit code 1, and continues the next time", async () => {
     const stopped = await cli("prune --keep 14d", { stop: AbortSignal.abort() });
     assert.deepEqual([stopped.code, stopped.stdout], [1, ""]);
     assert.match(stopped.stderr, /^error: stopped before the end: run it again to continue$/m);

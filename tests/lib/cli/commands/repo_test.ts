@@ -48,6 +48,22 @@ describeWithDatabases("repo", (database) => {
     assert.equal(JSON.parse(greatest.stdout).repository_id, 9007199254740991);
   });
 
+  it("is created by an upload, and a failed upload uses up no number", async () => {
+    await cli("org create uploads");
+    const wanted = {
+      organization: (await findOrganization(database().sql, "uploads"))!,
+      owner: "a",
+      name: "cut-off",
+      createdAt: NOON,
+    };
+    await findOrCreateRepository(database().sql, wanted);
+    assert.equal((await cli("repo list --org uploads")).stdout, "");
+    const { stdout } = await cli("repo create a/first --org uploads --json");
+    assert.equal(JSON.parse(stdout).repository_id, 1);
+    const late = await cli("repo create a/cut-off --org uploads --json");
+    assert.equal(JSON.parse(late.stdout).repository_id, 2);
+  });
+
   it("counts the numbers of each organization by itself", async () => {
     await cli("org create counter");
     for (const name of ["a/1", "a/2"]) await cli(`repo create ${name} --org acme`);
@@ -115,7 +131,7 @@ describeWithDatabases("repo", (database) => {
     assert.notEqual((await stored("ids", "x")).idPrefix, idPrefix);
   });
 
-  it("is created once by many at the same time, and one is told so", async () => {
+  it("is created once by concurrent callers", async () => {
     const owner = await organization();
     const wanted = { organization: owner, owner: "race", name: "one", createdAt: NOON };
     const outcomes = await Promise.all(

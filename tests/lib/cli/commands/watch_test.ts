@@ -156,9 +156,8 @@ describeWithDatabases("watch", (database) => {
     ]);
     const first = await once("--org", "acme");
     assert.equal(first.code, 1);
-    assert.match(first.stderr, /^broken\.gz failed: broken\.gz: test_results\/a\.xml:1:\d+: /);
-    assert.match(first.stderr, /error: 1 archive failed or was skipped\n$/);
-    assert.match(first.stdout, /^broken\.gz\tfailed\tbroken\.gz: test_results/);
+    assert.match(first.stdout, /^broken\.gz\tfailed\tbroken\.gz: test_results\/a\.xml:1:\d+: /);
+    assert.equal(first.stderr, "error: 1 archive failed or left for later\n");
     assert.deepEqual(await submissions(repository), [{
       ...(await submissions(repository))[0],
       key: "broken.gz",
@@ -171,8 +170,8 @@ describeWithDatabases("watch", (database) => {
 
     const again = await once("--org", "acme", "--retry-failed");
     assert.equal(again.code, 1);
-    assert.match(again.stderr, /retrying 1 failed archive/);
-    // Whoever uploads it anew need not ask.
+    assert.match(again.stderr, /"message":"retrying failed archives","count":1/);
+    // A new upload needs no --retry-failed.
     await put("broken.gz", [
       ["buildpulse.yml", metadata(repository)],
       ["test_results/a.xml", reportOf("a")],
@@ -185,11 +184,11 @@ describeWithDatabases("watch", (database) => {
   it("keeps the reason of one that tells no repository", async () => {
     await put("nameless.gz", [["test_results/a.xml", reportOf("a")]]);
     await put("garbage.gz", new TextEncoder().encode("garbage"));
-    const { code, stderr } = await once("--org", "acme");
-    assert.equal(code, 1);
-    assert.match(stderr, /nameless\.gz failed: nameless\.gz: buildpulse\.yml: found no such file/);
-    assert.match(stderr, /garbage\.gz failed: garbage\.gz: found gzip data that is damaged/);
-    assert.match(stderr, /2 archives failed or were skipped/);
+    const ending = await once("--org", "acme");
+    assert.equal(ending.code, 1);
+    assert.match(ending.stdout, /^nameless\.gz\tfailed\t.*buildpulse\.yml: found no such file/m);
+    assert.match(ending.stdout, /^garbage\.gz\tfailed\t.*found gzip data that is damaged/m);
+    assert.match(ending.stderr, /2 archives failed or left for later/);
     const { stdout } = await run(["watch", folder, "--list", "--json"]);
     assert.deepEqual(JSON.parse(stdout).map(({ status }: { status: string }) => status), [
       "failed",
@@ -206,11 +205,11 @@ describeWithDatabases("watch", (database) => {
       "test_results/a.xml",
       reportOf("a"),
     ]]);
-    const { stdout, stderr } = await once();
+    const { stdout } = await once();
     assert.match(stdout, /^a\.gz\tprocessed\t1$/m);
     assert.match(
-      stderr,
-      /b\.gz failed: no organization is called "none", as the owner of none\/x: create it/,
+      stdout,
+      /^b\.gz\tfailed\tno organization is called "none", as the owner of none\/x: create it/m,
     );
   });
 
@@ -283,7 +282,7 @@ describeWithDatabases("watch", (database) => {
     const repository = newRepository();
     const stop = new AbortController();
     let stdout = "";
-    const seen = Promise.withResolvers<void>();
+    const seen = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const argv = ["watch", folder, "--org", "acme", "--interval", "1s", "--ops-port", "0"];
     let stderr = "";
     const ending = run(argv, {
@@ -291,7 +290,7 @@ describeWithDatabases("watch", (database) => {
       stderr: (text) => void (stderr += text),
       stdout: (text) => {
         stdout += text;
-        seen.resolve();
+        seen[stdout.trim().split("\n").length - 1]?.resolve();
         return Promise.resolve();
       },
     });
@@ -299,11 +298,12 @@ describeWithDatabases("watch", (database) => {
     await new Promise((resolve) => setTimeout(resolve, 300));
     assert.equal(stdout, "");
     await put("later.gz", [
-      ["buildpulse.yml", metadata(repository)],
+      ["buildpulse.yml", metadata(repository, ":tags: [a b]\n")],
       ["test_results/a.xml", reportOf("a")],
     ]);
-    await seen.promise;
-    const opsUrl = /readiness and metrics on (\S+)/.exec(stderr)?.[1];
+    await put("new\nline.gz", new TextEncoder().encode("garbage"));
+    await Promise.all(seen.map(({ promise }) => promise));
+    const opsUrl = /"message":"readiness and metrics","url":"(.+?)"/.exec(stderr)?.[1];
     const metrics = await (await fetch(`${opsUrl}/metrics`)).text();
     assert.match(metrics, /\ntest_analytics_archives_total\{outcome="processed"\} 1\n/);
     assert.match(metrics, /\ntest_analytics_results_total 1\n/);
@@ -312,8 +312,14 @@ describeWithDatabases("watch", (database) => {
     assert.equal(ready.status, 200);
     stop.abort();
     assert.equal((await ending).code, 0);
-    assert.equal(stdout, "later.gz\tprocessed\t1\n");
-    assert.match(stderr, /"message":"archives waiting","count":1,"oldest_seconds":3\d{3}\}/);
+    const [good, bad, ...others] = stdout.trim().split("\n").sort();
+    assert.deepEqual([good, others], ["later.gz\tprocessed\t1", []]);
+    assert.match(bad!, /^new line\.gz\tfailed\t/);
+    assert.match(stderr, /"message":"archives waiting","count":\d,"oldest_seconds":3\d{3}\}/);
+    const messages = stderr.trim().split("\n").map((line) => JSON.parse(line).message);
+    for (const message of ["started", "note", "archive failed", "archive processed"]) {
+      assert.ok(messages.includes(message), message);
+    }
     assert.match(stderr, /"message":"archive processed","key":"later.gz","results":1/);
   });
 
@@ -400,7 +406,7 @@ describeWithDatabases("watch", (database) => {
       [["watch", "ftp://x"], 2, /SOURCE: "ftp:\/\/x": expected a folder/],
       [["watch", "s3://"], 2, /SOURCE: invalid bucket "s3:\/\/"/],
       [["watch", "s3://bucket"], 2, /missing AWS_ACCESS_KEY_ID/],
-      [["watch", "/none", "--once"], 1, /\/none: /],
+      [["watch", "/none", "--once"], 1, /folder "\/none" not found: create it/],
       [["watch", folder, "--org", "nobody"], 1, /organization "nobody" is unknown/],
       [["watch", folder, "--interval", "0s"], 2, /--interval: invalid duration "0s"/],
       [["watch", folder, "--interval", "30d"], 2, /--interval: "30d" is too long: .* 86400s/],

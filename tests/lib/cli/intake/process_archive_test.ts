@@ -89,7 +89,7 @@ describeWithDatabases("processing an archive", (database) => {
     assert.match("reason" in outcome ? outcome.reason : "", /tag "new" .* at most 2000/);
   });
 
-  it("keeps what is no commit id as text, with a note, and without credentials in the URL", async () => {
+  it("keeps an invalid commit as text, with a note, and drops the credentials of the URL", async () => {
     const notes: string[] = [];
     const { context, archive } = await watcher({
       repository: "acme/null",
@@ -103,7 +103,10 @@ describeWithDatabases("processing an archive", (database) => {
       "null",
       "https://ci.example/1?a=b@c",
     ]);
-    assert.match(notes.join("\n"), /^a\.gz: the commit "null" is no commit id: .* kept as text$/);
+    assert.match(
+      notes.join("\n"),
+      /^a\.gz: kept the commit "null" as text: expected 7 to 64 hex digits$/,
+    );
   });
 
   it("shows it as processing meanwhile, and under the same id afterwards", async () => {
@@ -264,7 +267,7 @@ describeWithDatabases("processing an archive", (database) => {
     });
   });
 
-  it("leaves it to whoever has claimed it", async () => {
+  it("leaves it to the watcher that has claimed it", async () => {
     const { context, archive } = await watcher({
       repository: "acme/claimed",
       onOpen: async (time) => {

@@ -8,7 +8,7 @@ describe("a folder of archives", () => {
   it("is to blame when a file cannot be read", async () => {
     const folder = await Deno.makeTempDir();
     try {
-      // EISDIR stands for what disks and rights do: nobody can deny a file to root.
+      // EISDIR stands for errors of disks and rights: root may read every file.
       await Deno.mkdir(`${folder}/a.gz`);
       for (const key of ["a.gz", "gone.gz"]) {
         const archive = { key, version: "", uploadedAt: NOW, isComplete: true };

@@ -1,0 +1,40 @@
+/** The log of changes that the command line made. Rows are only added, never changed or deleted. */
+import type { Queryable } from "../connection/sql.ts";
+
+/** A change. */
+export interface Change {
+  /** Seconds since 1970. */
+  changedAt: number;
+  /** User and host, or the CI job. */
+  author: string;
+  /** The command, such as `repo delete`. */
+  command: string;
+  /** What was changed: a name or an id. */
+  subject: string;
+  /** More about it. Never a secret. */
+  detail: Readonly<Record<string, string | number | null>>;
+}
+
+/** Adds a change of an organization to the log, in the transaction that makes it. */
+export async function insertChange(
+  tx: Queryable,
+  { organizationId, changedAt, author, command, subject, detail }: Change & {
+    organizationId: number;
+  },
+): Promise<void> {
+  await tx`
+    insert into change (organization_id, changed_at, author, command, subject, detail)
+    values (${organizationId}, to_timestamp(${changedAt}), ${author}, ${command}, ${subject},
+      ${JSON.stringify(detail)}::text::jsonb)`;
+}
+
+/** All changes of an organization, oldest first. */
+export async function listChanges(sql: Queryable, organizationId: number): Promise<Change[]> {
+  const rows = await sql<(Omit<Change, "detail"> & { detail: string })[]>`
+    select extract(epoch from changed_at)::float8 as "changedAt", author, command, subject,
+      detail::text as detail
+    from change
+    where organization_id = ${organizationId}
+    order by change_id`;
+  return rows.map((row) => ({ ...row, detail: JSON.parse(row.detail) }));
+}

@@ -1,0 +1,24 @@
+import { hostname, userInfo } from "node:os";
+import type { Environment } from "../base/config.ts";
+import { readBuildUrl } from "./intake/upload_values.ts";
+import { detectCiJob } from "./intake/ci/mod.ts";
+import { oneLine } from "./output.ts";
+
+const MAX_URL_CHARACTERS = 500;
+
+/** Who runs the program, for the log of changes: the CI job, else `user@host`. */
+export async function authorOf(environment: Environment): Promise<string> {
+  const job = await detectCiJob(environment, () => Promise.resolve(""));
+  if (!job) return `${userName()}@${hostname()}`;
+  const url = readBuildUrl(oneLine(job.facts.buildUrl).slice(0, MAX_URL_CHARACTERS));
+  return `${job.title} ${url}`.trim();
+}
+
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A container may run as a user id without a name.
+    return `uid ${Deno.uid()}`;
+  }
+}

@@ -1,0 +1,87 @@
+import { after, before, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { describeWithDatabases } from "../../../database.ts";
+import { reportOf } from "../../report/archive/make_archive.ts";
+import { commandLine } from "../run_in_process.ts";
+
+describeWithDatabases("ingest", (database) => {
+  const cli = commandLine(database);
+  let folder: string;
+  const path = (name: string) => join(folder, name);
+  const ingest = (repository: string, ...more: string[]) =>
+    cli(["ingest", "--org", "acme", "--repo", repository, "--commit", "abc0000", ...more]);
+
+  before(async () => {
+    await cli("org create acme");
+    folder = await Deno.makeTempDir();
+    await Deno.writeTextFile(path("a.xml"), reportOf("a"));
+    await Deno.writeTextFile(path("lcov.info"), "SF:a\nDA:1,1\nDA:2,0\nend_of_record\n");
+    await Deno.writeTextFile(path("empty.info"), "SF:a\nend_of_record\n");
+  });
+  after(() => Deno.remove(folder, { recursive: true }));
+
+  it("says what it stored when there was only coverage", async () => {
+    const plain = await ingest("acme/covered", "--coverage", path("lcov.info"));
+    assert.deepEqual(plain, {
+      code: 0,
+      stdout: "",
+      stderr: "stored coverage of acme/covered: 1 of 2 lines; no submission\n",
+    });
+    const json = await ingest("acme/covered", "--coverage", path("lcov.info"), "--json");
+    const { key, status, coverage } = JSON.parse(json.stdout);
+    assert.deepEqual({ key, status, coverage }, {
+      key: null,
+      status: null,
+      coverage: { covered_line_count: 1, line_count: 2 },
+    });
+  });
+
+  it("creates the repository of coverage without a coverable line", async () => {
+    const { code, stderr } = await ingest("acme/uncovered", "--coverage", path("empty.info"));
+    assert.equal(code, 0);
+    assert.match(stderr, /no coverable line/);
+    const { stdout } = await cli("repo list --org acme");
+    assert.match(stdout, /^acme\/uncovered\t/m);
+  });
+
+  it("names a missing file and what to do", async () => {
+    const { code, stderr } = await ingest("acme/missing", "--coverage", path("none.xml"));
+    assert.equal(code, 1);
+    assert.equal(stderr, `error: file "${path("none.xml")}" not found: check --coverage\n`);
+  });
+
+  it("notes the tags that a duplicate does not have", async () => {
+    await ingest("acme/tags", path("a.xml"), "--tags", "linux");
+    const { code, stderr } = await ingest("acme/tags", path("a.xml"), "--tags", "linux,nightly");
+    assert.equal(code, 0);
+    assert.equal(
+      stderr,
+      "these reports were already uploaded: nothing changed\nignored the new tags nightly\n",
+    );
+  });
+
+  it("takes empty values of optional options as absent", async () => {
+    const options = [
+      "branch",
+      "tags",
+      "build-url",
+      "tree",
+      "recorded-at",
+      "codeowners",
+      "coverage",
+    ];
+    const { code, stdout, stderr } = await ingest(
+      "acme/empty",
+      path("a.xml"),
+      "--json",
+      ...options.flatMap((name) => [`--${name}`, ""]),
+    );
+    assert.deepEqual([code, stderr], [0, ""]);
+    const { build_url, coverage } = JSON.parse(stdout);
+    assert.deepEqual({ build_url, coverage }, { build_url: "", coverage: null });
+    const required = await cli(["ingest", "--org", "", path("a.xml")]);
+    assert.equal(required.code, 2);
+    assert.match(required.stderr, /^error: --org: "" is empty: expected text\n/);
+  });
+});
