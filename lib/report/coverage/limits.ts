@@ -11,10 +11,6 @@ export interface CoverageLimits {
   totalLineCount: number;
   /** Characters of one line of a text report, of one tag or comment of XML. */
   tokenCharacters: number;
-  /** Attributes of one XML element. */
-  attributeCount: number;
-  /** Levels of XML elements inside each other. */
-  depth: number;
   /** Characters of a JSON report, the one kind that is held in memory as a whole. */
   jsonCharacters: number;
   /** Methods of one source file in a Clover report of PHPUnit, held until the file is complete. */
@@ -33,10 +29,6 @@ export const DEFAULT_COVERAGE_LIMITS: Readonly<CoverageLimits> = {
   totalLineCount: 1_000_000_000_000,
   // Function names of C++ templates reach some thousands.
   tokenCharacters: 1024 * 1024,
-  // The formats define about twenty.
-  attributeCount: 1_000,
-  // The formats need about ten.
-  depth: 200,
   // Istanbul needs some 200 for each statement. As many as this of "{}," take 1.1 GB of memory.
   jsonCharacters: 32 * 1024 * 1024,
   // Generated classes have some thousands.

@@ -59,13 +59,11 @@ class Recognizer implements XmlHandler {
   constructor(map: CoverageMap, file: string) {
     this.#map = map;
     this.#file = file;
-    const { depth, attributeCount, tokenCharacters } = map.limits;
+    const { tokenCharacters } = map.limits;
     this.xml = new XmlReader({
       file,
       limits: {
         ...DEFAULT_REPORT_LIMITS,
-        elementDepth: depth,
-        attributeCount,
         attributeCharacters: tokenCharacters,
         nameCharacters: tokenCharacters,
       },

@@ -109,7 +109,7 @@ class JUnitReader implements XmlHandler {
   open(name: string, attributes: XmlAttributes): void {
     this.#depth++;
     if (this.#depth === 1 && name !== "testsuites" && name !== "testsuite") {
-      this.xml.fail(
+      this.xml.input.fail(
         "not-junit",
         `<${shorten(name)}> as the outermost element`,
         "<testsuites> or <testsuite>, as JUnit reports have it" + (HINTS[name] ?? ""),
@@ -146,7 +146,7 @@ class JUnitReader implements XmlHandler {
     if (omittedCount > 0) {
       this.#options.onNote?.(`${this.#firstOmittedNote}, and ${omittedCount - 1} more such notes`);
     }
-    const { replacementCount, firstReplacement } = this.xml;
+    const { replacementCount, firstReplacement } = this.xml.input;
     if (!firstReplacement) return;
     const { line, column } = firstReplacement;
     this.#options.onNote?.(
@@ -207,7 +207,7 @@ class JUnitReader implements XmlHandler {
   #refuseUndecodable(element: string, attributes: XmlAttributes): void {
     const attribute = this.xml.undecodableName;
     if (attribute === undefined) return;
-    this.xml.fail(
+    this.xml.input.fail(
       "malformed",
       `bytes that cannot be decoded in ${attribute}=${quote(attributes[attribute] ?? "")} of a ` +
         `<${element}>`,
@@ -247,7 +247,7 @@ class JUnitReader implements XmlHandler {
     testCase?.add(outcome);
     const limit = this.#limits.attemptCount;
     if (testCase && testCase.attemptCount > limit) {
-      this.xml.fail("limit", `more than ${limit} attempts of one test`, "fewer");
+      this.xml.input.fail("limit", `more than ${limit} attempts of one test`, "fewer");
     }
   }
 
@@ -258,7 +258,7 @@ class JUnitReader implements XmlHandler {
       this.resultCount++;
       const limit = this.#limits.resultCount;
       if (this.resultCount + (this.#options.earlierResultCount ?? 0) > limit) {
-        this.xml.fail("limit", `more than ${limit} results in one upload`, "fewer");
+        this.xml.input.fail("limit", `more than ${limit} results in one upload`, "fewer");
       }
       this.#options.onResult(result);
     }

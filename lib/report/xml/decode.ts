@@ -1,9 +1,10 @@
 /** Decodes the bytes of an XML file with the encoding that the file declares. */
 import { quote, ReportError } from "../report_error.ts";
-import { REPLACEMENT, UNDECODABLE } from "./characters.ts";
+import { positionAfter, REPLACEMENT, UNDECODABLE } from "./characters.ts";
 
 // An XML declaration is far shorter, also with white space before it.
 const HEAD_BYTES = 1_024;
+const START = { line: 1, column: 1 };
 // Keeps memory flat, whatever the source yields.
 const CHUNK_BYTES = 64 * 1024;
 
@@ -111,7 +112,7 @@ function encodingOf(head: Uint8Array, file: string): string {
       file,
       kind: "malformed",
       problem: `found ${signature.found}, expected ${signature.expected}`,
-      position: { line: 1, column: 1 },
+      position: START,
     });
   }
   const start = new TextDecoder("latin1").decode(head.subarray(0, HEAD_BYTES));
@@ -129,7 +130,7 @@ function encodingOf(head: Uint8Array, file: string): string {
       kind: "malformed",
       problem: `found the encoding ${quote(declared)}, expected one that the platform ` +
         `can decode, such as "UTF-8", "UTF-16", "ISO-8859-1", "windows-1252" or "Shift_JIS"`,
-      position: positionAt(start, declaration[0].length - declared.length - 1),
+      position: positionAfter(declaration[0].slice(0, -declared.length - 1), START),
     });
   }
 }
@@ -152,11 +153,6 @@ const SIGNATURES: readonly (
   { bytes: [0x1f, 0x8b], found: "gzip-compressed data", expected: "XML text" },
   { bytes: [0x50, 0x4b, 3, 4], found: "a ZIP archive", expected: "XML text" },
 ];
-
-function positionAt(text: string, index: number): { line: number; column: number } {
-  const lines = text.slice(0, index).split("\n");
-  return { line: lines.length, column: lines.at(-1)!.length + 1 };
-}
 
 function concatenate(first: Uint8Array, second: Uint8Array): Uint8Array<ArrayBuffer> {
   const both = new Uint8Array(first.length + second.length);

@@ -7,20 +7,8 @@
  * before the XML declaration. Forbidden characters become U+FFFD and are counted.
  */
 import type { ReportLimits } from "../limits.ts";
-import {
-  quote,
-  ReportError,
-  type ReportErrorKind,
-  type ReportPosition,
-  shorten,
-} from "../report_error.ts";
-import {
-  FORBIDDEN,
-  isXmlCharacter,
-  positionAfter,
-  REPLACEMENT,
-  UNDECODABLE,
-} from "./characters.ts";
+import { quote, type ReportPosition, shorten } from "../report_error.ts";
+import { XmlInput } from "./input.ts";
 import { endOfName, NameCache } from "./names.ts";
 
 /** Attributes of an element by name. It has no prototype: any name is safe. */
@@ -76,14 +64,6 @@ const NOT_BLANK = /[^ \t\r\n]/g;
 const SPECIAL = /[&<\t\n\r]/g;
 const TEXT_SPECIAL = /\r\n?|&([^;]*;?)/g;
 const VALUE_SPECIAL = /\r\n|[\t\n\r]|&([^;]*;?)/g;
-const CHARACTER_REFERENCE = /^#(?:x([0-9a-f]+)|([0-9]+));$/i;
-const PREDEFINED: ReadonlyMap<string, string> = new Map([
-  ["lt;", "<"],
-  ["gt;", ">"],
-  ["amp;", "&"],
-  ["quot;", '"'],
-  ["apos;", "'"],
-]);
 const DECLARATION_BODY =
   /^\s+version\s*=\s*(?:"1\.\d+"|'1\.\d+')(?:\s+encoding\s*=\s*(?:"[a-z][\w.-]*"|'[a-z][\w.-]*'))?(?:\s+standalone\s*=\s*(?:"(?:yes|no)"|'(?:yes|no)'))?\s*$/i;
 // With its internal subset, which may contain comments and instructions.
@@ -102,14 +82,11 @@ Reflect.deleteProperty(Attributes.prototype, "constructor");
 
 /** Takes the text of a document in chunks and calls a handler for its elements. */
 export class XmlReader {
-  /** How many characters were replaced by U+FFFD. */
-  replacementCount = 0;
-  /** Position of the first of them. */
-  firstReplacement: ReportPosition | undefined;
+  readonly input: XmlInput;
   /** One of the name attributes of the innermost element that has bytes that cannot be decoded. */
   undecodableName: string | undefined;
 
-  readonly #options: XmlReaderOptions;
+  readonly #nameAttributes: ReadonlySet<string>;
   readonly #limits: ReportLimits;
   readonly #handler: XmlHandler;
   readonly #names = new NameCache();
@@ -119,40 +96,31 @@ export class XmlReader {
   readonly #open: string[] = [];
   #takeText: ((text: string) => void) | null = null;
 
-  // The unread end of earlier chunks, and the current chunk.
-  #text = "";
-  #at = 0;
-  #heldReturn = "";
   // Waiting for twice as much before a long tag is read once more keeps the time linear.
   #wantedLength = 0;
   #section: Section | null = null;
   #sawContent = false;
   #sawRoot = false;
   #sawDoctype = false;
-  #sawUndecodable = false;
   // Index of the next "&", and of the next special character of a value; -1 before the first search
   // of a chunk. They prevent searching the same text twice.
   #ampersand = -1;
   #special = -1;
 
-  // A known position in the text, and that of index 0.
-  #mark = { index: 0, position: { line: 1, column: 1 } };
-  #start: ReportPosition = { line: 1, column: 1 };
   // `-1` when the tag of the last element was in an earlier chunk.
   #elementAt = -1;
   #elementPosition: ReportPosition = { line: 1, column: 1 };
-  // Index of the first forbidden character: a reference may come before it.
-  #firstForbidden = -1;
 
   constructor(options: XmlReaderOptions) {
-    this.#options = options;
+    this.input = new XmlInput(options.file);
+    this.#nameAttributes = options.nameAttributes;
     this.#limits = options.limits;
     this.#handler = options.handler;
   }
 
   /** Position of the element that was opened last. */
   get elementPosition(): ReportPosition {
-    return this.#elementAt === -1 ? this.#elementPosition : this.#positionOf(this.#elementAt);
+    return this.#elementAt === -1 ? this.#elementPosition : this.input.positionOf(this.#elementAt);
   }
 
   /**
@@ -170,8 +138,9 @@ export class XmlReader {
    */
   write(chunk: string): void {
     if (chunk === "") return;
-    this.#append(chunk);
-    if (this.#text.length >= this.#wantedLength) this.#readAll();
+    this.input.append(chunk);
+    this.#ampersand = this.#special = -1;
+    if (this.input.text.length >= this.#wantedLength) this.#readAll();
   }
 
   /**
@@ -181,97 +150,52 @@ export class XmlReader {
    */
   end(): void {
     this.#readAll();
-    if (!this.#section && this.#text.startsWith("&")) this.#failOnReference(this.#text, 0);
-    const position = this.#positionOf(this.#text.length);
+    if (!this.#section && this.input.text.startsWith("&")) {
+      this.input.failOnReference(this.input.text, 0);
+    }
+    const position = this.input.positionOf(this.input.text.length);
     const innermost = this.#open.at(-1);
     if (innermost !== undefined) {
       const end = `</${shorten(innermost)}>`;
       const found = `the end of the file inside <${shorten(innermost)}>`;
-      this.fail("malformed", found, `${end}: the file seems to be cut off`, position);
+      this.input.fail("malformed", found, `${end}: the file seems to be cut off`, position);
     }
-    if (this.#section || this.#text !== "") {
+    if (this.#section || this.input.text !== "") {
       const found = "the end of the file inside a tag, a comment or a CDATA section";
-      this.fail("malformed", found, "its end: the file seems to be cut off", position);
+      this.input.fail("malformed", found, "its end: the file seems to be cut off", position);
     }
     if (!this.#sawContent) {
-      this.fail("malformed", "an empty file", "a JUnit report in XML", { line: 1, column: 1 });
+      this.input.fail("malformed", "an empty file", "a JUnit report in XML", {
+        line: 1,
+        column: 1,
+      });
     }
     if (!this.#sawRoot) {
-      this.fail("malformed", "no element", "<testsuites> or <testsuite>", position);
+      this.input.fail("malformed", "no element", "<testsuites> or <testsuite>", position);
     }
-  }
-
-  /**
-   * Refuses the document.
-   *
-   * @throws {ReportError} always
-   */
-  fail(
-    kind: ReportErrorKind,
-    found: string,
-    expected: string,
-    position: ReportPosition = this.#positionOf(this.#at),
-  ): never {
-    const problem = this.#withoutUndecodable(`found ${found}, expected ${expected}`);
-    throw new ReportError({ file: this.#options.file, kind, problem, position });
-  }
-
-  #append(chunk: string): void {
-    let added = this.#heldReturn + chunk;
-    // A line feed may follow in the next chunk: together they are one line end.
-    this.#heldReturn = added.endsWith("\r") ? "\r" : "";
-    if (this.#heldReturn !== "") added = added.slice(0, -1);
-    const forbidden = added.search(FORBIDDEN);
-    if (forbidden === -1) {
-      this.#text += added;
-    } else {
-      const at = this.#text.length + forbidden;
-      this.#text += added.replace(FORBIDDEN, (character) => {
-        this.replacementCount++;
-        return character === UNDECODABLE ? character : REPLACEMENT;
-      });
-      this.#sawUndecodable ||= added.includes(UNDECODABLE);
-      if (this.firstReplacement === undefined) {
-        this.firstReplacement = this.#positionOf(at);
-        this.#firstForbidden = at;
-      }
-    }
-    this.#ampersand = this.#special = -1;
   }
 
   #readAll(): void {
     while (this.#section ? this.#readSection(this.#section) : this.#readContent());
     const limit = this.#limits.attributeCharacters;
-    if (this.#text.length - this.#at > limit) {
-      this.fail("limit", `a tag of more than ${limit} characters`, "fewer");
+    if (this.input.text.length - this.input.at > limit) {
+      this.input.fail("limit", `a tag of more than ${limit} characters`, "fewer");
     }
     this.#elementPosition = this.elementPosition;
-    this.#elementAt = this.#firstForbidden = -1;
-    this.#start = this.#positionOf(this.#at);
-    this.#mark = { index: 0, position: this.#start };
-    this.#text = this.#text.slice(this.#at);
-    this.#wantedLength = 2 * this.#text.length;
-    this.#at = 0;
-  }
-
-  #positionOf(index: number): ReportPosition {
-    if (index < this.#mark.index) this.#mark = { index: 0, position: this.#start };
-    const { index: from, position } = this.#mark;
-    if (index > from) {
-      this.#mark = { index, position: positionAfter(this.#text.slice(from, index), position) };
-    }
-    return this.#mark.position;
+    this.#elementAt = -1;
+    this.input.discard();
+    this.#wantedLength = 2 * this.input.text.length;
   }
 
   /** Reads text and the markup behind it; false when the rest of it is still to come. */
   #readContent(): boolean {
-    const text = this.#text;
-    const found = text.indexOf("<", this.#at);
+    const text = this.input.text;
+    const found = text.indexOf("<", this.input.at);
     const less = found === -1 ? text.length : found;
-    if (this.#open.length === 0) this.#checkOutside(this.#at, less);
-    else this.#readCharacters(this.#at, less);
+    if (this.#open.length === 0) this.#checkOutside(this.input.at, less);
+    else this.#readCharacters(this.input.at, less);
     if (found === -1) return false;
-    this.#at = less;
+    this.input.at = less;
     switch (text.charCodeAt(less + 1)) {
       case SLASH:
         return this.#readEndTag(less);
@@ -285,30 +209,30 @@ export class XmlReader {
   }
 
   #checkOutside(start: number, end: number): void {
-    this.#at = end;
+    this.input.at = end;
     NOT_BLANK.lastIndex = start;
-    const at = NOT_BLANK.exec(this.#text)?.index ?? this.#text.length;
+    const at = NOT_BLANK.exec(this.input.text)?.index ?? this.input.text.length;
     if (at >= end) {
-      this.#sawContent ||= end < this.#text.length;
+      this.#sawContent ||= end < this.input.text.length;
       return;
     }
-    const found = quote(this.#text.slice(at, Math.min(end, at + QUOTED_CHARACTERS)));
+    const found = quote(this.input.text.slice(at, Math.min(end, at + QUOTED_CHARACTERS)));
     const [what, expected] = this.#sawContent
       ? [`text outside of the outermost element: ${found}`, "none"]
       : [found, "a JUnit report in XML, which begins with <"];
-    this.fail("malformed", what, expected, this.#positionOf(at));
+    this.input.fail("malformed", what, expected, this.input.positionOf(at));
   }
 
   /** Reads text, except for a reference at its end that is not complete. */
   #readCharacters(start: number, less: number): void {
-    const text = this.#text;
+    const text = this.input.text;
     if (this.#ampersand < start) this.#ampersand = indexOrEnd(text, "&", start);
     let end = less;
     if (this.#ampersand < less && less === text.length) {
       const last = text.lastIndexOf("&");
       if (text.indexOf(";", last) === -1) end = last;
       if (less - end > this.#limits.markupNameCharacters) {
-        this.#failOnReference(text.slice(last), last);
+        this.input.failOnReference(text.slice(last), last);
       }
     }
     // References are checked in text that is skipped, too.
@@ -316,51 +240,15 @@ export class XmlReader {
     if (end > start && (this.#takeText !== null || !isPlain)) {
       const decoded = isPlain
         ? lineFeeds(text.slice(start, end))
-        : this.#decode(start, end, TEXT_SPECIAL, "\n");
-      this.#takeText?.(this.#withoutUndecodable(decoded));
+        : this.input.decode(start, end, TEXT_SPECIAL, "\n");
+      this.#takeText?.(this.input.withoutUndecodable(decoded));
     }
-    this.#at = end;
-  }
-
-  /** A part of the text with its references resolved and line ends or white space replaced. */
-  #decode(start: number, end: number, special: RegExp, blank: string): string {
-    const part = this.#text.slice(start, end);
-    if (!part.includes("&")) return part.replace(special, blank);
-    const replace = (found: string, reference: string | undefined, at: number) =>
-      reference === undefined ? blank : this.#resolve(found, reference, start + at);
-    return part.replace(special, replace);
-  }
-
-  #resolve(found: string, reference: string, at: number): string {
-    const predefined = PREDEFINED.get(reference);
-    if (predefined !== undefined) return predefined;
-    const match = CHARACTER_REFERENCE.exec(reference);
-    if (!match) this.#failOnReference(found, at);
-    const code = match[1] ? parseInt(match[1], 16) : parseInt(match[2]!, 10);
-    if (isXmlCharacter(code)) return String.fromCodePoint(code);
-    // Tools write control characters of captured output this way, although XML forbids it.
-    this.replacementCount++;
-    if (this.firstReplacement === undefined || at < this.#firstForbidden) {
-      this.firstReplacement = this.#positionOf(at);
-      this.#firstForbidden = -1;
-    }
-    return REPLACEMENT;
-  }
-
-  #withoutUndecodable(text: string): string {
-    return this.#sawUndecodable ? text.replaceAll(UNDECODABLE, REPLACEMENT) : text;
-  }
-
-  #failOnReference(found: string, at: number): never {
-    const expected = /^&[^\s&<>]+;$/.test(found)
-      ? "only &lt; &gt; &amp; &quot; &apos; and references by number: others are not expanded"
-      : '"&" to be written as "&amp;"';
-    this.fail("malformed", quote(found), expected, this.#positionOf(at));
+    this.input.at = end;
   }
 
   /** Reads a start tag; false when the rest of it is still to come. */
   #readTag(less: number): boolean {
-    const text = this.#text;
+    const text = this.input.text;
     let at = endOfName(text, less + 1);
     if (at === less + 1) this.#failOnMarkup('a tag, or "<" to be written as "&lt;"');
     this.#checkName(less + 1, at);
@@ -408,11 +296,11 @@ export class XmlReader {
       }
       if (count >= this.#limits.attributeCount) {
         const found = `more than ${this.#limits.attributeCount} attributes of one element`;
-        this.fail("limit", found, "fewer");
+        this.input.fail("limit", found, "fewer");
       }
       if (attributes[name] !== undefined) {
         const found = `the attribute ${shorten(name)} twice in <${shorten(tagName)}>`;
-        this.fail("malformed", found, "it once", this.#positionOf(nameAt));
+        this.input.fail("malformed", found, "it once", this.input.positionOf(nameAt));
       }
       const end = text.indexOf(delimiter, at);
       if (end === -1) {
@@ -428,32 +316,32 @@ export class XmlReader {
     let value: string;
     if (this.#special < start) this.#special = this.#nextSpecial(start);
     if (this.#special >= end) {
-      value = this.#text.slice(start, end);
+      value = this.input.text.slice(start, end);
     } else {
-      const less = this.#text.indexOf("<", start);
+      const less = this.input.text.indexOf("<", start);
       if (less !== -1 && less < end) {
         const found = `"<" in the value of the attribute ${shorten(name)}`;
         const expected = 'its closing quote, or "<" to be written as "&lt;"';
-        this.fail("malformed", found, expected, this.#positionOf(less));
+        this.input.fail("malformed", found, expected, this.input.positionOf(less));
       }
-      value = this.#decode(start, end, VALUE_SPECIAL, " ");
+      value = this.input.decode(start, end, VALUE_SPECIAL, " ");
     }
     const { nameCharacters, attributeCharacters } = this.#limits;
-    const isName = this.#options.nameAttributes.has(name);
+    const isName = this.#nameAttributes.has(name);
     this.#checkLength(name, value, start, isName ? nameCharacters : attributeCharacters);
-    if (isName && this.#sawUndecodable && value.includes(UNDECODABLE)) this.undecodableName = name;
-    return this.#withoutUndecodable(value);
+    if (isName && this.input.isUndecodable(value)) this.undecodableName = name;
+    return this.input.withoutUndecodable(value);
   }
 
   #nextSpecial(start: number): number {
     SPECIAL.lastIndex = start;
-    return SPECIAL.test(this.#text) ? SPECIAL.lastIndex - 1 : this.#text.length;
+    return SPECIAL.test(this.input.text) ? SPECIAL.lastIndex - 1 : this.input.text.length;
   }
 
   #checkLength(name: string, value: string, at: number, limit: number): void {
     if (value.length <= limit) return;
     const found = `the attribute ${shorten(name)}=${quote(value)}`;
-    this.fail("limit", found, `at most ${limit} characters`, this.#positionOf(at));
+    this.input.fail("limit", found, `at most ${limit} characters`, this.input.positionOf(at));
   }
 
   #endTag(
@@ -464,11 +352,15 @@ export class XmlReader {
     isEmpty: boolean,
   ): boolean {
     if (this.#open.length >= this.#limits.elementDepth) {
-      this.fail("limit", `elements nested more than ${this.#limits.elementDepth} deep`, "fewer");
+      this.input.fail(
+        "limit",
+        `elements nested more than ${this.#limits.elementDepth} deep`,
+        "fewer",
+      );
     }
     this.#sawRoot = true;
     this.#elementAt = less;
-    this.#at = end;
+    this.input.at = end;
     this.#open.push(name);
     this.#handler.open(name.slice(name.indexOf(":") + 1), attributes);
     if (isEmpty) {
@@ -479,7 +371,7 @@ export class XmlReader {
   }
 
   #readEndTag(less: number): boolean {
-    const text = this.#text;
+    const text = this.input.text;
     const name = this.#open.at(-1);
     let end = less + 2 + (name?.length ?? 0);
     const isName = name !== undefined && text.startsWith(name, less + 2);
@@ -494,13 +386,13 @@ export class XmlReader {
       }
     }
     this.#open.pop();
-    this.#at = end + 1;
+    this.input.at = end + 1;
     this.#handler.close();
     return true;
   }
 
   #beginSection(less: number): boolean {
-    const text = this.#text;
+    const text = this.input.text;
     const start = SECTION_STARTS.find((each) => text.startsWith(each, less));
     const rest = text.slice(less, less + "<![CDATA[".length);
     if (start === undefined && SECTION_STARTS.some((each) => each.startsWith(rest))) return false;
@@ -515,24 +407,24 @@ export class XmlReader {
         "first element";
       this.#failOnMarkup(expected);
     }
-    this.#at = less + start.length;
+    this.input.at = less + start.length;
     return true;
   }
 
   // Its declarations are never used.
   #skipDoctype(less: number): boolean {
     DOCTYPE.lastIndex = less;
-    const isComplete = DOCTYPE.test(this.#text.slice(0, less + DOCTYPE_CHARACTERS));
-    if (isComplete) this.#at = DOCTYPE.lastIndex;
-    else if (this.#text.length - less > DOCTYPE_CHARACTERS) {
-      this.fail("limit", `a DOCTYPE of more than ${DOCTYPE_CHARACTERS} characters`, "fewer");
+    const isComplete = DOCTYPE.test(this.input.text.slice(0, less + DOCTYPE_CHARACTERS));
+    if (isComplete) this.input.at = DOCTYPE.lastIndex;
+    else if (this.input.text.length - less > DOCTYPE_CHARACTERS) {
+      this.input.fail("limit", `a DOCTYPE of more than ${DOCTYPE_CHARACTERS} characters`, "fewer");
     }
     this.#sawDoctype = isComplete;
     return isComplete;
   }
 
   #beginInstruction(less: number): boolean {
-    const text = this.#text;
+    const text = this.input.text;
     const end = endOfName(text, less + 2);
     this.#checkName(less + 2, end);
     if (end >= text.length) return false;
@@ -541,16 +433,16 @@ export class XmlReader {
       this.#failOnMarkup("a processing instruction such as <?name text?>");
     }
     this.#section = INSTRUCTION;
-    this.#at = end;
+    this.input.at = end;
     return true;
   }
 
   #readDeclaration(less: number, start: number): boolean {
-    const text = this.#text;
+    const text = this.input.text;
     const end = text.indexOf("?>", start);
     const limit = this.#limits.markupNameCharacters;
     if ((end === -1 ? text.length : end) - start > limit) {
-      this.fail("limit", `an XML declaration of more than ${limit} characters`, "fewer");
+      this.input.fail("limit", `an XML declaration of more than ${limit} characters`, "fewer");
     }
     if (end === -1) return false;
     const isValid = !this.#sawRoot && text.startsWith("<?xml", less) &&
@@ -558,21 +450,21 @@ export class XmlReader {
     if (!isValid) {
       this.#failOnMarkup('an XML declaration such as <?xml version="1.0" encoding="UTF-8"?>');
     }
-    this.#at = end + 2;
+    this.input.at = end + 2;
     return true;
   }
 
   #readSection({ terminator, isText }: Section): boolean {
-    const text = this.#text;
-    const found = text.indexOf(terminator, this.#at);
+    const text = this.input.text;
+    const found = text.indexOf(terminator, this.input.at);
     // The end of the chunk may split the terminator.
-    const end = found === -1 ? Math.max(this.#at, text.length - terminator.length + 1) : found;
-    if (isText && this.#takeText !== null && end > this.#at) {
-      this.#takeText(this.#withoutUndecodable(lineFeeds(text.slice(this.#at, end))));
+    const end = found === -1 ? Math.max(this.input.at, text.length - terminator.length + 1) : found;
+    if (isText && this.#takeText !== null && end > this.input.at) {
+      this.#takeText(this.input.withoutUndecodable(lineFeeds(text.slice(this.input.at, end))));
     }
-    this.#at = end;
+    this.input.at = end;
     if (found === -1) return false;
-    this.#at = found + terminator.length;
+    this.input.at = found + terminator.length;
     this.#section = null;
     return true;
   }
@@ -580,15 +472,15 @@ export class XmlReader {
   #checkName(start: number, end: number): void {
     const { markupNameCharacters } = this.#limits;
     if (end - start <= markupNameCharacters) return;
-    const found = `the name ${quote(this.#text.slice(start, end))}`;
+    const found = `the name ${quote(this.input.text.slice(start, end))}`;
     const expected = `an XML name of at most ${markupNameCharacters} characters`;
-    this.fail("limit", found, expected, this.#positionOf(start));
+    this.input.fail("limit", found, expected, this.input.positionOf(start));
   }
 
   /** Refuses the markup that begins at the current position. */
-  #failOnMarkup(expected: string, errorAt: number = this.#at): never {
-    const markup = this.#text.slice(this.#at, errorAt + QUOTED_CHARACTERS);
-    this.fail("malformed", shorten(markup), expected, this.#positionOf(errorAt));
+  #failOnMarkup(expected: string, errorAt: number = this.input.at): never {
+    const markup = this.input.text.slice(this.input.at, errorAt + QUOTED_CHARACTERS);
+    this.input.fail("malformed", shorten(markup), expected, this.input.positionOf(errorAt));
   }
 }
 

@@ -145,7 +145,7 @@ describe("hostile coverage reports", () => {
       ],
       ["a line of text without end", "SF:" + "x".repeat(3_000_000), {}],
       ["blanks without end", " ".repeat(3_000_000), {}],
-      ["deep XML", `<coverage line-rate="1">` + nested(500), {}],
+      ["deep XML", `<coverage line-rate="1">` + nested(1_500), {}],
       [
         "an attribute without end",
         `<coverage line-rate="1"><class filename="${"x".repeat(3e6)}`,
