@@ -26,6 +26,9 @@ const TERMINAL_ESCAPE = new RegExp(
 const LINE_END = /\r\n?|\x85/g;
 // deno-lint-ignore no-control-regex
 const CONTROL = /[\x01-\x08\x0b-\x1f\x7f-\x9f]/g;
+// What most texts have nothing of.
+// deno-lint-ignore no-control-regex
+const UNCLEAN = /[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffd]|#x1B/;
 
 /**
  * Collects a text of any size. Only its beginning is held in memory; of the rest the characters are
@@ -70,10 +73,13 @@ export class FailureText {
 
   /** True when the other text's lines are among those of this one. White space makes no difference. */
   includes(other: FailureText): boolean {
-    const text = flat(clean(this.#text));
+    const text = clean(this.#text);
+    const otherText = clean(other.#text).trim();
+    if (text.includes(otherText)) return true;
+    const flatText = flat(text);
     let at = 0;
-    for (const line of clean(other.#text).split("\n")) {
-      const found = text.indexOf(flat(line), at);
+    for (const line of otherText.split("\n")) {
+      const found = flatText.indexOf(flat(line), at);
       if (found === -1) return false;
       at = found;
     }
@@ -91,12 +97,13 @@ export class FailureText {
 }
 
 function clean(text: string): string {
+  if (!UNCLEAN.test(text)) return text;
   return text.replace(TERMINAL_ESCAPE, "").replace(LINE_END, "\n").replace(CONTROL, "")
     .replaceAll("\0", "\ufffd").toWellFormed();
 }
 
 function flat(text: string): string {
-  return text.replace(/\s+/g, " ").trim();
+  return text.replace(/\s{2,}|[^\S ]/g, " ").trim();
 }
 
 /** The beginning of a text, without half of a surrogate pair at its end. */
