@@ -97,6 +97,10 @@ const spaced = fc.array(fragment, { maxLength: 8 }).map((parts) => parts.join(" 
 describe("failure groups", () => {
   it("have the causes of a slow reading of the rules", () => {
     for (const known of CAUSES.flat()) assert.equal(failureCause(known, ""), plainCause(known));
+    for (let number = 95; number < 605; number++) {
+      const text = `expected ${number}, got 200; 404 != ${number}; status ${number}`;
+      assert.equal(failureCause(text, ""), plainCause(text));
+    }
     fc.assert(
       fc.property(fc.oneof(message, spaced), (text) => {
         // Without a message the first line of the body counts, and this body has none.
