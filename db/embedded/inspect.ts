@@ -22,16 +22,11 @@ export async function inspectEmbedded(dataDir: string): Promise<EmbeddedState> {
 }
 
 async function isLocked(path: string): Promise<boolean> {
-  let file: Deno.FsFile;
+  const file = await Deno.open(path, { write: true }).catch(() => null);
   try {
-    file = await Deno.open(path, { write: true });
-  } catch {
-    return false;
-  }
-  try {
-    return !await file.tryLock(true);
+    return file !== null && !await file.tryLock(true);
   } finally {
     // Also releases the lock if it was acquired.
-    file.close();
+    file?.close();
   }
 }

@@ -13,7 +13,7 @@ import { pause } from "../../lib/base/delay.ts";
 import { checkRoomForDatabase, diskFull, type FreeBytes, freeBytes } from "./disk_space.ts";
 import { databaseFailed } from "./errors.ts";
 import { SSL_REQUEST_MESSAGE } from "./messages.ts";
-import { exitProcess, openPostgres, type Postgres } from "./open.ts";
+import { exitProcess, openPostgres } from "./open.ts";
 import { SessionServer } from "./session.ts";
 
 /**
@@ -39,7 +39,8 @@ const RETRY_MS = 50;
 export class EmbeddedDatabase {
   readonly #folder: EmbeddedFolder;
   readonly #freeBytes: FreeBytes;
-  #owner: Owner | undefined;
+  /** Closes the database that this process owns. */
+  #closeOwned: (() => Promise<void>) | undefined;
   #opening: Promise<void> | undefined;
   #closed = false;
 
@@ -79,9 +80,9 @@ export class EmbeddedDatabase {
   async close(): Promise<void> {
     this.#closed = true;
     await this.#opening?.catch(() => {});
-    const owner = this.#owner;
-    this.#owner = undefined;
-    await owner?.close();
+    const closeOwned = this.#closeOwned;
+    this.#closeOwned = undefined;
+    await closeOwned?.();
   }
 
   /** @returns whether connecting again at once may succeed */
@@ -90,7 +91,7 @@ export class EmbeddedDatabase {
       await this.#opening;
       return true;
     }
-    const lock = this.#owner ? undefined : await tryLock(this.#folder);
+    const lock = this.#closeOwned ? undefined : await tryLock(this.#folder);
     if (!lock) return false;
     this.#opening = this.#own(lock);
     try {
@@ -102,81 +103,58 @@ export class EmbeddedDatabase {
   }
 
   async #own(lock: Deno.FsFile): Promise<void> {
-    this.#owner = await Owner.open(this.#folder, lock, this.#freeBytes);
+    this.#closeOwned = await openOwned(this.#folder, lock, this.#freeBytes);
   }
 }
 
-/** An open database with its socket and lock. */
-class Owner {
-  readonly #folder: EmbeddedFolder;
-  readonly #lock: Deno.FsFile;
-  readonly #db: Postgres;
-  readonly #sessions: SessionServer;
-  readonly #server: Server;
-  #closing: Promise<void> | undefined;
-
-  private constructor(
-    folder: EmbeddedFolder,
-    lock: Deno.FsFile,
-    db: Postgres,
-    free: FreeBytes,
-  ) {
-    this.#folder = folder;
-    this.#lock = lock;
-    this.#db = db;
-    this.#sessions = new SessionServer(db, {
+/**
+ * Opens the database, after creating it if it is missing, and listens on its socket.
+ *
+ * @returns a function that waits for the transactions of the clients, and closes it
+ */
+async function openOwned(
+  folder: EmbeddedFolder,
+  lock: Deno.FsFile,
+  free: FreeBytes,
+): Promise<() => Promise<void>> {
+  try {
+    await ensureData(folder, async (path) => {
+      checkRoomForDatabase(folder.path, free);
+      const db = await openPostgres(path);
+      await db.close();
+    });
+    const db = await openPostgres(folder.data);
+    const sessions = new SessionServer(db, {
       onFailure: (error) => exitLater(databaseFailed(folder.path, error)),
       refuseWrites: () => diskFull(folder.path, free),
     });
-    this.#server = createServer((socket) => this.#sessions.accept(socket));
-  }
-
-  static async open(
-    folder: EmbeddedFolder,
-    lock: Deno.FsFile,
-    free: FreeBytes,
-  ): Promise<Owner> {
+    const server = createServer((socket) => sessions.accept(socket));
     try {
-      await ensureData(folder, async (path) => {
-        checkRoomForDatabase(folder.path, free);
-        const db = await openPostgres(path);
-        await db.close();
-      });
-      const db = await openPostgres(folder.data);
-      try {
-        await makeCachesPrivate(folder);
-        const owner = new Owner(folder, lock, db, free);
-        await owner.#listen(await claimSocket(folder));
-        return owner;
-      } catch (error) {
-        await db.close();
-        throw error;
-      }
+      await makeCachesPrivate(folder);
+      await listen(server, await claimSocket(folder));
     } catch (error) {
-      lock.close();
+      await db.close();
       throw error;
     }
+    return async () => {
+      const stopped = new Promise<void>((resolve) => server.close(() => resolve()));
+      await sessions.drain(DRAIN_TIMEOUT_MS);
+      await stopped;
+      await removeSocket(folder);
+      await db.close().catch(() => {});
+      lock.close();
+    };
+  } catch (error) {
+    lock.close();
+    throw error;
   }
+}
 
-  #listen(path: string): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#server.once("error", reject);
-      this.#server.listen(path, resolve);
-    });
-  }
-
-  close(): Promise<void> {
-    return this.#closing ??= this.#close();
-  }
-
-  async #close(): Promise<void> {
-    const stopped = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    await this.#sessions.drain(DRAIN_TIMEOUT_MS);
-    await stopped;
-    await removeSocket(this.#folder);
-    await this.#db.close().catch(() => {});
-    this.#lock.close();
-  }
+function listen(server: Server, path: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(path, resolve);
+  });
 }
 
 /** Clients get their errors first, and telemetry reads its gauges, which `Deno.exit` waits for. */

@@ -18,41 +18,26 @@ export async function loadProcessedSubmissions(
     testNos: ReadonlySet<number>;
   },
 ): Promise<(ProcessedSubmission & { codeVersion: string })[]> {
-  const submissions = await sql<{
-    code_version: string;
-    submission_id: string;
-    commit_oid: string;
-    build_url: string;
-    test_list_no: number;
-    exceptions: Uint8Array;
-  }[]>`
-    select code_version, encode(submission_id, 'hex') as submission_id, commit_oid, build_url,
-      test_list_no, exceptions
+  type Row = Omit<ProcessedSubmission, "hasPositive"> & { codeVersion: string };
+  const submissions = await sql<(Row & { testListNo: number; exceptions: Uint8Array })[]>`
+    select code_version as "codeVersion", encode(submission_id, 'hex') as "submissionId",
+      commit_oid as "commitOid", build_url as "buildUrl", test_list_no as "testListNo", exceptions
     from submission
     where repository_id = ${repositoryId} and status = 'processed'
       and code_version = any(${textsIn(sql, codeVersions)})`;
-  const lists = await loadTestLists(sql, {
-    repositoryId,
-    testListNos: new Set(submissions.map((submission) => submission.test_list_no)),
-  });
-  const places = new Map<number, Map<number, number>>();
-  for (const [testListNo, listed] of lists) {
+  const testListNos = new Set(submissions.map(({ testListNo }) => testListNo));
+  const indexesByList = new Map<number, Map<number, number>>();
+  for (const [testListNo, listed] of await loadTestLists(sql, { repositoryId, testListNos })) {
     const indexes = new Map<number, number>();
     listed.forEach((testNo, index) => testNos.has(testNo) && indexes.set(testNo, index));
-    places.set(testListNo, indexes);
+    indexesByList.set(testListNo, indexes);
   }
-  return submissions.map((submission) => {
-    const indexes = places.get(submission.test_list_no)!;
-    const outcomes = resultCountsAt(submission.exceptions, indexes.values());
+  return submissions.map(({ testListNo, exceptions, ...submission }) => {
+    const indexes = indexesByList.get(testListNo)!;
+    const counts = resultCountsAt(exceptions, indexes.values());
     return {
-      codeVersion: submission.code_version,
-      submissionId: submission.submission_id,
-      commitOid: submission.commit_oid,
-      buildUrl: submission.build_url,
-      hasPositive(testNo) {
-        const index = indexes.get(testNo);
-        return index !== undefined && outcomes.get(index)!.positive > 0;
-      },
+      ...submission,
+      hasPositive: (testNo) => (counts.get(indexes.get(testNo) ?? -1)?.positive ?? 0) > 0,
     };
   });
 }

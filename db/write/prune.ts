@@ -11,6 +11,17 @@ import type { Queryable } from "../connection/sql.ts";
 import { isPrunable, pruneSubmissions } from "./prune_submissions.ts";
 import { findUnlistedTests, inBatch, pruneTestLists, pruneTests } from "./prune_tests.ts";
 
+/** Tables that rows are deleted from. */
+const TABLES = [
+  "negative_result",
+  "submission",
+  "coverage_report",
+  "test_tag",
+  "test_tag_set",
+  "test_list",
+  "test",
+];
+
 /** How much is pruned of a repository. */
 export interface Pruned {
   submissionCount: number;
@@ -132,19 +143,10 @@ export async function planPrune(sql: Queryable, scope: PruneScope): Promise<Prun
 export async function reclaimSpace({ sql, kind }: Database, stop?: AbortSignal): Promise<void> {
   if (kind === "server") return;
   // One table at a time, so that requests are answered in between.
-  const statements = [
-    () => sql`vacuum analyze negative_result`,
-    () => sql`vacuum analyze submission`,
-    () => sql`vacuum analyze coverage_report`,
-    () => sql`vacuum analyze test_tag`,
-    () => sql`vacuum analyze test_tag_set`,
-    () => sql`vacuum analyze test_list`,
-    () => sql`vacuum analyze test`,
-  ];
-  for (const statement of statements) {
+  for (const table of TABLES) {
     if (stop?.aborted) return;
     const startedAt = performance.now();
-    await statement();
+    await sql`vacuum analyze ${sql(table)}`;
     await yieldDatabase(startedAt, stop);
   }
 }
