@@ -29,7 +29,7 @@ export type PoolOptions = Pick<
 /** Receives how long a statement or transaction took, and how long it waited for a connection. */
 export type OnTiming = (timing: {
   totalMs: number;
-  /** `null` when unknown: postgres.js does not tell it of the first run on a connection. */
+  /** `null` when unknown, as for the first run of a statement on a connection. */
   waitedMs: number | null;
 }) => void;
 

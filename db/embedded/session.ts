@@ -52,7 +52,6 @@ interface Client {
   /** Named statements, which stay in the session unless they are closed, and whether they write. */
   statements: Map<string, boolean>;
   gone: boolean;
-  queued: boolean;
   knowsOfShutdown: boolean;
 }
 
@@ -63,7 +62,8 @@ export class SessionServer {
   readonly #onFailure: (error: unknown) => void;
   readonly #refuseWrites: () => string | null;
   readonly #clients = new Set<Client>();
-  #queue: Client[] = [];
+  /** Clients with something to do, in the order of their requests. */
+  readonly #queue = new Set<Client>();
   #owner: Client | undefined;
   #greeting: Promise<Buffer> | undefined;
   #running = false;
@@ -100,7 +100,6 @@ export class SessionServer {
       started: false,
       statements: new Map(),
       gone: false,
-      queued: false,
       knowsOfShutdown: false,
     };
     this.#clients.add(client);
@@ -159,10 +158,7 @@ export class SessionServer {
   }
 
   #enqueue(client: Client): void {
-    if (!client.queued) {
-      client.queued = true;
-      this.#queue.push(client);
-    }
+    this.#queue.add(client);
     if (!this.#running) void this.#run();
   }
 
@@ -193,12 +189,9 @@ export class SessionServer {
 
   #next(): Client | undefined {
     if (this.#failed) return undefined;
-    const index = this.#owner ? this.#queue.indexOf(this.#owner) : 0;
-    const client = this.#queue[index];
-    if (!client) return undefined;
-    this.#queue.splice(index, 1);
-    client.queued = false;
-    return client;
+    const [first] = this.#queue;
+    const client = this.#owner ?? first;
+    return client && this.#queue.delete(client) ? client : undefined;
   }
 
   /** Declines encryption, and answers the startup message with the greeting. */
@@ -299,7 +292,7 @@ export class SessionServer {
     if (this.#failed) return;
     this.#failed = true;
     this.#owner = undefined;
-    this.#queue = [];
+    this.#queue.clear();
     for (const client of this.#clients) client.socket.destroy();
     this.#onFailure(error);
   }

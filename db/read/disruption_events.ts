@@ -37,7 +37,7 @@ export async function loadDisruptionEvents(sql: Queryable, options: {
 }): Promise<DisruptionEvents> {
   const { repositoryId, testNo, windowStart, limit } = options;
   const firstId = firstSubmissionId(windowStart);
-  // The version comes with a row of its own, so that it is there when there is no event.
+  // An outer join: the version is returned even without events.
   const rows = await sql<(DataVersion & (DisruptionEvent | { submissionId: null }))[]>`
     select ${versionColumns(sql)}, event.*
     from repository r

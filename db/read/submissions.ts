@@ -40,7 +40,7 @@ export async function loadSubmissionsPage(sql: Queryable, options: {
   const { repositoryId, windowStart, after, limit } = options;
   const inWindow = sql`s.repository_id = ${repositoryId}
     and s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')`;
-  // The count comes with a row of its own, so that it is there when the page is empty.
+  // An outer join: the count is returned even when the page is empty.
   type Row = DataVersion & { count: number } & (SubmissionRow | { submissionId: null });
   const rows = await sql<Row[]>`
     select ${versionColumns(sql)}, total.count, page.*

@@ -58,7 +58,7 @@ export function addPruned(pruned: Pruned, batch: Partial<Pruned>): void {
 
 /**
  * Prunes a repository; returns the totals, also when it was stopped. Uploads, deletions and other runs
- * may go on meanwhile: each batch locks the repository.
+ * may run concurrently: each batch locks the repository.
  *
  * @param options.stop stops after the current batch
  * @param options.onBatch called after every batch with the totals so far

@@ -62,7 +62,7 @@ async function deleteSubmissions(
   ids: string[],
 ): Promise<PrunedSubmissions> {
   const { repositoryId } = scope;
-  // Checked again: their code version may have been uploaded again meanwhile.
+  // Checked again: their code version may have been uploaded again since.
   const deleted = await tx<{ id: string; resultCount: number }[]>`
     delete from submission s
     where repository_id = ${repositoryId} and submission_id = any(${idsIn(tx, ids)})

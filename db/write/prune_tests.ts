@@ -52,7 +52,7 @@ export async function* pruneTests(
   const unlisted = await findUnlistedTests(sql, repositoryId);
   while (unlisted.size > 0) {
     const testCount = await inBatch(sql, repositoryId, async (tx) => {
-      // Lists that were added meanwhile may contain some of them.
+      // Lists that were added since may contain some of them.
       await excludeListed(tx, unlisted, { repositoryId, isCounted: isNewList });
       const testNos = [...unlisted.values().take(TESTS_PER_BATCH)];
       for (const testNo of testNos) unlisted.delete(testNo);

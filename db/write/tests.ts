@@ -114,7 +114,7 @@ interface NewTest extends TestIdentity {
   test_hash: number;
 }
 
-/** Stores tests unpublished; skips those that another process stored meanwhile. */
+/** Stores tests unpublished; skips those that another process has stored. */
 async function insertTests(
   sql: Queryable,
   repositoryId: number,

@@ -49,7 +49,7 @@ export async function showFailed(
     where repository_id = ${repositoryId} and key = ${key} and status = 'processing'`;
 }
 
-/** Takes an archive that was not processed yet off the list. */
+/** Removes the submission of an archive that has not been processed. */
 export async function removeUnprocessed(
   tx: Queryable,
   { repositoryId, key }: { repositoryId: number; key: string },

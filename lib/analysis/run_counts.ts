@@ -1,11 +1,11 @@
 import { forEachException } from "./columns.ts";
 import { VarintReader } from "./varint.ts";
 
-/** What a submission says of how its tests ran. */
+/** How the tests of a submission ran. */
 export interface Run {
   testListNo: number;
   exceptions: Uint8Array;
-  /** `null` when they are not wanted. */
+  /** `null` when not requested. */
   durations: Uint8Array | null;
   /** Microseconds. */
   durationUnit: number;
@@ -20,7 +20,7 @@ export type TestLists = ReadonlyMap<number, Int32Array>;
  */
 export class RunCounts {
   readonly #results: Int32Array;
-  /** `null` when times are not wanted. */
+  /** `null` when not requested. */
   readonly #microseconds: Float64Array | null;
 
   private constructor(results: Int32Array, microseconds: Float64Array | null) {

@@ -75,7 +75,7 @@ export function canApply(
 }
 
 /**
- * Returns a new state with changes applied; `null` when an expired submission was deleted meanwhile,
+ * Returns a new state with changes applied; `null` when an expired submission has been deleted,
  * so that its runs cannot be subtracted.
  */
 export function applyChanges(state: TestsState, changes: StateChanges): TestsState | null {

@@ -124,7 +124,7 @@ create table test_list (
   unique (repository_id, list_hash)
 );
 
--- Tags of single tests of a list, beside those of whole submissions: the owners of their files.
+-- Tags of single tests of a list, in addition to those of whole submissions: the owners of their files.
 -- Stored once for all submissions that ran the list with the same tags.
 create table test_tag_set (
   repository_id bigint not null,

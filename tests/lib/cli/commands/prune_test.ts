@@ -31,7 +31,7 @@ const vacuumed: string[] = [];
 let onDeletion = () => {};
 
 function onStatement(text: string): void {
-  const [, table] = /^\s*vacuum analyze (\w+)/.exec(text) ?? [];
+  const [, table] = /^\s*vacuum analyze "(\w+)"/.exec(text) ?? [];
   if (table) vacuumed.push(table);
   if (/\bdelete from submission\b/.test(text)) onDeletion();
 }
