@@ -70,8 +70,8 @@ const MAX_TOKENS = 10_000;
 const MAX_DEPTH = 20;
 
 /**
- * Reads either form. Of a repeated key the last counts, as in the parsers of Ruby and Go that these
- * files are written for.
+ * Reads either form. If a key is repeated, the last one counts, as in the Ruby and Go parsers that
+ * these files are written for.
  *
  * @param file what errors call it
  * @throws {ReportError} `malformed`, or `limit` for anchors, aliases and too many tokens or levels

@@ -6,9 +6,9 @@ import { type JsonObject, memberOf, membersOf, wholeJsonNumber } from "./json_va
  * Adds coverage.py JSON: `executed_lines` and `missing_lines` of every file. Its functions and
  * classes repeat the same lines and are skipped. Without any line, the `totals` are added.
  *
- * Among the executed lines are some that the report itself does not count: excluded ones, which it
- * lists, and docstrings, which it does not. As many as are too many are taken from the front, where
- * the docstring of a module stands.
+ * The executed lines include some that the report itself does not count: excluded lines, which it
+ * lists, and docstrings, which it does not. When there are more than `covered_lines`, the first ones
+ * are dropped: a module begins with its docstring.
  */
 export function addCoveragePy({ files, totals }: JsonObject, map: CoverageMap): void {
   let hasLines = false;
