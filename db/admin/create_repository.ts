@@ -29,22 +29,22 @@ const MAX_ATTEMPTS = 1_000;
  */
 export async function createRepository(
   tx: Queryable,
-  wanted: NewRepository,
+  creation: NewRepository,
 ): Promise<RepositoryCreation> {
-  const { organizationId } = wanted.organization;
-  const { repository } = await findOrCreateRepository(tx, wanted);
+  const { organizationId } = creation.organization;
+  const { repository } = await findOrCreateRepository(tx, creation);
   // Its first upload may be in progress: waits for the end.
   await lockRepository(tx, repository.repositoryId);
-  const present = await findAnyRepository(tx, { organizationId, ...wanted });
+  const present = await findAnyRepository(tx, { organizationId, ...creation });
   if (present?.isVisible) return { outcome: "name_taken", repository: present };
   const { repositoryId } = repository;
-  const given = wanted.repositoryNumber;
+  const given = creation.repositoryNumber;
   if (!await showRepository(tx, { organizationId, repositoryId, given })) {
     return { outcome: "number_taken" };
   }
   const [created] = await tx<Repository[]>`
-    update repository set owner = ${wanted.owner}, name = ${wanted.name},
-      created_at = to_timestamp(${wanted.createdAt})
+    update repository set owner = ${creation.owner}, name = ${creation.name},
+      created_at = to_timestamp(${creation.createdAt})
     where repository_id = ${repositoryId}
     returning ${repositoryColumns(tx)}`;
   return { outcome: "created", repository: created! };

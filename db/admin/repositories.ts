@@ -20,9 +20,9 @@ export interface Repository extends RepositoryName {
 /** The repository with a name (in any case) within an organization. */
 export async function findRepository(
   sql: Queryable,
-  wanted: RepositoryName & { organizationId: number },
+  name: RepositoryName & { organizationId: number },
 ): Promise<Repository | null> {
-  const repository = await findAnyRepository(sql, wanted);
+  const repository = await findAnyRepository(sql, name);
   return repository?.isVisible ? repository : null;
 }
 

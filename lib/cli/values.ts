@@ -126,16 +126,6 @@ export function duration({ min = 1, max = Infinity }: { min?: number; max?: numb
   });
 }
 
-/**
- * Adds a duration to a time, in seconds since 1970.
- *
- * @throws {RangeError} when the result is after the year 9999
- */
-export function timeAfter(now: number, seconds: number): number {
-  if (now + seconds > LAST_SECOND) throw new RangeError("expected a time before the year 10000");
-  return now + seconds;
-}
-
 /** The id of a test, parsed. */
 export const testIdentifier = readWith((text) => {
   const parts = parseTestId(text);

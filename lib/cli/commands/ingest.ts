@@ -60,34 +60,38 @@ export const ingestCommand: AddCommand = command({
   },
 });
 
-interface Run {
+interface Intake {
   context: CommandContext;
   listener: Listener;
 }
 
 // Reports are read in this thread: they are the caller's own files, and a signal ends the process.
-async function ingestReports(options: Options, run: Run): Promise<IntakeOutcome> {
-  const facts = await factsOfRun(options, run.context);
-  const codeowners = await findCodeowners(options.codeowners, run.context);
-  return await store(options.org, run, async () => ({
+async function ingestReports(options: Options, intake: Intake): Promise<IntakeOutcome> {
+  const facts = await factsOfRun(options, intake.context);
+  const codeowners = await findCodeowners(options.codeowners, intake.context);
+  return await store(options.org, intake, async () => ({
     facts,
     files: await readUploadFiles(
       { ...options, codeowners, checkoutFolder: facts.checkoutFolder },
-      run.listener,
+      intake.listener,
     ),
   }));
 }
 
 // An archive comes from elsewhere: it is read as by `watch`, in a worker thread and under a deadline.
-async function ingestArchive(path: string, options: Options, run: Run): Promise<IntakeOutcome> {
-  const { context, listener } = run;
+async function ingestArchive(
+  path: string,
+  options: Options,
+  intake: Intake,
+): Promise<IntakeOutcome> {
+  const { context, listener } = intake;
   const source = fileSource(path);
   const { repo, tree, branch, buildUrl, recordedAt, tags } = options;
   const commit = await givenCommit(options, context);
   const given = { repo, commit, tree, branch, buildUrl, recordedAt, tags };
   const reader = new ArchiveReader();
   try {
-    return await store(options.org, run, async () => {
+    return await store(options.org, intake, async () => {
       const { contents, facts } = await reader.open(source, {
         given,
         now: context.now,
@@ -113,7 +117,7 @@ async function ingestArchive(path: string, options: Options, run: Run): Promise<
 
 async function store(
   organization: string,
-  { context, listener }: Run,
+  { context, listener }: Intake,
   read: () => Promise<ReadUpload>,
 ): Promise<IntakeOutcome> {
   const { sql } = await context.openDatabase();

@@ -57,37 +57,38 @@ export const pruneCommand: AddCommand = command({
     const cutoff = context.now - keep;
     const progress = progressLine(io);
     const total = nothingPruned();
-    const rows: Row[] = [];
+    const rows: ReturnType<typeof record>[] = [];
     try {
-      for (const target of await findTargets(database, { org, repo })) {
+      for (const { organization, repository } of await findTargets(database, { org, repo })) {
         if (!dryRun && io.stop.aborted) break;
-        const { repositoryId } = target.repository;
+        const { repositoryId } = repository;
+        const name = formatRepositoryName(repository);
         const onBatch = (batch: Pruned) =>
           progress.show(
-            `${formatRepositoryName(target.repository)}: ` +
-              `${total.submissionCount + batch.submissionCount} submissions, ` +
+            `${name}: ${total.submissionCount + batch.submissionCount} submissions, ` +
               `${total.testResultCount + batch.testResultCount} results, ` +
               `${total.testCount + batch.testCount} tests deleted`,
           );
         const options = { repositoryId, cutoff, stop: io.stop, onBatch };
         if (!dryRun) {
           // Written first: an interrupted run has deleted something too.
-          const subject = formatRepositoryName(target.repository);
           const detail = { before: formatTimestamp(cutoff) };
-          await context.logChange(database.sql, { ...target.repository, subject, detail });
+          await context.logChange(database.sql, { ...repository, subject: name, detail });
         }
         const pruned = dryRun
           ? await planPrune(database.sql, options)
           : await pruneRepository(database.sql, options);
         addPruned(total, pruned);
-        if (Object.values(pruned).some((count) => count > 0)) rows.push({ ...target, pruned });
+        if (Object.values(pruned).some((count) => count > 0)) {
+          rows.push(record({ organization, repository: name }, pruned));
+        }
       }
       // Also after a first signal: there may be no later run.
       if (!dryRun && rows.length > 0) await reclaimSpace(database, io.stopAtOnce);
     } finally {
       progress.clear();
     }
-    await context.printList(rows.map(record), [
+    await context.printList(rows, [
       "organization",
       "repository",
       "submission_count",
@@ -101,37 +102,26 @@ export const pruneCommand: AddCommand = command({
   },
 });
 
-interface Target {
-  organization: string;
-  repository: Repository;
-}
-
-type Row = Target & { pruned: Pruned };
-
 async function findTargets(
   { sql }: Database,
   { org, repo }: { org: string | undefined; repo: RepositoryName | undefined },
-): Promise<Target[]> {
+): Promise<{ organization: string; repository: Repository }[]> {
   const organizations = org === undefined
     ? await listOrganizations(sql)
     : [await requireOrganization(sql, org)];
-  const targets: Target[] = [];
-  for (const organization of organizations) {
+  const targets = await Promise.all(organizations.map(async (organization) => {
     const repositories = repo === undefined
       ? await listRepositories(sql, organization.organizationId)
       : [await requireRepository(sql, organization, repo)];
-    targets.push(
-      ...repositories.map((repository) => ({ organization: organization.name, repository })),
-    );
-  }
-  return targets;
+    return repositories.map((repository) => ({ organization: organization.name, repository }));
+  }));
+  return targets.flat();
 }
 
 /** JSON of the deletions in a repository. */
-function record({ organization, repository, pruned }: Row) {
+function record(names: { organization: string; repository: string }, pruned: Pruned) {
   return {
-    organization,
-    repository: formatRepositoryName(repository),
+    ...names,
     submission_count: pruned.submissionCount,
     test_result_count: pruned.testResultCount,
     coverage_report_count: pruned.coverageReportCount,

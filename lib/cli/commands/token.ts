@@ -9,6 +9,7 @@ import {
 } from "../../../db/admin/tokens.ts";
 import type { Database } from "../../../db/connection/connect.ts";
 import { writeTransaction } from "../../../db/write/transaction.ts";
+import { SECONDS_PER_DAY } from "../../base/time.ts";
 import { makeToken } from "../../base/token.ts";
 import { PROGRAM } from "../../base/version.ts";
 import {
@@ -22,15 +23,10 @@ import {
 } from "../command.ts";
 import { Failure, UsageError } from "../errors.ts";
 import { ORG, requireOrganization, tokenRecord } from "../resources.ts";
-import {
-  duration,
-  lineOfText,
-  rowId,
-  timeAfter,
-  timestamp,
-  tokenHash,
-  tokenPrefix,
-} from "../values.ts";
+import { duration, lineOfText, rowId, timestamp, tokenHash, tokenPrefix } from "../values.ts";
+
+// A century, which keeps the expiry in the years of four digits.
+const MAX_LIFETIME_SECONDS = 36_500 * SECONDS_PER_DAY;
 
 const EXPIRES_AT = option(
   "<timestamp>",
@@ -48,13 +44,15 @@ const createCommand = command({
     expiresIn: option(
       "<duration>",
       "how long it is valid, such as 90d or 12h",
-      v.optional(duration()),
+      v.optional(duration({ max: MAX_LIFETIME_SECONDS })),
     ),
     expiresAt: EXPIRES_AT,
     legacy: flag("token of the earlier format; needs purchase units above 0"),
   },
   async run({ org, label, expiresIn, expiresAt, legacy }, context) {
-    const expiry = expiryOf(context.now, { expiresIn, expiresAt });
+    if (expiresIn !== undefined && expiresAt !== undefined) {
+      throw new UsageError("--expires-in and --expires-at: expected only one of them");
+    }
     const { sql } = await context.openDatabase();
     const organization = await requireOrganization(sql, org);
     const { plain, ...token } = makeToken(legacy ? "legacy" : "api_token");
@@ -65,7 +63,7 @@ const createCommand = command({
       hash: token.hash,
       label: label ?? null,
       createdAt: context.now,
-      expiresAt: expiry,
+      expiresAt: expiresIn === undefined ? expiresAt ?? null : context.now + expiresIn,
     });
     if (insertion.outcome !== "inserted") throw new Error("a random token already exists");
     if (legacy && organization.purchaseUnitCount === 0) {
@@ -188,22 +186,6 @@ function changeOf(token: Token) {
   const { organizationId, apiTokenId, label, type } = token;
   const { expires_at } = tokenRecord(token);
   return { organizationId, subject: String(apiTokenId), detail: { label, type, expires_at } };
-}
-
-function expiryOf(
-  now: number,
-  { expiresIn, expiresAt }: { expiresIn: number | undefined; expiresAt: number | undefined },
-): number | null {
-  if (expiresIn !== undefined && expiresAt !== undefined) {
-    throw new UsageError("--expires-in and --expires-at: expected only one of them");
-  }
-  if (expiresIn === undefined) return expiresAt ?? null;
-  try {
-    return timeAfter(now, expiresIn);
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    throw new UsageError(`--expires-in: ${error.message}`);
-  }
 }
 
 /** `no_plan`: a legacy token of an organization without purchase units. */

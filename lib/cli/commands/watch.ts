@@ -15,7 +15,6 @@ import {
   type CommandContext,
   flag,
   option,
-  type Values,
 } from "../command.ts";
 import { BUILD } from "../commit.ts";
 import { waitForDatabase } from "../database.ts";
@@ -31,7 +30,6 @@ import { withLog } from "../log_output.ts";
 import { startOps } from "../ops.ts";
 import { plainLine, progressLine } from "../output.ts";
 import { requireOrganization } from "../resources.ts";
-import type { SettingValues } from "../settings.ts";
 import { FolderStorage } from "../storage/folder.ts";
 import {
   ENDPOINT_URL,
@@ -48,115 +46,106 @@ const SETTLE_PAUSE_MS = 2_100;
 // Fits a timer of 31 bits.
 const DAY = 86_400;
 
-const INPUT = {
-  source: argument("folder, or s3://BUCKET/PREFIX", location),
-  org: option(
-    "<name>",
-    "organization of all archives (default: the only one, else the one named like the " +
-      "repository owner)",
-    v.optional(lineOfText),
-  ),
-  endpointUrl: ENDPOINT_URL,
-  interval: option(
-    "<duration>",
-    "time between two sweeps (default: 10s)",
-    v.optional(duration({ max: DAY }), "10s"),
-  ),
-  lease: option(
-    "<duration>",
-    "after which time another watcher takes over from a dead one (default: 60s)",
-    v.optional(duration({ max: DAY }), "60s"),
-  ),
-  workers: option(
-    "<n>",
-    "archives that are processed at the same time (default: 4)",
-    v.optional(wholeNumber({ min: 1, max: 32 }), "4"),
-  ),
-  once: flag("process what is there, then exit; exit code 1 when an archive failed or was left"),
-  retryFailed: flag("retry the archives that failed"),
-  list: flag("list the known archives and exit: key, status, reason"),
-};
-
 /** `watch`. */
 export const watchCommand: AddCommand = command({
   name: "watch",
   summary: "Process the archives that arrive in a folder or bucket, each once",
   example: "watch s3://ci-reports/acme --org acme",
-  input: INPUT,
+  input: {
+    source: argument("folder, or s3://BUCKET/PREFIX", location),
+    org: option(
+      "<name>",
+      "organization of all archives (default: the only one, else the one named like the " +
+        "repository owner)",
+      v.optional(lineOfText),
+    ),
+    endpointUrl: ENDPOINT_URL,
+    interval: option(
+      "<duration>",
+      "time between two sweeps (default: 10s)",
+      v.optional(duration({ max: DAY }), "10s"),
+    ),
+    lease: option(
+      "<duration>",
+      "after which time another watcher takes over from a dead one (default: 60s)",
+      v.optional(duration({ max: DAY }), "60s"),
+    ),
+    workers: option(
+      "<n>",
+      "archives that are processed at the same time (default: 4)",
+      v.optional(wholeNumber({ min: 1, max: 32 }), "4"),
+    ),
+    once: flag("process what is there, then exit; exit code 1 when an archive failed or was left"),
+    retryFailed: flag("retry the archives that failed"),
+    list: flag("list the known archives and exit: key, status, reason"),
+  },
   settings: ["DATABASE_WAIT_SECONDS", "LOG_LEVEL", "LOG_FORMAT", "OPS_HOST", "OPS_PORT"],
   environment: STORAGE_VARIABLES,
   async run(options, context, settings) {
-    await withLog(context.io, settings, (log) => run(options, { context, settings, log }));
+    const { io } = context;
+    await withLog(io, settings, async (log) => {
+      const progress = progressLine(io);
+      const listener: Listener = {
+        note: (text) => log.warn("note", { text }),
+        progress: ({ results, file }) => progress.show(`${results} results read, reading ${file}`),
+      };
+      const storage = await openStorage(options, { ...io, note: listener.note });
+      const database = await waitForDatabase(() => context.openDatabase(), {
+        seconds: settings.DATABASE_WAIT_SECONDS,
+        stop: io.stop,
+        note: (text) => log.warn("database unavailable", { error: text }),
+      });
+      if (database === null) return;
+      const { sql } = database;
+      if (options.list) return await printArchives(context, await listArchives(sql, storage.name));
+      const organization = options.org === undefined
+        ? null
+        : await requireOrganization(sql, options.org);
+      if (options.retryFailed) {
+        const count = await retryFailedArchives(sql, storage.name);
+        log.info("retrying failed archives", { count });
+      }
+      if (!options.once) log.info("started", { build: BUILD, source: storage.name });
+      const ops = startOps(database, settings, {
+        log,
+        onListen: (url) => log.info("readiness and metrics", { url }),
+      });
+      database.observeLockWaits((wait) =>
+        log.warn("waiting for a lock", {
+          waited_ms: Math.round(wait.waitedMs),
+          blocking_pid: wait.blockingPid,
+          application_name: wait.applicationName,
+          state: wait.state,
+          statement: wait.statement,
+          transaction_seconds: wait.transactionSeconds,
+        })
+      );
+      const watcher = {
+        sql,
+        storage,
+        organization,
+        leaseSeconds: options.lease,
+        now: io.now,
+        listener,
+      };
+      let failed = 0;
+      try {
+        failed = await watch(
+          watcher,
+          { ...options, log, metrics: ops?.metrics, progress },
+          context,
+        );
+      } finally {
+        await ops?.close();
+      }
+      if (options.once && failed > 0) {
+        throw new Failure(
+          `${failed} ${failed === 1 ? "archive" : "archives"} failed or left for later`,
+        );
+      }
+    });
   },
 });
-
-type Settings = "DATABASE_WAIT_SECONDS" | "OPS_HOST" | "OPS_PORT";
-
-async function run(
-  options: Values<typeof INPUT>,
-  { context, settings, log }: {
-    context: CommandContext;
-    settings: SettingValues<Settings>;
-    log: Log;
-  },
-): Promise<void> {
-  const { io } = context;
-  const progress = progressLine(io);
-  const listener: Listener = {
-    note: (text) => log.warn("note", { text }),
-    progress: ({ results, file }) => progress.show(`${results} results read, reading ${file}`),
-  };
-  const storage = await openStorage(options, { ...io, note: listener.note });
-  const database = await waitForDatabase(() => context.openDatabase(), {
-    seconds: settings.DATABASE_WAIT_SECONDS,
-    stop: io.stop,
-    note: (text) => log.warn("database unavailable", { error: text }),
-  });
-  if (database === null) return;
-  const { sql } = database;
-  if (options.list) return await printArchives(context, await listArchives(sql, storage.name));
-  const organization = options.org === undefined
-    ? null
-    : await requireOrganization(sql, options.org);
-  if (options.retryFailed) {
-    const count = await retryFailedArchives(sql, storage.name);
-    log.info("retrying failed archives", { count });
-  }
-  if (!options.once) log.info("started", { build: BUILD, source: storage.name });
-  const ops = startOps(database, settings, {
-    log,
-    onListen: (url) => log.info("readiness and metrics", { url }),
-  });
-  database.observeLockWaits((wait) =>
-    log.warn("waiting for a lock", {
-      waited_ms: Math.round(wait.waitedMs),
-      blocking_pid: wait.blockingPid,
-      application_name: wait.applicationName,
-      state: wait.state,
-      statement: wait.statement,
-      transaction_seconds: wait.transactionSeconds,
-    })
-  );
-  const watcher = {
-    sql,
-    storage,
-    organization,
-    leaseSeconds: options.lease,
-    now: () => io.now(),
-    listener,
-  };
-  let failed = 0;
-  try {
-    failed = await watch(watcher, { ...options, log, metrics: ops?.metrics, progress }, context);
-  } finally {
-    await ops?.close();
-  }
-  if (options.once && failed > 0) {
-    throw new Failure(
-      `${failed} ${failed === 1 ? "archive" : "archives"} failed or left for later`,
-    );
-  }
-}
 
 async function openStorage(
   { source, endpointUrl }: { source: string; endpointUrl?: string | undefined },
