@@ -7,6 +7,7 @@ import { pause } from "../../base/delay.ts";
 import type { Log } from "../../base/log.ts";
 import type { Metrics } from "../../base/metrics.ts";
 import { formatTimestamp } from "../../base/time.ts";
+import { VERSION } from "../../base/version.ts";
 import {
   type AddCommand,
   argument,
@@ -16,7 +17,7 @@ import {
   flag,
   option,
 } from "../command.ts";
-import { BUILD } from "../commit.ts";
+import { COMMIT } from "../commit.ts";
 import { waitForDatabase } from "../database.ts";
 import { Failure, UsageError } from "../errors.ts";
 import { ArchiveReader } from "../intake/archive_reader.ts";
@@ -105,7 +106,13 @@ export const watchCommand: AddCommand = command({
         const count = await retryFailedArchives(sql, storage.name);
         log.info("retrying failed archives", { count });
       }
-      if (!options.once) log.info("started", { build: BUILD, source: storage.name });
+      if (!options.once) {
+        log.info("started", {
+          version: VERSION,
+          commit: COMMIT.slice(0, 12) || undefined,
+          source: storage.name,
+        });
+      }
       const ops = startOps(database, settings, {
         log,
         onListen: (url) => log.info("readiness and metrics", { url }),
