@@ -111,6 +111,7 @@ describe("the guide from CI to the first flaky test", () => {
       CI_COMMIT_SHA: commit,
       CI_COMMIT_REF_NAME: "main",
       CI_PROJECT_NAMESPACE: "acme",
+      CI_PROJECT_URL: "https://gitlab.example/acme/shop",
       CI_PROJECT_NAME: "tar",
       CI_PIPELINE_URL: "https://gitlab.example/acme/tar/-/pipelines/7",
     });

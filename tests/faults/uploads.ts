@@ -89,6 +89,7 @@ export async function putArchive(upload: Upload, folder: string): Promise<string
       tree: null,
       branch: "main",
       buildUrl: upload.buildUrl,
+      repositoryUrl: "",
       provider: "",
       tags: [upload.tag],
       recordedAt: upload.recordedAt,

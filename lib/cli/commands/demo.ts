@@ -119,6 +119,7 @@ async function fillExample(
         treeOid: null,
         branch: run.branch,
         buildUrl: `https://ci.example.com/web-shop/builds/${index + 1}`,
+        repositoryUrl: "",
         tags: [],
         recordedAt: now - run.age,
       },

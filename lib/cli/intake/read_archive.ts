@@ -18,6 +18,7 @@ import {
   readResults,
   type UploadFiles,
 } from "./read_files.ts";
+import { pageOfGitUrl } from "./ci/git.ts";
 import type { RunFacts, RunValues } from "./run_options.ts";
 import {
   isObjectId,
@@ -122,6 +123,8 @@ export async function openArchive(
       treeOid: given.tree ?? treeOfArchive(),
       branch: given.branch ?? (read("branch", () => readText(metadata?.branch ?? "")) || null),
       buildUrl: given.buildUrl ?? read("buildUrl", () => readBuildUrl(metadata?.buildUrl ?? "")),
+      // Only a link: not worth an error.
+      repositoryUrl: given.repo ? "" : pageOfGitUrl(metadata?.repositoryUrl ?? ""),
       tags: given.tags ?? read("tags", tagsOfArchive),
       recordedAt: read(
         "recordedAt",

@@ -76,6 +76,8 @@ export interface RunFacts {
   branch: string | null;
   /** `""` when there is none. */
   buildUrl: string;
+  /** Page of the repository, `""` when it is not known. */
+  repositoryUrl: string;
   tags: string[];
   /** Seconds since 1970. */
   recordedAt: number;
@@ -111,6 +113,8 @@ export async function factsOfRun(given: RunValues, context: CommandContext): Pro
     treeOid: given.tree ?? null,
     branch: (given.branch ?? fromJob(job, "branch", readText)) || null,
     buildUrl: given.buildUrl ?? fromJob(job, "buildUrl", readBuildUrl) ?? "",
+    // A job may upload results of another repository.
+    repositoryUrl: given.repo === undefined ? job?.facts.repositoryUrl ?? "" : "",
     tags: given.tags ?? [],
     recordedAt: checkedTime(given.recordedAt ?? context.now, context.now),
     provider: job?.provider ?? "",

@@ -27,6 +27,8 @@ export interface ArchiveMetadata {
   tree: string;
   branch: string;
   buildUrl: string;
+  /** Page of the repository. */
+  repositoryUrl: string;
   /** Without empty ones, not split yet. */
   tags: string[];
   /** For {@link parseMetadataTimestamp}. */
@@ -43,6 +45,7 @@ export const METADATA_KEYS = {
     tree: ":tree",
     branch: ":branch",
     buildUrl: ":build_url",
+    repositoryUrl: ":repository_url",
     tags: ":tags",
     recordedAt: ":timestamp",
   },
@@ -52,6 +55,7 @@ export const METADATA_KEYS = {
     tree: "git.tree",
     branch: "git.branch",
     buildUrl: "ci.build_url",
+    repositoryUrl: "git.repository_url",
     tags: "tags",
     recordedAt: "timestamp",
   },
@@ -109,6 +113,7 @@ export function parseMetadata(text: string, file: string): ArchiveMetadata {
     tree: scalarText(at(keys.tree)),
     branch: scalarText(at(keys.branch)),
     buildUrl: scalarText(at(keys.buildUrl)),
+    repositoryUrl: scalarText(at(keys.repositoryUrl)),
     tags: tagsOf(at(keys.tags)),
     timestamp: scalarText(at(keys.recordedAt)),
     // Only our own archives have it.

@@ -13,6 +13,8 @@ export interface ArchiveFacts {
   branch: string;
   /** `""` when it is not known. */
   buildUrl: string;
+  /** Page of the repository, `""` when it is not known. */
+  repositoryUrl: string;
   /** Name of the CI service, `""` when it is not known. */
   provider: string;
   tags: string[];
@@ -82,6 +84,7 @@ function metadataText(facts: ArchiveFacts): string {
       ...facts.tree === null ? {} : { tree: facts.tree },
       ...facts.checkoutFolder === "" ? {} : { checkout_folder: facts.checkoutFolder },
       repository: facts.repository,
+      ...facts.repositoryUrl === "" ? {} : { repository_url: facts.repositoryUrl },
     },
     ci: { provider: facts.provider, build_url: facts.buildUrl },
     tags: facts.tags,

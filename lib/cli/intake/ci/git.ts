@@ -39,6 +39,24 @@ export async function treeOf(commit: string, git: Git): Promise<string> {
 }
 
 /**
+ * The page of a repository, such as `https://github.com/acme/shop`, from that URL or the URL of its git
+ * repository, in the forms that {@linkcode repositoryOfGitUrl} handles; `""` for a local path and for
+ * hosts whose pages have other paths. User, password and the port of SSH are removed.
+ */
+export function pageOfGitUrl(text: string): string {
+  if (!/^\S{1,2000}$/.test(text)) return "";
+  const scp = /^(?:[^@/\s]+@)?([a-z0-9-]+(?:\.[a-z0-9-]+)+):(?!\/\/)([^\s]+)$/i.exec(text);
+  const url = URL.parse(scp ? `ssh://${scp[1]}/${scp[2]!.replace(/^\/+/, "")}` : text);
+  if (!url || !["http:", "https:", "ssh:", "git:"].includes(url.protocol)) return "";
+  const path = url.pathname.replace(/\/+$/, "").replace(/\.git$/, "");
+  // Azure Repos over SSH, AWS CodeCommit.
+  if (path.split("/").length < 3 || /^\/v\d\//.test(path)) return "";
+  return url.protocol.startsWith("http")
+    ? `${url.protocol}//${url.host}${path}`
+    : `https://${url.hostname}${path}`;
+}
+
+/**
  * `OWNER/NAME` from the URL of a git repository, else `""`. Handles
  * `https://user:token@host/owner/name.git`, `git@host:owner/name.git` and `ssh://git@host:22/...`.
  * Only the path is used, so that no credentials are stored.

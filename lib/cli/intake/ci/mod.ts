@@ -1,7 +1,7 @@
 /** Detects the CI job that the program runs in: its repository, commit, branch and build URL. */
 import type { Environment } from "../../../base/config.ts";
 import { isObjectId } from "../upload_values.ts";
-import { type Git, repositoryOfGitUrl, treeOf } from "./git.ts";
+import { type Git, pageOfGitUrl, repositoryOfGitUrl, treeOf } from "./git.ts";
 import { type Get, PROVIDERS } from "./providers.ts";
 
 /** Facts of a CI run; `""` means unknown. */
@@ -14,6 +14,8 @@ export interface CiFacts {
   branch: string;
   /** URL of the whole run. */
   buildUrl: string;
+  /** Page of the repository, without credentials. */
+  repositoryUrl: string;
 }
 
 /** Facts that services have in their environment. */
@@ -46,7 +48,12 @@ export async function detectCiJob(environment: Environment, git: Git): Promise<C
     });
     sources[fact] = names.join(", ");
   }
-  facts.repository ||= repositoryOfGitUrl(await git(["config", "--get", "remote.origin.url"]));
+  const page = pageOfGitUrl(provider.repositoryUrl(get));
+  const origin = facts.repository && page
+    ? ""
+    : await git(["config", "--get", "remote.origin.url"]);
+  facts.repository ||= repositoryOfGitUrl(origin);
+  facts.repositoryUrl = page || pageOfGitUrl(origin);
   // A build that was started manually may say "HEAD".
   if (!isObjectId(facts.commit)) {
     facts.commit = await git(["rev-parse", "--verify", "--quiet", "HEAD"]);

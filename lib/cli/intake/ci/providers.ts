@@ -19,6 +19,8 @@ export interface Provider {
   commit(get: Get): string;
   branch(get: Get): string;
   buildUrl(get: Get): string;
+  /** URL of the repository or of its page, with credentials at times. */
+  repositoryUrl(get: Get): string;
 }
 
 /** The first one that is present is used. */
@@ -40,6 +42,10 @@ export const PROVIDERS: readonly Provider[] = [
       const server = get("GITHUB_SERVER_URL") || "https://github.com";
       return repository && run && `${server}/${repository}/actions/runs/${run}`;
     },
+    repositoryUrl(get) {
+      const repository = get("GITHUB_REPOSITORY");
+      return repository && `${get("GITHUB_SERVER_URL") || "https://github.com"}/${repository}`;
+    },
   },
   {
     name: "gitlab-ci",
@@ -49,6 +55,7 @@ export const PROVIDERS: readonly Provider[] = [
     commit: (get) => get("CI_COMMIT_SHA"),
     branch: (get) => get("CI_MERGE_REQUEST_SOURCE_BRANCH_NAME") || get("CI_COMMIT_BRANCH"),
     buildUrl: (get) => get("CI_PIPELINE_URL"),
+    repositoryUrl: (get) => get("CI_PROJECT_URL"),
   },
   {
     name: "circleci",
@@ -68,6 +75,7 @@ export const PROVIDERS: readonly Provider[] = [
       const server = URL.parse(job)?.origin ?? "https://circleci.com";
       return workflow ? `${server}/workflow-run/${workflow}` : job;
     },
+    repositoryUrl: (get) => get("CIRCLE_REPOSITORY_URL"),
   },
   {
     name: "buildkite",
@@ -77,6 +85,7 @@ export const PROVIDERS: readonly Provider[] = [
     commit: (get) => get("BUILDKITE_COMMIT"),
     branch: (get) => get("BUILDKITE_BRANCH"),
     buildUrl: (get) => get("BUILDKITE_BUILD_URL"),
+    repositoryUrl: (get) => get("BUILDKITE_REPO"),
   },
   {
     name: "travis-ci",
@@ -89,6 +98,8 @@ export const PROVIDERS: readonly Provider[] = [
       // For a tag, TRAVIS_BRANCH is the tag.
       (get("TRAVIS_TAG") ? "" : get("TRAVIS_BRANCH")),
     buildUrl: (get) => get("TRAVIS_BUILD_WEB_URL") || get("TRAVIS_JOB_WEB_URL"),
+    // TRAVIS_REPO_SLUG has no host.
+    repositoryUrl: () => "",
   },
   {
     name: "semaphore",
@@ -106,6 +117,7 @@ export const PROVIDERS: readonly Provider[] = [
       const workflow = get("SEMAPHORE_WORKFLOW_ID");
       return organization && workflow && `${organization}/workflows/${workflow}`;
     },
+    repositoryUrl: (get) => get("SEMAPHORE_GIT_URL"),
   },
   {
     name: "azure-pipelines",
@@ -128,6 +140,7 @@ export const PROVIDERS: readonly Provider[] = [
         `${collection.replace(/\/$/, "")}/${encodeURIComponent(project)}` +
           `/_build/results?buildId=${build}`;
     },
+    repositoryUrl: (get) => get("BUILD_REPOSITORY_URI"),
   },
   {
     name: "bitbucket-pipelines",
@@ -141,6 +154,7 @@ export const PROVIDERS: readonly Provider[] = [
       const build = get("BITBUCKET_BUILD_NUMBER");
       return repository && `https://bitbucket.org/${repository}/pipelines/results/${build}`;
     },
+    repositoryUrl: (get) => get("BITBUCKET_GIT_HTTP_ORIGIN"),
   },
   {
     name: "aws-codebuild",
@@ -154,6 +168,7 @@ export const PROVIDERS: readonly Provider[] = [
         (trigger.startsWith("branch/") ? trigger.slice("branch/".length) : "");
     },
     buildUrl: (get) => get("CODEBUILD_BUILD_URL"),
+    repositoryUrl: (get) => get("CODEBUILD_SOURCE_REPO_URL"),
   },
   {
     // Last: child processes of an agent may inherit its variables.
@@ -166,6 +181,7 @@ export const PROVIDERS: readonly Provider[] = [
       get("CHANGE_BRANCH") || get("BRANCH_NAME") ||
       get("GIT_BRANCH").replace(/^(refs\/heads\/|(refs\/remotes\/)?origin\/)/, ""),
     buildUrl: (get) => get("BUILD_URL"),
+    repositoryUrl: (get) => get("GIT_URL") || get("GIT_URL_1"),
   },
 ];
 

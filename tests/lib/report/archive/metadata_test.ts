@@ -19,6 +19,7 @@ const FLAT = `---
 - linux
 :github_actor: octocat
 :build_url: https://ci.example/last
+:repository_url: https://github.com/acme/shop
 :secret_token: "s3cr3t"
 `;
 
@@ -30,6 +31,7 @@ describe("flat metadata", () => {
       tree: "0000000000000000000000000000000000000001",
       branch: "main",
       buildUrl: "https://ci.example/last",
+      repositoryUrl: "https://github.com/acme/shop",
       tags: ["fast", "linux"],
       timestamp: "1780000000999999999",
       checkoutFolder: "",
@@ -43,6 +45,7 @@ describe("flat metadata", () => {
       tree: "",
       branch: "",
       buildUrl: "",
+      repositoryUrl: "",
       tags: [],
       timestamp: "",
       checkoutFolder: "",
@@ -81,6 +84,7 @@ git:
   repository:
     owner: acme/web
     name: shop
+  repository_url: https://gitlab.example/acme/web/shop
 ci:
   provider: gitlab
   build_url: https://ci.example/1
@@ -92,6 +96,7 @@ tags: [a, b]
       tree: "def",
       branch: "main",
       buildUrl: "https://ci.example/1",
+      repositoryUrl: "https://gitlab.example/acme/web/shop",
       tags: ["a", "b"],
       timestamp: "",
       checkoutFolder: "",

@@ -8,11 +8,13 @@ const SHA = "0123456789abcdef0123456789abcdef01234567";
 const TREE = "76543210fedcba9876543210fedcba9876543210";
 const noGit = () => Promise.resolve("");
 
-/** What is found in an environment, without the tree. */
-async function factsOf(environment: Environment): Promise<Omit<CiFacts, "tree">> {
+/** What is found in an environment, without the tree and the page of the repository. */
+async function factsOf(
+  environment: Environment,
+): Promise<Omit<CiFacts, "tree" | "repositoryUrl">> {
   const job = await detectCiJob(environment, noGit);
   assert.ok(job);
-  const { tree: _, ...facts } = job.facts;
+  const { tree: _, repositoryUrl: __, ...facts } = job.facts;
   return facts;
 }
 
@@ -317,6 +319,7 @@ describe("detecting CI", () => {
       tree: "",
       branch: "",
       buildUrl: "",
+      repositoryUrl: "",
     });
     assert.equal(job?.sources.commit, "CI_COMMIT_SHA");
     assert.equal(job?.title, "GitLab CI");
@@ -328,7 +331,12 @@ describe("detecting CI", () => {
       asked.push(args.join(" "));
       return Promise.resolve(args.at(-1) === "HEAD" ? SHA : TREE);
     };
-    const environment = { GITLAB_CI: "true", CI_PROJECT_PATH: "a/b", CI_COMMIT_SHA: SHA };
+    const environment = {
+      GITLAB_CI: "true",
+      CI_PROJECT_PATH: "a/b",
+      CI_PROJECT_URL: "https://gitlab.example/a/b",
+      CI_COMMIT_SHA: SHA,
+    };
     assert.equal((await detectCiJob(environment, git))?.facts.tree, TREE);
     assert.deepEqual(asked, [`rev-parse --verify --quiet ${SHA}^{tree}`]);
     const hostile = { ...environment, CI_COMMIT_SHA: "--upload-pack=x" };
@@ -338,5 +346,39 @@ describe("detecting CI", () => {
 
   it("knows ten services, each by a name of its own", () => {
     assert.equal(new Set(PROVIDERS.map((provider) => provider.name)).size, 10);
+  });
+});
+
+describe("the page of the repository", () => {
+  const environments: Record<string, Environment> = {
+    "GitHub Actions": { GITHUB_ACTIONS: "true", GITHUB_REPOSITORY: "acme/shop" },
+    "GitLab CI": { GITLAB_CI: "true", CI_PROJECT_URL: "https://github.com/acme/shop" },
+    "CircleCI": { CIRCLECI: "true", CIRCLE_REPOSITORY_URL: "git@github.com:acme/shop.git" },
+    "Buildkite": { BUILDKITE: "true", BUILDKITE_REPO: "git@github.com:acme/shop.git" },
+    "Semaphore": { SEMAPHORE: "true", SEMAPHORE_GIT_URL: "ssh://git@github.com/acme/shop.git" },
+    "Azure Pipelines": { TF_BUILD: "True", BUILD_REPOSITORY_URI: "https://github.com/acme/shop" },
+    "Bitbucket Pipelines": {
+      BITBUCKET_BUILD_NUMBER: "1",
+      BITBUCKET_GIT_HTTP_ORIGIN: "https://github.com/acme/shop",
+    },
+    "AWS CodeBuild": {
+      CODEBUILD_BUILD_ID: "1",
+      CODEBUILD_SOURCE_REPO_URL: "https://github.com/acme/shop.git",
+    },
+    "Jenkins": { JENKINS_URL: "x", GIT_URL: "https://user:secret@github.com/acme/shop.git" },
+  };
+
+  for (const [name, environment] of Object.entries(environments)) {
+    it(`is found in the environment of ${name}`, async () => {
+      const job = await detectCiJob(environment, noGit);
+      assert.equal(job?.facts.repositoryUrl, "https://github.com/acme/shop");
+    });
+  }
+
+  it("is that of the checkout otherwise", async () => {
+    const git = (args: string[]) =>
+      Promise.resolve(args[0] === "config" ? "https://x:secret@git.example/acme/shop.git" : "");
+    const job = await detectCiJob({ TRAVIS: "true", TRAVIS_REPO_SLUG: "acme/shop" }, git);
+    assert.equal(job?.facts.repositoryUrl, "https://git.example/acme/shop");
   });
 });
