@@ -27,6 +27,7 @@ select create_distributed_table('test_tag_set', 'repository_id', colocate_with =
 -- Most of the data. Its generated column only uses columns of the same row.
 select create_distributed_table('submission', 'repository_id', colocate_with => 'test');
 select create_distributed_table('negative_result', 'repository_id', colocate_with => 'test');
+select create_distributed_table('failure_text', 'repository_id', colocate_with => 'test');
 select create_distributed_table('disruptive_test', 'repository_id', colocate_with => 'test');
 select create_distributed_table('quarantine', 'repository_id', colocate_with => 'test');
 -- The identity column is a bigint, as Citus requires. It orders reports of the same second; its values

@@ -13,6 +13,8 @@ export interface Repository extends RepositoryName {
   repositoryNumber: number;
   /** First 44 bits of the ids of its tests. */
   idPrefix: number;
+  /** Its page, as CI told it last; `""` when it did not. */
+  url: string;
   /** Seconds since 1970. */
   createdAt: number;
 }
@@ -86,6 +88,7 @@ export async function deleteRepository(
   await tx`update archive set repository_id = null where repository_id = ${repositoryId}`;
   await tx`delete from quarantine where repository_id = ${repositoryId}`;
   await tx`delete from disruptive_test where repository_id = ${repositoryId}`;
+  await tx`delete from failure_text where repository_id = ${repositoryId}`;
   await tx`delete from negative_result where repository_id = ${repositoryId}`;
   await tx`delete from coverage_report where repository_id = ${repositoryId}`;
   await tx`delete from submission where repository_id = ${repositoryId}`;
@@ -103,6 +106,6 @@ export async function deleteRepository(
 /** SQL: the columns of a `Repository`. */
 export function repositoryColumns(sql: Queryable) {
   return sql`organization_id as "organizationId", repository_id::float8 as "repositoryId",
-    repository_number::float8 as "repositoryNumber", owner, name,
+    repository_number::float8 as "repositoryNumber", owner, name, url,
     id_prefix::float8 as "idPrefix", extract(epoch from created_at)::float8 as "createdAt"`;
 }

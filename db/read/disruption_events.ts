@@ -2,7 +2,8 @@
 import type { DataVersion } from "../../lib/base/data_version.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { Queryable } from "../connection/sql.ts";
-import { isDisruptedSince, messageOf, versionColumns } from "./fragments.ts";
+import { messageOf } from "./failure_texts.ts";
+import { isDisruptedSince, versionColumns } from "./fragments.ts";
 
 /** A disruption as a list shows it. */
 export interface DisruptionEvent {

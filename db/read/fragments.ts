@@ -2,12 +2,7 @@
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { Queryable } from "../connection/sql.ts";
 
-/** SQL: the message of the row `n` of `negative_result` whose submission is the row `s`. */
-export function messageOf(sql: Queryable) {
-  return sql`coalesce(n.message, s.messages[n.message_no])`;
-}
-
-/** SQL: the week of the row `n` of `negative_result`, as the index of disruptions by test has it. */
+/** SQL: the week of the row `n` of `negative_result`, as its index by test has it. */
 export function weekOfNegative(sql: Queryable) {
   return sql`get_byte(n.submission_id, 0) * 32 + get_byte(n.submission_id, 1) / 8`;
 }

@@ -75,6 +75,17 @@ create table disruptive_test (
   constraint disruptive_test_pkey PRIMARY KEY (repository_id, test_no)
 );
 
+create table failure_text (
+  repository_id bigint not null,
+  text_id bytea not null,
+  fingerprint bytea not null,
+  base_text_id bytea,
+  message text not null,
+  body bytea storage external not null,
+  constraint failure_text_pkey PRIMARY KEY (repository_id, text_id)
+);
+CREATE INDEX failure_text_fingerprint ON failure_text USING btree (repository_id, fingerprint, base_text_id);
+
 create table negative_result (
   repository_id bigint not null,
   submission_id bytea not null,
@@ -82,13 +93,11 @@ create table negative_result (
   test_no integer not null,
   is_disruption boolean not null,
   conclusion text not null,
-  message text,
-  message_no integer,
+  text_id bytea not null,
   constraint negative_result_pkey PRIMARY KEY (repository_id, submission_id, is_disruption, test_no, result_no),
-  constraint negative_result_check CHECK ((num_nonnulls(message, message_no) = 1)),
   constraint negative_result_conclusion_check CHECK ((conclusion = ANY (ARRAY['failure'::text, 'error'::text])))
 );
-CREATE INDEX negative_result_disruption ON negative_result USING btree (repository_id, test_no, (((get_byte(submission_id, 0) * 32) + (get_byte(submission_id, 1) / 8)))) WHERE is_disruption;
+CREATE INDEX negative_result_test ON negative_result USING btree (repository_id, test_no, is_disruption, (((get_byte(submission_id, 0) * 32) + (get_byte(submission_id, 1) / 8))));
 
 create table organization (
   organization_id integer not null generated always as identity,
@@ -120,6 +129,7 @@ create table repository (
   name text not null,
   owner_key text not null,
   name_key text not null,
+  url text not null default ''::text,
   id_prefix bigint not null,
   data_version bigint not null default 0,
   addition_count bigint not null default floor((random() * (1000000000)::double precision)),
@@ -168,7 +178,6 @@ END) stored,
   durations bytea storage external,
   duration_unit integer,
   exceptions bytea,
-  messages text[],
   data_version bigint not null,
   constraint submission_pkey PRIMARY KEY (repository_id, submission_id),
   constraint submission_repository_id_key_key UNIQUE (repository_id, key),

@@ -6,7 +6,8 @@ import type {
   StoredNegative,
 } from "../../lib/analysis/disruptions.ts";
 import { integersIn, type Queryable, textsIn } from "../connection/sql.ts";
-import { messageOf, weekOfNegative } from "../read/fragments.ts";
+import { messageOf } from "../read/failure_texts.ts";
+import { weekOfNegative } from "../read/fragments.ts";
 import { loadTestLists } from "../read/test_lists.ts";
 
 /** All processed submissions of some code versions, and which of the given tests passed in them. */

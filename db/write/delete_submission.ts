@@ -8,7 +8,7 @@ import {
 } from "../../lib/analysis/disruptions.ts";
 import type { Database } from "../connection/connect.ts";
 import { arrayOf, integersIn, type Queryable } from "../connection/sql.ts";
-import { messageOf } from "../read/fragments.ts";
+import { messageOf } from "../read/failure_texts.ts";
 import {
   deleteDisruptiveTests,
   loadProcessedSubmissions,
@@ -16,6 +16,7 @@ import {
   markDisruptions,
   storeDisruptiveTests,
 } from "./code_versions.ts";
+import { deleteUnusedTexts } from "./failure_texts.ts";
 import { bumpDataVersion, lockRepository } from "./repository_row.ts";
 import { removeTestList } from "./test_lists.ts";
 import { removeTags } from "./test_tags.ts";
@@ -55,9 +56,14 @@ export async function deleteSubmission(
     await tx`
       delete from coverage_report
       where repository_id = ${repositoryId} and submission_id = decode(${submissionId}, 'hex')`;
-    await tx`
-      delete from negative_result
-      where repository_id = ${repositoryId} and submission_id = decode(${submissionId}, 'hex')`;
+    const texts = await tx<{ textId: string }[]>`
+      with deleted as (
+        delete from negative_result
+        where repository_id = ${repositoryId} and submission_id = decode(${submissionId}, 'hex')
+        returning text_id
+      )
+      select distinct encode(text_id, 'hex') as "textId" from deleted`;
+    await deleteUnusedTexts(tx, { repositoryId, textIds: texts.map(({ textId }) => textId) });
     await tx`
       delete from submission
       where repository_id = ${repositoryId} and submission_id = decode(${submissionId}, 'hex')`;

@@ -32,7 +32,9 @@ export interface NewSubmission {
 }
 
 /** A negative result as it is stored. */
-export type NewNegative = StoredNegative & Pick<NegativeResult, "conclusion">;
+export interface NewNegative extends StoredNegative, Pick<NegativeResult, "conclusion"> {
+  textId: string;
+}
 
 /**
  * Detects the disruptions of a code version with a new submission: marks earlier negative results that
@@ -86,15 +88,19 @@ async function ownNegatives(
 ): Promise<(NewNegative & { testHash: number })[]> {
   const hashes = new Set(content.negatives.map(({ testHash }) => testHash));
   const testNos = await testNosByHash(tx, repositoryId, hashes);
-  return content.negatives.map(({ testHash, resultNo, conclusion, message }) => ({
-    submissionId: id,
-    testHash,
-    testNo: testNos.get(testHash)!,
-    resultNo,
-    conclusion,
-    message,
-    isDisruption: false,
-  }));
+  return content.negatives.map(({ testHash, resultNo, conclusion, textNo }) => {
+    const { textId, message } = content.texts.texts[textNo]!;
+    return {
+      submissionId: id,
+      testHash,
+      testNo: testNos.get(testHash)!,
+      resultNo,
+      conclusion,
+      textId,
+      message,
+      isDisruption: false,
+    };
+  });
 }
 
 /** The indexes of tests in the new submission's list, by test_no. */

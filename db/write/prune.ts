@@ -8,12 +8,14 @@
 import { pause } from "../../lib/base/delay.ts";
 import type { Database } from "../connection/connect.ts";
 import type { Queryable } from "../connection/sql.ts";
+import { deleteUnusedTexts, findUnusedTexts } from "./failure_texts.ts";
 import { isPrunable, pruneSubmissions } from "./prune_submissions.ts";
 import { findUnlistedTests, inBatch, pruneTestLists, pruneTests } from "./prune_tests.ts";
 
 /** Tables that rows are deleted from. */
 const TABLES = [
   "negative_result",
+  "failure_text",
   "submission",
   "coverage_report",
   "test_tag",
@@ -32,6 +34,9 @@ export interface Pruned {
   /** Tests that are in no list any more, were never disruptive and are not quarantined. */
   testCount: number;
 }
+
+/** Texts, each batch of which reads the failures of the repository once. */
+const TEXTS_PER_BATCH = 5_000;
 
 /** What to prune. */
 export interface PruneScope {
@@ -71,7 +76,9 @@ export async function pruneRepository(
   },
 ): Promise<Pruned> {
   const pruned = nothingPruned();
-  for (const step of [pruneSubmissions, pruneCoverage, pruneTestLists, pruneTests]) {
+  for (
+    const step of [pruneSubmissions, pruneTexts, pruneCoverage, pruneTestLists, pruneTests]
+  ) {
     let startedAt = performance.now();
     for await (const batch of step(sql, scope)) {
       addPruned(pruned, batch);
@@ -90,6 +97,19 @@ export async function pruneRepository(
  */
 async function yieldDatabase(startedAt: number, stop?: AbortSignal): Promise<void> {
   await pause(performance.now() - startedAt, stop);
+}
+
+async function* pruneTexts(
+  sql: Database["sql"],
+  { repositoryId }: PruneScope,
+): AsyncGenerator<Partial<Pruned>> {
+  // Found at once, because no index leads from a text to its failures.
+  const unused = await findUnusedTexts(sql, repositoryId);
+  for (let start = 0; start < unused.length; start += TEXTS_PER_BATCH) {
+    const textIds = unused.slice(start, start + TEXTS_PER_BATCH);
+    await inBatch(sql, repositoryId, (tx) => deleteUnusedTexts(tx, { repositoryId, textIds }));
+    yield {};
+  }
 }
 
 async function* pruneCoverage(

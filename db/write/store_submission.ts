@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { type SharedMessages, shareMessages } from "../../lib/analysis/shared_messages.ts";
 import type { SubmissionContent } from "../../lib/analysis/submission_content.ts";
 import type { TestTags } from "../../lib/analysis/test_tags.ts";
 import { keyedSubmissionId, submissionId } from "../../lib/base/identity.ts";
@@ -8,6 +7,7 @@ import type { Database } from "../connection/connect.ts";
 import { type Queryable, textsIn } from "../connection/sql.ts";
 import { replaceSubmissionCoverage } from "./coverage_reports.ts";
 import { detectDisruptions, type NewNegative } from "./detect_disruptions.ts";
+import { storeTexts } from "./failure_texts.ts";
 import {
   bumpForAddition,
   changeCount,
@@ -28,6 +28,8 @@ export interface Upload {
   branch: string | null;
   /** `""` when there is none. */
   buildUrl: string;
+  /** Page of the repository; kept as it is when `""` or not given. */
+  repositoryUrl?: string;
   /** Tags of every test of the upload. */
   tags: string[];
   /** Tags of single tests. */
@@ -158,9 +160,14 @@ async function insertUpload(
   const testTagSetNo = await addTags(tx, { repositoryId, testListNo }, { tags, testTags });
 
   const negatives = await detectDisruptions(tx, repositoryId, { id, ...upload });
-  const { messages, placeOf } = shareMessages(negatives);
-  await insertSubmission(tx, { id, key, upload, uploadDigest, testListNo, testTagSetNo, messages });
-  await insertNegatives(tx, { repositoryId, negatives, messageNoOf: placeOf });
+  await insertSubmission(tx, { id, key, upload, uploadDigest, testListNo, testTagSetNo });
+  await storeTexts(tx, { repositoryId, texts: content.texts });
+  await insertNegatives(tx, repositoryId, negatives);
+  if (upload.repositoryUrl) {
+    await tx`
+      update repository set url = ${upload.repositoryUrl}
+      where repository_id = ${repositoryId} and url <> ${upload.repositoryUrl}`;
+  }
   if (upload.coverage) {
     const submission = { repositoryId, submissionId: id, recordedAt };
     await replaceSubmissionCoverage(tx, submission, upload.coverage);
@@ -201,14 +208,13 @@ async function findDuplicate(
 /** Inserts the row of a submission and increments the data version. */
 async function insertSubmission(
   tx: Queryable,
-  { id, key, upload, uploadDigest, testListNo, testTagSetNo, messages }: {
+  { id, key, upload, uploadDigest, testListNo, testTagSetNo }: {
     id: string;
     key: string;
     upload: Upload;
     uploadDigest: string;
     testListNo: number;
     testTagSetNo: number | null;
-    messages: string[];
   },
 ): Promise<void> {
   const { content } = upload;
@@ -216,28 +222,22 @@ async function insertSubmission(
   await tx`
     insert into submission (repository_id, submission_id, recorded_at, uploaded_at, status, key,
       build_url, commit_oid, tree_oid, branch, tags, upload_digest, test_result_count,
-      test_list_no, test_tag_set_no, durations, duration_unit, exceptions,
-      messages, data_version)
+      test_list_no, test_tag_set_no, durations, duration_unit, exceptions, data_version)
     values (${upload.repositoryId}, decode(${id}, 'hex'), to_timestamp(${upload.recordedAt}),
       to_timestamp(${upload.uploadedAt}), 'processed', ${key}, ${upload.buildUrl},
       ${upload.commitOid}, ${upload.treeOid}, ${upload.branch},
       ${textsIn(tx, upload.tags)},
       decode(${uploadDigest}, 'hex'), ${content.resultCount}, ${testListNo},
       ${testTagSetNo}::int, ${content.durations}, ${content.durationUnit},
-      ${content.exceptions}, nullif(${textsIn(tx, messages)}, '{}'),
-      ${dataVersion})`;
+      ${content.exceptions}, ${dataVersion})`;
 }
 
-/** Rows of one statement: a message has up to 1,000 characters. */
 const NEGATIVES_PER_STATEMENT = 2_000;
 
 async function insertNegatives(
   tx: Queryable,
-  { repositoryId, negatives, messageNoOf }: {
-    repositoryId: number;
-    negatives: NewNegative[];
-    messageNoOf: SharedMessages["placeOf"];
-  },
+  repositoryId: number,
+  negatives: NewNegative[],
 ): Promise<void> {
   // In the order of the primary key, so that pages of its index are filled one after the other.
   const rows = negatives
@@ -245,19 +245,15 @@ async function insertNegatives(
       Number(a.isDisruption) - Number(b.isDisruption) || a.testNo - b.testNo ||
       a.resultNo - b.resultNo
     )
-    .map((negative) => {
-      const messageNo = messageNoOf(negative.message);
-      return { ...negative, messageNo, message: messageNo === null ? negative.message : null };
-    });
+    .map(({ message: _, ...row }) => row);
   for (let start = 0; start < rows.length; start += NEGATIVES_PER_STATEMENT) {
     const batch = rows.slice(start, start + NEGATIVES_PER_STATEMENT);
     await tx`
       insert into negative_result (repository_id, submission_id, result_no, test_no, is_disruption,
-        conclusion, message, message_no)
+        conclusion, text_id)
       select ${repositoryId}, decode("submissionId", 'hex'), "resultNo", "testNo", "isDisruption",
-        conclusion, message, "messageNo"
+        conclusion, decode("textId", 'hex')
       from json_to_recordset(${JSON.stringify(batch)}::text::json) as t("submissionId" text,
-        "resultNo" int, "testNo" int, "isDisruption" boolean, conclusion text, message text,
-        "messageNo" int)`;
+        "resultNo" int, "testNo" int, "isDisruption" boolean, conclusion text, "textId" text)`;
   }
 }

@@ -1,93 +1,220 @@
 /**
  * Results by column: a submission refers to the list of its tests (shared by all submissions that ran
  * the same tests), and stores the total duration of each test as a varint and the exceptions: the tests
- * that did not simply pass once. 1 to 3 bytes a result, against 84 as a row. All columns are in
- * ascending order of test_hash.
+ * that did not simply pass once, with the order and the durations of their attempts. 1 to 3 bytes a
+ * result, against 84 as a row. All columns are in ascending order of test_hash.
  */
 import { VarintReader, VarintWriter } from "./varint.ts";
 
+/** What an attempt counts as: `failure` and `error` are negative, `passing` is positive. */
+export const ATTEMPT_KINDS = ["positive", "negative", "skipped", "unknown"] as const;
+
+export type AttemptKind = typeof ATTEMPT_KINDS[number];
+
+/** One attempt of a test in a submission. */
+export interface Attempt {
+  kind: AttemptKind;
+  durationMicroseconds: number;
+}
+
 /** The results of one test in one submission, counted. */
-export interface ResultCounts {
-  positive: number;
-  negative: number;
-  skipped: number;
-  unknown: number;
+export type ResultCounts = Record<AttemptKind, number>;
+
+/** The stored results of a submission, without the list of its tests. */
+export interface ResultColumns {
+  /** Total duration of each test, as varints. */
+  durations: Uint8Array;
+  /** Microseconds in one unit of all durations. */
+  durationUnit: number;
+  /** The tests that did not pass once: their attempts, in order. */
+  exceptions: Uint8Array;
 }
 
-const PASSED_ONCE: Readonly<ResultCounts> = { positive: 1, negative: 0, skipped: 0, unknown: 0 };
+interface Attempts {
+  kinds: readonly AttemptKind[];
+  counts: Readonly<ResultCounts>;
+}
 
-// Common exceptions take one byte; any other is followed by its four counts.
-const EXCEPTIONS: readonly Readonly<ResultCounts>[] = [
-  { positive: 0, negative: 0, skipped: 1, unknown: 0 },
-  { positive: 0, negative: 1, skipped: 0, unknown: 0 },
-  { positive: 0, negative: 0, skipped: 0, unknown: 1 },
-  { positive: 1, negative: 1, skipped: 0, unknown: 0 },
-  { positive: 2, negative: 0, skipped: 0, unknown: 0 },
+const PASSED_ONCE = counted(["positive"]);
+
+// The kinds of common exceptions are one byte, of any other their number and a byte for each. The
+// durations of all attempts but the last follow; the last one took the rest of the test's total.
+const COMMON: readonly Attempts[] = [
+  counted(["skipped"]),
+  counted(["negative"]),
+  counted(["unknown"]),
+  counted(["negative", "positive"]),
 ];
-const OTHER = EXCEPTIONS.length;
+const OTHER = COMMON.length;
 
-function same(a: Readonly<ResultCounts>, b: Readonly<ResultCounts>): boolean {
-  return a.positive === b.positive && a.negative === b.negative && a.skipped === b.skipped &&
-    a.unknown === b.unknown;
+function counted(kinds: readonly AttemptKind[]): Attempts {
+  const counts = { positive: 0, negative: 0, skipped: 0, unknown: 0 };
+  for (const kind of kinds) counts[kind]++;
+  return { kinds, counts };
 }
 
-/** Encodes the exceptions of a submission, in the order of its list. */
-export class ExceptionWriter {
-  #writer = new VarintWriter();
-  #previous = -1;
+const MILLISECOND = 1000;
 
-  /** Adds the outcome of the test at `index`; indexes must ascend. */
-  add(index: number, outcome: ResultCounts): void {
-    if (same(outcome, PASSED_ONCE)) return;
-    this.#writer.write(index - this.#previous - 1);
-    this.#previous = index;
-    const kind = EXCEPTIONS.findIndex((known) => same(known, outcome));
-    if (kind >= 0) return this.#writer.write(kind);
-    this.#writer.write(OTHER);
-    this.#writer.write(outcome.positive);
-    this.#writer.write(outcome.negative);
-    this.#writer.write(outcome.skipped);
-    this.#writer.write(outcome.unknown);
-  }
-
-  finish(): Uint8Array {
-    return this.#writer.finish();
-  }
+/** Results in the order of a report; all arrays have the same length. */
+export interface ResultArrays {
+  /** Index of each result's test in the list. */
+  testIndexes: Uint32Array;
+  /** Index of each result's kind in `ATTEMPT_KINDS`. */
+  kinds: Uint8Array;
+  /** Whole microseconds. */
+  durations: Float64Array;
 }
 
-/** Calls `visit` with the index in the list and the outcome of every exception, ascending. */
-export function forEachException(
-  bytes: Uint8Array,
-  visit: (index: number, outcome: Readonly<ResultCounts>) => void,
+/**
+ * Encodes the results of a submission; each test of the list must have one. Durations are kept in
+ * milliseconds where nothing is lost, else in microseconds.
+ */
+export function encodeResults(testCount: number, results: ResultArrays): ResultColumns {
+  const { testIndexes, durations } = results;
+  const durationUnit = durations.every((value) => value % MILLISECOND === 0) ? MILLISECOND : 1;
+  const totals = new Float64Array(testCount);
+  const ends = new Uint32Array(testCount);
+  for (let resultNo = 0; resultNo < testIndexes.length; resultNo++) {
+    const index = testIndexes[resultNo]!;
+    totals[index]! += durations[resultNo]!;
+    ends[index]!++;
+  }
+  // Result numbers by test, those of each test in the order of the report (a counting sort).
+  const ordered = new Uint32Array(testIndexes.length);
+  let start = 0;
+  for (let index = 0; index < testCount; index++) {
+    const count = ends[index]!;
+    ends[index] = start;
+    start += count;
+  }
+  for (let resultNo = 0; resultNo < testIndexes.length; resultNo++) {
+    ordered[ends[testIndexes[resultNo]!]!++] = resultNo;
+  }
+
+  const totalWriter = new VarintWriter();
+  const exceptionWriter = new VarintWriter();
+  let previous = -1;
+  start = 0;
+  for (let index = 0; index < testCount; index++) {
+    const total = Math.min(totals[index]!, Number.MAX_SAFE_INTEGER);
+    totalWriter.write(Math.floor(total / durationUnit));
+    const end = ends[index]!;
+    if (end - start > 1 || ATTEMPT_KINDS[results.kinds[ordered[start]!]!] !== "positive") {
+      exceptionWriter.write(index - previous - 1);
+      writeAttempts(exceptionWriter, ordered.subarray(start, end), { ...results, durationUnit });
+      previous = index;
+    }
+    start = end;
+  }
+  return {
+    durations: totalWriter.finish(),
+    durationUnit,
+    exceptions: exceptionWriter.finish(),
+  };
+}
+
+function writeAttempts(
+  writer: VarintWriter,
+  resultNos: Uint32Array,
+  { kinds, durations, durationUnit }: ResultArrays & { durationUnit: number },
 ): void {
-  const reader = new VarintReader(bytes);
+  const common = COMMON.findIndex((each) =>
+    each.kinds.length === resultNos.length &&
+    each.kinds.every((kind, index) => kind === ATTEMPT_KINDS[kinds[resultNos[index]!]!])
+  );
+  if (common >= 0) {
+    writer.write(common);
+  } else {
+    writer.write(OTHER);
+    writer.write(resultNos.length);
+    for (const resultNo of resultNos) writer.write(kinds[resultNo]!);
+  }
+  for (const resultNo of resultNos.subarray(0, -1)) {
+    writer.write(durations[resultNo]! / durationUnit);
+  }
+}
+
+/** Reads the kinds of an exception; the durations of all attempts but the last follow. */
+function readKinds(reader: VarintReader): Attempts {
+  return COMMON[reader.read()] ??
+    counted(Array.from({ length: reader.read() }, () => ATTEMPT_KINDS[reader.read()]!));
+}
+
+/** Reads an exception of a test that took `total` microseconds. */
+function readAttempts(reader: VarintReader, total: number, durationUnit: number): Attempt[] {
+  const { kinds } = readKinds(reader);
+  let rest = total;
+  return kinds.map((kind, index) => {
+    const isLast = index === kinds.length - 1;
+    const durationMicroseconds = isLast ? Math.max(rest, 0) : reader.read() * durationUnit;
+    rest -= durationMicroseconds;
+    return { kind, durationMicroseconds };
+  });
+}
+
+/** Calls `visit` with the index in the list and the result counts of every exception, ascending. */
+export function forEachException(
+  exceptions: Uint8Array,
+  visit: (index: number, counts: Readonly<ResultCounts>) => void,
+): void {
+  const reader = new VarintReader(exceptions);
   let index = -1;
   while (!reader.done) {
     index += reader.read() + 1;
-    const kind = reader.read();
-    visit(
-      index,
-      EXCEPTIONS[kind] ?? {
-        positive: reader.read(),
-        negative: reader.read(),
-        skipped: reader.read(),
-        unknown: reader.read(),
-      },
-    );
+    const { kinds, counts } = readKinds(reader);
+    reader.skip(kinds.length - 1);
+    visit(index, counts);
   }
 }
 
-/** The outcomes of the tests at the given indexes of the list. */
+/** The result counts of the tests at the given indexes of the list. */
 export function resultCountsAt(
   exceptions: Uint8Array,
   indexes: Iterable<number>,
 ): Map<number, Readonly<ResultCounts>> {
-  const outcomes = new Map<number, Readonly<ResultCounts>>();
-  for (const index of indexes) outcomes.set(index, PASSED_ONCE);
-  forEachException(exceptions, (index, outcome) => {
-    if (outcomes.has(index)) outcomes.set(index, outcome);
+  const found = new Map<number, Readonly<ResultCounts>>();
+  for (const index of indexes) found.set(index, PASSED_ONCE.counts);
+  forEachException(exceptions, (index, counts) => {
+    if (found.has(index)) found.set(index, counts);
   });
-  return outcomes;
+  return found;
+}
+
+/** The attempts of the test at an index of the list, in the order of the report. */
+export function attemptsAt(columns: ResultColumns, index: number): Attempt[] {
+  const { durationUnit } = columns;
+  const totals = new VarintReader(columns.durations);
+  totals.skip(index);
+  const total = totals.read() * durationUnit;
+  const reader = new VarintReader(columns.exceptions);
+  let exception = -1;
+  while (!reader.done) {
+    exception += reader.read() + 1;
+    if (exception > index) break;
+    if (exception === index) return readAttempts(reader, total, durationUnit);
+    reader.skip(readKinds(reader).kinds.length - 1);
+  }
+  return [{ kind: "positive", durationMicroseconds: total }];
+}
+
+/** Calls `visit` with the attempts of every test of the list, in its order. */
+export function forEachTest(
+  columns: ResultColumns,
+  visit: (index: number, attempts: Attempt[]) => void,
+): void {
+  const { durationUnit } = columns;
+  const totals = new VarintReader(columns.durations);
+  const reader = new VarintReader(columns.exceptions);
+  let exception = reader.done ? -1 : reader.read();
+  for (let index = 0; !totals.done; index++) {
+    const total = totals.read() * durationUnit;
+    if (index !== exception) {
+      visit(index, [{ kind: "positive", durationMicroseconds: total }]);
+      continue;
+    }
+    visit(index, readAttempts(reader, total, durationUnit));
+    exception = reader.done ? -1 : index + 1 + reader.read();
+  }
 }
 
 /** Encodes test numbers as zigzag varints of their differences: about a byte a test. */
@@ -95,8 +222,7 @@ export function encodeTestList(testNos: Iterable<number>): Uint8Array {
   const writer = new VarintWriter();
   let previous = 0;
   for (const testNo of testNos) {
-    const difference = testNo - previous;
-    writer.write(difference >= 0 ? difference * 2 : -difference * 2 - 1);
+    writer.writeSigned(testNo - previous);
     previous = testNo;
   }
   return writer.finish();
@@ -108,24 +234,8 @@ export function decodeTestList(bytes: Uint8Array, count: number): Int32Array {
   const testNos = new Int32Array(count);
   let previous = 0;
   for (let index = 0; index < count; index++) {
-    const zigzag = reader.read();
-    previous += zigzag % 2 === 0 ? zigzag / 2 : -(zigzag + 1) / 2;
+    previous += reader.readSigned();
     testNos[index] = previous;
   }
   return testNos;
-}
-
-const MILLISECOND = 1000;
-
-/**
- * Encodes durations (whole microseconds) as varints of milliseconds where nothing is lost, else of
- * microseconds.
- */
-export function encodeDurations(
-  microseconds: Float64Array,
-): { durations: Uint8Array; durationUnit: number } {
-  const durationUnit = microseconds.every((value) => value % MILLISECOND === 0) ? MILLISECOND : 1;
-  const writer = new VarintWriter();
-  for (const value of microseconds) writer.write(value / durationUnit);
-  return { durations: writer.finish(), durationUnit };
 }

@@ -14,38 +14,61 @@ export interface Run {
 /** The tests of lists (test_no, in the order of the list), by test_list_no. */
 export type TestLists = ReadonlyMap<number, Int32Array>;
 
+/** What the results of a test in some submissions add up to. */
+export interface RunTotals {
+  /** Positive and negative results. */
+  countedResultCount: number;
+  negativeResultCount: number;
+  /** All results, with skipped and unknown ones. */
+  resultCount: number;
+  /** Microseconds that all results took together; `null` when not loaded. */
+  timeConsumed: number | null;
+}
+
+/** Totals by test_no. */
+interface Totals {
+  counted: Int32Array;
+  negative: Int32Array;
+  all: Int32Array;
+  /** `null` when not requested. */
+  microseconds: Float64Array | null;
+}
+
 /**
- * How often each test of a repository ran, and for how long, by test_no. Includes tests that are not
- * tracked yet: 4 bytes a test, 12 with the time. Immutable.
+ * How often each test of a repository ran, and for how long. Includes tests that are not tracked yet:
+ * 12 bytes a test, 20 with the time. Immutable.
  */
 export class RunCounts {
-  readonly #results: Int32Array;
-  /** `null` when not requested. */
-  readonly #microseconds: Float64Array | null;
+  readonly #totals: Totals;
 
-  private constructor(results: Int32Array, microseconds: Float64Array | null) {
-    this.#results = results;
-    this.#microseconds = microseconds;
+  private constructor(totals: Totals) {
+    this.#totals = totals;
   }
 
   /** Counts without any runs. */
   static none({ withTime }: { withTime: boolean }): RunCounts {
-    return new RunCounts(new Int32Array(), withTime ? new Float64Array() : null);
+    return new RunCounts({
+      counted: new Int32Array(),
+      negative: new Int32Array(),
+      all: new Int32Array(),
+      microseconds: withTime ? new Float64Array() : null,
+    });
   }
 
   /** Memory in bytes. */
   get byteLength(): number {
-    return this.#results.byteLength + (this.#microseconds?.byteLength ?? 0);
+    return Object.values(this.#totals).reduce((sum, array) => sum + (array?.byteLength ?? 0), 0);
   }
 
-  /** Positive and negative results of a test. */
-  resultsOf(testNo: number): number {
-    return this.#results[testNo] ?? 0;
-  }
-
-  /** Time of all results of a test; `null` without times. */
-  microsecondsOf(testNo: number): number | null {
-    return this.#microseconds && (this.#microseconds[testNo] ?? 0);
+  /** The totals of a test. */
+  of(testNo: number): RunTotals {
+    const { counted, negative, all, microseconds } = this.#totals;
+    return {
+      countedResultCount: counted[testNo] ?? 0,
+      negativeResultCount: negative[testNo] ?? 0,
+      resultCount: all[testNo] ?? 0,
+      timeConsumed: microseconds && (microseconds[testNo] ?? 0),
+    };
   }
 
   /** Returns counts with runs added and removed. */
@@ -56,37 +79,47 @@ export class RunCounts {
       lists: TestLists;
     },
   ): RunCounts {
-    let end = this.#results.length;
+    const { counted, negative, all, microseconds } = this.#totals;
+    let end = counted.length;
     for (const tests of lists.values()) {
       for (const testNo of tests) if (testNo >= end) end = testNo + 1;
     }
-    const results = new Int32Array(end);
-    results.set(this.#results);
-    const microseconds = this.#microseconds && new Float64Array(end);
-    microseconds?.set(this.#microseconds!);
-    count(added, { sign: 1, lists, results, microseconds });
-    count(removed, { sign: -1, lists, results, microseconds });
-    return new RunCounts(results, microseconds);
+    const grown = <T extends Int32Array | Float64Array>(from: T, to: T) => {
+      to.set(from);
+      return to;
+    };
+    const totals = {
+      counted: grown(counted, new Int32Array(end)),
+      negative: grown(negative, new Int32Array(end)),
+      all: grown(all, new Int32Array(end)),
+      microseconds: microseconds && grown(microseconds, new Float64Array(end)),
+    };
+    count(added, { sign: 1, lists, totals });
+    count(removed, { sign: -1, lists, totals });
+    return new RunCounts(totals);
   }
 }
 
 function count(
   runs: readonly Run[],
-  { sign, lists, results, microseconds }: {
-    sign: 1 | -1;
-    lists: TestLists;
-    results: Int32Array;
-    microseconds: Float64Array | null;
-  },
+  { sign, lists, totals }: { sign: 1 | -1; lists: TestLists; totals: Totals },
 ): void {
-  // Each test of a list ran once in each of its submissions, but for the exceptions.
+  const { counted, negative, all, microseconds } = totals;
+  // Each test of a list passed once in each of its submissions, but for the exceptions.
   for (const [testListNo, { length }] of Map.groupBy(runs, (run) => run.testListNo)) {
-    for (const testNo of lists.get(testListNo)!) results[testNo]! += sign * length;
+    for (const testNo of lists.get(testListNo)!) {
+      counted[testNo]! += sign * length;
+      all[testNo]! += sign * length;
+    }
   }
   for (const { testListNo, exceptions, durations, durationUnit } of runs) {
     const tests = lists.get(testListNo)!;
-    forEachException(exceptions, (index, { positive, negative }) => {
-      results[tests[index]!]! += sign * (positive + negative - 1);
+    forEachException(exceptions, (index, counts) => {
+      const testNo = tests[index]!;
+      const countedHere = counts.positive + counts.negative;
+      counted[testNo]! += sign * (countedHere - 1);
+      negative[testNo]! += sign * counts.negative;
+      all[testNo]! += sign * (countedHere + counts.skipped + counts.unknown - 1);
     });
     if (!microseconds || !durations) continue;
     const reader = new VarintReader(durations);

@@ -4,11 +4,11 @@
  * upload of 20,000 results, where loading everything takes 100.
  */
 import type { WindowVersion } from "../base/data_version.ts";
-import { type Run, RunCounts, type TestLists } from "./run_counts.ts";
+import { type Run, RunCounts, type RunTotals, type TestLists } from "./run_counts.ts";
 import type { TrackedTest } from "./tracked_test.ts";
 
 /** A tracked test without its tags and what is counted from the runs of the window. */
-export type TrackedTestBase = Omit<TrackedTest, "tags" | "countedResultCount" | "timeConsumed">;
+export type TrackedTestBase = Omit<TrackedTest, "tags" | keyof RunTotals>;
 
 /** A submission of the window, or one that expired from it. */
 export interface RecordedRun extends Run {
@@ -90,8 +90,7 @@ export function applyChanges(state: TestsState, changes: StateChanges): TestsSta
     tests.set(testNo, {
       ...test,
       tags: changes.tags.get(testNo) ?? [],
-      countedResultCount: runs.resultsOf(testNo),
-      timeConsumed: runs.microsecondsOf(testNo),
+      ...runs.of(testNo),
     });
   };
   for (const [testNo, test] of state.tests) {

@@ -1,3 +1,5 @@
+import type { RunTotals } from "./run_counts.ts";
+
 /** A negative result of a test at a code version where the test is nondeterministic. */
 export interface LatestDisruption {
   /** Seconds since 1970. */
@@ -22,8 +24,11 @@ export interface Quarantine {
   quarantineType: "manual" | "automatic";
 }
 
-/** A test that lists can show: disruptive in the window, or quarantined. */
-export interface TrackedTest {
+/**
+ * A test that lists can show: disruptive in the window, or quarantined. The totals are those of its
+ * results in the window.
+ */
+export interface TrackedTest extends RunTotals {
   /** 24 lower-case hex digits. */
   id: string;
   suite: string;
@@ -34,10 +39,6 @@ export interface TrackedTest {
   tags: string[];
   /** Disruptions in the window. */
   disruptionCount: number;
-  /** Positive and negative results in the window. */
-  countedResultCount: number;
-  /** Microseconds that all results in the window took together; `null` when not loaded. */
-  timeConsumed: number | null;
   /** Seconds since 1970 of the first disruption ever, `null` when there was none. */
   firstDisruptionAt: number | null;
   /** The latest ever, `null` when there was none. */

@@ -23,6 +23,11 @@ export class VarintWriter {
     this.#bytes[this.#length++] = value;
   }
 
+  /** Appends an integer of either sign, in zigzag encoding: small ones are short. */
+  writeSigned(value: number): void {
+    this.write(value >= 0 ? value * 2 : -value * 2 - 1);
+  }
+
   /** The bytes written so far. */
   finish(): Uint8Array {
     return this.#bytes.slice(0, this.#length);
@@ -40,6 +45,30 @@ export class VarintReader {
 
   get done(): boolean {
     return this.#position >= this.#bytes.length;
+  }
+
+  /** Reads what `writeSigned` wrote. */
+  readSigned(): number {
+    const zigzag = this.read();
+    return zigzag % 2 === 0 ? zigzag / 2 : -(zigzag + 1) / 2;
+  }
+
+  /** The bytes that were not read yet. */
+  rest(): Uint8Array {
+    return this.#bytes.subarray(this.#position);
+  }
+
+  /**
+   * Passes over numbers, faster than reading them.
+   *
+   * @throws {RangeError} when the bytes end before that
+   */
+  skip(count: number): void {
+    for (let left = count; left > 0;) {
+      const byte = this.#bytes[this.#position++];
+      if (byte === undefined) throw new RangeError("the bytes end inside a number");
+      if (byte < 0x80) left--;
+    }
   }
 
   /** @throws {RangeError} when the bytes end inside a number */

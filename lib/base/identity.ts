@@ -109,6 +109,20 @@ export function eventId(submissionId: string, resultNo: number): string {
   return submissionId.slice(0, 8) + sha256Hex([submissionId, String(resultNo)]).slice(0, 16);
 }
 
+/**
+ * The id of an attempt that is not negative, in the form of an event's id and different from all of
+ * them.
+ *
+ * @param attempt.position among all attempts of the submission, by test in the order of its columns
+ */
+export function attemptId(
+  submissionId: string,
+  { resultCount, position }: { resultCount: number; position: number },
+): string {
+  // Events have the numbers below.
+  return eventId(submissionId, resultCount + position);
+}
+
 function secondsHex(seconds: number): string {
   return Math.min(Math.max(seconds, 0), 0xffff_ffff).toString(16).padStart(8, "0");
 }

@@ -3,9 +3,10 @@
  * (a test compares them), without hashing every name again for each of thousands of builds.
  */
 import { createHash } from "node:crypto";
-import { encodeDurations, ExceptionWriter } from "../../lib/analysis/columns.ts";
+import { ATTEMPT_KINDS, encodeResults } from "../../lib/analysis/columns.ts";
+import { TextCollector } from "../../lib/analysis/failure_texts.ts";
 import {
-  BodyTable,
+  kindOf,
   type NegativeResult,
   type SubmissionContent,
 } from "../../lib/analysis/submission_content.ts";
@@ -37,52 +38,37 @@ export class Columns {
   /** The columns of a build's attempts, which must cover every test of the shard. */
   of(shard: Shard, attempts: Iterable<Attempt>): SubmissionContent {
     const { testHashes, listHash, tests, places } = this.#list(shard);
-    const count = tests.length;
-    const durations = new Float64Array(count);
-    const positive = new Uint16Array(count);
-    const negative = new Uint16Array(count);
-    const skipped = new Uint16Array(count);
+    const testIndexes: number[] = [];
+    const kinds: number[] = [];
+    const durations: number[] = [];
     const negatives: NegativeResult[] = [];
-    const bodies = new BodyTable();
-    let resultCount = 0;
-    for (const { test, conclusion, durationMicroseconds, message, body } of attempts) {
-      const place = places[test - shard.first]!;
-      durations[place] = durations[place]! + durationMicroseconds;
-      const side = conclusion === "passing"
-        ? positive
-        : conclusion === "skipped"
-        ? skipped
-        : negative;
-      side[place] = side[place]! + 1;
+    const texts = new TextCollector();
+    for (const attempt of attempts) {
+      const { test, conclusion, durationMicroseconds } = attempt;
+      const resultNo = testIndexes.push(places[test - shard.first]!) - 1;
+      kinds.push(ATTEMPT_KINDS.indexOf(kindOf(conclusion)));
+      durations.push(durationMicroseconds);
       if (isNegative(conclusion)) {
         negatives.push({
           testHash: this.#hashes[test]!,
-          resultNo: resultCount,
+          resultNo,
           conclusion,
-          message,
-          bodyNo: bodies.add(body),
+          textNo: texts.add(attempt),
         });
       }
-      resultCount++;
-    }
-    const exceptions = new ExceptionWriter();
-    for (let place = 0; place < count; place++) {
-      exceptions.add(place, {
-        positive: positive[place]!,
-        negative: negative[place]!,
-        skipped: skipped[place]!,
-        unknown: 0,
-      });
     }
     return {
-      resultCount,
+      resultCount: testIndexes.length,
       testHashes,
       listHash,
       identityAt: (index) => this.#identities[tests[index]!]!,
-      ...encodeDurations(durations),
-      exceptions: exceptions.finish(),
+      ...encodeResults(tests.length, {
+        testIndexes: Uint32Array.from(testIndexes),
+        kinds: Uint8Array.from(kinds),
+        durations: Float64Array.from(durations),
+      }),
       negatives,
-      bodies: bodies.bodies,
+      texts: texts.finish(),
     };
   }
 

@@ -58,6 +58,8 @@ create table repository (
   name text not null,
   owner_key text not null,
   name_key text not null,
+  -- Page of the repository, as CI told it last; '' when it did not.
+  url text not null default '',
   -- First 11 hex digits (44 bits) of the id of every test. Made from the names at creation, so that
   -- renaming the repository keeps the ids.
   id_prefix bigint not null unique,
@@ -174,8 +176,6 @@ create table submission (
   duration_unit integer,
   -- The tests of the list that did not simply pass once: see lib/analysis/columns.ts.
   exceptions bytea,
-  -- Messages that several failures of the submission share; null for none.
-  messages text[],
   -- The repository's data_version after this submission was added.
   data_version bigint not null,
   primary key (repository_id, submission_id),
@@ -197,18 +197,33 @@ create table negative_result (
   -- Whether the test is nondeterministic at the submission's code version.
   is_disruption boolean not null,
   conclusion text not null check (conclusion in ('failure', 'error')),
-  message text,
-  -- Instead of message: position in submission.messages, from 1.
-  message_no integer,
-  check (num_nonnulls(message, message_no) = 1),
+  text_id bytea not null,
   -- Also counts the disruptions of each test in the window, from the index alone.
   primary key (repository_id, submission_id, is_disruption, test_no, result_no)
 );
--- Disruptions of a test by week (2^19 s, the first 13 bits of the id): equal keys share one index
--- entry, a seventh of an index on the whole id.
-create index negative_result_disruption on negative_result (repository_id, test_no,
-  (get_byte(submission_id, 0) * 32 + get_byte(submission_id, 1) / 8))
-  where is_disruption;
+-- Failures of a test by week (2^19 s, the first 13 bits of the id): equal keys share one index entry, a
+-- seventh of an index on the whole id.
+create index negative_result_test on negative_result (repository_id, test_no, is_disruption,
+  (get_byte(submission_id, 0) * 32 + get_byte(submission_id, 1) / 8));
+
+-- Messages and bodies of failures, each pair once. lib/analysis/failure_texts.ts encodes them. Deleted
+-- when no failure refers to them any more.
+create table failure_text (
+  repository_id bigint not null,
+  -- First 10 bytes of the SHA-256 of message and body.
+  text_id bytea not null,
+  -- Equal for texts of one cause: see lib/analysis/failure_groups.ts.
+  fingerprint bytea not null,
+  -- The text whose body is the dictionary of this one's, with the same fingerprint; it has no base.
+  base_text_id bytea,
+  message text not null,
+  body bytea not null,
+  primary key (repository_id, text_id)
+);
+-- The base of a fingerprint, and the texts that need a base.
+create index failure_text_fingerprint on failure_text (repository_id, fingerprint, base_text_id);
+-- Bodies are compressed already.
+alter table failure_text alter column body set storage external;
 
 -- Tests that were ever disruptive: the first disruption, the latest, and the latest positive result at
 -- a code version where the test is nondeterministic. Values are copied, so that they outlive the

@@ -92,10 +92,9 @@ function plainFiles(files: UploadFiles): { value: unknown; transfer: ArrayBuffer
   if (!files.results) return { value: files, transfer: [] };
   const { identityAt: _, ...content } = files.results.content;
   const { chunks, positions } = content.identities;
+  const arrays = [content.testHashes, content.firstResults, positions, ...chunks];
   return {
     value: { ...files, results: { ...files.results, content } },
-    transfer: [content.testHashes, content.firstResults, positions, ...chunks].map(({ buffer }) =>
-      buffer
-    ),
+    transfer: [...arrays, ...content.texts.chunks].map(({ buffer }) => buffer),
   };
 }

@@ -49,10 +49,7 @@ describeWithDatabases("the changes of tracked tests", (database) => {
       ...state,
       tests: [...state.tests].sort(([a], [b]) => a - b),
       recordedAts: state.recordedAts.toSorted(),
-      runs: Array.from(
-        { length: 50 },
-        (_, testNo) => [state.runs.resultsOf(testNo), state.runs.microsecondsOf(testNo)],
-      ),
+      runs: Array.from({ length: 50 }, (_, testNo) => state.runs.of(testNo)),
     };
   }
 

@@ -169,11 +169,11 @@ async function organizationsAndTokens(program: Program): Promise<void> {
   await program.run(`token revoke ${id}`);
 }
 
-/** A report in which `flaky` fails and passes, and the others pass. */
+/** A report in which `flaky` fails and passes, and the others pass. All failures have one cause. */
 function report(...names: string[]): string {
   const testcase = (name: string, inner = "") =>
     `<testcase classname="c" name="${name}" file="web/${name}.ts" time="0.2">${inner}</testcase>`;
-  return `<testsuite name="unit">${testcase("flaky", '<failure message="no"/>')}${
+  return `<testsuite name="unit">${testcase("flaky", `<failure message="no ${names.length}"/>`)}${
     testcase("flaky")
   }${names.map((name) => testcase(name)).join("")}</testsuite>`;
 }
@@ -234,7 +234,8 @@ async function watching(program: Program): Promise<void> {
   const source = `${program.folder}/archives`;
   await Deno.mkdir(source);
   const put = async (name: string, text: string) => {
-    const metadata = `:commit: ${"0".repeat(40)}\n:repo_name_with_owner: big/watched\n`;
+    const metadata = `:commit: ${"0".repeat(40)}\n:repo_name_with_owner: big/watched\n` +
+      ":repository_url: https://git.example/big/watched\n";
     const path = join(source, name);
     await Deno.writeFile(
       path,

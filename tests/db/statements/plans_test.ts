@@ -74,7 +74,8 @@ describe("the query plans of requests", { skip: !server }, () => {
         assert.match(condition, CONDITIONS[table] ?? /repository_id = /, label);
       }
     }
-    for (const table of [...WINDOWED, "api_token", "repository", "test", "disruptive_test"]) {
+    const others = ["api_token", "repository", "test", "disruptive_test", "failure_text"];
+    for (const table of [...WINDOWED, ...others]) {
       assert.ok(found.has(table), `${table} was read`);
     }
   });

@@ -2,10 +2,12 @@
 import assert from "node:assert/strict";
 import type { Database } from "../../../db/connection/connect.ts";
 import { decodeTestList } from "../../../lib/analysis/columns.ts";
+import { textIdOf } from "../../../lib/analysis/failure_texts.ts";
 import { ownerTags } from "../../../lib/analysis/test_tags.ts";
 import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
 import { parseCodeowners } from "../../../lib/report/codeowners.ts";
 import type { TestResult } from "../../../lib/report/result.ts";
+import { loadTexts } from "../../../db/read/failure_texts.ts";
 import { storeSubmission } from "../../../db/write/store_submission.ts";
 import type { Repository } from "../../../db/admin/repositories.ts";
 import type { Random } from "../../bench/random.ts";
@@ -67,8 +69,8 @@ function result(test: number, random: Random): TestResult {
     ...identity(test),
     conclusion: outcome < 3 ? "failure" : outcome === 3 ? "skipped" : "passing",
     durationMicroseconds: random.below(1_000) * 1_000,
-    message: outcome < 3 ? `failed ${random.hex(4)}` : "",
-    body: "",
+    message: outcome < 3 ? `failed ${random.below(30)}` : "",
+    body: outcome < 3 ? `trace ${random.below(3)}\n  at line ${random.below(50)}` : "",
   };
 }
 
@@ -167,8 +169,25 @@ export async function assertWhole({ sql }: Pick<Database, "sql">): Promise<void>
       (select count(*) from negative_result n where is_disruption and not exists (
         select from disruptive_test d
         where (d.repository_id, d.test_no) = (n.repository_id, n.test_no)))::int
-        as "disruptions of tests that are not disruptive"`;
+        as "disruptions of tests that are not disruptive",
+      (select count(*) from negative_result n where not exists (select from failure_text f
+        where (f.repository_id, f.text_id) = (n.repository_id, n.text_id)))::int
+        as "negatives without a text",
+      (select count(*) from failure_text f where base_text_id is not null and not exists (
+        select from failure_text b
+        where (b.repository_id, b.text_id) = (f.repository_id, f.base_text_id)
+          and b.fingerprint = f.fingerprint and b.base_text_id is null))::int
+        as "texts without their base"`;
   for (const [what, count] of Object.entries(dangling!)) assert.equal(count, 0, what);
+
+  const texts = await sql<{ repositoryId: number; textId: string }[]>`
+    select repository_id::float8 as "repositoryId", encode(text_id, 'hex') as "textId"
+    from failure_text`;
+  for (const [repositoryId, own] of Map.groupBy(texts, (text) => text.repositoryId)) {
+    const textIds = own.map(({ textId }) => textId);
+    const found = await loadTexts(sql, { repositoryId, textIds });
+    for (const textId of textIds) assert.equal(textIdOf(found.get(textId)!), textId);
+  }
 
   const tests = await sql<{ id: string }[]>`
     select repository_id || ' ' || test_no as id from test`;
@@ -180,4 +199,15 @@ export async function assertWhole({ sql }: Pick<Database, "sql">): Promise<void>
       assert.ok(known.has(`${id} ${testNo}`), `test ${testNo} of a list is there`);
     }
   }
+}
+
+/** Asserts that nothing is stored that a deletion should have taken along. */
+export async function assertNothingLeftOver({ sql }: Pick<Database, "sql">): Promise<void> {
+  const texts = await sql`
+    select from failure_text f
+    where not exists (select from negative_result n
+        where (n.repository_id, n.text_id) = (f.repository_id, f.text_id))
+      and not exists (select from failure_text d
+        where (d.repository_id, d.base_text_id) = (f.repository_id, f.text_id))`;
+  assert.equal(texts.length, 0, "texts that no failure has");
 }

@@ -17,6 +17,7 @@ import {
 } from "../../routes/fixture.ts";
 import {
   allAnswers,
+  assertNothingLeftOver,
   assertWhole,
   lastingFacts,
   randomTestIds,
@@ -100,6 +101,7 @@ describeWithDatabases("pruning", (database) => {
       assert.deepEqual(await allAnswers(fixture, repositories), before);
       assert.deepEqual(await lastingFacts(database()), facts);
       await assertWhole(database());
+      await assertNothingLeftOver(database());
 
       // Nobody kept what it had answered before.
       const fresh = await createFixture(database(), { name: `fresh ${fixtureCount++}` });
@@ -113,6 +115,7 @@ describeWithDatabases("pruning", (database) => {
         await deleteSubmission(database().sql, { ...fixture.organization, key });
       }
       await assertWhole(database());
+      await assertNothingLeftOver(database());
     }
     assert.ok(testCount > 2, `${testCount} tests were pruned`);
   });
@@ -301,6 +304,7 @@ describeWithDatabases("pruning", (database) => {
     for (const key of recent) assert.ok(left.has(key), `${key} stayed`);
     assert.equal(counts[0]! + counts[1]! + last + left.size, 210);
     await assertWhole(database());
+    await assertNothingLeftOver(database());
   });
 
   it("keeps a test that is uploaded again while tests go", async () => {

@@ -1,48 +1,109 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import {
+  type Attempt,
+  type AttemptKind,
+  attemptsAt,
   decodeTestList,
-  encodeDurations,
   encodeTestList,
-  ExceptionWriter,
   forEachException,
+  forEachTest,
   type ResultCounts,
   resultCountsAt,
 } from "../../../lib/analysis/columns.ts";
 import { VarintReader } from "../../../lib/analysis/varint.ts";
+import { columnsOf } from "./columns_of.ts";
 
-const passed: ResultCounts = { positive: 1, negative: 0, skipped: 0, unknown: 0 };
-const skipped: ResultCounts = { positive: 0, negative: 0, skipped: 1, unknown: 0 };
-const flaky: ResultCounts = { positive: 1, negative: 1, skipped: 0, unknown: 0 };
-const odd: ResultCounts = { positive: 300, negative: 2, skipped: 1, unknown: 4 };
-
-function written(outcomes: ResultCounts[]): Uint8Array {
-  const writer = new ExceptionWriter();
-  outcomes.forEach((outcome, index) => writer.add(index, outcome));
-  return writer.finish();
+/** Attempts that took 1, 2, 3 ... milliseconds. */
+function attempts(...kinds: AttemptKind[]): Attempt[] {
+  return kinds.map((kind, index) => ({ kind, durationMicroseconds: (index + 1) * 1000 }));
 }
 
+const passed = attempts("positive");
+const skipped = attempts("skipped");
+const flaky = attempts("negative", "positive");
+const odd = attempts("positive", "negative", "unknown", "skipped", "negative", "positive");
+
 describe("the exceptions of a submission", () => {
+  const exceptionsOf = (...tests: Attempt[][]) => columnsOf(tests).exceptions;
+
   it("cost nothing when every test passed once", () => {
-    assert.equal(written([passed, passed, passed]).length, 0);
+    assert.equal(exceptionsOf(passed, passed, passed).length, 0);
   });
 
-  it("come back with their places", () => {
+  it("come back counted, with their places", () => {
     const seen: [number, ResultCounts][] = [];
     forEachException(
-      written([passed, skipped, odd, passed, flaky]),
+      exceptionsOf(passed, skipped, odd, passed, flaky),
       (index, outcome) => seen.push([index, { ...outcome }]),
     );
-    assert.deepEqual(seen, [[1, skipped], [2, odd], [4, flaky]]);
+    assert.deepEqual(seen, [
+      [1, { positive: 0, negative: 0, skipped: 1, unknown: 0 }],
+      [2, { positive: 2, negative: 2, skipped: 1, unknown: 1 }],
+      [4, { positive: 1, negative: 1, skipped: 0, unknown: 0 }],
+    ]);
   });
 
-  it("take two bytes for a skip nearby", () => {
-    assert.equal(written([passed, skipped]).length, 2);
+  it("take two bytes for a skip nearby, and one more for the first attempt of a flaky test", () => {
+    assert.equal(exceptionsOf(passed, skipped).length, 2);
+    assert.equal(exceptionsOf(passed, flaky).length, 3);
   });
 
   it("answer for chosen places only, a pass where there is no exception", () => {
-    const outcomes = resultCountsAt(written([passed, skipped, flaky]), [0, 2]);
-    assert.deepEqual([...outcomes], [[0, passed], [2, flaky]]);
+    const outcomes = resultCountsAt(exceptionsOf(passed, skipped, flaky), [0, 2]);
+    assert.deepEqual([...outcomes], [
+      [0, { positive: 1, negative: 0, skipped: 0, unknown: 0 }],
+      [2, { positive: 1, negative: 1, skipped: 0, unknown: 0 }],
+    ]);
+  });
+});
+
+describe("the attempts of a submission", () => {
+  const tests = [passed, skipped, odd, passed, flaky, attempts("negative"), passed];
+
+  it("come back in their order with their durations", () => {
+    const seen: Attempt[][] = [];
+    forEachTest(columnsOf(tests), (index, attempts) => seen[index] = attempts);
+    assert.deepEqual(seen, tests);
+  });
+
+  it("come back for a single test", () => {
+    tests.forEach((attempts, index) =>
+      assert.deepEqual(attemptsAt(columnsOf(tests), index), attempts)
+    );
+  });
+
+  it("come back whatever they are", () => {
+    const kinds: AttemptKind[] = ["positive", "negative", "skipped", "unknown"];
+    const sequences = [0, 1, 2, 3].flatMap((length) =>
+      Array.from(
+        { length: 4 ** (length + 1) },
+        (_, number) =>
+          Array.from({ length: length + 1 }, (_, place) =>
+            kinds[Math.floor(number / 4 ** place) % 4]!),
+      )
+    );
+    const all = sequences.map((sequence) => attempts(...sequence));
+    const seen: Attempt[][] = [];
+    forEachTest(columnsOf(all), (index, attempts) => seen[index] = attempts);
+    assert.deepEqual(seen, all);
+    forEachException(columnsOf(all).exceptions, (index, outcome) => {
+      for (const kind of kinds) {
+        assert.equal(outcome[kind], sequences[index]!.filter((each) => each === kind).length);
+      }
+    });
+  });
+
+  it("of more time than a total can hold leave the last one without", () => {
+    const long = Number.MAX_SAFE_INTEGER;
+    const columns = columnsOf([[
+      { kind: "negative", durationMicroseconds: long },
+      { kind: "positive", durationMicroseconds: long },
+    ]]);
+    assert.deepEqual(attemptsAt(columns, 0), [
+      { kind: "negative", durationMicroseconds: long },
+      { kind: "positive", durationMicroseconds: 0 },
+    ]);
   });
 });
 
@@ -59,22 +120,31 @@ describe("a list of tests", () => {
 });
 
 describe("durations", () => {
-  const decoded = ({ durations, durationUnit }: ReturnType<typeof encodeDurations>) => {
-    const reader = new VarintReader(durations);
+  const decoded = (...durations: number[]) => {
+    const columns = columnsOf(
+      durations.map((durationMicroseconds) => [{ kind: "positive", durationMicroseconds }]),
+    );
+    const reader = new VarintReader(columns.durations);
     const values: number[] = [];
-    while (!reader.done) values.push(reader.read() * durationUnit);
-    return values;
+    while (!reader.done) values.push(reader.read() * columns.durationUnit);
+    return { unit: columns.durationUnit, values };
   };
 
   it("are kept in milliseconds where nothing is lost", () => {
-    const encoded = encodeDurations(Float64Array.from([1_000, 0, 45_000]));
-    assert.equal(encoded.durationUnit, 1_000);
-    assert.deepEqual(decoded(encoded), [1_000, 0, 45_000]);
+    const values = [1_000, 0, 45_000];
+    assert.deepEqual(decoded(...values), { unit: 1_000, values });
   });
 
   it("are kept in microseconds otherwise", () => {
-    const encoded = encodeDurations(Float64Array.from([1_000, 1, Number.MAX_SAFE_INTEGER]));
-    assert.equal(encoded.durationUnit, 1);
-    assert.deepEqual(decoded(encoded), [1_000, 1, Number.MAX_SAFE_INTEGER]);
+    const values = [1_000, 1, Number.MAX_SAFE_INTEGER];
+    assert.deepEqual(decoded(...values), { unit: 1, values });
+  });
+
+  it("are kept in microseconds when only the total of a test is in milliseconds", () => {
+    const attempts: Attempt[] = [
+      { kind: "negative", durationMicroseconds: 1_500 },
+      { kind: "positive", durationMicroseconds: 500 },
+    ];
+    assert.deepEqual(attemptsAt(columnsOf([attempts]), 0), attempts);
   });
 });

@@ -18,6 +18,8 @@ function test(
     tags: [],
     disruptionCount,
     countedResultCount,
+    negativeResultCount: 0,
+    resultCount: countedResultCount,
     timeConsumed: 0,
     firstDisruptionAt: latest,
     latestDisruption: latest === null

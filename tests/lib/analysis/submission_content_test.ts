@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import { forEachException } from "../../../lib/analysis/columns.ts";
+import { identifiedTexts } from "../../../lib/analysis/failure_texts.ts";
 import { indexOfTest, SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
 import { testHash } from "../../../lib/base/identity.ts";
 import type { TestResult } from "../../../lib/report/result.ts";
@@ -56,44 +57,21 @@ describe("the content of a submission", () => {
     assert.deepEqual(seen, [[0, { positive: 1, negative: 2, skipped: 1, unknown: 1 }]]);
   });
 
-  it("keeps negative results in the order of the report", () => {
-    const { negatives } = content([
-      result("t", { conclusion: "failure", message: "first" }),
+  it("keeps negative results in the order of the report, with their texts", () => {
+    const first = { message: "first", body: "first\n  at line 1" };
+    const { negatives, texts } = content([
+      result("t", { conclusion: "failure", ...first }),
       result("u"),
       result("t", { conclusion: "error", message: "second" }),
+      result("v", { conclusion: "failure", ...first }),
     ]);
     assert.deepEqual(
-      negatives.map(({ resultNo, conclusion, message }) => [
-        resultNo,
-        conclusion,
-        message,
-      ]),
-      [[0, "failure", "first"], [2, "error", "second"]],
+      negatives.map(({ resultNo, conclusion, textNo }) => [resultNo, conclusion, textNo]),
+      [[0, "failure", 0], [2, "error", 1], [3, "failure", 0]],
     );
-  });
-
-  it("holds equal bodies once", () => {
-    const long = (end: string) => "x".repeat(20_000) + end;
-    const texts = ["one", "two", "one", "", long("a"), long("b"), long("a"), ""];
-    const { negatives, bodies } = content(
-      texts.map((body) => result("t", { conclusion: "failure", body })),
-    );
-    assert.deepEqual(negatives.map(({ bodyNo }) => bodies[bodyNo]), texts);
-    assert.deepEqual(bodies, ["one", "two", "", long("a"), long("b")]);
-  });
-
-  it("holds at most 64 MiB of bodies, and then those that it has", () => {
-    const long = (number: number) => String(number).padStart(1024 * 1024, "x");
-    const { negatives, bodies } = content(
-      [...Array(80).keys(), 0].map((number) =>
-        result("t", { conclusion: "failure", body: long(number) })
-      ),
-    );
-    assert.equal(bodies.length, 65);
-    assert.equal(bodies[64], "(left out: the failures of this upload have too much text)");
     assert.deepEqual(
-      negatives.map(({ bodyNo }) => bodyNo),
-      [...Array(64).keys(), ...Array(16).fill(64), 0],
+      [...identifiedTexts(texts)].map(({ message, body }) => ({ message, body })),
+      [first, { message: "second", body: "" }],
     );
   });
 

@@ -28,7 +28,18 @@ describe("varints", () => {
     for (let value = 0; value < 10_000; value++) assert.equal(reader.read(), value);
   });
 
+  it("can be passed over", () => {
+    const writer = new VarintWriter();
+    for (const value of [5, 300, 2 ** 40, 7]) writer.write(value);
+    const reader = new VarintReader(writer.finish());
+    reader.skip(0);
+    reader.skip(3);
+    assert.equal(reader.read(), 7);
+    assert.equal(reader.done, true);
+  });
+
   it("that end inside a number are refused", () => {
     assert.throws(() => new VarintReader(new Uint8Array([0x80])).read(), RangeError);
+    assert.throws(() => new VarintReader(new Uint8Array([0x80])).skip(1), RangeError);
   });
 });

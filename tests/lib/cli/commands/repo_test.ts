@@ -216,8 +216,11 @@ describeWithDatabases("repo", (database) => {
       values (${repositoryId}, ${id}, ${at}, ${at}, 'processed', 'key', 'c0ffee', 1)`;
     await sql`
       insert into negative_result (repository_id, submission_id, result_no, test_no, is_disruption,
-        conclusion, message)
-      values (${repositoryId}, ${id}, 0, 0, true, 'failure', '')`;
+        conclusion, text_id)
+      values (${repositoryId}, ${id}, 0, 0, true, 'failure', '\\x00')`;
+    await sql`
+      insert into failure_text (repository_id, text_id, fingerprint, message, body)
+      values (${repositoryId}, '\\x00', '\\x00', '', '\\x')`;
     await sql`
       insert into disruptive_test
       values (${repositoryId}, 0, ${at}, ${id}, 0, 'c0ffee', '', '', ${id}, '')`;

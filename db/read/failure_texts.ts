@@ -1,0 +1,41 @@
+/** The texts of failures: message and body, each stored once per repository. */
+import { decodeBody, type FailureText } from "../../lib/analysis/failure_texts.ts";
+import { idsIn, type Queryable } from "../connection/sql.ts";
+
+/** SQL: the message of the row `n` of `negative_result`. */
+export function messageOf(sql: Queryable) {
+  return sql`(
+    select f.message from failure_text f
+    where f.repository_id = n.repository_id and f.text_id = n.text_id)`;
+}
+
+interface TextRow {
+  textId: string;
+  message: string;
+  body: Uint8Array;
+  baseMessage: string | null;
+  baseBody: Uint8Array | null;
+}
+
+/** Texts of a repository, by text id (20 hex digits). */
+export async function loadTexts(
+  sql: Queryable,
+  { repositoryId, textIds }: { repositoryId: number; textIds: readonly string[] },
+): Promise<Map<string, FailureText>> {
+  if (textIds.length === 0) return new Map();
+  const rows = await sql<TextRow[]>`
+    select encode(f.text_id, 'hex') as "textId", f.message, f.body, b.message as "baseMessage",
+      b.body as "baseBody"
+    from failure_text f
+    left join failure_text b
+      on b.repository_id = f.repository_id and b.text_id = f.base_text_id
+    where f.repository_id = ${repositoryId} and f.text_id = any(${idsIn(sql, textIds)})`;
+  return new Map(rows.map((row) => [row.textId, textOf(row)]));
+}
+
+function textOf({ message, body, baseMessage, baseBody }: TextRow): FailureText {
+  const base = baseMessage === null || baseBody === null
+    ? null
+    : { message: baseMessage, body: decodeBody(baseBody, { message: baseMessage, base: null }) };
+  return { message, body: decodeBody(body, { message, base }) };
+}

@@ -1,0 +1,16 @@
+import {
+  type Attempt,
+  ATTEMPT_KINDS,
+  encodeResults,
+  type ResultColumns,
+} from "../../../lib/analysis/columns.ts";
+
+/** The columns of tests with these attempts. */
+export function columnsOf(tests: readonly (readonly Attempt[])[]): ResultColumns {
+  const attempts = tests.flatMap((own, test) => own.map((attempt) => ({ test, ...attempt })));
+  return encodeResults(tests.length, {
+    testIndexes: Uint32Array.from(attempts, ({ test }) => test),
+    kinds: Uint8Array.from(attempts, ({ kind }) => ATTEMPT_KINDS.indexOf(kind)),
+    durations: Float64Array.from(attempts, ({ durationMicroseconds }) => durationMicroseconds),
+  });
+}

@@ -1,0 +1,117 @@
+import assert from "node:assert/strict";
+import { describe, it } from "@std/testing/bdd";
+import {
+  decodeBody,
+  encodeBody,
+  type FailureText,
+  identifiedTexts,
+  TextCollector,
+  textIdOf,
+} from "../../../lib/analysis/failure_texts.ts";
+import { Random } from "../../bench/random.ts";
+
+/** A stack trace of some 3 kB whose line numbers depend on a number. */
+function trace(number: number): FailureText {
+  const message = `TimeoutError: no answer after ${5000 + number} ms`;
+  const frames = Array.from(
+    { length: 30 },
+    (_, index) =>
+      `    at Checkout${index % 7}.step${index * 31 % 17} (/srv/app/src/checkout/part${index}.ts:` +
+      `${100 + (index * 37 + number * (index % 5 === 0 ? 1 : 0)) % 900}:${index})`,
+  );
+  return { message, body: [message, ...frames].join("\n") };
+}
+
+function roundTrip(text: FailureText, base: FailureText | null): number {
+  const bytes = encodeBody(text, base);
+  assert.equal(decodeBody(bytes, { message: text.message, base }), text.body);
+  return bytes.length;
+}
+
+describe("the body of a failure", () => {
+  it("comes back, whatever it is", () => {
+    const bodies = [
+      "",
+      "x",
+      "\0",
+      "ü€😀\r\n\t",
+      "\ufeffbom",
+      "a".repeat(16_384),
+      "€".repeat(16_384),
+    ];
+    for (const body of bodies) {
+      for (const base of [null, trace(1), { message: "", body: "" }, { message: "ü", body }]) {
+        roundTrip({ message: "", body }, base);
+        roundTrip({ message: "some message", body }, base);
+      }
+    }
+  });
+
+  it("takes no bytes when it is empty", () => {
+    assert.equal(encodeBody({ message: "some", body: "" }, trace(1)).length, 0);
+  });
+
+  it("takes some 100 bytes when it differs from its base in numbers", () => {
+    const alone = roundTrip(trace(1), null);
+    const based = roundTrip(trace(2), trace(1));
+    assert.ok(trace(1).body.length > 1_500 && alone > 200, `${alone} bytes`);
+    assert.ok(based < 120, `${based} bytes`);
+  });
+});
+
+describe("the id of a text", () => {
+  it("depends on where the message ends", () => {
+    assert.notEqual(
+      textIdOf({ message: "a", body: "b" }),
+      textIdOf({ message: "ab", body: "" }),
+    );
+    assert.match(textIdOf(trace(1)), /^[0-9a-f]{20}$/);
+    assert.equal(textIdOf(trace(1)), textIdOf(trace(1)));
+  });
+});
+
+describe("the texts of a submission", () => {
+  it("are numbered, each once, and come back in order", () => {
+    const collector = new TextCollector();
+    const texts = [trace(1), trace(2), { message: "", body: "" }, { message: "only", body: "" }];
+    const numbers = [0, 1, 0, 2, 3, 2, 1].map((index) => collector.add(texts[index]!));
+    assert.deepEqual(numbers, [0, 1, 0, 2, 3, 2, 1]);
+    const found = [...identifiedTexts(collector.finish())];
+    assert.deepEqual(found.map(({ message, body }) => ({ message, body })), texts);
+    assert.deepEqual(found.map(({ textId }) => textId), texts.map(textIdOf));
+    for (const { fingerprint } of found) assert.match(fingerprint, /^[0-9a-f]{16}$/);
+  });
+
+  it("may be none", () => {
+    assert.deepEqual([...identifiedTexts(new TextCollector().finish())], []);
+  });
+
+  it("may be a hundred thousand, in little memory", () => {
+    const collector = new TextCollector();
+    for (let number = 0; number < 100_000; number++) collector.add(trace(number));
+    const collected = collector.finish();
+    const bytes = collected.chunks.reduce((sum, { length }) => sum + length, 0);
+    assert.ok(bytes < 40e6, `${bytes} bytes`);
+    let number = 0;
+    for (const text of identifiedTexts(collected)) assert.equal(text.body, trace(number++).body);
+    assert.equal(number, 100_000);
+  });
+
+  it("keep only their messages beyond a limit", () => {
+    const random = new Random(1);
+    const collector = new TextCollector({ maxBytes: 300_000 });
+    const count = 200;
+    const bodies: string[] = [];
+    for (let number = 0; number < count; number++) {
+      bodies.push(random.hex(16_000));
+      collector.add({ message: `failed ${number}`, body: bodies[number]! });
+    }
+    assert.equal(collector.add({ message: "failed 0", body: bodies[0]! }), 0);
+    const texts = [...identifiedTexts(collector.finish())];
+    assert.deepEqual(texts.map(({ message }) => message), texts.map((_, n) => `failed ${n}`));
+    assert.equal(texts.length, count);
+    const whole = texts.findIndex(({ body }) => body.length < 16_000);
+    assert.ok(whole > 20 && whole < 60, `${whole} bodies`);
+    assert.ok(texts.slice(whole).every(({ body }) => /^\(left out: .*\)$/.test(body)));
+  });
+});
