@@ -23,6 +23,7 @@ export interface Codeowners {
 
 // Beyond these, CODEOWNERS is cut or a line is skipped, with a note. GitHub takes 3 MB.
 const MAX_RULES = 20_000;
+const MAX_SECTIONS = 1_000;
 const MAX_OWNERS = 100;
 const MAX_OWNER_CHARACTERS = 190;
 // As long as a file's name may be.
@@ -64,8 +65,7 @@ export function parseCodeowners(text: string, onNote?: (note: string) => void): 
   for (const [index, line] of text.split(/\r\n?|\n/).entries()) {
     if (!parser.take(line.replace(/^\ufeff/, "").trim(), `CODEOWNERS:${index + 1}`)) break;
   }
-  const sections = [...parser.sections.values()].filter(({ rules }) => rules.length > 0);
-  const matcher = new Matcher(sections, onNote);
+  const matcher = new Matcher([...parser.sections.values()], onNote);
   return { ownersOf: (path) => matcher.ownersOf(path) };
 }
 
@@ -85,10 +85,7 @@ class Parser {
   take(line: string, where: string): boolean {
     if (line === "" || line.startsWith("#")) return true;
     const header = /^\^?\[([^\]]+)\](?:\[\d+\])?(.*)$/.exec(line);
-    if (header) {
-      this.#beginSection(header[1]!, this.#ownersIn(header[2]!, where));
-      return true;
-    }
+    if (header) return this.#beginSection(header[1]!, this.#ownersIn(header[2]!, where), where);
     if (++this.#ruleCount > MAX_RULES) {
       this.#note(`${where}: more than ${MAX_RULES} patterns: the rest is skipped`);
       return false;
@@ -115,11 +112,14 @@ class Parser {
     return true;
   }
 
-  #beginSection(header: string, defaultOwners: string[]): void {
+  #beginSection(header: string, defaultOwners: string[], where: string): boolean {
     const name = header.trim().toLowerCase();
     this.#section = this.sections.get(name) ?? { defaultOwners, rules: [] };
     if (defaultOwners.length > 0) this.#section.defaultOwners = defaultOwners;
     this.sections.set(name, this.#section);
+    if (this.sections.size <= MAX_SECTIONS) return true;
+    this.#note(`${where}: more than ${MAX_SECTIONS} sections: the rest is skipped`);
+    return false;
   }
 
   #ownersIn(text: string, where: string): string[] {
