@@ -2,6 +2,7 @@
  * What the URL of a request names: its route, its parameters as they were sent, and the repositories
  * or the test that they select.
  */
+import { IttyRouter } from "itty-router";
 import type { RepositoryVersion, Selection } from "../../../db/read/caller.ts";
 import { caseKey, parseTestId } from "../../base/identity.ts";
 import { quote } from "../../base/quote.ts";
@@ -20,25 +21,22 @@ interface ParsedUrl {
 
 /** Creates a parser of URLs for a route table. */
 export function createUrlParser(routes: readonly Route[]): (url: string) => ParsedUrl {
-  const patterns = routes.map((route) => ({ route, pattern: pathPattern(route.path) }));
+  const router = IttyRouter();
+  for (const route of routes) router.all(route.path, () => route);
+  const patterns = router.routes.map(([, pattern], index) => ({ pattern, route: routes[index]! }));
 
   return (url) => {
     const { path, search } = splitUrl(url);
     for (const { route, pattern } of patterns) {
       const match = pattern.exec(path);
-      const variables = match && decode(match.groups ?? {});
+      // The router tolerates any number of trailing slashes, the API one.
+      const variables = match && !path.endsWith("//") && decode(match.groups ?? {});
       if (!variables) continue;
       const parameters = rawParameters(new URLSearchParams(search), route.parameters.query);
       return { route, parameters, selection: select(route, { variables, parameters }) };
     }
     return { route: null, parameters: {}, selection: { kind: "none" } };
   };
-}
-
-/** Matches the path of a route, also with one trailing slash. */
-function pathPattern(path: string): RegExp {
-  const pattern = path.replaceAll(".", "\\.").replace(/:(\w+)/g, "(?<$1>[^/]+)");
-  return new RegExp(`^${pattern}/?$`);
 }
 
 /** Splits a URL by hand: a client's `Host` header may make it invalid for `URL`. */
