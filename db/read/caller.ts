@@ -82,10 +82,13 @@ export async function loadCaller(sql: Queryable, options: {
         where o.organization_id = t.organization_id and o.purchase_unit_count > 0))`;
   const [first] = rows;
   if (!first) return null;
+  const repositories: RepositoryVersion[] = [];
+  for (const { organizationId: _organizationId, tokenId: _tokenId, ...repository } of rows) {
+    if (repository.repositoryId !== null) repositories.push(repository);
+  }
   return {
     caller: { organizationId: first.organizationId, tokenId: first.tokenId },
-    repositories: rows.filter((row) => row.repositoryId !== null)
-      .sort((a, b) => a.repositoryId - b.repositoryId),
+    repositories: repositories.sort((a, b) => a.repositoryId - b.repositoryId),
   };
 }
 

@@ -46,6 +46,15 @@ describeWithDatabases("HTTP conventions", (database) => {
     return etag!;
   }
 
+  it("gives all tokens of an organization the same entity tags", async () => {
+    const other = await fixture.addToken();
+    for (const path of ["/api/repos/acme/shop/tests", "/api/v1/flaky/tests?quarantine=false"]) {
+      const response = await fixture.app(request(path, { authorization: `Bearer ${other}` }));
+      await response.body?.cancel();
+      assert.equal(response.headers.get("etag"), await etagOf(path));
+    }
+  });
+
   it("returns 304 while nothing has changed, for lists, weak tags and *", async () => {
     for (const path of [...paths, "/health"]) {
       const etag = await etagOf(path);

@@ -75,8 +75,8 @@ export function responseKey(
 export function createResponder({ maxCachedBytes = MAX_CACHED_BYTES } = {}): Responder {
   const cache = new Cache<string, CachedResponse>({
     maxWeight: maxCachedBytes,
-    // The compressed bytes come later, and are never more than the plain ones.
-    weigh: ({ byteLength }, key) => ENTRY_OVERHEAD_BYTES + key.length + 2 * byteLength,
+    // The compressed bytes come later: of JSON less than half of the plain ones.
+    weigh: ({ byteLength }, key) => ENTRY_OVERHEAD_BYTES + key.length + 1.5 * byteLength,
   });
   return {
     cached(request, { requestId, key }) {
