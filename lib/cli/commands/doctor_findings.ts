@@ -81,7 +81,9 @@ export function assessRole(
   { user, isSuperuser, canWrite, canMigrate, isReplica, isStreaming, lagSeconds }: ServerState,
 ): Finding {
   if (isReplica) {
-    const lag = lagSeconds === null ? "lag unknown" : `at most ${Math.ceil(lagSeconds)} s behind`;
+    const lag = lagSeconds === null
+      ? "lag unknown"
+      : `${lagSeconds === 0 ? "" : "at most "}${Math.ceil(lagSeconds)} s behind`;
     const finding = `a replica, ${isStreaming ? lag : "disconnected from its primary"}`;
     if (isStreaming && (lagSeconds ?? 0) <= LAG_WARN_SECONDS) return ok("role", finding);
     const hint = "check the log of the replica and pg_stat_replication on the primary";
