@@ -287,6 +287,7 @@ async function cutOffUploads(program: Program): Promise<void> {
   assert.equal(created.outcome, "created");
   await findOrCreateRepository(sql, { ...hidden, name: "shown" });
   await program.run("repo create big/shown --org big");
+  await program.run("org log --org big");
 }
 
 /** More failures of one code version than one statement of `prune` deletes. */
