@@ -17,6 +17,7 @@ const EARLIER_RUN = {
 };
 
 /** The first 8 digits are `recorded_at` in seconds. */
+const LATEST_SUBMISSION_ID = "697dc80c14b6e07a92d3f58c";
 const EARLIER_SUBMISSION_ID = "697cda37c2e35f3ad4a86f01";
 
 const TEST = {
@@ -46,14 +47,20 @@ export const SUBMISSIONS_EXAMPLE = {
   count: 37,
   submissions: [
     {
-      key: "acme/shop/697dc80c14b6e07a92d3f58c",
+      id: LATEST_SUBMISSION_ID,
+      key: `acme/shop/${LATEST_SUBMISSION_ID}`,
       ...LATEST_RUN,
+      tree_oid: "d2b7f04c9a6e1385b0c4d7e92f81a3560b9d7c14",
+      branch: "main",
       status: "processed",
       test_result_count: 1284,
     },
     {
+      id: EARLIER_SUBMISSION_ID,
       key: `acme/shop/${EARLIER_SUBMISSION_ID}`,
       ...EARLIER_RUN,
+      tree_oid: "",
+      branch: "release/2.4",
       status: "processed",
       test_result_count: 1279,
     },

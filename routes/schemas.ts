@@ -17,7 +17,7 @@ export const timestampSchema = v.pipe(
   v.examples(["2026-01-31T08:00:00Z"]),
 );
 
-/** Schema of the id of a test or event. */
+/** Schema of the id of a test, submission or event. */
 export const objectIdSchema = v.pipe(
   v.string(),
   v.regex(/^[0-9a-f]{24}$/),

@@ -11,15 +11,18 @@ import {
 import { defineRoute, selectedRepository } from "../lib/http/request/route.ts";
 import { formatTimestamp } from "../lib/base/time.ts";
 import { SUBMISSIONS_EXAMPLE } from "./examples.ts";
-import { countSchema, pageSchema, textSchema, timestampSchema } from "./schemas.ts";
+import { countSchema, objectIdSchema, pageSchema, textSchema, timestampSchema } from "./schemas.ts";
 
 const DEFAULT_LIMIT = 10;
 
 const submissionSchema = v.pipe(
   v.strictObject({
+    id: v.pipe(objectIdSchema, v.description("Its first 8 digits are the seconds of recorded_at")),
     key: textSchema("Object-storage key of the uploaded archive; never changes"),
     build_url: textSchema('URL of the CI run, "" when it is not known'),
     commit_oid: textSchema("Commit that was tested"),
+    tree_oid: textSchema('Tree of the commit, "" when it is not known'),
+    branch: textSchema('Branch that was tested, "" when it is not known'),
     recorded_at: timestampSchema,
     status: v.pipe(
       v.picklist(["processing", "processed", "failed"]),
@@ -80,9 +83,12 @@ export const submissions = defineRoute({
 
 function submissionView(submission: SubmissionRow): v.InferOutput<typeof submissionSchema> {
   return {
+    id: submission.submissionId,
     key: submission.key,
     build_url: submission.buildUrl,
     commit_oid: submission.commitOid,
+    tree_oid: submission.treeOid,
+    branch: submission.branch,
     recorded_at: formatTimestamp(submission.recordedAt),
     status: submission.status,
     test_result_count: submission.testResultCount,

@@ -11,6 +11,10 @@ export interface SubmissionRow {
   key: string;
   buildUrl: string;
   commitOid: string;
+  /** `""` when unknown. */
+  treeOid: string;
+  /** `""` when unknown. */
+  branch: string;
   /** Seconds since 1970. */
   recordedAt: number;
   status: "processing" | "processed" | "failed";
@@ -48,8 +52,10 @@ export async function loadSubmissionsPage(sql: Queryable, options: {
     cross join (select count(*)::float8 as count from submission s where ${inWindow}) total
     left join (
       select encode(s.submission_id, 'hex') as "submissionId", s.key, s.build_url as "buildUrl",
-        s.commit_oid as "commitOid", extract(epoch from s.recorded_at)::float8 as "recordedAt",
-        s.status, s.test_result_count as "testResultCount"
+        s.commit_oid as "commitOid", coalesce(s.tree_oid, '') as "treeOid",
+        coalesce(s.branch, '') as branch,
+        extract(epoch from s.recorded_at)::float8 as "recordedAt", s.status,
+        s.test_result_count as "testResultCount"
       from submission s
       where ${inWindow}
         ${after === null ? sql`` : sql`and s.submission_id < decode(${after}, 'hex')`}

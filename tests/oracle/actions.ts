@@ -227,6 +227,7 @@ function plainUpload(step: UploadStep, context: Context, index = 0): PlainUpload
     recordedAt,
     commit: step.commit,
     tree: step.tree,
+    branch: step.branch,
     buildUrl: step.buildUrl,
     tags: [...step.tags],
     testTags: step.testTags.map(({ test, tags }) => ({ test: TESTS[test]!, tags })),

@@ -40,9 +40,12 @@ export function submissionsPage(
   return {
     count: all.length,
     submissions: shown.map((submission) => ({
+      id: submission.id,
       key: submission.key,
       build_url: submission.buildUrl,
       commit_oid: submission.commit,
+      tree_oid: submission.tree ?? "",
+      branch: submission.branch ?? "",
       recorded_at: timestamp(submission.recordedAt),
       status: submission.status,
       test_result_count: submission.results.length,

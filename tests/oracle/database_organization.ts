@@ -85,7 +85,7 @@ export async function databaseOrganization(
           buildUrl: archive.buildUrl,
           commitOid: archive.commit,
           treeOid: archive.tree,
-          branch: null,
+          branch: archive.branch,
           tags,
         })
       );
@@ -123,7 +123,7 @@ function columnsOf(upload: PlainUpload) {
   return {
     commitOid: upload.commit,
     treeOid: upload.tree,
-    branch: null,
+    branch: upload.branch,
     buildUrl: upload.buildUrl,
     tags: upload.tags,
     recordedAt: upload.recordedAt,

@@ -7,6 +7,7 @@ import type { Conclusion } from "../../lib/report/result.ts";
 import { INCLUDES } from "./answers.ts";
 import type { Operator, Sort } from "./oracle.ts";
 import {
+  BRANCHES,
   BUILD_URLS,
   COMMITS,
   MESSAGES,
@@ -100,6 +101,7 @@ const upload: fc.Arbitrary<UploadStep> = fc.record({
     { weight: 1, arbitrary: fc.constantFrom(...SYMBOLIC_COMMITS) },
   ),
   tree: fc.option(fc.constantFrom(...TREES), { freq: 2 }),
+  branch: fc.option(fc.constantFrom(...BRANCHES), { freq: 4 }),
   buildUrl: fc.constantFrom(...BUILD_URLS),
   tags: fc.subarray(TAGS, { maxLength: 2 }),
   testTags: fc.oneof(
@@ -208,6 +210,7 @@ const eventSteps: fc.WeightedArbitrary<Step>[] = [
           "commit",
           "buildUrl",
           "tree",
+          "branch",
           "tags",
           "testTags",
           "coverage",
@@ -395,6 +398,7 @@ function uploadOf({ test, negatives, passes, seconds }: {
     at: { before: "now", seconds },
     commit: COMMITS[0]!,
     tree: null,
+    branch: null,
     buildUrl: BUILD_URLS[0]!,
     tags: [],
     testTags: [],

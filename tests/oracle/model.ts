@@ -40,6 +40,7 @@ export interface PlainUpload {
   recordedAt: number;
   commit: string;
   tree: string | null;
+  branch: string | null;
   /** `""` for an upload that is a build of its own. */
   buildUrl: string;
   tags: string[];

@@ -53,6 +53,7 @@ function upload(attempts: Attempt[], more: Partial<PlainUpload> = {}): string {
     recordedAt: NOW,
     commit: COMMIT,
     tree: null,
+    branch: null,
     buildUrl: `https://ci/${uploads}`,
     tags: [],
     testTags: [],
@@ -184,13 +185,16 @@ describe("the oracle's answers", () => {
   it("page through submissions of the window, newest first", () => {
     upload([["a", "passing"]], { recordedAt: NOW - WINDOW - 1 });
     upload([["a", "passing"], ["a", "skipped"]]);
-    const newest = upload([["b", "passing"]]);
+    const newest = upload([["b", "passing"]], { tree: "77", branch: "main" });
     assert.deepEqual(submissionsPage(ask(), 0, { limit: 1, after: null }), {
       count: 2,
       submissions: [{
+        id: newest,
         key: "key 3",
         build_url: "https://ci/3",
         commit_oid: COMMIT,
+        tree_oid: "77",
+        branch: "main",
         recorded_at: "2026-03-15T12:00:00Z",
         status: "processed",
         test_result_count: 1,
@@ -274,6 +278,7 @@ describe("an archive", () => {
     recordedAt: NOW,
     commit: COMMIT,
     tree: null,
+    branch: null,
     buildUrl: "https://ci/archive",
     tags: [],
     testTags: [],

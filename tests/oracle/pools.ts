@@ -28,6 +28,9 @@ export const SYMBOLIC_COMMITS = ["HEAD", "main", "c1c1c1", "c1".repeat(33)];
 /** One equals a commit. */
 export const TREES = ["ab".repeat(20), "77".repeat(20)];
 
+/** Some match `release/*`, `%` and `_` are not wildcards. */
+export const BRANCHES = ["main", "Main", "release/1", "release/1_%", "größe"];
+
 export const BUILD_URLS = [
   "",
   "https://ci.example/1",

@@ -22,6 +22,7 @@ export interface UploadStep {
   at: { before: "now" | "edge"; seconds: number };
   commit: string;
   tree: string | null;
+  branch: string | null;
   buildUrl: string;
   tags: string[];
   /** Tags of single tests, each by its index in the pool. */
@@ -58,6 +59,7 @@ export type Change =
   | "commit"
   | "buildUrl"
   | "tree"
+  | "branch"
   | "tags"
   | "testTags"
   | "coverage"

@@ -29,6 +29,8 @@ describeWithDatabases("GET /api/repos/{owner}/{name}/submissions", (database) =>
         recordedAt: NOW - index,
         buildUrl: index === 0 ? "https://ci.example/0" : "",
         commitOid: `commit-${index}`,
+        treeOid: index === 0 ? "7ree7ree" : null,
+        branch: index === 0 ? "release/1" : null,
       });
     }
     await fixture.upload(shop, [{ name: "a" }], { recordedAt: NOW - 14 * DAY, commitOid: "edge" });
@@ -43,15 +45,20 @@ describeWithDatabases("GET /api/repos/{owner}/{name}/submissions", (database) =>
       body.submissions.map((one: { commit_oid: string }) => one.commit_oid),
       Array.from({ length: 10 }, (_, index) => `commit-${index}`),
     );
+    const [{ id }, earlier] = body.submissions;
     assert.deepEqual(body.submissions[0], {
-      key: body.submissions[0].key,
+      id,
+      key: `Acme/Shop/${id}`,
       build_url: "https://ci.example/0",
       commit_oid: "commit-0",
+      tree_oid: "7ree7ree",
+      branch: "release/1",
       recorded_at: "2026-09-21T14:13:20Z",
       status: "processed",
       test_result_count: 2,
     });
-    assert.match(body.submissions[0].key, /^Acme\/Shop\/[0-9a-f]{24}$/);
+    assert.equal(parseInt(id.slice(0, 8), 16), NOW);
+    assert.deepEqual([earlier.branch, earlier.tree_oid], ["", ""]);
   });
 
   it("pages until there is no next page, with the cursor also as a relative link", async () => {
