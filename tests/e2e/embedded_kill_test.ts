@@ -7,7 +7,7 @@ import { launch, pause } from "./launch.ts";
 import { run } from "./program.ts";
 
 /** How many processes are killed; the long proof sets 200. */
-const KILLS = Number(process.env.TEST_EMBEDDED_KILLS || "4");
+const KILLS = Number(process.env.TEST_EMBEDDED_KILLS || "2");
 /** Enough for an upload to have moments at which it can be killed. */
 const TESTS = 5_000;
 

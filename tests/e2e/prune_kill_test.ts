@@ -10,7 +10,7 @@ import { createFixture, DAY, NOW } from "../routes/fixture.ts";
 import { command, run } from "./program.ts";
 
 /** How often a prune is killed; the long proof sets 100. */
-const KILLS = Number(process.env.TEST_PRUNE_KILLS || "3");
+const KILLS = Number(process.env.TEST_PRUNE_KILLS || "2");
 
 /** Old submissions, of 8 tests or fewer each, that every killed prune finds. */
 const SUBMISSIONS_PER_KILL = 250;

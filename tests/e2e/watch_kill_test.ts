@@ -9,11 +9,11 @@ import { openTestServer, withDatabase } from "../database.ts";
 import { command, run } from "./program.ts";
 
 /** How often a watcher is killed; the long proof sets 100. */
-const KILLS = Number(process.env.TEST_WATCH_KILLS || "4");
+const KILLS = Number(process.env.TEST_WATCH_KILLS || "2");
 const WATCHERS = 2;
 /** Watchers that share a queue of so many archives. */
 const SHARERS = 3;
-const QUEUE = { server: 60, embedded: 24 };
+const QUEUE = { server: 30, embedded: 12 };
 const TESTS = 3_000;
 const SHA = "0123456789abcdef0123456789abcdef01234567";
 
