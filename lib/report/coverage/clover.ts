@@ -101,10 +101,10 @@ export class CloverReader extends NestedReader {
   #method(line: number, covered: boolean): void {
     this.#lastMethod = line;
     this.#bareMethods.set(line, covered);
-    const { methodCount } = this.map.limits;
-    if (this.#bareMethods.size <= methodCount) return;
+    const { methodLineCount } = this.map.limits;
+    if (this.#bareMethods.size <= methodLineCount) return;
     throw new Refusal(
-      `found methods without lines in one file, expected at most ${methodCount}`,
+      `found methods without lines in one file, expected at most ${methodLineCount}`,
       "limit",
     );
   }

@@ -1,5 +1,5 @@
 /** Cobertura XML, as coverage.py, gcovr, coverlet, Istanbul, simplecov and many others write it. */
-import { type CoverageMap, FileLines } from "./coverage_map.ts";
+import type { CoverageMap, FileLines } from "./coverage_map.ts";
 import { ran, wholeNumber } from "./numbers.ts";
 import { Refusal } from "./refusal.ts";
 import type { Attributes, ElementReader } from "./format_reader.ts";
@@ -9,7 +9,7 @@ import type { Attributes, ElementReader } from "./format_reader.ts";
  *
  * Lines are listed twice, below the class and below its methods. Those of the class count, because
  * a method's counts are its calls; only a class without lines takes those of its methods. Classes
- * of the same file are merged; a class without a file name is added.
+ * of the same file are merged; a class without a name is a file by itself.
  *
  * The `source` folders are left out of the path: shards of one build run in different folders.
  * Without any line, the totals (`lines-covered`, `lines-valid`) are added.
@@ -32,13 +32,8 @@ export class CoberturaReader implements ElementReader {
         return;
       case "class": {
         const path = attributes.filename || attributes.name;
-        const { lineNumber } = this.#map.limits;
-        this.#class = {
-          isNamed: !!path,
-          file: path ? this.#map.file(path) : new FileLines(lineNumber),
-          hasLines: false,
-          ofMethods: new FileLines(lineNumber),
-        };
+        const file = path ? this.#map.file(path) : this.#map.unnamedFile();
+        this.#class = { file, hasLines: false, methodLines: new Map() };
         return;
       }
       case "method":
@@ -66,8 +61,8 @@ export class CoberturaReader implements ElementReader {
     const ended = this.#class;
     this.#class = undefined;
     if (ended === undefined) return;
-    if (!ended.hasLines) ended.file.addAll(ended.ofMethods);
-    if (!ended.isNamed) this.#map.addTotals(ended.file);
+    if (ended.hasLines) return;
+    for (const [line, covered] of ended.methodLines) ended.file.add(line, covered);
   }
 
   #line(attributes: Attributes): void {
@@ -79,11 +74,21 @@ export class CoberturaReader implements ElementReader {
     const covered = ran(attributes.hits, `"hits" of a line`);
     this.#hasLines = true;
     if (this.#insideMethod) {
-      current.ofMethods.add(number, covered);
+      this.#holdMethodLine(current.methodLines, number, covered);
     } else {
       current.hasLines = true;
       current.file.add(number, covered);
     }
+  }
+
+  #holdMethodLine(lines: Map<number, boolean>, line: number, covered: boolean): void {
+    lines.set(line, covered || lines.get(line) === true);
+    const { methodLineCount } = this.#map.limits;
+    if (lines.size <= methodLineCount) return;
+    throw new Refusal(
+      `found more than ${methodLineCount} lines in the methods of one class, expected fewer`,
+      "limit",
+    );
   }
 
   #addTotals(): void {
@@ -97,8 +102,8 @@ export class CoberturaReader implements ElementReader {
 }
 
 interface OpenClass {
-  isNamed: boolean;
   file: FileLines;
   hasLines: boolean;
-  ofMethods: FileLines;
+  /** Line numbers in its methods, and whether they are covered. */
+  methodLines: Map<number, boolean>;
 }

@@ -32,7 +32,7 @@ export class FileLines {
    * @param greatestLine greatest line number that is accepted
    * @param charge called with the bytes about to be allocated; throws when there are too many
    */
-  constructor(greatestLine: number, charge: (bytes: number) => void = () => {}) {
+  constructor(greatestLine: number, charge: (bytes: number) => void) {
     this.#greatestLine = greatestLine;
     this.#charge = charge;
   }
@@ -60,13 +60,6 @@ export class FileLines {
     if (covered) this.#coveredLineCount++;
   }
 
-  /** Adds all lines of another. */
-  addAll(other: FileLines): void {
-    other.#states.forEach((state, line) => {
-      if (state !== 0) this.add(line, state === COVERED);
-    });
-  }
-
   #grow(line: number): void {
     if (line > this.#greatestLine) {
       throw new Refusal(
@@ -88,6 +81,7 @@ export class CoverageMap {
   readonly limits: CoverageLimits;
   // A Map, because a file may well be called `__proto__`.
   readonly #files = new Map<string, FileLines>();
+  readonly #unnamedFiles: FileLines[] = [];
   #added: CoverageTotals = { coveredLineCount: 0, lineCount: 0 };
   #storedBytes = 0;
   #blockLineCount = 0;
@@ -108,11 +102,26 @@ export class CoverageMap {
     }
     let lines = this.#files.get(key);
     if (lines === undefined) {
-      this.#charge(FILE_BYTES + 2 * key.length);
-      lines = new FileLines(this.limits.lineNumber, (bytes) => this.#charge(bytes));
+      lines = this.#newFile(2 * key.length);
       this.#files.set(key, lines);
     }
     return lines;
+  }
+
+  /**
+   * A source file without a path, which is merged with no other.
+   *
+   * @throws {Refusal} when too much is stored already
+   */
+  unnamedFile(): FileLines {
+    const lines = this.#newFile(0);
+    this.#unnamedFiles.push(lines);
+    return lines;
+  }
+
+  #newFile(keyBytes: number): FileLines {
+    this.#charge(FILE_BYTES + keyBytes);
+    return new FileLines(this.limits.lineNumber, (bytes) => this.#charge(bytes));
   }
 
   /**
@@ -163,7 +172,7 @@ export class CoverageMap {
   /** The sum over all files, and the totals that were added. */
   totals(): CoverageTotals {
     let { coveredLineCount, lineCount } = this.#added;
-    for (const file of this.#files.values()) {
+    for (const file of [...this.#files.values(), ...this.#unnamedFiles]) {
       coveredLineCount += file.coveredLineCount;
       lineCount += file.lineCount;
     }

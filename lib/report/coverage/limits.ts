@@ -13,8 +13,11 @@ export interface CoverageLimits {
   tokenCharacters: number;
   /** Characters of a JSON report, the one kind that is held in memory as a whole. */
   jsonCharacters: number;
-  /** Methods of one source file in a Clover report of PHPUnit, held until the file is complete. */
-  methodCount: number;
+  /**
+   * Lines held until a file or class is complete: of methods of one source file in a Clover report of
+   * PHPUnit, or of one class in a Cobertura report.
+   */
+  methodLineCount: number;
   /** Lines that all blocks of one upload's Go cover profiles span together, repetitions included. */
   goBlockLineCount: number;
 }
@@ -31,8 +34,8 @@ export const DEFAULT_COVERAGE_LIMITS: Readonly<CoverageLimits> = {
   tokenCharacters: 1024 * 1024,
   // Istanbul needs some 200 for each statement. As many as this of "{}," take 1.1 GB of memory.
   jsonCharacters: 32 * 1024 * 1024,
-  // Generated classes have some thousands.
-  methodCount: 100_000,
+  // Generated classes have some ten thousand.
+  methodLineCount: 100_000,
   // A profile of many packages tested together repeats each block for each of them, and comes to some
   // ten million lines. As many as this were taken in 0.3 to 1.2 seconds of a processor.
   goBlockLineCount: 100_000_000,

@@ -117,6 +117,10 @@ const COVERAGE: Record<string, (size: number) => string> = {
     `<coverage line-rate="1">${
       fill('<class filename="f"><method><line number="9" hits="1"/></method></class>', size)
     }</coverage>`,
+  "Cobertura's methods with distant lines": (size) =>
+    `<coverage line-rate="1">${
+      fill('<class filename="f"><method><line number="9999999" hits="1"/></method></class>', size)
+    }</coverage>`,
   "JaCoCo": (size) =>
     `<report name="a"><package name="p">${
       numbered((n) => `<sourcefile name="s${n}"><line nr="1" mi="0" ci="1"/></sourcefile>`, size)

@@ -160,11 +160,25 @@ describe("hostile coverage reports", () => {
         {},
       ],
       [
+        "many lines in the methods of a Cobertura class",
+        `<coverage line-rate="1"><class filename="a"><method>${
+          [1, 2, 3].map((number) => `<line number="${number}" hits="1"/>`).join("")
+        }</method></class></coverage>`,
+        { methodLineCount: 2 },
+      ],
+      [
+        "many long files without a name",
+        `<coverage line-rate="1">${
+          `<class><line number="9000" hits="1"/></class>`.repeat(20)
+        }</coverage>`,
+        { storedBytes: 100_000 },
+      ],
+      [
         "methods without end",
         `<coverage generated="1"><project><file name="a">${
           [1, 2, 3].map((num) => `<line num="${num}" type="method" count="1"/>`).join("")
         }</file></project></coverage>`,
-        { methodCount: 2 },
+        { methodLineCount: 2 },
       ],
       ["a total beyond reason", `{"total":{"lines":{"total":1e15,"covered":1}}}`, {}],
     ] as const
