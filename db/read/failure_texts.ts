@@ -23,14 +23,30 @@ export async function loadTexts(
   { repositoryId, textIds }: { repositoryId: number; textIds: readonly string[] },
 ): Promise<Map<string, FailureText>> {
   if (textIds.length === 0) return new Map();
+  const base = (column: "message" | "body") =>
+    sql`(
+      select b.${sql(column)} from failure_text b
+      where b.repository_id = f.repository_id and b.text_id = f.base_text_id)`;
   const rows = await sql<TextRow[]>`
-    select encode(f.text_id, 'hex') as "textId", f.message, f.body, b.message as "baseMessage",
-      b.body as "baseBody"
-    from failure_text f
-    left join failure_text b
-      on b.repository_id = f.repository_id and b.text_id = f.base_text_id
-    where f.repository_id = ${repositoryId} and f.text_id = any(${idsIn(sql, textIds)})`;
+    select encode(f.text_id, 'hex') as "textId", f.message, f.body,
+      ${base("message")} as "baseMessage", ${base("body")} as "baseBody"
+    from ${storedTexts(sql, { repositoryId, textIds })}`;
   return new Map(rows.map((row) => [row.textId, textOf(row)]));
+}
+
+/**
+ * SQL: the rows `f` of `failure_text` with the given text ids, each by a look-up in the index. With a
+ * plan that was made while the table was small, a join or `= any` reads all texts of the repository.
+ */
+export function storedTexts(
+  sql: Queryable,
+  { repositoryId, textIds }: { repositoryId: number; textIds: readonly string[] },
+) {
+  return sql`unnest(${idsIn(sql, textIds)}) as wanted(text_id)
+    cross join lateral (
+      select * from failure_text
+      where repository_id = ${repositoryId} and text_id = wanted.text_id
+      limit 1) f`;
 }
 
 function textOf({ message, body, baseMessage, baseBody }: TextRow): FailureText {

@@ -7,7 +7,7 @@ import {
   identifiedTexts,
 } from "../../lib/analysis/failure_texts.ts";
 import { idsIn, type Queryable } from "../connection/sql.ts";
-import { loadTexts } from "../read/failure_texts.ts";
+import { loadTexts, storedTexts } from "../read/failure_texts.ts";
 
 // What is in memory at a time.
 const TEXTS_PER_BATCH = 500;
@@ -38,9 +38,9 @@ async function storeBatch(
   texts: IdentifiedText[],
 ): Promise<void> {
   const known = await tx<{ textId: string }[]>`
-    select encode(text_id, 'hex') as "textId" from failure_text
-    where repository_id = ${repositoryId}
-      and text_id = any(${idsIn(tx, texts.map(({ textId }) => textId))})`;
+    select encode(f.text_id, 'hex') as "textId" from ${
+    storedTexts(tx, { repositoryId, textIds: texts.map(({ textId }) => textId) })
+  }`;
   const knownIds = new Set(known.map(({ textId }) => textId));
   const added = texts.filter(({ textId }) => !knownIds.has(textId));
   if (added.length === 0) return;
@@ -75,10 +75,13 @@ async function loadBases(
 ): Promise<Map<string, FailureText & { textId: string }>> {
   const fingerprints = [...new Set(texts.map(({ fingerprint }) => fingerprint))];
   const rows = await tx<{ fingerprint: string; textId: string }[]>`
-    select encode(fingerprint, 'hex') as fingerprint, encode(text_id, 'hex') as "textId"
-    from failure_text
-    where repository_id = ${repositoryId} and fingerprint = any(${idsIn(tx, fingerprints)})
-      and base_text_id is null`;
+    select encode(wanted.fingerprint, 'hex') as fingerprint, encode(f.text_id, 'hex') as "textId"
+    from unnest(${idsIn(tx, fingerprints)}) as wanted(fingerprint)
+    cross join lateral (
+      select text_id from failure_text
+      where repository_id = ${repositoryId} and fingerprint = wanted.fingerprint
+        and base_text_id is null
+      limit 1) f`;
   const found = await loadTexts(tx, { repositoryId, textIds: rows.map(({ textId }) => textId) });
   return new Map(
     rows.map(({ fingerprint, textId }) => [fingerprint, { textId, ...found.get(textId)! }]),
@@ -94,44 +97,43 @@ export async function deleteUnusedTexts(
   { repositoryId, textIds }: { repositoryId: number; textIds: readonly string[] },
 ): Promise<void> {
   if (textIds.length === 0) return;
+  // A plan that was made while the tables were small would compare every text with every other.
+  await tx`select set_config('plan_cache_mode', 'force_custom_plan', true)`;
   // Reads the failures of the repository once: no index leads from a text to them.
   const unused = await tx<{ textId: string }[]>`
-    with candidate as materialized (
-      select f.text_id from failure_text f
-      where f.repository_id = ${repositoryId} and f.text_id = any(${idsIn(tx, textIds)})
+    with candidate as (
+      select text_id from unnest(${idsIn(tx, textIds)}) as given(text_id)
       union
-      select f.base_text_id from failure_text f
-      where f.repository_id = ${repositoryId} and f.text_id = any(${idsIn(tx, textIds)})
-        and f.base_text_id is not null
+      select f.base_text_id from ${storedTexts(tx, { repositoryId, textIds })}
+      where f.base_text_id is not null
     )
     select encode(text_id, 'hex') as "textId" from candidate
     except
     select encode(n.text_id, 'hex') from negative_result n
-    where n.repository_id = ${repositoryId}
-      and n.text_id in (select text_id from candidate)`;
-  const unusedIds = unused.map(({ textId }) => textId);
+    where n.repository_id = ${repositoryId}`;
+  const unusedIds = idsIn(tx, unused.map(({ textId }) => textId));
   // First those with a base, so that no text loses the base that its body needs.
   await tx`
     delete from failure_text
-    where repository_id = ${repositoryId} and text_id = any(${idsIn(tx, unusedIds)})
+    where repository_id = ${repositoryId} and text_id = any(${unusedIds})
       and base_text_id is not null`;
   await tx`
     delete from failure_text f
-    where f.repository_id = ${repositoryId} and f.text_id = any(${idsIn(tx, unusedIds)})
-      and f.base_text_id is null
-      and not exists (
-        select from failure_text d
-        where d.repository_id = f.repository_id and d.fingerprint = f.fingerprint
-          and d.base_text_id = f.text_id)`;
+    where f.repository_id = ${repositoryId} and f.text_id = any(${unusedIds})
+      and f.base_text_id is null and (
+        select true from failure_text d
+        where d.repository_id = ${repositoryId} and d.fingerprint = f.fingerprint
+          and d.base_text_id = f.text_id
+        limit 1) is null`;
 }
 
-/** The texts of a repository that no failure has, those with a base first. */
+/** The texts of a repository that no failure has. */
 export async function findUnusedTexts(sql: Queryable, repositoryId: number): Promise<string[]> {
   const rows = await sql<{ textId: string }[]>`
     select encode(f.text_id, 'hex') as "textId" from failure_text f
-    where f.repository_id = ${repositoryId} and not exists (
-      select from negative_result n
-      where n.repository_id = f.repository_id and n.text_id = f.text_id)
-    order by f.base_text_id is null`;
+    where f.repository_id = ${repositoryId}
+    except
+    select encode(n.text_id, 'hex') from negative_result n
+    where n.repository_id = ${repositoryId}`;
   return rows.map(({ textId }) => textId);
 }
