@@ -41,24 +41,12 @@ const RETRY_PAUSE_MS = 300;
 const TRANSIENT_STATUSES: readonly number[] = [502, 503, 504];
 const MAX_QUOTED_CHARACTERS = 200;
 
-/** Enough for an assertion with its values. */
-export const MESSAGE_CHARACTERS = 300;
-
 /** A failure that is worth a retry. */
 class TransientError extends ToolError {}
 
-/** A body of JSON. Fields that the schema does not name are dropped, long failure messages cut. */
+/** A body of JSON. Fields that the schema does not name are dropped. */
 export function json<Schema extends v.GenericSchema>(schema: Schema) {
-  const reviver = (name: string, value: unknown) =>
-    name === "message" && typeof value === "string" ? cutMessage(value) : value;
-  return v.pipe(v.string(), v.parseJson({ reviver }), schema);
-}
-
-function cutMessage(message: string): string {
-  const characters = [...message];
-  if (characters.length <= MESSAGE_CHARACTERS) return message;
-  const kept = characters.slice(0, MESSAGE_CHARACTERS).join("");
-  return `${kept}... [cut: ${MESSAGE_CHARACTERS} of ${characters.length} characters]`;
+  return v.pipe(v.string(), v.parseJson(), schema);
 }
 
 const ERRORS = json(v.object({ errors: v.record(v.string(), v.array(v.string())) }));

@@ -233,4 +233,12 @@ at \`PLATFORM_API_URL\` with the token in \`PLATFORM_API_TOKEN\`. All tools are 
 - \`get_test_history\`: the latest disruptions of one test
 - \`list_recent_submissions\`: the latest CI runs of a repository
 - \`get_repo_flakiness\`: the flakiness percentage as a number, \`null\` without data
-- \`get_repo_coverage\`: the coverage percentage as a number, \`null\` without data`;
+- \`get_repo_coverage\`: the coverage percentage as a number, \`null\` without data
+- \`list_my_organizations\`: the organization of the token
+- \`list_repositories\`: the repositories, by a part of their name
+- \`get_submission_test_results\`: what failed in one CI run, with stack traces
+- \`get_recent_failures\`: what failed in the latest CI runs of a repository, by cause
+- \`get_test_details\`: one test with its failures by cause, the commits and builds where it failed
+  and passed, its durations and owners
+
+Stack traces are quoted: every line from a report begins with \`> \`.`;

@@ -10,6 +10,7 @@ import {
   nextCursor,
   pageMetadata,
   repositoryArgument,
+  testEntries,
   timestamp,
   toolInput,
   unknownRepository,
@@ -66,10 +67,7 @@ const input = toolInput({
 
 const test = v.object({
   id: v.string(),
-  name: v.string(),
-  suite: v.string(),
-  class: v.string(),
-  file: v.string(),
+  ...testEntries,
   tags: v.array(v.string()),
   disruptiveness_ratio: v.pipe(
     v.number(),
@@ -106,7 +104,7 @@ export const findFlakyTests = defineTool({
     "Lists tests that both passed and failed on the same code (flaky), worst first. A disruption " +
     "is such a failure; ratio and count are of the last 14 days. Use it to see whether a failure " +
     "is known, or what to fix first. A failing test that is not listed is probably a real failure, " +
-    "or quarantined: ask again with quarantined true. Next: get_test_history with an id.",
+    "or quarantined: ask again with quarantined true. Next: get_test_details with an id.",
   input,
   output,
   async run(input, get) {

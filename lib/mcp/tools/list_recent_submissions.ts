@@ -5,25 +5,28 @@ import {
   defineTool,
   integer,
   limitArgument,
+  nameArgument,
   nextCursor,
+  ownerArgument,
   pageMetadata,
-  repositoryArgument,
   timestamp,
   toolInput,
   unknownRepository,
 } from "./tool.ts";
 
 const input = toolInput({
-  owner: repositoryArgument("Before the last slash of owner/name; may contain slashes"),
-  name: repositoryArgument("Repository without its owner"),
+  owner: ownerArgument,
+  name: nameArgument,
   limit: limitArgument(10),
   after: afterArgument,
 });
 
 const submission = v.object({
+  id: v.string(),
   key: v.string(),
   build_url: v.string(),
   commit_oid: v.string(),
+  branch: v.string(),
   recorded_at: timestamp,
   status: v.pipe(v.string(), v.description("processed, processing (results to come) or failed")),
   test_result_count: integer("Retries and skips count"),
@@ -49,8 +52,8 @@ export const listRecentSubmissions = defineTool({
   title: "List recent CI runs",
   description:
     "CI runs of a repository that uploaded test results in the last 14 days, newest first. Use it " +
-    "to see whether results arrive and of which commits and builds; it does not tell which tests " +
-    "failed. Next: find_flaky_tests, whose latest disruptions name the same builds.",
+    "to see whether results arrive and of which commits and builds. Next: " +
+    "get_submission_test_results with an id for what failed there, or get_recent_failures.",
   input,
   output,
   async run({ owner, name, limit, after }, get) {

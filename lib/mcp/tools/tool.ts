@@ -50,6 +50,30 @@ export function repositoryArgument(description: string) {
   );
 }
 
+/** An id of a test or submission. */
+export function idArgument(kind: string, description: string) {
+  return v.pipe(
+    v.string(),
+    v.regex(
+      /^[0-9a-fA-F]{24}$/,
+      ({ received }) => `invalid ${kind} id ${received}: expected 24 hex digits, ${description}`,
+    ),
+    v.description(description),
+  );
+}
+
+/** `test_id`. */
+export const testIdArgument = idArgument(
+  "test",
+  "the id of a test from find_flaky_tests or of a failure",
+);
+
+/** `owner` and `name` of a repository. */
+export const ownerArgument = repositoryArgument(
+  "Before the last slash of owner/name; may contain slashes",
+);
+export const nameArgument = repositoryArgument("Repository without its owner");
+
 /** `limit` of a list. */
 export function limitArgument(defaultLimit: number) {
   const limit = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(100));
@@ -73,9 +97,32 @@ export const pageMetadata = v.object({ after: v.nullable(v.string()) });
 /** A timestamp of the API. */
 export const timestamp = v.pipe(v.string(), v.description("UTC, YYYY-MM-DDTHH:MM:SSZ"));
 
+/** What identifies a test in its repository. */
+export const testEntries = {
+  name: v.string(),
+  suite: v.string(),
+  class: v.string(),
+  file: v.string(),
+};
+
+/** Branches of a group of failures that are shown. */
+export const MAX_BRANCHES = 10;
+
+/** `body` of a failure. */
+export const body = v.pipe(
+  v.string(),
+  v.description("Stack trace as quoted material: each line from the report begins with > "),
+);
+
 /** Schema of an integer. */
 export function integer(description: string) {
   return v.pipe(v.number(), v.integer(), v.description(description));
+}
+
+/** Message for an unknown test. */
+export function unknownTest(testId: string): string {
+  return `No test "${testId}" is known to the organization of this token. Test ids come from ` +
+    `find_flaky_tests (field id of each test): call it first, and copy the whole id.`;
 }
 
 /** Message for an unknown repository. */
@@ -84,5 +131,5 @@ export function unknownRepository(repository: string): string {
   return `No repository ${name} is known to the organization of this token. Name it as owner/name, ` +
     `as in the address of its git remote (for https://host/acme/web.git: acme/web), in any case; ` +
     `the bare name works if it is unambiguous. If the spelling is right, no results were uploaded ` +
-    `yet: tell the user.`;
+    `yet: tell the user. list_repositories lists those that are known.`;
 }

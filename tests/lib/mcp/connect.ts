@@ -9,8 +9,11 @@ export interface Connection {
   client: Client;
   /** Internal errors of the server. */
   errors: unknown[];
-  /** Calls a tool; returns its result and text. */
-  call(name: string, args?: Record<string, unknown>): Promise<CallToolResult & { text: string }>;
+  /** Calls a tool; returns its result, its text and its structured content. */
+  call(name: string, args?: Record<string, unknown>): Promise<
+    // deno-lint-ignore no-explicit-any -- tests read it as a client does
+    CallToolResult & { text: string; data: any }
+  >;
   close(): Promise<void>;
 }
 
@@ -32,7 +35,7 @@ export async function connect(baseUrl: string, api = clientOf(baseUrl)): Promise
     call: async (name, args = {}) => {
       const result = await client.callTool({ name, arguments: args });
       const text = result.content.map((part) => part.type === "text" ? part.text : "").join("\n");
-      return { ...result, text };
+      return { ...result, text, data: result.structuredContent };
     },
     close: () => client.close(),
   };

@@ -1,7 +1,7 @@
 import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { DEFAULT_API_URL, TOKEN_VARIABLE, URL_VARIABLE } from "../../../lib/mcp/settings.ts";
-import { MESSAGE_CHARACTERS } from "../../../lib/mcp/api_client.ts";
+import { BODY_CHARACTERS, MESSAGE_CHARACTERS } from "../../../lib/mcp/output.ts";
 import { connect, type Connection } from "./connect.ts";
 
 const GUIDE = new URL("../../../docs/guides/agents.md", import.meta.url);
@@ -63,6 +63,7 @@ describe("the guide for agents", () => {
   it("names the default address and where messages are cut", () => {
     assert.ok(rowsOf(guide).get(URL_VARIABLE)?.[0]?.includes(DEFAULT_API_URL));
     assert.ok(guide.includes(`after ${MESSAGE_CHARACTERS} characters`));
+    assert.ok(guide.includes(`${BODY_CHARACTERS} characters`));
   });
 
   it("lists the tools with their arguments and outputs", async () => {

@@ -1,6 +1,7 @@
 import { afterEach, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { coverageBadge, flakinessBadge } from "../../../../lib/badge/mod.ts";
+import { QUOTE_HEADING } from "../../../../lib/mcp/output.ts";
 import { closeAll, notFound, over, queryOf } from "./over.ts";
 
 const badges = (svg: string) => new Response(svg, { headers: { "content-type": "image/svg+xml" } });
@@ -13,9 +14,11 @@ const event = {
   message: "expected 3 items, found 2",
 };
 const submission = {
+  id: "6b00b02a4a859e664fddaf41",
   key: "acme/web/6b00b02a4a859e664fddaf41",
   build_url: "https://ci.example.com/builds/7",
   commit_oid: "0740eee9",
+  branch: "main",
   recorded_at: "2026-01-31T08:00:00Z",
   status: "processed",
   test_result_count: 28,
@@ -95,6 +98,102 @@ describe("list_recent_submissions", () => {
   });
 });
 
+describe("list_my_organizations", () => {
+  it("returns the organization of the token", async () => {
+    const id = "0191d5a2-7c3e-7000-8000-000000000007";
+    const organizations = [{ id, name: "Acme", slug: "acme" }];
+    const { api, call } = await over(() => Response.json({ organizations }));
+    const { structuredContent } = await call("list_my_organizations");
+    assert.equal(api.asked[0]?.url, "/api/me/organizations");
+    assert.deepEqual(structuredContent, { organizations });
+  });
+});
+
+describe("list_repositories", () => {
+  const repository = (name: string, index: number) => ({
+    id: String(index),
+    name,
+    full_name: `Acme/${name}`,
+    url: `https://github.com/Acme/${name}`,
+    description: "",
+  });
+
+  it("returns those whose name contains a text, in any case", async () => {
+    const repositories = ["web", "web-shop", "api"].map(repository);
+    const { api, call } = await over(() => Response.json({ repositories }));
+    const namesOf = async (args: Record<string, unknown>) => {
+      const { data } = await call("list_repositories", args);
+      assert.equal(data.count, data.repositories.length);
+      return data.repositories.map((one: { full_name: string }) => one.full_name);
+    };
+    assert.deepEqual(await namesOf({}), ["Acme/web", "Acme/web-shop", "Acme/api"]);
+    assert.equal(api.asked[0]?.url, "/api/me/repositories");
+    assert.deepEqual(await namesOf({ search: " ACME/Web" }), ["Acme/web", "Acme/web-shop"]);
+    assert.deepEqual(await namesOf({ search: "nope" }), []);
+  });
+
+  it("returns the first hundred of many, and how many there are", async () => {
+    const repositories = Array.from({ length: 2000 }, (_, index) => repository(`r${index}`, index));
+    const { call } = await over(() => Response.json({ repositories }));
+    const { data } = await call("list_repositories");
+    assert.equal(data.count, 2000);
+    assert.equal(data.repositories.length, 100);
+  });
+});
+
+describe("get_submission_test_results", () => {
+  const submission_id = "6b00b02a4a859e664fddaf41";
+  const args = { owner: "group/sub", name: "web", submission_id };
+  const attempt = {
+    test_case_id: "5f3a9c0e7b12d4a86f01c2e3",
+    name: "adds an item",
+    suite: "cart",
+    class: "shop.CartTest",
+    file: "src/cart_test.ts",
+    conclusion: "failure",
+    duration_us: 1500,
+    message: "expected 3 items, found 2",
+    body: "expected 3 items, found 2\n  at cart_test.ts:12",
+    run_count: 2,
+    is_disruption: true,
+  };
+  const answer = (tests: unknown[]) =>
+    Response.json({ count: 11, tests, metadata: { limit: 10, after: "bmV4dA==" } });
+
+  it("returns the failed attempts of a submission by default, with quoted bodies", async () => {
+    const ran_at = "2026-01-31T08:00:00Z";
+    const { api, call } = await over(() => answer([{ id: "x", ran_at, ...attempt }]));
+    const { data } = await call("get_submission_test_results", args);
+    const url = `/api/repos/group%2Fsub/web/submissions/${submission_id}/tests`;
+    assert.equal(api.asked[0]?.url, `${url}?status=failed&limit=10`);
+    const lines = ["> expected 3 items, found 2", ">   at cart_test.ts:12"];
+    assert.deepEqual(data, {
+      submission_id,
+      count: 11,
+      tests: [{ ...attempt, body: [QUOTE_HEADING, ...lines].join("\n") }],
+      next_cursor: "bmV4dA==",
+    });
+  });
+
+  it("returns other results without messages and bodies", async () => {
+    const passed = { ...attempt, conclusion: "passing", message: null, body: null };
+    const { api, call } = await over(() => answer([passed]));
+    const more = { status: "all", limit: 100, after: "b2Zmc2V0OjI1" };
+    const { data } = await call("get_submission_test_results", { ...args, ...more });
+    assert.deepEqual(Object.fromEntries(queryOf(api)), { ...more, limit: "100" });
+    assert.deepEqual(data.tests, [passed]);
+  });
+
+  it("says which tool returns ids when the id is invalid or unknown", async () => {
+    const { call } = await over(notFound);
+    const unknown = await call("get_submission_test_results", args);
+    assert.ok(unknown.isError);
+    assert.match(unknown.text, /No submission "6b00b0\w+".*"group\/sub\/web".*list_recent_sub/);
+    const invalid = await call("get_submission_test_results", { ...args, submission_id: "7" });
+    assert.match(invalid.text, /invalid submission id "7": .*list_recent_submissions/);
+  });
+});
+
 describe("get_repo_flakiness and get_repo_coverage", () => {
   it("return the number and the colour of the badge", async () => {
     const { api, call } = await over((request) =>
@@ -150,6 +249,15 @@ describe("every tool", () => {
     list_recent_submissions: { owner: "acme", name: "web" },
     get_repo_flakiness: { repository: "acme/web" },
     get_repo_coverage: { repository: "acme/web" },
+    list_my_organizations: {},
+    list_repositories: {},
+    get_submission_test_results: {
+      owner: "acme",
+      name: "web",
+      submission_id: "6b00b02a4a859e664fddaf41",
+    },
+    get_recent_failures: { owner: "acme", name: "web" },
+    get_test_details: { test_id: "5f3a9c0e7b12d4a86f01c2e3" },
   };
   const FAILURES: Array<[string, () => Response, RegExp]> = [
     ["a rejected token", () => new Response(null, { status: 401 }), /PLATFORM_API_TOKEN/],

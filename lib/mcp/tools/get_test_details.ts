@@ -1,0 +1,164 @@
+import * as v from "valibot";
+import { json } from "../api_client.ts";
+import {
+  body,
+  defineTool,
+  integer,
+  MAX_BRANCHES,
+  testEntries,
+  testIdArgument,
+  timestamp,
+  toolInput,
+  unknownTest,
+} from "./tool.ts";
+
+const MAX_GROUPS = 5;
+const MAX_VERSIONS = 10;
+/** Runs that are read of each kind: the largest page. */
+const MAX_RUNS = 100;
+const OWNER_TAG = "owner:";
+
+const test = v.object({
+  id: v.string(),
+  repository: v.string(),
+  ...testEntries,
+  tags: v.array(v.string()),
+  is_quarantined: v.boolean(),
+  quarantine_reason: v.nullable(v.string()),
+  quarantine_owner: v.nullable(v.string()),
+  quarantine_expires_at: v.nullable(v.string()),
+  disruptiveness_ratio: v.pipe(v.number(), v.description("Disruptions / results, 14 days")),
+  nondeterministic_negative_result_count: integer("Disruptions, 14 days"),
+  nondeterminism_first_recorded_at: v.nullable(v.string()),
+  pass_rate: v.nullable(v.number()),
+  avg_duration_ms: v.nullable(v.number()),
+});
+
+const group = v.object({
+  fingerprint: v.string(),
+  message: v.string(),
+  body,
+  count: integer("Failures, 14 days"),
+  disruption_count: integer("Of those, on code where it also passed"),
+  first_recorded_at: timestamp,
+  last_recorded_at: timestamp,
+  branches: v.array(v.string()),
+  latest_build_url: v.string(),
+  latest_commit_oid: v.string(),
+});
+
+const run = v.object({
+  recorded_at: v.string(),
+  build_url: v.string(),
+  commit_oid: v.string(),
+  tree_oid: v.string(),
+  branch: v.string(),
+  duration_us: v.number(),
+});
+type Run = v.InferOutput<typeof run>;
+
+const version = v.object({
+  commit_oid: v.string(),
+  tree_oid: v.string(),
+  branch: v.string(),
+  last_recorded_at: timestamp,
+  failed_count: v.number(),
+  passed_count: v.number(),
+  failed_build_url: v.pipe(v.nullable(v.string()), v.description("Latest build where it failed")),
+  passed_build_url: v.pipe(v.nullable(v.string()), v.description("Latest build where it passed")),
+});
+
+const output = v.object({
+  test,
+  owners: v.pipe(v.array(v.string()), v.description(`Of tags with ${OWNER_TAG}`)),
+  passed_median_ms: v.nullable(v.number()),
+  failed_median_ms: v.nullable(v.number()),
+  failures: v.pipe(
+    v.array(group),
+    v.description(`Grouped by cause, the ${MAX_GROUPS} largest, each with its latest failure`),
+  ),
+  failure_group_count: integer("Of all causes"),
+  versions: v.pipe(
+    v.array(version),
+    v.description(
+      `The ${MAX_VERSIONS} latest versions of the code that it ran on, those where it failed first`,
+    ),
+  ),
+});
+
+const details = json(test);
+const failures = json(v.object({ count: v.number(), failures: v.array(group) }));
+const runs = json(v.object({ runs: v.array(run) }));
+
+/** `get_test_details`. */
+export const getTestDetails = defineTool({
+  name: "get_test_details",
+  title: "Get everything about one test",
+  description:
+    "One test, flaky or not: how often it fails, its failures of the last 14 days by cause with " +
+    "stack traces, the commits and builds where it failed and passed, how long it takes, who owns " +
+    "it, whether it is quarantined. Use it to fix a test: compare the traces with its code.",
+  input: toolInput({ test_id: testIdArgument }),
+  output,
+  async run({ test_id }, get) {
+    const path = ["api", "tests", test_id];
+    const notFound = unknownTest(test_id);
+    const runsOf = (conclusion: string) => {
+      const query = { conclusion, limit: MAX_RUNS };
+      return get({ path: [...path, "runs"], query, notFound }, runs);
+    };
+    const [test, groups, failed, passed] = await Promise.all([
+      get({ path, notFound }, details),
+      get({ path: [...path, "failures"], notFound }, failures),
+      runsOf("failed"),
+      runsOf("passed"),
+    ]);
+    return {
+      test,
+      owners: test.tags.filter((tag) => tag.startsWith(OWNER_TAG))
+        .map((tag) => tag.slice(OWNER_TAG.length)),
+      passed_median_ms: medianMs(passed.runs),
+      failed_median_ms: medianMs(failed.runs),
+      failures: groups.failures.slice(0, MAX_GROUPS)
+        .map((group) => ({ ...group, branches: group.branches.slice(0, MAX_BRANCHES) })),
+      failure_group_count: groups.count,
+      versions: versionsOf(failed.runs, passed.runs),
+    };
+  },
+});
+
+/** The versions of the code that the test ran on; runs come newest first. */
+function versionsOf(failed: Run[], passed: Run[]): v.InferOutput<typeof version>[] {
+  const failedByVersion = Map.groupBy(failed, versionKey);
+  const passedByVersion = Map.groupBy(passed, versionKey);
+  // In the order of their latest failure, then of their latest pass.
+  const keys = new Set([...failedByVersion.keys(), ...passedByVersion.keys()]);
+  return [...keys].slice(0, MAX_VERSIONS).map((key) => {
+    const failures = failedByVersion.get(key) ?? [];
+    const passes = passedByVersion.get(key) ?? [];
+    const [latest] = [...failures, ...passes]
+      .sort((a, b) => a.recorded_at < b.recorded_at ? 1 : -1);
+    const { commit_oid, tree_oid, branch, recorded_at } = latest!;
+    return {
+      commit_oid,
+      tree_oid,
+      branch,
+      last_recorded_at: recorded_at,
+      failed_count: failures.length,
+      passed_count: passes.length,
+      failed_build_url: failures[0]?.build_url ?? null,
+      passed_build_url: passes[0]?.build_url ?? null,
+    };
+  });
+}
+
+/** The same tree is the same code, whatever its commit. */
+function versionKey({ tree_oid, commit_oid }: Run): string {
+  return tree_oid === "" ? `commit ${commit_oid}` : `tree ${tree_oid}`;
+}
+
+function medianMs(runs: Run[]): number | null {
+  const durations = runs.map((run) => run.duration_us).sort((a, b) => a - b);
+  const median = durations[durations.length >> 1];
+  return median === undefined ? null : median / 1000;
+}

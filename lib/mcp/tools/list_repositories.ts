@@ -1,0 +1,30 @@
+import * as v from "valibot";
+import { json } from "../api_client.ts";
+import { defineTool, integer, toolInput } from "./tool.ts";
+
+const MAX_REPOSITORIES = 100;
+
+const repositories = v.array(v.object({ full_name: v.string(), id: v.string(), url: v.string() }));
+
+/** `list_repositories`. */
+export const listRepositories = defineTool({
+  name: "list_repositories",
+  title: "List the repositories",
+  description: `Repositories of the organization by full_name, which is owner/name; the first ` +
+    `${MAX_REPOSITORIES} that match. Use it to find out how a repository is named here. Next: ` +
+    `get_recent_failures or find_flaky_tests.`,
+  input: toolInput({
+    search: v.optional(v.pipe(v.string(), v.description("Part of owner/name, in any case")), ""),
+  }),
+  output: v.object({ count: integer("All that match"), repositories }),
+  async run({ search }, get) {
+    const page = await get({
+      path: ["api", "me", "repositories"],
+      notFound:
+        "This version of the service has no list of repositories. Ask the user for owner/name.",
+    }, json(v.object({ repositories })));
+    const part = search.trim().toLowerCase();
+    const matching = page.repositories.filter((one) => one.full_name.toLowerCase().includes(part));
+    return { count: matching.length, repositories: matching.slice(0, MAX_REPOSITORIES) };
+  },
+});

@@ -1,0 +1,204 @@
+import { afterEach, describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import { QUOTE_HEADING } from "../../../../lib/mcp/output.ts";
+import { closeAll, notFound, over } from "./over.ts";
+
+afterEach(closeAll);
+
+const ID = "5f3a9c0e7b12d4a86f01c2e3";
+
+const DETAILS = {
+  id: ID,
+  repository: "acme/web",
+  repository_id: 7,
+  name: "adds an item",
+  suite: "cart",
+  class: "shop.CartTest",
+  file: "src/cart_test.ts",
+  tags: ["nightly", "owner:@acme/cart", "owner:@sam"],
+  is_quarantined: true,
+  quarantine_date: "2026-01-31T09:00:00Z",
+  quarantined_by: "sam",
+  quarantine_type: "manual",
+  quarantine_reason: null,
+  quarantine_owner: "sam",
+  quarantine_expires_at: null,
+  disruptiveness_ratio: 0.333,
+  nondeterministic_negative_result_count: 1,
+  disruption_count: 1,
+  nondeterminism_first_recorded_at: "2026-01-02T03:04:05Z",
+  first_disruption_at: "2026-01-02T03:04:05Z",
+  pass_rate: 0.5,
+  avg_duration_ms: 12.5,
+  time_consumed: 50_000,
+};
+
+const GROUP = {
+  fingerprint: "0123456789abcdef",
+  message: "expected 3 items, found 2",
+  body: "expected 3 items, found 2\n  at cart_test.ts:12",
+  count: 2,
+  disruption_count: 1,
+  first_recorded_at: "2026-01-30T08:00:00Z",
+  last_recorded_at: "2026-01-31T08:00:00Z",
+  branches: ["main"],
+  latest_build_url: "https://ci.example.com/7",
+  latest_commit_oid: "c7",
+};
+
+/** A run of the test in a build of this number. */
+function run(build: number, conclusion: string, more: Record<string, unknown> = {}) {
+  return {
+    submission_id: build.toString(16).padStart(24, "0"),
+    recorded_at: `2026-01-${String(build).padStart(2, "0")}T08:00:00Z`,
+    build_url: `https://ci.example.com/${build}`,
+    commit_oid: `c${build}`,
+    tree_oid: "",
+    branch: "main",
+    conclusion,
+    duration_us: build * 1000,
+    message: conclusion === "passing" ? null : GROUP.message,
+    body: conclusion === "passing" ? null : GROUP.body,
+    run_count: 1,
+    is_disruption: conclusion === "failure",
+    ...more,
+  };
+}
+
+function serviceOf(
+  { failures = [GROUP], failed = [run(7, "failure")], passed = [run(8, "passing")] } = {},
+) {
+  return (request: Request) => {
+    const { pathname, searchParams } = new URL(request.url);
+    const metadata = { limit: 100, after: null };
+    switch (pathname) {
+      case `/api/tests/${ID}`:
+        return Response.json(DETAILS);
+      case `/api/tests/${ID}/failures`:
+        return Response.json({ count: failures.length, failures });
+      case `/api/tests/${ID}/runs`: {
+        const runs = searchParams.get("conclusion") === "failed" ? failed : passed;
+        return Response.json({ count: runs.length, runs, metadata });
+      }
+    }
+    return notFound();
+  };
+}
+
+describe("get_test_details", () => {
+  it("has the test, its owners, its failures and how long it takes", async () => {
+    const { call } = await over(serviceOf({
+      failed: [run(30, "failure")],
+      passed: [run(9, "passing"), run(7, "passing"), run(8, "passing")],
+    }));
+    const { data } = await call("get_test_details", { test_id: ID });
+    const { versions: _, ...details } = data;
+    const {
+      repository_id: _id,
+      quarantine_date: _date,
+      quarantined_by: _by,
+      quarantine_type: _type,
+      disruption_count: _count,
+      first_disruption_at: _first,
+      time_consumed: _time,
+      ...shown
+    } = DETAILS;
+    assert.deepEqual(details, {
+      test: shown,
+      owners: ["@acme/cart", "@sam"],
+      passed_median_ms: 8,
+      failed_median_ms: 30,
+      failures: [{
+        ...GROUP,
+        body: `${QUOTE_HEADING}\n> expected 3 items, found 2\n>   at cart_test.ts:12`,
+      }],
+      failure_group_count: 1,
+    });
+  });
+
+  it("has the commits and builds where it failed and passed, failures first", async () => {
+    const { call } = await over(serviceOf({
+      failed: [
+        run(9, "failure", { commit_oid: "c7" }),
+        run(7, "failure"),
+        run(5, "error", { tree_oid: "t5" }),
+      ],
+      passed: [
+        run(12, "passing"),
+        run(10, "passing", { commit_oid: "c6", tree_oid: "t5" }),
+        run(8, "passing", { commit_oid: "c7" }),
+        run(4, "passing", { tree_oid: "t5" }),
+      ],
+    }));
+    const { data } = await call("get_test_details", { test_id: ID });
+    const build = (number: number) => `https://ci.example.com/${number}`;
+    assert.deepEqual(data.versions, [
+      {
+        commit_oid: "c7",
+        tree_oid: "",
+        branch: "main",
+        last_recorded_at: "2026-01-09T08:00:00Z",
+        failed_count: 2,
+        passed_count: 1,
+        failed_build_url: build(9),
+        passed_build_url: build(8),
+      },
+      {
+        commit_oid: "c6",
+        tree_oid: "t5",
+        branch: "main",
+        last_recorded_at: "2026-01-10T08:00:00Z",
+        failed_count: 1,
+        passed_count: 2,
+        failed_build_url: build(5),
+        passed_build_url: build(10),
+      },
+      {
+        commit_oid: "c12",
+        tree_oid: "",
+        branch: "main",
+        last_recorded_at: "2026-01-12T08:00:00Z",
+        failed_count: 0,
+        passed_count: 1,
+        failed_build_url: null,
+        passed_build_url: build(12),
+      },
+    ]);
+  });
+
+  it("has no durations, failures and versions of a test that did not run", async () => {
+    const { call } = await over(serviceOf({ failures: [], failed: [], passed: [] }));
+    const { data } = await call("get_test_details", { test_id: ID });
+    assert.equal(data.passed_median_ms, null);
+    assert.equal(data.failed_median_ms, null);
+    assert.deepEqual(data.failures, []);
+    assert.deepEqual(data.versions, []);
+  });
+
+  it("has a bounded output", async () => {
+    const failures = Array.from({ length: 50 }, (_, index) => ({
+      ...GROUP,
+      fingerprint: String(index),
+      message: "m".repeat(1000),
+      body: "line\n".repeat(3000),
+      branches: Array.from({ length: 500 }, (_, branch) => `branch-${branch}`),
+    }));
+    const failed = Array.from({ length: 28 }, (_, index) => run(index + 1, "failure"));
+    const { call } = await over(serviceOf({ failures, failed }));
+    const { data, text } = await call("get_test_details", { test_id: ID });
+    assert.equal(data.failures.length, 5);
+    assert.equal(data.versions.length, 10);
+    assert.equal(data.failure_group_count, 50);
+    assert.ok(text.length < 40_000, `${text.length} characters`);
+  });
+
+  it("says which tool returns ids when the id is invalid or unknown", async () => {
+    const { call } = await over(notFound);
+    const unknown = await call("get_test_details", { test_id: ID });
+    assert.ok(unknown.isError);
+    assert.match(unknown.text, /No test "5f3a9c0e7b12d4a86f01c2e3".*find_flaky_tests/);
+    const invalid = await call("get_test_details", { test_id: "5f3a" });
+    assert.ok(invalid.isError);
+    assert.match(invalid.text, /invalid test id "5f3a".*find_flaky_tests/);
+  });
+});
