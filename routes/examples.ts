@@ -3,6 +3,7 @@
  * across examples. A test validates each against the schema of its route.
  */
 import { encodeKeysetCursor } from "../lib/base/cursor.ts";
+import { organizationUuid } from "../lib/base/identity.ts";
 
 const LATEST_RUN = {
   build_url: "https://ci.example.org/acme/shop/runs/4812",
@@ -40,6 +41,31 @@ const LATEST_PASS = {
   recorded_at: LATEST_RUN.recorded_at,
   build_url: LATEST_RUN.build_url,
   message: null,
+};
+
+/** The organization of a token. */
+export const ORGANIZATIONS_EXAMPLE = {
+  organizations: [{ id: organizationUuid(1), name: "Acme", slug: "acme" }],
+};
+
+/** A repository with a page, and one without. */
+export const REPOSITORIES_EXAMPLE = {
+  repositories: [
+    {
+      id: "2",
+      name: "api",
+      full_name: "acme/api",
+      url: "",
+      description: "",
+    },
+    {
+      id: "1",
+      name: "shop",
+      full_name: "acme/shop",
+      url: "https://github.com/acme/shop",
+      description: "",
+    },
+  ],
 };
 
 /** A full page of two, with a next page. */

@@ -7,6 +7,8 @@ import { disruptiveTests } from "./disruptive_tests.ts";
 import { docs, llms, openapi } from "./documentation.ts";
 import { flakyTests } from "./flaky_tests.ts";
 import { health } from "./health.ts";
+import { organizations } from "./organizations.ts";
+import { repositories } from "./repositories.ts";
 import { submissions } from "./submissions.ts";
 import { testResults } from "./test_results.ts";
 import { tokenCheck } from "./token_check.ts";
@@ -15,6 +17,8 @@ import { tokenCheck } from "./token_check.ts";
 export const routes: readonly Route[] = [
   health,
   tokenCheck,
+  organizations,
+  repositories,
   submissions,
   disruptiveTests,
   testResults,

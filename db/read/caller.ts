@@ -13,6 +13,8 @@ export interface Caller {
 /** The repositories that a request is about. */
 export type Selection =
   | { kind: "none" }
+  /** The organization of the caller. */
+  | { kind: "organization" }
   | { kind: "all" }
   /** The repository of a test, and the test. */
   | { kind: "test"; idPrefix: number; testHash: number }
@@ -34,10 +36,15 @@ export interface RepositoryVersion extends WindowVersion {
 export interface CallerScope {
   /** `null` on public routes only. */
   caller: Caller | null;
+  /** `null` when the organization was not selected. */
+  organizationName: string | null;
   repositories: RepositoryVersion[];
 }
 
-type CallerRow = Caller & (RepositoryVersion | { repositoryId: null });
+type CallerRow =
+  & Caller
+  & Pick<CallerScope, "organizationName">
+  & (RepositoryVersion | { repositoryId: null });
 
 /**
  * Loads the caller with a token and the selected repositories; `null` when the token is unknown,
@@ -70,7 +77,8 @@ export async function loadCaller(sql: Queryable, options: {
         where s.repository_id = r.repository_id
           and s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
         order by s.submission_id limit 1) as "oldestSubmissionId",
-      ${selection.kind === "test" ? selectTestNo(sql, selection) : null}::integer as "testNo"
+      ${selection.kind === "test" ? selectTestNo(sql, selection) : null}::integer as "testNo",
+      ${selection.kind === "organization" ? selectName(sql) : null}::text as "organizationName"
     from api_token t
     left join repository r on r.organization_id = t.organization_id
       and r.repository_number is not null and ${isSelected(sql, selection)}
@@ -83,17 +91,20 @@ export async function loadCaller(sql: Queryable, options: {
   const [first] = rows;
   if (!first) return null;
   const repositories: RepositoryVersion[] = [];
-  for (const { organizationId: _organizationId, tokenId: _tokenId, ...repository } of rows) {
+  for (
+    const { organizationId: _, tokenId: _tokenId, organizationName: _name, ...repository } of rows
+  ) {
     if (repository.repositoryId !== null) repositories.push(repository);
   }
   return {
     caller: { organizationId: first.organizationId, tokenId: first.tokenId },
+    organizationName: first.organizationName,
     repositories: repositories.sort((a, b) => a.repositoryId - b.repositoryId),
   };
 }
 
 function isSelected(sql: Queryable, selection: Selection) {
-  if (selection.kind === "none") return sql`false`;
+  if (selection.kind === "none" || selection.kind === "organization") return sql`false`;
   if (selection.kind === "all") return sql`true`;
   if (selection.kind === "test") return sql`r.id_prefix = ${selection.idPrefix}`;
   const { ownerKey, nameKey, repositoryNumber } = selection;
@@ -104,6 +115,11 @@ function isSelected(sql: Queryable, selection: Selection) {
   }
   if (ownerKey === undefined) return sql`r.name_key = ${nameKey ?? null}`;
   return sql`r.owner_key = ${ownerKey} and r.name_key = ${nameKey ?? null}`;
+}
+
+function selectName(sql: Queryable) {
+  return sql`(
+    select o.name from organization o where o.organization_id = t.organization_id)`;
 }
 
 function selectTestNo(sql: Queryable, { testHash }: { testHash: number }) {

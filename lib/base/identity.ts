@@ -69,6 +69,19 @@ export function testId(idPrefix: number, hash: number): string {
     hash.toString(16).padStart(HASH_DIGITS, "0");
 }
 
+/** The namespace of organizations' UUIDs: a random one. */
+const ORGANIZATION_NAMESPACE = "3f1d6c58-94b2-4e07-8a61-d0c7b25e9f13";
+
+/** The public id of an organization: a name-based UUID (version 5) of its number, lower case. */
+export function organizationUuid(organizationId: number): string {
+  const namespace = Uint8Array.fromHex(ORGANIZATION_NAMESPACE.replaceAll("-", ""));
+  const hash = createHash("sha1").update(namespace).update(String(organizationId)).digest();
+  hash[6] = (hash[6]! & 0x0f) | 0x50;
+  hash[8] = (hash[8]! & 0x3f) | 0x80;
+  const hex = hash.toString("hex", 0, 16);
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
+
 /** Splits a test id (in either case); `null` when the text is not 24 hex digits. */
 export function parseTestId(id: string): { idPrefix: number; testHash: number } | null {
   if (!/^[0-9a-f]{24}$/i.test(id)) return null;

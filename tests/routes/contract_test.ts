@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import { encodeKeysetCursor, encodeOffsetCursor, MAX_OFFSET } from "../../lib/base/cursor.ts";
+import { organizationUuid } from "../../lib/base/identity.ts";
 import { silentLog } from "../../lib/base/log.ts";
 import { WINDOW_SECONDS } from "../../lib/base/time.ts";
 import { createApp } from "../../routes/mod.ts";
@@ -84,7 +85,7 @@ describeWithDatabases("the contract", (database) => {
     },
     401: (operation) => send(pathOf(operation, {}), { headers: {} }),
     404: (operation) => {
-      const more = { repository: "none" };
+      const more = { repository: "none", organization_id: organizationUuid(0) };
       return send(pathOf(operation, { exists: false, more }));
     },
     405: (operation) => send(pathOf(operation, {}), { method: "POST" }),
@@ -143,6 +144,7 @@ describeWithDatabases("the contract", (database) => {
     for (const operation of contract.operations) {
       for (const { name, in: place } of operation.parameters) {
         if (place === "path") continue;
+        if (name === "organization_id") continue;
         assert.ok(name in WRONG || NEVER_WRONG.includes(name), `${name} has a wrong value here`);
         for (const [value, count] of WRONG[name] ?? []) {
           const response = await send(pathOf(operation, { more: { [name]: value } }));
@@ -214,6 +216,39 @@ describeWithDatabases("the contract", (database) => {
       (await send(`${paths[0]}?repository=shop&repository_id=${repositoryNumber}`)).status,
       200,
     );
+  });
+
+  it("takes the organization's own organization_id on every data endpoint", async () => {
+    const own = organizationUuid(there.fixture.organization.organizationId);
+    const taking = contract.operations.filter(({ parameters }) =>
+      parameters.some(({ name }) => name === "organization_id")
+    );
+    assert.deepEqual(
+      taking.map(({ path }) => path),
+      contract.operations.map(({ path }) => path).filter((path) => path.startsWith("/api/")),
+    );
+    for (const operation of taking) {
+      const bodyWith = async (organization_id: string, status: number) => {
+        const response = await send(pathOf(operation, { more: { organization_id } }));
+        assert.equal(response.status, status, operation.path);
+        return new TextDecoder().decode(response.body);
+      };
+      const plain = await bodyWith("", 200);
+      for (const id of [own, own.toUpperCase()]) assert.equal(await bodyWith(id, 200), plain);
+      for (const id of [organizationUuid(0), "1", `${own} `, "\0"]) await bodyWith(id, 404);
+    }
+  });
+
+  it("checks organization_id after the resource in a path and the other parameters", async () => {
+    const other = `organization_id=${organizationUuid(0)}`;
+    const { fixture } = there;
+    const list = "/api/repos/acme/shop/tests";
+    await assertBadRequest(await fixture.get(`${list}?${other}&limit=0`), ["limit"]);
+    await assertError(await fixture.get(`${list}?${other}`), 404, NOT_FOUND);
+    await assertError(await fixture.get(`/api/repos/acme/none/tests?${other}`), 404, NOT_FOUND);
+    // A cached response must not answer for another organization.
+    assert.equal((await fixture.get(list)).status, 200);
+    await assertError(await fixture.get(`${list}?${other}`), 404, NOT_FOUND);
   });
 
   it("has a 404 for every unknown resource in a path", async () => {

@@ -19,6 +19,7 @@ export interface Existing {
   token: string;
   testIds: string[];
   repositoryIds: number[];
+  organizationIds: string[];
   /** Entity tags of earlier responses. */
   etags: string[];
 }
@@ -161,6 +162,8 @@ function sensibleValue(
   switch (name) {
     case "repository":
       return random.one(REPOSITORIES);
+    case "organization_id":
+      return random.one(existing.organizationIds);
     case "repository_id":
       return String(random.one(existing.repositoryIds));
     case "q":

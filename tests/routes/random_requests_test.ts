@@ -6,6 +6,7 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "@std/testing/bdd";
 import type { RunningServer } from "../../lib/http/server/server.ts";
+import { organizationUuid } from "../../lib/base/identity.ts";
 import { createLog } from "../../lib/base/log.ts";
 import { WINDOW_SECONDS } from "../../lib/base/time.ts";
 import { createApp } from "../../routes/mod.ts";
@@ -50,10 +51,12 @@ describeWithDatabases("random requests", (database) => {
         },
       ),
     );
+    const own = organizationUuid(there.fixture.organization.organizationId);
     existing = {
       token: there.fixture.token,
       testIds: [there.testId, there.quietTestId, there.testId.toUpperCase(), "0".repeat(24)],
       repositoryIds: [there.repositoryNumber, there.otherRepositoryNumber, 0, 77],
+      organizationIds: [own, own, own.toUpperCase(), organizationUuid(0)],
       etags,
     };
   });

@@ -17,6 +17,8 @@ const recorder = new StatementRecorder();
  * request costs.
  */
 const COLD: [route: string, query: string, statements: number][] = [
+  ["/api/me/organizations", "", 1],
+  ["/api/me/repositories", "", 2],
   ["/api/repos/:owner/:name/submissions", "", 2],
   ["/api/repos/:owner/:name/submissions", "?limit=2", 2],
   ["/api/repos/:owner/:name/tests", "", 9],

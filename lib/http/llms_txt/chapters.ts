@@ -80,6 +80,8 @@ any user name, so that a browser can open them. Their 401 carries
 - Repository owners, repository names and ids are case-insensitive. An owner may contain slashes
   (GitLab groups), encoded as \`%2F\` in a path. The parameter \`repository\` takes \`name\` or
   \`owner/name\` and splits at the last slash.
+- Every path below \`/api/\` accepts \`organization_id\`, the \`id\` that \`/api/me/organizations\`
+  returns, in any case. The one of the token's organization changes nothing, any other value is a 404.
 - One trailing slash in a path is ignored.
 - The service works behind a path prefix: every address in a response is relative.
 
@@ -100,9 +102,10 @@ number and text. The maximum length is ${MAX_QUERY_CHARACTERS} characters.
 - Bodies are JSON in UTF-8. Lists are never \`null\`. Unknown strings are \`""\`, and \`null\` only where a
   field's description says so; \`message\` of a positive result is always \`null\`.
 - Fields that end in \`_at\`, and \`quarantine_date\`, are UTC with seconds: \`YYYY-MM-DDTHH:MM:SSZ\`.
-- Ids are 24 lower-case hex digits. A test keeps its id as long as its organization, repository,
+- Ids of tests, submissions and events are 24 lower-case hex digits. A test keeps its id as long as its organization, repository,
   suite, class, name and file stay the same, also when all data is imported again. Renaming a
-  repository keeps the ids. Ids of submissions and events are stable in the same way.
+  repository keeps the ids. Ids of submissions and events are stable in the same way. The id of an
+  organization is a UUID, that of a repository its \`repository_id\`.
 - Ratios are truncated, not rounded, to 3 decimals. Sorting uses the exact ratio.
 - A \`message\` is the first non-blank line of the failure's message, or of its text when it has no
   message, cut to 1,000 characters.
@@ -131,13 +134,13 @@ is a 400.
 | --- | --- | --- |
 | 400 | \`{"errors":{"limit":["..."]}}\` | Invalid parameters. All of them are listed, each with all its messages |
 | 401 | empty | No valid token |
-| 404 | \`{"message":"Not Found"}\` | Unknown path, repository or test, or one of another organization |
+| 404 | \`{"message":"Not Found"}\` | Unknown path, repository or test, or one of another organization; another organization's \`organization_id\` |
 | 405 | \`{"message":"Method Not Allowed"}\` | A method other than GET and HEAD. \`Allow\` lists these two |
 | 500 | empty | Internal error; details are in the log. With \`Retry-After\`: the service is overloaded |
 
 Checks run in this order, and the first failure is the response: token (401), path (404), method
-(405), the resource in the path (404), all parameters (400), the repository in a parameter (404). A
-known repository or test without data is a 200 with empty lists.`;
+(405), the resource in the path (404), all parameters (400), the organization or repository in a
+parameter (404). A known repository or test without data is a 200 with empty lists.`;
 
 /** Rows of the table of limits that belong to no single parameter. */
 export const LIMITS: readonly string[][] = [

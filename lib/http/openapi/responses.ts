@@ -9,7 +9,7 @@ import {
 import { DEFAULT_CACHE_CONTROL, VARY } from "../request/responses.ts";
 import { createNamedSchemas, type Json, type JsonObject, type NamedSchemas } from "./schemas.ts";
 import type { Route } from "../request/route.ts";
-import type * as v from "valibot";
+import * as v from "valibot";
 
 /** The header components of the document, by name. */
 export const HEADERS = {
@@ -150,7 +150,10 @@ export function responsesOf(route: Route, { schemaOf }: NamedSchemas): Record<st
   if (access === "token") responses[401] = shared("Unauthorized");
   if (access === "token or basic") responses[401] = shared("UnauthorizedDocument");
   if (resource) responses[404] = shared("NotFound");
-  if (Object.keys(parameters.query.entries).length > 0) responses[400] = shared("BadRequest");
+  const canBeInvalid = Object.values(parameters.query.entries).some((entry) =>
+    !v.getMetadata(entry).acceptsAnyText
+  );
+  if (canBeInvalid) responses[400] = shared("BadRequest");
   return responses;
 }
 

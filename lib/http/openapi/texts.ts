@@ -36,7 +36,7 @@ the end returns an empty page.
 ### Errors
 
 Checks run in this order, and the first failure is the response: token (401), path (404), method
-(405), the resource in the path (404), all parameters (400), the repository in a parameter (404). 401
-and 500 have no body; a 500 with \`Retry-After\` means that the service is overloaded. Any path that is
+(405), the resource in the path (404), all parameters (400), the organization or repository in a
+parameter (404). 401 and 500 have no body; a 500 with \`Retry-After\` means that the service is overloaded. Any path that is
 not described here is a 404 with \`{"message":"Not Found"}\`.
 `;

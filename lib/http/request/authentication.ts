@@ -42,7 +42,7 @@ export function createAuthentication(
   let throttle: TokenThrottle | undefined;
   const lookUps = new SingleFlight<CallerScope | null>();
   return async (authorization, { access, address, ...options }) => {
-    if (access === "public") return { caller: null, repositories: [] };
+    if (access === "public") return { caller: null, organizationName: null, repositories: [] };
     const token = readToken(authorization, access);
     if (!token) return null;
     const { hash } = token;

@@ -4,6 +4,7 @@
  */
 import { isTransient } from "../../../db/connection/errors.ts";
 import type { Caller, CallerScope, Selection } from "../../../db/read/caller.ts";
+import { organizationUuid } from "../../base/identity.ts";
 import { errorFields } from "../../base/log.ts";
 import { createAuthentication } from "./authentication.ts";
 import { clientAddress } from "./client_address.ts";
@@ -140,6 +141,7 @@ export function createDispatcher(routes: readonly Route[], context: Context): Ap
       context.windowSeconds,
       // A route without data has the same response for every caller.
       route.resource && caller?.organizationId,
+      found.organizationName,
       found.repositories.map((repository) => Object.values(repository)),
     ]);
     const responding = { route, requestId, parameters, key };
@@ -152,12 +154,13 @@ export function createDispatcher(routes: readonly Route[], context: Context): Ap
     const named = route.resource && !isInPath ? checkSelected(parsed, found.repositories) : null;
     const allErrors = { ...named?.errors, ...errors };
     if (Object.keys(allErrors).length > 0) return refuse(badRequest(allErrors));
-    if (named?.isMissing) return refuse(notFound());
+    if (named?.isMissing || !isOwn(parameters.organization_id, caller)) return refuse(notFound());
 
     const { repositories } = named ?? found;
     return await responder.created(request, responding, () =>
       route.handler({
         caller,
+        organizationName: found.organizationName,
         repositories,
         query,
         windowStart,
@@ -169,6 +172,13 @@ export function createDispatcher(routes: readonly Route[], context: Context): Ap
 /** Bounded and on one line; `undefined` when there is none. */
 function userAgent(header: string | null): string | undefined {
   return header?.replaceAll(/\p{Cc}/gu, "").slice(0, MAX_USER_AGENT_CHARACTERS);
+}
+
+/** Whether an `organization_id` is absent, empty, or that of the caller's organization. */
+function isOwn(organizationId: string | undefined, caller: Caller | null): boolean {
+  if (!organizationId) return true;
+  return caller !== null &&
+    organizationId.toLowerCase() === organizationUuid(caller.organizationId);
 }
 
 function isFound(selection: Selection, { repositories: [repository] }: CallerScope): boolean {

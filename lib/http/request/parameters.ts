@@ -6,6 +6,7 @@ import * as v from "valibot";
 import { TEST_ORDERS, type TestOrder } from "../../analysis/order.ts";
 import { decodeKeysetCursor, decodeOffsetCursor, MAX_OFFSET } from "../../base/cursor.ts";
 import { MAX_QUERY_CHARACTERS, parseQuery, type Query } from "../../query/mod.ts";
+import { organizationUuid } from "../../base/identity.ts";
 import { quote } from "../../base/quote.ts";
 import type { ParameterErrors } from "./errors.ts";
 import type { ParametersSchema, RawParameters } from "./route.ts";
@@ -19,6 +20,8 @@ export interface ParameterMetadata {
   jsonSchema: Record<string, unknown>;
   example?: string;
   required?: true;
+  /** No value is invalid: a 400 does not occur. */
+  acceptsAnyText?: true;
 }
 
 /** Parameters of the path of a repository's resources. */
@@ -147,9 +150,18 @@ export const repositoryIdParameter = described(
   { jsonSchema: { type: "integer", minimum: 1 }, example: "7" },
 );
 
+/** `organization_id`: the dispatcher compares it with the caller's organization. */
+export const organizationIdParameter = textParameter(
+  "Id of the organization of the token. It changes nothing; any other value is a 404",
+  {
+    jsonSchema: { type: "string", format: "uuid" },
+    example: organizationUuid(1),
+  },
+);
+
 /** A parameter with any text: `undefined` when absent, `""` when empty. */
 export function textParameter(description: string, metadata: ParameterMetadata) {
-  return described(v.optional(v.string()), description, metadata);
+  return described(v.optional(v.string()), description, { ...metadata, acceptsAnyText: true });
 }
 
 /** A parameter that `read` parses, `""` when absent; the message of a thrown error is shown. */

@@ -73,6 +73,8 @@ function select(
   switch (resource) {
     case undefined:
       return { kind: "none" };
+    case "organization":
+      return { kind: "organization" };
     case "repository in path":
       return selectRepository(variables);
     case "test in path":

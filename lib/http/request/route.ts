@@ -2,6 +2,7 @@
 import * as v from "valibot";
 import type { CallerScope, RepositoryVersion } from "../../../db/read/caller.ts";
 import type { Context } from "./context.ts";
+import { organizationIdParameter } from "./parameters.ts";
 import type { TestCollection } from "./test_collection.ts";
 
 /** Who may call: `token or basic` also accepts the token as the password of HTTP Basic. */
@@ -9,6 +10,7 @@ export type Access = "public" | "token" | "token or basic";
 
 /** The groups of routes in the documentation, with their descriptions. */
 export const TAGS = {
+  Account: "What the token can read: its organization and the repositories of it.",
   Repositories: "What one repository, named by owner and name, uploaded and which tests are flaky.",
   Tests: "The inventory of flaky tests across repositories, and the history of one test.",
   Badges: "SVG pictures of a percentage, for a README or a dashboard.",
@@ -73,11 +75,13 @@ export interface ResponseDescription {
 }
 
 /**
- * Where a request names what it is about. Unknown in the path: a 404 before any parameter is checked;
- * unknown in `repository` or `repository_id`: a 404 after all parameters are checked. Without both,
- * `repositories in query` selects all repositories of the organization.
+ * What a request is about, and where it names it. `organization`: the one of the token. Unknown in the
+ * path: a 404 before any parameter is checked; unknown in `repository` or `repository_id`: a 404 after
+ * all parameters are checked. Without both, `repositories in query` selects all repositories of the
+ * organization.
  */
 export type Resource =
+  | "organization"
   | "repository in path"
   | "test in path"
   | "repository in query"
@@ -95,7 +99,7 @@ export interface Route<Query = unknown> {
   description: string;
   parameters: { path: ParametersSchema; query: ParametersSchema };
   response: ResponseDescription;
-  /** Absent when the response depends on no data. */
+  /** Absent when the response depends on no data. With one, the route takes `organization_id`. */
   resource?: Resource;
   handler(request: ApiRequest<Query>, context: Context): Promise<HandlerResult> | HandlerResult;
 }
@@ -109,9 +113,20 @@ export function defineRoute<Query extends ParametersSchema>(
     & Omit<Route<v.InferOutput<Query>>, "access" | "parameters">
     & { access?: Access; parameters?: { path?: ParametersSchema; query?: Query } },
 ): Route {
-  const { path = v.object({}), query = v.object({}) } = parameters;
+  const { path = v.object({}), query: own = v.object({}) } = parameters;
+  const query = route.resource
+    ? v.object({ ...own.entries, organization_id: organizationIdParameter })
+    : own;
   // Sound: the handler only receives what this schema produced.
   return { ...route, access, parameters: { path, query } } as Route;
+}
+
+/** The organization of the caller, on a route with this resource. */
+export function selectedOrganization(
+  { caller, organizationName: name }: ApiRequest,
+): { organizationId: number; name: string } {
+  if (!caller || name === null) throw new Error("the route does not declare the organization");
+  return { organizationId: caller.organizationId, name };
 }
 
 /** The repository that a request names; a request without one is refused before its handler runs. */

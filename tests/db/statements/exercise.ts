@@ -75,6 +75,8 @@ export function requests(
     ["/api", 204],
     ["/docs", 200],
     ["/none", 404],
+    ["/api/me/organizations", 200],
+    ["/api/me/repositories", 200],
     ["/api/repos/acme/shop/submissions", 200],
     ["/api/repos/acme/shop/submissions?limit=2", 200],
     [`/api/repos/acme/shop/submissions?after=${cursor}`, 200],

@@ -5,6 +5,7 @@ import {
   caseKey,
   eventId,
   firstSubmissionId,
+  organizationUuid,
   parseTestId,
   recordedAtOf,
   repositoryIdPrefix,
@@ -153,5 +154,12 @@ describe("the id of a disruption event", () => {
       assert.equal(recordedAtOf(id), EIGHT);
     }
     assert.notEqual(eventId(submissionId(EIGHT, ["x"]), 0), ids[0]);
+  });
+});
+
+describe("the UUID of an organization", () => {
+  it("is a name-based UUID of its number that never changes", () => {
+    assert.equal(organizationUuid(1), "f3dfd6e5-5271-5b5d-aa8b-bcfd401320a1");
+    assert.equal(organizationUuid(2), "e01f0cc2-fd67-5bb7-aeb2-3cfce6bbe67a");
   });
 });

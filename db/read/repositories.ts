@@ -1,0 +1,28 @@
+/** Queries about repositories, as the API shows them. */
+import type { DataVersion } from "../../lib/base/data_version.ts";
+import type { RepositoryName } from "../../lib/base/repository_name.ts";
+import { arrayOf, type Queryable } from "../connection/sql.ts";
+import { versionColumns } from "./fragments.ts";
+
+/** A repository of a list. */
+export interface RepositoryDetails extends RepositoryName, DataVersion {
+  repositoryId: number;
+  /** Unique within the organization. */
+  repositoryNumber: number;
+  /** Its page, `""` when unknown. */
+  url: string;
+}
+
+/** The given repositories that still exist, by owner and name in any case. */
+export async function loadRepositoryDetails(
+  sql: Queryable,
+  repositoryIds: readonly number[],
+): Promise<RepositoryDetails[]> {
+  return await sql<RepositoryDetails[]>`
+    select r.repository_id::float8 as "repositoryId",
+      r.repository_number::float8 as "repositoryNumber", r.owner, r.name, r.url,
+      ${versionColumns(sql)}
+    from repository r
+    where r.repository_id = any(${arrayOf(repositoryIds)}::text::bigint[])
+    order by (r.owner_key || '/' || r.name_key) collate "C"`;
+}

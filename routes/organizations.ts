@@ -1,0 +1,48 @@
+import * as v from "valibot";
+import { caseKey, organizationUuid } from "../lib/base/identity.ts";
+import { JSON_MEDIA_TYPE, jsonBody } from "../lib/http/request/json.ts";
+import { defineRoute, selectedOrganization } from "../lib/http/request/route.ts";
+import { ORGANIZATIONS_EXAMPLE } from "./examples.ts";
+import { textSchema } from "./schemas.ts";
+
+const organizationSchema = v.pipe(
+  v.strictObject({
+    id: v.pipe(
+      v.string(),
+      v.regex(/^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/),
+      v.description("UUID; never changes"),
+    ),
+    name: textSchema("Name of the organization"),
+    slug: textSchema("The name in lower case"),
+  }),
+  v.title("Organization"),
+);
+
+/** `GET /api/me/organizations`: the organization of the token. */
+export const organizations = defineRoute({
+  path: "/api/me/organizations",
+  operationId: "listMyOrganizations",
+  tag: "Account",
+  summary: "Organization of the token",
+  description: "The organization that the token belongs to, as a list of one.",
+  response: {
+    status: 200,
+    description: "The organization",
+    mediaType: JSON_MEDIA_TYPE,
+    schema: v.pipe(
+      v.strictObject({ organizations: v.array(organizationSchema) }),
+      v.title("Organizations"),
+    ),
+    example: ORGANIZATIONS_EXAMPLE,
+  },
+  resource: "organization",
+  handler(request) {
+    const { organizationId, name } = selectedOrganization(request);
+    const organization: v.InferOutput<typeof organizationSchema> = {
+      id: organizationUuid(organizationId),
+      name,
+      slug: caseKey(name),
+    };
+    return { body: jsonBody({ organizations: [organization] }) };
+  },
+});
