@@ -93,6 +93,20 @@ describeWithDatabases("processing a submission", (database) => {
     return [...tests.values()].sort((a, b) => a.name < b.name ? -1 : 1);
   }
 
+  it("keeps the latest URL of the repository's page", async () => {
+    const { owner, name, ...repository } = await newRepository();
+    const urlAfter = async (commitOid: string, more: Partial<Upload>) => {
+      await process(upload({ owner, name, ...repository }, [["t"]], { commitOid, ...more }));
+      return (await findRepository(database().sql, { organizationId, owner, name }))?.url;
+    };
+    assert.equal(await urlAfter("c000001", {}), "");
+    const [first, second] = ["https://github.com/acme/shop", "https://git.example/acme/shop"];
+    assert.equal(await urlAfter("c000002", { repositoryUrl: first }), first);
+    assert.equal(await urlAfter("c000003", { repositoryUrl: "" }), first);
+    assert.equal(await urlAfter("c000004", { repositoryUrl: second }), second);
+    assert.equal(await urlAfter("c000005", {}), second);
+  });
+
   it("finds a test that failed and passed in one submission", async () => {
     const repository = await newRepository();
     const submission = await process(
@@ -106,6 +120,8 @@ describeWithDatabases("processing a submission", (database) => {
     assert.equal(test?.name, "t");
     assert.equal(test?.disruptionCount, 1);
     assert.equal(test?.countedResultCount, 2);
+    assert.equal(test?.negativeResultCount, 1);
+    assert.equal(test?.resultCount, 2);
     assert.equal(test?.timeConsumed, 3_000);
     assert.equal(test?.firstDisruptionAt, NOW - 100);
     assert.equal(test?.latestDisruption?.message, "t failed");

@@ -86,15 +86,15 @@ describe("the texts of a submission", () => {
     assert.deepEqual([...identifiedTexts(new TextCollector().finish())], []);
   });
 
-  it("may be a hundred thousand, in little memory", () => {
+  it("may be many, in little memory", () => {
     const collector = new TextCollector();
-    for (let number = 0; number < 100_000; number++) collector.add(trace(number));
+    for (let number = 0; number < 30_000; number++) collector.add(trace(number));
     const collected = collector.finish();
     const bytes = collected.chunks.reduce((sum, { length }) => sum + length, 0);
-    assert.ok(bytes < 40e6, `${bytes} bytes`);
+    assert.ok(bytes < 12e6, `${bytes} bytes`);
     let number = 0;
     for (const text of identifiedTexts(collected)) assert.equal(text.body, trace(number++).body);
-    assert.equal(number, 100_000);
+    assert.equal(number, 30_000);
   });
 
   it("keep only their messages beyond a limit", () => {
