@@ -14,6 +14,7 @@ import {
   factsOfRun,
   givenCommit,
   REPORTS,
+  requireFiles,
   RUN_OPTIONS,
   type RunFacts,
 } from "../intake/run_options.ts";
@@ -46,6 +47,7 @@ export const ingestCommand: AddCommand = command({
   example: "ingest --org acme --repo acme/shop --commit 4f2a9c1 reports/",
   input: INPUT,
   async run(options, context) {
+    requireFiles(options);
     const [report = "", ...others] = options.reports;
     const isArchive = options.reports.some((path) => ARCHIVE.test(path));
     if (isArchive && others.length > 0) {

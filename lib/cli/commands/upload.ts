@@ -15,7 +15,13 @@ import { type AddCommand, argument, command, option } from "../command.ts";
 import { Failure, UsageError } from "../errors.ts";
 import { readUploadFiles } from "../intake/read_files.ts";
 import { progressListener } from "../output.ts";
-import { type DescribedRun, factsOfRun, REPORTS, RUN_OPTIONS } from "../intake/run_options.ts";
+import {
+  type DescribedRun,
+  factsOfRun,
+  REPORTS,
+  requireFiles,
+  RUN_OPTIONS,
+} from "../intake/run_options.ts";
 import { ENDPOINT_URL, STORAGE_VARIABLES } from "../storage/s3_settings.ts";
 import { openTarget } from "../storage/target.ts";
 import { location } from "../values.ts";
@@ -34,6 +40,7 @@ export const uploadCommand: AddCommand = command({
     ...RUN_OPTIONS,
   },
   async run(options, context) {
+    requireFiles(options);
     const { environment } = context.io;
     const facts = await factsOfRun(options, context);
     let put: ReturnType<typeof openTarget>;

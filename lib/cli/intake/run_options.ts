@@ -56,6 +56,13 @@ export const RUN_OPTIONS = {
 /** Paths of reports. */
 export const REPORTS = v.array(v.string());
 
+/** @throws {UsageError} when there is nothing to read */
+export function requireFiles({ reports, coverage }: { reports: string[]; coverage: string[] }) {
+  if (reports.length + coverage.length === 0) {
+    throw new UsageError("missing REPORTS: expected a report, or --coverage FILE");
+  }
+}
+
 /** Values of the options that were given. */
 export interface RunValues {
   repo?: RepositoryName | undefined;

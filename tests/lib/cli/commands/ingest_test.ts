@@ -51,6 +51,21 @@ describeWithDatabases("ingest", (database) => {
     assert.equal(stderr, `error: file "${path("none.xml")}" not found: check --coverage\n`);
   });
 
+  it("needs a report or coverage, as upload does", async () => {
+    const upload = ["upload", "--to", path("inbox"), "--repo", "acme/none", "--commit", "abc0000"];
+    for (
+      const { code, stdout, stderr } of [
+        await ingest("acme/none"),
+        await ingest("acme/none", "--coverage", ""),
+        await cli(upload),
+      ]
+    ) {
+      assert.deepEqual([code, stdout], [2, ""]);
+      assert.match(stderr, /^error: missing REPORTS: expected a report, or --coverage FILE\n/);
+    }
+    await assert.rejects(Deno.stat(path("inbox")), Deno.errors.NotFound);
+  });
+
   it("notes the tags that a duplicate does not have", async () => {
     await ingest("acme/tags", path("a.xml"), "--tags", "linux");
     const { code, stderr } = await ingest("acme/tags", path("a.xml"), "--tags", "linux,nightly");
