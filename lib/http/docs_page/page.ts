@@ -14,8 +14,8 @@ import { responseTexts } from "../openapi/responses.ts";
 import { API_DESCRIPTION, API_SUMMARY, API_TITLE } from "../openapi/texts.ts";
 import { type Route, TAGS } from "../request/route.ts";
 import { markdown } from "./markdown.ts";
-import { DOCS_PAGE_SCRIPT } from "./script.ts";
-import { DOCS_PAGE_STYLE } from "./style.ts";
+import script from "./script.js" with { type: "text" };
+import style from "./style.css" with { type: "text" };
 
 const LOGO = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" width="32" height="32" ` +
   `aria-hidden="true"><rect width="32" height="32" rx="7" fill="#0f766e"/>` +
@@ -39,7 +39,7 @@ export function docsPage(
 <meta name="color-scheme" content="light dark">
 <title>${escapeHtml(API_TITLE)}: API</title>
 <link rel="icon" href="data:image/svg+xml,${encodeURIComponent(LOGO)}">
-<style>${DOCS_PAGE_STYLE}</style>
+<style>${style}</style>
 </head>
 <body>
 <header>
@@ -68,7 +68,7 @@ ${
 ${markdown(API_DESCRIPTION)}
 </main>
 </div>
-<script>${DOCS_PAGE_SCRIPT}</script>
+<script>${script}</script>
 </body>
 </html>
 `;
@@ -136,8 +136,8 @@ function parameterField(operationId: string, parameter: DescribedParameter): str
 const HEADERS: Record<string, string> = {
   "content-security-policy": [
     "default-src 'none'",
-    `script-src ${hashSource(DOCS_PAGE_SCRIPT)}`,
-    `style-src ${hashSource(DOCS_PAGE_STYLE)}`,
+    `script-src ${hashSource(script)}`,
+    `style-src ${hashSource(style)}`,
     "connect-src 'self'",
     // Badges that were requested are shown from a blob, the icon from a data URL.
     "img-src blob: data:",

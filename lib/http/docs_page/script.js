@@ -1,5 +1,5 @@
-/** Sends the requests of the documentation page and shows the responses. Runs in browsers. */
-export const DOCS_PAGE_SCRIPT = `
+// Sends the requests of the documentation page and shows the responses. Runs in browsers.
+
 // The page's own path may end with a slash; all paths are relative, for services behind a prefix.
 const base = new URL(location.pathname.endsWith("/") ? "../" : "./", location.href);
 for (const link of document.querySelectorAll("header a")) {
@@ -13,7 +13,7 @@ function element(name, text, properties = {}) {
 
 function addressOf(form) {
   const values = new Map(new FormData(form));
-  const path = form.dataset.path.replace(/:(\\w+)/g, (_, name) => {
+  const path = form.dataset.path.replace(/:(\w+)/g, (_, name) => {
     const value = values.get(name);
     values.delete(name);
     return encodeURIComponent(value);
@@ -53,7 +53,7 @@ async function send(form) {
   const status = response.status + " " + response.statusText;
   const shown = [
     element("p", status + ", " + milliseconds + " ms", { className: response.ok ? "good" : "bad" }),
-    element("pre", "curl -H \\"Authorization: Bearer $TOKEN\\" '" + url + "'"),
+    element("pre", 'curl -H "Authorization: Bearer $TOKEN" \'' + url + "'"),
     ...nodes,
   ];
   if (body?.metadata?.after) {
@@ -89,4 +89,3 @@ document.addEventListener("submit", async (event) => {
   result.hidden = false;
   button.disabled = false;
 });
-`;
