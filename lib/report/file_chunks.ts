@@ -1,4 +1,5 @@
 /** The bytes of files in chunks. */
+import type { Hash } from "node:crypto";
 import { open } from "node:fs/promises";
 import { unreadable } from "./report_files.ts";
 
@@ -29,5 +30,16 @@ export async function* readFileChunks(
     throw unreadable(path, error);
   } finally {
     await file.close();
+  }
+}
+
+/** Adds bytes to a hash while they are read. */
+export async function* hashed(
+  bytes: AsyncIterable<Uint8Array>,
+  hash: Hash,
+): AsyncGenerator<Uint8Array, void> {
+  for await (const chunk of bytes) {
+    hash.update(chunk);
+    yield chunk;
   }
 }

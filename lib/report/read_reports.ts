@@ -1,6 +1,6 @@
 /** Reads all reports of one upload. */
 import { createHash } from "node:crypto";
-import { FILE_CHUNK_BYTES, readFileChunks } from "./file_chunks.ts";
+import { FILE_CHUNK_BYTES, hashed, readFileChunks } from "./file_chunks.ts";
 import { readJUnit } from "./junit/read_junit.ts";
 import { DEFAULT_REPORT_LIMITS, type ReportLimits } from "./limits.ts";
 import { ReportError } from "./report_error.ts";
@@ -29,14 +29,10 @@ export interface ReadReportsOptions {
   limits?: Partial<ReportLimits>;
 }
 
-/** What was read. */
+/** The outcome of {@link readReports}. */
 export interface ReadReports {
   /** Results of all files; each attempt of a test is one. */
   resultCount: number;
-  /** Files that were reports. */
-  fileCount: number;
-  /** Bytes of those. */
-  byteCount: number;
   /**
    * SHA-256 in hex of what the reports contain: the same for the same contents, whatever the files
    * are called and in which order they come.
@@ -59,19 +55,18 @@ export async function readReports(
   let buffer: Uint8Array | undefined;
   const digests: string[] = [];
   let resultCount = 0;
-  let byteCount = 0;
   let seenCount = 0;
   let firstFile: ReportFile | undefined;
   for await (const file of files) {
     options.onFile?.(file);
     firstFile ??= file;
     seenCount++;
-    const content = { hash: createHash("sha256"), byteCount: 0 };
+    const hash = createHash("sha256");
     try {
       const bytes = "bytes" in file
         ? file.bytes
         : readFileChunks(file.path, buffer ??= new Uint8Array(FILE_CHUNK_BYTES));
-      const read = await readJUnit(counted(bytes, content), {
+      const read = await readJUnit(hashed(bytes, hash), {
         file: file.path,
         onResult: options.onResult,
         onNote: options.onNote,
@@ -80,8 +75,7 @@ export async function readReports(
         earlierResultCount: resultCount,
       });
       resultCount += read.resultCount;
-      byteCount += content.byteCount;
-      digests.push(content.hash.digest("hex"));
+      digests.push(hash.digest("hex"));
     } catch (error) {
       const isOfAnotherKind = error instanceof ReportError && error.kind === "not-junit";
       if (file.isNamed || !isOfAnotherKind) throw error;
@@ -100,19 +94,6 @@ export async function readReports(
   }
   return {
     resultCount,
-    fileCount: digests.length,
-    byteCount,
     digest: createHash("sha256").update(digests.sort().join("\n")).digest("hex"),
   };
-}
-
-async function* counted(
-  bytes: AsyncIterable<Uint8Array>,
-  content: { hash: ReturnType<typeof createHash>; byteCount: number },
-): AsyncGenerator<Uint8Array, void> {
-  for await (const chunk of bytes) {
-    content.hash.update(chunk);
-    content.byteCount += chunk.length;
-    yield chunk;
-  }
 }

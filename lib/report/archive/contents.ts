@@ -3,6 +3,7 @@
  * stream. Nothing is written to disk.
  */
 import { createHash } from "node:crypto";
+import { hashed } from "../file_chunks.ts";
 import { quote, ReportError } from "../report_error.ts";
 import { comparePaths } from "../report_files.ts";
 import { type ArchiveEntry, readEntries, type ReadEntriesOptions } from "./entries.ts";
@@ -150,16 +151,6 @@ async function* entriesOf(
     kind: "unreadable",
     problem: "changed while it was read, expected an archive that is complete",
   });
-}
-
-async function* hashed(
-  bytes: AsyncIterable<Uint8Array>,
-  digest: ReturnType<typeof createHash>,
-): AsyncGenerator<Uint8Array, void> {
-  for await (const chunk of bytes) {
-    digest.update(chunk);
-    yield chunk;
-  }
 }
 
 async function textOf(

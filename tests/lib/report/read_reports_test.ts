@@ -32,8 +32,6 @@ describe("readReports", () => {
     });
     assert.deepEqual(calls, ["b.xml", "b", "a.xml", "a"]);
     assert.equal(read.resultCount, 2);
-    assert.equal(read.fileCount, 2);
-    assert.equal(read.byteCount, report("a").length + report("b").length);
   });
 
   it("has the same digest for the same contents, whatever the order and the names", async () => {
@@ -53,8 +51,7 @@ describe("readReports", () => {
       ...quietly,
       onNote: (note) => notes.push(note),
     });
-    assert.equal(read.fileCount, 1);
-    assert.equal(read.byteCount, report("a").length);
+    assert.equal(read.resultCount, 1);
     assert.deepEqual(notes, [
       `${join(root, "coverage.xml")}:1:1: found <coverage> as the outermost element, ` +
       "expected <testsuites> or <testsuite>, as JUnit reports have it: skipped",
