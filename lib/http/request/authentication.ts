@@ -74,7 +74,7 @@ export function createAuthentication(
  *
  * Two headers arrive joined by a comma, which no token contains.
  */
-export function readToken(authorization: string | null, access: Access): TokenHash | null {
+function readToken(authorization: string | null, access: Access): TokenHash | null {
   const match = /^[ \t]*(\S+)[ \t]+(\S+)[ \t]*$/.exec(authorization ?? "");
   const [, scheme = "", credentials = ""] = match ?? [];
   switch (scheme.toLowerCase()) {
