@@ -127,24 +127,40 @@ export const TEST_RESULTS_EXAMPLE = {
   ],
 };
 
+/** All expansions of the test. */
+const EXPANSIONS = {
+  disruptiveness_ratio: 0.054,
+  nondeterministic_negative_result_count: 2,
+  disruption_count: 2,
+  nondeterminism_first_recorded_at: EARLIER_RUN.recorded_at,
+  first_disruption_at: EARLIER_RUN.recorded_at,
+  recent_nondeterministic_commit_oid: LATEST_RUN.commit_oid,
+  recent_nondeterministic_negative_result: LATEST_FAILURE,
+  recent_nondeterministic_positive_result: LATEST_PASS,
+  tags: ["mail", "nightly"],
+  quarantine_date: "2026-01-31T10:02:00Z",
+  quarantined_by: "sam@example.org",
+  quarantine_type: "manual",
+  time_consumed: 48_210_000,
+  pass_rate: 0.945,
+  avg_duration_ms: 1303,
+  quarantine_reason: null,
+  quarantine_owner: null,
+  quarantine_expires_at: null,
+};
+
 /** A quarantined test with all expansions. */
 export const FLAKY_TESTS_EXAMPLE = {
   count: 1,
-  tests: [{
-    ...TEST,
-    disruptiveness_ratio: 0.054,
-    nondeterministic_negative_result_count: 2,
-    disruption_count: 2,
-    nondeterminism_first_recorded_at: EARLIER_RUN.recorded_at,
-    first_disruption_at: EARLIER_RUN.recorded_at,
-    recent_nondeterministic_commit_oid: LATEST_RUN.commit_oid,
-    recent_nondeterministic_negative_result: LATEST_FAILURE,
-    recent_nondeterministic_positive_result: LATEST_PASS,
-    tags: ["mail", "nightly"],
-    quarantine_date: "2026-01-31T10:02:00Z",
-    quarantined_by: "sam@example.org",
-    quarantine_type: "manual",
-    time_consumed: 48_210_000,
-  }],
+  tests: [{ ...TEST, ...EXPANSIONS }],
   metadata: { after: null, limit: 25 },
+};
+
+/** The same test by its id. */
+export const TEST_DETAILS_EXAMPLE = {
+  ...TEST,
+  repository: "acme/shop",
+  repository_id: 1,
+  is_quarantined: true,
+  ...EXPANSIONS,
 };

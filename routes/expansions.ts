@@ -1,6 +1,10 @@
 /** The values of `include`, and the fields that each adds to a test of the inventory. */
 import * as v from "valibot";
-import type { TrackedTest } from "../lib/analysis/tracked_test.ts";
+import {
+  averageDurationTenths,
+  passRateThousandths,
+  type TrackedTest,
+} from "../lib/analysis/tracked_test.ts";
 import {
   countSchema,
   negativeResultSchema,
@@ -19,6 +23,8 @@ interface ExpansionField {
   schema: v.GenericSchema;
   view(test: TrackedTest): unknown;
   alias?: string;
+  /** Whether it needs `timeConsumed`. */
+  needsTime?: true;
 }
 
 const EXPANSIONS = {
@@ -73,6 +79,35 @@ const EXPANSIONS = {
   time_consumed: {
     schema: countSchema("Microseconds of all its results of the last 14 days together"),
     view: ({ timeConsumed }) => timeConsumed,
+    needsTime: true,
+  },
+  pass_rate: {
+    schema: nullable(
+      v.pipe(v.number(), v.minValue(0), v.maxValue(1)),
+      "Share of passes in the passing and failing results of the last 14 days, truncated to " +
+        "3 decimals, null without any",
+    ),
+    view: (test) => inUnits(passRateThousandths(test), 1000),
+  },
+  avg_duration_ms: {
+    schema: nullable(
+      v.pipe(v.number(), v.minValue(0)),
+      "Average duration of its results of the last 14 days, rounded to 0.1 ms, null without any",
+    ),
+    view: (test) => inUnits(averageDurationTenths(test), 10),
+    needsTime: true,
+  },
+  quarantine_reason: {
+    schema: nullable(v.string(), "Why it is quarantined, null when unknown"),
+    view: () => null,
+  },
+  quarantine_owner: {
+    schema: nullable(v.string(), "Who takes care of it, null when unknown"),
+    view: () => null,
+  },
+  quarantine_expires_at: {
+    schema: nullable(timestampSchema, "End of the quarantine, null when it has none"),
+    view: () => null,
   },
 } satisfies Record<string, ExpansionField>;
 
@@ -82,13 +117,23 @@ export type Expansion = keyof typeof EXPANSIONS;
 /** All values of `include`. */
 export const EXPANSION_NAMES = Object.keys(EXPANSIONS) as Expansion[];
 
-/** Schemas of the fields that `include` can add; each may be absent. */
-export const expansionEntries = Object.fromEntries(
+/** Schemas of all fields that `include` can add. */
+export const expansionEntries: Record<string, v.GenericSchema> = Object.fromEntries(
   EXPANSION_NAMES.flatMap((name) => {
     const { schema, alias = name }: ExpansionField = EXPANSIONS[name];
-    return [name, alias].map((field) => [field, v.optional(schema)]);
+    return [name, alias].map((field) => [field, schema]);
   }),
 );
+
+/** Whether one of these expansions needs `timeConsumed`. */
+export function needTime(expansions: readonly Expansion[]): boolean {
+  return expansions.some((name) => (EXPANSIONS[name] as ExpansionField).needsTime);
+}
+
+/** A number of fractions of a unit in that unit. */
+function inUnits(count: number | null, perUnit: number): number | null {
+  return count === null ? null : count / perUnit;
+}
 
 /** Parses `include`: unknown names are dropped, a repeated one counts once. */
 export function parseExpansions(text: string): Expansion[] {

@@ -18,6 +18,7 @@ import {
   EXPANSION_NAMES,
   expansionEntries,
   expansionsView,
+  needTime,
   parseExpansions,
 } from "./expansions.ts";
 import { testPage, type TestView } from "./test_page.ts";
@@ -36,7 +37,7 @@ const includeParameter = optionalParameter(
 );
 
 const flakyTestSchema = v.pipe(
-  v.strictObject({ ...baseEntries, ...expansionEntries }),
+  v.strictObject({ ...baseEntries, ...v.partial(v.object(expansionEntries)).entries }),
   v.title("FlakyTest"),
 );
 
@@ -83,7 +84,7 @@ export const flakyTests = defineRoute({
     const { quarantine, quarantined, include, ...page } = request.query;
     // Any value except "false" means quarantined tests, also an empty one.
     const isListed = (quarantine ?? quarantined) === "false" ? isNotQuarantined : isQuarantined;
-    const tests = await request.loadTests({ withTime: include.includes("time_consumed") });
+    const tests = await request.loadTests({ withTime: needTime(include) });
     return testPage(tests, page, { isListed, view: flakyTestView(include) });
   },
 });

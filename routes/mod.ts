@@ -10,6 +10,7 @@ import { health } from "./health.ts";
 import { organizations } from "./organizations.ts";
 import { repositories } from "./repositories.ts";
 import { submissions } from "./submissions.ts";
+import { testDetails } from "./test_details.ts";
 import { testResults } from "./test_results.ts";
 import { tokenCheck } from "./token_check.ts";
 
@@ -21,6 +22,7 @@ export const routes: readonly Route[] = [
   repositories,
   submissions,
   disruptiveTests,
+  testDetails,
   testResults,
   flakyTests,
   flakyBadge,

@@ -49,6 +49,27 @@ export interface TrackedTest extends RunTotals {
   quarantine: Quarantine | null;
 }
 
+/**
+ * Share of positive results in the positive and negative results of a test, in truncated thousandths;
+ * `null` without any.
+ */
+export function passRateThousandths(
+  { countedResultCount, negativeResultCount }: RunTotals,
+): number | null {
+  if (countedResultCount === 0) return null;
+  return Math.floor(((countedResultCount - negativeResultCount) * 1000) / countedResultCount);
+}
+
+/**
+ * Average duration of a test's results in tenths of a millisecond, rounded half up; `null` without any
+ * result.
+ */
+export function averageDurationTenths({ timeConsumed, resultCount }: RunTotals): number | null {
+  if (timeConsumed === null || resultCount === 0) return null;
+  // Microseconds; exact, because the integers are safe.
+  return Math.floor((timeConsumed + 50 * resultCount) / (100 * resultCount));
+}
+
 /** Share of disruptions in the positive and negative results of a test, in truncated thousandths. */
 export function disruptivenessThousandths(
   test: Pick<TrackedTest, "disruptionCount" | "countedResultCount">,

@@ -16,6 +16,11 @@ export const INCLUDES = [
   "quarantined_by",
   "quarantine_type",
   "time_consumed",
+  "pass_rate",
+  "avg_duration_ms",
+  "quarantine_reason",
+  "quarantine_owner",
+  "quarantine_expires_at",
 ] as const;
 
 export type Include = typeof INCLUDES[number];
@@ -128,7 +133,26 @@ function expansionsOf(oracle: Oracle, test: KnownTest): Record<Include, { [name:
     quarantined_by: { quarantined_by: quarantine?.by ?? null },
     quarantine_type: { quarantine_type: quarantine?.type ?? null },
     time_consumed: { time_consumed: oracle.timeConsumed(test) },
+    pass_rate: { pass_rate: oracle.passRate(test) },
+    avg_duration_ms: { avg_duration_ms: oracle.averageDuration(test) },
+    quarantine_reason: { quarantine_reason: null },
+    quarantine_owner: { quarantine_owner: null },
+    quarantine_expires_at: { quarantine_expires_at: null },
   };
+}
+
+/** One test with all expansions. */
+export function testDetails(oracle: Oracle, test: KnownTest): { [name: string]: Json } {
+  const { owner, name, repositoryId } = repositoryAt(oracle.state, test.repository);
+  return Object.assign(
+    names(test),
+    {
+      repository: `${owner}/${name}`,
+      repository_id: repositoryId,
+      is_quarantined: oracle.quarantineOf(test) !== undefined,
+    },
+    ...Object.values(expansionsOf(oracle, test)),
+  );
 }
 
 /** The latest disruption events of a test. */

@@ -154,7 +154,10 @@ function questionsAbout(state: State): Question[] {
     { ...inventory, include, view: {} } as Question,
     { kind: "flakiness badge", repository },
     { kind: "coverage badge", repository },
-    ...state.tests.slice(0, 3).map((test): Question => ({ kind: "results", test })),
+    ...state.tests.slice(0, 3).flatMap((test): Question[] => [
+      { kind: "results", test },
+      { kind: "test", test },
+    ]),
   ];
 }
 

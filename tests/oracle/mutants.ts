@@ -154,6 +154,38 @@ export const MUTANTS: Record<string, OracleClass> = {
         .reduce((sum, row) => sum + row.result.durationMicroseconds, 0);
     }
   },
+  "skips pass": class extends Oracle {
+    override passRate(test: KnownTest): number | null {
+      const rows = this.rowsOf(test).filter((row) => this.inWindow(row.submission.recordedAt));
+      if (this.countedResults(test) === 0) return null;
+      const failed = rows.filter((row) => this.isNegative(row)).length;
+      return Math.floor(1000 * (rows.length - failed) / rows.length) / 1000;
+    }
+  },
+  "the pass rate is without disruptions": class extends Oracle {
+    override passRate(test: KnownTest): number | null {
+      if (this.countedResults(test) === 0) return null;
+      return (1000 - this.ratioThousandths(test)) / 1000;
+    }
+  },
+  "a test without results passes": class extends Oracle {
+    override passRate(test: KnownTest): number | null {
+      return super.passRate(test) ?? 0;
+    }
+  },
+  "the average is over passes and failures": class extends Oracle {
+    override averageDuration(test: KnownTest): number | null {
+      const counted = this.countedResults(test);
+      return counted === 0 ? null : Math.round(this.timeConsumed(test) / counted / 100) / 10;
+    }
+  },
+  "the average duration is cut": class extends Oracle {
+    override averageDuration(test: KnownTest): number | null {
+      const rows = this.rowsOf(test).filter((row) => this.inWindow(row.submission.recordedAt));
+      if (rows.length === 0) return null;
+      return Math.floor(this.timeConsumed(test) / rows.length / 100) / 10;
+    }
+  },
   "tags of the window only": class extends Oracle {
     override tagsOf(test: KnownTest): string[] {
       const rows = this.rowsOf(test).filter((row) => this.inWindow(row.submission.recordedAt));

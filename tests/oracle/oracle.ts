@@ -140,6 +140,24 @@ export class Oracle {
     return sum;
   }
 
+  /** Positive results of the positive and negative ones in the window, cut after three digits. */
+  passRate(test: KnownTest): number | null {
+    const counted = this.countedResults(test);
+    if (counted === 0) return null;
+    const positive = this.rowsOf(test).filter((row) =>
+      this.inWindow(row.submission.recordedAt) && this.isPositive(row)
+    );
+    return Math.floor(1000 * positive.length / counted) / 1000;
+  }
+
+  /** Milliseconds that a result in the window took on average, rounded to one digit. */
+  averageDuration(test: KnownTest): number | null {
+    const rows = this.rowsOf(test).filter((row) => this.inWindow(row.submission.recordedAt));
+    if (rows.length === 0) return null;
+    const sum = rows.reduce((sum, row) => sum + row.result.durationMicroseconds, 0);
+    return Math.round(sum / rows.length / 100) / 10;
+  }
+
   tagsOf(test: KnownTest): string[] {
     const tags = this.rowsOf(test).flatMap(({ submission }) => [
       ...submission.tags,

@@ -244,6 +244,11 @@ describe("the oracle's answers", () => {
       quarantined_by: null,
       quarantine_type: "automatic",
       time_consumed: 10,
+      pass_rate: 1,
+      avg_duration_ms: 0,
+      quarantine_reason: null,
+      quarantine_owner: null,
+      quarantine_expires_at: null,
     }]);
   });
 

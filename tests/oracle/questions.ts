@@ -9,6 +9,7 @@ import {
   type Json,
   repositoriesNamed,
   submissionsPage,
+  testDetails,
   testResults,
   type TestsPage,
   testsPage,
@@ -32,7 +33,7 @@ export type Scope =
 export type Question =
   | { kind: "submissions"; repository: number; limit: number; after: string | null }
   | { kind: "tests"; repository: number; page: TestsPage }
-  | { kind: "results"; test: KnownTest }
+  | { kind: "results" | "test"; test: KnownTest }
   | {
     kind: "inventory";
     repository: number;
@@ -60,9 +61,12 @@ export const UNAUTHORIZED: Answer = { status: 401, json: "" };
 /** The expected response to a request with a valid token. */
 export function answerOf(question: Question, oracle: Oracle): Answer {
   const { state } = oracle;
-  if (question.kind === "results") {
-    const isThere = state.tests.some(({ id }) => id === question.test.id);
-    return isThere ? { status: 200, json: testResults(oracle, question.test) } : NOT_FOUND;
+  if ("test" in question) {
+    const { kind, test: { id } } = question;
+    const test = state.tests.find((one) => one.id === id);
+    if (!test) return NOT_FOUND;
+    const json = kind === "test" ? testDetails(oracle, test) : testResults(oracle, test);
+    return { status: 200, json };
   }
   if (question.kind === "inventory" && !/id|owner/.test(question.scope)) {
     return inventoryAnswer(question, oracle);
@@ -85,7 +89,7 @@ export function answerOf(question: Question, oracle: Oracle): Answer {
 
 /** By number or by name: another repository may have taken the name of a deleted one. */
 function repositoryAskedFor(
-  question: Exclude<Question, { kind: "results" }>,
+  question: Exclude<Question, { test: KnownTest }>,
   state: State,
 ): number {
   const requested = repositoryAt(state, question.repository);
@@ -119,7 +123,7 @@ function inventoryAnswer(question: Question & { kind: "inventory" }, oracle: Ora
 
 /** The expected response to a request whose path was formatted in the state `requested`. */
 export function answerTo(question: Question, requested: State, oracle: Oracle): Answer {
-  if (question.kind === "results" || (question.kind === "inventory" && question.scope === "all")) {
+  if ("test" in question || (question.kind === "inventory" && question.scope === "all")) {
     return answerOf(question, oracle);
   }
   const repository = indexOfName(oracle.state, repositoryAt(requested, question.repository));
@@ -132,9 +136,10 @@ export function answerTo(question: Question, requested: State, oracle: Oracle): 
  * @param upperCase names in capitals: names are found regardless of case
  */
 export function pathOf(question: Question, state: State, upperCase = false): string {
-  if (question.kind === "results") {
-    const { id } = question.test;
-    return `/api/tests/${upperCase ? id.toUpperCase() : id}/results`;
+  if ("test" in question) {
+    const { kind, test: { id } } = question;
+    const path = `/api/tests/${upperCase ? id.toUpperCase() : id}`;
+    return kind === "test" ? path : `${path}/results`;
   }
   const { owner, name, repositoryId } = repositoryAt(state, question.repository);
   const spelled = (text: string) => upperCase ? capitals(text) : text;

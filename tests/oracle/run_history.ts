@@ -115,7 +115,7 @@ class Run extends DifferentialRunner {
     for (const test of this.state.tests) {
       // A sample of the additional tests is enough.
       if (!TESTS.some(({ name }) => name === test.name) && !test.name.endsWith("7")) continue;
-      await this.#compare([{ kind: "results", test }]);
+      await this.#compare([{ kind: "results", test }, { kind: "test", test }]);
     }
     for (const query of this.history.queries) await this.query(query);
     for (const text of this.history.texts) {

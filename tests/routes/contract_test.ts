@@ -280,14 +280,14 @@ describeWithDatabases("the contract", (database) => {
     const [include = []] = contract.operations.flatMap(({ parameters }) =>
       parameters.filter(({ name }) => name === "include").map(({ schema }) => schema.items?.enum)
     );
-    assert.equal(include.length, 11);
+    assert.equal(include.length, 16);
     for (const quarantine of ["true", "false"]) {
       const response = await send(
         `/api/v1/flaky/tests?quarantine=${quarantine}&include=${include}`,
       );
       const { tests } = JSON.parse(new TextDecoder().decode(response.body));
       assert.ok(tests.length >= 2);
-      for (const test of tests) assert.equal(Object.keys(test).length, 5 + 11 + 2);
+      for (const test of tests) assert.equal(Object.keys(test).length, 5 + 16 + 2);
     }
     const { results } = await (await there.fixture.get(`/api/tests/${there.quietTestId}/results`))
       .json();

@@ -126,6 +126,11 @@ describeWithDatabases("GET /api/v1/flaky/tests", (database) => {
       quarantined_by: "ann",
       quarantine_type: "manual",
       time_consumed: 2_000,
+      pass_rate: 0.5,
+      avg_duration_ms: 1,
+      quarantine_reason: null,
+      quarantine_owner: null,
+      quarantine_expires_at: null,
     });
   });
 

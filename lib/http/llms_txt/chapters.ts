@@ -177,6 +177,9 @@ that contradicts \`repository\` is an error of \`repository_id\`.
 
 A test's tags are the union of the tags of all submissions that ran it, sorted. \`time_consumed\` is the
 sum over all its results in the window, in microseconds; a result without a duration counts as 0.
+\`avg_duration_ms\` is that sum divided by the number of all results, skipped ones included, rounded to
+0.1 ms. \`pass_rate\` is the share of passes in the passing and failing results, truncated to 3 decimals.
+Both are \`null\` for a test without such results in the window.
 
 Ties in \`sort\` go to the latest disruption, then to the smaller id. A quarantined test without
 disruptions in the window has its ratio, count and time from the window, and its latest disruption
@@ -185,7 +188,8 @@ and in \`nondeterminism_first_recorded_at\`.
 
 Each value of \`include\` adds the field of the same name. Two of them add a second spelling as well,
 for clients of the earlier service: \`disruption_count\` repeats \`nondeterministic_negative_result_count\`
-and \`first_disruption_at\` repeats \`nondeterminism_first_recorded_at\`.`,
+and \`first_disruption_at\` repeats \`nondeterminism_first_recorded_at\`. \`/api/tests/{id}\` shows all of
+them for any test that ever ran, disruptive or not, until its last submission is deleted.`,
 
   Badges: `\
 A badge is an SVG image. Its percentage is a text node by itself, digits and \`%\` only, such as

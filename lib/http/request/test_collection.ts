@@ -1,4 +1,5 @@
 import { sortTests, type TestOrder } from "../../analysis/order.ts";
+import type { RunCounts } from "../../analysis/run_counts.ts";
 import type { TrackedTest } from "../../analysis/tracked_test.ts";
 import { type Query, TestSearch } from "../../query/mod.ts";
 
@@ -26,12 +27,15 @@ interface ListPage {
 /** Immutable tests that are listed and searched. Sorted lists and the search are made once. */
 export class TestCollection {
   readonly tests: readonly TrackedTest[];
+  /** How often each test of the repository ran, listed or not; `null` for several repositories. */
+  readonly runs: RunCounts | null;
   /** Positions of tests, sorted. */
   readonly #lists = new Map<IsListed, Map<TestOrder, readonly number[]>>();
   #search: TestSearch | null = null;
 
-  constructor(tests: readonly TrackedTest[]) {
+  constructor(tests: readonly TrackedTest[], runs: RunCounts | null = null) {
     this.tests = tests;
+    this.runs = runs;
   }
 
   /** Returns a page of the tests that match. */

@@ -123,7 +123,7 @@ export function createTestsLoader(
     { withTime }: { withTime: boolean },
   ): Loaded {
     if (!state) throw new StaleVersionError();
-    const loaded = { state, collection: new TestCollection([...state.tests.values()]) };
+    const loaded = { state, collection: new TestCollection([...state.tests.values()], state.runs) };
     cache.set(cacheKey({ repositoryId }, withTime), loaded);
     return loaded;
   }

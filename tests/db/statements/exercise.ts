@@ -85,6 +85,8 @@ export function requests(
     ["/api/repos/acme/shop/tests", 200],
     ["/api/repos/acme/shop/tests?sort=recency&q=tags:nightly+last-seen:>2020-01-01", 200],
     ["/api/repos/acme/shop/tests?limit=x", 400],
+    [`/api/tests/${testId}`, 200],
+    [`/api/tests/${quietTestId}`, 200],
     [`/api/tests/${testId}/results`, 200],
     [`/api/tests/${quietTestId}/results`, 200],
     [`/api/tests/${"0".repeat(24)}/results`, 404],

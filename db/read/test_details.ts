@@ -1,0 +1,58 @@
+/** Queries about one test. */
+import type { DataVersion } from "../../lib/base/data_version.ts";
+import { firstSubmissionId } from "../../lib/base/identity.ts";
+import type { TrackedTestBase } from "../../lib/analysis/tests_state.ts";
+import type { Queryable } from "../connection/sql.ts";
+import { isDisruptedSince, versionColumns } from "./fragments.ts";
+import { testColumns, type TestRow, trackedTestBase } from "./tracked_test_rows.ts";
+
+/** A test with its repository, disruptive or not. */
+export interface TestDetails {
+  version: DataVersion;
+  repository: { owner: string; name: string; repositoryNumber: number };
+  test: TrackedTestBase & { tags: string[] };
+}
+
+type DetailsRow = DataVersion & TestRow & {
+  owner: string;
+  repositoryName: string;
+  repositoryNumber: number;
+  idPrefix: number;
+  disruptionCount: number;
+  tags: string[];
+};
+
+/**
+ * A test; `null` when it is gone.
+ *
+ * @param options.windowStart first second of the window, since 1970
+ */
+export async function loadTestDetails(sql: Queryable, options: {
+  repositoryId: number;
+  testNo: number;
+  windowStart: number;
+}): Promise<TestDetails | null> {
+  const { repositoryId, testNo, windowStart } = options;
+  const [row] = await sql<DetailsRow[]>`
+    select ${versionColumns(sql)}, r.owner, r.name as "repositoryName",
+      r.repository_number::float8 as "repositoryNumber", r.id_prefix::float8 as "idPrefix",
+      ${testColumns(sql)},
+      (select count(*)::int from negative_result n
+        where n.repository_id = ${repositoryId} and n.test_no = ${testNo} and n.is_disruption
+          and ${isDisruptedSince(sql, firstSubmissionId(windowStart))}) as "disruptionCount",
+      array_to_json(array(
+        select g.tag from test_tag g
+        where g.repository_id = ${repositoryId} and g.tests @> ${testNo}::int)) as tags
+    from repository r
+    join test t on t.repository_id = r.repository_id and t.test_no = ${testNo}
+    left join disruptive_test d on d.repository_id = t.repository_id and d.test_no = t.test_no
+    left join quarantine q on q.repository_id = t.repository_id and q.test_no = t.test_no
+    where r.repository_id = ${repositoryId}`;
+  if (!row) return null;
+  const { owner, repositoryName, repositoryNumber } = row;
+  return {
+    version: row,
+    repository: { owner, name: repositoryName, repositoryNumber },
+    test: { ...trackedTestBase(row, row), tags: row.tags.toSorted() },
+  };
+}

@@ -1,0 +1,68 @@
+import * as v from "valibot";
+import { loadTestDetails } from "../db/read/test_details.ts";
+import { JSON_MEDIA_TYPE, jsonBody } from "../lib/http/request/json.ts";
+import { checkVersion, StaleVersionError } from "../lib/http/request/stale_version.ts";
+import { testPathParameters } from "../lib/http/request/parameters.ts";
+import { defineRoute, selectedTest } from "../lib/http/request/route.ts";
+import { TEST_DETAILS_EXAMPLE } from "./examples.ts";
+import { EXPANSION_NAMES, expansionEntries, expansionsView } from "./expansions.ts";
+import { baseEntries, baseView, textSchema } from "./schemas.ts";
+
+/** `GET /api/tests/{id}`: one test with all expansions, disruptive or not. */
+export const testDetails = defineRoute({
+  path: "/api/tests/:id",
+  operationId: "getTest",
+  tag: "Tests",
+  summary: "One test",
+  description:
+    "A test with its repository and every field that `include` adds in the inventory. A test without " +
+    "any disruption is known here, too.",
+  parameters: { path: testPathParameters },
+  response: {
+    status: 200,
+    description: "The test",
+    mediaType: JSON_MEDIA_TYPE,
+    schema: v.pipe(
+      v.strictObject({
+        ...baseEntries,
+        repository: textSchema("Repository as owner/name"),
+        repository_id: v.pipe(
+          v.number(),
+          v.integer(),
+          v.minValue(1),
+          v.description("Numeric identifier of the repository"),
+        ),
+        is_quarantined: v.pipe(v.boolean(), v.description("Whether it is quarantined now")),
+        ...expansionEntries,
+      }),
+      v.title("TestDetails"),
+    ),
+    example: TEST_DETAILS_EXAMPLE,
+  },
+  resource: "test in path",
+  async handler(request, { sql }) {
+    const { testNo, ...repository } = selectedTest(request);
+    const [details, { runs }] = await Promise.all([
+      loadTestDetails(sql, {
+        repositoryId: repository.repositoryId,
+        testNo,
+        windowStart: request.windowStart,
+      }),
+      request.loadTests({ withTime: true }),
+    ]);
+    if (!details) throw new StaleVersionError();
+    checkVersion(repository, details.version);
+    // One repository always has them.
+    const test = { ...details.test, ...runs!.of(testNo) };
+    const { owner, name, repositoryNumber } = details.repository;
+    return {
+      body: jsonBody({
+        ...baseView(test),
+        repository: `${owner}/${name}`,
+        repository_id: repositoryNumber,
+        is_quarantined: test.quarantine !== null,
+        ...expansionsView(test, EXPANSION_NAMES),
+      }),
+    };
+  },
+});

@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { before, it } from "@std/testing/bdd";
+import type { Repository } from "../../db/admin/repositories.ts";
+import { describeWithDatabases } from "../database.ts";
+import {
+  assertError,
+  bodyOf,
+  createFixture,
+  DAY,
+  type Fixture,
+  flaky,
+  idOf,
+  NOT_FOUND,
+  NOW,
+  quarantine,
+} from "./fixture.ts";
+
+const ROUTE = "/api/tests/:id";
+
+describeWithDatabases("GET /api/tests/{id}", (database) => {
+  let fixture: Fixture;
+  let shop: Repository;
+
+  before(async () => {
+    fixture = await createFixture(database(), { name: "acme" });
+    shop = await fixture.addRepository("Acme/Web", "Shop", 7);
+    await fixture.upload(shop, [
+      ...flaky("flaky"),
+      { name: "flaky", conclusion: "skipped", durationMicroseconds: 1_250 },
+      { name: "calm" },
+      { name: "broken", conclusion: "error", message: "boom" },
+      { name: "skipped", conclusion: "skipped" },
+    ], { tags: ["nightly", "Fast"], buildUrl: "https://ci.example/1" });
+    await fixture.upload(shop, flaky("old"), { recordedAt: NOW - 20 * DAY, commitOid: "c2" });
+    await quarantine(database(), idOf(shop, { name: "flaky" }), { quarantinedBy: "ann" });
+  });
+
+  const details = async (name: string) =>
+    await bodyOf(await fixture.get(`/api/tests/${idOf(shop, { name })}`), ROUTE);
+
+  it("shows a test with its repository and all expansions", async () => {
+    const latest = { recorded_at: "2026-09-21T14:11:40Z", build_url: "https://ci.example/1" };
+    assert.deepEqual(await details("flaky"), {
+      id: idOf(shop, { name: "flaky" }),
+      name: "flaky",
+      suite: "suite",
+      class: "Class",
+      file: "test.ts",
+      repository: "Acme/Web/Shop",
+      repository_id: 7,
+      is_quarantined: true,
+      disruptiveness_ratio: 0.5,
+      nondeterministic_negative_result_count: 1,
+      disruption_count: 1,
+      nondeterminism_first_recorded_at: latest.recorded_at,
+      first_disruption_at: latest.recorded_at,
+      recent_nondeterministic_commit_oid: "c1c1c1c",
+      recent_nondeterministic_negative_result: { ...latest, message: "flaky failed" },
+      recent_nondeterministic_positive_result: { ...latest, message: null },
+      tags: ["Fast", "nightly"],
+      quarantine_date: "2026-09-21T14:13:20Z",
+      quarantined_by: "ann",
+      quarantine_type: "manual",
+      time_consumed: 3_250,
+      pass_rate: 0.5,
+      avg_duration_ms: 1.1,
+      quarantine_reason: null,
+      quarantine_owner: null,
+      quarantine_expires_at: null,
+    });
+  });
+
+  it("knows tests without a disruption", async () => {
+    const calm = await details("calm");
+    assert.equal(calm.is_quarantined, false);
+    assert.equal(calm.pass_rate, 1);
+    assert.equal(calm.avg_duration_ms, 1);
+    assert.equal(calm.time_consumed, 1_000);
+    assert.equal(calm.nondeterminism_first_recorded_at, null);
+    assert.deepEqual(calm.tags, ["Fast", "nightly"]);
+    assert.equal((await details("broken")).pass_rate, 0);
+  });
+
+  it("has null where the window has no results to count", async () => {
+    const skipped = await details("skipped");
+    assert.deepEqual([skipped.pass_rate, skipped.avg_duration_ms], [null, 1]);
+    const old = await details("old");
+    assert.deepEqual([old.pass_rate, old.avg_duration_ms, old.time_consumed], [null, null, 0]);
+    assert.equal(old.nondeterministic_negative_result_count, 0);
+    assert.equal(old.nondeterminism_first_recorded_at, "2026-09-01T14:13:20Z");
+    assert.equal(old.recent_nondeterministic_negative_result.message, "old failed");
+  });
+
+  it("counts the next upload, and takes the id in any case", async () => {
+    await fixture.upload(shop, [{ name: "calm", conclusion: "failure" }], { commitOid: "c3" });
+    assert.equal((await details("calm")).pass_rate, 0.5);
+    const id = idOf(shop, { name: "calm" });
+    assert.equal((await fixture.get(`/api/tests/${id.toUpperCase()}/`)).status, 200);
+  });
+
+  it("has a 404 for an unknown test and those of other organizations", async () => {
+    const other = await createFixture(database(), { name: "other" });
+    const id = idOf(shop, { name: "calm" });
+    await assertError(await other.get(`/api/tests/${id}`), 404, NOT_FOUND);
+    for (const unknown of ["0".repeat(24), "xyz", `${id}0`]) {
+      await assertError(await fixture.get(`/api/tests/${unknown}`), 404, NOT_FOUND);
+    }
+  });
+});
