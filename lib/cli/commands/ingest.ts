@@ -136,7 +136,7 @@ async function store(
     if (droppedTags.length > 0) listener.note(`ignored the new tags ${droppedTags.join(", ")}`);
   }
   const { coverage, repository } = outcome;
-  if (outcome.key === null && coverage) {
+  if (outcome.key === null && coverage && coverage.line_count > 0) {
     const { covered_line_count: covered, line_count: lines } = coverage;
     listener.note(`stored coverage of ${repository}: ${covered} of ${lines} lines; no submission`);
   }
