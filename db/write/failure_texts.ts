@@ -9,7 +9,7 @@ import {
 import { idsIn, type Queryable } from "../connection/sql.ts";
 import { loadTexts, storedTexts } from "../read/failure_texts.ts";
 
-// What is in memory at a time.
+// Bounds the memory.
 const TEXTS_PER_BATCH = 500;
 const CHARACTERS_PER_BATCH = 1 << 20;
 

@@ -1,4 +1,4 @@
-/** What every change of a repository's data begins and ends with: its lock and its data version. */
+/** The lock and the data version of a repository, which every change of its data uses. */
 import type { RepositoryName } from "../../lib/base/repository_name.ts";
 import type { Queryable } from "../connection/sql.ts";
 

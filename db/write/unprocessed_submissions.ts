@@ -3,7 +3,7 @@ import { keyedSubmissionId } from "../../lib/base/identity.ts";
 import { type Queryable, textsIn } from "../connection/sql.ts";
 import { bumpForAddition, lockRepository } from "./repository_row.ts";
 
-/** What is known of an archive before its reports were read. */
+/** The facts that are known of an archive before its reports were read. */
 export interface UnprocessedSubmission {
   repositoryId: number;
   key: string;

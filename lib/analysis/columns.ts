@@ -6,7 +6,7 @@
  */
 import { VarintReader, VarintWriter } from "./varint.ts";
 
-/** What an attempt counts as: `failure` and `error` are negative, `passing` is positive. */
+/** How an attempt counts: `failure` and `error` are negative, `passing` is positive. */
 export const ATTEMPT_KINDS = ["positive", "negative", "skipped", "unknown"] as const;
 
 export type AttemptKind = typeof ATTEMPT_KINDS[number];

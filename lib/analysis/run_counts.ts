@@ -14,7 +14,7 @@ export interface Run {
 /** The tests of lists (test_no, in the order of the list), by test_list_no. */
 export type TestLists = ReadonlyMap<number, Int32Array>;
 
-/** What the results of a test in some submissions add up to. */
+/** Totals of the results of a test in some submissions. */
 export interface RunTotals {
   /** Positive and negative results. */
   countedResultCount: number;

@@ -108,7 +108,7 @@ export class SubmissionBuilder {
   }
 }
 
-/** What an attempt with this conclusion counts as. */
+/** How an attempt with this conclusion counts. */
 export function kindOf(conclusion: Conclusion): AttemptKind {
   if (conclusion === "passing") return "positive";
   return isNegative(conclusion) ? "negative" : conclusion;

@@ -66,7 +66,7 @@ export interface CommandContext {
   logChange(tx: Queryable, change: LoggedChange): Promise<void>;
 }
 
-/** A change, without what the context knows of it. */
+/** A change, without the fields that the context adds. */
 export type LoggedChange = Pick<Change, "subject"> & Partial<Pick<Change, "detail">> & {
   organizationId: number;
 };

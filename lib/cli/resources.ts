@@ -1,4 +1,4 @@
-/** What commands share about organizations and repositories: options, look-ups and JSON. */
+/** Options, look-ups and JSON of organizations, repositories and tokens, shared by commands. */
 import * as v from "valibot";
 import { findOrganization, type Organization } from "../../db/admin/organizations.ts";
 import type { StoredTest } from "../../db/admin/quarantine.ts";

@@ -1,5 +1,5 @@
 /**
- * What one attempt of one test ended with.
+ * The outcome of one attempt of one test.
  *
  * `failure` and `error` are negative, `passing` is positive; `skipped` and `unknown` are neither.
  */

@@ -47,7 +47,7 @@ describe("the options of the benchmark", () => {
   it("that make no sense are refused in words", () => {
     for (
       const [args, expected] of [
-        [["--only", "nope"], /--only: "nope" is no section, expected some of api,/],
+        [["--only", "nope"], /--only: "nope" is not a section, expected some of api,/],
         [["--only"], /--only/],
         [["--nope"], /--nope/],
         [["--markdown", "/nowhere"], /--markdown: "\/nowhere" cannot be read/],

@@ -44,7 +44,7 @@ export function readOptions(args: string[]) {
   for (const name of only) {
     if (!SECTIONS.includes(name)) {
       throw new RangeError(
-        `--only: ${JSON.stringify(name)} is no section, expected some of ${SECTIONS.join(",")}`,
+        `--only: ${JSON.stringify(name)} is not a section, expected some of ${SECTIONS.join(",")}`,
       );
     }
   }

@@ -100,7 +100,7 @@ export function refusals(catalogue: Catalogue, distribution: Distribution): stri
       found.push(`identity ${table}.${column} is ${type}, expected bigint`);
     }
     if (expression !== null && !isGenerated && !isConstant(expression)) {
-      found.push(`default of ${table}.${column} is no constant: ${expression}`);
+      found.push(`default of ${table}.${column} is not a constant: ${expression}`);
     }
     if (distributedBy.get(table) === column && (isIdentity || expression !== null)) {
       found.push(`${table} is distributed by a column that the database makes: ${column}`);

@@ -13,7 +13,7 @@ export const BROWSER = [process.env.CHROMIUM, ...CANDIDATES]
 export const NO_BROWSER = BROWSER === undefined &&
   `no Chromium: none of ${CANDIDATES.join(", ")}, and CHROMIUM names none`;
 
-// A profile is made for every run. The browser calls nobody by itself.
+// A profile is made for every run. The browser contacts no host by itself.
 const ARGUMENTS = [
   "--no-sandbox",
   "--disable-gpu",

@@ -42,7 +42,7 @@ describe("the bundle", () => {
   before(async () => {
     folder = await Deno.makeTempDir({ prefix: "test-analytics-bundle-" });
     const { path } = await build(join(folder, "dist"));
-    // Alone in a folder: no sources, packages or configuration above or beside it.
+    // Alone in a folder: no sources, packages or configuration above or next to it.
     const home = join(folder, "home");
     await Deno.mkdir(home);
     await Deno.rename(path, join(folder, "test-analytics.js"));

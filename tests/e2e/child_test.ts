@@ -18,7 +18,7 @@ async function shell(script: string) {
   return child;
 }
 
-describe("a process that is told to end", () => {
+describe("a process that receives a signal", () => {
   it("tells what it left", async () => {
     const child = await shell(
       "trap 'exit 3' TERM; echo out; echo err >&2; while :; do sleep 0.05; done",

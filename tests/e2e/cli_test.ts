@@ -123,7 +123,7 @@ describe("demo", () => {
       assert.equal(submissions.count, 13);
       assert.equal(events.results.length, 4);
       const badge = await Deno.readTextFile(BADGE_FILE);
-      assert.equal(await demoBadge(demo.url, token), badge, `write it anew with: ${REGENERATE}`);
+      assert.equal(await demoBadge(demo.url, token), badge, `regenerate it with: ${REGENERATE}`);
     } finally {
       const { code, stderr } = await demo.stop("SIGINT");
       assert.equal(code, 0, stderr);

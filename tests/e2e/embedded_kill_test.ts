@@ -57,7 +57,7 @@ describe("an embedded database whose users are killed", () => {
         if (owner || code !== 0) killedCount++;
         if (code === 0) acknowledged.set(no, stdout.trim());
         else {
-          // Whoever was not told that it is done does it again.
+          // A client without a confirmation retries.
           const again = await run(ingestArgs(no), environment);
           assert.equal(again.code, 0, again.stderr);
           acknowledged.set(no, again.stdout.trim());

@@ -101,7 +101,7 @@ describe("the role of deploy/read_only_role.sql", { skip: installedServer() === 
     }
   });
 
-  describe("run by an owner that is no superuser", () => {
+  describe("run by an owner that is not a superuser", () => {
     let ownerUrl: string;
 
     /** A new database of a new user, migrated. */
@@ -161,7 +161,7 @@ describe("the role of deploy/read_only_role.sql", { skip: installedServer() === 
       const sql = postgres(ownerUrl, { max: 1 });
       await sql`revoke select on submission from test_analytics_reader`;
       await sql.end();
-      // Somebody else's: not a superuser, not the owner.
+      // Of another user: neither a superuser nor the owner.
       const url = new URL(ownerUrl);
       await asOwner(async (sql) => void await sql`create role stranger login`);
       url.username = "stranger";
@@ -206,7 +206,7 @@ describe("the role of deploy/read_only_role.sql", { skip: installedServer() === 
     }
   });
 
-  it("is told what to do when there is no schema yet", async () => {
+  it("gets an error with the next step when there is no schema yet", async () => {
     await asOwner(async (sql) => {
       await sql`delete from schema_migration`;
     });

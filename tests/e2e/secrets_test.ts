@@ -9,7 +9,7 @@ import { command, run, start } from "./program.ts";
 const PASSWORD = "Open-Sesame-0123456789";
 const STORAGE_SECRET = "wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY01";
 
-/** As much of a secret as nobody meets by chance. */
+/** Enough characters of a secret to rule out coincidence. */
 const PIECE_LENGTH = 12;
 
 describe("what the program writes", () => {

@@ -14,7 +14,7 @@ function answerCount(stderr: string): number {
   return [...stderr.matchAll(/"status":20[04]/g)].length;
 }
 
-/** Whoever was ended before is not signalled again. */
+/** Processes that have ended are not signalled again. */
 function endedOnce(service: Running): Running {
   let ending: ReturnType<Running["stop"]> | undefined;
   return { ...service, stop: (signal) => ending ??= service.stop(signal) };
@@ -116,7 +116,7 @@ describe("several services on one port", { skip: Deno.build.os !== "linux" }, ()
     }
   });
 
-  it("are not possible beside one that does not share", async () => {
+  it("are not possible next to one that does not share", async () => {
     const dataDir = await copyTemplate();
     const environment = { DATA_DIR: dataDir };
     const alone = await start(["serve", "--port", "0"], environment);

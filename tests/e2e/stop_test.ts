@@ -32,7 +32,7 @@ describe("a service that is stopped", () => {
       assert.equal(code, 0, stderr);
       assert.ok(performance.now() - begun < 10_000);
       const statuses = await Promise.allSettled(answers);
-      // Who had not been let in yet may find the door closed, but nobody gets a wrong answer.
+      // Connections that were not accepted yet may be refused, but no response is wrong.
       for (const answer of statuses) {
         if (answer.status === "fulfilled") assert.equal(answer.value, 204);
       }

@@ -59,7 +59,7 @@ describe("a process with telemetry", () => {
     }
   });
 
-  it("ends within the time of its last exports when nobody answers them", async () => {
+  it("ends within the time of its last exports when the collector does not respond", async () => {
     const receiver = startReceiver(() => new Promise(() => {}));
     try {
       const timeoutMs = 300;

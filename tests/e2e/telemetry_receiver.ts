@@ -7,7 +7,7 @@ const CLOSE_MS = 2_000;
 export interface Receiver {
   /** Address for `OTEL_EXPORTER_OTLP_ENDPOINT`. */
   url: string;
-  /** Cuts all connections: whoever sent something has ended. */
+  /** Closes all connections: the senders have ended. */
   close(): Promise<void>;
 }
 

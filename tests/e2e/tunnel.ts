@@ -3,7 +3,7 @@
 /** A port on this machine behind which the server is. */
 export interface Tunnel {
   port: number;
-  /** From now on nothing gets through, and nobody is told. */
+  /** From now on all packets are dropped silently. */
   freeze(): void;
   /** Connections that are made from now on work; the others stay silent. */
   letNewOnesThrough(): void;

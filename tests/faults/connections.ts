@@ -171,7 +171,7 @@ async function slowReaders(target: Target): Promise<Row> {
     const { pathname } = new URL(page);
     const request = `GET /docs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`;
     const last = `GET ${pathname} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`;
-    // Whoever does not read what comes is not read from either.
+    // A client that does not read responses is not read from either.
     const sending = connections.map((one) =>
       one.write(encode(request.repeat(PIPELINED) + last)).catch(() => 0)
     );
@@ -206,7 +206,7 @@ async function cut(target: Target): Promise<Row> {
   const prober = startProber(() => ({ url: running.url, token }), { target: pathname });
   const head = (path: string) =>
     `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n`;
-  /** Ways to go away; an answer that nobody has read makes a reset of a close. */
+  /** Ways to go away; closing with an unread response resets the connection. */
   const ways: ((connection: Deno.Conn) => Promise<unknown>)[] = [
     // In the middle of a header, with an orderly end, then with a reset.
     (one) => one.write(encode(head("/api"))),

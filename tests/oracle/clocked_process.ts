@@ -1,4 +1,4 @@
-/** A process of its own that serves at the time that it is told. */
+/** A process that serves the API at a given time. */
 import { fileURLToPath } from "node:url";
 import type { Place } from "../database.ts";
 

@@ -1,5 +1,5 @@
 /**
- * A process that serves the API of a database at the time that it is told: one server for each
+ * A process that serves the API of a database at a given time: one server for each
  * window. Takes the time in seconds since 1970 as lines, and repeats each when it holds; ends when
  * its standard input does. Arguments: the database's URL, or `""`; its data folder, or `""`; the windows in
  * seconds, with commas.

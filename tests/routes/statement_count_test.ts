@@ -133,7 +133,7 @@ describeWithDatabases("a request", (database) => {
     assert.equal((await ask("/nowhere", 404)).count, 1);
   });
 
-  it("is no statement without a well-formed token, or where none is required", async () => {
+  it("is 0 without a well-formed token, or where none is required", async () => {
     assert.equal((await newProcess()("/health", 200)).count, 0);
     for (const token of ["", "tk_123", "nonsense"]) {
       assert.equal((await newProcess(token)("/api", 401)).count, 0);

@@ -65,7 +65,7 @@ describe("the compiled program", () => {
     await inFolder(async (folder) => {
       const bundle = join(folder, "test-analytics.js");
       await Deno.writeTextFile(bundle, "");
-      // An empty cache, and nobody at the address of the proxy.
+      // An empty cache, and nothing listens at the address of the proxy.
       await withVariable("DENO_DIR", join(folder, "cache"), async () => {
         await withVariable("HTTPS_PROXY", "http://127.0.0.1:1", async () => {
           await assert.rejects(

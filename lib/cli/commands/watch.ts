@@ -182,7 +182,7 @@ async function openStorage(
 interface Observer {
   log: Log;
   metrics: Metrics | undefined;
-  /** With `--once` standard output says what became of each archive, and the log does not. */
+  /** With `--once` the outcome of each archive goes to standard output, not to the log. */
   once: boolean;
 }
 
@@ -227,7 +227,7 @@ async function watch(
     problem = null;
     if (found) throw found.error;
   };
-  /** Starts what is there, without waiting for the end: a slow archive delays no later sweep. */
+  /** Starts all waiting archives without awaiting them: a slow archive delays no later sweep. */
   const sweep = async () => {
     await requireSchemaVersion(sql);
     let isIncomplete = false;

@@ -1,4 +1,4 @@
-/** What a watcher does with one archive: claim it, read it, store it, or record why it failed. */
+/** Processes one archive for a watcher: claims it, reads it, stores it, or records why it failed. */
 import { randomUUID } from "node:crypto";
 import {
   type ArchiveClaim,
@@ -40,7 +40,7 @@ import { readBuildUrl, readObjectId, readText, readTree } from "./upload_values.
 const MAX_ATTEMPTS = 20;
 const MAX_REASON_CHARACTERS = 2_000;
 
-/** What a watcher works with. */
+/** The dependencies and settings of a watcher. */
 export interface WatcherContext {
   sql: Database["sql"];
   storage: ArchiveStorage;
@@ -167,7 +167,7 @@ async function intake(
   }
 }
 
-/** What lists show of an archive before its reports were read. */
+/** The facts that lists show of an archive before its reports were read. */
 type ShownFacts = Omit<UnprocessedSubmission, "repositoryId" | "key" | "uploadedAt"> & {
   repository: RepositoryName;
 };

@@ -28,7 +28,7 @@ type Entries = Record<string, v.GenericSchema<string | undefined, unknown>>;
 /** Schema of the parameters of a route, by name; each turns text into a value. */
 export type ParametersSchema = v.ObjectSchema<Entries, undefined>;
 
-/** What a list needs of its tests. */
+/** Options for loading the tests of a list. */
 export interface LoadTestsOptions {
   /** Whether to load `timeConsumed`, which takes longer. */
   withTime?: boolean;
@@ -46,7 +46,7 @@ export interface ApiRequest<Query = unknown> extends CallerScope {
   loadTests(options?: LoadTestsOptions): Promise<TestCollection>;
 }
 
-/** What a handler returns. */
+/** The result of a handler. */
 export interface HandlerResult {
   /** `""` for status 204. */
   body: string;

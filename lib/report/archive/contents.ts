@@ -1,5 +1,5 @@
 /**
- * What an archive holds, found in a first pass; a second one reads the reports straight from the
+ * The contents of an archive, found in a first pass; a second one reads the reports straight from the
  * stream. Nothing is written to disk.
  */
 import { createHash } from "node:crypto";
@@ -24,7 +24,7 @@ export interface ArchivedFile {
   ordinal: number;
 }
 
-/** What an archive holds. */
+/** The contents of an archive. */
 export interface ArchiveContents {
   /** `null` when there is no `buildpulse.yml`. */
   metadata: ArchiveMetadata | null;

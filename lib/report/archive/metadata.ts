@@ -1,5 +1,5 @@
 /**
- * The `buildpulse.yml` of an archive: what a reporter in the CI job knew about the run.
+ * The `buildpulse.yml` of an archive: the facts of the run that a reporter in the CI job recorded.
  *
  * Two forms are in use: flat, with keys that begin with a colon, and nested, with a version. Only the
  * keys named here are read. Others can hold secrets of the CI provider, so errors quote no line of
@@ -19,7 +19,7 @@ import { parseTimestamp } from "../../base/time.ts";
 import { quote, ReportError } from "../report_error.ts";
 import { limitError } from "./limits.ts";
 
-/** What an archive says about its run, unchecked; `""` where it says nothing. */
+/** The metadata of an archive, not validated; `""` for missing values. */
 export interface ArchiveMetadata {
   /** `OWNER/NAME`. */
   repository: string;

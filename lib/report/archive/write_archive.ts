@@ -4,7 +4,7 @@ import { stringify } from "yaml";
 import { formatTimestamp } from "../../base/time.ts";
 import type { RepositoryName } from "../../base/repository_name.ts";
 
-/** What an archive says of the run. */
+/** The facts of the run that an archive records. */
 export interface ArchiveFacts {
   repository: RepositoryName;
   commit: string;

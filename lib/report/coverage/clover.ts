@@ -67,7 +67,7 @@ export class CloverReader extends NestedReader {
   protected finish(name: string): void {
     if (name === "package") this.#package = "";
     if (name !== "file") return;
-    // Without a line of its own the totals speak for the file.
+    // The totals count only for a file without lines.
     if (this.#hasLines) this.#addMissingLines();
     this.file = undefined;
   }

@@ -127,7 +127,7 @@ export class CoverageMap {
   /**
    * Adds totals without lines.
    *
-   * @throws {Refusal} when they are no counts, or more lines are covered than there are
+   * @throws {Refusal} when a total is not a whole number, or more lines are covered than there are
    */
   addTotals({ coveredLineCount, lineCount }: CoverageTotals): void {
     for (const count of [coveredLineCount, lineCount]) {

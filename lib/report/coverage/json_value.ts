@@ -1,4 +1,4 @@
-/** Access to the values of parsed JSON, whatever they turn out to be. */
+/** Access to the values of parsed JSON of unknown shape. */
 import { quote } from "../report_error.ts";
 import { Refusal } from "./refusal.ts";
 
@@ -10,7 +10,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null;
 }
 
-/** A member of an object; `undefined` where there is none, or the value is no object. */
+/** A member of an object; `undefined` where there is none, or the value is not an object. */
 export function memberOf(value: unknown, name: string): unknown {
   return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 }

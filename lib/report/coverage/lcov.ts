@@ -12,7 +12,7 @@ export function beginsLcov(line: string): boolean {
   return /^(?:TN|SF|VER):/.test(line);
 }
 
-/** What is between `SF` and `end_of_record`. */
+/** The records between `SF` and `end_of_record`. */
 interface Section {
   path: string;
   file: FileLines;

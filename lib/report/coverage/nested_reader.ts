@@ -1,4 +1,4 @@
-/** What the XML formats share that repeat their totals at every level. */
+/** The base of readers for XML formats that repeat their totals at every level. */
 import type { CoverageMap, CoverageTotals, FileLines } from "./coverage_map.ts";
 import type { Attributes, ElementReader } from "./format_reader.ts";
 

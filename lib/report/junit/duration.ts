@@ -1,5 +1,5 @@
 // Groups of three digits, separated as any locale does it; the decimal sign is a point. A leading zero
-// is no group: "0,123" has a decimal comma and is not 123 seconds.
+// is not a group: "0,123" has a decimal comma and is not 123 seconds.
 const GROUPED = /^\+?[1-9]\d{0,2}(?:[,' \u00a0\u202f]\d{3})+(?:\.\d*)?(?:e[+-]?\d+)?$/i;
 const SEPARATORS = /[,' \u00a0\u202f]/g;
 // Hexadecimal, octal and binary numbers of JavaScript.

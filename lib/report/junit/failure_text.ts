@@ -1,7 +1,7 @@
 /** The text of a failure: its message and stack trace as the report has them. */
 import { firstCharacters } from "./message.ts";
 
-// As a reader counts them, the line about the rest included.
+// In code points, the line about the rest included.
 const BODY_CHARACTERS = 16_384;
 const REST_LINE_CHARACTERS = 64;
 // Terminal escapes are removed later, and a character takes up to two units of a JavaScript string.
@@ -26,7 +26,7 @@ const TERMINAL_ESCAPE = new RegExp(
 const LINE_END = /\r\n?|\x85/g;
 // deno-lint-ignore no-control-regex
 const CONTROL = /[\x01-\x08\x0b-\x1f\x7f-\x9f]/g;
-// What most texts have nothing of.
+// Most texts contain none of these.
 // deno-lint-ignore no-control-regex
 const UNCLEAN = /[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffd]|#x1B/;
 

@@ -1,4 +1,4 @@
-// In characters as a reader counts them, so that none is cut in half.
+// In code points, so that no character is cut in half.
 const MESSAGE_CHARACTERS = 1_000;
 // A character takes up to two units of a JavaScript string.
 const MESSAGE_UNITS = 2 * MESSAGE_CHARACTERS;
@@ -40,7 +40,7 @@ export function firstLine(text: string): string {
   return line.line;
 }
 
-/** The beginning of a text, in characters as a reader counts them. */
+/** The first code points of a text. */
 export function firstCharacters(text: string, count: number): string {
   if (text.length <= count) return text;
   return Array.from(text.slice(0, 2 * count)).slice(0, count).join("");

@@ -15,8 +15,8 @@ const WORDS: ReadonlyMap<string, Conclusion> = new Map(
   ] as const).flatMap(([conclusion, words]) => words.map((word) => [word, conclusion] as const)),
 );
 
-// googletest's disabled tests have status="notrun" result="suppressed": what is known wins over
-// what is not, except that an unknown word with "run" leaves the outcome open.
+// googletest's disabled tests have status="notrun" result="suppressed": a known word wins over
+// an unknown one, except that an unknown word with "run" leaves the outcome open.
 const PRECEDENCE: readonly Conclusion[] = ["error", "failure", "skipped", "unknown", "passing"];
 
 /**

@@ -8,7 +8,7 @@ import { FirstLine, firstLine } from "./message.ts";
 import { type Conclusion, isNegative, type TestResult } from "../result.ts";
 import { conclusionOfStatus } from "./status.ts";
 
-/** What an element inside a `testcase` means. */
+/** The meaning of an element inside a `testcase`. */
 export interface OutcomeKind {
   conclusion: "failure" | "error" | "skipped";
   /** False: how the test ended. True: an additional attempt. */

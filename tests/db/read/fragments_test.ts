@@ -64,7 +64,7 @@ describeWithDatabases("failures", (database) => {
     return events.map(({ message }) => message);
   }
 
-  it("that share a message show it, beside those that do not", async () => {
+  it("that share a message show it, next to those that do not", async () => {
     const repositoryId = await newRepository();
     await upload(repositoryId, ["away", "own", "away", "", ""]);
     for (const [test, message] of ["away", "own", "away", "", ""].entries()) {

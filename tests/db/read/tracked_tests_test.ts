@@ -117,7 +117,7 @@ describeWithDatabases("the changes of tracked tests", (database) => {
         },
       ];
       for (let step = 0; step < 25; step++) {
-        // Mostly uploads, as in life: the rest has everything loaded anew.
+        // Mostly uploads, as in practice: other changes load everything again.
         await (random.next() < 0.5 ? upload : pick(happenings))();
         const expected = await loadAll(repository, now);
         const since = states.at(-1 - random.below(Math.min(3, states.length)))!;

@@ -103,7 +103,7 @@ describeWithDatabases("pruning", (database) => {
       await assertWhole(database());
       await assertNothingLeftOver(database());
 
-      // Nobody kept what it had answered before.
+      // No cached response from before.
       const fresh = await createFixture(database(), { name: `fresh ${fixtureCount++}` });
       const authorization = { authorization: `token ${fixture.token}` };
       const get: Fixture["get"] = (path) =>
@@ -275,7 +275,7 @@ describeWithDatabases("pruning", (database) => {
     assert.equal((await prune(repository)).submissionCount, left);
   });
 
-  it("runs beside uploads and other prunes of the same repository", async () => {
+  it("runs concurrently with uploads and other prunes of the same repository", async () => {
     const fixture = await newFixture();
     const repository = await fixture.addRepository("acme", "shop");
     const random = new Random(7);

@@ -298,7 +298,7 @@ describeWithDatabases("processing a submission", (database) => {
     assert.deepEqual(test?.tags, ["fast", "slow"]);
   });
 
-  it("shows a repository that an upload left unseen when somebody creates it", async () => {
+  it("shows a repository that an upload left hidden when it is created", async () => {
     const { sql } = database();
     const organization = { organizationId, name: "acme" };
     const wanted = { organization, owner: "acme", name: "half", createdAt: NOW };

@@ -1,4 +1,4 @@
-/** Makes columns of as many results as it is told; prints the greatest memory that took, in bytes. */
+/** Makes columns of a given number of results; prints the greatest memory that took, in bytes. */
 import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
 
 const COUNT = Number(Deno.args[0]);

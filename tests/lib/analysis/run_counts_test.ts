@@ -54,7 +54,7 @@ describe("counts of runs", () => {
     assert.equal(both.of(3).countedResultCount, 3, "what was counted before stays");
   });
 
-  it("know no times that nobody wants", () => {
+  it("have no times unless requested", () => {
     const counts = RunCounts.none({ withTime: false }).changed({ ...NOTHING, added: [run(1)] });
     assert.equal(counts.of(1).timeConsumed, null);
     assert.equal(counts.byteLength, 48);

@@ -115,7 +115,7 @@ describe("ingest of an archive", () => {
     assert.equal(row?.recorded_at, "2026-02-01T12:00:00+00:00");
   });
 
-  it("ignores a tree that is no object id, with a note, and refuses it as an option", async () => {
+  it("ignores a tree that is not an object id, with a note, and refuses it as an option", async () => {
     const path = await archive("tree.gz", [
       [
         "buildpulse.yml",
@@ -214,7 +214,7 @@ describe("ingest of an archive", () => {
     });
   }
 
-  it("keeps a commit that is no id as text, and splits tags, each with a note", async () => {
+  it("keeps a commit that is not an id as text, and splits tags, each with a note", async () => {
     const metadata = FLAT.replace(/:commit:.*/, ":commit: HEAD")
       .replace("''\n:secret", "'a b'\n:secret").replace("acme/shop", "acme/symbolic");
     const path = await archive("symbolic.gz", [
@@ -258,7 +258,7 @@ describe("ingest of an archive", () => {
     );
   });
 
-  it("is used wrongly with reports beside it", async () => {
+  it("refuses an archive together with reports", async () => {
     const { code, stderr } = await run(["ingest", "a.gz", "b.xml", "--org", "acme"]);
     assert.equal(code, 2);
     assert.match(stderr, /expected either one archive/);
@@ -370,7 +370,7 @@ describe("ingest in a CI job", () => {
     assert.match(stderr, /missing --repo OWNER\/NAME, --commit OID: required outside of a CI job/);
   });
 
-  it("resolves a commit that is no id in the checkout, or refuses it", async () => {
+  it("resolves a commit that is not an id in the checkout, or refuses it", async () => {
     const git = (args: string[]) => Promise.resolve(args.includes("main^{commit}") ? SHA : "");
     const of = (commit: string) =>
       ingest(["--repo", "acme/f", "--json", "--commit", commit], { environment: {}, git });

@@ -13,7 +13,7 @@ describe("the output of a log", () => {
     assert.deepEqual(written, ["a\nb\n"]);
   });
 
-  it("does not wait with what somebody should see", () => {
+  it("writes warnings and errors at once", () => {
     const written: string[] = [];
     const output = bufferedOutput((text) => written.push(text));
     output.write("a", "info");

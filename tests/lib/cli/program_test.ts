@@ -128,7 +128,7 @@ describe("wrong use", () => {
       /--purchase-units: invalid number "-1"/,
     ],
     [
-      "units that are no number",
+      "units that are not a number",
       ["org", "set", "a", "--purchase-units", "1e3"],
       /invalid number "1e3"/,
     ],
@@ -183,7 +183,7 @@ describe("wrong use", () => {
     ["a short test id", ["quarantine", "add", "abc"], /TEST-ID: invalid test id "abc"/],
     ["an unknown type", ["quarantine", "add", ID, "--type", "x"], /--type: invalid value "x"/],
     ["a port above 65535", ["serve", "--port", "65536"], /--port: invalid number "65536"/],
-    ["a port that is no number", ["demo", "--port", "http"], /--port: invalid number "http"/],
+    ["a port that is not a number", ["demo", "--port", "http"], /--port: invalid number "http"/],
     [
       "a folder and a server",
       "org list --data-dir x --database-url postgres://u@h/d".split(" "),

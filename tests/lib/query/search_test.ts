@@ -84,7 +84,7 @@ describe("tags", () => {
     assert.ok(!found("tags:linux tags:mac"));
   });
 
-  it("are not text, and text is no tag", () => {
+  it("are not text, and text is not a tag", () => {
     assert.ok(!found("nightly"));
     assert.ok(!found("tags:accounts"));
   });

@@ -31,7 +31,7 @@ describe("what the doctor finds", () => {
       /differ by less than 2 s/,
     ],
     [
-      "a slow answer is no wrong clock",
+      "a slow response is not a wrong clock",
       judge.assessClock({ theirs: 103, ours: 100, roundTripSeconds: 4 }),
       "ok",
       /differ by less/,

@@ -97,7 +97,7 @@ describe("the contents of an archive", () => {
     assert.equal((await inspectArchive(sourceOf(bytes))).metadata?.commit, "new");
   });
 
-  it("skip empty coverage, links, folders, and files that are no reports", async () => {
+  it("skip empty coverage, links, folders, and files that are not reports", async () => {
     const notes: string[] = [];
     const bytes = await archiveOf([
       ["test_results/", "", { type: "directory" }],
@@ -210,7 +210,7 @@ describe("a broken archive", () => {
     }
   });
 
-  it("is refused when a header was changed, and when it is no archive at all", async () => {
+  it("is refused when a header was changed, and when it is not an archive at all", async () => {
     const tar = await tarOf([["test_results/a.xml", reportOf("a")]]);
     tar[3]! ^= 1;
     await refused(gzipSync(tar), /checksum/);

@@ -33,13 +33,13 @@ describe("files without coverage in them", () => {
       ["an lcov file without sections", "TN:\n", "lcov"],
     ] as const
   ) {
-    it(`${name} has no lines and is no error`, async () => {
+    it(`${name} has no lines and is not an error`, async () => {
       assert.deepEqual(await read(report), { formats: [format], covered: "0/0" });
     });
   }
 });
 
-describe("files that are no coverage", () => {
+describe("files that are not coverage reports", () => {
   for (
     const [report, found] of [
       [`<testsuites><testsuite name="x"/></testsuites>`, /<testsuites> as the outermost element/],
