@@ -103,7 +103,7 @@ async function proveAll(kind: Kind, { count, seed, jobs }: ProveOptions): Promis
   const work = async () => {
     for (let index = starts.shift(); index !== undefined && agree; index = starts.shift()) {
       const histories = Math.min(BATCH_HISTORIES, count - index * BATCH_HISTORIES);
-      const args = [String(histories), "--seed", String(seed + index), "--database", kind];
+      const args = [String(histories), `--seed=${seed + index}`, "--database", kind];
       const { success } = await new Deno.Command(Deno.execPath(), {
         args: ["run", "-A", fileURLToPath(import.meta.url), ...args],
         stdin: "null",
