@@ -114,6 +114,16 @@ describe("the agent tools over the demo", () => {
     assert.equal(events[0]?.message, latest.message);
   });
 
+  it("list the organization and its repositories", async () => {
+    const { data } = await tools.call("list_my_organizations");
+    const [organization] = data.organizations as Array<{ slug: string }>;
+    assert.equal(organization?.slug, "acme");
+    const found = await tools.call("list_repositories");
+    const names = (found.data.repositories as Array<{ full_name: string }>)
+      .map(({ full_name }) => full_name);
+    assert.deepEqual(names, [NESTED, REPOSITORY]);
+  });
+
   it("filter by words and day, and show the quarantined tests apart", async () => {
     const names = async (args: Record<string, unknown>) => {
       const { data } = await tools.call("find_flaky_tests", { repository: REPOSITORY, ...args });

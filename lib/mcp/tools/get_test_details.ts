@@ -157,8 +157,10 @@ function versionKey({ tree_oid, commit_oid }: Run): string {
   return tree_oid === "" ? `commit ${commit_oid}` : `tree ${tree_oid}`;
 }
 
+/** The median duration, without attempts of which the report tells none. */
 function medianMs(runs: Run[]): number | null {
-  const durations = runs.map((run) => run.duration_us).sort((a, b) => a - b);
+  const durations = runs.map((run) => run.duration_us).filter((duration) => duration > 0)
+    .sort((a, b) => a - b);
   const median = durations[durations.length >> 1];
   return median === undefined ? null : median / 1000;
 }

@@ -88,7 +88,7 @@ function serviceOf(
 describe("get_test_details", () => {
   it("has the test, its owners, its failures and how long it takes", async () => {
     const { call } = await over(serviceOf({
-      failed: [run(30, "failure")],
+      failed: [run(29, "failure", { duration_us: 0 }), run(30, "failure")],
       passed: [run(9, "passing"), run(7, "passing"), run(8, "passing")],
     }));
     const { data } = await call("get_test_details", { test_id: ID });
