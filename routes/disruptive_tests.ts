@@ -2,6 +2,7 @@ import * as v from "valibot";
 import type { TrackedTest } from "../lib/analysis/tracked_test.ts";
 import { JSON_MEDIA_TYPE } from "../lib/http/request/json.ts";
 import {
+  branchParameter,
   limitParameter,
   offsetCursorParameter,
   repositoryPathParameters,
@@ -67,6 +68,7 @@ export const disruptiveTests = defineRoute({
       after: offsetCursorParameter,
       sort: sortParameter,
       q: searchParameter,
+      branch: branchParameter,
     }),
   },
   response: {
@@ -80,8 +82,9 @@ export const disruptiveTests = defineRoute({
   },
   resource: "repository in path",
   async handler(request) {
-    const tests = await request.loadTests();
-    return testPage(tests, request.query, { isListed: isDisruptive, view: disruptiveTestView });
+    const { branch, ...page } = request.query;
+    const tests = await request.loadTests({ branches: branch });
+    return testPage(tests, page, { isListed: isDisruptive, view: disruptiveTestView });
   },
 });
 

@@ -2,6 +2,7 @@ import * as v from "valibot";
 import type { TrackedTest } from "../lib/analysis/tracked_test.ts";
 import { JSON_MEDIA_TYPE } from "../lib/http/request/json.ts";
 import {
+  branchParameter,
   limitParameter,
   offsetCursorParameter,
   optionalParameter,
@@ -58,6 +59,7 @@ export const flakyTests = defineRoute({
       after: offsetCursorParameter,
       sort: sortParameter,
       q: searchParameter,
+      branch: branchParameter,
       quarantine: textParameter(
         "false: tests that are not quarantined; any other value, or none: quarantined tests",
         { jsonSchema: { type: "string", default: "true" }, example: "false" },
@@ -81,10 +83,13 @@ export const flakyTests = defineRoute({
   },
   resource: "repositories in query",
   async handler(request) {
-    const { quarantine, quarantined, include, ...page } = request.query;
+    const { quarantine, quarantined, include, branch, ...page } = request.query;
     // Any value except "false" means quarantined tests, also an empty one.
     const isListed = (quarantine ?? quarantined) === "false" ? isNotQuarantined : isQuarantined;
-    const tests = await request.loadTests({ withTime: needTime(include) });
+    const tests = await request.loadTests({
+      withTime: needTime(include),
+      branches: branch,
+    });
     return testPage(tests, page, { isListed, view: flakyTestView(include) });
   },
 });

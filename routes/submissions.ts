@@ -4,6 +4,7 @@ import { encodeKeysetCursor } from "../lib/base/cursor.ts";
 import { JSON_MEDIA_TYPE, jsonBody } from "../lib/http/request/json.ts";
 import { checkVersion } from "../lib/http/request/stale_version.ts";
 import {
+  branchParameter,
   keysetCursorParameter,
   limitParameter,
   repositoryPathParameters,
@@ -44,7 +45,11 @@ export const submissions = defineRoute({
     "separately is a submission of its own.",
   parameters: {
     path: repositoryPathParameters,
-    query: v.object({ limit: limitParameter(DEFAULT_LIMIT), after: keysetCursorParameter }),
+    query: v.object({
+      limit: limitParameter(DEFAULT_LIMIT),
+      after: keysetCursorParameter,
+      branch: branchParameter,
+    }),
   },
   response: {
     status: 200,
@@ -58,11 +63,12 @@ export const submissions = defineRoute({
   },
   resource: "repository in path",
   async handler(request, { sql }) {
-    const { limit, after } = request.query;
+    const { limit, after, branch } = request.query;
     const repository = selectedRepository(request);
     const { version, count, submissions } = await loadSubmissionsPage(sql, {
       repositoryId: repository.repositoryId,
       windowStart: request.windowStart,
+      branches: branch,
       after,
       // One more than is shown, to know whether there is a next page.
       limit: limit + 1,

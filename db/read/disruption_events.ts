@@ -3,7 +3,7 @@ import type { DataVersion } from "../../lib/base/data_version.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { messageOf } from "./failure_texts.ts";
-import { isDisruptedSince, versionColumns } from "./fragments.ts";
+import { isRecordedSince, versionColumns } from "./fragments.ts";
 
 /** A disruption as a list shows it. */
 export interface DisruptionEvent {
@@ -50,7 +50,7 @@ export async function loadDisruptionEvents(sql: Queryable, options: {
       join submission s
         on s.repository_id = n.repository_id and s.submission_id = n.submission_id
       where n.repository_id = ${repositoryId} and n.test_no = ${testNo} and n.is_disruption
-        and ${isDisruptedSince(sql, firstId)}
+        and ${isRecordedSince(sql, firstId)}
       order by n.submission_id desc, n.result_no desc
       limit ${limit}
     ) event on true

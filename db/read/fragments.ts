@@ -1,6 +1,10 @@
 /** SQL fragments that several statements share. */
 import { firstSubmissionId } from "../../lib/base/identity.ts";
-import type { Queryable } from "../connection/sql.ts";
+import type { BranchFilter } from "../../lib/query/mod.ts";
+import { type Queryable, textsIn } from "../connection/sql.ts";
+
+/** Mode of a transaction whose statements must see the same data. */
+export const SNAPSHOT = "isolation level repeatable read read only";
 
 /** SQL: the week of the row `n` of `negative_result`, as its index by test has it. */
 export function weekOfNegative(sql: Queryable) {
@@ -8,16 +12,26 @@ export function weekOfNegative(sql: Queryable) {
 }
 
 /**
- * SQL: whether the row `n` of `negative_result`, a disruption of a given test, was recorded since.
+ * SQL: whether the row `n` of `negative_result`, a failure of a given test, was recorded since.
  *
  * The index is searched by week; the id filters the first week.
  *
  * @param firstId 24 hex digits: the first id of that moment
  */
-export function isDisruptedSince(sql: Queryable, firstId: string) {
+export function isRecordedSince(sql: Queryable, firstId: string) {
   const week = Math.floor(parseInt(firstId.slice(0, 4), 16) / 8);
   return sql`(${weekOfNegative(sql)}) >= ${week}::int
     and n.submission_id >= decode(${firstId}, 'hex')`;
+}
+
+/** SQL: whether the row `s` of `submission` is on one of the branches. */
+export function isOnBranch(sql: Queryable, branches: BranchFilter) {
+  if (branches === null) return sql`true`;
+  const patterns = branches
+    // Stored text has neither NUL nor unpaired surrogates.
+    .filter((pattern) => !pattern.includes("\0") && pattern.isWellFormed())
+    .map((pattern) => pattern.replaceAll(/[\\%_]/g, "\\$&").replaceAll("*", "%"));
+  return sql`s.branch like any(${textsIn(sql, patterns)})`;
 }
 
 /** SQL: the columns of a `DataVersion` from `repository` r. */

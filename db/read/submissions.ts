@@ -1,8 +1,9 @@
 /** Queries about submissions, as the API shows them. */
 import type { DataVersion } from "../../lib/base/data_version.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
+import type { BranchFilter } from "../../lib/query/mod.ts";
 import type { Queryable } from "../connection/sql.ts";
-import { versionColumns } from "./fragments.ts";
+import { isOnBranch, versionColumns } from "./fragments.ts";
 
 /** A submission of a list. */
 export interface SubmissionRow {
@@ -33,17 +34,20 @@ export interface SubmissionsPage {
  * The submissions of the window that are older than the one at `after`, which need not exist.
  *
  * @param options.windowStart first second of the window, since 1970
+ * @param options.branches of the submissions that are listed and counted
  * @param options.after 24 hex digits, `null` for the newest
  */
 export async function loadSubmissionsPage(sql: Queryable, options: {
   repositoryId: number;
   windowStart: number;
+  branches: BranchFilter;
   after: string | null;
   limit: number;
 }): Promise<SubmissionsPage> {
-  const { repositoryId, windowStart, after, limit } = options;
+  const { repositoryId, windowStart, branches, after, limit } = options;
   const inWindow = sql`s.repository_id = ${repositoryId}
-    and s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')`;
+    and s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
+    and ${isOnBranch(sql, branches)}`;
   // An outer join: the count is returned even when the page is empty.
   type Row = DataVersion & { count: number } & (SubmissionRow | { submissionId: null });
   const rows = await sql<Row[]>`

@@ -3,7 +3,7 @@ import type { DataVersion } from "../../lib/base/data_version.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { TrackedTestBase } from "../../lib/analysis/tests_state.ts";
 import type { Queryable } from "../connection/sql.ts";
-import { isDisruptedSince, versionColumns } from "./fragments.ts";
+import { isRecordedSince, versionColumns } from "./fragments.ts";
 import { testColumns, type TestRow, trackedTestBase } from "./tracked_test_rows.ts";
 
 /** A test with its repository, disruptive or not. */
@@ -39,7 +39,7 @@ export async function loadTestDetails(sql: Queryable, options: {
       ${testColumns(sql)},
       (select count(*)::int from negative_result n
         where n.repository_id = ${repositoryId} and n.test_no = ${testNo} and n.is_disruption
-          and ${isDisruptedSince(sql, firstSubmissionId(windowStart))}) as "disruptionCount",
+          and ${isRecordedSince(sql, firstSubmissionId(windowStart))}) as "disruptionCount",
       array_to_json(array(
         select g.tag from test_tag g
         where g.repository_id = ${repositoryId} and g.tests @> ${testNo}::int)) as tags

@@ -6,12 +6,14 @@ import {
   type TestsState,
 } from "../../lib/analysis/tests_state.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
+import type { BranchFilter } from "../../lib/query/mod.ts";
 import type { Database } from "../connection/connect.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
-import { isDisruptedSince } from "./fragments.ts";
+import { isOnBranch, isRecordedSince, SNAPSHOT } from "./fragments.ts";
 import { loadTestLists } from "./test_lists.ts";
 import {
   type Scope,
+  selectBranchDisruptions,
   selectDisruptionCounts,
   selectRuns,
   selectTags,
@@ -22,9 +24,6 @@ import {
   trackedTestBase,
 } from "./tracked_test_rows.ts";
 
-// All statements of a load must see the same data.
-const SNAPSHOT = "isolation level repeatable read read only";
-
 /**
  * All tests of the given repositories that are disruptive in the window or quarantined, by repository;
  * deleted repositories are left out.
@@ -34,13 +33,17 @@ const SNAPSHOT = "isolation level repeatable read read only";
  * @param options.windowStart first second of the window, since 1970
  * @param options.withTime loads `timeConsumed`, which is `null` otherwise: the durations of all results
  * of the window are by far the most bytes
+ * @param options.branches of the submissions that count: for the disruptions of the window, the latest
+ * disruption, and what is counted from results. Which results are disruptions, the first disruption
+ * and the latest positive result depend on all branches
  */
 export async function loadTrackedTests(
   sql: Database["sql"],
-  { repositoryIds, windowStart, withTime = false }: {
+  { repositoryIds, windowStart, withTime = false, branches = null }: {
     repositoryIds: number[];
     windowStart: number;
     withTime?: boolean;
+    branches?: BranchFilter;
   },
 ): Promise<Map<number, TestsState>> {
   if (repositoryIds.length === 0) return new Map();
@@ -49,8 +52,10 @@ export async function loadTrackedTests(
     selectVersions(tx, { repositoryIds, windowStart }),
     selectTests(tx, scope),
     // A separate statement: joined to the tests, the planner may count for each of them.
-    selectDisruptionCounts(tx, scope),
-    selectRuns(tx, { ...scope, withTime }),
+    branches === null
+      ? selectDisruptionCounts(tx, scope)
+      : selectBranchDisruptions(tx, { ...scope, branches }),
+    selectRuns(tx, { ...scope, withTime }, isOnBranch(tx, branches)),
     selectTestLists(tx, scope),
     selectTags(tx, scope),
   ]);
@@ -61,9 +66,7 @@ export async function loadTrackedTests(
   const [testsOf, countsOf, runsOf, listsOf] = [of(tests), of(counts), of(runs), of(lists)];
   const tagsOf = of(tags);
   return new Map(versions.map(({ repositoryId, idPrefix, ...version }) => {
-    const disruptionCounts = new Map(
-      countsOf(repositoryId).map(({ testNo, disruptionCount }) => [testNo, disruptionCount]),
-    );
+    const disruptions = new Map(countsOf(repositoryId).map((row) => [row.testNo, row]));
     const state = applyChanges(emptyState({ withTime }), {
       version,
       windowStart,
@@ -77,8 +80,14 @@ export async function loadTrackedTests(
       ),
       changedTests: new Map(
         testsOf(repositoryId).map((row) => {
-          const disruptionCount = disruptionCounts.get(row.testNo) ?? 0;
-          return [row.testNo, trackedTestBase(row, { idPrefix, disruptionCount })];
+          const { disruptionCount = 0, recordedAt, commitOid = "", buildUrl = "", message = "" } =
+            disruptions.get(row.testNo) ?? {};
+          const test = trackedTestBase(row, { idPrefix, disruptionCount });
+          if (branches === null) return [row.testNo, test];
+          const latestDisruption = recordedAt === undefined
+            ? null
+            : { recordedAt, commitOid, buildUrl, message };
+          return [row.testNo, { ...test, latestDisruption }];
         }),
       ),
       expiredDisruptions: new Map(),
@@ -117,8 +126,8 @@ export async function loadTrackedChanges(
   return await sql.begin(SNAPSHOT, async (tx) => {
     const [[row], added, expired, tests, expiredDisruptions, tags] = await Promise.all([
       selectVersions(tx, { repositoryIds: [repositoryId], windowStart }),
-      selectRuns(tx, { ...scope, withTime }, tx`data_version > ${dataVersion}`),
-      selectRuns(tx, { ...expiredScope, withTime }, tx`data_version <= ${dataVersion}`),
+      selectRuns(tx, { ...scope, withTime }, tx`s.data_version > ${dataVersion}`),
+      selectRuns(tx, { ...expiredScope, withTime }, tx`s.data_version <= ${dataVersion}`),
       selectChangedTests(tx, { repositoryId, dataVersion, firstId: scope.firstId }),
       selectDisruptionCounts(tx, expiredScope),
       selectTags(tx, scope),
@@ -194,7 +203,7 @@ function selectChangedTests(
     select ${testColumns(sql)},
       (select count(*)::int from negative_result n
         where n.repository_id = ${repositoryId} and n.test_no = d.test_no and n.is_disruption
-          and ${isDisruptedSince(sql, firstId)}) as "disruptionCount"
+          and ${isRecordedSince(sql, firstId)}) as "disruptionCount"
     from (
       select distinct n.test_no
       from submission u

@@ -1,4 +1,10 @@
-/** The parameter `q`: its parser, and the search for tests that match it. */
+/** The parameters `q` and `branch`: their parsers, and the search for tests that match `q`. */
+export {
+  type BranchFilter,
+  MAX_BRANCH_CHARACTERS,
+  MAX_BRANCH_PATTERNS,
+  parseBranches,
+} from "./branches.ts";
 export {
   type DayOperator,
   MAX_QUERY_CHARACTERS,

@@ -292,7 +292,7 @@ function inverted(result: TestResult): TestResult {
 
 /** The requests of a query step. */
 export function questionsOf(query: Query, state: State): Question[] {
-  const { repository, sort, limit, include, view } = query;
+  const { repository, sort, limit, include, view, branches } = query;
   const terms = query.terms.flatMap((term): Term[] => {
     if (term.kind === "text" || term.kind === "tags") return [term];
     const submission = pick(state.submissions, term.of);
@@ -300,14 +300,14 @@ export function questionsOf(query: Query, state: State): Question[] {
     const day = timestamp(submission.recordedAt + term.days * 86_400).slice(0, 10);
     return [{ kind: term.kind, operator: term.operator, day }];
   });
-  const page = { sort, terms, limit, offset: 0 };
+  const page = { sort, terms, limit, offset: 0, branches };
   // Which of two errors is reported for a repository that is gone is left open.
   const isKnown = [repository, otherThan(repository)].every((index) =>
     repositoryAt(state, index).isThere
   );
   const scope = query.scope.startsWith("id and") && !isKnown ? "id" : query.scope;
   return [
-    { kind: "submissions", repository, limit, after: null },
+    { kind: "submissions", repository, limit, after: null, branches },
     { kind: "tests", repository, page },
     { kind: "inventory", repository, scope, view, include, page },
   ];

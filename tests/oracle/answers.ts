@@ -68,6 +68,8 @@ export interface TestsPage {
   terms: Term[];
   limit: number;
   offset: number;
+  /** Patterns of the branches that count; all submissions without any. */
+  branches?: readonly string[];
 }
 
 /** One page of the disruptive tests of a repository. */

@@ -7,6 +7,7 @@ import type { Conclusion } from "../../lib/report/result.ts";
 import { INCLUDES } from "./answers.ts";
 import type { Operator, Sort } from "./oracle.ts";
 import {
+  BRANCH_PATTERNS,
   BRANCHES,
   BUILD_URLS,
   COMMITS,
@@ -148,6 +149,10 @@ const query: fc.Arbitrary<Query> = fc.record({
   sort: fc.constantFrom<Sort>("disruptivenessRatio", "recency"),
   terms: fc.array(term, { maxLength: 2 }),
   limit: fc.constantFrom(1, 2, 3, 100),
+  branches: fc.oneof(
+    { weight: 3, arbitrary: fc.constant<string[]>([]) },
+    { weight: 1, arbitrary: fc.subarray(BRANCH_PATTERNS, { minLength: 1, maxLength: 2 }) },
+  ),
   include: fc.subarray([...INCLUDES, "unknown", "Tags", ""]),
   view: fc.constantFrom<Query["view"]>(
     {},

@@ -128,7 +128,7 @@ export const MUTANTS: Record<string, OracleClass> = {
   },
   "skips count in the ratio": class extends Oracle {
     override countedResults(test: KnownTest): number {
-      return this.rowsOf(test).filter((row) => this.inWindow(row.submission.recordedAt)).length;
+      return this.rowsInWindow(test).length;
     }
   },
   "the ratio counts all time": class extends Oracle {
@@ -149,14 +149,14 @@ export const MUTANTS: Record<string, OracleClass> = {
   },
   "only passes take time": class extends Oracle {
     override timeConsumed(test: KnownTest): number {
-      const rows = this.rowsOf(test).filter((row) => this.inWindow(row.submission.recordedAt));
+      const rows = this.rowsInWindow(test);
       return rows.filter((row) => this.isPositive(row))
         .reduce((sum, row) => sum + row.result.durationMicroseconds, 0);
     }
   },
   "skips pass": class extends Oracle {
     override passRate(test: KnownTest): number | null {
-      const rows = this.rowsOf(test).filter((row) => this.inWindow(row.submission.recordedAt));
+      const rows = this.rowsInWindow(test);
       if (this.countedResults(test) === 0) return null;
       const failed = rows.filter((row) => this.isNegative(row)).length;
       return Math.floor(1000 * (rows.length - failed) / rows.length) / 1000;
@@ -181,7 +181,7 @@ export const MUTANTS: Record<string, OracleClass> = {
   },
   "the average duration is cut": class extends Oracle {
     override averageDuration(test: KnownTest): number | null {
-      const rows = this.rowsOf(test).filter((row) => this.inWindow(row.submission.recordedAt));
+      const rows = this.rowsInWindow(test);
       if (rows.length === 0) return null;
       return Math.floor(this.timeConsumed(test) / rows.length / 100) / 10;
     }
@@ -229,6 +229,49 @@ export const MUTANTS: Record<string, OracleClass> = {
   "quarantined tests are not in the repository's list": class extends Oracle {
     override disruptiveTests(repositories: number[]): KnownTest[] {
       return super.disruptiveTests(repositories).filter((test) => !this.quarantineOf(test));
+    }
+  },
+  "a submission without a branch is on all of them": class extends Oracle {
+    override isOnBranch(submission: PlainSubmission): boolean {
+      return submission.branch === null || super.isOnBranch(submission);
+    }
+  },
+  "branches regardless of case": class extends Oracle {
+    override isOnBranch({ branch, ...submission }: PlainSubmission): boolean {
+      return super.isOnBranch({ ...submission, branch: branch && branch.toLowerCase() });
+    }
+  },
+  "only a pass on the branch proves a disruption": class extends Oracle {
+    override isNondeterministicAt(rows: Row[], codeVersion: string): boolean {
+      return super.isNondeterministicAt(
+        rows.filter((row) => this.isOnBranch(row.submission)),
+        codeVersion,
+      );
+    }
+  },
+  "the first disruption is that of the branch": class extends Oracle {
+    override firstDisruption(test: KnownTest): Row | undefined {
+      return this.disruptionsOf(test).find((row) => this.isOnBranch(row.submission));
+    }
+  },
+  "the latest disruption is that of all branches": class extends Oracle {
+    override latestDisruption(test: KnownTest): Row | undefined {
+      return this.disruptionsOf(test).at(-1);
+    }
+  },
+  "the latest positive result is that of the branch": class extends Oracle {
+    override latestNondeterministicPositive(test: KnownTest): Row | undefined {
+      const rows = this.rowsOf(test);
+      return rows.filter((row) =>
+        this.isPositive(row) && this.isOnBranch(row.submission) &&
+        this.isNondeterministicAt(rows, this.codeVersion(row.submission))
+      ).at(-1);
+    }
+  },
+  "the ratio counts all branches": class extends Oracle {
+    override countedResults(test: KnownTest): number {
+      return this.onBranches([]).rowsInWindow(test)
+        .filter((row) => this.isPositive(row) || this.isNegative(row)).length;
     }
   },
   "coverage is that of the greatest time": class extends Oracle {

@@ -7,8 +7,8 @@ import { inMemoryOrganization, type OracleClass } from "./in_memory_model.ts";
 import { runHistory } from "./run_history.ts";
 import { Disagreement } from "./differential_runner.ts";
 
-/** The rarest of the mistakes needs 28. */
-const HISTORIES = 100;
+/** The rarest of the mistakes needs 124. */
+const HISTORIES = 150;
 
 const SEED = 20260315;
 

@@ -38,7 +38,21 @@ export class Oracle {
     /** Seconds since 1970. */
     readonly now: number,
     readonly windowSeconds: number,
+    /** Patterns of the branches that count, none for all submissions. */
+    readonly branches: readonly string[] = [],
   ) {}
+
+  /** The same definitions for some branches. */
+  onBranches(branches: readonly string[]): Oracle {
+    const Definitions = this.constructor as typeof Oracle;
+    return new Definitions(this.state, this.now, this.windowSeconds, branches);
+  }
+
+  /** Whether a submission is on one of the branches. */
+  isOnBranch({ branch }: PlainSubmission): boolean {
+    return this.branches.length === 0 ||
+      branch !== null && this.branches.some((pattern) => fits(branch, pattern));
+  }
 
   inWindow(recordedAt: number): boolean {
     return recordedAt >= this.now - this.windowSeconds;
@@ -99,7 +113,9 @@ export class Oracle {
   }
 
   disruptionsInWindow(test: KnownTest): Row[] {
-    return this.disruptionsOf(test).filter((row) => this.inWindow(row.submission.recordedAt));
+    return this.disruptionsOf(test).filter(({ submission }) =>
+      this.inWindow(submission.recordedAt) && this.isOnBranch(submission)
+    );
   }
 
   firstDisruption(test: KnownTest): Row | undefined {
@@ -107,6 +123,8 @@ export class Oracle {
   }
 
   latestDisruption(test: KnownTest): Row | undefined {
+    // With branches, one that they do not show may be later or older than the window.
+    if (this.branches.length > 0) return this.disruptionsInWindow(test).at(-1);
     return this.disruptionsOf(test).at(-1);
   }
 
@@ -117,11 +135,17 @@ export class Oracle {
     ).at(-1);
   }
 
+  /** The results of a test in the window, earliest first. */
+  rowsInWindow(test: KnownTest): Row[] {
+    return this.rowsOf(test).filter(({ submission }) =>
+      this.inWindow(submission.recordedAt) && this.isOnBranch(submission)
+    );
+  }
+
   /** Positive and negative results in the window. */
   countedResults(test: KnownTest): number {
-    return this.rowsOf(test).filter((row) =>
-      this.inWindow(row.submission.recordedAt) && (this.isPositive(row) || this.isNegative(row))
-    ).length;
+    return this.rowsInWindow(test).filter((row) => this.isPositive(row) || this.isNegative(row))
+      .length;
   }
 
   /** Thousandths, cut. */
@@ -134,9 +158,7 @@ export class Oracle {
   /** Microseconds that all results in the window took. */
   timeConsumed(test: KnownTest): number {
     let sum = 0;
-    for (const row of this.rowsOf(test)) {
-      if (this.inWindow(row.submission.recordedAt)) sum += row.result.durationMicroseconds;
-    }
+    for (const { result } of this.rowsInWindow(test)) sum += result.durationMicroseconds;
     return sum;
   }
 
@@ -144,15 +166,13 @@ export class Oracle {
   passRate(test: KnownTest): number | null {
     const counted = this.countedResults(test);
     if (counted === 0) return null;
-    const positive = this.rowsOf(test).filter((row) =>
-      this.inWindow(row.submission.recordedAt) && this.isPositive(row)
-    );
+    const positive = this.rowsInWindow(test).filter((row) => this.isPositive(row));
     return Math.floor(1000 * positive.length / counted) / 1000;
   }
 
   /** Milliseconds that a result in the window took on average, rounded to one digit. */
   averageDuration(test: KnownTest): number | null {
-    const rows = this.rowsOf(test).filter((row) => this.inWindow(row.submission.recordedAt));
+    const rows = this.rowsInWindow(test);
     if (rows.length === 0) return null;
     const sum = rows.reduce((sum, row) => sum + row.result.durationMicroseconds, 0);
     return Math.round(sum / rows.length / 100) / 10;
@@ -235,7 +255,7 @@ export class Oracle {
   /** Newest first. */
   submissionsInWindow(repository: number): PlainSubmission[] {
     return this.submissionsOf(repository)
-      .filter((submission) => this.inWindow(submission.recordedAt))
+      .filter((submission) => this.inWindow(submission.recordedAt) && this.isOnBranch(submission))
       .sort((a, b) => compareText(b.id, a.id));
   }
 
@@ -267,6 +287,16 @@ export class Oracle {
     if (part === whole) return 1000;
     return Math.min(999, Math.max(1, Math.floor((2000 * part + whole) / (2 * whole))));
   }
+}
+
+/** Whether a branch fits a pattern: what is between its stars occurs one after the other. */
+function fits(branch: string, pattern: string): boolean {
+  const star = pattern.indexOf("*");
+  if (star < 0) return branch === pattern;
+  if (!branch.startsWith(pattern.slice(0, star))) return false;
+  const rest = pattern.slice(star + 1);
+  for (let at = star; at <= branch.length; at++) if (fits(branch.slice(at), rest)) return true;
+  return false;
 }
 
 /** Seconds since 1970 as `YYYY-MM-DDTHH:MM:SSZ`. */

@@ -31,6 +31,9 @@ export const TREES = ["ab".repeat(20), "77".repeat(20)];
 /** Some match `release/*`, `%` and `_` are not wildcards. */
 export const BRANCHES = ["main", "Main", "release/1", "release/1_%", "größe"];
 
+/** Patterns for `branch`. */
+export const BRANCH_PATTERNS = ["main", "release/*", "*", "*1*", "release/1", "m%", "none", "*e"];
+
 export const BUILD_URLS = [
   "",
   "https://ci.example/1",

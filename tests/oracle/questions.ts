@@ -31,7 +31,13 @@ export type Scope =
   | "id and other name";
 
 export type Question =
-  | { kind: "submissions"; repository: number; limit: number; after: string | null }
+  | {
+    kind: "submissions";
+    repository: number;
+    limit: number;
+    after: string | null;
+    branches?: readonly string[];
+  }
   | { kind: "tests"; repository: number; page: TestsPage }
   | { kind: "results" | "test"; test: KnownTest }
   | {
@@ -58,8 +64,15 @@ export const NOT_FOUND: Answer = { status: 404, json: { message: "Not Found" } }
 /** The response without a valid token. */
 export const UNAUTHORIZED: Answer = { status: 401, json: "" };
 
+/** The branches that a request selects, none for all submissions. */
+function branchesOf(question: Question): readonly string[] {
+  if (question.kind === "submissions") return question.branches ?? [];
+  return ("page" in question && question.page.branches) || [];
+}
+
 /** The expected response to a request with a valid token. */
-export function answerOf(question: Question, oracle: Oracle): Answer {
+export function answerOf(question: Question, all: Oracle): Answer {
+  const oracle = all.onBranches(branchesOf(question));
   const { state } = oracle;
   if ("test" in question) {
     const { kind, test: { id } } = question;
@@ -146,6 +159,8 @@ export function pathOf(question: Question, state: State, upperCase = false): str
   const both = spelled(`${owner}/${name}`);
   const folder = [owner, name].map((part) => encodeURIComponent(spelled(part))).join("/");
   const query = new URLSearchParams();
+  const branches = branchesOf(question);
+  if (branches.length > 0) query.set("branch", branches.join(","));
   switch (question.kind) {
     case "submissions":
       query.set("limit", String(question.limit));
@@ -203,7 +218,7 @@ export function textOf(term: Term): string {
 export function* pagesOf(question: Question, oracle: Oracle): Generator<Question> {
   yield question;
   if (question.kind === "submissions") {
-    const all = oracle.submissionsInWindow(question.repository);
+    const all = oracle.onBranches(branchesOf(question)).submissionsInWindow(question.repository);
     for (let at = question.limit; at < all.length; at += question.limit) {
       yield { ...question, after: all[at - 1]!.id };
     }

@@ -47,6 +47,8 @@ export interface Query {
   sort: Sort;
   terms: TermStep[];
   limit: number;
+  /** Patterns, none for all submissions. */
+  branches: string[];
   include: string[];
   view: { quarantine?: string; quarantined?: string };
   scope: Scope;

@@ -26,6 +26,7 @@ export async function createContractFixture(database: Database): Promise<Contrac
       [...flaky(`Ünit ${run}`), { name: "quiet" }, { name: `ok ${run}` }],
       {
         commitOid: `c${run}`,
+        branch: ["main", "release/1", null][run % 3]!,
         recordedAt: NOW - 3_600 * run,
         buildUrl: run % 2 === 0 ? "" : `https://ci.example.org/runs/${run}`,
         tags: run % 3 === 0 ? ["nightly", "mail"] : [],

@@ -22,6 +22,7 @@ const WRONG: Record<string, [value: string, messages: number][]> = {
     ["tags: last-seen:=2026-01-01 ok", 2],
     ["x".repeat(1_001), 1],
   ],
+  branch: [["x".repeat(2_001), 1], [Array.from({ length: 21 }, (_, n) => `b${n}`).join(), 1]],
   repository: [["", 1]],
   repository_id: [["", 1], ["-1", 1], ["0x1", 1], ["1 ", 1]],
 };

@@ -175,6 +175,8 @@ function sensibleValue(
         `id:${random.one(existing.testIds)}`,
         `id:6ab0${"0".repeat(20)}`,
       ])).replace(/=/g, random.one(["=", ""]));
+    case "branch":
+      return random.one(["main", "*", "m*,release/*", "*a*i*", "none", "%", ",", "MAIN"]);
     case "quarantine":
     case "quarantined":
       return random.one(["true", "false", "0", "False"]);

@@ -22,6 +22,7 @@ const COLD: [route: string, query: string, statements: number][] = [
   ["/api/repos/:owner/:name/submissions", "", 2],
   ["/api/repos/:owner/:name/submissions", "?limit=2", 2],
   ["/api/repos/:owner/:name/tests", "", 9],
+  ["/api/repos/:owner/:name/tests", "?branch=main,release/*", 9],
   ["/api/tests/:id", "", 10],
   ["/api/tests/:id/results", "", 2],
   ["/api/v1/flaky/tests", "", 9],

@@ -1,7 +1,11 @@
 /** The chapters of llms-full.txt that are not generated from the route table. */
 import { BADGE_FILLS } from "../../badge/mod.ts";
 import { MAX_OFFSET } from "../../base/cursor.ts";
-import { MAX_QUERY_CHARACTERS } from "../../query/mod.ts";
+import {
+  MAX_BRANCH_CHARACTERS,
+  MAX_BRANCH_PATTERNS,
+  MAX_QUERY_CHARACTERS,
+} from "../../query/mod.ts";
 import { MAX_LIMIT } from "../request/parameters.ts";
 import type { Tag } from "../request/route.ts";
 
@@ -97,6 +101,19 @@ The parameter \`q\` consists of terms separated by white space. A test has to ma
 A \`first-seen:\`, \`last-seen:\` or \`tags:\` term that cannot be parsed is an error that gives the term's
 number and text. The maximum length is ${MAX_QUERY_CHARACTERS} characters.
 
+The parameter \`branch\` is a comma-separated list of branches, in which \`*\` stands for any characters:
+\`branch=main,release/*\`. Upper and lower case differ. Only submissions of these branches count: for
+results, disruptions, ratios, the figures of the window and the latest disruption, which is then the
+latest of the window. Submissions whose branch is unknown match no pattern, so \`branch=*\` selects those
+with any known branch. Independent of \`branch\`:
+
+- whether a test is nondeterministic at a code version: code is the same on every branch
+- the first disruption and the latest passing result, which are those of all branches
+- tags and quarantine: a quarantined test without a disruption on these branches in the window is \
+listed with 0 disruptions, \`null\` as its latest disruption, and after all others
+
+At most ${MAX_BRANCH_PATTERNS} patterns and ${MAX_BRANCH_CHARACTERS} characters are accepted.
+
 ## Responses
 
 - Bodies are JSON in UTF-8. Lists are never \`null\`. Unknown strings are \`""\`, and \`null\` only where a
@@ -148,6 +165,7 @@ export const LIMITS: readonly string[][] = [
   ["window", "14 days"],
   ["events of one test", "the latest 10"],
   ["length of `q`", `${MAX_QUERY_CHARACTERS} characters`],
+  ["length of `branch`", `${MAX_BRANCH_CHARACTERS} characters, ${MAX_BRANCH_PATTERNS} patterns`],
   ["length of a `message`", "1,000 characters"],
   ["offset in a cursor", String(MAX_OFFSET)],
   ["request rate", "unlimited"],

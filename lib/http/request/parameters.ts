@@ -5,8 +5,15 @@
 import * as v from "valibot";
 import { TEST_ORDERS, type TestOrder } from "../../analysis/order.ts";
 import { decodeKeysetCursor, decodeOffsetCursor, MAX_OFFSET } from "../../base/cursor.ts";
-import { MAX_QUERY_CHARACTERS, parseQuery, type Query } from "../../query/mod.ts";
 import { organizationUuid } from "../../base/identity.ts";
+import {
+  MAX_BRANCH_CHARACTERS,
+  MAX_BRANCH_PATTERNS,
+  MAX_QUERY_CHARACTERS,
+  parseBranches,
+  parseQuery,
+  type Query,
+} from "../../query/mod.ts";
 import { quote } from "../../base/quote.ts";
 import type { ParameterErrors } from "./errors.ts";
 import type { ParametersSchema, RawParameters } from "./route.ts";
@@ -111,6 +118,17 @@ export const searchParameter = described(
   {
     jsonSchema: { type: "string", maxLength: MAX_QUERY_CHARACTERS },
     example: "checkout last-seen:>=2026-01-31",
+  },
+);
+
+/** `branch`: the submissions that count. */
+export const branchParameter = optionalParameter(
+  parseBranches,
+  "Comma-separated branches, in which * stands for any characters: only submissions of these " +
+    `branches count. At most ${MAX_BRANCH_PATTERNS}`,
+  {
+    jsonSchema: { type: "string", maxLength: MAX_BRANCH_CHARACTERS },
+    example: "main,release/*",
   },
 );
 

@@ -1,6 +1,7 @@
 /** The row of a route table, and what its handler receives and returns. */
 import * as v from "valibot";
 import type { CallerScope, RepositoryVersion } from "../../../db/read/caller.ts";
+import type { BranchFilter } from "../../query/mod.ts";
 import type { Context } from "./context.ts";
 import { organizationIdParameter } from "./parameters.ts";
 import type { TestCollection } from "./test_collection.ts";
@@ -32,6 +33,8 @@ export type ParametersSchema = v.ObjectSchema<Entries, undefined>;
 export interface LoadTestsOptions {
   /** Whether to load `timeConsumed`, which takes longer. */
   withTime?: boolean;
+  /** Of the submissions that count, all unless given. */
+  branches?: BranchFilter;
 }
 
 /**

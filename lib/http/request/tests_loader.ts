@@ -4,6 +4,7 @@ import { loadTrackedChanges, loadTrackedTests } from "../../../db/read/tracked_t
 import type { TestsState } from "../../analysis/tests_state.ts";
 import { Cache } from "../../base/cache.ts";
 import type { WindowVersion } from "../../base/data_version.ts";
+import type { BranchFilter } from "../../query/mod.ts";
 import type { LoadTestsOptions } from "./route.ts";
 import { checkVersion, StaleVersionError } from "./stale_version.ts";
 import { TestCollection } from "./test_collection.ts";
@@ -25,6 +26,12 @@ type TestsLoader = (
   repositories: readonly RepositoryVersion[],
   options: LoadTestsOptions & { windowStart: number },
 ) => Promise<TestCollection>;
+
+/** What is loaded of a repository, whatever its version. */
+interface Variant {
+  withTime: boolean;
+  branches: BranchFilter;
+}
 
 /** The tests of one repository. */
 interface Loaded {
@@ -60,15 +67,16 @@ export function createTestsLoader(
   /** Loads that have not finished, by version. */
   const loading = new Map<string, Promise<Loaded>>();
 
-  return async (repositories, { windowStart, withTime = false }) => {
+  return async (repositories, { windowStart, withTime = false, branches = null }) => {
+    const variant = { withTime, branches };
     const find = (repository: RepositoryVersion) => {
-      const loaded = cache.get(cacheKey(repository, withTime));
+      const loaded = cache.get(cacheKey(repository, variant));
       return loaded && isSame(repository, loaded.state) ? loaded : undefined;
     };
     const found = repositories.map(find);
     const loads = startLoads(
       repositories.filter((_, index) => !found[index]),
-      { windowStart, withTime },
+      { windowStart, ...variant },
     );
     const parts: TestCollection[] = [];
     for (const [index, repository] of repositories.entries()) {
@@ -76,16 +84,17 @@ export function createTestsLoader(
       checkVersion(repository, state.version);
       parts.push(collection);
     }
-    return merge(parts, repositories.map(({ repositoryId }) => repositoryId).join());
+    const ids = repositories.map(({ repositoryId }) => repositoryId);
+    return merge(parts, JSON.stringify([branches, ids]));
   };
 
   /** Loads all missing repositories together, except those that are being loaded already. */
   function startLoads(
     missing: readonly RepositoryVersion[],
-    options: { windowStart: number; withTime: boolean },
+    options: { windowStart: number } & Variant,
   ): Map<RepositoryVersion, Promise<Loaded>> {
     const keyOf = (repository: RepositoryVersion) =>
-      JSON.stringify([options.withTime, versionKey(repository)]);
+      JSON.stringify([options.withTime, options.branches, versionKey(repository)]);
     const unshared = missing.filter((repository) => !loading.has(keyOf(repository)));
     const states = unshared.length > 0 ? load(unshared, options) : null;
     for (const repository of unshared) {
@@ -102,13 +111,14 @@ export function createTestsLoader(
 
   async function load(
     repositories: readonly RepositoryVersion[],
-    options: { windowStart: number; withTime: boolean },
+    options: { windowStart: number } & Variant,
   ): Promise<Map<number, TestsState>> {
     const [first, ...others] = repositories;
     const repositoryIds = repositories.map(({ repositoryId }) => repositoryId);
-    // Several are loaded with the same few statements as one.
-    const since = first && others.length === 0
-      ? cache.get(cacheKey(first, options.withTime))?.state
+    // Several are loaded with the same few statements as one. A selection of branches, which few
+    // requests have, is always loaded whole.
+    const since = first && others.length === 0 && options.branches === null
+      ? cache.get(cacheKey(first, options))?.state
       : undefined;
     const state = since &&
       await loadTrackedChanges(sql, { repositoryId: repositoryIds[0]!, since, ...options });
@@ -120,11 +130,11 @@ export function createTestsLoader(
   function store(
     repositoryId: number,
     state: TestsState | undefined,
-    { withTime }: { withTime: boolean },
+    variant: Variant,
   ): Loaded {
     if (!state) throw new StaleVersionError();
     const loaded = { state, collection: new TestCollection([...state.tests.values()], state.runs) };
-    cache.set(cacheKey({ repositoryId }, withTime), loaded);
+    cache.set(cacheKey({ repositoryId }, variant), loaded);
     return loaded;
   }
 
@@ -148,8 +158,11 @@ function versionKey(
   return [repositoryId, createdAt, dataVersion, oldestSubmissionId];
 }
 
-function cacheKey({ repositoryId }: { repositoryId: number }, withTime: boolean): string {
-  return `${repositoryId} ${withTime}`;
+function cacheKey(
+  { repositoryId }: { repositoryId: number },
+  { withTime, branches }: Variant,
+): string {
+  return JSON.stringify([repositoryId, withTime, branches]);
 }
 
 function isSame(repository: WindowVersion, { version }: TestsState): boolean {
