@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { failureCause, groupFailures } from "../../analysis/failure_groups.ts";
+import { failureCause, fingerprint } from "../../analysis/failure_groups.ts";
 import { json } from "../api_client.ts";
 import {
   body,
@@ -104,36 +104,21 @@ export const getRecentFailures = defineTool({
       query: { limit, branch },
       notFound: unknownRepository(`${owner}/${name}`),
     }, submissionsPage);
+    // Newest first.
     const read: Awaited<ReturnType<typeof failuresOf>>[] = [];
     for (let at = 0; at < submissions.length; at += REQUESTS_AT_ONCE) {
       const some = submissions.slice(at, at + REQUESTS_AT_ONCE);
       read.push(...await Promise.all(some.map((one) => failuresOf(one, { owner, name, get }))));
     }
-    const attempts = read.flatMap(({ attempts }) => attempts).reverse();
-    const groups = groupFailures(attempts);
+    const groups = Map.groupBy(read.flatMap(({ attempts }) => attempts), (one) => one.fingerprint);
+    // Sorting is stable: of equal ones, the one with the latest failure comes first.
+    const sorted = [...groups.values()].sort((a, b) => b.length - a.length);
     return {
       owner,
       name,
       submissions: read.map(({ submission, count }) => ({ ...submission, failed_count: count })),
-      groups: groups.slice(0, MAX_GROUPS).map(({ latest, ...group }) => {
-        const members = attempts.filter(({ cause }) => cause === latest.cause);
-        return {
-          fingerprint: group.fingerprint,
-          message: latest.message,
-          body: latest.body,
-          count: group.count,
-          disruption_count: group.disruptionCount,
-          submission_count: new Set(members.map(({ submission }) => submission)).size,
-          test_count: group.testCount,
-          tests: group.tests.slice(0, MAX_TESTS).map((id) =>
-            members.find(({ test }) => test.id === id)!.test
-          ),
-          branches: group.branches.slice(0, MAX_BRANCHES),
-          latest_build_url: latest.submission.build_url,
-          latest_commit_oid: latest.submission.commit_oid,
-        };
-      }),
-      group_count: groups.length,
+      groups: sorted.slice(0, MAX_GROUPS).map(groupView),
+      group_count: sorted.length,
       ungrouped_count: read.reduce((sum, { count, attempts }) => sum + count - attempts.length, 0),
     };
   },
@@ -150,17 +135,35 @@ async function failuresOf(
     notFound: "A CI run was deleted while it was read. Call again.",
   }, attemptsPage);
   const attempts = tests.map((
-    { test_case_id, name, suite, class: className, file, ...attempt },
+    { test_case_id, suite, class: className, name, file, ...attempt },
   ) => ({
+    ...attempt,
     test: { id: test_case_id, name, suite, class: className, file },
-    message: attempt.message,
-    body: attempt.body,
-    cause: failureCause(attempt.message, attempt.body),
-    testId: test_case_id,
-    branch: submission.branch,
-    recordedAt: Date.parse(submission.recorded_at),
-    isDisruption: attempt.is_disruption,
+    fingerprint: fingerprint(failureCause(attempt.message, attempt.body)),
     submission,
   }));
   return { submission, count, attempts };
+}
+
+type Attempt = Awaited<ReturnType<typeof failuresOf>>["attempts"][number];
+
+/** A group of failed attempts, newest first. */
+function groupView(attempts: Attempt[]): v.InferOutput<typeof group> {
+  const { fingerprint, message, body, submission } = attempts[0]!;
+  const byTest = [...Map.groupBy(attempts, ({ test }) => test.id).values()]
+    .sort((a, b) => b.length - a.length);
+  const branches = new Set(attempts.map(({ submission }) => submission.branch));
+  return {
+    fingerprint,
+    message,
+    body,
+    count: attempts.length,
+    disruption_count: attempts.filter(({ is_disruption }) => is_disruption).length,
+    submission_count: new Set(attempts.map(({ submission }) => submission.id)).size,
+    test_count: byTest.length,
+    tests: byTest.slice(0, MAX_TESTS).map(([attempt]) => attempt!.test),
+    branches: [...branches].filter((branch) => branch !== "").slice(0, MAX_BRANCHES),
+    latest_build_url: submission.build_url,
+    latest_commit_oid: submission.commit_oid,
+  };
 }
