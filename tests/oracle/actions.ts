@@ -203,6 +203,8 @@ function parallelUploads(step: Step & { kind: "parallel" }, context: Context): A
     }
     // Which of two coverage reports is the later upload would be random.
     other.coverage = null;
+    // So would be the page that is told last.
+    other.repositoryUrl = null;
   }
   const { state } = context;
   const submission = step.deletes === null ? undefined : pick(state.submissions, step.deletes);
@@ -233,6 +235,7 @@ function plainUpload(step: UploadStep, context: Context, index = 0): PlainUpload
     testTags: step.testTags.map(({ test, tags }) => ({ test: TESTS[test]!, tags })),
     results: resultsOf(step),
     coverage: step.coverage,
+    repositoryUrl: step.repositoryUrl,
     key: step.hasKey ? `archives/${uploads.length + index}.gz` : null,
   };
 }
@@ -306,11 +309,14 @@ export function questionsOf(query: Query, state: State): Question[] {
     repositoryAt(state, index).isThere
   );
   const scope = query.scope.startsWith("id and") && !isKnown ? "id" : query.scope;
-  return [
+  const questions: Question[] = [
     { kind: "submissions", repository, limit, after: null, branches },
     { kind: "tests", repository, page },
     { kind: "inventory", repository, scope, view, include, page },
+    { kind: "organizations" },
+    { kind: "repositories" },
   ];
+  return questions.map((question) => ({ ...question, organization: query.organization }));
 }
 
 /** Another repository than the given one. */

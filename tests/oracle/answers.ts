@@ -1,5 +1,5 @@
 /** The response bodies of the API, made from the definitions. */
-import { eventId } from "../../lib/base/identity.ts";
+import { eventId, organizationUuid } from "../../lib/base/identity.ts";
 import { type KnownTest, repositoryAt } from "./model.ts";
 import { type Oracle, type Row, type Sort, type Term, timestamp } from "./oracle.ts";
 
@@ -59,6 +59,27 @@ export function submissionsPage(
       after: last && rest.length > page.limit ? btoa(`id:${last.id}`) : null,
       limit: page.limit,
     },
+  };
+}
+
+/** The organization of the token. */
+export function organizations({ state }: Oracle): { [name: string]: Json } {
+  const { organization: name, organizationId } = state;
+  return {
+    organizations: [{ id: organizationUuid(organizationId), name, slug: name.toLowerCase() }],
+  };
+}
+
+/** All repositories of the organization. */
+export function repositories(oracle: Oracle): { [name: string]: Json } {
+  return {
+    repositories: oracle.repositories().map(({ owner, name, repositoryId, url }) => ({
+      id: String(repositoryId),
+      name,
+      full_name: `${owner}/${name}`,
+      url,
+      description: "",
+    })),
   };
 }
 

@@ -152,6 +152,7 @@ function questionsAbout(state: State): Question[] {
     { kind: "submissions", repository, limit: 100, after: null },
     { ...inventory, include, view: { quarantine: "false" } } as Question,
     { ...inventory, include, view: {} } as Question,
+    { kind: "repositories" },
     { kind: "flakiness badge", repository },
     { kind: "coverage badge", repository },
     ...state.tests.slice(0, 3).flatMap((test): Question[] => [

@@ -45,6 +45,7 @@ export async function databaseOrganization(
   const client = createClient(fleet);
 
   return {
+    organizationId,
     servers: fleet.size,
     setClock: fleet.setClock,
     setGate: fleet.setGate,
@@ -133,6 +134,7 @@ function columnsOf(upload: PlainUpload) {
       ? { groups: upload.testTags.map(({ tags }) => tags), groupOf }
       : null,
     coverage: upload.coverage,
+    ...(upload.repositoryUrl === null ? {} : { repositoryUrl: upload.repositoryUrl }),
     ...(upload.key === null ? {} : { key: upload.key }),
   };
 }

@@ -62,7 +62,7 @@ export abstract class DifferentialRunner {
     readonly organization: Organization,
     name: string,
   ) {
-    this.state = emptyState(name);
+    this.state = emptyState(name, organization.organizationId);
     this.windowSeconds = history.windowSeconds;
   }
 

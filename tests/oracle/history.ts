@@ -13,13 +13,14 @@ import {
   COMMITS,
   MESSAGES,
   REPOSITORIES,
+  REPOSITORY_URLS,
   SYMBOLIC_COMMITS,
   TAGS,
   TESTS,
   TEXTS,
   TREES,
 } from "./pools.ts";
-import type { Scope } from "./questions.ts";
+import type { OrganizationParameter, Scope } from "./questions.ts";
 import type {
   Attempt,
   Change,
@@ -124,6 +125,7 @@ const upload: fc.Arbitrary<UploadStep> = fc.record({
     { weight: 1, arbitrary: fc.constant(150) },
   ),
   coverage,
+  repositoryUrl: fc.option(fc.constantFrom(...REPOSITORY_URLS), { freq: 2 }),
   hasKey: fc.oneof(
     { weight: 5, arbitrary: fc.constant(false) },
     { weight: 1, arbitrary: fc.constant(true) },
@@ -171,6 +173,10 @@ const query: fc.Arbitrary<Query> = fc.record({
     "id and name",
     "id and bare name",
     "id and other name",
+  ),
+  organization: fc.oneof(
+    { weight: 3, arbitrary: fc.constant<OrganizationParameter>("none") },
+    { weight: 2, arbitrary: fc.constantFrom<OrganizationParameter>("own", "upper", "other") },
   ),
   upperCase: fc.boolean(),
 });
@@ -413,6 +419,7 @@ function uploadOf({ test, negatives, passes, seconds }: {
     ],
     crowd: 0,
     coverage: null,
+    repositoryUrl: null,
     hasKey: false,
   };
 }

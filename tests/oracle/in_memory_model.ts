@@ -36,6 +36,7 @@ export function inMemoryOrganization(
   const state = emptyState(name);
   let clock = 0;
   return {
+    organizationId: state.organizationId,
     servers: 1,
     setClock(now) {
       clock = now;

@@ -18,6 +18,8 @@ export interface PlainRepository {
   repositoryId: number;
   /** Derived from the first name, and kept when the repository is renamed. */
   idPrefix: number;
+  /** Its page as an upload told it last, `""` without any. */
+  url: string;
   /** False after its deletion, until there is one of that name again. */
   isThere: boolean;
 }
@@ -49,6 +51,8 @@ export interface PlainUpload {
   /** In the order of the report. */
   results: TestResult[];
   coverage: PlainCoverage | null;
+  /** The page of the repository; `null` when the upload does not tell it. */
+  repositoryUrl: string | null;
   /** Key of its archive; `null` without one. */
   key: string | null;
 }
@@ -78,6 +82,8 @@ export interface KnownTest extends TestIdentity {
 /** Everything that one organization holds. */
 export interface State {
   organization: string;
+  /** Its number in the service. */
+  organizationId: number;
   repositories: PlainRepository[];
   submissions: PlainSubmission[];
   /** In the order of upload. */
@@ -95,9 +101,10 @@ export interface State {
 }
 
 /** An organization without data. */
-export function emptyState(organization: string): State {
+export function emptyState(organization: string, organizationId = 1): State {
   return {
     organization,
+    organizationId,
     repositories: [],
     submissions: [],
     coverage: [],
@@ -121,7 +128,7 @@ export function addRepository(
   do {
     idPrefix = repositoryIdPrefix({ organization: state.organization, owner, name }, attempt++);
   } while (taken.includes(idPrefix));
-  state.repositories[index] = { ...repository, idPrefix, isThere: true };
+  state.repositories[index] = { ...repository, idPrefix, url: "", isThere: true };
 }
 
 /** Deletes a repository with all its data. */
@@ -231,7 +238,10 @@ export function addUpload(
   removeUnprocessed(state, upload);
   const repeated = repeatedBy(state, upload);
   const submission: PlainSubmission = repeated ?? { ...upload, id, key, status: "processed" };
-  if (!repeated) state.submissions.push(submission);
+  if (!repeated) {
+    state.submissions.push(submission);
+    if (upload.repositoryUrl) repositoryAt(state, upload.repository).url = upload.repositoryUrl;
+  }
   if (upload.coverage && upload.coverage.lineCount > 0) {
     state.coverage = state.coverage.filter((other) =>
       other.repository !== upload.repository || other.submissionId !== submission.id

@@ -1,5 +1,5 @@
 /** Definitions with one mistake each. */
-import type { KnownTest, PlainSubmission } from "./model.ts";
+import type { KnownTest, PlainRepository, PlainSubmission } from "./model.ts";
 import { compareText, Oracle, type Row, type Term } from "./oracle.ts";
 import type { OracleClass } from "./in_memory_model.ts";
 
@@ -152,6 +152,18 @@ export const MUTANTS: Record<string, OracleClass> = {
       const rows = this.rowsInWindow(test);
       return rows.filter((row) => this.isPositive(row))
         .reduce((sum, row) => sum + row.result.durationMicroseconds, 0);
+    }
+  },
+  "deleted repositories are listed": class extends Oracle {
+    override repositories(): PlainRepository[] {
+      const deleted = this.state.repositories.filter(({ isThere }) => !isThere);
+      return [...super.repositories(), ...deleted];
+    }
+  },
+  "capitals sort before small letters": class extends Oracle {
+    override repositories(): PlainRepository[] {
+      const key = ({ owner, name }: PlainRepository) => `${owner}/${name}`;
+      return super.repositories().sort((a, b) => compareText(key(a), key(b)));
     }
   },
   "skips pass": class extends Oracle {

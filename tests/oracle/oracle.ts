@@ -8,6 +8,7 @@ import {
   isSameTest,
   type KnownTest,
   type PlainQuarantine,
+  type PlainRepository,
   type PlainSubmission,
   type State,
 } from "./model.ts";
@@ -188,6 +189,13 @@ export class Oracle {
 
   quarantineOf(test: KnownTest): PlainQuarantine | undefined {
     return this.state.quarantines.find((quarantine) => quarantine.testId === test.id);
+  }
+
+  /** All repositories by owner/name, regardless of case. */
+  repositories(): PlainRepository[] {
+    const key = ({ owner, name }: PlainRepository) => this.fold(`${owner}/${name}`);
+    return this.state.repositories.filter(({ isThere }) => isThere)
+      .sort((a, b) => compareText(key(a), key(b)));
   }
 
   testsOf(repositories: number[]): KnownTest[] {

@@ -68,6 +68,7 @@ function upload(attempts: Attempt[], more: Partial<PlainUpload> = {}): string {
       body: "",
     })),
     coverage: null,
+    repositoryUrl: null,
     key: null,
     ...more,
   }, { id, key: more.key ?? `key ${uploads}` });
@@ -289,6 +290,7 @@ describe("an archive", () => {
     testTags: [],
     results: [],
     coverage: null,
+    repositoryUrl: null,
     key: "inbox/a.gz",
   };
   const statuses = () =>

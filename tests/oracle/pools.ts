@@ -41,6 +41,9 @@ export const BUILD_URLS = [
   "https://CI.example/1?a=b&c=%20",
 ];
 
+/** Pages of repositories. */
+export const REPOSITORY_URLS = ["https://git.example/acme/web", "https://git.example/größe_50%"];
+
 export const TAGS = ["smoke", "Smoke", "größe", 'a"b\\{}', "nightly"];
 
 export const MESSAGES = [

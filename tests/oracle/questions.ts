@@ -7,6 +7,8 @@ import {
   INCLUDES,
   inventoryPage,
   type Json,
+  organizations,
+  repositories,
   repositoriesNamed,
   submissionsPage,
   testDetails,
@@ -14,6 +16,7 @@ import {
   type TestsPage,
   testsPage,
 } from "./answers.ts";
+import { organizationUuid } from "../../lib/base/identity.ts";
 import { otherThan } from "./actions.ts";
 import { indexOfName, type KnownTest, repositoryAt, type State } from "./model.ts";
 import type { Oracle, Term } from "./oracle.ts";
@@ -30,7 +33,15 @@ export type Scope =
   /** The id of one repository, the name of another. */
   | "id and other name";
 
-export type Question =
+/** How a request names the organization in `organization_id`. */
+export type OrganizationParameter = "none" | "own" | "upper" | "other";
+
+/** A request. */
+export type Question = Subject & { organization?: OrganizationParameter };
+
+type Subject =
+  | { kind: "organizations" }
+  | { kind: "repositories" }
   | {
     kind: "submissions";
     repository: number;
@@ -72,8 +83,14 @@ function branchesOf(question: Question): readonly string[] {
 
 /** The expected response to a request with a valid token. */
 export function answerOf(question: Question, all: Oracle): Answer {
-  const oracle = all.onBranches(branchesOf(question));
+  const answer = answerInOrganization(question, all.onBranches(branchesOf(question)));
+  return question.organization === "other" && answer.status === 200 ? NOT_FOUND : answer;
+}
+
+function answerInOrganization(question: Question, oracle: Oracle): Answer {
   const { state } = oracle;
+  if (question.kind === "organizations") return { status: 200, json: organizations(oracle) };
+  if (question.kind === "repositories") return { status: 200, json: repositories(oracle) };
   if ("test" in question) {
     const { kind, test: { id } } = question;
     const test = state.tests.find((one) => one.id === id);
@@ -102,7 +119,7 @@ export function answerOf(question: Question, all: Oracle): Answer {
 
 /** By number or by name: another repository may have taken the name of a deleted one. */
 function repositoryAskedFor(
-  question: Exclude<Question, { test: KnownTest }>,
+  question: Extract<Question, { repository: number }>,
   state: State,
 ): number {
   const requested = repositoryAt(state, question.repository);
@@ -136,7 +153,7 @@ function inventoryAnswer(question: Question & { kind: "inventory" }, oracle: Ora
 
 /** The expected response to a request whose path was formatted in the state `requested`. */
 export function answerTo(question: Question, requested: State, oracle: Oracle): Answer {
-  if ("test" in question || (question.kind === "inventory" && question.scope === "all")) {
+  if (!("repository" in question) || (question.kind === "inventory" && question.scope === "all")) {
     return answerOf(question, oracle);
   }
   const repository = indexOfName(oracle.state, repositoryAt(requested, question.repository));
@@ -149,6 +166,19 @@ export function answerTo(question: Question, requested: State, oracle: Oracle): 
  * @param upperCase names in capitals: names are found regardless of case
  */
 export function pathOf(question: Question, state: State, upperCase = false): string {
+  const path = pathInOrganization(question, state, upperCase);
+  const { organization = "none" } = question;
+  if (organization === "none") return path;
+  const other = organization === "other" ? 1 : 0;
+  const id = organizationUuid(state.organizationId + other);
+  const spelled = organization === "upper" ? id.toUpperCase() : id;
+  return `${path}${path.includes("?") ? "&" : "?"}organization_id=${spelled}`;
+}
+
+function pathInOrganization(question: Question, state: State, upperCase: boolean): string {
+  if (question.kind === "organizations" || question.kind === "repositories") {
+    return `/api/me/${question.kind}`;
+  }
   if ("test" in question) {
     const { kind, test: { id } } = question;
     const path = `/api/tests/${upperCase ? id.toUpperCase() : id}`;

@@ -99,6 +99,7 @@ class Run extends DifferentialRunner {
   }
 
   async #compareAllOfNow(): Promise<void> {
+    await this.#compare([{ kind: "organizations" }, { kind: "repositories" }]);
     for (const index of REPOSITORIES.keys()) {
       await this.#compare([
         ...this.#overview(index),

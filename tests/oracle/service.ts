@@ -33,6 +33,8 @@ export interface Asking {
 
 /** One organization; repositories and tokens are named by their index. */
 export interface Organization {
+  /** Its number in the service. */
+  readonly organizationId: number;
   /** Number of servers, each with caches of its own. */
   readonly servers: number;
   /** Sets the clock of all servers. */

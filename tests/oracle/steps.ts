@@ -4,7 +4,7 @@
  */
 import type { Conclusion } from "../../lib/report/result.ts";
 import type { Operator, Sort } from "./oracle.ts";
-import type { Scope } from "./questions.ts";
+import type { OrganizationParameter, Scope } from "./questions.ts";
 
 /** One result of a report, repeated `times` times. */
 export interface Attempt {
@@ -31,6 +31,7 @@ export interface UploadStep {
   /** Number of additional passing tests: more than fit into one byte. */
   crowd: number;
   coverage: { coveredLineCount: number; lineCount: number } | null;
+  repositoryUrl: string | null;
   /** True for an upload with an archive key. */
   hasKey: boolean;
 }
@@ -52,6 +53,7 @@ export interface Query {
   include: string[];
   view: { quarantine?: string; quarantined?: string };
   scope: Scope;
+  organization: OrganizationParameter;
   upperCase: boolean;
 }
 
