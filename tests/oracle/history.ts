@@ -384,6 +384,25 @@ export const EXAMPLES: readonly History[] = [
       seconds: 0,
     }),
   ),
+  // The latest disruption is on another branch than the one that is asked for.
+  {
+    ...exampleOf(
+      { ...uploadOf({ test: 0, negatives: 1, passes: 1, seconds: 3600 }), branch: BRANCHES[0]! },
+      { ...uploadOf({ test: 0, negatives: 2, passes: 1, seconds: 0 }), branch: BRANCHES[2]! },
+    ),
+    queries: [{
+      repository: 0,
+      sort: "recency",
+      terms: [],
+      limit: 100,
+      branches: [BRANCHES[0]!],
+      include: [],
+      view: {},
+      scope: "all",
+      organization: "none",
+      upperCase: false,
+    }],
+  },
 ];
 
 function exampleOf(...uploads: UploadStep[]): History {
