@@ -1,13 +1,13 @@
-import type { Environment } from "../base/config.ts";
-
-/** The default base address, where `serve` listens by default. */
-export const DEFAULT_API_URL = "http://127.0.0.1:8000";
+import { describeSetting, type Environment } from "../base/config.ts";
 
 /** Variable that holds the API token. */
 export const TOKEN_VARIABLE = "PLATFORM_API_TOKEN";
 
 /** Variable that holds the base address of the service. */
 export const URL_VARIABLE = "PLATFORM_API_URL";
+
+/** The default base address, where `serve` listens by default. */
+export const DEFAULT_API_URL: string = describeSetting(URL_VARIABLE).default;
 
 /** Address of the service and token. */
 export interface ApiSettings {

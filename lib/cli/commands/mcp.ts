@@ -1,5 +1,5 @@
 import process from "node:process";
-import metadata from "../../../deno.json" with { type: "json" };
+import { VERSION } from "../../base/version.ts";
 import {
   type ApiSettings,
   DEFAULT_API_URL,
@@ -27,7 +27,7 @@ export const mcpCommand: AddCommand = command({
     const { serveTools } = await import("../../mcp/mod.ts");
     await serveTools({
       ...settings,
-      version: metadata.version,
+      version: VERSION,
       input: process.stdin,
       write: io.stdout,
       stop: io.stop,
