@@ -1,13 +1,11 @@
 /** A client for S3-compatible storage: list, get, put, with retries. Requests are signed by aws4fetch. */
 import { createHash } from "node:crypto";
 import { AwsV4Signer } from "aws4fetch";
-import { pause } from "../../base/delay.ts";
-import { readListPage, readS3Error, type S3Page } from "./s3_responses.ts";
+import { fetchWithRetries } from "./retries.ts";
+import { readListPage, type S3Page } from "./s3_responses.ts";
 import { readChunks, StorageError } from "./storage.ts";
 import type { S3Settings } from "./s3_settings.ts";
 
-const ATTEMPTS = 4;
-const FIRST_PAUSE_MS = 200;
 // For the response, and for each chunk of its body.
 const IDLE_TIMEOUT_MS = 60_000;
 /** Limit of a response other than an object: a list of 1,000 keys has about 300 kB. */
@@ -117,23 +115,11 @@ export class S3Bucket {
 
   async #send(request: S3Request): Promise<Response> {
     const what = `${request.method} ${request.key ?? "list"} at ${this.#base}`;
-    for (let attempt = 1;; attempt++) {
-      let problem: string;
-      let isRetryable = true;
-      try {
-        const response = await this.#fetch(request);
-        if (response.ok) return response;
-        isRetryable = response.status >= 500 || response.status === 429;
-        problem = readS3Error(response.status, await this.#text(response, request.key ?? "list"));
-      } catch (error) {
-        if (error instanceof StorageError) throw error;
-        if (this.#stop?.aborted) throw new StorageError(`${what}: stopped`);
-        // The URL is in `what`; the message of a failed fetch may contain the query.
-        problem = error instanceof DOMException ? error.name : causeOf(error);
-      }
-      if (!isRetryable || attempt === ATTEMPTS) throw new StorageError(`${what}: ${problem}`);
-      await pause(FIRST_PAUSE_MS * 2 ** (attempt - 1), this.#stop);
-    }
+    return await fetchWithRetries(what, {
+      send: () => this.#fetch(request),
+      readText: (response) => this.#text(response, request.key ?? "list"),
+      stop: this.#stop,
+    });
   }
 
   async #fetch({ method, key, query = {}, headers, body }: S3Request): Promise<Response> {
@@ -192,10 +178,4 @@ async function* chunksOf(
     if (done) return;
     yield value;
   }
-}
-
-function causeOf(error: unknown): string {
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  const message = cause instanceof Error ? cause.message : String(cause);
-  return message.replaceAll(/\?\S*/g, "?...");
 }

@@ -3,17 +3,14 @@ import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { randomUUID } from "node:crypto";
 import type { Environment } from "../../base/config.ts";
-import { pause } from "../../base/delay.ts";
+import { fetchWithRetries } from "./retries.ts";
 import { S3Bucket } from "./s3_client.ts";
 import { parseS3Url, readS3Settings } from "./s3_settings.ts";
-import { readS3Error } from "./s3_responses.ts";
 import { StorageError } from "./storage.ts";
 
 /** Stores an archive under a name and returns its location, without secrets. */
 export type Target = (name: string, bytes: Uint8Array<ArrayBuffer>) => Promise<string>;
 
-const PUT_ATTEMPTS = 3;
-const FIRST_PAUSE_MS = 500;
 const PUT_TIMEOUT_MS = 10 * 60_000;
 const MAX_ERROR_CHARACTERS = 10_000;
 
@@ -73,27 +70,17 @@ async function putHttp(url: URL, name: string, bytes: Uint8Array<ArrayBuffer>): 
   if (url.pathname.endsWith("/")) url.pathname += encodeURIComponent(name.replaceAll("/", "-"));
   // The query of a presigned URL is a secret.
   const shown = `${url.origin}${url.pathname}`;
-  for (let attempt = 1;; attempt++) {
-    let problem: string;
-    let isRetryable = true;
-    try {
-      const response = await fetch(url, {
+  const response = await fetchWithRetries(`PUT ${shown}`, {
+    send: () =>
+      fetch(url, {
         method: "PUT",
         headers,
         body: bytes,
         redirect: "manual",
         signal: AbortSignal.timeout(PUT_TIMEOUT_MS),
-      });
-      const text = (await response.text()).slice(0, MAX_ERROR_CHARACTERS);
-      if (response.ok) return shown;
-      isRetryable = response.status >= 500 || response.status === 429;
-      problem = readS3Error(response.status, text);
-    } catch (error) {
-      problem = error instanceof DOMException ? error.name : "the server is unavailable";
-    }
-    if (!isRetryable || attempt === PUT_ATTEMPTS) {
-      throw new StorageError(`PUT ${shown}: ${problem}`);
-    }
-    await pause(FIRST_PAUSE_MS * 2 ** (attempt - 1));
-  }
+      }),
+    readText: async (response) => (await response.text()).slice(0, MAX_ERROR_CHARACTERS),
+  });
+  await response.body?.cancel();
+  return shown;
 }
