@@ -2,8 +2,9 @@
 import * as v from "valibot";
 import { type Environment, kebabCase, setting } from "../base/config.ts";
 import { LOG_FORMATS, LOG_LEVELS } from "../base/log.ts";
+import { readWith } from "../base/read_with.ts";
 import { parseTrustedProxies } from "../http/request/client_address.ts";
-import { lineOfText, oneOf, port, readWith, wholeNumber, yesOrNo } from "./values.ts";
+import { lineOfText, oneOf, port, wholeNumber, yesOrNo } from "./values.ts";
 
 // One day, which fits a timer of 31 bits.
 const MAX_SECONDS = 86_400;

@@ -1,6 +1,7 @@
 /** Valibot schemas of values on the command line. Their messages quote the value. */
 import * as v from "valibot";
 import { parseTestId } from "../base/identity.ts";
+import { readWith } from "../base/read_with.ts";
 import { parseRepositoryName } from "../base/repository_name.ts";
 import { parseTimestamp } from "../base/time.ts";
 import { parseTokenHash } from "../base/token.ts";
@@ -13,22 +14,6 @@ const MAX_PREFIX_CHARACTERS = 16;
 // 9999-12-31T23:59:59Z, the last second of RFC 3339.
 const LAST_SECOND = 253_402_300_799;
 const SECONDS_PER_UNIT = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
-
-/** Text that a function parses, which throws a SyntaxError or RangeError. */
-export function readWith<T>(read: (text: string) => T) {
-  return v.pipe(
-    v.string(),
-    v.rawTransform<string, T>(({ dataset, addIssue, NEVER }) => {
-      try {
-        return read(dataset.value);
-      } catch (error) {
-        if (!(error instanceof SyntaxError || error instanceof RangeError)) throw error;
-        addIssue({ message: error.message });
-        return NEVER;
-      }
-    }),
-  );
-}
 
 /** A name: one line without surrounding white space. */
 export const lineOfText = readWith((text) => {

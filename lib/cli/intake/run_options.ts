@@ -2,6 +2,7 @@
 import * as v from "valibot";
 import { askGit, commitOf, treeOf } from "./ci/git.ts";
 import { type CiJob, detectCiJob } from "./ci/mod.ts";
+import { readWith } from "../../base/read_with.ts";
 import { parseRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
 import { type CommandContext, option } from "../command.ts";
 import { UsageError } from "../errors.ts";
@@ -14,7 +15,7 @@ import {
   readText,
   readTree,
 } from "./upload_values.ts";
-import { readWith, repositoryName, timestamp } from "../values.ts";
+import { repositoryName, timestamp } from "../values.ts";
 
 /** The options. */
 export const RUN_OPTIONS = {

@@ -15,6 +15,7 @@ import {
   type Query,
 } from "../../query/mod.ts";
 import { quote } from "../../base/quote.ts";
+import { readWith } from "../../base/read_with.ts";
 import type { ParameterErrors } from "./errors.ts";
 import type { ParametersSchema, RawParameters } from "./route.ts";
 
@@ -88,7 +89,7 @@ export const sortParameter = optionalParameter(
   (text): TestOrder => {
     const order = text === "" ? TEST_ORDERS[0] : TEST_ORDERS.find((one) => one === text);
     if (!order) {
-      throw new TypeError(`invalid sort ${quote(text)}: expected ${TEST_ORDERS.join(" or ")}`);
+      throw new RangeError(`invalid sort ${quote(text)}: expected ${TEST_ORDERS.join(" or ")}`);
     }
     return order;
   },
@@ -182,25 +183,13 @@ export function textParameter(description: string, metadata: ParameterMetadata) 
   return described(v.optional(v.string()), description, { ...metadata, acceptsAnyText: true });
 }
 
-/** A parameter that `read` parses, `""` when absent; the message of a thrown error is shown. */
+/** A parameter that `read` parses, `""` when absent; the message of a SyntaxError or RangeError is shown. */
 export function optionalParameter<T>(
   read: (text: string) => T,
   description: string,
   metadata: ParameterMetadata,
 ) {
-  const schema = v.pipe(
-    v.optional(v.string(), ""),
-    v.rawTransform<string, T>(({ dataset, addIssue, NEVER }) => {
-      try {
-        return read(dataset.value);
-      } catch (error) {
-        if (!(error instanceof Error)) throw error;
-        addIssue({ message: error.message });
-        return NEVER;
-      }
-    }),
-  );
-  return described(schema, description, metadata);
+  return described(v.optional(readWith(read), ""), description, metadata);
 }
 
 /** Adds to a schema what documents the parameter. */
