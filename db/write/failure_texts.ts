@@ -8,6 +8,7 @@ import {
 } from "../../lib/analysis/failure_texts.ts";
 import { idsIn, type Queryable } from "../connection/sql.ts";
 import { loadTexts, storedTexts } from "../read/failure_texts.ts";
+import { planForParameters } from "./transaction.ts";
 
 // Bounds the memory.
 const TEXTS_PER_BATCH = 500;
@@ -18,6 +19,7 @@ export async function storeTexts(
   tx: Queryable,
   { repositoryId, texts }: { repositoryId: number; texts: CollectedTexts },
 ): Promise<void> {
+  await planForParameters(tx);
   let batch: IdentifiedText[] = [];
   let characters = 0;
   for (const text of identifiedTexts(texts)) {
@@ -97,8 +99,7 @@ export async function deleteUnusedTexts(
   { repositoryId, textIds }: { repositoryId: number; textIds: readonly string[] },
 ): Promise<void> {
   if (textIds.length === 0) return;
-  // A plan that was made while the tables were small would compare every text with every other.
-  await tx`select set_config('plan_cache_mode', 'force_custom_plan', true)`;
+  await planForParameters(tx);
   // Reads the failures of the repository once: no index leads from a text to them.
   const unused = await tx<{ textId: string }[]>`
     with candidate as (

@@ -51,7 +51,7 @@ export function makeProgram(
     // Passes `--` on to the command.
     .enablePositionalOptions()
     .configureOutput({ writeOut: writeHelp, writeErr: io.stderr, outputError: () => {} })
-    .configureHelp({ helpWidth: 100 })
+    .configureHelp({ helpWidth: 80 })
     .addHelpText("after", programHelp())
     .exitOverride(asUsageError(EXAMPLE));
   for (const add of commands) add(program, io);

@@ -10,7 +10,7 @@ const REPORT =
 describe("prune that is used wrongly", () => {
   const wrong: Record<string, RegExp> = {
     "prune": /required option '--keep <duration>'/,
-    "prune --keep 90": /--keep: invalid duration "90": expected a number and a unit/,
+    "prune --keep 90": /--keep: invalid duration "90": expected a number above 0 and a unit/,
     "prune --keep 13d": /--keep: "13d" is too short: expected at least 14d/,
     "prune --keep 90d --repo acme/shop": /--org: missing: --repo needs it/,
   };
