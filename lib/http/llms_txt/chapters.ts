@@ -11,14 +11,10 @@ import badges from "./badges.md" with { type: "text" };
 import introduction from "./introduction.md" with { type: "text" };
 import otherInterfaces from "./other_interfaces.md" with { type: "text" };
 import repositories from "./repositories.md" with { type: "text" };
-import rules from "./rules.md" with { type: "text" };
 import tests from "./tests.md" with { type: "text" };
 
 /** What the service is. */
 export const INTRODUCTION: string = introduction.trimEnd();
-
-/** The rules that all endpoints share. */
-export const GENERAL_RULES: string = rules.trimEnd();
 
 /** Rows of the table of limits that belong to no single parameter. */
 export const LIMITS: readonly string[][] = [

@@ -1,7 +1,7 @@
 /** llms-full.txt: the whole API as one Markdown text, generated from the route table. */
 import { describedParameters, pathTemplate } from "../openapi/parameters.ts";
-import { API_SUMMARY, API_TITLE } from "../openapi/texts.ts";
-import { GENERAL_RULES, GROUP_TEXTS, INTRODUCTION, LIMITS, OTHER_INTERFACES } from "./chapters.ts";
+import { API_SUMMARY, API_TITLE, GENERAL_RULES } from "../openapi/texts.ts";
+import { GROUP_TEXTS, INTRODUCTION, LIMITS, OTHER_INTERFACES } from "./chapters.ts";
 import { endpointChapter } from "./endpoint.ts";
 import { type Route, type Tag, TAGS } from "../request/route.ts";
 
