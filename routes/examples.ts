@@ -2,7 +2,7 @@
  * Example responses of the documentation. They show the same repository, so that ids and commits recur
  * across examples. A test validates each against the schema of its route.
  */
-import { encodeKeysetCursor } from "../lib/base/cursor.ts";
+import { encodeKeysetCursor, encodeRunCursor } from "../lib/base/cursor.ts";
 import { organizationUuid } from "../lib/base/identity.ts";
 
 const LATEST_RUN = {
@@ -163,4 +163,68 @@ export const TEST_DETAILS_EXAMPLE = {
   repository_id: 1,
   is_quarantined: true,
   ...EXPANSIONS,
+};
+
+const FAILED_ATTEMPT = {
+  conclusion: "failure",
+  duration_us: 5_004_120,
+  message: TIMED_OUT,
+  body: `TimeoutError: ${TIMED_OUT}\n    at Mailbox.next (src/checkout/mailbox.ts:42:11)\n` +
+    "    at src/checkout/receipt_test.ts:17:3",
+  run_count: 1,
+  is_disruption: true,
+};
+
+/** What failed in the latest run. */
+export const SUBMISSION_TESTS_EXAMPLE = {
+  count: 1,
+  tests: [{
+    ...TEST,
+    id: "697dc80ca1f03b7c5d92e846",
+    test_case_id: TEST.id,
+    ...FAILED_ATTEMPT,
+    ran_at: LATEST_RUN.recorded_at,
+  }],
+  metadata: { after: null, limit: 25 },
+};
+
+/** A failure and its retry. */
+export const TEST_RUNS_EXAMPLE = {
+  runs: [
+    { conclusion: "passing", duration_us: 212_000, message: null, body: null, run_count: 2 },
+    FAILED_ATTEMPT,
+  ].map((attempt) => ({
+    submission_id: "697dc80c14b6e07a92d3f58c",
+    ...LATEST_RUN,
+    tree_oid: "",
+    branch: "main",
+    ...attempt,
+    is_disruption: attempt === FAILED_ATTEMPT,
+  })),
+  metadata: {
+    after: encodeRunCursor({ submissionId: "697dc80c14b6e07a92d3f58c", runCount: 1 }),
+    limit: 2,
+  },
+};
+
+const FAILURE_GROUP = {
+  fingerprint: "9e107d9d372bb682",
+  message: TIMED_OUT,
+  body: FAILED_ATTEMPT.body,
+  count: 14,
+  disruption_count: 12,
+  first_recorded_at: EARLIER_RUN.recorded_at,
+  last_recorded_at: LATEST_RUN.recorded_at,
+  branches: ["main", "release/2026-01"],
+  latest_build_url: LATEST_RUN.build_url,
+  latest_commit_oid: LATEST_RUN.commit_oid,
+};
+
+/** The only cause. */
+export const TEST_FAILURES_EXAMPLE = { count: 1, failures: [FAILURE_GROUP] };
+
+/** The only cause, behind two tests. */
+export const REPOSITORY_FAILURES_EXAMPLE = {
+  count: 1,
+  failures: [{ ...FAILURE_GROUP, test_count: 2, tests: [TEST.id, "5f3a9c0e7b1f06c39a48d27e"] }],
 };

@@ -6,11 +6,14 @@ import { coverageBadgeRoute, flakyBadge } from "./badges.ts";
 import { disruptiveTests } from "./disruptive_tests.ts";
 import { docs, llms, openapi } from "./documentation.ts";
 import { flakyTests } from "./flaky_tests.ts";
+import { repositoryFailures, testFailures } from "./failures.ts";
 import { health } from "./health.ts";
 import { organizations } from "./organizations.ts";
 import { repositories } from "./repositories.ts";
+import { submissionTests } from "./submission_tests.ts";
 import { submissions } from "./submissions.ts";
 import { testDetails } from "./test_details.ts";
+import { testRuns } from "./test_runs.ts";
 import { testResults } from "./test_results.ts";
 import { tokenCheck } from "./token_check.ts";
 
@@ -21,9 +24,13 @@ export const routes: readonly Route[] = [
   organizations,
   repositories,
   submissions,
+  submissionTests,
   disruptiveTests,
+  repositoryFailures,
   testDetails,
   testResults,
+  testRuns,
+  testFailures,
   flakyTests,
   flakyBadge,
   coverageBadgeRoute,

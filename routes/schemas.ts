@@ -1,5 +1,7 @@
 /** The response schemas that routes share, and the functions that create their values. */
 import * as v from "valibot";
+import type { TestAttempt } from "../lib/analysis/attempts.ts";
+import type { FailureText } from "../lib/analysis/failure_texts.ts";
 import {
   disruptivenessThousandths,
   type LatestDisruption,
@@ -128,4 +130,42 @@ export function positiveResultView(latest: LatestPositive | null) {
   if (latest === null) return null;
   const { recordedAt, buildUrl } = latest;
   return { recorded_at: formatTimestamp(recordedAt), build_url: buildUrl, message: null };
+}
+
+/** Fields of an attempt. */
+export const attemptEntries = {
+  conclusion: v.pipe(
+    v.picklist(["passing", "failure", "error", "skipped", "unknown"]),
+    v.description("failure: an assertion failed; error: anything else went wrong"),
+  ),
+  duration_us: countSchema("Microseconds, 0 when the report does not say"),
+  message: nullable(v.string(), "First line of a failure or error, null for other conclusions"),
+  body: nullable(
+    v.string(),
+    'Whole text of a failure or error with its stack trace, at most 16,384 characters, "" when the ' +
+      "report has none; null for other conclusions",
+  ),
+  run_count: v.pipe(
+    v.number(),
+    v.integer(),
+    v.minValue(1),
+    v.description("1 for the first attempt in the submission, 2 and more for retries"),
+  ),
+  is_disruption: v.pipe(
+    v.boolean(),
+    v.description("Whether it failed at a code version where the test also passed"),
+  ),
+};
+
+/** The fields of {@linkcode attemptEntries}. */
+export function attemptView(attempt: TestAttempt & { text: FailureText | null }) {
+  const { conclusion, durationMicroseconds, runCount, failure, text } = attempt;
+  return {
+    conclusion,
+    duration_us: durationMicroseconds,
+    message: text?.message ?? null,
+    body: text?.body ?? null,
+    run_count: runCount,
+    is_disruption: failure?.isDisruption ?? false,
+  };
 }

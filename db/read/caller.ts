@@ -18,6 +18,8 @@ export type Selection =
   | { kind: "all" }
   /** The repository of a test, and the test. */
   | { kind: "test"; idPrefix: number; testHash: number }
+  /** The repository with this owner and name (as they are compared) if it has this submission. */
+  | { kind: "submission"; ownerKey: string; nameKey: string; submissionId: string }
   /** Those with this name (and owner, if given; as they are compared), and that with this number. */
   | { kind: "named"; ownerKey?: string; nameKey?: string; repositoryNumber?: number };
 
@@ -30,6 +32,8 @@ export interface RepositoryVersion extends WindowVersion {
   nameKey: string;
   /** The selected test, `null` when there is none or none was selected. */
   testNo: number | null;
+  /** The selected submission, 24 hex digits; `null` when none was selected. */
+  submissionId: string | null;
 }
 
 /** A caller and the selected repositories, ordered by id. */
@@ -44,7 +48,7 @@ export interface CallerScope {
 type CallerRow =
   & Caller
   & Pick<CallerScope, "organizationName">
-  & (RepositoryVersion | { repositoryId: null });
+  & (Omit<RepositoryVersion, "submissionId"> | { repositoryId: null });
 
 /**
  * Loads the caller with a token and the selected repositories; `null` when the token is unknown,
@@ -91,10 +95,11 @@ export async function loadCaller(sql: Queryable, options: {
   const [first] = rows;
   if (!first) return null;
   const repositories: RepositoryVersion[] = [];
+  const submissionId = selection.kind === "submission" ? selection.submissionId : null;
   for (
     const { organizationId: _, tokenId: _tokenId, organizationName: _name, ...repository } of rows
   ) {
-    if (repository.repositoryId !== null) repositories.push(repository);
+    if (repository.repositoryId !== null) repositories.push({ ...repository, submissionId });
   }
   return {
     caller: { organizationId: first.organizationId, tokenId: first.tokenId },
@@ -107,6 +112,13 @@ function isSelected(sql: Queryable, selection: Selection) {
   if (selection.kind === "none" || selection.kind === "organization") return sql`false`;
   if (selection.kind === "all") return sql`true`;
   if (selection.kind === "test") return sql`r.id_prefix = ${selection.idPrefix}`;
+  if (selection.kind === "submission") {
+    return sql`r.owner_key = ${selection.ownerKey} and r.name_key = ${selection.nameKey}
+      and exists (
+        select from submission s
+        where s.repository_id = r.repository_id
+          and s.submission_id = decode(${selection.submissionId}, 'hex'))`;
+  }
   const { ownerKey, nameKey, repositoryNumber } = selection;
   if (repositoryNumber !== undefined) {
     return sql`(r.repository_number = ${repositoryNumber}

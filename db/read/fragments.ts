@@ -1,4 +1,5 @@
 /** SQL fragments that several statements share. */
+import type { DataVersion } from "../../lib/base/data_version.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { BranchFilter } from "../../lib/query/mod.ts";
 import { type Queryable, textsIn } from "../connection/sql.ts";
@@ -38,6 +39,20 @@ export function isOnBranch(sql: Queryable, branches: BranchFilter) {
 export function versionColumns(sql: Queryable) {
   return sql`extract(epoch from r.created_at)::float8 as "createdAt",
     r.data_version::float8 as "dataVersion"`;
+}
+
+/**
+ * A repository, `[]` when it is gone; the first statement of a transaction that reads more of it.
+ *
+ * It makes the server plan the statements of the transaction for their parameters, as a generic plan
+ * knows neither the window nor how often a test failed.
+ */
+export function selectRepository(sql: Queryable, repositoryId: number) {
+  return sql<(DataVersion & { idPrefix: number })[]>`
+    select ${versionColumns(sql)}, r.id_prefix::float8 as "idPrefix"
+    from repository r
+    where r.repository_id = ${repositoryId}
+      and set_config('plan_cache_mode', 'force_custom_plan', true) is not null`;
 }
 
 /** SQL: the id of the oldest submission in the window of `repository` r, or null. */

@@ -160,13 +160,15 @@ export function fingerprint(cause: string): string {
 
 /** What grouping needs to know of a failure or error. */
 export interface FailedAttempt {
-  /** Of {@link failureCause}. */
-  cause: string;
+  /** Of its cause. */
+  fingerprint: string;
   testId: string;
   /** `""` when unknown. */
   branch: string;
   /** Seconds since 1970. */
   recordedAt: number;
+  /** Greater than that of all earlier failures. */
+  position: number;
   isDisruption: boolean;
 }
 
@@ -188,21 +190,27 @@ export interface FailureGroup<T extends FailedAttempt> {
   testCount: number;
 }
 
+/** The largest groups. */
+export interface FailureGroups<T extends FailedAttempt> {
+  /** The number of all groups. */
+  count: number;
+  groups: FailureGroup<T>[];
+}
+
 const MAX_GROUPS = 50;
 const MAX_TESTS = 20;
 
 /**
- * Groups failures by cause: the 50 largest groups, the largest first. Ties go to the latest failure,
- * then to the smaller fingerprint.
- *
- * @param attempts oldest first
+ * Groups failures, in any order, by cause: the 50 largest groups, the largest first. Ties go to the
+ * latest failure, then to the smaller fingerprint.
  */
-export function groupFailures<T extends FailedAttempt>(attempts: Iterable<T>): FailureGroup<T>[] {
-  const byCause = new Map<string, Group<T>>();
+export function groupFailures<T extends FailedAttempt>(attempts: Iterable<T>): FailureGroups<T> {
+  const groups = new Map<string, Group<T>>();
   for (const attempt of attempts) {
-    let group = byCause.get(attempt.cause);
+    let group = groups.get(attempt.fingerprint);
     if (!group) {
       group = {
+        fingerprint: attempt.fingerprint,
         latest: attempt,
         count: 0,
         disruptionCount: 0,
@@ -210,38 +218,43 @@ export function groupFailures<T extends FailedAttempt>(attempts: Iterable<T>): F
         branches: new Set(),
         countByTest: new Map(),
       };
-      byCause.set(attempt.cause, group);
+      groups.set(attempt.fingerprint, group);
     }
-    group.latest = attempt;
     group.count++;
+    if (attempt.position > group.latest.position) group.latest = attempt;
+    if (attempt.recordedAt < group.firstRecordedAt) group.firstRecordedAt = attempt.recordedAt;
     if (attempt.isDisruption) group.disruptionCount++;
     if (attempt.branch !== "") group.branches.add(attempt.branch);
     group.countByTest.set(attempt.testId, (group.countByTest.get(attempt.testId) ?? 0) + 1);
   }
-  return [...byCause.values()]
-    .map((group) => ({ ...group, fingerprint: fingerprint(group.latest.cause) }))
-    .sort((a, b) =>
-      b.count - a.count || b.latest.recordedAt - a.latest.recordedAt ||
-      (a.fingerprint < b.fingerprint ? -1 : 1)
-    )
-    .slice(0, MAX_GROUPS)
-    .map(({ countByTest, ...group }) => ({
-      ...group,
-      lastRecordedAt: group.latest.recordedAt,
-      branches: [...group.branches].sort(),
-      tests: [...countByTest].sort(([a, aCount], [b, bCount]) =>
-        bCount - aCount || (a < b ? -1 : 1)
-      )
-        .slice(0, MAX_TESTS).map(([testId]) => testId),
-      testCount: countByTest.size,
-    }));
+  const largest = [...groups.values()].sort((a, b) =>
+    b.count - a.count || b.latest.recordedAt - a.latest.recordedAt ||
+    (a.fingerprint < b.fingerprint ? -1 : 1)
+  );
+  return { count: groups.size, groups: largest.slice(0, MAX_GROUPS).map(finish) };
 }
 
 interface Group<T> {
+  fingerprint: string;
   latest: T;
   count: number;
   disruptionCount: number;
   firstRecordedAt: number;
   branches: Set<string>;
   countByTest: Map<string, number>;
+}
+
+function finish<T extends FailedAttempt>(
+  { countByTest, branches, ...group }: Group<T>,
+): FailureGroup<T> {
+  const tests = [...countByTest].sort(([a, aCount], [b, bCount]) =>
+    bCount - aCount || (a < b ? -1 : 1)
+  );
+  return {
+    ...group,
+    lastRecordedAt: group.latest.recordedAt,
+    branches: [...branches].sort(),
+    tests: tests.slice(0, MAX_TESTS).map(([testId]) => testId),
+    testCount: countByTest.size,
+  };
 }

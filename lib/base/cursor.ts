@@ -9,6 +9,19 @@ export function encodeKeysetCursor(submissionId: string): string {
   return btoa(`id:${submissionId}`);
 }
 
+/** The position of an attempt among those of a test. */
+export interface RunPosition {
+  /** 24 hex digits. */
+  submissionId: string;
+  /** 1 for the first attempt in the submission. */
+  runCount: number;
+}
+
+/** Encodes the position after an attempt of a test. */
+export function encodeRunCursor({ submissionId, runCount }: RunPosition): string {
+  return btoa(`run:${submissionId}:${runCount}`);
+}
+
 /** Encodes the position after a number of items. */
 export function encodeOffsetCursor(offset: number): string {
   return btoa(`offset:${offset}`);
@@ -26,6 +39,18 @@ export function decodeKeysetCursor(cursor: string): string {
 }
 
 /**
+ * Decodes the attempt after which a page begins. It need not exist.
+ *
+ * @throws {SyntaxError} when the text is not the cursor of an attempt
+ * @throws {RangeError} when its number is above {@linkcode MAX_OFFSET}
+ */
+export function decodeRunCursor(cursor: string): RunPosition {
+  const match = /^run:([0-9a-f]{24}):(\d+)$/i.exec(decodeBase64(cursor));
+  if (!match) throw wrongCursor(cursor);
+  return { submissionId: match[1]!.toLowerCase(), runCount: numberIn(match[2]!, cursor) };
+}
+
+/**
  * Decodes the number of items before a page.
  *
  * @throws {SyntaxError} when the text is not an offset cursor
@@ -34,13 +59,17 @@ export function decodeKeysetCursor(cursor: string): string {
 export function decodeOffsetCursor(cursor: string): number {
   const match = /^offset:(\d+)$/.exec(decodeBase64(cursor));
   if (!match) throw wrongCursor(cursor);
-  const offset = Number(match[1]);
-  if (offset > MAX_OFFSET) {
+  return numberIn(match[1]!, cursor);
+}
+
+function numberIn(digits: string, cursor: string): number {
+  const number = Number(digits);
+  if (number > MAX_OFFSET) {
     throw new RangeError(
       `invalid cursor ${quote(cursor)}: expected an offset of at most ${MAX_OFFSET}`,
     );
   }
-  return offset;
+  return number;
 }
 
 /** Decodes standard and URL-safe base64, with and without padding, to one character a byte. */

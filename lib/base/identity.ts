@@ -82,9 +82,14 @@ export function organizationUuid(organizationId: number): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
+/** Whether a text is an id of a test, submission or event, in either case: 24 hex digits. */
+export function isObjectId(id: string): boolean {
+  return /^[0-9a-f]{24}$/i.test(id);
+}
+
 /** Splits a test id (in either case); `null` when the text is not 24 hex digits. */
 export function parseTestId(id: string): { idPrefix: number; testHash: number } | null {
-  if (!/^[0-9a-f]{24}$/i.test(id)) return null;
+  if (!isObjectId(id)) return null;
   return {
     idPrefix: parseInt(id.slice(0, PREFIX_DIGITS), 16),
     testHash: parseInt(id.slice(PREFIX_DIGITS), 16),

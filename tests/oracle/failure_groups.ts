@@ -427,19 +427,16 @@ export function plainCause(message: string): string {
   return cause;
 }
 
-/** All groups of attempts, oldest first; `name` gives each cause its fingerprint. */
-export function plainGroups<T extends FailedAttempt>(
-  attempts: T[],
-  name: (cause: string) => string,
-) {
-  const causes = [...new Set(attempts.map(({ cause }) => cause))];
-  return causes.map((cause) => {
-    const own = attempts.filter((attempt) => attempt.cause === cause);
+/** The groups of attempts, oldest first. */
+export function plainGroups<T extends Omit<FailedAttempt, "position">>(attempts: T[]) {
+  const fingerprints = [...new Set(attempts.map(({ fingerprint }) => fingerprint))];
+  const groups = fingerprints.map((fingerprint) => {
+    const own = attempts.filter((attempt) => attempt.fingerprint === fingerprint);
     const failuresOf = (test: string) => own.filter(({ testId }) => testId === test).length;
     const tests = [...new Set(own.map(({ testId }) => testId))].sort()
       .toSorted((a, b) => failuresOf(b) - failuresOf(a));
     return {
-      fingerprint: name(cause),
+      fingerprint,
       latest: own.at(-1)!,
       count: own.length,
       disruptionCount: own.filter(({ isDisruption }) => isDisruption).length,
@@ -452,6 +449,6 @@ export function plainGroups<T extends FailedAttempt>(
   })
     .sort((a, b) => a.fingerprint < b.fingerprint ? -1 : 1)
     .toSorted((a, b) => b.lastRecordedAt - a.lastRecordedAt)
-    .toSorted((a, b) => b.count - a.count)
-    .slice(0, 50);
+    .toSorted((a, b) => b.count - a.count);
+  return { count: groups.length, groups: groups.slice(0, 50) };
 }

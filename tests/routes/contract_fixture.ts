@@ -9,6 +9,8 @@ export interface ContractFixture {
   testId: string;
   /** Of a test that was never disruptive. */
   quietTestId: string;
+  /** Of the latest submission of acme/shop. */
+  submissionId: string;
   /** The number of acme/shop. */
   repositoryId: number;
   repositoryNumber: number;
@@ -20,8 +22,9 @@ export interface ContractFixture {
 export async function createContractFixture(database: Database): Promise<ContractFixture> {
   const fixture = await createFixture(database, { name: "acme" });
   const shop = await fixture.addRepository("acme", "shop");
+  let submissionId = "";
   for (let run = 0; run < 12; run++) {
-    await fixture.upload(
+    const stored = await fixture.upload(
       shop,
       [...flaky(`Ünit ${run}`), { name: "quiet" }, { name: `ok ${run}` }],
       {
@@ -33,6 +36,7 @@ export async function createContractFixture(database: Database): Promise<Contrac
         coverage: run === 0 ? { coveredLineCount: 1, lineCount: 3 } : null,
       },
     );
+    if (run === 0) submissionId = stored.submissionId;
   }
   const testId = idOf(shop, { name: "Ünit 0" });
   const quietTestId = idOf(shop, { name: "quiet" });
@@ -46,6 +50,7 @@ export async function createContractFixture(database: Database): Promise<Contrac
     fixture,
     testId,
     quietTestId,
+    submissionId,
     repositoryId: shop.repositoryId,
     repositoryNumber: shop.repositoryNumber,
     otherRepositoryNumber: empty.repositoryNumber,

@@ -22,6 +22,8 @@ const WRONG: Record<string, [value: string, messages: number][]> = {
     ["tags: last-seen:=2026-01-01 ok", 2],
     ["x".repeat(1_001), 1],
   ],
+  status: [["fail", 1], ["Failed", 1]],
+  conclusion: [["fail", 1], ["all ", 1]],
   branch: [["x".repeat(2_001), 1], [Array.from({ length: 21 }, (_, n) => `b${n}`).join(), 1]],
   repository: [["", 1]],
   repository_id: [["", 1], ["-1", 1], ["0x1", 1], ["1 ", 1]],
@@ -40,10 +42,14 @@ describeWithDatabases("the contract", (database) => {
     authorization = `token ${there.fixture.token}`;
   });
 
+  /** What the path of an operation calls `id`. */
+  const idFor = ({ path }: { path: string }) =>
+    path.includes("/submissions/") ? there.submissionId : there.testId;
+
   /** The path of an operation, with existing or unknown values. */
   function pathOf(operation: Operation, { exists = true, more = {} as Record<string, string> }) {
     const parts: Record<string, string> = exists
-      ? { owner: "acme", name: "shop", id: there.testId }
+      ? { owner: "acme", name: "shop", id: idFor(operation) }
       : { owner: "acme", name: "none", id: "0".repeat(24) };
     const query = new URLSearchParams();
     for (const parameter of operation.parameters) {
@@ -130,12 +136,13 @@ describeWithDatabases("the contract", (database) => {
   it("has a Link header exactly where there is a next page", async () => {
     for (const { path, parameters } of contract.operations) {
       if (!parameters.some(({ name }) => name === "after")) continue;
-      const target = path.replace("{owner}", "acme").replace("{name}", "shop") +
-        "?quarantine=false&limit=10";
+      const named = path.replace("{owner}", "acme").replace("{name}", "shop")
+        .replace("{id}", idFor({ path }));
+      const target = `${named}?quarantine=false&limit=10`;
       const first = await send(target);
       const link = first.headers.get("link") ?? "";
       const [, next = ""] = /^<(\?.+)>; rel="next"$/.exec(link) ?? [];
-      const last = await send(path.replace("{owner}", "acme").replace("{name}", "shop") + next);
+      const last = await send(named + next);
       assert.equal(last.status, 200);
       assert.equal(last.headers.get("link"), null);
     }

@@ -18,6 +18,7 @@ export interface RandomRequest {
 export interface Existing {
   token: string;
   testIds: string[];
+  submissionIds: string[];
   repositoryIds: number[];
   organizationIds: string[];
   /** Entity tags of earlier responses. */
@@ -90,7 +91,7 @@ function operationTarget(
   const parts: Record<string, () => string> = {
     owner: () => random.one(OWNERS),
     name: () => random.one(NAMES),
-    id: () => random.one(existing.testIds),
+    id: () => random.one([...existing.testIds, ...existing.submissionIds]),
   };
   const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) =>
     random.pick([
@@ -173,6 +174,7 @@ function sensibleValue(
       return btoa(random.one([
         `offset:${random.one([0, 1, 5, 10, 2_147_483_647, 2_147_483_648])}`,
         `id:${random.one(existing.testIds)}`,
+        `run:${random.one(existing.submissionIds)}:${random.below(4)}`,
         `id:6ab0${"0".repeat(20)}`,
       ])).replace(/=/g, random.one(["=", ""]));
     case "branch":

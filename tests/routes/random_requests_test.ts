@@ -54,6 +54,7 @@ describeWithDatabases("random requests", (database) => {
     const own = organizationUuid(there.fixture.organization.organizationId);
     existing = {
       token: there.fixture.token,
+      submissionIds: [there.submissionId, there.submissionId.toUpperCase()],
       testIds: [there.testId, there.quietTestId, there.testId.toUpperCase(), "0".repeat(24)],
       repositoryIds: [there.repositoryNumber, there.otherRepositoryNumber, 0, 77],
       organizationIds: [own, own, own.toUpperCase(), organizationUuid(0)],

@@ -21,6 +21,10 @@ const COLD: [route: string, query: string, statements: number][] = [
   ["/api/me/repositories", "", 2],
   ["/api/repos/:owner/:name/submissions", "", 2],
   ["/api/repos/:owner/:name/submissions", "?limit=2", 2],
+  ["/api/repos/:owner/:name/submissions/:id/tests", "", 10],
+  ["/api/repos/:owner/:name/failures", "", 9],
+  ["/api/tests/:id/runs", "", 9],
+  ["/api/tests/:id/failures", "", 9],
   ["/api/repos/:owner/:name/tests", "", 9],
   ["/api/repos/:owner/:name/tests", "?branch=main,release/*", 9],
   ["/api/tests/:id", "", 10],
@@ -41,7 +45,9 @@ describeWithDatabases("a request", (database) => {
 
   /** A path that matches the pattern of a route. */
   const pathOf = (route: string) =>
-    route.replace(":owner", "acme").replace(":name", "shop").replace(":id", contract.testId);
+    route.replace(":owner", "acme").replace(":name", "shop")
+      .replace("submissions/:id", `submissions/${contract.submissionId}`)
+      .replace(":id", contract.testId);
 
   /** Sends requests to new apps with empty caches. */
   function newProcess(token = contract.fixture.token) {

@@ -3,8 +3,14 @@
  * it is invalid. An empty parameter is the same as an absent one unless noted.
  */
 import * as v from "valibot";
+import { ATTEMPT_STATUSES, type AttemptStatus } from "../../analysis/attempts.ts";
 import { TEST_ORDERS, type TestOrder } from "../../analysis/order.ts";
-import { decodeKeysetCursor, decodeOffsetCursor, MAX_OFFSET } from "../../base/cursor.ts";
+import {
+  decodeKeysetCursor,
+  decodeOffsetCursor,
+  decodeRunCursor,
+  MAX_OFFSET,
+} from "../../base/cursor.ts";
 import { organizationUuid } from "../../base/identity.ts";
 import {
   MAX_BRANCH_CHARACTERS,
@@ -44,6 +50,15 @@ export const repositoryPathParameters = v.object({
   }),
 });
 
+/** Parameters of the path of a submission's resources. */
+export const submissionPathParameters = v.object({
+  ...repositoryPathParameters.entries,
+  id: pathParameter("Id of the submission from the list of submissions, in any case", {
+    jsonSchema: { type: "string", pattern: "^[0-9a-fA-F]{24}$" },
+    example: "697dc80c14b6e07a92d3f58c",
+  }),
+});
+
 /** Parameters of the path of a test's resources. */
 export const testPathParameters = v.object({
   id: pathParameter("Id of the test from a list of tests, in any case", {
@@ -77,7 +92,34 @@ export const keysetCursorParameter = optionalParameter(
   { jsonSchema: { type: "string" }, example: btoa("id:65f1c0a0d4a86f01c2e35f3a") },
 );
 
-/** `after` of lists of tests: the number of tests before the page. */
+/** `after` of the attempts of a test: the one before the page, `null` for the first page. */
+export const runCursorParameter = optionalParameter(
+  (text) => text === "" ? null : decodeRunCursor(text),
+  "Cursor of the page: metadata.after of the page before",
+  { jsonSchema: { type: "string" }, example: btoa("run:65f1c0a0d4a86f01c2e35f3a:1") },
+);
+
+/** `status` or `conclusion`: the attempts that are listed. */
+export function attemptStatusParameter(name: string) {
+  return optionalParameter(
+    (text): AttemptStatus => {
+      const status = text === "" ? "all" : ATTEMPT_STATUSES.find((one) => one === text);
+      if (!status) {
+        throw new RangeError(
+          `invalid ${name} ${quote(text)}: expected one of ${ATTEMPT_STATUSES.join(", ")}`,
+        );
+      }
+      return status;
+    },
+    "Attempts to list; failed: those with failure or error",
+    {
+      jsonSchema: { type: "string", enum: ATTEMPT_STATUSES, default: "all" },
+      example: "failed",
+    },
+  );
+}
+
+/** `after` of lists with an offset: the number of items before the page. */
 export const offsetCursorParameter = optionalParameter(
   (text) => text === "" ? 0 : decodeOffsetCursor(text),
   `Cursor of the page: metadata.after of the page before, at most offset ${MAX_OFFSET}`,

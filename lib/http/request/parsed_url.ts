@@ -4,7 +4,7 @@
  */
 import { IttyRouter } from "itty-router";
 import type { RepositoryVersion, Selection } from "../../../db/read/caller.ts";
-import { caseKey, parseTestId } from "../../base/identity.ts";
+import { caseKey, isObjectId, parseTestId } from "../../base/identity.ts";
 import { quote } from "../../base/quote.ts";
 import type { ParameterErrors } from "./errors.ts";
 import type { ParametersSchema, RawParameters, Route } from "./route.ts";
@@ -77,6 +77,8 @@ function select(
       return { kind: "organization" };
     case "repository in path":
       return selectRepository(variables);
+    case "submission in path":
+      return selectSubmission(variables);
     case "test in path":
       return selectTest(variables);
     default:
@@ -87,6 +89,12 @@ function select(
 function selectRepository({ owner = "", name = "" }: RawParameters): Selection {
   if (!canBeStored(owner) || !canBeStored(name)) return { kind: "none" };
   return { kind: "named", ownerKey: caseKey(owner), nameKey: caseKey(name) };
+}
+
+function selectSubmission({ owner = "", name = "", id = "" }: RawParameters): Selection {
+  if (!canBeStored(owner) || !canBeStored(name) || !isObjectId(id)) return { kind: "none" };
+  const submissionId = id.toLowerCase();
+  return { kind: "submission", ownerKey: caseKey(owner), nameKey: caseKey(name), submissionId };
 }
 
 function selectTest({ id = "" }: RawParameters): Selection {

@@ -86,6 +86,7 @@ export interface ResponseDescription {
 export type Resource =
   | "organization"
   | "repository in path"
+  | "submission in path"
   | "test in path"
   | "repository in query"
   | "repositories in query";
@@ -137,6 +138,15 @@ export function selectedRepository(request: ApiRequest): RepositoryVersion {
   const [repository] = request.repositories;
   if (!repository) throw new Error("the route declares no resource");
   return repository;
+}
+
+/** The submission that a request names, with its repository. */
+export function selectedSubmission(
+  request: ApiRequest,
+): RepositoryVersion & { submissionId: string } {
+  const { submissionId, ...repository } = selectedRepository(request);
+  if (submissionId === null) throw new Error("the route declares no submission");
+  return { ...repository, submissionId };
 }
 
 /** The test that a request names, with its repository. */

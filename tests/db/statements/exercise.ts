@@ -30,7 +30,8 @@ import { DAY, flaky, request } from "../../routes/fixture.ts";
 
 /** Asks every route, in every way that leads to other statements. */
 export async function exerciseRoutes(database: Database): Promise<void> {
-  const { fixture, testId, quietTestId, repositoryNumber } = await createContractFixture(database);
+  const { fixture, testId, quietTestId, submissionId, repositoryNumber } =
+    await createContractFixture(database);
   const legacy = await fixture.addToken({ legacy: true });
   assert.equal((await fixture.get("/api", { authorization: `token ${legacy}` })).status, 401);
   for (let index = 0; index < 21; index++) {
@@ -39,7 +40,14 @@ export async function exerciseRoutes(database: Database): Promise<void> {
     assert.equal((await fixture.app(wrong, "192.0.2.1")).status, 401);
   }
   const askAll = async () => {
-    for (const [path, status] of requests({ testId, quietTestId, repositoryNumber })) {
+    for (
+      const [path, status] of requests({
+        testId,
+        quietTestId,
+        submissionId,
+        repositoryNumber,
+      })
+    ) {
       const response = await fixture.get(path);
       assert.equal(response.status, status, path);
       await response.body?.cancel();
@@ -61,8 +69,9 @@ const SHOP_NAME = { owner: "acme", name: "shop" };
 
 /** Paths of the contract's fixture, and what they are answered with. */
 export function requests(
-  { testId, quietTestId, repositoryNumber }: {
+  { testId, quietTestId, submissionId, repositoryNumber }: {
     testId: string;
+    submissionId: string;
     quietTestId: string;
     repositoryNumber: number;
   },
@@ -89,6 +98,14 @@ export function requests(
     ["/api/repos/acme/shop/tests?limit=x", 400],
     [`/api/tests/${testId}`, 200],
     [`/api/tests/${quietTestId}`, 200],
+    ["/api/repos/acme/shop/failures", 200],
+    ["/api/repos/acme/shop/failures?branch=main", 200],
+    [`/api/repos/acme/shop/submissions/${submissionId}/tests?limit=2`, 200],
+    [`/api/repos/acme/shop/submissions/${"0".repeat(24)}/tests`, 404],
+    [`/api/tests/${testId}/runs`, 200],
+    [`/api/tests/${testId}/runs?conclusion=failed&branch=main&limit=1`, 200],
+    [`/api/tests/${testId}/runs?after=${btoa(`run:${submissionId}:2`)}`, 200],
+    [`/api/tests/${testId}/failures`, 200],
     [`/api/tests/${testId}/results`, 200],
     [`/api/tests/${quietTestId}/results`, 200],
     [`/api/tests/${"0".repeat(24)}/results`, 404],

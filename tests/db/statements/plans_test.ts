@@ -25,7 +25,7 @@ describe("the query plans of requests", { skip: !server }, () => {
 
   before(async () => {
     database = await openTestServer(server!, { onStatement: recorder.onStatement });
-    const { fixture, testId, repositoryNumber } = await createLargeFixture(database);
+    const { fixture, testId, submissionId, repositoryNumber } = await createLargeFixture(database);
     recorder.take();
     for (
       const path of [
@@ -36,6 +36,11 @@ describe("the query plans of requests", { skip: !server }, () => {
         "/api/repos/acme/shop/tests",
         "/api/repos/acme/shop/tests?branch=m*,release/*",
         `/api/tests/${testId}/results`,
+        `/api/tests/${testId}/runs`,
+        `/api/tests/${testId}/runs?conclusion=failed&branch=m*`,
+        `/api/tests/${testId}/failures`,
+        "/api/repos/acme/shop/failures",
+        `/api/repos/acme/shop/submissions/${submissionId}/tests`,
         "/api/v1/flaky/tests",
         `/api/v1/flaky/tests?repository_id=${repositoryNumber}&include=time_consumed`,
         "/api/v1/flaky/tests?repository=shop&quarantine=false",

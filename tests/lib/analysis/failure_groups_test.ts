@@ -42,30 +42,31 @@ describe("the cause of a failure", () => {
   });
 });
 
-function attempt(more: Partial<FailedAttempt & { no: number }>): FailedAttempt & { no: number } {
+function attempt(more: Partial<FailedAttempt>): FailedAttempt {
   return {
-    cause: "a",
+    fingerprint: "a",
     testId: "t1",
     branch: "main",
     recordedAt: 100,
+    position: 0,
     isDisruption: false,
-    no: 0,
     ...more,
   };
 }
 
 describe("groups of failures", () => {
   it("are the largest first, with what their failures have", () => {
-    const groups = groupFailures([
-      attempt({ cause: "b", recordedAt: 90 }),
+    const { count, groups } = groupFailures([
+      attempt({ fingerprint: "b", recordedAt: 90 }),
       attempt({ recordedAt: 100, testId: "t2", branch: "work", isDisruption: true }),
       attempt({ recordedAt: 110, branch: "" }),
-      attempt({ recordedAt: 110, testId: "t2", no: 1, isDisruption: true }),
+      attempt({ recordedAt: 110, testId: "t2", position: 1, isDisruption: true }),
     ]);
+    assert.equal(count, 2);
     assert.deepEqual(groups, [
       {
-        fingerprint: fingerprint("a"),
-        latest: attempt({ recordedAt: 110, testId: "t2", no: 1, isDisruption: true }),
+        fingerprint: "a",
+        latest: attempt({ recordedAt: 110, testId: "t2", position: 1, isDisruption: true }),
         count: 3,
         disruptionCount: 2,
         firstRecordedAt: 100,
@@ -75,8 +76,8 @@ describe("groups of failures", () => {
         testCount: 2,
       },
       {
-        fingerprint: fingerprint("b"),
-        latest: attempt({ cause: "b", recordedAt: 90 }),
+        fingerprint: "b",
+        latest: attempt({ fingerprint: "b", recordedAt: 90 }),
         count: 1,
         disruptionCount: 0,
         firstRecordedAt: 90,
@@ -86,19 +87,15 @@ describe("groups of failures", () => {
         testCount: 1,
       },
     ]);
-    assert.deepEqual(groupFailures([]), []);
+    assert.deepEqual(groupFailures([]), { count: 0, groups: [] });
   });
 
   it("of the same size are ordered by their latest failure, then by fingerprint", () => {
-    const causes = ["a", "b", "c", "d"];
-    const groups = groupFailures([
-      ...causes.map((cause) => attempt({ cause })),
-      attempt({ cause: "e", recordedAt: 101 }),
+    const { groups } = groupFailures([
+      ...["c", "a", "d", "b"].map((fingerprint) => attempt({ fingerprint })),
+      attempt({ fingerprint: "e", recordedAt: 101 }),
     ]);
-    assert.deepEqual(
-      groups.map((group) => group.fingerprint),
-      [fingerprint("e"), ...causes.map(fingerprint).sort()],
-    );
+    assert.deepEqual(groups.map((group) => group.fingerprint), ["e", "a", "b", "c", "d"]);
   });
 
   it("are at most 50, with at most 20 tests each", () => {
@@ -108,10 +105,14 @@ describe("groups of failures", () => {
         Array.from(
           { length: cause + 1 },
           (_, test) =>
-            attempt({ cause: String(cause), testId: `t${String(test).padStart(2, "0")}` }),
+            attempt({ fingerprint: String(cause), testId: `t${String(test).padStart(2, "0")}` }),
         ),
     ).flat();
-    const groups = groupFailures([...attempts, attempt({ cause: "59", testId: "t59" })]);
+    const { count, groups } = groupFailures([
+      ...attempts,
+      attempt({ fingerprint: "59", testId: "t59" }),
+    ]);
+    assert.equal(count, 60);
     assert.equal(groups.length, 50);
     assert.deepEqual([groups[0]!.count, groups[49]!.count], [61, 11]);
     assert.equal(groups[0]!.testCount, 60);

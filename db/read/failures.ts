@@ -1,0 +1,230 @@
+/** Queries about the failures of a test or repository, grouped by cause. */
+import {
+  type FailedAttempt,
+  type FailureGroup,
+  groupFailures,
+} from "../../lib/analysis/failure_groups.ts";
+import type { FailureText } from "../../lib/analysis/failure_texts.ts";
+import type { DataVersion } from "../../lib/base/data_version.ts";
+import { firstSubmissionId, recordedAtOf, testId } from "../../lib/base/identity.ts";
+import type { BranchFilter } from "../../lib/query/mod.ts";
+import type { Database } from "../connection/connect.ts";
+import { integersIn, type Queryable } from "../connection/sql.ts";
+import { loadTexts } from "./failure_texts.ts";
+import { isOnBranch, isRecordedSince, selectRepository, SNAPSHOT } from "./fragments.ts";
+
+/** Failures of one cause, with what is shown of the latest. */
+export interface ShownGroup extends Omit<FailureGroup<FailedAttempt>, "latest"> {
+  text: FailureText;
+  buildUrl: string;
+  commitOid: string;
+}
+
+/** The largest groups of failures. */
+export interface ShownGroups {
+  /** `null` when the repository is gone. */
+  version: DataVersion | null;
+  /** The number of all groups. */
+  count: number;
+  groups: ShownGroup[];
+}
+
+interface FailuresQuery {
+  repositoryId: number;
+  /** `null` for all tests of the repository. */
+  testNo: number | null;
+  /** First second of the window, since 1970. */
+  windowStart: number;
+  branches: BranchFilter;
+}
+
+/**
+ * The failures of the window, grouped by cause.
+ *
+ * A repository may have a hundred thousand: they are returned as arrays, one row for a submission, and
+ * only the texts of the groups that are shown are read.
+ */
+export async function loadFailures(
+  sql: Database["sql"],
+  query: FailuresQuery,
+): Promise<ShownGroups> {
+  const { repositoryId } = query;
+  return await sql.begin(SNAPSHOT, async (tx) => {
+    const [repository] = await selectRepository(tx, repositoryId);
+    if (!repository) return { version: null, count: 0, groups: [] };
+    const [submissions, rows] = await Promise.all([
+      selectSubmissions(tx, query),
+      query.testNo === null
+        ? selectFailures(tx, query)
+        : selectFailuresOfTest(tx, { ...query, testNo: query.testNo }),
+    ]);
+    const failures = readFailures(rows, submissions);
+    const testNos = new Set(failures.map(({ testNo }) => testNo));
+    const tests = await selectTests(tx, { repositoryId, testNos });
+    const ids = new Map(
+      tests.map(({ testNo, testHash }) => [testNo, testId(repository.idPrefix, testHash)]),
+    );
+    const { count, groups } = groupFailures(
+      failures.map((failure) => ({ ...failure, testId: ids.get(failure.testNo)! })),
+    );
+    const latest = await selectLatest(tx, {
+      repositoryId,
+      failures: groups.map((group) => group.latest),
+    });
+    const texts = await loadTexts(tx, {
+      repositoryId,
+      textIds: latest.map(({ textId }) => textId),
+    });
+    const latestOf = new Map(latest.map((row) => [row.position, row]));
+    return {
+      version: repository,
+      count,
+      groups: groups.map(({ latest, ...group }) => {
+        const { textId, buildUrl, commitOid } = latestOf.get(latest.position)!;
+        return { ...group, text: texts.get(textId)!, buildUrl, commitOid };
+      }),
+    };
+  });
+}
+
+interface Failure extends Omit<FailedAttempt, "testId"> {
+  testNo: number;
+  submissionId: string;
+  resultNo: number;
+}
+
+/** More results than a submission may have. */
+const MAX_RESULTS = 2 ** 31;
+
+const FINGERPRINT_DIGITS = 16;
+
+/** The failures in the rows of submissions that count. */
+function readFailures(
+  rows: readonly FailuresRow[],
+  submissions: readonly { submissionId: string; branch: string }[],
+): Failure[] {
+  const counted = new Map(
+    submissions.map(({ submissionId, branch }, index) => [submissionId, { branch, index }]),
+  );
+  return rows.flatMap(({ submissionId, fingerprints, tests, resultNos }) => {
+    const submission = counted.get(submissionId);
+    if (!submission) return [];
+    const { branch, index } = submission;
+    const recordedAt = recordedAtOf(submissionId);
+    return resultNos.map((resultNo, number) => ({
+      fingerprint: fingerprints.slice(
+        number * FINGERPRINT_DIGITS,
+        (number + 1) * FINGERPRINT_DIGITS,
+      ),
+      testNo: Math.floor(tests[number]! / 2),
+      isDisruption: tests[number]! % 2 === 1,
+      branch,
+      recordedAt,
+      position: index * MAX_RESULTS + resultNo,
+      submissionId,
+      resultNo,
+    }));
+  });
+}
+
+/** The submissions that count, oldest first. */
+function selectSubmissions(
+  sql: Queryable,
+  { repositoryId, windowStart, branches }: FailuresQuery,
+) {
+  return sql<{ submissionId: string; branch: string }[]>`
+    select encode(s.submission_id, 'hex') as "submissionId", coalesce(s.branch, '') as branch
+    from submission s
+    where s.repository_id = ${repositoryId}
+      and s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
+      and s.status = 'processed' and ${isOnBranch(sql, branches)}
+    order by s.submission_id`;
+}
+
+/** The failures of a submission; all arrays are in the same order. */
+interface FailuresRow {
+  submissionId: string;
+  /** 16 hex digits each. */
+  fingerprints: string;
+  /** Twice the `test_no`, plus 1 for a disruption. */
+  tests: number[];
+  resultNos: number[];
+}
+
+/** SQL: the columns of a {@linkcode FailuresRow} from `negative_result` n and `failure_text` f. */
+function failureColumns(sql: Queryable) {
+  return sql`encode(n.submission_id, 'hex') as "submissionId",
+    encode(string_agg(f.fingerprint, ''), 'hex') as fingerprints,
+    array_to_json(array_agg(n.test_no::bigint * 2 + n.is_disruption::int)) as tests,
+    array_to_json(array_agg(n.result_no)) as "resultNos"`;
+}
+
+function selectFailures(sql: Queryable, { repositoryId, windowStart }: FailuresQuery) {
+  return sql<FailuresRow[]>`
+    select ${failureColumns(sql)}
+    from negative_result n
+    join failure_text f on f.repository_id = n.repository_id and f.text_id = n.text_id
+    where n.repository_id = ${repositoryId}
+      and n.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
+    group by n.submission_id`;
+}
+
+function selectFailuresOfTest(
+  sql: Queryable,
+  { repositoryId, testNo, windowStart }: FailuresQuery & { testNo: number },
+) {
+  return sql<FailuresRow[]>`
+    select ${failureColumns(sql)}
+    from negative_result n
+    join failure_text f on f.repository_id = n.repository_id and f.text_id = n.text_id
+    where n.repository_id = ${repositoryId} and n.test_no = ${testNo}
+      and ${isRecordedSince(sql, firstSubmissionId(windowStart))}
+    group by n.submission_id`;
+}
+
+function selectTests(
+  sql: Queryable,
+  { repositoryId, testNos }: { repositoryId: number; testNos: Iterable<number> },
+) {
+  return sql<{ testNo: number; testHash: number }[]>`
+    select test_no as "testNo", test_hash::float8 as "testHash" from test
+    where repository_id = ${repositoryId} and test_no = any(${integersIn(sql, testNos)})`;
+}
+
+interface LatestRow {
+  position: number;
+  textId: string;
+  buildUrl: string;
+  commitOid: string;
+}
+
+/** What is shown of the latest failures of groups. `offset 0` keeps the lookup of each by its key. */
+function selectLatest(
+  sql: Queryable,
+  { repositoryId, failures }: { repositoryId: number; failures: readonly Failure[] },
+) {
+  const keys = failures.map(({ position, submissionId, isDisruption, testNo, resultNo }) => ({
+    position,
+    submissionId,
+    isDisruption,
+    testNo,
+    resultNo,
+  }));
+  return sql<LatestRow[]>`
+    select k.position, encode(n.text_id, 'hex') as "textId", s.build_url as "buildUrl",
+      s.commit_oid as "commitOid"
+    from json_to_recordset(${JSON.stringify(keys)}::text::json) as k(position float8,
+      "submissionId" text, "isDisruption" boolean, "testNo" int, "resultNo" int)
+    cross join lateral (
+      select text_id from negative_result
+      where repository_id = ${repositoryId} and submission_id = decode(k."submissionId", 'hex')
+        and is_disruption = k."isDisruption" and test_no = k."testNo"
+        and result_no = k."resultNo"
+      offset 0
+    ) n
+    cross join lateral (
+      select build_url, commit_oid from submission
+      where repository_id = ${repositoryId} and submission_id = decode(k."submissionId", 'hex')
+      offset 0
+    ) s`;
+}

@@ -1,0 +1,155 @@
+/** Queries about the attempts of one submission. */
+import type { AttemptStatus, StoredFailure, TestAttempt } from "../../lib/analysis/attempts.ts";
+import { decodeTestList, type ResultColumns } from "../../lib/analysis/columns.ts";
+import type { FailureText } from "../../lib/analysis/failure_texts.ts";
+import { SubmissionAttempts } from "../../lib/analysis/submission_attempts.ts";
+import { attemptId, eventId, testId, type TestIdentity } from "../../lib/base/identity.ts";
+import type { DataVersion } from "../../lib/base/data_version.ts";
+import type { Database } from "../connection/connect.ts";
+import { integersIn, type Queryable } from "../connection/sql.ts";
+import { loadTexts } from "./failure_texts.ts";
+import { selectRepository, SNAPSHOT } from "./fragments.ts";
+
+/** An attempt of a submission. */
+export interface SubmissionAttempt extends TestAttempt, TestIdentity {
+  /** 24 hex digits; that of its event for a failure. */
+  id: string;
+  /** 24 hex digits. */
+  testId: string;
+  /** `null` unless the attempt is negative. */
+  text: FailureText | null;
+}
+
+/** A page of the attempts of a submission. */
+export interface SubmissionTestsPage {
+  /** `null` when the repository is gone. */
+  version: DataVersion | null;
+  /** Attempts with the status, on all pages. */
+  count: number;
+  attempts: SubmissionAttempt[];
+}
+
+/**
+ * The attempts of a submission with a status: negative ones first, then by suite, class, name and file
+ * (in the order of code points), then in the order of the report.
+ *
+ * @param options.after attempts before the page
+ */
+export async function loadSubmissionTests(sql: Database["sql"], options: {
+  repositoryId: number;
+  /** 24 hex digits. */
+  submissionId: string;
+  status: AttemptStatus;
+  after: number;
+  limit: number;
+}): Promise<SubmissionTestsPage> {
+  const { repositoryId, submissionId, status, after, limit } = options;
+  return await sql.begin(SNAPSHOT, async (tx) => {
+    const [[repository], [submission], failures] = await Promise.all([
+      selectRepository(tx, repositoryId),
+      selectSubmission(tx, options),
+      selectFailures(tx, options),
+    ]);
+    if (!repository || !submission) return { version: repository ?? null, count: 0, attempts: [] };
+    const { testListNo, testResultCount: resultCount } = submission;
+    // Not processed.
+    if (testListNo === null) return { version: repository, count: 0, attempts: [] };
+    const all = new SubmissionAttempts({
+      testNos: decodeTestList(submission.tests, submission.testCount),
+      columns: submission,
+      failures,
+      status,
+    });
+    const tests = await all.page(
+      { after, limit },
+      (testNos, count) => selectSortedTestNos(tx, { repositoryId, testNos, limit: count }),
+    );
+    const [identities, texts] = await Promise.all([
+      selectTests(tx, { repositoryId, testNos: tests.map(({ testNo }) => testNo) }),
+      loadTexts(tx, {
+        repositoryId,
+        textIds: tests.flatMap(({ failure }) => failure?.textId ?? []),
+      }),
+    ]);
+    const identityOf = new Map(identities.map((row) => [row.testNo, row]));
+    return {
+      version: repository,
+      count: all.count,
+      attempts: tests.map(({ testNo, position, ...attempt }) => {
+        const { testHash, suite, class: className, name, file } = identityOf.get(testNo)!;
+        const { failure } = attempt;
+        return {
+          ...attempt,
+          id: failure
+            ? eventId(submissionId, failure.resultNo)
+            : attemptId(submissionId, { resultCount, position }),
+          testId: testId(repository.idPrefix, testHash),
+          suite,
+          class: className,
+          name,
+          file,
+          text: failure && texts.get(failure.textId)!,
+        };
+      }),
+    };
+  });
+}
+
+interface SubmissionRow extends ResultColumns {
+  /** `null` unless the submission is processed; then the other columns are too. */
+  testListNo: number | null;
+  testResultCount: number;
+  testCount: number;
+  tests: Uint8Array;
+}
+
+interface SubmissionKey {
+  repositoryId: number;
+  submissionId: string;
+}
+
+function selectSubmission(sql: Queryable, { repositoryId, submissionId }: SubmissionKey) {
+  return sql<SubmissionRow[]>`
+    select s.test_list_no as "testListNo", s.test_result_count as "testResultCount", s.durations,
+      s.duration_unit as "durationUnit", s.exceptions, l.test_count as "testCount", l.tests
+    from submission s
+    left join test_list l
+      on l.repository_id = s.repository_id and l.test_list_no = s.test_list_no
+    where s.repository_id = ${repositoryId} and s.submission_id = decode(${submissionId}, 'hex')`;
+}
+
+function selectFailures(sql: Queryable, { repositoryId, submissionId }: SubmissionKey) {
+  return sql<(StoredFailure & { testNo: number })[]>`
+    select test_no as "testNo", result_no as "resultNo", conclusion,
+      is_disruption as "isDisruption", encode(text_id, 'hex') as "textId"
+    from negative_result
+    where repository_id = ${repositoryId} and submission_id = decode(${submissionId}, 'hex')
+    order by result_no`;
+}
+
+/** The first of the given tests in the order of their names. */
+async function selectSortedTestNos(
+  sql: Queryable,
+  { repositoryId, testNos, limit }: {
+    repositoryId: number;
+    testNos: Iterable<number>;
+    limit: number;
+  },
+): Promise<number[]> {
+  const rows = await sql<{ testNo: number }[]>`
+    select test_no as "testNo" from test
+    where repository_id = ${repositoryId} and test_no = any(${integersIn(sql, testNos)})
+    order by suite collate "C", class collate "C", name collate "C", file collate "C"
+    limit ${limit}`;
+  return rows.map(({ testNo }) => testNo);
+}
+
+function selectTests(
+  sql: Queryable,
+  { repositoryId, testNos }: { repositoryId: number; testNos: number[] },
+) {
+  return sql<(TestIdentity & { testNo: number; testHash: number })[]>`
+    select test_no as "testNo", test_hash::float8 as "testHash", suite, class, name, file
+    from test
+    where repository_id = ${repositoryId} and test_no = any(${integersIn(sql, testNos)})`;
+}

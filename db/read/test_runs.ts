@@ -1,0 +1,207 @@
+/** Queries about the attempts of one test. */
+import {
+  type AttemptStatus,
+  countOthers,
+  hasStatus,
+  negativeConclusions,
+  type StoredFailure,
+  type TestAttempt,
+  testAttempts,
+} from "../../lib/analysis/attempts.ts";
+import { attemptsAt, resultCountsAt } from "../../lib/analysis/columns.ts";
+import type { FailureText } from "../../lib/analysis/failure_texts.ts";
+import type { RunPosition } from "../../lib/base/cursor.ts";
+import type { DataVersion } from "../../lib/base/data_version.ts";
+import { firstSubmissionId } from "../../lib/base/identity.ts";
+import type { BranchFilter } from "../../lib/query/mod.ts";
+import type { Database } from "../connection/connect.ts";
+import { idsIn, type Queryable, textsIn } from "../connection/sql.ts";
+import { loadTexts } from "./failure_texts.ts";
+import { isOnBranch, isRecordedSince, selectRepository, SNAPSHOT } from "./fragments.ts";
+import { loadTestLists } from "./test_lists.ts";
+
+/** An attempt of a test, with its submission. */
+export interface TestRun extends TestAttempt, RunPosition {
+  buildUrl: string;
+  commitOid: string;
+  treeOid: string | null;
+  branch: string | null;
+  /** `null` unless the attempt is negative. */
+  text: FailureText | null;
+}
+
+/** Attempts of a test, newest first. */
+export interface TestRuns {
+  /** `null` when the repository is gone. */
+  version: DataVersion | null;
+  runs: TestRun[];
+}
+
+interface RunsQuery {
+  repositoryId: number;
+  testNo: number;
+  /** First second of the window, since 1970. */
+  windowStart: number;
+  branches: BranchFilter;
+  status: AttemptStatus;
+  /** The attempt before the page, which need not exist; `null` for the first page. */
+  after: RunPosition | null;
+  limit: number;
+}
+
+/**
+ * The attempts of a test in the window, newest first: of one submission those that stand later in the
+ * report first.
+ *
+ * There is no row for an attempt. The submissions of the window tell with their lists and exceptions
+ * whether the test ran in them; the durations, by far the most bytes, are read of those on the page.
+ */
+export async function loadTestRuns(sql: Database["sql"], query: RunsQuery): Promise<TestRuns> {
+  const { repositoryId, status, after, limit } = query;
+  return await sql.begin(SNAPSHOT, async (tx) => {
+    const [repository] = await selectRepository(tx, repositoryId);
+    if (!repository) return { version: null, runs: [] };
+    const found = await findSubmissions(tx, query);
+    const submissionIds = [...found.keys()];
+    const [submissions, failures] = await Promise.all([
+      selectSubmissions(tx, { repositoryId, submissionIds }),
+      selectFailures(tx, { ...query, submissionIds }),
+    ]);
+    const failuresOf = Map.groupBy(failures, ({ submissionId }) => submissionId);
+    const runs = submissions.flatMap(({ durations, durationUnit, exceptions, ...submission }) => {
+      const { submissionId } = submission;
+      const columns = { durations, durationUnit, exceptions };
+      const attempts = attemptsAt(columns, found.get(submissionId)!);
+      return testAttempts(attempts, failuresOf.get(submissionId) ?? [])
+        .filter(({ conclusion }) => hasStatus(conclusion, status))
+        .map((attempt) => ({ ...submission, ...attempt }))
+        .reverse();
+    })
+      .filter((run) => after === null || isBefore(run, after))
+      .slice(0, limit);
+    const textIds = runs.flatMap(({ failure }) => failure?.textId ?? []);
+    const texts = await loadTexts(tx, { repositoryId, textIds });
+    return {
+      version: repository,
+      runs: runs.map((run) => ({ ...run, text: run.failure && texts.get(run.failure.textId)! })),
+    };
+  });
+}
+
+function isBefore(run: RunPosition, other: RunPosition): boolean {
+  if (run.submissionId !== other.submissionId) return run.submissionId < other.submissionId;
+  return run.runCount < other.runCount;
+}
+
+const SUBMISSIONS_PER_STATEMENT = 250;
+
+/**
+ * The submissions in which the test has attempts with the status, and the index of the test in their
+ * lists: enough for a page. Of the first one, all attempts may be on the page before.
+ */
+async function findSubmissions(tx: Queryable, query: RunsQuery): Promise<Map<string, number>> {
+  const { repositoryId, testNo, status, after, limit } = query;
+  const indexes = new Map<number, number>();
+  const found = new Map<string, number>();
+  let before: string | null = null;
+  for (;;) {
+    const candidates: CandidateRow[] = await selectCandidates(tx, { ...query, before });
+    const unknown = new Set(
+      candidates.map(({ testListNo }) => testListNo).filter((no) => !indexes.has(no)),
+    );
+    if (unknown.size > 0) {
+      const lists = await loadTestLists(tx, { repositoryId, testListNos: unknown });
+      for (const [testListNo, testNos] of lists) indexes.set(testListNo, testNos.indexOf(testNo));
+    }
+    for (const { submissionId, testListNo, exceptions } of candidates) {
+      const index = indexes.get(testListNo)!;
+      if (index === -1 || !mayHaveStatus(exceptions, { index, status })) continue;
+      found.set(submissionId, index);
+      if (found.size === limit + (after ? 1 : 0)) return found;
+    }
+    if (candidates.length < SUBMISSIONS_PER_STATEMENT) return found;
+    before = candidates.at(-1)!.submissionId;
+  }
+}
+
+function mayHaveStatus(
+  exceptions: Uint8Array,
+  { index, status }: { index: number; status: AttemptStatus },
+): boolean {
+  const counts = resultCountsAt(exceptions, [index]).get(index)!;
+  // Submissions without a wanted failure are not candidates when only failures are wanted.
+  const negativeCount = negativeConclusions(status).length > 0 ? counts.negative : 0;
+  return negativeCount + countOthers(counts, status) > 0;
+}
+
+interface CandidateRow {
+  submissionId: string;
+  testListNo: number;
+  exceptions: Uint8Array;
+}
+
+/** The next submissions that may be on the page, newest first. */
+function selectCandidates(
+  sql: Queryable,
+  { repositoryId, testNo, windowStart, branches, status, after, before }:
+    & RunsQuery
+    & { before: string | null },
+) {
+  const firstId = firstSubmissionId(windowStart);
+  const onlyFailures = !["all", "skipped", "passed", "unknown"].includes(status);
+  return sql<CandidateRow[]>`
+    select encode(s.submission_id, 'hex') as "submissionId", s.test_list_no as "testListNo",
+      s.exceptions
+    from submission s
+    where s.repository_id = ${repositoryId} and s.status = 'processed'
+      and s.submission_id >= decode(${firstId}, 'hex') and ${isOnBranch(sql, branches)}
+      ${after ? sql`and s.submission_id <= decode(${after.submissionId}, 'hex')` : sql``}
+      ${before === null ? sql`` : sql`and s.submission_id < decode(${before}, 'hex')`}
+      ${
+    onlyFailures
+      ? sql`and s.submission_id in (
+          select n.submission_id from negative_result n
+          where n.repository_id = ${repositoryId} and n.test_no = ${testNo}
+            and ${isRecordedSince(sql, firstId)}
+            and n.conclusion = any(${textsIn(sql, negativeConclusions(status))}))`
+      : sql``
+  }
+    order by s.submission_id desc
+    limit ${SUBMISSIONS_PER_STATEMENT}`;
+}
+
+interface SubmissionRow extends Pick<TestRun, "buildUrl" | "commitOid" | "treeOid" | "branch"> {
+  submissionId: string;
+  durations: Uint8Array;
+  durationUnit: number;
+  exceptions: Uint8Array;
+}
+
+/** Submissions, newest first. */
+function selectSubmissions(
+  sql: Queryable,
+  { repositoryId, submissionIds }: { repositoryId: number; submissionIds: string[] },
+) {
+  return sql<SubmissionRow[]>`
+    select encode(submission_id, 'hex') as "submissionId", build_url as "buildUrl",
+      commit_oid as "commitOid", tree_oid as "treeOid", branch, durations,
+      duration_unit as "durationUnit", exceptions
+    from submission
+    where repository_id = ${repositoryId} and submission_id = any(${idsIn(sql, submissionIds)})
+    order by submission_id desc`;
+}
+
+/** The failures of a test in some submissions, in the order of the report. */
+function selectFailures(
+  sql: Queryable,
+  { repositoryId, testNo, windowStart, submissionIds }: RunsQuery & { submissionIds: string[] },
+) {
+  return sql<(StoredFailure & { submissionId: string })[]>`
+    select encode(n.submission_id, 'hex') as "submissionId", n.result_no as "resultNo",
+      n.conclusion, n.is_disruption as "isDisruption", encode(n.text_id, 'hex') as "textId"
+    from negative_result n
+    where n.repository_id = ${repositoryId} and n.test_no = ${testNo}
+      and ${isRecordedSince(sql, firstSubmissionId(windowStart))}
+      and n.submission_id = any(${idsIn(sql, submissionIds)})
+    order by n.result_no`;
+}

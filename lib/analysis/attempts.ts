@@ -1,0 +1,86 @@
+/** The attempts of one test in a submission: its columns joined with its stored failures. */
+import { type Conclusion, isNegative } from "../report/result.ts";
+import type { Attempt, ResultCounts } from "./columns.ts";
+
+/** A failure or error, as it is stored. */
+export interface StoredFailure {
+  /** Position of the result in its submission. */
+  resultNo: number;
+  conclusion: "failure" | "error";
+  isDisruption: boolean;
+  /** 20 hex digits. */
+  textId: string;
+}
+
+/** One attempt of a test in a submission. */
+export interface TestAttempt {
+  /** 1 for the first attempt in the submission, 2 and more for retries. */
+  runCount: number;
+  conclusion: Conclusion;
+  durationMicroseconds: number;
+  /** `null` unless the attempt is negative. */
+  failure: StoredFailure | null;
+}
+
+const CONCLUSIONS = { positive: "passing", skipped: "skipped", unknown: "unknown" } as const;
+
+/**
+ * The attempts of a test in a submission, in the order of the report.
+ *
+ * @param failures of the test in the submission, in the order of the report
+ */
+export function testAttempts(
+  attempts: readonly Attempt[],
+  failures: readonly StoredFailure[],
+): TestAttempt[] {
+  let failureCount = 0;
+  return attempts.map(({ kind, durationMicroseconds }, index) => {
+    const runCount = index + 1;
+    if (kind !== "negative") {
+      return { runCount, conclusion: CONCLUSIONS[kind], durationMicroseconds, failure: null };
+    }
+    const failure = failures[failureCount++];
+    if (!failure) throw new Error("the columns have more failures than are stored");
+    return { runCount, conclusion: failure.conclusion, durationMicroseconds, failure };
+  });
+}
+
+/** The values of `status`, by which attempts are filtered. */
+export const ATTEMPT_STATUSES = [
+  "all",
+  "failed",
+  "failure",
+  "error",
+  "skipped",
+  "passed",
+  "unknown",
+] as const;
+
+/** A value of `status`. */
+export type AttemptStatus = typeof ATTEMPT_STATUSES[number];
+
+/** Whether a status selects attempts with this conclusion. */
+export function hasStatus(conclusion: Conclusion, status: AttemptStatus): boolean {
+  switch (status) {
+    case "all":
+      return true;
+    case "failed":
+      return isNegative(conclusion);
+    case "passed":
+      return conclusion === "passing";
+    default:
+      return conclusion === status;
+  }
+}
+
+/** The conclusions of negative results that a status selects. */
+export function negativeConclusions(status: AttemptStatus): ("failure" | "error")[] {
+  return (["failure", "error"] as const).filter((conclusion) => hasStatus(conclusion, status));
+}
+
+/** How many attempts that are not negative a status selects. */
+export function countOthers(counts: Readonly<ResultCounts>, status: AttemptStatus): number {
+  const { positive, skipped, unknown } = counts;
+  return (hasStatus("passing", status) ? positive : 0) +
+    (hasStatus("skipped", status) ? skipped : 0) + (hasStatus("unknown", status) ? unknown : 0);
+}

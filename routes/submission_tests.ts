@@ -1,0 +1,101 @@
+import * as v from "valibot";
+import { loadSubmissionTests, type SubmissionAttempt } from "../db/read/submission_tests.ts";
+import { encodeOffsetCursor } from "../lib/base/cursor.ts";
+import { recordedAtOf } from "../lib/base/identity.ts";
+import { formatTimestamp } from "../lib/base/time.ts";
+import { JSON_MEDIA_TYPE, jsonBody } from "../lib/http/request/json.ts";
+import {
+  attemptStatusParameter,
+  limitParameter,
+  offsetCursorParameter,
+  submissionPathParameters,
+} from "../lib/http/request/parameters.ts";
+import { defineRoute, selectedSubmission } from "../lib/http/request/route.ts";
+import { checkVersion } from "../lib/http/request/stale_version.ts";
+import { SUBMISSION_TESTS_EXAMPLE } from "./examples.ts";
+import {
+  attemptEntries,
+  attemptView,
+  baseEntries,
+  objectIdSchema,
+  pageSchema,
+  timestampSchema,
+} from "./schemas.ts";
+
+const DEFAULT_LIMIT = 25;
+
+const submissionTestSchema = v.pipe(
+  v.strictObject({
+    ...baseEntries,
+    id: v.pipe(objectIdSchema, v.description("Id of the attempt; of its event for a disruption")),
+    test_case_id: v.pipe(objectIdSchema, v.description("Id of the test")),
+    ...attemptEntries,
+    ran_at: v.pipe(timestampSchema, v.description("recorded_at of the submission")),
+  }),
+  v.title("SubmissionTest"),
+);
+
+/** `GET /api/repos/{owner}/{name}/submissions/{id}/tests`: the attempts of one submission. */
+export const submissionTests = defineRoute({
+  path: "/api/repos/:owner/:name/submissions/:id/tests",
+  operationId: "listSubmissionTests",
+  tag: "Repositories",
+  summary: "Test results of a submission",
+  description:
+    "Every attempt of every test in one CI run: failures and errors first, then by suite, class, " +
+    "name, file and attempt. A submission older than 14 days is found as long as it is stored.",
+  parameters: {
+    path: submissionPathParameters,
+    query: v.object({
+      status: attemptStatusParameter("status"),
+      limit: limitParameter(DEFAULT_LIMIT),
+      after: offsetCursorParameter,
+    }),
+  },
+  response: {
+    status: 200,
+    description: "A page of attempts",
+    mediaType: JSON_MEDIA_TYPE,
+    schema: pageSchema("SubmissionTestPage", "Attempts with the status, on all pages", {
+      tests: v.array(submissionTestSchema),
+    }),
+    example: SUBMISSION_TESTS_EXAMPLE,
+    exampleQuery: { status: "failed" },
+  },
+  resource: "submission in path",
+  async handler(request, { sql }) {
+    const submission = selectedSubmission(request);
+    const { repositoryId, submissionId } = submission;
+    const { limit, after } = request.query;
+    const page = await loadSubmissionTests(sql, { repositoryId, submissionId, ...request.query });
+    checkVersion(submission, page.version);
+    const end = after + limit;
+    const nextCursor = end < page.count ? encodeOffsetCursor(end) : null;
+    const ranAt = formatTimestamp(recordedAtOf(submissionId));
+    return {
+      body: jsonBody({
+        count: page.count,
+        tests: page.attempts.map((attempt) => submissionTestView(attempt, ranAt)),
+        metadata: { after: nextCursor, limit },
+      }),
+      nextCursor,
+    };
+  },
+});
+
+function submissionTestView(
+  attempt: SubmissionAttempt,
+  ranAt: string,
+): v.InferOutput<typeof submissionTestSchema> {
+  const { id, testId, name, suite, class: className, file } = attempt;
+  return {
+    id,
+    test_case_id: testId,
+    name,
+    suite,
+    class: className,
+    file,
+    ...attemptView(attempt),
+    ran_at: ranAt,
+  };
+}
