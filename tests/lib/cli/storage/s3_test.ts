@@ -153,6 +153,20 @@ describe("an S3-compatible bucket", () => {
     });
   });
 
+  it("names why an address cannot be reached, without its secrets", async () => {
+    const listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
+    const host = `127.0.0.1:${listener.addr.port}`;
+    listener.close();
+    const address = `http://ada:secret-password@${host}/a.gz?Signature=secret-signature`;
+    const put = openTarget(address, { environment: {}, endpoint: undefined });
+    await assert.rejects(put("a.gz", bytes("x")), (error: Error) => {
+      assert.ok(error instanceof StorageError);
+      assert.match(error.message, /^PUT http:\/\/127\.0\.0\.1:\d+\/a\.gz: .*refused/i);
+      assert.doesNotMatch(error.message, /secret/);
+      return true;
+    });
+  });
+
   it("takes an archive below a prefix", async () => {
     const put = openTarget("s3://ci/below", {
       environment: server.environment,
