@@ -10,23 +10,21 @@ export function markdown(text: string): string {
 
 function block(text: string): string {
   if (text.startsWith("### ")) return `<h3>${inline(text.slice(4))}</h3>`;
-  if (text.startsWith("| ")) return table(text.split("\n"));
+  if (text.startsWith("| ")) return table(text);
   if (!text.startsWith("- ")) return `<p>${inline(text)}</p>`;
   const items = text.slice(2).split(/\n- /).map((item) => `<li>${inline(item)}</li>`);
   return `<ul>${items.join("")}</ul>`;
 }
 
-/** No cell may contain a vertical bar. */
-function table([head = "", _rule, ...rows]: string[]): string {
-  const row = (line: string, tag: string) =>
-    `<tr>${
-      line.slice(2, -2).split(" | ").map((cell) => `<${tag}>${inline(cell.trim())}</${tag}>`).join(
-        "",
-      )
-    }</tr>`;
-  return `<table><thead>${row(head, "th")}</thead><tbody>${
-    rows.map((line) => row(line, "td")).join("")
-  }</tbody></table>`;
+/** No cell contains a vertical bar. */
+function table(text: string): string {
+  const [head = "", _rule, ...body] = text.split("\n");
+  return `<table>${row(head, "th")}${body.map((line) => row(line, "td")).join("")}</table>`;
+}
+
+function row(line: string, tag: string): string {
+  const cells = line.slice(2, -2).split(" | ").map((cell) => inline(cell.trim()));
+  return `<tr>${cells.map((cell) => `<${tag}>${cell}</${tag}>`).join("")}</tr>`;
 }
 
 function inline(text: string): string {

@@ -29,6 +29,11 @@ describe("the documentation page", () => {
     assert.doesNotMatch(JSON.stringify(headers), /https?:|\*/);
   });
 
+  it("shows the general rules, with the table of errors", () => {
+    assert.match(html, /<li><strong>window<\/strong>: The last 14 x 24 hours/);
+    assert.match(html, /<table><tr><th>status<\/th>.*<tr><td>401<\/td><td>empty<\/td>/);
+  });
+
   it("has a form for every route with a field for every parameter", () => {
     for (const route of routes) {
       const { operationId, path } = route;
