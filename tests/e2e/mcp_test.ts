@@ -4,6 +4,7 @@ import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { FAKE_TOKEN, flakyPage, startFakeApi } from "../lib/mcp/fake_api.ts";
+import { QUOTE_HEADING } from "../../lib/mcp/output.ts";
 import { run, type Running, start } from "./program.ts";
 import { startToolProcess, TOOL_SERVER } from "./tool_process.ts";
 
@@ -112,6 +113,41 @@ describe("the agent tools over the demo", () => {
     const latest = worst?.recent_nondeterministic_negative_result as Record<string, unknown>;
     assert.equal(events[0]?.build_url, latest.build_url);
     assert.equal(events[0]?.message, latest.message);
+  });
+
+  it("lead from what failed lately to the stack trace of a test, and to where it passed", async () => {
+    const repository = { owner: "acme", name: "web-shop" };
+    const failures = await tools.call("get_recent_failures", { ...repository, submissions: 50 });
+    const groups = failures.data.groups as Array<Record<string, unknown>>;
+    const group = groups.find(({ message }) => message === "no confirmation after 5000 ms");
+    const [test] = group?.tests as Array<{ id: string; name: string }>;
+    assert.equal(test?.name, "pays with a saved card");
+    const { data } = await tools.call("get_test_details", { test_id: test?.id });
+    const [cause] = data.failures as Array<Record<string, unknown>>;
+    assert.equal(cause?.fingerprint, group?.fingerprint);
+    const lines = String(cause?.body).split("\n");
+    assert.equal(lines[0], QUOTE_HEADING);
+    assert.ok(lines.slice(1).every((line) => line.startsWith("> ")), String(cause?.body));
+    assert.ok(lines.includes(">     at confirmationShown (browser/checkout_test.ts:22:3)"));
+    const [version] = data.versions as Array<Record<string, number>>;
+    assert.ok(version!.failed_count! > 0 && version!.passed_count! > 0);
+    assert.ok(Number(data.passed_median_ms) > 0);
+  });
+
+  it("show what failed in one CI run", async () => {
+    const repository = { owner: "acme", name: "web-shop" };
+    const runs = await tools.call("list_recent_submissions", { ...repository, limit: 100 });
+    let failed = 0;
+    for (const { id } of runs.data.submissions as Array<{ id: string }>) {
+      const args = { ...repository, submission_id: id, limit: 100 };
+      const { data } = await tools.call("get_submission_test_results", args);
+      assert.equal((data.tests as unknown[]).length, data.count);
+      failed += Number(data.count);
+    }
+    const { data } = await tools.call("get_recent_failures", { ...repository, submissions: 50 });
+    const counts = (data.groups as Array<{ count: number }>).map(({ count }) => count);
+    assert.equal(counts.reduce((sum, count) => sum + count, 0), failed);
+    assert.ok(failed > 5);
   });
 
   it("list the organization and its repositories", async () => {

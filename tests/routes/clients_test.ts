@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "@std/testing/bdd";
 import { createApiClient } from "../../lib/mcp/api_client.ts";
+import { QUOTE_HEADING } from "../../lib/mcp/output.ts";
 import { formatTimestamp } from "../../lib/base/time.ts";
 import type { TestResult } from "../../lib/report/result.ts";
 import { describeWithDatabases } from "../database.ts";
@@ -9,6 +10,7 @@ import {
   type OrganizationReport,
   readOrganization,
   type RepositoryReport,
+  REQUESTS_AT_ONCE,
   SUBMISSIONS,
 } from "./earlier_client.ts";
 import { createFixture, type Fixture, idOf, NOW } from "./fixture.ts";
@@ -127,7 +129,7 @@ describeWithDatabases("clients over the network", (database) => {
 
     it("shows the latest submissions as they were uploaded", () => {
       assert.deepEqual(
-        shop.submissions,
+        shop.submissions.map(({ failed: _, ...submission }) => submission),
         UPLOADS.slice(0, SUBMISSIONS).map((upload, run) => ({
           id: submissionIds[run],
           key: `acme/shop/${submissionIds[run]}`,
@@ -140,6 +142,33 @@ describeWithDatabases("clients over the network", (database) => {
           test_result_count: upload.results.length,
         })),
       );
+    });
+
+    it("shows every failed attempt of each, with six requests at a time", () => {
+      assert.ok(mostRunning > 1 && mostRunning <= REQUESTS_AT_ONCE, `${mostRunning} requests`);
+      for (const [run, { failed }] of shop.submissions.entries()) {
+        const { results, recordedAt } = UPLOADS[run]!;
+        const expected = results
+          .filter(({ conclusion }) => conclusion === "failure" || conclusion === "error")
+          .map((result) => ({
+            name: result.name,
+            suite: result.suite,
+            class: result.class ?? "Class",
+            file: result.file ?? "test.ts",
+            conclusion: result.conclusion,
+            duration_us: result.durationMicroseconds ?? 1_000,
+            message: result.message,
+            body: result.body,
+            ran_at: formatTimestamp(recordedAt),
+            run_count: 1,
+            is_disruption: result.name === FLAKY.name,
+          }));
+        const shown = failed.map(({ id: _, test_case_id: _id, ...attempt }: object & {
+          id: string;
+          test_case_id: string;
+        }) => attempt);
+        assert.deepEqual(shown, expected, `run ${run}`);
+      }
     });
 
     it("shows the flaky tests and their history", () => {
@@ -177,6 +206,50 @@ describeWithDatabases("clients over the network", (database) => {
       assert.equal(test.details.is_quarantined, false);
     });
 
+    it("shows all runs of a flaky test, and its failures by cause", () => {
+      const [test] = shop.tests;
+      assert.deepEqual(
+        test.runs.map((run: Record<string, unknown>) => [
+          run.submission_id,
+          run.conclusion,
+          run.run_count,
+          run.is_disruption,
+          run.branch,
+          run.tree_oid,
+          run.body,
+        ]),
+        UPLOADS.flatMap(({ results, branch, treeOid }, run) => {
+          const attempts = results.filter(({ name }) => name === FLAKY.name);
+          const build = [branch ?? "", treeOid ?? ""];
+          return attempts.map(({ conclusion, body }, index) => [
+            submissionIds[run],
+            conclusion ?? "passing",
+            index + 1,
+            conclusion === "failure",
+            ...build,
+            body ?? null,
+          ]).reverse();
+        }),
+      );
+      const failing = UPLOADS.filter((_, run) => run % 2 === 0);
+      const [group, ...rest] = test.failures;
+      assert.deepEqual(rest, []);
+      const { fingerprint, ...shown } = group;
+      assert.match(fingerprint, /^[0-9a-f]{16}$/);
+      const latest = failing[0]!.results.find(({ conclusion }) => conclusion === "failure")!;
+      assert.deepEqual(shown, {
+        message: latest.message,
+        body: latest.body,
+        count: failing.length,
+        disruption_count: failing.length,
+        first_recorded_at: formatTimestamp(failing.at(-1)!.recordedAt),
+        last_recorded_at: formatTimestamp(failing[0]!.recordedAt),
+        branches: ["main", "release/2"],
+        latest_build_url: failing[0]!.buildUrl,
+        latest_commit_oid: failing[0]!.commitOid,
+      });
+    });
+
     it("reads the percentages from the badges", () => {
       assert.deepEqual(
         report.repositories.map(({ flakiness, coverage }) => [flakiness, coverage]),
@@ -202,6 +275,80 @@ describeWithDatabases("clients over the network", (database) => {
         count: 1,
         repositories: [{ full_name: "acme/shop", id: "41", url: URL_OF_SHOP }],
       });
+    });
+
+    it("lead from the CI runs to what failed", async () => {
+      const { data } = await tools.call("list_recent_submissions", SHOP);
+      const { data: page } = await tools.call("get_submission_test_results", {
+        ...SHOP,
+        submission_id: data.submissions[BROKEN_RUN].id,
+      });
+      assert.equal(page.count, BROKEN_TESTS);
+      assert.equal(page.tests.length, 10);
+      assert.equal(page.tests[0].name, "mail 000");
+      const { data: next } = await tools.call("get_submission_test_results", {
+        ...SHOP,
+        submission_id: data.submissions[BROKEN_RUN].id,
+        after: page.next_cursor,
+      });
+      assert.equal(next.tests[0].name, "mail 010");
+    });
+
+    it("group the recent failures by cause", async () => {
+      const { data } = await tools.call("get_recent_failures", SHOP);
+      assert.deepEqual(
+        data.submissions.map((one: { failed_count: number }) => one.failed_count),
+        shop.submissions.map(({ failed }) => failed.length),
+      );
+      assert.deepEqual(
+        data.groups.map((group: Record<string, unknown>) => [
+          group.message,
+          group.count,
+          group.disruption_count,
+          group.submission_count,
+          group.test_count,
+        ]),
+        [
+          ["connect ECONNREFUSED 10.0.0.0:25", 100, 0, 1, 100],
+          ["not visible after 000 ms", 5, 5, 5, 1],
+        ],
+      );
+      assert.equal(data.ungrouped_count, BROKEN_TESTS - 100);
+      const { data: release } = await tools.call("get_recent_failures", {
+        ...SHOP,
+        branch: "release/*",
+      });
+      assert.deepEqual(release.submissions.map(({ id }: { id: string }) => id), [submissionIds[2]]);
+    });
+
+    it("show how a flaky test fails, where it passed, and who owns it", async () => {
+      const { data } = await tools.call("get_test_details", { test_id: flakyId });
+      assert.equal(data.test.repository, "acme/shop");
+      assert.deepEqual(data.owners, ["@acme/cart"]);
+      assert.equal(data.failed_median_ms, 30_000);
+      assert.equal(data.passed_median_ms, 14);
+      const [group] = data.failures;
+      assert.equal(group.fingerprint, shop.tests[0].failures[0].fingerprint);
+      assert.equal(
+        group.body,
+        [
+          QUOTE_HEADING,
+          "> Error: not visible after 000 ms",
+          ">     at cart_test.ts:0",
+          "> ",
+        ].join("\n"),
+      );
+      assert.deepEqual(
+        data.versions.map((version: Record<string, unknown>) => [
+          version.commit_oid,
+          version.failed_count,
+          version.passed_count,
+        ]),
+        [
+          ...UPLOADS.filter((_, run) => run % 2 === 0).map(({ commitOid }) => [commitOid, 1, 1]),
+          ...UPLOADS.filter((_, run) => run % 2 === 1).map(({ commitOid }) => [commitOid, 0, 1]),
+        ].slice(0, 10),
+      );
     });
   });
 });

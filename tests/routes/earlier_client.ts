@@ -3,7 +3,10 @@
  * this project: only the base address and the token are its own.
  */
 
-/** Submissions that it reads. */
+/** Requests for failed tests that it sends at the same time. */
+export const REQUESTS_AT_ONCE = 6;
+
+/** Submissions whose failed tests it reads. */
 export const SUBMISSIONS = 10;
 
 const INCLUDE = "tags,disruptiveness_ratio,nondeterministic_negative_result_count," +
@@ -18,9 +21,9 @@ export interface RepositoryReport {
   id: string;
   full_name: string;
   url: string;
-  /** The latest. */
+  /** The latest, each with its failed attempts. */
   submissions: Json[];
-  /** The flaky tests, each with its `history` and `details`. */
+  /** The flaky tests, each with its `history`, `runs`, `failures` and `details`. */
   tests: Json[];
   flakiness: number | null;
   coverage: number | null;
@@ -76,6 +79,8 @@ export async function readOrganization(
       ...test,
       history: (await getJson(`${path}/results`)).results,
       details: await getJson(path),
+      runs: await getAll(`${path}/runs`, "runs", {}),
+      failures: (await getJson(`${path}/failures`)).failures,
     };
   }
 
@@ -85,6 +90,19 @@ export async function readOrganization(
       .map(encodeURIComponent);
     const path = `/api/repos/${owner}/${name}/submissions`;
     const { submissions } = await getJson(path, { limit: String(SUBMISSIONS) });
+    const read: Json[] = [];
+    for (let at = 0; at < submissions.length; at += REQUESTS_AT_ONCE) {
+      const some = submissions.slice(at, at + REQUESTS_AT_ONCE);
+      read.push(
+        ...await Promise.all(some.map(async (submission: Json) => ({
+          ...submission,
+          // Without an id the earlier service has no such list, and there is nothing to show.
+          failed: submission.id
+            ? await getAll(`${path}/${submission.id}/tests`, "tests", { status: "failed" })
+            : [],
+        }))),
+      );
+    }
     const tests = await getAll("/api/v1/flaky/tests", "tests", {
       repository: full_name,
       repository_id: id,
@@ -95,7 +113,7 @@ export async function readOrganization(
       id,
       full_name,
       url,
-      submissions,
+      submissions: read,
       tests: await Promise.all(tests.map(readTest)),
       flakiness: await percentage("flaky", full_name),
       coverage: await percentage("coverage", full_name),
