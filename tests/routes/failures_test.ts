@@ -52,16 +52,18 @@ describe("an internal error", () => {
 describeWithDatabases("every route", (database) => {
   let fixture: Fixture;
   let testId: string;
+  let submissionId: string;
 
   before(async () => {
     fixture = await createFixture(database(), { name: "acme" });
     const shop = await fixture.addRepository("acme", "shop");
-    await fixture.upload(shop, flaky("a"));
+    ({ submissionId } = await fixture.upload(shop, flaky("a")));
     testId = idOf(shop, { name: "a" });
   });
 
   const exemplary = (path: string) =>
-    path.replace(":owner", "acme").replace(":name", "shop").replace(":id", testId) +
+    path.replace(":owner", "acme").replace(":name", "shop")
+      .replace("submissions/:id", `submissions/${submissionId}`).replace(":id", testId) +
     (path.endsWith("/badges") ? "?repository=shop" : "");
 
   it("responds on a read-only connection", async () => {

@@ -52,7 +52,7 @@ describe("the compiled program", () => {
         allow_read: [],
         allow_write: [],
         allow_run: ["git"],
-        allow_sys: ["statfs"],
+        allow_sys: ["hostname", "statfs", "uid", "userInfo"],
         allow_env: VARIABLES,
         ignore_env: [],
         deny_import: [],
@@ -101,7 +101,7 @@ describe("the permissions", () => {
   it("stand in the reference", async () => {
     const page = await Deno.readTextFile(join(ROOT, "docs/reference/permissions.md"));
     for (const permission of PERMISSIONS) {
-      const flag = permission.startsWith("--allow-env=") ? "--allow-env=..." : permission;
+      const flag = permission.replace(/^(--allow-(?:env|sys)=).*/, "$1...");
       assert.ok(page.includes(`| \`${flag}\` `), flag);
     }
   });
