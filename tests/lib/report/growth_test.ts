@@ -17,7 +17,7 @@ const FIRST_SIZE = 16 * 1024;
 const LAST_SIZE = 512 * 1024;
 const LONG_ENOUGH_MS = 40;
 /** A doubled input takes twice as long in theory, four times when it is quadratic. */
-const MAX_RATIO = 3;
+const MAX_RATIO = 3.5;
 const TRIES = 20;
 
 async function milliseconds(read: (size: number) => unknown, size: number): Promise<number> {
