@@ -174,9 +174,9 @@ export function createPool(
     };
   }
 
-  function send(...args: unknown[]): unknown {
+  function send(create: (sql: postgres.Sql) => unknown): unknown {
     const client = current;
-    const statement = (client.sql as unknown as (...args: unknown[]) => unknown)(...args);
+    const statement = create(client.sql);
     let run: ReturnType<typeof start> | undefined;
     client.queues.observe(statement, onTiming && (() => run?.sent()));
     return observeStatement(statement, () => {
@@ -199,7 +199,14 @@ export function createPool(
     }
   }
 
-  const sql = forwardingProxy(() => current.sql, send, { begin: begin as postgres.Sql["begin"] });
+  const sql = forwardingProxy(
+    () => current.sql,
+    (...args) => send((client) => (client as unknown as (...args: unknown[]) => unknown)(...args)),
+    {
+      begin: begin as postgres.Sql["begin"],
+      unsafe: ((...args) => send((client) => client.unsafe(...args))) as postgres.Sql["unsafe"],
+    },
+  );
   return {
     sql,
     observe: (listener) => onTiming = listener,

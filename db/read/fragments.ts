@@ -64,10 +64,13 @@ export function oldestSubmission(sql: Queryable, windowStart: number) {
     order by s.submission_id limit 1)`;
 }
 
+/** SQL text: whether the row `t` of `test` is published. */
+export const IS_PUBLISHED = `not exists (
+  select from unpublished_test_range u
+  where u.repository_id = t.repository_id
+    and t.test_no >= u.first_test_no and t.test_no < u.end_test_no)`;
+
 /** SQL: whether the row `t` of `test` is published. */
 export function isPublished(sql: Queryable) {
-  return sql`not exists (
-    select from unpublished_test_range u
-    where u.repository_id = t.repository_id
-      and t.test_no >= u.first_test_no and t.test_no < u.end_test_no)`;
+  return sql.unsafe(IS_PUBLISHED);
 }

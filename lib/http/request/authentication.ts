@@ -52,7 +52,7 @@ export function createAuthentication(
       return null;
     }
     let isShared = true;
-    const found = await lookUps.run(JSON.stringify([token, options]), () => {
+    const found = await lookUps.run(JSON.stringify([hash, options.selection]), () => {
       isShared = false;
       return loadCaller(sql, { token, ...options });
     });

@@ -32,7 +32,7 @@ export function createUrlParser(routes: readonly Route[]): (url: string) => Pars
       // The router tolerates any number of trailing slashes, the API one.
       const variables = match && !path.endsWith("//") && decode(match.groups ?? {});
       if (!variables) continue;
-      const parameters = rawParameters(new URLSearchParams(search), route.parameters.query);
+      const parameters = rawParameters(search, route.parameters.query);
       return { route, parameters, selection: select(route, { variables, parameters }) };
     }
     return { route: null, parameters: {}, selection: { kind: "none" } };
@@ -57,8 +57,10 @@ function decode(encoded: Record<string, string>): RawParameters | null {
 }
 
 /** The parameters that a schema has: the first value of each. */
-function rawParameters(search: URLSearchParams, schema: ParametersSchema): RawParameters {
+function rawParameters(query: string, schema: ParametersSchema): RawParameters {
   const raw: Record<string, string> = {};
+  if (query === "") return raw;
+  const search = new URLSearchParams(query);
   for (const name of Object.keys(schema.entries)) {
     const value = search.get(name);
     if (value !== null) raw[name] = value;

@@ -34,7 +34,7 @@ interface CachedResponse {
   body: string;
   byteLength: number;
   cacheControl?: string;
-  /** Of this response, not of a 304. */
+  /** All but the id of the request; `content-length` and `etag` are those of the plain bytes. */
   headers: Readonly<Record<string, string>>;
   /** Created when first requested. */
   compressed?: Promise<Uint8Array<ArrayBuffer>>;
@@ -114,12 +114,7 @@ async function respond(
   const { body, byteLength, etag, cacheControl } = cached;
   const held = matchEtag(request.headers.get("if-none-match"), etag);
   if (held !== null) return notModified(held, requestId, cacheControl);
-  // One object: setting headers one by one costs several times as much.
-  const headers: Record<string, string> = {
-    ...commonHeaders(requestId, cacheControl),
-    ...cached.headers,
-    etag,
-  };
+  const headers: Record<string, string> = { ...cached.headers, "x-request-id": requestId };
   let content: string | Uint8Array<ArrayBuffer> = body;
   if (
     byteLength >= MIN_COMPRESSED_BYTES && acceptsGzip(request.headers.get("accept-encoding"))
@@ -142,7 +137,12 @@ function prepare(
 ): CachedResponse {
   const byteLength = Buffer.byteLength(body);
   const { mediaType, cacheControl } = description;
-  const headers: Record<string, string> = { ...own, "content-length": String(byteLength) };
+  const headers: Record<string, string> = {
+    ...sharedHeaders(cacheControl),
+    ...own,
+    "content-length": String(byteLength),
+    etag,
+  };
   if (mediaType) headers["content-type"] = mediaType;
   if (nextCursor !== null) headers.link = nextLink(parameters, nextCursor);
   return { etag, body, byteLength, cacheControl, headers };
@@ -174,13 +174,12 @@ export function requestIdOf(request: Request): string {
 }
 
 /** The headers of every response. */
-function commonHeaders(requestId: string, cacheControl = DEFAULT_CACHE_CONTROL) {
-  return {
-    "cache-control": cacheControl,
-    "vary": VARY,
-    "x-content-type-options": "nosniff",
-    "x-request-id": requestId,
-  };
+function commonHeaders(requestId: string, cacheControl?: string) {
+  return { ...sharedHeaders(cacheControl), "x-request-id": requestId };
+}
+
+function sharedHeaders(cacheControl = DEFAULT_CACHE_CONTROL) {
+  return { "cache-control": cacheControl, "vary": VARY, "x-content-type-options": "nosniff" };
 }
 
 function makeEtag(key: string): string {
