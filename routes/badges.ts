@@ -20,6 +20,7 @@ const SVG_RESPONSE = {
 /** `GET /api/v1/flaky/badges`: the percentage of builds with a disruption. */
 export const flakyBadge = defineRoute({
   path: "/api/v1/flaky/badges",
+  access: "token or badge token",
   operationId: "getFlakinessBadge",
   tag: "Badges",
   summary: "Badge of flakiness",
@@ -47,6 +48,7 @@ export const flakyBadge = defineRoute({
 /** `GET /api/v1/coverage/badges`: the percentage of covered lines. */
 export const coverageBadgeRoute = defineRoute({
   path: "/api/v1/coverage/badges",
+  access: "token or badge token",
   operationId: "getCoverageBadge",
   tag: "Badges",
   summary: "Badge of coverage",

@@ -86,6 +86,7 @@ export async function deleteRepository(
   if (!locked) return false;
   // The archives are kept, so that a watcher does not process them again.
   await tx`update archive set repository_id = null where repository_id = ${repositoryId}`;
+  await tx`delete from api_token where repository_id = ${repositoryId}`;
   await tx`delete from quarantine where repository_id = ${repositoryId}`;
   await tx`delete from disruptive_test where repository_id = ${repositoryId}`;
   await tx`delete from failure_text where repository_id = ${repositoryId}`;

@@ -14,10 +14,18 @@ export interface Token {
   revokedAt: number | null;
   /** The hour of the last request, `null` when none was recorded. */
   lastUsedAt: number | null;
+  /** `OWNER/NAME` of a badge token, else `null`. */
+  repository: string | null;
 }
 
 /** A token to store. */
-export type NewTokenRow = Omit<Token, "apiTokenId" | "revokedAt" | "lastUsedAt"> & { hash: string };
+export type NewTokenRow =
+  & Omit<Token, "apiTokenId" | "revokedAt" | "lastUsedAt" | "repository">
+  & {
+    hash: string;
+    /** Of a badge token. */
+    repositoryId?: number;
+  };
 
 /** Result of {@linkcode insertToken}; `other_organization`: the token belongs to another one. */
 export type TokenInsertion =
@@ -27,9 +35,11 @@ export type TokenInsertion =
 /** Stores a token. An existing token of the organization stays as it is. */
 export async function insertToken(sql: Queryable, token: NewTokenRow): Promise<TokenInsertion> {
   const [inserted] = await sql<Token[]>`
-    insert into api_token (organization_id, type, token_prefix, hash, label, created_at, expires_at)
-    values (${token.organizationId}, ${token.type}, ${token.tokenPrefix}, ${token.hash},
-      ${token.label}, to_timestamp(${token.createdAt}), to_timestamp(${token.expiresAt}::float8))
+    insert into api_token (organization_id, type, repository_id, token_prefix, hash, label,
+      created_at, expires_at)
+    values (${token.organizationId}, ${token.type}, ${token.repositoryId ?? null},
+      ${token.tokenPrefix}, ${token.hash}, ${token.label}, to_timestamp(${token.createdAt}),
+      to_timestamp(${token.expiresAt}::float8))
     on conflict (hash) do nothing
     returning ${columns(sql)}`;
   if (inserted) return { outcome: "inserted", token: inserted };
@@ -87,5 +97,7 @@ function columns(sql: Queryable) {
     token_prefix as "tokenPrefix", label, extract(epoch from created_at)::float8 as "createdAt",
     extract(epoch from expires_at)::float8 as "expiresAt",
     extract(epoch from revoked_at)::float8 as "revokedAt",
-    extract(epoch from last_used_at)::float8 as "lastUsedAt"`;
+    extract(epoch from last_used_at)::float8 as "lastUsedAt", (
+      select r.owner || '/' || r.name from repository r
+      where r.repository_id = api_token.repository_id) as repository`;
 }

@@ -52,7 +52,8 @@ type CallerRow =
 
 /**
  * Loads the caller with a token and the selected repositories; `null` when the token is unknown,
- * expired, revoked, or a legacy one of an organization without purchased units.
+ * expired, revoked, or a legacy one of an organization without purchased units. A badge token sees
+ * its repository only.
  *
  * The oldest submission of the window is read here too, although it seldom changes: that takes no
  * measurable time for one repository, and 0.5 ms for 200.
@@ -88,6 +89,7 @@ export async function loadCaller(sql: Queryable, options: {
     from api_token t
     left join repository r on r.organization_id = t.organization_id
       and r.repository_number is not null and ${isSelected(bind, selection)}
+      ${token.type === "badge" ? "and r.repository_id = t.repository_id" : ""}
     where t.hash = ${bind(token.hash)} and t.type = ${bind(token.type)}
       and t.revoked_at is null
       and (t.expires_at is null or t.expires_at > to_timestamp(${bind(now)}::float8))

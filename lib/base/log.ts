@@ -118,4 +118,4 @@ function redactTokens(text: string): string {
 
 const PLAIN = /^[\w.:/+@%,~-]+$/;
 const SHORTEST_TOKEN = 19;
-const TOKEN = /tk_[0-9a-f]{16,}|(?<![0-9a-f])[0-9a-f]{40}(?![0-9a-f])/gi;
+const TOKEN = /(?:tk|up|bd)_[0-9a-f]{16,}|(?<![0-9a-f])[0-9a-f]{40}(?![0-9a-f])/gi;

@@ -1,9 +1,25 @@
-/** API tokens. Only a hash is stored; the plain token is shown once, when it is created. */
+/** Tokens. Only a hash is stored; the plain token is shown once, when it is created. */
 import { Buffer } from "node:buffer";
 import { createHash, randomBytes } from "node:crypto";
 
-/** `api_token` is `tk_` and 64 hex digits, `legacy` 40 hex digits. */
-export type TokenType = "api_token" | "legacy";
+/** What each type of token begins with, and how many random bytes follow as hex digits. */
+const SHAPES = {
+  api_token: { prefix: "tk_", byteCount: 32 },
+  legacy: { prefix: "", byteCount: 20 },
+  upload: { prefix: "up_", byteCount: 32 },
+  badge: { prefix: "bd_", byteCount: 32 },
+} as const;
+
+/**
+ * `api_token` and `legacy` read an organization, `upload` uploads to it, `badge` opens the badges of one
+ * repository.
+ */
+export type TokenType = keyof typeof SHAPES;
+
+const PATTERNS = Object.entries(SHAPES).map(([type, { prefix, byteCount }]) => ({
+  type: type as TokenType,
+  pattern: new RegExp(`^${prefix}[0-9a-f]{${2 * byteCount}}$`, "i"),
+}));
 
 /** A new token, to be shown once. */
 export interface NewToken {
@@ -19,27 +35,24 @@ const PREFIX_HEX_DIGITS = 8;
 
 /** Makes a random token. */
 export function makeToken(type: TokenType): NewToken {
-  const plain = type === "api_token"
-    ? `tk_${randomBytes(32).toString("hex")}`
-    : randomBytes(20).toString("hex");
+  const { prefix, byteCount } = SHAPES[type];
+  const plain = prefix + randomBytes(byteCount).toString("hex");
   return { type, plain, hash: hashToken(plain, type), prefix: tokenPrefix(plain, type) };
 }
 
-/** The type of a token by its shape; `null` when it has neither. */
+/** The type of a token by its shape; `null` when it has none of them. */
 export function tokenType(text: string): TokenType | null {
-  if (/^tk_[0-9a-f]{64}$/i.test(text)) return "api_token";
-  if (/^[0-9a-f]{40}$/i.test(text)) return "legacy";
-  return null;
+  return PATTERNS.find(({ pattern }) => pattern.test(text))?.type ?? null;
 }
 
-/** SHA-256 of a token: in hex for `api_token`, in base64 for `legacy`. */
+/** SHA-256 of a token: in hex, in base64 for `legacy`. */
 export function hashToken(plain: string, type: TokenType): string {
-  return createHash("sha256").update(plain).digest(type === "api_token" ? "hex" : "base64");
+  return createHash("sha256").update(plain).digest(type === "legacy" ? "base64" : "hex");
 }
 
 /** The beginning of a token that lists may show. */
 export function tokenPrefix(plain: string, type: TokenType): string {
-  return plain.slice(0, (type === "api_token" ? "tk_".length : 0) + PREFIX_HEX_DIGITS);
+  return plain.slice(0, SHAPES[type].prefix.length + PREFIX_HEX_DIGITS);
 }
 
 /**

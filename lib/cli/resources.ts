@@ -97,6 +97,7 @@ export function tokenRecord(token: Token) {
     expires_at: timestampOrNull(token.expiresAt),
     revoked_at: timestampOrNull(token.revokedAt),
     last_used_at: timestampOrNull(token.lastUsedAt),
+    repository: token.repository,
   };
 }
 

@@ -50,10 +50,14 @@ describe("what the program writes", () => {
     await cli(["repo", "create", "acme/shop", "--org", "acme"]);
     const token = (await cli(["token", "create", "--org", "acme"])).trim();
     const legacy = (await cli(["token", "create", "--org", "acme", "--legacy"])).trim();
+    const upload = (await cli(["token", "create", "--org", "acme", "--upload"])).trim();
+    const badge = (await cli([
+      ..."token create --org acme --badge --repo acme/shop".split(" "),
+    ])).trim();
     const unknown = [`tk_${"0123456789abcdef".repeat(4)}`, "f0e1d2c3b4".repeat(4)];
-    const tokens = [token, legacy, ...unknown];
+    const tokens = [token, legacy, upload, badge, ...unknown];
     // The bare digits too: a prefix of a few characters is shown on purpose.
-    secrets.push(...tokens.map((each) => each.replace("tk_", "").slice(12)));
+    secrets.push(...tokens.map((each) => each.replace(/^.._/, "").slice(12)));
 
     const server = await start(["serve", "--port", "0"], environment);
     for (const each of tokens) {
@@ -68,6 +72,7 @@ describe("what the program writes", () => {
         `GET /api/repos/acme/${each}/tests?q=${each} HTTP/1.1\r\nAuthorization: Bearer ${token}`,
         `GET /api/repos/acme/shop/tests?q=${each}&limit=${each} HTTP/1.1\r\nAuthorization: Bearer ${token}`,
         `GET /api?access_token=${each} HTTP/1.1`,
+        `GET /api/v1/flaky/badges?repository=shop&token=${each} HTTP/1.1`,
         `GET /api HTTP/1.1\r\nX-Request-Id: ${each}`,
         `GET /api HTTP/1.1\r\nX-Request-Id: id_${each}`,
         `${each} /api HTTP/1.1\r\nAuthorization: Bearer ${token}`,

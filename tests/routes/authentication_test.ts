@@ -56,6 +56,7 @@ describeWithDatabases("authentication", (database) => {
       `token ${fixture.token}, token ${fixture.token}`,
       `token ${fixture.token} ${fixture.token}`,
       `token tk_${"0".repeat(64)}`,
+      `Bearer ${await fixture.addToken({ type: "upload" })}`,
       `token ${"0".repeat(40)}`,
       `token ${"x".repeat(5_000)}`,
     ];

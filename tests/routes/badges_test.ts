@@ -11,6 +11,7 @@ import {
   flaky,
   NOT_FOUND,
   NOW,
+  request,
 } from "./fixture.ts";
 
 const FLAKINESS = "/api/v1/flaky/badges";
@@ -89,6 +90,39 @@ describeWithDatabases("badges", (database) => {
       `${COVERAGE}?repository=acme/${repository.name}&branch_or_pr=main`,
     );
     assert.match(await response.text(), />70%</);
+  });
+
+  it("open with a badge token in the address, those of its repository only", async () => {
+    const [own, other] = [await newRepository(), await newRepository()];
+    const token = await fixture.addToken({
+      type: "badge",
+      label: "badge",
+      repositoryId: own.repositoryId,
+    });
+    const statusOf = async (path: string, headers: Record<string, string> = {}) => {
+      const response = await fixture.app(request(path, headers));
+      await response.body?.cancel();
+      return response.status;
+    };
+    const upload = await fixture.addToken({ type: "upload" });
+    for (const path of [FLAKINESS, COVERAGE]) {
+      const address = `${path}?repository=acme/${own.name}`;
+      assert.equal(await statusOf(`${address}&token=${token}`), 200);
+      assert.equal(await statusOf(`${path}?repository=${other.name}&token=${token}`), 404);
+      assert.equal(await statusOf(`${path}?token=${token}`), 400);
+      for (const wrong of ["", fixture.token, upload, token.replace(/.$/, "x")]) {
+        assert.equal(await statusOf(`${address}&token=${wrong}`), 401, wrong);
+      }
+      // A header wins, and a badge token is none for it.
+      const authorization = `Bearer ${token}`;
+      assert.equal(await statusOf(`${address}&token=${token}`, { authorization }), 401);
+    }
+    for (const path of ["/api", "/api/v1/flaky/tests", `/api/repos/acme/${own.name}/tests`]) {
+      assert.equal(await statusOf(`${path}?token=${token}`), 401);
+    }
+    await database().sql`
+      update api_token set revoked_at = to_timestamp(${NOW}) where label = 'badge'`;
+    assert.equal(await statusOf(`${FLAKINESS}?repository=${own.name}&token=${token}`), 401);
   });
 
   it("need the name of a known repository", async () => {

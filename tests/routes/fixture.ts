@@ -56,7 +56,9 @@ export async function createFixture(
     log: silentLog,
   });
   const addToken: Fixture["addToken"] = async ({ legacy = false, ...row } = {}) => {
-    const { plain, prefix, type, hash } = makeToken(legacy ? "legacy" : "api_token");
+    const { plain, prefix, type, hash } = makeToken(
+      legacy ? "legacy" : row.type ?? "api_token",
+    );
     const inserted = await insertToken(sql, {
       organizationId: organization.organizationId,
       type,

@@ -12,12 +12,15 @@ create table organization (
   created_at timestamptz(0) not null
 );
 
--- API tokens. Only a hash of each is stored.
+-- Tokens. Only a hash of each is stored.
 create table api_token (
   organization_id integer not null references organization,
   api_token_id integer generated always as identity,
-  -- 'api_token': hash is the hex SHA-256 of the token; 'legacy': base64 of its SHA-256.
-  type text not null check (type in ('api_token', 'legacy')),
+  -- 'api_token' and 'legacy' read the organization, 'upload' uploads to it, 'badge' opens the badges
+  -- of one repository. hash is the hex SHA-256 of the token; 'legacy': base64 of its SHA-256.
+  type text not null check (type in ('api_token', 'legacy', 'upload', 'badge')),
+  -- Of a badge token.
+  repository_id bigint check ((repository_id is not null) = (type = 'badge')),
   token_prefix text,
   hash text not null unique,
   label text,

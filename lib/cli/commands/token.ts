@@ -10,7 +10,7 @@ import {
 import type { Database } from "../../../db/connection/connect.ts";
 import { writeTransaction } from "../../../db/write/transaction.ts";
 import { SECONDS_PER_DAY } from "../../base/time.ts";
-import { makeToken } from "../../base/token.ts";
+import { makeToken, type TokenType } from "../../base/token.ts";
 import { PROGRAM } from "../../base/version.ts";
 import {
   type AddCommand,
@@ -22,8 +22,16 @@ import {
   option,
 } from "../command.ts";
 import { Failure, UsageError } from "../errors.ts";
-import { ORG, requireOrganization, tokenRecord } from "../resources.ts";
-import { duration, lineOfText, rowId, timestamp, tokenHash, tokenPrefix } from "../values.ts";
+import { ORG, requireOrganization, requireRepository, tokenRecord } from "../resources.ts";
+import {
+  duration,
+  lineOfText,
+  repositoryName,
+  rowId,
+  timestamp,
+  tokenHash,
+  tokenPrefix,
+} from "../values.ts";
 
 // A century, which keeps the expiry in the years of four digits.
 const MAX_LIFETIME_SECONDS = 36_500 * SECONDS_PER_DAY;
@@ -38,6 +46,10 @@ const createCommand = command({
   name: "create",
   summary: "Create a token; prints it, only this once",
   example: "token create --org acme --label dashboard --expires-in 90d",
+  moreExamples: [
+    "token create --org acme --upload",
+    "token create --org acme --badge --repo acme/shop",
+  ],
   input: {
     org: ORG,
     label: option("<text>", "description for `token list`", v.optional(lineOfText)),
@@ -48,17 +60,29 @@ const createCommand = command({
     ),
     expiresAt: EXPIRES_AT,
     legacy: flag("token of the earlier format; needs purchase units above 0"),
+    upload: flag("token for uploads to `receive` or `up`, and for nothing else"),
+    badge: flag("token for the badges of --repo in a README, and for nothing else"),
+    repo: option("<owner/name>", "repository of --badge", v.optional(repositoryName)),
   },
-  async run({ org, label, expiresIn, expiresAt, legacy }, context) {
+  async run({ org, label, expiresIn, expiresAt, legacy, upload, badge, repo }, context) {
     if (expiresIn !== undefined && expiresAt !== undefined) {
       throw new UsageError("--expires-in and --expires-at: expected only one of them");
     }
+    if (Number(legacy) + Number(upload) + Number(badge) > 1) {
+      throw new UsageError("--legacy, --upload and --badge: expected only one of them");
+    }
+    if (badge !== (repo !== undefined)) {
+      throw new UsageError("--badge and --repo: expected both or neither");
+    }
+    const type: TokenType = legacy ? "legacy" : upload ? "upload" : badge ? "badge" : "api_token";
     const { sql } = await context.openDatabase();
     const organization = await requireOrganization(sql, org);
-    const { plain, ...token } = makeToken(legacy ? "legacy" : "api_token");
+    const repository = repo && await requireRepository(sql, organization, repo);
+    const { plain, ...token } = makeToken(type);
     const insertion = await storeToken(sql, context, {
       organizationId: organization.organizationId,
-      type: token.type,
+      ...repository && { repositoryId: repository.repositoryId },
+      type,
       tokenPrefix: token.prefix,
       hash: token.hash,
       label: label ?? null,
@@ -123,7 +147,7 @@ const importCommand = command({
 const listCommand = command({
   name: "list",
   summary:
-    "List an organization's tokens: id, label, type, prefix, created, expires, revoked, state, last used",
+    "List an organization's tokens: id, label, type, prefix, created, expires, revoked, state, last used, repository",
   example: "token list --org acme",
   input: { org: ORG },
   async run({ org }, context) {
@@ -145,6 +169,7 @@ const listCommand = command({
         "revoked_at",
         "state",
         "last_used_at",
+        "repository",
       ],
     );
   },
@@ -184,8 +209,12 @@ async function storeToken(
 
 function changeOf(token: Token) {
   const { organizationId, apiTokenId, label, type } = token;
-  const { expires_at } = tokenRecord(token);
-  return { organizationId, subject: String(apiTokenId), detail: { label, type, expires_at } };
+  const { expires_at, repository } = tokenRecord(token);
+  return {
+    organizationId,
+    subject: String(apiTokenId),
+    detail: { label, type, expires_at, ...repository !== null && { repository } },
+  };
 }
 
 /** `no_plan`: a legacy token of an organization without purchase units. */
@@ -199,7 +228,7 @@ function stateOf(token: Token, now: number, purchaseUnitCount: number): string {
 /** `token create`, `token import`, `token list` and `token revoke`. */
 export const tokenCommands: AddCommand = group({
   name: "token",
-  summary: "Create, import, list and revoke API tokens",
+  summary: "Create, import, list and revoke tokens",
   example: "token list --org acme",
   commands: [createCommand, importCommand, listCommand, revokeCommand],
 });

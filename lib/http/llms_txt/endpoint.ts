@@ -14,6 +14,7 @@ const ACCESS: Record<Access, string> = {
   public: "No token required.",
   token: "Requires a token.",
   "token or basic": "Requires a token, also accepted as the password of HTTP Basic.",
+  "token or badge token": "Requires a token, or a badge token as the query parameter `token`.",
 };
 
 /** Renders a route as a Markdown chapter. */

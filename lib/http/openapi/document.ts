@@ -27,12 +27,21 @@ const SECURITY_SCHEMES = {
       "The API token as the password, with any user name, so that browsers can open the " +
       "documentation",
   },
+  badge: {
+    type: "apiKey",
+    in: "query",
+    name: "token",
+    description:
+      "A badge token (`token create --badge`), which opens the badges of one repository, for a " +
+      "README whose readers have no token",
+  },
 } satisfies Record<string, JsonObject>;
 
 const SECURITY: Record<Access, JsonObject[]> = {
   "public": [],
   "token": [{ bearer: [] }, { token: [] }],
   "token or basic": [{ bearer: [] }, { token: [] }, { basic: [] }],
+  "token or badge token": [{ bearer: [] }, { token: [] }, { badge: [] }],
 };
 
 /**

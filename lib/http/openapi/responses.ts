@@ -147,8 +147,8 @@ export function responsesOf(route: Route, { schemaOf }: NamedSchemas): Record<st
     500: shared("InternalServerError"),
   };
   if (hasBody) responses[304] = isShared ? notModified(cacheControl) : shared("NotModified");
-  if (access === "token") responses[401] = shared("Unauthorized");
   if (access === "token or basic") responses[401] = shared("UnauthorizedDocument");
+  else if (access !== "public") responses[401] = shared("Unauthorized");
   if (resource) responses[404] = shared("NotFound");
   const canBeInvalid = Object.values(parameters.query.entries).some((entry) =>
     !v.getMetadata(entry).acceptsAnyText

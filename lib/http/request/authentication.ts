@@ -19,6 +19,8 @@ interface TokenHash {
 /** Returns the caller and the repositories of a request, or `null` without a valid token. */
 export type Authenticate = (authorization: string | null, options: {
   access: Access;
+  /** The query parameter `token`, where a badge token may be sent in it. */
+  badgeToken: string | null;
   /** Of the client; "" when unknown. */
   address: string;
   selection: Selection;
@@ -41,9 +43,12 @@ export function createAuthentication(
   // Created by the first wrong token.
   let throttle: TokenThrottle | undefined;
   const lookUps = new SingleFlight<CallerScope | null>();
-  return async (authorization, { access, address, ...options }) => {
+  return async (authorization, { access, badgeToken, address, ...options }) => {
     if (access === "public") return { caller: null, organizationName: null, repositories: [] };
-    const token = readToken(authorization, access);
+    // A header wins: a badge token is for clients that cannot send one.
+    const token = authorization === null && badgeToken !== null
+      ? hashed(badgeToken, ["badge"])
+      : readToken(authorization, access);
     if (!token) return null;
     const { hash } = token;
     const lastUse = valid.get(hash);
@@ -88,9 +93,13 @@ function readToken(authorization: string | null, access: Access): TokenHash | nu
   }
 }
 
-function hashed(token: string): TokenHash | null {
+/** `null` for a token of another type, which opens something else. */
+function hashed(
+  token: string,
+  types: readonly TokenType[] = ["api_token", "legacy"],
+): TokenHash | null {
   const type = tokenType(token);
-  return type && { type, hash: hashToken(token, type) };
+  return type && types.includes(type) ? { type, hash: hashToken(token, type) } : null;
 }
 
 /** Returns what follows the first colon of Basic credentials, `""` when they cannot be decoded. */

@@ -119,7 +119,7 @@ export function createDispatcher(routes: readonly Route[], context: Context): Ap
     const { requestId, address } = logged;
     const refuse = (response: Response) => completeError(request, response, requestId);
     const parsed = parseUrl(request.url);
-    const { route, parameters, selection } = parsed;
+    const { route, parameters, badgeToken, selection } = parsed;
     if (route) logged.route = route.path;
     const access = route?.access ?? "token";
     const now = context.now();
@@ -127,7 +127,7 @@ export function createDispatcher(routes: readonly Route[], context: Context): Ap
     const authorization = request.headers.get("authorization");
     const found = await authenticate(
       authorization,
-      { access, address, selection, now, windowStart },
+      { access, badgeToken, address, selection, now, windowStart },
     );
     if (!found) return refuse(unauthorized(access));
     const { caller } = found;

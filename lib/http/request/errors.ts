@@ -32,6 +32,7 @@ export const ALLOWED_METHODS: readonly string[] = ["GET", "HEAD"];
 export const CHALLENGES: Readonly<Record<Access, string>> = {
   public: "Bearer",
   token: "Bearer",
+  "token or badge token": "Bearer",
   "token or basic": 'Basic realm="Test Analytics Platform", charset="UTF-8"',
 };
 

@@ -15,6 +15,8 @@ interface ParsedUrl {
   route: Route | null;
   /** The query parameters that the route knows. */
   parameters: RawParameters;
+  /** The query parameter `token`, on routes that accept a badge token. */
+  badgeToken: string | null;
   /** What to look up together with the token. */
   selection: Selection;
 }
@@ -33,9 +35,13 @@ export function createUrlParser(routes: readonly Route[]): (url: string) => Pars
       const variables = match && !path.endsWith("//") && decode(match.groups ?? {});
       if (!variables) continue;
       const parameters = rawParameters(search, route.parameters.query);
-      return { route, parameters, selection: select(route, { variables, parameters }) };
+      const badgeToken = route.access === "token or badge token"
+        ? new URLSearchParams(search).get("token")
+        : null;
+      const selection = select(route, { variables, parameters });
+      return { route, parameters, badgeToken, selection };
     }
-    return { route: null, parameters: {}, selection: { kind: "none" } };
+    return { route: null, parameters: {}, badgeToken: null, selection: { kind: "none" } };
   };
 }
 
@@ -135,7 +141,7 @@ function canBeStored(text: string): boolean {
  * name fits several repositories and the id is that of one of them, the id decides.
  */
 export function checkSelected(
-  { parameters, selection }: Omit<ParsedUrl, "route">,
+  { parameters, selection }: Pick<ParsedUrl, "parameters" | "selection">,
   found: RepositoryVersion[],
 ): { errors: ParameterErrors; isMissing: boolean; repositories: RepositoryVersion[] } {
   const { repository: name, repository_id: id } = parameters;

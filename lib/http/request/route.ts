@@ -6,8 +6,11 @@ import type { Context } from "./context.ts";
 import { organizationIdParameter } from "./parameters.ts";
 import type { TestCollection } from "./test_collection.ts";
 
-/** Who may call: `token or basic` also accepts the token as the password of HTTP Basic. */
-export type Access = "public" | "token" | "token or basic";
+/**
+ * Who may call: `token or basic` also accepts the token as the password of HTTP Basic, `token or badge
+ * token` a badge token as the query parameter `token`.
+ */
+export type Access = "public" | "token" | "token or basic" | "token or badge token";
 
 /** The groups of routes in the documentation, with their descriptions. */
 export const TAGS = {

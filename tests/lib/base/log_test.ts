@@ -74,12 +74,13 @@ describe("the log", () => {
     log.info("y", {
       id: `id_${"0a".repeat(20)}_${"0B".repeat(20)}`,
       short: "tk_0a",
+      sent: [`up_${"0a".repeat(32)}`, `bd_${"0a".repeat(32)}`].join(),
       hash: "0a".repeat(32),
     });
     assert.equal(
       lines[1],
-      `2026-09-21T14:13:20Z info y id=id_[redacted]_[redacted] short=tk_0a hash=${"0a".repeat(32)}`
-        .replace("id_[redacted]_[redacted]", '"id_[redacted]_[redacted]"'),
+      '2026-09-21T14:13:20Z info y id="id_[redacted]_[redacted]" short=tk_0a ' +
+        `sent="[redacted],[redacted]" hash=${"0a".repeat(32)}`,
     );
   });
 

@@ -3,11 +3,13 @@ import assert from "node:assert/strict";
 import { hashToken, makeToken, parseTokenHash, tokenType } from "../../../lib/base/token.ts";
 
 describe("tokens", () => {
-  it("are made in the two shapes, and never twice", () => {
+  it("are made in their shapes, and never twice", () => {
     const token = makeToken("api_token");
     assert.match(token.plain, /^tk_[0-9a-f]{64}$/);
     assert.equal(token.prefix, token.plain.slice(0, 11));
     assert.match(makeToken("legacy").plain, /^[0-9a-f]{40}$/);
+    assert.match(makeToken("upload").plain, /^up_[0-9a-f]{64}$/);
+    assert.match(makeToken("badge").plain, /^bd_[0-9a-f]{64}$/);
     assert.notEqual(makeToken("api_token").plain, token.plain);
   });
 
@@ -23,7 +25,9 @@ describe("tokens", () => {
   it("are recognized by their shape", () => {
     assert.equal(tokenType(`tk_${"a1".repeat(32)}`), "api_token");
     assert.equal(tokenType("a1".repeat(20)), "legacy");
-    for (const other of ["", "tk_", "a1".repeat(32), `tk_${"g1".repeat(32)}`, "a".repeat(41)]) {
+    assert.equal(tokenType(`up_${"a1".repeat(32)}`), "upload");
+    assert.equal(tokenType(`bd_${"a1".repeat(32)}`), "badge");
+    for (const other of ["", "tk_", "up_", "a1".repeat(32), `tk_${"g1".repeat(32)}`, "a".repeat(41)]) {
       assert.equal(tokenType(other), null, other);
     }
   });

@@ -54,7 +54,46 @@ describeWithDatabases("token", (database) => {
       expires_at: "2026-05-02T12:00:00Z",
       revoked_at: null,
       last_used_at: null,
+      repository: null,
     });
+  });
+
+  it("for uploads opens nothing else, so it says its type", async () => {
+    const { code, stdout, stderr } = await cli("token create --org acme --upload");
+    assert.deepEqual([code, stderr], [0, ""]);
+    assert.match(stdout, /^up_[0-9a-f]{64}\n$/);
+    const { stdout: list } = await cli("token list --org acme --json");
+    const stored = JSON.parse(list).find(({ token_prefix: prefix }: { token_prefix: string }) =>
+      prefix === stdout.slice(0, 11)
+    );
+    assert.deepEqual([stored.type, stored.repository], ["upload", null]);
+  });
+
+  it("for badges belongs to a repository, and goes with it", async () => {
+    const line = "token create --org acme --badge --repo acme/pictured";
+    const unknown = await cli(line);
+    assert.deepEqual([unknown.code, unknown.stdout], [1, ""]);
+    assert.match(unknown.stderr, /repository "acme\/pictured" is unknown in "acme"/);
+    await cli("repo create acme/Pictured --org acme");
+    const { token, type, repository } = JSON.parse((await cli(`${line} --json`)).stdout);
+    assert.match(token, /^bd_[0-9a-f]{64}$/);
+    assert.deepEqual([type, repository], ["badge", "acme/Pictured"]);
+    await cli("repo delete acme/pictured --org acme --yes");
+    assert.ok(!(await cli("token list --org acme")).stdout.includes(token.slice(0, 11)));
+  });
+
+  it("is of one type", async () => {
+    for (
+      const [flags, reason] of [
+        ["--upload --legacy", /--legacy, --upload and --badge: expected only one of them/],
+        ["--badge", /--badge and --repo: expected both or neither/],
+        ["--upload --repo acme/shop", /--badge and --repo: expected both or neither/],
+      ] as const
+    ) {
+      const { code, stderr } = await cli(`token create --org acme ${flags}`);
+      assert.equal(code, 2);
+      assert.match(stderr, reason);
+    }
   });
 
   it("takes any expiry, past ones and other zones too", async () => {
@@ -153,7 +192,7 @@ describeWithDatabases("token", (database) => {
 
     const { stdout } = await cli("token list --org lister");
     const cells = stdout.slice(0, -1).split("\n").map((line) => line.split("\t"));
-    assert.deepEqual(cells.map((line) => line.length), [9, 9, 9, 9]);
+    assert.deepEqual(cells.map((line) => line.length), [10, 10, 10, 10]);
     assert.deepEqual(cells.map((line) => line[7]), ["active", "expired", "no_plan", "revoked"]);
     assert.deepEqual(cells[0]?.slice(1, 3), ["board", "api_token"]);
     const [first] = JSON.parse((await cli("token list --org lister --json")).stdout);
@@ -167,6 +206,7 @@ describeWithDatabases("token", (database) => {
       "expires_at",
       "revoked_at",
       "last_used_at",
+      "repository",
       "state",
     ]);
   });
