@@ -58,6 +58,20 @@ export async function findUnclaimed<T extends { key: string; version: string }>(
   return archives.filter(({ key }) => keys.has(key));
 }
 
+/** The keys of archives that were processed in this version. */
+export async function findProcessed(
+  sql: Queryable,
+  { source, archives }: { source: string; archives: readonly { key: string; version: string }[] },
+): Promise<string[]> {
+  const found = archives.map(({ key, version }) => ({ key, version }));
+  const rows = await sql<{ key: string }[]>`
+    select a.key
+    from json_to_recordset(${JSON.stringify(found)}::text::json) as f(key text, version text)
+    join archive a on a.source = ${source} and a.key = f.key and a.version = f.version
+    where a.status = 'processed'`;
+  return rows.map(({ key }) => key);
+}
+
 /**
  * Claims an archive that is new, changed after a failure, or has an expired lease.
  *

@@ -161,6 +161,30 @@ function testNo(bind: Bind, { testHash }: { testHash: number }): string {
       and ${IS_PUBLISHED})`;
 }
 
+/** Who uploads: an organization, by a valid upload token of it. */
+export interface Uploader extends Caller {
+  organizationName: string;
+}
+
+/**
+ * Loads the organization of an upload token; `null` when the token is unknown, expired or revoked.
+ *
+ * @param options.now seconds since 1970
+ */
+export async function loadUploader(
+  sql: Queryable,
+  { hash, now }: { hash: string; now: number },
+): Promise<Uploader | null> {
+  const [row] = await sql<Uploader[]>`
+    select t.organization_id as "organizationId", t.api_token_id as "tokenId",
+      o.name as "organizationName"
+    from api_token t
+    join organization o on o.organization_id = t.organization_id
+    where t.hash = ${hash} and t.type = 'upload' and t.revoked_at is null
+      and (t.expires_at is null or t.expires_at > to_timestamp(${now}::float8))`;
+  return row ?? null;
+}
+
 /** Which of these hashes belong to a token, valid or not. */
 export async function existingTokenHashes(
   sql: Queryable,

@@ -6,6 +6,7 @@ create table api_token (
   organization_id integer not null,
   api_token_id integer not null generated always as identity,
   type text not null,
+  repository_id bigint,
   token_prefix text,
   hash text not null,
   label text,
@@ -15,7 +16,8 @@ create table api_token (
   last_used_at timestamp(0) with time zone,
   constraint api_token_pkey PRIMARY KEY (organization_id, api_token_id),
   constraint api_token_hash_key UNIQUE (hash),
-  constraint api_token_type_check CHECK ((type = ANY (ARRAY['api_token'::text, 'legacy'::text]))),
+  constraint api_token_check CHECK (((repository_id IS NOT NULL) = (type = 'badge'::text))),
+  constraint api_token_type_check CHECK ((type = ANY (ARRAY['api_token'::text, 'legacy'::text, 'upload'::text, 'badge'::text]))),
   constraint api_token_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organization(organization_id)
 );
 

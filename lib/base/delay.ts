@@ -11,3 +11,11 @@ export function pause(milliseconds: number, stop?: AbortSignal): Promise<void> {
     stop?.addEventListener("abort", done);
   });
 }
+
+/** Resolves when the signal is aborted. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

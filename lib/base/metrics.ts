@@ -6,7 +6,7 @@ const PREFIX = "test_analytics_";
 /** Upper bounds of the histograms, in seconds. */
 const BUCKETS = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10];
 
-/** The metrics of `serve` and `watch`, by name without the prefix. */
+/** The metrics of `serve`, `receive` and `watch`, by name without the prefix. */
 const DESCRIPTIONS = {
   http_requests_total: ["counter", "Requests by route and status."],
   http_request_duration_seconds: ["histogram", "Time from a request to its response, by route."],
@@ -15,6 +15,8 @@ const DESCRIPTIONS = {
   throttled_requests_total: ["counter", "Wrong tokens refused without a look-up of their own."],
   database_statement_seconds: ["histogram", "Statements and transactions, waiting included."],
   database_wait_seconds: ["histogram", "Time that they waited for a connection."],
+  uploads_running: ["gauge", "Uploads that are being received, checked or stored."],
+  upload_bytes_total: ["counter", "Bytes of the uploads that were acknowledged."],
   archives_waiting: ["gauge", "Archives found by the running sweep and not processed yet."],
   archives_oldest_seconds: ["gauge", "Age of the oldest of them."],
   archives_total: ["counter", "Archives by outcome: processed, duplicate, failed or left."],

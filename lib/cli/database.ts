@@ -38,17 +38,30 @@ export async function openCurrentDatabase(
   }
 }
 
-/**
- * Replaces the connections to a server by read-only ones. The embedded database has one session for
- * all clients, which cannot be read-only.
- */
+type ReadingOptions =
+  & DatabaseLocation
+  & Pick<DatabaseOptions, "maxConnections" | "statementTimeoutMs">;
+
+/** Replaces the connections to a server by read-only ones. */
 export async function reopenForReading(
   database: Database,
-  location: DatabaseLocation & Pick<DatabaseOptions, "maxConnections" | "statementTimeoutMs">,
+  options: ReadingOptions,
 ): Promise<Database> {
-  if (database.kind === "embedded") return database;
-  await database.close();
-  return await openDatabase({ ...location, readOnly: true });
+  if (database.kind === "server") await database.close();
+  return await openForReading(database, options);
+}
+
+/**
+ * Opens read-only connections to the server of a database. The embedded database has one session for
+ * all clients, which cannot be read-only: it is returned as it is.
+ */
+export async function openForReading(
+  database: Database,
+  options: ReadingOptions,
+): Promise<Database> {
+  return database.kind === "embedded"
+    ? database
+    : await openDatabase({ ...options, readOnly: true });
 }
 
 /**

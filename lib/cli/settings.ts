@@ -14,6 +14,7 @@ const MAX_MS = 86_400_000;
 export const SETTING_SCHEMAS = {
   HOST: lineOfText,
   PORT: port,
+  UPLOAD_PORT: port,
   REUSE_PORT: yesOrNo,
   TRUSTED_PROXIES: readWith(parseTrustedProxies),
   OPS_HOST: lineOfText,
@@ -25,6 +26,10 @@ export const SETTING_SCHEMAS = {
   STATEMENT_TIMEOUT_MS: wholeNumber({ min: 1, max: MAX_MS }),
   REQUEST_TIMEOUT_MS: wholeNumber({ min: 1, max: MAX_MS }),
   MAX_RUNNING_REQUESTS: wholeNumber({ min: 1, max: 1_000_000 }),
+  MAX_UPLOAD_MB: wholeNumber({ min: 1, max: 1_000_000 }),
+  MAX_RUNNING_UPLOADS: wholeNumber({ min: 1, max: 10_000 }),
+  UPLOAD_IDLE_SECONDS: wholeNumber({ min: 1, max: MAX_SECONDS }),
+  UPLOAD_TIMEOUT_SECONDS: wholeNumber({ min: 1, max: MAX_SECONDS }),
   CACHE_SIZE_MB: wholeNumber({ min: 0, max: 1_000_000 }),
 };
 
@@ -76,7 +81,7 @@ function camelCase(text: string): string {
  */
 export function readSecret(
   environment: Environment,
-  name: "DATABASE_URL" | "PLATFORM_API_TOKEN",
+  name: "DATABASE_URL" | "PLATFORM_API_TOKEN" | "UPLOAD_TOKEN",
 ): string | undefined {
   const own = environment[name];
   const path = environment[`${name}_FILE`];

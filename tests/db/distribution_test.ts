@@ -63,7 +63,7 @@ describeWithDatabases("the schema, as deploy/citus.sql distributes it", (databas
     const belonging = catalogue.columns.filter(({ column }) => column === "repository_id")
       .map(({ table }) => table);
     assert.deepEqual(
-      [...distribution.columns.keys(), "archive", "repository"].sort(),
+      [...distribution.columns.keys(), "api_token", "archive", "repository"].sort(),
       belonging.sort(),
     );
   });

@@ -26,7 +26,7 @@ describe("the sample configuration", () => {
 });
 
 describe("the service units", () => {
-  for (const [name, command] of [["test-analytics", "serve"], ["test-analytics-watch", "watch"]]) {
+  for (const [name, command] of [["test-analytics", "up"], ["test-analytics-watch", "watch"]]) {
     it(`run ${command} as their own user and have settings that exist`, async () => {
       const unit = await read(`deploy/${name}.service`);
       assert.match(unit, new RegExp(`^ExecStart=/usr/local/bin/test-analytics ${command}\\b`, "m"));
@@ -69,8 +69,8 @@ describe("the container", () => {
       (service as { secrets?: string[] }).secrets ?? []
     );
     assert.deepEqual([...new Set(used)].sort(), Object.keys(secrets).sort());
-    assert.deepEqual(Object.keys(volumes), ["database"]);
-    for (const { environment } of [services["test-analytics"], services.admin]) {
+    assert.deepEqual(Object.keys(volumes), ["database", "inbox"]);
+    for (const { environment } of [services["test-analytics"], services.receive, services.admin]) {
       for (const name of Object.keys(environment)) assert.ok(NAMES.includes(name), name);
     }
     const guide = await read("docs/guides/docker.md");
@@ -78,6 +78,14 @@ describe("the container", () => {
       const written = file.replace(/(database|reader)_password/, "${role}_password");
       assert.ok(guide.includes(`>${written}`), file);
     }
+  });
+
+  it("has a compose file for all in one, with the ports of the program", async () => {
+    const { services, volumes } = parse(await read("deploy/compose.up.yaml"));
+    const { command, ports } = services["test-analytics"];
+    assert.deepEqual(command, ["up"]);
+    assert.deepEqual(ports, ["127.0.0.1:8000:8000", "127.0.0.1:8001:8001"]);
+    assert.deepEqual(Object.keys(volumes), ["data"]);
   });
 
   it("serves with a role that can only read, on a version of PostgreSQL that is tested", async () => {

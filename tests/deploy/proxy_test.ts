@@ -133,7 +133,7 @@ describe("the service behind a proxy", { skip: NGINX === "" && CADDY === "" }, (
   }, async () => {
     const port = freePort();
     const upstream = (await snippet("nginx", "Several processes"))
-      .replace("127.0.0.1:8000", service()).replace("127.0.0.1:8001", `127.0.0.1:${freePort()}`);
+      .replace("127.0.0.1:8000", service()).replace("127.0.0.1:8002", `127.0.0.1:${freePort()}`);
     const config = join(folder, "several.conf");
     await Deno.writeTextFile(
       config,
@@ -151,7 +151,7 @@ describe("the service behind a proxy", { skip: NGINX === "" && CADDY === "" }, (
   }, async () => {
     const port = freePort();
     const site = (await snippet("caddyfile", "Several processes"))
-      .replace("127.0.0.1:8000", service()).replace("127.0.0.1:8001", `127.0.0.1:${freePort()}`);
+      .replace("127.0.0.1:8000", service()).replace("127.0.0.1:8002", `127.0.0.1:${freePort()}`);
     const config = join(folder, "Caddyfile.several");
     await Deno.writeTextFile(config, `{\nadmin off\n}\nhttp://127.0.0.1:${port} {\n${site}\n}\n`);
     const base = `http://127.0.0.1:${port}`;

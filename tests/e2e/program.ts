@@ -46,10 +46,12 @@ export async function run(
   return { code, stdout: decode(stdout), stderr: decode(stderr) };
 }
 
-/** A running `serve` or `demo`. */
+/** A running `serve`, `receive`, `up` or `demo`. */
 export interface Running {
   /** Base address, such as `http://127.0.0.1:43703`. */
   url: string;
+  /** That for uploads, of `up`. */
+  uploadUrl: string;
   pid: number;
   /** Standard output so far. */
   stdout(): string;
@@ -61,15 +63,17 @@ export interface Running {
   stop(signal: Deno.Signal, deadlineMs?: number): Promise<Ending>;
 }
 
-/** Starts `serve` or `demo`, and waits until it listens; for `demo` also for its output. */
+/** Starts `serve`, `receive`, `up` or `demo`, and waits until it listens; for `demo` also for its output. */
 export async function start(
   args: string[],
   environment: Record<string, string>,
   program?: ProgramLine,
 ): Promise<Running> {
   let url: string | undefined;
+  let uploadUrl = "";
   const { promise: ready, resolve: onReady } = Promise.withResolvers<void>();
   const child = follow(command(args, { environment, program }).spawn(), (stderr) => {
+    uploadUrl ||= /^receiving uploads on (http:\/\/\S+)$/m.exec(stderr)?.[1] ?? "";
     url ??= /^listening on (http:\/\/\S+)$/m.exec(stderr)?.[1];
     if (url !== undefined) onReady();
   });
@@ -79,7 +83,7 @@ export async function start(
   }
   // The address comes first, the token and the rest after it.
   while (args[0] === "demo" && !child.stdout().endsWith("\n") && !child.isOver()) await pause(5);
-  return { url, pid: child.pid, stdout: child.stdout, stop: child.end };
+  return { url, uploadUrl, pid: child.pid, stdout: child.stdout, stop: child.end };
 }
 
 function decode(bytes: Uint8Array): string {

@@ -11,6 +11,7 @@ import { Random } from "../bench/random.ts";
 import { clockFaults } from "./clock.ts";
 import { connectionFaults } from "./connections.ts";
 import { diskFaults } from "./disk.ts";
+import { doorFaults } from "./door.ts";
 import { killFaults } from "./kill.ts";
 import { failOverFaults, hasServer, stopFaults } from "./server_stops.ts";
 import { taskOptions } from "../task_options.ts";
@@ -31,6 +32,7 @@ export interface FaultOptions {
 /** The faults, by the names that `--only` takes. */
 export const FAULTS: Record<string, (options: FaultOptions) => Promise<Row[]>> = {
   kill: killFaults,
+  door: doorFaults,
   connections: connectionFaults,
   disk: diskFaults,
   clock: clockFaults,

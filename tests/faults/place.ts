@@ -38,7 +38,16 @@ export async function placeOn(
 export async function makeToken(environment: Record<string, string>): Promise<string> {
   const created = await run(["org", "create", "acme"], environment);
   assert.equal(created.code, 0, created.stderr);
-  const { code, stdout, stderr } = await run(["token", "create", "--org", "acme"], environment);
+  return await addToken(environment);
+}
+
+/** Creates a token of `acme`, such as one for `--upload`. */
+export async function addToken(
+  environment: Record<string, string>,
+  ...options: string[]
+): Promise<string> {
+  const line = ["token", "create", "--org", "acme", ...options];
+  const { code, stdout, stderr } = await run(line, environment);
   assert.equal(code, 0, stderr);
   return stdout.trim();
 }

@@ -80,9 +80,34 @@ export async function writeForIngest(upload: Upload, folder: string): Promise<st
 /** Puts the archive of an upload into a watched folder; returns its key. */
 export async function putArchive(upload: Upload, folder: string): Promise<string> {
   const key = `${upload.no}.gz`;
+  await putFile(archiveBytes(upload), { folder, key });
+  return key;
+}
+
+/** The address and body of an upload to `receive`: a form, or every third time an archive. */
+export async function requestOf(upload: Upload): Promise<{ path: string; body: BodyInit }> {
+  const path = `/upload/${upload.repository}`;
+  if (upload.no % 3 === 0) {
+    return { path, body: await new Response(archiveBytes(upload)).arrayBuffer() };
+  }
+  const body = new FormData();
+  body.append("report", new File([reportText(upload)], "a.xml"));
+  const coverage = coverageText(upload);
+  if (coverage !== null) body.append("coverage", new File([coverage], "lcov.info"));
+  const parameters = new URLSearchParams({
+    commit: upload.commit,
+    branch: "main",
+    build_url: upload.buildUrl,
+    tags: upload.tag,
+    recorded_at: formatTimestamp(upload.recordedAt),
+  });
+  return { path: `${path}?${parameters}`, body };
+}
+
+function archiveBytes(upload: Upload): ReadableStream<Uint8Array> {
   const [owner = "", name = ""] = upload.repository.split("/");
   const coverage = coverageText(upload);
-  const bytes = writeArchive({
+  return writeArchive({
     facts: {
       repository: { owner, name },
       commit: upload.commit,
@@ -101,8 +126,6 @@ export async function putArchive(upload: Upload, folder: string): Promise<string
       ...coverage === null ? [] : [file(coveragePath("lcov.info"), coverage)],
     ],
   });
-  await putFile(bytes, { folder, key });
-  return key;
 }
 
 /** Puts an archive into a watched folder. */

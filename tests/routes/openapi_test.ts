@@ -90,10 +90,16 @@ describe("the OpenAPI document", () => {
       "https://example.org/prefix/",
     );
     assert.deepEqual(security, [{ bearer: [] }, { token: [] }]);
-    assert.deepEqual(Object.keys(components.securitySchemes), ["bearer", "token", "basic"]);
+    assert.deepEqual(Object.keys(components.securitySchemes), [
+      "bearer",
+      "token",
+      "basic",
+      "badge",
+    ]);
     assert.deepEqual(paths["/health"].get.security, []);
     assert.equal(paths["/openapi.yaml"].get.security.length, 3);
     assert.equal(paths["/api"].get.security, undefined);
+    assert.deepEqual(paths["/api/v1/flaky/badges"].get.security.at(-1), { badge: [] });
   });
 });
 

@@ -3,6 +3,7 @@ import type { AddCommand } from "../command.ts";
 /** Every command by name, in the order of `--help`. Loaded one by one: a command starts sooner. */
 export const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   serve: async () => (await import("./serve.ts")).serveCommand,
+  up: async () => (await import("./up.ts")).upCommand,
   demo: async () => (await import("./demo.ts")).demoCommand,
   migrate: async () => (await import("./migrate.ts")).migrateCommand,
   org: async () => (await import("./org.ts")).orgCommands,
@@ -10,6 +11,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   token: async () => (await import("./token.ts")).tokenCommands,
   ingest: async () => (await import("./ingest.ts")).ingestCommand,
   upload: async () => (await import("./upload.ts")).uploadCommand,
+  receive: async () => (await import("./receive.ts")).receiveCommand,
   watch: async () => (await import("./watch.ts")).watchCommand,
   submission: async () => (await import("./submission.ts")).submissionCommands,
   quarantine: async () => (await import("./quarantine.ts")).quarantineCommands,

@@ -1,12 +1,12 @@
 import type { Database } from "../../../db/connection/connect.ts";
 import { serve, type ServeOptions } from "../../../routes/serve.ts";
 import { requireSchemaVersion, SchemaVersionError } from "../../../db/schema/migrate.ts";
-import { pause } from "../../base/delay.ts";
+import { aborted, pause } from "../../base/delay.ts";
 import { VERSION } from "../../base/version.ts";
 import { type AddCommand, type CliIo, command, flag } from "../command.ts";
 import { COMMIT } from "../commit.ts";
 import { reopenForReading, waitForDatabase } from "../database.ts";
-import { Failure } from "../errors.ts";
+import { listenOrFail } from "../listen.ts";
 import { withLog } from "../log_output.ts";
 import { startOps } from "../ops.ts";
 import { recordTokenUsesLater } from "../token_uses.ts";
@@ -120,28 +120,16 @@ export async function serveUntilStopped(
 ): Promise<void> {
   // Installs the signal handlers, so that a signal during startup counts.
   const { stop } = io;
-  const server = listen({ ...options, sql: database.sql, onTimeout: () => database.renew() });
+  const server = listenOrFail(
+    options,
+    () => serve({ ...options, sql: database.sql, onTimeout: () => database.renew() }),
+  );
   try {
     io.stderr(`listening on ${server.url}\n`);
     await onReady?.(server.url);
     await Promise.race([aborted(stop), schemaChange(database, stop)]);
   } finally {
     await Promise.race([server.shutdown(), aborted(io.stopAtOnce)]);
-  }
-}
-
-function listen(options: ServeOptions): ReturnType<typeof serve> {
-  const { host, port } = options;
-  try {
-    return serve(options);
-  } catch (error) {
-    if (error instanceof Deno.errors.AddrInUse) {
-      throw new Failure(
-        `port ${port} of ${host} is already in use: use another, or --port 0 for any free port`,
-      );
-    }
-    if (!(error instanceof Error)) throw error;
-    throw new Failure(`cannot listen on ${host} port ${port}: ${error.message}`);
   }
 }
 
@@ -161,11 +149,4 @@ async function schemaChange({ sql }: Database, stop: AbortSignal): Promise<void>
       if (error instanceof SchemaVersionError) throw error;
     }
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }

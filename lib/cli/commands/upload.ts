@@ -3,7 +3,6 @@ import { stat } from "node:fs/promises";
 import {
   coveragePath,
   DEFAULT_ARCHIVE_LIMITS,
-  type FileToPack,
   reportPath,
   writeArchive,
 } from "../../report/archive/mod.ts";
@@ -13,6 +12,7 @@ import { formatTimestamp } from "../../base/time.ts";
 import { findCodeowners } from "../intake/codeowners_file.ts";
 import { type AddCommand, argument, command, option } from "../command.ts";
 import { Failure, UsageError } from "../errors.ts";
+import { archiveName, FilesToPack } from "../intake/files_to_pack.ts";
 import { readUploadFiles } from "../intake/read_files.ts";
 import { progressListener } from "../output.ts";
 import {
@@ -31,11 +31,16 @@ export const uploadCommand: AddCommand = command({
   name: "upload",
   summary: "Pack the reports of one CI run into an archive for `watch`; prints its location",
   example: "upload --to s3://ci-reports/acme --repo acme/shop --commit 4f2a9c1 reports/",
-  environment: STORAGE_VARIABLES,
+  moreExamples: ["upload --to https://reports.example reports/"],
+  environment: ["UPLOAD_TOKEN", "UPLOAD_TOKEN_FILE", ...STORAGE_VARIABLES],
   usesDatabase: false,
   input: {
     reports: argument("JUnit XML files, folders (all *.xml below them), or globs", REPORTS),
-    to: option("<target>", "folder, s3://BUCKET/PREFIX, or https:// URL for a PUT", location),
+    to: option(
+      "<target>",
+      "address of `up` or `receive`, folder, s3://BUCKET/PREFIX, or URL for a PUT",
+      location,
+    ),
     endpointUrl: ENDPOINT_URL,
     ...RUN_OPTIONS,
   },
@@ -45,8 +50,13 @@ export const uploadCommand: AddCommand = command({
     const facts = await factsOfRun(options, context);
     let put: ReturnType<typeof openTarget>;
     try {
-      put = openTarget(options.to, { environment, endpoint: options.endpointUrl });
+      put = openTarget(options.to, {
+        environment,
+        endpoint: options.endpointUrl,
+        repository: facts.repository,
+      });
     } catch (error) {
+      if (error instanceof TypeError) throw new UsageError(error.message);
       if (error instanceof SyntaxError) throw new UsageError(`--to: ${error.message}`);
       throw error;
     }
@@ -57,7 +67,8 @@ export const uploadCommand: AddCommand = command({
     const codeowners = await findCodeowners(options.codeowners, context);
     const bytes = await pack({ ...options, facts, codeowners: codeowners?.text ?? null });
     listener.show(`sending ${bytes.length} bytes`);
-    const location = await put(archiveName(facts, bytes), bytes);
+    const digest = createHash("sha256").update(bytes).digest("hex");
+    const location = await put(archiveName(facts, digest), bytes);
     listener.clear();
     await context.print(location, {
       location,
@@ -79,16 +90,9 @@ async function pack(
     coverage: string[];
   },
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const files: FileToPack[] = [];
-  const usedPaths = new Set<string>();
-  const add = async (file: string, path: string) => {
-    // Different files may get the same path in the archive.
-    for (let no = 2; usedPaths.has(path); no++) {
-      path = path.replace(/(~\d+)?(\.[^./]*)?$/, `~${no}$2`);
-    }
-    usedPaths.add(path);
-    files.push({ path, size: (await stat(file)).size, open: () => openFile(file) });
-  };
+  const packed = new FilesToPack();
+  const add = async (file: string, path: string) =>
+    packed.add(path, { file, size: (await stat(file)).size });
   const found = reports.length > 0 ? await findReports(reports) : [];
   for (const { path } of found) await add(path, reportPath(path));
   for (const path of coverage) await add(path, coveragePath(path));
@@ -97,7 +101,7 @@ async function pack(
   const stream = writeArchive({
     facts: { commit, tree, branch: branch ?? "", ...rest },
     codeowners,
-    files,
+    files: packed.files,
   });
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   let length = 0;
@@ -112,19 +116,4 @@ async function pack(
     pieces.push(new Uint8Array(piece));
   }
   return new Uint8Array(await new Blob(pieces).arrayBuffer());
-}
-
-function openFile(path: string): ReadableStream<Uint8Array> {
-  return ReadableStream.from((async function* () {
-    const file = await Deno.open(path);
-    yield* file.readable;
-  })());
-}
-
-/** Names sort by time within a repository; the same archive has the same name. */
-function archiveName({ repository, recordedAt }: DescribedRun, bytes: Uint8Array): string {
-  const moment = formatTimestamp(recordedAt).replaceAll(/[-:]/g, "");
-  const digest = createHash("sha256").update(bytes).digest("hex").slice(0, 16);
-  const folder = formatRepositoryName(repository).replaceAll(/[^A-Za-z0-9._/-]/g, "_");
-  return `${folder}/${moment}-${digest}.gz`;
 }

@@ -7,7 +7,7 @@ import type { ArchiveContents, ArchiveMetadata, ArchiveSource } from "../../repo
 import { ReportError } from "../../report/report_error.ts";
 import { StorageError } from "../storage/storage.ts";
 import type { ArchiveRequest, FromWorker, ToWorker } from "./archive_worker.ts";
-import type { OpenedArchive } from "./read_archive.ts";
+import type { OpenedArchive, ReadArchiveOptions } from "./read_archive.ts";
 import type { Listener, UploadFiles } from "./read_files.ts";
 import type { RunValues } from "./run_options.ts";
 
@@ -68,13 +68,13 @@ export class ArchiveReader {
   async readFiles(
     source: ArchiveSource,
     contents: ArchiveContents,
-    { listener, mayBeEmpty = false }: { listener: Listener; mayBeEmpty?: boolean },
+    { listener, ...options }: ReadArchiveOptions & { listener: Listener },
   ): Promise<UploadFiles> {
     const files = await this.#run(source, {
       call: "readArchiveFiles",
       name: source.name,
       contents,
-      mayBeEmpty,
+      ...options,
     }, { listener }) as UploadFiles;
     const { results } = files;
     return { ...files, results: results && { ...results, content: contentOf(results.content) } };

@@ -4,7 +4,7 @@
  */
 import type { ArchiveContents, ArchiveMetadata } from "../../report/archive/mod.ts";
 import { ReportError, type ReportErrorKind } from "../../report/report_error.ts";
-import { openArchive, readArchiveFiles } from "./read_archive.ts";
+import { openArchive, readArchiveFiles, type ReadArchiveOptions } from "./read_archive.ts";
 import type { Listener, UploadFiles } from "./read_files.ts";
 import type { RunValues } from "./run_options.ts";
 
@@ -17,7 +17,7 @@ export type ArchiveRequest =
     now: number;
     recordedAt: number;
   }
-  | { call: "readArchiveFiles"; name: string; contents: ArchiveContents; mayBeEmpty: boolean };
+  | ReadArchiveOptions & { call: "readArchiveFiles"; name: string; contents: ArchiveContents };
 
 /** To the worker: a request, or the next bytes of the archive (`null` at the end). */
 export type ToWorker = ArchiveRequest | { chunk: Uint8Array | null };

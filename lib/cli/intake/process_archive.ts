@@ -11,7 +11,11 @@ import {
   releaseArchive,
 } from "../../../db/admin/archives.ts";
 import { findOrCreateRepository } from "../../../db/admin/create_repository.ts";
-import { listOrganizations, type Organization } from "../../../db/admin/organizations.ts";
+import {
+  findOrganization,
+  listOrganizations,
+  type Organization,
+} from "../../../db/admin/organizations.ts";
 import type { Database } from "../../../db/connection/connect.ts";
 import { SchemaVersionError } from "../../../db/schema/migrate.ts";
 import { writeTransaction } from "../../../db/write/transaction.ts";
@@ -153,7 +157,8 @@ async function intake(
 
   /** Lists the archive under its repository as `processing`. */
   async function show(facts: ShownFacts): Promise<Organization> {
-    const organization = given ?? await organizationOf(sql, facts.repository);
+    const organization = given ??
+      await organizationOf(sql, facts.repository, metadata?.organization);
     const { repository: { repositoryId } } = await findOrCreateRepository(sql, {
       ...facts.repository,
       organization,
@@ -217,11 +222,20 @@ function isTransient(error: unknown): boolean {
   return code !== "" && !/^(?:22|23|54)/.test(code);
 }
 
-/** The only organization, else the one named like the owner of the repository. */
+/**
+ * The organization that `receive` wrote into the archive, else the only one, else the one named like the
+ * owner of the repository.
+ */
 async function organizationOf(
   sql: Database["sql"],
   repository: RepositoryName,
+  receiver = "",
 ): Promise<Organization> {
+  if (receiver !== "") {
+    const organization = await findOrganization(sql, receiver);
+    if (organization) return organization;
+    throw new ArchiveError(`organization "${receiver}", which the archive names, is unknown`);
+  }
   const organizations = await listOrganizations(sql);
   const [first, ...others] = organizations;
   if (first && others.length === 0) return first;

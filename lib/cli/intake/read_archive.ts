@@ -139,6 +139,16 @@ export async function openArchive(
   };
 }
 
+/** Options of {@link readArchiveFiles}, all false unless given. */
+export interface ReadArchiveOptions {
+  /** Neither a report nor a coverage report is no error. */
+  mayBeEmpty?: boolean;
+  /** The uploader named every file: one of another kind is an error. */
+  areNamed?: boolean;
+  /** Looks for errors only, and returns no results: little memory is enough for any report. */
+  isCheck?: boolean;
+}
+
 /**
  * Streams the reports and coverage reports of an archive.
  *
@@ -147,21 +157,23 @@ export async function openArchive(
 export async function readArchiveFiles(
   source: ArchiveSource,
   contents: ArchiveContents,
-  { listener, mayBeEmpty = false }: { listener: Listener; mayBeEmpty?: boolean },
+  { listener, mayBeEmpty = false, areNamed = false, isCheck = false }:
+    & ReadArchiveOptions
+    & { listener: Listener },
 ): Promise<UploadFiles> {
   const { reports, coverage, codeowners, metadata } = contents;
   const owners = codeowners === null ? null : { text: codeowners, root: "" };
   const checkoutFolder = metadata?.checkoutFolder ?? "";
   const results = reports.length === 0 ? null : await readResults(
-    streamed(source, contents, "reports"),
-    { codeowners: owners, checkoutFolder },
+    streamed(source, { contents, part: "reports", areNamed }),
+    { codeowners: owners, checkoutFolder, isCheck },
     listener,
   );
   let others = 0;
   const totals = coverage.length === 0 ? null : await readCoverage(
-    streamed(source, contents, "coverage"),
+    streamed(source, { contents, part: "coverage", areNamed }),
     listener,
-    {
+    areNamed ? {} : {
       // Reporters put other files into this folder, such as JUnit reports.
       onOther(error) {
         others++;
@@ -183,10 +195,13 @@ export async function readArchiveFiles(
 
 async function* streamed(
   source: ArchiveSource,
-  contents: ArchiveContents,
-  part: "reports" | "coverage",
+  { contents, part, areNamed }: {
+    contents: ArchiveContents;
+    part: "reports" | "coverage";
+    areNamed: boolean;
+  },
 ): AsyncGenerator<StreamedReport & CoverageFile, void> {
   for await (const { path, bytes } of readArchived(source, contents[part], contents)) {
-    yield { path: `${source.name}: ${path}`, isNamed: false, bytes };
+    yield { path: `${source.name}: ${path}`, isNamed: areNamed, bytes };
   }
 }

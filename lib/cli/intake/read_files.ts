@@ -51,6 +51,8 @@ export interface ReportContext {
   codeowners: OwnersFile | null;
   /** Where the repository was checked out, `""` when unknown. */
   checkoutFolder: string;
+  /** Results are read to find errors, and not kept. */
+  isCheck: boolean;
 }
 
 /** A coverage report that can be read once. */
@@ -82,7 +84,7 @@ export async function readUploadFiles(
 /** Reads reports, and finds the owners of the tests' files. */
 export async function readResults(
   reports: readonly ReportFile[] | AsyncIterable<StreamedReport>,
-  { codeowners = null, checkoutFolder = "" }: Partial<ReportContext>,
+  { codeowners = null, checkoutFolder = "", isCheck = false }: Partial<ReportContext>,
   listener: Listener,
 ): Promise<NonNullable<UploadFiles["results"]>> {
   const builder = new SubmissionBuilder();
@@ -94,7 +96,7 @@ export async function readResults(
       file = path;
     },
     onResult(result) {
-      builder.add(result);
+      if (!isCheck) builder.add(result);
       if (++results % RESULTS_PER_PROGRESS === 0) listener.progress?.({ results, file });
     },
     onNote: (note) => listener.note(note),

@@ -1,5 +1,5 @@
 import { createReadStream } from "node:fs";
-import { readdir, stat } from "node:fs/promises";
+import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { ArchiveSource } from "../../report/archive/mod.ts";
 import { unreadable } from "../../report/report_files.ts";
@@ -16,6 +16,8 @@ import {
 const SETTLED_MS = 2_000;
 const SURELY_SETTLED_MS = 60_000;
 const BATCH_SIZE = 500;
+// The names that `receive` and `upload` give, with a digest: the same name has the same contents.
+const NAME_OF_CONTENTS = /-[0-9a-f]{16}\.gz$/;
 // A network disk that is unavailable may block for ever.
 const IDLE_TIMEOUT_MS = 60_000;
 
@@ -36,6 +38,7 @@ export function fileSource(path: string): ArchiveSource {
 /** A folder of archives, with its subfolders; links and hidden files are ignored. */
 export class FolderStorage implements ArchiveStorage {
   readonly name: string;
+  readonly remove?: (key: string) => Promise<void>;
   /** When each file that may be incomplete was first seen in its current version. */
   #unsettled = new Map<string, { version: string; since: number }>();
 
@@ -44,10 +47,15 @@ export class FolderStorage implements ArchiveStorage {
   /**
    * @param name the real path of the folder
    * @param options.stop aborts the reading of a file
+   * @param options.isInbox archives appear by renaming, and are removed when they were processed
    */
-  constructor(name: string, { stop }: { stop?: AbortSignal } = {}) {
+  constructor(
+    name: string,
+    { stop, isInbox = false }: { stop?: AbortSignal; isInbox?: boolean } = {},
+  ) {
     this.name = name;
     this.#stop = stop;
+    if (isInbox) this.remove = (key) => rm(join(name, key), { force: true });
   }
 
   async *list(): AsyncGenerator<StoredArchive[], void> {
@@ -57,12 +65,14 @@ export class FolderStorage implements ArchiveStorage {
       const info = await stat(join(this.name, key)).catch(() => null);
       // Deleted in the meantime, or a device.
       if (!info?.isFile()) continue;
-      const version = `${info.size}-${info.mtimeMs}`;
+      const isReceived = this.remove !== undefined && NAME_OF_CONTENTS.test(key);
+      const version = isReceived ? `${info.size}` : `${info.size}-${info.mtimeMs}`;
       batch.push({
         key,
         version,
         uploadedAt: Math.floor(info.mtimeMs / 1000),
-        isComplete: this.#isComplete(key, { version, changedAt: info.mtimeMs, seen }),
+        isComplete: isReceived ||
+          this.#isComplete(key, { version, changedAt: info.mtimeMs, seen }),
       });
       if (batch.length === BATCH_SIZE) {
         yield batch;

@@ -19,6 +19,8 @@ export interface ArchiveStorage {
   /** Lists the archives, in batches. */
   list(): AsyncIterable<StoredArchive[]>;
   open(archive: StoredArchive): ArchiveSource;
+  /** Removes an archive that was processed; absent where archives are kept. */
+  remove?(key: string): Promise<void>;
 }
 
 /** A folder or bucket is unavailable. It is retried and does not count as a failure of the archive. */

@@ -1,8 +1,13 @@
-/** Targets of `upload`: a folder, a bucket, or an HTTP URL for a PUT. */
-import { mkdir, rename, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+/** Targets of `upload`: a folder, a bucket, an address of `receive`, or an HTTP URL for a PUT. */
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { randomUUID } from "node:crypto";
+import * as v from "valibot";
 import type { Environment } from "../../base/config.ts";
+import { formatRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
+import { PROGRAM } from "../../base/version.ts";
+import { readSecret } from "../settings.ts";
+import { moveDurably } from "./durable_file.ts";
 import { fetchWithRetries } from "./retries.ts";
 import { S3Bucket } from "./s3_client.ts";
 import { parseS3Url, readS3Settings } from "./s3_settings.ts";
@@ -15,14 +20,20 @@ const PUT_TIMEOUT_MS = 10 * 60_000;
 const MAX_ERROR_CHARACTERS = 10_000;
 
 /**
- * Parses `--to`: `s3://BUCKET/PREFIX`, `https://...` or a folder.
+ * Parses `--to`: `s3://BUCKET/PREFIX`, `https://...` or a folder. With `UPLOAD_TOKEN` a URL without
+ * credentials of its own is the address of `receive`.
  *
  * @throws {SyntaxError} when it is something else
  * @throws {UsageError} when credentials are missing
+ * @throws {TypeError} when the token cannot be read
  */
 export function openTarget(
   to: string,
-  { environment, endpoint }: { environment: Environment; endpoint: string | undefined },
+  { environment, endpoint, repository }: {
+    environment: Environment;
+    endpoint: string | undefined;
+    repository: RepositoryName;
+  },
 ): Target {
   if (/^s3:/i.test(to)) {
     const { bucket, prefix } = parseS3Url(to);
@@ -34,23 +45,29 @@ export function openTarget(
   }
   if (/^https?:\/\//i.test(to)) {
     if (!URL.canParse(to)) throw new SyntaxError("invalid URL: expected https://HOST/PATH");
-    return (name, bytes) => putHttp(new URL(to), name, bytes);
+    const url = new URL(to);
+    const token = url.search + url.username === ""
+      ? readSecret(environment, "UPLOAD_TOKEN")
+      : undefined;
+    if (token !== undefined) return (_, bytes) => putToReceiver(url, { token, repository }, bytes);
+    return (name, bytes) => putHttp(url, name, bytes);
   }
   if (/^[a-z][a-z0-9+.-]+:\/\//i.test(to)) {
     throw new SyntaxError(
       `invalid target "${to}": expected a folder, s3://BUCKET/PREFIX or https://`,
     );
   }
-  return (name, bytes) => putFile(join(to, name), bytes);
+  return (name, bytes) => putFile(to, name, bytes);
 }
 
 /** Writes a temporary file and renames it, so that a watcher never sees an incomplete one. */
-async function putFile(path: string, bytes: Uint8Array): Promise<string> {
-  const temporary = join(dirname(path), `.${randomUUID()}.unfinished`);
+async function putFile(folder: string, name: string, bytes: Uint8Array): Promise<string> {
+  const path = join(folder, name);
+  const temporary = join(folder, `.${randomUUID()}.unfinished`);
   try {
-    await mkdir(dirname(path), { recursive: true });
+    await mkdir(folder, { recursive: true });
     await writeFile(temporary, bytes);
-    await rename(temporary, path);
+    await moveDurably(temporary, folder, name);
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => {});
     throw new StorageError(`${path}: ${error instanceof Error ? error.message : error}`);
@@ -58,12 +75,67 @@ async function putFile(path: string, bytes: Uint8Array): Promise<string> {
   return path;
 }
 
+const RECEIVED = v.pipe(v.string(), v.parseJson(), v.object({ key: v.string() }));
+const REFUSED = v.pipe(
+  v.string(),
+  v.parseJson(),
+  v.object({ errors: v.record(v.string(), v.array(v.string())) }),
+);
+
+/** Puts an archive to `receive`; returns its key there. */
+async function putToReceiver(
+  base: URL,
+  { token, repository }: { token: string; repository: RepositoryName },
+  bytes: Uint8Array<ArrayBuffer>,
+): Promise<string> {
+  const url = new URL(base);
+  const path = formatRepositoryName(repository).split("/").map(encodeURIComponent).join("/");
+  url.pathname = `${url.pathname.replace(/\/$/, "")}/upload/${path}`;
+  const request = `PUT ${url}`;
+  const response = await fetchWithRetries(request, {
+    send: () => send(url, { authorization: `Bearer ${token}` }, bytes),
+    readText,
+    describe(status, text) {
+      if (status === 401) {
+        return `UPLOAD_TOKEN is not valid there: create one with \`${PROGRAM} token create ` +
+          "--org NAME --upload`";
+      }
+      const refused = v.safeParse(REFUSED, text);
+      return refused.success
+        ? Object.values(refused.output.errors).flat().join("; ")
+        : `HTTP ${status}: expected the address of \`${PROGRAM} receive\``;
+    },
+  });
+  const received = v.safeParse(RECEIVED, await readText(response));
+  if (received.success) return received.output.key;
+  throw new StorageError(`${request}: expected the address of \`${PROGRAM} receive\``);
+}
+
+function send(
+  url: URL,
+  headers: Record<string, string>,
+  body: Uint8Array<ArrayBuffer>,
+): Promise<Response> {
+  return fetch(url, {
+    method: "PUT",
+    headers: { "content-type": "application/gzip", ...headers },
+    body,
+    redirect: "manual",
+    signal: AbortSignal.timeout(PUT_TIMEOUT_MS),
+  });
+}
+
+async function readText(response: Response): Promise<string> {
+  return (await response.text()).slice(0, MAX_ERROR_CHARACTERS);
+}
+
 /** Uses a presigned URL as it is; appends the name to a URL that ends with a slash. */
-async function putHttp(url: URL, name: string, bytes: Uint8Array<ArrayBuffer>): Promise<string> {
-  const headers = new Headers({ "content-type": "application/gzip" });
+async function putHttp(base: URL, name: string, bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+  const url = new URL(base);
+  const headers: Record<string, string> = {};
   if (url.username !== "") {
     const credentials = [url.username, url.password].map(decodeURIComponent).join(":");
-    headers.set("authorization", `Basic ${new TextEncoder().encode(credentials).toBase64()}`);
+    headers.authorization = `Basic ${new TextEncoder().encode(credentials).toBase64()}`;
     url.username = url.password = "";
   }
   // Without subfolders: WebDAV does not create them.
@@ -71,15 +143,8 @@ async function putHttp(url: URL, name: string, bytes: Uint8Array<ArrayBuffer>): 
   // The query of a presigned URL is a secret.
   const shown = `${url.origin}${url.pathname}`;
   const response = await fetchWithRetries(`PUT ${shown}`, {
-    send: () =>
-      fetch(url, {
-        method: "PUT",
-        headers,
-        body: bytes,
-        redirect: "manual",
-        signal: AbortSignal.timeout(PUT_TIMEOUT_MS),
-      }),
-    readText: async (response) => (await response.text()).slice(0, MAX_ERROR_CHARACTERS),
+    send: () => send(url, headers, bytes),
+    readText,
   });
   await response.body?.cancel();
   return shown;

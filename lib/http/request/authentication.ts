@@ -79,13 +79,17 @@ export function createAuthentication(
  *
  * Two headers arrive joined by a comma, which no token contains.
  */
-function readToken(authorization: string | null, access: Access): TokenHash | null {
+export function readToken(
+  authorization: string | null,
+  access: Access,
+  types?: readonly TokenType[],
+): TokenHash | null {
   const match = /^[ \t]*(\S+)[ \t]+(\S+)[ \t]*$/.exec(authorization ?? "");
   const [, scheme = "", credentials = ""] = match ?? [];
   switch (scheme.toLowerCase()) {
     case "token":
     case "bearer":
-      return hashed(credentials);
+      return hashed(credentials, types);
     case "basic":
       return access === "token or basic" ? hashed(basicPassword(credentials)) : null;
     default:

@@ -6,6 +6,7 @@ import { isTransient } from "../../../db/connection/errors.ts";
 import type { Caller, CallerScope, Selection } from "../../../db/read/caller.ts";
 import { organizationUuid } from "../../base/identity.ts";
 import { errorFields } from "../../base/log.ts";
+import { logAnswered, type LoggedRequest } from "./answered.ts";
 import { createAuthentication } from "./authentication.ts";
 import { clientAddress } from "./client_address.ts";
 import type { Context } from "./context.ts";
@@ -27,28 +28,8 @@ import { createTestsLoader } from "./tests_loader.ts";
 /** Answers a request of a peer with this IP address; it never throws. */
 export type App = (request: Request, peer?: string) => Promise<Response>;
 
-/** Methods that are logged by name: a client may send any word as one. */
-const LOGGED_METHODS = new Set("GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CONNECT".split(" "));
-
 /** A retry is needed only when an upload commits in the milliseconds between two statements. */
 const MAX_STALE_ATTEMPTS = 10;
-
-/** Long enough to tell programs apart. */
-const MAX_USER_AGENT_CHARACTERS = 200;
-
-/**
- * What the log says of a request. Neither path nor query: both are what a client typed, and may
- * contain a token.
- */
-interface LoggedRequest {
-  requestId: string;
-  /** Pattern of the route, `null` for an unknown path. */
-  route: string | null;
-  /** `null` without a valid token. */
-  caller: Caller | null;
-  /** Of the client. */
-  address: string;
-}
 
 /** Creates the app that serves a route table. */
 export function createDispatcher(routes: readonly Route[], context: Context): App {
@@ -77,26 +58,7 @@ export function createDispatcher(routes: readonly Route[], context: Context): Ap
       });
       response = completeError(request, internalServerError(), requestId);
     }
-    const durationMs = performance.now() - startedAt;
-    const { route, caller } = logged;
-    if (metrics) {
-      const status = String(response.status);
-      metrics.count("http_requests_total", { route: route ?? "unknown", status });
-      metrics.observe("http_request_duration_seconds", durationMs / 1000, {
-        route: route ?? "unknown",
-      });
-    }
-    context.log.info("answered", {
-      request_id: requestId,
-      method: LOGGED_METHODS.has(request.method) ? request.method : "other",
-      route,
-      status: response.status,
-      duration_ms: Math.round(durationMs * 10) / 10,
-      organization_id: caller?.organizationId ?? null,
-      token_id: caller?.tokenId ?? null,
-      client_address: address || undefined,
-      user_agent: userAgent(headers.get("user-agent")),
-    });
+    logAnswered(context, request, { ...logged, status: response.status, startedAt });
     return response;
   };
 
@@ -167,11 +129,6 @@ export function createDispatcher(routes: readonly Route[], context: Context): Ap
         loadTests: (options) => loadTests(repositories, { windowStart, ...options }),
       }, context));
   }
-}
-
-/** Bounded and on one line; `undefined` when there is none. */
-function userAgent(header: string | null): string | undefined {
-  return header?.replaceAll(/\p{Cc}/gu, "").slice(0, MAX_USER_AGENT_CHARACTERS);
 }
 
 /** Whether an `organization_id` is absent, empty, or that of the caller's organization. */

@@ -39,9 +39,9 @@ export const CHALLENGES: Readonly<Record<Access, string>> = {
 /** `Retry-After` of an overloaded service: most requests take milliseconds. */
 export const RETRY_AFTER_SECONDS = "1";
 
-/** 400: everything that is wrong with the parameters. */
-export function badRequest(errors: ParameterErrors): Response {
-  return errorResponse(400, { errors });
+/** 400: everything that is wrong with the parameters; for an upload also 408 or 413. */
+export function badRequest(errors: ParameterErrors, status = 400): Response {
+  return errorResponse(status, { errors });
 }
 
 /** 401: an empty body, whatever is wrong with the token. */
@@ -54,10 +54,10 @@ export function notFound(): Response {
   return errorResponse(404, { message: "Not Found" });
 }
 
-/** 405: a known path with another method than GET and HEAD. */
-export function methodNotAllowed(): Response {
+/** 405: a known path with another method than it has. */
+export function methodNotAllowed(allowed = ALLOWED_METHODS): Response {
   const response = errorResponse(405, { message: "Method Not Allowed" });
-  response.headers.set("allow", ALLOWED_METHODS.join(", "));
+  response.headers.set("allow", allowed.join(", "));
   return response;
 }
 

@@ -46,7 +46,7 @@ export function createUrlParser(routes: readonly Route[]): (url: string) => Pars
 }
 
 /** Splits a URL by hand: a client's `Host` header may make it invalid for `URL`. */
-function splitUrl(url: string): { path: string; search: string } {
+export function splitUrl(url: string): { path: string; search: string } {
   const [, path = "", search = ""] = /^[a-z]+:\/\/[^/?#]*([^?#]*)(\?[^#]*)?/i.exec(url) ?? [];
   return { path, search };
 }

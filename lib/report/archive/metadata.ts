@@ -21,6 +21,8 @@ import { limitError } from "./limits.ts";
 
 /** The metadata of an archive, not validated; `""` for missing values. */
 export interface ArchiveMetadata {
+  /** That it was uploaded to; only archives of `receive` have it. */
+  organization: string;
   /** `OWNER/NAME`. */
   repository: string;
   commit: string;
@@ -61,6 +63,7 @@ export const METADATA_KEYS = {
   },
 } as const;
 
+const ORGANIZATION_KEY = "organization";
 const CHECKOUT_FOLDER_KEY = "git.checkout_folder";
 
 const NANOSECONDS = 1_000_000_000n;
@@ -116,7 +119,8 @@ export function parseMetadata(text: string, file: string): ArchiveMetadata {
     repositoryUrl: scalarText(at(keys.repositoryUrl)),
     tags: tagsOf(at(keys.tags)),
     timestamp: scalarText(at(keys.recordedAt)),
-    // Only our own archives have it.
+    // Only our own archives have these.
+    organization: form === "nested" ? scalarText(at(ORGANIZATION_KEY)) : "",
     checkoutFolder: form === "nested" ? scalarText(at(CHECKOUT_FOLDER_KEY)) : "",
   };
 }

@@ -6,6 +6,8 @@ import type { RepositoryName } from "../../base/repository_name.ts";
 
 /** The facts of the run that an archive records. */
 export interface ArchiveFacts {
+  /** Name of the organization that it was uploaded to, when that is known. */
+  organization?: string;
   repository: RepositoryName;
   commit: string;
   tree: string | null;
@@ -57,16 +59,18 @@ export function writeArchive(
   { facts, codeowners, files }: {
     facts: ArchiveFacts;
     codeowners: string | null;
-    files: readonly FileToPack[];
+    files: Iterable<FileToPack> | AsyncIterable<FileToPack>;
   },
 ): ReadableStream<Uint8Array> {
-  const all = [textFile("buildpulse.yml", metadataText(facts))];
-  if (codeowners !== null) all.push(textFile("CODEOWNERS", codeowners));
-  all.push(...files);
+  async function* all() {
+    yield textFile("buildpulse.yml", metadataText(facts));
+    if (codeowners !== null) yield textFile("CODEOWNERS", codeowners);
+    yield* files;
+  }
   const { readable, controller } = createTarPacker();
   const mtime = new Date(facts.recordedAt * 1000);
   (async () => {
-    for (const { path, size, open } of all) {
+    for await (const { path, size, open } of all()) {
       const entry = controller.add({ name: path, size, mtime, mode: 0o644, type: "file" });
       await open().pipeTo(entry);
     }
@@ -78,6 +82,7 @@ export function writeArchive(
 function metadataText(facts: ArchiveFacts): string {
   return stringify({
     version: "1.0",
+    ...facts.organization !== undefined && { organization: facts.organization },
     git: {
       commit: facts.commit,
       branch: facts.branch,

@@ -7,6 +7,7 @@ import {
   assignArchive,
   claimArchive,
   extendClaim,
+  findProcessed,
   releaseArchive,
 } from "../../../db/admin/archives.ts";
 import {
@@ -18,6 +19,7 @@ import {
 import { findOrganization } from "../../../db/admin/organizations.ts";
 import { createRepository, findOrCreateRepository } from "../../../db/admin/create_repository.ts";
 import { recordTokenUses } from "../../../db/admin/tokens.ts";
+import { loadUploader } from "../../../db/read/caller.ts";
 import { findRepository } from "../../../db/admin/repositories.ts";
 import { prepareTests } from "../../../db/write/tests.ts";
 import { testId } from "../../../lib/base/identity.ts";
@@ -274,6 +276,9 @@ async function watching(program: Program): Promise<void> {
   // What happens only when a watcher is slow, or another one has been there.
   const claim = { source: "elsewhere", key: "b.gz", claimId: randomUUID() };
   assert.ok(await claimArchive(sql, { ...claim, version: "1", leaseSeconds: 60 }));
+  const archives = [{ key: claim.key, version: "1" }];
+  assert.deepEqual(await findProcessed(sql, { source: claim.source, archives }), []);
+  assert.equal(await loadUploader(sql, { hash: "", now: NOON }), null);
   assert.ok(await extendClaim(sql, { ...claim, leaseSeconds: 60 }));
   const repositoryId = await shopId(sql);
   await sql.begin((tx) => assignArchive(tx, { ...claim, repositoryId }));

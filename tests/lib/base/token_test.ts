@@ -27,7 +27,9 @@ describe("tokens", () => {
     assert.equal(tokenType("a1".repeat(20)), "legacy");
     assert.equal(tokenType(`up_${"a1".repeat(32)}`), "upload");
     assert.equal(tokenType(`bd_${"a1".repeat(32)}`), "badge");
-    for (const other of ["", "tk_", "up_", "a1".repeat(32), `tk_${"g1".repeat(32)}`, "a".repeat(41)]) {
+    for (
+      const other of ["", "tk_", "up_", "a1".repeat(32), `tk_${"g1".repeat(32)}`, "a".repeat(41)]
+    ) {
       assert.equal(tokenType(other), null, other);
     }
   });

@@ -29,6 +29,7 @@ describe("the command line", () => {
       "quarantine add",
       "quarantine list",
       "quarantine remove",
+      "receive",
       "repo create",
       "repo delete",
       "repo list",
@@ -40,6 +41,7 @@ describe("the command line", () => {
       "token import",
       "token list",
       "token revoke",
+      "up",
       "upload",
       "watch",
     ]);

@@ -8,6 +8,7 @@ import { StorageError } from "../../../../lib/cli/storage/storage.ts";
 import { openTarget } from "../../../../lib/cli/storage/target.ts";
 import { type S3Server, startS3Server } from "../../../s3/server.ts";
 
+const repository = { owner: "acme", name: "shop" };
 const bytes = (text: string) => new TextEncoder().encode(text);
 const textOf = (pieces: AsyncIterable<Uint8Array>) =>
   new Response(ReadableStream.from(pieces)).text();
@@ -140,12 +141,12 @@ describe("an S3-compatible bucket", () => {
       region: "us-east-1",
       signQuery: true,
     }).sign();
-    const put = openTarget(signed.url.href, { environment: {}, endpoint: undefined });
+    const put = openTarget(signed.url.href, { environment: {}, endpoint: undefined, repository });
     assert.equal(await put("ignored.gz", bytes("signed")), `${server.endpoint}/ci/presigned/a.gz`);
     assert.equal(await textOf(await bucket.get("presigned/a.gz", "")), "signed");
 
     const forged = signed.url.href.replace(/Signature=.{6}/, "Signature=000000");
-    const refused = openTarget(forged, { environment: {}, endpoint: undefined });
+    const refused = openTarget(forged, { environment: {}, endpoint: undefined, repository });
     await assert.rejects(refused("a.gz", bytes("x")), (error: Error) => {
       assert.match(error.message, /^PUT http:\S+\/ci\/presigned\/a\.gz: HTTP 403/);
       assert.doesNotMatch(error.message, /Signature=/);
@@ -158,7 +159,7 @@ describe("an S3-compatible bucket", () => {
     const host = `127.0.0.1:${listener.addr.port}`;
     listener.close();
     const address = `http://ada:secret-password@${host}/a.gz?Signature=secret-signature`;
-    const put = openTarget(address, { environment: {}, endpoint: undefined });
+    const put = openTarget(address, { environment: {}, endpoint: undefined, repository });
     await assert.rejects(put("a.gz", bytes("x")), (error: Error) => {
       assert.ok(error instanceof StorageError);
       assert.match(error.message, /^PUT http:\/\/127\.0\.0\.1:\d+\/a\.gz: .*refused/i);
@@ -171,6 +172,7 @@ describe("an S3-compatible bucket", () => {
     const put = openTarget("s3://ci/below", {
       environment: server.environment,
       endpoint: undefined,
+      repository,
     });
     assert.equal(await put("acme/shop/x.gz", bytes("y")), "s3://ci/below/acme/shop/x.gz");
     assert.equal(await textOf(await bucket.get("below/acme/shop/x.gz", "")), "y");

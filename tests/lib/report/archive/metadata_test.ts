@@ -35,6 +35,7 @@ describe("flat metadata", () => {
       tags: ["fast", "linux"],
       timestamp: "1780000000999999999",
       checkoutFolder: "",
+      organization: "",
     });
   });
 
@@ -49,6 +50,7 @@ describe("flat metadata", () => {
       tags: [],
       timestamp: "",
       checkoutFolder: "",
+      organization: "",
     });
   });
 
@@ -75,6 +77,11 @@ describe("flat metadata", () => {
 });
 
 describe("nested metadata", () => {
+  it("has the organization that received the archive, which flat metadata has not", () => {
+    assert.equal(parse("organization: acme\ngit:\n  commit: abc\n").organization, "acme");
+    assert.equal(parse(":organization: acme\n:commit: abc\n").organization, "");
+  });
+
   it("is read", () => {
     const text = `version: "1.0"
 git:
@@ -100,6 +107,7 @@ tags: [a, b]
       tags: ["a", "b"],
       timestamp: "",
       checkoutFolder: "",
+      organization: "",
     });
   });
 

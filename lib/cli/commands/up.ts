@@ -1,0 +1,161 @@
+import { mkdir, realpath } from "node:fs/promises";
+import { join } from "node:path";
+import { listOrganizations } from "../../../db/admin/organizations.ts";
+import type { Caller } from "../../../db/read/caller.ts";
+import { aborted } from "../../base/delay.ts";
+import { PROGRAM, VERSION } from "../../base/version.ts";
+import { type AddCommand, command } from "../command.ts";
+import { COMMIT } from "../commit.ts";
+import { openForReading, waitForDatabase } from "../database.ts";
+import { watchArchives } from "../intake/watch_loop.ts";
+import { withLog } from "../log_output.ts";
+import { startOps } from "../ops.ts";
+import { openInbox } from "../receive/inbox.ts";
+import { startReceiver, UPLOAD_SETTINGS } from "../receive/receiver.ts";
+import { FolderStorage } from "../storage/folder.ts";
+import { recordTokenUsesLater } from "../token_uses.ts";
+import { serveUntilStopped } from "./serve.ts";
+
+/** Listing a folder that is mostly empty costs next to nothing. */
+const SWEEP_SECONDS = 1;
+const WORKERS = 2;
+const LEASE_SECONDS = 60;
+
+/** `up`. */
+export const upCommand: AddCommand = command({
+  name: "up",
+  summary: "Run the whole service on one machine, until SIGTERM or SIGINT",
+  example: "up --port 8000 --upload-port 8001",
+  details: [
+    "`serve`, `receive` into DATA_DIR/inbox and `watch` of it in one process. Uploads are in the " +
+    "API seconds after they were acknowledged; what was processed is deleted from the inbox.",
+    "The first SIGTERM or SIGINT drains running requests and uploads for up to 10 seconds, the " +
+    "second ends at once. Uploads in the inbox are processed after the next start.",
+  ],
+  exitCodes: {
+    done: "stopped by a signal",
+    failed: "startup failed, or stopped by a second signal",
+  },
+  settings: [
+    "HOST",
+    "PORT",
+    "UPLOAD_PORT",
+    ...UPLOAD_SETTINGS,
+    "TRUSTED_PROXIES",
+    "OPS_HOST",
+    "OPS_PORT",
+    "LOG_LEVEL",
+    "LOG_FORMAT",
+    "DATABASE_WAIT_SECONDS",
+    "DATABASE_POOL_SIZE",
+    "STATEMENT_TIMEOUT_MS",
+    "REQUEST_TIMEOUT_MS",
+    "MAX_RUNNING_REQUESTS",
+    "CACHE_SIZE_MB",
+  ],
+  createsDatabase: true,
+  input: {},
+  async run(_, context, settings) {
+    const { io } = context;
+    const { now, stderr, environment } = io;
+    await withLog(io, settings, async (log) => {
+      const database = await waitForDatabase(() => context.openDatabase(), {
+        seconds: settings.DATABASE_WAIT_SECONDS,
+        stop: io.stop,
+        note: (text) => log.warn("database unavailable", { error: text }),
+      });
+      if (database === null) return;
+      if ((await listOrganizations(database.sql)).length === 0) {
+        context.note(
+          `no organization yet: \`${PROGRAM} org create NAME\`, then ` +
+            `\`${PROGRAM} token create --org NAME --upload\` for your CI`,
+        );
+      }
+      const reading = await openForReading(database, {
+        ...context.database,
+        maxConnections: settings.DATABASE_POOL_SIZE,
+        statementTimeoutMs: settings.STATEMENT_TIMEOUT_MS,
+      });
+      const uses = recordTokenUsesLater(database, { location: context.database, log });
+      const ops = startOps(database, settings, {
+        log,
+        onListen: (url) => stderr(`readiness and metrics on ${url}\n`),
+      });
+      try {
+        const folder = join(context.database.dataDir, "inbox");
+        await mkdir(folder, { recursive: true, mode: 0o700 });
+        const shared = {
+          log,
+          ...ops && { metrics: ops.metrics },
+          trustedProxies: settings.TRUSTED_PROXIES,
+          onTokenUse: (caller: Caller, hour: number) => uses.record({ ...caller, hour }),
+          host: settings.HOST,
+        };
+        const source = await realpath(folder);
+        const receiver = await startReceiver({
+          ...shared,
+          database: reading,
+          inbox: openInbox(source, { environment, endpoint: undefined }),
+          port: settings.UPLOAD_PORT,
+          settings,
+          now,
+        });
+        stderr(`receiving uploads on ${receiver.url}\n`);
+        await runTogether(io.stop, (stop) => [
+          serveUntilStopped({ ...io, stop }, {
+            ...shared,
+            database: reading,
+            port: settings.PORT,
+            requestTimeoutMs: settings.REQUEST_TIMEOUT_MS,
+            maxRunningRequests: settings.MAX_RUNNING_REQUESTS,
+            cacheSizeMb: settings.CACHE_SIZE_MB,
+            onReady: () =>
+              log.info("started", { version: VERSION, commit: COMMIT.slice(0, 12) || undefined }),
+          }),
+          aborted(stop).then(() => receiver.shutdown()),
+          watchArchives(
+            {
+              sql: database.sql,
+              storage: new FolderStorage(source, { stop, isInbox: true }),
+              organization: null,
+              leaseSeconds: LEASE_SECONDS,
+              now,
+              listener: { note: (text) => log.warn("note", { text }) },
+            },
+            {
+              interval: SWEEP_SECONDS,
+              workers: WORKERS,
+              once: false,
+              log,
+              metrics: ops?.metrics,
+              progress: { clear: () => {} },
+            },
+            // The log has the outcome of each archive.
+            { ...context, io: { ...io, stop, stdout: () => Promise.resolve() } },
+          ),
+        ]);
+      } finally {
+        await ops?.close();
+        await uses.close();
+        if (reading !== database) await reading.close();
+      }
+    });
+  },
+});
+
+/** Runs parts until the signal; when one fails, the others are stopped before its error is thrown. */
+async function runTogether(
+  signal: AbortSignal,
+  start: (stop: AbortSignal) => Promise<unknown>[],
+): Promise<void> {
+  const failure = new AbortController();
+  const parts = start(AbortSignal.any([signal, failure.signal])).map((part) =>
+    part.catch((error) => {
+      failure.abort();
+      throw error;
+    })
+  );
+  for (const end of await Promise.allSettled(parts)) {
+    if (end.status === "rejected") throw end.reason;
+  }
+}

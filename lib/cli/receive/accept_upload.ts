@@ -1,0 +1,184 @@
+/** From the received files of an upload to an archive in the inbox. */
+import { createHash } from "node:crypto";
+import { createWriteStream } from "node:fs";
+import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { caseKey } from "../../base/identity.ts";
+import { quote } from "../../base/quote.ts";
+import { formatRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
+import { readEntries } from "../../report/archive/entries.ts";
+import {
+  type ArchiveContents,
+  type ArchiveSource,
+  coveragePath,
+  DEFAULT_ARCHIVE_LIMITS as LIMITS,
+  type FileToPack,
+  reportPath,
+  writeArchive,
+} from "../../report/archive/mod.ts";
+import { hashed } from "../../report/file_chunks.ts";
+import type { ArchiveReader } from "../intake/archive_reader.ts";
+import { pageOfGitUrl } from "../intake/ci/git.ts";
+import { archiveName, FilesToPack } from "../intake/files_to_pack.ts";
+import type { RunFacts, RunValues } from "../intake/run_options.ts";
+import { fileSource } from "../storage/folder.ts";
+import type { Inbox } from "./inbox.ts";
+import { type ReceivedBody, type ReceivedFile, UploadError } from "./receive_body.ts";
+
+/** What is known of an upload before its files are read. */
+export interface UploadRequest {
+  /** Name of the organization. */
+  organization: string;
+  /** The parameters, and the repository of the address. */
+  given: RunValues & { repo: RepositoryName };
+  /** Seconds since 1970. */
+  now: number;
+}
+
+/** What uploads need. */
+export interface Intake {
+  inbox: Inbox;
+  /** Lends a reader when it is the turn of an upload of this size. */
+  withReader<T>(byteCount: number, act: (reader: ArchiveReader) => Promise<T>): Promise<T>;
+  /** Folder for unfinished files of this upload. */
+  folder: string;
+}
+
+/** An archive before it is written. */
+interface Packing {
+  run: RunFacts;
+  checkoutFolder: string;
+  codeowners: string | null;
+  files: Iterable<FileToPack> | AsyncIterable<FileToPack>;
+}
+
+// Notes are for `watch`, which reads the archive again.
+const listener = { note: () => {} };
+
+const MAX_NAME_CHARACTERS = 200;
+
+/**
+ * Checks an upload as `ingest` does and stores it as an archive, whose key it returns.
+ *
+ * @throws {UploadError} when the parameters do not fit the files
+ * @throws {ReportError} when a file cannot be read
+ */
+export async function acceptUpload(
+  body: ReceivedBody,
+  request: UploadRequest,
+  intake: Intake,
+): Promise<string> {
+  const path = join(intake.folder, "archive.gz");
+  const { organization, now } = request;
+  const packing = body.archive === null
+    ? await packingOfFiles(body.files, request)
+    : await packingOfArchive(body.archive, body, request, intake);
+  const digest = await pack(path, packing, organization);
+  if (body.archive === null) {
+    const source = { ...fileSource(path), name: "upload" };
+    await intake.withReader(body.byteCount, async (reader) => {
+      const options = { given: {}, now, recordedAt: now, listener };
+      const { contents } = await reader.open(source, options);
+      await reader.readFiles(source, contents, { listener, areNamed: true, isCheck: true });
+    });
+  }
+  return await intake.inbox.put(path, archiveName(packing.run, digest));
+}
+
+async function packingOfFiles(
+  received: readonly ReceivedFile[],
+  { given, now }: UploadRequest,
+): Promise<Packing> {
+  const { commit } = given;
+  if (commit === undefined) {
+    throw new UploadError(400, { commit: ["missing commit: expected 7 to 64 hex digits"] });
+  }
+  const packed = new FilesToPack();
+  let codeowners: string | null = null;
+  for (const { part, name, path: file, size } of received) {
+    if (part !== "codeowners") packed.add(pathOf(part, name), { file, size });
+    else if (codeowners !== null || size > LIMITS.codeownersBytes) {
+      const problem = `expected one file of at most ${LIMITS.codeownersBytes} bytes`;
+      throw new UploadError(400, { codeowners: [problem] });
+    } else codeowners = await Deno.readTextFile(file);
+  }
+  if (packed.files.length === 0) {
+    throw new UploadError(400, { report: ["missing report: expected one, or coverage"] });
+  }
+  const run: RunFacts = {
+    repository: given.repo,
+    commitOid: commit,
+    treeOid: given.tree ?? null,
+    branch: given.branch || null,
+    buildUrl: given.buildUrl ?? "",
+    repositoryUrl: "",
+    tags: given.tags ?? [],
+    recordedAt: given.recordedAt ?? now,
+  };
+  return { run, checkoutFolder: "", codeowners, files: packed.files };
+}
+
+function pathOf(part: "report" | "coverage", name: string): string {
+  const plain = name.replaceAll(/\p{Cc}/gu, "_").slice(-MAX_NAME_CHARACTERS);
+  const path = part === "report" ? reportPath(plain) : coveragePath(plain);
+  const named = path.endsWith("/") ? `${path}${part}` : path;
+  return part === "coverage" || /\.xml$/i.test(named) ? named : `${named}.xml`;
+}
+
+/** It is packed again with the parameters, the organization, and only those files that are read. */
+async function packingOfArchive(
+  archive: string,
+  { byteCount }: ReceivedBody,
+  { given, now }: UploadRequest,
+  { withReader }: Intake,
+): Promise<Packing> {
+  const source = { ...fileSource(archive), name: "archive" };
+  const { contents, facts } = await withReader(byteCount, async (reader) => {
+    const opened = await reader.open(source, { given, now, recordedAt: now, listener });
+    await reader.readFiles(source, opened.contents, { listener, isCheck: true });
+    return opened;
+  });
+  const { metadata, codeowners } = contents;
+  const wanted = formatRepositoryName(given.repo);
+  const named = metadata?.repository ?? "";
+  if (!["", "/", caseKey(wanted)].includes(caseKey(named))) {
+    throw new UploadError(400, {
+      repository: [`the archive is of ${quote(named)}: expected ${quote(wanted)}, as the address`],
+    });
+  }
+  return {
+    run: { ...facts, repositoryUrl: pageOfGitUrl(metadata?.repositoryUrl ?? "") },
+    checkoutFolder: metadata?.checkoutFolder ?? "",
+    codeowners,
+    files: entriesOf(source, contents),
+  };
+}
+
+async function* entriesOf(
+  source: ArchiveSource,
+  { reports, coverage }: ArchiveContents,
+): AsyncGenerator<FileToPack, void> {
+  const wanted = new Set([...reports, ...coverage].map(({ ordinal }) => ordinal));
+  for await (
+    const { path, ordinal, size, bytes } of readEntries(source.open(), { archive: source.name })
+  ) {
+    if (wanted.has(ordinal)) yield { path, size, open: () => ReadableStream.from(bytes) };
+  }
+}
+
+/** Returns the SHA-256 of the archive, hex. */
+async function pack(path: string, packing: Packing, organization: string): Promise<string> {
+  const { run: { commitOid: commit, treeOid: tree, branch, ...run }, ...rest } = packing;
+  const { checkoutFolder } = rest;
+  const facts = { ...run, organization, commit, tree, branch: branch ?? "", checkoutFolder };
+  const hash = createHash("sha256");
+  const bytes = hashed(writeArchive({ ...rest, facts: { ...facts, provider: "" } }), hash);
+  await pipeline(bytes, createWriteStream(path));
+  const { size } = await Deno.stat(path);
+  if (size > LIMITS.compressedBytes) {
+    throw new UploadError(413, {
+      body: [`packed ${size} bytes: expected at most ${LIMITS.compressedBytes}`],
+    });
+  }
+  return hash.digest("hex");
+}

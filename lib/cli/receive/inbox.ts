@@ -1,0 +1,54 @@
+/** Where `receive` puts archives: a folder or a bucket. */
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Environment } from "../../base/config.ts";
+import { moveDurably } from "../storage/durable_file.ts";
+import { S3Bucket } from "../storage/s3_client.ts";
+import { parseS3Url, readS3Settings } from "../storage/s3_settings.ts";
+
+/** A folder or bucket. */
+export interface Inbox {
+  /** Parent of the folders for unfinished files: on the file system of the folder. */
+  unfinished: string;
+  /**
+   * Stores a finished file, which may be gone afterwards. It survives a loss of power when this
+   * resolves.
+   *
+   * @returns its key, as `watch` calls it
+   */
+  put(file: string, name: string): Promise<string>;
+}
+
+/**
+ * Parses `--to`: a folder or `s3://BUCKET/PREFIX`.
+ *
+ * @throws {SyntaxError} when it is something else
+ * @throws {UsageError} when credentials are missing
+ */
+export function openInbox(
+  to: string,
+  { environment, endpoint }: { environment: Environment; endpoint: string | undefined },
+): Inbox {
+  if (/^s3:/i.test(to)) {
+    const { bucket, prefix } = parseS3Url(to);
+    const s3 = new S3Bucket(bucket, readS3Settings(environment, endpoint));
+    return {
+      unfinished: join(tmpdir(), `test-analytics-receive-${Deno.uid() ?? 0}`),
+      async put(file, name) {
+        await s3.put(`${prefix}${name}`, await Deno.readFile(file));
+        return `${prefix}${name}`;
+      },
+    };
+  }
+  if (/^[a-z][a-z0-9+.-]+:\/\//i.test(to)) {
+    throw new SyntaxError(`invalid target "${to}": expected a folder or s3://BUCKET/PREFIX`);
+  }
+  return {
+    // `watch` ignores hidden folders.
+    unfinished: join(to, ".unfinished"),
+    async put(file, name) {
+      await moveDurably(file, to, name);
+      return name;
+    },
+  };
+}

@@ -1,0 +1,91 @@
+/** A server that receives uploads. */
+import type { Database } from "../../../db/connection/connect.ts";
+import type { Context } from "../../http/request/context.ts";
+import { listen, type RunningServer } from "../../http/server/server.ts";
+import { listenOrFail } from "../listen.ts";
+import type { SettingName } from "../../base/config.ts";
+import type { SettingValues } from "../settings.ts";
+import type { Inbox } from "./inbox.ts";
+import { ReaderPool } from "./reader_pool.ts";
+import { createUploadApp } from "./upload_app.ts";
+import { openWorkFolder } from "./work_folder.ts";
+
+/** The settings of the server. */
+export const UPLOAD_SETTINGS = [
+  "MAX_UPLOAD_MB",
+  "MAX_RUNNING_UPLOADS",
+  "UPLOAD_IDLE_SECONDS",
+  "UPLOAD_TIMEOUT_SECONDS",
+] as const satisfies readonly SettingName[];
+
+/** Uploads that are checked at the same time, in a thread each. */
+const READERS = 2;
+
+/** As long as the API drains requests. */
+const DRAIN_MS = 10_000;
+/** To remove what given-up uploads wrote. */
+const CLEAN_UP_MS = 2_000;
+
+/**
+ * Receives uploads until it is shut down, which drains running ones for some seconds.
+ *
+ * @throws {Failure} when it cannot listen on the address
+ */
+export async function startReceiver(
+  { database, inbox, host, port, settings, ...context }:
+    & Pick<Context, "log" | "metrics" | "trustedProxies" | "onTokenUse" | "now">
+    & {
+      database: Database;
+      inbox: Inbox;
+      host: string;
+      port: number;
+      settings: SettingValues<typeof UPLOAD_SETTINGS[number]>;
+    },
+): Promise<RunningServer> {
+  const work = await openWorkFolder(inbox.unfinished);
+  const giveUp = new AbortController();
+  const pool = new ReaderPool({ size: READERS, stop: giveUp.signal });
+  const timeoutMs = settings.UPLOAD_TIMEOUT_SECONDS * 1000;
+  const app = createUploadApp({
+    ...context,
+    sql: database.sql,
+    inbox,
+    withReader: (byteCount, act) => pool.use(byteCount, act),
+    workFolder: work.path,
+    limits: {
+      maxBytes: settings.MAX_UPLOAD_MB * 1024 * 1024,
+      idleMs: settings.UPLOAD_IDLE_SECONDS * 1000,
+      timeoutMs,
+      stop: giveUp.signal,
+    },
+    maxRunningUploads: settings.MAX_RUNNING_UPLOADS,
+  });
+  const close = async () => {
+    pool.close();
+    await work.close();
+  };
+  try {
+    const server = listenOrFail({ host, port }, () =>
+      listen(app, {
+        host,
+        port,
+        log: context.log,
+        // The app has its own limits.
+        maxRunningRequests: Infinity,
+        requestTimeoutMs: Infinity,
+        drainTimeoutMs: DRAIN_MS + CLEAN_UP_MS,
+      }));
+    return {
+      url: server.url,
+      async shutdown() {
+        const timer = setTimeout(() => giveUp.abort(), DRAIN_MS);
+        await server.shutdown();
+        clearTimeout(timer);
+        await close();
+      },
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}

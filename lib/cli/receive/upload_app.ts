@@ -1,0 +1,157 @@
+/** The HTTP side of `receive`: `PUT` or `POST /upload/OWNER/NAME`, and `GET /health`. */
+import { join } from "node:path";
+import { isTransient } from "../../../db/connection/errors.ts";
+import { errorFields } from "../../base/log.ts";
+import { parseRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
+import { logAnswered, type LoggedRequest } from "../../http/request/answered.ts";
+import { clientAddress } from "../../http/request/client_address.ts";
+import type { Context } from "../../http/request/context.ts";
+import type { App } from "../../http/request/dispatch.ts";
+import {
+  ALLOWED_METHODS,
+  badRequest,
+  internalServerError,
+  methodNotAllowed,
+  notFound,
+  unauthorized,
+} from "../../http/request/errors.ts";
+import { JSON_MEDIA_TYPE, jsonBody } from "../../http/request/json.ts";
+import { splitUrl } from "../../http/request/parsed_url.ts";
+import { completeError, requestIdOf } from "../../http/request/responses.ts";
+import { ReportError } from "../../report/report_error.ts";
+import { StorageError } from "../storage/storage.ts";
+import { acceptUpload, type Intake } from "./accept_upload.ts";
+import { type BodyLimits, receiveBody, UploadError } from "./receive_body.ts";
+import { readUploadParameters } from "./upload_parameters.ts";
+import { createUploaderLookUp } from "./uploader.ts";
+
+const UPLOAD_METHODS = ["POST", "PUT"];
+
+/** Seconds until a client should try again: most outages and queues are short. */
+const RETRY_AFTER_SECONDS = "5";
+
+/** What the app depends on. */
+export interface UploadContext
+  extends
+    Pick<Context, "sql" | "log" | "metrics" | "trustedProxies" | "onTokenUse" | "now">,
+    Omit<Intake, "folder"> {
+  /** Parent of a folder for each upload. */
+  workFolder: string;
+  limits: BodyLimits;
+  /** Further uploads are refused with 503. */
+  maxRunningUploads: number;
+}
+
+/** Creates the app. */
+export function createUploadApp(context: UploadContext): App {
+  const { log, metrics, trustedProxies } = context;
+  const findUploader = createUploaderLookUp(context);
+  let uploadCount = 0;
+  let runningCount = 0;
+
+  return async (request, peer = "") => {
+    const startedAt = performance.now();
+    const requestId = requestIdOf(request);
+    const address = trustedProxies
+      ? clientAddress(peer, request.headers.get("x-forwarded-for"), trustedProxies)
+      : peer;
+    const logged: LoggedRequest = { requestId, route: null, caller: null, address };
+    const more: Record<string, string | number> = {};
+    const response = await respond(request, logged, more).catch((error) => {
+      const [response, reason] = refuse(error);
+      if (response.status >= 500) {
+        const report = response.status === 500 ? log.error : log.warn;
+        report("upload failed", { request_id: requestId, ...errorFields(error) });
+      } else more.reason = reason;
+      return response;
+    });
+    logAnswered(context, request, { ...logged, status: response.status, startedAt }, more);
+    return completeError(request, response, requestId);
+  };
+
+  async function respond(
+    request: Request,
+    logged: LoggedRequest,
+    more: Record<string, string | number>,
+  ): Promise<Response> {
+    const { path, search } = splitUrl(request.url);
+    if (/^\/health\/?$/.test(path)) {
+      logged.route = "/health";
+      if (!ALLOWED_METHODS.includes(request.method)) return methodNotAllowed();
+      return json(200, { status: "ok" });
+    }
+    const now = context.now();
+    const authorization = request.headers.get("authorization");
+    const uploader = await findUploader(authorization, { address: logged.address, now });
+    if (!uploader) return unauthorized("token");
+    logged.caller = uploader;
+    const repo = repositoryOf(path);
+    if (!repo) return notFound();
+    logged.route = "/upload/:owner/:name";
+    if (!UPLOAD_METHODS.includes(request.method)) return methodNotAllowed(UPLOAD_METHODS);
+    const read = readUploadParameters(new URLSearchParams(search), now);
+    if (read.errors) return badRequest(read.errors);
+    if (runningCount >= context.maxRunningUploads) return unavailable();
+    const folder = join(context.workFolder, String(uploadCount++));
+    metrics?.set("uploads_running", ++runningCount);
+    try {
+      await Deno.mkdir(folder);
+      const body = await receiveBody(request, folder, context.limits);
+      const upload = {
+        organization: uploader.organizationName,
+        given: { ...read.given, repo },
+        now,
+      };
+      const key = await acceptUpload(body, upload, { ...context, folder });
+      Object.assign(more, { bytes: body.byteCount, key });
+      metrics?.count("upload_bytes_total", {}, body.byteCount);
+      return json(202, { key });
+    } finally {
+      metrics?.set("uploads_running", --runningCount);
+      await Deno.remove(folder, { recursive: true }).catch(() => {});
+    }
+  }
+}
+
+/** The repository of `/upload/OWNER/NAME`: slashes of an owner may be encoded, or not. */
+function repositoryOf(path: string): RepositoryName | null {
+  const [, encoded] = /^\/upload\/(.+?)\/?$/.exec(path) ?? [];
+  if (encoded === undefined) return null;
+  try {
+    return parseRepositoryName(encoded.split("/").map(decodeURIComponent).join("/"));
+  } catch {
+    return null;
+  }
+}
+
+function json(status: number, value: unknown): Response {
+  return new Response(jsonBody(value), { status, headers: { "content-type": JSON_MEDIA_TYPE } });
+}
+
+function unavailable(): Response {
+  return new Response(null, { status: 503, headers: { "retry-after": RETRY_AFTER_SECONDS } });
+}
+
+/** The response to an upload that failed, and the reason for the log. */
+function refuse(error: unknown): [Response, reason: string] {
+  if (error instanceof UploadError) {
+    return [badRequest(error.errors, error.status), error.message];
+  }
+  if (error instanceof ReportError && error.kind !== "unreadable") {
+    const [, part] = /^upload: (test-results|coverage)\//.exec(error.file) ?? [];
+    const name = part === "coverage" ? "coverage" : part === undefined ? "body" : "report";
+    const message = error.message.replace(/^upload: (test-results|coverage)\//, "");
+    return [badRequest({ [name]: [message] }, error.kind === "limit" ? 413 : 400), message];
+  }
+  return [isOutage(error) ? unavailable() : internalServerError(), ""];
+}
+
+/** Storage is full or away, or the database. */
+function isOutage(error: unknown): boolean {
+  if (error instanceof StorageError || error instanceof ReportError || isTransient(error)) {
+    return true;
+  }
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  // Of the system, such as ENOSPC, or an SQLSTATE.
+  return /^(E[A-Z0-9]+|[0-9A-Z]{5})$/.test(code);
+}

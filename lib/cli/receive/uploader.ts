@@ -1,0 +1,50 @@
+import { isTransient } from "../../../db/connection/errors.ts";
+import { loadUploader, type Uploader } from "../../../db/read/caller.ts";
+import { Cache } from "../../base/cache.ts";
+import { readToken } from "../../http/request/authentication.ts";
+import type { Context } from "../../http/request/context.ts";
+import { TokenThrottle } from "../../http/request/token_throttle.ts";
+
+// While the database is away, a token counts for as long as this after it was last seen to be valid.
+const OUTAGE_SECONDS = 300;
+const MAX_TOKENS = 10_000;
+
+/** Finds out who uploads, by the `Authorization` header; `null` without a valid upload token. */
+export type FindUploader = (
+  authorization: string | null,
+  options: { address: string; now: number },
+) => Promise<Uploader | null>;
+
+/** Creates the function that looks tokens up, for every upload: a revoked token is refused at once. */
+export function createUploaderLookUp(
+  { sql, log, onTokenUse }: Pick<Context, "sql" | "log" | "onTokenUse">,
+): FindUploader {
+  const throttle = new TokenThrottle({ sql, log });
+  const valid = new Cache<string, { uploader: Uploader; seenAt: number }>({
+    maxWeight: MAX_TOKENS,
+  });
+  return async (authorization, { address, now }) => {
+    const token = readToken(authorization, "token", ["upload"]);
+    if (!token) return null;
+    const { hash } = token;
+    const known = valid.get(hash);
+    try {
+      if (!known && !await throttle.mayBeValid(address, hash)) return null;
+      const uploader = await loadUploader(sql, { hash, now });
+      if (!uploader) {
+        valid.delete(hash);
+        throttle.recordWrong(address);
+        return null;
+      }
+      if (!known || now - now % 3600 > known.seenAt) onTokenUse?.(uploader, now - now % 3600);
+      valid.set(hash, { uploader, seenAt: now });
+      return uploader;
+    } catch (error) {
+      if (!known || !isTransient(error) || now - known.seenAt > OUTAGE_SECONDS) throw error;
+      log.warn("database unavailable: a token counts as valid", {
+        token_id: known.uploader.tokenId,
+      });
+      return known.uploader;
+    }
+  };
+}

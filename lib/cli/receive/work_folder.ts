@@ -1,0 +1,39 @@
+/** Folders for unfinished files. */
+import { join } from "node:path";
+
+/** A folder for the unfinished files of this process. */
+export interface WorkFolder {
+  path: string;
+  /** Removes it. */
+  close(): Promise<void>;
+}
+
+/**
+ * Creates a folder below `parent`, and removes those of processes that were killed. Each is locked by
+ * its process; the kernel releases the lock when that ends.
+ */
+export async function openWorkFolder(parent: string): Promise<WorkFolder> {
+  await Deno.mkdir(parent, { recursive: true, mode: 0o700 });
+  // One process at a time: a new folder is not locked yet.
+  using gate = await Deno.open(join(parent, "lock"), { create: true, write: true });
+  await gate.lock(true);
+  for await (const { name, isDirectory } of Deno.readDir(parent)) {
+    if (!isDirectory) continue;
+    using lock = await openLock(join(parent, name));
+    if (await lock.tryLock(true)) await Deno.remove(join(parent, name), { recursive: true });
+  }
+  const path = await Deno.makeTempDir({ dir: parent });
+  const lock = await openLock(path);
+  await lock.lock(true);
+  return {
+    path,
+    async close() {
+      await Deno.remove(path, { recursive: true });
+      lock.close();
+    },
+  };
+}
+
+function openLock(folder: string): Promise<Deno.FsFile> {
+  return Deno.open(join(folder, "lock"), { create: true, write: true });
+}

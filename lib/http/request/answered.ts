@@ -1,0 +1,60 @@
+import type { Caller } from "../../../db/read/caller.ts";
+import type { LogFields } from "../../base/log.ts";
+import type { Context } from "./context.ts";
+
+/** Methods that are logged by name: a client may send any word as one. */
+const LOGGED_METHODS = new Set("GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CONNECT".split(" "));
+
+/** Long enough to tell programs apart. */
+const MAX_USER_AGENT_CHARACTERS = 200;
+
+/**
+ * What the log says of a request. Neither path nor query: both are what a client typed, and may
+ * contain a token.
+ */
+export interface LoggedRequest {
+  requestId: string;
+  /** Pattern of the route, `null` for an unknown path. */
+  route: string | null;
+  /** `null` without a valid token. */
+  caller: Caller | null;
+  /** Of the client. */
+  address: string;
+}
+
+/**
+ * Logs and counts a request that was answered.
+ *
+ * @param answered.startedAt of `performance.now()`
+ * @param more fields of its line in the log
+ */
+export function logAnswered(
+  { log, metrics }: Pick<Context, "log" | "metrics">,
+  { method, headers }: Request,
+  { requestId, route, caller, address, status, startedAt }: LoggedRequest & {
+    status: number;
+    startedAt: number;
+  },
+  more: LogFields = {},
+): void {
+  const durationMs = performance.now() - startedAt;
+  if (metrics) {
+    const labels = { route: route ?? "unknown" };
+    metrics.count("http_requests_total", { ...labels, status: String(status) });
+    metrics.observe("http_request_duration_seconds", durationMs / 1000, labels);
+  }
+  log.info("answered", {
+    request_id: requestId,
+    method: LOGGED_METHODS.has(method) ? method : "other",
+    route,
+    status,
+    duration_ms: Math.round(durationMs * 10) / 10,
+    organization_id: caller?.organizationId ?? null,
+    token_id: caller?.tokenId ?? null,
+    client_address: address || undefined,
+    // On one line.
+    user_agent: headers.get("user-agent")?.replaceAll(/\p{Cc}/gu, "")
+      .slice(0, MAX_USER_AGENT_CHARACTERS),
+    ...more,
+  });
+}

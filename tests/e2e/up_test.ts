@@ -1,0 +1,195 @@
+import { after, before, describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import process from "node:process";
+import { openTestServer, withDatabase } from "../database.ts";
+import { pause } from "./launch.ts";
+import { run, type Running, start } from "./program.ts";
+
+const SHA = "0123456789abcdef0123456789abcdef01234567";
+const SERVER = process.env.TEST_DATABASE_URL ?? "";
+/** Upload clients at the same time. */
+const CLIENTS = 30;
+
+/** A report of one flaky test and more. */
+function reportOf(no: number, tests = 1): string {
+  const more = Array.from({ length: tests }, (_, i) => `<testcase classname="c" name="t ${i}"/>`);
+  return `<testsuite name="unit"><testcase classname="c" name="flaky ${no}"><failure/></testcase>` +
+    `<testcase classname="c" name="flaky ${no}"/>${more.join("")}</testsuite>`;
+}
+
+async function waitFor(what: string, isTrue: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 60_000;
+  while (!await isTrue()) {
+    assert.ok(performance.now() < deadline, what);
+    await pause(50);
+  }
+}
+
+function describeUp(
+  name: string,
+  open: (
+    dataDir: string,
+  ) => Promise<{ environment: Record<string, string>; close(): Promise<void> }>,
+  options: { skip?: boolean } = {},
+): void {
+  describe(name, options, () => {
+    let folder = "";
+    let inbox = "";
+    let environment: Record<string, string> = {};
+    let close: () => Promise<void>;
+    let up: Running;
+    let tokens = { api: "", upload: "" };
+
+    before(async () => {
+      folder = await Deno.makeTempDir({ prefix: "test-analytics-up-" });
+      inbox = join(folder, "inbox");
+      ({ environment, close } = await open(folder));
+      up = await startUp();
+      const cli = async (line: string) => {
+        const { code, stdout, stderr } = await run(line.split(" "), environment);
+        assert.equal(code, 0, stderr);
+        return stdout.trim();
+      };
+      await cli("org create acme");
+      tokens = {
+        api: await cli("token create --org acme"),
+        upload: await cli("token create --org acme --upload"),
+      };
+    });
+    after(async () => {
+      await up.stop("SIGTERM");
+      await close();
+      await Deno.remove(folder, { recursive: true });
+    });
+
+    function startUp(): Promise<Running> {
+      return start(["up", "--port", "0", "--upload-port", "0"], environment);
+    }
+
+    async function send(repository: string, body: BodyInit): Promise<number> {
+      const response = await fetch(`${up.uploadUrl}/upload/acme/${repository}?commit=${SHA}`, {
+        method: "PUT",
+        headers: { authorization: `Bearer ${tokens.upload}` },
+        body,
+      });
+      await response.body?.cancel();
+      return response.status;
+    }
+
+    /** Number of flaky tests of a repository, 0 when it does not exist yet. */
+    async function flakyCount(repository: string): Promise<number> {
+      const response = await fetch(
+        `${up.url}/api/v1/flaky/tests?quarantine=false&repository=${repository}`,
+        { headers: { authorization: `Bearer ${tokens.api}` } },
+      );
+      const { count = 0 } = await response.json();
+      return count;
+    }
+
+    async function files(path = inbox): Promise<string[]> {
+      const found: string[] = [];
+      for await (const { name, isDirectory } of Deno.readDir(path)) {
+        if (isDirectory) found.push(...await files(join(path, name)));
+        else if (name !== "lock") found.push(name);
+      }
+      return found;
+    }
+
+    it("needs of a job no more than the line of curl in the guides", async () => {
+      const guides = await Promise.all(
+        ["guides/install.md", "reference/command_line.md"].map((name) =>
+          Deno.readTextFile(new URL(`../../docs/${name}`, import.meta.url))
+        ),
+      );
+      const line = 'curl --fail-with-body -H "Authorization: Bearer $UPLOAD_TOKEN" ' +
+        '-F report=@reports/junit.xml "$URL/upload/acme/shop?commit=$SHA"';
+      assert.ok(guides[1]!.includes(line));
+      assert.ok(guides[0]!.includes(line.replace("reports/", "")));
+      await Deno.mkdir(join(folder, "reports"));
+      await Deno.writeTextFile(join(folder, "reports", "junit.xml"), reportOf(1));
+      const curl = async (token: string) => {
+        const { code, stdout } = await new Deno.Command("bash", {
+          args: ["-c", line],
+          cwd: folder,
+          env: { UPLOAD_TOKEN: token, URL: up.uploadUrl, SHA },
+        }).output();
+        return [code, new TextDecoder().decode(stdout)] as const;
+      };
+      const [code, stdout] = await curl(tokens.upload);
+      assert.equal(code, 0, stdout);
+      assert.match(stdout, /^\{"key":"acme\/shop\/\S+\.gz"\}\n$/);
+      await waitFor("the flaky test is listed", async () => await flakyCount("acme/shop") === 1);
+      await waitFor("the inbox is empty", async () => (await files()).length === 0);
+      // --fail-with-body: 22 for a refusal.
+      assert.deepEqual(await curl(tokens.api), [22, ""]);
+    });
+
+    it("takes thirty uploads at once, of which one is slow and one is cut", async () => {
+      const gate = Promise.withResolvers<void>();
+      const slow = send(
+        "slow",
+        ReadableStream.from((async function* () {
+          yield new TextEncoder().encode(reportOf(0).slice(0, 20));
+          await gate.promise;
+          yield new TextEncoder().encode(reportOf(0).slice(20));
+        })()),
+      );
+      const cut = await Deno.connect({ port: Number(new URL(up.uploadUrl).port) });
+      await cut.write(new TextEncoder().encode(
+        `PUT /upload/acme/cut?commit=${SHA} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n` +
+          `Authorization: Bearer ${tokens.upload}\r\n\r\n${reportOf(0).slice(0, 20)}`,
+      ));
+      const statuses = await Promise.all(
+        Array.from({ length: CLIENTS }, (_, no) => send("many", reportOf(no, 500))),
+      );
+      assert.deepEqual(statuses, Array(CLIENTS).fill(202));
+      cut.close();
+      gate.resolve();
+      assert.equal(await slow, 202);
+      await waitFor("all are stored", async () => await flakyCount("many") === CLIENTS);
+      await waitFor("nothing is left", async () => (await files()).length === 0);
+      assert.deepEqual([await flakyCount("slow"), await flakyCount("cut")], [1, 0]);
+    });
+
+    it("processes after the next start what it acknowledged before it was killed", async () => {
+      for (const [no, signal] of (["SIGKILL", "SIGTERM"] as const).entries()) {
+        const sending = Array.from(
+          { length: 5 },
+          (_, at) => send(`ended-${no}`, reportOf(at, 500)),
+        );
+        assert.equal(await sending[0], 202);
+        const { code, stderr } = await up.stop(signal);
+        if (signal === "SIGTERM") assert.equal(code, 0, stderr);
+        const statuses = await Promise.allSettled(sending);
+        const acknowledged = statuses.filter((end) =>
+          end.status === "fulfilled" && end.value === 202
+        );
+        up = await startUp();
+        await waitFor("nothing is left", async () => (await files()).length === 0);
+        const stored = await flakyCount(`ended-${no}`);
+        assert.ok(stored >= acknowledged.length, `${stored} of ${acknowledged.length}`);
+      }
+    });
+
+    it("ends with an error that says so when a port is taken", async () => {
+      const { port } = new URL(up.uploadUrl);
+      const { code, stderr } = await run(["up", "--port", "0", "--upload-port", port], environment);
+      assert.equal(code, 1);
+      assert.match(stderr, new RegExp(`error: port ${port} of 127\\.0\\.0\\.1 is already in use`));
+    });
+  });
+}
+
+describeUp(
+  "up, with the embedded database",
+  (dataDir) =>
+    Promise.resolve({ environment: { DATA_DIR: dataDir }, close: () => Promise.resolve() }),
+);
+
+describeUp("up, with a server", async (dataDir) => {
+  const database = await openTestServer(SERVER);
+  const [row] = await database.sql<{ name: string }[]>`select current_database() as name`;
+  const url = withDatabase(SERVER, row!.name);
+  return { environment: { DATABASE_URL: url, DATA_DIR: dataDir }, close: database.close };
+}, { skip: SERVER === "" });

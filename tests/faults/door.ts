@@ -1,0 +1,222 @@
+/** Kills `receive` and `up` at random times while several clients upload. */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { pause } from "../e2e/launch.ts";
+import { run, type Running, start } from "../e2e/program.ts";
+import type { FaultOptions } from "./main.ts";
+import { addToken, makePlace, type Place } from "./place.ts";
+import { type Row, spread } from "./row.ts";
+import { Scene } from "./scene.ts";
+import { requestOf, type Upload } from "./uploads.ts";
+
+/** New tests per upload. */
+const TESTS = 300;
+const CLIENTS = 6;
+/** Tries per repository. */
+const REPOSITORY_TRIES = 10;
+/** Patience until the inbox of `up` is empty. */
+const PROCESSED_WITHIN_MS = 120_000;
+
+type Command = "receive" | "up";
+
+interface Outcome {
+  kills: number;
+  acknowledged: number;
+  /** Cut or refused; some of them were stored nevertheless. */
+  others: number;
+  stored: number;
+  recoveryMs: number[];
+}
+
+/** Spreads `tries` kills evenly over both databases and the two commands. */
+export async function doorFaults({ tries, random, say, databases }: FaultOptions): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const kind of databases) {
+    for (const command of ["receive", "up"] as const) {
+      const scene = await Scene.on(await makePlace(kind), random);
+      scene.isConcurrent = true;
+      try {
+        const count = Math.ceil(tries / 2 / databases.length);
+        rows.push(rowOf(command, kind, await kills(scene, { command, count, say })));
+        say(JSON.stringify(rows.at(-1)));
+      } finally {
+        await scene.remove();
+      }
+    }
+  }
+  return rows;
+}
+
+function rowOf(command: Command, database: Place["kind"], outcome: Outcome): Row {
+  const { kills, acknowledged, others, stored, recoveryMs } = outcome;
+  return {
+    fault: `kill -9 of \`${command}\` during ${CLIENTS} uploads at once`,
+    database,
+    tries: kills,
+    seen: `${acknowledged} uploads acknowledged, ${others} not, of which ${stored} were stored`,
+    lost: "nothing",
+    recovery: spread(recoveryMs),
+  };
+}
+
+async function kills(
+  scene: Scene,
+  { command, count, say }: { command: Command; count: number; say: (text: string) => void },
+): Promise<Outcome> {
+  const outcome = { kills: 0, acknowledged: 0, others: 0, stored: 0, recoveryMs: [] as number[] };
+  const door = new Door(scene, command, await addToken(scene.place.environment, "--upload"));
+  // How long the uploads of a try take; the kills are spread over it.
+  let lengthMs = 0;
+  try {
+    for (let tries = 0; outcome.kills < count; tries++) {
+      if (tries % REPOSITORY_TRIES === 0) {
+        await door.stop();
+        await scene.newRepository(TESTS);
+        await scene.endService("SIGTERM");
+        await door.start();
+        const begun = performance.now();
+        const { acknowledged } = await door.upload(nextUploads(scene));
+        assert.equal(acknowledged.length, CLIENTS);
+        lengthMs = performance.now() - begun;
+        scene.certain.push(...acknowledged);
+      }
+      const uploads = nextUploads(scene);
+      const uploading = door.upload(uploads);
+      await pause(scene.random.next() * lengthMs * 1.1);
+      await door.kill();
+      outcome.kills++;
+      const { acknowledged, others } = await uploading;
+      const begun = performance.now();
+      await door.start();
+      outcome.recoveryMs.push(performance.now() - begun);
+      // Acknowledged uploads are stored without being repeated.
+      await door.process();
+      scene.certain.push(...acknowledged);
+      const { there } = await door.check(...others);
+      outcome.acknowledged += acknowledged.length;
+      outcome.others += others.length;
+      outcome.stored += there.length;
+      // Clients repeat what was not acknowledged, and what was when the response was lost.
+      const again = await door.upload(uploads);
+      assert.equal(again.others.length, 0);
+      await door.process();
+      scene.certain.push(...others);
+      assert.equal((await door.check()).unprocessed, 0);
+      await door.checkFolder();
+      if (outcome.kills % 10 === 0) {
+        say(
+          `${scene.place.kind}: ${outcome.kills} kills of ${command}; ${JSON.stringify(outcome)}`,
+        );
+      }
+    }
+    return outcome;
+  } finally {
+    await door.stop();
+  }
+}
+
+function nextUploads(scene: Scene): Upload[] {
+  return Array.from({ length: CLIENTS }, () => scene.nextUpload(TESTS));
+}
+
+/** The program that receives uploads, and its inbox. */
+class Door {
+  readonly #folder: string;
+  #running: Running | null = null;
+
+  constructor(
+    readonly scene: Scene,
+    readonly command: Command,
+    readonly token: string,
+  ) {
+    const { DATA_DIR = scene.folder } = scene.place.environment;
+    this.#folder = command === "up" ? join(DATA_DIR, "inbox") : join(scene.folder, "inbox");
+  }
+
+  async start(): Promise<void> {
+    const { environment } = this.scene.place;
+    this.#running = this.command === "up"
+      ? await start(["up", "--port", "0", "--upload-port", "0"], {
+        DATA_DIR: this.scene.folder,
+        ...environment,
+      })
+      : await start(["receive", "--to", this.#folder, "--port", "0"], environment);
+  }
+
+  async stop(): Promise<void> {
+    const ending = await this.#running?.stop("SIGTERM");
+    this.#running = null;
+    if (ending) assert.equal(ending.code, 0, ending.stderr);
+  }
+
+  async kill(): Promise<void> {
+    await this.#running?.stop("SIGKILL");
+    this.#running = null;
+  }
+
+  /** Uploads at the same time, as as many clients. */
+  async upload(uploads: readonly Upload[]): Promise<{ acknowledged: Upload[]; others: Upload[] }> {
+    const { url, uploadUrl } = this.#running!;
+    const acknowledged: Upload[] = [];
+    const others: Upload[] = [];
+    await Promise.all(uploads.map(async (upload) => {
+      const { path, body } = await requestOf(upload);
+      const response = await fetch(`${uploadUrl || url}${path}`, {
+        method: "PUT",
+        headers: { authorization: `Bearer ${this.token}` },
+        body,
+      }).catch(() => null);
+      const text = await response?.text().catch(() => "");
+      if (response?.status === 202) acknowledged.push(upload);
+      else if (response === null) others.push(upload);
+      else throw new Error(`${response.status}: ${text}`);
+    }));
+    return { acknowledged, others };
+  }
+
+  /** Waits until the archives in the inbox are processed, or has them processed. */
+  async process(): Promise<void> {
+    const { place } = this.scene;
+    if (this.command === "receive") {
+      const args = ["watch", this.#folder, "--org", "acme", "--once"];
+      const { code, stdout, stderr } = await run(args, place.environment);
+      assert.equal(code, 0, stdout + stderr);
+      return;
+    }
+    const deadline = performance.now() + PROCESSED_WITHIN_MS;
+    while ((await this.#archives()).length > 0) {
+      assert.ok(performance.now() < deadline, "archives stay in the inbox");
+      await pause(100);
+    }
+  }
+
+  /** Checks what is stored; `up` and the service share the embedded database. */
+  async check(...doubtful: Upload[]): Promise<{ there: Upload[]; unprocessed: number }> {
+    const checked = await this.scene.check(...doubtful);
+    if (this.command === "up") await this.scene.endService("SIGTERM");
+    return checked;
+  }
+
+  /** Nothing of the killed programs is left. */
+  async checkFolder(): Promise<void> {
+    const unfinished = await Array.fromAsync(Deno.readDir(join(this.#folder, ".unfinished")));
+    const folders = unfinished.filter(({ isDirectory }) => isDirectory);
+    assert.equal(folders.length, 1, "only the folder of the running program is there");
+    const files = await Array.fromAsync(
+      Deno.readDir(join(this.#folder, ".unfinished", folders[0]!.name)),
+    );
+    assert.deepEqual(files.map(({ name }) => name), ["lock"]);
+    for (const path of await this.#archives()) await Deno.remove(path);
+  }
+
+  async #archives(folder = this.#folder): Promise<string[]> {
+    const found: string[] = [];
+    for await (const { name, isDirectory } of Deno.readDir(folder)) {
+      const path = join(folder, name);
+      if (name.startsWith(".")) continue;
+      if (isDirectory) found.push(...await this.#archives(path));
+      else found.push(path);
+    }
+    return found;
+  }
+}
