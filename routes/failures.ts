@@ -1,13 +1,12 @@
 import * as v from "valibot";
 import { loadFailures, type ShownGroup } from "../db/read/failures.ts";
 import { formatTimestamp } from "../lib/base/time.ts";
-import { JSON_MEDIA_TYPE, jsonBody } from "../lib/http/request/json.ts";
 import {
   branchParameter,
   repositoryPathParameters,
   testPathParameters,
 } from "../lib/http/request/parameters.ts";
-import { defineRoute, selectedRepository, selectedTest } from "../lib/http/request/route.ts";
+import { defineJsonRoute, selectedRepository, selectedTest } from "../lib/http/request/route.ts";
 import { checkVersion } from "../lib/http/request/stale_version.ts";
 import { REPOSITORY_FAILURES_EXAMPLE, TEST_FAILURES_EXAMPLE } from "./examples.ts";
 import { countSchema, objectIdSchema, textSchema, timestampSchema } from "./schemas.ts";
@@ -46,7 +45,7 @@ const repositoryGroupSchema = v.pipe(
   v.title("RepositoryFailureGroup"),
 );
 
-function groupsSchema(title: string, group: v.GenericSchema) {
+function groupsSchema<Group extends v.GenericSchema>(title: string, group: Group) {
   return v.pipe(
     v.strictObject({
       count: countSchema("All groups; at most 50 are listed"),
@@ -57,7 +56,7 @@ function groupsSchema(title: string, group: v.GenericSchema) {
 }
 
 /** `GET /api/tests/{id}/failures`: the failures of one test by cause. */
-export const testFailures = defineRoute({
+export const testFailures = defineJsonRoute({
   path: "/api/tests/:id/failures",
   operationId: "listTestFailures",
   tag: "Tests",
@@ -67,9 +66,7 @@ export const testFailures = defineRoute({
     "Two failures have one cause when their messages differ only in numbers, times, ids and the like.",
   parameters: { path: testPathParameters, query: v.object({ branch: branchParameter }) },
   response: {
-    status: 200,
     description: "The largest groups",
-    mediaType: JSON_MEDIA_TYPE,
     schema: groupsSchema("FailureGroups", groupSchema),
     example: TEST_FAILURES_EXAMPLE,
   },
@@ -82,12 +79,12 @@ export const testFailures = defineRoute({
       branches: request.query.branch,
     });
     checkVersion(test, version);
-    return { body: jsonBody({ count, failures: groups.map(groupView) }) };
+    return { count, failures: groups.map(groupView) };
   },
 });
 
 /** `GET /api/repos/{owner}/{name}/failures`: the failures of all tests of a repository by cause. */
-export const repositoryFailures = defineRoute({
+export const repositoryFailures = defineJsonRoute({
   path: "/api/repos/:owner/:name/failures",
   operationId: "listRepositoryFailures",
   tag: "Repositories",
@@ -97,9 +94,7 @@ export const repositoryFailures = defineRoute({
     "first: a broken service behind forty tests is one group.",
   parameters: { path: repositoryPathParameters, query: v.object({ branch: branchParameter }) },
   response: {
-    status: 200,
     description: "The largest groups",
-    mediaType: JSON_MEDIA_TYPE,
     schema: groupsSchema("RepositoryFailureGroups", repositoryGroupSchema),
     example: REPOSITORY_FAILURES_EXAMPLE,
   },
@@ -118,11 +113,11 @@ export const repositoryFailures = defineRoute({
       test_count: group.testCount,
       tests: group.tests,
     }));
-    return { body: jsonBody({ count, failures }) };
+    return { count, failures };
   },
 });
 
-function groupView(group: ShownGroup): v.InferOutput<typeof groupSchema> {
+function groupView(group: ShownGroup) {
   return {
     fingerprint: group.fingerprint,
     message: group.text.message,

@@ -1,7 +1,6 @@
 import * as v from "valibot";
 import { caseKey, organizationUuid } from "../lib/base/identity.ts";
-import { JSON_MEDIA_TYPE, jsonBody } from "../lib/http/request/json.ts";
-import { defineRoute, selectedOrganization } from "../lib/http/request/route.ts";
+import { defineJsonRoute, selectedOrganization } from "../lib/http/request/route.ts";
 import { ORGANIZATIONS_EXAMPLE } from "./examples.ts";
 import { textSchema } from "./schemas.ts";
 
@@ -19,16 +18,14 @@ const organizationSchema = v.pipe(
 );
 
 /** `GET /api/me/organizations`: the organization of the token. */
-export const organizations = defineRoute({
+export const organizations = defineJsonRoute({
   path: "/api/me/organizations",
   operationId: "listMyOrganizations",
   tag: "Account",
   summary: "Organization of the token",
   description: "The organization that the token belongs to, as a list of one.",
   response: {
-    status: 200,
     description: "The organization",
-    mediaType: JSON_MEDIA_TYPE,
     schema: v.pipe(
       v.strictObject({ organizations: v.array(organizationSchema) }),
       v.title("Organizations"),
@@ -38,11 +35,6 @@ export const organizations = defineRoute({
   resource: "organization",
   handler(request) {
     const { organizationId, name } = selectedOrganization(request);
-    const organization: v.InferOutput<typeof organizationSchema> = {
-      id: organizationUuid(organizationId),
-      name,
-      slug: caseKey(name),
-    };
-    return { body: jsonBody({ organizations: [organization] }) };
+    return { organizations: [{ id: organizationUuid(organizationId), name, slug: caseKey(name) }] };
   },
 });

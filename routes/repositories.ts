@@ -1,7 +1,6 @@
 import * as v from "valibot";
-import { loadRepositoryDetails, type RepositoryDetails } from "../db/read/repositories.ts";
-import { JSON_MEDIA_TYPE, jsonBody } from "../lib/http/request/json.ts";
-import { defineRoute } from "../lib/http/request/route.ts";
+import { loadRepositoryDetails } from "../db/read/repositories.ts";
+import { defineJsonRoute } from "../lib/http/request/route.ts";
 import { checkVersion } from "../lib/http/request/stale_version.ts";
 import { REPOSITORIES_EXAMPLE } from "./examples.ts";
 import { textSchema } from "./schemas.ts";
@@ -22,16 +21,14 @@ const repositorySchema = v.pipe(
 );
 
 /** `GET /api/me/repositories`: all repositories of the organization. */
-export const repositories = defineRoute({
+export const repositories = defineJsonRoute({
   path: "/api/me/repositories",
   operationId: "listMyRepositories",
   tag: "Account",
   summary: "Repositories of the organization",
   description: "All repositories that the token can read, by full_name in any case.",
   response: {
-    status: 200,
     description: "All repositories",
-    mediaType: JSON_MEDIA_TYPE,
     schema: v.pipe(
       v.strictObject({ repositories: v.array(repositorySchema) }),
       v.title("Repositories"),
@@ -48,18 +45,14 @@ export const repositories = defineRoute({
     for (const repository of repositories) {
       checkVersion(repository, versions.get(repository.repositoryId) ?? null);
     }
-    return { body: jsonBody({ repositories: details.map(repositoryView) }) };
+    return {
+      repositories: details.map(({ repositoryNumber, owner, name, url }) => ({
+        id: String(repositoryNumber),
+        name,
+        full_name: `${owner}/${name}`,
+        url,
+        description: "",
+      })),
+    };
   },
 });
-
-function repositoryView(
-  { repositoryNumber, owner, name, url }: RepositoryDetails,
-): v.InferOutput<typeof repositorySchema> {
-  return {
-    id: String(repositoryNumber),
-    name,
-    full_name: `${owner}/${name}`,
-    url,
-    description: "",
-  };
-}

@@ -8,6 +8,8 @@ import {
   type LatestPositive,
   type TrackedTest,
 } from "../lib/analysis/tracked_test.ts";
+import { encodeOffsetCursor } from "../lib/base/cursor.ts";
+import type { TestIdentity } from "../lib/base/identity.ts";
 import { formatTimestamp } from "../lib/base/time.ts";
 
 /** Schema of a timestamp. */
@@ -67,11 +69,29 @@ export const metadataSchema = v.pipe(
 );
 
 /** Schema of a page of a list: `count` with its description, the items, and `metadata`. */
-export function pageSchema(title: string, count: string, items: v.ObjectEntries) {
+export function pageSchema<Items extends v.ObjectEntries>(
+  title: string,
+  count: string,
+  items: Items,
+) {
   return v.pipe(
     v.strictObject({ count: countSchema(count), ...items, metadata: metadataSchema }),
     v.title(title),
   );
+}
+
+/** The page of a list with an offset cursor. */
+export function offsetMetadata({ after, limit }: { after: number; limit: number }, count: number) {
+  const end = after + limit;
+  return { after: end < count ? encodeOffsetCursor(end) : null, limit };
+}
+
+/** The page of a list of which one row more than `limit` was loaded: then there is a next page. */
+export function keysetPage<Row>(rows: Row[], limit: number, cursorOf: (row: Row) => string) {
+  const shown = rows.slice(0, limit);
+  const last = shown.at(-1);
+  const after = last && rows.length > limit ? cursorOf(last) : null;
+  return { shown, metadata: { after, limit } };
 }
 
 /** Fields of a test in every list. */
@@ -104,7 +124,9 @@ export const positiveResultSchema = v.pipe(
 );
 
 /** The fields of {@linkcode baseEntries}. */
-export function baseView({ id, name, suite, class: className, file }: TrackedTest) {
+export function baseView(
+  { id, name, suite, class: className, file }: TestIdentity & { id: string },
+) {
   return { id, name, suite, class: className, file };
 }
 

@@ -1,23 +1,23 @@
 import * as v from "valibot";
-import { loadSubmissionTests, type SubmissionAttempt } from "../db/read/submission_tests.ts";
-import { encodeOffsetCursor } from "../lib/base/cursor.ts";
+import { loadSubmissionTests } from "../db/read/submission_tests.ts";
 import { recordedAtOf } from "../lib/base/identity.ts";
 import { formatTimestamp } from "../lib/base/time.ts";
-import { JSON_MEDIA_TYPE, jsonBody } from "../lib/http/request/json.ts";
 import {
   attemptStatusParameter,
   limitParameter,
   offsetCursorParameter,
   submissionPathParameters,
 } from "../lib/http/request/parameters.ts";
-import { defineRoute, selectedSubmission } from "../lib/http/request/route.ts";
+import { defineJsonRoute, selectedSubmission } from "../lib/http/request/route.ts";
 import { checkVersion } from "../lib/http/request/stale_version.ts";
 import { SUBMISSION_TESTS_EXAMPLE } from "./examples.ts";
 import {
   attemptEntries,
   attemptView,
   baseEntries,
+  baseView,
   objectIdSchema,
+  offsetMetadata,
   pageSchema,
   timestampSchema,
 } from "./schemas.ts";
@@ -36,7 +36,7 @@ const submissionTestSchema = v.pipe(
 );
 
 /** `GET /api/repos/{owner}/{name}/submissions/{id}/tests`: the attempts of one submission. */
-export const submissionTests = defineRoute({
+export const submissionTests = defineJsonRoute({
   path: "/api/repos/:owner/:name/submissions/:id/tests",
   operationId: "listSubmissionTests",
   tag: "Repositories",
@@ -53,9 +53,7 @@ export const submissionTests = defineRoute({
     }),
   },
   response: {
-    status: 200,
     description: "A page of attempts",
-    mediaType: JSON_MEDIA_TYPE,
     schema: pageSchema("SubmissionTestPage", "Attempts with the status, on all pages", {
       tests: v.array(submissionTestSchema),
     }),
@@ -66,36 +64,18 @@ export const submissionTests = defineRoute({
   async handler(request, { sql }) {
     const submission = selectedSubmission(request);
     const { repositoryId, submissionId } = submission;
-    const { limit, after } = request.query;
     const page = await loadSubmissionTests(sql, { repositoryId, submissionId, ...request.query });
     checkVersion(submission, page.version);
-    const end = after + limit;
-    const nextCursor = end < page.count ? encodeOffsetCursor(end) : null;
     const ranAt = formatTimestamp(recordedAtOf(submissionId));
     return {
-      body: jsonBody({
-        count: page.count,
-        tests: page.attempts.map((attempt) => submissionTestView(attempt, ranAt)),
-        metadata: { after: nextCursor, limit },
-      }),
-      nextCursor,
+      count: page.count,
+      tests: page.attempts.map((attempt) => ({
+        ...baseView(attempt),
+        test_case_id: attempt.testId,
+        ...attemptView(attempt),
+        ran_at: ranAt,
+      })),
+      metadata: offsetMetadata(request.query, page.count),
     };
   },
 });
-
-function submissionTestView(
-  attempt: SubmissionAttempt,
-  ranAt: string,
-): v.InferOutput<typeof submissionTestSchema> {
-  const { id, testId, name, suite, class: className, file } = attempt;
-  return {
-    id,
-    test_case_id: testId,
-    name,
-    suite,
-    class: className,
-    file,
-    ...attemptView(attempt),
-    ran_at: ranAt,
-  };
-}

@@ -1,7 +1,6 @@
 import * as v from "valibot";
 import { loadSubmissionsPage, type SubmissionRow } from "../db/read/submissions.ts";
 import { encodeKeysetCursor } from "../lib/base/cursor.ts";
-import { JSON_MEDIA_TYPE, jsonBody } from "../lib/http/request/json.ts";
 import { checkVersion } from "../lib/http/request/stale_version.ts";
 import {
   branchParameter,
@@ -9,10 +8,17 @@ import {
   limitParameter,
   repositoryPathParameters,
 } from "../lib/http/request/parameters.ts";
-import { defineRoute, selectedRepository } from "../lib/http/request/route.ts";
+import { defineJsonRoute, selectedRepository } from "../lib/http/request/route.ts";
 import { formatTimestamp } from "../lib/base/time.ts";
 import { SUBMISSIONS_EXAMPLE } from "./examples.ts";
-import { countSchema, objectIdSchema, pageSchema, textSchema, timestampSchema } from "./schemas.ts";
+import {
+  countSchema,
+  keysetPage,
+  objectIdSchema,
+  pageSchema,
+  textSchema,
+  timestampSchema,
+} from "./schemas.ts";
 
 const DEFAULT_LIMIT = 10;
 
@@ -35,7 +41,7 @@ const submissionSchema = v.pipe(
 );
 
 /** `GET /api/repos/{owner}/{name}/submissions`: the CI runs of the window, newest first. */
-export const submissions = defineRoute({
+export const submissions = defineJsonRoute({
   path: "/api/repos/:owner/:name/submissions",
   operationId: "listSubmissions",
   tag: "Repositories",
@@ -52,9 +58,7 @@ export const submissions = defineRoute({
     }),
   },
   response: {
-    status: 200,
     description: "A page of submissions",
-    mediaType: JSON_MEDIA_TYPE,
     schema: pageSchema("SubmissionPage", "Submissions of the last 14 days, on all pages", {
       submissions: v.array(submissionSchema),
     }),
@@ -70,24 +74,19 @@ export const submissions = defineRoute({
       windowStart: request.windowStart,
       branches: branch,
       after,
-      // One more than is shown, to know whether there is a next page.
       limit: limit + 1,
     });
     checkVersion(repository, version);
-    const shown = submissions.slice(0, limit);
-    const last = shown.at(-1);
-    const nextCursor = last && submissions.length > limit
-      ? encodeKeysetCursor(last.submissionId)
-      : null;
-    const metadata = { after: nextCursor, limit };
-    return {
-      body: jsonBody({ count, submissions: shown.map(submissionView), metadata }),
-      nextCursor,
-    };
+    const { shown, metadata } = keysetPage(
+      submissions,
+      limit,
+      ({ submissionId }) => encodeKeysetCursor(submissionId),
+    );
+    return { count, submissions: shown.map(submissionView), metadata };
   },
 });
 
-function submissionView(submission: SubmissionRow): v.InferOutput<typeof submissionSchema> {
+function submissionView(submission: SubmissionRow) {
   return {
     id: submission.submissionId,
     key: submission.key,

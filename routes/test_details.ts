@@ -1,15 +1,14 @@
 import * as v from "valibot";
 import { loadTestDetails } from "../db/read/test_details.ts";
-import { JSON_MEDIA_TYPE, jsonBody } from "../lib/http/request/json.ts";
 import { checkVersion, StaleVersionError } from "../lib/http/request/stale_version.ts";
 import { testPathParameters } from "../lib/http/request/parameters.ts";
-import { defineRoute, selectedTest } from "../lib/http/request/route.ts";
+import { defineJsonRoute, selectedTest } from "../lib/http/request/route.ts";
 import { TEST_DETAILS_EXAMPLE } from "./examples.ts";
 import { EXPANSION_NAMES, expansionEntries, expansionsView } from "./expansions.ts";
 import { baseEntries, baseView, textSchema } from "./schemas.ts";
 
 /** `GET /api/tests/{id}`: one test with all expansions, disruptive or not. */
-export const testDetails = defineRoute({
+export const testDetails = defineJsonRoute({
   path: "/api/tests/:id",
   operationId: "getTest",
   tag: "Tests",
@@ -19,9 +18,7 @@ export const testDetails = defineRoute({
     "any disruption is known here, too.",
   parameters: { path: testPathParameters },
   response: {
-    status: 200,
     description: "The test",
-    mediaType: JSON_MEDIA_TYPE,
     schema: v.pipe(
       v.strictObject({
         ...baseEntries,
@@ -56,13 +53,11 @@ export const testDetails = defineRoute({
     const test = { ...details.test, ...runs!.of(testNo) };
     const { owner, name, repositoryNumber } = details.repository;
     return {
-      body: jsonBody({
-        ...baseView(test),
-        repository: `${owner}/${name}`,
-        repository_id: repositoryNumber,
-        is_quarantined: test.quarantine !== null,
-        ...expansionsView(test, EXPANSION_NAMES),
-      }),
+      ...baseView(test),
+      repository: `${owner}/${name}`,
+      repository_id: repositoryNumber,
+      is_quarantined: test.quarantine !== null,
+      ...expansionsView(test, EXPANSION_NAMES),
     };
   },
 });

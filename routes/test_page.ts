@@ -1,8 +1,8 @@
 /** A page of a list of tests: the part that both lists have in common. */
 import type { TrackedTest } from "../lib/analysis/tracked_test.ts";
-import { encodeOffsetCursor } from "../lib/base/cursor.ts";
 import type { HandlerResult } from "../lib/http/request/route.ts";
 import type { IsListed, ListQuery, TestCollection } from "../lib/http/request/test_collection.ts";
+import { offsetMetadata } from "./schemas.ts";
 
 /** Returns the JSON value of a test. Must be the same function for the same fields. */
 export type TestView = (test: TrackedTest) => unknown;
@@ -20,13 +20,11 @@ export function testPage(
   { isListed, view }: { isListed: IsListed; view: TestView },
 ): HandlerResult {
   const page = tests.list({ ...query, isListed });
-  const end = query.after + query.limit;
-  const nextCursor = end < page.count ? encodeOffsetCursor(end) : null;
+  const metadata = offsetMetadata(query, page.count);
   const items = page.tests.map((test) => textOf(test, view)).join();
-  const metadata = JSON.stringify({ after: nextCursor, limit: query.limit });
   return {
-    body: `{"count":${page.count},"tests":[${items}],"metadata":${metadata}}\n`,
-    nextCursor,
+    body: `{"count":${page.count},"tests":[${items}],"metadata":${JSON.stringify(metadata)}}\n`,
+    nextCursor: metadata.after,
   };
 }
 

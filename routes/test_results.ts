@@ -1,9 +1,8 @@
 import * as v from "valibot";
-import { type DisruptionEvent, loadDisruptionEvents } from "../db/read/disruption_events.ts";
-import { JSON_MEDIA_TYPE, jsonBody } from "../lib/http/request/json.ts";
+import { loadDisruptionEvents } from "../db/read/disruption_events.ts";
 import { checkVersion } from "../lib/http/request/stale_version.ts";
 import { testPathParameters } from "../lib/http/request/parameters.ts";
-import { defineRoute, selectedTest } from "../lib/http/request/route.ts";
+import { defineJsonRoute, selectedTest } from "../lib/http/request/route.ts";
 import { eventId, recordedAtOf } from "../lib/base/identity.ts";
 import { formatTimestamp } from "../lib/base/time.ts";
 import { TEST_RESULTS_EXAMPLE } from "./examples.ts";
@@ -27,7 +26,7 @@ const eventSchema = v.pipe(
 );
 
 /** `GET /api/tests/{id}/results`: the latest disruptions of one test. */
-export const testResults = defineRoute({
+export const testResults = defineJsonRoute({
   path: "/api/tests/:id/results",
   operationId: "listTestResults",
   tag: "Tests",
@@ -37,9 +36,7 @@ export const testResults = defineRoute({
     "passed, newest first.",
   parameters: { path: testPathParameters },
   response: {
-    status: 200,
     description: "The latest events",
-    mediaType: JSON_MEDIA_TYPE,
     schema: v.pipe(v.strictObject({ results: v.array(eventSchema) }), v.title("DisruptionEvents")),
     example: TEST_RESULTS_EXAMPLE,
   },
@@ -53,17 +50,15 @@ export const testResults = defineRoute({
       limit: MAX_EVENTS,
     });
     checkVersion(test, version);
-    return { body: jsonBody({ results: events.map(eventView) }) };
+    return {
+      results: events.map((event) => ({
+        id: eventId(event.submissionId, event.resultNo),
+        build_url: event.buildUrl,
+        commit_oid: event.commitOid,
+        conclusion: event.conclusion,
+        recorded_at: formatTimestamp(recordedAtOf(event.submissionId)),
+        message: event.message,
+      })),
+    };
   },
 });
-
-function eventView(event: DisruptionEvent): v.InferOutput<typeof eventSchema> {
-  return {
-    id: eventId(event.submissionId, event.resultNo),
-    build_url: event.buildUrl,
-    commit_oid: event.commitOid,
-    conclusion: event.conclusion,
-    recorded_at: formatTimestamp(recordedAtOf(event.submissionId)),
-    message: event.message,
-  };
-}

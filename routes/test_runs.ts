@@ -1,9 +1,8 @@
 import * as v from "valibot";
-import { loadTestRuns, type TestRun } from "../db/read/test_runs.ts";
+import { loadTestRuns } from "../db/read/test_runs.ts";
 import { encodeRunCursor } from "../lib/base/cursor.ts";
 import { recordedAtOf } from "../lib/base/identity.ts";
 import { formatTimestamp } from "../lib/base/time.ts";
-import { JSON_MEDIA_TYPE, jsonBody } from "../lib/http/request/json.ts";
 import {
   attemptStatusParameter,
   branchParameter,
@@ -11,12 +10,13 @@ import {
   runCursorParameter,
   testPathParameters,
 } from "../lib/http/request/parameters.ts";
-import { defineRoute, selectedTest } from "../lib/http/request/route.ts";
+import { defineJsonRoute, selectedTest } from "../lib/http/request/route.ts";
 import { checkVersion } from "../lib/http/request/stale_version.ts";
 import { TEST_RUNS_EXAMPLE } from "./examples.ts";
 import {
   attemptEntries,
   attemptView,
+  keysetPage,
   metadataSchema,
   objectIdSchema,
   textSchema,
@@ -39,7 +39,7 @@ const runSchema = v.pipe(
 );
 
 /** `GET /api/tests/{id}/runs`: the attempts of one test. */
-export const testRuns = defineRoute({
+export const testRuns = defineJsonRoute({
   path: "/api/tests/:id/runs",
   operationId: "listTestRuns",
   tag: "Tests",
@@ -57,9 +57,7 @@ export const testRuns = defineRoute({
     }),
   },
   response: {
-    status: 200,
     description: "A page of attempts",
-    mediaType: JSON_MEDIA_TYPE,
     schema: v.pipe(
       v.strictObject({ runs: v.array(runSchema), metadata: metadataSchema }),
       v.title("TestRunPage"),
@@ -77,26 +75,21 @@ export const testRuns = defineRoute({
       branches: branch,
       status: conclusion,
       after,
-      // One more than is shown, to know whether there is a next page.
       limit: limit + 1,
     });
     checkVersion(test, version);
-    const shown = runs.slice(0, limit);
-    const last = shown.at(-1);
-    const nextCursor = last && runs.length > limit ? encodeRunCursor(last) : null;
-    const metadata = { after: nextCursor, limit };
-    return { body: jsonBody({ runs: shown.map(runView), metadata }), nextCursor };
+    const { shown, metadata } = keysetPage(runs, limit, encodeRunCursor);
+    return {
+      runs: shown.map((run) => ({
+        submission_id: run.submissionId,
+        recorded_at: formatTimestamp(recordedAtOf(run.submissionId)),
+        build_url: run.buildUrl,
+        commit_oid: run.commitOid,
+        tree_oid: run.treeOid ?? "",
+        branch: run.branch ?? "",
+        ...attemptView(run),
+      })),
+      metadata,
+    };
   },
 });
-
-function runView(run: TestRun): v.InferOutput<typeof runSchema> {
-  return {
-    submission_id: run.submissionId,
-    recorded_at: formatTimestamp(recordedAtOf(run.submissionId)),
-    build_url: run.buildUrl,
-    commit_oid: run.commitOid,
-    tree_oid: run.treeOid ?? "",
-    branch: run.branch ?? "",
-    ...attemptView(run),
-  };
-}

@@ -3,6 +3,7 @@ import * as v from "valibot";
 import type { CallerScope, RepositoryVersion } from "../../../db/read/caller.ts";
 import type { BranchFilter } from "../../query/mod.ts";
 import type { Context } from "./context.ts";
+import { JSON_MEDIA_TYPE, jsonBody } from "./json.ts";
 import { organizationIdParameter } from "./parameters.ts";
 import type { TestCollection } from "./test_collection.ts";
 
@@ -111,14 +112,14 @@ export interface Route<Query = unknown> {
   handler(request: ApiRequest<Query>, context: Context): Promise<HandlerResult> | HandlerResult;
 }
 
-/**
- * Declares a route, by default one with a token and without parameters. The handler's `query` has
- * the type that the schema gives.
- */
+/** A route as it is declared: by default with a token and without parameters. */
+type RouteDeclaration<Query extends ParametersSchema> =
+  & Omit<Route<v.InferOutput<Query>>, "access" | "parameters">
+  & { access?: Access; parameters?: { path?: ParametersSchema; query?: Query } };
+
+/** Declares a route. The handler's `query` has the type that the schema gives. */
 export function defineRoute<Query extends ParametersSchema>(
-  { access = "token", parameters = {}, ...route }:
-    & Omit<Route<v.InferOutput<Query>>, "access" | "parameters">
-    & { access?: Access; parameters?: { path?: ParametersSchema; query?: Query } },
+  { access = "token", parameters = {}, ...route }: RouteDeclaration<Query>,
 ): Route {
   const { path = v.object({}), query: own = v.object({}) } = parameters;
   const query = route.resource
@@ -126,6 +127,31 @@ export function defineRoute<Query extends ParametersSchema>(
     : own;
   // Sound: the handler only receives what this schema produced.
   return { ...route, access, parameters: { path, query } } as Route;
+}
+
+/** Declares a route whose handler returns the JSON value that the schema describes. */
+export function defineJsonRoute<
+  Query extends ParametersSchema,
+  Schema extends v.GenericSchema<unknown, object>,
+>(
+  { response, handler, ...route }:
+    & Omit<RouteDeclaration<Query>, "response" | "handler">
+    & {
+      response: Omit<ResponseDescription, "status" | "mediaType" | "schema"> & { schema: Schema };
+      handler(
+        request: ApiRequest<v.InferOutput<Query>>,
+        context: Context,
+      ): Promise<v.InferOutput<Schema>> | v.InferOutput<Schema>;
+    },
+): Route {
+  return defineRoute<Query>({
+    ...route,
+    response: { status: 200, mediaType: JSON_MEDIA_TYPE, ...response },
+    async handler(request, context) {
+      const value: { metadata?: { after: string | null } } = await handler(request, context);
+      return { body: jsonBody(value), nextCursor: value.metadata?.after ?? null };
+    },
+  });
 }
 
 /** The organization of the caller, on a route with this resource. */
