@@ -18,6 +18,7 @@ const EARLIER_RUN = {
 };
 
 /** The first 8 digits are `recorded_at` in seconds. */
+const LATEST_EVENT_ID = "697dc80ca1f03b7c5d92e846";
 const LATEST_SUBMISSION_ID = "697dc80c14b6e07a92d3f58c";
 const EARLIER_SUBMISSION_ID = "697cda37c2e35f3ad4a86f01";
 
@@ -37,11 +38,7 @@ const LATEST_FAILURE = {
   message: TIMED_OUT,
 };
 
-const LATEST_PASS = {
-  recorded_at: LATEST_RUN.recorded_at,
-  build_url: LATEST_RUN.build_url,
-  message: null,
-};
+const LATEST_PASS = { ...LATEST_FAILURE, message: null };
 
 /** The organization of a token. */
 export const ORGANIZATIONS_EXAMPLE = {
@@ -51,13 +48,7 @@ export const ORGANIZATIONS_EXAMPLE = {
 /** A repository with a page, and one without. */
 export const REPOSITORIES_EXAMPLE = {
   repositories: [
-    {
-      id: "2",
-      name: "api",
-      full_name: "acme/api",
-      url: "",
-      description: "",
-    },
+    { id: "2", name: "api", full_name: "acme/api", url: "", description: "" },
     {
       id: "1",
       name: "shop",
@@ -112,12 +103,7 @@ export const DISRUPTIVE_TESTS_EXAMPLE = {
 /** Both disruptions of the test. */
 export const TEST_RESULTS_EXAMPLE = {
   results: [
-    {
-      id: "697dc80ca1f03b7c5d92e846",
-      ...LATEST_RUN,
-      conclusion: "failure",
-      message: TIMED_OUT,
-    },
+    { id: LATEST_EVENT_ID, ...LATEST_RUN, conclusion: "failure", message: TIMED_OUT },
     {
       id: "697cda370b5d9e13f7a2c684",
       ...EARLIER_RUN,
@@ -180,7 +166,7 @@ export const SUBMISSION_TESTS_EXAMPLE = {
   count: 1,
   tests: [{
     ...TEST,
-    id: "697dc80ca1f03b7c5d92e846",
+    id: LATEST_EVENT_ID,
     test_case_id: TEST.id,
     ...FAILED_ATTEMPT,
     ran_at: LATEST_RUN.recorded_at,
@@ -194,7 +180,7 @@ export const TEST_RUNS_EXAMPLE = {
     { conclusion: "passing", duration_us: 212_000, message: null, body: null, run_count: 2 },
     FAILED_ATTEMPT,
   ].map((attempt) => ({
-    submission_id: "697dc80c14b6e07a92d3f58c",
+    submission_id: LATEST_SUBMISSION_ID,
     ...LATEST_RUN,
     tree_oid: "",
     branch: "main",
@@ -202,7 +188,7 @@ export const TEST_RUNS_EXAMPLE = {
     is_disruption: attempt === FAILED_ATTEMPT,
   })),
   metadata: {
-    after: encodeRunCursor({ submissionId: "697dc80c14b6e07a92d3f58c", runCount: 1 }),
+    after: encodeRunCursor({ submissionId: LATEST_SUBMISSION_ID, runCount: 1 }),
     limit: 2,
   },
 };

@@ -34,6 +34,11 @@ export function countSchema(description: string) {
   return v.pipe(v.number(), v.integer(), v.minValue(0), v.description(description));
 }
 
+/** Schema of a number from 1. */
+export function ordinalSchema(description: string) {
+  return v.pipe(v.number(), v.integer(), v.minValue(1), v.description(description));
+}
+
 /** Schema of a text, never `null`. */
 export function textSchema(description: string) {
   return v.pipe(v.string(), v.description(description));
@@ -167,12 +172,7 @@ export const attemptEntries = {
     'Whole text of a failure or error with its stack trace, at most 16,384 characters, "" when the ' +
       "report has none; null for other conclusions",
   ),
-  run_count: v.pipe(
-    v.number(),
-    v.integer(),
-    v.minValue(1),
-    v.description("1 for the first attempt in the submission, 2 and more for retries"),
-  ),
+  run_count: ordinalSchema("1 for the first attempt in the submission, 2 and more for retries"),
   is_disruption: v.pipe(
     v.boolean(),
     v.description("Whether it failed at a code version where the test also passed"),

@@ -5,7 +5,7 @@ import { testPathParameters } from "../lib/http/request/parameters.ts";
 import { defineJsonRoute, selectedTest } from "../lib/http/request/route.ts";
 import { TEST_DETAILS_EXAMPLE } from "./examples.ts";
 import { EXPANSION_NAMES, expansionEntries, expansionsView } from "./expansions.ts";
-import { baseEntries, baseView, textSchema } from "./schemas.ts";
+import { baseEntries, baseView, ordinalSchema, textSchema } from "./schemas.ts";
 
 /** `GET /api/tests/{id}`: one test with all expansions, disruptive or not. */
 export const testDetails = defineJsonRoute({
@@ -23,12 +23,7 @@ export const testDetails = defineJsonRoute({
       v.strictObject({
         ...baseEntries,
         repository: textSchema("Repository as owner/name"),
-        repository_id: v.pipe(
-          v.number(),
-          v.integer(),
-          v.minValue(1),
-          v.description("Numeric identifier of the repository"),
-        ),
+        repository_id: ordinalSchema("Numeric identifier of the repository"),
         is_quarantined: v.pipe(v.boolean(), v.description("Whether it is quarantined now")),
         ...expansionEntries,
       }),

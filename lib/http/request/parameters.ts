@@ -3,8 +3,8 @@
  * it is invalid. An empty parameter is the same as an absent one unless noted.
  */
 import * as v from "valibot";
-import { ATTEMPT_STATUSES, type AttemptStatus } from "../../analysis/attempts.ts";
-import { TEST_ORDERS, type TestOrder } from "../../analysis/order.ts";
+import { ATTEMPT_STATUSES } from "../../analysis/attempts.ts";
+import { TEST_ORDERS } from "../../analysis/order.ts";
 import {
   decodeKeysetCursor,
   decodeOffsetCursor,
@@ -38,33 +38,33 @@ export interface ParameterMetadata {
   acceptsAnyText?: true;
 }
 
+const TEXT = { type: "string" };
+const OBJECT_ID = { type: "string", pattern: "^[0-9a-fA-F]{24}$" };
+
 /** Parameters of the path of a repository's resources. */
 export const repositoryPathParameters = v.object({
   owner: pathParameter(
     "Owner of the repository, in any case. A slash in it (GitLab groups) is written %2F",
-    { jsonSchema: { type: "string" }, example: "acme" },
+    { jsonSchema: TEXT, example: "acme" },
   ),
-  name: pathParameter("Name of the repository, in any case", {
-    jsonSchema: { type: "string" },
-    example: "shop",
-  }),
+  name: pathParameter("Name of the repository, in any case", { jsonSchema: TEXT, example: "shop" }),
 });
 
 /** Parameters of the path of a submission's resources. */
 export const submissionPathParameters = v.object({
   ...repositoryPathParameters.entries,
-  id: pathParameter("Id of the submission from the list of submissions, in any case", {
-    jsonSchema: { type: "string", pattern: "^[0-9a-fA-F]{24}$" },
-    example: "697dc80c14b6e07a92d3f58c",
-  }),
+  id: pathParameter(
+    "Id of the submission from the list of submissions, in any case",
+    { jsonSchema: OBJECT_ID, example: "697dc80c14b6e07a92d3f58c" },
+  ),
 });
 
 /** Parameters of the path of a test's resources. */
 export const testPathParameters = v.object({
-  id: pathParameter("Id of the test from a list of tests, in any case", {
-    jsonSchema: { type: "string", pattern: "^[0-9a-fA-F]{24}$" },
-    example: "5f3a9c0e7b12d4a86f01c2e3",
-  }),
+  id: pathParameter(
+    "Id of the test from a list of tests, in any case",
+    { jsonSchema: OBJECT_ID, example: "5f3a9c0e7b12d4a86f01c2e3" },
+  ),
 });
 
 /** `limit`: the page size. */
@@ -85,63 +85,60 @@ export function limitParameter(defaultLimit: number) {
   );
 }
 
+const CURSOR = "Cursor of the page: metadata.after of the page before";
+
 /** `after` of submissions: the id of the submission before the page, `null` for the first page. */
 export const keysetCursorParameter = optionalParameter(
   (text) => text === "" ? null : decodeKeysetCursor(text),
-  "Cursor of the page: metadata.after of the page before",
-  { jsonSchema: { type: "string" }, example: btoa("id:65f1c0a0d4a86f01c2e35f3a") },
+  CURSOR,
+  { jsonSchema: TEXT, example: btoa("id:65f1c0a0d4a86f01c2e35f3a") },
 );
 
 /** `after` of the attempts of a test: the one before the page, `null` for the first page. */
 export const runCursorParameter = optionalParameter(
   (text) => text === "" ? null : decodeRunCursor(text),
-  "Cursor of the page: metadata.after of the page before",
-  { jsonSchema: { type: "string" }, example: btoa("run:65f1c0a0d4a86f01c2e35f3a:1") },
+  CURSOR,
+  { jsonSchema: TEXT, example: btoa("run:65f1c0a0d4a86f01c2e35f3a:1") },
 );
-
-/** `status` or `conclusion`: the attempts that are listed. */
-export function attemptStatusParameter(name: string) {
-  return optionalParameter(
-    (text): AttemptStatus => {
-      const status = text === "" ? "all" : ATTEMPT_STATUSES.find((one) => one === text);
-      if (!status) {
-        throw new RangeError(
-          `invalid ${name} ${quote(text)}: expected one of ${ATTEMPT_STATUSES.join(", ")}`,
-        );
-      }
-      return status;
-    },
-    "Attempts to list; failed: those with failure or error",
-    {
-      jsonSchema: { type: "string", enum: ATTEMPT_STATUSES, default: "all" },
-      example: "failed",
-    },
-  );
-}
 
 /** `after` of lists with an offset: the number of items before the page. */
 export const offsetCursorParameter = optionalParameter(
   (text) => text === "" ? 0 : decodeOffsetCursor(text),
-  `Cursor of the page: metadata.after of the page before, at most offset ${MAX_OFFSET}`,
-  { jsonSchema: { type: "string" }, example: btoa("offset:10") },
+  `${CURSOR}, at most offset ${MAX_OFFSET}`,
+  { jsonSchema: TEXT, example: btoa("offset:10") },
 );
 
+/** `status` or `conclusion`: the attempts that are listed. */
+export function attemptStatusParameter(name: string) {
+  const description = "Attempts to list; failed: those with failure or error";
+  return choiceParameter(name, ATTEMPT_STATUSES, description);
+}
+
 /** `sort` of lists of tests. */
-export const sortParameter = optionalParameter(
-  (text): TestOrder => {
-    const order = text === "" ? TEST_ORDERS[0] : TEST_ORDERS.find((one) => one === text);
-    if (!order) {
-      throw new RangeError(`invalid sort ${quote(text)}: expected ${TEST_ORDERS.join(" or ")}`);
-    }
-    return order;
-  },
+export const sortParameter = choiceParameter(
+  "sort",
+  TEST_ORDERS,
   "disruptivenessRatio: highest ratio first; recency: latest disruption first. Ties go to the " +
     "latest disruption, then to the smaller id",
-  {
-    jsonSchema: { type: "string", enum: TEST_ORDERS, default: TEST_ORDERS[0] },
-    example: TEST_ORDERS[1],
-  },
 );
+
+/** One of some words, the first of which is the default and the second the example. */
+function choiceParameter<const Word extends string>(
+  name: string,
+  words: readonly [Word, Word, ...Word[]],
+  description: string,
+) {
+  const [standard, example] = words;
+  return optionalParameter(
+    (text) => {
+      const chosen = text === "" ? standard : words.find((word) => word === text);
+      if (chosen !== undefined) return chosen;
+      throw new RangeError(`invalid ${name} ${quote(text)}: expected one of ${words.join(", ")}`);
+    },
+    description,
+    { jsonSchema: { type: "string", enum: words, default: standard }, example },
+  );
+}
 
 /** `q` of lists of tests. */
 export const searchParameter = described(
