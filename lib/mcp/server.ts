@@ -6,15 +6,13 @@ import type { ApiClient } from "./api_client.ts";
 import { outputJson } from "./output.ts";
 import { registerPrompts } from "./prompts.ts";
 import { NotFoundError, ToolError } from "./tool_error.ts";
+import { listMyOrganizations, listRepositories } from "./tools/account.ts";
 import { findFlakyTests } from "./tools/find_flaky_tests.ts";
 import { getRecentFailures } from "./tools/get_recent_failures.ts";
-import { getSubmissionTestResults } from "./tools/get_submission_test_results.ts";
 import { getTestDetails } from "./tools/get_test_details.ts";
 import { getTestHistory } from "./tools/get_test_history.ts";
-import { listMyOrganizations } from "./tools/list_my_organizations.ts";
-import { listRecentSubmissions } from "./tools/list_recent_submissions.ts";
-import { listRepositories } from "./tools/list_repositories.ts";
 import { getRepoCoverage, getRepoFlakiness } from "./tools/percentages.ts";
+import { getSubmissionTestResults, listRecentSubmissions } from "./tools/submissions.ts";
 import type { Tool } from "./tools/tool.ts";
 
 /** Options of the tool server. */

@@ -1,13 +1,14 @@
 import * as v from "valibot";
+import { TEST_ORDERS } from "../../analysis/order.ts";
 import { parseQuery } from "../../query/mod.ts";
 import { json } from "../api_client.ts";
 import { ToolError } from "../tool_error.ts";
 import {
-  afterArgument,
   defineTool,
+  described,
   integer,
-  limitArgument,
   nextCursor,
+  pageArguments,
   pageMetadata,
   repositoryArgument,
   testEntries,
@@ -28,7 +29,7 @@ const input = toolInput({
   repository: v.optional(
     repositoryArgument("owner/name or name; none: all repositories of the organization"),
   ),
-  tags: v.optional(v.pipe(
+  tags: v.optional(described(
     v.array(v.pipe(
       v.string(),
       v.regex(
@@ -36,14 +37,12 @@ const input = toolInput({
         ({ received }) => `invalid tag ${received}: expected no white space or comma`,
       ),
     )),
-    v.description("Tests with any of these tags"),
+    "Tests with any of these tags",
   )),
-  search: v.optional(v.pipe(
+  search: v.optional(described(
     v.string(),
-    v.description(
-      "Words that must all occur in suite, name, file or class. Also first-seen:<2026-01-31, " +
-        "last-seen:>=2026-01-31 (<, <=, >, >=), tags:a,b",
-    ),
+    "Words that must all occur in suite, name, file or class. Also first-seen:<2026-01-31, " +
+      "last-seen:>=2026-01-31 (<, <=, >, >=), tags:a,b",
   )),
   since: v.optional(v.pipe(
     v.string(),
@@ -53,47 +52,37 @@ const input = toolInput({
     ),
     v.description("YYYY-MM-DD: disrupted on or after this day"),
   )),
-  sort: v.optional(v.picklist(["disruptivenessRatio", "recency"]), "disruptivenessRatio"),
+  sort: v.optional(v.picklist(TEST_ORDERS), TEST_ORDERS[0]),
   quarantined: v.optional(
-    v.pipe(
+    described(
       v.boolean(),
-      v.description("true: the quarantined tests instead, however long ago they were disrupted"),
+      "true: the quarantined tests instead, however long ago they were disrupted",
     ),
     false,
   ),
-  limit: limitArgument(25),
-  after: afterArgument,
+  ...pageArguments(25),
 });
 
-const test = v.object({
+const latestDisruption = v.object({
+  recorded_at: timestamp,
+  build_url: v.string(),
+  message: v.string(),
+});
+
+const tests = v.array(v.object({
   id: v.string(),
   ...testEntries,
   tags: v.array(v.string()),
-  disruptiveness_ratio: v.pipe(
+  disruptiveness_ratio: described(
     v.number(),
-    v.description("0 to 1: disruptions / results that passed or failed"),
+    "0 to 1: disruptions / results that passed or failed",
   ),
   nondeterministic_negative_result_count: integer("disruptions"),
-  nondeterminism_first_recorded_at: v.pipe(
-    v.nullable(v.string()),
-    v.description("First disruption ever"),
+  nondeterminism_first_recorded_at: described(v.nullable(v.string()), "First disruption ever"),
+  recent_nondeterministic_negative_result: described(
+    v.nullable(latestDisruption),
+    "Latest disruption",
   ),
-  recent_nondeterministic_negative_result: v.pipe(
-    v.nullable(v.object({ recorded_at: timestamp, build_url: v.string(), message: v.string() })),
-    v.description("Latest disruption"),
-  ),
-});
-
-const output = v.object({
-  count: integer("All that match, not only this page"),
-  tests: v.array(test),
-  next_cursor: nextCursor,
-});
-
-const page = json(v.object({
-  count: v.number(),
-  tests: v.array(test),
-  metadata: pageMetadata,
 }));
 
 /** `find_flaky_tests`. */
@@ -106,9 +95,13 @@ export const findFlakyTests = defineTool({
     "is known, or what to fix first. A failing test that is not listed is probably a real failure, " +
     "or quarantined: ask again with quarantined true. Next: get_test_details with an id.",
   input,
-  output,
+  output: v.object({
+    count: integer("All that match, not only this page"),
+    tests,
+    next_cursor: nextCursor,
+  }),
   async run(input, get) {
-    const { count, tests, metadata } = await get({
+    const { metadata, ...page } = await get({
       path: ["api", "v1", "flaky", "tests"],
       query: {
         repository: input.repository,
@@ -121,8 +114,8 @@ export const findFlakyTests = defineTool({
       },
       notFound: unknownRepository(input.repository ?? ""),
       argumentNames: { q: "search" },
-    }, page);
-    return { count, tests, next_cursor: metadata.after };
+    }, json(v.object({ count: v.number(), tests, metadata: pageMetadata })));
+    return { ...page, next_cursor: metadata.after };
   },
 });
 

@@ -4,11 +4,11 @@ import { json } from "../api_client.ts";
 import {
   body,
   defineTool,
+  described,
   type Get,
   integer,
   MAX_BRANCHES,
-  nameArgument,
-  ownerArgument,
+  repositoryArguments,
   testEntries,
   timestamp,
   toolInput,
@@ -23,8 +23,7 @@ const MAX_ATTEMPTS = 100;
 const REQUESTS_AT_ONCE = 6;
 
 const input = toolInput({
-  owner: ownerArgument,
-  name: nameArgument,
+  ...repositoryArguments,
   submissions: v.optional(
     v.pipe(
       v.number(),
@@ -35,7 +34,7 @@ const input = toolInput({
     ),
     10,
   ),
-  branch: v.optional(v.pipe(v.string(), v.description("Only these: main,release/*"))),
+  branch: v.optional(described(v.string(), "Only these: main,release/*")),
 });
 
 const submission = v.object({
@@ -49,17 +48,14 @@ const submission = v.object({
 type Submission = v.InferOutput<typeof submission>;
 
 const group = v.object({
-  fingerprint: v.pipe(v.string(), v.description("The same in get_test_details")),
+  fingerprint: described(v.string(), "The same in get_test_details"),
   message: v.string(),
   body,
   count: integer("Failed attempts"),
   disruption_count: integer("Of those, by tests that passed on the same code"),
   submission_count: integer("CI runs"),
   test_count: integer("Tests"),
-  tests: v.pipe(
-    v.array(v.object({ id: v.string(), ...testEntries })),
-    v.description(`${MAX_TESTS} at most`),
-  ),
+  tests: described(v.array(v.object({ id: v.string(), ...testEntries })), `${MAX_TESTS} at most`),
   branches: v.array(v.string()),
   latest_build_url: v.string(),
   latest_commit_oid: v.string(),
@@ -71,7 +67,7 @@ const output = v.object({
   submissions: v.array(
     v.object({ ...submission.entries, failed_count: integer("Failed attempts") }),
   ),
-  groups: v.pipe(v.array(group), v.description(`The ${MAX_GROUPS} largest, largest first`)),
+  groups: described(v.array(group), `The ${MAX_GROUPS} largest, largest first`),
   group_count: integer("Of all causes"),
   ungrouped_count: integer(`Failed attempts after the first ${MAX_ATTEMPTS} of a CI run`),
 });

@@ -3,6 +3,7 @@ import { json } from "../api_client.ts";
 import {
   body,
   defineTool,
+  described,
   integer,
   MAX_BRANCHES,
   testEntries,
@@ -27,7 +28,7 @@ const test = v.object({
   quarantine_reason: v.nullable(v.string()),
   quarantine_owner: v.nullable(v.string()),
   quarantine_expires_at: v.nullable(v.string()),
-  disruptiveness_ratio: v.pipe(v.number(), v.description("Disruptions / results, 14 days")),
+  disruptiveness_ratio: described(v.number(), "Disruptions / results, 14 days"),
   nondeterministic_negative_result_count: integer("Disruptions, 14 days"),
   nondeterminism_first_recorded_at: v.nullable(v.string()),
   pass_rate: v.nullable(v.number()),
@@ -64,29 +65,26 @@ const version = v.object({
   last_recorded_at: timestamp,
   failed_count: v.number(),
   passed_count: v.number(),
-  failed_build_url: v.pipe(v.nullable(v.string()), v.description("Latest build where it failed")),
-  passed_build_url: v.pipe(v.nullable(v.string()), v.description("Latest build where it passed")),
+  failed_build_url: described(v.nullable(v.string()), "Latest build where it failed"),
+  passed_build_url: described(v.nullable(v.string()), "Latest build where it passed"),
 });
 
 const output = v.object({
   test,
-  owners: v.pipe(v.array(v.string()), v.description(`Of tags with ${OWNER_TAG}`)),
+  owners: described(v.array(v.string()), `Of tags with ${OWNER_TAG}`),
   passed_median_ms: v.nullable(v.number()),
   failed_median_ms: v.nullable(v.number()),
-  failures: v.pipe(
+  failures: described(
     v.array(group),
-    v.description(`Grouped by cause, the ${MAX_GROUPS} largest, each with its latest failure`),
+    `Grouped by cause, the ${MAX_GROUPS} largest, each with its latest failure`,
   ),
   failure_group_count: integer("Of all causes"),
-  versions: v.pipe(
+  versions: described(
     v.array(version),
-    v.description(
-      `The ${MAX_VERSIONS} latest versions of the code that it ran on, those where it failed first`,
-    ),
+    `The ${MAX_VERSIONS} latest versions of the code that it ran on, those where it failed first`,
   ),
 });
 
-const details = json(test);
 const failures = json(v.object({ count: v.number(), failures: v.array(group) }));
 const runs = json(v.object({ runs: v.array(run) }));
 
@@ -108,7 +106,7 @@ export const getTestDetails = defineTool({
       return get({ path: [...path, "runs"], query, notFound }, runs);
     };
     const [test, groups, failed, passed] = await Promise.all([
-      get({ path, notFound }, details),
+      get({ path, notFound }, json(test)),
       get({ path: [...path, "failures"], notFound }, failures),
       runsOf("failed"),
       runsOf("passed"),

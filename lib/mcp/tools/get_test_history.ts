@@ -1,25 +1,23 @@
 import * as v from "valibot";
 import { json } from "../api_client.ts";
-import { defineTool, integer, testIdArgument, timestamp, toolInput, unknownTest } from "./tool.ts";
+import {
+  defineTool,
+  described,
+  integer,
+  testIdArgument,
+  timestamp,
+  toolInput,
+  unknownTest,
+} from "./tool.ts";
 
-const input = toolInput({ test_id: testIdArgument });
-
-const event = v.object({
+const events = v.array(v.object({
   id: v.string(),
   build_url: v.string(),
   commit_oid: v.string(),
-  conclusion: v.pipe(v.string(), v.description("failure (assertion) or error (crash)")),
+  conclusion: described(v.string(), "failure (assertion) or error (crash)"),
   recorded_at: timestamp,
   message: v.string(),
-});
-
-const output = v.object({
-  test_id: v.string(),
-  count: integer("Events returned"),
-  events: v.array(event),
-});
-
-const history = json(v.object({ results: v.array(event) }));
+}));
 
 /** `get_test_history`. */
 export const getTestHistory = defineTool({
@@ -29,13 +27,12 @@ export const getTestHistory = defineTool({
     "The latest disruptions of one test, newest first, at most 10 of the last 14 days: build, " +
     "commit, message. Use it after find_flaky_tests, to see how a test fails (the same message " +
     "each time?) and since when. Next: get_test_details for stack traces and passes.",
-  input,
-  output,
+  input: toolInput({ test_id: testIdArgument }),
+  output: v.object({ test_id: v.string(), count: integer("Events returned"), events }),
   async run({ test_id }, get) {
-    const { results } = await get({
-      path: ["api", "tests", test_id, "results"],
-      notFound: unknownTest(test_id),
-    }, history);
+    const path = ["api", "tests", test_id, "results"];
+    const history = json(v.object({ results: events }));
+    const { results } = await get({ path, notFound: unknownTest(test_id) }, history);
     return { test_id, count: results.length, events: results };
   },
 });

@@ -1,6 +1,12 @@
 import * as v from "valibot";
 import { type BadgeColor, coverageColor, flakinessColor } from "../../badge/mod.ts";
-import { defineTool, repositoryArgument, toolInput, unknownRepository } from "./tool.ts";
+import {
+  defineTool,
+  described,
+  repositoryArgument,
+  toolInput,
+  unknownRepository,
+} from "./tool.ts";
 
 const input = toolInput({ repository: repositoryArgument("owner/name or name") });
 
@@ -54,7 +60,7 @@ function percentageTool({ path, colorOf, percentage, ...words }: {
     input,
     output: v.object({
       repository: v.string(),
-      percentage: v.pipe(v.nullable(v.number()), v.description(percentage)),
+      percentage: described(v.nullable(v.number()), percentage),
       color: badgeColor,
     }),
     async run({ repository }, get) {

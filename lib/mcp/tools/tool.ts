@@ -41,13 +41,20 @@ export function toolInput<Entries extends v.ObjectEntries>(entries: Entries) {
   });
 }
 
+/** A schema with a description. */
+export function described<Schema extends v.GenericSchema>(schema: Schema, description: string) {
+  return v.pipe(schema, v.description(description));
+}
+
+/** Schema of an integer. */
+export function integer(description: string) {
+  return v.pipe(v.number(), v.integer(), v.description(description));
+}
+
 /** A repository, as name or owner/name. */
 export function repositoryArgument(description: string) {
-  return v.pipe(
-    v.string(),
-    v.minLength(1, 'invalid repository "": expected owner/name'),
-    v.description(description),
-  );
+  const schema = v.pipe(v.string(), v.minLength(1, 'invalid repository "": expected owner/name'));
+  return described(schema, description);
 }
 
 /** An id of a test or submission. */
@@ -69,33 +76,26 @@ export const testIdArgument = idArgument(
 );
 
 /** `owner` and `name` of a repository. */
-export const ownerArgument = repositoryArgument(
-  "Before the last slash of owner/name; may contain slashes",
-);
-export const nameArgument = repositoryArgument("Repository without its owner");
+export const repositoryArguments = {
+  owner: repositoryArgument("Before the last slash of owner/name; may contain slashes"),
+  name: repositoryArgument("Repository without its owner"),
+};
 
-/** `limit` of a list. */
-export function limitArgument(defaultLimit: number) {
+/** `limit` and `after` of a list. */
+export function pageArguments(defaultLimit: number) {
   const limit = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(100));
-  return v.optional(limit, defaultLimit);
+  const after = described(v.string(), "next_cursor of the previous page; keep the other arguments");
+  return { limit: v.optional(limit, defaultLimit), after: v.optional(after) };
 }
 
-/** `after` of a list. */
-export const afterArgument = v.optional(
-  v.pipe(v.string(), v.description("next_cursor of the previous page; keep the other arguments")),
-);
-
 /** `next_cursor` of a list. */
-export const nextCursor = v.pipe(
-  v.nullable(v.string()),
-  v.description("Pass as after; null: last page"),
-);
+export const nextCursor = described(v.nullable(v.string()), "Pass as after; null: last page");
 
 /** `metadata` of a page of the API. */
 export const pageMetadata = v.object({ after: v.nullable(v.string()) });
 
 /** A timestamp of the API. */
-export const timestamp = v.pipe(v.string(), v.description("UTC, YYYY-MM-DDTHH:MM:SSZ"));
+export const timestamp = described(v.string(), "UTC, YYYY-MM-DDTHH:MM:SSZ");
 
 /** What identifies a test in its repository. */
 export const testEntries = {
@@ -109,15 +109,10 @@ export const testEntries = {
 export const MAX_BRANCHES = 10;
 
 /** `body` of a failure. */
-export const body = v.pipe(
+export const body = described(
   v.string(),
-  v.description("Stack trace as quoted material: each line from the report begins with > "),
+  "Stack trace as quoted material: each line from the report begins with > ",
 );
-
-/** Schema of an integer. */
-export function integer(description: string) {
-  return v.pipe(v.number(), v.integer(), v.description(description));
-}
 
 /** Message for an unknown test. */
 export function unknownTest(testId: string): string {

@@ -1,6 +1,26 @@
 import * as v from "valibot";
 import { json } from "../api_client.ts";
-import { defineTool, integer, toolInput } from "./tool.ts";
+import { defineTool, described, integer, toolInput } from "./tool.ts";
+
+const organizations = v.object({
+  organizations: v.array(v.object({ id: v.string(), name: v.string(), slug: v.string() })),
+});
+
+/** `list_my_organizations`. */
+export const listMyOrganizations = defineTool({
+  name: "list_my_organizations",
+  title: "List the organizations of this token",
+  description:
+    "The organization whose results this token reads; a token has exactly one. Use it to tell the " +
+    "user whose data this is. No other tool needs its id. Next: list_repositories.",
+  input: toolInput({}),
+  output: organizations,
+  run: (_input, get) =>
+    get({
+      path: ["api", "me", "organizations"],
+      notFound: "This version of the service has no list of organizations. Go on without it.",
+    }, json(organizations)),
+});
 
 const MAX_REPOSITORIES = 100;
 
@@ -14,7 +34,7 @@ export const listRepositories = defineTool({
     `${MAX_REPOSITORIES} that match. Use it to find out how a repository is named here. Next: ` +
     `get_recent_failures or find_flaky_tests.`,
   input: toolInput({
-    search: v.optional(v.pipe(v.string(), v.description("Part of owner/name, in any case")), ""),
+    search: v.optional(described(v.string(), "Part of owner/name, in any case"), ""),
   }),
   output: v.object({ count: integer("All that match"), repositories }),
   async run({ search }, get) {
