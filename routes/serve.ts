@@ -21,11 +21,7 @@ export interface ServeOptions
 // Share of the cache for tests: they take longer to load than responses to make from them.
 const TESTS_SHARE = 0.6;
 
-/**
- * Serves the HTTP API until it is shut down.
- *
- * @throws {Deno.errors.AddrInUse} when another program listens there, and other errors of `listen`
- */
+/** Serves the HTTP API until it is shut down. @throws errors of `Deno.serve` */
 export function serve(
   { now = systemClock, windowSeconds = WINDOW_SECONDS, cacheSizeMb = 80, ...options }: ServeOptions,
 ): RunningServer {

@@ -73,10 +73,8 @@ export async function findProcessed(
 }
 
 /**
- * Claims an archive that is new, changed after a failure, or has an expired lease.
- *
- * @returns the number of this attempt from 1, with the reason of the last failure; `null` when
- * another watcher has claimed it
+ * Claims an archive that is new, changed after a failure, or has an expired lease. Returns the
+ * number of this attempt and the reason of the last failure; `null` when it is claimed already.
  */
 export async function claimArchive(
   sql: Queryable,
@@ -114,10 +112,8 @@ export async function extendClaim(
 }
 
 /**
- * Records the repository of an archive, and returns the key of its submission there: the archive's
- * own, unless the repository has an archive with that key from another source.
- *
- * @throws {ClaimLostError} when another watcher has taken over
+ * Records the repository of an archive, and returns the key of its submission there: its own,
+ * unless the repository has an archive with that key from another source. @throws {ClaimLostError}
  */
 export async function assignArchive(
   tx: Queryable,
@@ -145,7 +141,6 @@ export async function assignArchive(
 
 /**
  * Ends the claim of a processed archive, in the transaction that stores its results.
- *
  * @throws {ClaimLostError} when another watcher has taken over, so that nothing is stored twice
  */
 export async function finishArchive(
@@ -188,9 +183,8 @@ export async function failArchive(
 }
 
 /**
- * Releases an archive for another attempt, with the reason of the failure.
- *
- * @param claim.isAttempt false when the failure has nothing to do with the archive: not counted
+ * Releases an archive for another attempt, with the reason of the failure. `isAttempt` is false
+ * when the failure has nothing to do with the archive.
  */
 export async function releaseArchive(
   sql: Queryable,

@@ -23,9 +23,8 @@ export type RepositoryCreation =
 const MAX_ATTEMPTS = 1_000;
 
 /**
- * Creates a repository. Of concurrent callers with the same name exactly one gets `created`.
- *
- * @param tx a transaction, which is to be rolled back unless the outcome is `created`
+ * Creates a repository, in a transaction that is to be rolled back unless the outcome is `created`.
+ * Of concurrent callers with the same name exactly one gets `created`.
  */
 export async function createRepository(
   tx: Queryable,

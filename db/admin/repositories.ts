@@ -6,10 +6,7 @@ import type { Queryable } from "../connection/sql.ts";
 export interface Repository extends RepositoryName {
   organizationId: number;
   repositoryId: number;
-  /**
-   * Its `repository_id` in the API and on the command line, unique within the organization. A hidden
-   * repository has none.
-   */
+  /** Its `repository_id` in the API, unique in the organization; a hidden repository has none. */
   repositoryNumber: number;
   /** First 44 bits of the ids of its tests. */
   idPrefix: number;

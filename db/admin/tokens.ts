@@ -57,10 +57,7 @@ export async function listTokens(sql: Queryable, organizationId: number): Promis
     order by api_token_id`;
 }
 
-/**
- * Revokes a token. `revoked` is false when it already was; the first time stays. Returns `null` when
- * it does not exist.
- */
+/** Revokes a token; `revoked` is false when it already was. `null` when it does not exist. */
 export async function revokeToken(
   sql: Queryable,
   { apiTokenId, revokedAt }: { apiTokenId: number; revokedAt: number },

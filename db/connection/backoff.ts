@@ -12,11 +12,7 @@ const ATTEMPT_TIMEOUT_MS = 1_000;
 export class ConnectionBackoff {
   #failure: { error: unknown; retryAt: number } | null = null;
 
-  /**
-   * Runs `connect`, or fails with the last error while the backoff lasts.
-   *
-   * @throws {Error} why the server cannot be reached, with a `code`
-   */
+  /** Runs `connect`, or fails with the last error, which has a `code`, while the backoff lasts. */
   async run<T>(connect: () => Promise<T>): Promise<T> {
     const now = performance.now();
     if (this.#failure !== null) {

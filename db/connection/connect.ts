@@ -19,8 +19,8 @@ const DEFAULT_EMBEDDED_CONNECTIONS = 2;
 const CONNECT_TIMEOUT_SECONDS = 5;
 
 /**
- * Limit of a statement of a command that writes, unless the caller sets another: a long upload waits
- * for others of the same repository, each of which takes seconds. Migrations have no limit.
+ * Limit of a statement of a command that writes, unless the caller sets another: a long upload
+ * waits for others of the same repository, each of which takes seconds. Migrations have no limit.
  */
 const WRITE_STATEMENT_TIMEOUT_MS = 300_000;
 
@@ -76,11 +76,7 @@ export interface DatabaseOptions {
   onStatement?(text: string, parameters: readonly unknown[]): void;
 }
 
-/**
- * Opens the database and checks that it answers.
- *
- * @throws {DatabaseError} with a message for users that never contains the password
- */
+/** Opens the database. @throws {DatabaseError} with a message that never contains the password */
 export function openDatabase(options: DatabaseOptions): Promise<Database> {
   return options.databaseUrl ? openServer(options, options.databaseUrl) : openEmbedded(options);
 }

@@ -31,10 +31,7 @@ const TARGET_SESSION_ATTRS = [
   "prefer-standby",
 ] as const;
 
-/**
- * Settings that postgres.js must not send to the server, which would refuse them: those of libpq in
- * URLs that people copy, and those that we handle.
- */
+/** Settings that a server would refuse: those of libpq in copied URLs, and those that we handle. */
 const REMOVED_SETTINGS = [
   "channel_binding",
   "gssencmode",
@@ -44,11 +41,7 @@ const REMOVED_SETTINGS = [
 
 const EXPECTED = "expected postgres://user:password@host:5432/database";
 
-/**
- * Parses the URL of a server.
- *
- * @throws {TypeError} that says what is wrong without quoting the URL, which may contain a password
- */
+/** Parses the URL of a server. @throws {TypeError} without the URL, which has a password */
 export function readDatabaseUrl(text: string): DatabaseUrl {
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text)?.[1]?.toLowerCase();
   if (scheme !== "postgres" && scheme !== "postgresql") {

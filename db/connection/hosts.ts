@@ -25,10 +25,8 @@ const MATCHES: Record<TargetSessionAttrs, (role: ServerRole) => boolean> = {
 };
 
 /**
- * Returns a function that connects to the first host of the URL that answers and matches. The
- * choice is kept until a connection to that host fails.
- *
- * @param timeoutMs how long each host may take to answer
+ * Returns a function that connects to the first host that answers (each within `timeoutMs`) and
+ * matches. The choice is kept until a connection to that host fails.
  */
 export function hostConnector(url: DatabaseUrl, timeoutMs: number): () => Promise<Socket> {
   const [only, ...others] = url.addresses;

@@ -19,9 +19,7 @@ export interface LockWait {
 
 /**
  * Watches a transaction from other connections until the returned function is called. Each process
- * that it waits for is reported once.
- *
- * @param pid returns the server process of the transaction, once it is known
+ * that it waits for is reported once. `pid` returns its server process, once it is known.
  */
 export function watchLockWaits(
   sql: postgres.Sql,

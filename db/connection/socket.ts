@@ -8,11 +8,7 @@ import { Duplex } from "node:stream";
 import type { Address } from "./database_url.ts";
 import { connectTimeout } from "./errors.ts";
 
-/**
- * Connects to an address.
- *
- * @throws {Error} with a system error code or `CONNECT_TIMEOUT`
- */
+/** Connects to an address. @throws {Error} with a system error code or `CONNECT_TIMEOUT` */
 export function connectTo({ host, port }: Address, timeoutMs: number): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = host.startsWith("/")
@@ -34,10 +30,7 @@ export function connectTo({ host, port }: Address, timeoutMs: number): Promise<S
   });
 }
 
-/**
- * Suppresses the `error` event and the flag of `close`: postgres.js then fails all statements of a
- * lost connection at its end.
- */
+/** Suppresses `error` and the flag of `close`: postgres.js then fails all statements at the end. */
 export function suppressErrorEvent(socket: Socket): Socket {
   const on = socket.on.bind(socket);
   socket.on = ((event: string, listener: (...values: unknown[]) => void) => {

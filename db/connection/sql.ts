@@ -26,10 +26,7 @@ export function integersIn(sql: Queryable, numbers: Iterable<number>) {
   return sql`array(select unnest(${arrayOf(numbers)}::text::int[]))`;
 }
 
-/**
- * Integers as the text of an `int4multirange`, as in `{[0,4000),[4003,4004)}`: short when most of them
- * are consecutive.
- */
+/** Integers as an `int4multirange` such as `{[0,4000),[4003,4004)}`: short for consecutive ones. */
 export function rangesOf(numbers: Iterable<number>): string {
   const ranges: string[] = [];
   let first = 0;

@@ -22,11 +22,7 @@ export interface EmbeddedFolder {
   socket: string;
 }
 
-/**
- * Paths of the embedded database in a data folder, which is created when missing.
- *
- * @throws {Error} when it cannot be created or is not a folder
- */
+/** Paths of the embedded database in a data folder, which is created. @throws {Error} */
 export async function openFolder(dataDir: string): Promise<EmbeddedFolder> {
   const folder = join(dataDir, "postgres");
   try {
@@ -65,9 +61,7 @@ export async function tryLock(folder: EmbeddedFolder): Promise<Deno.FsFile | und
 }
 
 /**
- * Creates the database files when missing. Requires the lock.
- *
- * @param create creates a database in a folder
+ * Creates the database files with `create` when missing; requires the lock.
  * @throws {Error} when the files are not a database of this version
  */
 export async function ensureData(

@@ -65,9 +65,8 @@ export interface Turn {
 }
 
 /**
- * Takes the messages up to and including the first end of a turn.
- *
- * @param statements the client's prepared statements by name, and whether they write; updated
+ * Takes the messages up to and including the first end of a turn. Updates `statements`: the
+ * client's prepared statements by name, and whether they write.
  */
 export function takeTurn(
   incoming: IncomingBytes,

@@ -54,11 +54,7 @@ export class EmbeddedDatabase {
     return new EmbeddedDatabase(await openFolder(dataDir), free);
   }
 
-  /**
-   * Connects to the owner, after becoming the owner if there is none.
-   *
-   * @throws {Error} when neither succeeds in time, or when the files are not a database
-   */
+  /** Connects to the owner, after becoming the owner if there is none. @throws {Error} */
   async connect(): Promise<Socket> {
     const deadline = Date.now() + CONNECT_TIMEOUT_MS;
     for (;;) {
@@ -108,9 +104,8 @@ export class EmbeddedDatabase {
 }
 
 /**
- * Opens the database, after creating it if it is missing, and listens on its socket.
- *
- * @returns a function that waits for the transactions of the clients, and closes it
+ * Opens the database, which is created if missing, and listens on its socket. Returns a function
+ * that waits for the transactions of the clients, and closes it.
  */
 async function openOwned(
   folder: EmbeddedFolder,
@@ -164,10 +159,8 @@ function exitLater(error: unknown): void {
 }
 
 /**
- * Connects to the owner and waits until it accepts the connection: one that is shutting down closes
- * connections that it has not accepted.
- *
- * @returns undefined when no process accepts it
+ * Connects to the owner and waits until it accepts the connection, which one that is shutting down
+ * never does. Returns undefined when no process accepts it.
  */
 function tryConnect(path: string): Promise<Socket | undefined> {
   return new Promise((resolve) => {

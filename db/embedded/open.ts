@@ -3,8 +3,8 @@ import { embeddedFiles } from "./files.ts";
 import type { Session } from "./session.ts";
 
 /**
- * A line of the engine's log that says why it ended. Anchored behind the line's prefix, so that a name
- * in an error message cannot look like one.
+ * A line of the engine's log that says why it ended. Anchored behind the line's prefix, so that a
+ * name in an error message cannot look like one.
  */
 const FATAL = /^(?:[\d-]+ [\d:.]+ \w+ \[\d+\] )?((?:PANIC|FATAL): .*)/;
 
@@ -14,10 +14,8 @@ export interface Postgres extends Session {
 }
 
 /**
- * Opens the database in a folder, or creates it there. PGlite is loaded on demand, because most
- * commands connect to a server or to another process. A PANIC of the open database ends the process.
- *
- * @throws {DatabaseError} when it cannot be opened or created
+ * Opens the database in a folder, or creates it there. PGlite is loaded on demand: most commands do
+ * not need it. A PANIC of the open database ends the process. @throws {DatabaseError}
  */
 export async function openPostgres(path: string): Promise<Postgres> {
   const [{ PGlite }, files] = await Promise.all([
@@ -42,8 +40,8 @@ export async function openPostgres(path: string): Promise<Postgres> {
 }
 
 /**
- * Ends the process with a message: the engine cannot run again in it, and starting again recovers the
- * files as after a kill.
+ * Ends the process with a message: the engine cannot run again in it, and starting again recovers
+ * the files as after a kill.
  */
 export function exitProcess(error: unknown): never {
   const text = `error: ${error instanceof Error ? error.message : error}\n`;

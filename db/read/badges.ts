@@ -14,11 +14,7 @@ export interface BuildCounts {
   disruptedBuildCount: number;
 }
 
-/**
- * Counts builds: processed submissions that share a build URL, or one submission without.
- *
- * @param options.windowStart first second of the window, since 1970
- */
+/** Counts builds: processed submissions that share a build URL, or one submission without. */
 export async function loadBuildCounts(sql: Queryable, options: {
   repositoryId: number;
   windowStart: number;

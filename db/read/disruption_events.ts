@@ -25,11 +25,7 @@ export interface DisruptionEvents {
   events: DisruptionEvent[];
 }
 
-/**
- * The latest disruptions of a test in the window.
- *
- * @param options.windowStart first second of the window, since 1970
- */
+/** The latest disruptions of a test in the window. */
 export async function loadDisruptionEvents(sql: Queryable, options: {
   repositoryId: number;
   testNo: number;

@@ -43,9 +43,7 @@ export function versionColumns(sql: Queryable) {
 
 /**
  * A repository, `[]` when it is gone; the first statement of a transaction that reads more of it.
- *
- * It makes the server plan the statements of the transaction for their parameters, as a generic plan
- * knows neither the window nor how often a test failed.
+ * It makes the server plan for the parameters: a generic plan knows neither window nor frequencies.
  */
 export function selectRepository(sql: Queryable, repositoryId: number) {
   return sql<(DataVersion & { idPrefix: number })[]>`

@@ -30,10 +30,8 @@ export interface SubmissionTestsPage {
 }
 
 /**
- * The attempts of a submission with a status: negative ones first, then by suite, class, name and file
- * (in the order of code points), then in the order of the report.
- *
- * @param options.after attempts before the page
+ * The attempts of a submission with a status: negative ones first, then by suite, class, name and
+ * file (in the order of code points), then in the order of the report; `after` that many.
  */
 export async function loadSubmissionTests(sql: Database["sql"], options: {
   repositoryId: number;

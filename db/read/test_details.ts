@@ -22,11 +22,7 @@ type DetailsRow = DataVersion & TestRow & {
   tags: string[];
 };
 
-/**
- * A test; `null` when it is gone.
- *
- * @param options.windowStart first second of the window, since 1970
- */
+/** A test; `null` when it is gone. */
 export async function loadTestDetails(sql: Queryable, options: {
   repositoryId: number;
   testNo: number;

@@ -77,11 +77,7 @@ export async function checkSchema(sql: Queryable): Promise<SchemaStatus> {
   return statusOf(await readChecksums(sql), migrations);
 }
 
-/**
- * Fails when the schema is not the one that this program was written for.
- *
- * @throws {SchemaVersionError} when another version of the program has migrated the database
- */
+/** Fails when another version has migrated the database. @throws {SchemaVersionError} */
 export async function requireSchemaVersion(sql: Queryable): Promise<void> {
   const version = await greatestVersion(sql);
   if (version !== SCHEMA_VERSION) throw new SchemaVersionError(versionMismatch(version));

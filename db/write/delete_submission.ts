@@ -123,10 +123,7 @@ async function lockSubmission(
 // Lists of tests and exceptions of all their submissions are held in memory at once.
 const CODE_VERSIONS_PER_STATEMENT = 200;
 
-/**
- * Unmarks disruptions of tests that are not nondeterministic any more, and computes the disruptive tests
- * from all that remain: slow, but deletions are rare.
- */
+/** Unmarks disruptions of tests that are not nondeterministic any more; recomputes the others. */
 async function redetectDisruptions(
   tx: Queryable,
   { repositoryId, testNos, prunedFields }: {

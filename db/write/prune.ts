@@ -155,10 +155,8 @@ export async function planPrune(sql: Queryable, scope: PruneScope): Promise<Prun
 }
 
 /**
- * Makes the space of deleted rows available again. A server does this by itself; the embedded database
- * has no autovacuum.
- *
- * @param stop ends it after the current table
+ * Makes the space of deleted rows available again, until `stop` after the current table. A server
+ * does this by itself; the embedded database has no autovacuum.
  */
 export async function reclaimSpace({ sql, kind }: Database, stop?: AbortSignal): Promise<void> {
   if (kind === "server") return;

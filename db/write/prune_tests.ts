@@ -37,8 +37,8 @@ export async function* pruneTestLists(
 }
 
 /**
- * Deletes the tests that are in no list, unless they were ever disruptive or are quarantined. One that
- * is uploaded again gets the same id.
+ * Deletes the tests that are in no list, unless they were ever disruptive or are quarantined. One
+ * that is uploaded again gets the same id.
  */
 export async function* pruneTests(
   sql: Database["sql"],
@@ -63,11 +63,7 @@ export async function* pruneTests(
   }
 }
 
-/**
- * Tests (test_no) that can be deleted: in no list, never disruptive, not quarantined.
- *
- * @param isCounted SQL: whether a row of `test_list` counts; by default all do
- */
+/** Tests that can be deleted: in no list that counts, never disruptive, not quarantined. */
 export async function findUnlistedTests(
   sql: Queryable,
   repositoryId: number,

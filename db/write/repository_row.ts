@@ -9,10 +9,7 @@ export interface LockedRepository extends RepositoryName {
   changeCount: number;
 }
 
-/**
- * Locks a repository until the transaction ends, as every change of its data must; `null` when it
- * does not exist.
- */
+/** Locks a repository, as every change of its data must; `null` when it does not exist. */
 export async function lockRepository(
   tx: Queryable,
   repositoryId: number,
@@ -33,9 +30,7 @@ export async function bumpDataVersion(tx: Queryable, repositoryId: number): Prom
 
 /**
  * The same, for a change that only added submissions or coverage: caches then load just those. A
- * hidden repository becomes visible.
- *
- * @returns the new data version
+ * hidden repository becomes visible. Returns the new data version.
  */
 export async function bumpForAddition(tx: Queryable, repositoryId: number): Promise<number> {
   const [row] = await tx<{ dataVersion: number; organizationId: number; isHidden: boolean }[]>`
@@ -48,10 +43,8 @@ export async function bumpForAddition(tx: Queryable, repositoryId: number): Prom
 }
 
 /**
- * Makes a hidden repository, whose row is locked, visible under a number.
- *
- * @param options.given the number; the next free one of the organization unless given
- * @returns false when the number is taken
+ * Makes a hidden repository, whose row is locked, visible under the given or the next free number.
+ * Returns false when the number is taken.
  */
 export async function showRepository(
   tx: Queryable,

@@ -46,10 +46,7 @@ export async function insertTestList(
   return row!.test_list_no;
 }
 
-/**
- * Removes a list that no submission has run any more, and its tests that are in no other list, except
- * those that are quarantined or were ever disruptive.
- */
+/** Removes a list that no submission has any more, with its tests that can be deleted. */
 export async function removeTestList(
   sql: Queryable,
   { repositoryId, testListNo }: { repositoryId: number; testListNo: number },
@@ -65,11 +62,7 @@ export async function removeTestList(
   await deleteTests(sql, repositoryId, orphans);
 }
 
-/**
- * Removes from `testNos` all that are in a list of the repository.
- *
- * @param options.isCounted SQL: whether a row of `test_list` counts; by default all do
- */
+/** Removes from `testNos` all that are in a list that counts; by default all do. */
 export async function excludeListed(
   sql: Queryable,
   testNos: Set<number>,

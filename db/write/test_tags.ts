@@ -33,10 +33,8 @@ interface TagGroup {
 }
 
 /**
- * Adds the tags of a new submission to the tests that it ran.
- *
- * @returns the number of its set of tags of single tests, `null` without any
- * @throws {TagLimitError} when the repository would have too many distinct tags
+ * Adds the tags of a new submission to the tests that it ran. Returns the number of its set of tags
+ * of single tests. @throws {TagLimitError} when the repository would have too many distinct tags
  */
 export async function addTags(
   tx: Queryable,
@@ -121,8 +119,8 @@ async function tagTests(tx: Queryable, repositoryId: number, groups: TagGroup[])
 }
 
 /**
- * Removes the tags of a deleted submission from the tests of its list, except those that other stored
- * submissions added too. Tags from pruned submissions stay.
+ * Removes the tags of a deleted submission from the tests of its list, except those that other
+ * stored submissions added too. Tags from pruned submissions stay.
  */
 export async function removeTags(
   tx: Queryable,

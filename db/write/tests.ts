@@ -16,11 +16,7 @@ import { interruptAdditions } from "./repository_row.ts";
  */
 const TESTS_PER_STATEMENT = 400;
 
-/**
- * Stores the tests of an upload that are new to the repository, unpublished.
- *
- * @returns the test_no of each test, in the order of the upload
- */
+/** Stores the tests that are new to the repository, unpublished. Returns all test_no, in order. */
 export async function prepareTests(
   sql: Queryable,
   { repositoryId, content }: { repositoryId: number; content: SubmissionContent },
@@ -70,11 +66,7 @@ export function isUnreferenced(sql: Queryable) {
       where q.repository_id = t.repository_id and q.test_no = t.test_no)`;
 }
 
-/**
- * Deletes those of the given tests that were never disruptive and are not quarantined.
- *
- * @returns how many
- */
+/** Deletes those of the given tests that were never disruptive and are not quarantined. */
 export async function deleteTests(
   tx: Queryable,
   repositoryId: number,

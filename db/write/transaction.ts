@@ -3,9 +3,7 @@ import type { Queryable } from "../connection/sql.ts";
 import { requireSchemaVersion } from "../schema/migrate.ts";
 
 /**
- * Runs a transaction that writes. A migration waits for it, and it fails when the schema has become
- * newer than this process: the read of `schema_migration` locks that table until the end.
- *
+ * Runs a transaction that writes. A migration waits for it, because it has read `schema_migration`.
  * @throws {SchemaVersionError} when another version of the program has migrated the database
  */
 export async function writeTransaction<T>(
@@ -20,8 +18,8 @@ export async function writeTransaction<T>(
 }
 
 /**
- * Makes the server plan the following statements of the transaction for their parameters. A plan that
- * was made while the tables were small compares every row with every other.
+ * Makes the server plan the following statements of the transaction for their parameters. A plan
+ * that was made while the tables were small compares every row with every other.
  */
 export async function planForParameters(tx: Queryable): Promise<void> {
   await tx`select set_config('plan_cache_mode', 'force_custom_plan', true)`;

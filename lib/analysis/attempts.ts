@@ -24,11 +24,7 @@ export interface TestAttempt {
 
 const CONCLUSIONS = { positive: "passing", skipped: "skipped", unknown: "unknown" } as const;
 
-/**
- * The attempts of a test in a submission, in the order of the report.
- *
- * @param failures of the test in the submission, in the order of the report
- */
+/** The attempts of a test in a submission, from attempts and failures in the report's order. */
 export function testAttempts(
   attempts: readonly Attempt[],
   failures: readonly StoredFailure[],

@@ -65,10 +65,7 @@ export interface ResultArrays {
   durations: Float64Array;
 }
 
-/**
- * Encodes the results of a submission; each test of the list must have one. Durations are kept in
- * milliseconds where nothing is lost, else in microseconds.
- */
+/** Encodes the results of a submission, in milliseconds if nothing is lost, else microseconds. */
 export function encodeResults(testCount: number, results: ResultArrays): ResultColumns {
   const { testIndexes, durations } = results;
   const durationUnit = durations.every((value) => value % MILLISECOND === 0) ? MILLISECOND : 1;

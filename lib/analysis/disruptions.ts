@@ -64,10 +64,8 @@ export interface NondeterministicTest {
 }
 
 /**
- * Finds the tests that failed and passed at a code version.
- *
- * @param submissions all processed submissions of the code version
- * @param negatives all negative results of the tests in question in these submissions
+ * Finds the tests that failed and passed at a code version, from all of its processed submissions
+ * and the negative results of the tests in question.
  */
 export function findDisruptions(
   submissions: ProcessedSubmission[],

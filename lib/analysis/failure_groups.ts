@@ -37,10 +37,7 @@ const IP_V6 = raw`(?:[\da-f]{1,4}(?::[\da-f]{1,4}){0,6})?::(?=[a-f:]*\d)` +
 const RANDOM_LOOKING = raw`(?:(?=[\w.+=~-]{0,99}?\d[a-z]{1,30}\d)[\w.+=~-]{8,128}|` +
   raw`(?=[a-z]*\d)[a-z\d]{20,128})`;
 
-/**
- * In the order in which they are tried at each place of a text. What a rule has matched is not
- * searched by the others.
- */
+/** In the order in which they are tried at each place of a text, which only one rule matches. */
 export const CAUSE_RULES: readonly CauseRule[] = [
   {
     name: "HTTP status",
@@ -137,10 +134,7 @@ const ANY_RULE = new RegExp(
   "gi",
 );
 
-/**
- * The cause of a failure as far as its text tells: the message, or without one the first line of the
- * body, without what varies.
- */
+/** The message of a failure, or without one the first line of its body, without what varies. */
 export function failureCause(message: string, body: string): string {
   const text = message || firstLine(body);
   let cause = "";

@@ -37,11 +37,7 @@ export function textIdOf({ message, body }: FailureText): string {
     .slice(0, ID_DIGITS);
 }
 
-/**
- * Compresses the body of a text.
- *
- * @param base the first text with its fingerprint, `null` for that one itself
- */
+/** Compresses the body of a text; `base` is the first with its fingerprint, `null` for itself. */
 export function encodeBody(text: FailureText, base: FailureText | null): Uint8Array {
   if (text.body === "") return new Uint8Array();
   return deflateRawSync(encodeDelta(encoder.encode(text.body), baseBytes(text, base)));
@@ -72,17 +68,14 @@ export interface CollectedTexts {
 /** Characters of bodies that are compressed together. */
 const CHUNK_CHARACTERS = 1 << 18;
 
-/**
- * Compressed bytes of the bodies of one submission. 100,000 stack traces of 2 kB that differ in
- * numbers take about 20 MiB.
- */
+/** Compressed, of one submission. 100,000 stack traces of 2 kB with other numbers take 20 MiB. */
 const MAX_BYTES = 64 << 20;
 
 const LEFT_OUT = "(left out: the failures of this upload have too much text)";
 
 /**
- * Collects the distinct texts of a submission. The bodies are kept compressed, because a hundred
- * thousand failures may have a different one each. Beyond 64 MiB, new texts keep only their message.
+ * Collects the distinct texts of a submission. The bodies are kept compressed: 100,000 failures may
+ * have a different one each. Beyond 64 MiB, new texts keep only their message.
  */
 export class TextCollector {
   readonly #numbers = new Map<string, number>();

@@ -34,10 +34,7 @@ interface Totals {
   microseconds: Float64Array | null;
 }
 
-/**
- * How often each test of a repository ran, and for how long. Includes tests that are not tracked yet:
- * 12 bytes a test, 20 with the time. Immutable.
- */
+/** How often each test of a repository ran: 12 bytes a test, 20 with the time. Immutable. */
 export class RunCounts {
   readonly #totals: Totals;
 

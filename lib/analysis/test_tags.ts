@@ -14,9 +14,7 @@ export interface TestTags {
 
 /**
  * The owners of the files of a submission's tests as tags, such as `owner:@acme/web`; `null` when
- * no test's file has an owner.
- *
- * @param root folder that absolute paths of tests start with, `""` when it is not known
+ * there is none. Absolute paths of tests start with `root`, `""` when it is not known.
  */
 export function ownerTags(
   content: Pick<SubmissionContent, "testHashes" | "identityAt">,

@@ -74,10 +74,7 @@ export function canApply(
     state.windowStart <= windowStart;
 }
 
-/**
- * Returns a new state with changes applied; `null` when an expired submission has been deleted,
- * so that its runs cannot be subtracted.
- */
+/** A new state with changes applied; `null` when the runs of a deleted submission are missing. */
 export function applyChanges(state: TestsState, changes: StateChanges): TestsState | null {
   const { version, windowStart, added, expired, lists } = changes;
   const remaining = state.recordedAts.filter((recordedAt) => recordedAt >= windowStart);

@@ -24,10 +24,7 @@ export interface Quarantine {
   quarantineType: "manual" | "automatic";
 }
 
-/**
- * A test that lists can show: disruptive in the window, or quarantined. The totals are those of its
- * results in the window.
- */
+/** A test that lists can show: disruptive or quarantined. Totals are those of the window. */
 export interface TrackedTest extends RunTotals {
   /** 24 lower-case hex digits. */
   id: string;
@@ -49,10 +46,7 @@ export interface TrackedTest extends RunTotals {
   quarantine: Quarantine | null;
 }
 
-/**
- * Share of positive results in the positive and negative results of a test, in truncated thousandths;
- * `null` without any.
- */
+/** Passes in the positive and negative results, in truncated thousandths; `null` without any. */
 export function passRateThousandths(
   { countedResultCount, negativeResultCount }: RunTotals,
 ): number | null {
@@ -60,10 +54,7 @@ export function passRateThousandths(
   return Math.floor(((countedResultCount - negativeResultCount) * 1000) / countedResultCount);
 }
 
-/**
- * Average duration of a test's results in tenths of a millisecond, rounded half up; `null` without any
- * result.
- */
+/** Average duration in tenths of a millisecond, rounded half up; `null` without any result. */
 export function averageDurationTenths({ timeConsumed, resultCount }: RunTotals): number | null {
   if (timeConsumed === null || resultCount === 0) return null;
   // Microseconds; exact, because the integers are safe.

@@ -1,6 +1,6 @@
 /**
- * Varints (LEB128): seven bits a byte, the least significant first, the eighth bit set on all but the
- * last. Up to 2^53 - 1, so with arithmetic, because bit operations end at 2^31.
+ * Varints (LEB128): seven bits a byte, the least significant first, the eighth bit set on all but
+ * the last. Up to 2^53 - 1, so with arithmetic, because bit operations end at 2^31.
  */
 
 /** Encodes numbers. */
@@ -58,11 +58,7 @@ export class VarintReader {
     return this.#bytes.subarray(this.#position);
   }
 
-  /**
-   * Passes over numbers, faster than reading them.
-   *
-   * @throws {RangeError} when the bytes end before that
-   */
+  /** Passes over numbers, faster than reading them. @throws {RangeError} at the end */
   skip(count: number): void {
     for (let left = count; left > 0;) {
       const byte = this.#bytes[this.#position++];

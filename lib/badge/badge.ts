@@ -24,12 +24,7 @@ export interface Badge {
   color: BadgeColor;
 }
 
-/**
- * The share of builds in the window with at least one disruption.
- *
- * @param windowSeconds length of the window, for the title
- * @throws {RangeError} when a count is not a whole number, or more builds are disrupted than there are
- */
+/** The share of builds in the window with at least one disruption. @throws {RangeError} */
 export function flakinessBadge(
   counts: { disruptedBuildCount: number; buildCount: number },
   { windowSeconds = WINDOW_SECONDS }: { windowSeconds?: number } = {},
@@ -44,11 +39,7 @@ export function flakinessBadge(
   });
 }
 
-/**
- * The share of covered lines in the latest coverage report; `null` without a report.
- *
- * @throws {RangeError} when a count is not a whole number, or more lines are covered than there are
- */
+/** The share of covered lines in the latest coverage report. @throws {RangeError} */
 export function coverageBadge(
   counts: { coveredLineCount: number; lineCount: number } | null,
 ): Badge {

@@ -1,7 +1,5 @@
 /**
- * A share in tenths of a percent, rounded half up, 0 to 1000. Only exactly 0 % and 100 % give 0 and
- * 1000; everything between gives 1 to 999.
- *
+ * A share in tenths of a percent, rounded half up. Only exactly 0 % and 100 % give 0 and 1000.
  * @throws {RangeError} when the part is not a whole number from 0 to the whole, or the whole is 0
  */
 export function tenthsOfPercent(part: number, whole: number): number {

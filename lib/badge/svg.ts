@@ -1,8 +1,6 @@
 /**
- * Draws a badge: two boxes side by side, label and value.
- *
- * Every text is one node without the usual shadow copy, because clients and screen readers read the
- * percentage from it.
+ * Draws a badge: two boxes side by side. Every text is one node without the usual shadow copy,
+ * because clients and screen readers read the percentage from it.
  */
 import { escapeHtml } from "../html/escape.ts";
 import { textWidth } from "./text_width.ts";

@@ -1,7 +1,6 @@
 /**
- * An LRU cache bounded by weight: when it is full, the least recently used entries are evicted.
- *
- * Keys name everything that a value depends on, or the value carries its version: nothing expires.
+ * An LRU cache bounded by weight. Keys name everything that a value depends on, or the value
+ * carries its version: nothing expires.
  */
 export class Cache<K, V> {
   /** In order of use: a Map iterates in order of insertion, and a used entry is inserted again. */

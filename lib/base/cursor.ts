@@ -27,35 +27,21 @@ export function encodeOffsetCursor(offset: number): string {
   return btoa(`offset:${offset}`);
 }
 
-/**
- * Decodes the submission id, in lower case, after which a page begins. It need not exist.
- *
- * @throws {SyntaxError} when the text is not a keyset cursor
- */
+/** Decodes the submission id, in lower case, after which a page begins. @throws {SyntaxError} */
 export function decodeKeysetCursor(cursor: string): string {
   const match = /^id:([0-9a-f]{24})$/i.exec(decodeBase64(cursor));
   if (!match?.[1]) throw wrongCursor(cursor);
   return match[1].toLowerCase();
 }
 
-/**
- * Decodes the attempt after which a page begins. It need not exist.
- *
- * @throws {SyntaxError} when the text is not the cursor of an attempt
- * @throws {RangeError} when its number is above {@linkcode MAX_OFFSET}
- */
+/** Decodes the attempt after which a page begins. @throws {SyntaxError | RangeError} */
 export function decodeRunCursor(cursor: string): RunPosition {
   const match = /^run:([0-9a-f]{24}):(\d+)$/i.exec(decodeBase64(cursor));
   if (!match) throw wrongCursor(cursor);
   return { submissionId: match[1]!.toLowerCase(), runCount: numberIn(match[2]!, cursor) };
 }
 
-/**
- * Decodes the number of items before a page.
- *
- * @throws {SyntaxError} when the text is not an offset cursor
- * @throws {RangeError} when the offset is above {@linkcode MAX_OFFSET}
- */
+/** Decodes the number of items before a page. @throws {SyntaxError | RangeError} */
 export function decodeOffsetCursor(cursor: string): number {
   const match = /^offset:(\d+)$/.exec(decodeBase64(cursor));
   if (!match) throw wrongCursor(cursor);

@@ -7,9 +7,6 @@ export interface DataVersion {
 
 /** The version of a repository's data and window: every response about it depends on nothing else. */
 export interface WindowVersion extends DataVersion {
-  /**
-   * The oldest submission of the window, 24 hex digits, or `null`. It changes when a submission
-   * expires from the rolling window.
-   */
+  /** The oldest submission of the window, 24 hex digits, or `null`: changes when one expires. */
   oldestSubmissionId: string | null;
 }

@@ -23,11 +23,7 @@ export function caseKey(name: string): string {
   return name.toLowerCase();
 }
 
-/**
- * The first 44 bits of the id of every test of a repository.
- *
- * @param attempt incremented while the prefix belongs to another repository
- */
+/** The first 44 bits of the ids of a repository's tests; `attempt` grows if another has them. */
 export function repositoryIdPrefix(
   repository: { organization: string; owner: string; name: string },
   attempt = 0,
@@ -96,11 +92,7 @@ export function parseTestId(id: string): { idPrefix: number; testHash: number } 
   };
 }
 
-/**
- * The id of a submission: 24 lower-case hex digits, the first 8 its seconds since 1970.
- *
- * @param distinction what distinguishes it from other submissions of that second
- */
+/** A submission's id: 24 hex digits, 8 of seconds since 1970 and 16 that distinguish it. */
 export function submissionId(recordedAt: number, distinction: string[]): string {
   return secondsHex(recordedAt) + sha256Hex(distinction).slice(0, 16);
 }
@@ -129,9 +121,7 @@ export function eventId(submissionId: string, resultNo: number): string {
 
 /**
  * The id of an attempt that is not negative, in the form of an event's id and different from all of
- * them.
- *
- * @param attempt.position among all attempts of the submission, by test in the order of its columns
+ * them. `position` is among all attempts of the submission, by test in the order of its columns.
  */
 export function attemptId(
   submissionId: string,

@@ -10,10 +10,8 @@ export function formatRepositoryName({ owner, name }: RepositoryName): string {
 }
 
 /**
- * Splits `owner/name` at the last slash.
- *
- * @throws {SyntaxError} when a part is missing, is `.` or `..`, begins or ends with white space, or
- * contains a control character: such a name cannot be part of a URL
+ * Splits `owner/name` at the last slash. @throws {SyntaxError} when a part is missing, is `.` or
+ * `..`, begins or ends with white space, or contains a control character
  */
 export function parseRepositoryName(text: string): RepositoryName {
   const parts = text.split("/");

@@ -10,11 +10,7 @@ export const WINDOW_SECONDS = 14 * SECONDS_PER_DAY;
 const FIRST_SECOND = Date.parse("0000-01-01T00:00:00Z") / 1000;
 const LAST_SECOND = Date.parse("9999-12-31T23:59:59Z") / 1000;
 
-/**
- * Formats seconds since 1970 as `YYYY-MM-DDTHH:MM:SSZ`.
- *
- * @throws {RangeError} when the moment is not in the years 0000 to 9999
- */
+/** Formats seconds since 1970 as `YYYY-MM-DDTHH:MM:SSZ`. @throws {RangeError} after year 9999 */
 export function formatTimestamp(seconds: number): string {
   if (!isWritable(seconds)) {
     throw new RangeError(`invalid time ${seconds}: expected seconds within the years 0000 to 9999`);

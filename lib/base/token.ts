@@ -55,11 +55,7 @@ export function tokenPrefix(plain: string, type: TokenType): string {
   return plain.slice(0, SHAPES[type].prefix.length + PREFIX_HEX_DIGITS);
 }
 
-/**
- * Reads the hash of a token of the earlier service and writes it the way it is stored.
- *
- * @throws {SyntaxError} when the text is neither 64 hex digits nor base64 of 32 bytes
- */
+/** Reads a token's hash of the earlier service: 64 hex digits, or base64. @throws {SyntaxError} */
 export function parseTokenHash(text: string): { type: TokenType; hash: string } {
   if (/^[0-9a-f]{64}$/i.test(text)) return { type: "api_token", hash: text.toLowerCase() };
   if (/^[A-Za-z0-9+/]{43}=?$/.test(text)) {

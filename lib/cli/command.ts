@@ -83,10 +83,7 @@ export interface Parameter<Schema extends v.GenericSchema = v.GenericSchema> {
   /** Placeholder of the value of an option, such as `<n>` or `<file...>`; `""` for a flag. */
   value: string;
   meaning: string;
-  /**
-   * `v.optional`: an empty value, as of an unset shell variable, counts as absent. `v.undefinedable`:
-   * it may be absent, but not empty.
-   */
+  /** `v.optional`: an empty value counts as absent. `v.undefinedable`: absent, but not empty. */
   schema: Schema;
 }
 

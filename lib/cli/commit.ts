@@ -14,11 +14,7 @@ export const COMMIT: string = typeof BUILD_COMMIT === "string"
 /** Version and commit, such as `0.1.0 (3f2a9c41d07e)`. */
 export const BUILD: string = COMMIT === "" ? VERSION : `${VERSION} (${COMMIT.slice(0, 12)})`;
 
-/**
- * The commit that is checked out in a folder, without running git; empty when there is none.
- *
- * @param folder the top folder of a checkout
- */
+/** The commit that is checked out in a folder, without running git; empty when there is none. */
 export function readCommit(folder: string): string {
   const read = (...path: string[]) => Deno.readTextFileSync(join(...path)).trim();
   const attempt = (body: () => string) => {

@@ -12,10 +12,8 @@ import { Failure } from "./errors.ts";
 const NOT_WRITABLE = new Set(["25006", "42501"]);
 
 /**
- * Opens a database and migrates its schema to this version.
- *
- * @param options.mayCreate whether a missing embedded database is created
- * @throws {Failure} when the schema is newer, or cannot be migrated for lack of privileges
+ * Opens a database and migrates its schema to this version; a missing embedded database is created
+ * if `mayCreate`. @throws {Failure} when the schema is newer, or cannot be migrated
  */
 export async function openCurrentDatabase(
   location: DatabaseLocation,
@@ -64,11 +62,7 @@ export async function openForReading(
     : await openDatabase({ ...options, readOnly: true });
 }
 
-/**
- * Migrates the schema to this version.
- *
- * @throws {Failure} when the schema is newer, or cannot be migrated for lack of privileges
- */
+/** Migrates the schema to this version. @throws {Failure} when that is not possible */
 export async function ensureCurrentSchema({ sql }: Database): Promise<void> {
   const { state, problem } = await checkSchema(sql);
   if (state === "current") return;

@@ -38,9 +38,8 @@ export function bufferedOutput(write: (text: string) => void): LogOutput {
 }
 
 /**
- * Sends log lines to the runtime's telemetry, by way of the console.
- *
- * @returns `null` unless telemetry replaces the console: it would print on standard output too
+ * Sends log lines to the runtime's telemetry, by way of the console; `null` unless telemetry
+ * replaces the console, which would print on standard output too.
  */
 export function telemetryOutput(
   environment: Environment,

@@ -13,11 +13,7 @@ export interface Ops {
   close(): Promise<void>;
 }
 
-/**
- * Serves readiness and metrics; `null` without a port.
- *
- * @throws {Failure} when it cannot listen on the address
- */
+/** Serves readiness and metrics; `null` without a port. @throws {Failure} when it cannot listen */
 export function startOps(
   database: Database,
   settings: SettingValues<"OPS_HOST" | "OPS_PORT">,

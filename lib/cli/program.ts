@@ -10,11 +10,7 @@ import { oneLine } from "./output.ts";
 
 const EXAMPLE = "org list";
 
-/**
- * Runs one command and returns the exit code of the program.
- *
- * @param argv the arguments after the program's name
- */
+/** Runs one command (`argv`: what follows the program's name), and returns the exit code. */
 export async function runCli(argv: readonly string[], io: CliIo): Promise<number> {
   let help = "";
   try {

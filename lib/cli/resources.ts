@@ -25,11 +25,7 @@ export const YES = option(
   v.literal(true),
 );
 
-/**
- * Finds an organization by its name.
- *
- * @throws {Failure} when it does not exist
- */
+/** Finds an organization by its name. @throws {Failure} when it does not exist */
 export async function requireOrganization(sql: Queryable, name: string): Promise<Organization> {
   const organization = await findOrganization(sql, name);
   if (!organization) throw unknownOrganization(name);
@@ -44,11 +40,7 @@ export function unknownOrganization(name: string): Failure {
   );
 }
 
-/**
- * Finds a repository of an organization.
- *
- * @throws {Failure} when it does not exist
- */
+/** Finds a repository of an organization. @throws {Failure} when it does not exist */
 export async function requireRepository(
   sql: Queryable,
   organization: Organization,

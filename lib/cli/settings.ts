@@ -42,10 +42,8 @@ export type SettingValues<Name extends CheckedSetting = CheckedSetting> = {
 };
 
 /**
- * Reads settings.
- *
- * @param flags the given options, by name in camel case
- * @param problems receives a message for each invalid value, whose result is undefined
+ * Reads settings from the options, by name in camel case, and the environment. Adds a message to
+ * `problems` for each invalid value, whose result is undefined.
  */
 export function readSettings<Name extends CheckedSetting>(
   names: readonly Name[],

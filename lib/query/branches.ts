@@ -12,11 +12,7 @@ export const MAX_BRANCH_PATTERNS = 20;
  */
 export type BranchFilter = readonly string[] | null;
 
-/**
- * Parses `branch`: patterns separated by commas, in any order. Returns them sorted, each once.
- *
- * @throws {RangeError} when there are too many, or they are too long
- */
+/** Parses `branch`: patterns separated by commas, sorted, each once. @throws {RangeError} */
 export function parseBranches(text: string): BranchFilter {
   const length = [...text].length;
   if (length > MAX_BRANCH_CHARACTERS) {

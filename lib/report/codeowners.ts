@@ -36,10 +36,7 @@ const MAX_NOTES = 100;
  */
 const MAX_STEPS = 500_000_000;
 
-/**
- * One segment of a pattern: its text, or with wildcards its characters, of which `""` matches any and
- * `null` any number.
- */
+/** Its text, or with wildcards its characters: `""` matches any, `null` any number of them. */
 type Segment = string | readonly (string | null)[];
 
 interface Rule {
@@ -55,11 +52,7 @@ interface Section {
 
 const ANY: Segment = [null];
 
-/**
- * Reads a CODEOWNERS file. Lines that cannot be understood are skipped.
- *
- * @param onNote called with what was skipped, one line each
- */
+/** Reads a CODEOWNERS file; lines that cannot be understood are skipped, with a note. */
 export function parseCodeowners(text: string, onNote?: (note: string) => void): Codeowners {
   const parser = new Parser(onNote ?? (() => {}));
   for (const [index, line] of text.split(/\r\n?|\n/).entries()) {
@@ -178,8 +171,8 @@ function compileSegment(text: string): Segment {
 }
 
 /**
- * Matches a pattern in which `null` stands for any number of items. Going back to the last one alone
- * is enough, so that no pattern takes more than its length times the number of items.
+ * Matches a pattern in which `null` stands for any number of items. Going back to the last one
+ * alone is enough, so that no pattern takes more than its length times the number of items.
  */
 function matches<Token>(
   pattern: readonly (Token | null)[],

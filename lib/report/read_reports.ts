@@ -14,10 +14,7 @@ export interface StreamedReport extends ReportFile {
 
 /** Options of {@link readReports}. */
 export interface ReadReportsOptions {
-  /**
-   * Called for each result: file by file as given, in the order of each. Copy the strings that are
-   * kept, as for `readJUnit`.
-   */
+  /** Called for each result, file by file. Copy the strings that are kept, as for `readJUnit`. */
   onResult(result: TestResult): void;
   /** Called with what was repaired or ignored, one line each. */
   onNote?(note: string): void;
@@ -33,10 +30,7 @@ export interface ReadReportsOptions {
 export interface ReadReports {
   /** Results of all files; each attempt of a test is one. */
   resultCount: number;
-  /**
-   * SHA-256 in hex of what the reports contain: the same for the same contents, whatever the files
-   * are called and in which order they come.
-   */
+  /** SHA-256 in hex: the same for the same contents, whatever the files are called. */
   digest: string;
 }
 

@@ -107,8 +107,6 @@ export const serveCommand: AddCommand = command({
 
 /**
  * Serves until the first signal, then drains running requests; the second signal ends at once.
- *
- * @param options.onReady called with the base URL once the server listens
  * @throws {Failure} when it cannot listen on the address
  */
 export async function serveUntilStopped(

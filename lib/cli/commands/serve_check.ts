@@ -7,11 +7,7 @@ import type { CommandContext } from "../command.ts";
 import { cannotMigrate, nearestFolder } from "../database.ts";
 import { Failure } from "../errors.ts";
 
-/**
- * Checks what `serve` needs at startup. Changes nothing: migrates no schema, creates no database.
- *
- * @throws {Failure} when it could not start
- */
+/** Checks what `serve` needs at startup; changes nothing. @throws {Failure} */
 export async function checkStart(context: CommandContext): Promise<void> {
   const finding = await findingOf(context);
   await context.print("ok", { status: "ok", finding });
@@ -64,10 +60,8 @@ export interface Platform {
 const PLATFORM: Platform = { os: Deno.build.os, hasUnstableNet: "listenDatagram" in Deno };
 
 /**
- * Checks that several processes can share a port, which needs Linux: macOS accepts the option and
- * gives all connections to one process.
- *
- * @throws {Failure} when they cannot
+ * Checks that several processes can share a port. macOS accepts the option and gives all
+ * connections to one process. @throws {Failure}
  */
 export function requireSharedPorts({ os, hasUnstableNet }: Platform = PLATFORM): void {
   if (os !== "linux") {

@@ -1,6 +1,6 @@
 /**
- * Reads archives in a worker thread, under a deadline. The main thread keeps leases, receives signals
- * and goes on with other archives, whatever a file does to its parser.
+ * Reads archives in a worker thread, under a deadline. The main thread keeps leases, receives
+ * signals and goes on with other archives, whatever a file does to its parser.
  */
 import { contentOf } from "../../analysis/submission_content.ts";
 import type { ArchiveContents, ArchiveMetadata, ArchiveSource } from "../../report/archive/mod.ts";
@@ -44,11 +44,7 @@ export class ArchiveReader {
     this.#stop = stop;
   }
 
-  /**
-   * As `openArchive` of read_archive.ts.
-   *
-   * @throws {ReportError} `limit` when the deadline has passed
-   */
+  /** As `openArchive` of read_archive.ts. @throws {ReportError} `limit` after the deadline */
   async open(source: ArchiveSource, { listener, onMetadata, ...options }: {
     given: RunValues;
     now: number;
@@ -60,11 +56,7 @@ export class ArchiveReader {
     return await this.#run(source, request, { listener, onMetadata }) as OpenedArchive;
   }
 
-  /**
-   * As `readArchiveFiles` of read_archive.ts.
-   *
-   * @throws {ReportError} `limit` when the deadline has passed
-   */
+  /** As `readArchiveFiles` of read_archive.ts. @throws {ReportError} `limit` after the deadline */
   async readFiles(
     source: ArchiveSource,
     contents: ArchiveContents,

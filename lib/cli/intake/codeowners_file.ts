@@ -10,12 +10,7 @@ import { cannotRead, type OwnersFile } from "./read_files.ts";
 /** Where GitHub and GitLab look for the file. */
 const PATHS = [".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS"];
 
-/**
- * The CODEOWNERS file given as an option, else in a CI job that of the checkout; `null` when there is
- * none.
- *
- * @throws {Failure} when the file cannot be read
- */
+/** The given CODEOWNERS file, else in a CI job that of the checkout; `null` when there is none. */
 export async function findCodeowners(
   given: string | undefined,
   context: CommandContext,

@@ -39,8 +39,6 @@ export interface OpenedArchive {
 
 /**
  * Reads an archive once to its end, and merges its metadata with the given options, which win.
- *
- * @param options.recordedAt default when nothing says when the tests ran, in seconds since 1970
  * @throws {ReportError} when the archive cannot be read, or facts are missing or invalid
  */
 export async function openArchive(
@@ -150,9 +148,8 @@ export interface ReadArchiveOptions {
 }
 
 /**
- * Streams the reports and coverage reports of an archive.
- *
- * @throws {ReportError} when one of them cannot be read, or there is none and `mayBeEmpty` is false
+ * Streams the reports and coverage reports of an archive. @throws {ReportError} for one that cannot
+ * be read, or when there is none and `mayBeEmpty` is false
  */
 export async function readArchiveFiles(
   source: ArchiveSource,

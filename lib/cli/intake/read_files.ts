@@ -61,11 +61,7 @@ export interface CoverageFile {
   bytes: AsyncIterable<Uint8Array>;
 }
 
-/**
- * Reads the reports and coverage reports of an upload.
- *
- * @throws {ReportError} when one of them cannot be read
- */
+/** Reads the reports and coverage reports of an upload. @throws {ReportError} */
 export async function readUploadFiles(
   { reports, coverage, ...context }: {
     reports: string[];
@@ -113,11 +109,7 @@ export async function readResults(
   };
 }
 
-/**
- * Reads coverage reports.
- *
- * @param options.onOther called for a file that is not a coverage report; without it that is an error
- */
+/** Reads coverage reports. A file of another kind is an error, unless `onOther` takes it. */
 export async function readCoverage(
   files: AsyncIterable<CoverageFile>,
   listener: Listener,

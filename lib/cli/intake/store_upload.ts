@@ -49,11 +49,7 @@ export interface StoreOptions {
   alongside?: ((tx: Queryable) => Promise<void>) | undefined;
 }
 
-/**
- * Stores an upload in one transaction, and creates its repository.
- *
- * @throws {Failure} when the organization is unknown
- */
+/** Stores an upload in one transaction, and creates its repository. @throws {Failure} */
 export async function storeUpload(
   sql: Database["sql"],
   facts: RunFacts & { organization: string },

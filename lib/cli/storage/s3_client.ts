@@ -67,11 +67,7 @@ export class S3Bucket {
     return readListPage(await this.#text(response, "list"));
   }
 
-  /**
-   * The bytes of an object; reading them fails with a StorageError.
-   *
-   * @param etag fails when the object was overwritten since
-   */
+  /** The bytes of an object, unless it was overwritten since `etag`; failures are StorageErrors. */
   async get(key: string, etag: string): Promise<AsyncGenerator<Uint8Array, void>> {
     const response = await this.#send({
       method: "GET",

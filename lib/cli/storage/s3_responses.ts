@@ -11,11 +11,7 @@ export interface S3Page {
   nextToken: string;
 }
 
-/**
- * Reads a page of a list.
- *
- * @throws {StorageError} when it is something else
- */
+/** Reads a page of a list. @throws {StorageError} when it is something else */
 export function readListPage(xml: string): S3Page {
   const page: S3Page = { objects: [], nextToken: "" };
   let isEncoded = false;

@@ -21,11 +21,7 @@ export interface S3Location {
   prefix: string;
 }
 
-/**
- * Parses `s3://bucket/prefix`, with or without a slash at the end.
- *
- * @throws {SyntaxError} when it is something else
- */
+/** Parses `s3://bucket/prefix`, with or without a slash at the end. @throws {SyntaxError} */
 export function parseS3Url(url: string): S3Location {
   const [, bucket, path = ""] = /^s3:\/\/([a-z0-9][a-z0-9._-]{1,62})(?:\/(.*))?$/i.exec(url) ?? [];
   if (bucket === undefined) {
@@ -35,12 +31,7 @@ export function parseS3Url(url: string): S3Location {
   return { bucket, prefix: prefix === "" ? "" : `${prefix}/` };
 }
 
-/**
- * Reads the settings from the environment.
- *
- * @param endpoint value of the option, which wins
- * @throws {UsageError} when credentials are missing or the endpoint is invalid
- */
+/** Reads the settings from the environment; the option `endpoint` wins. @throws {UsageError} */
 export function readS3Settings(environment: Environment, endpoint?: string): S3Settings {
   const get = (name: Parameters<typeof setting>[1]) => setting(environment, name).trim();
   const settings = {

@@ -50,11 +50,7 @@ export interface ChunkOptions {
   close(): void;
 }
 
-/**
- * The chunks of a file or object.
- *
- * @throws {StorageError} for every failure: a lost connection, a broken disk, a timeout, `stop`
- */
+/** The chunks of a file or object. @throws {StorageError} for any failure, timeout or `stop` */
 export async function* readChunks(
   bytes: AsyncIterable<Uint8Array>,
   { what, idleMs, stop, close }: ChunkOptions,

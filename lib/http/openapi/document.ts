@@ -44,11 +44,7 @@ const SECURITY: Record<Access, JsonObject[]> = {
   "token or badge token": [{ bearer: [] }, { token: [] }, { badge: [] }],
 };
 
-/**
- * Generates the OpenAPI document of a route table.
- *
- * @throws {Error} when two different schemas share a title, or a parameter is not described
- */
+/** Generates the OpenAPI document of a route table. @throws {Error} when it is inconsistent */
 export function openapiDocument(routes: readonly Route[]): JsonObject {
   const named = createNamedSchemas();
   const paths: Record<string, JsonObject> = {};

@@ -15,11 +15,7 @@ export interface DescribedParameter {
   example?: string;
 }
 
-/**
- * The parameters of a route, path parameters first.
- *
- * @throws {Error} when a parameter has no description or schema
- */
+/** The parameters of a route, path parameters first. @throws {Error} without a description */
 export function describedParameters({ path, parameters }: Route): DescribedParameter[] {
   return (["path", "query"] as const).flatMap((place) =>
     Object.entries(parameters[place].entries).map(([name, entry]) => {

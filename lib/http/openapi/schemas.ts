@@ -15,11 +15,7 @@ export interface JsonObject {
 export interface NamedSchemas {
   /** By title; filled by `schemaOf`. */
   readonly schemas: Readonly<Record<string, JsonObject>>;
-  /**
-   * The JSON Schema of a body, with references to `schemas` for parts that have a title.
-   *
-   * @throws {Error} when two different schemas share a title
-   */
+  /** The JSON Schema of a body, with references for titled parts. @throws {Error} */
   schemaOf(schema: v.GenericSchema): JsonObject;
 }
 

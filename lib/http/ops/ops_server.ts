@@ -17,11 +17,7 @@ interface OpsOptions {
   log: Log;
 }
 
-/**
- * Listens until it is shut down.
- *
- * @throws {Deno.errors.AddrInUse} when another program listens there, and other errors of `listen`
- */
+/** Listens until it is shut down. @throws errors of `Deno.serve`, such as `AddrInUse` */
 export function serveOps(options: OpsOptions): { url: string; shutdown(): Promise<void> } {
   const { host, port, metrics, log } = options;
   let wasReady = true;

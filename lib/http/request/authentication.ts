@@ -75,9 +75,8 @@ export function createAuthentication(
 }
 
 /**
- * Reads the token of the header, `null` when it has none that could be valid.
- *
- * Two headers arrive joined by a comma, which no token contains.
+ * Reads the token of the header, `null` when it has none that could be valid. Two headers arrive
+ * joined by a comma, which no token contains.
  */
 export function readToken(
   authorization: string | null,

@@ -1,11 +1,7 @@
 /** The address of a client, for the log and for the limit of wrong tokens. */
 import { BlockList, isIP } from "node:net";
 
-/**
- * Parses addresses and networks (CIDR) of proxies, separated by commas; `null` for an empty text.
- *
- * @throws {SyntaxError} naming the first invalid entry
- */
+/** Parses addresses and networks (CIDR) of proxies, separated by commas. @throws {SyntaxError} */
 export function parseTrustedProxies(text: string): BlockList | null {
   const entries = text.split(",").map((entry) => entry.trim()).filter((entry) => entry !== "");
   if (entries.length === 0) return null;

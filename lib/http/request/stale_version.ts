@@ -13,10 +13,8 @@ export class StaleVersionError extends Error {
 }
 
 /**
- * Makes sure that a statement read the version of the data that the request is answered for.
- *
- * @param actual `null` when the repository is gone
- * @throws {StaleVersionError} when it read another version
+ * Makes sure that a statement read the version of the data that the request is answered for;
+ * `null`: the repository is gone. @throws {StaleVersionError}
  */
 export function checkVersion(
   expected: DataVersion,

@@ -17,9 +17,7 @@ const MAX_CACHED_TESTS = 25_000;
 const MERGED_SHARE = 0.25;
 
 /**
- * Loads the tests of some repositories that lists can show, at the version of their data that a
- * request is answered for.
- *
+ * Loads the tests that lists can show, at the version that a request is answered for.
  * @throws {StaleVersionError} when the data has another version by now
  */
 type TestsLoader = (

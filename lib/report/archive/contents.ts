@@ -1,7 +1,4 @@
-/**
- * The contents of an archive, found in a first pass; a second one reads the reports straight from the
- * stream. Nothing is written to disk.
- */
+/** The contents of an archive, found in a first pass; reports are read in a second one. */
 import { createHash } from "node:crypto";
 import { hashed } from "../file_chunks.ts";
 import { quote, ReportError } from "../report_error.ts";
@@ -52,10 +49,8 @@ const COVERAGE_FOLDER = "coverage/";
 const SNIFFED_BYTES = 4_096;
 
 /**
- * Reads an archive to its end, which proves that it is whole. The last entry of
- * a repeated path counts, as if the archive were extracted.
- *
- * @throws {ReportError} when it is damaged, exceeds a limit or its metadata cannot be read
+ * Reads an archive to its end, which proves that it is whole. Of a repeated path the last entry
+ * counts. @throws {ReportError} when it is damaged, exceeds a limit or has invalid metadata
  */
 export async function inspectArchive(
   source: ArchiveSource,
@@ -106,10 +101,8 @@ export async function inspectArchive(
 const HELD_BYTES = 64 * 1024 * 1024;
 
 /**
- * The given files of an archive that was inspected, in the order given. What cannot be held until
- * its turn is read in the order of the archive.
- *
- * @throws {ReportError} when the archive has changed since
+ * The given files of an inspected archive in that order, except for what cannot be held until its
+ * turn. @throws {ReportError} when the archive has changed since
  */
 export async function* readArchived(
   source: ArchiveSource,

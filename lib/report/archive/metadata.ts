@@ -125,12 +125,7 @@ export function parseMetadata(text: string, file: string): ArchiveMetadata {
   };
 }
 
-/**
- * Seconds since 1970 of a `timestamp`, which is in nanoseconds since 1970 or RFC 3339; fractions are
- * cut.
- *
- * @throws {SyntaxError} when it is neither
- */
+/** Seconds since 1970 of a `timestamp` in nanoseconds or RFC 3339. @throws {SyntaxError} */
 export function parseMetadataTimestamp(text: string): number {
   if (/^\d+$/.test(text) && text.length <= MAX_NANOSECOND_DIGITS) {
     return Number(BigInt(text) / NANOSECONDS);

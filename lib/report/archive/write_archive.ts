@@ -50,11 +50,7 @@ function plainPath(path: string): string {
     .split("/").filter((segment) => !["", ".", ".."].includes(segment)).join("/");
 }
 
-/**
- * The bytes of an archive, as they are made.
- *
- * @throws {Error} from the stream when a file does not have the size given
- */
+/** The bytes of an archive, as they are made. The stream fails when a file has another size. */
 export function writeArchive(
   { facts, codeowners, files }: {
     facts: ArchiveFacts;

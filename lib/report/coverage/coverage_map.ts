@@ -28,10 +28,7 @@ export class FileLines {
   readonly #greatestLine: number;
   readonly #charge: (bytes: number) => void;
 
-  /**
-   * @param greatestLine greatest line number that is accepted
-   * @param charge called with the bytes about to be allocated; throws when there are too many
-   */
+  /** `charge` is called with the bytes about to be allocated; it throws if too many. */
   constructor(greatestLine: number, charge: (bytes: number) => void) {
     this.#greatestLine = greatestLine;
     this.#charge = charge;
@@ -45,11 +42,7 @@ export class FileLines {
     return this.#lineCount;
   }
 
-  /**
-   * Adds a line. Numbers below 1 are skipped: tools write line 0 for generated code.
-   *
-   * @throws {Refusal} when the number is above the limit
-   */
+  /** Adds a line; line 0, which tools write for generated code, is skipped. @throws {Refusal} */
   add(line: number, covered: boolean): void {
     if (line < 1) return;
     if (line >= this.#states.length) this.#grow(line);
@@ -90,11 +83,7 @@ export class CoverageMap {
     this.limits = limits;
   }
 
-  /**
-   * The lines of a source file; created without any when it is new.
-   *
-   * @throws {Refusal} when the path is empty or too much is stored already
-   */
+  /** The lines of a source file; created without any when it is new. @throws {Refusal} */
   file(path: string): FileLines {
     const key = normalizePath(path);
     if (key === "") {
@@ -108,11 +97,7 @@ export class CoverageMap {
     return lines;
   }
 
-  /**
-   * A source file without a path, which is merged with no other.
-   *
-   * @throws {Refusal} when too much is stored already
-   */
+  /** A source file without a path, which is merged with no other. @throws {Refusal} */
   unnamedFile(): FileLines {
     const lines = this.#newFile(0);
     this.#unnamedFiles.push(lines);
@@ -124,11 +109,7 @@ export class CoverageMap {
     return new FileLines(this.limits.lineNumber, (bytes) => this.#charge(bytes));
   }
 
-  /**
-   * Adds totals without lines.
-   *
-   * @throws {Refusal} when a total is not a whole number, or more lines are covered than there are
-   */
+  /** Adds totals without lines. @throws {Refusal} when they are impossible or too large */
   addTotals({ coveredLineCount, lineCount }: CoverageTotals): void {
     for (const count of [coveredLineCount, lineCount]) {
       if (!Number.isInteger(count) || count < 0) {
@@ -154,10 +135,8 @@ export class CoverageMap {
   }
 
   /**
-   * Counts the lines that blocks of a Go profile span before they are added: a few bytes can ask for
-   * millions of them, in each report again.
-   *
-   * @throws {Refusal} when all reports together have too many
+   * Counts the lines that blocks of a Go profile span before they are added: a few bytes can ask
+   * for millions of them, in each report again. @throws {Refusal}
    */
   countBlockLines(count: number): void {
     this.#blockLineCount += count;

@@ -1,7 +1,4 @@
-/**
- * The readers of XML and text formats, by how they receive a report. Their methods may throw a
- * `Refusal`.
- */
+/** Readers of XML and text formats, by how they receive a report. They may throw a `Refusal`. */
 
 /** Attributes of an XML element. */
 export type Attributes = Readonly<Record<string, string | undefined>>;

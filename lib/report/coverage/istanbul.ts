@@ -4,10 +4,8 @@ import { type JsonObject, memberOf, membersOf, wholeJsonNumber } from "./json_va
 import { Refusal } from "./refusal.ts";
 
 /**
- * Adds a `coverage-final.json`.
- *
- * It lists statements. As in Istanbul itself, a line on which statements start can be covered, and is
- * covered when any of them ran.
+ * Adds a `coverage-final.json`. It lists statements: as in Istanbul itself, a line on which
+ * statements start can be covered, and is covered when any of them ran.
  */
 export function addIstanbul(report: JsonObject, map: CoverageMap): void {
   for (const [path, entry] of membersOf(report)) {
@@ -23,10 +21,7 @@ export function addIstanbul(report: JsonObject, map: CoverageMap): void {
   }
 }
 
-/**
- * Adds a `coverage-summary.json`, which has totals alone: those of `total`, or of the files where
- * that is missing.
- */
+/** Adds a `coverage-summary.json`: the totals of `total`, or of the files where that is missing. */
 export function addIstanbulSummary(report: JsonObject, map: CoverageMap): void {
   const { total } = report;
   const entries = total === undefined ? Object.entries(report) : [["total", total] as const];

@@ -21,12 +21,7 @@ export function* membersOf(value: unknown): Generator<[name: string, value: unkn
   for (const name of Object.keys(value)) yield [name, value[name]];
 }
 
-/**
- * A whole number.
- *
- * @param what names the number in the message, `path` the source file it belongs to
- * @throws {Refusal} when it is anything else
- */
+/** A whole number, which `what` and the source file's `path` name. @throws {Refusal} */
 export function wholeJsonNumber(value: unknown, what: string, path?: string): number {
   if (typeof value === "number" && Number.isInteger(value)) return value;
   const place = path === undefined ? what : `${what} of ${quote(path)}`;

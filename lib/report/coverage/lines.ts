@@ -4,11 +4,7 @@ import type { LineReader } from "./format_reader.ts";
 import type { CoverageLimits } from "./limits.ts";
 import { located } from "./refusal.ts";
 
-/**
- * Feeds a text to a reader.
- *
- * @throws {ReportError} with the line that the reader refused or that is too long
- */
+/** Feeds a text to a reader. @throws {ReportError} with the line that is refused or too long */
 export async function readLines(
   text: AsyncIterable<string>,
   reader: LineReader,

@@ -89,10 +89,8 @@ export class CoverageCollector {
 const HEAD_CHARACTERS = 100;
 
 /**
- * Looks at the beginning of a text without consuming it.
- *
- * @returns the first characters without leading blanks, `""` when there is nothing else, and all
- * chunks from the first
+ * Looks at the beginning of a text without consuming it: the first characters without leading
+ * blanks, and all chunks from the first.
  */
 async function peek(
   chunks: AsyncGenerator<string, void>,

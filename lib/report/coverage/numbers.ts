@@ -5,12 +5,7 @@ import { Refusal } from "./refusal.ts";
 const WHOLE = /^\s*[+-]?\d+\s*$/;
 const NUMBER = /^\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?\s*$/i;
 
-/**
- * Reads a whole number.
- *
- * @param what names the number in the message
- * @throws {Refusal} when it is missing or not a whole number
- */
+/** Reads a whole number, which `what` names. @throws {Refusal} */
 export function wholeNumber(text: string | undefined, what: string): number {
   if (text !== undefined && WHOLE.test(text)) return Number(text);
   throw new Refusal(`found ${foundAs(text)} as ${what}, expected a whole number`);

@@ -1,10 +1,7 @@
 /** Errors of coverage reading: what is wrong, and where. */
 import { ReportError, type ReportPosition } from "../report_error.ts";
 
-/**
- * The file is not a coverage report of a known format: callers that collect files by folder may skip
- * it. Nothing of it was read.
- */
+/** No coverage report of a known format: callers may skip it. Nothing of it was read. */
 export class NotCoverageError extends ReportError {
   constructor(options: { file: string; found: string; position?: ReportPosition }) {
     const { file, found, position } = options;
@@ -15,10 +12,7 @@ export class NotCoverageError extends ReportError {
   }
 }
 
-/**
- * Thrown by the reader of a format, which knows what is wrong but not where: {@link located} adds
- * file and position.
- */
+/** What the reader of a format says is wrong; {@link located} adds where. */
 export class Refusal extends Error {
   override readonly name = "Refusal";
   readonly kind: "malformed" | "limit";
@@ -35,11 +29,7 @@ export interface Place {
   position?: ReportPosition;
 }
 
-/**
- * Runs one step of reading.
- *
- * @throws {ReportError} instead of a {@link Refusal}, with the place where the reading stands
- */
+/** Runs one step of reading. @throws {ReportError} instead of a {@link Refusal}, with the place */
 export function located(place: () => Place, step: () => void): void {
   try {
     step();

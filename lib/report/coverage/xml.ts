@@ -17,10 +17,7 @@ const READERS: Record<XmlFormat, new (map: CoverageMap) => ElementReader> = {
   clover: CloverReader,
 };
 
-/**
- * The format by the root element and its first child. `undefined` when the child is needed and not
- * given.
- */
+/** The format by the root element and its first child; `undefined` when the child is needed. */
 function formatOf(root: Element, child: string | undefined): XmlFormat | "other" | undefined {
   const has = (...names: string[]) => names.some((name) => root.attributes[name] !== undefined);
   if (root.name === "coverage") {

@@ -33,11 +33,7 @@ export class Addresses {
   readonly #ordinals = new Map<string, Map<string, number>>();
   #count = 0;
 
-  /**
-   * The name with numbers for addresses.
-   *
-   * @param kind what the name is of; `suite` and `className` are the rest of a test's identity
-   */
+  /** The name with numbers for addresses; `suite` and `className` are the rest of its identity. */
   take(name: string, kind: string, suite = "", className = ""): string {
     if (!name.includes("0x") && !name.includes("@")) return name;
     const found = addressesIn(name);

@@ -46,8 +46,6 @@ const COLON = 0x3a;
 /**
  * A path, or a name that begins with one, without what changes from checkout to checkout. Relative
  * paths and paths elsewhere stay as they are.
- *
- * @param checkoutFolder where the repository was checked out, if that is known
  */
 export function insideCheckout(path: string, checkoutFolder?: string): string {
   const first = path.charCodeAt(0);

@@ -5,10 +5,7 @@ const SEPARATORS = /[,' \u00a0\u202f]/g;
 // Hexadecimal, octal and binary numbers of JavaScript.
 const OTHER_BASE = /[xob]/i;
 
-/**
- * Microseconds, whole, of a `time` attribute, which is in seconds: 0 when it is missing, unreadable
- * or negative, and never more than the greatest safe integer.
- */
+/** Whole microseconds of a `time` in seconds: 0 when it is missing, unreadable or negative. */
 export function parseDuration(time: string | undefined): number {
   if (time === undefined) return 0;
   let seconds = Number(time);

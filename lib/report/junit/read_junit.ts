@@ -18,10 +18,7 @@ import { Outcome, OUTCOME_KINDS, TestCase } from "./test_case.ts";
 export interface JUnitOptions {
   /** What errors and notes call the report: its path. */
   file: string;
-  /**
-   * Called for each result, in the order of the report. Its strings may be slices of the chunk that
-   * is being read: copy what is kept.
-   */
+  /** Called for each result, in order. Its strings may be slices of a chunk: copy what is kept. */
   onResult(result: TestResult): void;
   /** Called with what was repaired or ignored, one line each. */
   onNote?(note: string): void;

@@ -43,10 +43,7 @@ export function positionAfter(text: string, { line, column }: ReportPosition): R
   return { line, column: characters + (lineStart === 0 ? column : 1) };
 }
 
-/**
- * Copies a string. The XML reader hands out slices of the chunk it reads: keeping one short name
- * would keep 64 KiB of report alive.
- */
+/** Copies a string. The reader hands out slices of chunks, which they would keep alive. */
 export function detach(text: string): string {
   return ` ${text}`.slice(1);
 }

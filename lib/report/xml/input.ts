@@ -117,11 +117,7 @@ export class XmlInput {
     return this.#sawUndecodable ? part.replaceAll(UNDECODABLE, REPLACEMENT) : part;
   }
 
-  /**
-   * Refuses the document.
-   *
-   * @throws {ReportError} always
-   */
+  /** Refuses the document with a ReportError. */
   fail(
     kind: ReportErrorKind,
     found: string,
@@ -132,11 +128,7 @@ export class XmlInput {
     throw new ReportError({ file: this.#file, kind, problem, position });
   }
 
-  /**
-   * Refuses a reference.
-   *
-   * @throws {ReportError} always
-   */
+  /** Refuses a reference with a ReportError. */
   failOnReference(found: string, at: number): never {
     const expected = /^&[^\s&<>]+;$/.test(found)
       ? "only &lt; &gt; &amp; &quot; &apos; and references by number: others are not expanded"

@@ -16,11 +16,7 @@ export type XmlAttributes = Readonly<Record<string, string | undefined>>;
 
 /** Called with the elements of a document, in order. */
 export interface XmlHandler {
-  /**
-   * An element begins.
-   *
-   * @param name without its namespace prefix
-   */
+  /** An element begins; `name` is without its namespace prefix. */
   open(name: string, attributes: XmlAttributes): void;
   /** The innermost open element ends. */
   close(): void;
@@ -123,19 +119,12 @@ export class XmlReader {
     return this.#elementAt === -1 ? this.#elementPosition : this.input.positionOf(this.#elementAt);
   }
 
-  /**
-   * From here on, text directly inside elements goes to `take`, in parts of any size, until this is
-   * called again; `null` skips it.
-   */
+  /** From here on, text directly inside elements goes to `take`, in parts; `null` skips it. */
   readText(take: ((text: string) => void) | null): void {
     this.#takeText = take;
   }
 
-  /**
-   * Reads a chunk as {@link decodeXml} yields it.
-   *
-   * @throws {ReportError} `malformed` or `limit`, and what the handler throws
-   */
+  /** Reads a chunk of {@link decodeXml}. @throws {ReportError}, and what the handler throws */
   write(chunk: string): void {
     if (chunk === "") return;
     this.input.append(chunk);
@@ -143,11 +132,7 @@ export class XmlReader {
     if (this.input.text.length >= this.#wantedLength) this.#readAll();
   }
 
-  /**
-   * Ends the document.
-   *
-   * @throws {ReportError} `malformed` when it is not complete
-   */
+  /** Ends the document. @throws {ReportError} `malformed` when it is not complete */
   end(): void {
     this.#readAll();
     if (!this.#section && this.input.text.startsWith("&")) {
