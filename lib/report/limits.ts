@@ -1,39 +1,25 @@
 /**
- * Limits of a report. No report of a real test tool comes near the defaults; they bound memory and
- * time when a report is broken or hostile.
+ * Limits of a report. No report of a real test tool comes near them; they bound memory and time when a
+ * report is broken or hostile.
  */
-export interface ReportLimits {
-  /** Elements inside each other. */
-  elementDepth: number;
-  /** Attributes of one element. */
-  attributeCount: number;
-  /** Characters of one attribute's value, and of a whole tag as written. */
-  attributeCharacters: number;
-  /** Characters of an XML name: of an element, an attribute, an entity. */
-  markupNameCharacters: number;
-  /** Characters of a suite, class or test name and of a file path. They are never cut. */
-  nameCharacters: number;
-  /** Attempts of one `testcase` element. */
-  attemptCount: number;
-  /** Results of one upload, over all its files. */
-  resultCount: number;
-}
-
-/** The defaults. */
-export const DEFAULT_REPORT_LIMITS: Readonly<ReportLimits> = {
-  // Nested suites follow folders or describe blocks: a dozen is deep.
+export const DEFAULT_REPORT_LIMITS = {
+  /** Elements inside each other. Nested suites follow folders or describe blocks: a dozen is deep. */
   elementDepth: 1_000,
-  // A testcase has at most about ten.
+  /** Attributes of one element. A testcase has at most about ten. */
   attributeCount: 1_000,
-  // Some tools write the diff of two large values into the message.
+  /** Of an attribute's value, and of a whole tag. Some tools write the diff of two large values. */
   attributeCharacters: 16 * 1024 * 1024,
+  /** Of an XML name: of an element, an attribute, an entity. */
   markupNameCharacters: 1_024,
-  // Parameterized tests put their arguments into the name.
+  /** Of a suite, class or test name, which has its parameters, and of a file. They are never cut. */
   nameCharacters: 64 * 1024,
+  /** Attempts of one `testcase` element. */
   attemptCount: 10_000,
-  // The largest suites have some hundred thousand tests. Two million take about 1 GB of memory.
+  /** Of one upload, over all its files. Two million take about 1 GB of memory. */
   resultCount: 2_000_000,
 };
+
+export type ReportLimits = Readonly<typeof DEFAULT_REPORT_LIMITS>;
 
 /** Limits of tags. */
 export const TAG_LIMITS = {
