@@ -1,5 +1,5 @@
 /** The text of a failure: its message and stack trace as the report has them. */
-import { firstCharacters } from "./message.ts";
+import { firstCharacters, firstLine } from "./message.ts";
 
 // In code points, the line about the rest included.
 const BODY_CHARACTERS = 16_384;
@@ -36,6 +36,11 @@ export class FailureText {
   // White space in front of the first line that is not blank.
   #indent = "";
   #omittedCount = 0;
+
+  /** The first line that is not blank, `""` when there were only blanks. */
+  get firstLine(): string {
+    return firstLine(this.#text);
+  }
 
   /** Adds the next part of the text. Blank lines at its beginning are left out. */
   add(chunk: string): void {

@@ -218,14 +218,14 @@ class JUnitReader implements XmlHandler {
     if (!kind || this.#depth !== this.#testCase!.depth + 1) return;
     const outcome = new Outcome(kind, attributes);
     this.#outcome = { value: outcome, depth: this.#depth };
-    this.xml.readText((text) => outcome.addText(text));
+    this.xml.readText((text) => outcome.text.add(text));
   }
 
   // Only the text of the outcome itself and of its stack trace counts, not the output of a retry.
   #openInOutcome(name: string): void {
     const { value, depth } = this.#outcome!;
     const isStackTrace = name === "stackTrace" && this.#depth === depth + 1;
-    this.xml.readText(isStackTrace ? (text) => value.addStackTrace(text) : null);
+    this.xml.readText(isStackTrace ? (text) => value.stackTrace.add(text) : null);
   }
 
   #closeInOutcome(): void {
@@ -235,7 +235,7 @@ class JUnitReader implements XmlHandler {
       this.#outcome = null;
       this.#addOutcome(value);
     } else if (this.#depth === depth + 1) {
-      this.xml.readText((text) => value.addText(text));
+      this.xml.readText((text) => value.text.add(text));
     }
   }
 

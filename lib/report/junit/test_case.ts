@@ -4,7 +4,7 @@ import { detach } from "../xml/characters.ts";
 import type { XmlAttributes } from "../xml/reader.ts";
 import { parseDuration } from "./duration.ts";
 import { FailureText } from "./failure_text.ts";
-import { FirstLine, firstLine } from "./message.ts";
+import { firstLine } from "./message.ts";
 import { type Conclusion, isNegative, type TestResult } from "../result.ts";
 import { conclusionOfStatus } from "./status.ts";
 
@@ -30,9 +30,11 @@ export const OUTCOME_KINDS: ReadonlyMap<string, OutcomeKind> = new Map([
 export class Outcome {
   readonly kind: OutcomeKind;
   readonly durationMicroseconds: number;
+  /** Text directly inside it. */
+  readonly text = new FailureText();
+  /** Where surefire keeps the text of an attempt. */
+  readonly stackTrace = new FailureText();
   readonly #attribute: string;
-  readonly #text = new OutcomeText();
-  readonly #stackTrace = new OutcomeText();
 
   constructor(kind: OutcomeKind, attributes: XmlAttributes) {
     this.kind = kind;
@@ -40,40 +42,19 @@ export class Outcome {
     this.#attribute = attributes["message"] ?? "";
   }
 
-  /** Adds text directly inside it. */
-  addText(text: string): void {
-    this.#text.add(text);
-  }
-
-  /** Adds text of its `stackTrace`, where surefire keeps the text of an attempt. */
-  addStackTrace(text: string): void {
-    this.#stackTrace.add(text);
-  }
-
   get message(): string {
-    return firstLine(this.#attribute) || this.#stackTrace.firstLine.line ||
-      this.#text.firstLine.line;
+    return firstLine(this.#attribute) || this.stackTrace.firstLine || this.text.firstLine;
   }
 
   /** Its message, unless the text repeats it, and its text. */
   body(): FailureText {
-    const text = this.#stackTrace.whole;
-    text.join(this.#text.whole, "\n\n");
+    const text = this.stackTrace;
+    text.join(this.text, "\n\n");
     const message = new FailureText();
     message.add(this.#attribute);
     if (text.includes(message)) return text;
     message.join(text, "\n");
     return message;
-  }
-}
-
-class OutcomeText {
-  readonly firstLine = new FirstLine();
-  readonly whole = new FailureText();
-
-  add(text: string): void {
-    this.firstLine.add(text);
-    this.whole.add(text);
   }
 }
 

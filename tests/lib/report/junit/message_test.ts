@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
-import { FirstLine, firstLine } from "../../../../lib/report/junit/message.ts";
+import { FailureText } from "../../../../lib/report/junit/failure_text.ts";
+import { firstLine } from "../../../../lib/report/junit/message.ts";
 
 describe("firstLine", () => {
   it("is the first line that is not blank, trimmed", () => {
@@ -25,10 +26,10 @@ describe("firstLine", () => {
   it("is the same whatever pieces the text comes in", () => {
     const text = " \n\n  a line of 😀 text  \n another";
     for (let at = 0; at <= text.length; at++) {
-      const line = new FirstLine();
-      line.add(text.slice(0, at));
-      line.add(text.slice(at));
-      assert.equal(line.line, "a line of 😀 text");
+      const collected = new FailureText();
+      collected.add(text.slice(0, at));
+      collected.add(text.slice(at));
+      assert.equal(collected.firstLine, "a line of 😀 text");
     }
   });
 });
