@@ -53,94 +53,80 @@ interface Section {
 const ANY: Segment = [null];
 
 /** Reads a CODEOWNERS file; lines that cannot be understood are skipped, with a note. */
-export function parseCodeowners(text: string, onNote?: (note: string) => void): Codeowners {
-  const parser = new Parser(onNote ?? (() => {}));
-  for (const [index, line] of text.split(/\r\n?|\n/).entries()) {
-    if (!parser.take(line.replace(/^\ufeff/, "").trim(), `CODEOWNERS:${index + 1}`)) break;
-  }
-  const matcher = new Matcher([...parser.sections.values()], onNote);
-  return { ownersOf: (path) => matcher.ownersOf(path) };
+export function parseCodeowners(
+  text: string,
+  onNote: (note: string) => void = () => {},
+): Codeowners {
+  let noteCount = 0;
+  const sections = readSections(text, (note) => {
+    noteCount++;
+    if (noteCount <= MAX_NOTES) onNote(note);
+    else if (noteCount === MAX_NOTES + 1) onNote(`${note}, and so may be further lines`);
+  });
+  return { ownersOf: createMatcher(sections, onNote) };
 }
 
-class Parser {
-  readonly sections = new Map<string, Section>();
-  readonly #onNote: (note: string) => void;
-  #section: Section = { defaultOwners: [], rules: [] };
-  #ruleCount = 0;
-  #noteCount = 0;
-
-  constructor(onNote: (note: string) => void) {
-    this.#onNote = onNote;
-    this.sections.set("", this.#section);
-  }
-
-  /** Takes a line without blanks around it; false when no more are wanted. */
-  take(line: string, where: string): boolean {
-    if (line === "" || line.startsWith("#")) return true;
+function readSections(text: string, note: (note: string) => void): Section[] {
+  let section: Section = { defaultOwners: [], rules: [] };
+  const sections = new Map([["", section]]);
+  let ruleCount = 0;
+  for (const [index, untrimmed] of text.split(/\r\n?|\n/).entries()) {
+    const line = untrimmed.replace(/^\ufeff/, "").trim();
+    const where = `CODEOWNERS:${index + 1}`;
+    if (line === "" || line.startsWith("#")) continue;
     const header = /^\^?\[([^\]]+)\](?:\[\d+\])?(.*)$/.exec(line);
-    if (header) return this.#beginSection(header[1]!, this.#ownersIn(header[2]!, where), where);
-    if (++this.#ruleCount > MAX_RULES) {
-      this.#note(`${where}: more than ${MAX_RULES} patterns: the rest is skipped`);
-      return false;
+    if (header) {
+      const name = header[1]!.trim().toLowerCase();
+      const defaultOwners = ownersIn(header[2]!, where, note);
+      section = sections.get(name) ?? { defaultOwners, rules: [] };
+      if (defaultOwners.length > 0) section.defaultOwners = defaultOwners;
+      sections.set(name, section);
+      if (sections.size <= MAX_SECTIONS) continue;
+      note(`${where}: more than ${MAX_SECTIONS} sections: the rest is skipped`);
+      break;
+    }
+    if (++ruleCount > MAX_RULES) {
+      note(`${where}: more than ${MAX_RULES} patterns: the rest is skipped`);
+      break;
     }
     const [, pattern = "", rest = ""] = /^((?:\\.|[^\\\s])+)(.*)$/.exec(line) ?? [];
     // GitLab: files without an owner in this section; overrides earlier patterns.
     const isExclusion = pattern.startsWith("!");
     const segments = compile(isExclusion ? pattern.slice(1) : pattern);
     if (pattern.length > MAX_PATTERN_CHARACTERS) {
-      this.#note(
+      note(
         `${where}: a pattern of ${pattern.length} characters, expected at most ` +
           `${MAX_PATTERN_CHARACTERS}: skipped`,
       );
     } else if (!segments) {
-      this.#note(`${where}: found no pattern: skipped`);
+      note(`${where}: found no pattern: skipped`);
     } else {
-      const owners = isExclusion ? [] : this.#ownersIn(rest, where);
+      const owners = isExclusion ? [] : ownersIn(rest, where, note);
       const isDefault = owners.length === 0 && !isExclusion;
-      this.#section.rules.push({
-        segments,
-        owners: isDefault ? this.#section.defaultOwners : owners,
-      });
-    }
-    return true;
-  }
-
-  #beginSection(header: string, defaultOwners: string[], where: string): boolean {
-    const name = header.trim().toLowerCase();
-    this.#section = this.sections.get(name) ?? { defaultOwners, rules: [] };
-    if (defaultOwners.length > 0) this.#section.defaultOwners = defaultOwners;
-    this.sections.set(name, this.#section);
-    if (this.sections.size <= MAX_SECTIONS) return true;
-    this.#note(`${where}: more than ${MAX_SECTIONS} sections: the rest is skipped`);
-    return false;
-  }
-
-  #ownersIn(text: string, where: string): string[] {
-    const owners: string[] = [];
-    for (const word of text.split(/\s+/)) {
-      if (word.startsWith("#")) break;
-      if (word === "") continue;
-      // Owners contain @. A comma would split the tag in two.
-      const isOwner = word.includes("@") && !word.includes(",") && !/\p{Cc}/u.test(word) &&
-        word.length <= MAX_OWNER_CHARACTERS;
-      if (!isOwner) {
-        this.#note(`${where}: found ${quote(word)}, expected an owner: skipped`);
-      } else if (owners.length < MAX_OWNERS) {
-        owners.push(word);
-      } else {
-        this.#note(`${where}: more than ${MAX_OWNERS} owners: the rest is skipped`);
-        break;
-      }
-    }
-    return owners;
-  }
-
-  #note(note: string): void {
-    if (++this.#noteCount <= MAX_NOTES) this.#onNote(note);
-    else if (this.#noteCount === MAX_NOTES + 1) {
-      this.#onNote(`${note}, and so may be further lines`);
+      section.rules.push({ segments, owners: isDefault ? section.defaultOwners : owners });
     }
   }
+  return [...sections.values()];
+}
+
+function ownersIn(text: string, where: string, note: (note: string) => void): string[] {
+  const owners: string[] = [];
+  for (const word of text.split(/\s+/)) {
+    if (word.startsWith("#")) break;
+    if (word === "") continue;
+    // Owners contain @. A comma would split the tag in two.
+    const isOwner = word.includes("@") && !word.includes(",") && !/\p{Cc}/u.test(word) &&
+      word.length <= MAX_OWNER_CHARACTERS;
+    if (!isOwner) {
+      note(`${where}: found ${quote(word)}, expected an owner: skipped`);
+    } else if (owners.length < MAX_OWNERS) {
+      owners.push(word);
+    } else {
+      note(`${where}: more than ${MAX_OWNERS} owners: the rest is skipped`);
+      break;
+    }
+  }
+  return owners;
 }
 
 function compile(pattern: string): (Segment | null)[] | null {
@@ -202,50 +188,38 @@ function matches<Token>(
   return at === pattern.length;
 }
 
-class Matcher {
-  readonly #sections: readonly Section[];
-  readonly #onNote: ((note: string) => void) | undefined;
-  #steps = 0;
+function createMatcher(sections: readonly Section[], onNote: (note: string) => void) {
+  let steps = 0;
 
-  constructor(sections: readonly Section[], onNote?: (note: string) => void) {
-    this.#sections = sections;
-    this.#onNote = onNote;
+  function matchesSegment(segment: Segment, text: string): boolean {
+    steps++;
+    if (typeof segment === "string") return segment === text;
+    return matches(segment, text.length, (character, at) => {
+      steps++;
+      return character === "" || character === text[at];
+    });
   }
 
-  ownersOf(path: string): string[] {
-    if (this.#steps > MAX_STEPS || path.length > MAX_PATH_CHARACTERS) return [];
+  function matchesRule({ segments }: Rule, parts: readonly string[]): boolean {
+    return ++steps <= MAX_STEPS &&
+      matches(segments, parts.length, (segment, part) => matchesSegment(segment, parts[part]!));
+  }
+
+  return (path: string): string[] => {
+    if (steps > MAX_STEPS || path.length > MAX_PATH_CHARACTERS) return [];
     const parts = path.replaceAll("\\", "/").split("/")
       .filter((part) => part !== "" && part !== ".");
     if (parts.length === 0) return [];
     const owners = new Set<string>();
-    for (const { rules } of this.#sections) {
-      const rule = rules.findLast(({ segments }) => this.#matches(segments, parts));
+    for (const { rules } of sections) {
+      const rule = rules.findLast((rule) => matchesRule(rule, parts));
       for (const owner of rule?.owners ?? []) if (owners.size < MAX_OWNERS) owners.add(owner);
     }
-    if (this.#steps <= MAX_STEPS) return [...owners];
-    this.#onNote?.(
+    if (steps <= MAX_STEPS) return [...owners];
+    onNote(
       `CODEOWNERS: more than ${MAX_STEPS} comparisons of patterns and paths: no owners from ` +
         `${quote(path)} on`,
     );
     return [];
-  }
-
-  #matches(segments: Rule["segments"], parts: readonly string[]): boolean {
-    this.#steps++;
-    return this.#steps <= MAX_STEPS &&
-      matches(
-        segments,
-        parts.length,
-        (segment, part) => this.#matchesSegment(segment, parts[part]!),
-      );
-  }
-
-  #matchesSegment(segment: Segment, text: string): boolean {
-    this.#steps++;
-    if (typeof segment === "string") return segment === text;
-    return matches(segment, text.length, (character, at) => {
-      this.#steps++;
-      return character === "" || character === text[at];
-    });
-  }
+  };
 }
