@@ -1,9 +1,6 @@
 /**
- * Forwards calls and properties to a function that may be replaced at any time.
- *
- * @param target returns the current function
- * @param call handles calls
- * @param overrides properties that are not forwarded
+ * Forwards calls to `call` and properties, except for the overrides, to the function that `target`
+ * returns at that moment.
  */
 export function forwardingProxy<T extends object>(
   target: () => T,

@@ -15,12 +15,9 @@ export function arrayOf(numbers: Iterable<number>): string {
 }
 
 /**
- * SQL: integers to compare a column of a large table with, as in
- * `test_no = any(${integersIn(sql, testNos)})`.
- *
- * The sub-select is evaluated once, and the planner assumes a short array. The length of the bare
- * text is known to the planner, which may then read all rows of a repository and parse the text for
- * each of them.
+ * SQL: integers to compare a column of a large table with, as in `test_no = any(${integersIn(sql,
+ * testNos)})`. The sub-select is evaluated once, and the planner assumes a short array. For the
+ * bare text it may read all rows, and parse it for each of them.
  */
 export function integersIn(sql: Queryable, numbers: Iterable<number>) {
   return sql`array(select unnest(${arrayOf(numbers)}::text::int[]))`;

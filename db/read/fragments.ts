@@ -13,11 +13,8 @@ export function weekOfNegative(sql: Queryable) {
 }
 
 /**
- * SQL: whether the row `n` of `negative_result`, a failure of a given test, was recorded since.
- *
+ * SQL: whether the row `n` of `negative_result`, a failure of a given test, has at least this id.
  * The index is searched by week; the id filters the first week.
- *
- * @param firstId 24 hex digits: the first id of that moment
  */
 export function isRecordedSince(sql: Queryable, firstId: string) {
   const week = Math.floor(parseInt(firstId.slice(0, 4), 16) / 8);

@@ -31,11 +31,8 @@ export interface SubmissionsPage {
 }
 
 /**
- * The submissions of the window that are older than the one at `after`, which need not exist.
- *
- * @param options.windowStart first second of the window, since 1970
- * @param options.branches of the submissions that are listed and counted
- * @param options.after 24 hex digits, `null` for the newest
+ * The submissions of the window and some branches that are older than the one with the id `after`,
+ * which need not exist; `null` for the newest.
  */
 export async function loadSubmissionsPage(sql: Queryable, options: {
   repositoryId: number;

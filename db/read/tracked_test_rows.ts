@@ -217,11 +217,9 @@ export interface VersionRow extends StateVersion {
 }
 
 /**
- * The repositories that still exist; the first statement of a transaction that loads tests.
- *
- * It makes the server plan all statements of the transaction for their parameters. A generic plan,
- * used from the sixth load on a connection on, expects a third of all submissions to be newer than
- * the last one, and takes 70 ms instead of 10.
+ * The repositories that still exist; the first statement of a transaction that loads tests. It
+ * makes the server plan for the parameters: a generic plan, used from the sixth load on, expects a
+ * third of all submissions to be newer than the last one, and takes 70 ms instead of 10.
  */
 export function selectVersions(
   sql: Queryable,

@@ -25,17 +25,14 @@ import {
 } from "./tracked_test_rows.ts";
 
 /**
- * All tests of the given repositories that are disruptive in the window or quarantined, by repository;
- * deleted repositories are left out.
+ * All tests of the given repositories that are disruptive in the window or quarantined, by
+ * repository; deleted repositories are left out. How often a test ran follows from the submissions
+ * of the window with its list and their exceptions.
  *
- * How often a test ran follows from the submissions of the window with its list and their exceptions.
- *
- * @param options.windowStart first second of the window, since 1970
- * @param options.withTime loads `timeConsumed`, which is `null` otherwise: the durations of all results
- * of the window are by far the most bytes
- * @param options.branches of the submissions that count: for the disruptions of the window, the latest
- * disruption, and what is counted from results. Which results are disruptions, the first disruption
- * and the latest positive result depend on all branches
+ * @param options.withTime loads `timeConsumed`: the durations of all results are by far the most
+ * bytes
+ * @param options.branches of the submissions that count, for all but which results are disruptions,
+ * the first disruption and the latest positive result
  */
 export async function loadTrackedTests(
   sql: Database["sql"],
@@ -103,8 +100,6 @@ export async function loadTrackedTests(
  *
  * An upload changes how often its tests ran, their tags, and the disruptions of the tests that are
  * nondeterministic at its code version: those have a disruption there.
- *
- * @param options.windowStart first second of the window, since 1970
  */
 export async function loadTrackedChanges(
   sql: Database["sql"],

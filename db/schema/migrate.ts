@@ -24,12 +24,10 @@ export interface SchemaStatus {
 }
 
 /**
- * Brings the schema up to date, each migration in a transaction of its own. Several processes may
- * call it at once: all succeed, and each migration runs once.
- *
- * @returns version of the schema before (0: there was none) and after
- * @throws {SchemaVersionError} when the schema is newer than this program, was created by a build
- * that cannot be upgraded, or a migration was edited after it ran; nothing is changed then
+ * Brings the schema up to date, each migration in a transaction of its own; returns the version
+ * before (0: there was none) and after. Several processes may call it at once: each migration runs
+ * once.
+ * @throws {SchemaVersionError} when the schema cannot be upgraded; nothing is changed then
  */
 export async function migrate(
   sql: postgres.Sql,

@@ -23,11 +23,10 @@ import { removeTags } from "./test_tags.ts";
 import { writeTransaction } from "./transaction.ts";
 
 /**
- * Deletes a submission of an organization with its results and coverage, the disruptions that only it
- * proved, and the tests and tags that only it added.
- *
- * @returns false when the organization has no submission with this key
- * @throws {RangeError} when several of its repositories have one
+ * Deletes a submission of an organization with its results and coverage, the disruptions that only
+ * it proved, and the tests and tags that only it added. Returns false when there is none with this
+ * key.
+ * @throws {RangeError} when several repositories have one
  */
 export async function deleteSubmission(
   sql: Database["sql"],

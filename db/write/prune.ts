@@ -62,11 +62,8 @@ export function addPruned(pruned: Pruned, batch: Partial<Pruned>): void {
 }
 
 /**
- * Prunes a repository; returns the totals, also when it was stopped. Uploads, deletions and other runs
- * may run concurrently: each batch locks the repository.
- *
- * @param options.stop stops after the current batch
- * @param options.onBatch called after every batch with the totals so far
+ * Prunes a repository; returns the totals, also when it was stopped, which happens after a batch.
+ * Uploads, deletions and other runs may run concurrently: each batch locks the repository.
  */
 export async function pruneRepository(
   sql: Database["sql"],

@@ -69,12 +69,10 @@ export class RepositoryGoneError extends Error {
 }
 
 /**
- * Stores an upload and detects the disruptions of its code version. All of it becomes visible at once,
- * or nothing.
+ * Stores an upload and detects the disruptions of its code version, all at once or not at all.
  *
- * The repository's row is locked for the whole transaction: submissions of one repository are stored
- * one after the other, so that two of the same code version cannot miss each other.
- *
+ * The repository's row is locked for the whole transaction: submissions of one repository are
+ * stored one after the other, so that two of the same code version cannot miss each other.
  * @throws {RepositoryGoneError} when the repository does not exist any more
  */
 export async function storeSubmission(

@@ -44,11 +44,9 @@ const DAYS_OF_400_YEARS = 146_097;
 const RFC_3339 = /^(\d{4}-\d{2}-\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.\d+)?(Z|z|[+-]\d{2}:\d{2})$/;
 
 /**
- * Reads an RFC 3339 timestamp with a zone, such as `2026-01-31T08:00:00+01:00`, as seconds since
- * 1970. A fraction of a second is cut.
- *
- * @throws {SyntaxError} when the text has another form, names a day or time that does not
- * exist, or one outside the years 0000 to 9999 in UTC
+ * Reads an RFC 3339 timestamp with a zone as seconds since 1970; fractions are cut. @throws
+ * {SyntaxError} for another form, a day or time that does not exist, or one outside the years 0000
+ * to 9999 in UTC
  */
 export function parseTimestamp(text: string): number {
   const match = RFC_3339.exec(text);

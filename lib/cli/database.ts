@@ -97,13 +97,9 @@ const MIN_BACKOFF_MS = 200;
 const MAX_BACKOFF_MS = 2_000;
 
 /**
- * Opens a database, with retries while its server is unavailable, so that both can be started in any
- * order. Other errors, such as a wrong password, are not retried.
- *
- * @param options.seconds how long to retry
- * @param options.note called once, with the reason
- * @returns `null` when `stop` is aborted while waiting
- * @throws {DatabaseError} of the last attempt
+ * Opens a database, with retries while its server is unavailable, so that both can be started in
+ * any order; `note` is called once, with the reason. Other errors, such as a wrong password, are
+ * not retried. Returns `null` when `stop` is aborted. @throws {DatabaseError} of the last attempt
  */
 export async function waitForDatabase(
   open: () => Promise<Database>,

@@ -17,11 +17,9 @@ export async function main(): Promise<void> {
 }
 
 /**
- * Ends the process with an exit code.
- *
- * With telemetry `Deno.exit` can block for ever: it waits for the exporter, which waits for this
- * thread to observe its gauges. A process that ends because its event loop is empty drops the gauges
- * first, so `Deno.exit` is only the fallback after a timeout.
+ * Ends the process with an exit code. With telemetry `Deno.exit` can block for ever: it waits for
+ * the exporter, which waits for this thread to observe its gauges. A process that ends because its
+ * event loop is empty drops the gauges first, so `Deno.exit` is only the fallback after a timeout.
  */
 function endProcess(code: number, environment: Environment): void {
   if (!isTelemetryOn(environment)) Deno.exit(code);

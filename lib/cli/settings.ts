@@ -71,11 +71,9 @@ function camelCase(text: string): string {
 }
 
 /**
- * The value of a secret setting: of the variable, else of the file that the variable with the suffix
- * `_FILE` names, trimmed; `undefined` when neither is set.
- *
- * @throws {TypeError} when both are set, or the file is unreadable or empty; the message never
- *   contains the secret
+ * A secret setting: the variable, else the contents of the file that the variable with the suffix
+ * `_FILE` names; `undefined` when neither is set. @throws {TypeError} that never contains the
+ * secret
  */
 export function readSecret(
   environment: Environment,

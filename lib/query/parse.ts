@@ -45,18 +45,8 @@ export interface Query {
 export const MAX_QUERY_CHARACTERS = 1000;
 
 /**
- * Parses the text of a query, or returns all errors.
- *
- * Each message names an invalid term by its number, counted from 1, and its text. A blank text is a
- * query without terms.
- *
- * @example
- * ```ts
- * import { parseQuery } from "./parse.ts";
- *
- * parseQuery("login last-seen:>=2026-01-31").query?.terms.length; // 2
- * parseQuery("tags:").errors; // ['term 1 "tags:": "" is not a list of tags, ...']
- * ```
+ * Parses the text of a query; a blank one has no terms. Each error names an invalid term by its
+ * number from 1 and its text, as in `term 1 "tags:": "" is not a list of tags, ...`.
  */
 export function parseQuery(
   text: string,

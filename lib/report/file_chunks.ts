@@ -7,11 +7,8 @@ import { unreadable } from "./report_files.ts";
 export const FILE_CHUNK_BYTES = 256 * 1024;
 
 /**
- * The bytes of a file. A chunk is overwritten by the next one.
- *
- * @param buffer may be shared by files that are read one after the other: one for each file would
- * take tens of megabytes until they are collected
- * @throws {ReportError} `not-found` or `unreadable`
+ * The bytes of a file; a chunk is overwritten by the next one. Files that are read one after the
+ * other may share the buffer: one for each would take tens of megabytes. @throws {ReportError}
  */
 export async function* readFileChunks(
   path: string,

@@ -35,11 +35,8 @@ export interface ReadReports {
 }
 
 /**
- * Reads files as JUnit reports. A file that was not named and is XML of another kind is skipped with
- * a note.
- *
- * @throws {ReportError} for the first file that cannot be read, or when no report is left;
- * `onResult` was called for results before it
+ * Reads files as JUnit reports. A file that was not named and is XML of another kind is skipped
+ * with a note. @throws {ReportError}, after `onResult` was called for the results before it
  */
 export async function readReports(
   files: readonly ReportFile[] | AsyncIterable<StreamedReport>,

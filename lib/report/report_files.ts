@@ -51,12 +51,10 @@ function compareTexts(a: string, b: string): number {
 }
 
 /**
- * The files that arguments mean, in natural order of their paths: a file itself, all `*.xml` below a
- * folder (in any case; symbolic links below it are not followed), or what a glob matches (of folders
- * again all `*.xml` below them). A file that is reached twice is listed once.
- *
- * @throws {ReportError} `not-found` when an argument means no file, `unreadable` when the system
- * refuses access
+ * The files that arguments mean, in natural order of their paths: a file itself, all `*.xml` below
+ * a folder (in any case; symbolic links below it are not followed), or what a glob matches (of
+ * folders again all `*.xml` below them). A file that is reached twice is listed once. @throws
+ * {ReportError}
  */
 export async function findReports(reportArguments: readonly string[]): Promise<ReportFile[]> {
   const files = new Map<string, ReportFile>();

@@ -20,11 +20,9 @@ interface RestartingListener {
 }
 
 /**
- * Listens with `start`, and again on the same port when that server stops. When it ran out of file
- * handles, all connections are closed: honest ones cannot be told from others.
- *
- * @param start called with the port and a signal that closes all connections
- * @throws what the first call of `start` throws
+ * Listens with `start`, and again on the same port when that server stops; the signal closes all of
+ * its connections. When it ran out of file handles, all are closed: honest ones cannot be told from
+ * others.
  */
 export function listenWithRestarts(
   start: (where: { port: number; signal: AbortSignal }) => Deno.HttpServer<Deno.NetAddr>,

@@ -33,11 +33,9 @@ export interface ReadEntriesOptions {
 }
 
 /**
- * The files of a gzip'd tar, in its order. Folders, links and devices are skipped, and so is what is
- * not read of a file.
- *
- * @throws {ReportError} `malformed` when the archive is damaged or cut off, `limit` when it exceeds
- * one; an error of the source itself as it is
+ * The files of a gzip'd tar, in its order. Folders, links and devices are skipped, and so is what
+ * is not read of a file. @throws {ReportError} when the archive is damaged, cut off or exceeds a
+ * limit; an error of the source itself as it is
  */
 export async function* readEntries(
   source: AsyncIterable<Uint8Array>,

@@ -77,11 +77,9 @@ const MAX_TOKENS = 10_000;
 const MAX_DEPTH = 20;
 
 /**
- * Reads either form. If a key is repeated, the last one counts, as in the Ruby and Go parsers that
- * these files are written for.
- *
- * @param file what errors call it
- * @throws {ReportError} `malformed`, or `limit` for anchors, aliases and too many tokens or levels
+ * Reads either form. Of a repeated key the last one counts, as in the Ruby and Go parsers that
+ * these files are written for. @throws {ReportError} also for anchors, aliases, too many tokens or
+ * levels
  */
 export function parseMetadata(text: string, file: string): ArchiveMetadata {
   checkSize(text, file);

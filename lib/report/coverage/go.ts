@@ -18,11 +18,8 @@ export function beginsGoProfile(line: string): boolean {
  *
  * A profile lists blocks of statements, not lines: every line that a block touches can be covered,
  * and is covered when any block on it ran. So `if err != nil {` is covered although the block after
- * its brace did not run. A block without statements (an empty function) is skipped, as in Go's own
- * percentage. Blocks repeat when
- * several packages were tested into one profile, and `mode` does where profiles were put together.
- *
- * Go's own percentage counts statements, so it differs a little from the share of lines.
+ * its brace did not run. A block without statements is skipped, as in Go's own percentage, which
+ * counts statements and differs a little. Blocks and `mode` repeat when profiles were put together.
  */
 export class GoProfileReader implements LineReader {
   readonly #map: CoverageMap;

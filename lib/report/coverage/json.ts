@@ -49,11 +49,8 @@ function valuesOf(value: unknown): unknown[] {
 const QUOTED_NAMES = 3;
 
 /**
- * Reads a JSON coverage report, which is an object.
- *
- * @returns the name of the format
- * @throws {NotCoverageError} when it is JSON of another kind
- * @throws {ReportError} when it is broken or exceeds a limit
+ * Reads a JSON coverage report, which is an object. @throws {NotCoverageError} for JSON of another
+ * kind, {ReportError} when it is broken or exceeds a limit
  */
 export async function readJson(
   chunks: AsyncIterable<string>,

@@ -20,16 +20,9 @@ export type CoverageFormat = XmlFormat | JsonFormat | "lcov" | "go" | "empty";
 /**
  * Collects the coverage reports of one upload.
  *
- * Reports with lines are merged by source file and line: a line is covered when it is covered in any
- * report. Totals of reports without lines are added. Discard the collector after any error except
- * {@link NotCoverageError}: it contains part of the refused report.
- *
- * @example
- * ```ts
- * const collector = new CoverageCollector();
- * await collector.add(bytes, { file: "coverage/lcov.info" });
- * const { coveredLineCount, lineCount } = collector.totals();
- * ```
+ * Reports with lines are merged by source file and line: a line is covered when it is covered in
+ * any report. Totals of reports without lines are added. Discard the collector after any error
+ * except {@link NotCoverageError}: it contains part of the refused report.
  */
 export class CoverageCollector {
   readonly #map: CoverageMap;
@@ -39,11 +32,8 @@ export class CoverageCollector {
   }
 
   /**
-   * Reads one report, whose format is recognized by its content.
-   *
-   * @param options.file what messages call the report
-   * @throws {NotCoverageError} when the file is something else; nothing of it was taken
-   * @throws {ReportError} when the report is broken or exceeds a limit
+   * Reads one report, whose format is recognized by its content. @throws {NotCoverageError} when
+   * the file is something else, {ReportError} when it is broken or exceeds a limit
    */
   async add(
     bytes: AsyncIterable<Uint8Array>,

@@ -12,11 +12,8 @@ export function wholeNumber(text: string | undefined, what: string): number {
 }
 
 /**
- * True for a positive execution count. Tools write counts above 2^53, with a fraction, or negative
- * after an overflow.
- *
- * @param what names the count in the message
- * @throws {Refusal} when it is missing or not a number
+ * True for a positive execution count, which `what` names. Tools write counts above 2^53, with a
+ * fraction, or negative after an overflow. @throws {Refusal}
  */
 export function ran(text: string | undefined, what: string): boolean {
   if (text !== undefined && NUMBER.test(text)) return Number(text) > 0;

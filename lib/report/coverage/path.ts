@@ -1,10 +1,9 @@
 /**
- * Brings the path of a source file into one form, so that `./a.c`, `a.c` and `lib/../a.c` are one
- * file, and `C:\src\a.cs` and `c:/src/a.cs` too.
+ * Brings the path of a source file into one form, so that `./a.c` and `lib/../a.c` are one file,
+ * and `C:\src\a.cs` and `c:/src/a.cs` too.
  *
- * A relative path is never joined to an absolute one: which folder it starts from is not known, and
- * two packages with a `src/index.ts` of their own would become one file. Letter case counts, as
- * it does where most reports are written.
+ * A relative path is never joined to an absolute one: two packages with a `src/index.ts` of their
+ * own would become one file. Letter case counts, as it does where most reports are written.
  */
 export function normalizePath(path: string): string {
   const slashed = path.trim().replace(/^file:\/\//, "").replaceAll("\\", "/")

@@ -5,10 +5,8 @@ import { type JsonObject, memberOf, membersOf, quoteJson } from "./json_value.ts
 import { Refusal } from "./refusal.ts";
 
 /**
- * Adds SimpleCov JSON.
- *
- * A file has an array with one entry a line: a count, `null` where nothing can be covered or
- * `"ignored"` for excluded code. It stands at `COMMAND.coverage.FILE` up to version
+ * Adds SimpleCov JSON. A file has an array with one entry a line: a count, `null` where nothing can
+ * be covered or `"ignored"` for excluded code. It stands at `COMMAND.coverage.FILE` up to version
  * 0.17, at `COMMAND.coverage.FILE.lines` from 0.18 on, and at `coverage.FILE.lines` in
  * `coverage.json`. Several commands (unit tests, features) in one file are merged.
  */

@@ -105,11 +105,8 @@ class Recognizer implements XmlHandler {
 }
 
 /**
- * Reads an XML coverage report.
- *
- * @returns the name of the format
- * @throws {NotCoverageError} when it is XML of another kind
- * @throws {ReportError} with line and column, when it is broken or exceeds a limit
+ * Reads an XML coverage report. @throws {NotCoverageError} when it is XML of another kind,
+ * {ReportError} with line and column, when it is broken or exceeds a limit
  */
 export async function readXml(
   chunks: AsyncIterable<string>,

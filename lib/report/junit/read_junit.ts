@@ -31,11 +31,8 @@ export interface JUnitOptions {
 }
 
 /**
- * Reads one JUnit report to its end.
- *
- * @returns the number of results, in which each attempt of a test counts
- * @throws {ReportError} `malformed`, `not-junit` or `limit`; `onResult` was called for results
- * before it
+ * Reads one JUnit report to its end; returns the number of results, in which each attempt counts.
+ * @throws {ReportError}, after `onResult` was called for the results before it
  */
 export async function readJUnit(
   bytes: AsyncIterable<Uint8Array>,

@@ -10,10 +10,9 @@ const CHUNK_BYTES = 64 * 1024;
 
 /**
  * The text of an XML file in chunks of well-formed UTF-16. A byte order mark takes precedence over
- * the declaration; without either it is UTF-8. {@link UNDECODABLE} represents bytes that cannot be
+ * the declaration; without either it is UTF-8. {@link UNDECODABLE} stands for bytes that cannot be
  * decoded.
- *
- * @throws {ReportError} `malformed` when the declared encoding is unknown or the file is compressed
+ * @throws {ReportError} when the declared encoding is unknown or the file is compressed
  */
 export async function* decodeXml(
   bytes: AsyncIterable<Uint8Array>,
