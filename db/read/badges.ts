@@ -1,28 +1,26 @@
 /** Queries for badges. */
-import type { DataVersion } from "../../lib/base/data_version.ts";
+import type { DataVersion, Versioned } from "../../lib/base/data_version.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { CoverageTotals } from "../../lib/report/coverage/mod.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { versionColumns } from "./fragments.ts";
 
-/** Builds of the window. */
-export interface BuildCounts {
-  /** `null` when the repository is gone. */
-  version: DataVersion | null;
+/** Builds of the window: processed submissions that share a build URL, or one submission without. */
+interface BuildCounts {
   buildCount: number;
   /** Those with at least one disruption in the window. */
   disruptedBuildCount: number;
 }
 
-/** Counts builds: processed submissions that share a build URL, or one submission without. */
+/** Counts builds. */
 export async function loadBuildCounts(sql: Queryable, options: {
   repositoryId: number;
   windowStart: number;
-}): Promise<BuildCounts> {
+}): Promise<Versioned<BuildCounts>> {
   const { repositoryId, windowStart } = options;
   const start = firstSubmissionId(windowStart);
   // Disruptions are few: collected once, and hashed, instead of looked for per submission.
-  const [row] = await sql<(DataVersion & Omit<BuildCounts, "version">)[]>`
+  const [row] = await sql<(DataVersion & BuildCounts)[]>`
     select ${versionColumns(sql)}, counts.*
     from repository r
     cross join (
@@ -46,19 +44,11 @@ export async function loadBuildCounts(sql: Queryable, options: {
   return { version: row ?? null, buildCount: 0, disruptedBuildCount: 0, ...row };
 }
 
-/** What the latest coverage report of a repository says. */
-export interface LatestCoverage {
-  /** `null` when the repository is gone. */
-  version: DataVersion | null;
-  /** `null` when there is none. */
-  coverage: CoverageTotals | null;
-}
-
-/** The most recently uploaded coverage report, whatever its `recorded_at`. */
+/** The most recently uploaded coverage report, whatever its `recorded_at`; `null` without any. */
 export async function loadLatestCoverage(
   sql: Queryable,
   repositoryId: number,
-): Promise<LatestCoverage> {
+): Promise<Versioned<{ coverage: CoverageTotals | null }>> {
   const [row] = await sql<(DataVersion & (CoverageTotals | { lineCount: null }))[]>`
     select ${versionColumns(sql)}, latest.*
     from repository r

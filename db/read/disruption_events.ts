@@ -1,5 +1,5 @@
 /** Queries about the disruptions of one test. */
-import type { DataVersion } from "../../lib/base/data_version.ts";
+import type { DataVersion, Versioned } from "../../lib/base/data_version.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { messageOf } from "./failure_texts.ts";
@@ -17,21 +17,13 @@ export interface DisruptionEvent {
   message: string;
 }
 
-/** The latest disruptions of a test. */
-export interface DisruptionEvents {
-  /** `null` when the repository is gone. */
-  version: DataVersion | null;
-  /** Newest first. */
-  events: DisruptionEvent[];
-}
-
-/** The latest disruptions of a test in the window. */
+/** The latest disruptions of a test in the window, newest first. */
 export async function loadDisruptionEvents(sql: Queryable, options: {
   repositoryId: number;
   testNo: number;
   windowStart: number;
   limit: number;
-}): Promise<DisruptionEvents> {
+}): Promise<Versioned<{ events: DisruptionEvent[] }>> {
   const { repositoryId, testNo, windowStart, limit } = options;
   const firstId = firstSubmissionId(windowStart);
   // An outer join: the version is returned even without events.

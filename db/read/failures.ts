@@ -5,7 +5,7 @@ import {
   groupFailures,
 } from "../../lib/analysis/failure_groups.ts";
 import type { FailureText } from "../../lib/analysis/failure_texts.ts";
-import type { DataVersion } from "../../lib/base/data_version.ts";
+import type { Versioned } from "../../lib/base/data_version.ts";
 import { firstSubmissionId, recordedAtOf, testId } from "../../lib/base/identity.ts";
 import type { BranchFilter } from "../../lib/query/mod.ts";
 import type { Database } from "../connection/connect.ts";
@@ -20,15 +20,6 @@ export interface ShownGroup extends Omit<FailureGroup<FailedAttempt>, "latest"> 
   commitOid: string;
 }
 
-/** The largest groups of failures. */
-export interface ShownGroups {
-  /** `null` when the repository is gone. */
-  version: DataVersion | null;
-  /** The number of all groups. */
-  count: number;
-  groups: ShownGroup[];
-}
-
 interface FailuresQuery {
   repositoryId: number;
   /** `null` for all tests of the repository. */
@@ -39,7 +30,7 @@ interface FailuresQuery {
 }
 
 /**
- * The failures of the window, grouped by cause.
+ * The failures of the window, grouped by cause: the largest groups, and the count of all.
  *
  * A repository may have a hundred thousand: they are returned as arrays, one row for a submission, and
  * only the texts of the groups that are shown are read.
@@ -47,7 +38,7 @@ interface FailuresQuery {
 export async function loadFailures(
   sql: Database["sql"],
   query: FailuresQuery,
-): Promise<ShownGroups> {
+): Promise<Versioned<{ count: number; groups: ShownGroup[] }>> {
   const { repositoryId } = query;
   return await sql.begin(SNAPSHOT, async (tx) => {
     const [repository] = await selectRepository(tx, repositoryId);

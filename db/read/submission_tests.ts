@@ -4,7 +4,7 @@ import { decodeTestList, type ResultColumns } from "../../lib/analysis/columns.t
 import type { FailureText } from "../../lib/analysis/failure_texts.ts";
 import { SubmissionAttempts } from "../../lib/analysis/submission_attempts.ts";
 import { attemptId, eventId, testId, type TestIdentity } from "../../lib/base/identity.ts";
-import type { DataVersion } from "../../lib/base/data_version.ts";
+import type { Versioned } from "../../lib/base/data_version.ts";
 import type { Database } from "../connection/connect.ts";
 import { integersIn, type Queryable } from "../connection/sql.ts";
 import { loadTexts } from "./failure_texts.ts";
@@ -20,15 +20,6 @@ export interface SubmissionAttempt extends TestAttempt, TestIdentity {
   text: FailureText | null;
 }
 
-/** A page of the attempts of a submission. */
-export interface SubmissionTestsPage {
-  /** `null` when the repository is gone. */
-  version: DataVersion | null;
-  /** Attempts with the status, on all pages. */
-  count: number;
-  attempts: SubmissionAttempt[];
-}
-
 /**
  * The attempts of a submission with a status: negative ones first, then by suite, class, name and
  * file (in the order of code points), then in the order of the report; `after` that many.
@@ -40,7 +31,7 @@ export async function loadSubmissionTests(sql: Database["sql"], options: {
   status: AttemptStatus;
   after: number;
   limit: number;
-}): Promise<SubmissionTestsPage> {
+}): Promise<Versioned<{ count: number; attempts: SubmissionAttempt[] }>> {
   const { repositoryId, submissionId, status, after, limit } = options;
   return await sql.begin(SNAPSHOT, async (tx) => {
     const [[repository], [submission], failures] = await Promise.all([

@@ -1,5 +1,5 @@
 /** Queries about submissions, as the API shows them. */
-import type { DataVersion } from "../../lib/base/data_version.ts";
+import type { DataVersion, Versioned } from "../../lib/base/data_version.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { BranchFilter } from "../../lib/query/mod.ts";
 import type { Queryable } from "../connection/sql.ts";
@@ -22,14 +22,6 @@ export interface SubmissionRow {
   testResultCount: number;
 }
 
-/** Submissions, newest first, and how many the whole window has. */
-export interface SubmissionsPage {
-  /** `null` when the repository is gone. */
-  version: DataVersion | null;
-  count: number;
-  submissions: SubmissionRow[];
-}
-
 /**
  * The submissions of the window and some branches that are older than the one with the id `after`,
  * which need not exist; `null` for the newest.
@@ -40,7 +32,7 @@ export async function loadSubmissionsPage(sql: Queryable, options: {
   branches: BranchFilter;
   after: string | null;
   limit: number;
-}): Promise<SubmissionsPage> {
+}): Promise<Versioned<{ count: number; submissions: SubmissionRow[] }>> {
   const { repositoryId, windowStart, branches, after, limit } = options;
   const inWindow = sql`s.repository_id = ${repositoryId}
     and s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')

@@ -11,7 +11,7 @@ import {
 import { attemptsAt, resultCountsAt } from "../../lib/analysis/columns.ts";
 import type { FailureText } from "../../lib/analysis/failure_texts.ts";
 import type { RunPosition } from "../../lib/base/cursor.ts";
-import type { DataVersion } from "../../lib/base/data_version.ts";
+import type { Versioned } from "../../lib/base/data_version.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { BranchFilter } from "../../lib/query/mod.ts";
 import type { Database } from "../connection/connect.ts";
@@ -28,13 +28,6 @@ export interface TestRun extends TestAttempt, RunPosition {
   branch: string | null;
   /** `null` unless the attempt is negative. */
   text: FailureText | null;
-}
-
-/** Attempts of a test, newest first. */
-export interface TestRuns {
-  /** `null` when the repository is gone. */
-  version: DataVersion | null;
-  runs: TestRun[];
 }
 
 interface RunsQuery {
@@ -56,7 +49,10 @@ interface RunsQuery {
  * There is no row for an attempt. The submissions of the window tell with their lists and exceptions
  * whether the test ran in them; the durations, by far the most bytes, are read of those on the page.
  */
-export async function loadTestRuns(sql: Database["sql"], query: RunsQuery): Promise<TestRuns> {
+export async function loadTestRuns(
+  sql: Database["sql"],
+  query: RunsQuery,
+): Promise<Versioned<{ runs: TestRun[] }>> {
   const { repositoryId, status, after, limit } = query;
   return await sql.begin(SNAPSHOT, async (tx) => {
     const [repository] = await selectRepository(tx, repositoryId);

@@ -13,14 +13,6 @@ export class TagLimitError extends Error {
   override name = "TagLimitError";
 }
 
-/** Tags of a submission. */
-export interface SubmissionTags {
-  /** Of all tests of its list. */
-  tags: readonly string[];
-  /** Number of its set of tags of single tests, `null` for none. */
-  testTagSetNo: number | null;
-}
-
 interface TestList {
   repositoryId: number;
   testListNo: number;
@@ -125,7 +117,7 @@ async function tagTests(tx: Queryable, repositoryId: number, groups: TagGroup[])
 export async function removeTags(
   tx: Queryable,
   { repositoryId, testListNo }: TestList,
-  { tags, testTagSetNo }: SubmissionTags,
+  { tags, testTagSetNo }: { tags: readonly string[]; testTagSetNo: number | null },
 ): Promise<void> {
   const removed = new Map<string, Set<number>>();
   const own = [

@@ -55,22 +55,14 @@ export interface DisruptiveTest {
   positiveBuildUrl: string;
 }
 
-/** A test that is nondeterministic at a code version. */
-export interface NondeterministicTest {
-  /** As it is known from this code version alone. */
-  test: DisruptiveTest;
-  /** Its negative results there, in order. */
-  disruptions: StoredNegative[];
-}
-
 /**
  * Finds the tests that failed and passed at a code version, from all of its processed submissions
- * and the negative results of the tests in question.
+ * and the negative results of the tests in question. Their disruptions are in order.
  */
 export function findDisruptions(
   submissions: ProcessedSubmission[],
   negatives: StoredNegative[],
-): NondeterministicTest[] {
+): { test: DisruptiveTest; disruptions: StoredNegative[] }[] {
   const latestFirst = submissions.toSorted((a, b) => compareIds(b.submissionId, a.submissionId));
   return [...Map.groupBy(negatives, ({ testNo }) => testNo)].flatMap(([testNo, own]) => {
     const positive = latestFirst.find((submission) => submission.hasPositive(testNo));

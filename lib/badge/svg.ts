@@ -5,18 +5,6 @@
 import { escapeHtml } from "../html/escape.ts";
 import { textWidth } from "./text_width.ts";
 
-/** The content of a badge. */
-export interface BadgeParts {
-  /** In the left box. */
-  label: string;
-  /** In the right box. */
-  value: string;
-  /** Tooltip: what is counted. */
-  title: string;
-  /** CSS colour of the right box. */
-  fill: string;
-}
-
 const HEIGHT = 20;
 const FONT_SIZE = 11;
 /** Centres lower-case letters. */
@@ -31,8 +19,10 @@ export const LABEL_INK = "#fff";
 /** Contrast of at least 4.5 (WCAG AA) on every fill. */
 export const VALUE_INK = "#111";
 
-/** Draws a badge from plain texts. */
-export function renderSvg({ label, value, title, fill }: BadgeParts): string {
+/** Draws a badge from plain texts; `title` is its tooltip, `fill` the CSS colour of the value's box. */
+export function renderSvg(
+  { label, value, title, fill }: Record<"label" | "value" | "title" | "fill", string>,
+): string {
   const left = layOut(label, 0);
   const right = layOut(value, left.width);
   const width = left.width + right.width;

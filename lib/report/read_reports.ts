@@ -26,14 +26,6 @@ export interface ReadReportsOptions {
   limits?: Partial<ReportLimits>;
 }
 
-/** The outcome of {@link readReports}. */
-export interface ReadReports {
-  /** Results of all files; each attempt of a test is one. */
-  resultCount: number;
-  /** SHA-256 in hex: the same for the same contents, whatever the files are called. */
-  digest: string;
-}
-
 /**
  * Reads files as JUnit reports. A file that was not named and is XML of another kind is skipped
  * with a note. @throws {ReportError}, after `onResult` was called for the results before it
@@ -41,7 +33,7 @@ export interface ReadReports {
 export async function readReports(
   files: readonly ReportFile[] | AsyncIterable<StreamedReport>,
   options: ReadReportsOptions,
-): Promise<ReadReports> {
+): Promise<{ resultCount: number; digest: string }> {
   const limits = { ...DEFAULT_REPORT_LIMITS, ...options.limits };
   let buffer: Uint8Array | undefined;
   const digests: string[] = [];
@@ -83,8 +75,7 @@ export async function readReports(
           "expected at least one",
     });
   }
-  return {
-    resultCount,
-    digest: createHash("sha256").update(digests.sort().join("\n")).digest("hex"),
-  };
+  // The same for the same contents, whatever the files are called.
+  const digest = createHash("sha256").update(digests.sort().join("\n")).digest("hex");
+  return { resultCount, digest };
 }

@@ -1,11 +1,10 @@
 /** Stores an upload that was read: all of it or nothing. */
 import { insertCoverage } from "../../../db/write/coverage_reports.ts";
-import { RepositoryGoneError, storeSubmission } from "../../../db/write/store_submission.ts";
+import { RepositoryGoneError, storeSubmission, type Upload } from "../../../db/write/store_submission.ts";
 import { findOrCreateRepository } from "../../../db/admin/create_repository.ts";
 import { lockRepository } from "../../../db/write/repository_row.ts";
 import { TagLimitError } from "../../../db/write/test_tags.ts";
 import type { Database } from "../../../db/connection/connect.ts";
-import type { Queryable } from "../../../db/connection/sql.ts";
 import { writeTransaction } from "../../../db/write/transaction.ts";
 import { removeUnprocessed } from "../../../db/write/unprocessed_submissions.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
@@ -32,30 +31,16 @@ export interface IntakeOutcome {
   coverage: { covered_line_count: number; line_count: number } | null;
 }
 
-/** The result of {@linkcode storeUpload}. */
-export interface StoredUpload {
-  outcome: IntakeOutcome;
-  /** Given tags that a duplicate does not have. */
-  droppedTags: string[];
-}
-
-/** Options of {@link storeUpload}. */
-export interface StoreOptions {
-  /** Seconds since 1970. */
-  now: number;
-  /** Key of its archive in the folder or bucket. */
-  key?: string | undefined;
-  /** Runs at the end of the transaction that stores the upload. */
-  alongside?: ((tx: Queryable) => Promise<void>) | undefined;
-}
-
-/** Stores an upload in one transaction, and creates its repository. @throws {Failure} */
+/**
+ * Stores an upload in one transaction, which `alongside` ends, and creates its repository. Returns also
+ * the given tags that a duplicate does not have. @throws {Failure}
+ */
 export async function storeUpload(
   sql: Database["sql"],
   facts: RunFacts & { organization: string },
   { results, coverage }: UploadFiles,
-  { now, key, alongside }: StoreOptions,
-): Promise<StoredUpload> {
+  { now, key, alongside }: Pick<Upload, "key" | "alongside"> & { now: number },
+): Promise<{ outcome: IntakeOutcome; droppedTags: string[] }> {
   const organization = await requireOrganization(sql, facts.organization);
   const { repository } = await findOrCreateRepository(sql, {
     ...facts.repository,
@@ -93,8 +78,8 @@ export async function storeUpload(
     coverage,
     repositoryId: repository.repositoryId,
     uploadedAt: now,
-    ...key === undefined ? {} : { key },
-    ...alongside === undefined ? {} : { alongside },
+    key,
+    alongside,
   }).catch((error) => {
     if (error instanceof RepositoryGoneError || error instanceof TagLimitError) {
       throw new Failure(error.message, { cause: error });
