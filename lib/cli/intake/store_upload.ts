@@ -1,6 +1,10 @@
 /** Stores an upload that was read: all of it or nothing. */
 import { insertCoverage } from "../../../db/write/coverage_reports.ts";
-import { RepositoryGoneError, storeSubmission, type Upload } from "../../../db/write/store_submission.ts";
+import {
+  RepositoryGoneError,
+  storeSubmission,
+  type Upload,
+} from "../../../db/write/store_submission.ts";
 import { findOrCreateRepository } from "../../../db/admin/create_repository.ts";
 import { lockRepository } from "../../../db/write/repository_row.ts";
 import { TagLimitError } from "../../../db/write/test_tags.ts";

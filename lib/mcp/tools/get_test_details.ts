@@ -85,6 +85,7 @@ const output = v.object({
   ),
 });
 
+const details = json(test);
 const failures = json(v.object({ count: v.number(), failures: v.array(group) }));
 const runs = json(v.object({ runs: v.array(run) }));
 
@@ -106,7 +107,7 @@ export const getTestDetails = defineTool({
       return get({ path: [...path, "runs"], query, notFound }, runs);
     };
     const [test, groups, failed, passed] = await Promise.all([
-      get({ path, notFound }, json(test)),
+      get({ path, notFound }, details),
       get({ path: [...path, "failures"], notFound }, failures),
       runsOf("failed"),
       runsOf("passed"),

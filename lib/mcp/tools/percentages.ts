@@ -1,12 +1,6 @@
 import * as v from "valibot";
 import { type BadgeColor, coverageColor, flakinessColor } from "../../badge/mod.ts";
-import {
-  defineTool,
-  described,
-  repositoryArgument,
-  toolInput,
-  unknownRepository,
-} from "./tool.ts";
+import { defineTool, described, repositoryArgument, toolInput, unknownRepository } from "./tool.ts";
 
 const input = toolInput({ repository: repositoryArgument("owner/name or name") });
 
