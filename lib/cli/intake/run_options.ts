@@ -1,7 +1,8 @@
-/** The options of `ingest` and `upload` that describe a CI run, with defaults from the CI job. */
+/** The options of `ingest` and `upload` that describe a run, with defaults from CI or the checkout. */
 import * as v from "valibot";
+import { checkoutFacts } from "./ci/checkout.ts";
 import { askGit, commitOf, treeOf } from "./ci/git.ts";
-import { type CiJob, detectCiJob } from "./ci/mod.ts";
+import { type CiFacts, type CiJob, detectCiJob } from "./ci/mod.ts";
 import { readWith } from "../../base/read_with.ts";
 import { parseRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
 import { type CommandContext, option } from "../command.ts";
@@ -19,8 +20,16 @@ import { repositoryName, timestamp } from "../values.ts";
 
 /** The options. */
 export const RUN_OPTIONS = {
-  repo: option("<owner/name>", "repository (default: of the CI job)", v.optional(repositoryName)),
-  commit: option("<oid>", "commit of the tests (default: of the CI job)", v.optional(v.string())),
+  repo: option(
+    "<owner/name>",
+    "repository (default: of the CI job or checkout)",
+    v.optional(repositoryName),
+  ),
+  commit: option(
+    "<oid>",
+    "commit of the tests (default: of the CI job or checkout)",
+    v.optional(v.string()),
+  ),
   tree: option(
     "<oid>",
     "git tree of the commit; equal trees are the same code version",
@@ -91,46 +100,51 @@ export interface RunFacts {
   recordedAt: number;
 }
 
-/** A run, as the options and the CI job describe it. */
+/** A run, as the options and the CI job or checkout describe it. */
 export interface DescribedRun extends RunFacts {
   /** Name of the CI service, `""` outside of CI. */
   provider: string;
-  /** Checkout of the CI job, to make paths in reports relative; `""` outside of CI. */
+  /** The checkout, to make paths in reports relative; `""` when unknown. */
   checkoutFolder: string;
 }
 
 /**
- * Merges the options with the facts of the CI job; options win.
+ * Merges the options with the facts of the CI job, or of the checkout outside of CI; options win.
  *
- * @throws {UsageError} when neither has the repository or the commit
+ * @throws {UsageError} when the repository or the commit is unknown
  */
 export async function factsOfRun(given: RunValues, context: CommandContext): Promise<DescribedRun> {
   const git = context.io.git ?? askGit;
   const job = await detectCiJob(context.io.environment, git);
-  const repository = given.repo ?? fromJob(job, "repository", parseRepositoryName);
-  const commitOid = await givenCommit(given, context) ?? fromJob(job, "commit", readObjectId);
+  const isDescribed = given.repo !== undefined && given.commit !== undefined;
+  const note = given.commit === undefined ? context.note : undefined;
+  const found = job?.facts ?? (isDescribed ? null : await checkoutFacts(git, note));
+  const repository = given.repo ?? readFact(found, "repository", parseRepositoryName);
+  const commitOid = await givenCommit(given, context) ?? readFact(found, "commit", readObjectId);
   if (repository === undefined || commitOid === undefined) {
     throw new UsageError(describeMissing(job, {
       "--repo OWNER/NAME": repository === undefined && "repository",
       "--commit OID": commitOid === undefined && "commit",
     }));
   }
+  // The branch and tree of a checkout belong to its commit.
+  const ofCommit = job || given.commit === undefined ? found : null;
   const facts: DescribedRun = {
     repository,
     commitOid,
     treeOid: given.tree ?? null,
-    branch: (given.branch ?? fromJob(job, "branch", readText)) || null,
-    buildUrl: given.buildUrl ?? fromJob(job, "buildUrl", readBuildUrl) ?? "",
+    branch: (given.branch ?? readFact(ofCommit, "branch", readText)) || null,
+    buildUrl: given.buildUrl ?? readFact(found, "buildUrl", readBuildUrl) ?? "",
     // A job may upload results of another repository.
-    repositoryUrl: given.repo === undefined ? job?.facts.repositoryUrl ?? "" : "",
+    repositoryUrl: given.repo === undefined ? found?.repositoryUrl ?? "" : "",
     tags: given.tags ?? [],
     recordedAt: checkedTime(given.recordedAt ?? context.now, context.now),
     provider: job?.provider ?? "",
-    checkoutFolder: job ? await git(["rev-parse", "--show-toplevel"]) : "",
+    checkoutFolder: found ? await git(["rev-parse", "--show-toplevel"]) : "",
   };
-  if (!job) return facts;
   facts.treeOid ??=
-    (commitOid === job.facts.commit ? job.facts.tree : await treeOf(commitOid, git)) || null;
+    (commitOid === ofCommit?.commit ? ofCommit.tree : job && await treeOf(commitOid, git)) || null;
+  if (!job) return facts;
   if (facts.treeOid === null) {
     context.note(
       `unknown tree of commit ${commitOid}, which is not in the checkout: use --tree OID to join ` +
@@ -166,13 +180,13 @@ export async function givenCommit(
   );
 }
 
-/** A fact of the CI job, `undefined` when it is missing or invalid. */
-function fromJob<T>(
-  job: CiJob | null,
-  name: keyof CiJob["sources"],
+/** A fact of the CI job or checkout, `undefined` when it is missing or invalid. */
+function readFact<T>(
+  found: CiFacts | null,
+  name: keyof CiFacts,
   read: (text: string) => T,
 ): T | undefined {
-  const text = job?.facts[name] ?? "";
+  const text = found?.[name] ?? "";
   if (text === "") return undefined;
   try {
     return read(text);
@@ -188,7 +202,8 @@ function describeMissing(
   const missing = Object.entries(options).filter(([, source]) => source !== false);
   if (!job) {
     const names = missing.map(([option]) => option).join(", ");
-    return `missing ${names}: required outside of a CI job`;
+    return `missing ${names}: required outside of a CI job, where the git checkout does not tell ` +
+      'it (the remote "origin", HEAD)';
   }
   return missing.map(([option, source]) =>
     `missing ${option}: this ${job.title} job does not set ` +

@@ -358,14 +358,15 @@ describe("ingest in a CI job", () => {
     assert.match(stderr, /has no build URL \(GITHUB_RUN_ID, GITHUB_SERVER_URL\)/);
   });
 
-  it("asks neither git nor CODEOWNERS outside of CI", async () => {
+  it("asks neither git nor CODEOWNERS outside of CI when repository and commit are given", async () => {
     const argv = ["--repo", "acme/d", "--commit", SHA];
     const { code } = await ingest(argv, {
       environment: {},
       git: () => Promise.reject(new Error("git was asked")),
     });
     assert.equal(code, 0);
-    const { code: wrong, stderr } = await ingest([], { environment: {} });
+    const git = () => Promise.resolve("");
+    const { code: wrong, stderr } = await ingest([], { environment: {}, git });
     assert.equal(wrong, 2);
     assert.match(stderr, /missing --repo OWNER\/NAME, --commit OID: required outside of a CI job/);
   });

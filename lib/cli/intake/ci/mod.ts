@@ -4,7 +4,7 @@ import { isObjectId } from "../upload_values.ts";
 import { type Git, pageOfGitUrl, repositoryOfGitUrl, treeOf } from "./git.ts";
 import { type Get, PROVIDERS } from "./providers.ts";
 
-/** Facts of a CI run; `""` means unknown. */
+/** Facts of a run in CI or in a checkout; `""` means unknown. */
 export interface CiFacts {
   /** `OWNER/NAME`. */
   repository: string;
