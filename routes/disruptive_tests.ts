@@ -88,9 +88,11 @@ export const disruptiveTests = defineRoute({
   },
 });
 
-const isDisruptive = ({ disruptionCount }: TrackedTest) => disruptionCount > 0;
+/** Whether the list shows a test. */
+export const isDisruptive = ({ disruptionCount }: TrackedTest) => disruptionCount > 0;
 
-function disruptiveTestView(test: TrackedTest) {
+/** A test as the list shows it. */
+export function disruptiveTestView(test: TrackedTest) {
   return {
     ...baseView(test),
     disruptiveness: ratioView(test),

@@ -18,6 +18,7 @@ import {
   markDisruptions,
   storeDisruptiveTests,
 } from "./code_versions.ts";
+import type { TestIdentity } from "../../lib/base/identity.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { testNosByHash } from "./tests.ts";
 
@@ -39,13 +40,14 @@ export interface NewNegative extends StoredNegative, Pick<NegativeResult, "concl
 /**
  * Detects the disruptions of a code version with a new submission: marks earlier negative results that
  * it turns into disruptions, updates the disruptive tests, and returns the negative results of the
- * submission. Runs before these are stored, so that each row is written once.
+ * submission and the tests that were never disruptive before. Runs before the results are stored, so
+ * that each row is written once.
  */
 export async function detectDisruptions(
   tx: Queryable,
   repositoryId: number,
   submission: NewSubmission,
-): Promise<NewNegative[]> {
+): Promise<{ negatives: NewNegative[]; newlyDisruptive: TestIdentity[] }> {
   const codeVersion = codeVersionOf({ ...submission, submissionId: submission.id });
   const own = await ownNegatives(tx, repositoryId, submission);
   const earlier = await loadNegatives(tx, { repositoryId, codeVersion });
@@ -56,7 +58,7 @@ export async function detectDisruptions(
     ...own.map(({ testNo }) => testNo),
     ...earlier.map(({ testNo }) => testNo).filter(passes),
   ]);
-  if (affected.size === 0) return own;
+  if (affected.size === 0) return { negatives: own, newlyDisruptive: [] };
 
   const submissions: ProcessedSubmission[] = [
     ...await loadProcessedSubmissions(tx, {
@@ -78,7 +80,11 @@ export async function detectDisruptions(
   const known = await loadDisruptiveTests(tx, { repositoryId, testNos });
   const tests = found.map(({ test }) => mergeDisruptive(known.get(test.testNo), test));
   await storeDisruptiveTests(tx, { repositoryId, tests });
-  return own.map((negative) => ({ ...negative, isDisruption: disruptions.has(negative) }));
+  return {
+    negatives: own.map((negative) => ({ ...negative, isDisruption: disruptions.has(negative) })),
+    newlyDisruptive: testNos.filter((testNo) => !known.has(testNo))
+      .map((testNo) => submission.content.identityAt(indexes.get(testNo)!)),
+  };
 }
 
 async function ownNegatives(

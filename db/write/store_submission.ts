@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { SubmissionContent } from "../../lib/analysis/submission_content.ts";
 import type { TestTags } from "../../lib/analysis/test_tags.ts";
-import { keyedSubmissionId, submissionId } from "../../lib/base/identity.ts";
+import { keyedSubmissionId, submissionId, type TestIdentity } from "../../lib/base/identity.ts";
 import type { CoverageTotals } from "../../lib/report/coverage/mod.ts";
 import type { Database } from "../connection/connect.ts";
 import { type Queryable, textsIn } from "../connection/sql.ts";
@@ -61,6 +61,8 @@ export interface StoreResult {
   tags: string[];
   /** Results of the submission that are disruptions now. */
   disruptionCount: number;
+  /** Tests of the upload that were never disruptive before. */
+  newlyDisruptive: TestIdentity[];
 }
 
 /** The repository of an upload was deleted before the upload was stored. */
@@ -157,7 +159,10 @@ async function insertUpload(
   }
   const testTagSetNo = await addTags(tx, { repositoryId, testListNo }, { tags, testTags });
 
-  const negatives = await detectDisruptions(tx, repositoryId, { id, ...upload });
+  const { negatives, newlyDisruptive } = await detectDisruptions(tx, repositoryId, {
+    id,
+    ...upload,
+  });
   await insertSubmission(tx, { id, key, upload, uploadDigest, testListNo, testTagSetNo });
   await storeTexts(tx, { repositoryId, texts: content.texts });
   await insertNegatives(tx, repositoryId, negatives);
@@ -178,6 +183,7 @@ async function insertUpload(
     testResultCount: content.resultCount,
     tags,
     disruptionCount: negatives.filter(({ isDisruption }) => isDisruption).length,
+    newlyDisruptive,
   };
 }
 
@@ -189,7 +195,7 @@ async function findDuplicate(
     key: string | undefined;
   },
 ): Promise<StoreResult | null> {
-  const [row] = await sql<Omit<StoreResult, "duplicate">[]>`
+  const [row] = await sql<Omit<StoreResult, "duplicate" | "newlyDisruptive">[]>`
     select encode(submission_id, 'hex') as "submissionId", key,
       extract(epoch from recorded_at)::float8 as "recordedAt",
       test_result_count as "testResultCount", array_to_json(tags) as tags,
@@ -200,7 +206,7 @@ async function findDuplicate(
     where repository_id = ${repositoryId} and status = 'processed'
       and (upload_digest = decode(${uploadDigest}, 'hex') or key = ${key ?? null}::text)
     limit 1`;
-  return row ? { ...row, duplicate: true } : null;
+  return row ? { ...row, duplicate: true, newlyDisruptive: [] } : null;
 }
 
 /** Inserts the row of a submission and increments the data version. */

@@ -6,3 +6,8 @@ export function quote(text: string): string {
   if (characters.length <= QUOTED_CHARACTERS) return `"${text}"`;
   return `"${characters.slice(0, QUOTED_CHARACTERS).join("")}..."`;
 }
+
+/** A text as one word of a shell's command line. */
+export function shellWord(text: string): string {
+  return /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}

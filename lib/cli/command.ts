@@ -33,6 +33,8 @@ export interface CliIo {
   now(): number;
   /** Progress is shown only on a terminal. */
   stderrIsTerminal: boolean;
+  /** Columns of the terminal that standard output goes to; absent when it goes elsewhere. */
+  columns?: number;
   /** Aborted by the first signal to stop (SIGTERM, SIGINT). */
   stop: AbortSignal;
   /** Aborted by the second. */
@@ -40,7 +42,15 @@ export interface CliIo {
   /** Runs git in the current folder; the real git unless given. */
   git?: Git;
   /** Opens a database and migrates its schema. */
-  openDatabase(location: DatabaseLocation, options: { mayCreate: boolean }): Promise<Database>;
+  openDatabase(location: DatabaseLocation, options: OpenOptions): Promise<Database>;
+}
+
+/** How a database is opened. */
+export interface OpenOptions {
+  /** Whether a missing embedded database is created. */
+  mayCreate: boolean;
+  /** The organization that the command names, for the message about a missing database. */
+  organization?: unknown;
 }
 
 /** The context that a command runs in. */
@@ -286,7 +296,9 @@ async function run<Input extends Parameters, Name extends CheckedSetting>(
     now: io.now(),
     database,
     async openDatabase() {
-      const open = await io.openDatabase(database, { mayCreate: createsDatabase });
+      const { org: organization } = input as { org?: unknown };
+      const options = { mayCreate: createsDatabase, organization };
+      const open = await io.openDatabase(database, options);
       opened.push(open);
       open.observeLockWaits(({ blockingPid, applicationName, state, statement }) =>
         context.note(

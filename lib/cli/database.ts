@@ -5,7 +5,8 @@ import { checkSchema, migrate } from "../../db/schema/migrate.ts";
 import { dirname, resolve } from "node:path";
 import { pause } from "../base/delay.ts";
 import { PROGRAM } from "../base/version.ts";
-import type { DatabaseLocation } from "./command.ts";
+import { shellWord } from "../base/quote.ts";
+import type { DatabaseLocation, OpenOptions } from "./command.ts";
 import { Failure } from "./errors.ts";
 
 // SQLSTATE: read-only transaction (a replica), insufficient privilege.
@@ -17,13 +18,14 @@ const NOT_WRITABLE = new Set(["25006", "42501"]);
  */
 export async function openCurrentDatabase(
   location: DatabaseLocation,
-  { mayCreate }: { mayCreate: boolean },
+  { mayCreate, organization }: OpenOptions,
 ): Promise<Database> {
   const { databaseUrl, dataDir } = location;
   if (!mayCreate && databaseUrl === undefined && !(await inspectEmbedded(dataDir)).exists) {
+    const name = typeof organization === "string" ? shellWord(organization) : "NAME";
     throw new Failure(
       `no database in "${dataDir}": set DATA_DIR or DATABASE_URL, or create one with ` +
-        `\`${PROGRAM} org create NAME\``,
+        `\`${PROGRAM} org create ${name}\``,
     );
   }
   const database = await openDatabase(location);

@@ -11,7 +11,8 @@ export function listenOrFail<T>({ host, port }: { host: string; port: number }, 
   } catch (error) {
     if (error instanceof Deno.errors.AddrInUse) {
       throw new Failure(
-        `port ${port} of ${host} is already in use: use another, or --port 0 for any free port`,
+        `port ${port} of ${host} is already in use: use --port ${port + 1}, or --port 0 for any ` +
+          "free port",
       );
     }
     if (!(error instanceof Error)) throw error;

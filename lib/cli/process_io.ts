@@ -26,6 +26,8 @@ export function processIo(): CliIo {
     environment: process.env,
     now: () => Math.floor(Date.now() / 1000),
     stderrIsTerminal: Deno.stderr.isTerminal(),
+    // Some pseudo-terminals report 0 columns.
+    ...Deno.stdout.isTerminal() && { columns: Deno.consoleSize().columns || 80 },
     // A command that does not use `stop` is ended by a signal, as usual.
     get stop() {
       if (!listening) {

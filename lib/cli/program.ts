@@ -29,9 +29,9 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
   }
 }
 
-/** The command that is run, or all of them for `--help` and for an unknown name. */
+/** The command that is run, or all of them for `--help`, `completion` and for an unknown name. */
 async function commandsFor([name = ""]: readonly string[]): Promise<readonly AddCommand[]> {
-  const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  const load = Object.hasOwn(COMMANDS, name) && name !== "completion" ? COMMANDS[name] : undefined;
   return await Promise.all((load ? [load] : Object.values(COMMANDS)).map((load) => load()));
 }
 

@@ -1,14 +1,19 @@
 /** Options, look-ups and JSON of organizations, repositories and tokens, shared by commands. */
 import * as v from "valibot";
-import { findOrganization, type Organization } from "../../db/admin/organizations.ts";
+import {
+  findOrganization,
+  listOrganizations,
+  type Organization,
+} from "../../db/admin/organizations.ts";
 import type { StoredTest } from "../../db/admin/quarantine.ts";
 import { findRepository, type Repository } from "../../db/admin/repositories.ts";
 import type { StoredSubmission } from "../../db/admin/stored_submissions.ts";
 import type { Token } from "../../db/admin/tokens.ts";
 import type { Queryable } from "../../db/connection/sql.ts";
 import type { Quarantine } from "../analysis/tracked_test.ts";
-import { testId } from "../base/identity.ts";
+import { caseKey, testId } from "../base/identity.ts";
 import { formatRepositoryName, type RepositoryName } from "../base/repository_name.ts";
+import { shellWord } from "../base/quote.ts";
 import { formatTimestamp } from "../base/time.ts";
 import { PROGRAM } from "../base/version.ts";
 import { option } from "./command.ts";
@@ -32,10 +37,22 @@ export async function requireOrganization(sql: Queryable, name: string): Promise
   return organization;
 }
 
+/** The only organization, else the one named like the owner of a repository, else `null`. */
+export async function findDefaultOrganization(
+  sql: Queryable,
+  owner = "",
+): Promise<Organization | null> {
+  const organizations = await listOrganizations(sql);
+  const key = caseKey(owner.split("/")[0] ?? "");
+  const named = organizations.find(({ name }) => caseKey(name) === key);
+  return (organizations.length === 1 ? organizations[0] : named) ?? null;
+}
+
 /** The error for an organization that does not exist. */
 export function unknownOrganization(name: string): Failure {
   return new Failure(
-    `organization "${name}" is unknown: create it with \`${PROGRAM} org create NAME\`, or ` +
+    `organization "${name}" is unknown: create it with ` +
+      `\`${PROGRAM} org create ${shellWord(name)}\`, or ` +
       `list all with \`${PROGRAM} org list\``,
   );
 }
@@ -50,7 +67,7 @@ export async function requireRepository(
   if (!repository) {
     throw new Failure(
       `repository "${formatRepositoryName(name)}" is unknown in "${organization.name}": ` +
-        `\`${PROGRAM} repo list --org NAME\` shows all`,
+        `\`${PROGRAM} repo list --org ${shellWord(organization.name)}\` shows all`,
     );
   }
   return repository;

@@ -30,13 +30,15 @@ export async function* readFileChunks(
   }
 }
 
-/** Adds bytes to a hash while they are read. */
+/** Adds bytes to a hash while they are read, and counts them. */
 export async function* hashed(
   bytes: AsyncIterable<Uint8Array>,
   hash: Hash,
+  onBytes?: (count: number) => void,
 ): AsyncGenerator<Uint8Array, void> {
   for await (const chunk of bytes) {
     hash.update(chunk);
+    onBytes?.(chunk.length);
     yield chunk;
   }
 }

@@ -20,6 +20,8 @@ export interface ReadReportsOptions {
   onNote?(note: string): void;
   /** Called for each file before it is read. */
   onFile?(file: ReportFile): void;
+  /** Called with the number of bytes of each chunk that is read. */
+  onBytes?(count: number): void;
   /** Where the repository was checked out: paths below it become paths inside the repository. */
   checkoutFolder?: string | undefined;
   /** Other limits than the defaults. */
@@ -49,7 +51,7 @@ export async function readReports(
       const bytes = "bytes" in file
         ? file.bytes
         : readFileChunks(file.path, buffer ??= new Uint8Array(FILE_CHUNK_BYTES));
-      const read = await readJUnit(hashed(bytes, hash), {
+      const read = await readJUnit(hashed(bytes, hash, options.onBytes), {
         file: file.path,
         onResult: options.onResult,
         onNote: options.onNote,

@@ -11,6 +11,10 @@ export interface ReportFile {
   isNamed: boolean;
 }
 
+/** With the next step, as one test framework has it. */
+const EXPECTED_REPORT =
+  "expected at least one: have the tests write it, such as `pytest --junitxml=reports/junit.xml`";
+
 const XML_FILE = /\.xml$/i;
 const GLOB = /[*?[{]/;
 
@@ -83,7 +87,7 @@ async function filesOf(argument: string): Promise<ReportFile[]> {
   if (!found.isDirectory()) return [{ path: argument, isNamed: true }];
   const paths = await filesBelow(argument);
   if (paths.length === 0) {
-    throw notFound(argument, "found no *.xml file in this folder, expected at least one");
+    throw notFound(argument, `found no *.xml file in this folder, ${EXPECTED_REPORT}`);
   }
   return paths.map((path) => ({ path, isNamed: false }));
 }
@@ -101,7 +105,7 @@ async function filesOfGlob(pattern: string): Promise<ReportFile[]> {
     throw unreadable(pattern, error);
   }
   if (paths.length === 0) {
-    throw notFound(pattern, "found no file that matches this glob, expected at least one");
+    throw notFound(pattern, `found no file that matches this glob, ${EXPECTED_REPORT}`);
   }
   return paths.map((path) => ({ path, isNamed: false }));
 }

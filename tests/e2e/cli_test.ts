@@ -81,6 +81,24 @@ describe("the program", () => {
     }
   });
 
+  it("creates no database for an organization that is unknown", async () => {
+    const folder = await Deno.makeTempDir({ prefix: "test-analytics-unknown-" });
+    try {
+      const dataDir = `${folder}/data`;
+      const argv = ["ingest", "--org", "beta", "--repo", "a/b", "--commit", "abc0000", "a.xml"];
+      const { code, stderr } = await run(argv, { DATA_DIR: dataDir });
+      assert.equal(code, 1);
+      assert.equal(
+        stderr,
+        `error: no database in "${dataDir}": set DATA_DIR or DATABASE_URL, or create one with ` +
+          "`deno task cli org create beta`\n",
+      );
+      assert.deepEqual([...Deno.readDirSync(folder)], []);
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  });
+
   it("says so when the port is taken", async () => {
     const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
     try {
@@ -89,7 +107,8 @@ describe("the program", () => {
       assert.equal(code, 1);
       assert.equal(
         stderr,
-        `error: port ${port} of 127.0.0.1 is already in use: use another, or --port 0 for any free port\n`,
+        `error: port ${port} of 127.0.0.1 is already in use: use --port ${port + 1}, or --port 0 ` +
+          "for any free port\n",
       );
     } finally {
       listener.close();

@@ -1,3 +1,4 @@
+import { PROGRAM } from "../../base/version.ts";
 import {
   type AddCommand,
   argument,
@@ -18,7 +19,7 @@ import {
   RUN_OPTIONS,
   type RunFacts,
 } from "../intake/run_options.ts";
-import { type IntakeOutcome, storeUpload } from "../intake/store_upload.ts";
+import { type IntakeOutcome, type StoredUpload, storeUpload } from "../intake/store_upload.ts";
 import { ORG, requireOrganization } from "../resources.ts";
 import { fileSource } from "../storage/folder.ts";
 
@@ -37,6 +38,9 @@ interface ReadUpload {
   facts: RunFacts;
   files: UploadFiles;
 }
+
+/** A change that breaks everything is not a list to read. */
+const MAX_LISTED_TESTS = 20;
 
 const ARCHIVE = /\.(gz|tgz)$/i;
 
@@ -127,13 +131,18 @@ async function store(
   await requireOrganization(sql, organization);
   const { facts, files } = await read();
   const { now } = context;
-  const { outcome, droppedTags } = await storeUpload(sql, { ...facts, organization }, files, {
-    now,
-  });
+  const stored = await storeUpload(sql, { ...facts, organization }, files, { now });
+  const { outcome, droppedTags } = stored;
   if (outcome.duplicate) {
     const changed = files.coverage ? "replaced its coverage" : "nothing changed";
     listener.note(`these reports were already uploaded: ${changed}`);
     if (droppedTags.length > 0) listener.note(`ignored the new tags ${droppedTags.join(", ")}`);
+  }
+  if (files.results && !outcome.duplicate && !context.json) {
+    const failures = files.results.content.negatives.length;
+    for (const line of summaryLines(stored, { failures, branch: facts.branch })) {
+      listener.note(line);
+    }
   }
   const { coverage, repository } = outcome;
   if (outcome.key === null && coverage && coverage.line_count > 0) {
@@ -141,4 +150,25 @@ async function store(
     listener.note(`stored coverage of ${repository}: ${covered} of ${lines} lines; no submission`);
   }
   return outcome;
+}
+
+/** What a person wants to know: results, failures, flaky tests that are new. */
+function summaryLines(
+  { outcome, newlyDisruptive }: StoredUpload,
+  { failures, branch }: { failures: number; branch: string | null },
+): string[] {
+  const { repository, commit_oid, test_result_count, disruption_count } = outcome;
+  const flaky = disruption_count > 0 ? `, ${disruption_count} of them flaky` : "";
+  const place = [repository, branch, commit_oid.slice(0, 12)].filter(Boolean).join(" ");
+  const listed = newlyDisruptive.slice(0, MAX_LISTED_TESTS)
+    .map(({ class: className, name, file }) =>
+      `  ${[className, name].filter(Boolean).join(" ")}${file ? ` (${file})` : ""}`
+    );
+  const more = newlyDisruptive.length - listed.length;
+  return [
+    `${place}: ${test_result_count} results, ${failures} failed${flaky}`,
+    ...newlyDisruptive.length > 0 ? [`new flaky tests: ${newlyDisruptive.length}`] : [],
+    ...listed,
+    ...more > 0 ? [`  and ${more} more: ${PROGRAM} flaky --repo ${repository}`] : [],
+  ];
 }

@@ -12,6 +12,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   ingest: async () => (await import("./ingest.ts")).ingestCommand,
   upload: async () => (await import("./upload.ts")).uploadCommand,
   receive: async () => (await import("./receive.ts")).receiveCommand,
+  flaky: async () => (await import("./flaky.ts")).flakyCommand,
   watch: async () => (await import("./watch.ts")).watchCommand,
   submission: async () => (await import("./submission.ts")).submissionCommands,
   quarantine: async () => (await import("./quarantine.ts")).quarantineCommands,
@@ -20,4 +21,5 @@ export const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   doctor: async () => (await import("./doctor.ts")).doctorCommand,
   healthcheck: async () => (await import("./healthcheck.ts")).healthcheckCommand,
   backup: async () => (await import("./backup.ts")).backupCommand,
+  completion: async () => (await import("./completion.ts")).completionCommand,
 };

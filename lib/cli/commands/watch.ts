@@ -19,7 +19,7 @@ import { cannotRead, type Listener } from "../intake/read_files.ts";
 import { watchArchives } from "../intake/watch_loop.ts";
 import { withLog } from "../log_output.ts";
 import { startOps } from "../ops.ts";
-import { progressLine } from "../output.ts";
+import { progressLine, readingText } from "../output.ts";
 import { requireOrganization } from "../resources.ts";
 import { FolderStorage } from "../storage/folder.ts";
 import {
@@ -76,7 +76,7 @@ export const watchCommand: AddCommand = command({
       const progress = progressLine(io);
       const listener: Listener = {
         note: (text) => log.warn("note", { text }),
-        progress: ({ results, file }) => progress.show(`${results} results read, reading ${file}`),
+        progress: (read) => progress.show(readingText(read, 0)),
       };
       const storage = await openStorage(options, { ...io, note: listener.note });
       const database = await waitForDatabase(() => context.openDatabase(), {

@@ -5,7 +5,7 @@
 import type { ArchiveContents, ArchiveMetadata } from "../../report/archive/mod.ts";
 import { ReportError, type ReportErrorKind } from "../../report/report_error.ts";
 import { openArchive, readArchiveFiles, type ReadArchiveOptions } from "./read_archive.ts";
-import type { Listener, UploadFiles } from "./read_files.ts";
+import type { Listener, ReadProgress, UploadFiles } from "./read_files.ts";
 import type { RunValues } from "./run_options.ts";
 
 /** One of the two functions of read_archive.ts, with its arguments. */
@@ -28,7 +28,7 @@ export type FromWorker =
   // The archive is read from its beginning, the next bytes are needed, no more are needed.
   | { type: "open" | "pull" | "close" }
   | { type: "note"; text: string }
-  | { type: "progress"; results: number; file: string }
+  | { type: "progress" } & ReadProgress
   | { type: "metadata"; metadata: ArchiveMetadata }
   | { type: "done"; value: unknown }
   | { type: "error"; message: string; report: { file: string; kind: ReportErrorKind } | null };

@@ -11,11 +11,7 @@ import {
   releaseArchive,
 } from "../../../db/admin/archives.ts";
 import { findOrCreateRepository } from "../../../db/admin/create_repository.ts";
-import {
-  findOrganization,
-  listOrganizations,
-  type Organization,
-} from "../../../db/admin/organizations.ts";
+import { findOrganization, type Organization } from "../../../db/admin/organizations.ts";
 import type { Database } from "../../../db/connection/connect.ts";
 import { SchemaVersionError } from "../../../db/schema/migrate.ts";
 import { writeTransaction } from "../../../db/write/transaction.ts";
@@ -24,7 +20,6 @@ import {
   type UnprocessedSubmission,
 } from "../../../db/write/unprocessed_submissions.ts";
 import { TagLimitError } from "../../../db/write/test_tags.ts";
-import { caseKey } from "../../base/identity.ts";
 import {
   formatRepositoryName,
   parseRepositoryName,
@@ -33,6 +28,7 @@ import {
 import type { ArchiveMetadata } from "../../report/archive/mod.ts";
 import { ReportError } from "../../report/report_error.ts";
 import { oneLine } from "../output.ts";
+import { findDefaultOrganization } from "../resources.ts";
 import { type ArchiveStorage, StorageError, type StoredArchive } from "../storage/storage.ts";
 import type { ArchiveReader } from "./archive_reader.ts";
 import type { Listener } from "./read_files.ts";
@@ -236,15 +232,12 @@ async function organizationOf(
     if (organization) return organization;
     throw new ArchiveError(`organization "${receiver}", which the archive names, is unknown`);
   }
-  const organizations = await listOrganizations(sql);
-  const [first, ...others] = organizations;
-  if (first && others.length === 0) return first;
-  const owner = repository.owner.split("/")[0] ?? "";
-  const named = organizations.find(({ name }) => caseKey(name) === caseKey(owner));
-  if (named) return named;
+  const { owner } = repository;
+  const organization = await findDefaultOrganization(sql, owner);
+  if (organization) return organization;
   throw new ArchiveError(
-    `no organization is called "${owner}", as the owner of ${formatRepositoryName(repository)}: ` +
-      "create it, or use `watch --org NAME`",
+    `no organization is called "${owner.split("/")[0]}", as the owner of ` +
+      `${formatRepositoryName(repository)}: create it, or use \`watch --org NAME\``,
   );
 }
 

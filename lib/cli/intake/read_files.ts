@@ -1,4 +1,5 @@
 /** Reads the files of an upload: reports, coverage, CODEOWNERS. Opens no database. */
+import { stat } from "node:fs/promises";
 import {
   type ContentData,
   SubmissionBuilder,
@@ -35,7 +36,17 @@ export interface UploadFiles {
 export interface Listener {
   note(text: string): void;
   /** Called every 1,000 results. */
-  progress?(read: { results: number; file: string }): void;
+  progress?(read: ReadProgress): void;
+}
+
+/** What was read so far. */
+export interface ReadProgress {
+  results: number;
+  /** The current file. */
+  file: string;
+  bytes: number;
+  /** Of all reports together, 0 when unknown. */
+  totalBytes: number;
 }
 
 /** A CODEOWNERS file. */
@@ -69,9 +80,14 @@ export async function readUploadFiles(
   } & Partial<ReportContext>,
   listener: Listener,
 ): Promise<UploadFiles> {
+  const found = reports.length > 0 ? await findReports(reports) : [];
+  const sizes = await Promise.all(
+    found.map(({ path }) => stat(path).then(({ size }) => size, () => 0)),
+  );
+  const totalBytes = sizes.reduce((sum, size) => sum + size, 0);
   return {
     results: reports.length > 0
-      ? await readResults(await findReports(reports), context, listener)
+      ? await readResults(found, { ...context, totalBytes }, listener)
       : null,
     coverage: coverage.length > 0 ? await readCoverage(openAll(coverage), listener) : null,
   };
@@ -80,20 +96,22 @@ export async function readUploadFiles(
 /** Reads reports, and finds the owners of the tests' files. */
 export async function readResults(
   reports: readonly ReportFile[] | AsyncIterable<StreamedReport>,
-  { codeowners = null, checkoutFolder = "", isCheck = false }: Partial<ReportContext>,
+  { codeowners = null, checkoutFolder = "", isCheck = false, totalBytes = 0 }: Partial<
+    ReportContext & Pick<ReadProgress, "totalBytes">
+  >,
   listener: Listener,
 ): Promise<NonNullable<UploadFiles["results"]>> {
   const builder = new SubmissionBuilder();
-  let results = 0;
-  let file = "";
+  const read: ReadProgress = { results: 0, file: "", bytes: 0, totalBytes };
   const { digest } = await readReports(reports, {
     checkoutFolder,
     onFile({ path }) {
-      file = path;
+      read.file = path;
     },
+    onBytes: (count) => void (read.bytes += count),
     onResult(result) {
       if (!isCheck) builder.add(result);
-      if (++results % RESULTS_PER_PROGRESS === 0) listener.progress?.({ results, file });
+      if (++read.results % RESULTS_PER_PROGRESS === 0) listener.progress?.({ ...read });
     },
     onNote: (note) => listener.note(note),
   });

@@ -11,6 +11,7 @@ import { TagLimitError } from "../../../db/write/test_tags.ts";
 import type { Database } from "../../../db/connection/connect.ts";
 import { writeTransaction } from "../../../db/write/transaction.ts";
 import { removeUnprocessed } from "../../../db/write/unprocessed_submissions.ts";
+import type { TestIdentity } from "../../base/identity.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
 import { formatTimestamp } from "../../base/time.ts";
 import { Failure } from "../errors.ts";
@@ -35,16 +36,25 @@ export interface IntakeOutcome {
   coverage: { covered_line_count: number; line_count: number } | null;
 }
 
+/** The result of {@linkcode storeUpload}. */
+export interface StoredUpload {
+  outcome: IntakeOutcome;
+  /** Given tags that a duplicate does not have. */
+  droppedTags: string[];
+  /** Tests that were never disruptive before. */
+  newlyDisruptive: TestIdentity[];
+}
+
 /**
- * Stores an upload in one transaction, which `alongside` ends, and creates its repository. Returns also
- * the given tags that a duplicate does not have. @throws {Failure}
+ * Stores an upload in one transaction, which `alongside` ends, and creates its repository.
+ * @throws {Failure}
  */
 export async function storeUpload(
   sql: Database["sql"],
   facts: RunFacts & { organization: string },
   { results, coverage }: UploadFiles,
   { now, key, alongside }: Pick<Upload, "key" | "alongside"> & { now: number },
-): Promise<{ outcome: IntakeOutcome; droppedTags: string[] }> {
+): Promise<StoredUpload> {
   const organization = await requireOrganization(sql, facts.organization);
   const { repository } = await findOrCreateRepository(sql, {
     ...facts.repository,
@@ -74,7 +84,7 @@ export async function storeUpload(
       if (coverage) await insertCoverage(tx, { repositoryId, ...facts, coverage });
       await alongside?.(tx);
     });
-    return { outcome, droppedTags: [] };
+    return { outcome, droppedTags: [], newlyDisruptive: [] };
   }
   const submission = await storeSubmission(sql, {
     ...facts,
@@ -101,5 +111,6 @@ export async function storeUpload(
       duplicate: submission.duplicate,
     },
     droppedTags: facts.tags.filter((tag) => !submission.tags.includes(tag)),
+    newlyDisruptive: submission.newlyDisruptive,
   };
 }

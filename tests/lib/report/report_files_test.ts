@@ -5,6 +5,8 @@ import { join } from "node:path";
 import { after, before, describe, it } from "@std/testing/bdd";
 import { comparePaths, findReports } from "../../../lib/report/report_files.ts";
 
+const WRITE_IT = "have the tests write it, such as `pytest --junitxml=reports/junit.xml`";
+
 describe("findReports", () => {
   let root = "";
   const at = (...names: string[]) => join(root, ...names);
@@ -96,11 +98,13 @@ describe("findReports", () => {
     );
     await notFound(
       at("empty"),
-      `${at("empty")}: found no *.xml file in this folder, expected at least one`,
+      `${at("empty")}: found no *.xml file in this folder, expected at least one: ${WRITE_IT}`,
     );
     await notFound(
       at("none*.xml"),
-      `${at("none*.xml")}: found no file that matches this glob, expected at least one`,
+      `${
+        at("none*.xml")
+      }: found no file that matches this glob, expected at least one: ${WRITE_IT}`,
     );
     await notFound("", '"": found an empty name, expected a file, a folder or a glob');
   });

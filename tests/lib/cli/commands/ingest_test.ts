@@ -99,4 +99,59 @@ describeWithDatabases("ingest", (database) => {
     assert.equal(required.code, 2);
     assert.match(required.stderr, /^error: --org: "" is empty: expected text\n/);
   });
+
+  it("tells a person the results, the failures and the flaky tests that are new", async () => {
+    const result = (name: string, failed: boolean) =>
+      `<testcase classname="Cart" name="${name}" file="cart.ts">${
+        failed ? "<failure/>" : ""
+      }</testcase>`;
+    const store = async (commit: string, results: string[]) => {
+      const text = `<testsuite name="unit">${results.join("")}</testsuite>`;
+      await Deno.writeTextFile(path("told.xml"), text);
+      const argv = ["ingest", "--org", "acme", "--repo", "acme/told", "--commit", commit];
+      const { code, stderr } = await cli([...argv, "--branch", "main", path("told.xml")]);
+      assert.equal(code, 0, stderr);
+      return stderr.split("\n");
+    };
+    const broken = [result("adds", true), result("pays", false)];
+    assert.deepEqual(await store("abc0001", broken), [
+      "acme/told main abc0001: 2 results, 1 failed",
+      "",
+    ]);
+    const retried = [result("adds", true), result("adds", false), result("pays", false)];
+    assert.deepEqual(await store("abc0002", retried), [
+      "acme/told main abc0002: 3 results, 1 failed, 1 of them flaky",
+      "new flaky tests: 1",
+      "  Cart adds (cart.ts)",
+      "",
+    ]);
+    // Known from now on. The pass at abc0001 makes an earlier failure of that commit flaky.
+    assert.deepEqual(await store("abc0001", [result("adds", false), result("pays", true)]), [
+      "acme/told main abc0001: 2 results, 1 failed, 1 of them flaky",
+      "new flaky tests: 1",
+      "  Cart pays (cart.ts)",
+      "",
+    ]);
+    const many = Array.from(
+      { length: 23 },
+      (_, n) => [result(`t${n}`, true), result(`t${n}`, false)],
+    );
+    const lines = await store("abc0003", many.flat());
+    assert.equal(lines[1], "new flaky tests: 23");
+    assert.equal(lines.at(-2), "  and 3 more: deno task cli flaky --repo acme/told");
+    assert.equal(lines.length, 24);
+  });
+
+  it("shows the command that creates an unknown organization", async () => {
+    const argv = ["ingest", "--org", "it's new", "--repo", "a/b", "--commit", "abc0000"];
+    const { code, stderr } = await cli([...argv, path("a.xml")]);
+    assert.equal(code, 1);
+    const command = "`deno task cli org create 'it'\\''s new'`";
+    assert.ok(
+      stderr.startsWith(
+        `error: organization "it's new" is unknown: create it with ${command}, or `,
+      ),
+      stderr,
+    );
+  });
 });

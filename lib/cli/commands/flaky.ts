@@ -1,0 +1,140 @@
+import * as v from "valibot";
+import { listRepositories } from "../../../db/admin/repositories.ts";
+import { loadTrackedTests } from "../../../db/read/tracked_tests.ts";
+import { disruptiveTestView, isDisruptive } from "../../../routes/disruptive_tests.ts";
+import type { TrackedTest } from "../../analysis/tracked_test.ts";
+import { parseTestId } from "../../base/identity.ts";
+import { formatRepositoryName } from "../../base/repository_name.ts";
+import { SECONDS_PER_DAY, WINDOW_SECONDS } from "../../base/time.ts";
+import { branchParameter, searchParameter, sortParameter } from "../../http/request/parameters.ts";
+import { TestCollection } from "../../http/request/test_collection.ts";
+import { type AddCommand, command, type CommandContext, option } from "../command.ts";
+import { Failure } from "../errors.ts";
+import { oneLine, plainLine } from "../output.ts";
+import { findDefaultOrganization, requireOrganization, requireRepository } from "../resources.ts";
+import { type Column, tableLines } from "../table.ts";
+import { lineOfText, repositoryName, wholeNumber } from "../values.ts";
+
+const DAYS = WINDOW_SECONDS / SECONDS_PER_DAY;
+
+/** A test with the name of its repository. */
+interface Listed {
+  repository: string;
+  test: TrackedTest;
+}
+
+/** `flaky`. */
+export const flakyCommand: AddCommand = command({
+  name: "flaky",
+  summary: `List the flaky tests of the last ${DAYS} days, the worst first`,
+  details: [
+    "On a terminal a table. Elsewhere tab-separated lines: id, OWNER/NAME, share of disruptions in " +
+    "the results, disruptions, time of the latest, suite, class, name, file. With --json the " +
+    "objects of /api/repos/{owner}/{name}/tests; without --repo they also have `repository`.",
+  ],
+  example: "flaky --org acme --repo acme/shop",
+  moreExamples: ["flaky --branch main --q 'checkout tags:nightly' --sort recency"],
+  input: {
+    org: option("<name>", "organization (default: the only one)", v.optional(lineOfText)),
+    repo: option("<owner/name>", "repository (default: all)", v.optional(repositoryName)),
+    sort: option("<order>", "disruptivenessRatio (default), or recency", sortParameter),
+    q: option("<terms>", "search, as the parameter q of the API", searchParameter),
+    branch: option("<main,release/*>", "only submissions of these branches", branchParameter),
+    limit: option(
+      "<n>",
+      "most tests to list (default: 25)",
+      v.optional(wholeNumber({ min: 1, max: 100_000 }), "25"),
+    ),
+  },
+  async run({ org, repo, branch: branches, ...query }, context) {
+    const { sql } = await context.openDatabase();
+    const organization = org === undefined
+      ? await findDefaultOrganization(sql, repo?.owner)
+      : await requireOrganization(sql, org);
+    if (!organization) throw new Failure("several organizations: expected --org NAME");
+    const repositories = repo
+      ? [await requireRepository(sql, organization, repo)]
+      : await listRepositories(sql, organization.organizationId);
+    const states = await loadTrackedTests(sql, {
+      repositoryIds: repositories.map(({ repositoryId }) => repositoryId),
+      windowStart: context.now - WINDOW_SECONDS,
+      branches,
+    });
+    const all = new TestCollection(
+      [...states.values()].flatMap(({ tests }) => [...tests.values()]),
+    );
+    const { count, tests } = all.list({ ...query, after: 0, isListed: isDisruptive });
+    const names = new Map(repositories.map((one) => [one.idPrefix, formatRepositoryName(one)]));
+    const listed = tests.map((test) => ({
+      repository: names.get(parseTestId(test.id)!.idPrefix) ?? "",
+      test,
+    }));
+    await print(listed, context, { count, showRepository: repo === undefined });
+  },
+});
+
+async function print(
+  listed: Listed[],
+  { io, json, now }: CommandContext,
+  { count, showRepository }: { count: number; showRepository: boolean },
+): Promise<void> {
+  const { columns } = io;
+  if (json) {
+    const records = listed.map(({ repository, test }) => ({
+      ...disruptiveTestView(test),
+      ...showRepository && { repository },
+    }));
+    await io.stdout(`${JSON.stringify(records)}\n`);
+  } else if (columns === undefined) {
+    await io.stdout(listed.map((one) => `${plainTest(one)}\n`).join(""));
+  } else if (count === 0) {
+    io.stderr(`no flaky tests in the last ${DAYS} days: none passed and failed on the same code\n`);
+  } else {
+    const lines = testTable(listed, { now, width: columns });
+    await io.stdout(lines.map((line) => `${line}\n`).join(""));
+    const shown = listed.length < count ? `, ${listed.length} shown (--limit)` : "";
+    io.stderr(`\nflaky in the last ${DAYS} days: ${count}${shown}; --json has ids and more\n`);
+  }
+}
+
+function plainTest({ repository, test }: Listed): string {
+  const view = disruptiveTestView(test);
+  return plainLine([
+    test.id,
+    repository,
+    view.disruptiveness,
+    test.disruptionCount,
+    view.latest_nondeterministic_negative_result?.recorded_at ?? null,
+    test.suite,
+    test.class,
+    test.name,
+    test.file,
+  ]);
+}
+
+function testTable(listed: Listed[], { now, width }: { now: number; width: number }): string[] {
+  const hasSeveral = new Set(listed.map(({ repository }) => repository)).size > 1;
+  const columns: Column[] = [
+    { title: "RATE", align: "right" },
+    { title: "FAILS", align: "right" },
+    { title: "LAST", align: "right" },
+    { title: "TEST", cut: "end" },
+    hasSeveral ? { title: "REPOSITORY", cut: "end" } : { title: "FILE", cut: "start" },
+  ];
+  const rows = listed.map(({ repository, test }) => [
+    `${test.quarantine ? "*" : ""}${(disruptiveTestView(test).disruptiveness * 100).toFixed(1)}%`,
+    String(test.disruptionCount),
+    `${age(now - (test.latestDisruption?.recordedAt ?? now))} ago`,
+    test.name,
+    hasSeveral ? repository : test.file || test.class || test.suite,
+  ]);
+  const lines = tableLines(columns, rows.map((row) => row.map(oneLine)), width);
+  return listed.some(({ test }) => test.quarantine) ? [...lines, "* quarantined"] : lines;
+}
+
+/** A duration in its largest unit, such as `3h`. */
+function age(seconds: number): string {
+  if (seconds < 3600) return `${Math.max(0, Math.floor(seconds / 60))}m`;
+  if (seconds < SECONDS_PER_DAY) return `${Math.floor(seconds / 3600)}h`;
+  return `${Math.floor(seconds / SECONDS_PER_DAY)}d`;
+}

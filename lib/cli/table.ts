@@ -1,0 +1,62 @@
+/** A table for a terminal, with cells cut so that each row fits on one line. */
+
+/** A column: its title, and where a cell that is too long is cut; others are never cut. */
+export interface Column {
+  title: string;
+  align?: "right";
+  cut?: "start" | "end";
+}
+
+const GAP = "  ";
+const ELLIPSIS = "…";
+
+// East Asian characters and emoji take two columns.
+const WIDE =
+  /^(?:\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}])/u;
+const segmenter = new Intl.Segmenter();
+
+/** Lines of a table with a header, at most `width` columns wide where the cells that may be cut allow it. */
+export function tableLines(columns: Column[], rows: string[][], width: number): string[] {
+  const all = [columns.map(({ title }) => title), ...rows];
+  const widths = columns.map((_, index) =>
+    Math.max(...all.map((row) => displayWidth(row[index] ?? "")))
+  );
+  // The narrowest first: what it does not need is left to the others.
+  const flexible = columns.keys().filter((index) => columns[index]?.cut).toArray()
+    .sort((a, b) => widths[a]! - widths[b]!);
+  let rest = width - GAP.length * (columns.length - 1) -
+    widths.reduce((sum, one, index) => columns[index]?.cut ? sum : sum + one, 0);
+  for (const [done, index] of flexible.entries()) {
+    widths[index] = Math.min(
+      widths[index]!,
+      Math.max(1, Math.floor(rest / (flexible.length - done))),
+    );
+    rest -= widths[index]!;
+  }
+  return all.map((row) =>
+    columns.map(({ align, cut }, index) => {
+      const cell = cutTo(row[index] ?? "", widths[index]!, cut);
+      const padding = " ".repeat(Math.max(0, widths[index]! - displayWidth(cell)));
+      return align === "right" ? padding + cell : cell + padding;
+    }).join(GAP).trimEnd()
+  );
+}
+
+function cutTo(text: string, width: number, cut: Column["cut"]): string {
+  if (!cut || displayWidth(text) <= width) return text;
+  const characters = [...segmenter.segment(text)].map(({ segment }) => segment);
+  while (displayWidth(characters.join("")) >= width && characters.length > 0) {
+    if (cut === "start") characters.shift();
+    else characters.pop();
+  }
+  return cut === "start" ? ELLIPSIS + characters.join("") : characters.join("") + ELLIPSIS;
+}
+
+/** Columns that a text takes on a terminal. */
+function displayWidth(text: string): number {
+  if (/^[\x20-\x7e]*$/.test(text)) return text.length;
+  return [...segmenter.segment(text)].reduce(
+    (sum, { segment }) => sum + (WIDE.test(segment) ? 2 : 1),
+    0,
+  );
+}
