@@ -159,7 +159,8 @@ describeWithDatabases("processing a submission", (database) => {
       coverage: { coveredLineCount: 2, lineCount: 2 },
       recordedAt: NOW,
     }));
-    assert.deepEqual(second, { ...first, duplicate: true });
+    assert.deepEqual(first.newlyDisruptive.map(({ name }) => name), ["t"]);
+    assert.deepEqual(second, { ...first, duplicate: true, newlyDisruptive: [] });
     const coverage = await database().sql`
       select covered_line_count::int, line_count::int, extract(epoch from recorded_at)::int as at
       from coverage_report where repository_id = ${repository.repositoryId}`;

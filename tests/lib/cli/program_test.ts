@@ -15,8 +15,10 @@ describe("the command line", () => {
   it("has the commands that were promised", () => {
     assert.deepEqual(paths.toSorted(), [
       "backup",
+      "completion",
       "demo",
       "doctor",
+      "flaky",
       "healthcheck",
       "ingest",
       "mcp",
@@ -88,6 +90,7 @@ describe("the command line", () => {
       // They open no database, or one by themselves, or look at their folder or bucket first.
       const others = [
         "backup",
+        "completion",
         "demo",
         "doctor",
         "healthcheck",

@@ -40,7 +40,7 @@ describeWithDatabases("org", (database) => {
     assert.deepEqual([code, stdout], [1, ""]);
     assert.match(
       stderr,
-      /^error: organization "nobody" is unknown: create it with `deno task cli org create NAME`/,
+      /^error: organization "nobody" is unknown: create it with `deno task cli org create nobody`/,
     );
   });
 
