@@ -52,7 +52,6 @@ const disruptiveTestSchema = v.pipe(
   v.title("DisruptiveTest"),
 );
 
-/** `GET /api/repos/{owner}/{name}/tests`: the disruptive tests of the window. */
 export const disruptiveTests = defineRoute({
   path: "/api/repos/:owner/:name/tests",
   operationId: "listDisruptiveTests",

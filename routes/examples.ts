@@ -40,7 +40,6 @@ const LATEST_FAILURE = {
 
 const LATEST_PASS = { ...LATEST_FAILURE, message: null };
 
-/** The organization of a token. */
 export const ORGANIZATIONS_EXAMPLE = {
   organizations: [{ id: organizationUuid(1), name: "Acme", slug: "acme" }],
 };
@@ -113,7 +112,6 @@ export const TEST_RESULTS_EXAMPLE = {
   ],
 };
 
-/** All expansions of the test. */
 const EXPANSIONS = {
   disruptiveness_ratio: 0.054,
   nondeterministic_negative_result_count: 2,

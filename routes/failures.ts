@@ -55,7 +55,6 @@ function groupsSchema<Group extends v.GenericSchema>(title: string, group: Group
   );
 }
 
-/** `GET /api/tests/{id}/failures`: the failures of one test by cause. */
 export const testFailures = defineJsonRoute({
   path: "/api/tests/:id/failures",
   operationId: "listTestFailures",
@@ -83,7 +82,6 @@ export const testFailures = defineJsonRoute({
   },
 });
 
-/** `GET /api/repos/{owner}/{name}/failures`: the failures of all tests of a repository by cause. */
 export const repositoryFailures = defineJsonRoute({
   path: "/api/repos/:owner/:name/failures",
   operationId: "listRepositoryFailures",

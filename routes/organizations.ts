@@ -17,7 +17,6 @@ const organizationSchema = v.pipe(
   v.title("Organization"),
 );
 
-/** `GET /api/me/organizations`: the organization of the token. */
 export const organizations = defineJsonRoute({
   path: "/api/me/organizations",
   operationId: "listMyOrganizations",

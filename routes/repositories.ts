@@ -20,7 +20,6 @@ const repositorySchema = v.pipe(
   v.title("Repository"),
 );
 
-/** `GET /api/me/repositories`: all repositories of the organization. */
 export const repositories = defineJsonRoute({
   path: "/api/me/repositories",
   operationId: "listMyRepositories",

@@ -12,7 +12,6 @@ import { encodeOffsetCursor } from "../lib/base/cursor.ts";
 import type { TestIdentity } from "../lib/base/identity.ts";
 import { formatTimestamp } from "../lib/base/time.ts";
 
-/** Schema of a timestamp. */
 export const timestampSchema = v.pipe(
   v.string(),
   v.isoTimestamp(),
@@ -49,7 +48,6 @@ export function nullable<Schema extends v.GenericSchema>(schema: Schema, descrip
   return v.pipe(v.nullable(schema), v.description(description));
 }
 
-/** Schema of the ratio of disruptions. */
 export const ratioSchema = v.pipe(
   v.number(),
   v.minValue(0),
@@ -60,7 +58,6 @@ export const ratioSchema = v.pipe(
   ),
 );
 
-/** Schema of the metadata of a page. */
 export const metadataSchema = v.pipe(
   v.strictObject({
     after: nullable(
@@ -159,7 +156,6 @@ export function positiveResultView(latest: LatestPositive | null) {
   return { recorded_at: formatTimestamp(recordedAt), build_url: buildUrl, message: null };
 }
 
-/** Fields of an attempt. */
 export const attemptEntries = {
   conclusion: v.pipe(
     v.picklist(["passing", "failure", "error", "skipped", "unknown"]),

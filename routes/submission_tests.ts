@@ -35,7 +35,6 @@ const submissionTestSchema = v.pipe(
   v.title("SubmissionTest"),
 );
 
-/** `GET /api/repos/{owner}/{name}/submissions/{id}/tests`: the attempts of one submission. */
 export const submissionTests = defineJsonRoute({
   path: "/api/repos/:owner/:name/submissions/:id/tests",
   operationId: "listSubmissionTests",

@@ -38,7 +38,6 @@ const runSchema = v.pipe(
   v.title("TestRun"),
 );
 
-/** `GET /api/tests/{id}/runs`: the attempts of one test. */
 export const testRuns = defineJsonRoute({
   path: "/api/tests/:id/runs",
   operationId: "listTestRuns",

@@ -1,7 +1,6 @@
 /** The log of changes that the command line made. Rows are only added, never changed or deleted. */
 import type { Queryable } from "../connection/sql.ts";
 
-/** A change. */
 export interface Change {
   /** Seconds since 1970. */
   changedAt: number;

@@ -5,7 +5,6 @@ import type { Organization } from "./organizations.ts";
 import { lockRepository, showRepository } from "../write/repository_row.ts";
 import { findAnyRepository, type Repository, repositoryColumns } from "./repositories.ts";
 
-/** A repository to create. */
 export interface NewRepository extends RepositoryName {
   organization: Pick<Organization, "organizationId" | "name">;
   /** The next free number of the organization unless given. */

@@ -1,7 +1,6 @@
 /** Read-only queries for `doctor` and `serve --check`, one function per subject. */
 import type { Queryable } from "../connection/sql.ts";
 
-/** State of the server. */
 export interface ServerState {
   /** Such as `15.8`. */
   version: string;

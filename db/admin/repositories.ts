@@ -2,7 +2,6 @@ import { caseKey } from "../../lib/base/identity.ts";
 import type { RepositoryName } from "../../lib/base/repository_name.ts";
 import type { Queryable } from "../connection/sql.ts";
 
-/** A stored repository. */
 export interface Repository extends RepositoryName {
   organizationId: number;
   repositoryId: number;

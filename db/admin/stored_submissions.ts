@@ -1,6 +1,5 @@
 import type { Queryable } from "../connection/sql.ts";
 
-/** A stored submission, for operators. */
 export interface StoredSubmission {
   key: string;
   status: "processing" | "processed" | "failed";

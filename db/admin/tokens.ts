@@ -18,7 +18,6 @@ export interface Token {
   repository: string | null;
 }
 
-/** A token to store. */
 export type NewTokenRow =
   & Omit<Token, "apiTokenId" | "revokedAt" | "lastUsedAt" | "repository">
   & {

@@ -33,7 +33,6 @@ const CLIENT_CHECK_INTERVAL_MS = 2_000;
 /** How long `close` lets running statements finish. */
 const CLOSE_TIMEOUT_SECONDS = 5;
 
-/** An open database. */
 export interface Database {
   /**
    * Runs statements. Never pass a JavaScript array as a parameter, because the server's types are

@@ -1,11 +1,9 @@
-/** Address of a server. */
 export interface Address {
   /** Name, IP address, or folder of a Unix socket. */
   host: string;
   port: number;
 }
 
-/** A parsed `DATABASE_URL`. */
 export interface DatabaseUrl {
   addresses: Address[];
   /** The URL for postgres.js, without the settings that we handle. */

@@ -9,7 +9,6 @@ const MEGABYTE = 1024 * 1024;
  */
 const MIN_FREE_DISK_MB = 64;
 
-/** Size of a new database. */
 const NEW_DATABASE_MB = 40;
 
 /** Returns the free disk space of a folder in bytes; injectable for tests. */

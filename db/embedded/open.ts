@@ -8,7 +8,6 @@ import type { Session } from "./session.ts";
  */
 const FATAL = /^(?:[\d-]+ [\d:.]+ \w+ \[\d+\] )?((?:PANIC|FATAL): .*)/;
 
-/** An open database. */
 export interface Postgres extends Session {
   close(): Promise<void>;
 }

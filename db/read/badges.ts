@@ -1,4 +1,3 @@
-/** Queries for badges. */
 import type { DataVersion, Versioned } from "../../lib/base/data_version.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { CoverageTotals } from "../../lib/report/coverage/mod.ts";

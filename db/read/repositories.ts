@@ -4,7 +4,6 @@ import type { RepositoryName } from "../../lib/base/repository_name.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { versionColumns } from "./fragments.ts";
 
-/** A repository of a list. */
 export interface RepositoryDetails extends RepositoryName, DataVersion {
   repositoryId: number;
   /** Unique within the organization. */

@@ -10,7 +10,6 @@ import { integersIn, type Queryable } from "../connection/sql.ts";
 import { loadTexts } from "./failure_texts.ts";
 import { selectRepository, SNAPSHOT } from "./fragments.ts";
 
-/** An attempt of a submission. */
 export interface SubmissionAttempt extends TestAttempt, TestIdentity {
   /** 24 hex digits; that of its event for a failure. */
   id: string;

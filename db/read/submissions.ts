@@ -5,7 +5,6 @@ import type { BranchFilter } from "../../lib/query/mod.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { isOnBranch, versionColumns } from "./fragments.ts";
 
-/** A submission of a list. */
 export interface SubmissionRow {
   /** 24 hex digits. */
   submissionId: string;

@@ -20,7 +20,6 @@ import { loadTexts } from "./failure_texts.ts";
 import { isOnBranch, isRecordedSince, selectRepository, SNAPSHOT } from "./fragments.ts";
 import { loadTestLists } from "./test_lists.ts";
 
-/** An attempt of a test, with its submission. */
 export interface TestRun extends TestAttempt, RunPosition {
   buildUrl: string;
   commitOid: string;

@@ -32,7 +32,6 @@ export interface NewSubmission {
   content: SubmissionContent;
 }
 
-/** A negative result as it is stored. */
 export interface NewNegative extends StoredNegative, Pick<NegativeResult, "conclusion"> {
   textId: string;
 }

@@ -38,7 +38,6 @@ export interface Pruned {
 /** Texts, each batch of which reads the failures of the repository once. */
 const TEXTS_PER_BATCH = 5_000;
 
-/** What to prune. */
 export interface PruneScope {
   repositoryId: number;
   /** Seconds since 1970: what was recorded before is deleted. */

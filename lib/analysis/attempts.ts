@@ -12,7 +12,6 @@ export interface StoredFailure {
   textId: string;
 }
 
-/** One attempt of a test in a submission. */
 export interface TestAttempt {
   /** 1 for the first attempt in the submission, 2 and more for retries. */
   runCount: number;
@@ -52,7 +51,6 @@ export const ATTEMPT_STATUSES = [
   "unknown",
 ] as const;
 
-/** A value of `status`. */
 export type AttemptStatus = typeof ATTEMPT_STATUSES[number];
 
 /** Whether a status selects attempts with this conclusion. */

@@ -166,7 +166,6 @@ export interface FailedAttempt {
   isDisruption: boolean;
 }
 
-/** Failures of one cause. */
 export interface FailureGroup<T extends FailedAttempt> {
   fingerprint: string;
   /** Its message and body are those of the group. */
@@ -184,7 +183,6 @@ export interface FailureGroup<T extends FailedAttempt> {
   testCount: number;
 }
 
-/** The largest groups. */
 export interface FailureGroups<T extends FailedAttempt> {
   /** The number of all groups. */
   count: number;

@@ -17,7 +17,6 @@ export interface FailureText {
   body: string;
 }
 
-/** A text with its identity. */
 export interface IdentifiedText extends FailureText {
   /** 20 hex digits. */
   textId: string;

@@ -1,4 +1,3 @@
-/** The orders of lists of tests. */
 import type { TrackedTest } from "./tracked_test.ts";
 
 /** The values of `sort`, the default first. */

@@ -42,7 +42,6 @@ export class RunCounts {
     this.#totals = totals;
   }
 
-  /** Counts without any runs. */
   static none({ withTime }: { withTime: boolean }): RunCounts {
     return new RunCounts({
       counted: new Int32Array(),

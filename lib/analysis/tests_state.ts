@@ -16,7 +16,6 @@ export interface RecordedRun extends Run {
   recordedAt: number;
 }
 
-/** The version of a state. */
 export interface StateVersion extends WindowVersion {
   /** Counts the steps of `dataVersion` that only added submissions. */
   additionCount: number;

@@ -16,7 +16,6 @@ export interface LatestPositive {
   buildUrl: string;
 }
 
-/** A quarantine of a test. */
 export interface Quarantine {
   /** Seconds since 1970. */
   quarantinedAt: number;

@@ -15,7 +15,6 @@ export const BADGE_FILLS: Readonly<Record<BadgeColor, string>> = {
   unknown: "#9f9f9f",
 };
 
-/** A badge and its content. */
 export interface Badge {
   /** An SVG document that ends with a newline. */
   svg: string;

@@ -24,7 +24,6 @@ const DESCRIPTIONS = {
   last_sweep_timestamp_seconds: ["gauge", "End of the last sweep without an error."],
 } as const;
 
-/** Name of a metric. */
 export type MetricName = keyof typeof DESCRIPTIONS;
 
 /** Labels by name, in a fixed order. Their number of values must be bounded. */

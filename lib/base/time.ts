@@ -22,31 +22,20 @@ function isWritable(seconds: number): boolean {
   return seconds >= FIRST_SECOND && seconds <= LAST_SECOND;
 }
 
-const DAY = /^(\d{4})-(\d{2})-(\d{2})$/;
-const DAYS_OF_MONTHS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-
 /** The day `YYYY-MM-DD` in days since 1970; `null` when the calendar has no such day. */
 export function parseDay(text: string): number | null {
-  const match = DAY.exec(text);
-  if (!match) return null;
-  const year = Number(match[1]);
-  const month = Number(match[2]);
-  const day = Number(match[3]);
-  const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
-  const lastDay = (DAYS_OF_MONTHS[month - 1] ?? 0) + (isLeap && month === 2 ? 1 : 0);
-  if (day < 1 || day > lastDay) return null;
-  // Leap years repeat after 400 years, and `Date.UTC` takes years below 100 for those of 1900.
-  return Date.UTC(year + 400, month - 1, day) / 1000 / SECONDS_PER_DAY - DAYS_OF_400_YEARS;
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return null;
+  const seconds = instantOf(`${text}T00:00:00Z`);
+  return seconds === null ? null : seconds / SECONDS_PER_DAY;
 }
 
-const DAYS_OF_400_YEARS = 146_097;
-
-const RFC_3339 = /^(\d{4}-\d{2}-\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.\d+)?(Z|z|[+-]\d{2}:\d{2})$/;
+const RFC_3339 = /^(\d{4}-\d{2}-\d{2})[Tt ](\d{2}:\d{2}:\d{2})(?:\.\d+)?(Z|z|[+-]\d{2}:\d{2})$/;
 
 /**
- * Reads an RFC 3339 timestamp with a zone as seconds since 1970; fractions are cut. @throws
- * {SyntaxError} for another form, a day or time that does not exist, or one outside the years 0000
- * to 9999 in UTC
+ * Reads an RFC 3339 timestamp with a zone as seconds since 1970; fractions are cut, and a leap second
+ * counts as the last second of its minute.
+ * @throws {SyntaxError} for another form, a day or time that does not exist, or one outside the
+ * years 0000 to 9999 in UTC
  */
 export function parseTimestamp(text: string): number {
   const match = RFC_3339.exec(text);
@@ -55,24 +44,23 @@ export function parseTimestamp(text: string): number {
       `invalid timestamp "${text}": expected RFC 3339 with a zone, such as 2026-01-31T08:00:00Z`,
     );
   }
-  const [, day = "", hours = "", minutes = "", seconds = "", zone = ""] = match;
-  const dayNumber = parseDay(day);
-  const impossible = dayNumber === null ||
-    Number(hours) > 23 || Number(minutes) > 59 || Number(seconds) > 60 ||
-    (zone.length === 6 && (Number(zone.slice(1, 3)) > 23 || Number(zone.slice(4)) > 59));
-  if (impossible) {
+  const [, day, time, zone] = match;
+  const seconds = instantOf(`${day}T${time}${zone}`);
+  if (seconds === null) {
     throw new SyntaxError(`invalid timestamp "${text}": expected a day and time that exist`);
   }
-  const offsetMinutes = zone.length === 1
-    ? 0
-    : Number(`${zone[0]}1`) * (Number(zone.slice(1, 3)) * 60 + Number(zone.slice(4)));
-  // A leap second counts as the last second of its minute.
-  const secondOfMinute = Math.min(Number(seconds), 59);
-  const moment = dayNumber * SECONDS_PER_DAY + Number(hours) * 3600 +
-    (Number(minutes) - offsetMinutes) * 60 + secondOfMinute;
   // The zone can carry the first and last day over the edge.
-  if (!isWritable(moment)) {
+  if (!isWritable(seconds)) {
     throw new SyntaxError(`invalid timestamp "${text}": expected the years 0000 to 9999 in UTC`);
   }
-  return moment;
+  return seconds;
+}
+
+/** Seconds since 1970; `null` for a day or time that does not exist. `Date` would carry it over. */
+function instantOf(text: string): number | null {
+  try {
+    return Temporal.Instant.from(text).epochMilliseconds / 1000;
+  } catch {
+    return null;
+  }
 }

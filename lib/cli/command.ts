@@ -53,7 +53,6 @@ export interface OpenOptions {
   organization?: unknown;
 }
 
-/** The context that a command runs in. */
 export interface CommandContext {
   io: CliIo;
   json: boolean;
@@ -100,7 +99,6 @@ export interface Parameter<Schema extends v.GenericSchema = v.GenericSchema> {
 /** Parameters by name: `buildUrl` is the option `--build-url`, or the argument BUILD-URL. */
 type Parameters = Readonly<Record<string, Parameter>>;
 
-/** The values of parameters. */
 export type Values<Input extends Parameters> = {
   [Name in keyof Input]: v.InferOutput<Input[Name]["schema"]>;
 };

@@ -8,10 +8,8 @@ import {
 } from "../base/config.ts";
 import { PROGRAM } from "../base/version.ts";
 
-/** Exit codes. */
 export const EXIT = { done: 0, failed: 1, usedWrongly: 2 } as const;
 
-/** Meanings of exit codes. */
 export type ExitCodes = Partial<Record<keyof typeof EXIT, string>>;
 
 const USUAL_EXIT_CODES: ExitCodes = {

@@ -20,7 +20,6 @@ import { option } from "./command.ts";
 import { Failure } from "./errors.ts";
 import { lineOfText } from "./values.ts";
 
-/** `--org`. */
 export const ORG = option("<name>", "name of the organization", lineOfText);
 
 /** `--yes`, for commands that delete data. */

@@ -10,7 +10,6 @@ import { lineOfText, oneOf, port, wholeNumber, yesOrNo } from "./values.ts";
 const MAX_SECONDS = 86_400;
 const MAX_MS = 86_400_000;
 
-/** Schema of each setting. */
 export const SETTING_SCHEMAS = {
   HOST: lineOfText,
   PORT: port,
@@ -36,7 +35,6 @@ export const SETTING_SCHEMAS = {
 /** Name of a setting that is validated at startup. */
 export type CheckedSetting = keyof typeof SETTING_SCHEMAS;
 
-/** Values by name. */
 export type SettingValues<Name extends CheckedSetting = CheckedSetting> = {
   [Each in Name]: v.InferOutput<typeof SETTING_SCHEMAS[Each]>;
 };

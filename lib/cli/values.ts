@@ -75,10 +75,8 @@ export const yesOrNo = v.lazy((given) =>
 /** Purchase units of an organization: legacy tokens need more than 0. */
 export const purchaseUnits = wholeNumber({ min: 0, max: 2_147_483_647 });
 
-/** The numeric id of a row. */
 export const rowId = wholeNumber({ min: 1, max: 2_147_483_647 });
 
-/** The numeric id of a repository. */
 export const repositoryId = wholeNumber({ min: 1, max: Number.MAX_SAFE_INTEGER });
 
 /** A TCP port; 0 means any free port. */
@@ -111,7 +109,6 @@ export function duration({ min = 1, max = Infinity }: { min?: number; max?: numb
   });
 }
 
-/** The id of a test, parsed. */
 export const testIdentifier = readWith((text) => {
   const parts = parseTestId(text);
   if (parts === null) throw new SyntaxError(`invalid test id "${text}": expected 24 hex digits`);

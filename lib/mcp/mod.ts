@@ -5,7 +5,6 @@ import { createToolServer } from "./server.ts";
 import type { ApiSettings } from "./settings.ts";
 import { createTransport, type TransportStreams } from "./transport.ts";
 
-/** Options of the server. */
 interface ServeToolsOptions extends ApiSettings, TransportStreams {
   version: string;
   /** Aborted when the process should stop. */

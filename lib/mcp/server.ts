@@ -15,7 +15,6 @@ import { getRepoCoverage, getRepoFlakiness } from "./tools/percentages.ts";
 import { getSubmissionTestResults, listRecentSubmissions } from "./tools/submissions.ts";
 import type { Tool } from "./tools/tool.ts";
 
-/** Options of the tool server. */
 interface ToolServerOptions {
   api: ApiClient;
   version: string;

@@ -1,6 +1,5 @@
 import { describeSetting, type Environment } from "../base/config.ts";
 
-/** Variable that holds the API token. */
 export const TOKEN_VARIABLE = "PLATFORM_API_TOKEN";
 
 /** Variable that holds the base address of the service. */

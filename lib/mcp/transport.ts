@@ -11,7 +11,6 @@ import { pause } from "../base/delay.ts";
 const DRAIN_MS = 500;
 const POLL_MS = 5;
 
-/** Streams and settings of the transport. */
 export interface TransportStreams {
   input: Readable;
   /** Resolves once the whole text is written. */

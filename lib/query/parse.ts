@@ -27,7 +27,6 @@ import { foldCase } from "./fold.ts";
 /** How the day of a test compares with the day of a term; `=` without an operator. */
 export type DayOperator = "<" | "<=" | ">" | ">=" | "=";
 
-/** One condition of a query. */
 export type Term =
   /** `day` is `YYYY-MM-DD`. */
   | { kind: "first-seen" | "last-seen"; operator: DayOperator; day: string }

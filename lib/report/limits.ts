@@ -21,7 +21,6 @@ export const DEFAULT_REPORT_LIMITS = {
 
 export type ReportLimits = Readonly<typeof DEFAULT_REPORT_LIMITS>;
 
-/** Limits of tags. */
 export const TAG_LIMITS = {
   /** Characters of one tag. */
   characters: 200,

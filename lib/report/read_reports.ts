@@ -12,7 +12,6 @@ export interface StreamedReport extends ReportFile {
   bytes: AsyncIterable<Uint8Array>;
 }
 
-/** Options of {@link readReports}. */
 export interface ReadReportsOptions {
   /** Called for each result, file by file. Copy the strings that are kept, as for `readJUnit`. */
   onResult(result: TestResult): void;

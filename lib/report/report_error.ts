@@ -5,7 +5,6 @@
  */
 export type ReportErrorKind = "malformed" | "not-junit" | "limit" | "not-found" | "unreadable";
 
-/** Where in a file. */
 export interface ReportPosition {
   /** Counted from 1. */
   line: number;

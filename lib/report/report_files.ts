@@ -3,7 +3,6 @@ import { glob, lstat, readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { ReportError } from "./report_error.ts";
 
-/** One file to read. */
 export interface ReportFile {
   /** As it was given, or as it was found below what was given. */
   path: string;

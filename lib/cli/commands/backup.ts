@@ -7,7 +7,6 @@ import { type AddCommand, argument, command } from "../command.ts";
 import { Failure } from "../errors.ts";
 import { location } from "../values.ts";
 
-/** `backup`. */
 export const backupCommand: AddCommand = command({
   name: "backup",
   summary: "Copy the embedded database, also while the service is running; prints the folder",

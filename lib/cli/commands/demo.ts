@@ -18,7 +18,6 @@ import { storeUpload } from "../intake/store_upload.ts";
 import { withLog } from "../log_output.ts";
 import { serveUntilStopped } from "./serve.ts";
 
-/** `demo`. */
 export const demoCommand: AddCommand = command({
   name: "demo",
   summary: "Serve a small example organization; prints a token and curl lines to paste",

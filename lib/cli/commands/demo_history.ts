@@ -29,7 +29,6 @@ export const DEMO_FILES = {
 
 type DemoFile = keyof typeof DEMO_FILES;
 
-/** One CI run. */
 export interface DemoRun {
   /** Seconds before now. */
   age: number;
@@ -47,7 +46,6 @@ export const FLAKIEST_TEST: TestIdentity = {
   file: "browser/checkout_test.ts",
 };
 
-/** The test that is quarantined in the demo. */
 export const QUARANTINED_TEST: TestIdentity = {
   suite: "mail",
   class: "shop.mail.ReceiptTest",

@@ -32,7 +32,6 @@ import {
 
 const STATEMENT_TIMEOUT_MS = 10_000;
 
-/** `doctor`. */
 export const doctorCommand: AddCommand = command({
   name: "doctor",
   summary: "Check database, schema, clock, disk, uploads and tokens",

@@ -4,7 +4,6 @@ import { Failure, UsageError } from "../errors.ts";
 // /health does not use the database.
 const TIMEOUT_MS = 3_000;
 
-/** `healthcheck`. */
 export const healthcheckCommand: AddCommand = command({
   name: "healthcheck",
   summary: "Check that the service on this machine responds",

@@ -11,7 +11,6 @@ import { type AddCommand, type CliIo, command } from "../command.ts";
 import { Failure } from "../errors.ts";
 import { readSecret } from "../settings.ts";
 
-/** `mcp`. */
 export const mcpCommand: AddCommand = command({
   name: "mcp",
   summary: `Serve agent tools (MCP) on standard input and output; calls the API at ` +

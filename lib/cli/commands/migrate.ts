@@ -2,7 +2,6 @@ import { openDatabase } from "../../../db/connection/connect.ts";
 import { migrate } from "../../../db/schema/migrate.ts";
 import { type AddCommand, command } from "../command.ts";
 
-/** `migrate`. */
 export const migrateCommand: AddCommand = command({
   name: "migrate",
   summary: "Migrate the database to the schema of this version; prints the schema version",

@@ -20,7 +20,6 @@ import { duration, lineOfText, repositoryName } from "../values.ts";
 
 const WINDOW_DAYS = WINDOW_SECONDS / 86_400;
 
-/** `prune`. */
 export const pruneCommand: AddCommand = command({
   name: "prune",
   summary: "Delete old submissions; lists organization, OWNER/NAME, and the deleted " +

@@ -14,7 +14,6 @@ import { checkStart, requireSharedPorts } from "./serve_check.ts";
 
 const SCHEMA_CHECK_MS = 1_000;
 
-/** `serve`. */
 export const serveCommand: AddCommand = command({
   name: "serve",
   summary: "Serve the HTTP API until SIGTERM or SIGINT",

@@ -53,7 +53,6 @@ export interface WatcherContext {
   listener: Listener;
 }
 
-/** The outcome of an archive. */
 export type ArchiveOutcome =
   /** `submission_key` is that of the earlier submission of a duplicate; `null` without results. */
   | (IntakeOutcome & { key: string; status: "processed"; submission_key: string | null })

@@ -19,7 +19,6 @@ import { Failure } from "../errors.ts";
 
 const RESULTS_PER_PROGRESS = 1_000;
 
-/** The files of an upload, read. */
 export interface UploadFiles {
   /** `null` when there was no report, only coverage. */
   results: {

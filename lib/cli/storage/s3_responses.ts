@@ -3,7 +3,6 @@ import { DEFAULT_REPORT_LIMITS } from "../../report/limits.ts";
 import { XmlReader } from "../../report/xml/reader.ts";
 import { StorageError } from "./storage.ts";
 
-/** A page of a list. */
 export interface S3Page {
   /** `modifiedAt` is in seconds since 1970. */
   objects: { key: string; etag: string; modifiedAt: number }[];

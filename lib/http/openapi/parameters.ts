@@ -3,7 +3,6 @@ import * as v from "valibot";
 import type { ParameterMetadata } from "../request/parameters.ts";
 import type { Route } from "../request/route.ts";
 
-/** A documented parameter. */
 export interface DescribedParameter {
   name: string;
   place: "path" | "query";

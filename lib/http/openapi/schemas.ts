@@ -3,10 +3,8 @@ import { toJsonSchema } from "@valibot/to-json-schema";
 import { isDeepStrictEqual } from "node:util";
 import type * as v from "valibot";
 
-/** Any JSON value. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 
-/** A JSON object. */
 export interface JsonObject {
   readonly [name: string]: Json;
 }

@@ -25,7 +25,6 @@ import { readWith } from "../../base/read_with.ts";
 import type { ParameterErrors } from "./errors.ts";
 import type { ParametersSchema, RawParameters } from "./route.ts";
 
-/** Maximum of `limit`. */
 export const MAX_LIMIT = 100;
 
 /** What the OpenAPI document says of a parameter in addition to its description. */

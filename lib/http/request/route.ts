@@ -53,7 +53,6 @@ export interface ApiRequest<Query = unknown> extends CallerScope {
   loadTests(options?: LoadTestsOptions): Promise<TestCollection>;
 }
 
-/** The result of a handler. */
 export interface HandlerResult {
   /** `""` for status 204. */
   body: string;

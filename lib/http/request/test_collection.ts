@@ -17,7 +17,6 @@ export interface ListQuery {
   limit: number;
 }
 
-/** A page of a list of tests. */
 interface ListPage {
   /** Matching tests on all pages. */
   count: number;

@@ -31,7 +31,6 @@ interface Variant {
   branches: BranchFilter;
 }
 
-/** The tests of one repository. */
 interface Loaded {
   state: TestsState;
   collection: TestCollection;

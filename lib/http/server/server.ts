@@ -15,7 +15,6 @@ const MAX_RUNNING_REQUESTS = 1_000;
 /** Longer than any statement may take, shorter than most clients and proxies wait. */
 const REQUEST_TIMEOUT_MS = 30_000;
 
-/** Where to listen, and the limits. */
 export interface ListenOptions {
   host: string;
   /** 0 takes any free port. */
@@ -36,7 +35,6 @@ export interface ListenOptions {
   onTimeout?(): void;
 }
 
-/** A server that listens. */
 export interface RunningServer {
   /** Such as `http://127.0.0.1:8000`. */
   url: string;

@@ -6,7 +6,6 @@ const organizations = v.object({
   organizations: v.array(v.object({ id: v.string(), name: v.string(), slug: v.string() })),
 });
 
-/** `list_my_organizations`. */
 export const listMyOrganizations = defineTool({
   name: "list_my_organizations",
   title: "List the organizations of this token",
@@ -26,7 +25,6 @@ const MAX_REPOSITORIES = 100;
 
 const repositories = v.array(v.object({ full_name: v.string(), id: v.string(), url: v.string() }));
 
-/** `list_repositories`. */
 export const listRepositories = defineTool({
   name: "list_repositories",
   title: "List the repositories",

@@ -85,7 +85,6 @@ const tests = v.array(v.object({
   ),
 }));
 
-/** `find_flaky_tests`. */
 export const findFlakyTests = defineTool({
   name: "find_flaky_tests",
   title: "Find flaky tests",

@@ -84,7 +84,6 @@ const attemptsPage = json(v.object({
   })),
 }));
 
-/** `get_recent_failures`. */
 export const getRecentFailures = defineTool({
   name: "get_recent_failures",
   title: "Get the recent failures of a repository by cause",

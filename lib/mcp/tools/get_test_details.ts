@@ -89,7 +89,6 @@ const details = json(test);
 const failures = json(v.object({ count: v.number(), failures: v.array(group) }));
 const runs = json(v.object({ runs: v.array(run) }));
 
-/** `get_test_details`. */
 export const getTestDetails = defineTool({
   name: "get_test_details",
   title: "Get everything about one test",

@@ -19,7 +19,6 @@ const events = v.array(v.object({
   message: v.string(),
 }));
 
-/** `get_test_history`. */
 export const getTestHistory = defineTool({
   name: "get_test_history",
   title: "Get the history of a flaky test",

@@ -8,7 +8,6 @@ const badgeColor = v.picklist(
   ["green", "light_green", "yellow", "red", "unknown"] satisfies BadgeColor[],
 );
 
-/** `get_repo_flakiness`. */
 export const getRepoFlakiness = percentageTool({
   name: "get_repo_flakiness",
   title: "Get the flakiness of a repository",
@@ -21,7 +20,6 @@ export const getRepoFlakiness = percentageTool({
   percentage: "0 to 100; null: no builds in the last 14 days",
 });
 
-/** `get_repo_coverage`. */
 export const getRepoCoverage = percentageTool({
   name: "get_repo_coverage",
   title: "Get the coverage of a repository",

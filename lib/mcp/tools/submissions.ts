@@ -28,7 +28,6 @@ const submissions = v.array(v.object({
   test_result_count: integer("Retries and skips count"),
 }));
 
-/** `list_recent_submissions`. */
 export const listRecentSubmissions = defineTool({
   name: "list_recent_submissions",
   title: "List recent CI runs",
@@ -65,7 +64,6 @@ const attempts = v.array(v.object({
   is_disruption: described(v.boolean(), "The test also passed on the same code"),
 }));
 
-/** `get_submission_test_results`. */
 export const getSubmissionTestResults = defineTool({
   name: "get_submission_test_results",
   title: "Get the test results of a CI run",

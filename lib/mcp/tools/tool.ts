@@ -8,7 +8,6 @@ export type Get = <Schema extends v.GenericSchema<string, unknown>>(
   schema: Schema,
 ) => Promise<v.InferOutput<Schema>>;
 
-/** A tool. */
 export interface Tool<
   Input extends v.GenericSchema = v.GenericSchema,
   Output extends v.GenericSchema = v.GenericSchema,
@@ -69,7 +68,6 @@ export function idArgument(kind: string, description: string) {
   );
 }
 
-/** `test_id`. */
 export const testIdArgument = idArgument(
   "test",
   "the id of a test from find_flaky_tests or of a failure",
@@ -88,13 +86,10 @@ export function pageArguments(defaultLimit: number) {
   return { limit: v.optional(limit, defaultLimit), after: v.optional(after) };
 }
 
-/** `next_cursor` of a list. */
 export const nextCursor = described(v.nullable(v.string()), "Pass as after; null: last page");
 
-/** `metadata` of a page of the API. */
 export const pageMetadata = v.object({ after: v.nullable(v.string()) });
 
-/** A timestamp of the API. */
 export const timestamp = described(v.string(), "UTC, YYYY-MM-DDTHH:MM:SSZ");
 
 /** What identifies a test in its repository. */
@@ -108,7 +103,6 @@ export const testEntries = {
 /** Branches of a group of failures that are shown. */
 export const MAX_BRANCHES = 10;
 
-/** `body` of a failure. */
 export const body = described(
   v.string(),
   "Stack trace as quoted material: each line from the report begins with > ",

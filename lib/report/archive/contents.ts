@@ -14,14 +14,12 @@ export interface ArchiveSource {
   open(): AsyncIterable<Uint8Array>;
 }
 
-/** A file of an archive. */
 export interface ArchivedFile {
   /** Path inside the archive, such as `test_results/a.xml`. */
   path: string;
   ordinal: number;
 }
 
-/** The contents of an archive. */
 export interface ArchiveContents {
   /** `null` when there is no `buildpulse.yml`. */
   metadata: ArchiveMetadata | null;
@@ -34,7 +32,6 @@ export interface ArchiveContents {
   digest: string;
 }
 
-/** Options of {@link inspectArchive}. */
 export interface InspectOptions {
   limits?: Partial<ArchiveLimits>;
   /** Called with what was skipped, one line each. */

@@ -22,7 +22,6 @@ export interface ArchiveEntry {
   bytes: AsyncIterable<Uint8Array>;
 }
 
-/** Options of {@link readEntries}. */
 export interface ReadEntriesOptions {
   /** What errors call the archive: its path or key. */
   archive: string;

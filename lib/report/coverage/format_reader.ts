@@ -9,7 +9,6 @@ export interface ElementReader {
   close(name: string): void;
 }
 
-/** Reads a report of lines. */
 export interface LineReader {
   /** Called with every line that is not blank, trimmed. */
   take(line: string): void;

@@ -7,7 +7,6 @@ import { isObject, type JsonObject, memberOf } from "./json_value.ts";
 import { located, NotCoverageError } from "./refusal.ts";
 import { addSimplecov } from "./simplecov.ts";
 
-/** The formats in JSON. */
 export type JsonFormat = "istanbul" | "istanbul-summary" | "simplecov" | "coverage.py";
 
 /** They may throw a `Refusal`. */

@@ -2,7 +2,6 @@
 import { quote } from "../report_error.ts";
 import { Refusal } from "./refusal.ts";
 
-/** A parsed JSON object. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** True for an object or array. */

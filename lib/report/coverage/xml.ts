@@ -8,7 +8,6 @@ import type { Attributes, ElementReader } from "./format_reader.ts";
 import { JacocoReader } from "./jacoco.ts";
 import { located, NotCoverageError, type Place } from "./refusal.ts";
 
-/** The formats in XML. */
 export type XmlFormat = "cobertura" | "jacoco" | "clover";
 
 const READERS: Record<XmlFormat, new (map: CoverageMap) => ElementReader> = {

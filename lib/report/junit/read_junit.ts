@@ -14,7 +14,6 @@ import { type XmlAttributes, type XmlHandler, XmlReader } from "../xml/reader.ts
 import { NameNormalizer } from "./normalize_names.ts";
 import { Outcome, OUTCOME_KINDS, TestCase } from "./test_case.ts";
 
-/** Options of {@link readJUnit}. */
 export interface JUnitOptions {
   /** What errors and notes call the report: its path. */
   file: string;
