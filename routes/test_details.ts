@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { loadRepositoryDetails } from "../db/read/repositories.ts";
 import { loadTestDetails } from "../db/read/test_details.ts";
 import { checkVersion, StaleVersionError } from "../lib/http/request/stale_version.ts";
 import { testPathParameters } from "../lib/http/request/parameters.ts";
@@ -34,22 +35,20 @@ export const testDetails = defineJsonRoute({
   resource: "test in path",
   async handler(request, { sql }) {
     const { testNo, ...repository } = selectedTest(request);
-    const [details, { runs }] = await Promise.all([
-      loadTestDetails(sql, {
-        repositoryId: repository.repositoryId,
-        testNo,
-        windowStart: request.windowStart,
-      }),
+    const { repositoryId, repositoryNumber } = repository;
+    const [details, [names], { runs }] = await Promise.all([
+      loadTestDetails(sql, { repositoryId, testNo, windowStart: request.windowStart }),
+      loadRepositoryDetails(sql, [repositoryId]),
       request.loadTests({ withTime: true }),
     ]);
-    if (!details) throw new StaleVersionError();
+    if (!details || !names) throw new StaleVersionError();
     checkVersion(repository, details.version);
+    checkVersion(repository, names);
     // One repository always has them.
     const test = { ...details.test, ...runs!.of(testNo) };
-    const { owner, name, repositoryNumber } = details.repository;
     return {
       ...baseView(test),
-      repository: `${owner}/${name}`,
+      repository: `${names.owner}/${names.name}`,
       repository_id: repositoryNumber,
       is_quarantined: test.quarantine !== null,
       ...expansionsView(test, EXPANSION_NAMES),

@@ -10,7 +10,7 @@ import { migrate } from "../db/schema/migrate.ts";
 /** The command that updates the committed dump. */
 export const REGENERATE = "deno run -A tools/dump_schema.ts";
 
-/** Tables with their constraints and indexes, and sequences, by name. */
+/** Sequences, tables with their constraints and indexes, and functions, each by name. */
 export async function dumpSchema(sql: postgres.Sql): Promise<string> {
   const sequences = await sql<{ definition: string }[]>`
     select format('create sequence %I as %s;', c.relname, format_type(s.seqtypid, null)) as definition
@@ -78,10 +78,17 @@ export async function dumpSchema(sql: postgres.Sql): Promise<string> {
     ) as indexes
     where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')
     order by c.relname collate "C"`;
+  const functions = await sql<{ definition: string }[]>`
+    select replace(pg_get_functiondef(oid), 'CREATE OR REPLACE FUNCTION public.', 'create function ')
+      as definition
+    from pg_proc
+    where pronamespace = 'public'::regnamespace
+    order by proname collate "C"`;
   return [
     `-- The schema after all migrations. Written by: ${REGENERATE}\n`,
     ...sequences.map(({ definition }) => `${definition}\n`),
     ...tables.map(({ name, items, indexes }) => `create table ${name} (\n${items}\n);\n${indexes}`),
+    ...functions.map(({ definition }) => `${definition.trimEnd()};\n`),
   ].join("\n");
 }
 

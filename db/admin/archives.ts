@@ -120,15 +120,15 @@ export async function assignArchive(
   { source, key, claimId, repositoryId }: ArchiveClaim & { repositoryId: number },
 ): Promise<string> {
   // Makes concurrent archives from two sources choose one after the other.
-  await tx`select from repository where repository_id = ${repositoryId} for no key update`;
+  await tx`select 1 from repository_state where repository_id = ${repositoryId} for no key update`;
   const digest = createHash("sha256").update(source).digest("hex");
   const ownKey = `${key}#${digest.slice(0, 8)}`;
   const [choice] = await tx<{ isOther: boolean }[]>`
-    select exists (select from submission
+    select exists (select 1 from submission
         where repository_id = ${repositoryId} and key = ${ownKey})
-      or not exists (select from archive where source = ${source} and key = ${key}
+      or not exists (select 1 from archive where source = ${source} and key = ${key}
           and repository_id = ${repositoryId})
-        and exists (select from archive where source <> ${source} and key = ${key}
+        and exists (select 1 from archive where source <> ${source} and key = ${key}
           and repository_id = ${repositoryId}) as "isOther"`;
   requireClaim(
     await tx`

@@ -37,7 +37,7 @@ export async function createRepository(
   if (present?.isVisible) return { outcome: "name_taken", repository: present };
   const { repositoryId } = repository;
   const given = creation.repositoryNumber;
-  if (!await showRepository(tx, { organizationId, repositoryId, given })) {
+  if (!await showRepository(tx, repositoryId, given)) {
     return { outcome: "number_taken" };
   }
   const [created] = await tx<Repository[]>`
@@ -56,18 +56,25 @@ export async function findOrCreateRepository(
   const { organizationId } = organization;
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const present = await findAnyRepository(sql, { organizationId, owner, name });
-    if (present) return { repository: present, created: false };
+    if (present?.isVisible) return { repository: present, created: false };
     const prefix = repositoryIdPrefix({ organization: organization.name, owner, name }, attempt);
-    // The first data version is above all versions of a deleted repository that had the same number,
-    // so that cached responses of that one never match. Microseconds are exact in a double until 2255.
-    const [created] = await sql<Repository[]>`
+    const [created] = present ? [] : await sql<Repository[]>`
       insert into repository
-        (organization_id, owner, name, owner_key, name_key, id_prefix, created_at, data_version)
+        (organization_id, owner, name, owner_key, name_key, id_prefix, created_at)
       values (${organizationId}, ${owner}, ${name}, ${caseKey(owner)}, ${caseKey(name)}, ${prefix},
-        to_timestamp(${createdAt}), (extract(epoch from clock_timestamp()) * 1000000)::bigint)
+        to_timestamp(${createdAt}))
       on conflict do nothing
       returning ${repositoryColumns(sql)}`;
-    if (created) return { repository: created, created: true };
+    const repository = created ?? present;
+    if (!repository) continue;
+    // Also for one that is hidden: the process that created it may have been killed before this.
+    // Microseconds are exact in a double until 2255.
+    await sql`
+      insert into repository_state (repository_id, id_prefix, data_version)
+      values (${repository.repositoryId}, ${repository.idPrefix},
+        (extract(epoch from clock_timestamp()) * 1000000)::bigint)
+      on conflict do nothing`;
+    return { repository, created: !present };
   }
   throw new Error(`no free prefix of test ids found for repository ${owner}/${name}`);
 }

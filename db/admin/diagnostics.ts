@@ -31,7 +31,7 @@ export async function loadServerState(sql: Queryable): Promise<ServerState> {
     ), role as (
       select rolsuper as is_superuser,
         not exists (
-          select from pg_db_role_setting s
+          select 1 from pg_db_role_setting s
           where s.setrole in (0, r.oid)
             and s.setdatabase in (0, (select oid from pg_database where datname = current_database()))
             and 'default_transaction_read_only=on' = any(s.setconfig)
@@ -48,11 +48,11 @@ export async function loadServerState(sql: Queryable): Promise<ServerState> {
       case
         when not pg_is_in_recovery() then null
         -- Everything received is replayed, however long ago the primary wrote last.
-        when exists (select from pg_stat_wal_receiver where pid is not null)
+        when exists (select 1 from pg_stat_wal_receiver where pid is not null)
           and pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() then 0
         else extract(epoch from clock_timestamp() - pg_last_xact_replay_timestamp())
       end::float8 as "lagSeconds",
-      exists (select from pg_stat_wal_receiver where pid is not null) as "isStreaming",
+      exists (select 1 from pg_stat_wal_receiver where pid is not null) as "isStreaming",
       current_user::text as "user",
       is_superuser as "isSuperuser",
       not pg_is_in_recovery() and can_write as "canWrite",
@@ -85,7 +85,7 @@ export async function loadFreshness(
       (count(*) filter (where newest.recorded_at >= to_timestamp(${windowStart}::float8)))::integer
         as "activeRepositoryCount",
       extract(epoch from max(newest.recorded_at))::float8 as "newestRecordedAt"
-    from repository r
+    from repository_state r
     left join lateral (
       select s.recorded_at from submission s
       where s.repository_id = r.repository_id and s.status = 'processed'

@@ -20,7 +20,7 @@ export async function createOrganization(
     insert into organization (name, name_key, purchase_unit_count, created_at)
     select ${name}, ${caseKey(name)}, ${purchaseUnitCount}::int, to_timestamp(${createdAt}::float8)
     -- A name that is taken uses up no id.
-    where not exists (select from organization where name_key = ${caseKey(name)})
+    where not exists (select 1 from organization where name_key = ${caseKey(name)})
     on conflict (name_key) do nothing
     returning ${columns(sql)}`;
   return row ?? null;

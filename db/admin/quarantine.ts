@@ -99,7 +99,7 @@ export async function listQuarantined(
     select q.repository_id::float8 as "repositoryId", ${testColumns(sql)}, ${quarantineColumns(sql)}
     from quarantine q
       join test t on t.repository_id = q.repository_id and t.test_no = q.test_no
-    where q.repository_id = any(${repositoryIds}::text::bigint[])
+    where q.repository_id = any(${repositoryIds}::bigint[])
     order by q.quarantined_at, t.test_no`;
   const byRepository = Map.groupBy(tests, ({ repositoryId }) => repositoryId);
   return repositories.flatMap((repository) =>

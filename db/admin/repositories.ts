@@ -1,6 +1,7 @@
 import { caseKey } from "../../lib/base/identity.ts";
 import type { RepositoryName } from "../../lib/base/repository_name.ts";
 import type { Queryable } from "../connection/sql.ts";
+import { bumpDataVersion, lockRepository } from "../write/repository_row.ts";
 
 export interface Repository extends RepositoryName {
   organizationId: number;
@@ -49,23 +50,25 @@ export async function listRepositories(
 }
 
 /**
- * Renames a repository; its tests keep their ids. Returns `null` when another repository of the
- * organization has the name, or when the repository no longer exists.
+ * Renames a repository, in a transaction; its tests keep their ids. Returns `null` when another
+ * repository of the organization has the name, or when the repository no longer exists.
  */
 export async function renameRepository(
-  sql: Queryable,
+  tx: Queryable,
   repository: Pick<Repository, "organizationId" | "repositoryId">,
   { owner, name }: RepositoryName,
 ): Promise<Repository | null> {
   const { organizationId, repositoryId } = repository;
-  const [row] = await sql<Repository[]>`
+  // First, because it locks the repository.
+  await bumpDataVersion(tx, repositoryId);
+  const [row] = await tx<Repository[]>`
     update repository set owner = ${owner}, name = ${name}, owner_key = ${caseKey(owner)},
-      name_key = ${caseKey(name)}, data_version = data_version + 1
+      name_key = ${caseKey(name)}
     where organization_id = ${organizationId} and repository_id = ${repositoryId}
-      and not exists (select from repository r
+      and not exists (select 1 from repository r
         where r.organization_id = ${organizationId} and r.repository_id <> ${repositoryId}
           and r.owner_key = ${caseKey(owner)} and r.name_key = ${caseKey(name)})
-    returning ${repositoryColumns(sql)}`;
+    returning ${repositoryColumns(tx)}`;
   return row ?? null;
 }
 
@@ -74,12 +77,8 @@ export async function deleteRepository(
   tx: Queryable,
   { organizationId, repositoryId }: Pick<Repository, "organizationId" | "repositoryId">,
 ): Promise<boolean> {
-  // Uploads lock this row too, so nothing is added during the deletion.
-  const [locked] = await tx`
-    select from repository
-    where organization_id = ${organizationId} and repository_id = ${repositoryId}
-    for update`;
-  if (!locked) return false;
+  // Uploads lock the repository too, so nothing is added during the deletion.
+  if (!await lockRepository(tx, repositoryId)) return false;
   // The archives are kept, so that a watcher does not process them again.
   await tx`update archive set repository_id = null where repository_id = ${repositoryId}`;
   await tx`delete from api_token where repository_id = ${repositoryId}`;
@@ -94,6 +93,7 @@ export async function deleteRepository(
   await tx`delete from test_list where repository_id = ${repositoryId}`;
   await tx`delete from unpublished_test_range where repository_id = ${repositoryId}`;
   await tx`delete from test where repository_id = ${repositoryId}`;
+  await tx`delete from repository_state where repository_id = ${repositoryId}`;
   await tx`
     delete from repository
     where organization_id = ${organizationId} and repository_id = ${repositoryId}`;

@@ -21,7 +21,7 @@ export async function loadBuildCounts(sql: Queryable, options: {
   // Disruptions are few: collected once, and hashed, instead of looked for per submission.
   const [row] = await sql<(DataVersion & BuildCounts)[]>`
     select ${versionColumns(sql)}, counts.*
-    from repository r
+    from repository_state r
     cross join (
       select count(distinct build)::float8 as "buildCount",
         (count(distinct build) filter (where is_disrupted))::float8 as "disruptedBuildCount"
@@ -50,7 +50,7 @@ export async function loadLatestCoverage(
 ): Promise<Versioned<{ coverage: CoverageTotals | null }>> {
   const [row] = await sql<(DataVersion & (CoverageTotals | { lineCount: null }))[]>`
     select ${versionColumns(sql)}, latest.*
-    from repository r
+    from repository_state r
     left join (
       select covered_line_count::float8 as "coveredLineCount", line_count::float8 as "lineCount"
       from coverage_report

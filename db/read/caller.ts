@@ -2,7 +2,6 @@
 import type { WindowVersion } from "../../lib/base/data_version.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import { type Queryable, textsIn } from "../connection/sql.ts";
-import { IS_PUBLISHED } from "./fragments.ts";
 
 /** An organization, by a valid token of it. */
 export interface Caller {
@@ -48,7 +47,7 @@ export interface CallerScope {
 type CallerRow =
   & Caller
   & Pick<CallerScope, "organizationName">
-  & (Omit<RepositoryVersion, "submissionId"> | { repositoryId: null });
+  & (Omit<RepositoryVersion, "submissionId"> | { dataVersion: null });
 
 /**
  * Loads the caller with a token and the selected repositories; `null` when the token is unknown,
@@ -76,20 +75,16 @@ export async function loadCaller(sql: Queryable, options: {
   const text = `
     select t.organization_id as "organizationId", t.api_token_id as "tokenId",
       r.repository_id::float8 as "repositoryId", r.repository_number::float8 as "repositoryNumber",
-      r.owner_key as "ownerKey", r.name_key as "nameKey",
-      extract(epoch from r.created_at)::float8 as "createdAt",
-      r.data_version::float8 as "dataVersion",
-      (
-        select encode(s.submission_id, 'hex') from submission s
-        where s.repository_id = r.repository_id
-          and s.submission_id >= decode(${bind(firstSubmissionId(windowStart))}, 'hex')
-        order by s.submission_id limit 1) as "oldestSubmissionId",
+      r.owner_key as "ownerKey", r.name_key as "nameKey", v.data_version::float8 as "dataVersion",
+      encode(v.oldest_submission_id, 'hex') as "oldestSubmissionId",
       ${selection.kind === "test" ? testNo(bind, selection) : "null::integer"} as "testNo",
       ${selection.kind === "organization" ? ORGANIZATION_NAME : "null"} as "organizationName"
     from api_token t
     left join repository r on r.organization_id = t.organization_id
       and r.repository_number is not null and ${isSelected(bind, selection)}
       ${token.type === "badge" ? "and r.repository_id = t.repository_id" : ""}
+    left join lateral repository_version(
+      r.repository_id, decode(${bind(firstSubmissionId(windowStart))}, 'hex')) v on true
     where t.hash = ${bind(token.hash)} and t.type = ${bind(token.type)}
       and t.revoked_at is null
       and (t.expires_at is null or t.expires_at > to_timestamp(${bind(now)}::float8))
@@ -102,7 +97,7 @@ export async function loadCaller(sql: Queryable, options: {
   for (
     const { organizationId: _, tokenId: _tokenId, organizationName: _name, ...repository } of rows
   ) {
-    if (repository.repositoryId !== null) repositories.push({ ...repository, submissionId });
+    if (repository.dataVersion !== null) repositories.push({ ...repository, submissionId });
   }
   return {
     caller: { organizationId: first.organizationId, tokenId: first.tokenId },
@@ -118,7 +113,7 @@ const ORGANIZATION_NAME = `(
   select o.name from organization o where o.organization_id = t.organization_id)`;
 
 const IS_PAID = `exists (
-  select from organization o
+  select 1 from organization o
   where o.organization_id = t.organization_id and o.purchase_unit_count > 0)`;
 
 function isSelected(bind: Bind, selection: Selection): string {
@@ -133,9 +128,8 @@ function isSelected(bind: Bind, selection: Selection): string {
     case "submission":
       return `r.owner_key = ${bind(selection.ownerKey)} and r.name_key = ${bind(selection.nameKey)}
         and exists (
-          select from submission s
-          where s.repository_id = r.repository_id
-            and s.submission_id = decode(${bind(selection.submissionId)}, 'hex'))`;
+          select 1 from stored_submission(
+            r.repository_id, decode(${bind(selection.submissionId)}, 'hex')))`;
     case "named":
       return isNamed(bind, selection);
   }
@@ -155,10 +149,7 @@ function isNamed(
 }
 
 function testNo(bind: Bind, { testHash }: { testHash: number }): string {
-  return `(
-    select t.test_no from test t
-    where t.repository_id = r.repository_id and t.test_hash = ${bind(testHash)}
-      and ${IS_PUBLISHED})`;
+  return `(select test_no from published_test(r.repository_id, ${bind(testHash)}))`;
 }
 
 /** Who uploads: an organization, by a valid upload token of it. */

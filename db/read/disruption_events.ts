@@ -29,7 +29,7 @@ export async function loadDisruptionEvents(sql: Queryable, options: {
   // An outer join: the version is returned even without events.
   const rows = await sql<(DataVersion & (DisruptionEvent | { submissionId: null }))[]>`
     select ${versionColumns(sql)}, event.*
-    from repository r
+    from repository_state r
     left join (
       select encode(n.submission_id, 'hex') as "submissionId", n.result_no as "resultNo",
         s.build_url as "buildUrl", s.commit_oid as "commitOid", n.conclusion,

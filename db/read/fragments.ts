@@ -1,6 +1,5 @@
 /** SQL fragments that several statements share. */
 import type { DataVersion } from "../../lib/base/data_version.ts";
-import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { BranchFilter } from "../../lib/query/mod.ts";
 import { type Queryable, textsIn } from "../connection/sql.ts";
 
@@ -32,10 +31,9 @@ export function isOnBranch(sql: Queryable, branches: BranchFilter) {
   return sql`s.branch like any(${textsIn(sql, patterns)})`;
 }
 
-/** SQL: the columns of a `DataVersion` from `repository` r. */
+/** SQL: the columns of a `DataVersion` from `repository_state` r. */
 export function versionColumns(sql: Queryable) {
-  return sql`extract(epoch from r.created_at)::float8 as "createdAt",
-    r.data_version::float8 as "dataVersion"`;
+  return sql`r.data_version::float8 as "dataVersion"`;
 }
 
 /**
@@ -45,27 +43,15 @@ export function versionColumns(sql: Queryable) {
 export function selectRepository(sql: Queryable, repositoryId: number) {
   return sql<(DataVersion & { idPrefix: number })[]>`
     select ${versionColumns(sql)}, r.id_prefix::float8 as "idPrefix"
-    from repository r
+    from repository_state r
     where r.repository_id = ${repositoryId}
       and set_config('plan_cache_mode', 'force_custom_plan', true) is not null`;
 }
 
-/** SQL: the id of the oldest submission in the window of `repository` r, or null. */
-export function oldestSubmission(sql: Queryable, windowStart: number) {
-  return sql`(
-    select encode(s.submission_id, 'hex') from submission s
-    where s.repository_id = r.repository_id
-      and s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
-    order by s.submission_id limit 1)`;
-}
-
-/** SQL text: whether the row `t` of `test` is published. */
-export const IS_PUBLISHED = `not exists (
-  select from unpublished_test_range u
-  where u.repository_id = t.repository_id
-    and t.test_no >= u.first_test_no and t.test_no < u.end_test_no)`;
-
 /** SQL: whether the row `t` of `test` is published. */
 export function isPublished(sql: Queryable) {
-  return sql.unsafe(IS_PUBLISHED);
+  return sql`not exists (
+    select 1 from unpublished_test_range u
+    where u.repository_id = t.repository_id
+      and t.test_no >= u.first_test_no and t.test_no < u.end_test_no)`;
 }

@@ -2,7 +2,6 @@
 import type { DataVersion } from "../../lib/base/data_version.ts";
 import type { RepositoryName } from "../../lib/base/repository_name.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
-import { versionColumns } from "./fragments.ts";
 
 export interface RepositoryDetails extends RepositoryName, DataVersion {
   repositoryId: number;
@@ -20,8 +19,9 @@ export async function loadRepositoryDetails(
   return await sql<RepositoryDetails[]>`
     select r.repository_id::float8 as "repositoryId",
       r.repository_number::float8 as "repositoryNumber", r.owner, r.name, r.url,
-      ${versionColumns(sql)}
+      v.data_version::float8 as "dataVersion"
     from repository r
-    where r.repository_id = any(${arrayOf(repositoryIds)}::text::bigint[])
+    cross join lateral repository_version(r.repository_id, null) v
+    where r.repository_id = any(${arrayOf(repositoryIds)}::bigint[])
     order by (r.owner_key || '/' || r.name_key) collate "C"`;
 }

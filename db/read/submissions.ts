@@ -40,7 +40,7 @@ export async function loadSubmissionsPage(sql: Queryable, options: {
   type Row = DataVersion & { count: number } & (SubmissionRow | { submissionId: null });
   const rows = await sql<Row[]>`
     select ${versionColumns(sql)}, total.count, page.*
-    from repository r
+    from repository_state r
     cross join (select count(*)::float8 as count from submission s where ${inWindow}) total
     left join (
       select encode(s.submission_id, 'hex') as "submissionId", s.key, s.build_url as "buildUrl",

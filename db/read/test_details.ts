@@ -6,17 +6,13 @@ import type { Queryable } from "../connection/sql.ts";
 import { isRecordedSince, versionColumns } from "./fragments.ts";
 import { testColumns, type TestRow, trackedTestBase } from "./tracked_test_rows.ts";
 
-/** A test with its repository, disruptive or not. */
+/** A test, disruptive or not. */
 export interface TestDetails {
   version: DataVersion;
-  repository: { owner: string; name: string; repositoryNumber: number };
   test: TrackedTestBase & { tags: string[] };
 }
 
 type DetailsRow = DataVersion & TestRow & {
-  owner: string;
-  repositoryName: string;
-  repositoryNumber: number;
   idPrefix: number;
   disruptionCount: number;
   tags: string[];
@@ -30,25 +26,18 @@ export async function loadTestDetails(sql: Queryable, options: {
 }): Promise<TestDetails | null> {
   const { repositoryId, testNo, windowStart } = options;
   const [row] = await sql<DetailsRow[]>`
-    select ${versionColumns(sql)}, r.owner, r.name as "repositoryName",
-      r.repository_number::float8 as "repositoryNumber", r.id_prefix::float8 as "idPrefix",
-      ${testColumns(sql)},
+    select ${versionColumns(sql)}, r.id_prefix::float8 as "idPrefix", ${testColumns(sql)},
       (select count(*)::int from negative_result n
         where n.repository_id = ${repositoryId} and n.test_no = ${testNo} and n.is_disruption
           and ${isRecordedSince(sql, firstSubmissionId(windowStart))}) as "disruptionCount",
       array_to_json(array(
         select g.tag from test_tag g
         where g.repository_id = ${repositoryId} and g.tests @> ${testNo}::int)) as tags
-    from repository r
+    from repository_state r
     join test t on t.repository_id = r.repository_id and t.test_no = ${testNo}
     left join disruptive_test d on d.repository_id = t.repository_id and d.test_no = t.test_no
     left join quarantine q on q.repository_id = t.repository_id and q.test_no = t.test_no
     where r.repository_id = ${repositoryId}`;
   if (!row) return null;
-  const { owner, repositoryName, repositoryNumber } = row;
-  return {
-    version: row,
-    repository: { owner, name: repositoryName, repositoryNumber },
-    test: { ...trackedTestBase(row, row), tags: row.tags.toSorted() },
-  };
+  return { version: row, test: { ...trackedTestBase(row, row), tags: row.tags.toSorted() } };
 }

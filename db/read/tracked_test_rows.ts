@@ -1,11 +1,11 @@
 /** SQL and rows that several queries about tracked tests share. */
 import type { RecordedRun, StateVersion, TrackedTestBase } from "../../lib/analysis/tests_state.ts";
 import type { LatestDisruption } from "../../lib/analysis/tracked_test.ts";
-import { recordedAtOf, testId } from "../../lib/base/identity.ts";
+import { firstSubmissionId, recordedAtOf, testId } from "../../lib/base/identity.ts";
 import type { BranchFilter } from "../../lib/query/mod.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { messageOf } from "./failure_texts.ts";
-import { isOnBranch, oldestSubmission, versionColumns } from "./fragments.ts";
+import { isOnBranch, versionColumns } from "./fragments.ts";
 
 /** A test with what is known of its disruptions and its quarantine. */
 export interface TestRow {
@@ -56,18 +56,18 @@ export function selectTags(sql: Queryable, { repositoryIds, firstId }: Scope) {
       select repository_id, range_agg(int4range(test_no, test_no, '[]')) as tests
       from (
         select repository_id, test_no from disruptive_test
-        where repository_id = any(${repositoryIds}::text::bigint[])
+        where repository_id = any(${repositoryIds}::bigint[])
           and latest_submission_id >= decode(${firstId}, 'hex')
         union all
         select repository_id, test_no from quarantine
-        where repository_id = any(${repositoryIds}::text::bigint[])
+        where repository_id = any(${repositoryIds}::bigint[])
       ) each
       group by repository_id
     )
     select g.repository_id::float8 as "repositoryId", g.tag, (g.tests * tracked.tests)::text as tests
     from tracked
     join test_tag g on g.repository_id = tracked.repository_id
-    where g.repository_id = any(${repositoryIds}::text::bigint[]) and g.tests && tracked.tests`;
+    where g.repository_id = any(${repositoryIds}::bigint[]) and g.tests && tracked.tests`;
 }
 
 /** The sorted tags of each test that has any, by test_no. */
@@ -128,7 +128,7 @@ export interface Scope {
 
 /** SQL: whether the row `s` of `submission` or `negative_result` is within a scope. */
 function isWithin(sql: Queryable, { repositoryIds, firstId, endId }: Scope) {
-  return sql`s.repository_id = any(${repositoryIds}::text::bigint[])
+  return sql`s.repository_id = any(${repositoryIds}::bigint[])
     and s.submission_id >= decode(${firstId}, 'hex')
     ${endId === undefined ? sql`` : sql`and s.submission_id < decode(${endId}, 'hex')`}`;
 }
@@ -189,7 +189,7 @@ export function selectBranchDisruptions(
       from run
       cross join lateral (
         select repository_id, test_no, result_no from negative_result
-        where repository_id = any(${repositoryIds}::text::bigint[])
+        where repository_id = any(${repositoryIds}::bigint[])
           and submission_id = run.submission_id and is_disruption
         offset 0
       ) n
@@ -201,7 +201,7 @@ export function selectBranchDisruptions(
       extract(epoch from run.recorded_at)::float8 as "recordedAt", run.commit_oid as "commitOid",
       run.build_url as "buildUrl", (
         select ${messageOf(sql)} from negative_result n
-        where n.repository_id = any(${repositoryIds}::text::bigint[])
+        where n.repository_id = any(${repositoryIds}::bigint[])
           and n.repository_id = run.repository_id and n.submission_id = run.submission_id
           and n.is_disruption and n.test_no = d.test_no
           and n.result_no = d.latest & ${0x7fff_ffff}::bigint
@@ -225,11 +225,15 @@ export function selectVersions(
   sql: Queryable,
   { repositoryIds, windowStart }: { repositoryIds: number[]; windowStart: number },
 ) {
+  const ids = arrayOf(repositoryIds);
   return sql<VersionRow[]>`
     select r.repository_id::float8 as "repositoryId", r.id_prefix::float8 as "idPrefix",
-      ${versionColumns(sql)}, r.addition_count::float8 as "additionCount",
-      ${oldestSubmission(sql, windowStart)} as "oldestSubmissionId"
-    from repository r
-    where r.repository_id = any(${arrayOf(repositoryIds)}::text::bigint[])
+      ${versionColumns(sql)}, r.addition_count::float8 as "additionCount", (
+        select encode(s.submission_id, 'hex') from submission s
+        where s.repository_id = any(${ids}::bigint[]) and s.repository_id = r.repository_id
+          and s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
+        order by s.submission_id limit 1) as "oldestSubmissionId"
+    from repository_state r
+    where r.repository_id = any(${ids}::bigint[])
       and set_config('plan_cache_mode', 'force_custom_plan', true) is not null`;
 }

@@ -156,14 +156,14 @@ function selectTests(sql: Queryable, { repositoryIds, firstId }: Scope) {
     from disruptive_test d
     join test t on t.repository_id = d.repository_id and t.test_no = d.test_no
     left join quarantine q on q.repository_id = d.repository_id and q.test_no = d.test_no
-    where d.repository_id = any(${repositoryIds}::text::bigint[])
+    where d.repository_id = any(${repositoryIds}::bigint[])
       and d.latest_submission_id >= decode(${firstId}, 'hex')
     union all
     select ${testColumns(sql)}
     from quarantine q
     join test t on t.repository_id = q.repository_id and t.test_no = q.test_no
     left join disruptive_test d on d.repository_id = q.repository_id and d.test_no = q.test_no
-    where q.repository_id = any(${repositoryIds}::text::bigint[])
+    where q.repository_id = any(${repositoryIds}::bigint[])
       and (d.latest_submission_id >= decode(${firstId}, 'hex')) is not true`;
 }
 
@@ -181,7 +181,7 @@ function selectTestLists(sql: Queryable, { repositoryIds, firstId }: Scope) {
     from test_list
     where (repository_id, test_list_no) in (
       select distinct repository_id, test_list_no from submission
-      where repository_id = any(${repositoryIds}::text::bigint[])
+      where repository_id = any(${repositoryIds}::bigint[])
         and submission_id >= decode(${firstId}, 'hex') and status = 'processed')`;
 }
 

@@ -133,11 +133,6 @@ create table repository (
   name_key text not null,
   url text not null default ''::text,
   id_prefix bigint not null,
-  data_version bigint not null default 0,
-  addition_count bigint not null default floor((random() * (1000000000)::double precision)),
-  next_test_no integer not null default 0,
-  next_test_list_no integer not null default 0,
-  next_test_tag_set_no integer not null default 0,
   created_at timestamp(0) with time zone not null,
   constraint repository_pkey PRIMARY KEY (organization_id, repository_id),
   constraint repository_id_prefix_key UNIQUE (id_prefix),
@@ -146,6 +141,18 @@ create table repository (
   constraint repository_repository_id_key UNIQUE (repository_id),
   constraint repository_repository_number_check CHECK (((repository_number >= 1) AND (repository_number <= '9007199254740991'::bigint))),
   constraint repository_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organization(organization_id)
+);
+
+create table repository_state (
+  repository_id bigint not null,
+  id_prefix bigint not null,
+  is_visible boolean not null default false,
+  data_version bigint not null,
+  addition_count bigint not null default 0,
+  next_test_no integer not null default 0,
+  next_test_list_no integer not null default 0,
+  next_test_tag_set_no integer not null default 0,
+  constraint repository_state_pkey PRIMARY KEY (repository_id)
 );
 
 create table schema_migration (
@@ -237,3 +244,37 @@ create table unpublished_test_range (
   end_test_no integer not null,
   constraint unpublished_test_range_pkey PRIMARY KEY (repository_id, first_test_no)
 );
+
+create function published_test(repository_id bigint, test_hash bigint)
+ RETURNS TABLE(test_no integer)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select t.test_no from test t
+  where t.repository_id = $1 and t.test_hash = $2
+    and not exists (
+      select 1 from unpublished_test_range u
+      where u.repository_id = $1 and t.test_no >= u.first_test_no and t.test_no < u.end_test_no)
+$function$;
+
+create function repository_version(repository_id bigint, first_submission_id bytea)
+ RETURNS TABLE(data_version bigint, oldest_submission_id bytea)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select v.data_version, (
+    select s.submission_id from submission s
+    where s.repository_id = $1 and s.submission_id >= $2
+    order by s.submission_id limit 1)
+  from repository_state v
+  where v.repository_id = $1 and v.is_visible
+$function$;
+
+create function stored_submission(repository_id bigint, submission_id bytea)
+ RETURNS TABLE(key text)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select s.key from submission s
+  where s.repository_id = $1 and s.submission_id = $2
+$function$;

@@ -117,11 +117,11 @@ export async function loadPrunedFields(
           on s.repository_id = n.repository_id and s.submission_id = n.submission_id
         where n.repository_id = d.repository_id and n.test_no = d.test_no and n.is_disruption
         order by ${weekOfNegative(sql)}, n.submission_id limit 1) as "earliestAt",
-      exists (select from negative_result n
+      exists (select 1 from negative_result n
         where n.repository_id = d.repository_id and n.submission_id = d.latest_submission_id
           and n.is_disruption and n.test_no = d.test_no
           and n.result_no = d.latest_result_no) as "hasLatest",
-      exists (select from submission p
+      exists (select 1 from submission p
         join submission s on s.repository_id = p.repository_id and s.code_version = p.code_version
         join negative_result n
           on n.repository_id = s.repository_id and n.submission_id = s.submission_id

@@ -98,7 +98,7 @@ async function lockSubmission(
   const repositoryIds = arrayOf(repositories.map(({ repositoryId }) => repositoryId));
   const found = await tx<{ repositoryId: number }[]>`
     select repository_id::float8 as "repositoryId" from submission
-    where repository_id = any(${repositoryIds}::text::bigint[]) and key = ${key}`;
+    where repository_id = any(${repositoryIds}::bigint[]) and key = ${key}`;
   const [only] = found;
   if (!only) return null;
   if (found.length > 1) {

@@ -40,7 +40,7 @@ export async function* pruneSubmissions(
     where repository_id = ${repositoryId} and ${isPrunable(sql, scope)}
     order by first_value(submission_id) over (partition by code_version order by submission_id),
       not exists (
-        select from negative_result n
+        select 1 from negative_result n
         where n.repository_id = s.repository_id and n.submission_id = s.submission_id),
       submission_id`;
   for (let start = 0, end = 0; start < prunable.length; start = end) {

@@ -45,7 +45,7 @@ export async function* pruneTests(
   { repositoryId }: { repositoryId: number },
 ): AsyncGenerator<{ testCount: number }> {
   const [repository] = await sql<{ nextListNo: number }[]>`
-    select next_test_list_no as "nextListNo" from repository
+    select next_test_list_no as "nextListNo" from repository_state
     where repository_id = ${repositoryId}`;
   if (!repository) return;
   const isNewList = sql`test_list_no >= ${repository.nextListNo}`;

@@ -2,7 +2,7 @@
 import type { RepositoryName } from "../../lib/base/repository_name.ts";
 import type { Queryable } from "../connection/sql.ts";
 
-/** A repository whose row is locked. */
+/** A repository whose state is locked. */
 export interface LockedRepository extends RepositoryName {
   idPrefix: number;
   /** Counts changes that did not only add. */
@@ -14,18 +14,22 @@ export async function lockRepository(
   tx: Queryable,
   repositoryId: number,
 ): Promise<LockedRepository | null> {
-  const [row] = await tx<LockedRepository[]>`
-    select owner, name, id_prefix::float8 as "idPrefix", ${changeCount(tx)} as "changeCount"
-    from repository
+  const [state] = await tx<Pick<LockedRepository, "idPrefix" | "changeCount">[]>`
+    select id_prefix::float8 as "idPrefix", ${changeCount(tx)} as "changeCount"
+    from repository_state
     where repository_id = ${repositoryId}
     for no key update`;
-  return row ?? null;
+  // Read with the lock held: a deletion takes it too.
+  const [name] = await tx<RepositoryName[]>`
+    select owner, name from repository where repository_id = ${repositoryId}`;
+  return state && name ? { ...state, ...name } : null;
 }
 
 /** Makes cached responses about a repository stale. */
 export async function bumpDataVersion(tx: Queryable, repositoryId: number): Promise<void> {
   await tx`
-    update repository set data_version = data_version + 1 where repository_id = ${repositoryId}`;
+    update repository_state set data_version = data_version + 1
+    where repository_id = ${repositoryId}`;
 }
 
 /**
@@ -33,38 +37,41 @@ export async function bumpDataVersion(tx: Queryable, repositoryId: number): Prom
  * hidden repository becomes visible. Returns the new data version.
  */
 export async function bumpForAddition(tx: Queryable, repositoryId: number): Promise<number> {
-  const [row] = await tx<{ dataVersion: number; organizationId: number; isHidden: boolean }[]>`
-    update repository set data_version = data_version + 1, addition_count = addition_count + 1
+  const [row] = await tx<{ dataVersion: number; isVisible: boolean }[]>`
+    update repository_state
+    set data_version = data_version + 1, addition_count = addition_count + 1
     where repository_id = ${repositoryId}
-    returning data_version::float8 as "dataVersion", organization_id as "organizationId",
-      repository_number is null as "isHidden"`;
-  if (row?.isHidden) await showRepository(tx, { repositoryId, ...row });
+    returning data_version::float8 as "dataVersion", is_visible as "isVisible"`;
+  if (row?.isVisible === false) await showRepository(tx, repositoryId);
   return row?.dataVersion ?? 0;
 }
 
 /**
- * Makes a hidden repository, whose row is locked, visible under the given or the next free number.
+ * Makes a hidden repository, whose state is locked, visible under the given or the next free number.
  * Returns false when the number is taken.
  */
 export async function showRepository(
   tx: Queryable,
-  { organizationId, repositoryId, given }: {
-    organizationId: number;
-    repositoryId: number;
-    given?: number | undefined;
-  },
+  repositoryId: number,
+  given?: number,
 ): Promise<boolean> {
+  const [{ organizationId }] = await tx<[{ organizationId: number }]>`
+    select organization_id as "organizationId" from repository
+    where repository_id = ${repositoryId}`;
   // Those who take a number of the organization wait for each other.
   await tx`
-    select from organization where organization_id = ${organizationId} for no key update`;
+    select 1 from organization where organization_id = ${organizationId} for no key update`;
   const number = given ?? await nextNumber(tx, organizationId);
   const shown = await tx`
     update repository set repository_number = ${number}
     where repository_id = ${repositoryId}
-      and not exists (select from repository r
+      and not exists (select 1 from repository r
         where r.organization_id = ${organizationId} and r.repository_number = ${number})
     returning true`;
-  return shown.length > 0;
+  if (shown.length === 0) return false;
+  await tx`
+    update repository_state set is_visible = true where repository_id = ${repositoryId}`;
+  return true;
 }
 
 /** Takes the next free number of an organization: given numbers may be ahead of the counter. */
@@ -78,7 +85,7 @@ async function nextNumber(tx: Queryable, organizationId: number): Promise<number
         where r.organization_id = o.organization_id
           and r.repository_number >= o.next_repository_number
       ) candidate
-      where not exists (select from repository r
+      where not exists (select 1 from repository r
         where r.organization_id = o.organization_id and r.repository_number = candidate.number))
     where organization_id = ${organizationId}
     returning (next_repository_number - 1)::float8 as number`;
@@ -92,10 +99,11 @@ async function nextNumber(tx: Queryable, organizationId: number): Promise<number
  */
 export async function interruptAdditions(tx: Queryable, repositoryId: number): Promise<void> {
   await tx`
-    update repository set addition_count = addition_count - 1 where repository_id = ${repositoryId}`;
+    update repository_state set addition_count = addition_count - 1
+    where repository_id = ${repositoryId}`;
 }
 
-/** SQL: how many changes of a row of `repository` did not only add. */
+/** SQL: how many changes of a row of `repository_state` did not only add. */
 export function changeCount(sql: Queryable) {
   return sql`(data_version - addition_count)::float8`;
 }

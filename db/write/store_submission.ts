@@ -73,7 +73,7 @@ export class RepositoryGoneError extends Error {
 /**
  * Stores an upload and detects the disruptions of its code version, all at once or not at all.
  *
- * The repository's row is locked for the whole transaction: submissions of one repository are
+ * The repository is locked for the whole transaction: submissions of one repository are
  * stored one after the other, so that two of the same code version cannot miss each other.
  * @throws {RepositoryGoneError} when the repository does not exist any more
  */
@@ -125,7 +125,7 @@ async function prepareNewList(
   if (await findTestListNo(sql, { repositoryId, listHash }) !== null) return null;
   if (await findDuplicate(sql, { repositoryId, uploadDigest, key })) return null;
   const [repository] = await sql<{ changeCount: number }[]>`
-    select ${changeCount(sql)} as "changeCount" from repository
+    select ${changeCount(sql)} as "changeCount" from repository_state
     where repository_id = ${repositoryId}`;
   if (!repository) return null;
   return { ...repository, testNos: await prepareTests(sql, { repositoryId, content }) };
@@ -200,7 +200,7 @@ async function findDuplicate(
       extract(epoch from recorded_at)::float8 as "recordedAt",
       test_result_count as "testResultCount", array_to_json(tags) as tags,
       (select count(*) from negative_result n
-        where n.repository_id = s.repository_id and n.submission_id = s.submission_id
+        where n.repository_id = ${repositoryId} and n.submission_id = s.submission_id
           and n.is_disruption)::int as "disruptionCount"
     from submission s
     where repository_id = ${repositoryId} and status = 'processed'

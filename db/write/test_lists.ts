@@ -34,7 +34,7 @@ export async function insertTestList(
 ): Promise<number> {
   const [row] = await sql<{ test_list_no: number }[]>`
     with numbers as (
-      update repository set next_test_list_no = next_test_list_no + 1
+      update repository_state set next_test_list_no = next_test_list_no + 1
       where repository_id = ${repositoryId}
       returning next_test_list_no - 1 as test_list_no
     )
@@ -88,6 +88,6 @@ export async function excludeListed(
 /** SQL: whether no submission has run the row `l` of `test_list`. */
 export function isUnusedList(sql: Queryable) {
   return sql`not exists (
-    select from submission s
+    select 1 from submission s
     where s.repository_id = l.repository_id and s.test_list_no = l.test_list_no)`;
 }

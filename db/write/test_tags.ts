@@ -57,7 +57,7 @@ async function storeTagSet(
   if (known) return { ...known, isNew: false };
   const [added] = await tx<{ testTagSetNo: number }[]>`
     with numbers as (
-      update repository set next_test_tag_set_no = next_test_tag_set_no + 1
+      update repository_state set next_test_tag_set_no = next_test_tag_set_no + 1
       where repository_id = ${repositoryId}
       returning next_test_tag_set_no - 1 as test_tag_set_no
     )
@@ -85,7 +85,7 @@ async function requireRoom(
   const added = await tx<{ tag: string }[]>`
     select tag from unnest(${textsIn(tx, tags)}) as tag
     where not exists (
-      select from test_tag where repository_id = ${repositoryId} and test_tag.tag = tag.tag)
+      select 1 from test_tag where repository_id = ${repositoryId} and test_tag.tag = tag.tag)
     limit ${TAG_LIMITS.perRepository + 1}`;
   if (added.length === 0) return;
   const [present] = await tx<{ count: number }[]>`
@@ -158,7 +158,7 @@ export async function removeTags(
 /** SQL: whether no submission has the row `t` of `test_tag_set`. */
 export function isUnusedSet(sql: Queryable) {
   return sql`not exists (
-    select from submission s
+    select 1 from submission s
     where s.repository_id = t.repository_id and s.test_tag_set_no = t.test_tag_set_no)`;
 }
 

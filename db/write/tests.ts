@@ -51,7 +51,7 @@ export async function publishTests(
     where repository_id = ${repositoryId} and (
       int4range(first_test_no, end_test_no) && (select ${rangesOf(testNos)}::text::int4multirange)
       or not exists (
-        select from test t
+        select 1 from test t
         where t.repository_id = u.repository_id
           and t.test_no >= u.first_test_no and t.test_no < u.end_test_no))`;
 }
@@ -59,10 +59,10 @@ export async function publishTests(
 /** SQL: whether the row `t` of `test` was never disruptive and is not quarantined. */
 export function isUnreferenced(sql: Queryable) {
   return sql`not exists (
-      select from disruptive_test d
+      select 1 from disruptive_test d
       where d.repository_id = t.repository_id and d.test_no = t.test_no)
     and not exists (
-      select from quarantine q
+      select 1 from quarantine q
       where q.repository_id = t.repository_id and q.test_no = t.test_no)`;
 }
 
@@ -115,7 +115,7 @@ async function insertTests(
   // Numbers ascend with test_hash, so that the differences in a list are small.
   await sql`
     with range as (
-      update repository set next_test_no = next_test_no + ${tests.length}
+      update repository_state set next_test_no = next_test_no + ${tests.length}
       where repository_id = ${repositoryId}
       returning next_test_no - ${tests.length} as first, next_test_no as end
     ), unpublished as (

@@ -33,7 +33,7 @@ export async function showProcessing(tx: Queryable, upload: UnprocessedSubmissio
       to_timestamp(${upload.uploadedAt}), 'processing', ${key}, ${upload.buildUrl},
       ${upload.commitOid}, ${upload.treeOid}, ${upload.branch},
       ${textsIn(tx, upload.tags)}, ${dataVersion}
-    where not exists (select from submission s
+    where not exists (select 1 from submission s
       where s.repository_id = ${repositoryId} and s.key = ${key})
     on conflict do nothing`;
 }

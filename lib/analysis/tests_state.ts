@@ -54,7 +54,7 @@ export interface StateChanges {
 /** A state without any submission. */
 export function emptyState({ withTime }: { withTime: boolean }): TestsState {
   return {
-    version: { createdAt: 0, dataVersion: 0, additionCount: 0, oldestSubmissionId: null },
+    version: { dataVersion: 0, additionCount: 0, oldestSubmissionId: null },
     windowStart: 0,
     tests: new Map(),
     recordedAts: [],
@@ -67,8 +67,8 @@ export function canApply(
   state: TestsState,
   { version, windowStart }: Pick<StateChanges, "version" | "windowStart">,
 ): boolean {
-  const { createdAt, dataVersion, additionCount } = state.version;
-  return createdAt === version.createdAt && dataVersion <= version.dataVersion &&
+  const { dataVersion, additionCount } = state.version;
+  return dataVersion <= version.dataVersion &&
     dataVersion - additionCount === version.dataVersion - version.additionCount &&
     state.windowStart <= windowStart;
 }

@@ -1,7 +1,6 @@
 /** The version of a repository's data, which changes with every upload, deletion and quarantine. */
 export interface DataVersion {
-  /** Seconds since 1970: a repository that is created again with the same number is another. */
-  createdAt: number;
+  /** Never that of another repository that had the same number before. */
   dataVersion: number;
 }
 

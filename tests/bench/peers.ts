@@ -238,14 +238,12 @@ function callerStatement({ token, endpoints }: Scenario) {
   const [, , , owner, name] = endpoints.tests!.split("/");
   return {
     text: `select t.organization_id, r.repository_id::float8, r.owner_key, r.name_key,
-        extract(epoch from r.created_at)::float8, r.data_version::float8,
-        (select encode(s.submission_id, 'hex') from submission s
-          where s.repository_id = r.repository_id and s.submission_id >= decode($1, 'hex')
-          order by s.submission_id limit 1)
+        v.data_version::float8, encode(v.oldest_submission_id, 'hex')
       from api_token t
       join organization o on o.organization_id = t.organization_id
       left join repository r on r.organization_id = t.organization_id
         and r.owner_key = $2 and r.name_key = $3
+      left join lateral repository_version(r.repository_id, decode($1, 'hex')) v on true
       where t.hash = $4 and t.type = 'api_token' and t.revoked_at is null
         and (t.expires_at is null or t.expires_at > to_timestamp($5::float8))
       order by r.repository_id`,

@@ -119,7 +119,8 @@ export class Scene {
     const { sql, close } = await openDatabase({ databaseUrl: DATABASE_URL, dataDir: DATA_DIR });
     const testNo = async () => {
       const [row] = await sql<{ no: number }[]>`
-        select next_test_no as no from repository where owner || '/' || name = ${this.repository}`;
+        select next_test_no as no from repository_state join repository using (repository_id)
+        where owner || '/' || name = ${this.repository}`;
       return row!.no;
     };
     const before = await testNo();

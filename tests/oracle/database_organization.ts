@@ -50,18 +50,21 @@ export async function databaseOrganization(
     setClock: fleet.setClock,
     setGate: fleet.setGate,
     async createRepository(index, { repositoryId: repositoryNumber, ...repository }) {
-      const creation = await createRepository(sql, {
-        organization: { organizationId, name },
-        ...repository,
-        repositoryNumber,
-      });
+      const creation = await sql.begin((tx) =>
+        createRepository(tx, {
+          organization: { organizationId, name },
+          ...repository,
+          repositoryNumber,
+        })
+      );
       if (creation.outcome !== "created") throw new Error(`${repository.name} was not created`);
       repositoryIds[index] = creation.repository.repositoryId;
       return creation.repository.repositoryNumber;
     },
     async renameRepository(index, to) {
       const repositoryId = repositoryIds[index]!;
-      return await renameRepository(sql, { organizationId, repositoryId }, to) !== null;
+      const repository = { organizationId, repositoryId };
+      return await sql.begin((tx) => renameRepository(tx, repository, to)) !== null;
     },
     async deleteRepository(index) {
       const repositoryId = repositoryIds[index]!;

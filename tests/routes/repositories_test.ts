@@ -42,7 +42,9 @@ describeWithDatabases("GET /api/me/repositories", (database) => {
     const before = (await fixture.get(ROUTE)).headers.get("etag")!;
     const added = await fixture.addRepository("acme", "zeta");
     assert.equal((await list()).at(-1).full_name, "acme/zeta");
-    await renameRepository(database().sql, added, { owner: "acme", name: "ZETA" });
+    await database().sql.begin((tx) =>
+      renameRepository(tx, added, { owner: "acme", name: "ZETA" })
+    );
     const response = await fixture.get(ROUTE, { "if-none-match": before });
     const { repositories } = await bodyOf(response, ROUTE);
     assert.deepEqual(

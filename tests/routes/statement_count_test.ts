@@ -27,7 +27,7 @@ const COLD: [route: string, query: string, statements: number][] = [
   ["/api/tests/:id/failures", "", 9],
   ["/api/repos/:owner/:name/tests", "", 9],
   ["/api/repos/:owner/:name/tests", "?branch=main,release/*", 9],
-  ["/api/tests/:id", "", 10],
+  ["/api/tests/:id", "", 11],
   ["/api/tests/:id/results", "", 2],
   ["/api/v1/flaky/tests", "", 9],
   ["/api/v1/flaky/tests", "?repository=shop&quarantine=false", 9],

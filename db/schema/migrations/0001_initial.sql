@@ -48,8 +48,6 @@ create table change (
 
 create sequence repository_id_sequence as bigint;
 
--- Counters that begin at a random value differ when a repository is deleted and its number is used
--- again, so that nothing cached for the old one fits the new one.
 create table repository (
   organization_id integer not null references organization,
   -- Internal: it would tell how many repositories other organizations have.
@@ -66,20 +64,32 @@ create table repository (
   -- First 11 hex digits (44 bits) of the id of every test. Made from the names at creation, so that
   -- renaming the repository keeps the ids.
   id_prefix bigint not null unique,
-  -- Incremented with every change that an answer about this repository could show.
-  data_version bigint not null default 0,
-  -- How many increments of data_version only added submissions, or changed nothing about tests.
-  -- While data_version - addition_count is the same, cached tests can be updated from the
-  -- submissions added since, and test numbers looked up before are valid; otherwise they are
-  -- loaded again.
-  addition_count bigint not null default floor(random() * 1000000000),
-  next_test_no integer not null default 0,
-  next_test_list_no integer not null default 0,
-  next_test_tag_set_no integer not null default 0,
   created_at timestamptz(0) not null,
   primary key (organization_id, repository_id),
   unique (organization_id, repository_number),
   unique (organization_id, owner_key, name_key)
+);
+
+-- What uploads change of a repository. A table of its own, so that on Citus it is on the server of the
+-- repository's data: version and data become visible together, and the lock of its row is there.
+create table repository_state (
+  repository_id bigint primary key,
+  -- Copied: it never changes.
+  id_prefix bigint not null,
+  -- Whether the repository has a number: becomes visible together with the first upload.
+  is_visible boolean not null default false,
+  -- Incremented with every change that an answer about this repository could show. Begins with the
+  -- microseconds since 1970: above all versions of a deleted repository that had the same number, so
+  -- that nothing cached for that one fits this one.
+  data_version bigint not null,
+  -- How many increments of data_version only added submissions, or changed nothing about tests.
+  -- While data_version - addition_count is the same, cached tests can be updated from the
+  -- submissions added since, and test numbers looked up before are valid; otherwise they are
+  -- loaded again.
+  addition_count bigint not null default 0,
+  next_test_no integer not null default 0,
+  next_test_list_no integer not null default 0,
+  next_test_tag_set_no integer not null default 0
 );
 
 -- Test identities.
@@ -290,3 +300,36 @@ create table archive (
   primary key (source, key)
 );
 create index archive_unfinished on archive (source, status) where status <> 'processed';
+
+-- The first statement of a request names a repository by a row of `repository`. On Citus that table and
+-- those of the data are on different servers: there these functions send a statement of their own with
+-- the id as a value (deploy/citus.sql), so that a request still takes one round trip. On one server they
+-- become part of the plan of the statement.
+
+create function repository_version(repository_id bigint, first_submission_id bytea)
+returns table (data_version bigint, oldest_submission_id bytea)
+language sql stable as $$
+  select v.data_version, (
+    select s.submission_id from submission s
+    where s.repository_id = $1 and s.submission_id >= $2
+    order by s.submission_id limit 1)
+  from repository_state v
+  where v.repository_id = $1 and v.is_visible
+$$;
+
+create function published_test(repository_id bigint, test_hash bigint)
+returns table (test_no integer)
+language sql stable as $$
+  select t.test_no from test t
+  where t.repository_id = $1 and t.test_hash = $2
+    and not exists (
+      select 1 from unpublished_test_range u
+      where u.repository_id = $1 and t.test_no >= u.first_test_no and t.test_no < u.end_test_no)
+$$;
+
+create function stored_submission(repository_id bigint, submission_id bytea)
+returns table (key text)
+language sql stable as $$
+  select s.key from submission s
+  where s.repository_id = $1 and s.submission_id = $2
+$$;

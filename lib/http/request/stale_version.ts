@@ -20,8 +20,5 @@ export function checkVersion(
   expected: DataVersion,
   actual: DataVersion | null,
 ): asserts actual is DataVersion {
-  if (expected.createdAt === actual?.createdAt && expected.dataVersion === actual.dataVersion) {
-    return;
-  }
-  throw new StaleVersionError();
+  if (expected.dataVersion !== actual?.dataVersion) throw new StaleVersionError();
 }

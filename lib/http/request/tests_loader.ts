@@ -150,9 +150,9 @@ type VersionedRepository = WindowVersion & { repositoryId: number };
 
 /** Everything that distinguishes one version of a repository's data and window from another. */
 function versionKey(
-  { repositoryId, createdAt, dataVersion, oldestSubmissionId }: VersionedRepository,
+  { repositoryId, dataVersion, oldestSubmissionId }: VersionedRepository,
 ) {
-  return [repositoryId, createdAt, dataVersion, oldestSubmissionId];
+  return [repositoryId, dataVersion, oldestSubmissionId];
 }
 
 function cacheKey(
@@ -163,7 +163,6 @@ function cacheKey(
 }
 
 function isSame(repository: WindowVersion, { version }: TestsState): boolean {
-  return repository.createdAt === version.createdAt &&
-    repository.dataVersion === version.dataVersion &&
+  return repository.dataVersion === version.dataVersion &&
     repository.oldestSubmissionId === version.oldestSubmissionId;
 }

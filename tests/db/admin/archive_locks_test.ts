@@ -27,7 +27,7 @@ describe("a failed archive", { skip: !serverUrl }, () => {
       let failing: Promise<void> | undefined;
       // As `deleteRepository`: first the repository, then its archives.
       await deleter.sql.begin(async (tx) => {
-        await tx`select from repository where repository_id = ${repositoryId} for update`;
+        await tx`select from repository_state where repository_id = ${repositoryId} for update`;
         failing = failArchive(sql, { ...claim, reason: "broken", submissionKey: "a.gz" });
         for (let waiting = 0; waiting === 0;) {
           const [row] = await tx<{ count: number }[]>`

@@ -41,6 +41,9 @@ export async function createLargeFixture(database: Database): Promise<ContractFi
     select organization_id, 100000 + row_number() over (), 100000 + row_number() over (), 'o', 'r' || n, 'o', 'r' || n,
       100000 + row_number() over (), now()
     from active, generate_series(1, 10) n`;
+  await sql`
+    insert into repository_state (repository_id, id_prefix, is_visible, data_version)
+    select repository_id, id_prefix, true, 1 from repository where repository_id > 100000`;
   // Which repository gets how many rows of what: shop's are old, the others' spread over a year.
   await sql`
     create temporary table share as

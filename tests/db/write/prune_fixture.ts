@@ -138,7 +138,7 @@ export async function lastingFacts({ sql }: Pick<Database, "sql">): Promise<unkn
     select distinct on (repository_id) * from coverage_report
     order by repository_id, coverage_report_id desc`;
   const versions = await sql`
-    select repository_id, data_version from repository order by repository_id`;
+    select repository_id, data_version from repository_state order by repository_id`;
   return { disruptive, quarantined, coverage, versions };
 }
 

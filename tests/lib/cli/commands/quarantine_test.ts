@@ -31,7 +31,7 @@ describeWithDatabases("quarantine", (database) => {
 
   async function dataVersion(): Promise<number> {
     const [row] = await database().sql<{ version: number }[]>`
-      select data_version::float8 as version from repository where repository_id = ${repositoryId}`;
+      select data_version::float8 as version from repository_state where repository_id = ${repositoryId}`;
     return row!.version;
   }
 

@@ -168,7 +168,7 @@ describeWithDatabases("repo", (database) => {
 
   async function dataVersion(repositoryId: number): Promise<number> {
     const [row] = await database().sql<{ version: number }[]>`
-      select data_version::float8 as version from repository
+      select data_version::float8 as version from repository_state
       where repository_id = ${repositoryId}`;
     return row!.version;
   }
