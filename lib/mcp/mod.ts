@@ -1,8 +1,8 @@
 /** The agent tool server over standard input and output. */
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
-import { createApiClient } from "./api_client.ts";
+import { createApiClient } from "../api_client/client.ts";
 import { createToolServer } from "./server.ts";
-import type { ApiSettings } from "./settings.ts";
+import type { ApiSettings } from "../api_client/settings.ts";
 import { createTransport, type TransportStreams } from "./transport.ts";
 
 interface ServeToolsOptions extends ApiSettings, TransportStreams {

@@ -2,10 +2,11 @@
 import { McpServer, ResourceNotFoundError, ResourceTemplate } from "@modelcontextprotocol/server";
 import { toStandardJsonSchema } from "@valibot/to-json-schema";
 import * as v from "valibot";
-import type { ApiClient } from "./api_client.ts";
+import type { ApiClient } from "../api_client/client.ts";
+import { ApiError, NotFoundError } from "../api_client/errors.ts";
 import { outputJson } from "./output.ts";
 import { registerPrompts } from "./prompts.ts";
-import { NotFoundError, ToolError } from "./tool_error.ts";
+import { ToolError } from "./tool_error.ts";
 import { listMyOrganizations, listRepositories } from "./tools/account.ts";
 import { findFlakyTests } from "./tools/find_flaky_tests.ts";
 import { getRecentFailures } from "./tools/get_recent_failures.ts";
@@ -130,8 +131,8 @@ function decodePart(part: string | string[] | undefined): string {
 }
 
 /** The error for the model, without internal details. */
-function publicError(error: unknown, onError: (error: unknown) => void): ToolError {
-  if (error instanceof ToolError) return error;
+function publicError(error: unknown, onError: (error: unknown) => void): Error {
+  if (error instanceof ApiError || error instanceof ToolError) return error;
   // The client cancelled the call.
   if (!(error instanceof DOMException && error.name === "AbortError")) onError(error);
   return new ToolError("The tool server failed. Tell the user; its standard error tells why.");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "@std/testing/bdd";
-import { createApiClient } from "../../lib/mcp/api_client.ts";
+import { createApiClient } from "../../lib/api_client/client.ts";
 import { QUOTE_HEADING } from "../../lib/mcp/output.ts";
 import { formatTimestamp } from "../../lib/base/time.ts";
 import type { TestResult } from "../../lib/report/result.ts";

@@ -1,15 +1,8 @@
 import process from "node:process";
 import { VERSION } from "../../base/version.ts";
-import {
-  type ApiSettings,
-  DEFAULT_API_URL,
-  readApiSettings,
-  TOKEN_VARIABLE,
-  URL_VARIABLE,
-} from "../../mcp/settings.ts";
-import { type AddCommand, type CliIo, command } from "../command.ts";
-import { Failure } from "../errors.ts";
-import { readSecret } from "../settings.ts";
+import { DEFAULT_API_URL, TOKEN_VARIABLE, URL_VARIABLE } from "../../api_client/settings.ts";
+import { readApiAccess } from "../api_access.ts";
+import { type AddCommand, command } from "../command.ts";
 
 export const mcpCommand: AddCommand = command({
   name: "mcp",
@@ -21,7 +14,7 @@ export const mcpCommand: AddCommand = command({
   input: {},
   async run(_input, context) {
     const { io } = context;
-    const settings = settingsOf(io);
+    const settings = readApiAccess(io.environment);
     // No other command needs the library of the protocol.
     const { serveTools } = await import("../../mcp/mod.ts");
     await serveTools({
@@ -34,13 +27,3 @@ export const mcpCommand: AddCommand = command({
     });
   },
 });
-
-function settingsOf(io: CliIo): ApiSettings {
-  try {
-    const token = readSecret(io.environment, TOKEN_VARIABLE);
-    return readApiSettings({ ...io.environment, [TOKEN_VARIABLE]: token });
-  } catch (error) {
-    if (error instanceof TypeError) throw new Failure(error.message);
-    throw error;
-  }
-}

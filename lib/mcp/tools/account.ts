@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { json } from "../api_client.ts";
+import { json } from "../../api_client/client.ts";
 import { defineTool, described, integer, toolInput } from "./tool.ts";
 
 const organizations = v.object({

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { TEST_ORDERS } from "../../analysis/order.ts";
 import { parseQuery } from "../../query/mod.ts";
-import { json } from "../api_client.ts";
+import { json } from "../../api_client/client.ts";
 import { ToolError } from "../tool_error.ts";
 import {
   defineTool,

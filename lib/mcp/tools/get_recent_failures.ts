@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { failureCause, fingerprint } from "../../analysis/failure_groups.ts";
-import { json } from "../api_client.ts";
+import { json } from "../../api_client/client.ts";
 import {
   body,
   defineTool,

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { json } from "../api_client.ts";
+import { json } from "../../api_client/client.ts";
 import {
   body,
   defineTool,

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { ATTEMPT_STATUSES } from "../../analysis/attempts.ts";
-import { json } from "../api_client.ts";
+import { json } from "../../api_client/client.ts";
 import {
   body,
   defineTool,

@@ -1,6 +1,6 @@
 /** The type of a tool, and what several tools share. */
 import * as v from "valibot";
-import type { GetRequest } from "../api_client.ts";
+import type { GetRequest } from "../../api_client/client.ts";
 
 /** Gets a resource of the API for one call of a tool. */
 export type Get = <Schema extends v.GenericSchema<string, unknown>>(
@@ -18,7 +18,7 @@ export interface Tool<
   description: string;
   input: Input;
   output: Output;
-  /** @throws {ToolError} */
+  /** @throws {ApiError | ToolError} */
   run(input: v.InferOutput<Input>, get: Get): Promise<v.InferOutput<Output>>;
 }
 

@@ -1,8 +1,8 @@
 /** A client in the same process, connected to the agent tools. */
 import { type CallToolResult, Client, InMemoryTransport } from "@modelcontextprotocol/client";
-import { type ApiClient, createApiClient } from "../../../lib/mcp/api_client.ts";
+import { type ApiClient, createApiClient } from "../../../lib/api_client/client.ts";
 import { createToolServer } from "../../../lib/mcp/server.ts";
-import { FAKE_TOKEN } from "./fake_api.ts";
+import { FAKE_TOKEN } from "../api_client/fake_api.ts";
 
 /** The official client, connected. */
 export interface Connection {

@@ -6,7 +6,7 @@
  */
 import { PassThrough } from "node:stream";
 import { serveTools } from "../../../lib/mcp/mod.ts";
-import { FAKE_TOKEN, flakyPage, startFakeApi } from "./fake_api.ts";
+import { FAKE_TOKEN, flakyPage, startFakeApi } from "../api_client/fake_api.ts";
 
 const CALLS_AT_ONCE = 20;
 

@@ -1,7 +1,7 @@
 import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { connect, type Connection } from "./connect.ts";
-import { type FakeApi, flakyPage, startFakeApi } from "./fake_api.ts";
+import { type FakeApi, flakyPage, startFakeApi } from "../api_client/fake_api.ts";
 
 // The list of tools is part of every conversation.
 const MAX_TOOL_LIST_TOKENS = 5000;

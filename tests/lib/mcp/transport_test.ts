@@ -2,7 +2,7 @@ import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
 import { serveTools } from "../../../lib/mcp/mod.ts";
-import { FAKE_TOKEN, type FakeApi, flakyPage, startFakeApi } from "./fake_api.ts";
+import { FAKE_TOKEN, type FakeApi, flakyPage, startFakeApi } from "../api_client/fake_api.ts";
 
 const INITIALIZE = {
   method: "initialize",

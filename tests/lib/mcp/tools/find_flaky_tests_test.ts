@@ -1,6 +1,6 @@
 import { afterEach, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import { flakyPage } from "../fake_api.ts";
+import { flakyPage } from "../../api_client/fake_api.ts";
 import { closeAll, notFound, over, queryOf } from "./over.ts";
 
 afterEach(closeAll);

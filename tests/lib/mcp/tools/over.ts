@@ -1,6 +1,6 @@
 /** A connection to the tools with a fake service. */
 import { connect, type Connection } from "../connect.ts";
-import { type FakeApi, startFakeApi } from "../fake_api.ts";
+import { type FakeApi, startFakeApi } from "../../api_client/fake_api.ts";
 
 const running: Array<FakeApi | Connection> = [];
 

@@ -16,7 +16,7 @@ export interface ApiSettings {
 }
 
 /**
- * Reads the settings of the agent tool server from the environment, without surrounding spaces.
+ * Reads the settings of a client from the environment, without surrounding spaces.
  *
  * @throws {TypeError} when the token is missing or the address is invalid; the token is never quoted
  */

@@ -1,8 +1,8 @@
 import { afterEach, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import * as v from "valibot";
-import { type ApiClientOptions, createApiClient, json } from "../../../lib/mcp/api_client.ts";
-import { NotFoundError } from "../../../lib/mcp/tool_error.ts";
+import { type ApiClientOptions, createApiClient, json } from "../../../lib/api_client/client.ts";
+import { NotFoundError } from "../../../lib/api_client/errors.ts";
 import { FAKE_TOKEN, type FakeApi, startFakeApi } from "./fake_api.ts";
 
 const REQUEST = { path: ["api"], notFound: "No such thing." };
@@ -116,7 +116,7 @@ describe("the API client", () => {
     const client = clientOf(api.url, { timeoutMs: 50 });
     await assert.rejects(
       client(REQUEST, TEXT),
-      { name: "ToolError", message: /did not answer within 0.05 seconds/ },
+      { name: "ApiError", message: /did not answer within 0.05 seconds/ },
     );
     assert.equal(api.asked.length, 1);
     late.resolve(new Response());
@@ -156,7 +156,7 @@ describe("the API client", () => {
     const api = start(() => Response.json({ errors: { q: ["one", "two"] } }, { status: 400 }));
     await assert.rejects(
       clientOf(api.url)({ ...REQUEST, argumentNames: { q: "search" } }, TEXT),
-      { name: "ToolError", message: /^Invalid arguments: search: one; two\./ },
+      { name: "ApiError", message: /^Invalid arguments: search: one; two\./ },
     );
   });
 
@@ -169,7 +169,7 @@ describe("the API client", () => {
     const html = start(() => new Response("<h1>404</h1>", { status: 404 }));
     await assert.rejects(
       clientOf(html.url)(REQUEST, TEXT),
-      { name: "ToolError", message: /does not look like this service \(status 404\)/ },
+      { name: "ApiError", message: /does not look like this service \(status 404\)/ },
     );
   });
 
@@ -178,7 +178,7 @@ describe("the API client", () => {
       const api = start(() => new Response(body));
       await assert.rejects(
         clientOf(api.url)(REQUEST, json(v.object({ count: v.number() }))),
-        { name: "ToolError", message: /does not look like this service/ },
+        { name: "ApiError", message: /does not look like this service/ },
       );
     }
   });

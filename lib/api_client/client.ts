@@ -1,10 +1,10 @@
-/** Client of the HTTP API: timeout, one retry of transient failures, errors that a model can act on. */
+/** Client of the HTTP API: timeout, one retry of transient failures, errors that one can act on. */
 import * as v from "valibot";
 import { pause } from "../base/delay.ts";
 import { type ApiSettings, TOKEN_VARIABLE, URL_VARIABLE } from "./settings.ts";
-import { NotFoundError, ToolError } from "./tool_error.ts";
+import { ApiError, NotFoundError } from "./errors.ts";
 
-/** A GET request of a tool. */
+/** A GET request. */
 export interface GetRequest {
   /** Parts of the path, not encoded. */
   path: readonly string[];
@@ -12,15 +12,15 @@ export interface GetRequest {
   query?: Readonly<Record<string, string | number | boolean | undefined>>;
   /** Message of the error for status 404. */
   notFound: string;
-  /** Names of the tool's arguments by query parameter, where they differ. */
+  /** What the caller calls query parameters, where the names differ. */
   argumentNames?: Readonly<Record<string, string>>;
 }
 
 /**
  * Gets a resource below the base address; the schema parses its body.
  *
- * @param signal aborted when the MCP client cancels the call
- * @throws {ToolError}
+ * @param signal cancels the call, which throws its reason
+ * @throws {ApiError}
  */
 export type ApiClient = <Schema extends v.GenericSchema<string, unknown>>(
   request: GetRequest,
@@ -42,7 +42,7 @@ const TRANSIENT_STATUSES: readonly number[] = [502, 503, 504];
 const MAX_QUOTED_CHARACTERS = 200;
 
 /** A failure that is worth a retry. */
-class TransientError extends ToolError {}
+class TransientError extends ApiError {}
 
 /** A body of JSON. Fields that the schema does not name are dropped. */
 export function json<Schema extends v.GenericSchema>(schema: Schema) {
@@ -103,12 +103,12 @@ async function get(
     // The service may echo the request, token included.
     throw errorOf(response, body.replaceAll(token, "[token]"), request, baseUrl);
   } catch (error) {
-    if (error instanceof ToolError) throw error;
+    if (error instanceof ApiError) throw error;
     signal.throwIfAborted();
     const reason = error instanceof Error ? error.message : String(error);
     throw new TransientError(
-      `The service at ${baseUrl} cannot be reached (${shorten(reason)}). Ask the user to check ` +
-        `that it is running and that ${URL_VARIABLE} holds its address.`,
+      `The service at ${baseUrl} cannot be reached (${shorten(reason)}).`,
+      `Ask the user to check that it is running and that ${URL_VARIABLE} holds its address.`,
     );
   } finally {
     clearTimeout(timer);
@@ -121,28 +121,27 @@ function errorOf(
   body: string,
   request: GetRequest,
   baseUrl: string,
-): ToolError {
+): ApiError {
   if (TRANSIENT_STATUSES.includes(status)) {
     return new TransientError(
-      `The service at ${baseUrl} is not available right now (status ${status}). Try again in a ` +
-        `minute.`,
+      `The service at ${baseUrl} is not available right now (status ${status}).`,
+      "Try again in a minute.",
     );
   }
   const location = headers.get("location");
   if (status >= 300 && status < 400 && location !== null) {
-    return new ToolError(
-      `The service at ${baseUrl} redirects to ${
-        shorten(location)
-      }. Redirects are not followed, so ` +
-        `that the token is not sent elsewhere. If that address is right, ask the user to set ` +
-        `${URL_VARIABLE} accordingly.`,
+    return new ApiError(
+      `The service at ${baseUrl} redirects to ${shorten(location)}.`,
+      "Redirects are not followed, so that the token is not sent elsewhere. If that address is " +
+        `right, ask the user to set ${URL_VARIABLE} accordingly.`,
     );
   }
   if (status === 401) {
-    return new ToolError(
-      `The service at ${baseUrl} rejected the API token (status 401). Ask the user to put a valid ` +
-        `token of their organization into ${TOKEN_VARIABLE} in the configuration of this tool ` +
-        `server, and to restart it. Calling again before that does not help.`,
+    return new ApiError(
+      `The service at ${baseUrl} rejected the API token (status 401).`,
+      `Ask the user to put a valid token of their organization into ${TOKEN_VARIABLE} in the ` +
+        "configuration of this tool server, and to restart it. Calling again before that does not " +
+        "help.",
     );
   }
   // A 404 without JSON comes from another program.
@@ -152,9 +151,9 @@ function errorOf(
     if (result.success) return argumentError(result.output.errors, request.argumentNames);
   }
   if (status >= 500) {
-    return new ToolError(
-      `The service at ${baseUrl} failed (status ${status}); its log has the details. Try once ` +
-        `more later, and tell the user if it keeps failing.`,
+    return new ApiError(
+      `The service at ${baseUrl} failed (status ${status}); its log has the details.`,
+      "Try once more later, and tell the user if it keeps failing.",
     );
   }
   return unexpectedResponse(baseUrl, `status ${status}`);
@@ -164,24 +163,24 @@ function errorOf(
 function argumentError(
   errors: Readonly<Record<string, string[]>>,
   names: Readonly<Record<string, string>> = {},
-): ToolError {
+): ApiError {
   const lines = Object.entries(errors).map(([parameter, messages]) =>
     `${names[parameter] ?? parameter}: ${messages.join("; ")}`
   ).join(" | ").replaceAll("metadata.after", "next_cursor");
-  return new ToolError(`Invalid arguments: ${lines}. Correct them and call again.`);
+  return new ApiError(`Invalid arguments: ${lines}.`, "Correct them and call again.");
 }
 
-function unexpectedResponse(baseUrl: string, reason: string): ToolError {
-  return new ToolError(
-    `The response from ${baseUrl} does not look like this service (${reason}). Ask the user to ` +
-      `check ${URL_VARIABLE}.`,
+function unexpectedResponse(baseUrl: string, reason: string): ApiError {
+  return new ApiError(
+    `The response from ${baseUrl} does not look like this service (${reason}).`,
+    `Ask the user to check ${URL_VARIABLE}.`,
   );
 }
 
-function timeoutError(baseUrl: string, timeoutMs: number): ToolError {
-  return new ToolError(
-    `The service at ${baseUrl} did not answer within ${timeoutMs / 1000} seconds. Try again with ` +
-      `a smaller limit, and tell the user if it keeps timing out.`,
+function timeoutError(baseUrl: string, timeoutMs: number): ApiError {
+  return new ApiError(
+    `The service at ${baseUrl} did not answer within ${timeoutMs / 1000} seconds.`,
+    "Try again with a smaller limit, and tell the user if it keeps timing out.",
   );
 }
 
