@@ -149,6 +149,17 @@ export const TEST_DETAILS_EXAMPLE = {
   ...EXPANSIONS,
 };
 
+/** The same test, which failed again. */
+export const VERDICTS_EXAMPLE = {
+  tests: [{
+    ...TEST,
+    verdict: "flaky",
+    disruptiveness_ratio: 0.054,
+    recent_nondeterministic_negative_result: LATEST_FAILURE,
+    recent_base_negative_result: LATEST_FAILURE,
+  }],
+};
+
 const FAILED_ATTEMPT = {
   conclusion: "failure",
   duration_us: 5_004_120,

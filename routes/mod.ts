@@ -16,6 +16,7 @@ import { testDetails } from "./test_details.ts";
 import { testRuns } from "./test_runs.ts";
 import { testResults } from "./test_results.ts";
 import { tokenCheck } from "./token_check.ts";
+import { verdicts } from "./verdicts.ts";
 
 /** All routes, in the order of the documentation. */
 export const routes: readonly Route[] = [
@@ -27,6 +28,7 @@ export const routes: readonly Route[] = [
   submissionTests,
   disruptiveTests,
   repositoryFailures,
+  verdicts,
   testDetails,
   testResults,
   testRuns,

@@ -143,7 +143,9 @@ export function timestampView(seconds: number | null): string | null {
 }
 
 /** The latest disruption, `null` when there was none. */
-export function negativeResultView(latest: LatestDisruption | null) {
+export function negativeResultView(
+  latest: Pick<LatestDisruption, "recordedAt" | "buildUrl" | "message"> | null,
+) {
   if (latest === null) return null;
   const { recordedAt, buildUrl, message } = latest;
   return { recorded_at: formatTimestamp(recordedAt), build_url: buildUrl, message };

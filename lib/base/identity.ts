@@ -65,6 +65,16 @@ export function testId(idPrefix: number, hash: number): string {
     hash.toString(16).padStart(HASH_DIGITS, "0");
 }
 
+/** The part of a test's id that is the same in every repository: 13 lower-case hex digits. */
+export function shortTestId(test: TestIdentity): string {
+  return testHash(test).toString(16).padStart(HASH_DIGITS, "0");
+}
+
+/** The hash of a test from its id or the last 13 digits of it; `null` for any other text. */
+export function parseShortTestId(id: string): number | null {
+  return /^(?:[0-9a-f]{11})?[0-9a-f]{13}$/i.test(id) ? parseInt(id.slice(-HASH_DIGITS), 16) : null;
+}
+
 /** The namespace of organizations' UUIDs: a random one. */
 const ORGANIZATION_NAMESPACE = "3f1d6c58-94b2-4e07-8a61-d0c7b25e9f13";
 

@@ -312,6 +312,7 @@ export function questionsOf(query: Query, state: State): Question[] {
   const questions: Question[] = [
     { kind: "submissions", repository, limit, after: null, branches },
     { kind: "tests", repository, page },
+    { kind: "verdicts", repository, tests: TESTS, base: branches },
     { kind: "inventory", repository, scope, view, include, page },
     { kind: "organizations" },
     { kind: "repositories" },

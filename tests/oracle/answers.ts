@@ -1,7 +1,7 @@
 /** The response bodies of the API, made from the definitions. */
-import { eventId, organizationUuid } from "../../lib/base/identity.ts";
-import { type KnownTest, repositoryAt } from "./model.ts";
-import { type Oracle, type Row, type Sort, type Term, timestamp } from "./oracle.ts";
+import { eventId, organizationUuid, type TestIdentity } from "../../lib/base/identity.ts";
+import { isSameTest, type KnownTest, repositoryAt } from "./model.ts";
+import { compareText, type Oracle, type Row, type Sort, type Term, timestamp } from "./oracle.ts";
 
 /** The values of `include`, in the order of the specification. */
 export const INCLUDES = [
@@ -161,6 +161,38 @@ function expansionsOf(oracle: Oracle, test: KnownTest): Record<Include, { [name:
     quarantine_reason: { quarantine_reason: null },
     quarantine_owner: { quarantine_owner: null },
     quarantine_expires_at: { quarantine_expires_at: null },
+  };
+}
+
+/** The verdicts on the tests that a repository has. */
+export function verdicts(
+  oracle: Oracle,
+  repository: number,
+  { tests, base }: { tests: readonly TestIdentity[]; base: readonly string[] },
+): { [name: string]: Json } {
+  const onBase = oracle.onBranches(base);
+  const known = oracle.testsOf([repository])
+    .filter((test) => tests.some((wanted) => isSameTest(test, wanted)))
+    .sort((a, b) => compareText(a.id, b.id));
+  return {
+    tests: known.map((test) => {
+      const failure = onBase.rowsInWindow(test).filter((row) => oracle.isNegative(row)).at(-1);
+      const isQuarantined = oracle.quarantineOf(test) !== undefined;
+      const isFlaky = oracle.disruptionsInWindow(test).length > 0;
+      const isTracked = isQuarantined || isFlaky;
+      let verdict = failure ? "known" : "new";
+      if (isFlaky) verdict = "flaky";
+      if (isQuarantined) verdict = "quarantined";
+      return {
+        ...names(test),
+        verdict,
+        disruptiveness_ratio: oracle.ratioThousandths(test) / 1000,
+        recent_nondeterministic_negative_result: isTracked
+          ? negative(oracle.latestDisruption(test))
+          : null,
+        recent_base_negative_result: negative(failure),
+      };
+    }),
   };
 }
 

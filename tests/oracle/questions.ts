@@ -15,8 +15,9 @@ import {
   testResults,
   type TestsPage,
   testsPage,
+  verdicts,
 } from "./answers.ts";
-import { organizationUuid } from "../../lib/base/identity.ts";
+import { organizationUuid, shortTestId, type TestIdentity } from "../../lib/base/identity.ts";
 import { otherThan } from "./actions.ts";
 import { indexOfName, type KnownTest, repositoryAt, type State } from "./model.ts";
 import type { Oracle, Term } from "./oracle.ts";
@@ -50,6 +51,13 @@ type Subject =
     branches?: readonly string[];
   }
   | { kind: "tests"; repository: number; page: TestsPage }
+  | {
+    kind: "verdicts";
+    repository: number;
+    tests: readonly TestIdentity[];
+    /** The default without any. */
+    base: readonly string[];
+  }
   | { kind: "results" | "test"; test: KnownTest }
   | {
     kind: "inventory";
@@ -108,6 +116,10 @@ function answerInOrganization(question: Question, oracle: Oracle): Answer {
       return { status: 200, json: submissionsPage(oracle, repository, question) };
     case "tests":
       return { status: 200, json: testsPage(oracle, repository, question.page) };
+    case "verdicts": {
+      const base = question.base.length > 0 ? question.base : ["main"];
+      return { status: 200, json: verdicts(oracle, repository, { ...question, base }) };
+    }
     case "inventory":
       return inventoryAnswer({ ...question, repository }, oracle);
     case "flakiness badge":
@@ -199,6 +211,10 @@ function pathInOrganization(question: Question, state: State, upperCase: boolean
     case "tests":
       setPage(query, question.page);
       return `/api/repos/${folder}/tests?${query}`;
+    case "verdicts":
+      query.set("tests", question.tests.map((test) => spelled(shortTestId(test))).join(","));
+      if (question.base.length > 0) query.set("base", question.base.join(","));
+      return `/api/repos/${folder}/verdicts?${query}`;
     case "inventory":
       if (question.scope === "name") query.set("repository", spelled(name));
       if (question.scope === "owner/name") query.set("repository", both);

@@ -25,6 +25,15 @@ const WRONG: Record<string, [value: string, messages: number][]> = {
   status: [["fail", 1], ["Failed", 1]],
   conclusion: [["fail", 1], ["all ", 1]],
   branch: [["x".repeat(2_001), 1], [Array.from({ length: 21 }, (_, n) => `b${n}`).join(), 1]],
+  base: [["x".repeat(2_001), 1], [Array.from({ length: 21 }, (_, n) => `b${n}`).join(), 1]],
+  tests: [
+    ["", 1],
+    [",", 1],
+    ["x", 1],
+    ["0123456789abcdef0123456", 1],
+    ["0123456789abc,0123456789abcd", 1],
+    [Array(101).fill("0123456789abc").join(), 1],
+  ],
   repository: [["", 1]],
   repository_id: [["", 1], ["-1", 1], ["0x1", 1], ["1 ", 1]],
 };
@@ -53,7 +62,8 @@ describeWithDatabases("the contract", (database) => {
       : { owner: "acme", name: "none", id: "0".repeat(24) };
     const query = new URLSearchParams();
     for (const parameter of operation.parameters) {
-      const value = more[parameter.name] ?? (parameter.required ? "shop" : undefined);
+      const example = parameter.name === "tests" ? there.testId : "shop";
+      const value = more[parameter.name] ?? (parameter.required ? example : undefined);
       if (parameter.in === "query" && value !== undefined) query.set(parameter.name, value);
     }
     const path = operation.path.replace(/\{(\w+)\}/g, (_, name) => parts[name] ?? "");

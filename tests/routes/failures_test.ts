@@ -64,7 +64,8 @@ describeWithDatabases("every route", (database) => {
   const exemplary = (path: string) =>
     path.replace(":owner", "acme").replace(":name", "shop")
       .replace("submissions/:id", `submissions/${submissionId}`).replace(":id", testId) +
-    (path.endsWith("/badges") ? "?repository=shop" : "");
+    (path.endsWith("/badges") ? "?repository=shop" : "") +
+    (path.endsWith("/verdicts") ? `?tests=${testId}` : "");
 
   it("responds on a read-only connection", async () => {
     const { sql } = database();

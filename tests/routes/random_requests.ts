@@ -177,6 +177,10 @@ function sensibleValue(
         `run:${random.one(existing.submissionIds)}:${random.below(4)}`,
         `id:6ab0${"0".repeat(20)}`,
       ])).replace(/=/g, random.one(["=", ""]));
+    case "tests":
+      return random.shuffle(existing.testIds).slice(0, random.below(4))
+        .map((id) => id.slice(random.one([0, 11]))).join(random.one([",", ", ", ",,"]));
+    case "base":
     case "branch":
       return random.one(["main", "*", "m*,release/*", "*a*i*", "none", "%", ",", "MAIN"]);
     case "quarantine":

@@ -102,6 +102,8 @@ export function requests(
     [`/api/tests/${quietTestId}`, 200],
     ["/api/repos/acme/shop/failures", 200],
     ["/api/repos/acme/shop/failures?branch=main", 200],
+    [`/api/repos/acme/shop/verdicts?tests=${testId},${quietTestId}&base=main,r*`, 200],
+    ["/api/repos/acme/shop/verdicts", 400],
     [`/api/repos/acme/shop/submissions/${submissionId}/tests?limit=2`, 200],
     [`/api/repos/acme/shop/submissions/${"0".repeat(24)}/tests`, 404],
     [`/api/tests/${testId}/runs`, 200],

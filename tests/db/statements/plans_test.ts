@@ -40,6 +40,7 @@ describe("the query plans of requests", { skip: !server }, () => {
         `/api/tests/${testId}/runs?conclusion=failed&branch=m*`,
         `/api/tests/${testId}/failures`,
         "/api/repos/acme/shop/failures",
+        `/api/repos/acme/shop/verdicts?tests=${testId}`,
         `/api/repos/acme/shop/submissions/${submissionId}/tests`,
         "/api/v1/flaky/tests",
         `/api/v1/flaky/tests?repository_id=${repositoryNumber}&include=time_consumed`,

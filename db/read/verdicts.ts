@@ -1,0 +1,75 @@
+/** Queries for verdicts on failed tests. */
+import type { DataVersion } from "../../lib/base/data_version.ts";
+import {
+  firstSubmissionId,
+  recordedAtOf,
+  testId,
+  type TestIdentity,
+} from "../../lib/base/identity.ts";
+import type { BranchFilter } from "../../lib/query/mod.ts";
+import type { Queryable } from "../connection/sql.ts";
+import { messageOf } from "./failure_texts.ts";
+import { isOnBranch, isPublished, isRecordedSince, versionColumns } from "./fragments.ts";
+
+/** A test, and its latest failure on some branches. */
+export interface TestOnBase extends TestIdentity {
+  /** 24 lower-case hex digits. */
+  id: string;
+  /** The latest in the window, `null` when it did not fail. */
+  failure: { recordedAt: number; buildUrl: string; message: string } | null;
+}
+
+type TestRow = DataVersion & TestIdentity & {
+  idPrefix: number;
+  /** `null` when none of the tests exists. */
+  testHash: number | null;
+  submissionId: string | null;
+  buildUrl: string;
+  message: string;
+};
+
+/**
+ * The tests of a repository with the given hashes.
+ *
+ * @param options.windowStart first second of the window, since 1970
+ */
+export async function loadTestsOnBase(
+  sql: Queryable,
+  { repositoryId, testHashes, windowStart, base }: {
+    repositoryId: number;
+    testHashes: readonly number[];
+    windowStart: number;
+    base: BranchFilter;
+  },
+): Promise<{ version: DataVersion | null; tests: TestOnBase[] }> {
+  const rows = await sql<TestRow[]>`
+    select ${versionColumns(sql)}, r.id_prefix::float8 as "idPrefix",
+      t.test_hash::float8 as "testHash", t.suite, t.class, t.name, t.file, failure.*
+    from repository r
+    left join test t on t.repository_id = r.repository_id
+      and t.test_hash = any(array(select unnest(${`{${testHashes.join()}}`}::text::bigint[])))
+      and ${isPublished(sql)}
+    left join lateral (
+      select encode(s.submission_id, 'hex') as "submissionId", s.build_url as "buildUrl",
+        ${messageOf(sql)} as message
+      from negative_result n
+      join submission s on s.repository_id = n.repository_id and s.submission_id = n.submission_id
+      where n.repository_id = ${repositoryId} and n.test_no = t.test_no
+        and ${isRecordedSince(sql, firstSubmissionId(windowStart))}
+        and s.status = 'processed' and ${isOnBranch(sql, base)}
+      order by n.submission_id desc, n.result_no desc
+      limit 1
+    ) failure on true
+    where r.repository_id = ${repositoryId}`;
+  return { version: rows[0] ?? null, tests: rows.flatMap(testOf) };
+}
+
+function testOf(row: TestRow): TestOnBase[] {
+  const { idPrefix, testHash, suite, class: className, name, file, submissionId } = row;
+  if (testHash === null) return [];
+  const { buildUrl, message } = row;
+  const failure = submissionId === null
+    ? null
+    : { recordedAt: recordedAtOf(submissionId), buildUrl, message };
+  return [{ id: testId(idPrefix, testHash), suite, class: className, name, file, failure }];
+}

@@ -1,0 +1,147 @@
+import * as v from "valibot";
+import { loadTestsOnBase } from "../db/read/verdicts.ts";
+import { verdictOf, VERDICTS } from "../lib/analysis/verdict.ts";
+import { parseShortTestId } from "../lib/base/identity.ts";
+import { quote } from "../lib/base/quote.ts";
+import { JSON_MEDIA_TYPE, jsonBody } from "../lib/http/request/json.ts";
+import {
+  MAX_LIMIT,
+  optionalParameter,
+  repositoryPathParameters,
+} from "../lib/http/request/parameters.ts";
+import { defineRoute, selectedRepository } from "../lib/http/request/route.ts";
+import { checkVersion } from "../lib/http/request/stale_version.ts";
+import { MAX_BRANCH_CHARACTERS, parseBranches } from "../lib/query/mod.ts";
+import { VERDICTS_EXAMPLE } from "./examples.ts";
+import {
+  baseEntries,
+  negativeResultSchema,
+  negativeResultView,
+  nullable,
+  ratioSchema,
+  ratioView,
+} from "./schemas.ts";
+
+const DEFAULT_BASE = "main";
+
+const testsParameter = optionalParameter(
+  parseTests,
+  "Comma-separated ids of tests, or the last 13 digits of each, which depend on suite, class, name " +
+    `and file alone. At most ${MAX_LIMIT}`,
+  {
+    jsonSchema: { type: "string", pattern: "^ *[0-9a-fA-F]{13}([0-9a-fA-F]{11})? *(,.*)?$" },
+    example: "5f3a9c0e7b12d4a86f01c2e3",
+    required: true,
+  },
+);
+
+const baseParameter = optionalParameter(
+  (text) => parseBranches(text.trim() === "" ? DEFAULT_BASE : text),
+  `Comma-separated branches, as in branch, for the verdict known: "${DEFAULT_BASE}" by default`,
+  {
+    jsonSchema: { type: "string", maxLength: MAX_BRANCH_CHARACTERS, default: DEFAULT_BASE },
+    example: "main,release/*",
+  },
+);
+
+const verdictSchema = v.pipe(
+  v.strictObject({
+    ...baseEntries,
+    verdict: v.pipe(
+      v.picklist(VERDICTS),
+      v.description(
+        "The first that applies: quarantined; flaky: a disruption in the last 14 days; known: it " +
+          "also failed in the last 14 days on the base branch; new",
+      ),
+    ),
+    disruptiveness_ratio: ratioSchema,
+    recent_nondeterministic_negative_result: nullable(
+      negativeResultSchema,
+      "The latest disruption, null for a test that is neither quarantined nor flaky",
+    ),
+    recent_base_negative_result: nullable(
+      negativeResultSchema,
+      "The latest failure of the last 14 days on the base branch, null without any",
+    ),
+  }),
+  v.title("TestVerdict"),
+);
+
+/** `GET /api/repos/{owner}/{name}/verdicts`: what is known about tests that failed. */
+export const verdicts = defineRoute({
+  path: "/api/repos/:owner/:name/verdicts",
+  operationId: "getVerdicts",
+  tag: "Repositories",
+  summary: "Verdicts on failed tests",
+  description:
+    "For each of the given tests whether its failure is already known. Tests that the repository " +
+    "does not have are left out: their failures are new.",
+  parameters: {
+    path: repositoryPathParameters,
+    query: v.object({ tests: testsParameter, base: baseParameter }),
+  },
+  response: {
+    status: 200,
+    description: "The tests that exist, by id",
+    mediaType: JSON_MEDIA_TYPE,
+    schema: v.pipe(v.strictObject({ tests: v.array(verdictSchema) }), v.title("TestVerdicts")),
+    example: VERDICTS_EXAMPLE,
+  },
+  resource: "repository in path",
+  async handler(request, { sql }) {
+    const repository = selectedRepository(request);
+    const { tests: wanted, base } = request.query;
+    const [{ version, tests }, { tests: tracked }] = await Promise.all([
+      loadTestsOnBase(sql, {
+        repositoryId: repository.repositoryId,
+        testHashes: [...new Set(wanted.map(({ testHash }) => testHash))],
+        windowStart: request.windowStart,
+        base,
+      }),
+      request.loadTests(),
+    ]);
+    checkVersion(repository, version);
+    const shown = tests.filter(({ id }) => wanted.some(({ text }) => id.endsWith(text)))
+      .sort((a, b) => a.id < b.id ? -1 : 1);
+    const ids = new Set(shown.map(({ id }) => id));
+    const trackedById = new Map(
+      tracked.filter(({ id }) => ids.has(id)).map((test) => [test.id, test]),
+    );
+    return {
+      body: jsonBody({
+        tests: shown.map(({ failure, ...test }) => {
+          const known = trackedById.get(test.id);
+          return {
+            ...test,
+            verdict: verdictOf({
+              isQuarantined: known !== undefined && known.quarantine !== null,
+              isDisruptive: known !== undefined && known.disruptionCount > 0,
+              hasFailedOnBase: failure !== null,
+            }),
+            disruptiveness_ratio: known ? ratioView(known) : 0,
+            recent_nondeterministic_negative_result: negativeResultView(
+              known?.latestDisruption ?? null,
+            ),
+            recent_base_negative_result: negativeResultView(failure),
+          };
+        }),
+      }),
+    };
+  },
+});
+
+/** @throws {SyntaxError | RangeError} when an id is invalid, or there are none or too many */
+function parseTests(list: string): { text: string; testHash: number }[] {
+  const ids = list.split(",").map((id) => id.trim().toLowerCase()).filter((id) => id !== "");
+  if (ids.length === 0) throw new SyntaxError("missing tests: expected ids of tests");
+  if (ids.length > MAX_LIMIT) {
+    throw new RangeError(`invalid tests: found ${ids.length}, expected at most ${MAX_LIMIT}`);
+  }
+  return ids.map((text) => {
+    const testHash = parseShortTestId(text);
+    if (testHash === null) {
+      throw new SyntaxError(`invalid test id ${quote(text)}: expected 24 or 13 hex digits`);
+    }
+    return { text, testHash };
+  });
+}
