@@ -25,7 +25,7 @@ export const PERMISSIONS: readonly string[] = [
   "--allow-net",
   "--allow-read",
   "--allow-write",
-  "--allow-run=git",
+  "--allow-run=git,sh",
   "--allow-sys=hostname,statfs,uid,userInfo",
   `--allow-env=${VARIABLES.join(",")}`,
   // Reading another variable returns nothing instead of failing.

@@ -42,9 +42,10 @@ const TABLE = {
   AWS_ENDPOINT_URL: ["", "used if AWS_ENDPOINT_URL_S3 is unset"],
   UPLOAD_TOKEN: ["", "upload: upload token, for an address of `up` or `receive`"],
   UPLOAD_TOKEN_FILE: ["", "upload: file that UPLOAD_TOKEN is read from"],
-  PLATFORM_API_TOKEN: ["", "mcp: API token"],
-  PLATFORM_API_TOKEN_FILE: ["", "mcp: file that PLATFORM_API_TOKEN is read from"],
-  PLATFORM_API_URL: ["http://127.0.0.1:8000", "mcp: base URL of the service"],
+  PLATFORM_API_TOKEN: ["", "mcp, gate: API token"],
+  PLATFORM_API_TOKEN_FILE: ["", "mcp, gate: file that PLATFORM_API_TOKEN is read from"],
+  PLATFORM_API_URL: ["http://127.0.0.1:8000", "mcp, gate: base URL of the service"],
+  GITHUB_STEP_SUMMARY: ["", "gate: file that the outcome is appended to as Markdown"],
   TEST_ANALYTICS_DEBUG: ["", "if set: show the stack of unexpected errors"],
 } as const satisfies Record<string, [standard: string, meaning: string, value?: string]>;
 

@@ -1,9 +1,8 @@
 /** How a command is described, how its input is validated, and the context it runs in. */
 import type { Command, CommanderError } from "commander";
 import * as v from "valibot";
-import { type Change, insertChange } from "../../db/admin/changes.ts";
+import type { Change } from "../../db/admin/changes.ts";
 import type { Database } from "../../db/connection/connect.ts";
-import { readDatabaseUrl } from "../../db/connection/database_url.ts";
 import type { Queryable } from "../../db/connection/sql.ts";
 import {
   describeSetting,
@@ -58,6 +57,8 @@ export interface CommandContext {
   json: boolean;
   /** When the command started, in seconds since 1970. */
   now: number;
+  /** What follows `--`, `null` without it. */
+  afterDashes: string[] | null;
   /** From the options or the environment. */
   database: DatabaseLocation;
   /** Opens the database with a current schema; it is closed when the command ends. */
@@ -163,7 +164,7 @@ const DATABASE_OPTIONS = {
 };
 
 /** Adds a command, or a group of them, to the program. */
-export type AddCommand = (program: Command, io: CliIo) => void;
+export type AddCommand = (program: Command, io: CliIo, argv: readonly string[]) => void;
 
 /** Defines a group of commands, such as `org`. */
 export function group({ name, summary, example, commands }: {
@@ -172,10 +173,10 @@ export function group({ name, summary, example, commands }: {
   example: string;
   commands: readonly AddCommand[];
 }): AddCommand {
-  return (parent, io) => {
+  return (parent, io, argv) => {
     const group = parent.command(name).description(summary).enablePositionalOptions()
       .exitOverride(asUsageError(example));
-    for (const add of commands) add(group, io);
+    for (const add of commands) add(group, io, argv);
   };
 }
 
@@ -183,14 +184,14 @@ export function group({ name, summary, example, commands }: {
 export function command<Input extends Parameters, Name extends CheckedSetting = never>(
   spec: CommandSpec<Input, Name>,
 ): AddCommand {
-  return (parent, io) => {
+  return (parent, io, argv) => {
     const command = parent.command(spec.name).summary(spec.summary)
       .description([spec.summary, ...spec.details ?? []].join("\n\n"))
       .exitOverride(asUsageError(spec.example));
     addFlags(command, spec);
     command.action(async () => {
       try {
-        await run(command, spec, io);
+        await run(command, spec, io, argv);
       } catch (error) {
         if (error instanceof UsageError) {
           // With a wrong environment variable the example would fail too.
@@ -277,13 +278,14 @@ async function run<Input extends Parameters, Name extends CheckedSetting>(
     Name
   >,
   io: CliIo,
+  argv: readonly string[],
 ): Promise<void> {
   // All problems are reported at once.
   const problems: string[] = [];
   const flags: Record<string, unknown> = command.opts();
   const input = readInput(spec.input, { flags, given: command.processedArgs, problems });
   const { environment } = io;
-  const database = databaseLocation(usesDatabase ? environment : {}, flags, problems);
+  const database = await databaseLocation(usesDatabase ? environment : {}, flags, problems);
   const settings = readSettings(names, { environment, flags, problems });
   if (problems.length > 0) throw new UsageError(problems.join("; "));
   const json = flags.json === true;
@@ -292,6 +294,7 @@ async function run<Input extends Parameters, Name extends CheckedSetting>(
     io,
     json,
     now: io.now(),
+    afterDashes: argv.includes("--") ? argv.slice(argv.indexOf("--") + 1) : null,
     database,
     async openDatabase() {
       const { org: organization } = input as { org?: unknown };
@@ -316,6 +319,8 @@ async function run<Input extends Parameters, Name extends CheckedSetting>(
     },
     note: (text) => io.stderr(`${oneLine(text)}\n`),
     async logChange(tx, change) {
+      // Loaded by what changes something: other commands need nothing of the database.
+      const { insertChange } = await import("../../db/admin/changes.ts");
       const author = await authorOf(environment);
       const entry = { changedAt: io.now(), author, command: pathOf(command), detail: {} };
       await insertChange(tx, { ...entry, ...change });
@@ -359,11 +364,11 @@ function isBlank(value: unknown): boolean {
   return value === undefined || typeof value === "string" && value.trim() === "";
 }
 
-function databaseLocation(
+async function databaseLocation(
   environment: Environment,
   flags: Readonly<Record<string, unknown>>,
   problems: string[],
-): DatabaseLocation {
+): Promise<DatabaseLocation> {
   const options = readInput(DATABASE_OPTIONS, { flags, given: [], problems });
   const dataDir = options.dataDir ?? setting(environment, "DATA_DIR");
   if (options.databaseUrl !== undefined && options.dataDir !== undefined) {
@@ -373,7 +378,10 @@ function databaseLocation(
     // --data-dir wins over DATABASE_URL of the environment.
     const databaseUrl = options.databaseUrl ??
       (options.dataDir === undefined ? readSecret(environment, "DATABASE_URL") : undefined);
-    if (databaseUrl) readDatabaseUrl(databaseUrl);
+    // Loaded by what uses it, as everything of the database.
+    if (databaseUrl) {
+      (await import("../../db/connection/database_url.ts")).readDatabaseUrl(databaseUrl);
+    }
     return { databaseUrl, dataDir };
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;

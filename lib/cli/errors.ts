@@ -8,6 +8,15 @@ export class UsageError extends Error {
   }
 }
 
+/** The command ends with an exit code of its own; its output is complete. */
+export class ExitWith extends Error {
+  override name = "ExitWith";
+
+  constructor(readonly exitCode: number) {
+    super(`exit code ${exitCode}`);
+  }
+}
+
 /** The command failed: exit code 1. */
 export class Failure extends Error {
   override name = "Failure";

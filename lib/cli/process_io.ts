@@ -1,7 +1,6 @@
 import process from "node:process";
 import { pause } from "../base/delay.ts";
 import type { CliIo } from "./command.ts";
-import { openCurrentDatabase } from "./database.ts";
 
 // A pipe inherited from a Node.js parent (npx) may be non-blocking: when it is full, try again.
 const RETRY_MS = 5;
@@ -39,7 +38,11 @@ export function processIo(): CliIo {
       return stop.signal;
     },
     stopAtOnce: stopAtOnce.signal,
-    openDatabase: openCurrentDatabase,
+    async openDatabase(location, options) {
+      // Commands that need no database start sooner without it.
+      const { openCurrentDatabase } = await import("./database.ts");
+      return await openCurrentDatabase(location, options);
+    },
   };
 }
 

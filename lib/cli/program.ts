@@ -4,7 +4,7 @@ import { PROGRAM } from "../base/version.ts";
 import { type AddCommand, asUsageError, type CliIo } from "./command.ts";
 import { COMMANDS } from "./commands/mod.ts";
 import { BUILD } from "./commit.ts";
-import { Failure, UsageError } from "./errors.ts";
+import { ExitWith, Failure, UsageError } from "./errors.ts";
 import { EXIT, programHelp } from "./help.ts";
 import { oneLine } from "./output.ts";
 
@@ -14,11 +14,12 @@ const EXAMPLE = "org list";
 export async function runCli(argv: readonly string[], io: CliIo): Promise<number> {
   let help = "";
   try {
-    const program = makeProgram(io, (text) => help += text, await commandsFor(argv));
+    const program = makeProgram(io, (text) => help += text, await commandsFor(argv), argv);
     await Promise.race([program.parseAsync(argv, { from: "user" }), stoppedAtOnce(io)]);
     return EXIT.done;
   } catch (error) {
     try {
+      if (error instanceof ExitWith) return error.exitCode;
       if (!(error instanceof CommanderError)) return report(error, io);
       // `--help` and `--version` are printed on standard output.
       await io.stdout(help);
@@ -40,6 +41,7 @@ export function makeProgram(
   io: CliIo,
   writeHelp: (text: string) => void,
   commands: readonly AddCommand[],
+  argv: readonly string[] = [],
 ): Command {
   const program = new Command(PROGRAM)
     .description("Flaky-test analytics for CI: stores test reports and serves an HTTP API")
@@ -50,7 +52,7 @@ export function makeProgram(
     .configureHelp({ helpWidth: 80 })
     .addHelpText("after", programHelp())
     .exitOverride(asUsageError(EXAMPLE));
-  for (const add of commands) add(program, io);
+  for (const add of commands) add(program, io, argv);
   return program;
 }
 

@@ -51,7 +51,7 @@ describe("the compiled program", () => {
         allow_net: [],
         allow_read: [],
         allow_write: [],
-        allow_run: ["git"],
+        allow_run: ["git", "sh"],
         allow_sys: ["hostname", "statfs", "uid", "userInfo"],
         allow_env: VARIABLES,
         ignore_env: [],

@@ -7,7 +7,7 @@
 import type { TestIdentity } from "../../base/identity.ts";
 import { DEFAULT_REPORT_LIMITS, type ReportLimits } from "../limits.ts";
 import { quote, shorten } from "../report_error.ts";
-import type { TestResult } from "../result.ts";
+import { isNegative, type TestResult } from "../result.ts";
 import { detach } from "../xml/characters.ts";
 import { decodeXml } from "../xml/decode.ts";
 import { type XmlAttributes, type XmlHandler, XmlReader } from "../xml/reader.ts";
@@ -21,6 +21,11 @@ export interface JUnitOptions {
   onResult(result: TestResult): void;
   /** Called with what was repaired or ignored, one line each. */
   onNote?(note: string): void;
+  /**
+   * Called with what and where for a failure or error that gives no result: one outside of a test, or
+   * one that only the totals of a suite count.
+   */
+  onFailureOutside?(failure: string): void;
   /** Other limits than the defaults. */
   limits?: Partial<ReportLimits>;
   /** Where the repository was checked out: paths below it become paths inside the repository. */
@@ -49,14 +54,25 @@ const NAME_ATTRIBUTES: ReadonlySet<string> = new Set(["name", "classname", "file
 // A broken reporter repeats its mistake for every test.
 const MAX_NOTES = 100;
 
-interface Suite {
+// Elements that report a failure.
+const FAILURES: ReadonlySet<string> = new Set(["failure", "error"]);
+
+/** An element with totals: a suite, or all of them. */
+interface Totals {
+  /** Failures and errors that it says it has. */
+  declaredCount: number;
+  /** Failures and errors read before it. */
+  countBefore: number;
+}
+
+interface Suite extends Totals {
   name: string;
   /** Of this suite or the nearest around it that has one. */
   file: string;
   depth: number;
 }
 
-const NO_SUITE: Suite = { name: "", file: "", depth: 0 };
+const NO_SUITE: Suite = { name: "", file: "", depth: 0, declaredCount: 0, countBefore: 0 };
 
 // Formats that are often mistaken for JUnit.
 const HINTS: Readonly<Record<string, string>> = {
@@ -79,8 +95,11 @@ class JUnitReader implements XmlHandler {
   #depth = 0;
   readonly #suites: Suite[] = [];
   /** `value` is `null` for a test without any name, which gives no result. */
-  #testCase: { value: TestCase | null; depth: number } | null = null;
+  #testCase: { value: TestCase | null; depth: number; countBefore: number } | null = null;
   #outcome: { value: Outcome; depth: number } | null = null;
+  // Of all suites, when they have a common element.
+  #totals: Totals | null = null;
+  #failureCount = 0;
   // Tests of a class stand together: the last name is kept once for all of them.
   readonly #lastClass = { written: "", normalized: "" };
   readonly #lastFile = { written: "", normalized: "" };
@@ -109,26 +128,33 @@ class JUnitReader implements XmlHandler {
         this.xml.elementPosition,
       );
     }
+    if (name === "testsuites" && this.#depth === 1) this.#totals = this.#totalsOf(attributes);
     if (this.#testCase) {
       if (name === "testcase") this.#note("a <testcase> inside another gives no result");
       if (this.#outcome) this.#openInOutcome(name);
       else this.#openInTestCase(name, attributes);
     } else if (name === "testcase") {
-      this.#testCase = { value: this.#newTestCase(attributes), depth: this.#depth };
+      this.#testCase = {
+        value: this.#newTestCase(attributes),
+        depth: this.#depth,
+        countBefore: this.#failureCount,
+      };
     } else if (name === "testsuite") {
       this.#openSuite(attributes);
-    } else if (name === "failure" || name === "error") {
+    } else if (FAILURES.has(name)) {
       const parentDepth = this.#depth - 1;
       if (parentDepth === 1 || this.#suites.at(-1)?.depth === parentDepth) {
         this.#note(`<${name}> outside of a <testcase> gives no result`);
       }
+      this.#failureOutside(`<${name}> outside of a <testcase>`);
     }
   }
 
   close(): void {
     if (this.#outcome) this.#closeInOutcome();
-    else if (this.#testCase?.depth === this.#depth) this.#closeTestCase(this.#testCase.value);
-    else if (this.#suites.at(-1)?.depth === this.#depth) this.#suites.pop();
+    else if (this.#testCase?.depth === this.#depth) this.#closeTestCase(this.#testCase);
+    else if (this.#suites.at(-1)?.depth === this.#depth) this.#checkTotals(this.#suites.pop()!);
+    else if (this.#depth === 1 && this.#totals) this.#checkTotals(this.#totals);
     this.#depth--;
   }
 
@@ -148,11 +174,33 @@ class JUnitReader implements XmlHandler {
     );
   }
 
+  #failureOutside(what: string): void {
+    this.#options.onFailureOutside?.(`${this.#place}: ${what}`);
+  }
+
+  #totalsOf({ failures, errors }: XmlAttributes): Totals {
+    const counts = [failures, errors].map(Number).filter((count) => count > 0);
+    const declaredCount = counts.reduce((sum, count) => sum + count, 0);
+    return { declaredCount, countBefore: this.#failureCount };
+  }
+
+  // Some tools count a file that could not be loaded and report no test for it.
+  #checkTotals({ declaredCount, countBefore }: Totals): void {
+    const count = this.#failureCount - countBefore;
+    if (count >= declaredCount) return;
+    this.#failureOutside(`${declaredCount} failures and errors in the totals, ${count} in tests`);
+    this.#failureCount += declaredCount - count;
+  }
+
+  get #place(): string {
+    const { line, column } = this.xml.elementPosition;
+    return `${this.#options.file}:${line}:${column}`;
+  }
+
   #note(what: string): void {
     this.#noteCount++;
     if (this.#noteCount > MAX_NOTES + 1) return;
-    const { line, column } = this.xml.elementPosition;
-    const note = `${this.#options.file}:${line}:${column}: ${what}`;
+    const note = `${this.#place}: ${what}`;
     if (this.#noteCount <= MAX_NOTES) this.#options.onNote?.(note);
     else this.#firstOmittedNote = note;
   }
@@ -165,6 +213,7 @@ class JUnitReader implements XmlHandler {
       name: detach(this.#names.suite(name, timestamp)),
       file: file ? detach(this.#names.file(file)) : parent.file,
       depth: this.#depth,
+      ...this.#totalsOf(attributes),
     });
   }
 
@@ -211,7 +260,10 @@ class JUnitReader implements XmlHandler {
 
   #openInTestCase(name: string, attributes: XmlAttributes): void {
     const kind = OUTCOME_KINDS.get(name);
-    if (!kind || this.#depth !== this.#testCase!.depth + 1) return;
+    if (!kind || this.#depth !== this.#testCase!.depth + 1) {
+      if (FAILURES.has(name)) this.#failureOutside(`<${name}> not directly in a <testcase>`);
+      return;
+    }
     const outcome = new Outcome(kind, attributes);
     this.#outcome = { value: outcome, depth: this.#depth };
     this.xml.readText((text) => outcome.text.add(text));
@@ -238,16 +290,24 @@ class JUnitReader implements XmlHandler {
   #addOutcome(outcome: Outcome): void {
     const testCase = this.#testCase!.value;
     testCase?.add(outcome);
+    if (isNegative(outcome.kind.conclusion)) {
+      this.#failureCount++;
+      if (!testCase) this.#failureOutside("a failure of a <testcase> without a name");
+    }
     const limit = this.#limits.attemptCount;
     if (testCase && testCase.attemptCount > limit) {
       this.xml.input.fail("limit", `more than ${limit} attempts of one test`, "fewer");
     }
   }
 
-  #closeTestCase(testCase: TestCase | null): void {
+  #closeTestCase(
+    { value: testCase, countBefore }: { value: TestCase | null; countBefore: number },
+  ): void {
     this.#testCase = null;
     if (!testCase) return;
+    let hasFailed = false;
     for (const result of testCase.results()) {
+      hasFailed ||= isNegative(result.conclusion);
       this.resultCount++;
       const limit = this.#limits.resultCount;
       if (this.resultCount + (this.#options.earlierResultCount ?? 0) > limit) {
@@ -255,5 +315,7 @@ class JUnitReader implements XmlHandler {
       }
       this.#options.onResult(result);
     }
+    // By its status alone.
+    if (hasFailed && this.#failureCount === countBefore) this.#failureCount++;
   }
 }

@@ -1,0 +1,148 @@
+import { appendFile } from "node:fs/promises";
+import * as v from "valibot";
+import { DEFAULT_API_URL, TOKEN_VARIABLE, URL_VARIABLE } from "../../api_client/settings.ts";
+import { setting } from "../../base/config.ts";
+import { readWith } from "../../base/read_with.ts";
+import { type GateSummary, summaryLines, summaryMarkdown } from "../../gate/summary.ts";
+import { parseBranches } from "../../query/mod.ts";
+import {
+  type AddCommand,
+  argument,
+  command,
+  type CommandContext,
+  flag,
+  option,
+} from "../command.ts";
+import { ExitWith, UsageError } from "../errors.ts";
+import { findCheckout } from "../gate/checkout.ts";
+import { startConsultation } from "../gate/consultation.ts";
+import { evaluate } from "../gate/evaluate.ts";
+import { filesBefore } from "../gate/read_reports.ts";
+import { runCommand } from "../gate/run_command.ts";
+import { plainLine } from "../output.ts";
+import { location, repositoryName, wholeNumber } from "../values.ts";
+
+const DEFAULT_BASE = "main";
+
+const exitCode = wholeNumber({ min: 0, max: 255 });
+
+const INPUT = {
+  reports: argument(
+    "JUnit XML files, folders (all *.xml below them), or globs",
+    v.array(v.string()),
+  ),
+  repo: option(
+    "<owner/name>",
+    "repository (default: of the CI job or checkout)",
+    v.optional(repositoryName),
+  ),
+  exitCode: option(
+    "<n>",
+    "without COMMAND: how the tests ended (default: 1 with a failure in a report, else 0)",
+    v.optional(exitCode),
+  ),
+  failureCodes: option(
+    "<n,n>",
+    "exit codes that mean failed tests (default: 1)",
+    v.optional(
+      v.pipe(v.string(), v.transform((text) => text.split(",")), v.array(exitCode)),
+      "1",
+    ),
+  ),
+  maxExcused: option(
+    "<n>",
+    "excuse at most so many failed tests (default: 10)",
+    v.optional(wholeNumber({ min: 0, max: 1_000_000 }), "10"),
+  ),
+  base: option(
+    "<branches>",
+    "branches whose failures make a failure known (default: main)",
+    v.optional(readWith((text) => (parseBranches(text) ?? [DEFAULT_BASE]).join()), DEFAULT_BASE),
+  ),
+  summary: option(
+    "<file>",
+    "append the outcome as Markdown (default: GITHUB_STEP_SUMMARY)",
+    v.optional(location),
+  ),
+  dryRun: flag("decide and print, but keep the exit code of the tests"),
+};
+
+/** `gate`: runs tests, and excuses their failures when all are those of quarantined tests. */
+export const gateCommand: AddCommand = command({
+  name: "gate",
+  summary: "Run tests; exit with 0 if every failed test is quarantined, else as the tests do",
+  example: "gate reports/ -- pytest --junitxml=reports/junit.xml",
+  moreExamples: ["gate --exit-code 1 reports/"],
+  details: [
+    "Usage: gate [options] REPORTS... [-- COMMAND...]. Without COMMAND the tests ran before.",
+    `Calls the API at ${URL_VARIABLE} (default: ${DEFAULT_API_URL}) with the token in ` +
+    `${TOKEN_VARIABLE}. Whatever goes wrong there, the exit code is that of the tests.`,
+    "Failures are excused only if the tests ended with one of --failure-codes, every report is whole " +
+    "and newer than the start of COMMAND, no failure stands outside of a test, and each failed test " +
+    "is quarantined. With --json the standard output of COMMAND goes to standard error.",
+  ],
+  exitCodes: {
+    done: "the tests passed, or every failure was excused",
+    failed: "or another code: as the tests ended",
+  },
+  environment: [
+    "PLATFORM_API_TOKEN",
+    "PLATFORM_API_TOKEN_FILE",
+    "PLATFORM_API_URL",
+    "GITHUB_STEP_SUMMARY",
+  ],
+  usesDatabase: false,
+  input: INPUT,
+  async run(options, context) {
+    const { afterDashes } = context;
+    const tests = afterDashes ?? [];
+    const reports = options.reports.slice(0, options.reports.length - tests.length);
+    if (reports.length === 0) {
+      throw new UsageError("missing REPORTS: expected where the reports are");
+    }
+    if (afterDashes?.length === 0) throw new UsageError("missing COMMAND after --");
+    if (afterDashes && options.exitCode !== undefined) {
+      throw new UsageError("--exit-code: expected only without COMMAND");
+    }
+    const { json, io } = context;
+    const before = afterDashes && await filesBefore(reports);
+    const checkout = findCheckout(io, options.repo);
+    const consultation = startConsultation(checkout, { ...options, environment: io.environment });
+    const end = afterDashes
+      ? await runCommand(tests, { stdoutTo: json ? "stderr" : "stdout" })
+      : { code: options.exitCode, signal: null };
+    let exitCode = end.code ?? 1;
+    try {
+      const summary = await evaluate({
+        ...options,
+        reports,
+        before,
+        checkout,
+        consultation,
+        end,
+        io,
+      });
+      exitCode = summary.exit_code;
+      await show(summary, options.summary, context);
+    } catch (error) {
+      // A fault of the gate must not change how the tests ended.
+      context.note(`gate: ${error instanceof Error ? error.message : String(error)}`);
+    } finally {
+      consultation.close();
+    }
+    throw new ExitWith(exitCode);
+  },
+});
+
+/** Prints the outcome. */
+async function show(
+  summary: GateSummary,
+  file: string | undefined,
+  { io, json, note }: CommandContext,
+): Promise<void> {
+  if (summary.problem !== null) note(`gate: ${summary.problem}`);
+  const lines = summaryLines(summary).map((cells) => `${plainLine(cells)}\n`);
+  await io.stdout(json ? `${JSON.stringify(summary)}\n` : lines.join(""));
+  const path = file ?? setting(io.environment, "GITHUB_STEP_SUMMARY");
+  if (path !== "") await appendFile(path, summaryMarkdown(summary));
+}

@@ -1,0 +1,114 @@
+/** The rule of the gate: from what is known of a run of tests to its exit code, with the reason. */
+import type { TestIdentity } from "../base/identity.ts";
+import { formatTimestamp } from "../base/time.ts";
+
+/** A quarantined test, as the service listed it. */
+export interface QuarantinedTest extends TestIdentity {
+  /** `YYYY-MM-DDTHH:MM:SSZ`; `null` when the quarantine has no end. */
+  quarantine_expires_at: string | null;
+  /** Who takes care of it. */
+  quarantine_owner: string | null;
+}
+
+/** A report that was found. */
+export interface GateReport {
+  path: string;
+  /** Whether it was written after the tests started. */
+  isFresh: boolean;
+  /** Why it could not be read to its end; `null` when it was. */
+  problem: string | null;
+  /** Failures and errors that belong to no test: what and where. */
+  outside: readonly string[];
+}
+
+/** What the rule decides by. */
+export interface GateFacts {
+  /** How the tests ended. */
+  testsExitCode: number;
+  /** The exit codes that mean that tests failed. */
+  failureCodes: readonly number[];
+  /** The signal that stopped the run, `null` when there was none. */
+  signal: string | null;
+  reports: readonly GateReport[];
+  /** Tests whose final attempt failed. */
+  failed: readonly TestIdentity[];
+  /** Tests whose final attempt has no known outcome. */
+  unclear: readonly TestIdentity[];
+  /** By {@linkcode identityKey}; `null` when the service did not tell. */
+  quarantined: ReadonlyMap<string, QuarantinedTest> | null;
+  maxExcused: number;
+  /** Seconds since 1970. */
+  now: number;
+}
+
+/** The decision of the gate. */
+export interface Decision {
+  exitCode: number;
+  /** Whether failures were excused: the tests failed and the exit code is 0. */
+  isExcused: boolean;
+  reason: string;
+}
+
+/** The identity of a test as one text: equal for equal suite, class, name and file only. */
+export function identityKey({ suite, class: className, name, file }: TestIdentity): string {
+  return JSON.stringify([suite, className, name, file]);
+}
+
+/** The quarantine of a test, unless it has ended. */
+export function quarantineOf(
+  test: TestIdentity,
+  { quarantined, now }: Pick<GateFacts, "quarantined" | "now">,
+): QuarantinedTest | undefined {
+  const entry = quarantined?.get(identityKey(test));
+  if (!entry) return undefined;
+  const end = entry.quarantine_expires_at;
+  return end === null || formatTimestamp(now) < end ? entry : undefined;
+}
+
+/**
+ * Decides the exit code: that of the tests, or 0 when they failed and nothing stands against excusing
+ * every failure. What is unclear is never excused.
+ */
+export function decide(facts: GateFacts): Decision {
+  const { testsExitCode, failed } = facts;
+  if (testsExitCode === 0) return { exitCode: 0, isExcused: false, reason: "the tests passed" };
+  const objection = objectionTo(facts);
+  if (objection !== null) return { exitCode: testsExitCode, isExcused: false, reason: objection };
+  const reason = failed.length === 1
+    ? "the failed test is quarantined"
+    : `all ${failed.length} failed tests are quarantined`;
+  return { exitCode: 0, isExcused: true, reason };
+}
+
+/** What stands against excusing the failures, `null` when nothing does. */
+function objectionTo(facts: GateFacts): string | null {
+  const { testsExitCode, failureCodes, signal, reports, failed, unclear, maxExcused } = facts;
+  if (signal !== null) return `the run was stopped by ${signal}`;
+  if (!failureCodes.includes(testsExitCode)) {
+    return `exit code ${testsExitCode} does not mean failed tests: expected ${
+      failureCodes.join(" or ")
+    } (--failure-codes)`;
+  }
+  if (reports.length === 0) return "no report was found";
+  const broken = reports.find(({ problem }) => problem !== null);
+  if (broken) return `a report cannot be read: ${broken.problem}`;
+  const stale = reports.find(({ isFresh }) => !isFresh);
+  if (stale) return `${stale.path} is older than the start of the tests`;
+  const outside = reports.flatMap((report) => report.outside);
+  if (outside.length > 0) return `a failure outside of a test: ${outside[0]}`;
+  if (failed.length === 0) return "no report has a failed test";
+  if (facts.quarantined === null) return "the quarantined tests are unknown";
+  const isOpen = (test: TestIdentity) => !quarantineOf(test, facts);
+  const openCount = failed.filter(isOpen).length;
+  if (openCount > 0) {
+    return `${openCount} of ${failed.length} failed tests ${
+      openCount === 1 ? "is" : "are"
+    } not quarantined`;
+  }
+  const unclearCount = unclear.filter(isOpen).length;
+  if (unclearCount > 0) return `the outcome of ${unclearCount} tests is unknown`;
+  if (failed.length > maxExcused) {
+    return `${failed.length} quarantined tests failed, more than ${maxExcused} (--max-excused)`;
+  }
+  return null;
+}

@@ -1,0 +1,210 @@
+/** What the gate prints: the failed tests with their verdicts, what was excused, the exit code. */
+import type { Verdict } from "../analysis/verdict.ts";
+import type { TestIdentity } from "../base/identity.ts";
+import { markdownCode, markdownLink } from "../base/markdown.ts";
+import { formatTimestamp, SECONDS_PER_DAY } from "../base/time.ts";
+import {
+  type Decision,
+  type GateFacts,
+  identityKey,
+  type QuarantinedTest,
+  quarantineOf,
+} from "./rule.ts";
+
+/** Characters of the Markdown. GitHub takes 1 MiB of a job, comments take 65,536. */
+const MAX_MARKDOWN_CHARACTERS = 64_000;
+
+/** Tests of one list that the Markdown and the lines name at most, besides those that failed. */
+const MAX_NAMED = 20;
+
+/** What the service says of a failed test. */
+export interface ServiceVerdict extends TestIdentity {
+  verdict: Verdict;
+  disruptiveness_ratio: number;
+  recent_nondeterministic_negative_result: Failure | null;
+  recent_base_negative_result: Failure | null;
+}
+
+interface Failure {
+  recorded_at: string;
+  build_url: string;
+}
+
+/** A failed test. `unknown`: the service did not tell. */
+export interface FailedTest extends TestIdentity {
+  verdict: Verdict | "unknown";
+  /** `null` when the service did not tell, or does not know the test. */
+  disruptiveness_ratio: number | null;
+  recent_nondeterministic_negative_result: Failure | null;
+  recent_base_negative_result: Failure | null;
+  quarantine_owner: string | null;
+}
+
+/** The outcome of a run, with the field names of the JSON. */
+export interface GateSummary {
+  /** `""` when unknown. */
+  repository: string;
+  exit_code: number;
+  tests_exit_code: number;
+  /** Whether all failures are excused; with `dry_run` the exit code is kept. */
+  is_excused: boolean;
+  dry_run: boolean;
+  reason: string;
+  failed: FailedTest[];
+  /** Quarantined tests that passed. */
+  passed: QuarantinedTest[];
+  /** Quarantined tests whose quarantine ends soon. */
+  ending: QuarantinedTest[];
+  /** Why the service did not tell something, `null` when it did. */
+  problem: string | null;
+}
+
+const ENDS_SOON_SECONDS = 7 * SECONDS_PER_DAY;
+
+/** Puts together what the gate prints. */
+export function summarize(
+  facts: GateFacts,
+  decision: Decision,
+  { repository, verdicts, problem, dryRun, hasPassed }: {
+    repository: string;
+    /** By `identityKey`; `null` when the service did not tell. */
+    verdicts: ReadonlyMap<string, ServiceVerdict> | null;
+    problem: string | null;
+    dryRun: boolean;
+    hasPassed(test: TestIdentity): boolean;
+  },
+): GateSummary {
+  const { testsExitCode, failed, now } = facts;
+  const quarantined = [...facts.quarantined?.values() ?? []]
+    .filter((test) => quarantineOf(test, facts) !== undefined);
+  const soon = formatTimestamp(now + ENDS_SOON_SECONDS);
+  return {
+    repository,
+    exit_code: dryRun ? testsExitCode : decision.exitCode,
+    tests_exit_code: testsExitCode,
+    is_excused: decision.isExcused,
+    dry_run: dryRun,
+    reason: decision.reason,
+    failed: failed.map((test) => {
+      const quarantine = quarantineOf(test, facts);
+      const known = verdicts?.get(identityKey(test));
+      // The decision is made by the list, which may be older.
+      const verdict = known?.verdict === "quarantined" ? "known" : known?.verdict;
+      return {
+        ...test,
+        verdict: quarantine ? "quarantined" : verdict ?? (verdicts ? "new" : "unknown"),
+        disruptiveness_ratio: known?.disruptiveness_ratio ?? null,
+        recent_nondeterministic_negative_result: known?.recent_nondeterministic_negative_result ??
+          null,
+        recent_base_negative_result: known?.recent_base_negative_result ?? null,
+        quarantine_owner: quarantine?.quarantine_owner ?? null,
+      };
+    }),
+    passed: quarantined.filter(hasPassed),
+    ending: quarantined.filter(({ quarantine_expires_at: end }) => end !== null && end <= soon),
+    problem,
+  };
+}
+
+/** A line: cells that are separated by tabs. */
+type Line = (string | number | null)[];
+
+/** The outcome in lines. */
+export function summaryLines(summary: GateSummary): Line[] {
+  const { failed, passed, ending } = summary;
+  return [
+    ...failed.map((test): Line => [test.verdict, testName(test), ...detailsOf(test)]),
+    ...named(passed).map((test): Line => ["passed", testName(test), "quarantined"]),
+    ...more(passed, "passed"),
+    ...named(ending).map((test): Line => ["ends", testName(test), test.quarantine_expires_at]),
+    ...more(ending, "ends"),
+    ...summary.is_excused ? [["excused", failed.length]] : [],
+    [`exit code ${summary.exit_code}`, conclusion(summary)],
+  ];
+}
+
+/** The outcome as Markdown. */
+export function summaryMarkdown(summary: GateSummary): string {
+  const { failed, passed, ending, repository, problem } = summary;
+  const head = [
+    `### Test gate${repository && `: ${markdownCode(repository)}`}`,
+    `**Exit code ${summary.exit_code}**: ${markdownCode(conclusion(summary))}`,
+    ...problem === null ? [] : [markdownCode(problem)],
+  ].join("\n\n");
+  const lists = [
+    markdownList("Quarantined tests that passed", passed, () => ""),
+    markdownList(
+      "Quarantines that end within 7 days",
+      ending,
+      ({ quarantine_expires_at: end }) => `: ${end}`,
+    ),
+  ].join("");
+  let table = "";
+  if (failed.length > 0) {
+    table =
+      "\n\n| verdict | failed test | disruptive | last | owner |\n| --- | --- | --- | --- | --- |";
+  }
+  let rest = MAX_MARKDOWN_CHARACTERS - head.length - table.length - lists.length - 100;
+  for (const [index, test] of failed.entries()) {
+    const row = `\n${markdownRow(test)}`;
+    rest -= row.length;
+    if (rest < 0) {
+      table += `\n\nand ${failed.length - index} more failed tests`;
+      break;
+    }
+    table += row;
+  }
+  return `${head}${table}${lists}\n`.slice(0, MAX_MARKDOWN_CHARACTERS);
+}
+
+/** Suite, class and name of a test, and its file. */
+export function testName({ suite, class: className, name, file }: TestIdentity): string {
+  const path = [suite, className, name].filter((part) => part !== "").join(" > ");
+  return file === "" ? path : `${path} (${file})`;
+}
+
+function conclusion({ exit_code, tests_exit_code, is_excused, dry_run, reason }: GateSummary) {
+  if (is_excused && dry_run) return `would be 0 without --dry-run: ${reason}`;
+  return exit_code === tests_exit_code ? reason : `instead of ${tests_exit_code}: ${reason}`;
+}
+
+/** Ratio, time and build of the last disruption, else of the last failure on the base branch. */
+function detailsOf(test: FailedTest): Line {
+  const last = test.recent_nondeterministic_negative_result ?? test.recent_base_negative_result;
+  return [percentage(test), last?.recorded_at ?? "", last?.build_url ?? ""];
+}
+
+function percentage({ disruptiveness_ratio: ratio }: FailedTest): string {
+  return ratio === null ? "" : `${Math.round(ratio * 1000) / 10} %`;
+}
+
+function markdownRow(test: FailedTest): string {
+  const last = test.recent_nondeterministic_negative_result ?? test.recent_base_negative_result;
+  const cells = [
+    test.verdict,
+    markdownCode(testName(test)),
+    percentage(test),
+    last ? markdownLink(last.recorded_at.replace("T", " ").replace("Z", ""), last.build_url) : "",
+    test.quarantine_owner ? markdownCode(test.quarantine_owner) : "",
+  ];
+  return `| ${cells.join(" | ")} |`;
+}
+
+function markdownList(
+  title: string,
+  tests: readonly QuarantinedTest[],
+  suffix: (test: QuarantinedTest) => string,
+): string {
+  if (tests.length === 0) return "";
+  const items = named(tests).map((test) => `- ${markdownCode(testName(test))}${suffix(test)}`);
+  if (tests.length > MAX_NAMED) items.push(`- and ${tests.length - MAX_NAMED} more`);
+  return `\n\n${title}:\n\n${items.join("\n")}`;
+}
+
+function named(tests: readonly QuarantinedTest[]): readonly QuarantinedTest[] {
+  return tests.slice(0, MAX_NAMED);
+}
+
+function more(tests: readonly QuarantinedTest[], word: string): Line[] {
+  return tests.length > MAX_NAMED ? [[word, `and ${tests.length - MAX_NAMED} more`]] : [];
+}

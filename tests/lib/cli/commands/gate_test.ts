@@ -1,0 +1,447 @@
+import { afterEach, describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import { readFile, utimes } from "node:fs/promises";
+import { join } from "node:path";
+import { FAKE_TOKEN } from "../../api_client/fake_api.ts";
+import {
+  answer,
+  type GateFixture,
+  gateFixture,
+  type Known,
+  reportOf,
+  testNamed,
+} from "../gate/gate_fixture.ts";
+import { type Ending, withoutDatabase } from "../run_in_process.ts";
+
+const FLAKY = { quarantined: [testNamed("flaky"), testNamed("other")] };
+
+const fixtures: GateFixture[] = [];
+
+async function fixture(...args: Parameters<typeof gateFixture>): Promise<GateFixture> {
+  const created = await gateFixture(...args);
+  fixtures.push(created);
+  return created;
+}
+
+/** Runs the gate for acme/shop. */
+async function gate(
+  { environment }: GateFixture,
+  args: string[],
+  more: Record<string, string> = {},
+): Promise<Ending> {
+  return await withoutDatabase(["gate", "--repo", "acme/shop", ...args], {
+    environment: { ...environment, ...more },
+  });
+}
+
+/** Arguments that write a report and end with a code. */
+function around(path: string, report: string, code: number): string[] {
+  return [path, "--", "sh", "-c", `printf %s "$1" > "$2"; exit ${code}`, "sh", report, path];
+}
+
+/** Runs the gate around tests that write this report and end with a code. */
+async function runGate(
+  known: Known,
+  tests: Record<string, "passed" | "failed">,
+  { code = 1, options = [] }: { code?: number; options?: string[] } = {},
+): Promise<Ending> {
+  const created = await fixture(known);
+  const path = join(created.folder, "report.xml");
+  return await gate(created, [...options, ...around(path, reportOf(tests), code)]);
+}
+
+afterEach(async () => {
+  for (const created of fixtures.splice(0)) await created.close();
+});
+
+describe("gate around a command", () => {
+  it("is green when every failed test is quarantined", async () => {
+    const { code, stdout, stderr } = await runGate(FLAKY, { flaky: "failed", good: "passed" });
+    assert.equal(code, 0, stderr);
+    assert.deepEqual(stdout.trimEnd().split("\n").map((line) => line.split("\t").slice(0, 2)), [
+      ["quarantined", "shop > Cart > flaky (cart.ts)"],
+      ["excused", "1"],
+      ["exit code 0", "instead of 1: the failed test is quarantined"],
+    ]);
+    assert.equal(stderr, "");
+  });
+
+  it("is red when another test failed too", async () => {
+    const known = {
+      quarantined: [testNamed("flaky")],
+      verdicts: [{
+        ...testNamed("shaky"),
+        verdict: "flaky" as const,
+        disruptiveness_ratio: 0.125,
+        recent_nondeterministic_negative_result: {
+          recorded_at: "2026-01-31T08:00:00Z",
+          build_url: "https://ci.example.com/builds/7",
+        },
+      }],
+    };
+    const { code, stdout } = await runGate(known, {
+      flaky: "failed",
+      shaky: "failed",
+      broken: "failed",
+    });
+    assert.equal(code, 1);
+    assert.deepEqual(stdout.trimEnd().split("\n"), [
+      "quarantined\tshop > Cart > flaky (cart.ts)\t\t\t",
+      "flaky\tshop > Cart > shaky (cart.ts)\t12.5 %\t2026-01-31T08:00:00Z\t" +
+      "https://ci.example.com/builds/7",
+      "new\tshop > Cart > broken (cart.ts)\t\t\t",
+      "exit code 1\t2 of 3 failed tests are not quarantined",
+    ]);
+  });
+
+  it("is as the command for a crash", async () => {
+    const created = await fixture(FLAKY);
+    const path = await created.write("report.xml", reportOf({ flaky: "failed" }));
+    const crash = await gate(created, [path, "--", "sh", "-c", "kill -SEGV $$"]);
+    assert.equal(crash.code, 139);
+    assert.match(crash.stdout, /^exit code 139\texit code 139 does not mean failed tests/m);
+    const exit = await gate(created, [path, "--", "sh", "-c", "exit 1"]);
+    assert.equal(exit.code, 1);
+    assert.match(exit.stdout, /report.xml is older than the start of the tests/);
+  });
+
+  it("ends as a shell does when the command cannot be run", async () => {
+    const created = await fixture(FLAKY);
+    const path = await created.write("report.xml", reportOf({ flaky: "failed" }));
+    assert.equal((await gate(created, [path, "--", "/nowhere/pytest"])).code, 127);
+    assert.equal((await gate(created, [path, "--", path])).code, 126);
+  });
+
+  it("passes arguments on as they are", async () => {
+    const created = await fixture(FLAKY);
+    const path = join(created.folder, "arguments");
+    const words = ["a b", "$HOME", "--dry-run", "--", "*", "'", ""];
+    const script = `out=$1; shift; printf '%s\\n' "$@" > "$out"`;
+    await gate(created, [path, "--", "sh", "-c", script, "sh", path, ...words]);
+    assert.equal(await readFile(path, "utf8"), words.map((word) => `${word}\n`).join(""));
+  });
+
+  it("stays green when the command is, whatever the service says", async () => {
+    const created = await fixture(FLAKY, () => new Response(null, { status: 500 }));
+    const path = join(created.folder, "report.xml");
+    const { code, stderr } = await gate(created, around(path, reportOf({ a: "passed" }), 0));
+    assert.equal(code, 0);
+    assert.match(stderr, /^gate: The service at \S+ failed \(status 500\)[^\n]*\n$/);
+  });
+
+  it("is red for a report that was there before, in the same second too", async () => {
+    const created = await fixture(FLAKY);
+    const path = await created.write("report.xml", reportOf({ flaky: "failed" }));
+    const { code, stdout } = await gate(created, [path, "--", "sh", "-c", "exit 1"]);
+    assert.equal(code, 1);
+    assert.match(stdout, /older than the start/);
+  });
+
+  it("is red for a report with an old time that came later, as from an archive", async () => {
+    const created = await fixture(FLAKY);
+    const old = await created.write("old", reportOf({ flaky: "failed" }));
+    await utimes(old, 1_600_000_000, 1_600_000_000);
+    const path = join(created.folder, "report.xml");
+    const { code, stdout } = await gate(created, [
+      path,
+      "--",
+      "sh",
+      "-c",
+      `cp -p "${old}" "${path}"; exit 1`,
+    ]);
+    assert.equal(code, 1);
+    assert.match(stdout, /older than the start/);
+  });
+
+  it("is red when one of several reports was not written", async () => {
+    const created = await fixture(FLAKY);
+    const path = join(created.folder, "a.xml");
+    const missing = join(created.folder, "b.xml");
+    const { code, stdout } = await gate(created, [
+      missing,
+      ...around(path, reportOf({ flaky: "failed" }), 1),
+    ]);
+    assert.equal(code, 1);
+    assert.match(stdout, /b\.xml: found nothing there/);
+  });
+
+  it("is red for half a report", async () => {
+    const created = await fixture(FLAKY);
+    const path = join(created.folder, "report.xml");
+    const half = reportOf({ flaky: "failed" }).replace("</testsuite>", "");
+    const { code, stdout } = await gate(created, around(path, half, 1));
+    assert.equal(code, 1);
+    assert.match(stdout, /a report cannot be read: \S+report\.xml:1:\d+: /);
+  });
+
+  it("is red for a failure outside of tests, in elements or totals", async () => {
+    const inside = reportOf({ flaky: "failed" });
+    for (
+      const report of [
+        inside.replace("</testsuite>", "<error/></testsuite>"),
+        inside.replace('name="shop"', 'name="shop" errors="1" failures="1"'),
+        inside.replace("</testcase>", "<properties><error/></properties></testcase>"),
+      ]
+    ) {
+      const created = await fixture(FLAKY);
+      const path = join(created.folder, "report.xml");
+      const { code, stdout } = await gate(created, around(path, report, 1));
+      assert.equal(code, 1, report);
+      assert.match(stdout, /failure outside of a test/, report);
+    }
+  });
+
+  it("takes the last attempt of a test, in natural order of the reports", async () => {
+    for (
+      const [first, second, code] of [
+        ["failed", "passed", 0],
+        ["passed", "failed", 1],
+      ] as const
+    ) {
+      const created = await fixture(FLAKY);
+      await created.write("attempt_2.sh", reportOf({ retried: first, flaky: "failed" }));
+      await created.write("attempt_10.sh", reportOf({ retried: second }));
+      const { folder } = created;
+      const script = `cd "${folder}" && cp attempt_10.sh attempt_10.xml; ` +
+        "cp attempt_2.sh attempt_2.xml; exit 1";
+      const { code: actual, stdout } = await gate(created, [folder, "--", "sh", "-c", script]);
+      assert.equal(actual, code, stdout);
+    }
+  });
+
+  it("has options for exit codes, the number of excused tests, and a trial", async () => {
+    const tests = { flaky: "failed", other: "failed" } as const;
+    const run = async (options: string[], code = 1) => {
+      const { code: exitCode, stdout } = await runGate(FLAKY, tests, { code, options });
+      return [exitCode, stdout.trimEnd().split("\n").at(-1)];
+    };
+    assert.deepEqual(await run(["--failure-codes", "1,7"], 7), [
+      0,
+      "exit code 0\tinstead of 7: all 2 failed tests are quarantined",
+    ]);
+    assert.deepEqual(await run(["--max-excused", "1"]), [
+      1,
+      "exit code 1\t2 quarantined tests failed, more than 1 (--max-excused)",
+    ]);
+    assert.deepEqual(await run(["--dry-run"]), [
+      1,
+      "exit code 1\twould be 0 without --dry-run: all 2 failed tests are quarantined",
+    ]);
+  });
+
+  it("names quarantined tests that passed, and quarantines that end within 7 days", async () => {
+    const known = {
+      quarantined: [
+        { ...testNamed("calm"), quarantine_expires_at: "2026-02-08T12:00:00Z" },
+        { ...testNamed("later"), quarantine_expires_at: "2026-02-08T12:00:01Z" },
+        { ...testNamed("over"), quarantine_expires_at: "2026-02-01T12:00:00Z" },
+      ],
+    };
+    const { stdout } = await runGate(known, { calm: "passed", over: "passed" }, { code: 0 });
+    assert.deepEqual(stdout.trimEnd().split("\n"), [
+      "passed\tshop > Cart > calm (cart.ts)\tquarantined",
+      "ends\tshop > Cart > calm (cart.ts)\t2026-02-08T12:00:00Z",
+      "exit code 0\tthe tests passed",
+    ]);
+  });
+
+  it("does not excuse a test whose quarantine has ended", async () => {
+    const ended = { ...testNamed("flaky"), quarantine_expires_at: "2026-02-01T12:00:00Z" };
+    const { code } = await runGate({ quarantined: [ended] }, { flaky: "failed" });
+    assert.equal(code, 1);
+  });
+
+  it("prints one JSON value, and appends Markdown to a file", async () => {
+    const created = await fixture(FLAKY);
+    const path = join(created.folder, "report.xml");
+    const summary = await created.write("summary.md", "before\n");
+    const { code, stdout } = await gate(created, [
+      "--json",
+      "--summary",
+      summary,
+      ...around(path, reportOf({ flaky: "failed", "a|`b": "failed" }), 1),
+    ]);
+    assert.equal(code, 1);
+    const { repository, exit_code, tests_exit_code, is_excused, reason, failed } = JSON.parse(
+      stdout,
+    );
+    assert.deepEqual({ repository, exit_code, tests_exit_code, is_excused, reason }, {
+      repository: "acme/shop",
+      exit_code: 1,
+      tests_exit_code: 1,
+      is_excused: false,
+      reason: "1 of 2 failed tests is not quarantined",
+    });
+    assert.deepEqual(
+      failed.map(({ name, verdict }: Record<string, string>) => [name, verdict]),
+      [["flaky", "quarantined"], ["a|`b", "new"]],
+    );
+    const markdown = await readFile(summary, "utf8");
+    assert.match(markdown, /^before\n### Test gate: `acme\/shop`\n/);
+    assert.ok(markdown.includes("| new | `` shop > Cart > a\\|`b (cart.ts) `` |"), markdown);
+    const { stdout: again } = await gate(created, ["--exit-code", "1", path], {
+      GITHUB_STEP_SUMMARY: summary,
+    });
+    assert.match(again, /is not quarantined/);
+    assert.equal((await readFile(summary, "utf8")).match(/### Test gate/g)?.length, 2);
+  });
+
+  it("keeps the exit code when the summary cannot be written", async () => {
+    const { code, stderr } = await runGate(FLAKY, { flaky: "failed" }, {
+      options: ["--summary", "/nowhere/summary.md"],
+    });
+    assert.equal(code, 0);
+    assert.match(stderr, /^gate: .*\/nowhere\/summary\.md/);
+  });
+});
+
+describe("gate after the tests", () => {
+  it("takes their exit code, else what the reports say", async () => {
+    const created = await fixture(FLAKY);
+    const red = await created.write("red.xml", reportOf({ flaky: "failed" }));
+    const bad = await created.write("bad.xml", reportOf({ broken: "failed" }));
+    const green = await created.write("green.xml", reportOf({ flaky: "passed" }));
+    const half = await created.write("half.xml", "<testsuite>");
+    for (
+      const [args, code] of [
+        [["--exit-code", "1", red], 0],
+        [["--exit-code", "2", red], 2],
+        [["--exit-code", "0", red], 0],
+        [["--exit-code", "1", bad], 1],
+        [["--exit-code", "1", green], 1],
+        [[red], 0],
+        [[red, bad], 1],
+        [[green], 0],
+        [[half], 1],
+        [[join(created.folder, "none.xml")], 1],
+      ] as const
+    ) {
+      assert.equal((await gate(created, [...args])).code, code, args.join(" "));
+    }
+  });
+});
+
+describe("gate used wrongly", () => {
+  it("is 2 before anything runs", async () => {
+    const created = await fixture(FLAKY);
+    const witness = join(created.folder, "witness");
+    for (
+      const args of [
+        [],
+        ["--", "touch", witness],
+        ["report.xml", "--"],
+        ["--exit-code", "1", "report.xml", "--", "touch", witness],
+        ["--failure-codes", "x", "report.xml", "--", "touch", witness],
+        ["--max-excused", "-1", "report.xml", "--", "touch", witness],
+        ["--exit-code", "256", "report.xml"],
+        ["--unknown", "report.xml", "--", "touch", witness],
+      ]
+    ) {
+      const { code, stderr } = await gate(created, args);
+      assert.equal(code, 2, args.join(" "));
+      assert.match(stderr, /^error: .*\nTry: .* gate /);
+    }
+    await assert.rejects(readFile(witness));
+  });
+});
+
+describe("gate without its service", () => {
+  const report = reportOf({ flaky: "failed" });
+
+  /** The outcome and the seconds it took. */
+  async function without(
+    handler: Parameters<typeof gateFixture>[1],
+    more: Record<string, string> = {},
+  ): Promise<Ending & { seconds: number }> {
+    const created = await fixture(FLAKY, handler);
+    const path = join(created.folder, "report.xml");
+    const start = performance.now();
+    const ending = await gate(created, around(path, report, 1), more);
+    return { ...ending, seconds: (performance.now() - start) / 1000 };
+  }
+
+  it("is as the command, with one line", async () => {
+    const cases: [Parameters<typeof gateFixture>[1], Record<string, string>, RegExp][] = [
+      [() => new Response(null, { status: 500 }), {}, /failed \(status 500\)/],
+      [() => new Response(null, { status: 503 }), {}, /not available right now/],
+      [() => new Response('{"count":1,"tests":[{"su'), {}, /does not look like this service/],
+      [() => Response.json({ count: 1, tests: "none" }), {}, /does not look like this service/],
+      [() => new Response("<html>"), {}, /does not look like this service/],
+      [undefined, { PLATFORM_API_TOKEN: "tk_ended" }, /rejected the API token \(status 401\)/],
+      [undefined, { PLATFORM_API_TOKEN: "" }, /PLATFORM_API_TOKEN is missing/],
+      [undefined, { PLATFORM_API_URL: "ftp://x" }, /PLATFORM_API_URL .* is not a base address/],
+      [undefined, { PLATFORM_API_URL: "http://127.0.0.1:1" }, /cannot be reached/],
+      [
+        () => Response.json({ count: 3, tests: [], metadata: { after: null } }),
+        {},
+        /changed while it was read/,
+      ],
+    ];
+    for (const [handler, environment, expected] of cases) {
+      const { code, stdout, stderr, seconds } = await without(handler, environment);
+      assert.equal(code, 1, String(expected));
+      assert.match(stderr, expected);
+      assert.match(stderr, /^gate: [^\n]*\n$/);
+      assert.ok(!stderr.includes(FAKE_TOKEN));
+      assert.match(stdout, /^unknown\t/);
+      assert.match(stdout, /^exit code 1\tthe quarantined tests are unknown\n/m);
+      assert.ok(seconds < 10, `${seconds} s`);
+    }
+  });
+
+  it("names an unknown repository", async () => {
+    const created = await fixture(FLAKY);
+    const path = join(created.folder, "report.xml");
+    const { code, stderr } = await withoutDatabase(
+      ["gate", "--repo", "acme/none", ...around(path, report, 1)],
+      { environment: created.environment },
+    );
+    assert.equal(code, 1);
+    assert.equal(stderr, "gate: Repository acme/none is unknown to the service.\n");
+  });
+
+  it("asks again at the end when the beginning failed", async () => {
+    const { code, stderr } = await without((request, index) =>
+      index === 0 ? new Response(null, { status: 500 }) : answer(request, FLAKY)
+    );
+    assert.equal(code, 0, stderr);
+    assert.equal(stderr, "");
+  });
+
+  it("excuses by the list of the beginning when the service ends meanwhile", async () => {
+    const { code, stdout, stderr } = await without((request) =>
+      new URL(request.url).pathname.endsWith("/verdicts")
+        ? new Response(null, { status: 500 })
+        : answer(request, FLAKY)
+    );
+    assert.equal(code, 0);
+    assert.match(stdout, /^quarantined\t/);
+    assert.match(stderr, /status 500/);
+  });
+
+  it("waits for 10 seconds at most", async () => {
+    const late = Promise.withResolvers<Response>();
+    const { code, stderr, seconds } = await without(() => late.promise);
+    late.resolve(new Response());
+    assert.equal(code, 1);
+    assert.equal(stderr, "gate: The service did not answer within 10 seconds.\n");
+    assert.ok(seconds > 9 && seconds < 11, `${seconds} s`);
+  });
+
+  it("waits for 2 seconds at most when the tests passed", async () => {
+    const late = Promise.withResolvers<Response>();
+    const created = await fixture(FLAKY, () => late.promise);
+    const path = join(created.folder, "report.xml");
+    const start = performance.now();
+    const { code } = await gate(created, around(path, report, 0));
+    late.resolve(new Response());
+    assert.equal(code, 0);
+    assert.ok(performance.now() - start < 3_500);
+  });
+
+  it("reads 10,000 quarantined tests", async () => {
+    const quarantined = Array.from({ length: 10_000 }, (_, index) => testNamed(`case ${index}`));
+    const { code, stdout, stderr } = await runGate({ quarantined }, { "case 9999": "failed" });
+    assert.equal(code, 0, stdout + stderr);
+  });
+});

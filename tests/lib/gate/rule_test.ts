@@ -1,0 +1,275 @@
+import { describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import type { TestIdentity } from "../../../lib/base/identity.ts";
+import {
+  decide,
+  type GateFacts,
+  type GateReport,
+  identityKey,
+  type QuarantinedTest,
+} from "../../../lib/gate/rule.ts";
+
+const NOW = 1_769_947_200;
+const BEFORE = "2026-02-01T11:59:59Z";
+const THIS_SECOND = "2026-02-01T12:00:00Z";
+const AFTER = "2026-02-01T12:00:01Z";
+
+const PAYS: TestIdentity = { suite: "shop", class: "Cart", name: "pays", file: "cart.ts" };
+const ADDS: TestIdentity = { suite: "shop", class: "Cart", name: "adds", file: "cart.ts" };
+const NEW: TestIdentity = { suite: "shop", class: "Cart", name: "new", file: "cart.ts" };
+
+const GOOD: GateReport = { path: "a.xml", isFresh: true, problem: null, outside: [] };
+const STALE: GateReport = { ...GOOD, path: "old.xml", isFresh: false };
+const BROKEN: GateReport = { ...GOOD, problem: "a.xml:3:1: found the end" };
+const OUTSIDE: GateReport = { ...GOOD, outside: ["a.xml:2:3: <error> outside of a <testcase>"] };
+
+function listed(...tests: (TestIdentity & Partial<QuarantinedTest>)[]) {
+  return new Map(tests.map((test) => [
+    identityKey(test),
+    { quarantine_expires_at: null, quarantine_owner: null, ...test },
+  ]));
+}
+
+/** One quarantined test failed, everything else is as it has to be. */
+const EXCUSABLE: GateFacts = {
+  testsExitCode: 1,
+  failureCodes: [1],
+  signal: null,
+  reports: [GOOD],
+  failed: [PAYS],
+  unclear: [],
+  quarantined: listed(PAYS, ADDS),
+  maxExcused: 10,
+  now: NOW,
+};
+
+const many = (count: number) =>
+  Array.from({ length: count }, (_, index) => ({ ...PAYS, name: `case ${index}` }));
+
+/** What differs, the exit code, and a part of the reason. */
+const CASES: [title: string, facts: Partial<GateFacts>, code: number, reason: string][] = [
+  // Excused.
+  ["the only failed test is quarantined", {}, 0, "the failed test is quarantined"],
+  ["all failed tests are", { failed: [PAYS, ADDS] }, 0, "all 2 failed tests are quarantined"],
+  ["another code means failed tests", { testsExitCode: 3, failureCodes: [3] }, 0, "quarantined"],
+  ["one of several codes does", { testsExitCode: 100, failureCodes: [1, 100] }, 0, "quarantined"],
+  ["there are several reports", { reports: [GOOD, { ...GOOD, path: "b.xml" }] }, 0, "quarantined"],
+  ["the quarantine ends in a second", end(AFTER), 0, "quarantined"],
+  ["the quarantine ends in years", end("2036-01-01T00:00:00Z"), 0, "quarantined"],
+  ["as many failed as are excused", countOf(10, 10), 0, "all 10 failed tests"],
+  ["one is excused and one failed", { maxExcused: 1 }, 0, "quarantined"],
+  ["the list has 10,000 tests", { quarantined: listed(PAYS, ...many(10_000)) }, 0, "quarantined"],
+  ["an unclear test is quarantined too", { unclear: [ADDS] }, 0, "quarantined"],
+
+  // The tests passed: nothing else matters.
+  ["the tests passed", { testsExitCode: 0, failed: [] }, 0, "the tests passed"],
+  ["they passed, the service is away", { testsExitCode: 0, quarantined: null }, 0, "tests passed"],
+  ["they passed without a report", { testsExitCode: 0, reports: [] }, 0, "tests passed"],
+  ["they passed, a report is broken", { testsExitCode: 0, reports: [BROKEN] }, 0, "tests passed"],
+  ["they passed, a report has a failure", { testsExitCode: 0, failed: [NEW] }, 0, "tests passed"],
+  ["they passed after a signal", { testsExitCode: 0, signal: "SIGTERM" }, 0, "tests passed"],
+
+  // The command did not end as failed tests do.
+  ["usage error", { testsExitCode: 2 }, 2, "exit code 2 does not mean failed tests"],
+  ["pytest without tests", { testsExitCode: 5 }, 5, "exit code 5"],
+  ["not executable", { testsExitCode: 126 }, 126, "exit code 126"],
+  ["unknown command", { testsExitCode: 127 }, 127, "exit code 127"],
+  ["aborted", { testsExitCode: 134 }, 134, "exit code 134"],
+  ["killed", { testsExitCode: 137 }, 137, "exit code 137"],
+  ["segmentation fault", { testsExitCode: 139 }, 139, "exit code 139"],
+  ["terminated", { testsExitCode: 143 }, 143, "exit code 143"],
+  ["255", { testsExitCode: 255 }, 255, "exit code 255"],
+  ["1 when other codes are named", { failureCodes: [2, 3] }, 1, "expected 2 or 3"],
+  ["no code means failed tests", { failureCodes: [] }, 1, "exit code 1"],
+  ["interrupted", { signal: "SIGINT" }, 1, "stopped by SIGINT"],
+  ["stopped by the CI service", { signal: "SIGTERM" }, 1, "stopped by SIGTERM"],
+  ["stopped, with another code", { signal: "SIGTERM", testsExitCode: 143 }, 143, "SIGTERM"],
+
+  // Reports.
+  ["no report", { reports: [] }, 1, "no report was found"],
+  ["a broken report", { reports: [BROKEN] }, 1, "a.xml:3:1: found the end"],
+  ["a broken report among good ones", { reports: [GOOD, BROKEN, GOOD] }, 1, "cannot be read"],
+  ["an old report", { reports: [STALE] }, 1, "old.xml is older than the start"],
+  ["an old report among new ones", { reports: [GOOD, STALE] }, 1, "old.xml"],
+  ["an old and broken report", { reports: [{ ...BROKEN, isFresh: false }] }, 1, "cannot be read"],
+  ["a failure outside of a test", { reports: [OUTSIDE] }, 1, "<error> outside of a <testcase>"],
+  ["a failure outside, in the last report", { reports: [GOOD, OUTSIDE] }, 1, "outside of a test"],
+  ["no failed test", { failed: [] }, 1, "no report has a failed test"],
+  ["no failed test, one unclear", { failed: [], unclear: [PAYS] }, 1, "no report has a failed"],
+
+  // Quarantine.
+  ["the failed test is not quarantined", { failed: [NEW] }, 1, "1 of 1 failed tests is not"],
+  ["one of two is not", { failed: [PAYS, NEW] }, 1, "1 of 2 failed tests is not quarantined"],
+  ["two of three are not", { failed: [NEW, PAYS, other("x")] }, 1, "2 of 3 failed tests are not"],
+  ["nothing is quarantined", { quarantined: listed() }, 1, "1 of 1"],
+  ["the list did not come", { quarantined: null }, 1, "the quarantined tests are unknown"],
+  ["another suite", { failed: [{ ...PAYS, suite: "shop2" }] }, 1, "1 of 1"],
+  ["another class", { failed: [{ ...PAYS, class: "cart" }] }, 1, "1 of 1"],
+  ["another name", { failed: [{ ...PAYS, name: "Pays" }] }, 1, "1 of 1"],
+  ["another file", { failed: [{ ...PAYS, file: "" }] }, 1, "1 of 1"],
+  ["the name with a blank", { failed: [{ ...PAYS, name: "pays " }] }, 1, "1 of 1"],
+  [
+    "the same letters in other fields",
+    { failed: [{ ...PAYS, suite: "shopC", class: "art" }] },
+    1,
+    "1",
+  ],
+  ["the quarantine ended a second ago", end(BEFORE), 1, "1 of 1"],
+  ["the quarantine ends this second", end(THIS_SECOND), 1, "1 of 1"],
+  [
+    "one quarantine ended, the other not",
+    {
+      failed: [PAYS, ADDS],
+      quarantined: listed(PAYS, { ...ADDS, quarantine_expires_at: BEFORE }),
+    },
+    1,
+    "1 of 2",
+  ],
+  [
+    "an unclear test is not quarantined",
+    { unclear: [NEW] },
+    1,
+    "the outcome of 1 tests is unknown",
+  ],
+
+  // Limits.
+  [
+    "one more failed than are excused",
+    countOf(11, 10),
+    1,
+    "11 quarantined tests failed, more than",
+  ],
+  ["none are excused", { maxExcused: 0 }, 1, "more than 0"],
+  ["all 2,000 tests failed", countOf(2_000, 10), 1, "2000 quarantined tests failed"],
+];
+
+function end(quarantine_expires_at: string): Partial<GateFacts> {
+  return { quarantined: listed({ ...PAYS, quarantine_expires_at }) };
+}
+
+function countOf(count: number, maxExcused: number): Partial<GateFacts> {
+  return { failed: many(count), quarantined: listed(...many(count)), maxExcused };
+}
+
+function other(name: string): TestIdentity {
+  return { ...NEW, name };
+}
+
+describe("the rule of the gate", () => {
+  for (const [title, changes, exitCode, reason] of CASES) {
+    it(`is ${exitCode}: ${title}`, () => {
+      const decision = decide({ ...EXCUSABLE, ...changes });
+      assert.equal(decision.exitCode, exitCode);
+      assert.ok(decision.reason.includes(reason), decision.reason);
+      const isRed = (changes.testsExitCode ?? EXCUSABLE.testsExitCode) !== 0;
+      assert.equal(decision.isExcused, isRed && exitCode === 0);
+    });
+  }
+
+  it("has a table of at least 50 cases", () => assert.ok(CASES.length >= 50));
+});
+
+const text = fc.constantFrom("", "a", "b", "ab");
+const test: fc.Arbitrary<TestIdentity> = fc.record({
+  suite: text,
+  class: text,
+  name: text,
+  file: text,
+});
+const ending = fc.constantFrom(null, BEFORE, THIS_SECOND, AFTER);
+const report: fc.Arbitrary<GateReport> = fc.record({
+  path: text,
+  isFresh: fc.boolean(),
+  problem: fc.option(text),
+  outside: fc.array(text, { maxLength: 1 }),
+});
+
+/** Facts of which each often is as it has to be, so that many runs are excused. */
+const anyFacts: fc.Arbitrary<GateFacts> = fc.record({
+  testsExitCode: fc.constantFrom(1, 1, 0, 2, 137),
+  failureCodes: fc.constantFrom([1], [1, 2], []),
+  signal: fc.constantFrom(null, null, "SIGTERM"),
+  reports: fc.oneof(fc.constant([GOOD]), fc.array(report, { maxLength: 3 })),
+  failed: fc.uniqueArray(test, { maxLength: 3, selector: identityKey }),
+  unclear: fc.oneof(fc.constant([]), fc.array(test, { maxLength: 1 })),
+  maxExcused: fc.constantFrom(0, 1, 2, 10),
+  now: fc.constant(NOW),
+  rest: fc.array(fc.record({ test, ending }), { maxLength: 4 }),
+  endings: fc.oneof(
+    fc.constant([null, AFTER, null]),
+    fc.array(fc.option(ending), { minLength: 3 }),
+  ),
+  isThere: fc.constantFrom(true, true, true, false),
+}).map(({ rest, endings, isThere, ...facts }) => {
+  const entries = rest.map(({ test, ending }) => ({ ...test, quarantine_expires_at: ending }));
+  for (const [index, test] of facts.failed.entries()) {
+    const ending = endings[index];
+    if (ending !== undefined) entries.push({ ...test, quarantine_expires_at: ending });
+  }
+  return { ...facts, quarantined: isThere ? listed(...entries) : null };
+});
+
+/** The conditions, each in the words of the specification. */
+const CONDITIONS: [string, (facts: GateFacts) => boolean][] = [
+  ["a code that means failed tests", (f) => f.failureCodes.some((one) => one === f.testsExitCode)],
+  ["no signal", (f) => f.signal === null],
+  ["a report", (f) => f.reports.length > 0],
+  ["fresh reports", (f) => f.reports.every((one) => one.isFresh)],
+  ["whole reports", (f) => f.reports.every((one) => one.problem === null)],
+  ["no failure outside of a test", (f) => f.reports.every((one) => one.outside.length === 0)],
+  ["a failed test", (f) => f.failed.length > 0],
+  ["the list", (f) => f.quarantined !== null],
+  ["only quarantined failures", (f) => f.failed.every((one) => isListed(one, f))],
+  ["no unclear test", (f) => f.unclear.every((one) => isListed(one, f))],
+  ["few enough", (f) => f.failed.length <= f.maxExcused],
+];
+
+function isListed(test: TestIdentity, { quarantined }: GateFacts): boolean {
+  return [...quarantined?.values() ?? []].some((entry) =>
+    entry.suite === test.suite && entry.class === test.class && entry.name === test.name &&
+    entry.file === test.file &&
+    (entry.quarantine_expires_at === null ||
+      Date.parse(entry.quarantine_expires_at) > NOW * 1000)
+  );
+}
+
+describe("the rule of the gate, for any facts", () => {
+  it("excuses failures exactly when every condition holds", () => {
+    let excused = 0;
+    fc.assert(
+      fc.property(anyFacts, (facts) => {
+        const { exitCode, isExcused } = decide(facts);
+        const missing = CONDITIONS.filter(([, holds]) => !holds(facts)).map(([name]) => name);
+        const isRed = facts.testsExitCode !== 0;
+        assert.equal(isExcused, isRed && missing.length === 0, missing.join());
+        assert.equal(exitCode, isExcused ? 0 : facts.testsExitCode);
+        if (isExcused) excused++;
+      }),
+      { numRuns: 20_000, seed: 1 },
+    );
+    assert.ok(excused > 200, `only ${excused} were excused`);
+  });
+
+  it("notices each condition by itself", () => {
+    const broken: Partial<GateFacts>[] = [
+      { failureCodes: [2] },
+      { signal: "SIGINT" },
+      { reports: [] },
+      { reports: [STALE] },
+      { reports: [BROKEN] },
+      { reports: [OUTSIDE] },
+      { failed: [] },
+      { quarantined: null },
+      { failed: [NEW] },
+      { unclear: [NEW] },
+      { maxExcused: 0 },
+    ];
+    for (const [index, [name]] of CONDITIONS.entries()) {
+      const facts = { ...EXCUSABLE, ...broken[index] };
+      const missing = CONDITIONS.filter(([, holds]) => !holds(facts)).map(([name]) => name);
+      assert.ok(missing.includes(name), name);
+      assert.equal(decide(facts).exitCode, 1, name);
+    }
+  });
+});
