@@ -3,13 +3,12 @@ import { loadTestsOnBase } from "../db/read/verdicts.ts";
 import { verdictOf, VERDICTS } from "../lib/analysis/verdict.ts";
 import { parseShortTestId } from "../lib/base/identity.ts";
 import { quote } from "../lib/base/quote.ts";
-import { JSON_MEDIA_TYPE, jsonBody } from "../lib/http/request/json.ts";
 import {
   MAX_LIMIT,
   optionalParameter,
   repositoryPathParameters,
 } from "../lib/http/request/parameters.ts";
-import { defineRoute, selectedRepository } from "../lib/http/request/route.ts";
+import { defineJsonRoute, selectedRepository } from "../lib/http/request/route.ts";
 import { checkVersion } from "../lib/http/request/stale_version.ts";
 import { MAX_BRANCH_CHARACTERS, parseBranches } from "../lib/query/mod.ts";
 import { VERDICTS_EXAMPLE } from "./examples.ts";
@@ -68,7 +67,7 @@ const verdictSchema = v.pipe(
 );
 
 /** `GET /api/repos/{owner}/{name}/verdicts`: what is known about tests that failed. */
-export const verdicts = defineRoute({
+export const verdicts = defineJsonRoute({
   path: "/api/repos/:owner/:name/verdicts",
   operationId: "getVerdicts",
   tag: "Repositories",
@@ -81,9 +80,7 @@ export const verdicts = defineRoute({
     query: v.object({ tests: testsParameter, base: baseParameter }),
   },
   response: {
-    status: 200,
     description: "The tests that exist, by id",
-    mediaType: JSON_MEDIA_TYPE,
     schema: v.pipe(v.strictObject({ tests: v.array(verdictSchema) }), v.title("TestVerdicts")),
     example: VERDICTS_EXAMPLE,
   },
@@ -107,26 +104,23 @@ export const verdicts = defineRoute({
     const trackedById = new Map(
       tracked.filter(({ id }) => ids.has(id)).map((test) => [test.id, test]),
     );
-    return {
-      body: jsonBody({
-        tests: shown.map(({ failure, ...test }) => {
-          const known = trackedById.get(test.id);
-          return {
-            ...test,
-            verdict: verdictOf({
-              isQuarantined: known !== undefined && known.quarantine !== null,
-              isDisruptive: known !== undefined && known.disruptionCount > 0,
-              hasFailedOnBase: failure !== null,
-            }),
-            disruptiveness_ratio: known ? ratioView(known) : 0,
-            recent_nondeterministic_negative_result: negativeResultView(
-              known?.latestDisruption ?? null,
-            ),
-            recent_base_negative_result: negativeResultView(failure),
-          };
+    const views = shown.map(({ failure, ...test }) => {
+      const known = trackedById.get(test.id);
+      return {
+        ...test,
+        verdict: verdictOf({
+          isQuarantined: known !== undefined && known.quarantine !== null,
+          isDisruptive: known !== undefined && known.disruptionCount > 0,
+          hasFailedOnBase: failure !== null,
         }),
-      }),
-    };
+        disruptiveness_ratio: known ? ratioView(known) : 0,
+        recent_nondeterministic_negative_result: negativeResultView(
+          known?.latestDisruption ?? null,
+        ),
+        recent_base_negative_result: negativeResultView(failure),
+      };
+    });
+    return { tests: views };
   },
 });
 
