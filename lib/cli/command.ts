@@ -164,7 +164,7 @@ const DATABASE_OPTIONS = {
 };
 
 /** Adds a command, or a group of them, to the program. */
-export type AddCommand = (program: Command, io: CliIo, argv: readonly string[]) => void;
+export type AddCommand = (program: Command, io: CliIo, argv?: readonly string[]) => void;
 
 /** Defines a group of commands, such as `org`. */
 export function group({ name, summary, example, commands }: {
@@ -173,7 +173,7 @@ export function group({ name, summary, example, commands }: {
   example: string;
   commands: readonly AddCommand[];
 }): AddCommand {
-  return (parent, io, argv) => {
+  return (parent, io, argv = []) => {
     const group = parent.command(name).description(summary).enablePositionalOptions()
       .exitOverride(asUsageError(example));
     for (const add of commands) add(group, io, argv);
@@ -184,7 +184,7 @@ export function group({ name, summary, example, commands }: {
 export function command<Input extends Parameters, Name extends CheckedSetting = never>(
   spec: CommandSpec<Input, Name>,
 ): AddCommand {
-  return (parent, io, argv) => {
+  return (parent, io, argv = []) => {
     const command = parent.command(spec.name).summary(spec.summary)
       .description([spec.summary, ...spec.details ?? []].join("\n\n"))
       .exitOverride(asUsageError(spec.example));

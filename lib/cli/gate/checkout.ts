@@ -11,13 +11,13 @@ export interface Checkout {
   folder: string;
 }
 
-/** The checkout around the current folder; options and the CI job win. */
+/** The checkout around the current folder; options and the CI job win. Changes nothing in it. */
 export async function findCheckout(
   { environment, git = askGit }: CliIo,
   given: RepositoryName | undefined,
 ): Promise<Checkout> {
   const job = await detectCiJob(environment, git);
-  const folder = job ? await git(["rev-parse", "--show-toplevel"]) : "";
+  const folder = await git(["rev-parse", "--show-toplevel"]);
   if (given) return { repository: given, folder };
   const name = job?.facts.repository ||
     repositoryOfGitUrl(await git(["config", "--get", "remote.origin.url"]));
