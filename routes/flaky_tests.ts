@@ -13,6 +13,7 @@ import {
   textParameter,
 } from "../lib/http/request/parameters.ts";
 import { defineRoute } from "../lib/http/request/route.ts";
+import type { IsListed } from "../lib/http/request/test_collection.ts";
 import { FLAKY_TESTS_EXAMPLE } from "./examples.ts";
 import {
   type Expansion,
@@ -42,6 +43,25 @@ const flakyTestSchema = v.pipe(
   v.title("FlakyTest"),
 );
 
+/** What selects and sorts the tests of the inventory, here and on its page. */
+export const inventoryParameters = v.object({
+  repository: repositoryParameter,
+  repository_id: repositoryIdParameter,
+  limit: limitParameter(DEFAULT_LIMIT),
+  after: offsetCursorParameter,
+  sort: sortParameter,
+  q: searchParameter,
+  branch: branchParameter,
+  quarantine: textParameter(
+    "false: tests that are not quarantined; any other value, or none: quarantined tests",
+    { jsonSchema: { type: "string", default: "true" }, example: "false" },
+  ),
+  quarantined: textParameter(
+    "Alias of quarantine, which wins when both are given",
+    { jsonSchema: { type: "string" }, example: "false" },
+  ),
+});
+
 /** `GET /api/v1/flaky/tests`: the inventory, across repositories. */
 export const flakyTests = defineRoute({
   path: "/api/v1/flaky/tests",
@@ -52,24 +72,7 @@ export const flakyTests = defineRoute({
     "The quarantined tests, or the tests that are not quarantined and had a disruption in the last " +
     "14 days. A quarantined test stays listed however long ago its last disruption was.",
   parameters: {
-    query: v.object({
-      repository: repositoryParameter,
-      repository_id: repositoryIdParameter,
-      limit: limitParameter(DEFAULT_LIMIT),
-      after: offsetCursorParameter,
-      sort: sortParameter,
-      q: searchParameter,
-      branch: branchParameter,
-      quarantine: textParameter(
-        "false: tests that are not quarantined; any other value, or none: quarantined tests",
-        { jsonSchema: { type: "string", default: "true" }, example: "false" },
-      ),
-      quarantined: textParameter(
-        "Alias of quarantine, which wins when both are given",
-        { jsonSchema: { type: "string" }, example: "false" },
-      ),
-      include: includeParameter,
-    }),
+    query: v.object({ ...inventoryParameters.entries, include: includeParameter }),
   },
   response: {
     status: 200,
@@ -83,14 +86,12 @@ export const flakyTests = defineRoute({
   },
   resource: "repositories in query",
   async handler(request) {
-    const { quarantine, quarantined, include, branch, ...page } = request.query;
-    // Any value except "false" means quarantined tests, also an empty one.
-    const isListed = (quarantine ?? quarantined) === "false" ? isNotQuarantined : isQuarantined;
+    const { include, branch, ...page } = request.query;
     const tests = await request.loadTests({
       withTime: needTime(include),
       branches: branch,
     });
-    return testPage(tests, page, { isListed, view: flakyTestView(include) });
+    return testPage(tests, page, { isListed: isListedBy(page), view: flakyTestView(include) });
   },
 });
 
@@ -105,6 +106,13 @@ function flakyTestView(include: Expansion[]): TestView {
     views.set(key, view);
   }
   return view;
+}
+
+/** Whether the inventory lists a test: any value except "false" means quarantined tests. */
+export function isListedBy(
+  { quarantine, quarantined }: { quarantine?: string; quarantined?: string },
+): IsListed {
+  return (quarantine ?? quarantined) === "false" ? isNotQuarantined : isQuarantined;
 }
 
 const isQuarantined = ({ quarantine }: TrackedTest) => quarantine !== null;

@@ -9,6 +9,7 @@ import { flakyTests } from "./flaky_tests.ts";
 import { repositoryFailures, testFailures } from "./failures.ts";
 import { health } from "./health.ts";
 import { organizations } from "./organizations.ts";
+import { pages } from "./pages/mod.ts";
 import { repositories } from "./repositories.ts";
 import { submissionTests } from "./submission_tests.ts";
 import { submissions } from "./submissions.ts";
@@ -41,7 +42,7 @@ export const routes: readonly Route[] = [
   llms(() => routes),
 ];
 
-/** Creates the app that serves this API. */
+/** Creates the app that serves this API and the pages. */
 export function createApp(context: Context): App {
-  return createDispatcher(routes, context);
+  return createDispatcher([...routes, ...pages], context);
 }

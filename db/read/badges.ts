@@ -2,7 +2,7 @@ import type { DataVersion, Versioned } from "../../lib/base/data_version.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { CoverageTotals } from "../../lib/report/coverage/mod.ts";
 import type { Queryable } from "../connection/sql.ts";
-import { versionColumns } from "./fragments.ts";
+import { buildOf, versionColumns } from "./fragments.ts";
 
 /** Builds of the window: processed submissions that share a build URL, or one submission without. */
 interface BuildCounts {
@@ -27,8 +27,7 @@ export async function loadBuildCounts(sql: Queryable, options: {
         (count(distinct build) filter (where is_disrupted))::float8 as "disruptedBuildCount"
       from (
         select
-          case s.build_url when '' then 'id:' || encode(s.submission_id, 'hex')
-            else 'url:' || s.build_url end as build,
+          ${buildOf(sql)} as build,
           s.submission_id in (
             select n.submission_id from negative_result n
             where n.repository_id = ${repositoryId} and n.is_disruption

@@ -5,6 +5,7 @@ import {
   groupFailures,
 } from "../../lib/analysis/failure_groups.ts";
 import type { FailureText } from "../../lib/analysis/failure_texts.ts";
+import { type BuildFailure, buildKey } from "../../lib/analysis/build_costs.ts";
 import type { Versioned } from "../../lib/base/data_version.ts";
 import { firstSubmissionId, recordedAtOf, testId } from "../../lib/base/identity.ts";
 import type { BranchFilter } from "../../lib/query/mod.ts";
@@ -16,6 +17,8 @@ import { isOnBranch, isRecordedSince, selectRepository, SNAPSHOT } from "./fragm
 /** Failures of one cause, with what is shown of the latest. */
 export interface ShownGroup extends Omit<FailureGroup<FailedAttempt>, "latest"> {
   text: FailureText;
+  /** Of the latest. */
+  submissionId: string;
   buildUrl: string;
   commitOid: string;
 }
@@ -42,7 +45,7 @@ export async function loadFailures(
   const { repositoryId } = query;
   return await sql.begin(SNAPSHOT, async (tx) => {
     const [repository] = await selectRepository(tx, repositoryId);
-    if (!repository) return { version: null, count: 0, groups: [] };
+    if (!repository) return { version: null, count: 0, groups: [], failures: [] };
     const [submissions, rows] = await Promise.all([
       selectSubmissions(tx, query),
       query.testNo === null
@@ -55,9 +58,11 @@ export async function loadFailures(
     const ids = new Map(
       tests.map(({ testNo, testHash }) => [testNo, testId(repository.idPrefix, testHash)]),
     );
-    const { count, groups } = groupFailures(
-      failures.map((failure) => ({ ...failure, testId: ids.get(failure.testNo)! })),
-    );
+    const identified = failures.map((failure) => ({
+      ...failure,
+      testId: ids.get(failure.testNo)!,
+    }));
+    const { count, groups } = groupFailures(identified);
     const latest = await selectLatest(tx, {
       repositoryId,
       failures: groups.map((group) => group.latest),
@@ -70,15 +75,18 @@ export async function loadFailures(
     return {
       version: repository,
       count,
+      failures: identified,
       groups: groups.map(({ latest, ...group }) => {
         const { textId, buildUrl, commitOid } = latestOf.get(latest.position)!;
-        return { ...group, text: texts.get(textId)!, buildUrl, commitOid };
+        const { submissionId } = latest;
+        return { ...group, submissionId, text: texts.get(textId)!, buildUrl, commitOid };
       }),
     };
   });
 }
 
 interface Failure extends Omit<FailedAttempt, "testId"> {
+  build: string;
   testNo: number;
   submissionId: string;
   resultNo: number;
@@ -92,15 +100,13 @@ const FINGERPRINT_DIGITS = 16;
 /** The failures in the rows of submissions that count. */
 function readFailures(
   rows: readonly FailuresRow[],
-  submissions: readonly { submissionId: string; branch: string }[],
+  submissions: readonly CountedRow[],
 ): Failure[] {
-  const counted = new Map(
-    submissions.map(({ submissionId, branch }, index) => [submissionId, { branch, index }]),
-  );
+  const counted = new Map(submissions.map((row, index) => [row.submissionId, { ...row, index }]));
   return rows.flatMap(({ submissionId, fingerprints, tests, resultNos }) => {
     const submission = counted.get(submissionId);
     if (!submission) return [];
-    const { branch, index } = submission;
+    const { branch, buildUrl, index } = submission;
     const recordedAt = recordedAtOf(submissionId);
     return resultNos.map((resultNo, number) => ({
       fingerprint: fingerprints.slice(
@@ -110,6 +116,7 @@ function readFailures(
       testNo: Math.floor(tests[number]! / 2),
       isDisruption: tests[number]! % 2 === 1,
       branch,
+      build: buildKey({ submissionId, buildUrl }),
       recordedAt,
       position: index * MAX_RESULTS + resultNo,
       submissionId,
@@ -118,13 +125,20 @@ function readFailures(
   });
 }
 
+interface CountedRow {
+  submissionId: string;
+  branch: string;
+  buildUrl: string;
+}
+
 /** The submissions that count, oldest first. */
 function selectSubmissions(
   sql: Queryable,
   { repositoryId, windowStart, branches }: FailuresQuery,
 ) {
-  return sql<{ submissionId: string; branch: string }[]>`
-    select encode(s.submission_id, 'hex') as "submissionId", coalesce(s.branch, '') as branch
+  return sql<CountedRow[]>`
+    select encode(s.submission_id, 'hex') as "submissionId", coalesce(s.branch, '') as branch,
+      s.build_url as "buildUrl"
     from submission s
     where s.repository_id = ${repositoryId}
       and s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')

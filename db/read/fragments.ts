@@ -31,6 +31,12 @@ export function isOnBranch(sql: Queryable, branches: BranchFilter) {
   return sql`s.branch like any(${textsIn(sql, patterns)})`;
 }
 
+/** SQL: what the submissions of a build have in common, of the row `s` of `submission`. */
+export function buildOf(sql: Queryable) {
+  return sql`case s.build_url when '' then 'id:' || encode(s.submission_id, 'hex')
+    else 'url:' || s.build_url end`;
+}
+
 /** SQL: the columns of a `DataVersion` from `repository_state` r. */
 export function versionColumns(sql: Queryable) {
   return sql`r.data_version::float8 as "dataVersion"`;

@@ -7,6 +7,8 @@ export interface RepositoryDetails extends RepositoryName, DataVersion {
   repositoryId: number;
   /** Unique within the organization. */
   repositoryNumber: number;
+  /** Of the ids of its tests. */
+  idPrefix: number;
   /** Its page, `""` when unknown. */
   url: string;
 }
@@ -18,7 +20,8 @@ export async function loadRepositoryDetails(
 ): Promise<RepositoryDetails[]> {
   return await sql<RepositoryDetails[]>`
     select r.repository_id::float8 as "repositoryId",
-      r.repository_number::float8 as "repositoryNumber", r.owner, r.name, r.url,
+      r.repository_number::float8 as "repositoryNumber",
+      r.id_prefix::float8 as "idPrefix", r.owner, r.name, r.url,
       v.data_version::float8 as "dataVersion"
     from repository r
     cross join lateral repository_version(r.repository_id, null) v

@@ -1,8 +1,9 @@
 /** Queries about submissions, as the API shows them. */
 import type { DataVersion, Versioned } from "../../lib/base/data_version.ts";
-import { firstSubmissionId } from "../../lib/base/identity.ts";
+import { firstSubmissionId, recordedAtOf } from "../../lib/base/identity.ts";
 import type { BranchFilter } from "../../lib/query/mod.ts";
 import type { Queryable } from "../connection/sql.ts";
+import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { isOnBranch, versionColumns } from "./fragments.ts";
 
 export interface SubmissionRow {
@@ -19,6 +20,14 @@ export interface SubmissionRow {
   recordedAt: number;
   status: "processing" | "processed" | "failed";
   testResultCount: number;
+}
+
+/** SQL: the columns of a {@linkcode SubmissionRow} from `submission` s. */
+function submissionColumns(sql: Queryable) {
+  return sql`encode(s.submission_id, 'hex') as "submissionId", s.key, s.build_url as "buildUrl",
+    s.commit_oid as "commitOid", coalesce(s.tree_oid, '') as "treeOid",
+    coalesce(s.branch, '') as branch, extract(epoch from s.recorded_at)::float8 as "recordedAt",
+    s.status, s.test_result_count as "testResultCount"`;
 }
 
 /**
@@ -43,11 +52,7 @@ export async function loadSubmissionsPage(sql: Queryable, options: {
     from repository_state r
     cross join (select count(*)::float8 as count from submission s where ${inWindow}) total
     left join (
-      select encode(s.submission_id, 'hex') as "submissionId", s.key, s.build_url as "buildUrl",
-        s.commit_oid as "commitOid", coalesce(s.tree_oid, '') as "treeOid",
-        coalesce(s.branch, '') as branch,
-        extract(epoch from s.recorded_at)::float8 as "recordedAt", s.status,
-        s.test_result_count as "testResultCount"
+      select ${submissionColumns(sql)}
       from submission s
       where ${inWindow}
         ${after === null ? sql`` : sql`and s.submission_id < decode(${after}, 'hex')`}
@@ -61,4 +66,36 @@ export async function loadSubmissionsPage(sql: Queryable, options: {
     count: rows[0]?.count ?? 0,
     submissions: rows.filter((row) => row.submissionId !== null),
   };
+}
+
+/** A submission of a build. */
+export interface BuildPart extends SubmissionRow {
+  /** Tests with a failure or error. */
+  failedTestCount: number;
+}
+
+/**
+ * The submissions of the build that a submission belongs to: those with its build URL within a day of
+ * it, newest first; that one alone without a URL.
+ */
+export async function loadBuild(
+  sql: Queryable,
+  { repositoryId, submissionId }: { repositoryId: number; submissionId: string },
+): Promise<{ version: DataVersion | null; parts: BuildPart[] }> {
+  const recordedAt = recordedAtOf(submissionId);
+  const rows = await sql<(DataVersion & BuildPart)[]>`
+    select ${versionColumns(sql)}, ${submissionColumns(sql)},
+      (select count(distinct n.test_no)::int from negative_result n
+        where n.repository_id = ${repositoryId} and n.submission_id = s.submission_id
+      ) as "failedTestCount"
+    from repository_state r
+    join submission o on o.repository_id = r.repository_id
+      and o.submission_id = decode(${submissionId}, 'hex')
+    join submission s on s.repository_id = r.repository_id
+      and s.submission_id >= decode(${firstSubmissionId(recordedAt - SECONDS_PER_DAY)}, 'hex')
+      and s.submission_id < decode(${firstSubmissionId(recordedAt + SECONDS_PER_DAY)}, 'hex')
+      and (s.submission_id = o.submission_id or s.build_url = o.build_url and o.build_url <> '')
+    where r.repository_id = ${repositoryId}
+    order by s.submission_id desc`;
+  return { version: rows[0] ?? null, parts: rows };
 }

@@ -8,7 +8,7 @@ import {
   type TestAttempt,
   testAttempts,
 } from "../../lib/analysis/attempts.ts";
-import { attemptsAt, resultCountsAt } from "../../lib/analysis/columns.ts";
+import { attemptsAt, type ResultCounts, resultCountsAt } from "../../lib/analysis/columns.ts";
 import type { FailureText } from "../../lib/analysis/failure_texts.ts";
 import type { RunPosition } from "../../lib/base/cursor.ts";
 import type { Versioned } from "../../lib/base/data_version.ts";
@@ -66,7 +66,7 @@ export async function loadTestRuns(
     const runs = submissions.flatMap(({ durations, durationUnit, exceptions, ...submission }) => {
       const { submissionId } = submission;
       const columns = { durations, durationUnit, exceptions };
-      const attempts = attemptsAt(columns, found.get(submissionId)!);
+      const attempts = attemptsAt(columns, found.get(submissionId)!.index);
       return testAttempts(attempts, failuresOf.get(submissionId) ?? [])
         .filter(({ conclusion }) => hasStatus(conclusion, status))
         .map((attempt) => ({ ...submission, ...attempt }))
@@ -88,16 +88,46 @@ function isBefore(run: RunPosition, other: RunPosition): boolean {
   return run.runCount < other.runCount;
 }
 
+/** How a test ran in a submission. */
+export interface SubmissionRuns extends ResultCounts {
+  /** `""` when unknown. */
+  branch: string;
+}
+
+/** How a test ran in each submission of the window, newest first. */
+export async function loadSubmissionRuns(
+  sql: Database["sql"],
+  query: Pick<RunsQuery, "repositoryId" | "testNo" | "windowStart">,
+): Promise<{ version: DataVersion | null; submissions: SubmissionRuns[] }> {
+  return await sql.begin(SNAPSHOT, async (tx) => {
+    const [repository] = await selectRepository(tx, query.repositoryId);
+    const limit = Infinity;
+    const found = await findSubmissions(
+      tx,
+      { ...query, branches: null, status: "all", after: null, limit },
+    );
+    return { version: repository ?? null, submissions: [...found.values()] };
+  });
+}
+
 const SUBMISSIONS_PER_STATEMENT = 250;
 
+interface FoundSubmission extends SubmissionRuns {
+  /** Of the test in the list of the submission. */
+  index: number;
+}
+
 /**
- * The submissions in which the test has attempts with the status, and the index of the test in their
- * lists: enough for a page. Of the first one, all attempts may be on the page before.
+ * The submissions in which the test has attempts with the status: enough for a page. Of the first one,
+ * all attempts may be on the page before.
  */
-async function findSubmissions(tx: Queryable, query: RunsQuery): Promise<Map<string, number>> {
+async function findSubmissions(
+  tx: Queryable,
+  query: RunsQuery,
+): Promise<Map<string, FoundSubmission>> {
   const { repositoryId, testNo, status, after, limit } = query;
   const indexes = new Map<number, number>();
-  const found = new Map<string, number>();
+  const found = new Map<string, FoundSubmission>();
   let before: string | null = null;
   for (;;) {
     const candidates: CandidateRow[] = await selectCandidates(tx, { ...query, before });
@@ -108,10 +138,12 @@ async function findSubmissions(tx: Queryable, query: RunsQuery): Promise<Map<str
       const lists = await loadTestLists(tx, { repositoryId, testListNos: unknown });
       for (const [testListNo, testNos] of lists) indexes.set(testListNo, testNos.indexOf(testNo));
     }
-    for (const { submissionId, testListNo, exceptions } of candidates) {
+    for (const { submissionId, testListNo, exceptions, branch } of candidates) {
       const index = indexes.get(testListNo)!;
-      if (index === -1 || !mayHaveStatus(exceptions, { index, status })) continue;
-      found.set(submissionId, index);
+      if (index === -1) continue;
+      const counts = resultCountsAt(exceptions, [index]).get(index)!;
+      if (!mayHaveStatus(counts, status)) continue;
+      found.set(submissionId, { ...counts, index, branch });
       if (found.size === limit + (after ? 1 : 0)) return found;
     }
     if (candidates.length < SUBMISSIONS_PER_STATEMENT) return found;
@@ -119,11 +151,7 @@ async function findSubmissions(tx: Queryable, query: RunsQuery): Promise<Map<str
   }
 }
 
-function mayHaveStatus(
-  exceptions: Uint8Array,
-  { index, status }: { index: number; status: AttemptStatus },
-): boolean {
-  const counts = resultCountsAt(exceptions, [index]).get(index)!;
+function mayHaveStatus(counts: ResultCounts, status: AttemptStatus): boolean {
   // Submissions without a wanted failure are not candidates when only failures are wanted.
   const negativeCount = negativeConclusions(status).length > 0 ? counts.negative : 0;
   return negativeCount + countOthers(counts, status) > 0;
@@ -133,6 +161,7 @@ interface CandidateRow {
   submissionId: string;
   testListNo: number;
   exceptions: Uint8Array;
+  branch: string;
 }
 
 /** The next submissions that may be on the page, newest first. */
@@ -146,7 +175,7 @@ function selectCandidates(
   const onlyFailures = !["all", "skipped", "passed", "unknown"].includes(status);
   return sql<CandidateRow[]>`
     select encode(s.submission_id, 'hex') as "submissionId", s.test_list_no as "testListNo",
-      s.exceptions
+      s.exceptions, coalesce(s.branch, '') as branch
     from submission s
     where s.repository_id = ${repositoryId} and s.status = 'processed'
       and s.submission_id >= decode(${firstId}, 'hex') and ${isOnBranch(sql, branches)}

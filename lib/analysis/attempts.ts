@@ -15,6 +15,8 @@ export interface StoredFailure {
 export interface TestAttempt {
   /** 1 for the first attempt in the submission, 2 and more for retries. */
   runCount: number;
+  /** Whether the submission has no later attempt of the test. */
+  isLast: boolean;
   conclusion: Conclusion;
   durationMicroseconds: number;
   /** `null` unless the attempt is negative. */
@@ -31,12 +33,19 @@ export function testAttempts(
   let failureCount = 0;
   return attempts.map(({ kind, durationMicroseconds }, index) => {
     const runCount = index + 1;
+    const isLast = runCount === attempts.length;
     if (kind !== "negative") {
-      return { runCount, conclusion: CONCLUSIONS[kind], durationMicroseconds, failure: null };
+      return {
+        runCount,
+        isLast,
+        conclusion: CONCLUSIONS[kind],
+        durationMicroseconds,
+        failure: null,
+      };
     }
     const failure = failures[failureCount++];
     if (!failure) throw new Error("the columns have more failures than are stored");
-    return { runCount, conclusion: failure.conclusion, durationMicroseconds, failure };
+    return { runCount, isLast, conclusion: failure.conclusion, durationMicroseconds, failure };
   });
 }
 

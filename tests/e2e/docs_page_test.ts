@@ -136,7 +136,7 @@ describe("the documentation page in a browser", { skip: NO_BROWSER }, () => {
       const links = await page.evaluate<string[]>(
         `[...document.querySelectorAll("header a")].map((link) => link.href)`,
       );
-      assert.deepEqual(links, [`${base}openapi.yaml`, `${base}llms-full.txt`]);
+      assert.deepEqual(links, [`${base}repos`, `${base}openapi.yaml`, `${base}llms-full.txt`]);
       await page.getByLabel("API token").fill(token);
       const section = await send(page, "listSubmissions", REPOSITORY);
       assert.match(await section.locator(".result p").textContent() ?? "", /^200 OK, /);

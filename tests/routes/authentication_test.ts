@@ -103,14 +103,22 @@ describeWithDatabases("authentication", (database) => {
   });
 
   it("comes before everything else", async () => {
-    const attempts = ["/nowhere", "/", "/api/repos/a/b/tests", "/api/tests/x/results", "/api/%ff"];
+    const attempts = [
+      "/nowhere",
+      "/index",
+      "/api/repos/a/b/tests",
+      "/api/tests/x/results",
+      "/api/%ff",
+    ];
     for (const path of attempts) await assertUnauthorized(await fixture.app(request(path)));
     const post = new Request("http://127.0.0.1/api", { method: "POST", body: "x" });
     await assertUnauthorized(await fixture.app(post));
   });
 
   it("returns 404 for an unknown path only with a valid token", async () => {
-    for (const path of ["/nowhere", "/", "/api/", "/api/repos/a/b", "/api//", "/API", "/api/%ff"]) {
+    for (
+      const path of ["/nowhere", "/index", "/api/", "/api/repos/a/b", "/api//", "/API", "/api/%ff"]
+    ) {
       const response = await fixture.get(path);
       if (path === "/api/") assert.equal(response.status, 204);
       else await assertError(response, 404, NOT_FOUND);

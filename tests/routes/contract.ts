@@ -4,6 +4,7 @@ import { gunzipSync } from "node:zlib";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { openapiDocument } from "../../lib/http/openapi/document.ts";
 import { routes } from "../../routes/mod.ts";
+import { PAGE_OPERATIONS, pageProblems } from "./page_contract.ts";
 
 interface Reference {
   $ref?: string;
@@ -94,6 +95,9 @@ export class Contract {
       return found.length === 0 ? null : `${what}: ${found.join("; ")}`;
     });
     if (problems.includes(null)) return;
+    const pages = PAGE_OPERATIONS.filter(({ path }) => this.#mayBe(path, request.target));
+    if (pages.length > 0) problems.push(...pageProblems(request, response));
+    if (pages.length > 0 && problems.length === candidates.length) return;
     const expected = problems.length > 0 ? problems.join("\n") : "no response with this status";
     assert.fail(
       `${request.method} ${JSON.stringify(request.target)} was answered with ${response.status}\n` +
@@ -130,6 +134,10 @@ export class Contract {
     return this.operations.filter(({ path }) =>
       spellings.some((spelling) => isPathOf(path, spelling.replace(/\/+$/, "")))
     );
+  }
+
+  #mayBe(path: string, target: string): boolean {
+    return spellingsOf(target).some((spelling) => isPathOf(path, spelling));
   }
 
   #problems(pointer: string, request: SentRequest, response: SeenResponse): string[] {

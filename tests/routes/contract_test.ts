@@ -286,7 +286,7 @@ describeWithDatabases("the contract", (database) => {
         "/api/v1/flaky/badges?repository=other%2Fshop",
         "/api/v1/coverage/badges?repository=%00",
         "/api/v1",
-        "/",
+        "//",
       ]
     ) {
       await assertError(await there.fixture.get(target), 404, NOT_FOUND);

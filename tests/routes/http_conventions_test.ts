@@ -243,7 +243,8 @@ describeWithDatabases("HTTP conventions", (database) => {
     };
     assert.equal((await get("http://a b/health")).status, 200);
     assert.equal((await get("http://x:999999/api?x=%zz")).status, 204);
-    for (const url of ["http://x", "http://x/*", "http://x//api", "x", "", "http://x/%"]) {
+    assert.equal((await get("http://x")).headers.get("location"), "repos");
+    for (const url of ["http://x/*", "http://x//api", "x", "", "http://x/%"]) {
       assert.equal((await get(url)).status, 404, url);
     }
   });

@@ -16,6 +16,7 @@ import { exchange, parseResponse } from "../raw_http.ts";
 import { Contract, seen, type SeenResponse, type SentRequest } from "./contract.ts";
 import { createContractFixture } from "./contract_fixture.ts";
 import { MALFORMED_MESSAGES } from "./malformed_messages.ts";
+import { PAGE_OPERATIONS } from "./page_contract.ts";
 import { type Existing, type RandomRequest, randomRequest } from "./random_requests.ts";
 import { NOW } from "./fixture.ts";
 
@@ -24,10 +25,11 @@ const [COUNT = 4_000, SEED = 20_260_921] = numbers(Deno.args);
 const WIRE_COUNT = Math.ceil(COUNT / 10);
 
 /** Statuses that must occur. */
-const STATUSES = [200, 204, 304, 400, 401, 404, 405];
+const STATUSES = [200, 204, 302, 304, 400, 401, 404, 405];
 
 describeWithDatabases("random requests", (database) => {
   const contract = new Contract();
+  const operations = [...contract.operations, ...PAGE_OPERATIONS];
   const errors: string[] = [];
   let existing: Existing;
   let app: (request: Request) => Promise<Response>;
@@ -76,7 +78,7 @@ describeWithDatabases("random requests", (database) => {
   it("get responses that match the contract from the app", async () => {
     const counts = new Map<number, number>();
     for (let number = 0; number < COUNT; number++) {
-      const wanted = randomRequest(contract.operations, existing, { seed: SEED, number });
+      const wanted = randomRequest(operations, existing, { seed: SEED, number });
       const { request, target } = requestOf(wanted, { isRaw: number % 2 === 0 });
       await explained(number, wanted, async () => {
         const response = await seen(await app(request));
@@ -92,7 +94,7 @@ describeWithDatabases("random requests", (database) => {
     const counts = new Map<number, number>();
     let refusedCount = 0;
     for (let number = COUNT; number < COUNT + WIRE_COUNT; number++) {
-      const wanted = randomRequest(contract.operations, existing, { seed: SEED, number });
+      const wanted = randomRequest(operations, existing, { seed: SEED, number });
       await explained(number, wanted, async () => {
         const response = parseResponse(await exchange(server.url, messageOf(wanted)));
         assert.ok(response, "there is an answer");

@@ -1,6 +1,7 @@
 /** The documentation page: one HTML document drawn from the route table. It loads nothing else. */
 import { createHash } from "node:crypto";
 import { escapeHtml } from "../../html/escape.ts";
+import { ICON, LOGO, STYLE } from "../../html/layout.ts";
 import { fieldsOf } from "../openapi/fields.ts";
 import {
   type DescribedParameter,
@@ -15,12 +16,9 @@ import { API_DESCRIPTION, API_SUMMARY, API_TITLE } from "../openapi/texts.ts";
 import { type Route, TAGS } from "../request/route.ts";
 import { markdown } from "./markdown.ts";
 import script from "./script.js" with { type: "text" };
-import style from "./style.css" with { type: "text" };
+import ownStyle from "./style.css" with { type: "text" };
 
-const LOGO = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" width="32" height="32" ` +
-  `aria-hidden="true"><rect width="32" height="32" rx="7" fill="#0f766e"/>` +
-  `<path d="M5 17h5l3-8 5 15 4-11 2 4h3" fill="none" stroke="#fff" stroke-width="2.6" ` +
-  `stroke-linecap="round" stroke-linejoin="round"/></svg>`;
+const style = STYLE + ownStyle;
 
 /** Draws the page of a route table, and the headers that it needs. */
 export function docsPage(
@@ -38,14 +36,16 @@ export function docsPage(
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${escapeHtml(API_TITLE)}: API</title>
-<link rel="icon" href="data:image/svg+xml,${encodeURIComponent(LOGO)}">
+${ICON}
 <style>${style}</style>
 </head>
 <body>
-<header>
+<a class="skip" href="#main">Skip to the content</a>
+<header class="top">
 ${LOGO}
 <span class="product">${escapeHtml(API_TITLE)}</span>
-<nav aria-label="Other formats"><a href="openapi.yaml">OpenAPI</a>
+<nav aria-label="Main"><a href="repos">Repositories</a>
+<a href="openapi.yaml">OpenAPI</a>
 <a href="llms-full.txt">Plain text</a></nav>
 <form class="token"><label for="token">API token</label>
 <input id="token" type="password" autocomplete="off" spellcheck="false" placeholder="tk_..."></form>
@@ -54,7 +54,7 @@ ${LOGO}
 <nav class="contents" aria-label="Endpoints">
 ${groups.map(({ tag, routes }) => contentsOf(tag, routes)).join("\n")}
 </nav>
-<main>
+<main id="main" tabindex="-1">
 <h1>${escapeHtml(API_SUMMARY)}</h1>
 <p>To send requests from this page, enter an API token above. It is kept only until you leave the
 page.</p>

@@ -6,6 +6,7 @@ import { isTransient } from "../../../db/connection/errors.ts";
 import type { Caller, CallerScope, Selection } from "../../../db/read/caller.ts";
 import { organizationUuid } from "../../base/identity.ts";
 import { errorFields } from "../../base/log.ts";
+import { SECONDS_PER_DAY } from "../../base/time.ts";
 import { logAnswered, type LoggedRequest } from "./answered.ts";
 import { createAuthentication } from "./authentication.ts";
 import { clientAddress } from "./client_address.ts";
@@ -20,8 +21,9 @@ import {
 } from "./errors.ts";
 import { readParameters } from "./parameters.ts";
 import { checkSelected, createUrlParser } from "./parsed_url.ts";
+import { errorPage } from "./error_page.ts";
 import { completeError, createResponder, requestIdOf, responseKey } from "./responses.ts";
-import type { Route } from "./route.ts";
+import type { Endpoint } from "./route.ts";
 import { StaleVersionError } from "./stale_version.ts";
 import { createTestsLoader } from "./tests_loader.ts";
 
@@ -31,8 +33,8 @@ export type App = (request: Request, peer?: string) => Promise<Response>;
 /** A retry is needed only when an upload commits in the milliseconds between two statements. */
 const MAX_STALE_ATTEMPTS = 10;
 
-/** Creates the app that serves a route table. */
-export function createDispatcher(routes: readonly Route[], context: Context): App {
+/** Creates the app that serves some endpoints. */
+export function createDispatcher(routes: readonly Endpoint[], context: Context): App {
   const { metrics } = context;
   const parseUrl = createUrlParser(routes);
   const authenticate = createAuthentication(context);
@@ -79,9 +81,10 @@ export function createDispatcher(routes: readonly Route[], context: Context): Ap
 
   async function dispatch(request: Request, logged: LoggedRequest): Promise<Response> {
     const { requestId, address } = logged;
-    const refuse = (response: Response) => completeError(request, response, requestId);
     const parsed = parseUrl(request.url);
-    const { route, parameters, badgeToken, selection } = parsed;
+    const { route, root, parameters, badgeToken, selection } = parsed;
+    const refuse = async (response: Response) =>
+      completeError(request, route?.isPage ? await errorPage(response, root) : response, requestId);
     if (route) logged.route = route.path;
     const access = route?.access ?? "token";
     const now = context.now();
@@ -91,16 +94,18 @@ export function createDispatcher(routes: readonly Route[], context: Context): Ap
       authorization,
       { access, badgeToken, address, selection, now, windowStart },
     );
-    if (!found) return refuse(unauthorized(access));
+    if (!found) return await refuse(unauthorized(access));
     const { caller } = found;
     logged.caller = caller;
-    if (!route) return refuse(notFound());
-    if (!ALLOWED_METHODS.includes(request.method)) return refuse(methodNotAllowed());
+    if (!route) return await refuse(notFound());
+    if (!ALLOWED_METHODS.includes(request.method)) return await refuse(methodNotAllowed());
 
     const isInPath = route.resource?.endsWith("in path");
-    if (isInPath && !isFound(selection, found)) return refuse(notFound());
+    if (isInPath && !isFound(selection, found)) return await refuse(notFound());
+    const today = Math.floor(now / SECONDS_PER_DAY);
     const key = responseKey(route, parameters, [
       context.windowSeconds,
+      route.isPage && [root, today],
       // A route without data has the same response for every caller.
       route.resource && caller?.organizationId,
       found.organizationName,
@@ -115,8 +120,10 @@ export function createDispatcher(routes: readonly Route[], context: Context): Ap
     const { value: query, errors } = readParameters(parameters, route.parameters.query);
     const named = route.resource && !isInPath ? checkSelected(parsed, found.repositories) : null;
     const allErrors = { ...named?.errors, ...errors };
-    if (Object.keys(allErrors).length > 0) return refuse(badRequest(allErrors));
-    if (named?.isMissing || !isOwn(parameters.organization_id, caller)) return refuse(notFound());
+    if (Object.keys(allErrors).length > 0) return await refuse(badRequest(allErrors));
+    if (named?.isMissing || !isOwn(parameters.organization_id, caller)) {
+      return await refuse(notFound());
+    }
 
     const { repositories } = named ?? found;
     return await responder.created(request, responding, () =>
@@ -125,6 +132,9 @@ export function createDispatcher(routes: readonly Route[], context: Context): Ap
         organizationName: found.organizationName,
         repositories,
         query,
+        parameters,
+        root,
+        today,
         windowStart,
         loadTests: (options) => loadTests(repositories, { windowStart, ...options }),
       }, context));

@@ -7,12 +7,14 @@ import type { RepositoryVersion, Selection } from "../../../db/read/caller.ts";
 import { caseKey, isObjectId, parseTestId } from "../../base/identity.ts";
 import { quote } from "../../base/quote.ts";
 import type { ParameterErrors } from "./errors.ts";
-import type { ParametersSchema, RawParameters, Route } from "./route.ts";
+import type { Endpoint, RawParameters } from "./route.ts";
 
 /** A parsed URL; its query parameters are not validated yet. */
 interface ParsedUrl {
   /** `null` for an unknown path. */
-  route: Route | null;
+  route: Endpoint | null;
+  /** Leads from the path to the root of the service. */
+  root: string;
   /** The query parameters that the route knows. */
   parameters: RawParameters;
   /** The query parameter `token`, on routes that accept a badge token. */
@@ -22,26 +24,27 @@ interface ParsedUrl {
 }
 
 /** Creates a parser of URLs for a route table. */
-export function createUrlParser(routes: readonly Route[]): (url: string) => ParsedUrl {
+export function createUrlParser(routes: readonly Endpoint[]): (url: string) => ParsedUrl {
   const router = IttyRouter();
   for (const route of routes) router.all(route.path, () => route);
   const patterns = router.routes.map(([, pattern], index) => ({ pattern, route: routes[index]! }));
 
   return (url) => {
     const { path, search } = splitUrl(url);
+    const root = "../".repeat(Math.max(0, path.split("/").length - 2));
     for (const { route, pattern } of patterns) {
       const match = pattern.exec(path);
       // The router tolerates any number of trailing slashes, the API one.
       const variables = match && !path.endsWith("//") && decode(match.groups ?? {});
       if (!variables) continue;
-      const parameters = rawParameters(search, route.parameters.query);
+      const parameters = rawParameters(search, route);
       const badgeToken = route.access === "token or badge token"
         ? new URLSearchParams(search).get("token")
         : null;
       const selection = select(route, { variables, parameters });
-      return { route, parameters, badgeToken, selection };
+      return { route, root, parameters, badgeToken, selection };
     }
-    return { route: null, parameters: {}, badgeToken: null, selection: { kind: "none" } };
+    return { route: null, root, parameters: {}, badgeToken: null, selection: { kind: "none" } };
   };
 }
 
@@ -62,20 +65,20 @@ function decode(encoded: Record<string, string>): RawParameters | null {
   }
 }
 
-/** The parameters that a schema has: the first value of each. */
-function rawParameters(query: string, schema: ParametersSchema): RawParameters {
+/** The known parameters: the first value of each. A form sends empty values for empty fields. */
+function rawParameters(query: string, { parameters, isPage }: Endpoint): RawParameters {
   const raw: Record<string, string> = {};
   if (query === "") return raw;
   const search = new URLSearchParams(query);
-  for (const name of Object.keys(schema.entries)) {
+  for (const name of Object.keys(parameters.query.entries)) {
     const value = search.get(name);
-    if (value !== null) raw[name] = value;
+    if (value !== null && !(isPage && value === "")) raw[name] = value;
   }
   return raw;
 }
 
 function select(
-  { resource }: Route,
+  { resource }: Endpoint,
   { variables, parameters }: { variables: RawParameters; parameters: RawParameters },
 ): Selection {
   switch (resource) {
@@ -85,6 +88,8 @@ function select(
       return { kind: "organization" };
     case "repository in path":
       return selectRepository(variables);
+    case "repositories by name in path":
+      return selectByName(variables);
     case "submission in path":
       return selectSubmission(variables);
     case "test in path":
@@ -97,6 +102,10 @@ function select(
 function selectRepository({ owner = "", name = "" }: RawParameters): Selection {
   if (!canBeStored(owner) || !canBeStored(name)) return { kind: "none" };
   return { kind: "named", ownerKey: caseKey(owner), nameKey: caseKey(name) };
+}
+
+function selectByName({ name = "" }: RawParameters): Selection {
+  return canBeStored(name) ? { kind: "named", nameKey: caseKey(name) } : { kind: "none" };
 }
 
 function selectSubmission({ owner = "", name = "", id = "" }: RawParameters): Selection {

@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { Cache } from "../../base/cache.ts";
 import { VERSION } from "../../base/version.ts";
-import type { HandlerResult, RawParameters, ResponseDescription, Route } from "./route.ts";
+import type { Endpoint, HandlerResult, RawParameters, ResponseDescription } from "./route.ts";
 
 /** Bytes of responses that are cached by default. */
 const MAX_CACHED_BYTES = 32 * 1024 * 1024;
@@ -42,7 +42,7 @@ interface CachedResponse {
 
 /** A GET or HEAD that is to be answered. */
 interface Responding {
-  route: Route;
+  route: Endpoint;
   requestId: string;
   /** Query parameters that the route knows, as they were sent. */
   parameters: RawParameters;
@@ -64,7 +64,7 @@ interface Responder {
 
 /** Names everything that a response depends on: the parameters as they were sent, and more. */
 export function responseKey(
-  route: Route,
+  route: Endpoint,
   parameters: RawParameters,
   dependencies: readonly unknown[],
 ): string {
@@ -94,7 +94,12 @@ export function createResponder({ maxCachedBytes = MAX_CACHED_BYTES } = {}): Res
       const etag = makeEtag(key);
       const held = matchEtag(request.headers.get("if-none-match"), etag);
       if (held !== null) return notModified(held, requestId, cacheControl);
-      const response = prepare(await handle(), { etag, description, parameters });
+      const result = await handle();
+      if (result.redirect !== undefined) {
+        const headers = { ...commonHeaders(requestId, cacheControl), location: result.redirect };
+        return new Response(null, { status: 302, headers });
+      }
+      const response = prepare(result, { etag, description, parameters });
       cache.set(key, response);
       return await respond(request, response, requestId);
     },

@@ -1,4 +1,4 @@
-/** The row of a route table, and what its handler receives and returns. */
+/** What answers a path, its row in the route table, and what its handler receives and returns. */
 import * as v from "valibot";
 import type { CallerScope, RepositoryVersion } from "../../../db/read/caller.ts";
 import type { BranchFilter } from "../../query/mod.ts";
@@ -47,6 +47,12 @@ export interface LoadTestsOptions {
  */
 export interface ApiRequest<Query = unknown> extends CallerScope {
   query: Query;
+  /** The query parameters that the route knows, as they were sent. */
+  parameters: RawParameters;
+  /** Leads from this path to the root of the service: `""`, `../` and so on. */
+  root: string;
+  /** The day of the request, in days since 1970. */
+  today: number;
   /** First second of the window, since 1970. */
   windowStart: number;
   /** Tests of the repositories that are disruptive in the window or quarantined. */
@@ -54,8 +60,10 @@ export interface ApiRequest<Query = unknown> extends CallerScope {
 }
 
 export interface HandlerResult {
-  /** `""` for status 204. */
+  /** `""` for status 204 and a redirect. */
   body: string;
+  /** The address that the client is sent to instead, relative to this one. */
+  redirect?: string;
   /** Cursor of the next page, `null` or absent when there is none. */
   nextCursor?: string | null;
   /** Headers in addition to those of every response. */
@@ -84,31 +92,39 @@ export interface ResponseDescription {
  * What a request is about, and where it names it. `organization`: the one of the token. Unknown in the
  * path: a 404 before any parameter is checked; unknown in `repository` or `repository_id`: a 404 after
  * all parameters are checked. Without both, `repositories in query` selects all repositories of the
- * organization.
+ * organization. `repositories by name in path`: all with this name, whatever their owner.
  */
 export type Resource =
   | "organization"
   | "repository in path"
   | "submission in path"
   | "test in path"
+  | "repositories by name in path"
   | "repository in query"
   | "repositories in query";
 
-/** One row of the route table. */
-export interface Route<Query = unknown> {
+/** What answers a path. */
+export interface Endpoint<Query = unknown> {
   /** With `:name` for a variable part. */
   path: string;
   access: Access;
+  /** For people: errors are pages too, and it may say how many days ago something was. */
+  isPage?: boolean;
+  parameters: { query: ParametersSchema };
+  response: ResponseDescription;
+  /** Absent when the response depends on no data. */
+  resource?: Resource;
+  handler(request: ApiRequest<Query>, context: Context): Promise<HandlerResult> | HandlerResult;
+}
+
+/** One row of the route table. With a `resource` it takes `organization_id`. */
+export interface Route<Query = unknown> extends Endpoint<Query> {
   /** Name of the operation in generated clients; never changes. */
   operationId: string;
   tag: Tag;
   summary: string;
   description: string;
   parameters: { path: ParametersSchema; query: ParametersSchema };
-  response: ResponseDescription;
-  /** Absent when the response depends on no data. With one, the route takes `organization_id`. */
-  resource?: Resource;
-  handler(request: ApiRequest<Query>, context: Context): Promise<HandlerResult> | HandlerResult;
 }
 
 /** A route as it is declared: by default with a token and without parameters. */

@@ -1,0 +1,87 @@
+/** Queries about the past of one test, beyond the window. */
+import { firstSubmissionId, recordedAtOf } from "../../lib/base/identity.ts";
+import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
+import type { Database } from "../connection/connect.ts";
+import type { Queryable } from "../connection/sql.ts";
+import { isRecordedSince, weekOfNegative } from "./fragments.ts";
+import { loadTestRuns, type TestRun } from "./test_runs.ts";
+
+/** The failures of a test on a day. */
+export interface FailureDay {
+  /** In days since 1970. */
+  day: number;
+  disruptionCount: number;
+  /** Failures and errors that are no disruptions. */
+  otherCount: number;
+}
+
+/** The days since `firstDay` (since 1970) on which a test failed. */
+export async function loadFailureDays(
+  sql: Queryable,
+  { repositoryId, testNo, firstDay }: { repositoryId: number; testNo: number; firstDay: number },
+): Promise<FailureDay[]> {
+  const first = firstSubmissionId(firstDay * SECONDS_PER_DAY);
+  return await sql<FailureDay[]>`
+    select f.day, (count(*) filter (where f.is_disruption))::int as "disruptionCount",
+      (count(*) filter (where not f.is_disruption))::int as "otherCount"
+    from (
+      select n.is_disruption,
+        (('x' || encode(substring(n.submission_id for 4), 'hex'))::bit(32)::bigint
+          / ${SECONDS_PER_DAY}::int)::int as day
+      from negative_result n
+      where n.repository_id = ${repositoryId} and n.test_no = ${testNo}
+        and ${isRecordedSince(sql, first)}
+    ) f
+    group by f.day`;
+}
+
+/** A submission in which a test ran, for those who look for what changed. */
+export type RunVersion = Pick<
+  TestRun,
+  "submissionId" | "commitOid" | "treeOid" | "branch" | "buildUrl"
+>;
+
+/** The first disruption of a test, and its last pass at another version of the code before. */
+export interface FirstDisruption {
+  disrupted: RunVersion;
+  /** `null` when none is stored. */
+  clean: RunVersion | null;
+}
+
+/** How long before the first disruption a pass is looked for. */
+const SEARCHED_SECONDS = 90 * SECONDS_PER_DAY;
+/** Passes before it at the same version of the code. */
+const MAX_RERUNS = 20;
+
+/** When a test became flaky; `null` when no disruption is stored. */
+export async function loadFirstDisruption(
+  sql: Database["sql"],
+  test: { repositoryId: number; testNo: number },
+): Promise<FirstDisruption | null> {
+  const [disrupted] = await sql<RunVersion[]>`
+    select encode(s.submission_id, 'hex') as "submissionId", s.commit_oid as "commitOid",
+      s.tree_oid as "treeOid", s.branch, s.build_url as "buildUrl"
+    from (
+      select n.repository_id, n.submission_id from negative_result n
+      where n.repository_id = ${test.repositoryId} and n.test_no = ${test.testNo}
+        and n.is_disruption
+      order by ${weekOfNegative(sql)}, n.submission_id
+      limit 1
+    ) first
+    join submission s
+      on s.repository_id = first.repository_id and s.submission_id = first.submission_id`;
+  if (!disrupted) return null;
+  const { runs } = await loadTestRuns(sql, {
+    ...test,
+    windowStart: recordedAtOf(disrupted.submissionId) - SEARCHED_SECONDS,
+    branches: null,
+    status: "passed",
+    after: { submissionId: disrupted.submissionId, runCount: 0 },
+    limit: MAX_RERUNS,
+  });
+  const isOther = (run: TestRun) =>
+    run.treeOid === null || disrupted.treeOid === null
+      ? run.commitOid !== disrupted.commitOid
+      : run.treeOid !== disrupted.treeOid;
+  return { disrupted, clean: runs.find(isOther) ?? null };
+}

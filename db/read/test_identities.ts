@@ -1,0 +1,49 @@
+/** Queries about the names of tests. */
+import { parseTestId, testId, type TestIdentity } from "../../lib/base/identity.ts";
+import { arrayOf, type Queryable } from "../connection/sql.ts";
+
+/** The names of tests of a repository, by id (24 hex digits). */
+export async function loadTestIdentities(
+  sql: Queryable,
+  { repositoryId, testIds }: { repositoryId: number; testIds: Iterable<string> },
+): Promise<Map<string, TestIdentity>> {
+  const parsed = [...new Set(testIds)].map((id) => parseTestId(id)!);
+  const hashes = arrayOf(parsed.map(({ testHash }) => testHash));
+  const rows = await sql<(TestIdentity & { testHash: number })[]>`
+    select test_hash::float8 as "testHash", suite, class, name, file from test
+    where repository_id = ${repositoryId} and test_hash = any(${hashes}::bigint[])`;
+  return new Map(rows.map((row) => [testId(parsed[0]!.idPrefix, row.testHash), row]));
+}
+
+/** A test that had its first disruption lately. */
+export interface NewlyFlakyTest extends TestIdentity {
+  /** 24 hex digits. */
+  id: string;
+  /** Seconds since 1970. */
+  firstDisruptionAt: number;
+  /** Of the latest disruption. */
+  message: string;
+}
+
+/**
+ * The tests of a repository whose first disruption was at or after a moment, the latest first.
+ *
+ * @param options.since seconds since 1970
+ */
+export async function loadNewlyFlakyTests(
+  sql: Queryable,
+  { repositoryId, since, limit }: { repositoryId: number; since: number; limit: number },
+): Promise<NewlyFlakyTest[]> {
+  const rows = await sql<(Omit<NewlyFlakyTest, "id"> & { idPrefix: number; testHash: number })[]>`
+    select r.id_prefix::float8 as "idPrefix", t.test_hash::float8 as "testHash", t.suite, t.class,
+      t.name, t.file, extract(epoch from d.first_disruption_at)::float8 as "firstDisruptionAt",
+      d.latest_message as message
+    from repository_state r
+    join disruptive_test d on d.repository_id = r.repository_id
+    join test t on t.repository_id = d.repository_id and t.test_no = d.test_no
+    where r.repository_id = ${repositoryId}
+      and d.first_disruption_at >= to_timestamp(${since}::float8)
+    order by d.first_disruption_at desc, d.test_no
+    limit ${limit}`;
+  return rows.map((row) => ({ ...row, id: testId(row.idPrefix, row.testHash) }));
+}

@@ -1,0 +1,61 @@
+/** Numbers and times as pages show them. Times are UTC. */
+import { SECONDS_PER_DAY } from "../base/time.ts";
+import { formatTimestamp } from "../base/time.ts";
+import { type Markup, markup } from "./markup.ts";
+
+const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
+
+/** The day of a second, in days since 1970. */
+export function dayOf(seconds: number): number {
+  return Math.floor(seconds / SECONDS_PER_DAY);
+}
+
+/** `2026-11-22`, of days since 1970. */
+export function isoDay(day: number): string {
+  return formatTimestamp(day * SECONDS_PER_DAY).slice(0, 10);
+}
+
+/** `22 Nov`, of days since 1970. */
+export function formatDay(day: number): string {
+  const [, month, dayOfMonth] = isoDay(day).split("-");
+  return `${Number(dayOfMonth)} ${MONTHS[Number(month) - 1]}`;
+}
+
+/** `today 09:14`, `yesterday 16:20`, `8 Nov 11:00` or, long ago, `8 Nov 2025`. */
+export function moment(seconds: number, today: number): Markup {
+  const full = formatTimestamp(seconds);
+  const day = dayOf(seconds);
+  const name = day === today ? "today" : day === today - 1 ? "yesterday" : formatDay(day);
+  const text = today - day > 300 ? `${name} ${full.slice(0, 4)}` : `${name} ${full.slice(11, 16)}`;
+  return markup`<time datetime="${full}" title="${
+    full.replace("T", " ").replace("Z", " UTC")
+  }">${text}</time>`;
+}
+
+/** `5.4%`, of thousandths. */
+export function formatThousandths(thousandths: number): string {
+  return `${thousandths / 10}%`;
+}
+
+/** `212 ms`, `1.3 s`, `4 min`. */
+export function formatDuration(microseconds: number): string {
+  const ms = microseconds / 1000;
+  if (ms < 1) return "under 1 ms";
+  if (ms < 999.5) return `${Math.round(ms)} ms`;
+  return ms < 100_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 60_000)} min`;
+}
+
+/** `1,284`. */
+export function formatCount(count: number): string {
+  return String(count).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+/** `1 test`, `1,284 tests`. */
+export function plural(count: number, noun: string): string {
+  return `${formatCount(count)} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/** The first 10 digits of a commit or tree. */
+export function shortOid(oid: string): string {
+  return /^[0-9a-f]{12,}$/i.test(oid) ? oid.slice(0, 10) : oid;
+}

@@ -1,0 +1,82 @@
+/** HTML and SVG from templates, in which everything that is interpolated is escaped. */
+import { escapeHtml } from "./escape.ts";
+
+/** HTML or SVG that was made by {@linkcode markup}; nothing else creates it. */
+export class Markup {
+  readonly #text: string;
+
+  constructor(parts: TemplateStringsArray, values: readonly Content[]) {
+    let text = parts[0]!;
+    const addresses = addressesIn(parts);
+    for (const [index, value] of values.entries()) {
+      if (addresses[index] && !(value instanceof Markup)) {
+        throw new TypeError("expected an address made by pathTo or externalAddress");
+      }
+      text += textOf(value) + parts[index + 1]!;
+    }
+    this.#text = text;
+  }
+
+  toString(): string {
+    return this.#text;
+  }
+}
+
+/** What a template takes; `null`, `undefined` and `false` are nothing. */
+export type Content = Markup | string | number | null | undefined | false | readonly Content[];
+
+/**
+ * The tag of templates. Attributes have double quotes, and addresses are made by
+ * {@linkcode pathTo} or {@linkcode externalAddress}.
+ *
+ * @throws {TypeError} otherwise
+ */
+export function markup(parts: TemplateStringsArray, ...values: Content[]): Markup {
+  return new Markup(parts, values);
+}
+
+function textOf(value: Content): string {
+  if (value instanceof Markup) return value.toString();
+  if (typeof value === "string") return escapeHtml(value);
+  if (typeof value === "number") return String(value);
+  return value ? value.map(textOf).join("") : "";
+}
+
+/** By template: whether each value is an address. */
+const templates = new WeakMap<TemplateStringsArray, boolean[]>();
+
+function addressesIn(parts: TemplateStringsArray): boolean[] {
+  let known = templates.get(parts);
+  if (!known) {
+    const before = parts.slice(0, -1);
+    if (before.some((part) => /=\s*$/.test(part))) {
+      throw new TypeError("expected double quotes around an attribute");
+    }
+    known = before.map((part) => /\b(?:href|src|action)="$/.test(part));
+    templates.set(parts, known);
+  }
+  return known;
+}
+
+/** The address of a page of this service, relative to the current one. */
+export type PathTo = (segments: readonly string[], query?: Record<string, string>) => Markup;
+
+/** @param root leads from the current page to the root of the service, such as `../../` */
+export function pathsFrom(root: string): PathTo {
+  return (segments, query = {}) => {
+    const path = root + segments.map(encodeURIComponent).join("/");
+    const parameters = String(new URLSearchParams(query));
+    return markup`${parameters ? `${path}?${parameters}` : path}`;
+  };
+}
+
+/** The address of another site; `null` unless it is http or https. */
+export function externalAddress(url: string): Markup | null {
+  return /^https?:\/\//i.test(url) && URL.canParse(url) ? markup`${new URL(url).href}` : null;
+}
+
+/** A link to another site, or only the text when the address is none. */
+export function externalLink(url: string, text: Content): Markup {
+  const address = externalAddress(url);
+  return address ? markup`<a href="${address}" rel="noreferrer">${text}</a>` : markup`${text}`;
+}

@@ -1,0 +1,57 @@
+/** Errors as pages, for those who opened one in a browser. */
+import { layout, PAGE_HEADERS } from "../../html/layout.ts";
+import { type Markup, markup, pathsFrom, type PathTo } from "../../html/markup.ts";
+import type { ParameterErrors } from "./errors.ts";
+
+/** A page that says what an error response says, and what to do next. */
+export async function errorPage(response: Response, root: string): Promise<Response> {
+  const { status } = response;
+  const body = response.headers.has("content-type") ? await response.json() : {};
+  const pathTo = pathsFrom(root);
+  const [title, content] = describe(status, body.errors ?? {}, pathTo);
+  const html = layout(
+    { title, content: markup`<h1>${title}</h1>${content}` },
+    status === 401 ? null : pathTo,
+  );
+  const bytes = new TextEncoder().encode(html);
+  const headers = new Headers(response.headers);
+  for (const [name, value] of Object.entries(PAGE_HEADERS)) headers.set(name, value);
+  headers.set("content-type", "text/html; charset=utf-8");
+  headers.set("content-length", String(bytes.length));
+  return new Response(bytes, { status, headers });
+}
+
+function describe(
+  status: number,
+  errors: ParameterErrors,
+  pathTo: PathTo,
+): [title: string, content: Markup] {
+  switch (status) {
+    case 401:
+      return [
+        "Sign in",
+        markup`<p>Reload this page and enter an API token as the password, with any user name. Whoever
+runs this service creates one with <code>test-analytics token create --org NAME</code>.</p>`,
+      ];
+    case 400:
+      return [
+        "This address has a mistake",
+        markup`<dl>${
+          Object.entries(errors).map(([name, messages]) =>
+            markup`<dt><code>${name}</code></dt>${
+              messages.map((message) => markup`<dd>${message}</dd>`)
+            }`
+          )
+        }</dl><p>Go back and correct it, or start again from
+<a href="${pathTo(["flaky-tests"], { quarantine: "false" })}">all flaky tests</a>.</p>`,
+      ];
+    case 405:
+      return ["Nothing can be sent here", markup`<p>Pages are only read.</p>`];
+    default:
+      return [
+        "Not found",
+        markup`<p>There is no such repository, test or build. It may not have uploaded anything yet,
+or was deleted. See <a href="${pathTo(["repos"])}">all repositories</a>.</p>`,
+      ];
+  }
+}

@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { describe, it } from "@std/testing/bdd";
+import { dayBars, outcomeStrip, sparkline, trend } from "../../../lib/html/charts.ts";
+import type { Markup } from "../../../lib/html/markup.ts";
+
+/** The attributes of the elements with this name. */
+function elements(chart: Markup, name: string): Record<string, string>[] {
+  return [...String(chart).matchAll(new RegExp(`<${name}((?: [\\w-]+="[^"]*")*)/?>`, "g"))].map(
+    ([, attributes]) =>
+      Object.fromEntries(
+        [...attributes!.matchAll(/ ([\w-]+)="([^"]*)"/g)].map(([, key, value]) => [key, value]),
+      ),
+  );
+}
+
+const SERIES = [
+  { name: "flaky", className: "flaky", width: 1 },
+  { name: "passed", className: "quiet", width: 0.5 },
+];
+
+describe("bars by day", () => {
+  const chart = dayBars({
+    title: "Builds <by> day",
+    series: SERIES,
+    days: [{ day: 20_000, parts: [1, 3] }, { day: 20_001, parts: [0, 0] }, {
+      day: 20_002,
+      parts: [2, 0],
+    }],
+  });
+
+  it("are as high as their numbers, stacked, told apart by width", () => {
+    const bars = elements(chart, "rect").filter(({ width }) => Number(width) > 20);
+    assert.deepEqual(
+      bars.map((bar) => [bar.class, Number(bar.y), Number(bar.height)]),
+      [["flaky", 90, 30], ["quiet", 0, 90], ["flaky", 60, 60]],
+    );
+    assert.equal(Number(bars[0]!.width), 2 * Number(bars[1]!.width));
+  });
+
+  it("have a title, a text alternative, and the figures in a table", () => {
+    const [svg] = elements(chart, "svg").filter(({ role }) => role === "img");
+    assert.equal(svg!["aria-label"], "Builds &lt;by&gt; day: 3 flaky, 3 passed; at most 4 a day");
+    assert.match(String(chart), /<title>4 Oct: 1 flaky, 3 passed<\/title>/);
+    assert.match(
+      String(chart),
+      /<th scope="row">6 Oct<\/th><td class="number">2<\/td><td class="number">0<\/td>/,
+    );
+    assert.match(String(chart), /<figcaption>Builds &lt;by&gt; day<\/figcaption>/);
+  });
+
+  it("are drawn without any number as well", () => {
+    const empty = dayBars({ title: "x", series: SERIES, days: [{ day: 0, parts: [0, 0] }] });
+    assert.match(String(empty), /0 flaky, 0 passed/);
+    assert.doesNotMatch(String(empty), /NaN|Infinity/);
+  });
+});
+
+describe("a trend", () => {
+  it("has two lines of different marks, gaps, and the figures in a table", () => {
+    const chart = trend({
+      title: "Share",
+      labels: ["1 Nov", "8 Nov", "15 Nov"],
+      lines: [
+        { name: "flaky", className: "flaky", values: [10, null, 20] },
+        { name: "red", className: "failed", values: [40, 50, 60.04] },
+      ],
+    });
+    const text = String(chart);
+    assert.equal(elements(chart, "circle").filter(({ r }) => r === "4").length, 2);
+    assert.equal(elements(chart, "rect").filter(({ width }) => width === "7").length, 3);
+    assert.match(text, /aria-label="Share: flaky 20% at last, red 60% at last"/);
+    assert.match(
+      text,
+      /8 Nov<\/th><td class="number">none<\/td><td class="number">50%<\/td>/,
+    );
+    assert.doesNotMatch(text, /NaN|Infinity/);
+  });
+});
+
+describe("a sparkline", () => {
+  it("says its values", () => {
+    const text = String(sparkline({ title: "Flaky", values: [null, 0, 12.34] }));
+    assert.match(text, /aria-label="Flaky: none, 0%, 12.3%"/);
+    assert.doesNotMatch(String(sparkline({ title: "Flaky", values: [] })), /NaN|Infinity/);
+  });
+});
+
+describe("a strip of outcomes", () => {
+  it("has a shape for each run, and their numbers", () => {
+    const outcomes = ["passed", "passed", "flaky", "failed", "skipped", "unknown"] as const;
+    const chart = outcomeStrip({
+      title: "Runs",
+      runs: outcomes.map((outcome) => ({ outcome, text: `<${outcome}>` })),
+    });
+    assert.match(
+      String(chart),
+      /aria-label="Runs: 2 passed, 1 flaky, 1 failed, 1 skipped, 1 unknown"/,
+    );
+    assert.match(String(chart), /<title>&lt;flaky&gt;<\/title><path class="flaky"/);
+    assert.equal(String(chart).match(/<g /g)?.length, 6);
+  });
+});

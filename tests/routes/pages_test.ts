@@ -1,0 +1,189 @@
+import assert from "node:assert/strict";
+import { gunzipSync } from "node:zlib";
+import { before, it } from "@std/testing/bdd";
+import { describeWithDatabases } from "../database.ts";
+import { HOSTILE } from "../lib/html/hostile.ts";
+import { createFixture, type Fixture, flaky, idOf, NOW, quarantine, request } from "./fixture.ts";
+import { assertHarmless, type Html, parseHtml } from "./html.ts";
+
+/** More than one line of each table, some of everything that a report can say. */
+const TEXTS = HOSTILE.map(([text]) => text.replaceAll("\0", ""));
+
+describeWithDatabases("the pages", (database) => {
+  let acme: Fixture;
+  let empty: Fixture;
+  let testId: string;
+  let submissionId: string;
+
+  before(async () => {
+    acme = await createFixture(database(), { name: "acme" });
+    empty = await createFixture(database(), { name: "empty" });
+    const shop = await acme.addRepository("acme", "shop");
+    const stored = await acme.upload(shop, [...flaky("pays"), { name: "quiet" }], {
+      branch: "main",
+      buildUrl: "https://ci.example.org/1",
+    });
+    submissionId = stored.submissionId;
+    testId = idOf(shop, { name: "pays" });
+    await acme.addRepository("group/team", "shop");
+    await acme.addRepository("group/team", "none");
+    const hostile = await acme.addRepository("acme", "hostile <b>");
+    for (const [index, text] of TEXTS.entries()) {
+      await acme.upload(
+        hostile,
+        TEXTS.flatMap((name) =>
+          flaky(name, { suite: text, class: text, file: `${text}.py`, body: text })
+        ).map((result) => result.message ? { ...result, message: text } : result),
+        {
+          branch: text,
+          tags: [text.replaceAll(/[\s,]/g, "-")],
+          buildUrl: index % 2 === 0 ? "javascript:alert(1)" : "https://ci.example.org/?<b>",
+          commitOid: text,
+          recordedAt: NOW - 100 - index,
+        },
+      );
+    }
+    const first = { name: TEXTS[0]!, suite: TEXTS[0]!, class: TEXTS[0]!, file: `${TEXTS[0]!}.py` };
+    await quarantine(database(), idOf(hostile, first), { quarantinedBy: TEXTS[1]! });
+  });
+
+  async function read(path: string, status = 200, fixture = acme): Promise<Html> {
+    const response = await fixture.get(path);
+    assert.equal(response.status, status, path);
+    assert.equal(response.headers.get("content-type"), "text/html; charset=utf-8");
+    const page = parseHtml(await response.text());
+    assertHarmless(page);
+    return page;
+  }
+
+  /** The addresses of all links, as a browser resolves them. */
+  function links(page: Html, path: string): string[] {
+    return page.all("a").map(({ attributes }) =>
+      new URL(attributes.href!, `http://127.0.0.1${path}`)
+    ).filter(({ host }) => host === "127.0.0.1").map(({ pathname, search }) => pathname + search);
+  }
+
+  it("lead from the root to every other page, and each link works", async () => {
+    const redirect = await acme.get("/");
+    assert.deepEqual([redirect.status, redirect.headers.get("location")], [302, "repos"]);
+    const seen = new Set(["/repos"]);
+    for (const path of seen) {
+      if (path === "/docs") continue;
+      const page = await read(path);
+      for (const link of links(page, path)) seen.add(link);
+    }
+    const kinds = new Set([...seen].map((path) => path.replace(/[?].*/, "").split("/")[1]));
+    assert.deepEqual([...kinds].sort(), ["docs", "flaky-tests", "repos", "tests"]);
+    assert.ok(seen.has(`/tests/${testId}`));
+    assert.ok(seen.has(`/repos/acme/shop/builds/${submissionId}`));
+    assert.ok(seen.size > 20, `${seen.size} pages`);
+  });
+
+  it("have the same links below a path with a slash at its end", async () => {
+    const plain = links(await read("/repos/acme/shop"), "/repos/acme/shop");
+    assert.deepEqual(links(await read("/repos/acme/shop/"), "/repos/acme/shop/"), plain);
+  });
+
+  it("find a repository by its name, and ask which one if there are several", async () => {
+    const one = await acme.get("/repos/NONE");
+    assert.deepEqual([one.status, one.headers.get("location")], [
+      302,
+      "../repos/group%2Fteam/none",
+    ]);
+    const two = await read("/repos/shop");
+    assert.deepEqual(
+      links(two, "/repos/shop").slice(-2),
+      ["/repos/acme/shop", "/repos/group%2Fteam/shop"],
+    );
+  });
+
+  it("say how to sign in", async () => {
+    for (const path of ["/", "/repos", "/flaky-tests", `/tests/${testId}`]) {
+      const response = await acme.app(request(path));
+      assert.equal(response.status, 401);
+      assert.match(response.headers.get("www-authenticate") ?? "", /^Basic realm="/);
+      const page = parseHtml(await response.text());
+      assert.match(
+        page.all("main")[0]!.text,
+        /^Sign in Reload .* password, .*\. .* token create .*\.$/,
+      );
+      assert.deepEqual(page.all("main")[0]!.all("a"), []);
+    }
+    const basic = `Basic ${btoa(`any:${acme.token}`)}`;
+    assert.equal((await acme.app(request("/repos", { authorization: basic }))).status, 200);
+  });
+
+  it("do not show what belongs to another organization", async () => {
+    for (const path of ["/repos/acme/shop", "/repos/shop", `/tests/${testId}`]) {
+      const page = await read(path, 404, empty);
+      assert.match(page.text, /Not found/);
+    }
+    assert.doesNotMatch((await read("/repos", 200, empty)).text, /shop/);
+  });
+
+  it("say what to do next where there is nothing to show", async () => {
+    assert.match((await read("/repos", 200, empty)).text, /test-analytics ingest --org/);
+    assert.match(
+      (await read("/repos/group%2Fteam/none")).text,
+      /ingest .* --repo group\/team\/none/,
+    );
+    assert.match((await read("/flaky-tests?quarantine=false", 200, empty)).text, /also passed/);
+    assert.match((await read("/flaky-tests", 200, empty)).text, /No test is quarantined/);
+    assert.match((await read("/flaky-tests?q=nothing")).text, /Remove a word/);
+  });
+
+  it("name wrong parameters, and what does not exist", async () => {
+    const page = await read("/flaky-tests?q=tags:&limit=0&sort=x", 400);
+    assert.deepEqual(page.all("dt").map(({ text }) => text), ["limit", "sort", "q"]);
+    for (
+      const path of [
+        "/repos/nix",
+        "/repos/acme/nix",
+        "/tests/x",
+        `/tests/${"0".repeat(24)}`,
+        "/flaky-tests?repository=nix",
+        "/repos/acme/%ff",
+      ]
+    ) {
+      const response = await acme.get(path);
+      assert.equal(response.status, 404, path);
+      await response.body?.cancel();
+    }
+  });
+
+  it("show hostile texts as text", async () => {
+    const repository = `/repos/acme/${encodeURIComponent("hostile <b>")}`;
+    const page = await read(repository);
+    const shown = page.text;
+    for (const text of ["<script>alert(1)</script>", "invoice[U+202E]fdp.exe", "␛]0;title␇"]) {
+      assert.ok(shown.includes(text), text);
+    }
+    const external = page.all("a").map(({ attributes }) => attributes.href!)
+      .filter((href) => /^[a-z]+:/.test(href));
+    assert.deepEqual(external, []);
+    for (const link of links(page, repository).filter((path) => path.startsWith("/tests/"))) {
+      await read(link);
+    }
+  });
+
+  it("revalidate with entity tags, and change with the day", async () => {
+    for (const path of ["/repos", "/repos/acme/shop", "/flaky-tests", `/tests/${testId}`]) {
+      const etag = (await acme.get(path)).headers.get("etag")!;
+      assert.equal((await acme.get(path, { "if-none-match": etag })).status, 304);
+      acme.clock.now += 24 * 3600;
+      const tomorrow = await acme.get(path, { "if-none-match": etag });
+      acme.clock.now = NOW;
+      assert.equal(tomorrow.status, 200, path);
+      await tomorrow.body?.cancel();
+    }
+  });
+
+  it("are at most 60 kB compressed, style included", async () => {
+    for (const path of ["/repos", "/repos/acme/shop", "/flaky-tests", `/tests/${testId}`]) {
+      const response = await acme.get(path, { "accept-encoding": "gzip" });
+      const bytes = new Uint8Array(await response.arrayBuffer());
+      assert.equal(response.headers.get("content-encoding"), "gzip");
+      assert.ok(bytes.length < 60_000 && gunzipSync(bytes).length > 8_000, `${bytes.length} bytes`);
+    }
+  });
+});
