@@ -32,8 +32,11 @@ interface FailuresQuery {
   branches: BranchFilter;
 }
 
+/** The largest groups, the count of all, and every failure of them. */
+type ShownGroups = Versioned<{ count: number; groups: ShownGroup[]; failures: BuildFailure[] }>;
+
 /**
- * The failures of the window, grouped by cause: the largest groups, and the count of all.
+ * The failures of the window, grouped by cause.
  *
  * A repository may have a hundred thousand: they are returned as arrays, one row for a submission, and
  * only the texts of the groups that are shown are read.
@@ -41,7 +44,7 @@ interface FailuresQuery {
 export async function loadFailures(
   sql: Database["sql"],
   query: FailuresQuery,
-): Promise<Versioned<{ count: number; groups: ShownGroup[] }>> {
+): Promise<ShownGroups> {
   const { repositoryId } = query;
   return await sql.begin(SNAPSHOT, async (tx) => {
     const [repository] = await selectRepository(tx, repositoryId);

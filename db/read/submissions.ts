@@ -81,7 +81,7 @@ export interface BuildPart extends SubmissionRow {
 export async function loadBuild(
   sql: Queryable,
   { repositoryId, submissionId }: { repositoryId: number; submissionId: string },
-): Promise<{ version: DataVersion | null; parts: BuildPart[] }> {
+): Promise<Versioned<{ parts: BuildPart[] }>> {
   const recordedAt = recordedAtOf(submissionId);
   const rows = await sql<(DataVersion & BuildPart)[]>`
     select ${versionColumns(sql)}, ${submissionColumns(sql)},

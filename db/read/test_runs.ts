@@ -98,7 +98,7 @@ export interface SubmissionRuns extends ResultCounts {
 export async function loadSubmissionRuns(
   sql: Database["sql"],
   query: Pick<RunsQuery, "repositoryId" | "testNo" | "windowStart">,
-): Promise<{ version: DataVersion | null; submissions: SubmissionRuns[] }> {
+): Promise<Versioned<{ submissions: SubmissionRuns[] }>> {
   return await sql.begin(SNAPSHOT, async (tx) => {
     const [repository] = await selectRepository(tx, query.repositoryId);
     const limit = Infinity;

@@ -48,9 +48,9 @@ export function createUrlParser(routes: readonly Endpoint[]): (url: string) => P
   };
 }
 
-/** Splits a URL by hand: a client's `Host` header may make it invalid for `URL`. */
+/** Splits a URL by hand: a client's `Host` header may make it invalid for `URL`. No path is `//`. */
 export function splitUrl(url: string): { path: string; search: string } {
-  const [, path = "", search = ""] = /^[a-z]+:\/\/[^/?#]*([^?#]*)(\?[^#]*)?/i.exec(url) ?? [];
+  const [, path = "//", search = ""] = /^[a-z]+:\/\/[^/?#]*([^?#]*)(\?[^#]*)?/i.exec(url) ?? [];
   return { path, search };
 }
 

@@ -123,6 +123,14 @@ export function requests(
     ["/api/v1/flaky/badges?repository=acme/empty", 200],
     ["/api/v1/coverage/badges?repository=shop", 200],
     ["/api/v1/coverage/badges?repository=empty", 200],
+    ["/repos", 200],
+    ["/repos/twin", 200],
+    ["/repos/acme/shop", 200],
+    ["/repos/acme/empty", 200],
+    ["/flaky-tests?repository=shop&q=ok", 200],
+    [`/tests/${testId}`, 200],
+    [`/tests/${quietTestId}`, 200],
+    [`/repos/acme/shop/builds/${submissionId}`, 200],
   ];
 }
 
