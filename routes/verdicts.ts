@@ -21,7 +21,8 @@ import {
   ratioView,
 } from "./schemas.ts";
 
-const DEFAULT_BASE = "main";
+/** The branch whose failures make a verdict `known`, unless another is given. */
+export const DEFAULT_BASE = "main";
 
 const testsParameter = optionalParameter(
   parseTests,

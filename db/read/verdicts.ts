@@ -32,20 +32,22 @@ type TestRow = DataVersion & TestIdentity & {
  * The tests of a repository with the given hashes.
  *
  * @param options.windowStart first second of the window, since 1970
+ * @param options.before id of a submission: only failures before it count
  */
 export async function loadTestsOnBase(
   sql: Queryable,
-  { repositoryId, testHashes, windowStart, base }: {
+  { repositoryId, testHashes, windowStart, base, before = null }: {
     repositoryId: number;
     testHashes: readonly number[];
     windowStart: number;
     base: BranchFilter;
+    before?: string | null;
   },
 ): Promise<{ version: DataVersion | null; tests: TestOnBase[] }> {
   const rows = await sql<TestRow[]>`
     select ${versionColumns(sql)}, r.id_prefix::float8 as "idPrefix",
       t.test_hash::float8 as "testHash", t.suite, t.class, t.name, t.file, failure.*
-    from repository r
+    from repository_state r
     left join test t on t.repository_id = r.repository_id
       and t.test_hash = any(array(select unnest(${`{${testHashes.join()}}`}::text::bigint[])))
       and ${isPublished(sql)}
@@ -57,6 +59,7 @@ export async function loadTestsOnBase(
       where n.repository_id = ${repositoryId} and n.test_no = t.test_no
         and ${isRecordedSince(sql, firstSubmissionId(windowStart))}
         and s.status = 'processed' and ${isOnBranch(sql, base)}
+        ${before === null ? sql`` : sql`and n.submission_id < decode(${before}, 'hex')`}
       order by n.submission_id desc, n.result_no desc
       limit 1
     ) failure on true

@@ -2,11 +2,16 @@
 import { loadRepositoryDetails, type RepositoryDetails } from "../../db/read/repositories.ts";
 import { loadSubmissionTests, type SubmissionAttempt } from "../../db/read/submission_tests.ts";
 import { type BuildPart, loadBuild } from "../../db/read/submissions.ts";
+import { loadTestsOnBase } from "../../db/read/verdicts.ts";
+import { type Verdict, verdictOf } from "../../lib/analysis/verdict.ts";
+import { parseTestId } from "../../lib/base/identity.ts";
 import { glyph } from "../../lib/html/charts.ts";
 import { formatCount, moment, plural, shortOid } from "../../lib/html/format.ts";
 import { externalLink, type Markup, markup, type PathTo } from "../../lib/html/markup.ts";
-import { selectedSubmission } from "../../lib/http/request/route.ts";
+import type { Context } from "../../lib/http/request/context.ts";
+import { type ApiRequest, selectedSubmission } from "../../lib/http/request/route.ts";
 import { checkVersion, StaleVersionError } from "../../lib/http/request/stale_version.ts";
+import { DEFAULT_BASE } from "../verdicts.ts";
 import { columns, crumbsTo, definePage, facts, table, testName } from "./page.ts";
 
 /** Of the submissions with failures, those whose failures are shown. */
@@ -48,6 +53,7 @@ export const buildPage = definePage({
     const retried = attempts.flatMap(([, own]) =>
       own.some(({ isLast }) => isLast) ? [] : own.at(-1)!
     );
+    const verdicts = await loadVerdicts(request, sql, { repositoryId, failed, parts });
     const isComplete = pages.every(({ count, attempts }) => count === attempts.length);
     const when = moment(latest.recordedAt, request.today);
     return {
@@ -62,7 +68,16 @@ ${
             unfinished(parts) ??
               "No test failed at its last attempt: the build has nothing to mend."
           }</p>`
-          : failed.map((attempt, index) => failure(attempt, { pathTo, isOpen: index === 0 }))
+          : [
+            verdictSummary(failed, verdicts),
+            failed.map((attempt, index) =>
+              failure(attempt, {
+                pathTo,
+                verdict: verdicts.get(attempt.testId),
+                isOpen: index === 0,
+              })
+            ),
+          ]
       }
 ${
         !isComplete &&
@@ -78,6 +93,57 @@ ${parts.length > 1 && markup`<h2>Reports</h2>${partTable(parts, { pathTo, reposi
     };
   },
 });
+
+/** The verdicts of the gate on tests, as of before the build; by id. */
+async function loadVerdicts(
+  { windowStart, loadTests }: Pick<ApiRequest, "windowStart" | "loadTests">,
+  sql: Context["sql"],
+  { repositoryId, failed, parts }: {
+    repositoryId: number;
+    failed: readonly SubmissionAttempt[];
+    parts: readonly BuildPart[];
+  },
+): Promise<Map<string, Verdict>> {
+  const [{ tests }, tracked] = await Promise.all([
+    loadTestsOnBase(sql, {
+      repositoryId,
+      testHashes: failed.map(({ testId }) => parseTestId(testId)!.testHash),
+      windowStart,
+      base: [DEFAULT_BASE],
+      before: parts.at(-1)!.submissionId,
+    }),
+    loadTests(),
+  ]);
+  const trackedById = new Map(tracked.tests.map((test) => [test.id, test]));
+  return new Map(tests.map(({ id, failure }) => {
+    const { quarantine = null, disruptionCount = 0 } = trackedById.get(id) ?? {};
+    const verdict = verdictOf({
+      isQuarantined: quarantine !== null,
+      isDisruptive: disruptionCount > 0,
+      hasFailedOnBase: failure !== null,
+    });
+    return [id, verdict];
+  }));
+}
+
+const ADVICE: Record<Verdict, string> = {
+  new: "not seen before: look here first",
+  known: "also failed on main before",
+  flaky: "passed on the same code at another time",
+  quarantined: "the gate excuses it",
+};
+
+function verdictSummary(
+  failed: readonly SubmissionAttempt[],
+  verdicts: ReadonlyMap<string, Verdict>,
+): Markup {
+  const counts = Map.groupBy(failed, ({ testId }) => verdicts.get(testId) ?? "new");
+  return markup`<ul>${
+    (Object.keys(ADVICE) as Verdict[]).filter((verdict) => counts.has(verdict)).map((verdict) =>
+      markup`<li><b>${counts.get(verdict)!.length} ${verdict}</b>: ${ADVICE[verdict]}</li>`
+    )
+  }</ul>`;
+}
 
 /** What hinders the results of a build from being shown. */
 function unfinished(parts: readonly BuildPart[]): string | null {
@@ -109,10 +175,11 @@ function buildFacts(parts: readonly BuildPart[], { url }: RepositoryDetails): Ma
 /** A failed attempt of a test, with its text. */
 function failure(
   { testId, text, failure, ...test }: SubmissionAttempt,
-  { pathTo, isOpen }: { pathTo: PathTo; isOpen: boolean },
+  { pathTo, verdict, isOpen }: { pathTo: PathTo; verdict?: Verdict; isOpen: boolean },
 ): Markup {
   return markup`<details class="cause"${isOpen && markup` open`}>
 <summary>${glyph(failure?.isDisruption ? "flaky" : "failed")} <b><bdi>${test.name}</bdi></b>
+${verdict && markup`<span class="tag">${verdict}</span>`}
 <small><code>${text?.message}</code></small></summary>
 <p>${testName(pathTo, testId, test)}</p>
 ${

@@ -1,5 +1,6 @@
 /** `/tests/{id}`: one test. */
 import { loadFailures, type ShownGroup } from "../../db/read/failures.ts";
+import { loadRepositoryDetails, type RepositoryDetails } from "../../db/read/repositories.ts";
 import { loadTestDetails, type TestDetails } from "../../db/read/test_details.ts";
 import {
   type FailureDay,
@@ -16,7 +17,6 @@ import {
 } from "../../db/read/test_runs.ts";
 import { disruptivenessThousandths, passRateThousandths } from "../../lib/analysis/tracked_test.ts";
 import { recordedAtOf } from "../../lib/base/identity.ts";
-import type { RepositoryName } from "../../lib/base/repository_name.ts";
 import { dayBars, type Outcome, outcomeStrip } from "../../lib/html/charts.ts";
 import { quarantineCommand, rerunCommands } from "../../lib/html/commands.ts";
 import {
@@ -39,7 +39,7 @@ const MAX_CAUSES = 10;
 interface Links {
   pathTo: PathTo;
   today: number;
-  repository: TestDetails["repository"];
+  repository: RepositoryDetails;
 }
 
 /** `/tests/{id}`. */
@@ -51,7 +51,8 @@ export const testPage = definePage({
     const selected = selectedTest(request);
     const test = { repositoryId: selected.repositoryId, testNo: selected.testNo };
     const firstDay = today - HISTORY_DAYS + 1;
-    const [details, latest, all, failures, days, first] = await Promise.all([
+    const [[repository], details, latest, all, failures, days, first] = await Promise.all([
+      loadRepositoryDetails(sql, [test.repositoryId]),
       loadTestDetails(sql, { ...test, windowStart }),
       loadTestRuns(sql, {
         ...test,
@@ -66,9 +67,9 @@ export const testPage = definePage({
       loadFailureDays(sql, { ...test, firstDay }),
       loadFirstDisruption(sql, test),
     ]);
-    if (!details) throw new StaleVersionError();
+    if (!repository || !details) throw new StaleVersionError();
     for (const { version } of [details, latest, all, failures]) checkVersion(selected, version);
-    const { repository, test: { id, name, suite, class: className, file, tags } } = details;
+    const { test: { id, name, suite, class: className, file, tags } } = details;
     const links = { pathTo, today, repository };
     return {
       title: name,
@@ -166,7 +167,7 @@ function strip(runs: readonly TestRun[], links: Links): Markup {
 
 /** The moment of a submission, as a link to its page. */
 function buildLink(submissionId: string, { pathTo, today, repository }: Links): Markup {
-  const { owner, name } = repository as RepositoryName;
+  const { owner, name } = repository;
   return markup`<a href="${pathTo(["repos", owner, name, "builds", submissionId])}">${
     moment(recordedAtOf(submissionId), today)
   }</a>`;
