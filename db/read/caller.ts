@@ -19,8 +19,15 @@ export type Selection =
   | { kind: "test"; idPrefix: number; testHash: number }
   /** The repository with this owner and name (as they are compared) if it has this submission. */
   | { kind: "submission"; ownerKey: string; nameKey: string; submissionId: string }
-  /** Those with this name (and owner, if given; as they are compared), and that with this number. */
-  | { kind: "named"; ownerKey?: string; nameKey?: string; repositoryNumber?: number };
+  | NamedSelection;
+
+/** Those with this name (and owner, if given; as they are compared), and that with this number. */
+interface NamedSelection {
+  kind: "named";
+  ownerKey?: string;
+  nameKey?: string;
+  repositoryNumber?: number;
+}
 
 /** A repository with everything that distinguishes one version of its responses from another. */
 export interface RepositoryVersion extends WindowVersion {
@@ -44,70 +51,97 @@ export interface CallerScope {
   repositories: RepositoryVersion[];
 }
 
+/** What a request asks for: who its token belongs to, and which repositories it names. */
+export interface CallerLookUp {
+  token: { type: string; hash: string };
+  /** Seconds since 1970. */
+  now: number;
+  /** First second of the window, since 1970. */
+  windowStart: number;
+  selection: Selection;
+}
+
 type CallerRow =
   & Caller
   & Pick<CallerScope, "organizationName">
+  & { lookUpNo: number }
   & (Omit<RepositoryVersion, "submissionId"> | { dataVersion: null });
 
 /**
- * Loads the caller with a token and the selected repositories; `null` when the token is unknown,
- * expired, revoked, or a legacy one of an organization without purchased units. A badge token sees
- * its repository only.
+ * Loads callers and the repositories that they selected; `null` for a token that is unknown, expired,
+ * revoked, or a legacy one of an organization without purchased units. A badge token sees its
+ * repository only.
  *
- * The oldest submission of the window is read here too, although it seldom changes: that takes no
- * measurable time for one repository, and 0.5 ms for 200.
- *
- * The text is put together here, from constants and the numbers of parameters: it is the one statement
- * that runs for each request, and with four fragments of postgres.js it takes 50 µs more of them.
- *
- * @param options.now seconds since 1970
- * @param options.windowStart first second of the window, since 1970
+ * One statement for all look-ups that select in the same way: 16 in one statement take a fifth of the
+ * time of 16 statements. The oldest submission of the window is read here too, although it seldom
+ * changes: that takes no measurable time for one repository, and 0.5 ms for 200.
  */
-export async function loadCaller(sql: Queryable, options: {
-  token: { type: string; hash: string };
-  now: number;
-  windowStart: number;
-  selection: Selection;
-}): Promise<CallerScope | null> {
-  const { token, now, windowStart, selection } = options;
-  const values: (string | number | null)[] = [];
-  const bind: Bind = (value) => `$${values.push(value)}`;
-  const text = `
-    select t.organization_id as "organizationId", t.api_token_id as "tokenId",
+export async function loadCallers(
+  sql: Queryable,
+  lookUps: readonly CallerLookUp[],
+): Promise<(CallerScope | null)[]> {
+  const found: (CallerScope | null)[] = lookUps.map(() => null);
+  const numbered = lookUps.map((lookUp, lookUpNo) => ({ ...lookUp, lookUpNo }));
+  const load = async (text: string, group: typeof numbered) => {
+    const values = group.map(({ lookUpNo, token, now, windowStart, selection }) => ({
+      lookUpNo,
+      ...token,
+      now,
+      ...selection,
+      oldest: firstSubmissionId(windowStart),
+    }));
+    const rows = await sql.unsafe<CallerRow[]>(text, [JSON.stringify(values)], { prepare: true });
+    for (
+      const { lookUpNo, organizationId, tokenId, organizationName, ...repository } of rows
+    ) {
+      const { selection } = lookUps[lookUpNo]!;
+      const submissionId = selection.kind === "submission" ? selection.submissionId : null;
+      const scope = found[lookUpNo] ??= {
+        caller: { organizationId, tokenId },
+        organizationName,
+        repositories: [],
+      };
+      if (repository.dataVersion !== null) {
+        scope.repositories.push({ ...repository, submissionId });
+      }
+    }
+  };
+  await Promise.all([...Map.groupBy(numbered, callerStatement)].map((group) => load(...group)));
+  // Sorting takes the server 10 µs for each.
+  for (const scope of found) scope?.repositories.sort((a, b) => a.repositoryId - b.repositoryId);
+  return found;
+}
+
+/**
+ * The text of the statement, from constants. The parameter is a JSON array of look-ups. `offset 0` makes
+ * the planner look tokens and repositories up one by one, as few as they are.
+ */
+function callerStatement({ token, selection }: CallerLookUp): string {
+  return `
+    select l."lookUpNo", t.organization_id as "organizationId", t.api_token_id as "tokenId",
       r.repository_id::float8 as "repositoryId", r.repository_number::float8 as "repositoryNumber",
       r.owner_key as "ownerKey", r.name_key as "nameKey", v.data_version::float8 as "dataVersion",
       encode(v.oldest_submission_id, 'hex') as "oldestSubmissionId",
-      ${selection.kind === "test" ? testNo(bind, selection) : "null::integer"} as "testNo",
+      ${selection.kind === "test" ? TEST_NO : "null::integer"} as "testNo",
       ${selection.kind === "organization" ? ORGANIZATION_NAME : "null"} as "organizationName"
-    from api_token t
-    left join repository r on r.organization_id = t.organization_id
-      and r.repository_number is not null and ${isSelected(bind, selection)}
-      ${token.type === "badge" ? "and r.repository_id = t.repository_id" : ""}
-    left join lateral repository_version(
-      r.repository_id, decode(${bind(firstSubmissionId(windowStart))}, 'hex')) v on true
-    where t.hash = ${bind(token.hash)} and t.type = ${bind(token.type)}
-      and t.revoked_at is null
-      and (t.expires_at is null or t.expires_at > to_timestamp(${bind(now)}::float8))
-      ${token.type === "legacy" ? `and ${IS_PAID}` : ""}`;
-  const rows = await sql.unsafe<CallerRow[]>(text, values, { prepare: true });
-  const [first] = rows;
-  if (!first) return null;
-  const repositories: RepositoryVersion[] = [];
-  const submissionId = selection.kind === "submission" ? selection.submissionId : null;
-  for (
-    const { organizationId: _, tokenId: _tokenId, organizationName: _name, ...repository } of rows
-  ) {
-    if (repository.dataVersion !== null) repositories.push({ ...repository, submissionId });
-  }
-  return {
-    caller: { organizationId: first.organizationId, tokenId: first.tokenId },
-    organizationName: first.organizationName,
-    repositories: repositories.sort((a, b) => a.repositoryId - b.repositoryId),
-  };
+    from json_to_recordset($1::text::json) as l(
+      "lookUpNo" integer, hash text, type text, now float8, oldest text, "idPrefix" bigint,
+      "testHash" bigint, "ownerKey" text, "nameKey" text, "repositoryNumber" bigint,
+      "submissionId" text)
+    cross join lateral (
+      select * from api_token t
+      where t.hash = l.hash and t.type = l.type and t.revoked_at is null
+        and (t.expires_at is null or t.expires_at > to_timestamp(l.now))
+        ${token.type === "legacy" ? `and ${IS_PAID}` : ""}
+      offset 0) t
+    left join lateral (
+      select * from repository r
+      where r.organization_id = t.organization_id and r.repository_number is not null
+        and ${isSelected(selection)}
+        ${token.type === "badge" ? "and r.repository_id = t.repository_id" : ""}
+      offset 0) r on true
+    left join lateral repository_version(r.repository_id, decode(l.oldest, 'hex')) v on true`;
 }
-
-/** Adds a parameter to a statement and returns its SQL, such as `$3`. */
-type Bind = (value: string | number | null) => string;
 
 const ORGANIZATION_NAME = `(
   select o.name from organization o where o.organization_id = t.organization_id)`;
@@ -116,7 +150,9 @@ const IS_PAID = `exists (
   select 1 from organization o
   where o.organization_id = t.organization_id and o.purchase_unit_count > 0)`;
 
-function isSelected(bind: Bind, selection: Selection): string {
+const TEST_NO = `(select test_no from published_test(r.repository_id, l."testHash"))`;
+
+function isSelected(selection: Selection): string {
   switch (selection.kind) {
     case "none":
     case "organization":
@@ -124,32 +160,24 @@ function isSelected(bind: Bind, selection: Selection): string {
     case "all":
       return "true";
     case "test":
-      return `r.id_prefix = ${bind(selection.idPrefix)}`;
+      return `r.id_prefix = l."idPrefix"`;
     case "submission":
-      return `r.owner_key = ${bind(selection.ownerKey)} and r.name_key = ${bind(selection.nameKey)}
+      return `r.owner_key = l."ownerKey" and r.name_key = l."nameKey"
         and exists (
-          select 1 from stored_submission(
-            r.repository_id, decode(${bind(selection.submissionId)}, 'hex')))`;
+          select 1 from stored_submission(r.repository_id, decode(l."submissionId", 'hex')))`;
     case "named":
-      return isNamed(bind, selection);
+      return isNamed(selection);
   }
 }
 
-function isNamed(
-  bind: Bind,
-  { ownerKey, nameKey, repositoryNumber }: Extract<Selection, { kind: "named" }>,
-): string {
+function isNamed({ ownerKey, nameKey, repositoryNumber }: NamedSelection): string {
   const names = [
-    ...(nameKey === undefined ? [] : [`r.name_key = ${bind(nameKey)}`]),
-    ...(ownerKey === undefined ? [] : [`r.owner_key = ${bind(ownerKey)}`]),
+    ...(nameKey === undefined ? [] : [`r.name_key = l."nameKey"`]),
+    ...(ownerKey === undefined ? [] : [`r.owner_key = l."ownerKey"`]),
   ].join(" and ");
   if (repositoryNumber === undefined) return names;
-  const isNumber = `r.repository_number = ${bind(repositoryNumber)}`;
+  const isNumber = `r.repository_number = l."repositoryNumber"`;
   return names ? `(${isNumber} or ${names})` : isNumber;
-}
-
-function testNo(bind: Bind, { testHash }: { testHash: number }): string {
-  return `(select test_no from published_test(r.repository_id, ${bind(testHash)}))`;
 }
 
 /** Who uploads: an organization, by a valid upload token of it. */

@@ -11,7 +11,10 @@ const DESCRIPTIONS = {
   http_requests_total: ["counter", "Requests by route and status."],
   http_request_duration_seconds: ["histogram", "Time from a request to its response, by route."],
   response_cache_total: ["counter", "Requests that found their response in the cache, or not."],
-  lookups_total: ["counter", "Token look-ups, by whether they shared another one's statement."],
+  lookup_batches_total: [
+    "counter",
+    "Look-ups of tokens, each for all requests that came together.",
+  ],
   throttled_requests_total: ["counter", "Wrong tokens refused without a look-up of their own."],
   database_statement_seconds: ["histogram", "Statements and transactions, waiting included."],
   database_wait_seconds: ["histogram", "Time that they waited for a connection."],

@@ -1,6 +1,11 @@
 /** Who is calling: reads the token of the `Authorization` header and looks it up. */
-import { setImmediate } from "node:timers/promises";
-import { type CallerScope, loadCaller, type Selection } from "../../../db/read/caller.ts";
+import {
+  type CallerLookUp,
+  type CallerScope,
+  loadCallers,
+  type Selection,
+} from "../../../db/read/caller.ts";
+import { Batches } from "../../base/batches.ts";
 import { Cache } from "../../base/cache.ts";
 import { hashToken, type TokenType, tokenType } from "../../base/token.ts";
 import type { Context } from "./context.ts";
@@ -31,9 +36,9 @@ export type Authenticate = (authorization: string | null, options: {
 }) => Promise<CallerScope | null>;
 
 /**
- * Creates the function that authenticates requests: one statement each, which concurrent requests
- * of one caller for the same repositories share. A revoked token is refused from the next request
- * on, because a shared statement starts after all requests that share it.
+ * Creates the function that authenticates requests: those that arrive together share a statement. A
+ * revoked token is refused from the next request on, because a statement starts after all requests
+ * that share it.
  */
 export function createAuthentication(
   { sql, log, onTokenUse, metrics }: Pick<Context, "sql" | "log" | "onTokenUse" | "metrics">,
@@ -42,7 +47,10 @@ export function createAuthentication(
   const valid = new Cache<string, number>({ maxWeight: MAX_VALID_TOKENS });
   // Created by the first wrong token.
   let throttle: TokenThrottle | undefined;
-  const lookUps = new SingleFlight<CallerScope | null>();
+  const lookUps = new Batches<CallerLookUp, CallerScope | null>((all) => {
+    metrics?.count("lookup_batches_total");
+    return loadCallers(sql, all);
+  });
   return async (authorization, { access, badgeToken, address, ...options }) => {
     if (access === "public") return { caller: null, organizationName: null, repositories: [] };
     // A header wins: a badge token is for clients that cannot send one.
@@ -56,12 +64,10 @@ export function createAuthentication(
       metrics?.count("throttled_requests_total");
       return null;
     }
-    let isShared = true;
-    const found = await lookUps.run(JSON.stringify([hash, options.selection]), () => {
-      isShared = false;
-      return loadCaller(sql, { token, ...options });
+    const found = await lookUps.load(JSON.stringify([hash, options.selection]), {
+      token,
+      ...options,
     });
-    metrics?.count("lookups_total", { shared: String(isShared) });
     const hour = options.now - options.now % 3600;
     if (!found?.caller) {
       valid.delete(hash);
@@ -115,26 +121,4 @@ function basicPassword(credentials: string): string {
   }
   const colon = decoded.indexOf(":");
   return colon < 0 ? "" : decoded.slice(colon + 1);
-}
-
-/**
- * Single-flight: concurrent callers share one run. A caller never receives a result that started
- * before its call, because a run starts at the end of the turn of the event loop in which it was
- * first called for, and takes no callers after that.
- */
-export class SingleFlight<T> {
-  readonly #pending = new Map<string, Promise<T>>();
-
-  /** @param key names everything that the result depends on, except the time */
-  run(key: string, act: () => Promise<T>): Promise<T> {
-    let run = this.#pending.get(key);
-    if (!run) this.#pending.set(key, run = this.#start(key, act));
-    return run;
-  }
-
-  async #start(key: string, act: () => Promise<T>): Promise<T> {
-    await setImmediate();
-    this.#pending.delete(key);
-    return await act();
-  }
 }

@@ -92,7 +92,7 @@ describeWithDatabases("serve", (database) => {
           'http_requests_total{route="unknown",status="404"} 1',
           'http_request_duration_seconds_count{route="/api/v1/flaky/tests"} 2',
           'response_cache_total{result="hit"} 1',
-          'lookups_total{shared="false"} 3',
+          "lookup_batches_total 3",
         ]
       ) assert.ok(text.includes(`\ntest_analytics_${sample}\n`), `${sample}\n${text}`);
       assert.match(text, /\ntest_analytics_database_statement_seconds_count [1-9]/);

@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { describe, it } from "@std/testing/bdd";
+import { setImmediate } from "node:timers/promises";
+import { Batches } from "../../../lib/base/batches.ts";
+
+/** Batches that finish on demand; the result of a call is the number of its batch and what it wanted. */
+function controlledBatches() {
+  const started: (PromiseWithResolvers<void> & { wanted: readonly string[] })[] = [];
+  const batches = new Batches<string, string>(async (wanted) => {
+    const batch = { ...Promise.withResolvers<void>(), wanted };
+    const number = started.push(batch) - 1;
+    await batch.promise;
+    return wanted.map((one) => `${number} ${one}`);
+  });
+  return { started, load: (one: string) => batches.load(one, one) };
+}
+
+describe("batches", () => {
+  it("load what is asked for in one turn of the event loop together, equal keys once", async () => {
+    const { started, load } = controlledBatches();
+    const calls = [load("a"), load("b"), load("a")];
+    await setImmediate();
+    assert.deepEqual(started.map(({ wanted }) => wanted), [["a", "b"]]);
+    started[0]!.resolve();
+    assert.deepEqual(await Promise.all(calls), ["0 a", "0 b", "0 a"]);
+  });
+
+  it("never return a result that started before the call", async () => {
+    const { started, load } = controlledBatches();
+    const first = load("a");
+    await setImmediate();
+    const second = load("a");
+    await setImmediate();
+    started[1]!.resolve();
+    assert.equal(await second, "1 a", "a slow batch delays no later call");
+    started[0]!.resolve();
+    assert.equal(await first, "0 a");
+  });
+
+  it("fail for all callers of the batch, and not for later ones", async () => {
+    const { started, load } = controlledBatches();
+    const calls = [load("a"), load("b")];
+    await setImmediate();
+    started[0]!.reject(new Error("no luck"));
+    for (const call of calls) await assert.rejects(call, /no luck/);
+    const later = load("a");
+    await setImmediate();
+    started[1]!.resolve();
+    assert.equal(await later, "1 a");
+  });
+});
