@@ -22,6 +22,7 @@ import { pageOfGitUrl } from "../intake/ci/git.ts";
 import { archiveName, FilesToPack } from "../intake/files_to_pack.ts";
 import type { RunFacts, RunValues } from "../intake/run_options.ts";
 import { fileSource } from "../storage/folder.ts";
+import type { StoredFile } from "../storage/s3_client.ts";
 import type { Inbox } from "./inbox.ts";
 import { type ReceivedBody, type ReceivedFile, UploadError } from "./receive_body.ts";
 
@@ -73,7 +74,7 @@ export async function acceptUpload(
   const packing = body.archive === null
     ? await packingOfFiles(body.files, request)
     : await packingOfArchive(body.archive, body, request, intake);
-  const digest = await pack(path, packing, organization);
+  const archive = await pack(path, packing, organization);
   if (body.archive === null) {
     const source = { ...fileSource(path), name: "upload" };
     await intake.withReader(body.byteCount, async (reader) => {
@@ -82,7 +83,7 @@ export async function acceptUpload(
       await reader.readFiles(source, contents, { listener, areNamed: true, isCheck: true });
     });
   }
-  return await intake.inbox.put(path, archiveName(packing.run, digest));
+  return await intake.inbox.put(archive, archiveName(packing.run, archive.digest));
 }
 
 async function packingOfFiles(
@@ -166,8 +167,7 @@ async function* entriesOf(
   }
 }
 
-/** Returns the SHA-256 of the archive, hex. */
-async function pack(path: string, packing: Packing, organization: string): Promise<string> {
+async function pack(path: string, packing: Packing, organization: string): Promise<StoredFile> {
   const { run: { commitOid: commit, treeOid: tree, branch, ...run }, ...rest } = packing;
   const { checkoutFolder } = rest;
   const facts = { ...run, organization, commit, tree, branch: branch ?? "", checkoutFolder };
@@ -180,5 +180,5 @@ async function pack(path: string, packing: Packing, organization: string): Promi
       body: [`packed ${size} bytes: expected at most ${LIMITS.compressedBytes}`],
     });
   }
-  return hash.digest("hex");
+  return { path, size, digest: hash.digest("hex") };
 }

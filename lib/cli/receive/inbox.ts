@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Environment } from "../../base/config.ts";
 import { moveDurably } from "../storage/durable_file.ts";
-import { S3Bucket } from "../storage/s3_client.ts";
+import { S3Bucket, type StoredFile } from "../storage/s3_client.ts";
 import { parseS3Url, readS3Settings } from "../storage/s3_settings.ts";
 
 /** A folder or bucket. */
@@ -16,7 +16,7 @@ export interface Inbox {
    *
    * @returns its key, as `watch` calls it
    */
-  put(file: string, name: string): Promise<string>;
+  put(file: StoredFile, name: string): Promise<string>;
 }
 
 /**
@@ -35,7 +35,7 @@ export function openInbox(
     return {
       unfinished: join(tmpdir(), `test-analytics-receive-${Deno.uid() ?? 0}`),
       async put(file, name) {
-        await s3.put(`${prefix}${name}`, await Deno.readFile(file));
+        await s3.put(`${prefix}${name}`, file);
         return `${prefix}${name}`;
       },
     };
@@ -46,8 +46,8 @@ export function openInbox(
   return {
     // `watch` ignores hidden folders.
     unfinished: join(to, ".unfinished"),
-    async put(file, name) {
-      await moveDurably(file, to, name);
+    async put({ path }, name) {
+      await moveDurably(path, to, name);
       return name;
     },
   };

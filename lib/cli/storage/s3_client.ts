@@ -1,5 +1,10 @@
 /** A client for S3-compatible storage: list, get, put, with retries. Requests are signed by aws4fetch. */
 import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { createReadStream } from "node:fs";
+import http from "node:http";
+import https from "node:https";
+import { pipeline } from "node:stream/promises";
 import { AwsV4Signer } from "aws4fetch";
 import { fetchWithRetries } from "./retries.ts";
 import { readListPage, type S3Page } from "./s3_responses.ts";
@@ -8,15 +13,24 @@ import type { S3Settings } from "./s3_settings.ts";
 
 // For the response, and for each chunk of its body.
 const IDLE_TIMEOUT_MS = 60_000;
+const PUT_TIMEOUT_MS = 10 * 60_000;
 /** Limit of a response other than an object: a list of 1,000 keys has about 300 kB. */
 const MAX_TEXT_BYTES = 8 * 1024 * 1024;
+
+/** A file to put. */
+export interface StoredFile {
+  path: string;
+  size: number;
+  /** SHA-256, hex. */
+  digest: string;
+}
 
 interface S3Request {
   method: "GET" | "PUT";
   key?: string;
   query?: Record<string, string>;
   headers?: Record<string, string>;
-  body?: Uint8Array<ArrayBuffer>;
+  body?: Uint8Array<ArrayBuffer> | StoredFile;
 }
 
 /** Timeout and cancellation. */
@@ -77,10 +91,12 @@ export class S3Bucket {
     return this.#chunks(response, key);
   }
 
-  async put(key: string, body: Uint8Array<ArrayBuffer>): Promise<void> {
+  async put(key: string, body: Uint8Array<ArrayBuffer> | StoredFile): Promise<void> {
     const headers = {
       "content-type": "application/gzip",
-      "x-amz-content-sha256": createHash("sha256").update(body).digest("hex"),
+      "x-amz-content-sha256": "digest" in body
+        ? body.digest
+        : createHash("sha256").update(body).digest("hex"),
     };
     const response = await this.#send({ method: "PUT", key, body, headers });
     await response.body?.cancel();
@@ -136,20 +152,41 @@ export class S3Bucket {
       } as ConstructorParameters<typeof AwsV4Signer>[0],
     ).sign();
     const abort = new AbortController();
-    const timer = setTimeout(() => abort.abort(), this.#idleMs);
+    const timeoutMs = method === "PUT" ? PUT_TIMEOUT_MS : this.#idleMs;
+    const timer = setTimeout(() => abort.abort(), timeoutMs);
+    const signal = this.#stop ? AbortSignal.any([abort.signal, this.#stop]) : abort.signal;
     try {
+      if (body && "digest" in body) return await putFile(body, signed, signal);
       // A signature is valid for one host only.
       return await fetch(signed.url, {
         method,
         headers: signed.headers,
         body: body ?? null,
         redirect: "manual",
-        signal: this.#stop ? AbortSignal.any([abort.signal, this.#stop]) : abort.signal,
+        signal,
       });
     } finally {
       clearTimeout(timer);
     }
   }
+}
+
+/** Sends a file as it is read. `fetch` does not tell the length of a stream, which S3 demands. */
+async function putFile(
+  { path, size }: StoredFile,
+  { url, headers }: { url: URL; headers: Headers },
+  signal: AbortSignal,
+): Promise<Response> {
+  const request = (url.protocol === "https:" ? https : http).request(url, {
+    method: "PUT",
+    headers: { ...Object.fromEntries(headers), "content-length": size },
+    signal,
+  });
+  const responded = once(request, "response");
+  // Its failure is that of the request.
+  pipeline(createReadStream(path), request).catch(() => {});
+  const [response] = await responded;
+  return new Response(ReadableStream.from(response), { status: response.statusCode });
 }
 
 function checkedKey(key: string): string {

@@ -7,6 +7,8 @@ import { pause } from "../../../../lib/base/delay.ts";
 import { Metrics } from "../../../../lib/base/metrics.ts";
 import { describeWithDatabases } from "../../../database.ts";
 import { archiveOf, reportOf } from "../../report/archive/make_archive.ts";
+import { openInbox } from "../../../../lib/cli/receive/inbox.ts";
+import { startS3Server } from "../../../s3/server.ts";
 import { commandLine, NOON } from "../run_in_process.ts";
 import { addOrganization, addToken, createReceiver, formOf, type Receiver } from "./receive.ts";
 
@@ -411,6 +413,23 @@ describeWithDatabases("limits of uploads", (database) => {
       assert.equal(next.status, 202);
       await next.body?.cancel();
       assert.match(metrics.text(), /_upload_bytes_total \d+\n/);
+    });
+  });
+
+  it("are none of a bucket, where the archive has the prefix in its key", async () => {
+    const server = await startS3Server("ci");
+    const inbox = openInbox("s3://ci/acme", { ...server, endpoint: undefined });
+    await withReceiver({ inbox }, async (receiver) => {
+      const response = await receiver.send(path, token, { body: JUNIT });
+      assert.equal(response.status, 202);
+      const { key } = await response.json();
+      assert.match(key, /^acme\/acme\/shop\/\S+\.gz$/);
+      assert.deepEqual(await receiver.files(), []);
+      const line = ["watch", "s3://ci/acme", "--once"];
+      const { stdout } = await commandLine(database)(line, { environment: server.environment });
+      assert.equal(stdout, `${key}\tprocessed\t1\n`);
+      await server.close();
+      assert.equal((await receiver.send(path, token, { body: JUNIT })).status, 503);
     });
   });
 

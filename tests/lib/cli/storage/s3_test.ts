@@ -1,5 +1,6 @@
 import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { AwsV4Signer } from "aws4fetch";
 import { S3Bucket } from "../../../../lib/cli/storage/s3_client.ts";
 import { parseS3Url, readS3Settings } from "../../../../lib/cli/storage/s3_settings.ts";
@@ -129,6 +130,24 @@ describe("an S3-compatible bucket", () => {
     const none = new S3Bucket("none", readS3Settings(server.environment));
     await assert.rejects(none.list(""), { message: /HTTP 404 NoSuchBucket/ });
     await assert.rejects(bucket.get("a/../b.gz", ""), { message: /cannot be part of a URL/ });
+  });
+
+  it("takes a file as it is read, and says why it does not", async () => {
+    const path = await Deno.makeTempFile();
+    const large = new Uint8Array(5_000_000).fill(65);
+    await Deno.writeFile(path, large);
+    const digest = createHash("sha256").update(large).digest("hex");
+    const file = { path, size: large.length, digest };
+    try {
+      await bucket.put("large.gz", file);
+      assert.equal((await textOf(await bucket.get("large.gz", ""))).length, large.length);
+      const none = new S3Bucket("none", readS3Settings(server.environment));
+      await assert.rejects(none.put("a.gz", file), { message: /HTTP 404 NoSuchBucket/ });
+      const away = new S3Bucket("ci", { ...KEYS, endpoint: "http://127.0.0.1:1" });
+      await assert.rejects(away.put("a.gz", file), { name: "StorageError", message: /refused/i });
+    } finally {
+      await Deno.remove(path);
+    }
   });
 
   it("takes an archive through an address that was signed for it", async () => {
