@@ -19,7 +19,8 @@ import { serveUntilStopped } from "./serve.ts";
 /** Listing a folder that is mostly empty costs next to nothing. */
 const SWEEP_SECONDS = 1;
 const WORKERS = 2;
-const LEASE_SECONDS = 60;
+/** After a kill the next start waits for it. Losing a claim to a stall costs a second reading. */
+const LEASE_SECONDS = 10;
 
 /** `up`. */
 export const upCommand: AddCommand = command({
