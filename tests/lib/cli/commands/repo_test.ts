@@ -208,6 +208,10 @@ describeWithDatabases("repo", (database) => {
       insert into unpublished_test_range (repository_id, first_test_no, end_test_no)
       values (${repositoryId}, 7, 8)`;
     await sql`
+      insert into api_token (organization_id, type, repository_id, hash, created_at)
+      values (${(await organization()).organizationId}, 'badge', ${repositoryId},
+        ${`hash ${repositoryId}`}, ${at})`;
+    await sql`
       insert into archive (source, key, version, status, repository_id, found_at)
       values ('folder', ${`key ${repositoryId}`}, '1', 'processed', ${repositoryId}, ${at})`;
     await sql`
