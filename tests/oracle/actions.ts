@@ -309,7 +309,35 @@ export function questionsOf(query: Query, state: State): Question[] {
     repositoryAt(state, index).isThere
   );
   const scope = query.scope.startsWith("id and") && !isKnown ? "id" : query.scope;
+  const { status } = query;
+  const submission = pick(state.submissions, query.of);
+  const test = pick(state.tests, query.of);
   const questions: Question[] = [
+    ...submission
+      ? [{
+        kind: "attempts" as const,
+        repository: submission.repository,
+        submissionId: submission.id,
+        status,
+        limit,
+        offset: 0,
+      }]
+      : [],
+    ...test
+      ? [
+        {
+          kind: "runs" as const,
+          test,
+          conclusion: status,
+          limit,
+          before: 0,
+          after: null,
+          branches,
+        },
+        { kind: "failures of test" as const, test, branches },
+      ]
+      : [],
+    { kind: "failures", repository, branches },
     { kind: "submissions", repository, limit, after: null, branches },
     { kind: "tests", repository, page },
     { kind: "verdicts", repository, tests: TESTS, base: branches },

@@ -1,6 +1,14 @@
 /** The response bodies of the API, made from the definitions. */
-import { eventId, organizationUuid, type TestIdentity } from "../../lib/base/identity.ts";
-import { isSameTest, type KnownTest, repositoryAt } from "./model.ts";
+import { fingerprint } from "../../lib/analysis/failure_groups.ts";
+import {
+  attemptId,
+  eventId,
+  organizationUuid,
+  testHash,
+  type TestIdentity,
+} from "../../lib/base/identity.ts";
+import { plainGroups } from "./failure_groups.ts";
+import { isSameTest, type KnownTest, type PlainSubmission, repositoryAt } from "./model.ts";
 import { compareText, type Oracle, type Row, type Sort, type Term, timestamp } from "./oracle.ts";
 
 /** The values of `include`, in the order of the specification. */
@@ -221,6 +229,111 @@ export function testResults(oracle: Oracle, test: KnownTest): { [name: string]: 
       conclusion: row.result.conclusion,
       recorded_at: timestamp(row.submission.recordedAt),
       message: row.result.message,
+    })),
+  };
+}
+
+/** A page of the attempts of a submission. */
+export function submissionTests(
+  oracle: Oracle,
+  submission: PlainSubmission,
+  { status, limit, offset }: { status: string; limit: number; offset: number },
+): { [name: string]: Json } {
+  const attempts = oracle.attempts(submission, status);
+  const { repository, results } = submission;
+  const byHash = results.map((result, position) => ({ hash: testHash(result), position }))
+    .sort((a, b) => a.hash - b.hash || a.position - b.position);
+  const next = offset + limit;
+  return {
+    count: attempts.length,
+    tests: attempts.slice(offset, next).map((row) => {
+      const position = byHash.findIndex((one) => one.position === row.position);
+      const test = oracle.state.tests.find((one) =>
+        one.repository === repository && isSameTest(one, row.result)
+      )!;
+      return {
+        ...names(test),
+        id: oracle.isNegative(row)
+          ? eventId(submission.id, row.position)
+          : attemptId(submission.id, { resultCount: results.length, position }),
+        test_case_id: test.id,
+        ...attempt(oracle, test, row),
+        ran_at: timestamp(submission.recordedAt),
+      };
+    }),
+    metadata: { after: next < attempts.length ? btoa(`offset:${next}`) : null, limit },
+  };
+}
+
+/** A page of the attempts of a test; `before` are the attempts on the pages before. */
+export function testRuns(
+  oracle: Oracle,
+  test: KnownTest,
+  { status, limit, before }: { status: string; limit: number; before: number },
+): { [name: string]: Json } {
+  const runs = oracle.runs(test, status);
+  const shown = runs.slice(before, before + limit);
+  const isLast = before + limit >= runs.length;
+  return {
+    runs: shown.map((row) => ({
+      submission_id: row.submission.id,
+      recorded_at: timestamp(row.submission.recordedAt),
+      build_url: row.submission.buildUrl,
+      commit_oid: row.submission.commit,
+      tree_oid: row.submission.tree ?? "",
+      branch: row.submission.branch ?? "",
+      ...attempt(oracle, test, row),
+    })),
+    metadata: { after: isLast ? null : runCursor(oracle, shown.at(-1)!), limit },
+  };
+}
+
+/** The cursor after an attempt of a test. */
+export function runCursor(oracle: Oracle, row: Row): string {
+  return btoa(`run:${row.submission.id}:${oracle.runCount(row)}`);
+}
+
+function attempt(oracle: Oracle, test: KnownTest, row: Row): { [name: string]: Json } {
+  const isNegative = oracle.isNegative(row);
+  return {
+    conclusion: row.result.conclusion,
+    duration_us: row.result.durationMicroseconds,
+    message: isNegative ? row.result.message : null,
+    body: isNegative ? row.result.body : null,
+    run_count: oracle.runCount(row),
+    is_disruption: oracle.isDisruption(test, row),
+  };
+}
+
+/** The failures of tests by cause. */
+export function failureGroups(
+  oracle: Oracle,
+  tests: KnownTest[],
+  { withTests }: { withTests: boolean },
+): { [name: string]: Json } {
+  const failures = oracle.failures(tests).map(({ test, row }) => ({
+    fingerprint: fingerprint(oracle.cause(row)),
+    testId: test.id,
+    branch: row.submission.branch ?? "",
+    recordedAt: row.submission.recordedAt,
+    isDisruption: oracle.isDisruption(test, row),
+    row,
+  }));
+  const { count, groups } = plainGroups(failures);
+  return {
+    count,
+    failures: groups.map((group) => ({
+      fingerprint: group.fingerprint,
+      message: group.latest.row.result.message,
+      body: group.latest.row.result.body,
+      count: group.count,
+      disruption_count: group.disruptionCount,
+      first_recorded_at: timestamp(group.firstRecordedAt),
+      last_recorded_at: timestamp(group.lastRecordedAt),
+      branches: group.branches,
+      latest_build_url: group.latest.row.submission.buildUrl,
+      latest_commit_oid: group.latest.row.submission.commit,
+      ...withTests && { test_count: group.testCount, tests: group.tests },
     })),
   };
 }

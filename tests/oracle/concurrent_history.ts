@@ -158,7 +158,18 @@ function questionsAbout(state: State): Question[] {
     ...state.tests.slice(0, 3).flatMap((test): Question[] => [
       { kind: "results", test },
       { kind: "test", test },
+      { kind: "runs", test, conclusion: "all", limit: 100, before: 0, after: null },
+      { kind: "failures of test", test },
     ]),
+    { kind: "failures", repository },
+    ...state.submissions.slice(0, 2).map(({ id, ...submission }): Question => ({
+      kind: "attempts",
+      repository: submission.repository,
+      submissionId: id,
+      status: "all",
+      limit: 100,
+      offset: 0,
+    })),
   ];
 }
 

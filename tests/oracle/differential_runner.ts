@@ -22,7 +22,7 @@ import {
 } from "./model.ts";
 import { Oracle } from "./oracle.ts";
 import { REPOSITORIES } from "./pools.ts";
-import { forgetPrunedTests } from "./pruning.ts";
+import { prune } from "./pruning.ts";
 import { type Answer, pathOf, type Question } from "./questions.ts";
 import type { Organization, UploadOutcome } from "./service.ts";
 import type { History, Query } from "./steps.ts";
@@ -147,7 +147,7 @@ export abstract class DifferentialRunner {
           repositoryAt(this.state, index).isThere
         );
         for (const index of there) await this.organization.prune(index, action.cutoff);
-        return forgetPrunedTests(this.oracle(), action.cutoff);
+        return prune(this.oracle(), action.cutoff);
       }
       case "show processing":
         await this.organization.showProcessing(action.upload, this.clock);

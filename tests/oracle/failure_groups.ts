@@ -408,8 +408,17 @@ const RULES: [Parser, string | null][] = [
   [blanks, " "],
 ];
 
+/** Causes by message: random histories repeat few messages. */
+const known = new Map<string, string>();
+
 /** The cause that a message tells. */
 export function plainCause(message: string): string {
+  const cause = known.get(message) ?? readCause(message);
+  known.set(message, cause);
+  return cause;
+}
+
+function readCause(message: string): string {
   let cause = "";
   let at = 0;
   while (at < message.length) {

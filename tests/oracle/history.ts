@@ -155,6 +155,17 @@ const query: fc.Arbitrary<Query> = fc.record({
     { weight: 3, arbitrary: fc.constant<string[]>([]) },
     { weight: 1, arbitrary: fc.subarray(BRANCH_PATTERNS, { minLength: 1, maxLength: 2 }) },
   ),
+  status: fc.constantFrom(
+    "all",
+    "all",
+    "failed",
+    "failure",
+    "error",
+    "skipped",
+    "passed",
+    "unknown",
+  ),
+  of: fc.nat(11),
   include: fc.subarray([...INCLUDES, "unknown", "Tags", ""]),
   view: fc.constantFrom<Query["view"]>(
     {},
@@ -318,7 +329,7 @@ const concurrent: fc.Arbitrary<ConcurrentSteps> = fc.record({
   kind: fc.constant<"concurrent">("concurrent"),
   steps: fc.array(fc.oneof(...eventSteps), { minLength: 1, maxLength: 6 }),
   pauses,
-  first: fc.nat(11),
+  first: fc.nat(21),
 });
 
 const pruning: fc.Arbitrary<ConcurrentSteps> = fc.record({
@@ -328,7 +339,7 @@ const pruning: fc.Arbitrary<ConcurrentSteps> = fc.record({
     seconds: fc.constantFrom(0, 0, 1, DAY),
   })),
   pauses,
-  first: fc.nat(11),
+  first: fc.nat(21),
 });
 
 const step: fc.Arbitrary<Step | ConcurrentSteps> = fc.oneof(
@@ -396,6 +407,8 @@ export const EXAMPLES: readonly History[] = [
       terms: [],
       limit: 100,
       branches: [BRANCHES[0]!],
+      status: "all",
+      of: 0,
       include: [],
       view: {},
       scope: "all",

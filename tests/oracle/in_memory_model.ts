@@ -1,6 +1,6 @@
 /**
- * An in-memory stand-in for the program that answers from an oracle. With a wrong definition it shows
- * whether the comparison notices the mistake.
+ * An in-memory stand-in for the program that answers from an oracle. Wrong definitions show whether
+ * the comparison notices a mistake.
  */
 import { createHash } from "node:crypto";
 import { submissionId } from "../../lib/base/identity.ts";
@@ -21,20 +21,26 @@ import {
   showProcessing,
 } from "./model.ts";
 import { Oracle } from "./oracle.ts";
-import { forgetPrunedTests } from "./pruning.ts";
-import { answerOf, UNAUTHORIZED } from "./questions.ts";
-import type { Organization } from "./service.ts";
+import { prune } from "./pruning.ts";
+import { type Answer, answerOf, type Question, UNAUTHORIZED } from "./questions.ts";
+import type { Asking, Organization } from "./service.ts";
 
 /** The oracle, or one with a definition replaced. */
 export type OracleClass = new (...parameters: ConstructorParameters<typeof Oracle>) => Oracle;
 
+/** An organization in memory, which can also be asked by other definitions. */
+export interface InMemoryOrganization extends Organization {
+  askWith(Definitions: OracleClass, question: Question, asking: Asking): Answer;
+}
+
 /** An organization in memory. */
-export function inMemoryOrganization(
-  name: string,
-  Definitions: OracleClass = Oracle,
-): Organization {
+export function inMemoryOrganization(name: string): InMemoryOrganization {
   const state = emptyState(name);
   let clock = 0;
+  const askWith: InMemoryOrganization["askWith"] = (Definitions, question, asking) =>
+    isValidToken(state, asking.token ?? 0, clock)
+      ? answerOf(question, new Definitions(state, clock, asking.windowSeconds))
+      : UNAUTHORIZED;
   return {
     organizationId: state.organizationId,
     servers: 1,
@@ -72,7 +78,7 @@ export function inMemoryOrganization(
           : idOfArchive(state, { repository, recordedAt, key: upload.key }));
       const key = repeated?.key ?? upload.key ?? `${owner}/${name}/${id}`;
       addUpload(state, upload, { id, key });
-      const oracle = new Definitions(state, 0, 0);
+      const oracle = new Oracle(state, 0, 0);
       const disruptions = oracle.testsOf([repository]).flatMap((test) =>
         oracle.disruptionsOf(test)
       );
@@ -108,7 +114,7 @@ export function inMemoryOrganization(
       return Promise.resolve(state.quarantines.length < before);
     },
     prune(_repository, cutoff) {
-      forgetPrunedTests(new Definitions(state, 0, 0), cutoff);
+      prune(new Oracle(state, 0, 0), cutoff);
       return Promise.resolve();
     },
     createToken(expiresAt) {
@@ -121,9 +127,7 @@ export function inMemoryOrganization(
       token.isRevoked = true;
       return Promise.resolve(revoked);
     },
-    ask(question, { windowSeconds, token = 0 }) {
-      if (!isValidToken(state, token, clock)) return Promise.resolve(UNAUTHORIZED);
-      return Promise.resolve(answerOf(question, new Definitions(state, clock, windowSeconds)));
-    },
+    ask: (question, asking) => Promise.resolve(askWith(Oracle, question, asking)),
+    askWith,
   };
 }

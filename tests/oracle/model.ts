@@ -64,6 +64,8 @@ export interface PlainSubmission extends PlainUpload {
   /** 24 lower-case hex digits. */
   id: string;
   key: string;
+  /** Not found any more; the disruptions that it proved remain. */
+  isPruned?: boolean;
 }
 
 export interface PlainQuarantine {

@@ -4,6 +4,7 @@
  * Shares only the ids with the program, so that a mistake there is not repeated here. Each definition
  * is a method: `mutants.ts` replaces them one at a time to check that the comparison notices.
  */
+import { plainCause } from "./failure_groups.ts";
 import {
   isSameTest,
   type KnownTest,
@@ -34,6 +35,8 @@ export type Sort = "disruptivenessRatio" | "recency";
 
 /** The definitions applied to a state at a moment. */
 export class Oracle {
+  readonly #rows = new Map<KnownTest, Row[]>();
+
   constructor(
     readonly state: State,
     /** Seconds since 1970. */
@@ -89,15 +92,24 @@ export class Oracle {
     return this.state.submissions.filter((submission) => submission.repository === repository);
   }
 
+  /** A submission that is not pruned. */
+  storedSubmission(repository: number, id: string): PlainSubmission | undefined {
+    return this.submissionsOf(repository).find((one) => one.id === id && !one.isPruned);
+  }
+
   /** All results of a test, earliest first. */
   rowsOf(test: KnownTest): Row[] {
+    // Read many times for one response.
+    const known = this.#rows.get(test);
+    if (known) return known;
     const rows: Row[] = [];
     for (const submission of this.submissionsOf(test.repository)) {
       for (const [position, result] of submission.results.entries()) {
         if (isSameTest(test, result)) rows.push({ submission, position, result });
       }
     }
-    return rows.sort((a, b) => this.compareInTime(a, b));
+    this.#rows.set(test, rows.sort((a, b) => this.compareInTime(a, b)));
+    return rows;
   }
 
   isNondeterministicAt(rows: Row[], codeVersion: string): boolean {
@@ -141,6 +153,57 @@ export class Oracle {
     return this.rowsOf(test).filter(({ submission }) =>
       this.inWindow(submission.recordedAt) && this.isOnBranch(submission)
     );
+  }
+
+  /** Whether a row is a disruption. */
+  isDisruption(test: KnownTest, row: Row): boolean {
+    return this.isNegative(row) &&
+      this.isNondeterministicAt(this.rowsOf(test), this.codeVersion(row.submission));
+  }
+
+  /** 1 for the first attempt of a test in its submission. */
+  runCount({ submission, position, result }: Row): number {
+    return submission.results.slice(0, position + 1).filter((other) => isSameTest(other, result))
+      .length;
+  }
+
+  /** Whether a value of `status` or `conclusion` selects a row. */
+  hasStatus(row: Row, status: string): boolean {
+    if (status === "all") return true;
+    if (status === "failed") return this.isNegative(row);
+    if (status === "passed") return this.isPositive(row);
+    return row.result.conclusion === status;
+  }
+
+  /** The attempts of a test in the window, newest first. */
+  runs(test: KnownTest, status: string): Row[] {
+    return this.rowsInWindow(test).filter((row) => this.hasStatus(row, status)).reverse();
+  }
+
+  /** The attempts of a submission: negative ones first, then by the names of the test. */
+  attempts(submission: PlainSubmission, status: string): Row[] {
+    const rows = submission.results.map((result, position) => ({ submission, position, result }));
+    return rows.filter((row) => this.hasStatus(row, status)).sort((a, b) =>
+      Number(this.isNegative(b)) - Number(this.isNegative(a)) ||
+      compareCharacters(a.result.suite, b.result.suite) ||
+      compareCharacters(a.result.class, b.result.class) ||
+      compareCharacters(a.result.name, b.result.name) ||
+      compareCharacters(a.result.file, b.result.file) ||
+      a.position - b.position
+    );
+  }
+
+  /** The failures of tests in the window, earliest first. */
+  failures(tests: KnownTest[]): { test: KnownTest; row: Row }[] {
+    return tests.flatMap((test) =>
+      this.rowsInWindow(test).filter((row) => this.isNegative(row)).map((row) => ({ test, row }))
+    ).sort((a, b) => this.compareInTime(a.row, b.row));
+  }
+
+  /** What failures of one cause have in common. */
+  cause({ result: { message, body } }: Row): string {
+    const lines = [message, ...body.split("\n")].map((line) => line.trim());
+    return plainCause(lines.find((line) => line !== "") ?? "");
   }
 
   /** Positive and negative results in the window. */
@@ -310,6 +373,14 @@ function fits(branch: string, pattern: string): boolean {
 /** Seconds since 1970 as `YYYY-MM-DDTHH:MM:SSZ`. */
 export function timestamp(seconds: number): string {
   return new Date(seconds * 1000).toISOString().replace(".000Z", "Z");
+}
+
+/** By code points. */
+function compareCharacters(a: string, b: string): number {
+  const [left, right] = [[...a], [...b]].map((text) => text.map((one) => one.codePointAt(0)!));
+  const index = left!.findIndex((point, index) => point !== right![index]);
+  if (index < 0) return left!.length - right!.length;
+  return index >= right!.length ? 1 : left![index]! - right![index]!;
 }
 
 /** By code units, as the ids' hex digits sort. */

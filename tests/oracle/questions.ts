@@ -2,6 +2,7 @@
 import {
   type Badge,
   coverageBadge,
+  failureGroups,
   flakinessBadge,
   type Include,
   INCLUDES,
@@ -10,9 +11,12 @@ import {
   organizations,
   repositories,
   repositoriesNamed,
+  runCursor,
   submissionsPage,
+  submissionTests,
   testDetails,
   testResults,
+  testRuns,
   type TestsPage,
   testsPage,
   verdicts,
@@ -58,7 +62,28 @@ type Subject =
     /** The default without any. */
     base: readonly string[];
   }
-  | { kind: "results" | "test"; test: KnownTest }
+  | { kind: "results"; test: KnownTest }
+  | { kind: "test"; test: KnownTest }
+  | { kind: "failures of test"; test: KnownTest; branches?: readonly string[] }
+  | {
+    kind: "runs";
+    test: KnownTest;
+    conclusion: string;
+    limit: number;
+    /** Attempts on the pages before, and the cursor after them. */
+    before: number;
+    after: string | null;
+    branches?: readonly string[];
+  }
+  | { kind: "failures"; repository: number; branches?: readonly string[] }
+  | {
+    kind: "attempts";
+    repository: number;
+    submissionId: string;
+    status: string;
+    limit: number;
+    offset: number;
+  }
   | {
     kind: "inventory";
     repository: number;
@@ -85,7 +110,7 @@ export const UNAUTHORIZED: Answer = { status: 401, json: "" };
 
 /** The branches that a request selects, none for all submissions. */
 function branchesOf(question: Question): readonly string[] {
-  if (question.kind === "submissions") return question.branches ?? [];
+  if ("branches" in question) return question.branches ?? [];
   return ("page" in question && question.page.branches) || [];
 }
 
@@ -100,11 +125,8 @@ function answerInOrganization(question: Question, oracle: Oracle): Answer {
   if (question.kind === "organizations") return { status: 200, json: organizations(oracle) };
   if (question.kind === "repositories") return { status: 200, json: repositories(oracle) };
   if ("test" in question) {
-    const { kind, test: { id } } = question;
-    const test = state.tests.find((one) => one.id === id);
-    if (!test) return NOT_FOUND;
-    const json = kind === "test" ? testDetails(oracle, test) : testResults(oracle, test);
-    return { status: 200, json };
+    const test = state.tests.find(({ id }) => id === question.test.id);
+    return test ? { status: 200, json: answerAbout(test, question, oracle) } : NOT_FOUND;
   }
   if (question.kind === "inventory" && !/id|owner/.test(question.scope)) {
     return inventoryAnswer(question, oracle);
@@ -120,6 +142,12 @@ function answerInOrganization(question: Question, oracle: Oracle): Answer {
       const base = question.base.length > 0 ? question.base : ["main"];
       return { status: 200, json: verdicts(oracle, repository, { ...question, base }) };
     }
+    case "attempts":
+      return attemptsAnswer({ ...question, repository }, oracle);
+    case "failures": {
+      const tests = oracle.testsOf([repository]);
+      return { status: 200, json: failureGroups(oracle, tests, { withTests: true }) };
+    }
     case "inventory":
       return inventoryAnswer({ ...question, repository }, oracle);
     case "flakiness badge":
@@ -127,6 +155,33 @@ function answerInOrganization(question: Question, oracle: Oracle): Answer {
     case "coverage badge":
       return { status: 200, badge: coverageBadge(oracle, repository) };
   }
+}
+
+function answerAbout(
+  test: KnownTest,
+  question: Extract<Question, { test: KnownTest }>,
+  oracle: Oracle,
+): Json {
+  switch (question.kind) {
+    case "test":
+      return testDetails(oracle, test);
+    case "results":
+      return testResults(oracle, test);
+    case "runs":
+      return testRuns(oracle, test, { ...question, status: question.conclusion });
+    case "failures of test":
+      return failureGroups(oracle, [test], { withTests: false });
+  }
+}
+
+function attemptsAnswer(
+  { repository, ...question }: Question & { kind: "attempts" },
+  oracle: Oracle,
+): Answer {
+  const submission = oracle.storedSubmission(repository, question.submissionId);
+  return submission
+    ? { status: 200, json: submissionTests(oracle, submission, question) }
+    : NOT_FOUND;
 }
 
 /** By number or by name: another repository may have taken the name of a deleted one. */
@@ -192,9 +247,7 @@ function pathInOrganization(question: Question, state: State, upperCase: boolean
     return `/api/me/${question.kind}`;
   }
   if ("test" in question) {
-    const { kind, test: { id } } = question;
-    const path = `/api/tests/${upperCase ? id.toUpperCase() : id}`;
-    return kind === "test" ? path : `${path}/results`;
+    return pathAbout(question, upperCase);
   }
   const { owner, name, repositoryId } = repositoryAt(state, question.repository);
   const spelled = (text: string) => upperCase ? capitals(text) : text;
@@ -208,6 +261,15 @@ function pathInOrganization(question: Question, state: State, upperCase: boolean
       query.set("limit", String(question.limit));
       if (question.after !== null) query.set("after", btoa(`id:${question.after}`));
       return `/api/repos/${folder}/submissions?${query}`;
+    case "attempts": {
+      query.set("limit", String(question.limit));
+      query.set("status", question.status);
+      if (question.offset > 0) query.set("after", btoa(`offset:${question.offset}`));
+      const id = question.submissionId;
+      return `/api/repos/${folder}/submissions/${upperCase ? id.toUpperCase() : id}/tests?${query}`;
+    }
+    case "failures":
+      return `/api/repos/${folder}/failures?${query}`;
     case "tests":
       setPage(query, question.page);
       return `/api/repos/${folder}/tests?${query}`;
@@ -236,6 +298,21 @@ function pathInOrganization(question: Question, state: State, upperCase: boolean
       query.set("repository", both);
       return `/api/v1/coverage/badges?${query}`;
   }
+}
+
+function pathAbout(question: Extract<Question, { test: KnownTest }>, upperCase: boolean): string {
+  const { id } = question.test;
+  const path = `/api/tests/${upperCase ? id.toUpperCase() : id}`;
+  if (question.kind === "test") return path;
+  if (question.kind === "results") return `${path}/results`;
+  const query = new URLSearchParams();
+  const branches = branchesOf(question);
+  if (branches.length > 0) query.set("branch", branches.join(","));
+  if (question.kind === "failures of test") return `${path}/failures?${query}`;
+  query.set("limit", String(question.limit));
+  query.set("conclusion", question.conclusion);
+  if (question.after !== null) query.set("after", question.after);
+  return `${path}/runs?${query}`;
 }
 
 /** Upper case, except letters without a single capital such as ß. */
@@ -268,6 +345,21 @@ export function* pagesOf(question: Question, oracle: Oracle): Generator<Question
     for (let at = question.limit; at < all.length; at += question.limit) {
       yield { ...question, after: all[at - 1]!.id };
     }
+  }
+  if (question.kind === "runs") {
+    const selected = oracle.onBranches(branchesOf(question));
+    const test = selected.state.tests.find(({ id }) => id === question.test.id);
+    const all = test ? selected.runs(test, question.conclusion) : [];
+    const { limit } = question;
+    for (let before = limit; before < all.length; before += limit) {
+      yield { ...question, before, after: runCursor(selected, all[before - 1]!) };
+    }
+  }
+  if (question.kind === "attempts") {
+    const answer = answerOf(question, oracle);
+    const count = "json" in answer ? (answer.json as { count: number }).count : 0;
+    const { limit } = question;
+    for (let offset = limit; offset < count; offset += limit) yield { ...question, offset };
   }
   if (question.kind === "tests" || question.kind === "inventory") {
     const { page } = question;

@@ -105,6 +105,7 @@ class Run extends DifferentialRunner {
         ...this.#overview(index),
         { kind: "tests", repository: index, page: { ...WHOLE, sort: "recency" } },
         { kind: "coverage badge", repository: index },
+        { kind: "failures", repository: index },
       ]);
     }
     for (const view of [{}, { quarantine: "false" }]) {

@@ -50,6 +50,10 @@ export interface Query {
   limit: number;
   /** Patterns, none for all submissions. */
   branches: string[];
+  /** Of attempts. */
+  status: string;
+  /** The submission and the test whose attempts are listed. */
+  of: number;
   include: string[];
   view: { quarantine?: string; quarantined?: string };
   scope: Scope;
