@@ -38,7 +38,8 @@ export async function loadSubmissionTests(sql: Database["sql"], options: {
       selectSubmission(tx, options),
       selectFailures(tx, options),
     ]);
-    if (!repository || !submission) return { version: repository ?? null, count: 0, attempts: [] };
+    // Without a version, the request starts again and does not find it.
+    if (!repository || !submission) return { version: null, count: 0, attempts: [] };
     const { testListNo, testResultCount: resultCount } = submission;
     // Not processed.
     if (testListNo === null) return { version: repository, count: 0, attempts: [] };

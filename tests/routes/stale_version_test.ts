@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
+import { pruneRepository } from "../../db/write/prune.ts";
 import { deleteRepository, type Repository } from "../../db/admin/repositories.ts";
 import { silentLog } from "../../lib/base/log.ts";
 import { WINDOW_SECONDS } from "../../lib/base/time.ts";
 import { createApp } from "../../routes/mod.ts";
 import { describeWithDatabases } from "../database.ts";
 import { gatedSql } from "../oracle/gated_sql.ts";
-import { createFixture, type Fixture, flaky, idOf, NOW, request } from "./fixture.ts";
+import { createFixture, DAY, type Fixture, flaky, idOf, NOW, request } from "./fixture.ts";
 
 describeWithDatabases("a request during which the data changes", (database) => {
   let fixture: Fixture;
@@ -31,7 +32,10 @@ describeWithDatabases("a request during which the data changes", (database) => {
     "/api/repos/acme/shop/submissions",
     "/api/repos/acme/shop/tests",
     "/api/v1/flaky/tests?quarantine=false&include=time_consumed",
+    "/api/repos/acme/shop/failures",
     `/api/tests/${idOf(shop, { name: "t" })}/results`,
+    `/api/tests/${idOf(shop, { name: "t" })}/runs`,
+    `/api/tests/${idOf(shop, { name: "t" })}/failures`,
     "/api/v1/flaky/badges?repository=shop",
     "/api/v1/coverage/badges?repository=shop",
   ];
@@ -86,6 +90,25 @@ describeWithDatabases("a request during which the data changes", (database) => {
       const { status } = await ask(gone, { place: 1, meanwhile });
       const expected = path.includes("quarantine") ? 200 : 404;
       assert.equal(status, expected, gone);
+    }
+  });
+
+  it("is a 404 when its submission is pruned between two statements", async () => {
+    for (const place of [1, 2, 3, 4, 5, 6]) {
+      const { submissionId } = await fixture.upload(shop, [{ name: "t" }], {
+        recordedAt: NOW - 20 * DAY,
+        commitOid: `pruned ${place}`,
+      });
+      const { repositoryId } = shop;
+      const cutoff = NOW - 15 * DAY;
+      const { status, body } = await ask(`/api/repos/acme/shop/submissions/${submissionId}/tests`, {
+        place,
+        meanwhile: () => pruneRepository(database().sql, { repositoryId, cutoff }),
+      });
+      // Found by the first statement; the later ones read one snapshot.
+      if (status === 200) assert.equal(JSON.parse(body).count, 1);
+      else assert.equal(status, 404);
+      if (place === 1) assert.equal(status, 404);
     }
   });
 
