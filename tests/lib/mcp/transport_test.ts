@@ -133,15 +133,41 @@ describe("serving over streams", () => {
     await api.close();
   });
 
-  it("reports invalid lines and continues", async () => {
+  it("answers lines that are no messages with an error, and continues", async () => {
     const api = startFakeApi(() => Response.json(flakyPage()));
     const server = serve(api);
-    server.input.write("hello\n{}\n[]\n");
+    server.input.write("hello\n{}\n[]\n\n \r\n");
     server.ask(INITIALIZE);
     server.input.end();
     await server.done;
-    assert.deepEqual(server.answers().map(({ id }) => id), [1]);
-    assert.ok(server.notes.length > 0);
+    assert.deepEqual(
+      server.answers().map(({ id, error }) => [id, error?.code]),
+      [[null, -32700], [null, -32600], [null, -32600], [1, undefined]],
+    );
+    assert.equal(server.notes.length, 3);
+    await api.close();
+  });
+
+  it("reads a line that comes in parts and without its end", async () => {
+    const api = startFakeApi(() => Response.json(flakyPage()));
+    const server = serve(api);
+    const line = new TextEncoder().encode(
+      `${JSON.stringify({ jsonrpc: "2.0", id: "ü", ...INITIALIZE })}`,
+    );
+    for (const byte of line) server.input.write(Uint8Array.of(byte));
+    server.input.end();
+    await server.done;
+    assert.deepEqual(server.answers().map(({ id }) => id), ["ü"]);
+    await api.close();
+  });
+
+  it("ends when a line is too long", async () => {
+    const api = startFakeApi(() => Response.json(flakyPage()));
+    const server = serve(api);
+    const part = new Uint8Array(1 << 20).fill(0x61);
+    for (let number = 0; number < 11; number++) server.input.write(part);
+    await server.done;
+    assert.match(server.notes.join(), /a line of more than 10485760 characters/);
     await api.close();
   });
 });
