@@ -266,9 +266,10 @@ function isRequired({ type }: v.GenericSchema): boolean {
   return type !== "optional" && type !== "undefinedable";
 }
 
-// A repeatable option takes one value each time: `--coverage a b.xml` has a report, b.xml.
-function collect(value: string, previous: string[] | undefined): string[] {
-  return [...previous ?? [], value];
+// A repeatable option takes one value each time: `--coverage a b.xml` has a report, b.xml. An empty one,
+// as of an unset shell variable, counts as absent.
+function collect(value: string, previous: string[] = []): string[] {
+  return isBlank(value) ? previous : [...previous, value];
 }
 
 async function run<Input extends Parameters, Name extends CheckedSetting>(

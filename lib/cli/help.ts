@@ -1,4 +1,5 @@
 /** The sections of `--help` below the options. */
+import { Help } from "commander";
 import {
   describeSetting,
   meaningHere,
@@ -67,9 +68,11 @@ function settingsTable(
   meaningOf: (setting: Setting) => string,
 ): string {
   const width = Math.max(...names.map((name) => name.length));
+  // Wraps at 80 columns.
+  const help = new Help();
   return names.map((name) => {
     const described = describeSetting(name);
     const suffix = described.default === "" ? "" : ` (default: ${described.default})`;
-    return `  ${name.padEnd(width)}  ${meaningOf(described)}${suffix}`;
+    return help.formatItem(name, width, meaningOf(described) + suffix, help);
   }).join("\n");
 }

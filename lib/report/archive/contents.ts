@@ -69,7 +69,9 @@ export async function inspectArchive(
   for await (const entry of entries) {
     const { path, ordinal } = entry;
     const file = `${source.name}: ${path}`;
-    if (path === "buildpulse.yml") {
+    if (path.startsWith("/") || path.split("/").includes("..")) {
+      skip(quote(path), "leads out of the archive");
+    } else if (path === "buildpulse.yml") {
       metadata = parseMetadata(await textOf(entry, file, limits.metadataBytes), file);
       options.onMetadata?.(metadata);
     } else if (path === "CODEOWNERS") {
@@ -80,8 +82,6 @@ export async function inspectArchive(
     } else if (REPORT_FOLDERS.some((folder) => path.startsWith(folder))) {
       if (await looksLikeReport(entry)) reports.set(path, { path, ordinal });
       else skip(path, "is not XML");
-    } else if (path.startsWith("/") || path.split("/").includes("..")) {
-      skip(quote(path), "leads out of the archive");
     }
   }
   return {

@@ -66,12 +66,16 @@ describe("the command line", () => {
       assert.match(stdout, /--json/);
       assert.match(stdout, /Example:\n {2}deno task cli /);
       assert.equal(stderr, "");
+      // An example is one line, so that it can be copied.
+      const lines = stdout.slice(0, stdout.indexOf("Example:")).split("\n");
+      assert.deepEqual(lines.filter((line) => line.length > 80), [], path);
     }
   });
 
   it("names every environment variable in its help", async () => {
     const { stdout } = await withoutDatabase("--help");
     for (const { name } of SETTINGS) assert.ok(stdout.includes(name), name);
+    assert.deepEqual(stdout.split("\n").filter((line) => line.length > 80), []);
   });
 
   it("prints its version, with the commit where it is known", async () => {

@@ -66,6 +66,27 @@ describeWithDatabases("ingest", (database) => {
     await assert.rejects(Deno.stat(path("inbox")), Deno.errors.NotFound);
   });
 
+  it("names a file where upload needs a folder", async () => {
+    for (const file of [path("a.xml"), path("a.xml/inbox")]) {
+      const { code, stderr } = await cli([
+        ..."upload --repo acme/none --commit abc0000 --to".split(" "),
+        file,
+        path("a.xml"),
+      ]);
+      assert.equal(code, 1);
+      assert.match(stderr, /^error: .+\.gz: a part of this path is a file: check --to\n$/);
+    }
+  });
+
+  it("passes over an empty value of a repeatable option", async () => {
+    const files = ["--coverage", "", "--coverage", path("empty.info")];
+    const { code, stderr } = await ingest("acme/unset", path("a.xml"), ...files);
+    assert.deepEqual(
+      [code, stderr],
+      [0, "the coverage reports contain no coverable line: ignored\n"],
+    );
+  });
+
   it("notes the tags that a duplicate does not have", async () => {
     await ingest("acme/tags", path("a.xml"), "--tags", "linux");
     const { code, stderr } = await ingest("acme/tags", path("a.xml"), "--tags", "linux,nightly");
