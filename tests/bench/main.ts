@@ -15,6 +15,7 @@ import type { Effort } from "./against_limit.ts";
 import { measureApi } from "./api.ts";
 import { measureCrowd } from "./crowd.ts";
 import { type Databases, databasesOf, type Sizes } from "./databases.ts";
+import { fillEvidence, measureEvidence } from "./evidence.ts";
 import { measureGrowth } from "./growth.ts";
 import { measureIngest } from "./ingest.ts";
 import { measureBadgePeers, measureReportPeers } from "./library_peers.ts";
@@ -36,6 +37,8 @@ interface Scale {
   weighed: keyof Sizes;
   /** Endpoints whose growth is measured; `null` for all. */
   growing: string[] | null;
+  /** How often each test ran that is asked about. */
+  runs: number;
 }
 
 const SCALES = {
@@ -46,12 +49,14 @@ const SCALES = {
     weighed: "large",
     // The others differ from these in what they show, not in what they read.
     growing: ["submissions", "tests", "results", "inventory"],
+    runs: 200,
   },
   full: {
     sizes: { small: 1_000_000, large: 100_000_000, measured: 10_000_000 },
     effort: { rounds: 7, seconds: 2 },
     weighed: "measured",
     growing: null,
+    runs: 1_000,
   },
 } satisfies Record<string, Scale>;
 
@@ -65,7 +70,7 @@ if (earlier) {
   console.log(markdown(earlier));
   Deno.exit();
 }
-const { sizes, effort, weighed, growing }: Scale = quick ? SCALES.quick : SCALES.full;
+const { sizes, effort, weighed, growing, runs }: Scale = quick ? SCALES.quick : SCALES.full;
 const started = performance.now();
 const report = (line: string) => console.error(line);
 const folder = data && resolve(data);
@@ -124,6 +129,11 @@ async function measure(server: PostgresServer, databases: Databases): Promise<Re
   if (section("after_upload")) {
     const scenario = await databases.copy("measured", "after_upload");
     Object.assign(results, await measureAfterUpload(scenario, { report }));
+  }
+  if (section("evidence")) {
+    const databaseUrl = await server.createDatabase("evidence");
+    const filled = await fillEvidence(databaseUrl, { buildCount: runs, report });
+    results.evidence = await measureEvidence(databaseUrl, { filled, report });
   }
   if (section("startup")) {
     results.startup = await measureStarts((await databases.get("measured")).databaseUrl);

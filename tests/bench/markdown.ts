@@ -1,6 +1,7 @@
 /** Tables of what was measured, so that no figure is ever copied by hand. */
 import type { AfterUploadFigures } from "./after_upload.ts";
 import type { LimitRow } from "./against_limit.ts";
+import type { EvidenceRow } from "./evidence.ts";
 import type { GrowthRow } from "./growth.ts";
 import type { IngestFigures } from "./ingest.ts";
 import type { PeerRow } from "./peers.ts";
@@ -14,13 +15,14 @@ export interface Results extends Partial<AfterUploadFigures> {
   peers?: PeerRow[];
   growth?: GrowthRow[];
   storage?: StorageFigures;
+  evidence?: EvidenceRow[];
   ingest?: IngestFigures;
   startup?: Record<string, number>;
 }
 
 /** All that was measured, as tables in Markdown. */
 export function markdown(results: Results): string {
-  const { machine, api, crowd, peers, growth, storage, ingest, startup } = results;
+  const { machine, api, crowd, peers, growth, storage, evidence, ingest, startup } = results;
   const parts: string[] = [];
   const section = (title: string, ...lines: string[]) => parts.push(`### ${title}`, ...lines);
   section("Machine", pairs(machine));
@@ -69,6 +71,15 @@ export function markdown(results: Results): string {
     section("Storage", pairs(figures));
     const rows = Object.entries(tables).map(([name, bytes]) => [name, two(bytes)]);
     parts.push(table(["table with indexes and TOAST", "bytes per result"], rows));
+  }
+  if (evidence) {
+    section(
+      "Attempts, causes and branches, nothing kept",
+      table(
+        ["what", "requests", "p50 ms", "slowest ms"],
+        evidence.map((row) => [row.what, whole(row.requests), two(row.p50_ms), two(row.max_ms)]),
+      ),
+    );
   }
   if (ingest) section("Taking reports in", pairs({ ...ingest }));
   if (startup) section("Start to the first answer", pairs(startup));

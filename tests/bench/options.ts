@@ -5,7 +5,17 @@ import type { Results } from "./markdown.ts";
 
 /** Parts of the benchmark, in their order. */
 export const SECTIONS = [
-  ...["api", "crowd", "peers", "growth", "storage", "after_upload", "startup", "ingest"],
+  ...[
+    "api",
+    "crowd",
+    "peers",
+    "growth",
+    "storage",
+    "after_upload",
+    "evidence",
+    "startup",
+    "ingest",
+  ],
 ];
 
 /** How it is called. */
