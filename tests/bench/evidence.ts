@@ -137,7 +137,7 @@ export async function measureEvidence(
       for (let number = 0; number < WARM_REQUESTS + requests; number++) {
         // What was kept counts no more.
         await sql`
-          update repository set data_version = data_version + 1
+          update repository_state set data_version = data_version + 1
           where repository_id = ${repositoryId}`;
         times.push(await timeOf(program, path(number), token));
       }
