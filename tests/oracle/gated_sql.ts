@@ -17,6 +17,10 @@ export function gatedSql(sql: postgres.Sql, gate: Gate): postgres.Sql {
     },
     get(target, name) {
       const own = Reflect.get(target, name);
+      if (name === "unsafe") {
+        return (...values: Parameters<typeof sql.unsafe>) =>
+          delayed(target.unsafe(...values), gate);
+      }
       return name === "begin" ? gated(own, gate) : own;
     },
   });
