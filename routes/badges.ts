@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { loadBuildCounts, loadLatestCoverage } from "../db/read/badges.ts";
-import { coverageBadge, flakinessBadge } from "../lib/badge/mod.ts";
+import { coverageBadge, flakinessBadge } from "../lib/badge/badge.ts";
 import { checkVersion } from "../lib/http/request/stale_version.ts";
 import { requiredRepositoryParameter, textParameter } from "../lib/http/request/parameters.ts";
 import {

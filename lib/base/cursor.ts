@@ -29,49 +29,41 @@ export function encodeOffsetCursor(offset: number): string {
 
 /** Decodes the submission id, in lower case, after which a page begins. @throws {SyntaxError} */
 export function decodeKeysetCursor(cursor: string): string {
-  const match = /^id:([0-9a-f]{24})$/i.exec(decodeBase64(cursor));
-  if (!match?.[1]) throw wrongCursor(cursor);
-  return match[1].toLowerCase();
+  const [id = ""] = decode(cursor, /^id:([0-9a-f]{24})$/i);
+  return id.toLowerCase();
 }
 
 /** Decodes the attempt after which a page begins. @throws {SyntaxError | RangeError} */
 export function decodeRunCursor(cursor: string): RunPosition {
-  const match = /^run:([0-9a-f]{24}):(\d+)$/i.exec(decodeBase64(cursor));
-  if (!match) throw wrongCursor(cursor);
-  return { submissionId: match[1]!.toLowerCase(), runCount: numberIn(match[2]!, cursor) };
+  const [id = "", count = ""] = decode(cursor, /^run:([0-9a-f]{24}):(\d+)$/i);
+  return { submissionId: id.toLowerCase(), runCount: numberIn(count, cursor) };
 }
 
 /** Decodes the number of items before a page. @throws {SyntaxError | RangeError} */
 export function decodeOffsetCursor(cursor: string): number {
-  const match = /^offset:(\d+)$/.exec(decodeBase64(cursor));
-  if (!match) throw wrongCursor(cursor);
-  return numberIn(match[1]!, cursor);
+  const [offset = ""] = decode(cursor, /^offset:(\d+)$/);
+  return numberIn(offset, cursor);
 }
 
 function numberIn(digits: string, cursor: string): number {
   const number = Number(digits);
-  if (number > MAX_OFFSET) {
-    throw new RangeError(
-      `invalid cursor ${quote(cursor)}: expected an offset of at most ${MAX_OFFSET}`,
-    );
-  }
-  return number;
+  if (number <= MAX_OFFSET) return number;
+  throw new RangeError(
+    `invalid cursor ${quote(cursor)}: expected an offset of at most ${MAX_OFFSET}`,
+  );
 }
 
-/** Decodes standard and URL-safe base64, with and without padding, to one character a byte. */
-function decodeBase64(text: string): string {
-  const digits = text.replaceAll("-", "+").replaceAll("_", "/");
-  // atob alone would accept white space.
-  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(digits)) throw wrongCursor(text);
+/** Decodes standard and URL-safe base64, with and without padding. Returns the groups of the pattern. */
+function decode(cursor: string, pattern: RegExp): string[] {
+  const digits = cursor.replaceAll("-", "+").replaceAll("_", "/");
   try {
-    return atob(digits);
+    // atob alone would accept white space.
+    const match = /^[A-Za-z0-9+/]*={0,2}$/.test(digits) && pattern.exec(atob(digits));
+    if (match) return match.slice(1);
   } catch {
-    throw wrongCursor(text);
+    // Of a length that base64 never has.
   }
-}
-
-function wrongCursor(cursor: string): SyntaxError {
-  return new SyntaxError(
+  throw new SyntaxError(
     `invalid cursor ${quote(cursor)}: expected metadata.after of a page of this list`,
   );
 }

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { type BadgeColor, coverageColor, flakinessColor } from "../../badge/mod.ts";
+import { type BadgeColor, coverageColor, flakinessColor } from "../../badge/badge.ts";
 import { defineTool, described, repositoryArgument, toolInput, unknownRepository } from "./tool.ts";
 
 const input = toolInput({ repository: repositoryArgument("owner/name or name") });

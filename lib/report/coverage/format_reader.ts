@@ -12,5 +12,5 @@ export interface ElementReader {
 export interface LineReader {
   /** Called with every line that is not blank, trimmed. */
   take(line: string): void;
-  end(): void;
+  end?(): void;
 }

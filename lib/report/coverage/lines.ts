@@ -37,6 +37,6 @@ export async function readLines(
   }
   located(place, () => {
     take(rest);
-    reader.end();
+    reader.end?.();
   });
 }

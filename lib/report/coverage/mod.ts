@@ -2,7 +2,7 @@
 import { decodeXml } from "../xml/decode.ts";
 import { quote, ReportError } from "../report_error.ts";
 import { CoverageMap, type CoverageTotals } from "./coverage_map.ts";
-import { beginsGoProfile, GoProfileReader } from "./go.ts";
+import { addGoLine, beginsGoProfile } from "./go.ts";
 import { type JsonFormat, readJson } from "./json.ts";
 import { beginsLcov, LcovReader } from "./lcov.ts";
 import { type CoverageLimits, DEFAULT_COVERAGE_LIMITS } from "./limits.ts";
@@ -64,7 +64,8 @@ export class CoverageCollector {
     if (head.startsWith("<")) return await readXml(all, map, file);
     if (head.startsWith("{")) return await readJson(all, map, file);
     if (beginsGoProfile(firstLine)) {
-      await readLines(all, new GoProfileReader(map), { file, limits: map.limits });
+      const take = (line: string) => addGoLine(line, map);
+      await readLines(all, { take }, { file, limits: map.limits });
       return { format: "go" };
     }
     if (beginsLcov(firstLine)) {

@@ -1,6 +1,6 @@
 // deno-lint-ignore-file no-console -- a program of its own
 /** The program's own badges. Arguments: seconds. Prints how many it made in a second. */
-import { flakinessBadge } from "../../../lib/badge/mod.ts";
+import { flakinessBadge } from "../../../lib/badge/badge.ts";
 
 const BADGES_PER_LOOK = 100;
 const milliseconds = Number(Deno.args[0]) * 1000;

@@ -1,7 +1,12 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { SaxesParser } from "saxes";
-import { type Badge, BADGE_FILLS, coverageBadge, flakinessBadge } from "../../../lib/badge/mod.ts";
+import {
+  type Badge,
+  BADGE_FILLS,
+  coverageBadge,
+  flakinessBadge,
+} from "../../../lib/badge/badge.ts";
 import { LABEL_FILL, LABEL_INK, renderSvg, VALUE_INK } from "../../../lib/badge/svg.ts";
 
 function flakiness(disruptedBuildCount: number, buildCount: number): Badge {

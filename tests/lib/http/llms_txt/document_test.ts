@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import * as v from "valibot";
-import { BADGE_FILLS } from "../../../../lib/badge/mod.ts";
+import { BADGE_FILLS } from "../../../../lib/badge/badge.ts";
 import { describedParameters } from "../../../../lib/http/openapi/parameters.ts";
 import { pathTemplate } from "../../../../lib/http/openapi/parameters.ts";
 import { llmsText } from "../../../../lib/http/llms_txt/document.ts";

@@ -5,7 +5,7 @@ import {
   coverageColor,
   flakinessBadge,
   flakinessColor,
-} from "../../../../lib/badge/mod.ts";
+} from "../../../../lib/badge/badge.ts";
 import { readBadge } from "../../../../lib/mcp/tools/percentages.ts";
 
 describe("reading a badge", () => {

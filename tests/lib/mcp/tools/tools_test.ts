@@ -1,6 +1,6 @@
 import { afterEach, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import { coverageBadge, flakinessBadge } from "../../../../lib/badge/mod.ts";
+import { coverageBadge, flakinessBadge } from "../../../../lib/badge/badge.ts";
 import { QUOTE_HEADING } from "../../../../lib/mcp/output.ts";
 import { closeAll, notFound, over, queryOf } from "./over.ts";
 
