@@ -166,87 +166,51 @@ export interface FailedAttempt {
   isDisruption: boolean;
 }
 
-export interface FailureGroup<T extends FailedAttempt> {
-  fingerprint: string;
-  /** Its message and body are those of the group. */
-  latest: T;
-  count: number;
-  disruptionCount: number;
-  /** Seconds since 1970. */
-  firstRecordedAt: number;
-  lastRecordedAt: number;
-  /** Sorted, without unknown ones. */
-  branches: string[];
-  /** Ids of the tests that failed most often, at most 20. */
-  tests: string[];
-  /** The number of all tests. */
-  testCount: number;
-}
-
-export interface FailureGroups<T extends FailedAttempt> {
-  /** The number of all groups. */
-  count: number;
-  groups: FailureGroup<T>[];
-}
+/** Failures of one cause. */
+export type FailureGroup<T extends FailedAttempt> = ReturnType<typeof summarize<T>>;
 
 const MAX_GROUPS = 50;
 const MAX_TESTS = 20;
 
 /**
- * Groups failures, in any order, by cause: the 50 largest groups, the largest first. Ties go to the
- * latest failure, then to the smaller fingerprint.
+ * Groups failures, in any order, by cause: the 50 largest groups, the largest first, and the number of
+ * all. Ties go to the latest failure, then to the smaller fingerprint.
  */
-export function groupFailures<T extends FailedAttempt>(attempts: Iterable<T>): FailureGroups<T> {
-  const groups = new Map<string, Group<T>>();
-  for (const attempt of attempts) {
-    let group = groups.get(attempt.fingerprint);
-    if (!group) {
-      group = {
-        fingerprint: attempt.fingerprint,
-        latest: attempt,
-        count: 0,
-        disruptionCount: 0,
-        firstRecordedAt: attempt.recordedAt,
-        branches: new Set(),
-        countByTest: new Map(),
-      };
-      groups.set(attempt.fingerprint, group);
-    }
-    group.count++;
-    if (attempt.position > group.latest.position) group.latest = attempt;
-    if (attempt.recordedAt < group.firstRecordedAt) group.firstRecordedAt = attempt.recordedAt;
-    if (attempt.isDisruption) group.disruptionCount++;
-    if (attempt.branch !== "") group.branches.add(attempt.branch);
-    group.countByTest.set(attempt.testId, (group.countByTest.get(attempt.testId) ?? 0) + 1);
-  }
-  const largest = [...groups.values()].sort((a, b) =>
-    b.count - a.count || b.latest.recordedAt - a.latest.recordedAt ||
+export function groupFailures<T extends FailedAttempt>(
+  attempts: Iterable<T>,
+): { count: number; groups: FailureGroup<T>[] } {
+  const byCause = [...Map.groupBy(attempts, ({ fingerprint }) => fingerprint)];
+  const groups = byCause.map(([fingerprint, own]) => ({
+    fingerprint,
+    own,
+    latest: own.reduce((latest, one) => one.position > latest.position ? one : latest),
+  }));
+  groups.sort((a, b) =>
+    b.own.length - a.own.length || b.latest.recordedAt - a.latest.recordedAt ||
     (a.fingerprint < b.fingerprint ? -1 : 1)
   );
-  return { count: groups.size, groups: largest.slice(0, MAX_GROUPS).map(finish) };
+  return { count: groups.length, groups: groups.slice(0, MAX_GROUPS).map(summarize) };
 }
 
-interface Group<T> {
-  fingerprint: string;
-  latest: T;
-  count: number;
-  disruptionCount: number;
-  firstRecordedAt: number;
-  branches: Set<string>;
-  countByTest: Map<string, number>;
-}
-
-function finish<T extends FailedAttempt>(
-  { countByTest, branches, ...group }: Group<T>,
-): FailureGroup<T> {
-  const tests = [...countByTest].sort(([a, aCount], [b, bCount]) =>
-    bCount - aCount || (a < b ? -1 : 1)
+function summarize<T extends FailedAttempt>(
+  { fingerprint, own, latest }: { fingerprint: string; own: T[]; latest: T },
+) {
+  const byTest = [...Map.groupBy(own, ({ testId }) => testId)].sort(([a, aOwn], [b, bOwn]) =>
+    bOwn.length - aOwn.length || (a < b ? -1 : 1)
   );
   return {
-    ...group,
-    lastRecordedAt: group.latest.recordedAt,
-    branches: [...branches].sort(),
-    tests: tests.slice(0, MAX_TESTS).map(([testId]) => testId),
-    testCount: countByTest.size,
+    fingerprint,
+    /** Its message and body are those of the group. */
+    latest,
+    count: own.length,
+    disruptionCount: own.filter(({ isDisruption }) => isDisruption).length,
+    /** Seconds since 1970. */
+    firstRecordedAt: own.reduce((first, { recordedAt }) => Math.min(first, recordedAt), Infinity),
+    lastRecordedAt: latest.recordedAt,
+    /** Sorted, without unknown ones. */
+    branches: [...new Set(own.map(({ branch }) => branch))].filter(Boolean).sort(),
+    /** Ids of the tests that failed most often, at most 20. */
+    tests: byTest.slice(0, MAX_TESTS).map(([testId]) => testId),
+    testCount: byTest.length,
   };
 }

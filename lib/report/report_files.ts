@@ -17,36 +17,20 @@ const EXPECTED_REPORT =
 const XML_FILE = /\.xml$/i;
 const GLOB = /[*?[{]/;
 
-const DIGITS = /(\d+)/;
-
 /**
  * Compares paths in natural order: by their segments, and numbers by value, so that
  * `attempt_2.xml` comes before `attempt_10.xml`. Zero only for equal paths.
  */
 export function comparePaths(a: string, b: string): number {
-  const order = compareParts(partsOf(a), partsOf(b));
-  return order !== 0 ? order : compareTexts(a, b);
+  return compareTexts(naturalKey(a), naturalKey(b)) || compareTexts(a, b);
 }
 
-// Digits and other text in turns; a slash sorts before everything else.
-function partsOf(path: string): string[] {
-  return path.replaceAll("/", "\0").split(DIGITS);
-}
-
-function compareParts(a: readonly string[], b: readonly string[]): number {
-  const count = Math.min(a.length, b.length);
-  for (let at = 0; at < count; at++) {
-    const isNumber = at % 2 === 1;
-    const order = isNumber ? compareNumbers(a[at]!, b[at]!) : compareTexts(a[at]!, b[at]!);
-    if (order !== 0) return order;
-  }
-  return a.length - b.length;
-}
-
-// Digits of any length: more than a number holds.
-function compareNumbers(a: string, b: string): number {
-  const [first, second] = [a, b].map((digits) => digits.replace(/^0+/, "")) as [string, string];
-  return first.length - second.length || compareTexts(first, second);
+// A slash sorts before everything else, then numbers: the one with more digits is greater.
+function naturalKey(path: string): string {
+  return path.replaceAll("/", "\0").replaceAll(
+    /0*(\d+)/g,
+    (_, digits: string) => `\x01${String(digits.length).padStart(5, "0")}${digits}`,
+  );
 }
 
 function compareTexts(a: string, b: string): number {
