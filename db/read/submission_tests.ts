@@ -2,7 +2,7 @@
 import type { AttemptStatus, StoredFailure, TestAttempt } from "../../lib/analysis/attempts.ts";
 import { decodeTestList, type ResultColumns } from "../../lib/analysis/columns.ts";
 import type { FailureText } from "../../lib/analysis/failure_texts.ts";
-import { SubmissionAttempts } from "../../lib/analysis/submission_attempts.ts";
+import { attemptsPage } from "../../lib/analysis/submission_attempts.ts";
 import { attemptId, eventId, testId, type TestIdentity } from "../../lib/base/identity.ts";
 import type { Versioned } from "../../lib/base/data_version.ts";
 import type { Database } from "../connection/connect.ts";
@@ -43,16 +43,13 @@ export async function loadSubmissionTests(sql: Database["sql"], options: {
     const { testListNo, testResultCount: resultCount } = submission;
     // Not processed.
     if (testListNo === null) return { version: repository, count: 0, attempts: [] };
-    const all = new SubmissionAttempts({
-      testNos: decodeTestList(submission.tests, submission.testCount),
-      columns: submission,
-      failures,
-      status,
+    const testNos = decodeTestList(submission.tests, submission.testCount);
+    const page = await attemptsPage({ testNos, columns: submission, failures, status }, {
+      after,
+      limit,
+      sort: (testNos, count) => selectSortedTestNos(tx, { repositoryId, testNos, limit: count }),
     });
-    const tests = await all.page(
-      { after, limit },
-      (testNos, count) => selectSortedTestNos(tx, { repositoryId, testNos, limit: count }),
-    );
+    const tests = page.attempts;
     const [identities, texts] = await Promise.all([
       selectTests(tx, { repositoryId, testNos: tests.map(({ testNo }) => testNo) }),
       loadTexts(tx, {
@@ -63,7 +60,7 @@ export async function loadSubmissionTests(sql: Database["sql"], options: {
     const identityOf = new Map(identities.map((row) => [row.testNo, row]));
     return {
       version: repository,
-      count: all.count,
+      count: page.count,
       attempts: tests.map(({ testNo, position, ...attempt }) => {
         const { testHash, suite, class: className, name, file } = identityOf.get(testNo)!;
         const { failure } = attempt;

@@ -29,11 +29,11 @@ export function flakinessBadge(
   { windowSeconds = WINDOW_SECONDS }: { windowSeconds?: number } = {},
 ): Badge {
   const window = `in the last ${Math.floor(windowSeconds / 86_400)} days`;
-  if (counts.buildCount === 0) return unknownBadge("flakiness", `no builds ${window}`);
-  return percentageBadge("flakiness", {
+  return badge("flakiness", {
     part: counts.disruptedBuildCount,
     whole: counts.buildCount,
     counted: `builds with a disruption ${window}`,
+    nothing: `no builds ${window}`,
     colorOf: flakinessColor,
   });
 }
@@ -42,13 +42,11 @@ export function flakinessBadge(
 export function coverageBadge(
   counts: { coveredLineCount: number; lineCount: number } | null,
 ): Badge {
-  if (counts === null || counts.lineCount === 0) {
-    return unknownBadge("coverage", "no coverage report");
-  }
-  return percentageBadge("coverage", {
-    part: counts.coveredLineCount,
-    whole: counts.lineCount,
+  return badge("coverage", {
+    part: counts?.coveredLineCount ?? 0,
+    whole: counts?.lineCount ?? 0,
     counted: "lines covered in the latest report",
+    nothing: "no coverage report",
     colorOf: coverageColor,
   });
 }
@@ -70,25 +68,22 @@ export function coverageColor(tenths: number): BadgeColor {
 }
 
 /** `colorOf` takes the rounded tenths, so that number and colour agree. */
-function percentageBadge(
+function badge(
   label: string,
-  { part, whole, counted, colorOf }: {
+  { part, whole, counted, nothing, colorOf }: {
     part: number;
     whole: number;
     counted: string;
+    /** Why there is no percentage. */
+    nothing: string;
     colorOf: (tenths: number) => BadgeColor;
   },
 ): Badge {
-  const tenths = tenthsOfPercent(part, whole);
-  const percentage = formatTenths(tenths);
-  const color = colorOf(tenths);
-  const title = `${label}: ${percentage} (${counted}: ${part} of ${whole})`;
-  const svg = renderSvg({ label, value: percentage, title, fill: BADGE_FILLS[color] });
-  return { svg, percentage, color };
-}
-
-function unknownBadge(label: string, reason: string): Badge {
-  const title = `${label}: unknown (${reason})`;
-  const svg = renderSvg({ label, value: "unknown", title, fill: BADGE_FILLS.unknown });
-  return { svg, percentage: null, color: "unknown" };
+  const tenths = whole === 0 ? null : tenthsOfPercent(part, whole);
+  const color = tenths === null ? "unknown" : colorOf(tenths);
+  const percentage = tenths === null ? null : formatTenths(tenths);
+  const value = percentage ?? "unknown";
+  const reason = percentage === null ? nothing : `${counted}: ${part} of ${whole}`;
+  const title = `${label}: ${value} (${reason})`;
+  return { svg: renderSvg({ label, value, title, fill: BADGE_FILLS[color] }), percentage, color };
 }
