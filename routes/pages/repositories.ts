@@ -1,7 +1,7 @@
 /** The pages that lead to a repository. */
 import { loadOverviews, type Overview } from "../../db/read/overviews.ts";
 import { loadRepositoryDetails } from "../../db/read/repositories.ts";
-import { coverageBadge, flakinessBadge } from "../../lib/badge/mod.ts";
+import { coverageBadge, flakinessBadge } from "../../lib/badge/badge.ts";
 import { formatRepositoryName } from "../../lib/base/repository_name.ts";
 import { sparkline } from "../../lib/html/charts.ts";
 import { formatCount, moment } from "../../lib/html/format.ts";

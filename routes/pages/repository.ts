@@ -14,7 +14,7 @@ import {
   failedTestsByBuild,
   type TestCost,
 } from "../../lib/analysis/build_costs.ts";
-import { coverageBadge, flakinessBadge } from "../../lib/badge/mod.ts";
+import { coverageBadge, flakinessBadge } from "../../lib/badge/badge.ts";
 import type { TestIdentity } from "../../lib/base/identity.ts";
 import { formatRepositoryName } from "../../lib/base/repository_name.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
