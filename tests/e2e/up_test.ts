@@ -176,7 +176,7 @@ function describeUp(
       const { port } = new URL(up.uploadUrl);
       const { code, stderr } = await run(["up", "--port", "0", "--upload-port", port], environment);
       assert.equal(code, 1);
-      assert.match(stderr, new RegExp(`error: port ${port} of 127\\.0\\.0\\.1 is already in use`));
+      assert.match(stderr, new RegExp(`error: port ${port} of .* in use: use --upload-port \\d+`));
     });
   });
 }

@@ -98,6 +98,7 @@ export const upCommand: AddCommand = command({
           database: reading,
           inbox: openInbox(source, { environment, endpoint: undefined }),
           port: settings.UPLOAD_PORT,
+          portOption: "--upload-port",
           settings,
           now,
         });

@@ -11,8 +11,9 @@ import { readChunks, StorageError } from "../storage/storage.ts";
 /** The parts of a form. */
 const PARTS = ["report", "coverage", "codeowners"] as const;
 
-// Bounds the memory of names. Larger uploads fit into an archive.
+// Both bound the memory of names. Larger uploads fit into an archive.
 const MAX_FILES = 10_000;
+const MAX_HEADER_BYTES = 4_096;
 
 /** A file that was received. */
 export interface ReceivedFile {
@@ -131,9 +132,9 @@ async function receiveForm(
   const writing: Promise<unknown>[] = [];
   const onFile = (part: string, bytes: Readable & { bytesRead: number }, name?: string) => {
     if (!isPart(part)) {
-      errors[part] = [
-        `unknown part ${quote(part)}: expected ${PARTS.join(", ")}; facts of the ` +
-        "run are parameters of the address",
+      errors.body ??= [
+        `unknown part ${quote(part)}: expected ${PARTS.join(", ")}; facts of the run are ` +
+        "parameters of the address",
       ];
       return void bytes.resume();
     }
@@ -153,10 +154,10 @@ async function receiveForm(
       headers: { "content-type": contentType },
       preservePath: true,
       isPartAFile: () => true,
-      limits: { files: MAX_FILES },
+      limits: { files: MAX_FILES, headerSize: MAX_HEADER_BYTES },
     });
     form.on("file", onFile);
-    form.on("filesLimit", () => errors.body = [`more than ${MAX_FILES} files: expected fewer`]);
+    form.on("filesLimit", () => errors.body ??= [`more than ${MAX_FILES} files: expected fewer`]);
     await pipeline(Readable.from(chunks), form, { signal: failure.signal });
   } catch (error) {
     failure.abort(error);

@@ -32,13 +32,15 @@ const CLEAN_UP_MS = 2_000;
  * @throws {Failure} when it cannot listen on the address
  */
 export async function startReceiver(
-  { database, inbox, host, port, settings, ...context }:
+  { database, inbox, host, port, portOption, settings, ...context }:
     & Pick<Context, "log" | "metrics" | "trustedProxies" | "onTokenUse" | "now">
     & {
       database: Database;
       inbox: Inbox;
       host: string;
       port: number;
+      /** `--port` unless given. */
+      portOption?: string;
       settings: SettingValues<typeof UPLOAD_SETTINGS[number]>;
     },
 ): Promise<RunningServer> {
@@ -65,7 +67,7 @@ export async function startReceiver(
     await work.close();
   };
   try {
-    const server = listenOrFail({ host, port }, () =>
+    const server = listenOrFail({ host, port, portOption }, () =>
       listen(app, {
         host,
         port,

@@ -113,10 +113,13 @@ export function createUploadApp(context: UploadContext): App {
   }
 }
 
+// Its folder, with the name of the archive, fits into a path and a key.
+const MAX_NAME_CHARACTERS = 500;
+
 /** The repository of `/upload/OWNER/NAME`: slashes of an owner may be encoded, or not. */
 function repositoryOf(path: string): RepositoryName | null {
   const [, encoded] = /^\/upload\/(.+?)\/?$/.exec(path) ?? [];
-  if (encoded === undefined) return null;
+  if (encoded === undefined || encoded.length > MAX_NAME_CHARACTERS) return null;
   try {
     return parseRepositoryName(encoded.split("/").map(decodeURIComponent).join("/"));
   } catch {

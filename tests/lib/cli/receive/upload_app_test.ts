@@ -229,6 +229,7 @@ describeWithDatabases("an upload", (database) => {
         "/upload/a/../b",
         "/api",
         "/upload/%ff/a",
+        `/upload/${"a/".repeat(300)}b`,
       ]
     ) {
       const response = await receiver.send(path, token, { body: JUNIT });
@@ -298,8 +299,10 @@ describeWithDatabases("an upload", (database) => {
     await refused(await receiver.send(path, token, without), 400, { body: /broken form/ });
     const body = formOf([["report", "a.xml", JUNIT], ["junit", "b.xml", JUNIT]]);
     await refused(await receiver.send(path, token, { body }), 400, {
-      junit: /unknown part "junit": expected report, coverage, codeowners/,
+      body: /^unknown part "junit": expected report, coverage, codeowners/,
     });
+    const odd = formOf([["report", "a.xml", JUNIT], ["__proto__", "b.xml", JUNIT]]);
+    await refused(await receiver.send(path, token, { body: odd }), 400, { body: /__proto__/ });
     const empty = await receiver.send(path, token, { body: "" });
     await refused(empty, 400, { body: /^empty body: expected/ });
     const owners = formOf([["codeowners", "a", "x @y"]]);
