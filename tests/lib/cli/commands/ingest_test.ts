@@ -81,10 +81,8 @@ describeWithDatabases("ingest", (database) => {
   it("passes over an empty value of a repeatable option", async () => {
     const files = ["--coverage", "", "--coverage", path("empty.info")];
     const { code, stderr } = await ingest("acme/unset", path("a.xml"), ...files);
-    assert.deepEqual(
-      [code, stderr],
-      [0, "the coverage reports contain no coverable line: ignored\n"],
-    );
+    assert.equal(code, 0);
+    assert.match(stderr, /^the coverage reports contain no coverable line: ignored\nacme\/unset /);
   });
 
   it("notes the tags that a duplicate does not have", async () => {
