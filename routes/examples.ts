@@ -128,9 +128,9 @@ const EXPANSIONS = {
   time_consumed: 48_210_000,
   pass_rate: 0.945,
   avg_duration_ms: 1303,
-  quarantine_reason: null,
-  quarantine_owner: null,
-  quarantine_expires_at: null,
+  quarantine_reason: "The mail server of the test environment is slow",
+  quarantine_owner: "@acme/checkout",
+  quarantine_expires_at: "2026-03-02T10:02:00Z",
 };
 
 /** A quarantined test with all expansions. */

@@ -99,15 +99,18 @@ const EXPANSIONS = {
   },
   quarantine_reason: {
     schema: nullable(v.string(), "Why it is quarantined, null when unknown"),
-    view: () => null,
+    view: ({ quarantine }) => quarantine?.quarantineReason ?? null,
   },
   quarantine_owner: {
     schema: nullable(v.string(), "Who takes care of it, null when unknown"),
-    view: () => null,
+    view: ({ quarantine }) => quarantine?.quarantineOwner ?? null,
   },
   quarantine_expires_at: {
-    schema: nullable(timestampSchema, "End of the quarantine, null when it has none"),
-    view: () => null,
+    schema: nullable(
+      timestampSchema,
+      "End of the quarantine, the first second without it; null when it has none",
+    ),
+    view: ({ quarantine }) => timestampView(quarantine?.quarantineExpiresAt ?? null),
   },
 } satisfies Record<string, ExpansionField>;
 

@@ -36,8 +36,9 @@ export const testDetails = defineJsonRoute({
   async handler(request, { sql }) {
     const { testNo, ...repository } = selectedTest(request);
     const { repositoryId, repositoryNumber } = repository;
+    const { now, windowStart } = request;
     const [details, [names], { runs }] = await Promise.all([
-      loadTestDetails(sql, { repositoryId, testNo, windowStart: request.windowStart }),
+      loadTestDetails(sql, { repositoryId, testNo, now, windowStart }),
       loadRepositoryDetails(sql, [repositoryId]),
       request.loadTests({ withTime: true }),
     ]);

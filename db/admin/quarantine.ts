@@ -1,8 +1,10 @@
-import type { Quarantine } from "../../lib/analysis/tracked_test.ts";
+import { isDeepStrictEqual } from "node:util";
+import { activeQuarantine, type Quarantine } from "../../lib/analysis/tracked_test.ts";
 import type { TestIdentity } from "../../lib/base/identity.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
-import { isPublished } from "../read/fragments.ts";
+import { isActive, isPublished, quarantineColumns } from "../read/fragments.ts";
 import { bumpDataVersion, lockRepository } from "../write/repository_row.ts";
+import { logQuarantine, type Origin } from "./quarantine_log.ts";
 
 /** A stored test with its repository. */
 export interface StoredTest extends TestIdentity {
@@ -41,52 +43,104 @@ export async function findTest(
   return test ? { ...repository, ...test } : null;
 }
 
+/** An entry after an addition. */
+export interface AddedQuarantine {
+  outcome: "added" | "changed" | "unchanged";
+  quarantine: Quarantine;
+}
+
 /**
- * Quarantines a test, in a transaction. An existing quarantine keeps its date, author and type. Returns `null` when the
- * test no longer exists.
+ * Quarantines a test, in a transaction, and logs it. An entry that has not ended keeps its date, author
+ * and type; reason, owner and end are changed where they are given. Returns `null` when the test no
+ * longer exists.
  */
 export async function addQuarantine(
   tx: Queryable,
-  { repositoryId, testNo }: Pick<StoredTest, "repositoryId" | "testNo">,
-  quarantine: Quarantine,
-): Promise<{ quarantine: Quarantine; added: boolean } | null> {
+  test: StoredTest,
+  entry: Quarantine,
+  origin: Origin,
+): Promise<AddedQuarantine | null> {
+  const { repositoryId, testNo } = test;
+  const { quarantinedAt: now } = entry;
   // Every change locks the repository first, which rules out deadlocks.
   await lockRepository(tx, repositoryId);
-  const [added] = await tx<Quarantine[]>`
-    insert into quarantine
-      (repository_id, test_no, quarantined_at, quarantined_by, quarantine_type)
-    select repository_id, test_no, to_timestamp(${quarantine.quarantinedAt}),
-      ${quarantine.quarantinedBy}::text, ${quarantine.quarantineType}::text
-    from test where repository_id = ${repositoryId} and test_no = ${testNo}
-    on conflict do nothing
-    returning ${quarantineColumns(tx)}`;
-  if (added) {
-    await bumpDataVersion(tx, repositoryId);
-    return { quarantine: added, added: true };
-  }
-  const [present] = await tx<Quarantine[]>`
-    select ${quarantineColumns(tx)} from quarantine
+  const [present = null] = await tx<Quarantine[]>`
+    select ${quarantineColumns(tx)} from quarantine q
     where repository_id = ${repositoryId} and test_no = ${testNo}`;
-  return present ? { quarantine: present, added: false } : null;
+  const active = activeQuarantine(present, now);
+  const quarantine = active === null ? entry : {
+    ...active,
+    quarantineReason: entry.quarantineReason ?? active.quarantineReason,
+    quarantineOwner: entry.quarantineOwner ?? active.quarantineOwner,
+    quarantineExpiresAt: entry.quarantineExpiresAt ?? active.quarantineExpiresAt,
+  };
+  if (isDeepStrictEqual(quarantine, active)) return { outcome: "unchanged", quarantine };
+  await tx`delete from quarantine where repository_id = ${repositoryId} and test_no = ${testNo}`;
+  const stored = await tx`
+    insert into quarantine (repository_id, test_no, quarantined_at, quarantined_by, quarantine_type,
+      quarantine_reason, quarantine_owner, quarantine_expires_at)
+    select repository_id, test_no, to_timestamp(${quarantine.quarantinedAt}),
+      ${quarantine.quarantinedBy}::text, ${quarantine.quarantineType}::text,
+      ${quarantine.quarantineReason}::text, ${quarantine.quarantineOwner}::text,
+      to_timestamp(${quarantine.quarantineExpiresAt}::float8)
+    from test where repository_id = ${repositoryId} and test_no = ${testNo}`;
+  if (stored.count === 0) return null;
+  await bumpDataVersion(tx, repositoryId);
+  const outcome = active === null ? "added" : "changed";
+  const logged = { ...quarantine, quarantinedBy: entry.quarantinedBy };
+  await logQuarantine(tx, test, { at: now, action: outcome, quarantine: logged, ...origin });
+  return { outcome, quarantine };
 }
 
-/** Ends the quarantine of a test, in a transaction. Returns false when it was not quarantined. */
+/** A removal of an entry. */
+export interface Removal {
+  /** Seconds since 1970. */
+  removedAt: number;
+  removedBy: string | null;
+  reason: string | null;
+}
+
+/**
+ * Ends the quarantine of a test, in a transaction, and logs it. Returns false when it was not
+ * quarantined.
+ */
 export async function removeQuarantine(
   tx: Queryable,
-  { repositoryId, testNo }: Pick<StoredTest, "repositoryId" | "testNo">,
+  test: StoredTest,
+  { removedAt, removedBy, reason }: Removal,
+  origin: Origin,
 ): Promise<boolean> {
+  const { repositoryId, testNo } = test;
   await lockRepository(tx, repositoryId);
-  const removed = await tx`
-    delete from quarantine where repository_id = ${repositoryId} and test_no = ${testNo}
-    returning 1`;
-  if (removed.length > 0) await bumpDataVersion(tx, repositoryId);
-  return removed.length > 0;
+  const [removed] = await tx<Quarantine[]>`
+    delete from quarantine q
+    where repository_id = ${repositoryId} and test_no = ${testNo} and ${isActive(tx, removedAt)}
+    returning ${quarantineColumns(tx)}`;
+  if (!removed) return false;
+  await bumpDataVersion(tx, repositoryId);
+  const quarantine = { ...removed, quarantinedBy: removedBy, quarantineReason: reason };
+  await logQuarantine(tx, test, { at: removedAt, action: "removed", quarantine, ...origin });
+  return true;
+}
+
+/** Removes the entries of a repository before it is deleted, in a transaction. */
+export async function releaseRepository(
+  tx: Queryable,
+  { organizationId, repositoryId }: Pick<StoredTest, "organizationId" | "repositoryId">,
+  removal: Removal,
+  origin: Origin,
+): Promise<void> {
+  await lockRepository(tx, repositoryId);
+  for (const test of await listQuarantined(tx, organizationId, removal.removedAt)) {
+    if (test.repositoryId === repositoryId) await removeQuarantine(tx, test, removal, origin);
+  }
 }
 
 /** All quarantined tests of an organization, by repository, oldest quarantine first. */
 export async function listQuarantined(
   sql: Queryable,
   organizationId: number,
+  now: number,
 ): Promise<(StoredTest & Quarantine)[]> {
   const repositories = await sql<StoredRepository[]>`
     select ${repositoryColumns(sql)} from repository
@@ -96,10 +150,10 @@ export async function listQuarantined(
   const tests = await sql<(Omit<StoredTest, keyof StoredRepository> & Quarantine & {
     repositoryId: number;
   })[]>`
-    select q.repository_id::float8 as "repositoryId", ${testColumns(sql)}, ${quarantineColumns(sql)}
+    select t.repository_id::float8 as "repositoryId", ${testColumns(sql)}, ${quarantineColumns(sql)}
     from quarantine q
       join test t on t.repository_id = q.repository_id and t.test_no = q.test_no
-    where q.repository_id = any(${repositoryIds}::bigint[])
+    where q.repository_id = any(${repositoryIds}::bigint[]) and ${isActive(sql, now)}
     order by q.quarantined_at, t.test_no`;
   const byRepository = Map.groupBy(tests, ({ repositoryId }) => repositoryId);
   return repositories.flatMap((repository) =>
@@ -112,12 +166,8 @@ function repositoryColumns(sql: Queryable) {
     name as "repositoryName", id_prefix::float8 as "idPrefix"`;
 }
 
-function testColumns(sql: Queryable) {
+/** SQL: the test columns of a {@linkcode StoredTest} from `test` t. */
+export function testColumns(sql: Queryable) {
   return sql`t.test_hash::float8 as "testHash", t.test_no as "testNo", t.suite, t.class, t.name,
     t.file`;
-}
-
-function quarantineColumns(sql: Queryable) {
-  return sql`extract(epoch from quarantined_at)::float8 as "quarantinedAt",
-    quarantined_by as "quarantinedBy", quarantine_type as "quarantineType"`;
 }

@@ -122,6 +122,7 @@ function callerStatement({ token, selection }: CallerLookUp): string {
       r.repository_id::float8 as "repositoryId", r.repository_number::float8 as "repositoryNumber",
       r.owner_key as "ownerKey", r.name_key as "nameKey", v.data_version::float8 as "dataVersion",
       encode(v.oldest_submission_id, 'hex') as "oldestSubmissionId",
+      extract(epoch from v.next_quarantine_end)::float8 as "nextQuarantineEnd",
       ${selection.kind === "test" ? TEST_NO : "null::integer"} as "testNo",
       ${selection.kind === "organization" ? ORGANIZATION_NAME : "null"} as "organizationName"
     from json_to_recordset($1::text::json) as l(
@@ -140,7 +141,8 @@ function callerStatement({ token, selection }: CallerLookUp): string {
         and ${isSelected(selection)}
         ${token.type === "badge" ? "and r.repository_id = t.repository_id" : ""}
       offset 0) r on true
-    left join lateral repository_version(r.repository_id, decode(l.oldest, 'hex')) v on true`;
+    left join lateral repository_version(
+      r.repository_id, decode(l.oldest, 'hex'), to_timestamp(l.now)) v on true`;
 }
 
 const ORGANIZATION_NAME = `(

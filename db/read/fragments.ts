@@ -54,6 +54,19 @@ export function selectRepository(sql: Queryable, repositoryId: number) {
       and set_config('plan_cache_mode', 'force_custom_plan', true) is not null`;
 }
 
+/** SQL: whether the row `q` of `quarantine` has not ended at a moment, in seconds since 1970. */
+export function isActive(sql: Queryable, now: number) {
+  return sql`(q.quarantine_expires_at > to_timestamp(${now}::float8)) is not false`;
+}
+
+/** SQL: the columns of a `Quarantine` from `quarantine` q. */
+export function quarantineColumns(sql: Queryable) {
+  return sql`extract(epoch from q.quarantined_at)::float8 as "quarantinedAt",
+    q.quarantined_by as "quarantinedBy", q.quarantine_type as "quarantineType",
+    q.quarantine_reason as "quarantineReason", q.quarantine_owner as "quarantineOwner",
+    extract(epoch from q.quarantine_expires_at)::float8 as "quarantineExpiresAt"`;
+}
+
 /** SQL: whether the row `t` of `test` is published. */
 export function isPublished(sql: Queryable) {
   return sql`not exists (

@@ -3,7 +3,7 @@ import { firstSubmissionId } from "../../lib/base/identity.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import type { Database } from "../connection/connect.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
-import { buildOf, SNAPSHOT } from "./fragments.ts";
+import { buildOf, isActive, SNAPSHOT } from "./fragments.ts";
 import { loadRepositoryDetails, type RepositoryDetails } from "./repositories.ts";
 
 /** Builds, and those among them with a failure. */
@@ -46,6 +46,8 @@ export interface Overview extends RepositoryDetails, Omit<RepositoryCounts, "rep
 
 interface OverviewQuery {
   repositoryIds: readonly number[];
+  /** Seconds since 1970. */
+  now: number;
   /** First second of the window, since 1970. */
   windowStart: number;
   /** From which builds are shown by day, in days since 1970. */
@@ -79,18 +81,20 @@ const NO_BUILDS: BuildTotals = { buildCount: 0, failedBuildCount: 0, disruptedBu
 
 function selectCounts(
   sql: Queryable,
-  { repositoryIds, windowStart }: OverviewQuery,
+  { repositoryIds, now, windowStart }: OverviewQuery,
 ) {
   return sql<RepositoryCounts[]>`
     select r.repository_id::float8 as "repositoryId",
       (select count(*)::int from disruptive_test d
         left join quarantine q
-          on q.repository_id = d.repository_id and q.test_no = d.test_no
+          on q.repository_id = d.repository_id and q.test_no = d.test_no and ${isActive(sql, now)}
         where d.repository_id = r.repository_id and q.test_no is null
           and d.latest_submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
       ) as "flakyTestCount",
       (select count(*)::int from quarantine q
-        where q.repository_id = r.repository_id) as "quarantinedTestCount",
+        where q.repository_id = r.repository_id and ${
+    isActive(sql, now)
+  }) as "quarantinedTestCount",
       coverage.covered_line_count::float8 as "coveredLineCount",
       coverage.line_count::float8 as "lineCount",
       extract(epoch from latest.recorded_at)::float8 as "lastRecordedAt"

@@ -24,7 +24,7 @@ export async function loadRepositoryDetails(
       r.id_prefix::float8 as "idPrefix", r.owner, r.name, r.url,
       v.data_version::float8 as "dataVersion"
     from repository r
-    cross join lateral repository_version(r.repository_id, null) v
+    cross join lateral repository_version(r.repository_id, null, null) v
     where r.repository_id = any(${arrayOf(repositoryIds)}::bigint[])
     order by (r.owner_key || '/' || r.name_key) collate "C"`;
 }

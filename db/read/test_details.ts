@@ -2,6 +2,7 @@
 import type { DataVersion } from "../../lib/base/data_version.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { TrackedTestBase } from "../../lib/analysis/tests_state.ts";
+import { activeQuarantine } from "../../lib/analysis/tracked_test.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { isRecordedSince, versionColumns } from "./fragments.ts";
 import { testColumns, type TestRow, trackedTestBase } from "./tracked_test_rows.ts";
@@ -22,9 +23,10 @@ type DetailsRow = DataVersion & TestRow & {
 export async function loadTestDetails(sql: Queryable, options: {
   repositoryId: number;
   testNo: number;
+  now: number;
   windowStart: number;
 }): Promise<TestDetails | null> {
-  const { repositoryId, testNo, windowStart } = options;
+  const { repositoryId, testNo, now, windowStart } = options;
   const [row] = await sql<DetailsRow[]>`
     select ${versionColumns(sql)}, r.id_prefix::float8 as "idPrefix", ${testColumns(sql)},
       (select count(*)::int from negative_result n
@@ -39,5 +41,7 @@ export async function loadTestDetails(sql: Queryable, options: {
     left join quarantine q on q.repository_id = t.repository_id and q.test_no = t.test_no
     where r.repository_id = ${repositoryId}`;
   if (!row) return null;
-  return { version: row, test: { ...trackedTestBase(row, row), tags: row.tags.toSorted() } };
+  const test = trackedTestBase(row, row);
+  const quarantine = activeQuarantine(test.quarantine, now);
+  return { version: row, test: { ...test, quarantine, tags: row.tags.toSorted() } };
 }

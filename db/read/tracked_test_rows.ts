@@ -5,7 +5,7 @@ import { firstSubmissionId, recordedAtOf, testId } from "../../lib/base/identity
 import type { BranchFilter } from "../../lib/query/mod.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { messageOf } from "./failure_texts.ts";
-import { isOnBranch, versionColumns } from "./fragments.ts";
+import { isOnBranch, quarantineColumns, versionColumns } from "./fragments.ts";
 
 /** A test with what is known of its disruptions and its quarantine. */
 export interface TestRow {
@@ -26,6 +26,9 @@ export interface TestRow {
   quarantinedAt: number | null;
   quarantinedBy: string | null;
   quarantineType: "manual" | "automatic";
+  quarantineReason: string | null;
+  quarantineOwner: string | null;
+  quarantineExpiresAt: number | null;
 }
 
 /** SQL: the columns of a {@linkcode TestRow} from `test` t, `disruptive_test` d, `quarantine` q. */
@@ -38,8 +41,7 @@ export function testColumns(sql: Queryable) {
     d.latest_message as "latestMessage",
     encode(d.positive_submission_id, 'hex') as "positiveSubmissionId",
     d.positive_build_url as "positiveBuildUrl",
-    extract(epoch from q.quarantined_at)::float8 as "quarantinedAt",
-    q.quarantined_by as "quarantinedBy", q.quarantine_type as "quarantineType"`;
+    ${quarantineColumns(sql)}`;
 }
 
 /** A tag with the tracked tests that have it, as the text of an `int4multirange`. */
@@ -114,6 +116,9 @@ export function trackedTestBase(
       quarantinedAt: row.quarantinedAt,
       quarantinedBy: row.quarantinedBy,
       quarantineType: row.quarantineType,
+      quarantineReason: row.quarantineReason,
+      quarantineOwner: row.quarantineOwner,
+      quarantineExpiresAt: row.quarantineExpiresAt,
     },
   };
 }
@@ -223,7 +228,11 @@ export interface VersionRow extends StateVersion {
  */
 export function selectVersions(
   sql: Queryable,
-  { repositoryIds, windowStart }: { repositoryIds: number[]; windowStart: number },
+  { repositoryIds, now, windowStart }: {
+    repositoryIds: number[];
+    now: number;
+    windowStart: number;
+  },
 ) {
   const ids = arrayOf(repositoryIds);
   return sql<VersionRow[]>`
@@ -232,7 +241,10 @@ export function selectVersions(
         select encode(s.submission_id, 'hex') from submission s
         where s.repository_id = any(${ids}::bigint[]) and s.repository_id = r.repository_id
           and s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
-        order by s.submission_id limit 1) as "oldestSubmissionId"
+        order by s.submission_id limit 1) as "oldestSubmissionId", (
+        select extract(epoch from min(q.quarantine_expires_at))::float8 from quarantine q
+        where q.repository_id = any(${ids}::bigint[]) and q.repository_id = r.repository_id
+          and q.quarantine_expires_at > to_timestamp(${now}::float8)) as "nextQuarantineEnd"
     from repository_state r
     where r.repository_id = any(${ids}::bigint[])
       and set_config('plan_cache_mode', 'force_custom_plan', true) is not null`;

@@ -36,8 +36,9 @@ import {
  */
 export async function loadTrackedTests(
   sql: Database["sql"],
-  { repositoryIds, windowStart, withTime = false, branches = null }: {
+  { repositoryIds, now, windowStart, withTime = false, branches = null }: {
     repositoryIds: number[];
+    now: number;
     windowStart: number;
     withTime?: boolean;
     branches?: BranchFilter;
@@ -46,7 +47,7 @@ export async function loadTrackedTests(
   if (repositoryIds.length === 0) return new Map();
   const scope = { repositoryIds: arrayOf(repositoryIds), firstId: firstSubmissionId(windowStart) };
   const [versions, tests, counts, runs, lists, tags] = await sql.begin(SNAPSHOT, (tx) => [
-    selectVersions(tx, { repositoryIds, windowStart }),
+    selectVersions(tx, { repositoryIds, now, windowStart }),
     selectTests(tx, scope),
     // A separate statement: joined to the tests, the planner may count for each of them.
     branches === null
@@ -66,6 +67,7 @@ export async function loadTrackedTests(
     const disruptions = new Map(countsOf(repositoryId).map((row) => [row.testNo, row]));
     const state = applyChanges(emptyState({ withTime }), {
       version,
+      now,
       windowStart,
       added: runsOf(repositoryId),
       expired: [],
@@ -103,8 +105,9 @@ export async function loadTrackedTests(
  */
 export async function loadTrackedChanges(
   sql: Database["sql"],
-  { repositoryId, windowStart, since, withTime }: {
+  { repositoryId, now, windowStart, since, withTime }: {
     repositoryId: number;
+    now: number;
     windowStart: number;
     since: TestsState;
     withTime: boolean;
@@ -120,7 +123,7 @@ export async function loadTrackedChanges(
   };
   return await sql.begin(SNAPSHOT, async (tx) => {
     const [[row], added, expired, tests, expiredDisruptions, tags] = await Promise.all([
-      selectVersions(tx, { repositoryIds: [repositoryId], windowStart }),
+      selectVersions(tx, { repositoryIds: [repositoryId], now, windowStart }),
       selectRuns(tx, { ...scope, withTime }, tx`s.data_version > ${dataVersion}`),
       selectRuns(tx, { ...expiredScope, withTime }, tx`s.data_version <= ${dataVersion}`),
       selectChangedTests(tx, { repositoryId, dataVersion, firstId: scope.firstId }),
@@ -133,6 +136,7 @@ export async function loadTrackedChanges(
     const testListNos = new Set([...added, ...expired].map(({ testListNo }) => testListNo));
     return applyChanges(since, {
       version,
+      now,
       windowStart,
       added,
       expired,

@@ -49,6 +49,7 @@ create table change (
   constraint change_pkey PRIMARY KEY (organization_id, change_id),
   constraint change_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organization(organization_id)
 );
+CREATE INDEX change_subject ON change USING btree (organization_id, subject);
 
 create table coverage_report (
   repository_id bigint not null,
@@ -107,6 +108,7 @@ create table organization (
   name_key text not null,
   purchase_unit_count integer not null default 0,
   next_repository_number bigint not null default 1,
+  quarantine_policy jsonb,
   created_at timestamp(0) with time zone not null,
   constraint organization_pkey PRIMARY KEY (organization_id),
   constraint organization_name_key_key UNIQUE (name_key),
@@ -119,9 +121,13 @@ create table quarantine (
   quarantined_at timestamp(0) with time zone not null,
   quarantined_by text,
   quarantine_type text not null,
+  quarantine_reason text,
+  quarantine_owner text,
+  quarantine_expires_at timestamp(0) with time zone,
   constraint quarantine_pkey PRIMARY KEY (repository_id, test_no),
   constraint quarantine_quarantine_type_check CHECK ((quarantine_type = ANY (ARRAY['manual'::text, 'automatic'::text])))
 );
+CREATE INDEX quarantine_end ON quarantine USING btree (repository_id, quarantine_expires_at) WHERE (quarantine_expires_at IS NOT NULL);
 
 create table repository (
   organization_id integer not null,
@@ -133,6 +139,7 @@ create table repository (
   name_key text not null,
   url text not null default ''::text,
   id_prefix bigint not null,
+  quarantine_policy jsonb,
   created_at timestamp(0) with time zone not null,
   constraint repository_pkey PRIMARY KEY (organization_id, repository_id),
   constraint repository_id_prefix_key UNIQUE (id_prefix),
@@ -257,15 +264,17 @@ AS $function$
       where u.repository_id = $1 and t.test_no >= u.first_test_no and t.test_no < u.end_test_no)
 $function$;
 
-create function repository_version(repository_id bigint, first_submission_id bytea)
- RETURNS TABLE(data_version bigint, oldest_submission_id bytea)
+create function repository_version(repository_id bigint, first_submission_id bytea, moment timestamp with time zone)
+ RETURNS TABLE(data_version bigint, oldest_submission_id bytea, next_quarantine_end timestamp with time zone)
  LANGUAGE sql
  STABLE
 AS $function$
   select v.data_version, (
     select s.submission_id from submission s
     where s.repository_id = $1 and s.submission_id >= $2
-    order by s.submission_id limit 1)
+    order by s.submission_id limit 1), (
+    select min(q.quarantine_expires_at) from quarantine q
+    where q.repository_id = $1 and q.quarantine_expires_at > $3)
   from repository_state v
   where v.repository_id = $1 and v.is_visible
 $function$;

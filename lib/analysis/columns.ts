@@ -149,10 +149,10 @@ function readAttempts(reader: VarintReader, total: number, durationUnit: number)
   });
 }
 
-/** Calls `visit` with the index in the list and the result counts of every exception, ascending. */
+/** Calls `visit` with the index in the list and the attempts of every exception, ascending. */
 export function forEachException(
   exceptions: Uint8Array,
-  visit: (index: number, counts: Readonly<ResultCounts>) => void,
+  visit: (index: number, counts: Readonly<ResultCounts>, kinds: readonly AttemptKind[]) => void,
 ): void {
   const reader = new VarintReader(exceptions);
   let index = -1;
@@ -160,7 +160,7 @@ export function forEachException(
     index += reader.read() + 1;
     const { kinds, counts } = readKinds(reader);
     reader.skip(kinds.length - 1);
-    visit(index, counts);
+    visit(index, counts, kinds);
   }
 }
 

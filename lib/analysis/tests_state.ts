@@ -5,7 +5,7 @@
  */
 import type { WindowVersion } from "../base/data_version.ts";
 import { type Run, RunCounts, type RunTotals, type TestLists } from "./run_counts.ts";
-import type { TrackedTest } from "./tracked_test.ts";
+import { activeQuarantine, type TrackedTest } from "./tracked_test.ts";
 
 /** A tracked test without its tags and what is counted from the runs of the window. */
 export type TrackedTestBase = Omit<TrackedTest, "tags" | keyof RunTotals>;
@@ -37,6 +37,8 @@ export interface TestsState {
 /** The changes since an earlier state. */
 export interface StateChanges {
   version: StateVersion;
+  /** Seconds since 1970. */
+  now: number;
   windowStart: number;
   /** Submissions of the window that were added since. */
   added: readonly RecordedRun[];
@@ -54,7 +56,12 @@ export interface StateChanges {
 /** A state without any submission. */
 export function emptyState({ withTime }: { withTime: boolean }): TestsState {
   return {
-    version: { dataVersion: 0, additionCount: 0, oldestSubmissionId: null },
+    version: {
+      dataVersion: 0,
+      additionCount: 0,
+      oldestSubmissionId: null,
+      nextQuarantineEnd: null,
+    },
     windowStart: 0,
     tests: new Map(),
     recordedAts: [],
@@ -75,16 +82,18 @@ export function canApply(
 
 /** A new state with changes applied; `null` when the runs of a deleted submission are missing. */
 export function applyChanges(state: TestsState, changes: StateChanges): TestsState | null {
-  const { version, windowStart, added, expired, lists } = changes;
+  const { version, now, windowStart, added, expired, lists } = changes;
   const remaining = state.recordedAts.filter((recordedAt) => recordedAt >= windowStart);
   if (state.recordedAts.length - remaining.length !== expired.length) return null;
   const runs = state.runs.changed({ added, removed: expired, lists });
 
   const tests = new Map<number, TrackedTest>();
   const take = (testNo: number, test: TrackedTestBase) => {
-    if (test.disruptionCount === 0 && test.quarantine === null) return;
+    const quarantine = activeQuarantine(test.quarantine, now);
+    if (test.disruptionCount === 0 && quarantine === null) return;
     tests.set(testNo, {
       ...test,
+      quarantine,
       tags: changes.tags.get(testNo) ?? [],
       ...runs.of(testNo),
     });

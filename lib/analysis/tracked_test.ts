@@ -16,11 +16,22 @@ export interface LatestPositive {
   buildUrl: string;
 }
 
+/** A quarantine entry of a test. */
 export interface Quarantine {
   /** Seconds since 1970. */
   quarantinedAt: number;
   quarantinedBy: string | null;
   quarantineType: "manual" | "automatic";
+  quarantineReason: string | null;
+  quarantineOwner: string | null;
+  /** The first second at which the test is not quarantined any more; `null` without an end. */
+  quarantineExpiresAt: number | null;
+}
+
+/** An entry that has not ended at a moment (seconds since 1970), else `null`. */
+export function activeQuarantine(entry: Quarantine | null, now: number): Quarantine | null {
+  if (entry === null) return null;
+  return entry.quarantineExpiresAt === null || now < entry.quarantineExpiresAt ? entry : null;
 }
 
 /** A test that lists can show: disruptive or quarantined. Totals are those of the window. */

@@ -11,4 +11,8 @@ export type Versioned<T> = T & { version: DataVersion | null };
 export interface WindowVersion extends DataVersion {
   /** The oldest submission of the window, 24 hex digits, or `null`: changes when one expires. */
   oldestSubmissionId: string | null;
+  /**
+   * The next end of a quarantine entry, seconds since 1970, or `null`. It changes when an entry ends.
+   */
+  nextQuarantineEnd: number | null;
 }

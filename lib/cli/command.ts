@@ -72,6 +72,8 @@ export interface CommandContext {
   ): Promise<void>;
   /** Prints a line on standard error. */
   note(text: string): void;
+  /** The author and the command of a change, for the log of an organization. */
+  origin(): Promise<Pick<Change, "author" | "command">>;
   /** Adds a change by this command to the log of an organization, in the transaction that makes it. */
   logChange(tx: Queryable, change: LoggedChange): Promise<void>;
 }
@@ -319,11 +321,11 @@ async function run<Input extends Parameters, Name extends CheckedSetting>(
       await io.stdout(items.map((item) => `${plainLine(cells(item))}\n`).join(""));
     },
     note: (text) => io.stderr(`${oneLine(text)}\n`),
+    origin: async () => ({ author: await authorOf(environment), command: pathOf(command) }),
     async logChange(tx, change) {
       // Loaded by what changes something: other commands need nothing of the database.
       const { insertChange } = await import("../../db/admin/changes.ts");
-      const author = await authorOf(environment);
-      const entry = { changedAt: io.now(), author, command: pathOf(command), detail: {} };
+      const entry = { changedAt: io.now(), detail: {}, ...await context.origin() };
       await insertChange(tx, { ...entry, ...change });
     },
   };

@@ -121,6 +121,9 @@ export function quarantineRecord(test: StoredTest, quarantine: Quarantine | null
     quarantined_at: timestampOrNull(quarantine?.quarantinedAt ?? null),
     quarantined_by: quarantine?.quarantinedBy ?? null,
     quarantine_type: quarantine?.quarantineType ?? null,
+    quarantine_reason: quarantine?.quarantineReason ?? null,
+    quarantine_owner: quarantine?.quarantineOwner ?? null,
+    quarantine_expires_at: timestampOrNull(quarantine?.quarantineExpiresAt ?? null),
   };
 }
 
@@ -139,6 +142,7 @@ export function submissionRecord(submission: StoredSubmission) {
   };
 }
 
-function timestampOrNull(seconds: number | null): string | null {
+/** A timestamp, `null` when there is none. */
+export function timestampOrNull(seconds: number | null): string | null {
   return seconds === null ? null : formatTimestamp(seconds);
 }

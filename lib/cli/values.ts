@@ -13,6 +13,8 @@ const MAX_LOCATION_CHARACTERS = 4_096;
 const MAX_PREFIX_CHARACTERS = 16;
 // 9999-12-31T23:59:59Z, the last second of RFC 3339.
 const LAST_SECOND = 253_402_300_799;
+/** A century, which keeps an expiry in the years of four digits. */
+export const MAX_LIFETIME_SECONDS = 36_500 * 86_400;
 const SECONDS_PER_UNIT = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
 
 /** A name: one line without surrounding white space. */
@@ -108,6 +110,16 @@ export function duration({ min = 1, max = Infinity }: { min?: number; max?: numb
     return seconds;
   });
 }
+
+/** The end of something: a duration from now on, or a timestamp. Returns it for a given `now`. */
+export const end = v.lazy((text) =>
+  /^\d+[a-z]$/i.test(String(text))
+    ? v.pipe(
+      duration({ max: MAX_LIFETIME_SECONDS }),
+      v.transform((seconds) => (now: number) => now + seconds),
+    )
+    : v.pipe(timestamp, v.transform((seconds) => () => seconds))
+);
 
 export const testIdentifier = readWith((text) => {
   const parts = parseTestId(text);

@@ -18,9 +18,10 @@ export const homePage = definePage({ path: "/", show: (_, { pathTo }) => pathTo(
 export const repositoriesPage = definePage({
   path: "/repos",
   resource: "repositories in query",
-  async show({ repositories, windowStart, today }, { context: { sql }, pathTo }) {
+  async show({ repositories, now, windowStart, today }, { context: { sql }, pathTo }) {
     const overviews = await loadOverviews(sql, {
       repositoryIds: repositories.map(({ repositoryId }) => repositoryId),
+      now,
       windowStart,
       firstDay: today - SHOWN_DAYS + 1,
     });

@@ -50,13 +50,14 @@ export const repositoryPage = definePage({
   path: "/repos/:owner/:name",
   resource: "repository in path",
   async show(request, { context: { sql }, pathTo }) {
-    const { windowStart, today } = request;
+    const { now, windowStart, today } = request;
     const repository = selectedRepository(request);
     const { repositoryId } = repository;
     const newDay = today - NEW_DAYS + 1;
     const [[overview], failures, recent, newlyFlaky] = await Promise.all([
       loadOverviews(sql, {
         repositoryIds: [repositoryId],
+        now,
         windowStart,
         firstDay: today - HISTORY_DAYS + 1,
       }),

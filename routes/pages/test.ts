@@ -47,13 +47,13 @@ export const testPage = definePage({
   path: "/tests/:id",
   resource: "test in path",
   async show(request, { context: { sql }, pathTo }) {
-    const { windowStart, today } = request;
+    const { now, windowStart, today } = request;
     const selected = selectedTest(request);
     const test = { repositoryId: selected.repositoryId, testNo: selected.testNo };
     const firstDay = today - HISTORY_DAYS + 1;
     const [[repository], details, latest, all, failures, days, first] = await Promise.all([
       loadRepositoryDetails(sql, [test.repositoryId]),
-      loadTestDetails(sql, { ...test, windowStart }),
+      loadTestDetails(sql, { ...test, now, windowStart }),
       loadTestRuns(sql, {
         ...test,
         windowStart,

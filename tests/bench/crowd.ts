@@ -3,8 +3,7 @@
  * order. Shared look-ups and one hot page do not help here.
  */
 import { openDatabase } from "../../db/connection/connect.ts";
-import { addQuarantine, findTest } from "../../db/admin/quarantine.ts";
-import { parseTestId } from "../../lib/base/identity.ts";
+import { quarantine } from "../routes/fixture.ts";
 import {
   compareWithLimit,
   type Effort,
@@ -95,12 +94,7 @@ async function prepare(scenario: Scenario): Promise<Pages> {
       const inventory = `/api/v1/flaky/tests?repository=acme/${name}`;
       const { tests } = await (await ask(target(scenario, program, `${list}/tests`))).json();
       const ids = tests.map(({ id }: { id: string }) => id) as string[];
-      const test = await findTest(sql, parseTestId(ids[0]!)!);
-      await addQuarantine(sql, test!, {
-        quarantinedAt: filledAt,
-        quarantinedBy: null,
-        quarantineType: "manual",
-      });
+      await quarantine({ sql }, ids[0]!, { quarantinedAt: filledAt });
       const listed = (path: string) => pagesOf(scenario, program, path);
       add("submissions", await listed(`${list}/submissions`));
       add("tests", await listed(`${list}/tests`));

@@ -243,7 +243,7 @@ function callerStatement({ token, endpoints }: Scenario) {
       join organization o on o.organization_id = t.organization_id
       left join repository r on r.organization_id = t.organization_id
         and r.owner_key = $2 and r.name_key = $3
-      left join lateral repository_version(r.repository_id, decode($1, 'hex')) v on true
+      left join lateral repository_version(r.repository_id, decode($1, 'hex'), null) v on true
       where t.hash = $4 and t.type = 'api_token' and t.revoked_at is null
         and (t.expires_at is null or t.expires_at > to_timestamp($5::float8))
       order by r.repository_id`,

@@ -2,10 +2,10 @@
 import { type Database, openDatabase } from "../../db/connection/connect.ts";
 import { migrate } from "../../db/schema/migrate.ts";
 import type { Organization } from "../../db/admin/organizations.ts";
-import { addQuarantine, findTest } from "../../db/admin/quarantine.ts";
 import { findRepository } from "../../db/admin/repositories.ts";
-import { parseTestId, testId } from "../../lib/base/identity.ts";
+import { testId } from "../../lib/base/identity.ts";
 import { WINDOW_SECONDS } from "../../lib/base/time.ts";
+import { quarantine } from "../routes/fixture.ts";
 import { createCaller } from "./callers.ts";
 import { runJobs } from "./fill.ts";
 import type { Job } from "./fill_worker.ts";
@@ -211,12 +211,7 @@ async function quarantineSome(
     throw new Error(`${ids.length} tests are disruptive, not ${MEASURED.disruptiveTestCount}`);
   }
   for (const id of ids.slice(0, QUARANTINED_TESTS)) {
-    const test = await findTest(sql, parseTestId(id)!);
-    await addQuarantine(sql, test!, {
-      quarantinedAt: now,
-      quarantinedBy: null,
-      quarantineType: "manual",
-    });
+    await quarantine({ sql }, id, { quarantinedAt: now });
   }
   return ids.at(-1)!;
 }

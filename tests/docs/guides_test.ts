@@ -10,7 +10,14 @@ import { NO_CI } from "../no_ci.ts";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 /** Guides whose commands are run, block after block, in one shell and a new folder. */
-const GUIDES = ["install", "docker", "backup_and_restore", "upgrade_and_rollback", "retention"];
+const GUIDES = [
+  "install",
+  "docker",
+  "backup_and_restore",
+  "upgrade_and_rollback",
+  "retention",
+  "quarantine",
+];
 
 /** Guides that cannot be run in a test: all their blocks are marked `sh elsewhere`. */
 const NOT_RUN = ["systemd", "reverse_proxy", "replicas"];

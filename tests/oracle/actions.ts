@@ -1,16 +1,12 @@
 /** Turns the steps of a random history into actions, given the state so far. */
 import type { TestResult } from "../../lib/report/result.ts";
 import type { Change, History, Query, Step, UploadStep } from "./steps.ts";
-import {
-  indexOfName,
-  type PlainQuarantine,
-  type PlainUpload,
-  repositoryAt,
-  type State,
-} from "./model.ts";
+import { indexOfName, type PlainUpload, repositoryAt, type State } from "./model.ts";
 import { timestamp } from "./oracle.ts";
 import type { Term } from "./oracle.ts";
 import { REPOSITORIES, TESTS } from "./pools.ts";
+import type { PlainPolicy } from "./policy_rules.ts";
+import type { PlainQuarantine } from "./quarantines.ts";
 import type { Question } from "./questions.ts";
 
 export type Action =
@@ -18,6 +14,7 @@ export type Action =
   | { kind: "delete"; key: string }
   | { kind: "quarantine"; quarantine: PlainQuarantine }
   | { kind: "release"; testId: string }
+  | { kind: "apply policy"; repository: number; policy: PlainPolicy }
   | { kind: "rename"; repository: number; owner: string; name: string }
   | { kind: "wait"; until: number }
   | { kind: "token"; expiresAt: number | null }
@@ -30,6 +27,9 @@ export type Action =
   | { kind: "query"; query: Query }
   /** One after the other while requests run. */
   | { kind: "concurrent"; actions: Action[] };
+
+/** A token or a quarantine entry. */
+type Ending = { expiresAt: number | null };
 
 /** The moment at which every history begins; not at midnight. */
 export const BEGINNING = Date.parse("2026-03-15T17:20:05Z") / 1000;
@@ -122,14 +122,18 @@ function actionOf(
     case "quarantine": {
       const test = pick(state.tests, step.test);
       if (!test) return null;
-      const { by, type } = step;
-      const { repository, id } = test;
-      return { kind: "quarantine", quarantine: { repository, testId: id, at: clock, by, type } };
+      const { kind: _, test: __, expiresIn, ...entry } = step;
+      const expiresAt = expiresIn === null ? null : clock + expiresIn;
+      const { repository, id: testId } = test;
+      const quarantine = { ...entry, repository, testId, at: clock, expiresAt };
+      return { kind: "quarantine", quarantine };
     }
     case "release": {
       const quarantine = pick(state.quarantines, step.test);
       return quarantine ? { kind: "release", testId: quarantine.testId } : null;
     }
+    case "apply policy":
+      return repositoryAt(state, step.repository).isThere ? step : null;
     case "rename": {
       if (!repositoryAt(state, step.repository).isThere) return null;
       const [owner = "", name = ""] = step.name.split("/");
@@ -147,7 +151,7 @@ function actionOf(
       const submission = pick(state.submissions, step.of);
       const edge = step.to === "submission"
         ? submission && submission.recordedAt + context.windowSeconds
-        : pick(state.tokens, step.of)?.expiresAt;
+        : pick<Ending>(step.to === "token" ? state.tokens : state.quarantines, step.of)?.expiresAt;
       if (edge === undefined || edge === null || edge < EARLIEST) return null;
       return { kind: "wait", until: edge + step.past };
     }
@@ -259,7 +263,7 @@ function resultsOf(step: UploadStep): TestResult[] {
       class: "",
       name: `test ${number}`,
       file: "",
-      conclusion: "passing",
+      conclusion: number < step.crowdFails ? "failure" : "passing",
       durationMicroseconds: number * 1000,
       message: "",
       body: "",

@@ -166,9 +166,11 @@ function expansionsOf(oracle: Oracle, test: KnownTest): Record<Include, { [name:
     time_consumed: { time_consumed: oracle.timeConsumed(test) },
     pass_rate: { pass_rate: oracle.passRate(test) },
     avg_duration_ms: { avg_duration_ms: oracle.averageDuration(test) },
-    quarantine_reason: { quarantine_reason: null },
-    quarantine_owner: { quarantine_owner: null },
-    quarantine_expires_at: { quarantine_expires_at: null },
+    quarantine_reason: { quarantine_reason: quarantine?.reason ?? null },
+    quarantine_owner: { quarantine_owner: quarantine?.owner ?? null },
+    quarantine_expires_at: {
+      quarantine_expires_at: quarantine?.expiresAt ? timestamp(quarantine.expiresAt) : null,
+    },
   };
 }
 

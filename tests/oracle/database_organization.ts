@@ -5,9 +5,20 @@ import { deleteSubmission } from "../../db/write/delete_submission.ts";
 import { createOrganization } from "../../db/admin/organizations.ts";
 import { storeSubmission } from "../../db/write/store_submission.ts";
 import { pruneRepository } from "../../db/write/prune.ts";
-import { addQuarantine, findTest, removeQuarantine } from "../../db/admin/quarantine.ts";
+import { applyPolicy } from "../../db/admin/apply_policy.ts";
+import {
+  addQuarantine,
+  findTest,
+  releaseRepository,
+  removeQuarantine,
+} from "../../db/admin/quarantine.ts";
+import { listQuarantineLog } from "../../db/admin/quarantine_log.ts";
 import { createRepository } from "../../db/admin/create_repository.ts";
-import { deleteRepository, renameRepository } from "../../db/admin/repositories.ts";
+import {
+  deleteRepository,
+  listRepositories,
+  renameRepository,
+} from "../../db/admin/repositories.ts";
 import { insertToken, revokeToken } from "../../db/admin/tokens.ts";
 import { showFailed, showProcessing } from "../../db/write/unprocessed_submissions.ts";
 import { SubmissionBuilder } from "../../lib/analysis/submission_content.ts";
@@ -66,9 +77,12 @@ export async function databaseOrganization(
       const repository = { organizationId, repositoryId };
       return await sql.begin((tx) => renameRepository(tx, repository, to)) !== null;
     },
-    async deleteRepository(index) {
-      const repositoryId = repositoryIds[index]!;
-      return await sql.begin((tx) => deleteRepository(tx, { organizationId, repositoryId }));
+    async deleteRepository(index, now) {
+      const repository = { organizationId, repositoryId: repositoryIds[index]! };
+      return await sql.begin(async (tx) => {
+        await releaseRepository(tx, repository, removalAt(now), ORIGIN);
+        return await deleteRepository(tx, repository);
+      });
     },
     async upload(upload, uploadedAt) {
       const repositoryId = repositoryIds[upload.repository]!;
@@ -98,12 +112,50 @@ export async function databaseOrganization(
       await sql.begin((tx) => showFailed(tx, { repositoryId: repositoryIds[repository]!, key }));
     },
     deleteSubmission: (key) => deleteSubmission(sql, { organizationId, key }),
-    async addQuarantine({ testId, at, by, type }) {
-      const quarantine = { quarantinedAt: at, quarantinedBy: by, quarantineType: type };
-      const outcome = await addQuarantine(sql, await test(testId), quarantine);
-      return outcome?.added ?? false;
+    async addQuarantine({ testId, at, by, type, reason, owner, expiresAt }) {
+      const entry = {
+        quarantinedAt: at,
+        quarantinedBy: by,
+        quarantineType: type,
+        quarantineReason: reason,
+        quarantineOwner: owner,
+        quarantineExpiresAt: expiresAt,
+      };
+      const stored = await test(testId);
+      const added = await sql.begin((tx) => addQuarantine(tx, stored, entry, ORIGIN));
+      return added!.outcome;
     },
-    removeQuarantine: async (testId) => await removeQuarantine(sql, await test(testId)),
+    async removeQuarantine(testId, now) {
+      const stored = await test(testId);
+      return await sql.begin((tx) => removeQuarantine(tx, stored, removalAt(now), ORIGIN));
+    },
+    async applyPolicy({ repository: index, policy }, now, windowSeconds) {
+      const repositories = await listRepositories(sql, organizationId);
+      const repository = repositories.find((one) => one.repositoryId === repositoryIds[index])!;
+      const options = { now, windowStart: now - windowSeconds, origin: ORIGIN };
+      const decisions = await applyPolicy(sql, repository, policy, options);
+      return decisions.flatMap(({ test, action, reason }) =>
+        action === "enter" || action === "leave" ? [{ testId: test.id, action, reason }] : []
+      );
+    },
+    async quarantineLog(now) {
+      const events = await listQuarantineLog(sql, { organizationId, now });
+      return events.map((event) => ({
+        at: event.at,
+        action: event.action,
+        testId: event.testId,
+        repository: event.repository,
+        suite: event.suite,
+        class: event.class,
+        name: event.name,
+        file: event.file,
+        by: event.author === ORIGIN.author ? null : event.author,
+        type: event.quarantineType,
+        reason: event.quarantineReason,
+        owner: event.quarantineOwner,
+        expiresAt: event.quarantineExpiresAt,
+      }));
+    },
     async prune(index, cutoff) {
       await pruneRepository(sql, { repositoryId: repositoryIds[index]!, cutoff });
     },
@@ -114,6 +166,12 @@ export async function databaseOrganization(
     },
     ask: (question, asking) => client(question, asking, tokens[asking.token ?? 0]!.plain),
   };
+}
+
+const ORIGIN = { author: "the oracle", command: "quarantine" };
+
+function removalAt(removedAt: number) {
+  return { removedAt, removedBy: null, reason: null };
 }
 
 function columnsOf(upload: PlainUpload) {

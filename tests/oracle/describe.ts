@@ -39,11 +39,15 @@ function describeAction(action: Action): string[] {
     case "delete":
       return [`delete  ${action.key}`];
     case "quarantine": {
-      const { testId, by, type } = action.quarantine;
-      return [`quarantine  ${testId} by ${by} (${type})`];
+      const { testId, at, repository: _, ...entry } = action.quarantine;
+      return [`quarantine  ${testId} at ${timestamp(at)} ${JSON.stringify(entry)}`];
     }
     case "release":
       return [`release  ${action.testId}`];
+    case "apply policy": {
+      const policy = JSON.stringify(action.policy);
+      return [`apply policy  ${repositoryName(action.repository)} ${policy}`];
+    }
     case "rename":
       return [`rename  ${repositoryName(action.repository)} to ${action.owner}/${action.name}`];
     case "wait":

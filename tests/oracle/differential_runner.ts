@@ -3,7 +3,6 @@ import { isDeepStrictEqual } from "node:util";
 import { type Action, BEGINNING } from "./actions.ts";
 import type { TestsPage } from "./answers.ts";
 import {
-  addQuarantine,
   addRepository,
   addUpload,
   deleteRepository,
@@ -12,7 +11,6 @@ import {
   idOfArchive,
   indexOfName,
   type PlainUpload,
-  removeQuarantine,
   removeUnprocessed,
   repeatedBy,
   repositoryAt,
@@ -23,6 +21,8 @@ import {
 import { Oracle } from "./oracle.ts";
 import { REPOSITORIES } from "./pools.ts";
 import { prune } from "./pruning.ts";
+import { recordPolicy } from "./policy_rules.ts";
+import { addQuarantine, releaseRepository, removeQuarantine } from "./quarantines.ts";
 import { type Answer, pathOf, type Question } from "./questions.ts";
 import type { Organization, UploadOutcome } from "./service.ts";
 import type { History, Query } from "./steps.ts";
@@ -92,14 +92,26 @@ export abstract class DifferentialRunner {
         this.expect("delete again", false, await this.organization.deleteSubmission(action.key));
         return deleteSubmission(this.state, action.key);
       case "quarantine": {
-        const { quarantine } = action;
-        const isNew = !this.state.quarantines.some((other) => other.testId === quarantine.testId);
-        this.expect("quarantine", isNew, await this.organization.addQuarantine(quarantine));
-        return addQuarantine(this.state, quarantine);
+        const outcome = await this.organization.addQuarantine(action.quarantine);
+        return this.expect("quarantine", addQuarantine(this.state, action.quarantine), outcome);
       }
-      case "release":
-        this.expect("release", true, await this.organization.removeQuarantine(action.testId));
-        return removeQuarantine(this.state, action.testId);
+      case "release": {
+        const outcome = await this.organization.removeQuarantine(action.testId, this.clock);
+        const isRemoved = removeQuarantine(this.state, action.testId, this.clock);
+        return this.expect("release", isRemoved, outcome);
+      }
+      case "apply policy": {
+        const changes = await this.organization.applyPolicy(action, this.clock, this.windowSeconds);
+        const ids = (wanted: string) =>
+          changes.filter(({ action }) => action === wanted).map(({ testId }) => testId).sort();
+        const outcome = { entering: ids("enter"), leaving: ids("leave") };
+        this.expect(
+          "policy",
+          this.oracle().rules(action.policy).outcome(action.repository),
+          outcome,
+        );
+        return recordPolicy(this.oracle(), action, changes);
+      }
       case "rename": {
         const other = indexOfName(this.state, action);
         const isFree = other < 0 || other === action.repository;
@@ -128,8 +140,9 @@ export abstract class DifferentialRunner {
         this.expect(
           "delete repository",
           true,
-          await this.organization.deleteRepository(action.repository),
+          await this.organization.deleteRepository(action.repository, this.clock),
         );
+        releaseRepository(this.state, action.repository, this.clock);
         return deleteRepository(this.state, action.repository);
       case "create repository": {
         const { owner, name, repositoryId } = repositoryAt(this.state, action.repository);

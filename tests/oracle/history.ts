@@ -20,6 +20,7 @@ import {
   TEXTS,
   TREES,
 } from "./pools.ts";
+import { POLICY_EXAMPLES } from "./policy_examples.ts";
 import type { OrganizationParameter, Scope } from "./questions.ts";
 import type {
   Attempt,
@@ -123,7 +124,9 @@ const upload: fc.Arbitrary<UploadStep> = fc.record({
   crowd: fc.oneof(
     { weight: 30, arbitrary: fc.constant(0) },
     { weight: 1, arbitrary: fc.constant(150) },
+    { weight: 3, arbitrary: fc.constantFrom(18, 25) },
   ),
+  crowdFails: fc.constantFrom(0, 3, 5, 6),
   coverage,
   repositoryUrl: fc.option(fc.constantFrom(...REPOSITORY_URLS), { freq: 2 }),
   hasKey: fc.oneof(
@@ -201,6 +204,7 @@ const clockStep: fc.Arbitrary<Step> = fc.oneof(
       to: fc.oneof(
         { weight: 4, arbitrary: fc.constant<"submission">("submission") },
         { weight: 1, arbitrary: fc.constant<"token">("token") },
+        { weight: 2, arbitrary: fc.constant<"quarantine">("quarantine") },
       ),
       of: fc.nat(11),
       past: fc.constantFrom(-1, 0, 0, 1, 1),
@@ -268,15 +272,34 @@ const eventSteps: fc.WeightedArbitrary<Step>[] = [
     }),
   },
   {
-    weight: 2,
+    weight: 4,
     arbitrary: fc.record({
       kind: fc.constant<"quarantine">("quarantine"),
       test: fc.nat(7),
       by: fc.constantFrom<string | null>(null, "ana@example.com", "Jörg"),
       type: fc.constantFrom<"manual" | "automatic">("manual", "automatic"),
+      reason: fc.constantFrom<string | null>(null, "slow", "größer"),
+      owner: fc.constantFrom<string | null>(null, null, "@web"),
+      expiresIn: fc.constantFrom<number | null>(null, 1, 3600, DAY, 14 * DAY),
     }),
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant<"release">("release"), test: fc.nat(7) }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant<"apply policy">("apply policy"),
+      repository: fc.constantFrom(0, 0, 0, 1),
+      policy: fc.record({
+        disruptions: fc.constantFrom(1, 1, 1, 2),
+        codeVersions: fc.constantFrom(1, 1, 1, 2),
+        minResults: fc.constantFrom(1, 2, 2, 3),
+        maxTests: fc.constantFrom(1, 2, 10),
+        releasePasses: fc.constantFrom(1, 2, 30),
+        releaseAfter: fc.constantFrom(1, 3600, DAY),
+        expires: fc.constantFrom(1, DAY, 30 * DAY),
+      }),
+    }),
+  },
   {
     weight: 1,
     arbitrary: fc.record({
@@ -385,6 +408,7 @@ export const history: fc.Arbitrary<History> = fc.record({
 
 /** Histories that random search finds too rarely; run before the random ones. */
 export const EXAMPLES: readonly History[] = [
+  ...POLICY_EXAMPLES,
   // 20 of 41 is more than 19 of 39 by less than a thousandth, and the smaller one is the later.
   exampleOf(
     uploadOf({ test: 0, negatives: 20, passes: 21, seconds: 3600 }),
@@ -450,6 +474,7 @@ function uploadOf({ test, negatives, passes, seconds }: {
       { ...attempt, conclusion: "passing", times: passes },
     ],
     crowd: 0,
+    crowdFails: 0,
     coverage: null,
     repositoryUrl: null,
     hasKey: false,

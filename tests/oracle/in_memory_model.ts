@@ -5,7 +5,6 @@
 import { createHash } from "node:crypto";
 import { submissionId } from "../../lib/base/identity.ts";
 import {
-  addQuarantine,
   addRepository,
   addUpload,
   deleteRepository,
@@ -14,7 +13,6 @@ import {
   idOfArchive,
   indexOfName,
   isValidToken,
-  removeQuarantine,
   repeatedBy,
   repositoryAt,
   showFailed,
@@ -22,6 +20,13 @@ import {
 } from "./model.ts";
 import { Oracle } from "./oracle.ts";
 import { prune } from "./pruning.ts";
+import { type PolicyOutcome, recordPolicy } from "./policy_rules.ts";
+import {
+  addQuarantine,
+  type LoggedEvent,
+  releaseRepository,
+  removeQuarantine,
+} from "./quarantines.ts";
 import { type Answer, answerOf, type Question, UNAUTHORIZED } from "./questions.ts";
 import type { Asking, Organization } from "./service.ts";
 
@@ -31,6 +36,12 @@ export type OracleClass = new (...parameters: ConstructorParameters<typeof Oracl
 /** An organization in memory, which can also be asked by other definitions. */
 export interface InMemoryOrganization extends Organization {
   askWith(Definitions: OracleClass, question: Question, asking: Asking): Answer;
+  /** What a policy would change, and the owners of the entries. */
+  policyWith(
+    Definitions: OracleClass,
+    ...parameters: Parameters<Organization["applyPolicy"]>
+  ): PolicyOutcome & { owners: (string | null)[] };
+  logWith(Definitions: OracleClass, now: number): LoggedEvent[];
 }
 
 /** An organization in memory. */
@@ -41,6 +52,19 @@ export function inMemoryOrganization(name: string): InMemoryOrganization {
     isValidToken(state, asking.token ?? 0, clock)
       ? answerOf(question, new Definitions(state, clock, asking.windowSeconds))
       : UNAUTHORIZED;
+  const policyWith: InMemoryOrganization["policyWith"] = (
+    Definitions,
+    { repository, policy },
+    now,
+    windowSeconds,
+  ) => {
+    const rules = new Definitions(state, now, windowSeconds).rules(policy);
+    const outcome = rules.outcome(repository);
+    const tests = state.tests.filter(({ id }) => outcome.entering.includes(id));
+    return { ...outcome, owners: tests.map((test) => rules.ownerOf(test)) };
+  };
+  const logWith: InMemoryOrganization["logWith"] = (Definitions, now) =>
+    new Definitions(state, now, 0).quarantineLog();
   return {
     organizationId: state.organizationId,
     servers: 1,
@@ -61,8 +85,9 @@ export function inMemoryOrganization(name: string): InMemoryOrganization {
       if (!taken) Object.assign(repositoryAt(state, index), { owner, name });
       return Promise.resolve(!taken);
     },
-    deleteRepository(index) {
+    deleteRepository(index, now) {
       const { isThere } = repositoryAt(state, index);
+      releaseRepository(state, index, now);
       deleteRepository(state, index);
       return Promise.resolve(isThere);
     },
@@ -103,16 +128,18 @@ export function inMemoryOrganization(name: string): InMemoryOrganization {
       deleteSubmission(state, key);
       return Promise.resolve(found);
     },
-    addQuarantine(quarantine) {
-      const before = state.quarantines.length;
-      addQuarantine(state, quarantine);
-      return Promise.resolve(state.quarantines.length > before);
+    addQuarantine: (quarantine) => Promise.resolve(addQuarantine(state, quarantine)),
+    removeQuarantine: (id, now) => Promise.resolve(removeQuarantine(state, id, now)),
+    applyPolicy(action, now, windowSeconds) {
+      const { entering, leaving } = policyWith(Oracle, action, now, windowSeconds);
+      const changes = [
+        ...leaving.map((testId) => ({ testId, action: "leave" as const, reason: "calm" })),
+        ...entering.map((testId) => ({ testId, action: "enter" as const, reason: "flaky" })),
+      ];
+      recordPolicy(new Oracle(state, now, windowSeconds), action, changes);
+      return Promise.resolve(changes);
     },
-    removeQuarantine(testId) {
-      const before = state.quarantines.length;
-      removeQuarantine(state, testId);
-      return Promise.resolve(state.quarantines.length < before);
-    },
+    quarantineLog: (now) => Promise.resolve(logWith(Oracle, now)),
     prune(_repository, cutoff) {
       prune(new Oracle(state, 0, 0), cutoff);
       return Promise.resolve();
@@ -129,5 +156,7 @@ export function inMemoryOrganization(name: string): InMemoryOrganization {
     },
     ask: (question, asking) => Promise.resolve(askWith(Oracle, question, asking)),
     askWith,
+    policyWith,
+    logWith,
   };
 }

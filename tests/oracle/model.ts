@@ -10,6 +10,7 @@ import {
   testId,
 } from "../../lib/base/identity.ts";
 import type { TestResult } from "../../lib/report/result.ts";
+import type { LoggedEvent, PlainQuarantine } from "./quarantines.ts";
 
 export interface PlainRepository {
   owner: string;
@@ -68,14 +69,6 @@ export interface PlainSubmission extends PlainUpload {
   isPruned?: boolean;
 }
 
-export interface PlainQuarantine {
-  repository: number;
-  testId: string;
-  at: number;
-  by: string | null;
-  type: "manual" | "automatic";
-}
-
 export interface KnownTest extends TestIdentity {
   repository: number;
   id: string;
@@ -95,10 +88,13 @@ export interface State {
     submissionId: string;
     report: PlainCoverage;
   }[];
+  /** The latest entry of each test, ended or not. */
   quarantines: PlainQuarantine[];
+  /** Without ends, in the order in which they happened. */
+  quarantineLog: LoggedEvent[];
   /** The first is always valid. */
   tokens: PlainToken[];
-  /** Tests of existing reports, and quarantined ones whose reports are deleted. */
+  /** Tests of existing reports, and those with an entry whose reports are deleted. */
   tests: KnownTest[];
 }
 
@@ -111,6 +107,7 @@ export function emptyState(organization: string, organizationId = 1): State {
     submissions: [],
     coverage: [],
     quarantines: [],
+    quarantineLog: [],
     tokens: [{ expiresAt: null, isRevoked: false }],
     tests: [],
   };
@@ -262,7 +259,7 @@ export function addUpload(
 
 /**
  * Deletes a submission as if it had never been uploaded. Tests that no other submission ran are
- * deleted too, unless they are quarantined.
+ * deleted too, unless they have a quarantine entry, ended or not.
  */
 export function deleteSubmission(state: State, key: string): void {
   const gone = state.submissions.find((submission) => submission.key === key);
@@ -278,15 +275,4 @@ export function deleteSubmission(state: State, key: string): void {
     !ran.has(id) && !state.quarantines.some((quarantine) => quarantine.testId === id)
   );
   state.tests = state.tests.filter((test) => !lost.includes(test.id));
-}
-
-/** Quarantines a test; an earlier quarantine stays as it is. */
-export function addQuarantine(state: State, quarantine: PlainQuarantine): void {
-  if (state.quarantines.some((other) => other.testId === quarantine.testId)) return;
-  state.quarantines.push(quarantine);
-}
-
-/** Removes a test from quarantine. */
-export function removeQuarantine(state: State, testId: string): void {
-  state.quarantines = state.quarantines.filter((quarantine) => quarantine.testId !== testId);
 }

@@ -5,7 +5,8 @@ import fc from "fast-check";
 import { ATTEMPT_MUTANTS } from "./attempt_mutants.ts";
 import { EXAMPLES, history } from "./history.ts";
 import { MUTANTS } from "./mutants.ts";
-import { inMemoryOrganization } from "./in_memory_model.ts";
+import { QUARANTINE_MUTANTS } from "./quarantine_mutants.ts";
+import { inMemoryOrganization, type OracleClass } from "./in_memory_model.ts";
 import { Oracle } from "./oracle.ts";
 import { runHistory } from "./run_history.ts";
 import type { Organization } from "./service.ts";
@@ -15,7 +16,7 @@ const HISTORIES = 150;
 
 const SEED = 20260315;
 
-const ALL = { ...MUTANTS, ...ATTEMPT_MUTANTS };
+const ALL = { ...MUTANTS, ...ATTEMPT_MUTANTS, ...QUARANTINE_MUTANTS };
 
 describe("random histories", () => {
   /** The mistakes that no response has revealed so far. */
@@ -25,15 +26,30 @@ describe("random histories", () => {
   before(async () => {
     for (const sample of [...EXAMPLES, ...fc.sample(history, { seed: SEED, numRuns: HISTORIES })]) {
       const organization = inMemoryOrganization("acme");
-      const ask: Organization["ask"] = (question, asking) => {
-        const right = organization.askWith(Oracle, question, asking);
+      /** Removes the mistakes that lead to another result. */
+      const compare = <T>(resultOf: (Definitions: OracleClass) => T): T => {
+        const right = resultOf(Oracle);
         for (const [mistake, Definitions] of unnoticed) {
-          const wrong = organization.askWith(Definitions, question, asking);
-          if (!isDeepStrictEqual(wrong, right)) unnoticed.delete(mistake);
+          if (!isDeepStrictEqual(resultOf(Definitions), right)) unnoticed.delete(mistake);
         }
-        return Promise.resolve(right);
+        return right;
       };
-      await runHistory(sample, { organization: { ...organization, ask }, name: "acme" });
+      const compared: Organization = {
+        ...organization,
+        ask: (question, asking) =>
+          Promise.resolve(compare((one) => organization.askWith(one, question, asking))),
+        applyPolicy(...action) {
+          compare((Definitions) => organization.policyWith(Definitions, ...action));
+          return organization.applyPolicy(...action);
+        },
+        quarantineLog(now) {
+          compare((Definitions) =>
+            organization.logWith(Definitions, now).map((event) => JSON.stringify(event)).sort()
+          );
+          return organization.quarantineLog(now);
+        },
+      };
+      await runHistory(sample, { organization: compared, name: "acme" });
       if (unnoticed.size === 0) return;
     }
   });

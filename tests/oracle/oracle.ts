@@ -8,11 +8,12 @@ import { plainCause } from "./failure_groups.ts";
 import {
   isSameTest,
   type KnownTest,
-  type PlainQuarantine,
   type PlainRepository,
   type PlainSubmission,
   type State,
 } from "./model.ts";
+import { type PlainPolicy, PolicyRules } from "./policy_rules.ts";
+import { isActive, type LoggedEvent, logWithEnds, type PlainQuarantine } from "./quarantines.ts";
 import type { TestResult } from "../../lib/report/result.ts";
 
 /** One result and its submission. */
@@ -251,7 +252,22 @@ export class Oracle {
   }
 
   quarantineOf(test: KnownTest): PlainQuarantine | undefined {
-    return this.state.quarantines.find((quarantine) => quarantine.testId === test.id);
+    return this.state.quarantines.find((entry) => entry.testId === test.id && this.isActive(entry));
+  }
+
+  /** Whether a quarantine entry has not ended. */
+  isActive(entry: PlainQuarantine): boolean {
+    return isActive(entry, this.now);
+  }
+
+  /** All changes and ends of quarantine entries, in no particular order. */
+  quarantineLog(): LoggedEvent[] {
+    return logWithEnds(this.state.quarantineLog, this.now);
+  }
+
+  /** The rules of a quarantine policy. */
+  rules(policy: PlainPolicy): PolicyRules {
+    return new PolicyRules(this, policy);
   }
 
   /** All repositories by owner/name, regardless of case. */

@@ -11,7 +11,6 @@ import {
   testsPage,
 } from "./answers.ts";
 import {
-  addQuarantine,
   addRepository,
   addUpload,
   deleteRepository,
@@ -24,6 +23,7 @@ import {
   type State,
 } from "./model.ts";
 import { Oracle } from "./oracle.ts";
+import { addQuarantine } from "./quarantines.ts";
 import { answerOf } from "./questions.ts";
 
 const DAY = 86_400;
@@ -224,6 +224,9 @@ describe("the oracle's answers", () => {
       at: NOW,
       by: null,
       type: "automatic",
+      reason: "slow",
+      owner: null,
+      expiresAt: NOW + 1,
     });
     const page = { ...WHOLE, terms: [], quarantined: true, include: [...INCLUDES] };
     assert.deepEqual(inventoryPage(ask(), [0], page).tests, [{
@@ -247,9 +250,9 @@ describe("the oracle's answers", () => {
       time_consumed: 10,
       pass_rate: 1,
       avg_duration_ms: 0,
-      quarantine_reason: null,
+      quarantine_reason: "slow",
       quarantine_owner: null,
-      quarantine_expires_at: null,
+      quarantine_expires_at: "2026-03-15T12:00:01Z",
     }]);
   });
 

@@ -4,7 +4,7 @@ import type { Oracle } from "./oracle.ts";
 
 /**
  * Marks the submissions of code versions that have only old ones, and removes tests without a
- * submission, a disruption or a quarantine. The submissions stay in the state, because the disruptions
+ * submission, a disruption or a quarantine entry, ended or not. The submissions stay in the state, because the disruptions
  * that they proved remain.
  */
 export function prune(oracle: Oracle, cutoff: number): void {
@@ -19,8 +19,9 @@ export function prune(oracle: Oracle, cutoff: number): void {
       ? submission
       : { ...submission, isPruned: true }
   );
+  const entries = new Set(state.quarantines.map(({ testId }) => testId));
   state.tests = state.tests.filter((test) =>
-    oracle.quarantineOf(test) || oracle.disruptionsOf(test).length > 0 ||
+    entries.has(test.id) || oracle.disruptionsOf(test).length > 0 ||
     oracle.rowsOf(test).some(({ submission }) => young.has(version(submission)))
   );
 }

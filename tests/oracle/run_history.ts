@@ -5,6 +5,7 @@ import { runConcurrently } from "./concurrent_history.ts";
 import { isValidToken } from "./model.ts";
 import { REPOSITORIES, TESTS } from "./pools.ts";
 import { answerOf, pagesOf, pathOf, type Question, UNAUTHORIZED } from "./questions.ts";
+import type { LoggedEvent } from "./quarantines.ts";
 import type { Organization } from "./service.ts";
 import type { ConcurrentSteps, History, Query, Step } from "./steps.ts";
 import { DifferentialRunner, Disagreement, WHOLE } from "./differential_runner.ts";
@@ -67,12 +68,7 @@ class Run extends DifferentialRunner {
 
   /** The responses that the service is most likely to cache. */
   async compareBriefly(): Promise<void> {
-    const scope = "all";
-    for (const view of [{}, { quarantine: "false" }]) {
-      const inventory = { kind: "inventory", scope, repository: 0, view, page: WHOLE } as const;
-      await this.#compare([{ ...inventory, include: [...INCLUDES] }]);
-    }
-    await this.#compare(this.#overview(0));
+    await this.#compare([...this.#views(), ...this.#overview(0)]);
     for (const token of this.state.tokens.keys()) {
       const [question] = this.#overview(1);
       const isValid = isValidToken(this.state, token, this.clock);
@@ -88,14 +84,31 @@ class Run extends DifferentialRunner {
     // To the last second of the oldest submission in the window, and one second further.
     const inWindow = REPOSITORIES.flatMap((_, index) => this.oracle().submissionsInWindow(index));
     const times = inWindow.map((submission) => submission.recordedAt);
-    if (times.length === 0) return;
-    for (const past of [0, 1]) {
-      this.clock = Math.max(this.clock, Math.min(...times) + this.windowSeconds + past);
-      const action: Action = { kind: "wait", until: this.clock };
-      this.actions.push(action);
-      await this.perform(action);
+    for (const past of times.length > 0 ? [0, 1] : []) {
+      await this.#waitUntil(Math.min(...times) + this.windowSeconds + past);
       for (const index of REPOSITORIES.keys()) await this.#compare(this.#overview(index));
     }
+    // The same for the next end of a quarantine entry.
+    const ends = this.state.quarantines.map(({ expiresAt }) => expiresAt ?? 0);
+    const end = Math.min(...ends.filter((end) => end > this.clock));
+    for (const past of end < Infinity ? [-1, 0] : []) {
+      await this.#waitUntil(end + past);
+      await this.#compare(this.#views());
+      await this.#compareLog();
+    }
+  }
+
+  async #waitUntil(until: number): Promise<void> {
+    const action: Action = { kind: "wait", until: Math.max(this.clock, until) };
+    this.actions.push(action);
+    await this.perform(action);
+  }
+
+  async #compareLog(): Promise<void> {
+    const sorted = (events: LoggedEvent[]) =>
+      events.map((event) => JSON.stringify(Object.entries(event).sort())).sort();
+    const actual = await this.organization.quarantineLog(this.clock);
+    this.expect("quarantine log", sorted(this.oracle().quarantineLog()), sorted(actual));
   }
 
   async #compareAllOfNow(): Promise<void> {
@@ -108,12 +121,8 @@ class Run extends DifferentialRunner {
         { kind: "failures", repository: index },
       ]);
     }
-    for (const view of [{}, { quarantine: "false" }]) {
-      const include = [...INCLUDES];
-      await this.#compare([
-        { kind: "inventory", repository: 0, scope: "all", include, view, page: WHOLE },
-      ]);
-    }
+    await this.#compare(this.#views());
+    await this.#compareLog();
     for (const test of this.state.tests) {
       // A sample of the additional tests is enough.
       if (!TESTS.some(({ name }) => name === test.name) && !test.name.endsWith("7")) continue;
@@ -124,6 +133,13 @@ class Run extends DifferentialRunner {
       const page: TestsPage = { ...WHOLE, terms: [{ kind: "text", text }] };
       await this.#compare([{ kind: "tests", repository: 0, page }]);
     }
+  }
+
+  /** Both views of the inventory. */
+  #views(): Question[] {
+    return [{}, { quarantine: "false" }].map((view) => (
+      { kind: "inventory", repository: 0, scope: "all", include: [...INCLUDES], view, page: WHOLE }
+    ));
   }
 
   #overview(repository: number): Question[] {

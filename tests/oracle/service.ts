@@ -1,5 +1,7 @@
 /** The interface of a history to the service: the real program, or a stand-in. */
-import type { PlainQuarantine, PlainUpload } from "./model.ts";
+import type { PlainUpload } from "./model.ts";
+import type { PlainPolicy } from "./policy_rules.ts";
+import type { LoggedEvent, PlainQuarantine } from "./quarantines.ts";
 import type { Answer, Question } from "./questions.ts";
 
 /** The outcome of an upload. */
@@ -10,6 +12,13 @@ export interface UploadOutcome {
   testResultCount: number;
   /** Disruptions in the submission, as of now. */
   disruptionCount: number;
+}
+
+/** A test that entered or left the quarantine by a policy. */
+export interface PolicyChange {
+  testId: string;
+  action: "enter" | "leave";
+  reason: string;
 }
 
 /** The clock and the window of a request. */
@@ -50,7 +59,7 @@ export interface Organization {
   /** Returns false when the name is taken. */
   renameRepository(repository: number, name: { owner: string; name: string }): Promise<boolean>;
   /** Returns false when it is already deleted. */
-  deleteRepository(repository: number): Promise<boolean>;
+  deleteRepository(repository: number, now: number): Promise<boolean>;
   upload(upload: PlainUpload, uploadedAt: number): Promise<UploadOutcome>;
   /** Lists an archive as processing. */
   showProcessing(archive: PlainUpload & { key: string }, uploadedAt: number): Promise<void>;
@@ -58,9 +67,17 @@ export interface Organization {
   showFailed(archive: { repository: number; key: string }): Promise<void>;
   /** Returns false when there is no such submission. */
   deleteSubmission(key: string): Promise<boolean>;
-  /** Returns false when the test is quarantined already. */
-  addQuarantine(quarantine: PlainQuarantine): Promise<boolean>;
-  removeQuarantine(testId: string): Promise<boolean>;
+  addQuarantine(quarantine: PlainQuarantine): Promise<"added" | "changed" | "unchanged">;
+  /** Returns false when the test is not quarantined. */
+  removeQuarantine(testId: string, now: number): Promise<boolean>;
+  /** Returns the tests that entered or left, with the reasons. */
+  applyPolicy(
+    action: { repository: number; policy: PlainPolicy },
+    now: number,
+    windowSeconds: number,
+  ): Promise<PolicyChange[]>;
+  /** All changes and ends of quarantine entries, in any order. */
+  quarantineLog(now: number): Promise<LoggedEvent[]>;
   /** Prunes what was recorded before a moment, in seconds since 1970. */
   prune(repository: number, cutoff: number): Promise<void>;
   createToken(expiresAt: number | null): Promise<void>;

@@ -4,6 +4,7 @@
  */
 import type { Conclusion } from "../../lib/report/result.ts";
 import type { Operator, Sort } from "./oracle.ts";
+import type { PlainPolicy } from "./policy_rules.ts";
 import type { OrganizationParameter, Scope } from "./questions.ts";
 
 /** One result of a report, repeated `times` times. */
@@ -28,8 +29,10 @@ export interface UploadStep {
   /** Tags of single tests, each by its index in the pool. */
   testTags: { test: number; tags: string[] }[];
   attempts: Attempt[];
-  /** Number of additional passing tests: more than fit into one byte. */
+  /** Number of additional tests: more than fit into one byte, or enough for a broken environment. */
   crowd: number;
+  /** How many of them fail. */
+  crowdFails: number;
   coverage: { coveredLineCount: number; lineCount: number } | null;
   repositoryUrl: string | null;
   /** True for an upload with an archive key. */
@@ -73,6 +76,17 @@ export type Change =
   | "coverage"
   | "outcomes";
 
+export interface QuarantineStep {
+  kind: "quarantine";
+  test: number;
+  by: string | null;
+  type: "manual" | "automatic";
+  reason: string | null;
+  owner: string | null;
+  /** Seconds until its end, `null` for none. */
+  expiresIn: number | null;
+}
+
 export type Step =
   | { kind: "upload"; upload: UploadStep }
   | { kind: "repeat"; of: number; changes: Change[]; upload: UploadStep }
@@ -90,15 +104,16 @@ export type Step =
   | { kind: "delete"; of: number }
   /** A submission is deleted and uploaded again. */
   | { kind: "delete and upload"; of: number }
-  | { kind: "quarantine"; test: number; by: string | null; type: "manual" | "automatic" }
+  | QuarantineStep
   | { kind: "release"; test: number }
+  | { kind: "apply policy"; repository: number; policy: PlainPolicy }
   | { kind: "rename"; repository: number; name: string }
   /** Time passes. */
   | { kind: "wait"; seconds: number }
   /** Until a submission is just inside the window (0), or just outside (1). */
   | { kind: "wait for edge"; of: number; past: number }
-  /** The clock is set, forward or back, to the edge of a submission or a token. */
-  | { kind: "set clock to"; to: "submission" | "token"; of: number; past: number }
+  /** The clock is set, forward or back, to the edge of a submission, or the end of something. */
+  | { kind: "set clock to"; to: "submission" | "token" | "quarantine"; of: number; past: number }
   /** The clock is moved forward or back. */
   | { kind: "move clock"; seconds: number }
   | { kind: "token"; expiresIn: number | null }

@@ -4,7 +4,7 @@ import * as v from "valibot";
 import type { Database } from "../../db/connection/connect.ts";
 import { createOrganization } from "../../db/admin/organizations.ts";
 import { storeSubmission, type Upload } from "../../db/write/store_submission.ts";
-import { addQuarantine, findTest } from "../../db/admin/quarantine.ts";
+import { addQuarantine, findTest, removeQuarantine } from "../../db/admin/quarantine.ts";
 import { createRepository } from "../../db/admin/create_repository.ts";
 import type { Repository } from "../../db/admin/repositories.ts";
 import { insertToken, type NewTokenRow } from "../../db/admin/tokens.ts";
@@ -134,21 +134,41 @@ export function flaky(name: string, more: Partial<TestResult> = {}): Partial<Tes
   }];
 }
 
+/** A quarantine entry without an end. */
+const ENTRY: Quarantine = {
+  quarantinedAt: NOW,
+  quarantinedBy: null,
+  quarantineType: "manual",
+  quarantineReason: null,
+  quarantineOwner: null,
+  quarantineExpiresAt: null,
+};
+
+const ORIGIN = { author: "test", command: "quarantine" };
+
 /** Quarantines a test by its id. */
 export async function quarantine(
-  { sql }: Database,
+  { sql }: Pick<Database, "sql">,
   id: string,
   more: Partial<Quarantine> = {},
 ): Promise<void> {
   const test = await findTest(sql, parseTestId(id)!);
   assert.ok(test);
-  const added = await addQuarantine(sql, test, {
-    quarantinedAt: NOW,
-    quarantinedBy: null,
-    quarantineType: "manual",
-    ...more,
-  });
-  assert.ok(added?.added);
+  const entry = { ...ENTRY, ...more };
+  const added = await sql.begin((tx) => addQuarantine(tx, test, entry, ORIGIN));
+  assert.equal(added?.outcome, "added");
+}
+
+/** Removes the quarantine of a test. */
+export async function release(
+  { sql }: Pick<Database, "sql">,
+  id: string,
+  { at: removedAt = NOW } = {},
+): Promise<boolean> {
+  const test = await findTest(sql, parseTestId(id)!);
+  assert.ok(test);
+  const removal = { removedAt, removedBy: null, reason: null };
+  return await sql.begin((tx) => removeQuarantine(tx, test, removal, ORIGIN));
 }
 
 /** The id of a test of {@linkcode Fixture.upload}. */

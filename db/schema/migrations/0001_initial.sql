@@ -9,6 +9,8 @@ create table organization (
   -- Legacy tokens are valid only while this is above 0.
   purchase_unit_count integer not null default 0 check (purchase_unit_count >= 0),
   next_repository_number bigint not null default 1,
+  -- The policy of all repositories without their own (lib/analysis/quarantine_policy.ts); null: off.
+  quarantine_policy jsonb,
   created_at timestamptz(0) not null
 );
 
@@ -45,6 +47,7 @@ create table change (
   detail jsonb not null,
   primary key (organization_id, change_id)
 );
+create index change_subject on change (organization_id, subject);
 
 create sequence repository_id_sequence as bigint;
 
@@ -64,6 +67,8 @@ create table repository (
   -- First 11 hex digits (44 bits) of the id of every test. Made from the names at creation, so that
   -- renaming the repository keeps the ids.
   id_prefix bigint not null unique,
+  -- Null: that of the organization. The JSON value null: off.
+  quarantine_policy jsonb,
   created_at timestamptz(0) not null,
   primary key (organization_id, repository_id),
   unique (organization_id, repository_number),
@@ -255,14 +260,23 @@ create table disruptive_test (
   primary key (repository_id, test_no)
 );
 
+-- The latest quarantine entry of each test. One that has ended stays until the test is quarantined
+-- again: its end changes no row.
 create table quarantine (
   repository_id bigint not null,
   test_no integer not null,
   quarantined_at timestamptz(0) not null,
   quarantined_by text,
   quarantine_type text not null check (quarantine_type in ('manual', 'automatic')),
+  quarantine_reason text,
+  quarantine_owner text,
+  -- The first second at which the test is not quarantined any more; null for an entry without an end.
+  quarantine_expires_at timestamptz(0),
   primary key (repository_id, test_no)
 );
+-- The next end of an entry: the first statement of every request reads it.
+create index quarantine_end on quarantine (repository_id, quarantine_expires_at)
+  where quarantine_expires_at is not null;
 
 -- Totals of coverage reports that have at least one line that can be covered.
 create table coverage_report (
@@ -306,13 +320,17 @@ create index archive_unfinished on archive (source, status) where status <> 'pro
 -- the id as a value (deploy/citus.sql), so that a request still takes one round trip. On one server they
 -- become part of the plan of the statement.
 
-create function repository_version(repository_id bigint, first_submission_id bytea)
-returns table (data_version bigint, oldest_submission_id bytea)
+create function repository_version(
+  repository_id bigint, first_submission_id bytea, moment timestamptz)
+returns table (
+  data_version bigint, oldest_submission_id bytea, next_quarantine_end timestamptz)
 language sql stable as $$
   select v.data_version, (
     select s.submission_id from submission s
     where s.repository_id = $1 and s.submission_id >= $2
-    order by s.submission_id limit 1)
+    order by s.submission_id limit 1), (
+    select min(q.quarantine_expires_at) from quarantine q
+    where q.repository_id = $1 and q.quarantine_expires_at > $3)
   from repository_state v
   where v.repository_id = $1 and v.is_visible
 $$;

@@ -135,8 +135,12 @@ async function fillExample(
     quarantinedAt: now,
     quarantinedBy: "ada",
     quarantineType: "manual",
+    quarantineReason: "the mail server of the test environment is slow",
+    quarantineOwner: null,
+    quarantineExpiresAt: null,
   } as const;
-  await sql.begin((tx) => addQuarantine(tx, quarantined, quarantine));
+  const origin = { author: "demo", command: "demo" };
+  await sql.begin((tx) => addQuarantine(tx, quarantined, quarantine, origin));
   const { plain, ...token } = makeToken("api_token");
   await insertToken(sql, {
     organizationId: organization.organizationId,

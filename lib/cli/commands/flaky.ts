@@ -57,6 +57,7 @@ export const flakyCommand: AddCommand = command({
       : await listRepositories(sql, organization.organizationId);
     const states = await loadTrackedTests(sql, {
       repositoryIds: repositories.map(({ repositoryId }) => repositoryId),
+      now: context.now,
       windowStart: context.now - WINDOW_SECONDS,
       branches,
     });

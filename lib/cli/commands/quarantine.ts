@@ -6,20 +6,27 @@ import {
   removeQuarantine,
   type StoredTest,
 } from "../../../db/admin/quarantine.ts";
+import { listQuarantineLog } from "../../../db/admin/quarantine_log.ts";
 import type { Queryable } from "../../../db/connection/sql.ts";
 import { writeTransaction } from "../../../db/write/transaction.ts";
 import { testId } from "../../base/identity.ts";
+import { formatTimestamp } from "../../base/time.ts";
 import { type AddCommand, argument, command, group, option } from "../command.ts";
-import { Failure } from "../errors.ts";
-import { ORG, quarantineRecord, requireOrganization } from "../resources.ts";
-import { lineOfText, oneOf, testIdentifier } from "../values.ts";
+import { Failure, UsageError } from "../errors.ts";
+import { ORG, quarantineRecord, requireOrganization, timestampOrNull } from "../resources.ts";
+import { applyCommand, policyCommands } from "./quarantine_policy.ts";
+import { end, lineOfText, oneOf, testIdentifier } from "../values.ts";
 
 const TEST = argument("test id, 24 hex digits", testIdentifier);
 
 const addCommand = command({
   name: "add",
-  summary: "Quarantine a test; prints its id",
-  example: "quarantine add 0123456789abcdef01234567 --by ada",
+  summary: "Quarantine a test, or change its reason, owner or end; prints its id",
+  example: "quarantine add 0123456789abcdef01234567 --by ada --expires 30d",
+  details: [
+    "A test that is quarantined already keeps its date, author and type. From the second of its end on " +
+    "a test is not quarantined any more.",
+  ],
   input: {
     testId: TEST,
     by: option("<who>", "who quarantines it", v.optional(lineOfText)),
@@ -28,23 +35,36 @@ const addCommand = command({
       "manual or automatic (default: manual)",
       v.optional(oneOf(["manual", "automatic"]), "manual"),
     ),
+    reason: option("<text>", "why", v.optional(lineOfText)),
+    owner: option("<who>", "who takes care of it", v.optional(lineOfText)),
+    expires: option("<when>", "its end: 30d, or RFC 3339 (default: never)", v.optional(end)),
   },
-  async run({ testId: parts, by, type }, context) {
+  async run({ testId: parts, by, type, reason, owner, expires }, context) {
+    const { now } = context;
+    const expiresAt = expires?.(now) ?? null;
+    if (expiresAt !== null && expiresAt <= now) {
+      throw new UsageError(
+        `--expires: "${formatTimestamp(expiresAt)}" is not after ${formatTimestamp(now)}`,
+      );
+    }
     const { sql } = await context.openDatabase();
     const test = await requireTest(sql, parts);
-    const id = testId(test.idPrefix, test.testHash);
-    const result = await writeTransaction(sql, async (tx) => {
-      const result = await addQuarantine(tx, test, {
-        quarantinedAt: context.now,
+    const origin = await context.origin();
+    const result = await writeTransaction(sql, (tx) =>
+      addQuarantine(tx, test, {
+        quarantinedAt: now,
         quarantinedBy: by ?? null,
         quarantineType: type,
-      });
-      const detail = { test: test.name, by: by ?? null, type };
-      if (result?.added) await context.logChange(tx, { ...test, subject: id, detail });
-      return result;
-    });
+        quarantineReason: reason ?? null,
+        quarantineOwner: owner ?? null,
+        quarantineExpiresAt: expiresAt,
+      }, origin));
     if (!result) throw unknownTest(parts);
-    if (!result.added) context.note(`test ${id} is already quarantined and unchanged`);
+    const id = testId(test.idPrefix, test.testHash);
+    if (result.outcome !== "added") {
+      const change = result.outcome === "changed" ? "its entry is changed" : "unchanged";
+      context.note(`test ${id} is already quarantined and ${change}`);
+    }
     await context.print(id, quarantineRecord(test, result.quarantine));
   },
 });
@@ -53,18 +73,20 @@ const removeCommand = command({
   name: "remove",
   summary: "Release a test from quarantine; prints its id",
   example: "quarantine remove 0123456789abcdef01234567",
-  input: { testId: TEST },
-  async run({ testId: parts }, context) {
+  input: {
+    testId: TEST,
+    by: option("<who>", "who releases it", v.optional(lineOfText)),
+    reason: option("<text>", "why", v.optional(lineOfText)),
+  },
+  async run({ testId: parts, by, reason }, context) {
     const { sql } = await context.openDatabase();
     const test = await requireTest(sql, parts);
+    const origin = await context.origin();
+    const removal = { removedAt: context.now, removedBy: by ?? null, reason: reason ?? null };
     const id = testId(test.idPrefix, test.testHash);
-    const isRemoved = await writeTransaction(sql, async (tx) => {
-      const isRemoved = await removeQuarantine(tx, test);
-      const detail = { test: test.name };
-      if (isRemoved) await context.logChange(tx, { ...test, subject: id, detail });
-      return isRemoved;
-    });
-    if (!isRemoved) context.note(`test ${id} is not quarantined`);
+    if (!await writeTransaction(sql, (tx) => removeQuarantine(tx, test, removal, origin))) {
+      context.note(`test ${id} is not quarantined`);
+    }
     await context.print(id, quarantineRecord(test, null));
   },
 });
@@ -72,13 +94,14 @@ const removeCommand = command({
 const listCommand = command({
   name: "list",
   summary:
-    "List quarantined tests: id, OWNER/NAME, suite, class, name, file, quarantined, by, type",
+    "List quarantined tests: id, OWNER/NAME, suite, class, name, file, quarantined, by, type, reason, " +
+    "owner, end",
   example: "quarantine list --org acme",
   input: { org: ORG },
   async run({ org }, context) {
     const { sql } = await context.openDatabase();
-    const organization = await requireOrganization(sql, org);
-    const tests = await listQuarantined(sql, organization.organizationId);
+    const { organizationId } = await requireOrganization(sql, org);
+    const tests = await listQuarantined(sql, organizationId, context.now);
     await context.printList(
       tests.map((test) => quarantineRecord(test, test)),
       [
@@ -91,17 +114,59 @@ const listCommand = command({
         "quarantined_at",
         "quarantined_by",
         "quarantine_type",
+        "quarantine_reason",
+        "quarantine_owner",
+        "quarantine_expires_at",
       ],
     );
   },
 });
 
-/** `quarantine add`, `quarantine remove` and `quarantine list`. */
+const logCommand = command({
+  name: "log",
+  summary:
+    "List additions, changes, removals and ends, oldest first: time, action, id, OWNER/NAME, suite, " +
+    "class, name, file, author, type, reason, owner, end",
+  example: "quarantine log --org acme",
+  input: {
+    org: ORG,
+    test: option("<test-id>", "of this test only", v.optional(testIdentifier)),
+  },
+  async run({ org, test }, context) {
+    const { sql } = await context.openDatabase();
+    const { organizationId } = await requireOrganization(sql, org);
+    const events = await listQuarantineLog(sql, {
+      organizationId,
+      testId: test ? testId(test.idPrefix, test.testHash) : null,
+      now: context.now,
+    });
+    await context.printList(
+      events.map((event) => ({
+        at: formatTimestamp(event.at),
+        action: event.action,
+        id: event.testId,
+        repository: event.repository,
+        suite: event.suite,
+        class: event.class,
+        name: event.name,
+        file: event.file,
+        author: event.author,
+        quarantine_type: event.quarantineType,
+        quarantine_reason: event.quarantineReason,
+        quarantine_owner: event.quarantineOwner,
+        quarantine_expires_at: timestampOrNull(event.quarantineExpiresAt),
+      })),
+      (event) => Object.values(event),
+    );
+  },
+});
+
+/** The commands of `quarantine`. */
 export const quarantineCommands: AddCommand = group({
   name: "quarantine",
-  summary: "Quarantine tests, release them and list them",
+  summary: "Quarantine tests, release them, list them and what happened",
   example: "quarantine list --org acme",
-  commands: [addCommand, removeCommand, listCommand],
+  commands: [addCommand, removeCommand, listCommand, logCommand, policyCommands, applyCommand],
 });
 
 type TestIdParts = Pick<StoredTest, "idPrefix" | "testHash">;

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { createRepository } from "../../../db/admin/create_repository.ts";
+import { releaseRepository } from "../../../db/admin/quarantine.ts";
 import {
   deleteRepository,
   findRepository,
@@ -119,7 +120,10 @@ const deleteCommand = command({
     const { sql } = await context.openDatabase();
     const organization = await requireOrganization(sql, org);
     const present = await requireRepository(sql, organization, repository);
+    const origin = await context.origin();
+    const removal = { removedAt: context.now, removedBy: null, reason: "repository deleted" };
     const isDeleted = await writeTransaction(sql, async (tx) => {
+      await releaseRepository(tx, present, removal, origin);
       const isDeleted = await deleteRepository(tx, present);
       if (isDeleted) await context.logChange(tx, changeOf(present));
       return isDeleted;

@@ -9,7 +9,6 @@ import {
 } from "../../../db/admin/tokens.ts";
 import type { Database } from "../../../db/connection/connect.ts";
 import { writeTransaction } from "../../../db/write/transaction.ts";
-import { SECONDS_PER_DAY } from "../../base/time.ts";
 import { makeToken, type TokenType } from "../../base/token.ts";
 import { PROGRAM } from "../../base/version.ts";
 import {
@@ -26,15 +25,13 @@ import { ORG, requireOrganization, requireRepository, tokenRecord } from "../res
 import {
   duration,
   lineOfText,
+  MAX_LIFETIME_SECONDS,
   repositoryName,
   rowId,
   timestamp,
   tokenHash,
   tokenPrefix,
 } from "../values.ts";
-
-// A century, which keeps the expiry in the years of four digits.
-const MAX_LIFETIME_SECONDS = 36_500 * SECONDS_PER_DAY;
 
 const EXPIRES_AT = option(
   "<timestamp>",

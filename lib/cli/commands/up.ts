@@ -103,6 +103,7 @@ export const upCommand: AddCommand = command({
           now,
         });
         stderr(`receiving uploads on ${receiver.url}\n`);
+        const origin = await context.origin();
         await runTogether(io.stop, (stop) => [
           serveUntilStopped({ ...io, stop }, {
             ...shared,
@@ -123,6 +124,7 @@ export const upCommand: AddCommand = command({
               leaseSeconds: LEASE_SECONDS,
               now,
               listener: { note: (text) => log.warn("note", { text }) },
+              origin,
             },
             {
               interval: SWEEP_SECONDS,

@@ -122,6 +122,7 @@ export const watchCommand: AddCommand = command({
         leaseSeconds: options.lease,
         now: io.now,
         listener,
+        origin: await context.origin(),
       };
       let failed = 0;
       try {

@@ -12,6 +12,8 @@ import {
 } from "../../../db/admin/archives.ts";
 import { findOrCreateRepository } from "../../../db/admin/create_repository.ts";
 import { findOrganization, type Organization } from "../../../db/admin/organizations.ts";
+import type { Origin } from "../../../db/admin/quarantine_log.ts";
+import type { Repository } from "../../../db/admin/repositories.ts";
 import type { Database } from "../../../db/connection/connect.ts";
 import { SchemaVersionError } from "../../../db/schema/migrate.ts";
 import { writeTransaction } from "../../../db/write/transaction.ts";
@@ -30,6 +32,7 @@ import { ReportError } from "../../report/report_error.ts";
 import { oneLine } from "../output.ts";
 import { findDefaultOrganization } from "../resources.ts";
 import { type ArchiveStorage, StorageError, type StoredArchive } from "../storage/storage.ts";
+import { applyPolicyAfterUpload } from "./apply_policy.ts";
 import type { ArchiveReader } from "./archive_reader.ts";
 import type { Listener } from "./read_files.ts";
 import { type IntakeOutcome, storeUpload } from "./store_upload.ts";
@@ -51,6 +54,8 @@ export interface WatcherContext {
   /** Seconds since 1970. */
   now(): number;
   listener: Listener;
+  /** Of the entries that the quarantine policy adds and removes. */
+  origin: Origin;
 }
 
 export type ArchiveOutcome =
@@ -112,7 +117,7 @@ export async function processArchive(
 }
 
 async function intake(
-  { sql, storage, reader, organization: given, now, listener }: WatcherContext,
+  { sql, storage, reader, organization: given, now, listener, origin }: WatcherContext,
   { archive, claim, shown }: {
     archive: StoredArchive;
     claim: ArchiveClaim;
@@ -138,7 +143,7 @@ async function intake(
     if (facts) await show(facts);
     throw error;
   });
-  const organization = await show(facts);
+  const { organization, repository } = await show(facts);
   const files = await asArchiveError(() => reader.readFiles(source, contents, { listener }));
   const { outcome } = await storeUpload(sql, { ...facts, organization: organization.name }, files, {
     now: moment,
@@ -148,22 +153,26 @@ async function intake(
     if (!(error.cause instanceof TagLimitError)) throw error;
     throw new ArchiveError(error.message, { cause: error });
   });
+  await applyPolicyAfterUpload(sql, repository, { now: now(), origin, note: listener.note });
   return outcome;
 
   /** Lists the archive under its repository as `processing`. */
-  async function show(facts: ShownFacts): Promise<Organization> {
+  async function show(
+    facts: ShownFacts,
+  ): Promise<{ organization: Organization; repository: Repository }> {
     const organization = given ??
       await organizationOf(sql, facts.repository, metadata?.organization);
-    const { repository: { repositoryId } } = await findOrCreateRepository(sql, {
+    const { repository } = await findOrCreateRepository(sql, {
       ...facts.repository,
       organization,
       createdAt: moment,
     });
+    const { repositoryId } = repository;
     await writeTransaction(sql, async (tx) => {
       shown.key = await assignArchive(tx, { ...claim, repositoryId });
       await showProcessing(tx, { ...facts, repositoryId, key: shown.key, uploadedAt: moment });
     });
-    return organization;
+    return { organization, repository };
   }
 }
 

@@ -135,8 +135,9 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
         parameters,
         root,
         today,
+        now,
         windowStart,
-        loadTests: (options) => loadTests(repositories, { windowStart, ...options }),
+        loadTests: (options) => loadTests(repositories, { now, windowStart, ...options }),
       }, context));
   }
 }

@@ -53,6 +53,8 @@ export interface ApiRequest<Query = unknown> extends CallerScope {
   root: string;
   /** The day of the request, in days since 1970. */
   today: number;
+  /** Seconds since 1970. */
+  now: number;
   /** First second of the window, since 1970. */
   windowStart: number;
   /** Tests of the repositories that are disruptive in the window or quarantined. */

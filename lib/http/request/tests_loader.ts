@@ -22,8 +22,14 @@ const MERGED_SHARE = 0.25;
  */
 type TestsLoader = (
   repositories: readonly RepositoryVersion[],
-  options: LoadTestsOptions & { windowStart: number },
+  options: LoadTestsOptions & Moment,
 ) => Promise<TestCollection>;
+
+/** When a request is answered, in seconds since 1970. */
+interface Moment {
+  now: number;
+  windowStart: number;
+}
 
 /** What is loaded of a repository, whatever its version. */
 interface Variant {
@@ -64,7 +70,7 @@ export function createTestsLoader(
   /** Loads that have not finished, by version. */
   const loading = new Map<string, Promise<Loaded>>();
 
-  return async (repositories, { windowStart, withTime = false, branches = null }) => {
+  return async (repositories, { now, windowStart, withTime = false, branches = null }) => {
     const variant = { withTime, branches };
     const find = (repository: RepositoryVersion) => {
       const loaded = cache.get(cacheKey(repository, variant));
@@ -73,7 +79,7 @@ export function createTestsLoader(
     const found = repositories.map(find);
     const loads = startLoads(
       repositories.filter((_, index) => !found[index]),
-      { windowStart, ...variant },
+      { now, windowStart, ...variant },
     );
     const parts: TestCollection[] = [];
     for (const [index, repository] of repositories.entries()) {
@@ -88,7 +94,7 @@ export function createTestsLoader(
   /** Loads all missing repositories together, except those that are being loaded already. */
   function startLoads(
     missing: readonly RepositoryVersion[],
-    options: { windowStart: number } & Variant,
+    options: Moment & Variant,
   ): Map<RepositoryVersion, Promise<Loaded>> {
     const keyOf = (repository: RepositoryVersion) =>
       JSON.stringify([options.withTime, options.branches, versionKey(repository)]);
@@ -108,7 +114,7 @@ export function createTestsLoader(
 
   async function load(
     repositories: readonly RepositoryVersion[],
-    options: { windowStart: number } & Variant,
+    options: Moment & Variant,
   ): Promise<Map<number, TestsState>> {
     const [first, ...others] = repositories;
     const repositoryIds = repositories.map(({ repositoryId }) => repositoryId);
@@ -150,9 +156,9 @@ type VersionedRepository = WindowVersion & { repositoryId: number };
 
 /** Everything that distinguishes one version of a repository's data and window from another. */
 function versionKey(
-  { repositoryId, dataVersion, oldestSubmissionId }: VersionedRepository,
+  { repositoryId, dataVersion, oldestSubmissionId, nextQuarantineEnd }: VersionedRepository,
 ) {
-  return [repositoryId, dataVersion, oldestSubmissionId];
+  return [repositoryId, dataVersion, oldestSubmissionId, nextQuarantineEnd];
 }
 
 function cacheKey(
@@ -164,5 +170,6 @@ function cacheKey(
 
 function isSame(repository: WindowVersion, { version }: TestsState): boolean {
   return repository.dataVersion === version.dataVersion &&
-    repository.oldestSubmissionId === version.oldestSubmissionId;
+    repository.oldestSubmissionId === version.oldestSubmissionId &&
+    repository.nextQuarantineEnd === version.nextQuarantineEnd;
 }

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import { deleteSubmission } from "../../../db/write/delete_submission.ts";
 import { pruneRepository } from "../../../db/write/prune.ts";
-import { removeQuarantine } from "../../../db/admin/quarantine.ts";
 import type { Repository } from "../../../db/admin/repositories.ts";
 import { loadTrackedChanges, loadTrackedTests } from "../../../db/read/tracked_tests.ts";
 import { showFailed, showProcessing } from "../../../db/write/unprocessed_submissions.ts";
@@ -18,6 +17,7 @@ import {
   idOf,
   NOW,
   quarantine,
+  release,
 } from "../../routes/fixture.ts";
 
 const TESTS = ["a", "b", "c", "d", "e", "f"];
@@ -33,13 +33,13 @@ describeWithDatabases("the changes of tracked tests", (database) => {
   const newRepository = () => fixture.addRepository("acme", `repository-${names++}`);
 
   async function loadAll({ repositoryId }: Repository, now: number): Promise<TestsState> {
-    const options = { repositoryIds: [repositoryId], windowStart: now - WINDOW_SECONDS };
+    const options = { repositoryIds: [repositoryId], now, windowStart: now - WINDOW_SECONDS };
     return (await loadTrackedTests(database().sql, { ...options, withTime: true }))
       .get(repositoryId)!;
   }
 
   function loadChanges({ repositoryId }: Repository, since: TestsState, now: number) {
-    const options = { repositoryId, windowStart: now - WINDOW_SECONDS, withTime: true };
+    const options = { repositoryId, now, windowStart: now - WINDOW_SECONDS, withTime: true };
     return loadTrackedChanges(database().sql, { ...options, since });
   }
 
@@ -112,8 +112,14 @@ describeWithDatabases("the changes of tracked tests", (database) => {
         async () => {
           const [testNo, test] = pick([...states.at(-1)!.tests.entries()]) ?? [];
           if (testNo === undefined) return;
-          if (test!.quarantine) await removeQuarantine(sql, { repositoryId, testNo });
-          else await quarantine(database(), test!.id);
+          if (test!.quarantine) await release(database(), test!.id, { at: now });
+          else {
+            const end = pick([null, now + 1, now + DAY]);
+            await quarantine(database(), test!.id, {
+              quarantinedAt: now,
+              quarantineExpiresAt: end,
+            });
+          }
         },
       ];
       for (let step = 0; step < 25; step++) {

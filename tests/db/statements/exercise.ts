@@ -259,10 +259,25 @@ async function quarantines(program: Program): Promise<void> {
   const id = testId(test!.prefix, test!.hash);
   await program.run(`quarantine add ${id}`);
   await program.run(`quarantine add ${id}`);
+  await program.run(`quarantine add ${id} --expires 30d`);
   await program.run("quarantine list --org big");
+  await program.run("quarantine log --org big");
   await program.run(`quarantine remove ${id}`);
   await program.run(`quarantine remove ${id}`);
+  await program.run("quarantine policy set --org big --disruptions 1 --code-versions 1");
+  await program.run(`quarantine policy set --org big --repo big/shop --disruptions 1 ${POLICY}`);
+  await program.run("quarantine policy show --org big");
+  assert.match(await program.run("quarantine apply --org big"), /^enter\t.*\tflaky\t/m);
+  // Then it has one that stays, and a submission with a broken environment.
+  const names = Array.from({ length: 20 }, (_, index) => `crowd${index}`);
+  const failing = `<failure message="down"/></testcase>`;
+  await program.write("broken.xml", report("a", ...names).replaceAll("</testcase>", failing));
+  await program.run("ingest --org big --repo big/shop --commit c000001 FOLDER/broken.xml");
+  assert.match(await program.run("quarantine apply --org big"), /^stay\t/m);
+  await program.run("quarantine policy off --org big --repo big/shop");
 }
+
+const POLICY = "--code-versions 1 --min-results 1";
 
 async function watching(program: Program): Promise<void> {
   const { sql } = program.database;

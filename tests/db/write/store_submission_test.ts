@@ -86,6 +86,7 @@ describeWithDatabases("processing a submission", (database) => {
   async function tracked({ repositoryId }: Repository) {
     const states = await loadTrackedTests(database().sql, {
       repositoryIds: [repositoryId],
+      now: NOW,
       windowStart: WINDOW_START,
       withTime: true,
     });

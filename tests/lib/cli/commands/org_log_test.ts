@@ -50,7 +50,19 @@ describeWithDatabases("org log", (database) => {
       ],
     );
     assert.deepEqual(changes[2].detail, { new_name: "acme/newer" });
-    assert.deepEqual(changes[5].detail, { test: "a", by: "ada", type: "manual" });
+    assert.deepEqual(changes[5].detail, {
+      quarantine: "added",
+      repository: "acme/shop",
+      suite: "suite",
+      class: "Class",
+      name: "a",
+      file: "test.ts",
+      by: "ada",
+      type: "manual",
+      reason: null,
+      owner: null,
+      expires_at: null,
+    });
     assert.equal(changes[0].changed_at, "2026-02-01T12:00:00Z");
     assert.ok(changes[0].author.endsWith(`@${hostname()}`), changes[0].author);
 

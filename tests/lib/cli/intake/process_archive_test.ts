@@ -4,7 +4,10 @@ import type { ArchiveStorage } from "../../../../lib/cli/storage/storage.ts";
 import { StorageError } from "../../../../lib/cli/storage/storage.ts";
 import { processArchive, type WatcherContext } from "../../../../lib/cli/intake/process_archive.ts";
 import { ArchiveReader } from "../../../../lib/cli/intake/archive_reader.ts";
+import { listQuarantined } from "../../../../db/admin/quarantine.ts";
+import { setPolicy } from "../../../../db/admin/quarantine_policy.ts";
 import { createOrganization, type Organization } from "../../../../db/admin/organizations.ts";
+import { DEFAULT_POLICY } from "../../../../lib/analysis/quarantine_policy.ts";
 import { describeWithDatabases } from "../../../database.ts";
 import { archiveOf, reportOf } from "../../report/archive/make_archive.ts";
 
@@ -58,6 +61,7 @@ describeWithDatabases("processing an archive", (database) => {
       leaseSeconds: 60,
       now: () => NOW,
       listener: { note: () => {} },
+      origin: { author: "test", command: "watch" },
     };
     return { context, archive: { key: "a.gz", version: "1", uploadedAt: NOW, isComplete: true } };
   }
@@ -107,6 +111,58 @@ describeWithDatabases("processing an archive", (database) => {
       notes.join("\n"),
       /^a\.gz: kept the commit "null" as text: expected 7 to 64 hex digits$/,
     );
+  });
+
+  it("applies the quarantine policy of its repository", async () => {
+    const { sql } = database();
+    const policy = { ...DEFAULT_POLICY, disruptions: 1, codeVersions: 1, minResults: 2 };
+    const { organizationId } = organization;
+    const notes: string[] = [];
+    const take = async (repository: string, key: string) => {
+      const report = `<testsuite name="s"><testcase name="flaky"><failure/></testcase>` +
+        `<testcase name="flaky"/></testsuite>`;
+      const { context, archive } = await watcher({
+        repository,
+        report,
+        onOpen: () => Promise.resolve(),
+      });
+      const listener = { note: (text: string) => void notes.push(text) };
+      const outcome = await processArchive({ ...context, listener }, { ...archive, key });
+      assert.equal(outcome.status, "processed");
+    };
+    await take("acme/unset", "a.gz");
+    assert.deepEqual(await listQuarantined(sql, organizationId, NOW), []);
+    await setPolicy(sql, { organizationId, repositoryId: null }, policy);
+    await take("acme/policy", "a.gz");
+    const [entry, ...others] = await listQuarantined(sql, organizationId, NOW);
+    assert.deepEqual([entry?.repositoryName, entry?.name, others.length], ["policy", "flaky", 0]);
+    assert.match(
+      notes.at(-1)!,
+      /^acme\/policy: quarantined [0-9a-f]{24} flaky: 1 disruption at 1 /,
+    );
+    await setPolicy(sql, { organizationId, repositoryId: null }, null);
+    await take("acme/off", "a.gz");
+    assert.equal((await listQuarantined(sql, organizationId, NOW)).length, 1);
+  });
+
+  it("is stored also when the quarantine policy cannot be applied", async () => {
+    const { sql } = database();
+    const notes: string[] = [];
+    const { context, archive } = await watcher({
+      repository: "acme/no-policy",
+      onOpen: () => Promise.resolve(),
+    });
+    await sql`update organization set quarantine_policy = '"nonsense"'`;
+    await sql`alter table quarantine rename to quarantine_away`;
+    try {
+      const listener = { note: (text: string) => void notes.push(text) };
+      const outcome = await processArchive({ ...context, listener }, archive);
+      assert.equal(outcome.status, "processed");
+      assert.match(notes.at(-1)!, /^acme\/no-policy: the quarantine policy could not be applied: /);
+    } finally {
+      await sql`alter table quarantine_away rename to quarantine`;
+      await sql`update organization set quarantine_policy = null`;
+    }
   });
 
   it("shows it as processing meanwhile, and under the same id afterwards", async () => {

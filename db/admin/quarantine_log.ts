@@ -1,0 +1,93 @@
+/** The log of quarantine entries: those changes of an organization that concern one. */
+import { type QuarantineEvent, withEnds } from "../../lib/analysis/quarantine_log.ts";
+import type { Quarantine } from "../../lib/analysis/tracked_test.ts";
+import { testId, type TestIdentity } from "../../lib/base/identity.ts";
+import { formatRepositoryName } from "../../lib/base/repository_name.ts";
+import { type Queryable, textsIn } from "../connection/sql.ts";
+import { type Change, insertChange } from "./changes.ts";
+
+/** Who changes an entry, with which command. */
+export type Origin = Pick<Change, "author" | "command">;
+
+/** A test that is named in the log. */
+interface LoggedTest extends TestIdentity {
+  organizationId: number;
+  owner: string;
+  repositoryName: string;
+  idPrefix: number;
+  testHash: number;
+}
+
+/** Logs a change of an entry, in the transaction that makes it. */
+export async function logQuarantine(
+  tx: Queryable,
+  test: LoggedTest,
+  { at, action, quarantine, ...origin }: Origin & {
+    at: number;
+    action: "added" | "changed" | "removed";
+    /** After the change, with its author; for a removal with its reason. */
+    quarantine: Quarantine;
+  },
+): Promise<void> {
+  const { organizationId, suite, class: className, name, file } = test;
+  await insertChange(tx, {
+    ...origin,
+    organizationId,
+    changedAt: at,
+    subject: testId(test.idPrefix, test.testHash),
+    detail: {
+      quarantine: action,
+      repository: formatRepositoryName({ owner: test.owner, name: test.repositoryName }),
+      suite,
+      class: className,
+      name,
+      file,
+      by: quarantine.quarantinedBy,
+      type: quarantine.quarantineType,
+      reason: quarantine.quarantineReason,
+      owner: quarantine.quarantineOwner,
+      expires_at: quarantine.quarantineExpiresAt,
+    },
+  });
+}
+
+/**
+ * The log of an organization or of one test, oldest first.
+ *
+ * @param options.testId 24 lower-case hex digits
+ * @param options.now entries that end until then, in seconds since 1970, have ended
+ */
+export async function listQuarantineLog(
+  sql: Queryable,
+  { organizationId, testId = null, now }: {
+    organizationId: number;
+    testId?: string | null;
+    now: number;
+  },
+): Promise<QuarantineEvent[]> {
+  const changes = await sql<QuarantineEvent[]>`
+    select extract(epoch from changed_at)::float8 as at, subject as "testId",
+      d.quarantine as action, d.repository, d.suite, d.class, d.name, d.file,
+      coalesce(d.by, author) as author, d.type as "quarantineType", d.reason as "quarantineReason",
+      d.owner as "quarantineOwner", d.expires_at as "quarantineExpiresAt"
+    from change
+    cross join jsonb_to_record(detail) as d(quarantine text, repository text, suite text, class text,
+      name text, file text, by text, type text, reason text, owner text, expires_at float8)
+    where organization_id = ${organizationId} and d.quarantine is not null
+      and (${testId}::text is null or subject = ${testId})
+    order by change_id`;
+  return withEnds(changes, now);
+}
+
+/** When each of some tests was removed from the quarantine last, in seconds since 1970, by id. */
+export async function lastRemovals(
+  sql: Queryable,
+  { organizationId, testIds }: { organizationId: number; testIds: string[] },
+): Promise<Map<string, number>> {
+  const rows = await sql<{ testId: string; at: number }[]>`
+    select subject as "testId", extract(epoch from max(changed_at))::float8 as at from change
+    where organization_id = ${organizationId} and subject = any(${textsIn(sql, testIds)})
+      and detail->>'quarantine' = 'removed'
+    group by subject`;
+  return new Map(rows.map(({ testId, at }) => [testId, at]));
+}

@@ -1,0 +1,198 @@
+/** Which tests enter and leave the quarantine without a person deciding it. */
+import type { Quarantine } from "./tracked_test.ts";
+
+/** The values of a policy, durations in seconds. */
+export interface QuarantinePolicy {
+  /** Disruptions in the window that a test needs to enter. */
+  disruptions: number;
+  /** Code versions with a disruption that it needs. */
+  codeVersions: number;
+  /** Positive and negative results in the window that it needs. */
+  minResults: number;
+  /** Most automatic entries of a repository. */
+  maxTests: number;
+  /** Passes since its last failure that a test needs to leave. */
+  releasePasses: number;
+  /** Time since its last failure that it needs. */
+  releaseAfter: number;
+  /** Length of an entry. */
+  expires: number;
+}
+
+const DAY = 86_400;
+
+/** Chosen by simulation: docs/decisions/quarantine_policy.md. */
+export const DEFAULT_POLICY: QuarantinePolicy = {
+  disruptions: 3,
+  codeVersions: 2,
+  minResults: 10,
+  maxTests: 10,
+  releasePasses: 50,
+  releaseAfter: 7 * DAY,
+  expires: 30 * DAY,
+};
+
+/** A broken test fails most of its latest results. */
+const LATEST_RESULTS = 20;
+
+/** The environment of a submission was broken when more than a fifth of at least 20 tests failed. */
+export function isBrokenEnvironment(
+  { testCount, failedTestCount }: { testCount: number; failedTestCount: number },
+): boolean {
+  return testCount >= 20 && failedTestCount * 5 > testCount;
+}
+
+/** How a test ran in one submission. */
+export interface PolicyRun {
+  /** Seconds since 1970. */
+  recordedAt: number;
+  codeVersion: string;
+  /** Its positive (true) and negative results, in the order of the report. */
+  results: readonly boolean[];
+  /** Whether the negative ones are disruptions. */
+  isDisrupted: boolean;
+  isBrokenEnvironment: boolean;
+}
+
+/** What the policy knows of a test. */
+export interface PolicyHistory {
+  /** Oldest first: those of the window, and those since the last failure of a quarantined test. */
+  runs: readonly PolicyRun[];
+  /** `null` when it is not quarantined. */
+  quarantine: Quarantine | null;
+  /** When it left the quarantine last, in seconds since 1970; 0 for never. */
+  leftAt: number;
+}
+
+/** What happens to a test, and why. */
+export interface PolicyDecision {
+  action: "enter" | "stay" | "leave" | "skip";
+  reason: string;
+}
+
+/** When a policy is applied, in seconds since 1970. */
+export interface PolicyMoment {
+  now: number;
+  /** First second of the window. */
+  windowStart: number;
+}
+
+/**
+ * Decides about tests of one repository.
+ *
+ * Places that become free are given to those with the most disruptions.
+ *
+ * @param automaticCount how many are automatically quarantined
+ * @returns a decision for each test, in the same order
+ */
+export function decide<Test extends { history: PolicyHistory }>(
+  tests: readonly Test[],
+  policy: QuarantinePolicy,
+  { automaticCount, ...moment }: PolicyMoment & { automaticCount: number },
+): (PolicyDecision & { test: Test })[] {
+  const decided = tests.map((test) => {
+    const evidence = evidenceOf(test.history, moment);
+    return { test, evidence, ...decideAlone(test.history, evidence, policy, moment.now) };
+  });
+  let free = policy.maxTests - automaticCount +
+    decided.filter(({ action }) => action === "leave").length;
+  const entering = decided.filter(({ action }) => action === "enter")
+    .sort((a, b) => b.evidence.disruptions - a.evidence.disruptions);
+  for (const decision of entering) {
+    if (free-- > 0) continue;
+    decision.action = "skip";
+    const { maxTests } = policy;
+    decision.reason += `, but ${counted(maxTests, "test")} ${maxTests === 1 ? "is" : "are"} ` +
+      "automatically quarantined already";
+  }
+  return decided.map(({ evidence: _, ...decision }) => decision);
+}
+
+/** Decides about one test, whatever the number of entries. */
+function decideAlone(
+  history: PolicyHistory,
+  { disruptions, codeVersions, results, latest, isOneStretch }: Evidence,
+  policy: QuarantinePolicy,
+  now: number,
+): PolicyDecision {
+  const calm = calmSince(history, policy, now);
+  if (history.quarantine?.quarantineType === "manual") {
+    return { action: "stay", reason: "quarantined manually" };
+  }
+  if (history.quarantine) return { action: calm.isReleased ? "leave" : "stay", reason: calm.text };
+  const passed = latest.filter((isPositive) => isPositive).length;
+  const found = `${counted(disruptions, "disruption")} at ` +
+    `${
+      counted(codeVersions, "code version")
+    }, ${passed} of its last ${latest.length} results passed`;
+  const skip = (why: string): PolicyDecision => ({ action: "skip", reason: `${found}: ${why}` });
+  if (disruptions < policy.disruptions) {
+    return skip(`needs ${counted(policy.disruptions, "disruption")}`);
+  }
+  if (codeVersions < policy.codeVersions) {
+    return skip(`needs ${counted(policy.codeVersions, "code version")}`);
+  }
+  if (results < policy.minResults) return skip(`needs ${counted(policy.minResults, "result")}`);
+  if (passed * 2 < latest.length) return skip("broken, not flaky");
+  if (isOneStretch && disruptions > 1) {
+    return skip("it never passed between them: broken, not flaky");
+  }
+  // It would leave at once.
+  if (calm.isReleased) return skip(calm.text);
+  return { action: "enter", reason: found };
+}
+
+/** What speaks for entering: results of the window, since the test left the quarantine last. */
+interface Evidence {
+  disruptions: number;
+  codeVersions: number;
+  results: number;
+  /** At most 20, oldest first. */
+  latest: boolean[];
+  /** No pass lies between the first and the last disruption. */
+  isOneStretch: boolean;
+}
+
+function evidenceOf(
+  { runs, leftAt }: PolicyHistory,
+  { windowStart }: PolicyMoment,
+): Evidence {
+  const since = Math.max(windowStart, leftAt);
+  const counting = runs.filter((run) => run.recordedAt >= since && !run.isBrokenEnvironment);
+  const disrupted = counting.filter(({ isDisrupted }) => isDisrupted);
+  const results = counting.flatMap((run) => run.results);
+  const stretch = counting.slice(
+    counting.findIndex(({ isDisrupted }) => isDisrupted),
+    counting.findLastIndex(({ isDisrupted }) => isDisrupted) + 1,
+  ).flatMap((run) => run.results);
+  return {
+    disruptions: disrupted.flatMap((run) => run.results).filter((isPositive) => !isPositive).length,
+    codeVersions: new Set(disrupted.map(({ codeVersion }) => codeVersion)).size,
+    results: results.length,
+    latest: results.slice(-LATEST_RESULTS),
+    isOneStretch: !stretch.slice(stretch.indexOf(false), stretch.lastIndexOf(false)).includes(true),
+  };
+}
+
+/** Whether a test passed long enough since its last failure, in words. */
+function calmSince(
+  { runs, quarantine }: PolicyHistory,
+  { releasePasses, releaseAfter }: QuarantinePolicy,
+  now: number,
+): { isReleased: boolean; text: string } {
+  // Of a test that never failed, the time in quarantine counts.
+  let [since, event, passes] = [quarantine?.quarantinedAt ?? now, "it was quarantined", 0];
+  for (const { recordedAt, results } of runs) {
+    for (const isPositive of results) {
+      if (!isPositive) [since, event, passes] = [recordedAt, "its last failure", 0];
+      else if (recordedAt >= since) passes++;
+    }
+  }
+  const days = Math.floor((now - since) / DAY);
+  const text = `passed ${counted(passes, "time")} since ${event} ${counted(days, "day")} ago`;
+  return { isReleased: passes >= releasePasses && now - since >= releaseAfter, text };
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,181 @@
+import assert from "node:assert/strict";
+import { describe, it } from "@std/testing/bdd";
+import {
+  decide,
+  DEFAULT_POLICY,
+  isBrokenEnvironment,
+  type PolicyHistory,
+  type PolicyRun,
+} from "../../../lib/analysis/quarantine_policy.ts";
+import type { Quarantine } from "../../../lib/analysis/tracked_test.ts";
+
+const HOUR = 3_600;
+const DAY = 24 * HOUR;
+const NOW = 1_790_000_000;
+
+/** Results as letters: p passed, f failed; a failure of a run with a pass is a disruption. */
+function run(letters: string, daysAgo: number, more: Partial<PolicyRun> = {}): PolicyRun {
+  return {
+    recordedAt: NOW - daysAgo * DAY,
+    codeVersion: `${daysAgo}`,
+    results: [...letters].map((letter) => letter === "p"),
+    isDisrupted: letters.includes("f") && letters.includes("p"),
+    isBrokenEnvironment: false,
+    ...more,
+  };
+}
+
+function entry(more: Partial<Quarantine> = {}): Quarantine {
+  return {
+    quarantinedAt: NOW - 20 * DAY,
+    quarantinedBy: "policy",
+    quarantineType: "automatic",
+    quarantineReason: null,
+    quarantineOwner: null,
+    quarantineExpiresAt: null,
+    ...more,
+  };
+}
+
+function decided(runs: PolicyRun[], more: Partial<PolicyHistory> = {}, automaticCount = 0) {
+  const test = { history: { runs, quarantine: null, leftAt: 0, ...more } };
+  const moment = { now: NOW, windowStart: NOW - 14 * DAY, automaticCount };
+  return decide([test], DEFAULT_POLICY, moment)
+    .map(({ action, reason }) => `${action}: ${reason}`).join();
+}
+
+const passes = (count: number, daysAgo: number) => run("p".repeat(count), daysAgo);
+
+describe("a test enters the quarantine", () => {
+  const flaky = [run("fp", 3), run("fp", 2), run("fp", 1), passes(4, 0.5)];
+
+  it("with enough disruptions at enough code versions and enough results", () => {
+    assert.equal(
+      decided(flaky),
+      "enter: 3 disruptions at 3 code versions, 7 of its last 10 results passed",
+    );
+  });
+
+  it("not with one of them fewer, outside of the window, or before it left the last time", () => {
+    const few = decided(flaky.slice(1).concat(passes(9, 0.4)));
+    assert.match(few, /^skip: 2 disruptions at 2 .*: needs 3 disruptions$/);
+    const old = [run("fp", 14.01), run("fp", 2), run("fp", 1), passes(9, 0.5)];
+    assert.match(decided(old), /^skip: 2 disruptions/);
+    assert.match(decided([run("fp", 14), ...old.slice(1)]), /^enter: 3 disruptions/);
+    assert.match(decided(flaky, { leftAt: NOW - 2.5 * DAY }), /^skip: 2 disruptions/);
+    assert.match(decided(flaky, { leftAt: NOW - 3 * DAY }), /^enter/);
+    const oneVersion = flaky.map((run) => ({ ...run, codeVersion: "one" }));
+    assert.match(decided(oneVersion), /at 1 code version, .*: needs 2 code versions$/);
+    assert.match(decided(flaky.slice(0, 3).concat(passes(3, 0.5))), /: needs 10 results$/);
+  });
+
+  it("not by submissions of a broken environment", () => {
+    const broken = run("fp", 3, { isBrokenEnvironment: true });
+    assert.match(decided([broken, ...flaky.slice(1), passes(9, 0.4)]), /^skip: 2 disruptions/);
+  });
+
+  it("not when it fails more than half of its last 20 results", () => {
+    const broken = [
+      ...flaky,
+      ...Array.from({ length: 11 }, (_, hour) => run("f", 0.4 - hour / 99)),
+    ];
+    assert.match(decided(broken), /7 of its last 20 results passed: broken, not flaky$/);
+    const half = [...flaky, passes(5, 0.45), ...broken.slice(5)];
+    assert.match(decided(half), /^enter: .* 10 of its last 20 results passed$/);
+  });
+
+  it("not when it was broken for a while: it never passed between its disruptions", () => {
+    const disrupted = { isDisrupted: true };
+    const broken = [3, 2.9, 2.8].map((day) => run("f", day, disrupted));
+    assert.match(
+      decided([passes(9, 4), ...broken, passes(9, 1)]),
+      /^skip: 3 disruptions .*: it never passed between them: broken, not flaky$/,
+    );
+    const between = [broken[0]!, passes(1, 2.95), ...broken.slice(1)];
+    assert.match(decided([passes(9, 4), ...between, passes(9, 1)]), /^enter: 3 disruptions/);
+    // Whether the failures before and after are disruptions does not matter.
+    const longer = [run("f", 3.1), ...broken, run("f", 2.7)];
+    assert.match(decided([passes(9, 4), ...longer, passes(9, 1)]), /^skip: .*never passed/);
+  });
+
+  it("not when it would leave at once", () => {
+    const calm = [run("fp", 10), run("fp", 9), run("fp", 8), passes(50, 1)];
+    assert.equal(
+      decided(calm),
+      "skip: 3 disruptions at 3 code versions, 20 of its last 20 results passed: " +
+        "passed 51 times since its last failure 8 days ago",
+    );
+  });
+
+  it("while there are places, which go to those with the most disruptions", () => {
+    assert.match(
+      decided(flaky, {}, 10),
+      /^skip: 3 disruptions .*, but 10 tests are automatically quarantined already$/,
+    );
+    const test = (name: string, runs: PolicyRun[], quarantine: Quarantine | null = null) => ({
+      name,
+      history: { runs, quarantine, leftAt: 0 },
+    });
+    const tests = [
+      test("less", flaky),
+      test("more", [...flaky, run("fp", 0.2)]),
+      test("leaves", [run("f", 8), passes(50, 1)], entry()),
+    ];
+    const moment = { now: NOW, windowStart: NOW - 14 * DAY, automaticCount: 10 };
+    assert.deepEqual(
+      decide(tests, DEFAULT_POLICY, moment).map(({ test, action }) => `${test.name}: ${action}`),
+      ["less: skip", "more: enter", "leaves: leave"],
+    );
+  });
+});
+
+describe("a test leaves the quarantine", () => {
+  const quarantine = entry();
+
+  it("after enough passes and enough time since its last failure", () => {
+    assert.equal(
+      decided([run("pf", 7), passes(50, 1)], { quarantine }),
+      "leave: passed 50 times since its last failure 7 days ago",
+    );
+    assert.match(decided([run("fp", 7), passes(49, 1)], { quarantine }), /^leave: passed 50 times/);
+    assert.match(
+      decided([run("pf", 30), passes(50, 25)], { quarantine }),
+      /^leave: .* 30 days ago$/,
+    );
+  });
+
+  it("not before", () => {
+    assert.match(decided([run("pf", 7), passes(49, 1)], { quarantine }), /^stay: passed 49 times/);
+    assert.match(decided([run("f", 6.99), passes(50, 1)], { quarantine }), /^stay: .* 6 days ago$/);
+    assert.match(decided([run("f", 9)], { quarantine }), /^stay: passed 0 times since its last/);
+  });
+
+  it("not when it was quarantined by a person", () => {
+    const manual = entry({ quarantineType: "manual" });
+    assert.equal(
+      decided([run("f", 9), passes(90, 1)], { quarantine: manual }),
+      "stay: quarantined manually",
+    );
+  });
+
+  it("not after a failure in a broken environment, which counts here", () => {
+    const broken = run("f", 1, { isBrokenEnvironment: true });
+    assert.match(decided([run("f", 9), passes(90, 2), broken], { quarantine }), /^stay/);
+  });
+
+  it("by the passes in quarantine when it never failed", () => {
+    const runs = [passes(10, 21), passes(50, 1)];
+    assert.equal(
+      decided(runs, { quarantine }),
+      "leave: passed 50 times since it was quarantined 20 days ago",
+    );
+  });
+});
+
+describe("a broken environment", () => {
+  it("has more than a fifth of at least 20 tests failed", () => {
+    const isBroken = (testCount: number, failedTestCount: number) =>
+      isBrokenEnvironment({ testCount, failedTestCount });
+    assert.deepEqual([isBroken(20, 4), isBroken(20, 5), isBroken(19, 19)], [false, true, false]);
+  });
+});

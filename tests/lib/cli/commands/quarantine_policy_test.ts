@@ -1,0 +1,206 @@
+import { before, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import type { Repository } from "../../../../db/admin/repositories.ts";
+import { describeWithDatabases } from "../../../database.ts";
+import { createFixture, DAY, type Fixture, flaky, idOf, NOW } from "../../../routes/fixture.ts";
+import { commandLine } from "../run_in_process.ts";
+
+const POLICY = {
+  repository: null,
+  state: "on",
+  disruptions: 3,
+  code_versions: 2,
+  min_results: 10,
+  max_tests: 10,
+  release_passes: 50,
+  release_after_seconds: 7 * DAY,
+  expires_seconds: 30 * DAY,
+};
+
+describeWithDatabases("quarantine policy", (database) => {
+  const cli = commandLine(database);
+
+  before(async () => {
+    for (const line of ["org create acme", "repo create acme/shop --org acme"]) {
+      assert.equal((await cli(line)).code, 0);
+    }
+  });
+
+  const show = async () =>
+    JSON.parse((await cli("quarantine policy show --org acme --json")).stdout);
+
+  it("is off unless set", async () => {
+    const { code, stdout, stderr } = await cli("quarantine policy show --org acme");
+    assert.deepEqual([code, stdout, stderr], [0, "", "the policy is off: nothing is set\n"]);
+  });
+
+  it("has the defaults unless they are given, and that of a repository wins", async () => {
+    const set = await cli("quarantine policy set --org acme --json");
+    assert.deepEqual(JSON.parse(set.stdout), POLICY);
+    const own = "--disruptions 5 --code-versions 3 --min-results 9 --max-tests 4 " +
+      "--release-passes 20 --release-after 12h --expires 2w";
+    const { stdout } = await cli(`quarantine policy set --org acme --repo acme/shop ${own}`);
+    assert.equal(stdout, "acme/shop\n");
+    const shop = {
+      repository: "acme/shop",
+      state: "on",
+      disruptions: 5,
+      code_versions: 3,
+      min_results: 9,
+      max_tests: 4,
+      release_passes: 20,
+      release_after_seconds: DAY / 2,
+      expires_seconds: 14 * DAY,
+    };
+    assert.deepEqual(await show(), [POLICY, shop]);
+    const off = await cli("quarantine policy off --org acme");
+    assert.equal(off.stderr, "unchanged, because they have their own: acme/shop\n");
+    const without = (policy: typeof shop) =>
+      Object.fromEntries(
+        Object.keys(policy).map((name) => [name, name === "repository" ? policy.repository : null]),
+      );
+    assert.deepEqual(await show(), [{
+      ...without({ ...shop, repository: "" }),
+      repository: null,
+      state: "off",
+    }, shop]);
+    assert.equal((await cli("quarantine policy off --org acme --repo acme/shop")).code, 0);
+    assert.deepEqual((await show())[1], { ...without(shop), state: "off" });
+  });
+
+  it("is logged", async () => {
+    await cli("org create logged");
+    await cli("quarantine policy set --org logged --max-tests 3");
+    const [, change] = JSON.parse((await cli("org log --org logged --json")).stdout);
+    assert.deepEqual([change.command, change.subject], ["quarantine policy set", "logged"]);
+    assert.equal(change.detail.max_tests, 3);
+  });
+
+  it("refuses what it cannot mean", async () => {
+    for (
+      const [line, code] of [
+        ["set --org none", 1],
+        ["set --org acme --repo acme/none", 1],
+        ["set --org acme --disruptions 0", 2],
+        ["set --org acme --release-after 7", 2],
+        ["set", 2],
+      ] as const
+    ) {
+      assert.equal((await cli(`quarantine policy ${line}`)).code, code, line);
+    }
+  });
+});
+
+describeWithDatabases("quarantine apply", (database) => {
+  const cli = commandLine(database, { now: () => NOW });
+  let fixture: Fixture;
+  let shop: Repository;
+
+  before(async () => {
+    fixture = await createFixture(database(), { name: "acme" });
+    shop = await fixture.addRepository("acme", "shop");
+    for (const day of [3, 2, 1]) {
+      const results = [...flaky("bad"), ...flaky("worse"), ...flaky("worse"), { name: "good" }];
+      await fixture.upload(shop, results, {
+        commitOid: `c0ffee${day}`,
+        recordedAt: NOW - day * DAY,
+        testTags: { groups: [["owner:@acme/web", "owner:@acme/mail"]], groupOf: [1, 1, 1] },
+      });
+    }
+    await fixture.upload(shop, [{ name: "good" }], { recordedAt: NOW - 3_600 });
+  });
+
+  const actions = (stdout: string) =>
+    stdout.trim().split("\n").filter(Boolean).map((line) => {
+      const [action, id, repository, , , name, , reason] = line.split("\t");
+      assert.deepEqual([id, repository], [idOf(shop, { name: name! }), "acme/shop"]);
+      return `${action} ${name}: ${reason}`;
+    }).sort();
+  const quarantined = async () =>
+    JSON.parse((await cli("quarantine list --org acme --json")).stdout) as Record<string, string>[];
+
+  it("shows with --dry-run what the defaults would do, and does nothing", async () => {
+    const { stdout, stderr } = await cli("quarantine apply --org acme --dry-run");
+    assert.match(stderr, /^the policy is off; these are its defaults: turn it on with /);
+    assert.deepEqual(
+      actions(stdout),
+      [
+        "skip bad: 3 disruptions at 3 code versions, 3 of its last 6 results passed: needs 10 results",
+        "enter worse: 6 disruptions at 3 code versions, 6 of its last 12 results passed",
+      ].sort(),
+    );
+    assert.deepEqual(await quarantined(), []);
+  });
+
+  it("does nothing while the policy is off", async () => {
+    const { code, stdout, stderr } = await cli("quarantine apply --org acme");
+    assert.deepEqual([code, stdout], [0, ""]);
+    assert.match(stderr, /^the policy is off: turn it on with /);
+  });
+
+  it("quarantines with reason, owners and end, once", async () => {
+    await cli("quarantine policy set --org acme --min-results 6 --max-tests 1 --expires 10d");
+    const first = await cli("quarantine apply --org acme");
+    assert.deepEqual(actions(first.stdout).map((line) => line.split(":")[0]), [
+      "enter worse",
+      "skip bad",
+    ]);
+    const [entry, ...others] = await quarantined();
+    assert.equal(others.length, 0);
+    assert.deepEqual(
+      [
+        entry!.name,
+        entry!.quarantined_by,
+        entry!.quarantine_type,
+        entry!.quarantine_reason,
+        entry!.quarantine_owner,
+        entry!.quarantine_expires_at,
+      ],
+      [
+        "worse",
+        "policy",
+        "automatic",
+        "6 disruptions at 3 code versions, 6 of its last 12 results passed",
+        "@acme/mail, @acme/web",
+        "2026-10-01T14:13:20Z",
+      ],
+    );
+    assert.deepEqual(actions((await cli("quarantine apply --org acme")).stdout), [
+      "skip bad: 3 disruptions at 3 code versions, 3 of its last 6 results passed, " +
+      "but 1 test is automatically quarantined already",
+      "stay worse: passed 0 times since its last failure 1 day ago",
+    ]);
+  });
+
+  it("does not quarantine a test again for what was before its release", async () => {
+    const id = idOf(shop, { name: "worse" });
+    await cli(`quarantine remove ${id} --by ada --reason fixed`, { now: () => NOW + 60 });
+    const { stdout } = await cli("quarantine apply --org acme", { now: () => NOW + 120 });
+    assert.match(actions(stdout).join("\n"), /^enter bad: .*\nskip worse: 0 disruptions at 0 /);
+  });
+
+  it("releases a test that passed often enough, and logs both", async () => {
+    const fixed = Array.from({ length: 50 }, () => ({ name: "bad" }));
+    await fixture.upload(shop, fixed, { recordedAt: NOW + DAY, commitOid: "c0ffee9" });
+    const at = (days: number) => ({ now: () => NOW + days * DAY });
+    const early = await cli("quarantine apply --org acme", at(5));
+    assert.match(actions(early.stdout).join("\n"), /^stay bad: passed 50 times .* 6 days ago$/m);
+    const { stdout } = await cli("quarantine apply --org acme", at(6));
+    const reason = "passed 50 times since its last failure 7 days ago";
+    assert.match(actions(stdout).join("\n"), new RegExp(`^leave bad: ${reason}$`, "m"));
+    const id = idOf(shop, { name: "bad" });
+    const log = JSON.parse((await cli(`quarantine log --org acme --test ${id} --json`)).stdout);
+    assert.deepEqual(
+      log.map((event: Record<string, string>) => [event.action, event.author]),
+      [["added", "policy"], ["removed", "policy"]],
+    );
+    assert.equal(log[1].quarantine_reason, reason);
+  });
+
+  it("leaves alone what a person quarantined", async () => {
+    const id = idOf(shop, { name: "good" });
+    await cli(`quarantine add ${id} --by ada`);
+    const { stdout } = await cli("quarantine apply --org acme", { now: () => NOW + 9 * DAY });
+    assert.ok(!stdout.includes(id));
+  });
+});

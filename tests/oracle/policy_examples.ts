@@ -1,0 +1,151 @@
+/** Histories about the quarantine policy that random search finds too rarely. */
+import type { Conclusion } from "../../lib/report/result.ts";
+import { BUILD_URLS, COMMITS } from "./pools.ts";
+import type { PlainPolicy } from "./policy_rules.ts";
+import type { Attempt, History, Step, UploadStep } from "./steps.ts";
+
+const DAY = 86_400;
+
+const CONCLUSIONS: Record<string, Conclusion> = { p: "passing", f: "failure", s: "skipped" };
+
+/** Results as letters, of the first tests of the pool: p passed, f failed, s was skipped. */
+function upload(tests: string[], more: Partial<UploadStep> = {}): Step {
+  const attempts = tests.flatMap((letters, test) =>
+    [...letters].map((letter): Attempt => ({
+      test,
+      conclusion: CONCLUSIONS[letter]!,
+      durationMicroseconds: 1,
+      message: "",
+      times: 1,
+    }))
+  );
+  return {
+    kind: "upload",
+    upload: {
+      repository: 0,
+      at: { before: "now", seconds: 3600 },
+      commit: COMMITS[0]!,
+      tree: null,
+      branch: null,
+      buildUrl: BUILD_URLS[0]!,
+      tags: [],
+      testTags: [],
+      attempts,
+      crowd: 0,
+      crowdFails: 0,
+      coverage: null,
+      repositoryUrl: null,
+      hasKey: false,
+      ...more,
+    },
+  };
+}
+
+function apply(policy: Partial<PlainPolicy> = {}): Step {
+  return {
+    kind: "apply policy",
+    repository: 0,
+    policy: {
+      disruptions: 1,
+      codeVersions: 1,
+      minResults: 1,
+      maxTests: 10,
+      releasePasses: 30,
+      releaseAfter: DAY,
+      expires: DAY,
+      ...policy,
+    },
+  };
+}
+
+function history(...steps: Step[]): History {
+  return {
+    windowSeconds: 14 * DAY,
+    steps,
+    queriesAfterEachStep: false,
+    ending: null,
+    queries: [],
+    texts: [],
+  };
+}
+
+const ago = (seconds: number) => ({ at: { before: "now", seconds } as const });
+
+export const POLICY_EXAMPLES: readonly History[] = [
+  // More than a fifth failed, and exactly a fifth.
+  history(upload(["fp"], { crowd: 25, crowdFails: 6 }), apply()),
+  history(upload(["fp"], { crowd: 19, crowdFails: 3 }), apply()),
+  // Half of its results passed, and fewer.
+  history(upload(["fp", "ffp"]), apply({ minResults: 2 })),
+  // One uninterrupted stretch of failures, and two.
+  history(upload(["ppffpp", "ppfpfp"]), apply()),
+  // Only the last 20 results count.
+  history(
+    upload([`p${"f".repeat(10)}${"p".repeat(10)}`, `pp${"f".repeat(11)}${"p".repeat(9)}`]),
+    apply(),
+  ),
+  // A skip is no result.
+  history(upload(["fpps"]), apply({ minResults: 4 })),
+  history(upload(["fpps"]), apply({ minResults: 3 })),
+  // What was before the release does not count, what was after does.
+  history(
+    upload(["fp"]),
+    apply(),
+    { kind: "release", test: 0 },
+    apply(),
+    { kind: "wait", seconds: 60 },
+    upload(["fp"], { ...ago(0), commit: COMMITS[1]! }),
+    apply(),
+  ),
+  // The same for an end.
+  history(
+    upload(["fp"]),
+    apply({ expires: 10 }),
+    { kind: "wait", seconds: 10 },
+    apply(),
+    upload(["fp"], { ...ago(0), commit: COMMITS[1]! }),
+    apply(),
+  ),
+  // It passed often, but not for long; then for long.
+  history(
+    upload(["fp"]),
+    apply({ releasePasses: 1 }),
+    { kind: "wait", seconds: DAY - 3600 - 1 },
+    apply({ releasePasses: 1 }),
+    { kind: "wait", seconds: 1 },
+    apply({ releasePasses: 1 }),
+  ),
+  // It is silent for long, then it passes; its failure is older than the window.
+  history(
+    upload(["fpf"]),
+    apply({ expires: 60 * DAY }),
+    { kind: "wait", seconds: 20 * DAY },
+    apply({ releasePasses: 2 }),
+    upload(["pp"], ago(DAY)),
+    apply({ releasePasses: 2 }),
+  ),
+  // A person quarantined it.
+  history(
+    upload(["fp"], ago(2 * DAY)),
+    {
+      kind: "quarantine",
+      test: 0,
+      by: null,
+      type: "manual",
+      reason: null,
+      owner: null,
+      expiresIn: null,
+    },
+    apply({ releasePasses: 1, releaseAfter: 1 }),
+  ),
+  // A place for one of two.
+  history(upload(["fp", "fpfp"]), apply({ maxTests: 1 })),
+  history(upload(["fpfp", "fp"]), apply({ maxTests: 1 }), apply({ maxTests: 2 })),
+  // The owners of its file.
+  history(
+    upload(["fp"], {
+      testTags: [{ test: 0, tags: ["smoke", "owner:@acme/web", "owner:@acme/app"] }],
+    }),
+    apply(),
+  ),
+];

@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { before, it } from "@std/testing/bdd";
+import type { Repository } from "../../db/admin/repositories.ts";
+import { loadOverviews } from "../../db/read/overviews.ts";
+import { silentLog } from "../../lib/base/log.ts";
+import { WINDOW_SECONDS } from "../../lib/base/time.ts";
+import { createApp } from "../../routes/mod.ts";
+import { describeWithDatabases } from "../database.ts";
+import {
+  createFixture,
+  DAY,
+  type Fixture,
+  flaky,
+  idOf,
+  NOW,
+  quarantine,
+  request,
+} from "./fixture.ts";
+
+const END = NOW + 60;
+const INCLUDE = "quarantine_date,quarantine_reason,quarantine_owner,quarantine_expires_at";
+
+describeWithDatabases("the end of a quarantine", (database) => {
+  let fixture: Fixture;
+  let shop: Repository;
+
+  before(async () => {
+    fixture = await createFixture(database(), { name: "acme" });
+    shop = await fixture.addRepository("acme", "shop");
+    await fixture.upload(shop, [...flaky("ends"), ...flaky("stays"), { name: "calm" }]);
+    await quarantine(database(), idOf(shop, { name: "ends" }), {
+      quarantineReason: "slow mail server",
+      quarantineOwner: "@web",
+      quarantineExpiresAt: END,
+    });
+    await quarantine(database(), idOf(shop, { name: "stays" }));
+    await quarantine(database(), idOf(shop, { name: "calm" }), { quarantineExpiresAt: END + DAY });
+  });
+
+  /** What the views say at a moment, as requested from the cache and from an app without one. */
+  async function viewsAt(now: number) {
+    fixture.clock.now = now;
+    const fresh = createApp({
+      sql: database().sql,
+      now: () => now,
+      windowSeconds: WINDOW_SECONDS,
+      log: silentLog,
+    });
+    const ask = async (path: string) => {
+      const cached = await fixture.get(path);
+      const headers = { authorization: `token ${fixture.token}` };
+      const uncached = await fresh(request(path, headers));
+      assert.equal(cached.headers.get("etag"), uncached.headers.get("etag"), path);
+      const text = await cached.text();
+      assert.equal(text, await uncached.text(), path);
+      return JSON.parse(text);
+    };
+    const names = async (quarantine: boolean) =>
+      (await ask(`/api/v1/flaky/tests?quarantine=${quarantine}`)).tests
+        .map(({ name }: { name: string }) => name).sort();
+    const [counts] = await loadOverviews(database().sql, {
+      repositoryIds: [shop.repositoryId],
+      now,
+      windowStart: now - WINDOW_SECONDS,
+      firstDay: 0,
+    });
+    const details = await ask(`/api/tests/${idOf(shop, { name: "ends" })}`);
+    return {
+      quarantined: await names(true),
+      others: await names(false),
+      counts: [counts!.quarantinedTestCount, counts!.flakyTestCount],
+      isQuarantined: details.is_quarantined,
+      fields: INCLUDE.split(",").map((name) => details[name]),
+    };
+  }
+
+  it("is the first second without it, in every list, cached or not, in both directions", async () => {
+    const before = {
+      quarantined: ["calm", "ends", "stays"],
+      others: [],
+      counts: [3, 0],
+      isQuarantined: true,
+      fields: ["2026-09-21T14:13:20Z", "slow mail server", "@web", "2026-09-21T14:14:20Z"],
+    };
+    const after = {
+      quarantined: ["calm", "stays"],
+      others: ["ends"],
+      counts: [2, 1],
+      isQuarantined: false,
+      fields: [null, null, null, null],
+    };
+    assert.deepEqual(await viewsAt(END - 1), before);
+    assert.deepEqual(await viewsAt(END), after);
+    assert.deepEqual(await viewsAt(END - 1), before);
+    assert.deepEqual(await viewsAt(END), after);
+    assert.deepEqual((await viewsAt(END + DAY)).quarantined, ["stays"]);
+  });
+
+  it("changes the entity tag", async () => {
+    const path = `/api/v1/flaky/tests?repository=shop&include=${INCLUDE}`;
+    fixture.clock.now = END - 1;
+    const response = await fixture.get(path);
+    const etag = response.headers.get("etag")!;
+    assert.equal((await response.json()).count, 3);
+    const status = async () => (await fixture.get(path, { "if-none-match": etag })).status;
+    assert.equal(await status(), 304);
+    fixture.clock.now = END;
+    assert.equal(await status(), 200);
+  });
+
+  it("is kept when an upload only changes what it touches", async () => {
+    fixture.clock.now = END - 1;
+    const path = "/api/v1/flaky/tests?repository=shop";
+    const count = async () => (await (await fixture.get(path)).json()).count;
+    assert.equal(await count(), 3);
+    await fixture.upload(shop, [{ name: "another" }], {
+      commitOid: "c2c2c2c",
+      recordedAt: END - 1,
+    });
+    assert.equal(await count(), 3);
+    fixture.clock.now = END;
+    assert.equal(await count(), 2);
+  });
+});
