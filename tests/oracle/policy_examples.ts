@@ -58,6 +58,11 @@ function apply(policy: Partial<PlainPolicy> = {}): Step {
   };
 }
 
+function quarantine(expiresIn: number | null): Step {
+  const entry = { test: 0, by: null, reason: null, owner: null, expiresIn };
+  return { kind: "quarantine", type: "manual", ...entry };
+}
+
 function history(...steps: Step[]): History {
   return {
     windowSeconds: 14 * DAY,
@@ -80,10 +85,7 @@ export const POLICY_EXAMPLES: readonly History[] = [
   // One uninterrupted stretch of failures, and two.
   history(upload(["ppffpp", "ppfpfp"]), apply()),
   // Only the last 20 results count.
-  history(
-    upload([`p${"f".repeat(10)}${"p".repeat(10)}`, `pp${"f".repeat(11)}${"p".repeat(9)}`]),
-    apply(),
-  ),
+  history(upload([`fpppp${"f".repeat(11)}${"p".repeat(8)}`]), apply()),
   // A skip is no result.
   history(upload(["fpps"]), apply({ minResults: 4 })),
   history(upload(["fpps"]), apply({ minResults: 3 })),
@@ -127,16 +129,15 @@ export const POLICY_EXAMPLES: readonly History[] = [
   // A person quarantined it.
   history(
     upload(["fp"], ago(2 * DAY)),
-    {
-      kind: "quarantine",
-      test: 0,
-      by: null,
-      type: "manual",
-      reason: null,
-      owner: null,
-      expiresIn: null,
-    },
+    quarantine(null),
     apply({ releasePasses: 1, releaseAfter: 1 }),
+  ),
+  // It is released before its end.
+  history(
+    upload(["fp"]),
+    quarantine(100),
+    { kind: "release", test: 0 },
+    { kind: "wait", seconds: 200 },
   ),
   // A place for one of two.
   history(upload(["fp", "fpfp"]), apply({ maxTests: 1 })),
