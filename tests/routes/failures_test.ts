@@ -11,9 +11,10 @@ const TOKEN = `tk_${"ab".repeat(32)}`;
 
 describe("an internal error", () => {
   const lines: string[] = [];
-  const broken = (() => {
+  const fail = () => {
     throw new TypeError("the disk is on fire");
-  }) as unknown as Database["sql"];
+  };
+  const broken = Object.assign(fail, { unsafe: fail }) as unknown as Database["sql"];
   const app = createApp({
     sql: broken,
     now: () => NOW,
