@@ -7,6 +7,14 @@ export type ClientOptions = postgres.Options<Record<never, never>> & {
   socket?: (options: { ssl: unknown }) => unknown;
 };
 
+// The client's own way, through `Buffer`, takes 10 ms for a MB on Deno. This takes 0.4 ms.
+const bytea = {
+  to: 17,
+  from: [17],
+  serialize: (bytes: Uint8Array) => `\\x${bytes.toHex()}`,
+  parse: (text: string) => Uint8Array.fromHex(text.slice(2)),
+};
+
 /**
  * Creates a postgres.js client.
  *
@@ -17,7 +25,12 @@ export function createClient(url: string, options: ClientOptions): postgres.Sql 
   const hidden = Object.entries(process.env).filter(([name]) => name.startsWith("PG"));
   for (const [name] of hidden) delete process.env[name];
   try {
-    return postgres(url, { fetch_types: false, onnotice: () => {}, ...options });
+    return postgres(url, {
+      fetch_types: false,
+      onnotice: () => {},
+      types: { bytea },
+      ...options,
+    }) as postgres.Sql;
   } finally {
     for (const [name, value] of hidden) process.env[name] = value;
   }

@@ -33,13 +33,15 @@ interface FailuresQuery {
 }
 
 /** The largest groups, the count of all, and every failure of them. */
-type ShownGroups = Versioned<{ count: number; groups: ShownGroup[]; failures: BuildFailure[] }>;
+type ShownGroups = Versioned<
+  { count: number; groups: ShownGroup[]; failures: Iterable<BuildFailure> }
+>;
 
 /**
  * The failures of the window, grouped by cause.
  *
- * A repository may have a hundred thousand: they are returned as arrays, one row for a submission, and
- * only the texts of the groups that are shown are read.
+ * A repository may have a hundred thousand: those of a submission are one row, and only the texts of the
+ * groups that are shown are read.
  */
 export async function loadFailures(
   sql: Database["sql"],
@@ -55,17 +57,14 @@ export async function loadFailures(
         ? selectFailures(tx, query)
         : selectFailuresOfTest(tx, { ...query, testNo: query.testNo }),
     ]);
-    const failures = readFailures(rows, submissions);
-    const testNos = new Set(failures.map(({ testNo }) => testNo));
+    const testNos = new Set(rows.flatMap(({ failures }) => testNosOf(failures)));
     const tests = await selectTests(tx, { repositoryId, testNos });
     const ids = new Map(
       tests.map(({ testNo, testHash }) => [testNo, testId(repository.idPrefix, testHash)]),
     );
-    const identified = failures.map((failure) => ({
-      ...failure,
-      testId: ids.get(failure.testNo)!,
-    }));
-    const { count, groups } = groupFailures(identified);
+    // Made while they are read: 50,000 objects at once take as long as everything else.
+    const failures = { [Symbol.iterator]: () => readFailures(rows, submissions, ids) };
+    const { count, groups } = groupFailures(failures);
     const latest = await selectLatest(tx, {
       repositoryId,
       failures: groups.map((group) => group.latest),
@@ -78,7 +77,7 @@ export async function loadFailures(
     return {
       version: repository,
       count,
-      failures: identified,
+      failures,
       groups: groups.map(({ latest, ...group }) => {
         const { textId, buildUrl, commitOid } = latestOf.get(latest.position)!;
         const { submissionId } = latest;
@@ -88,7 +87,7 @@ export async function loadFailures(
   });
 }
 
-interface Failure extends Omit<FailedAttempt, "testId"> {
+interface Failure extends FailedAttempt {
   build: string;
   testNo: number;
   submissionId: string;
@@ -98,34 +97,70 @@ interface Failure extends Omit<FailedAttempt, "testId"> {
 /** More results than a submission may have. */
 const MAX_RESULTS = 2 ** 31;
 
-const FINGERPRINT_DIGITS = 16;
+/** The failures of a submission. */
+interface FailuresRow {
+  submissionId: string;
+  /** Each has a fingerprint, test_no, and result_no, inverted for a disruption. */
+  failures: Uint8Array;
+}
+
+const FAILURE_BYTES = 16;
+const FINGERPRINT_BYTES = 8;
+
+/** SQL: the columns of a {@linkcode FailuresRow} from `negative_result` n. */
+function failureColumns(sql: Queryable) {
+  return sql`encode(n.submission_id, 'hex') as "submissionId",
+    string_agg(n.fingerprint || int4send(n.test_no) || int4send(n.result_no # -n.is_disruption::int),
+      '') as failures`;
+}
+
+function testNosOf(failures: Uint8Array): number[] {
+  const view = viewOf(failures);
+  return Array.from(
+    { length: failures.length / FAILURE_BYTES },
+    (_, number) => view.getInt32(number * FAILURE_BYTES + FINGERPRINT_BYTES),
+  );
+}
+
+function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
+  return new DataView(buffer, byteOffset, byteLength);
+}
 
 /** The failures in the rows of submissions that count. */
-function readFailures(
+function* readFailures(
   rows: readonly FailuresRow[],
   submissions: readonly CountedRow[],
-): Failure[] {
+  testIds: ReadonlyMap<number, string>,
+): Generator<Failure, void> {
   const counted = new Map(submissions.map((row, index) => [row.submissionId, { ...row, index }]));
-  return rows.flatMap(({ submissionId, fingerprints, tests, resultNos }) => {
+  for (const { submissionId, failures } of rows) {
     const submission = counted.get(submissionId);
-    if (!submission) return [];
-    const { branch, buildUrl, index } = submission;
+    if (!submission) continue;
+    const { branch, index } = submission;
+    const build = buildKey(submission);
     const recordedAt = recordedAtOf(submissionId);
-    return resultNos.map((resultNo, number) => ({
-      fingerprint: fingerprints.slice(
-        number * FINGERPRINT_DIGITS,
-        (number + 1) * FINGERPRINT_DIGITS,
-      ),
-      testNo: Math.floor(tests[number]! / 2),
-      isDisruption: tests[number]! % 2 === 1,
-      branch,
-      build: buildKey({ submissionId, buildUrl }),
-      recordedAt,
-      position: index * MAX_RESULTS + resultNo,
-      submissionId,
-      resultNo,
-    }));
-  });
+    const digits = failures.toHex();
+    const view = viewOf(failures);
+    for (let start = 0; start < failures.length; start += FAILURE_BYTES) {
+      const end = start + FINGERPRINT_BYTES;
+      const testNo = view.getInt32(end);
+      const place = view.getInt32(end + 4);
+      const isDisruption = place < 0;
+      const resultNo = isDisruption ? ~place : place;
+      yield {
+        fingerprint: digits.slice(2 * start, 2 * end),
+        testNo,
+        testId: testIds.get(testNo)!,
+        isDisruption,
+        branch,
+        build,
+        recordedAt,
+        position: index * MAX_RESULTS + resultNo,
+        submissionId,
+        resultNo,
+      };
+    }
+  }
 }
 
 interface CountedRow {
@@ -149,29 +184,10 @@ function selectSubmissions(
     order by s.submission_id`;
 }
 
-/** The failures of a submission; all arrays are in the same order. */
-interface FailuresRow {
-  submissionId: string;
-  /** 16 hex digits each. */
-  fingerprints: string;
-  /** Twice the `test_no`, plus 1 for a disruption. */
-  tests: number[];
-  resultNos: number[];
-}
-
-/** SQL: the columns of a {@linkcode FailuresRow} from `negative_result` n and `failure_text` f. */
-function failureColumns(sql: Queryable) {
-  return sql`encode(n.submission_id, 'hex') as "submissionId",
-    encode(string_agg(f.fingerprint, ''), 'hex') as fingerprints,
-    array_to_json(array_agg(n.test_no::bigint * 2 + n.is_disruption::int)) as tests,
-    array_to_json(array_agg(n.result_no)) as "resultNos"`;
-}
-
 function selectFailures(sql: Queryable, { repositoryId, windowStart }: FailuresQuery) {
   return sql<FailuresRow[]>`
     select ${failureColumns(sql)}
     from negative_result n
-    join failure_text f on f.repository_id = n.repository_id and f.text_id = n.text_id
     where n.repository_id = ${repositoryId}
       and n.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
     group by n.submission_id`;
@@ -184,7 +200,6 @@ function selectFailuresOfTest(
   return sql<FailuresRow[]>`
     select ${failureColumns(sql)}
     from negative_result n
-    join failure_text f on f.repository_id = n.repository_id and f.text_id = n.text_id
     where n.repository_id = ${repositoryId} and n.test_no = ${testNo}
       and ${isRecordedSince(sql, firstSubmissionId(windowStart))}
     group by n.submission_id`;

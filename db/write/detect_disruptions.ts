@@ -34,6 +34,7 @@ export interface NewSubmission {
 
 export interface NewNegative extends StoredNegative, Pick<NegativeResult, "conclusion"> {
   textId: string;
+  fingerprint: string;
 }
 
 /**
@@ -94,7 +95,7 @@ async function ownNegatives(
   const hashes = new Set(content.negatives.map(({ testHash }) => testHash));
   const testNos = await testNosByHash(tx, repositoryId, hashes);
   return content.negatives.map(({ testHash, resultNo, conclusion, textNo }) => {
-    const { textId, message } = content.texts.texts[textNo]!;
+    const { textId, fingerprint, message } = content.texts.texts[textNo]!;
     return {
       submissionId: id,
       testHash,
@@ -102,6 +103,7 @@ async function ownNegatives(
       resultNo,
       conclusion,
       textId,
+      fingerprint,
       message,
       isDisruption: false,
     };

@@ -254,10 +254,11 @@ async function insertNegatives(
     const batch = rows.slice(start, start + NEGATIVES_PER_STATEMENT);
     await tx`
       insert into negative_result (repository_id, submission_id, result_no, test_no, is_disruption,
-        conclusion, text_id)
+        conclusion, text_id, fingerprint)
       select ${repositoryId}, decode("submissionId", 'hex'), "resultNo", "testNo", "isDisruption",
-        conclusion, decode("textId", 'hex')
+        conclusion, decode("textId", 'hex'), decode(fingerprint, 'hex')
       from json_to_recordset(${JSON.stringify(batch)}::text::json) as t("submissionId" text,
-        "resultNo" int, "testNo" int, "isDisruption" boolean, conclusion text, "textId" text)`;
+        "resultNo" int, "testNo" int, "isDisruption" boolean, conclusion text, "textId" text,
+        fingerprint text)`;
   }
 }

@@ -174,43 +174,71 @@ const MAX_TESTS = 20;
 
 /**
  * Groups failures, in any order, by cause: the 50 largest groups, the largest first, and the number of
- * all. Ties go to the latest failure, then to the smaller fingerprint.
+ * all. Ties go to the latest failure, then to the smaller fingerprint. One pass, as there may be 100,000.
  */
 export function groupFailures<T extends FailedAttempt>(
   attempts: Iterable<T>,
 ): { count: number; groups: FailureGroup<T>[] } {
-  const byCause = [...Map.groupBy(attempts, ({ fingerprint }) => fingerprint)];
-  const groups = byCause.map(([fingerprint, own]) => ({
-    fingerprint,
-    own,
-    latest: own.reduce((latest, one) => one.position > latest.position ? one : latest),
-  }));
-  groups.sort((a, b) =>
-    b.own.length - a.own.length || b.latest.recordedAt - a.latest.recordedAt ||
+  const groups = new Map<string, Group<T>>();
+  for (const attempt of attempts) {
+    const { fingerprint, testId, branch, recordedAt, isDisruption } = attempt;
+    let group = groups.get(fingerprint);
+    if (!group) {
+      group = {
+        fingerprint,
+        latest: attempt,
+        count: 0,
+        disruptionCount: 0,
+        firstRecordedAt: recordedAt,
+        branches: new Set(),
+        countByTest: new Map(),
+      };
+      groups.set(fingerprint, group);
+    }
+    group.count++;
+    if (isDisruption) group.disruptionCount++;
+    if (attempt.position > group.latest.position) group.latest = attempt;
+    if (recordedAt < group.firstRecordedAt) group.firstRecordedAt = recordedAt;
+    if (branch !== "") group.branches.add(branch);
+    group.countByTest.set(testId, (group.countByTest.get(testId) ?? 0) + 1);
+  }
+  const largest = [...groups.values()].sort((a, b) =>
+    b.count - a.count || b.latest.recordedAt - a.latest.recordedAt ||
     (a.fingerprint < b.fingerprint ? -1 : 1)
-  );
-  return { count: groups.length, groups: groups.slice(0, MAX_GROUPS).map(summarize) };
+  ).slice(0, MAX_GROUPS);
+  return { count: groups.size, groups: largest.map(summarize) };
 }
 
-function summarize<T extends FailedAttempt>(
-  { fingerprint, own, latest }: { fingerprint: string; own: T[]; latest: T },
-) {
-  const byTest = [...Map.groupBy(own, ({ testId }) => testId)].sort(([a, aOwn], [b, bOwn]) =>
-    bOwn.length - aOwn.length || (a < b ? -1 : 1)
-  );
+interface Group<T> {
+  fingerprint: string;
+  /** Its message and body are those of the group. */
+  latest: T;
+  count: number;
+  disruptionCount: number;
+  /** Seconds since 1970. */
+  firstRecordedAt: number;
+  /** Without unknown ones. */
+  branches: Set<string>;
+  countByTest: Map<string, number>;
+}
+
+function summarize<T extends FailedAttempt>({ countByTest, branches, ...group }: Group<T>) {
   return {
-    fingerprint,
-    /** Its message and body are those of the group. */
-    latest,
-    count: own.length,
-    disruptionCount: own.filter(({ isDisruption }) => isDisruption).length,
-    /** Seconds since 1970. */
-    firstRecordedAt: own.reduce((first, { recordedAt }) => Math.min(first, recordedAt), Infinity),
-    lastRecordedAt: latest.recordedAt,
-    /** Sorted, without unknown ones. */
-    branches: [...new Set(own.map(({ branch }) => branch))].filter(Boolean).sort(),
+    ...group,
+    lastRecordedAt: group.latest.recordedAt,
+    /** Sorted. */
+    branches: [...branches].sort(),
     /** Ids of the tests that failed most often, at most 20. */
-    tests: byTest.slice(0, MAX_TESTS).map(([testId]) => testId),
-    testCount: byTest.length,
+    tests: mostFrequent(countByTest, MAX_TESTS),
+    testCount: countByTest.size,
   };
+}
+
+/** The keys with the greatest counts; ties by key. */
+function mostFrequent(counts: ReadonlyMap<string, number>, limit: number): string[] {
+  // Few are left to be sorted by key.
+  const least = Uint32Array.from(counts.values()).sort().at(-limit) ?? 0;
+  return [...counts].filter(([, count]) => count >= least)
+    .sort(([a, aCount], [b, bCount]) => bCount - aCount || (a < b ? -1 : 1))
+    .slice(0, limit).map(([key]) => key);
 }

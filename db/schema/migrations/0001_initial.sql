@@ -216,6 +216,8 @@ create table negative_result (
   is_disruption boolean not null,
   conclusion text not null check (conclusion in ('failure', 'error')),
   text_id bytea not null,
+  -- That of its text. Causes are counted from these rows alone.
+  fingerprint bytea not null,
   -- Also counts the disruptions of each test in the window, from the index alone.
   primary key (repository_id, submission_id, is_disruption, test_no, result_no)
 );

@@ -79,9 +79,9 @@ export async function createLargeFixture(database: Database): Promise<ContractFi
     from old_row`;
   await sql`
     insert into negative_result (repository_id, submission_id, result_no, test_no, is_disruption,
-      conclusion, text_id)
+      conclusion, text_id, fingerprint)
     select repository_id, submission_id, n, 10000 + (no * 7 + n) % 300, n < 4, 'failure',
-      decode(substr(md5(no::text), 1, 20), 'hex')
+      decode(substr(md5(no::text), 1, 20), 'hex'), decode(substr(md5(no::text), 1, 16), 'hex')
     from old_row, generate_series(1, 5) n`;
   await sql`
     insert into failure_text (repository_id, text_id, fingerprint, message, body)
