@@ -30,6 +30,7 @@ interface FilledRepository {
 }
 
 const MARGIN_SECONDS = 3_600;
+const BRANCHES = ["main", "main", "renovate/deps", "feature/search", "release/7"];
 const WARM_REQUESTS = 5;
 const REQUESTS = 60;
 /** Of those that read the whole window. */
@@ -59,6 +60,7 @@ export async function fillEvidence(
       owner,
       name,
       part,
+      branches: BRANCHES,
       shape: {
         ...time,
         seed,

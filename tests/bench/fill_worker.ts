@@ -14,6 +14,8 @@ export interface Job {
   name: string;
   /** Goes into the URLs of the builds: two parts of one history need two of them. */
   part: string;
+  /** Of its builds, in turn; `main` unless given. */
+  branches?: readonly string[];
   shape: HistoryShape;
 }
 
@@ -38,7 +40,7 @@ self.onmessage = async ({ data }: MessageEvent<Job | null>) => {
 };
 
 async function run(job: Job): Promise<void> {
-  const { databaseUrl, organization, owner, name, shape } = job;
+  const { databaseUrl, organization, owner, name, shape, branches = ["main"] } = job;
   if (open?.url !== databaseUrl) {
     await open?.database.close();
     const database = await openDatabase({ databaseUrl, dataDir: "", maxConnections: 1 });
@@ -58,7 +60,7 @@ async function run(job: Job): Promise<void> {
       repositoryId: repository.repositoryId,
       commitOid: build.commitOid,
       treeOid: build.treeOid,
-      branch: "main",
+      branch: branches[build.number % branches.length]!,
       buildUrl: `https://ci.example.com/${owner}/${name}/${job.part}/${build.number}`,
       tags: [],
       recordedAt: build.recordedAt,
