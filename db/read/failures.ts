@@ -57,14 +57,14 @@ export async function loadFailures(
         ? selectFailures(tx, query)
         : selectFailuresOfTest(tx, { ...query, testNo: query.testNo }),
     ]);
-    const testNos = new Set(rows.flatMap(({ failures }) => testNosOf(failures)));
-    const tests = await selectTests(tx, { repositoryId, testNos });
-    const ids = new Map(
-      tests.map(({ testNo, testHash }) => [testNo, testId(repository.idPrefix, testHash)]),
-    );
+    const tests = await selectTests(tx, { repositoryId, testNos: testNosOf(rows) });
+    const testIds = tests.map(({ testHash }) => testId(repository.idPrefix, testHash));
+    const indexes = new Map(tests.map(({ testNo }, index) => [testNo, index]));
     // Made while they are read: 50,000 objects at once take as long as everything else.
-    const failures = { [Symbol.iterator]: () => readFailures(rows, submissions, ids) };
-    const { count, groups } = groupFailures(failures);
+    const failures = {
+      [Symbol.iterator]: () => readFailures(rows, { submissions, indexes, testIds }),
+    };
+    const { count, groups } = groupFailures(failures, testIds);
     const latest = await selectLatest(tx, {
       repositoryId,
       failures: groups.map((group) => group.latest),
@@ -87,8 +87,7 @@ export async function loadFailures(
   });
 }
 
-interface Failure extends FailedAttempt {
-  build: string;
+interface Failure extends FailedAttempt, BuildFailure {
   testNo: number;
   submissionId: string;
   resultNo: number;
@@ -114,12 +113,15 @@ function failureColumns(sql: Queryable) {
       '') as failures`;
 }
 
-function testNosOf(failures: Uint8Array): number[] {
-  const view = viewOf(failures);
-  return Array.from(
-    { length: failures.length / FAILURE_BYTES },
-    (_, number) => view.getInt32(number * FAILURE_BYTES + FINGERPRINT_BYTES),
-  );
+function testNosOf(rows: readonly FailuresRow[]): Set<number> {
+  const testNos = new Set<number>();
+  for (const { failures } of rows) {
+    const view = viewOf(failures);
+    for (let at = FINGERPRINT_BYTES; at < failures.length; at += FAILURE_BYTES) {
+      testNos.add(view.getInt32(at));
+    }
+  }
+  return testNos;
 }
 
 function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
@@ -129,8 +131,12 @@ function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
 /** The failures in the rows of submissions that count. */
 function* readFailures(
   rows: readonly FailuresRow[],
-  submissions: readonly CountedRow[],
-  testIds: ReadonlyMap<number, string>,
+  { submissions, indexes, testIds }: {
+    submissions: readonly CountedRow[];
+    /** Of the ids, by test_no. */
+    indexes: ReadonlyMap<number, number>;
+    testIds: readonly string[];
+  },
 ): Generator<Failure, void> {
   const counted = new Map(submissions.map((row, index) => [row.submissionId, { ...row, index }]));
   for (const { submissionId, failures } of rows) {
@@ -147,10 +153,12 @@ function* readFailures(
       const place = view.getInt32(end + 4);
       const isDisruption = place < 0;
       const resultNo = isDisruption ? ~place : place;
+      const test = indexes.get(testNo)!;
       yield {
         fingerprint: digits.slice(2 * start, 2 * end),
         testNo,
-        testId: testIds.get(testNo)!,
+        test,
+        testId: testIds[test]!,
         isDisruption,
         branch,
         build,

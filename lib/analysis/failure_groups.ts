@@ -156,7 +156,8 @@ export function fingerprint(cause: string): string {
 export interface FailedAttempt {
   /** Of its cause. */
   fingerprint: string;
-  testId: string;
+  /** Number of its test: an index of their ids. */
+  test: number;
   /** `""` when unknown. */
   branch: string;
   /** Seconds since 1970. */
@@ -178,10 +179,11 @@ const MAX_TESTS = 20;
  */
 export function groupFailures<T extends FailedAttempt>(
   attempts: Iterable<T>,
+  testIds: readonly string[],
 ): { count: number; groups: FailureGroup<T>[] } {
   const groups = new Map<string, Group<T>>();
   for (const attempt of attempts) {
-    const { fingerprint, testId, branch, recordedAt, isDisruption } = attempt;
+    const { fingerprint, test, branch, recordedAt, isDisruption } = attempt;
     let group = groups.get(fingerprint);
     if (!group) {
       group = {
@@ -191,7 +193,7 @@ export function groupFailures<T extends FailedAttempt>(
         disruptionCount: 0,
         firstRecordedAt: recordedAt,
         branches: new Set(),
-        countByTest: new Map(),
+        tests: [],
       };
       groups.set(fingerprint, group);
     }
@@ -200,13 +202,13 @@ export function groupFailures<T extends FailedAttempt>(
     if (attempt.position > group.latest.position) group.latest = attempt;
     if (recordedAt < group.firstRecordedAt) group.firstRecordedAt = recordedAt;
     if (branch !== "") group.branches.add(branch);
-    group.countByTest.set(testId, (group.countByTest.get(testId) ?? 0) + 1);
+    group.tests.push(test);
   }
   const largest = [...groups.values()].sort((a, b) =>
     b.count - a.count || b.latest.recordedAt - a.latest.recordedAt ||
     (a.fingerprint < b.fingerprint ? -1 : 1)
   ).slice(0, MAX_GROUPS);
-  return { count: groups.size, groups: largest.map(summarize) };
+  return { count: groups.size, groups: largest.map((group) => summarize(group, testIds)) };
 }
 
 interface Group<T> {
@@ -219,26 +221,25 @@ interface Group<T> {
   firstRecordedAt: number;
   /** Without unknown ones. */
   branches: Set<string>;
-  countByTest: Map<string, number>;
+  /** Of each failure. */
+  tests: number[];
 }
 
-function summarize<T extends FailedAttempt>({ countByTest, branches, ...group }: Group<T>) {
+function summarize<T extends FailedAttempt>(group: Group<T>, testIds: readonly string[]) {
+  const counts = new Uint32Array(testIds.length);
+  const failed = group.tests.filter((test) => counts[test]!++ === 0);
+  // Few ids are left to be compared.
+  const least = Uint32Array.from(failed, (test) => counts[test]!).sort().at(-MAX_TESTS) ?? 0;
+  const tests = failed.filter((test) => counts[test]! >= least).sort((a, b) =>
+    counts[b]! - counts[a]! || (testIds[a]! < testIds[b]! ? -1 : 1)
+  );
   return {
     ...group,
     lastRecordedAt: group.latest.recordedAt,
     /** Sorted. */
-    branches: [...branches].sort(),
+    branches: [...group.branches].sort(),
     /** Ids of the tests that failed most often, at most 20. */
-    tests: mostFrequent(countByTest, MAX_TESTS),
-    testCount: countByTest.size,
+    tests: tests.slice(0, MAX_TESTS).map((test) => testIds[test]!),
+    testCount: failed.length,
   };
-}
-
-/** The keys with the greatest counts; ties by key. */
-function mostFrequent(counts: ReadonlyMap<string, number>, limit: number): string[] {
-  // Few are left to be sorted by key.
-  const least = Uint32Array.from(counts.values()).sort().at(-limit) ?? 0;
-  return [...counts].filter(([, count]) => count >= least)
-    .sort(([a, aCount], [b, bCount]) => bCount - aCount || (a < b ? -1 : 1))
-    .slice(0, limit).map(([key]) => key);
 }

@@ -436,8 +436,11 @@ function readCause(message: string): string {
   return cause;
 }
 
+/** A failure with the id of its test. */
+type PlainFailure = Omit<FailedAttempt, "position" | "test"> & { testId: string };
+
 /** The groups of attempts, oldest first. */
-export function plainGroups<T extends Omit<FailedAttempt, "position">>(attempts: T[]) {
+export function plainGroups<T extends PlainFailure>(attempts: T[]) {
   const fingerprints = [...new Set(attempts.map(({ fingerprint }) => fingerprint))];
   const groups = fingerprints.map((fingerprint) => {
     const own = attempts.filter((attempt) => attempt.fingerprint === fingerprint);
