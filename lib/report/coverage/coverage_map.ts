@@ -72,9 +72,8 @@ export class FileLines {
 /** The merged coverage reports of one upload. */
 export class CoverageMap {
   readonly limits: CoverageLimits;
-  // A Map, because a file may well be called `__proto__`.
-  readonly #files = new Map<string, FileLines>();
-  readonly #unnamedFiles: FileLines[] = [];
+  /** By path; a file without one by itself. A Map, because a file may be called `__proto__`. */
+  readonly #files = new Map<string | FileLines, FileLines>();
   #added: CoverageTotals = { coveredLineCount: 0, lineCount: 0 };
   #storedBytes = 0;
   #blockLineCount = 0;
@@ -100,7 +99,7 @@ export class CoverageMap {
   /** A source file without a path, which is merged with no other. @throws {Refusal} */
   unnamedFile(): FileLines {
     const lines = this.#newFile(0);
-    this.#unnamedFiles.push(lines);
+    this.#files.set(lines, lines);
     return lines;
   }
 
@@ -151,7 +150,7 @@ export class CoverageMap {
   /** The sum over all files, and the totals that were added. */
   totals(): CoverageTotals {
     let { coveredLineCount, lineCount } = this.#added;
-    for (const file of [...this.#files.values(), ...this.#unnamedFiles]) {
+    for (const file of this.#files.values()) {
       coveredLineCount += file.coveredLineCount;
       lineCount += file.lineCount;
     }
