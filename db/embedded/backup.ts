@@ -1,6 +1,6 @@
-import { open } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type postgres from "postgres";
+import { sync } from "./folder.ts";
 
 /** Interval of statements during the copy: a transaction that is silent for a minute is ended. */
 const KEEP_ALIVE_MS = 5_000;
@@ -64,16 +64,4 @@ async function copyFolder(
     await onFile();
   }
   return copies;
-}
-
-/** Syncs a file or folder to disk. @returns its size, 0 for a folder */
-async function sync(path: string): Promise<number> {
-  const handle = await open(path, "r");
-  try {
-    await handle.sync();
-    const stat = await handle.stat();
-    return stat.isFile() ? stat.size : 0;
-  } finally {
-    await handle.close();
-  }
 }

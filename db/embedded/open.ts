@@ -17,8 +17,9 @@ export interface Postgres extends Session {
  * not need it. A PANIC of the open database ends the process. @throws {DatabaseError}
  */
 export async function openPostgres(path: string): Promise<Postgres> {
-  const [{ PGlite }, files] = await Promise.all([
+  const [{ PGlite }, { DurableFiles }, files] = await Promise.all([
     import("@electric-sql/pglite"),
+    import("./durable_files.ts"),
     embeddedFiles(),
   ]);
   let fatalLine: string | undefined;
@@ -30,7 +31,18 @@ export async function openPostgres(path: string): Promise<Postgres> {
     return false;
   };
   try {
-    const db = await PGlite.create({ dataDir: path, ...files, onStderr });
+    const db = await PGlite.create({
+      fs: new DurableFiles(path),
+      // `-F` turns fsync off.
+      // `-F` turns fsync off; without the method it is fdatasync, which Emscripten ignores.
+      startParams: [
+        ...PGlite.defaultStartParams.filter((parameter) => parameter !== "-F"),
+        "-c",
+        "wal_sync_method=fsync",
+      ],
+      ...files,
+      onStderr,
+    });
     isOpen = true;
     return db;
   } catch (error) {
