@@ -1,0 +1,323 @@
+import { after, before, describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { parse } from "yaml";
+import { inspectArchive } from "../../lib/report/archive/mod.ts";
+import { pause } from "../../lib/base/delay.ts";
+import { run, type Running, start } from "../e2e/program.ts";
+import { gitlabTemplate, TEMPLATE_FILE } from "../../tools/ci_template.ts";
+
+const FOLDER = fileURLToPath(new URL("../../deploy/ci/", import.meta.url));
+const TOKEN = `up_${"5".repeat(64)}`;
+const REPORT = `<testsuite name="unit"><testcase classname="cart" name="adds"/></testsuite>`;
+
+/** The inputs of the action; GitLab has a variable for each. */
+interface Inputs {
+  url: string;
+  token?: string;
+  reports?: string;
+  coverage?: string;
+  tags?: string;
+  timeout?: string;
+  strict?: string;
+}
+
+/** How a job ended. */
+interface Ended {
+  code: number;
+  output: string;
+}
+
+/** A request that the door took. */
+interface Upload {
+  path: string;
+  authorization: string | null;
+  bytes: Uint8Array;
+}
+
+describe("the scripts for CI jobs", () => {
+  let checkout: string;
+  let commit: string;
+  const uploads: Upload[] = [];
+  const servers: Deno.HttpServer<Deno.NetAddr>[] = [];
+  /** Ends the requests that were never answered. */
+  const release: (() => void)[] = [];
+
+  before(async () => {
+    checkout = await Deno.makeTempDir({ prefix: "test-analytics-job-" });
+    await Deno.mkdir(join(checkout, "out put"));
+    await Deno.writeTextFile(join(checkout, "out put", "a.xml"), REPORT);
+    await Deno.writeTextFile(join(checkout, "b[1].xml"), REPORT);
+    await Deno.writeTextFile(join(checkout, "lcov.info"), "SF:a\nDA:1,1\nend_of_record\n");
+    await Deno.writeTextFile(join(checkout, "CODEOWNERS"), "* @acme/web\n");
+    const git = async (...args: string[]) => {
+      const { success, stdout } = await new Deno.Command("git", { args, cwd: checkout }).output();
+      assert.ok(success, args.join(" "));
+      return new TextDecoder().decode(stdout).trim();
+    };
+    await git("init", "--quiet");
+    const author = ["-c", "user.name=x", "-c", "user.email=x@example.org"];
+    await git(...author, "commit", "--quiet", "--allow-empty", "--message", "x");
+    commit = await git("rev-parse", "HEAD");
+  });
+  after(async () => {
+    for (const end of release) end();
+    for (const server of servers) await server.shutdown();
+    await Deno.remove(checkout, { recursive: true });
+  });
+
+  /** The address of a door that answers like this; `null` never answers. */
+  function door(answer: Response | null): string {
+    const server = Deno.serve(
+      { port: 0, hostname: "127.0.0.1", onListen: () => {} },
+      async (request) => {
+        const { pathname } = new URL(request.url);
+        const bytes = new Uint8Array(await request.arrayBuffer());
+        uploads.push({
+          path: pathname,
+          authorization: request.headers.get("authorization"),
+          bytes,
+        });
+        if (answer) return answer.clone();
+        return await new Promise<Response>((resolve) =>
+          release.push(() => resolve(new Response()))
+        );
+      },
+    );
+    servers.push(server);
+    return `http://127.0.0.1:${server.addr.port}`;
+  }
+  const stored = () => door(Response.json({ key: "acme/shop/1.gz" }, { status: 202 }));
+
+  async function shell(script: string, environment: Record<string, string>): Promise<Ended> {
+    const { code, stdout, stderr } = await new Deno.Command("sh", {
+      args: ["-c", script],
+      cwd: checkout,
+      clearEnv: true,
+      env: { PATH: process.env.PATH ?? "", HOME: checkout, ...environment },
+    }).output();
+    const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+    return { code, output: decode(stdout) + decode(stderr) };
+  }
+
+  /** Runs the step of the action as the runner does. */
+  async function github(inputs: Inputs): Promise<Ended> {
+    const action = parse(await Deno.readTextFile(join(FOLDER, "action.yml")));
+    const [step] = action.runs.steps;
+    const given: Record<string, string | undefined> = { token: TOKEN, ...inputs };
+    const environment = Object.entries<string>(step.env).map(([name, value]) => {
+      const [, input = ""] = /^\$\{\{ inputs\.(\w+) \}\}$/.exec(value) ?? [];
+      assert.ok(input in action.inputs, input);
+      return [name, given[input] ?? action.inputs[input].default];
+    });
+    return await shell(step.run, {
+      ...Object.fromEntries(environment),
+      GITHUB_ACTIONS: "true",
+      GITHUB_ACTION_PATH: FOLDER,
+      GITHUB_REPOSITORY: "acme/shop",
+      GITHUB_SHA: commit,
+      GITHUB_REF: 'refs/heads/a"b',
+      GITHUB_RUN_ID: "7",
+      GITHUB_OUTPUT: join(checkout, "output"),
+    });
+  }
+
+  /** Runs what the template runs after the tests. */
+  async function gitlab({ url, token = TOKEN, ...inputs }: Inputs): Promise<Ended> {
+    const template = parse(await Deno.readTextFile(TEMPLATE_FILE));
+    const [script] = template[".test-analytics"].after_script;
+    assert.deepEqual(template[".test-analytics-job"], { when: "always", script: [script] });
+    const environment = Object.entries(inputs)
+      .map(([name, value]) => [`TEST_ANALYTICS_${name.toUpperCase()}`, value]);
+    return await shell(script, {
+      ...Object.fromEntries(environment),
+      TEST_ANALYTICS_URL: url,
+      UPLOAD_TOKEN: token,
+      GITLAB_CI: "true",
+      CI_PROJECT_PATH: "acme/web/shop",
+      CI_PROJECT_URL: "https://gitlab.example/acme/web/shop",
+      CI_COMMIT_SHA: commit,
+      CI_COMMIT_BRANCH: "main",
+      CI_PIPELINE_URL: "https://gitlab.example/acme/web/shop/-/pipelines/7",
+    });
+  }
+
+  const REPORTS = "out put\nb*.xml";
+
+  describe("with `up`", () => {
+    let environment: Record<string, string>;
+    let service: Running;
+    let token: string;
+
+    before(async () => {
+      environment = { DATA_DIR: await Deno.makeTempDir({ prefix: "test-analytics-up-" }) };
+      const ended = await run(["org", "create", "acme"], environment);
+      assert.equal(ended.code, 0, ended.stderr);
+      token = (await run(["token", "create", "--org", "acme", "--upload"], environment)).stdout
+        .trim();
+      service = await start(["up", "--port", "0", "--upload-port", "0"], environment);
+      await Deno.writeTextFile(
+        join(checkout, "flaky.xml"),
+        `<testsuite name="unit">
+          <testcase classname="cart" name="adds" file="${checkout}/web/cart.ts"><failure/></testcase>
+          <testcase classname="cart" name="adds" file="${checkout}/web/cart.ts"/>
+        </testsuite>`,
+      );
+    });
+    after(async () => {
+      await service.stop("SIGTERM");
+      await Deno.remove(environment.DATA_DIR!, { recursive: true });
+    });
+
+    for (const [job, repository] of [[github, "acme/shop"], [gitlab, "acme/web/shop"]] as const) {
+      it(`the flaky test of a job of ${repository} is listed`, async () => {
+        const url = service.uploadUrl;
+        const stored = await job({ url, token, reports: "flaky.xml", strict: "true" });
+        assert.equal(stored.code, 0, stored.output);
+        assert.match(stored.output, /: stored 1 reports and 0 coverage files of acme/);
+        const flaky = ["flaky", "--org", "acme", "--repo", repository, "--json"];
+        let listed = await run(flaky, environment);
+        for (let tries = 0; tries < 100 && !/"adds"/.test(listed.stdout); tries++) {
+          await pause(200);
+          listed = await run(flaky, environment);
+        }
+        const [test, ...others] = JSON.parse(listed.stdout);
+        assert.deepEqual([test.name, test.file, others], ["adds", "web/cart.ts", []]);
+        assert.equal(test.latest_nondeterministic_commit_oid, commit);
+        assert.ok(test.latest_nondeterministic_negative_result.build_url.endsWith("/7"));
+      });
+
+      it(`a wrong token or report of a job of ${repository} is a warning`, async () => {
+        const url = service.uploadUrl;
+        const wrong = await job({ url, reports: "flaky.xml" });
+        assert.equal(wrong.code, 0);
+        assert.match(wrong.output, /does not accept UPLOAD_TOKEN/);
+        await Deno.writeTextFile(join(checkout, "cut.xml"), "<testsuite><testcase");
+        const cut = await job({ url, token, reports: "cut.xml" });
+        assert.equal(cut.code, 0);
+        assert.match(cut.output, /answered 400: \{"errors":.*cut\.xml/);
+      });
+    }
+  });
+
+  it("the guide has at most eight lines to copy, with inputs that exist", async () => {
+    const guide = await Deno.readTextFile(join(FOLDER, "../../docs/guides/ci.md"));
+    const blocks = [...guide.matchAll(/^```yaml\n([^]*?)^```$/gm)].map(([, block = ""]) => block);
+    assert.equal(blocks.length, 2);
+    for (const block of blocks) assert.ok(block.trim().split("\n").length <= 8, block);
+    const action = parse(await Deno.readTextFile(join(FOLDER, "action.yml")));
+    const [step] = parse(blocks[0]!);
+    for (const name of Object.keys(step.with)) assert.ok(name in action.inputs, name);
+    const script = await Deno.readTextFile(join(FOLDER, "upload.sh"));
+    for (const name of Object.keys(parse(blocks[1]!).test.variables)) {
+      assert.match(script, new RegExp(`^#   ${name} `, "m"));
+    }
+  });
+
+  it("the template of GitLab contains the script", async () => {
+    const text = await Deno.readTextFile(TEMPLATE_FILE);
+    assert.equal(text, await gitlabTemplate(), "regenerate with: deno run -A tools/ci_template.ts");
+  });
+
+  for (const [name, job] of Object.entries({ "GitHub Actions": github, "GitLab CI": gitlab })) {
+    describe(name, () => {
+      it("uploads reports, coverage and owners, and prints what was stored", async () => {
+        const inputs = { reports: REPORTS, coverage: "lcov.info", tags: "linux,nightly" };
+        const { code, output } = await job({ url: `${stored()}/`, ...inputs });
+        assert.equal(code, 0, output);
+        assert.match(
+          output,
+          /^test-analytics: stored 2 reports and 1 coverage files of acme\/.*shop at \w+: acme\/shop\/1\.gz$/m,
+        );
+        const { path, authorization, bytes } = uploads.at(-1)!;
+        assert.equal(authorization, `Bearer ${TOKEN}`);
+        const archive = {
+          name: "upload.gz",
+          async *open() {
+            yield bytes;
+          },
+        };
+        const { metadata, reports, coverage, codeowners } = await inspectArchive(archive);
+        assert.deepEqual(reports.map(({ path }) => path), [
+          "test-results/b[1].xml",
+          "test-results/out put/a.xml",
+        ]);
+        assert.deepEqual(coverage.map(({ path }) => path), ["coverage/lcov.info"]);
+        assert.equal(codeowners, "* @acme/web\n");
+        const isGithub = job === github;
+        assert.equal(path, isGithub ? "/upload/acme/shop" : "/upload/acme%2Fweb/shop");
+        assert.deepEqual(metadata, {
+          repository: isGithub ? "acme/shop" : "acme/web/shop",
+          organization: "",
+          commit,
+          tree: "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+          branch: isGithub ? 'a"b' : "main",
+          buildUrl: isGithub
+            ? "https://github.com/acme/shop/actions/runs/7"
+            : "https://gitlab.example/acme/web/shop/-/pipelines/7",
+          repositoryUrl: isGithub
+            ? "https://github.com/acme/shop"
+            : "https://gitlab.example/acme/web/shop",
+          tags: ["linux", "nightly"],
+          timestamp: "",
+          checkoutFolder: await Deno.realPath(checkout),
+        });
+      });
+
+      const refusals: [name: string, url: () => string, warning: RegExp][] = [
+        [
+          "away",
+          () => "http://127.0.0.1:1",
+          /http:\/\/127\.0\.0\.1:1 does not answer: curl: \(7\)/,
+        ],
+        [
+          "full",
+          () => door(new Response(null, { status: 503, headers: { "retry-after": "30" } })),
+          /its storage is full or away/,
+        ],
+        ["slow", () => door(null), /does not answer: curl: \(28\)/],
+        [
+          "not for this token",
+          () => door(new Response(null, { status: 401 })),
+          /does not accept UPLOAD_TOKEN: create one with `test-analytics token create/,
+        ],
+        [
+          "unhappy with a report",
+          () => door(Response.json({ errors: { report: ["a.xml:\n::x"] } }, { status: 400 })),
+          /answered 400: \{"errors":\{"report":\["a\.xml:\\n::x"\]\}\}/,
+        ],
+      ];
+      for (const [name, url, warning] of refusals) {
+        it(`warns when the door is ${name}, and fails on request only`, async () => {
+          const inputs = { url: url(), reports: REPORTS, timeout: "2" };
+          const { code, output } = await job(inputs);
+          assert.equal(code, 0, output);
+          const prefix = job === github ? "::warning::" : "WARNING: ";
+          assert.match(output, new RegExp(`^${prefix}test-analytics: nothing was uploaded: `, "m"));
+          assert.match(output, warning);
+          assert.ok(!output.includes(TOKEN));
+          assert.equal((await job({ ...inputs, strict: "true" })).code, 1);
+        });
+      }
+
+      it("says what is missing", async () => {
+        const url = stored();
+        const cases: [Inputs, RegExp][] = [
+          [{ url: "", reports: REPORTS }, /TEST_ANALYTICS_URL \(the input url\) is empty/],
+          [{ url, token: "", reports: REPORTS }, /UPLOAD_TOKEN \(the input token\) is empty/],
+          [
+            { url, reports: "none/" },
+            /none\/: no such file or folder\n.*no reports found: have the/,
+          ],
+        ];
+        for (const [inputs, warning] of cases) {
+          const { code, output } = await job(inputs);
+          assert.equal(code, 0, output);
+          assert.match(output, warning);
+        }
+      });
+    });
+  }
+});

@@ -1,0 +1,40 @@
+/**
+ * `deno run -A tools/ci_template.ts`: writes `deploy/ci/gitlab.yml` with the script beside it, because
+ * an included template of GitLab cannot bring files.
+ */
+const FOLDER = new URL("../deploy/ci/", import.meta.url);
+
+/** The template. */
+export const TEMPLATE_FILE = new URL("gitlab.yml", FOLDER);
+
+/** The text of the template. */
+export async function gitlabTemplate(): Promise<string> {
+  const script = await Deno.readTextFile(new URL("upload.sh", FOLDER));
+  // In a subshell, so that it neither ends the job nor changes its shell.
+  const block = `(\n${script})\n`.replaceAll(/^(?=.)/gm, "      ");
+  return `# Uploads test reports to \`test-analytics receive\`. Made from upload.sh, which describes the variables,
+# by tools/ci_template.ts. UPLOAD_TOKEN is a masked variable of the project or group.
+#
+#   include: ci/test-analytics.yml
+#   test:
+#     extends: .test-analytics
+#     variables:
+#       TEST_ANALYTICS_URL: https://reports.example:8001
+#       TEST_ANALYTICS_REPORTS: reports/
+#     script:
+#       - pytest --junitxml=reports/junit.xml
+
+# Runs also when the tests failed, and never changes the outcome of the job.
+.test-analytics:
+  after_script:
+    - &upload |
+${block}
+# A job of its own, for TEST_ANALYTICS_STRICT: it needs the reports as artifacts of the tests' job.
+.test-analytics-job:
+  when: always
+  script:
+    - *upload
+`;
+}
+
+if (import.meta.main) await Deno.writeTextFile(TEMPLATE_FILE, await gitlabTemplate());
