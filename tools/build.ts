@@ -1,9 +1,10 @@
 /**
- * `deno task build [FOLDER]`: writes the program as one file, and the licences of its packages, to a
- * folder (default: `dist`), and prints the sizes.
+ * `deno task build [FOLDER]`: writes the program as one file, the licences of its packages, and a list
+ * of them (SBOM), to a folder (default: `dist`), and prints the sizes.
  */
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
+import { VERSION } from "../lib/base/version.ts";
 import { bundle, type Part } from "./bundle.ts";
 import { ROOT } from "./packages.ts";
 
@@ -12,6 +13,9 @@ export const BUNDLE_FILE = "test-analytics.js";
 
 /** Name of the file with the licences of all packages in the bundle. */
 export const LICENCES_FILE = "THIRD_PARTY_LICENSES.txt";
+
+/** Name of the list of packages in CycloneDX. */
+export const SBOM_FILE = "sbom.cdx.json";
 
 /**
  * Builds into a folder, which is created when missing.
@@ -24,7 +28,28 @@ export async function build(folder: string): Promise<{ path: string; parts: Part
   const path = join(folder, BUNDLE_FILE);
   await Deno.writeTextFile(path, text);
   await Deno.writeTextFile(join(folder, LICENCES_FILE), licences(parts));
+  await Deno.writeTextFile(join(folder, SBOM_FILE), `${JSON.stringify(sbom(parts), null, 2)}\n`);
   return { path, parts };
+}
+
+/** The software bill of materials: the program, its packages, and the runtime. */
+function sbom(parts: Part[]) {
+  const packages = parts.filter(({ name }) => name !== "test-analytics")
+    .sort((a, b) => a.name < b.name ? -1 : 1);
+  const runtime = { name: "deno", version: Deno.version.deno, licence: "MIT" };
+  return {
+    bomFormat: "CycloneDX",
+    specVersion: "1.6",
+    version: 1,
+    metadata: { component: { type: "application", name: "test-analytics", version: VERSION } },
+    components: [...packages, runtime].map(({ name, version, licence }) => ({
+      type: "library",
+      name,
+      version,
+      purl: `pkg:npm/${name.replace("@", "%40")}@${version}`,
+      licenses: [{ expression: licence }],
+    })),
+  };
 }
 
 function licences(parts: Part[]): string {

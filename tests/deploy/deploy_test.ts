@@ -105,12 +105,20 @@ describe("the container", () => {
 describe("a release", () => {
   it("is tested before it is packed, and packed before it is published", async () => {
     const { jobs } = parse(await read(".github/workflows/release.yml"));
-    assert.deepEqual([jobs.binary.needs, jobs.publish.needs], ["gate", "binary"]);
+    assert.deepEqual([jobs.binary.needs, jobs.package.needs], ["gate", "gate"]);
+    for (const { needs } of [jobs.publish, jobs.image]) {
+      assert.deepEqual(needs, ["binary", "package"]);
+    }
     const commands = jobs.binary.steps.map((step: { run?: string }) => step.run ?? "");
     const at = (part: string) => commands.findIndex((run: string) => run.includes(part));
     assert.ok(at("task compile") >= 0 && at("task compile") < at("tools/smoke.ts"));
     assert.ok(at("tools/smoke.ts") < at("tools/pack.ts"));
-    assert.ok(jobs.publish.steps.some((step: { run?: string }) => step.run?.includes("sha256sum")));
+    const publishing = jobs.publish.steps.map((step: { run?: string }) => step.run ?? "").join(
+      "\n",
+    );
+    for (const part of ["sha256sum", "--provenance", "gh release create"]) {
+      assert.ok(publishing.includes(part), part);
+    }
   });
 
   it("has an archive of the program, licences and sample files", async () => {
