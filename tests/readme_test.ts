@@ -46,7 +46,7 @@ describeWithDatabases("the first steps in the README", (database) => {
         .replace("fixtures/demo/", fileURLToPath(new URL("../fixtures/demo", import.meta.url)));
     for (const line of [org, ingest, token]) {
       const { code, stderr } = await cli(argumentsOf(line));
-      assert.deepEqual([code, stderr], [0, ""], line);
+      assert.equal(code, 0, stderr);
     }
   });
 });

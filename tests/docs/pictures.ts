@@ -8,7 +8,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { NO_CI } from "../no_ci.ts";
 import { start } from "../e2e/program.ts";
-import { type TerminalPart, terminalPicture } from "./terminal_picture.ts";
+import { COLUMNS, type TerminalPart, terminalPicture } from "./terminal_picture.ts";
 
 /** Regenerates the pictures. */
 export const REGENERATE = "deno run -A --config tests/deno.json tests/docs/pictures.ts";
@@ -21,14 +21,11 @@ export const SESSION_FILE = new URL("../../docs/pictures/session.svg", import.me
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const README = new URL("../../README.md", import.meta.url);
-const ADDRESS = "http://127.0.0.1:8000";
-
-/** Shortens the response so that it fits into a picture. */
-const SUMMARY = "jq -r '.tests[] | [.disruptiveness, .name, .file] | @tsv'";
+const FLAKY = "test-analytics flaky";
 
 const LABEL =
-  "A terminal: reports are ingested, then curl lists flaky tests, each with its rate, " +
-  "name and file";
+  "A terminal: reports are ingested, then a table lists the flaky tests, each with its rate, its " +
+  "failures, name and file";
 
 /**
  * The five lines of the README's first steps, as typed where the program is installed.
@@ -58,49 +55,31 @@ export async function demoBadge(url: string, token: string): Promise<string> {
 }
 
 /**
- * Runs the first steps in a temporary folder and draws the second and the last one. Values that
- * differ in every run are replaced: the submission's id and the port.
+ * Runs the first two steps in a temporary folder, then `flaky` in a terminal, and draws the last two.
+ * The submission's id, which differs in every run, is cut.
  *
  * @param dataDir an existing database; by default one is created
  * @throws {Error} when a step fails
  */
 export async function sessionPicture(dataDir?: string): Promise<string> {
-  const { org, ingest, token, curl } = firstSteps(await Deno.readTextFile(README));
+  const { org, ingest } = firstSteps(await Deno.readTextFile(README));
   const folder = await Deno.makeTempDir({ prefix: "test-analytics-picture-" });
   try {
     const shell = await prepareShell(folder, dataDir ?? join(folder, "data"));
     await shell.run(org, {});
-    const submission = await shell.run(ingest, {});
-    const secret = await shell.run(`${token}; echo "$TOKEN"`, {});
-    const service = await start(["serve"], { DATA_DIR: shell.dataDir, PORT: "0" });
-    const request = `${curl.replace(/^curl .*? -H/, "curl -sH")} | ${SUMMARY}`;
-    let response = "";
-    try {
-      response = await shell.run(request.replace(ADDRESS, service.url), { TOKEN: secret });
-    } finally {
-      await service.stop("SIGTERM");
-    }
+    const submission = await shell.run(`${ingest} 2>&1`, {});
+    const terminal = `stty cols ${COLUMNS}; ${FLAKY}`;
+    const table = await shell.run(`script -qec '${terminal}' /dev/null`, {});
     const parts: TerminalPart[] = [
       { kind: "typed", text: ingest },
       { kind: "output", text: submission.replace(/[0-9a-f]{24}/, "697f3ac0…") },
-      { kind: "typed", text: request },
-      { kind: "output", text: inColumns(response) },
+      { kind: "typed", text: FLAKY },
+      { kind: "output", text: table.replaceAll("\r", "") },
     ];
     return terminalPicture(parts, LABEL);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
-}
-
-/** Pads tab-separated columns, as `column -t` does. */
-function inColumns(text: string): string {
-  const rows = text.split("\n").map((line) => line.split("\t"));
-  const widths = (rows[0] ?? []).map((_, index) =>
-    Math.max(...rows.map((row) => (row[index] ?? "").length))
-  );
-  return rows.map((row) =>
-    row.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join("  ").trimEnd()
-  ).join("\n");
 }
 
 /** Runs commands in a folder where `test-analytics` is the program from source. */

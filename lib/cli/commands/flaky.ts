@@ -125,7 +125,7 @@ function testTable(listed: Listed[], { now, width }: { now: number; width: numbe
   const rows = listed.map(({ repository, test }) => [
     `${test.quarantine ? "*" : ""}${(disruptiveTestView(test).disruptiveness * 100).toFixed(1)}%`,
     String(test.disruptionCount),
-    `${age(now - (test.latestDisruption?.recordedAt ?? now))} ago`,
+    age(now - (test.latestDisruption?.recordedAt ?? now)),
     test.name,
     hasSeveral ? repository : test.file || test.class || test.suite,
   ]);
@@ -133,9 +133,10 @@ function testTable(listed: Listed[], { now, width }: { now: number; width: numbe
   return listed.some(({ test }) => test.quarantine) ? [...lines, "* quarantined"] : lines;
 }
 
-/** A duration in its largest unit, such as `3h`. */
+/** A time in the past, such as `3h ago`. */
 function age(seconds: number): string {
-  if (seconds < 3600) return `${Math.max(0, Math.floor(seconds / 60))}m`;
-  if (seconds < SECONDS_PER_DAY) return `${Math.floor(seconds / 3600)}h`;
-  return `${Math.floor(seconds / SECONDS_PER_DAY)}d`;
+  if (seconds < 60) return "now";
+  if (seconds < 3600) return `${Math.floor(seconds / 60)}m ago`;
+  if (seconds < SECONDS_PER_DAY) return `${Math.floor(seconds / 3600)}h ago`;
+  return `${Math.floor(seconds / SECONDS_PER_DAY)}d ago`;
 }

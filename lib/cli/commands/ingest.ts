@@ -161,9 +161,7 @@ function summaryLines(
   const flaky = disruption_count > 0 ? `, ${disruption_count} of them flaky` : "";
   const place = [repository, branch, commit_oid.slice(0, 12)].filter(Boolean).join(" ");
   const listed = newlyDisruptive.slice(0, MAX_LISTED_TESTS)
-    .map(({ class: className, name, file }) =>
-      `  ${[className, name].filter(Boolean).join(" ")}${file ? ` (${file})` : ""}`
-    );
+    .map(({ class: className, name, file }) => `  ${name} (${file || className})`);
   const more = newlyDisruptive.length - listed.length;
   return [
     `${place}: ${test_result_count} results, ${failures} failed${flaky}`,

@@ -141,14 +141,14 @@ describeWithDatabases("ingest", (database) => {
     assert.deepEqual(await store("abc0002", retried), [
       "acme/told main abc0002: 3 results, 1 failed, 1 of them flaky",
       "new flaky tests: 1",
-      "  Cart adds (cart.ts)",
+      "  adds (cart.ts)",
       "",
     ]);
     // Known from now on. The pass at abc0001 makes an earlier failure of that commit flaky.
     assert.deepEqual(await store("abc0001", [result("adds", false), result("pays", true)]), [
       "acme/told main abc0001: 2 results, 1 failed, 1 of them flaky",
       "new flaky tests: 1",
-      "  Cart pays (cart.ts)",
+      "  pays (cart.ts)",
       "",
     ]);
     const many = Array.from(
