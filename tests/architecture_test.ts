@@ -125,6 +125,21 @@ describe("the architecture", () => {
     for (const file of importers) assert.equal(file, "lib/cli/commands/mcp.ts");
   });
 
+  it("loads nothing of the database for gate", async () => {
+    const graph = await importGraph();
+    const loaded = new Set<string>();
+    const visit = (file: string) => {
+      if (loaded.has(file)) return;
+      loaded.add(file);
+      graph.get(file)!.forEach(visit);
+    };
+    ["main.ts", "lib/cli/main.ts", "lib/cli/commands/gate.ts"].forEach(visit);
+    assert.ok(loaded.has("lib/gate/rule.ts"));
+    assert.deepEqual([...loaded].filter((file) => file.startsWith("db/")), []);
+    const packages = (await Promise.all([...loaded].map(importsOf))).flat();
+    for (const name of ["postgres", "@electric-sql/pglite"]) assert.ok(!packages.includes(name));
+  });
+
   it("keeps SQL inside db", async () => {
     const files = (await Promise.all(["lib", "routes"].map(sources))).flat();
     const wrong: string[] = [];

@@ -15,7 +15,11 @@ export interface ProgramLine {
   cwd?: string;
 }
 
-const FROM_SOURCE: ProgramLine = { file: Deno.execPath(), args: ["run", ...PERMISSIONS, MAIN] };
+/** From source, with the permissions of the compiled program. */
+export const FROM_SOURCE: ProgramLine = {
+  file: Deno.execPath(),
+  args: ["run", ...PERMISSIONS, MAIN],
+};
 
 /** The real program as a process, from source by default. */
 export function command(

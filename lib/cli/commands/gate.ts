@@ -4,7 +4,7 @@ import { DEFAULT_API_URL, TOKEN_VARIABLE, URL_VARIABLE } from "../../api_client/
 import { setting } from "../../base/config.ts";
 import { readWith } from "../../base/read_with.ts";
 import { type GateSummary, summaryLines, summaryMarkdown } from "../../gate/summary.ts";
-import { parseBranches } from "../../query/mod.ts";
+import { parseBranches } from "../../query/branches.ts";
 import {
   type AddCommand,
   argument,

@@ -419,6 +419,19 @@ describe("gate without its service", () => {
     assert.match(stderr, /status 500/);
   });
 
+  it("is red when the service is killed while the list is read", async () => {
+    const quarantined = Array.from({ length: 250 }, (_, index) => testNamed(`case ${index}`));
+    const known = { quarantined: [testNamed("flaky"), ...quarantined] };
+    const created: GateFixture = await fixture(known, (request, index) => {
+      if (index === 1) void created.api.close();
+      return answer(request, known);
+    });
+    const path = join(created.folder, "report.xml");
+    const { code, stderr } = await gate(created, around(path, report, 1));
+    assert.equal(code, 1);
+    assert.match(stderr, /^gate: The service at \S+ cannot be reached \([^\n]*\n$/);
+  });
+
   it("waits for 10 seconds at most", async () => {
     const late = Promise.withResolvers<Response>();
     const { code, stderr, seconds } = await without(() => late.promise);
