@@ -29,13 +29,14 @@ export async function runCommand(
   { stdoutTo }: { stdoutTo: "stdout" | "stderr" },
 ): Promise<CommandEnd> {
   const script = stdoutTo === "stdout" ? 'exec "$@"' : 'exec "$@" >&2';
-  const child = new Deno.Command("sh", {
+  const tests = new Deno.Command("sh", {
     args: ["-c", script, "sh", ...command],
     stdin: "inherit",
     stdout: "inherit",
     stderr: "inherit",
-  }).spawn();
+  });
   let received: Deno.Signal | null = null;
+  // Before the start: a signal must not end this process alone.
   const stopListening = onSignals((signal) => {
     if (!USER_SIGNALS.includes(signal)) received = signal;
     if (TERMINAL_SIGNALS.includes(signal) && Deno.stdin.isTerminal()) return;
@@ -45,6 +46,7 @@ export async function runCommand(
       // It has ended.
     }
   });
+  const child = tests.spawn();
   try {
     const { code } = await child.status;
     return { code, signal: received };
