@@ -6,7 +6,8 @@ import { type Queryable, textsIn } from "../connection/sql.ts";
 /** An organization, by a valid token of it. */
 export interface Caller {
   organizationId: number;
-  tokenId: number;
+  /** `null` for a reader whom a trusted proxy signed in. */
+  tokenId: number | null;
 }
 
 /** The repositories that a request is about. */
@@ -53,6 +54,7 @@ export interface CallerScope {
 
 /** What a request asks for: who its token belongs to, and which repositories it names. */
 export interface CallerLookUp {
+  /** Of the type `proxy`: the organization that a trusted proxy named, as it is compared. */
   token: { type: string; hash: string };
   /** Seconds since 1970. */
   now: number;
@@ -130,10 +132,13 @@ function callerStatement({ token, selection }: CallerLookUp): string {
       "testHash" bigint, "ownerKey" text, "nameKey" text, "repositoryNumber" bigint,
       "submissionId" text)
     cross join lateral (
+      ${
+    token.type === "proxy" ? NAMED_BY_PROXY : `
       select * from api_token t
       where t.hash = l.hash and t.type = l.type and t.revoked_at is null
         and (t.expires_at is null or t.expires_at > to_timestamp(l.now))
-        ${token.type === "legacy" ? `and ${IS_PAID}` : ""}
+        ${token.type === "legacy" ? `and ${IS_PAID}` : ""}`
+  }
       offset 0) t
     left join lateral (
       select * from repository r
@@ -144,6 +149,10 @@ function callerStatement({ token, selection }: CallerLookUp): string {
     left join lateral repository_version(
       r.repository_id, decode(l.oldest, 'hex'), to_timestamp(l.now)) v on true`;
 }
+
+const NAMED_BY_PROXY = `
+  select o.organization_id, null::integer as api_token_id from organization o
+  where o.name_key = l.hash`;
 
 const ORGANIZATION_NAME = `(
   select o.name from organization o where o.organization_id = t.organization_id)`;
@@ -184,6 +193,7 @@ function isNamed({ ownerKey, nameKey, repositoryNumber }: NamedSelection): strin
 
 /** Who uploads: an organization, by a valid upload token of it. */
 export interface Uploader extends Caller {
+  tokenId: number;
   organizationName: string;
 }
 

@@ -16,6 +16,7 @@ export const SETTING_SCHEMAS = {
   UPLOAD_PORT: port,
   REUSE_PORT: yesOrNo,
   TRUSTED_PROXIES: readWith(parseTrustedProxies),
+  ORGANIZATION_HEADER: v.pipe(v.string(), v.regex(/^[\w-]*$/, "expected the name of a header")),
   OPS_HOST: lineOfText,
   OPS_PORT: v.union([v.pipe(v.literal(""), v.transform(() => null)), port]),
   LOG_LEVEL: oneOf(LOG_LEVELS),

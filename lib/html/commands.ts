@@ -8,7 +8,7 @@ export function shellQuote(text: string): string {
 
 /** The command that quarantines a test. */
 export function quarantineCommand(testId: string): string {
-  return `test-analytics quarantine add ${testId} --by "$USER"`;
+  return `test-analytics quarantine add ${testId} --by "$USER" --owner WHO --reason WHY --expires 30d`;
 }
 
 type Runner = (test: TestIdentity) => string[];

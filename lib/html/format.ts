@@ -26,7 +26,9 @@ export function moment(seconds: number, today: number): Markup {
   const full = formatTimestamp(seconds);
   const day = dayOf(seconds);
   const name = day === today ? "today" : day === today - 1 ? "yesterday" : formatDay(day);
-  const text = today - day > 300 ? `${name} ${full.slice(0, 4)}` : `${name} ${full.slice(11, 16)}`;
+  const text = Math.abs(today - day) > 300
+    ? `${name} ${full.slice(0, 4)}`
+    : `${name} ${full.slice(11, 16)}`;
   return markup`<time datetime="${full}" title="${
     full.replace("T", " ").replace("Z", " UTC")
   }">${text}</time>`;

@@ -3,16 +3,26 @@ import { loadRepositoryDetails, type RepositoryDetails } from "../../db/read/rep
 import { loadSubmissionTests, type SubmissionAttempt } from "../../db/read/submission_tests.ts";
 import { type BuildPart, loadBuild } from "../../db/read/submissions.ts";
 import { loadTestsOnBase } from "../../db/read/verdicts.ts";
-import { type Verdict, verdictOf } from "../../lib/analysis/verdict.ts";
+import { type Verdict, verdictOf, VERDICTS } from "../../lib/analysis/verdict.ts";
 import { parseTestId } from "../../lib/base/identity.ts";
 import { glyph } from "../../lib/html/charts.ts";
-import { formatCount, moment, plural, shortOid } from "../../lib/html/format.ts";
-import { externalLink, type Markup, markup, type PathTo } from "../../lib/html/markup.ts";
-import type { Context } from "../../lib/http/request/context.ts";
+import { formatCount, plural, shortOid } from "../../lib/html/format.ts";
+import { externalLink, type Markup, markup } from "../../lib/html/markup.ts";
 import { type ApiRequest, selectedSubmission } from "../../lib/http/request/route.ts";
 import { checkVersion, StaleVersionError } from "../../lib/http/request/stale_version.ts";
 import { DEFAULT_BASE } from "../verdicts.ts";
-import { columns, crumbsTo, definePage, facts, table, testName } from "./page.ts";
+import {
+  columns,
+  crumbsTo,
+  definePage,
+  disclosure,
+  empty,
+  facts,
+  placeOf,
+  stackTrace,
+  table,
+  type Tools,
+} from "./page.ts";
 
 /** Of the submissions with failures, those whose failures are shown. */
 const MAX_PARTS = 20;
@@ -22,74 +32,48 @@ const MAX_ATTEMPTS = 100;
 export const buildPage = definePage({
   path: "/repos/:owner/:name/builds/:id",
   resource: "submission in path",
-  async show(request, { context: { sql }, pathTo }) {
+  async show(request, tools) {
+    const { sql, pathTo, at } = tools;
     const submission = selectedSubmission(request);
     const { repositoryId } = submission;
     const [[repository], { version, parts }] = await Promise.all([
       loadRepositoryDetails(sql, [repositoryId]),
       loadBuild(sql, submission),
     ]);
+    const failing = parts.filter(({ failedTestCount }) => failedTestCount > 0).slice(0, MAX_PARTS);
+    const query = { repositoryId, status: "failed", after: 0, limit: MAX_ATTEMPTS } as const;
     const pages = await Promise.all(
-      parts.filter(({ failedTestCount }) => failedTestCount > 0).slice(0, MAX_PARTS).map((part) =>
-        loadSubmissionTests(sql, {
-          repositoryId,
-          submissionId: part.submissionId,
-          status: "failed",
-          after: 0,
-          limit: MAX_ATTEMPTS,
-        })
-      ),
+      failing.map(({ submissionId }) => loadSubmissionTests(sql, { ...query, submissionId })),
     );
-    for (const one of [version, ...pages.map((page) => page.version)]) {
-      checkVersion(submission, one);
-    }
-    const latest = parts[0];
+    for (const one of [{ version }, ...pages]) checkVersion(submission, one.version);
+    const [latest] = parts;
     if (!repository || !latest) throw new StaleVersionError();
-    const attempts = [
-      ...Map.groupBy(pages.flatMap((page) => page.attempts), ({ testId }) => testId),
-    ];
-    // The last attempt of a test that counts: a later one may have passed.
-    const failed = attempts.flatMap(([, own]) => own.find(({ isLast }) => isLast) ?? []);
-    const retried = attempts.flatMap(([, own]) =>
-      own.some(({ isLast }) => isLast) ? [] : own.at(-1)!
-    );
-    const verdicts = await loadVerdicts(request, sql, { repositoryId, failed, parts });
-    const isComplete = pages.every(({ count, attempts }) => count === attempts.length);
-    const when = moment(latest.recordedAt, request.today);
+    const tests = Map.groupBy(pages.flatMap(({ attempts }) => attempts), ({ testId }) => testId);
+    // The last attempt of a test decides: a later one than these may have passed.
+    const failed: SubmissionAttempt[] = [];
+    const retried: SubmissionAttempt[] = [];
+    for (const attempts of tests.values()) {
+      const last = attempts.find(({ isLast }) => isLast);
+      if (last) failed.push(last);
+      else retried.push(attempts.at(-1)!);
+    }
+    const verdicts = await loadVerdicts(request, tools, { repositoryId, failed, parts });
+    const isCut = pages.some(({ count, attempts }) => count > attempts.length);
     return {
       title: `Build ${shortOid(latest.commitOid)}`,
       crumbs: crumbsTo(pathTo, repository),
-      content: markup`<h1>Build of ${when}</h1>
+      content: markup`<h1>Build of ${at(latest.recordedAt)}</h1>
 ${buildFacts(parts, repository)}
 <h2>What failed</h2>
-${
-        failed.length === 0
-          ? markup`<p class="empty">${
-            unfinished(parts) ??
-              "No test failed at its last attempt: the build has nothing to mend."
-          }</p>`
-          : [
-            verdictSummary(failed, verdicts),
-            failed.map((attempt, index) =>
-              failure(attempt, {
-                pathTo,
-                verdict: verdicts.get(attempt.testId),
-                isOpen: index === 0,
-              })
-            ),
-          ]
-      }
-${
-        !isComplete &&
-        markup`<p class="soft">Only the first ${MAX_ATTEMPTS} failures of a report are shown.</p>`
-      }
+${failed.length > 0 ? failures(failed, verdicts, tools) : empty(nothingFailed(parts))}
+${isCut && markup`<p>Only the first ${MAX_ATTEMPTS} failures of a report are shown.</p>`}
 <h2>What passed only when it was tried again</h2>
 ${
-        retried.length === 0
-          ? markup`<p class="empty">Nothing.</p>`
-          : retried.map((attempt) => failure(attempt, { pathTo, isOpen: false }))
+        retried.length > 0
+          ? retried.map((attempt) => failure(attempt, { tools, isOpen: false }))
+          : empty("No test needed a second attempt.")
       }
-${parts.length > 1 && markup`<h2>Reports</h2>${partTable(parts, { pathTo, repository })}`}`,
+${parts.length > 1 && markup`<h2>Reports</h2>${partTable(parts, repository, tools)}`}`,
     };
   },
 });
@@ -97,13 +81,14 @@ ${parts.length > 1 && markup`<h2>Reports</h2>${partTable(parts, { pathTo, reposi
 /** The verdicts of the gate on tests, as of before the build; by id. */
 async function loadVerdicts(
   { windowStart, loadTests }: Pick<ApiRequest, "windowStart" | "loadTests">,
-  sql: Context["sql"],
+  { sql }: Tools,
   { repositoryId, failed, parts }: {
     repositoryId: number;
     failed: readonly SubmissionAttempt[];
     parts: readonly BuildPart[];
   },
 ): Promise<Map<string, Verdict>> {
+  if (failed.length === 0) return new Map();
   const [{ tests }, tracked] = await Promise.all([
     loadTestsOnBase(sql, {
       repositoryId,
@@ -127,83 +112,88 @@ async function loadVerdicts(
 }
 
 const ADVICE: Record<Verdict, string> = {
-  new: "not seen before: look here first",
-  known: "also failed on main before",
-  flaky: "passed on the same code at another time",
   quarantined: "the gate excuses it",
+  flaky: "passed on the same code at another time",
+  known: `also failed on ${DEFAULT_BASE} before`,
+  new: "not seen before: look here first",
 };
 
-function verdictSummary(
+/** The new ones first. */
+function failures(
   failed: readonly SubmissionAttempt[],
   verdicts: ReadonlyMap<string, Verdict>,
+  tools: Tools,
 ): Markup {
-  const counts = Map.groupBy(failed, ({ testId }) => verdicts.get(testId) ?? "new");
-  return markup`<ul>${
-    (Object.keys(ADVICE) as Verdict[]).filter((verdict) => counts.has(verdict)).map((verdict) =>
-      markup`<li><b>${counts.get(verdict)!.length} ${verdict}</b>: ${ADVICE[verdict]}</li>`
+  const groups = Map.groupBy(failed, ({ testId }) => verdicts.get(testId) ?? "new");
+  const order = VERDICTS.toReversed().filter((verdict) => groups.has(verdict));
+  const summary = order.map((verdict) =>
+    markup`<li><b>${groups.get(verdict)!.length} ${verdict}</b>: ${ADVICE[verdict]}</li>`
+  );
+  const list = order.flatMap((verdict) =>
+    groups.get(verdict)!.map((attempt, index) =>
+      failure(attempt, { tools, verdict, isOpen: verdict === order[0] && index === 0 })
     )
-  }</ul>`;
-}
-
-/** What hinders the results of a build from being shown. */
-function unfinished(parts: readonly BuildPart[]): string | null {
-  const part = parts.find(({ status }) => status !== "processed");
-  if (!part) return null;
-  return part.status === "processing"
-    ? "Its reports are being read: reload this page in a moment."
-    : "Its reports could not be read: the log of the service says why.";
-}
-
-function buildFacts(parts: readonly BuildPart[], { url }: RepositoryDetails): Markup {
-  const [latest] = parts as [BuildPart];
-  const { commitOid, branch, buildUrl } = latest;
-  const commit = markup`<span class="oid">${shortOid(commitOid)}</span>`;
-  const results = parts.reduce((sum, { testResultCount }) => sum + testResultCount, 0);
-  return facts([
-    ["Branch", branch || "unknown"],
-    [
-      "Commit",
-      /^[0-9a-f]{7,64}$/.test(commitOid) && url
-        ? externalLink(`${url}/commit/${commitOid}`, commit)
-        : commit,
-    ],
-    ["Results", formatCount(results), `in ${plural(parts.length, "report upload")}`],
-    ...(buildUrl ? [["CI run", externalLink(buildUrl, "open")] as const] : []),
-  ]);
+  );
+  return markup`<ul>${summary}</ul>${list}`;
 }
 
 /** A failed attempt of a test, with its text. */
 function failure(
   { testId, text, failure, ...test }: SubmissionAttempt,
-  { pathTo, verdict, isOpen }: { pathTo: PathTo; verdict?: Verdict; isOpen: boolean },
+  { tools: { pathTo }, verdict, isOpen }: { tools: Tools; verdict?: Verdict; isOpen: boolean },
 ): Markup {
-  return markup`<details class="cause"${isOpen && markup` open`}>
-<summary>${glyph(failure?.isDisruption ? "flaky" : "failed")} <b><bdi>${test.name}</bdi></b>
-${verdict && markup`<span class="tag">${verdict}</span>`}
-<small><code>${text?.message}</code></small></summary>
-<p>${testName(pathTo, testId, test)}</p>
+  return disclosure(
+    markup`${glyph(failure?.isDisruption ? "flaky" : "failed")} <b><bdi>${test.name}</bdi></b>
 ${
-    text?.body
-      ? markup`<pre tabindex="0">${text.body}</pre>`
-      : markup`<p>The report has no stack trace.</p>`
+      verdict && markup`<span class="tag">${verdict}</span>`
+    } <small><code>${text?.message}</code></small>`,
+    markup`<p><a href="${pathTo(["tests", testId])}">All runs of this test</a>
+<small>${placeOf(test)}</small></p>${stackTrace(text?.body)}`,
+    isOpen,
+  );
+}
+
+/** What a build says that has no failure to show. */
+function nothingFailed(parts: readonly BuildPart[]): string {
+  switch (parts.find(({ status }) => status !== "processed")?.status) {
+    case "processing":
+      return "Its reports are being read: reload this page in a moment.";
+    case "failed":
+      return "Its reports could not be read: the log of the service says why.";
+    default:
+      return "No test failed at its last attempt: there is nothing to mend.";
   }
-</details>`;
+}
+
+function buildFacts(parts: readonly BuildPart[], { url }: RepositoryDetails): Markup {
+  const [{ commitOid, branch, buildUrl }] = parts as [BuildPart];
+  const commit = markup`<span class="oid">${shortOid(commitOid)}</span>`;
+  const isCommit = /^[0-9a-f]{7,64}$/.test(commitOid);
+  const results = parts.reduce((sum, { testResultCount }) => sum + testResultCount, 0);
+  return facts(
+    ["Branch", branch || "unknown"],
+    ["Commit", isCommit ? externalLink(url && `${url}/commit/${commitOid}`, commit) : commit],
+    ["Results", formatCount(results), `in ${plural(parts.length, "upload")}`],
+    ["CI run", buildUrl ? externalLink(buildUrl, "open") : "unknown"],
+  );
 }
 
 function partTable(
   parts: readonly BuildPart[],
-  { pathTo, repository: { owner, name } }: { pathTo: PathTo; repository: RepositoryDetails },
+  { owner, name }: RepositoryDetails,
+  { pathTo }: Tools,
 ): Markup {
+  const rows = parts.map(({ submissionId, status, testResultCount, failedTestCount }) => [
+    markup`<a href="${
+      pathTo(["repos", owner, name, "builds", submissionId])
+    }"><code>${submissionId}</code></a>`,
+    status,
+    formatCount(testResultCount),
+    failedTestCount,
+  ]);
   return table(
     "Reports",
     columns("Upload", "Status", "Results|number", "Failed tests|number"),
-    parts.map(({ submissionId, status, testResultCount, failedTestCount }) => [
-      markup`<a href="${
-        pathTo(["repos", owner, name, "builds", submissionId])
-      }"><code>${submissionId}</code></a>`,
-      status,
-      formatCount(testResultCount),
-      failedTestCount,
-    ]),
+    rows,
   );
 }

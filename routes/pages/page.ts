@@ -1,5 +1,8 @@
 /** What all pages have in common. They are no part of the API: the route table does not list them. */
 import * as v from "valibot";
+import { recordedAtOf, type TestIdentity } from "../../lib/base/identity.ts";
+import { formatRepositoryName, type RepositoryName } from "../../lib/base/repository_name.ts";
+import { moment } from "../../lib/html/format.ts";
 import { layout, type Page, PAGE_HEADERS } from "../../lib/html/layout.ts";
 import {
   type Content,
@@ -8,8 +11,6 @@ import {
   pathsFrom,
   type PathTo,
 } from "../../lib/html/markup.ts";
-import type { TestIdentity } from "../../lib/base/identity.ts";
-import { formatRepositoryName, type RepositoryName } from "../../lib/base/repository_name.ts";
 import type { Context } from "../../lib/http/request/context.ts";
 import type {
   ApiRequest,
@@ -17,6 +18,14 @@ import type {
   ParametersSchema,
   Resource,
 } from "../../lib/http/request/route.ts";
+
+/** What a page is made with. */
+export interface Tools {
+  sql: Context["sql"];
+  pathTo: PathTo;
+  /** A moment, in seconds since 1970; `never` without one. */
+  at(seconds: number | null): Markup;
+}
 
 /** Declares a page; `show` may send the reader to another address instead. */
 export function definePage<Query extends ParametersSchema = ParametersSchema>(
@@ -26,7 +35,7 @@ export function definePage<Query extends ParametersSchema = ParametersSchema>(
     query?: Query;
     show(
       request: ApiRequest<v.InferOutput<Query>>,
-      tools: { context: Context; pathTo: PathTo },
+      tools: Tools,
     ): Promise<Page | Markup> | Page | Markup;
   },
 ): Endpoint {
@@ -37,9 +46,11 @@ export function definePage<Query extends ParametersSchema = ParametersSchema>(
     parameters: { query: query ?? v.object({}) },
     response: { status: 200, description: "", mediaType: "text/html; charset=utf-8" },
     resource,
-    async handler(request, context) {
+    async handler(request, { sql }) {
       const pathTo = pathsFrom(request.root);
-      const page = await show(request, { context, pathTo });
+      const at = (seconds: number | null) =>
+        seconds === null ? markup`never` : moment(seconds, request.today);
+      const page = await show(request, { sql, pathTo, at });
       return "content" in page
         ? { body: layout(page, pathTo), headers: PAGE_HEADERS }
         : { body: "", redirect: String(page) };
@@ -56,20 +67,41 @@ export function repositoryPath(pathTo: PathTo, { owner, name }: RepositoryName):
 
 /** Breadcrumbs from the list of repositories down to one. */
 export function crumbsTo(pathTo: PathTo, repository: RepositoryName | null) {
-  return [
-    { text: "Repositories", address: pathTo(["repos"]) },
-    ...(repository
-      ? [{ text: formatRepositoryName(repository), address: repositoryPath(pathTo, repository) }]
-      : []),
-  ];
+  const all = [{ text: "Repositories", address: pathTo(["repos"]) }];
+  if (!repository) return all;
+  const address = repositoryPath(pathTo, repository);
+  return [...all, { text: formatRepositoryName(repository), address }];
 }
 
-/** The name of a test as a link to its page, with what tells it apart. */
-export function testName(pathTo: PathTo, id: string, test: TestIdentity): Markup {
-  const where = [test.suite, test.class, test.file].filter((text) => text !== "").join(" · ");
-  return markup`<a href="${pathTo(["tests", id])}"><bdi>${test.name}</bdi></a>${
-    where && markup`<small>${where}</small>`
-  }`;
+/** What tells apart tests of one name. */
+export function placeOf({ suite, class: className, file }: TestIdentity): string {
+  return [suite, className, file].filter((text) => text !== "").join(" · ");
+}
+
+/** The name of a test as a link to its page. */
+export function testName({ pathTo }: Tools, id: string, test: TestIdentity): Markup {
+  return markup`<a href="${pathTo(["tests", id])}"><bdi>${test.name}</bdi></a>
+<small>${placeOf(test)}</small>`;
+}
+
+/** The moment of a submission as a link to its page. */
+export function buildLink(
+  { pathTo, at }: Tools,
+  { owner, name }: RepositoryName,
+  submissionId: string,
+): Markup {
+  const address = pathTo(["repos", owner, name, "builds", submissionId]);
+  return markup`<a href="${address}">${at(recordedAtOf(submissionId))}</a>`;
+}
+
+/** A text in place of something that is not there. */
+export function empty(...content: Content[]): Markup {
+  return markup`<div class="empty">${content}</div>`;
+}
+
+/** The command that uploads the first report. */
+export function firstUpload(repository: string): Markup {
+  return markup`<pre tabindex="0">test-analytics ingest --org NAME --repo ${repository} --commit HEAD reports/</pre>`;
 }
 
 /** A column of a table: `number` is aligned right, `wide` is not shown on a phone. */
@@ -77,30 +109,6 @@ export interface Column {
   name: Content;
   className?: string;
   isSorted?: boolean;
-}
-
-/** A table that scrolls in itself where it does not fit. The first cell of a row is its header. */
-export function table(
-  caption: string,
-  columns: readonly Column[],
-  rows: readonly (readonly Content[])[],
-): Markup {
-  const classes = columns.map(({ className }) => className && markup` class="${className}"`);
-  const cells = (row: readonly Content[]) =>
-    row.map((cell, index) =>
-      index === 0
-        ? markup`<th scope="row"${classes[0]}>${cell}</th>`
-        : markup`<td${classes[index]}>${cell}</td>`
-    );
-  return markup`<div class="scroll" tabindex="0" role="region" aria-label="${caption}"><table>
-<thead><tr>${
-    columns.map(({ name, isSorted }, index) =>
-      markup`<th scope="col"${classes[index]}${
-        isSorted && markup` aria-sort="descending"`
-      }>${name}</th>`
-    )
-  }</tr></thead>
-<tbody>${rows.map((row) => markup`<tr>${cells(row)}</tr>\n`)}</tbody></table></div>`;
 }
 
 /** Columns by their names; the class of one follows after a bar, as in `Builds|number`. */
@@ -111,11 +119,46 @@ export function columns(...names: readonly string[]): Column[] {
   });
 }
 
+/** A table that scrolls in itself where it does not fit. The first cell of a row is its header. */
+export function table(
+  caption: string,
+  columns: readonly Column[],
+  rows: readonly (readonly Content[])[],
+): Markup {
+  const classes = columns.map(({ className }) => className && markup` class="${className}"`);
+  const head = columns.map(({ name, isSorted }, index) => {
+    const sort = isSorted && markup` aria-sort="descending"`;
+    return markup`<th scope="col"${classes[index]}${sort}>${name}</th>`;
+  });
+  const cells = ([first, ...others]: readonly Content[]) => [
+    markup`<th scope="row"${classes[0]}>${first}</th>`,
+    others.map((cell, index) => markup`<td${classes[index + 1]}>${cell}</td>`),
+  ];
+  return markup`<div class="scroll" tabindex="0" role="region" aria-label="${caption}"><table>
+<thead><tr>${head}</tr></thead>
+<tbody>${rows.map((row) => markup`<tr>${cells(row)}</tr>\n`)}</tbody></table></div>`;
+}
+
 /** Key figures: a name, a value, and what it is made of. */
-export function facts(list: readonly (readonly [name: string, value: Content, more?: Content])[]) {
-  return markup`<dl class="facts">${
-    list.map(([name, value, more]) =>
-      markup`<div><dt>${name}</dt><dd>${value}${more && markup`<small>${more}</small>`}</dd></div>`
-    )
-  }</dl>`;
+export function facts(...list: readonly [name: string, value: Content, more?: Content][]): Markup {
+  const items = list.map(([name, value, more]) => {
+    const detail = more && markup`<small>${more}</small>`;
+    return markup`<div><dt>${name}</dt><dd>${value}${detail}</dd></div>`;
+  });
+  return markup`<dl class="facts">${items}</dl>`;
+}
+
+/** A text that opens to more, as of a failure to its stack trace. */
+export function disclosure(summary: Content, content: Content, isOpen: boolean): Markup {
+  return markup`<details class="cause"${isOpen && markup` open`}>
+<summary>${summary}</summary>
+${content}
+</details>`;
+}
+
+/** The text of a failure. */
+export function stackTrace(body: string | undefined): Markup {
+  return body
+    ? markup`<pre tabindex="0">${body}</pre>`
+    : markup`<p>The report has no stack trace.</p>`;
 }

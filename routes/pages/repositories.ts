@@ -4,10 +4,18 @@ import { loadRepositoryDetails } from "../../db/read/repositories.ts";
 import { coverageBadge, flakinessBadge } from "../../lib/badge/badge.ts";
 import { formatRepositoryName } from "../../lib/base/repository_name.ts";
 import { sparkline } from "../../lib/html/charts.ts";
-import { formatCount, moment } from "../../lib/html/format.ts";
-import { type Content, markup, type PathTo } from "../../lib/html/markup.ts";
+import { formatCount } from "../../lib/html/format.ts";
+import { type Content, markup } from "../../lib/html/markup.ts";
 import { checkVersion } from "../../lib/http/request/stale_version.ts";
-import { columns, definePage, repositoryPath, table } from "./page.ts";
+import {
+  columns,
+  definePage,
+  empty,
+  firstUpload,
+  repositoryPath,
+  table,
+  type Tools,
+} from "./page.ts";
 
 const SHOWN_DAYS = 14;
 
@@ -18,97 +26,91 @@ export const homePage = definePage({ path: "/", show: (_, { pathTo }) => pathTo(
 export const repositoriesPage = definePage({
   path: "/repos",
   resource: "repositories in query",
-  async show({ repositories, now, windowStart, today }, { context: { sql }, pathTo }) {
-    const overviews = await loadOverviews(sql, {
-      repositoryIds: repositories.map(({ repositoryId }) => repositoryId),
-      now,
-      windowStart,
-      firstDay: today - SHOWN_DAYS + 1,
-    });
+  async show({ repositories, now, windowStart, today }, tools) {
+    const firstDay = today - SHOWN_DAYS + 1;
+    const repositoryIds = repositories.map(({ repositoryId }) => repositoryId);
+    const overviews = await loadOverviews(tools.sql, { repositoryIds, now, windowStart, firstDay });
     const versions = new Map(overviews.map((one) => [one.repositoryId, one]));
     for (const repository of repositories) {
       checkVersion(repository, versions.get(repository.repositoryId) ?? null);
     }
     const flakiest = overviews.toSorted((a, b) => flakiness(b) - flakiness(a));
+    const list = table(
+      "Repositories, the flakiest first",
+      columns(
+        "Repository",
+        "Flakiness|number",
+        "By day",
+        "Flaky tests|number",
+        "Quarantined|number wide",
+        "Coverage|number wide",
+        "Last upload|wide",
+      ),
+      flakiest.map((one) => overviewRow(one, firstDay, tools)),
+    );
+    const none = empty(
+      markup`<p>Nothing was uploaded yet. A repository appears with its first JUnit report:</p>`,
+      firstUpload("OWNER/NAME"),
+    );
     return {
       title: "Repositories",
-      content: markup`<h1>Repositories</h1>
-${
-        overviews.length === 0 ? NO_REPOSITORIES : table(
-          "Repositories, the flakiest first",
-          columns(
-            "Repository",
-            "Flakiness|number",
-            "By day",
-            "Flaky tests|number",
-            "Quarantined|number wide",
-            "Coverage|number wide",
-            "Last upload|nowrap",
-          ),
-          flakiest.map((one) => overviewRow(one, { pathTo, today })),
-        )
-      }`,
+      content: markup`<h1>Repositories</h1>${overviews.length > 0 ? list : none}`,
     };
   },
 });
-
-const NO_REPOSITORIES =
-  markup`<div class="empty"><p>Nothing was uploaded yet. A repository appears with its first
-JUnit report:</p>
-<pre>test-analytics ingest --org NAME --repo OWNER/NAME --commit HEAD reports/</pre></div>`;
 
 /** Share of disrupted builds; without builds after all others. */
 function flakiness({ builds }: Overview): number {
   return builds.buildCount === 0 ? -1 : builds.disruptedBuildCount / builds.buildCount;
 }
 
-function overviewRow(
-  overview: Overview,
-  { pathTo, today }: { pathTo: PathTo; today: number },
-): Content[] {
-  const { builds, days, lastRecordedAt } = overview;
-  const fullName = formatRepositoryName(overview);
-  const byDay = new Map(days.map((one) => [one.day, one]));
+function overviewRow(overview: Overview, firstDay: number, { pathTo, at }: Tools): Content[] {
+  const { builds, flakyTestCount, quarantinedTestCount } = overview;
+  const repository = formatRepositoryName(overview);
+  const byDay = new Map(overview.days.map((one) => [one.day, one]));
   const values = Array.from({ length: SHOWN_DAYS }, (_, index) => {
-    const day = byDay.get(today - SHOWN_DAYS + 1 + index);
+    const day = byDay.get(firstDay + index);
     return day ? 100 * day.disruptedBuildCount / day.buildCount : null;
   });
-  const list = (quarantine: string) =>
-    pathTo(["flaky-tests"], { repository: fullName, quarantine });
+  const link = (count: number, quarantine: string) =>
+    markup`<a href="${pathTo(["flaky-tests"], { repository, quarantine })}">${
+      formatCount(count)
+    }</a>`;
+  const share = `${builds.disruptedBuildCount} of ${formatCount(builds.buildCount)} builds`;
   return [
-    markup`<a href="${repositoryPath(pathTo, overview)}">${fullName}</a>`,
-    markup`${flakinessBadge(builds).percentage ?? "–"}<small>${builds.disruptedBuildCount} of ${
-      formatCount(builds.buildCount)
-    } builds</small>`,
+    markup`<a href="${repositoryPath(pathTo, overview)}">${repository}</a>`,
+    markup`${flakinessBadge(builds).percentage ?? "–"}<small>${share}</small>`,
     sparkline({ title: "Builds with a flaky failure by day, oldest first", values }),
-    markup`<a href="${list("false")}">${formatCount(overview.flakyTestCount)}</a>`,
-    markup`<a href="${list("true")}">${formatCount(overview.quarantinedTestCount)}</a>`,
-    coverageBadge(coverageOf(overview)).percentage ?? "–",
-    lastRecordedAt === null ? "never" : moment(lastRecordedAt, today),
+    link(flakyTestCount, "false"),
+    link(quarantinedTestCount, "true"),
+    coverageText(overview),
+    at(overview.lastRecordedAt),
   ];
 }
 
 /** The latest coverage, as its badge shows it. */
-export function coverageOf({ coveredLineCount, lineCount }: Overview) {
-  return coveredLineCount === null || lineCount === null ? null : { coveredLineCount, lineCount };
+export function coverageText({ coveredLineCount, lineCount }: Overview): string {
+  const counts = coveredLineCount === null || lineCount === null
+    ? null
+    : { coveredLineCount, lineCount };
+  return coverageBadge(counts).percentage ?? "–";
 }
 
 /** `/repos/{name}`: leads to the repository of this name, or to a choice between several. */
 export const repositoryByNamePage = definePage({
   path: "/repos/:name",
   resource: "repositories by name in path",
-  async show({ repositories }, { context: { sql }, pathTo }) {
+  async show({ repositories }, { sql, pathTo }) {
     const ids = repositories.map(({ repositoryId }) => repositoryId);
     const found = await loadRepositoryDetails(sql, ids);
     if (found.length === 1) return repositoryPath(pathTo, found[0]!);
+    const links = found.map((one) =>
+      markup`<li><a href="${repositoryPath(pathTo, one)}">${formatRepositoryName(one)}</a></li>`
+    );
     return {
       title: "Which repository?",
       content: markup`<h1>Which repository?</h1>
-<p>${found.length} repositories have this name.</p><ul>${
-        found.map((one) =>
-          markup`<li><a href="${repositoryPath(pathTo, one)}">${formatRepositoryName(one)}</a></li>`
-        )
-      }</ul>`,
+<p>${found.length} repositories have this name.</p><ul>${links}</ul>`,
     };
   },
 });

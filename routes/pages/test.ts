@@ -1,9 +1,9 @@
 /** `/tests/{id}`: one test. */
+import { listQuarantineLog } from "../../db/admin/quarantine_log.ts";
 import { loadFailures, type ShownGroup } from "../../db/read/failures.ts";
 import { loadRepositoryDetails, type RepositoryDetails } from "../../db/read/repositories.ts";
 import { loadTestDetails, type TestDetails } from "../../db/read/test_details.ts";
 import {
-  type FailureDay,
   type FirstDisruption,
   loadFailureDays,
   loadFirstDisruption,
@@ -15,30 +15,35 @@ import {
   type SubmissionRuns,
   type TestRun,
 } from "../../db/read/test_runs.ts";
+import type { QuarantineEvent } from "../../lib/analysis/quarantine_log.ts";
 import { disruptivenessThousandths, passRateThousandths } from "../../lib/analysis/tracked_test.ts";
 import { recordedAtOf } from "../../lib/base/identity.ts";
-import { dayBars, type Outcome, outcomeStrip } from "../../lib/html/charts.ts";
+import { type Outcome, outcomeStrip } from "../../lib/html/charts.ts";
 import { quarantineCommand, rerunCommands } from "../../lib/html/commands.ts";
-import {
-  formatDuration,
-  formatThousandths,
-  moment,
-  plural,
-  shortOid,
-} from "../../lib/html/format.ts";
-import { externalLink, type Markup, markup, type PathTo } from "../../lib/html/markup.ts";
+import { formatDuration, formatThousandths, plural, shortOid } from "../../lib/html/format.ts";
+import { externalLink, type Markup, markup } from "../../lib/html/markup.ts";
 import { selectedTest } from "../../lib/http/request/route.ts";
 import { checkVersion, StaleVersionError } from "../../lib/http/request/stale_version.ts";
-import { columns, crumbsTo, definePage, facts, table } from "./page.ts";
+import { failureBars, HISTORY_DAYS } from "./history.ts";
+import {
+  buildLink,
+  columns,
+  crumbsTo,
+  definePage,
+  disclosure,
+  empty,
+  facts,
+  placeOf,
+  stackTrace,
+  table,
+  type Tools,
+} from "./page.ts";
 
 const SHOWN_RUNS = 100;
-const HISTORY_DAYS = 91;
-const MAX_CAUSES = 10;
+const MAX_ROWS = 10;
 
-/** How the sections of the page reach others. */
-interface Links {
-  pathTo: PathTo;
-  today: number;
+/** What the sections of the page are made with. */
+interface TestTools extends Tools {
   repository: RepositoryDetails;
 }
 
@@ -46,258 +51,225 @@ interface Links {
 export const testPage = definePage({
   path: "/tests/:id",
   resource: "test in path",
-  async show(request, { context: { sql }, pathTo }) {
+  async show(request, pageTools) {
     const { now, windowStart, today } = request;
+    const { sql, pathTo } = pageTools;
     const selected = selectedTest(request);
-    const test = { repositoryId: selected.repositoryId, testNo: selected.testNo };
-    const firstDay = today - HISTORY_DAYS + 1;
+    const { repositoryId, testNo } = selected;
+    const test = { repositoryId, testNo };
+    const ofWindow = { ...test, windowStart, branches: null };
     const [[repository], details, latest, all, failures, days, first] = await Promise.all([
-      loadRepositoryDetails(sql, [test.repositoryId]),
-      loadTestDetails(sql, { ...test, now, windowStart }),
-      loadTestRuns(sql, {
-        ...test,
-        windowStart,
-        branches: null,
-        status: "all",
-        after: null,
-        limit: SHOWN_RUNS,
-      }),
-      loadSubmissionRuns(sql, { ...test, windowStart }),
-      loadFailures(sql, { ...test, windowStart, branches: null }),
-      loadFailureDays(sql, { ...test, firstDay }),
+      loadRepositoryDetails(sql, [repositoryId]),
+      loadTestDetails(sql, { ...ofWindow, now }),
+      loadTestRuns(sql, { ...ofWindow, status: "all", after: null, limit: SHOWN_RUNS }),
+      loadSubmissionRuns(sql, ofWindow),
+      loadFailures(sql, ofWindow),
+      loadFailureDays(sql, { ...test, firstDay: today - HISTORY_DAYS + 1 }),
       loadFirstDisruption(sql, test),
     ]);
     if (!repository || !details) throw new StaleVersionError();
     for (const { version } of [details, latest, all, failures]) checkVersion(selected, version);
-    const { test: { id, name, suite, class: className, file, tags } } = details;
-    const links = { pathTo, today, repository };
+    const tools = { ...pageTools, repository };
+    const { id, name, tags, firstDisruptionAt } = details.test;
+    const { organizationId } = request.caller!;
+    const log = await listQuarantineLog(sql, { organizationId, testId: id, now });
     return {
       title: name,
       crumbs: crumbsTo(pathTo, repository),
       content: markup`<h1><bdi>${name}</bdi></h1>
-<p class="soft">${[suite, className, file].filter((text) => text !== "").join(" · ")}</p>
+<p class="soft">${placeOf(details.test)}</p>
 <p>${tags.map((tag) => markup`<span class="tag">${tag}</span>`)}</p>
-${testFacts(details.test, all.submissions, latest.runs, today)}
+${keyFigures(details.test, all.submissions, latest.runs, tools)}
+<nav class="pages" aria-label="On this page"><a href="#how">How it fails</a>
+<a href="#since">When it became flaky</a> <a href="#quarantine">Quarantine</a>
+<a href="#again">Run it again</a></nav>
 <h2>Latest runs</h2>
-${
-        latest.runs.length === 0
-          ? markup`<p class="empty">It did not run in the last 14 days.</p>`
-          : strip(latest.runs, links)
-      }
-<h2>How it fails</h2>
-${causes(failures, links)}
-<div class="pair"><section><h2>Failures by day</h2>${dayChart(days, firstDay)}</section>
-<section><h2>Runs by branch</h2>${branchTable(all.submissions)}</section></div>
-<h2>When it became flaky</h2>
-${since(details.test.firstDisruptionAt, first, links)}
-<h2>Quarantine</h2>
-${quarantine(details, today)}
-<h2>Run it again</h2>
-${rerun({ name, suite, class: className, file })}
+${latest.runs.length > 0 ? strip(latest.runs, tools) : empty("It did not run in the last 14 days.")}
+<h2 id="how">How it fails</h2>
+${causes(failures, tools)}
+<div class="pair">${failureBars(days, today)}<section><h2>Runs by branch</h2>
+${branchTable(all.submissions)}</section></div>
+<h2 id="since">When it became flaky</h2>
+${since(firstDisruptionAt, first, tools)}
+<h2 id="quarantine">Quarantine</h2>
+${quarantine(details, log, tools)}
+<h2 id="again">Run it again</h2>
+${rerun(details.test)}
 <p class="soft">Id <code>${id}</code></p>`,
     };
   },
 });
 
-function testFacts(
-  test: TestDetails["test"],
+function keyFigures(
+  { disruptionCount, firstDisruptionAt, latestDisruption }: TestDetails["test"],
   submissions: readonly SubmissionRuns[],
   runs: readonly TestRun[],
-  today: number,
+  { at }: Tools,
 ): Markup {
-  const { disruptionCount, firstDisruptionAt, latestDisruption } = test;
-  const sum = (count: (one: SubmissionRuns) => number) =>
-    submissions.reduce((total, one) => total + count(one), 0);
-  const negativeResultCount = sum((one) => one.negative);
-  const countedResultCount = negativeResultCount + sum((one) => one.positive);
-  const totals = { countedResultCount, negativeResultCount, resultCount: 0, timeConsumed: null };
+  const totals = { ...totalsOf(submissions), resultCount: 0, timeConsumed: null };
   const passRate = passRateThousandths(totals);
+  const share = disruptivenessThousandths({ ...totals, disruptionCount });
   const times = runs.filter(({ conclusion }) => conclusion === "passing")
     .map(({ durationMicroseconds }) => durationMicroseconds).sort((a, b) => a - b);
   const median = times[Math.floor(times.length / 2)];
-  return facts([
+  return facts(
     [
       "Flaky share",
-      formatThousandths(disruptivenessThousandths({ disruptionCount, countedResultCount })),
-      `${disruptionCount} of ${plural(countedResultCount, "result")}`,
+      formatThousandths(share),
+      `${disruptionCount} of ${plural(totals.countedResultCount, "result")}`,
     ],
     ["Pass rate", passRate === null ? "–" : formatThousandths(passRate)],
     ["Typical duration", median === undefined ? "–" : formatDuration(median), "of a pass"],
-    ["First flaky", firstDisruptionAt === null ? "never" : moment(firstDisruptionAt, today)],
-    ["Latest flaky", latestDisruption ? moment(latestDisruption.recordedAt, today) : "never"],
-  ]);
+    ["First flaky", at(firstDisruptionAt)],
+    ["Latest flaky", at(latestDisruption?.recordedAt ?? null)],
+  );
+}
+
+/** Passes and failures together, and failures. */
+function totalsOf(submissions: readonly SubmissionRuns[]) {
+  let [countedResultCount, negativeResultCount] = [0, 0];
+  for (const { positive, negative } of submissions) {
+    countedResultCount += positive + negative;
+    negativeResultCount += negative;
+  }
+  return { countedResultCount, negativeResultCount };
 }
 
 /** An attempt as it is drawn. */
 function outcomeOf({ conclusion, failure }: TestRun): Outcome {
-  if (conclusion === "failure" || conclusion === "error") {
-    return failure?.isDisruption ? "flaky" : "failed";
-  }
-  return conclusion === "passing" ? "passed" : conclusion;
+  if (failure) return failure.isDisruption ? "flaky" : "failed";
+  return conclusion === "skipped" || conclusion === "unknown" ? conclusion : "passed";
 }
 
-function strip(runs: readonly TestRun[], links: Links): Markup {
+function strip(runs: readonly TestRun[], tools: TestTools): Markup {
+  const title = `The latest ${plural(runs.length, "run")}`;
+  const shapes = runs.toReversed().map((run) => {
+    const where = run.branch ? ` on ${run.branch}` : "";
+    return {
+      outcome: outcomeOf(run),
+      text: `${outcomeOf(run)}${where}, ${shortOid(run.commitOid)}`,
+    };
+  });
   const failed = runs.filter(({ failure }) => failure !== null);
-  return markup`${
-    outcomeStrip({
-      title: `The latest ${plural(runs.length, "run")}`,
-      runs: runs.toReversed().map((run) => {
-        const outcome = outcomeOf(run);
-        const where = run.branch ? ` on ${run.branch}` : "";
-        return { outcome, text: `${outcome}${where}, ${shortOid(run.commitOid)}` };
-      }),
-    })
-  }${
-    failed.length > 0 &&
-    markup`<details><summary>${plural(failed.length, "failed run")}</summary>${
-      table(
-        "Failed runs",
-        columns("Build|nowrap", "Outcome", "Branch", "Commit|wide", "Duration|number wide"),
-        failed.map((run) => [
-          buildLink(run.submissionId, links),
-          outcomeOf(run) + (run.runCount > 1 ? ` (attempt ${run.runCount})` : ""),
-          run.branch,
-          markup`<span class="oid">${shortOid(run.commitOid)}</span>`,
-          formatDuration(run.durationMicroseconds),
-        ]),
-      )
-    }</details>`
-  }`;
-}
-
-/** The moment of a submission, as a link to its page. */
-function buildLink(submissionId: string, { pathTo, today, repository }: Links): Markup {
-  const { owner, name } = repository;
-  return markup`<a href="${pathTo(["repos", owner, name, "builds", submissionId])}">${
-    moment(recordedAtOf(submissionId), today)
-  }</a>`;
+  const rows = failed.map((run) => [
+    buildLink(tools, tools.repository, run.submissionId),
+    outcomeOf(run) + (run.runCount > 1 ? ` (attempt ${run.runCount})` : ""),
+    run.branch,
+    markup`<span class="oid">${shortOid(run.commitOid)}</span>`,
+    formatDuration(run.durationMicroseconds),
+  ]);
+  const names = ["Build|nowrap", "Outcome", "Branch", "Commit|wide", "Duration|number wide"];
+  const list = markup`<details><summary>${plural(failed.length, "failed run")}</summary>
+${table("Failed runs", columns(...names), rows)}</details>`;
+  return markup`${outcomeStrip({ title, runs: shapes })}${failed.length > 0 && list}`;
 }
 
 function causes(
   { groups, count }: { groups: readonly ShownGroup[]; count: number },
-  links: Links,
+  tools: TestTools,
 ): Markup {
-  if (count === 0) return markup`<p class="empty">It did not fail in the last 14 days.</p>`;
-  return markup`${
-    groups.slice(0, MAX_CAUSES).map((group, index) => {
-      const { text, disruptionCount, branches } = group;
-      return markup`<details class="cause"${index === 0 && markup` open`}>
-<summary><b>${text.message || "without a message"}</b>
-<small>${plural(group.count, "failure")}, ${disruptionCount} flaky; first ${
-        moment(group.firstRecordedAt, links.today)
-      }, latest ${moment(group.lastRecordedAt, links.today)}${
-        branches.length > 0 &&
-        `; on ${branches.slice(0, 3).join(", ")}${
-          branches.length > 3 ? ` and ${branches.length - 3} more` : ""
-        }`
-      }</small></summary>
-<p>Latest in the build of ${buildLink(group.submissionId, links)}${
-        group.buildUrl && markup` (${externalLink(group.buildUrl, "CI run")})`
-      }, commit <span class="oid">${shortOid(group.commitOid)}</span>:</p>
-${
-        text.body
-          ? markup`<pre tabindex="0">${text.body}</pre>`
-          : markup`<p>The report has no stack trace.</p>`
-      }
-</details>`;
-    })
-  }${
-    count > MAX_CAUSES &&
-    markup`<p class="soft">${plural(count - MAX_CAUSES, "rarer cause")} not shown.</p>`
-  }`;
-}
-
-const SERIES = [
-  { name: "flaky", className: "flaky", width: 1 },
-  { name: "failed otherwise", className: "failed", width: 0.5 },
-];
-
-function dayChart(days: readonly FailureDay[], firstDay: number): Markup {
-  const byDay = new Map(days.map((one) => [one.day, one]));
-  return dayBars({
-    title: "Failures of the last 13 weeks",
-    series: SERIES,
-    days: Array.from({ length: HISTORY_DAYS }, (_, index) => {
-      const { disruptionCount = 0, otherCount = 0 } = byDay.get(firstDay + index) ?? {};
-      return { day: firstDay + index, parts: [disruptionCount, otherCount] };
-    }),
+  if (count === 0) return empty("It did not fail in the last 14 days.");
+  const more = count > MAX_ROWS &&
+    markup`<p>${plural(count - MAX_ROWS, "rarer cause")} not shown.</p>`;
+  const shown = groups.slice(0, MAX_ROWS).map((group, index) => {
+    const { text, buildUrl, commitOid, submissionId, disruptionCount, branches } = group;
+    const places = branches.length > 0 && `; on ${branches.slice(0, 3).join(", ")}`;
+    const others = branches.length > 3 && ` and ${branches.length - 3} more`;
+    const build = buildLink(tools, tools.repository, submissionId);
+    return disclosure(
+      markup`<b>${text.message || "without a message"}</b>
+<small>${plural(group.count, "failure")}, ${disruptionCount} flaky; first
+${tools.at(group.firstRecordedAt)}, latest ${
+        tools.at(group.lastRecordedAt)
+      }${places}${others}</small>`,
+      markup`<p>Latest in the build of ${build}${
+        buildUrl && markup` (${externalLink(buildUrl, "CI run")})`
+      }, commit <span class="oid">${shortOid(commitOid)}</span>:</p>
+${stackTrace(text.body)}`,
+      index === 0,
+    );
   });
+  return markup`${shown}${more}`;
 }
 
 function branchTable(submissions: readonly SubmissionRuns[]): Markup {
-  if (submissions.length === 0) return markup`<p class="empty">No run.</p>`;
-  const branches = [...Map.groupBy(submissions, ({ branch }) => branch)].map(([branch, parts]) => ({
-    branch,
-    negative: parts.reduce((sum, one) => sum + one.negative, 0),
-    counted: parts.reduce((sum, one) => sum + one.negative + one.positive, 0),
-  })).sort((a, b) => b.counted - a.counted);
-  return table(
-    "Runs by branch",
-    columns("Branch", "Runs|number", "Failures|number", "Share|number"),
-    branches.slice(0, MAX_CAUSES).map(({ branch, counted, negative }) => [
+  if (submissions.length === 0) return empty("It did not run in the last 14 days.");
+  const rows = [...Map.groupBy(submissions, ({ branch }) => branch)]
+    .map(([branch, parts]) => ({ branch, ...totalsOf(parts) }))
+    .sort((a, b) => b.countedResultCount - a.countedResultCount).slice(0, MAX_ROWS)
+    .map(({ branch, countedResultCount: counted, negativeResultCount: failed }) => [
       branch || "unknown",
       counted,
-      negative,
-      counted > 0 && formatThousandths(Math.floor(1000 * negative / counted)),
-    ]),
+      failed,
+      counted > 0 && formatThousandths(Math.floor(1000 * failed / counted)),
+    ]);
+  return table(
+    "Runs by branch",
+    columns("Branch", "Results|number", "Failures|number", "Share|number"),
+    rows,
   );
 }
 
 function since(
   firstDisruptionAt: number | null,
   first: FirstDisruption | null,
-  links: Links,
+  tools: TestTools,
 ): Markup {
   if (firstDisruptionAt === null) {
-    return markup`<p class="empty">It never failed on code on which it also passed.</p>`;
+    return empty("It never failed on code on which it also passed.");
   }
   if (!first || recordedAtOf(first.disrupted.submissionId) !== firstDisruptionAt) {
-    return markup`<p>Since ${moment(firstDisruptionAt, links.today)}. That run is not stored any
-more.</p>`;
+    return markup`<p>${tools.at(firstDisruptionAt)}; that run is not stored any more.</p>`;
   }
   const { disrupted, clean } = first;
   const version = ({ commitOid, branch, submissionId }: RunVersion) =>
-    markup`<span class="oid">${shortOid(commitOid)}</span>${
-      branch && markup` on <b>${branch}</b>`
-    }, ${buildLink(submissionId, links)}`;
+    markup`<span class="oid">${shortOid(commitOid)}</span>${branch && markup` on <b>${branch}</b>`},
+${buildLink(tools, tools.repository, submissionId)}`;
+  if (!clean) {
+    return markup`<p>First flaky failure: ${version(disrupted)}. It is as old as the test, or as the
+stored history.</p>`;
+  }
   return markup`<p>First flaky failure: ${version(disrupted)}.<br>
-${
-    clean
-      ? markup`Last pass on other code before: ${version(clean)}.
-${changes(links.repository.url, clean.commitOid, disrupted.commitOid)}`
-      : "It is as old as the test, or as the stored history."
-  }</p>`;
+Last pass on other code before: ${version(clean)}.</p>
+${changes(tools.repository.url, clean.commitOid, disrupted.commitOid)}`;
 }
 
 /** What lies between two commits. GitHub and GitLab compare them at the same path. */
 function changes(url: string, from: string, to: string): Markup | null {
   if (![from, to].every((oid) => /^[0-9a-f]{7,64}$/.test(oid))) return null;
-  return markup`The cause may lie between:</p>
+  const canCompare = /^https:\/\/[^/]*git(hub|lab)[^/]*\//.test(url);
+  const link = externalLink(`${url}/compare/${from}...${to}`, "Compare the commits");
+  return markup`<p>The cause may lie between:</p>
 <pre tabindex="0">git log --oneline ${from}..${to}</pre>
-<p>${
-    /^https:\/\/[^/]*git(hub|lab)[^/]*\//.test(url) &&
-    externalLink(`${url}/compare/${from}...${to}`, "Compare the commits")
-  }`;
+${canCompare && markup`<p>${link}</p>`}`;
 }
 
-function quarantine({ test }: TestDetails, today: number): Markup {
-  const { quarantine } = test;
+function quarantine(
+  { test: { id, quarantine } }: TestDetails,
+  log: readonly QuarantineEvent[],
+  { at }: Tools,
+): Markup {
+  const events = log.toReversed().map((event) =>
+    markup`<li>${at(event.at)}: <b>${event.action}</b>${event.author && ` by ${event.author}`}${
+      event.quarantineReason && `: ${event.quarantineReason}`
+    }</li>`
+  );
+  const history = events.length > 0 && markup`<h3>Log</h3><ul>${events}</ul>`;
   if (!quarantine) {
     return markup`<p>It is not quarantined. To quarantine it:</p>
-<pre tabindex="0">${quarantineCommand(test.id)}</pre>`;
+<pre tabindex="0">${quarantineCommand(id)}</pre>${history}`;
   }
-  const { quarantinedAt, quarantinedBy, quarantineType } = quarantine;
-  return markup`<p>Quarantined ${moment(quarantinedAt, today)}${
-    quarantinedBy && markup` by <b>${quarantinedBy}</b>`
-  }, ${quarantineType}. To end it:</p>
-<pre tabindex="0">test-analytics quarantine remove ${test.id}</pre>`;
+  const { quarantineReason: reason, quarantineOwner: owner, quarantineExpiresAt: end } = quarantine;
+  return markup`<p>Quarantined ${at(quarantine.quarantinedAt)}, ${quarantine.quarantineType}${
+    reason && `: ${reason}`
+  }. ${owner ? markup`<b>${owner}</b> takes care of it.` : "It has no owner."}
+${end === null ? "It has no end." : markup`It ends ${at(end)}.`} To end it now:</p>
+<pre tabindex="0">test-analytics quarantine remove ${id}</pre>${history}`;
 }
 
-function rerun(test: Parameters<typeof rerunCommands>[0]): Markup {
+function rerun(test: TestDetails["test"]): Markup {
   const commands = rerunCommands(test);
-  return commands.length === 0
-    ? markup`<p>The report names no file by which the runner could be told.</p>`
-    : markup`<p>Until it fails, with the runner of this project:</p>${
-      commands.map((line) => markup`<pre tabindex="0">while ${line}; do :; done</pre>`)
-    }`;
+  if (commands.length === 0) return empty("The report names no file by which to tell the runner.");
+  const loops = commands.map((line) => markup`<pre tabindex="0">while ${line}; do :; done</pre>`);
+  return markup`<p>Until it fails, with the runner of this project:</p>${loops}`;
 }

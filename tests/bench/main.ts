@@ -22,6 +22,7 @@ import { measureBadgePeers, measureReportPeers } from "./library_peers.ts";
 import { describeMachine } from "./machine.ts";
 import { markdown, type Results } from "./markdown.ts";
 import { EXAMPLE, readOptions, USAGE } from "./options.ts";
+import { measurePages } from "./pages.ts";
 import { measurePeers } from "./peers.ts";
 import { type PostgresServer, startPostgres } from "./postgres_server.ts";
 import { installPeers } from "./processes.ts";
@@ -134,6 +135,9 @@ async function measure(server: PostgresServer, databases: Databases): Promise<Re
     const databaseUrl = await server.createDatabase("evidence");
     const filled = await fillEvidence(databaseUrl, { buildCount: runs, report });
     results.evidence = await measureEvidence(databaseUrl, { filled, report });
+  }
+  if (section("pages")) {
+    results.pages = await measurePages(await databases.get("measured"), { report });
   }
   if (section("startup")) {
     results.startup = await measureStarts((await databases.get("measured")).databaseUrl);

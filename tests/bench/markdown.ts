@@ -4,6 +4,7 @@ import type { LimitRow } from "./against_limit.ts";
 import type { EvidenceRow } from "./evidence.ts";
 import type { GrowthRow } from "./growth.ts";
 import type { IngestFigures } from "./ingest.ts";
+import type { PageRow } from "./pages.ts";
 import type { PeerRow } from "./peers.ts";
 import type { StorageFigures } from "./storage.ts";
 
@@ -17,12 +18,13 @@ export interface Results extends Partial<AfterUploadFigures> {
   storage?: StorageFigures;
   evidence?: EvidenceRow[];
   ingest?: IngestFigures;
+  pages?: PageRow[];
   startup?: Record<string, number>;
 }
 
 /** All that was measured, as tables in Markdown. */
 export function markdown(results: Results): string {
-  const { machine, api, crowd, peers, growth, storage, evidence, ingest, startup } = results;
+  const { machine, api, crowd, peers, growth, storage, evidence, ingest, pages, startup } = results;
   const parts: string[] = [];
   const section = (title: string, ...lines: string[]) => parts.push(`### ${title}`, ...lines);
   section("Machine", pairs(machine));
@@ -82,6 +84,15 @@ export function markdown(results: Results): string {
     );
   }
   if (ingest) section("Taking reports in", pairs({ ...ingest }));
+  if (pages) {
+    section(
+      "Pages for browsers",
+      table(
+        ["page", "cold ms", "again ms", "compressed kB"],
+        pages.map((row) => [row.page, one(row.cold_ms), two(row.again_ms), one(row.kb)]),
+      ),
+    );
+  }
   if (startup) section("Start to the first answer", pairs(startup));
   const { after_upload_ms, after_tagged_upload_ms } = results;
   if (after_upload_ms !== undefined && after_tagged_upload_ms !== undefined) {

@@ -13,6 +13,7 @@ export const SECTIONS = [
     "storage",
     "after_upload",
     "evidence",
+    "pages",
     "startup",
     "ingest",
   ],

@@ -58,7 +58,7 @@ describeWithDatabases("the pages", (database) => {
 
   /** The addresses of all links, as a browser resolves them. */
   function links(page: Html, path: string): string[] {
-    return page.all("a").filter(({ attributes }) => attributes.href !== "#main").map((
+    return page.all("a").filter(({ attributes }) => !attributes.href!.startsWith("#")).map((
       { attributes },
     ) => new URL(attributes.href!, `http://127.0.0.1${path}`)).filter(({ host }) =>
       host === "127.0.0.1"

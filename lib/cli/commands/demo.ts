@@ -9,11 +9,11 @@ import { setting } from "../../base/config.ts";
 import type { Log } from "../../base/log.ts";
 import { testHash, testId } from "../../base/identity.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
+import { SECONDS_PER_DAY } from "../../base/time.ts";
 import { makeToken } from "../../base/token.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
 import { Failure } from "../errors.ts";
-import { DEMO, DEMO_FILES, DEMO_RUNS, FLAKIEST_TEST, QUARANTINED_TEST } from "./demo_history.ts";
-import { readUploadFiles } from "../intake/read_files.ts";
+import { DEMO, demoRuns, FLAKIEST_TEST, QUARANTINED_TEST } from "./demo_history.ts";
 import { storeUpload } from "../intake/store_upload.ts";
 import { withLog } from "../log_output.ts";
 import { serveUntilStopped } from "./serve.ts";
@@ -59,7 +59,7 @@ async function serveExample(
     const location = { databaseUrl: undefined, dataDir };
     const database = await io.openDatabase(location, { mayCreate: true });
     try {
-      const example = await fillExample(database, { folder, now: context.now });
+      const example = await fillExample(database, context);
       if (stop.aborted) return;
       await serveUntilStopped(io, {
         ...options,
@@ -74,7 +74,7 @@ async function serveExample(
           await io.stdout(
             `token: ${token}\n\nflaky tests:\n${tests}\n\nCI runs:\n${submissions}\n\n` +
               `disruptions of one test:\n${disruptions}\n\n` +
-              `documentation (any user name, the token as password): ${url}/docs\n`,
+              `in a browser (any user name, the token as password): ${url}/repos\n`,
           );
         },
       });
@@ -94,7 +94,7 @@ interface Example {
 /** Creates the organization and stores its reports as `ingest` does. */
 async function fillExample(
   { sql }: Database,
-  { folder, now }: { folder: string; now: number },
+  { now }: { now: number },
 ): Promise<Example> {
   const organization = await createOrganization(sql, {
     name: DEMO.organization,
@@ -102,25 +102,19 @@ async function fillExample(
     createdAt: now,
   });
   if (!organization) throw new Error("expected a new database to have no organization");
-  for (const [name, text] of Object.entries(DEMO_FILES)) {
-    await Deno.writeTextFile(join(folder, name), text);
-  }
-  for (const [index, run] of DEMO_RUNS.entries()) {
-    const files = await readUploadFiles({
-      reports: run.reports.map((name) => join(folder, name)),
-      coverage: run.coverage.map((name) => join(folder, name)),
-    }, { note: () => {} });
+  let build = 0;
+  for await (const { repository, age, files, ...run } of demoRuns()) {
     await storeUpload(
       sql,
       {
-        ...DEMO,
-        commitOid: run.commitOid,
+        ...run,
+        organization: DEMO.organization,
+        repository: { owner: DEMO.repository.owner, name: repository },
         treeOid: null,
-        branch: run.branch,
-        buildUrl: `https://ci.example.com/web-shop/builds/${index + 1}`,
-        repositoryUrl: "",
+        buildUrl: `https://ci.example.com/${repository}/builds/${++build}`,
+        repositoryUrl: `https://github.com/acme/${repository}`,
         tags: [],
-        recordedAt: now - run.age,
+        recordedAt: now - age,
       },
       files,
       { now },
@@ -132,12 +126,12 @@ async function fillExample(
   const quarantined = await findTest(sql, { idPrefix, testHash: testHash(QUARANTINED_TEST) });
   if (!quarantined) throw new Error("expected the example's quarantined test to exist");
   const quarantine = {
-    quarantinedAt: now,
+    quarantinedAt: now - 4 * SECONDS_PER_DAY,
     quarantinedBy: "ada",
     quarantineType: "manual",
     quarantineReason: "the mail server of the test environment is slow",
-    quarantineOwner: null,
-    quarantineExpiresAt: null,
+    quarantineOwner: "@acme/messaging",
+    quarantineExpiresAt: now + 5 * SECONDS_PER_DAY,
   } as const;
   const origin = { author: "demo", command: "demo" };
   await sql.begin((tx) => addQuarantine(tx, quarantined, quarantine, origin));

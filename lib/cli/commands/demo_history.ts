@@ -1,42 +1,18 @@
-/** The history of the demo: some days of a small web shop with a few flaky tests. */
+/** The history of the demo: six weeks of a small shop with some flaky tests. */
 import { createHash } from "node:crypto";
 import browser from "../../../fixtures/demo/browser.xml" with { type: "text" };
-import browserSlowPayment from "../../../fixtures/demo/browser_slow_payment.xml" with {
-  type: "text",
-};
-import browserUnsorted from "../../../fixtures/demo/browser_unsorted.xml" with { type: "text" };
 import coverage from "../../../fixtures/demo/coverage.lcov" with { type: "text" };
 import unit from "../../../fixtures/demo/unit.xml" with { type: "text" };
-import unitMailLate from "../../../fixtures/demo/unit_mail_late.xml" with { type: "text" };
-import unitStockRace from "../../../fixtures/demo/unit_stock_race.xml" with { type: "text" };
-import unitVoucherBug from "../../../fixtures/demo/unit_voucher_bug.xml" with { type: "text" };
+import codeowners from "../../../fixtures/demo_history/CODEOWNERS" with { type: "text" };
+import history from "../../../fixtures/demo_history/history.json" with { type: "json" };
+import mobileApp from "../../../fixtures/demo_history/mobile_app.xml" with { type: "text" };
+import ordersCoverage from "../../../fixtures/demo_history/orders_api.lcov" with { type: "text" };
+import ordersApi from "../../../fixtures/demo_history/orders_api.xml" with { type: "text" };
 import type { TestIdentity } from "../../base/identity.ts";
+import { readCoverage, readResults, type UploadFiles } from "../intake/read_files.ts";
 
 /** The example's names. */
 export const DEMO = { organization: "acme", repository: { owner: "acme", name: "web-shop" } };
-
-/** Report files by name. */
-export const DEMO_FILES = {
-  "browser.xml": browser,
-  "browser_slow_payment.xml": browserSlowPayment,
-  "browser_unsorted.xml": browserUnsorted,
-  "coverage.lcov": coverage,
-  "unit.xml": unit,
-  "unit_mail_late.xml": unitMailLate,
-  "unit_stock_race.xml": unitStockRace,
-  "unit_voucher_bug.xml": unitVoucherBug,
-};
-
-type DemoFile = keyof typeof DEMO_FILES;
-
-export interface DemoRun {
-  /** Seconds before now. */
-  age: number;
-  commitOid: string;
-  branch: string;
-  reports: DemoFile[];
-  coverage: DemoFile[];
-}
 
 /** The test of the demo's third curl line. */
 export const FLAKIEST_TEST: TestIdentity = {
@@ -46,6 +22,7 @@ export const FLAKIEST_TEST: TestIdentity = {
   file: "browser/checkout_test.ts",
 };
 
+/** The test that is quarantined in the demo. */
 export const QUARANTINED_TEST: TestIdentity = {
   suite: "mail",
   class: "shop.mail.ReceiptTest",
@@ -53,38 +30,71 @@ export const QUARANTINED_TEST: TestIdentity = {
   file: "src/mail/receipt_test.ts",
 };
 
-const HOUR = 3600;
+const FILES: Record<string, string> = {
+  "browser.xml": browser,
+  "coverage.lcov": coverage,
+  "mobile_app.xml": mobileApp,
+  "orders_api.lcov": ordersCoverage,
+  "orders_api.xml": ordersApi,
+  "unit.xml": unit,
+};
 
-/** All runs, oldest first: several commits, one with a real bug, some run twice. */
-export const DEMO_RUNS: DemoRun[] = [
-  run(150, "delivery costs", "main", "unit.xml", "browser.xml"),
-  run(128, "vouchers", "vouchers", "unit_voucher_bug.xml", "browser.xml"),
-  run(127, "vouchers", "vouchers", "unit_voucher_bug.xml", "browser_slow_payment.xml"),
-  run(122, "vouchers, fixed", "vouchers", "unit.xml", "browser.xml"),
-  run(101, "vouchers, merged", "main", "unit_mail_late.xml", "browser.xml"),
-  run(100, "vouchers, merged", "main", "unit.xml", "browser_slow_payment.xml"),
-  run(77, "next page", "main", "unit.xml", "browser_unsorted.xml"),
-  run(76, "next page", "main", "unit.xml", "browser.xml"),
-  run(53, "saved cards", "main", "unit_stock_race.xml", "browser_slow_payment.xml"),
-  run(52, "saved cards", "main", "unit.xml", "browser.xml"),
-  run(29, "stock warning", "main", "unit.xml", "browser.xml"),
-  run(6, "receipts", "main", "unit_mail_late.xml", "browser_slow_payment.xml"),
-  run(5, "receipts", "main", "unit.xml", "browser.xml", ["coverage.lcov"]),
-];
+/** One CI run. */
+export interface DemoRun {
+  repository: string;
+  /** Seconds before now. */
+  age: number;
+  commitOid: string;
+  branch: string;
+  files: UploadFiles;
+}
 
-function run(
-  hoursAgo: number,
-  change: string,
-  branch: string,
-  unitReport: DemoFile,
-  browserReport: DemoFile,
-  coverage: DemoFile[] = [],
-): DemoRun {
+/** All runs, oldest first. Equal reports are read once. */
+export async function* demoRuns(): AsyncGenerator<DemoRun, void> {
+  const read = new Map<string, Promise<UploadFiles>>();
+  for (const { name, reports, coverage, runs } of history.repositories) {
+    for (const [hours, change, branch, failures] of runs as [number, string, string, string[]][]) {
+      const key = JSON.stringify([name, failures]);
+      let files = read.get(key);
+      if (!files) read.set(key, files = readFiles(reports, failures, coverage));
+      const commitOid = createHash("sha1").update(name + change).digest("hex");
+      yield {
+        repository: name,
+        age: Math.round(hours * 3600),
+        commitOid,
+        branch,
+        files: await files,
+      };
+    }
+  }
+}
+
+type FailureName = keyof typeof history.failures;
+
+async function readFiles(
+  reports: readonly string[],
+  failures: readonly string[],
+  coverage: string | null,
+): Promise<UploadFiles> {
+  const listener = { note: () => {} };
+  async function* streamed(names: readonly string[]) {
+    for (const path of names) {
+      const text = failures.reduce(withFailure, FILES[path]!);
+      yield { path, isNamed: true, bytes: new Response(text).body! };
+    }
+  }
+  const owners = { text: codeowners, root: "" };
   return {
-    age: hoursAgo * HOUR,
-    commitOid: createHash("sha1").update(change).digest("hex"),
-    branch,
-    reports: [unitReport, browserReport],
-    coverage,
+    results: await readResults(streamed(reports), { codeowners: owners }, listener),
+    coverage: coverage === null ? null : await readCoverage(streamed([coverage]), listener),
   };
+}
+
+/** A report in which some tests fail. */
+function withFailure(report: string, failure: string): string {
+  const { tests, seconds, element } = history.failures[failure as FailureName];
+  return tests.reduce((text, test) => {
+    const passed = new RegExp(`(<testcase [^>]*name="${test}"[^>]*) time="[^"]*"/>`);
+    return text.replace(passed, (_, start) => `${start} time="${seconds}">${element}</testcase>`);
+  }, report);
 }

@@ -1,7 +1,6 @@
 import { mkdir, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { listOrganizations } from "../../../db/admin/organizations.ts";
-import type { Caller } from "../../../db/read/caller.ts";
 import { aborted } from "../../base/delay.ts";
 import { PROGRAM, VERSION } from "../../base/version.ts";
 import { type AddCommand, command } from "../command.ts";
@@ -43,6 +42,7 @@ export const upCommand: AddCommand = command({
     "UPLOAD_PORT",
     ...UPLOAD_SETTINGS,
     "TRUSTED_PROXIES",
+    "ORGANIZATION_HEADER",
     "OPS_HOST",
     "OPS_PORT",
     "LOG_LEVEL",
@@ -89,7 +89,9 @@ export const upCommand: AddCommand = command({
           log,
           ...ops && { metrics: ops.metrics },
           trustedProxies: settings.TRUSTED_PROXIES,
-          onTokenUse: (caller: Caller, hour: number) => uses.record({ ...caller, hour }),
+          organizationHeader: settings.ORGANIZATION_HEADER,
+          onTokenUse: (token: { organizationId: number; tokenId: number }, hour: number) =>
+            uses.record({ ...token, hour }),
           host: settings.HOST,
         };
         const source = await realpath(folder);

@@ -7,6 +7,7 @@ import {
   type Selection,
 } from "../../../db/read/caller.ts";
 import { Cache } from "../../base/cache.ts";
+import { caseKey } from "../../base/identity.ts";
 import { hashToken, type TokenType, tokenType } from "../../base/token.ts";
 import type { Context } from "./context.ts";
 import type { Access } from "./route.ts";
@@ -26,6 +27,8 @@ export type Authenticate = (authorization: string | null, options: {
   access: Access;
   /** The query parameter `token`, where a badge token may be sent in it. */
   badgeToken: string | null;
+  /** The organization that a trusted proxy named, `null` when it named none. */
+  organization: string | null;
   /** Of the client; "" when unknown. */
   address: string;
   selection: Selection;
@@ -51,8 +54,12 @@ export function createAuthentication(
     metrics?.count("lookup_batches_total");
     return loadCallers(sql, all);
   });
-  return async (authorization, { access, badgeToken, address, ...options }) => {
+  return async (authorization, { access, badgeToken, organization, address, ...options }) => {
     if (access === "public") return { caller: null, organizationName: null, repositories: [] };
+    if (access === "token or basic" && organization) {
+      const token = { type: "proxy", hash: caseKey(organization) };
+      return await lookUps.load(JSON.stringify([token, options.selection]), { token, ...options });
+    }
     // A header wins: a badge token is for clients that cannot send one.
     const token = authorization === null && badgeToken !== null
       ? hashed(badgeToken, ["badge"])
@@ -74,7 +81,8 @@ export function createAuthentication(
       if (address !== "") (throttle ??= new TokenThrottle({ sql, log })).recordWrong(address);
     } else if (lastUse !== hour) {
       valid.set(hash, hour);
-      onTokenUse?.(found.caller, hour);
+      const { organizationId, tokenId } = found.caller;
+      if (tokenId !== null) onTokenUse?.({ organizationId, tokenId }, hour);
     }
     return found;
   };

@@ -49,7 +49,9 @@ function plainAddress(text: string): string {
     .replace(/^::ffff:(?=[\d.]+$)/i, "");
 }
 
-function isTrusted(trusted: BlockList, address: string): boolean {
+/** Whether a peer is a trusted proxy. */
+export function isTrusted(trusted: BlockList, peer: string): boolean {
+  const address = plainAddress(peer);
   const version = isIP(address);
   return version !== 0 && trusted.check(address, version === 6 ? "ipv6" : "ipv4");
 }

@@ -1,5 +1,4 @@
 import type { BlockList } from "node:net";
-import type { Caller } from "../../../db/read/caller.ts";
 import type { Database } from "../../../db/connection/connect.ts";
 import type { Log } from "../../base/log.ts";
 import type { Metrics } from "../../base/metrics.ts";
@@ -15,8 +14,10 @@ export interface Context {
   log: Log;
   /** Proxies whose `X-Forwarded-For` is believed. */
   trustedProxies?: BlockList | null;
+  /** The header by which a trusted proxy names the organization of a page's reader; "" for none. */
+  organizationHeader?: string;
   /** Called at most once an hour per token, with the hour in seconds since 1970. */
-  onTokenUse?(caller: Caller, hour: number): void;
+  onTokenUse?(token: { organizationId: number; tokenId: number }, hour: number): void;
   metrics?: Metrics;
   /** Limits of the caches; each has a default. */
   cache?: { maxCachedBytes: number; maxCachedTests: number };

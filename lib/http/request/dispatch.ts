@@ -9,7 +9,7 @@ import { errorFields } from "../../base/log.ts";
 import { SECONDS_PER_DAY } from "../../base/time.ts";
 import { logAnswered, type LoggedRequest } from "./answered.ts";
 import { createAuthentication } from "./authentication.ts";
-import { clientAddress } from "./client_address.ts";
+import { clientAddress, isTrusted } from "./client_address.ts";
 import type { Context } from "./context.ts";
 import {
   ALLOWED_METHODS,
@@ -33,6 +33,12 @@ export type App = (request: Request, peer?: string) => Promise<Response>;
 /** A retry is needed only when an upload commits in the milliseconds between two statements. */
 const MAX_STALE_ATTEMPTS = 10;
 
+/** A request with what is known of it before it is authenticated. */
+interface DispatchedRequest extends LoggedRequest {
+  /** The organization that a trusted proxy named, `null` when it named none. */
+  organization: string | null;
+}
+
 /** Creates the app that serves some endpoints. */
 export function createDispatcher(routes: readonly Endpoint[], context: Context): App {
   const { metrics } = context;
@@ -48,7 +54,8 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
     const address = context.trustedProxies
       ? clientAddress(peer, headers.get("x-forwarded-for"), context.trustedProxies)
       : peer;
-    const logged: LoggedRequest = { requestId, route: null, caller: null, address };
+    const organization = organizationNamedBy(peer, headers, context);
+    const logged = { requestId, route: null, caller: null, address, organization };
     let response: Response;
     try {
       response = await dispatchWithRetries(request, logged);
@@ -64,7 +71,10 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
     return response;
   };
 
-  async function dispatchWithRetries(request: Request, logged: LoggedRequest): Promise<Response> {
+  async function dispatchWithRetries(
+    request: Request,
+    logged: DispatchedRequest,
+  ): Promise<Response> {
     let staleAttempts = 0;
     let isRetry = false;
     for (;;) {
@@ -79,8 +89,8 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
     }
   }
 
-  async function dispatch(request: Request, logged: LoggedRequest): Promise<Response> {
-    const { requestId, address } = logged;
+  async function dispatch(request: Request, logged: DispatchedRequest): Promise<Response> {
+    const { requestId, address, organization } = logged;
     const parsed = parseUrl(request.url);
     const { route, root, parameters, badgeToken, selection } = parsed;
     const refuse = async (response: Response) =>
@@ -92,7 +102,7 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
     const authorization = request.headers.get("authorization");
     const found = await authenticate(
       authorization,
-      { access, badgeToken, address, selection, now, windowStart },
+      { access, badgeToken, organization, address, selection, now, windowStart },
     );
     if (!found) return await refuse(unauthorized(access));
     const { caller } = found;
@@ -147,6 +157,16 @@ function isOwn(organizationId: string | undefined, caller: Caller | null): boole
   if (!organizationId) return true;
   return caller !== null &&
     organizationId.toLowerCase() === organizationUuid(caller.organizationId);
+}
+
+/** The organization that the header of a trusted proxy names; a client's own header means nothing. */
+function organizationNamedBy(
+  peer: string,
+  headers: Headers,
+  { organizationHeader, trustedProxies }: Context,
+): string | null {
+  const isBelieved = organizationHeader && trustedProxies && isTrusted(trustedProxies, peer);
+  return isBelieved ? headers.get(organizationHeader) : null;
 }
 
 function isFound(selection: Selection, { repositories: [repository] }: CallerScope): boolean {

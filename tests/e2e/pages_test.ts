@@ -1,0 +1,174 @@
+import assert from "node:assert/strict";
+import axe from "axe-core";
+import { after, before, describe, it } from "@std/testing/bdd";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { launch, NO_BROWSER } from "./browser.ts";
+import { type Running, start } from "./program.ts";
+
+describe("the pages in a browser", { skip: NO_BROWSER }, () => {
+  let demo: Running;
+  let token: string;
+  let browser: Browser;
+  /** Every kind of page, by name. */
+  let paths: Record<string, string>;
+
+  before(async () => {
+    demo = await start(["demo", "--port", "0", "--json"], {});
+    token = JSON.parse(demo.stdout()).token;
+    browser = await launch();
+    const read = async (path: string) => {
+      const response = await fetch(demo.url + path, {
+        headers: { authorization: `Bearer ${token}` },
+      });
+      return await response.json();
+    };
+    const { tests } = await read("/api/repos/acme/web-shop/tests");
+    const branch = "branch=checkout-redesign&limit=1";
+    const { submissions } = await read(`/api/repos/acme/web-shop/submissions?${branch}`);
+    paths = {
+      repositories: "/repos",
+      repository: "/repos/acme/web-shop",
+      causes: "/repos/acme/orders-api",
+      flaky: "/flaky-tests?quarantine=false",
+      quarantined: "/flaky-tests",
+      nothing: "/flaky-tests?q=nothing",
+      test: `/tests/${tests[0].id}`,
+      build: `/repos/acme/web-shop/builds/${submissions[0].id}`,
+      docs: "/docs",
+    };
+  });
+  after(async () => {
+    await browser?.close();
+    await demo?.stop("SIGTERM");
+  });
+
+  /** Opens pages one after the other, and asserts that none has anything to complain about. */
+  async function visit(
+    options: BrowserContextOptions & { paths?: string[] },
+    look: (page: Page, name: string) => Promise<void>,
+  ): Promise<void> {
+    const context = await browser.newContext({
+      httpCredentials: { username: "any", password: token },
+      ...options,
+    });
+    const page = await context.newPage();
+    const complaints: string[] = [];
+    page.on("console", (message) => complaints.push(message.text()));
+    page.on("pageerror", (error) => complaints.push(error.message));
+    page.on("requestfailed", (request) => complaints.push(request.url()));
+    page.on("request", (request) => {
+      const url = request.url();
+      if (!url.startsWith(demo.url) && !url.startsWith("data:")) complaints.push(url);
+    });
+    for (const [name, path] of Object.entries(paths)) {
+      const response = await page.goto(demo.url + path);
+      assert.equal(response?.status(), 200, path);
+      await look(page, name);
+      assert.deepEqual(complaints, [], path);
+    }
+    await context.close();
+  }
+
+  /** Pixels beyond the width of the window. */
+  const overflow = (page: Page) =>
+    page.evaluate<number>(
+      "document.documentElement.scrollWidth - document.documentElement.clientWidth",
+    );
+
+  for (const colorScheme of ["light", "dark"] as const) {
+    for (const width of [1280, 390]) {
+      it(`have no violation that axe-core finds, ${colorScheme}, ${width} pixels wide`, async () => {
+        const options = { colorScheme, viewport: { width, height: 900 }, bypassCSP: true };
+        await visit(options, async (page, name) => {
+          assert.equal(await overflow(page), 0, `${name} is not cut off at the side`);
+          await page.evaluate(axe.source);
+          const violations = await page.evaluate<{ id: string; nodes: { html: string }[] }[]>(
+            "axe.run().then(({ violations }) => violations)",
+          );
+          const found = violations.map(({ id, nodes }) =>
+            `${id}: ${nodes.map(({ html }) => html)}`
+          );
+          assert.deepEqual(found, [], name);
+        });
+      });
+    }
+  }
+
+  it("have nothing to complain about, and follow the reader's scheme", async () => {
+    const backgrounds: string[] = [];
+    for (const colorScheme of ["light", "dark"] as const) {
+      await visit({ colorScheme }, async (page) => {
+        backgrounds.push(await page.evaluate("getComputedStyle(document.body).backgroundColor"));
+      });
+    }
+    assert.equal(new Set(backgrounds).size, 2);
+  });
+
+  it("fit when they are zoomed to 200 %", async () => {
+    // As browsers do it: half of the pixels, each twice as large.
+    const options = { viewport: { width: 640, height: 450 }, deviceScaleFactor: 2 };
+    await visit(options, async (page, name) => assert.equal(await overflow(page), 0, name));
+  });
+
+  it("can be read without the style sheet, and on paper", async () => {
+    await visit({}, async (page, name) => {
+      await page.evaluate("document.querySelectorAll('style').forEach((style) => style.remove())");
+      const text = await page.innerText("main");
+      assert.ok(text.length > 40, `${name}: ${text}`);
+      const order = await page.locator("h1, h2, h3").allInnerTexts();
+      assert.ok(order[0] && text.includes(order[0]), name);
+    });
+    await visit({}, async (page, name) => {
+      await page.emulateMedia({ media: "print" });
+      assert.equal(await page.locator(".top nav").isVisible(), false, name);
+      assert.equal(await page.locator("main h1").isVisible(), true, name);
+    });
+  });
+
+  it("lead from the repositories to a stack trace in three clicks, with the keyboard too", async () => {
+    const context = await browser.newContext({
+      httpCredentials: { username: "any", password: token },
+    });
+    const page = await context.newPage();
+    await page.goto(demo.url);
+    await page.getByRole("link", { name: "acme/web-shop" }).click();
+    await page.getByRole("link", { name: "sorts by price" }).first().click();
+    const summary = page.locator("summary", { hasText: "expected 9.90" });
+    const trace = page.getByText("at pricesAscending");
+    assert.ok(await trace.isVisible());
+    await summary.focus();
+    await page.keyboard.press("Enter");
+    assert.equal(await trace.isVisible(), false);
+    await page.keyboard.press("Enter");
+    assert.ok(await trace.isVisible());
+    await page.goto(`${demo.url}/repos`);
+    await page.keyboard.press("Tab");
+    assert.equal(await page.evaluate("document.activeElement.textContent"), "Skip to the content");
+    await page.keyboard.press("Enter");
+    assert.equal(await page.evaluate("document.activeElement.id"), "main");
+    await context.close();
+  });
+
+  it("filter, sort and page by forms and links", async () => {
+    const context = await browser.newContext({
+      httpCredentials: { username: "any", password: token },
+    });
+    const page = await context.newPage();
+    await page.goto(`${demo.url}/flaky-tests?quarantine=false`);
+    await page.getByLabel("Search").fill("price");
+    await page.getByRole("button", { name: "Show" }).click();
+    assert.match(page.url(), /[?&]q=price&/);
+    assert.match(page.url(), /quarantine=false/);
+    assert.deepEqual(await page.locator("tbody th a").allInnerTexts(), ["sorts by price"]);
+    await page.goto(`${demo.url}/flaky-tests?quarantine=false&limit=4`);
+    const first = await page.locator("tbody th a").allInnerTexts();
+    await page.getByRole("link", { name: "Next page" }).click();
+    const second = await page.locator("tbody th a").allInnerTexts();
+    assert.deepEqual([first.length, second.some((name) => first.includes(name))], [4, false]);
+    await page.getByRole("link", { name: "Previous page" }).click();
+    assert.deepEqual(await page.locator("tbody th a").allInnerTexts(), first);
+    await page.getByRole("link", { name: "Latest" }).click();
+    assert.equal(await page.locator("th[aria-sort]").innerText(), "Latest");
+    await context.close();
+  });
+});

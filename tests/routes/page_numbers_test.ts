@@ -1,0 +1,267 @@
+/** Pages show what the API says: random histories are read both ways. */
+import assert from "node:assert/strict";
+import { before, it } from "@std/testing/bdd";
+import type { Repository } from "../../db/admin/repositories.ts";
+import type { TestResult } from "../../lib/report/result.ts";
+import { describeWithDatabases } from "../database.ts";
+import { createFixture, DAY, type Fixture, idOf, NOW, quarantine } from "./fixture.ts";
+import { type Html, parseHtml } from "./html.ts";
+import { createRandom, type Random } from "./random_numbers.ts";
+
+const SEED = 20_261_122;
+const UPLOADS = 60;
+const BRANCHES = ["main", "feature/a", null];
+const MESSAGES = ["timed out after 31 ms", "timed out after 77 ms", "expected 1, found 2", ""];
+
+// deno-lint-ignore no-explicit-any -- read as a client does
+type Json = any;
+
+describeWithDatabases("the numbers on pages", (database) => {
+  let acme: Fixture;
+  let shop: Repository;
+
+  before(async () => {
+    acme = await createFixture(database(), { name: "acme" });
+    shop = await acme.addRepository("acme", "shop");
+    const api = await acme.addRepository("acme", "api");
+    const random = createRandom(SEED, 1);
+    for (let number = 0; number < UPLOADS; number++) {
+      const repository = random.chance(0.7) ? shop : api;
+      const build = random.below(40);
+      await acme.upload(repository, results(random), {
+        commitOid: `c0ffee${random.below(12)}`,
+        branch: random.one(BRANCHES),
+        buildUrl: random.chance(0.2) ? "" : `https://ci.example.org/${repository.name}/${build}`,
+        recordedAt: NOW - random.below(30 * DAY),
+        tags: random.chance(0.3) ? ["nightly"] : [],
+        coverage: random.chance(0.2) ? { coveredLineCount: random.below(50), lineCount: 50 } : null,
+      });
+    }
+    for (const name of ["test 1", "test 4"]) {
+      await quarantine(database(), idOf(shop, { name }), { quarantinedAt: NOW - DAY });
+    }
+  });
+
+  function results(random: Random): Partial<TestResult>[] {
+    return Array.from({ length: 1 + random.below(9) }, () => {
+      const conclusion = random.one(
+        ["passing", "passing", "passing", "failure", "error", "skipped"] as const,
+      );
+      const name = `test ${random.below(9)}`;
+      if (conclusion !== "failure" && conclusion !== "error") return { name, conclusion };
+      const message = random.one(MESSAGES);
+      return { name, conclusion, message, body: `${message}\n  at line ${random.below(3)}` };
+    });
+  }
+
+  async function json(path: string): Promise<Json> {
+    const response = await acme.get(path);
+    assert.equal(response.status, 200, path);
+    return await response.json();
+  }
+
+  async function read(path: string): Promise<Html> {
+    const response = await acme.get(path);
+    assert.equal(response.status, 200, path);
+    return parseHtml(await response.text());
+  }
+
+  /** The percentage on a badge, `–` without one. */
+  async function badge(kind: "flaky" | "coverage", repository: string): Promise<string> {
+    const svg = await (await acme.get(`/api/v1/${kind}/badges?repository=${repository}`)).text();
+    return />(\d[\d.]*%)</.exec(svg)?.[1] ?? "–";
+  }
+
+  /** The cells of a table with this caption, its small print left out. */
+  function rows(page: Html, caption: string): string[][] {
+    const region = page.all(".scroll").find(({ attributes }) =>
+      attributes["aria-label"] === caption
+    );
+    return (region?.all("tbody")[0]?.all("tr") ?? []).map((row) =>
+      row.all().filter(({ name }) => name === "th" || name === "td").map(plain)
+    );
+  }
+
+  function plain(cell: Html): string {
+    return cell.all("small").reduce((text, small) => text.replace(small.text, ""), cell.text)
+      .trim();
+  }
+
+  /** Key figures by their names. */
+  function facts(page: Html): Record<string, string> {
+    const [list] = page.all(".facts");
+    const values = list!.all("dd").map(plain);
+    return Object.fromEntries(list!.all("dt").map(({ text }, index) => [text, values[index]!]));
+  }
+
+  const percent = (share: number | null) =>
+    share === null ? "–" : `${Math.round(share * 1000) / 10}%`;
+
+  for (const days of [0, 3, 9, 20]) {
+    it(`are those of the API ${days} days later`, async () => {
+      acme.clock.now = NOW + days * DAY;
+      await compareRepositories();
+      for (
+        const query of [
+          "quarantine=false",
+          "quarantine=false&sort=recency",
+          "repository=shop",
+          "quarantine=false&branch=main&q=test",
+          "quarantine=false&q=tags:nightly&limit=2",
+        ]
+      ) await compareInventory(query);
+      await compareRepository();
+      const { tests } = await json("/api/v1/flaky/tests?quarantine=false");
+      const ids = [...tests.map(({ id }: Json) => id), idOf(shop, { name: "test 4" })];
+      for (const id of ids) await compareTest(id);
+      const { submissions } = await json("/api/repos/acme/shop/submissions?limit=100");
+      for (const submission of submissions.slice(0, 12)) {
+        await compareBuild(submission, submissions);
+      }
+      acme.clock.now = NOW;
+    });
+  }
+
+  async function compareRepositories() {
+    const shown = rows(await read("/repos"), "Repositories, the flakiest first");
+    const { repositories } = await json("/api/me/repositories");
+    assert.equal(shown.length, repositories.length);
+    for (const { full_name: name } of repositories) {
+      const row = shown.find(([first]) => first === name)!;
+      const list = `/api/v1/flaky/tests?repository=${name}`;
+      assert.deepEqual([row[1], row[3], row[4], row[5]], [
+        await badge("flaky", name),
+        String((await json(`${list}&quarantine=false`)).count),
+        String((await json(list)).count),
+        await badge("coverage", name),
+      ]);
+    }
+  }
+
+  async function compareInventory(query: string) {
+    const page = await read(`/flaky-tests?${query}`);
+    const include =
+      "include=disruptiveness_ratio,disruption_count,nondeterministic_negative_result_count";
+    const { count, tests, metadata } = await json(`/api/v1/flaky/tests?${query}&${include}`);
+    assert.match(page.text, new RegExp(` ${count} tests?\\b`), query);
+    const cells = rows(page, "Tests").map(([name, , ratio, failures]) => [
+      name!.replace("nightly", "").trim(),
+      ratio,
+      failures,
+    ]);
+    const expected = tests.map((test: Json) => [
+      test.name,
+      percent(test.disruptiveness_ratio),
+      String(test.nondeterministic_negative_result_count),
+    ]);
+    assert.deepEqual(cells, expected, query);
+    const next = page.all("a").find(({ text }) => text === "Next page");
+    const cursor = next
+      ? new URL(next.attributes.href!, "http://x/").searchParams.get("after")
+      : null;
+    assert.equal(cursor, metadata.after);
+  }
+
+  async function compareRepository() {
+    const page = await read("/repos/acme/shop");
+    const shown = facts(page);
+    assert.equal(shown.Flakiness, await badge("flaky", "shop"));
+    assert.equal(shown.Coverage, await badge("coverage", "shop"));
+    const { tests } = await json("/api/repos/acme/shop/tests?limit=100");
+    const costs = await Promise.all(tests.map(async ({ id, name }: Json) => {
+      const runs = (await allRuns(id)).filter(({ is_disruption }) => is_disruption);
+      const builds = new Set(
+        runs.map(({ build_url, submission_id }) => build_url || submission_id),
+      );
+      return [name, builds.size, runs.length, id];
+    }));
+    costs.sort((a, b) => b[1] - a[1] || b[2] - a[2] || (a[3] < b[3] ? -1 : 1));
+    assert.deepEqual(
+      rows(page, "Tests that cost the most builds").map(([name, builds, , failures]) => [
+        name!.replace("quarantined", "").trim(),
+        Number(builds),
+        Number(failures),
+      ]),
+      costs.map(([name, builds, failures]) => [name, builds, failures]).slice(0, 10),
+    );
+    const { failures } = await json("/api/repos/acme/shop/failures");
+    assert.deepEqual(
+      rows(page, "Causes that hit several tests").map((row) => row.slice(1, 3)),
+      failures.filter(({ test_count }: Json) => test_count > 1)
+        .map(({ test_count, count }: Json) => [String(test_count), String(count)]),
+    );
+    const week = new Date((Math.floor(acme.clock.now / DAY) - 6) * DAY * 1000).toISOString();
+    const q = `first-seen:>=${week.slice(0, 10)}`;
+    const added = [];
+    for (const view of ["true", "false"]) {
+      const list = `/api/v1/flaky/tests?repository=shop&quarantine=${view}&q=${q}`;
+      added.push(...(await json(list)).tests.map(({ name }: Json) => name));
+    }
+    const newNames = rows(page, "Flaky for the first time").map(([name]) => name);
+    assert.deepEqual(newNames.sort(), added.sort());
+  }
+
+  async function allRuns(id: string): Promise<Json[]> {
+    const all = [];
+    for (let after = "";;) {
+      const page = await json(`/api/tests/${id}/runs?limit=100&after=${encodeURIComponent(after)}`);
+      all.push(...page.runs);
+      if (page.metadata.after === null) return all;
+      after = page.metadata.after;
+    }
+  }
+
+  async function compareTest(id: string) {
+    const page = await read(`/tests/${id}`);
+    const test = await json(`/api/tests/${id}`);
+    const shown = facts(page);
+    assert.equal(shown["Flaky share"], percent(test.disruptiveness_ratio));
+    assert.equal(shown["Pass rate"], percent(test.pass_rate));
+    const runs = await allRuns(id);
+    const negative = (run: Json) => ["failure", "error"].includes(run.conclusion);
+    const outcomes = runs.slice(0, 100).map((run: Json) =>
+      negative(run)
+        ? run.is_disruption ? "flaky" : "failed"
+        : run.conclusion === "passing"
+        ? "passed"
+        : run.conclusion
+    );
+    const [strip] = page.all(".strip");
+    const drawn = strip?.all("g").map((mark) => mark.all("title")[0]!.text.split(/[ ,]/)[0]) ?? [];
+    assert.deepEqual(drawn, outcomes.toReversed());
+    const byBranch = rows(page, "Runs by branch").map((row) => row.slice(0, 3).join());
+    const counted = runs.filter((run: Json) => run.conclusion === "passing" || negative(run));
+    const expected = [...Map.groupBy(runs, (run: Json) => run.branch)].map(([branch]) => {
+      const own = counted.filter((run: Json) => run.branch === branch);
+      return [branch || "unknown", own.length, own.filter(negative).length].join();
+    });
+    assert.deepEqual(byBranch.sort(), expected.sort());
+    const { failures } = await json(`/api/tests/${id}/failures`);
+    const causes = page.all(".cause");
+    assert.deepEqual(
+      causes.map((cause) => /(\d+) failures?, (\d+) flaky/.exec(cause.text)?.slice(1).map(Number)),
+      failures.slice(0, 10).map((one: Json) => [one.count, one.disruption_count]),
+    );
+    assert.deepEqual(
+      causes.flatMap((cause) => cause.all("pre").map(({ text }) => text)),
+      failures.slice(0, 10).map(({ body }: Json) => body.replaceAll(/\s+/g, " ").trim()),
+    );
+  }
+
+  async function compareBuild(submission: Json, submissions: Json[]) {
+    const page = await read(`/repos/acme/shop/builds/${submission.id}`);
+    const isSame = (other: Json) =>
+      submission.build_url !== "" && other.build_url === submission.build_url &&
+      Math.abs(parseInt(other.id.slice(0, 8), 16) - parseInt(submission.id.slice(0, 8), 16)) < DAY;
+    const parts = submissions.filter((other) => other === submission || isSame(other));
+    const names = new Set<string>();
+    for (const { id } of parts) {
+      const path = `/api/repos/acme/shop/submissions/${id}/tests?status=failed&limit=100`;
+      for (const test of (await json(path)).tests) names.add(test.name);
+    }
+    const shown = page.all(".cause").map((cause) => cause.all("bdi")[0]!.text);
+    assert.deepEqual(shown.sort(), [...names].sort());
+    const results = parts.reduce((sum, part) => sum + part.test_result_count, 0);
+    assert.equal(facts(page).Results, String(results));
+  }
+});
