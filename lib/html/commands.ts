@@ -15,32 +15,56 @@ type Runner = (test: TestIdentity) => string[];
 
 const quoted = (...words: string[]) => words.map(shellQuote).join(" ");
 
+/** A pattern that matches this text alone, for runners that read a name as a regular expression. */
+function pattern(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&");
+}
+
+/** Reports put ` > ` or ` › ` between the titles of a test, the runners look for a space. */
+function titlePattern(name: string): string {
+  return pattern(name.replaceAll(/ [>›] /g, " "));
+}
+
+/**
+ * A test of pytest by its id: `-k` takes an expression, which a name with parentheses is not. Of a
+ * class `tests.test_cart.TestCart` the last parts that begin with a capital letter are classes.
+ */
+function pytestId({ file, class: className, name }: TestIdentity): string {
+  const classes = /(?:^|\.)((?:[A-Z]\w*\.)*[A-Z]\w*)$/.exec(className)?.[1]?.split(".") ?? [];
+  return [file, ...classes, name].join("::");
+}
+
+/** Go matches the parts between slashes each by itself. */
+function goPattern(name: string): string {
+  return name.split("/").map((part) => `^${pattern(part)}$`).join("/");
+}
+
 /** By the end of the file's name. */
 const RUNNERS: readonly [RegExp, Runner][] = [
-  [/\.py$/, ({ file, name }) => [quoted("python", "-m", "pytest", file, "-k", name)]],
+  [/\.py$/, (test) => [quoted("python", "-m", "pytest", pytestId(test))]],
   [/\.[cm]?[jt]sx?$/, ({ file, name }) => [
-    quoted("npx", "vitest", "run", file, "-t", name),
-    quoted("npx", "jest", file, "-t", name),
-    quoted("npx", "playwright", "test", file, "-g", name),
+    quoted("npx", "vitest", "run", file, "-t", titlePattern(name)),
+    quoted("npx", "jest", file, "-t", titlePattern(name)),
+    quoted("npx", "playwright", "test", file, "-g", titlePattern(name)),
   ]],
   [/\.(java|kt|kts|groovy|scala)$/, ({ class: className, name }) => [
     quoted("mvn", "test", `-Dtest=${className}#${name}`),
     quoted("./gradlew", "test", "--tests", `${className}.${name}`),
   ]],
   [/\.go$/, ({ file, name }) => [
-    quoted("go", "test", `./${file.replace(/[^/]*$/, "")}`, "-run", `^${name}$`, "-count", "1"),
+    quoted("go", "test", `./${file.replace(/[^/]*$/, "")}`, "-run", goPattern(name), "-count", "1"),
   ]],
   [/\.rb$/, ({ file, name }) => [quoted("bundle", "exec", "rspec", file, "-e", name)]],
   [/\.rs$/, ({ name }) => [quoted("cargo", "test", name)]],
   [/\.(cs|fs|vb)$/, ({ class: className, name }) => [
     quoted("dotnet", "test", "--filter", `FullyQualifiedName~${className}.${name}`),
   ]],
-  [/\.php$/, ({ file, name }) => [quoted("vendor/bin/phpunit", file, "--filter", name)]],
+  [/\.php$/, ({ file, name }) => [quoted("vendor/bin/phpunit", file, "--filter", pattern(name))]],
 ];
 
 /** Commands of common runners for the language of the file; none when it is not known. */
 export function rerunCommands(test: TestIdentity): string[] {
   // No option.
   const file = test.file.replace(/^-/, "./-");
-  return RUNNERS.find(([pattern]) => pattern.test(file))?.[1]({ ...test, file }) ?? [];
+  return RUNNERS.find(([ending]) => ending.test(file))?.[1]({ ...test, file }) ?? [];
 }

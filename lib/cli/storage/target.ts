@@ -10,6 +10,7 @@ import { readSecret } from "../settings.ts";
 import { moveDurably } from "./durable_file.ts";
 import { fetchWithRetries } from "./retries.ts";
 import { S3Bucket } from "./s3_client.ts";
+import { readS3Error } from "./s3_responses.ts";
 import { parseS3Url, readS3Settings } from "./s3_settings.ts";
 import { StorageError } from "./storage.ts";
 
@@ -79,6 +80,8 @@ async function putFile(folder: string, name: string, bytes: Uint8Array): Promise
   return path;
 }
 
+const CREATE_TOKEN = `create one with \`${PROGRAM} token create --org NAME --upload\``;
+
 const RECEIVED = v.pipe(v.string(), v.parseJson(), v.object({ key: v.string() }));
 const REFUSED = v.pipe(
   v.string(),
@@ -101,8 +104,7 @@ async function putToReceiver(
     readText,
     describe(status, text) {
       if (status === 401) {
-        return `UPLOAD_TOKEN is not valid there: create one with \`${PROGRAM} token create ` +
-          "--org NAME --upload`";
+        return `UPLOAD_TOKEN is not valid there: ${CREATE_TOKEN}`;
       }
       const refused = v.safeParse(REFUSED, text);
       return refused.success
@@ -149,6 +151,11 @@ async function putHttp(base: URL, name: string, bytes: Uint8Array<ArrayBuffer>):
   const response = await fetchWithRetries(`PUT ${shown}`, {
     send: () => send(url, headers, bytes),
     readText,
+    describe: (status, text) =>
+      status === 401
+        ? "HTTP 401: expected credentials in the URL, or the environment variable UPLOAD_TOKEN when " +
+          `this is the address of \`${PROGRAM} receive\`: ${CREATE_TOKEN}`
+        : readS3Error(status, text),
   });
   await response.body?.cancel();
   return shown;

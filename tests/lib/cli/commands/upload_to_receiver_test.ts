@@ -78,6 +78,9 @@ describeWithDatabases("upload to a receiver", (database) => {
     assert.equal(wrong.code, 1);
     assert.match(wrong.stderr, /UPLOAD_TOKEN is not valid there: create one with .* --upload`/);
     assert.ok(!wrong.stderr.includes("up_0"));
+    const without = await upload({});
+    assert.equal(without.code, 1);
+    assert.match(without.stderr, /HTTP 401: .*UPLOAD_TOKEN.* --upload`/);
     instead.push(Response.json({ errors: { commit: ["one"], tree: ["two"] } }, { status: 400 }));
     const refused = await upload({ UPLOAD_TOKEN: token });
     assert.deepEqual([refused.code, /: one; two\n$/.test(refused.stderr)], [1, true]);
