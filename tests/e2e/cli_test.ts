@@ -125,7 +125,7 @@ describe("demo", () => {
       const lines = demo.stdout().trimEnd().split("\n");
       const [, token] = /^token: (tk_[0-9a-f]{64})$/.exec(lines[0] ?? "") ?? [];
       assert.ok(token, lines[0]);
-      assert.ok(lines.at(-1)?.endsWith(`: ${demo.url}/docs`), lines.at(-1));
+      assert.ok(lines.at(-1)?.endsWith(`: ${demo.url}/repos`), lines.at(-1));
       const answers = [];
       for (const line of lines.filter((line) => line.startsWith("curl "))) {
         const [, bearer, url = ""] = /^curl -H 'Authorization: (Bearer \S+)' '(\S+)'$/.exec(line) ??
@@ -137,10 +137,10 @@ describe("demo", () => {
         answers.push(await answer.json());
       }
       const [tests, submissions, events] = answers;
-      assert.equal(tests.tests.length, 4);
+      assert.equal(tests.tests.length, 3);
       assert.equal(tests.tests[0].name, "pays with a saved card");
-      assert.equal(submissions.count, 13);
-      assert.equal(events.results.length, 4);
+      assert.equal(submissions.count, 22);
+      assert.equal(events.results.length, 6);
       const badge = await Deno.readTextFile(BADGE_FILE);
       assert.equal(await demoBadge(demo.url, token), badge, `regenerate it with: ${REGENERATE}`);
     } finally {
