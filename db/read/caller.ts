@@ -131,15 +131,7 @@ function callerStatement({ token, selection }: CallerLookUp): string {
       "lookUpNo" integer, hash text, type text, now float8, oldest text, "idPrefix" bigint,
       "testHash" bigint, "ownerKey" text, "nameKey" text, "repositoryNumber" bigint,
       "submissionId" text)
-    cross join lateral (
-      ${
-    token.type === "proxy" ? NAMED_BY_PROXY : `
-      select * from api_token t
-      where t.hash = l.hash and t.type = l.type and t.revoked_at is null
-        and (t.expires_at is null or t.expires_at > to_timestamp(l.now))
-        ${token.type === "legacy" ? `and ${IS_PAID}` : ""}`
-  }
-      offset 0) t
+    cross join lateral ${token.type === "proxy" ? NAMED_BY_PROXY : ownToken(token.type)} t
     left join lateral (
       select * from repository r
       where r.organization_id = t.organization_id and r.repository_number is not null
@@ -150,9 +142,19 @@ function callerStatement({ token, selection }: CallerLookUp): string {
       r.repository_id, decode(l.oldest, 'hex'), to_timestamp(l.now)) v on true`;
 }
 
-const NAMED_BY_PROXY = `
+const NAMED_BY_PROXY = `(
   select o.organization_id, null::integer as api_token_id from organization o
-  where o.name_key = l.hash`;
+  where o.name_key = l.hash
+  offset 0)`;
+
+function ownToken(type: string): string {
+  return `(
+    select * from api_token t
+    where t.hash = l.hash and t.type = l.type and t.revoked_at is null
+      and (t.expires_at is null or t.expires_at > to_timestamp(l.now))
+      ${type === "legacy" ? `and ${IS_PAID}` : ""}
+    offset 0)`;
+}
 
 const ORGANIZATION_NAME = `(
   select o.name from organization o where o.organization_id = t.organization_id)`;
