@@ -10,10 +10,11 @@ const readme = await Deno.readTextFile(new URL("../README.md", import.meta.url))
 describe("the README", () => {
   it("has a picture, then two commands, then the first steps, then links", () => {
     const marks = [
-      "(docs/pictures/session.svg)",
+      '"docs/pictures/repository.webp"',
       "npx -y deno@2.9.6 task demo",
       "npx -y deno@2.9.6 task test",
       "npx -y deno@2.9.6 task cli org",
+      "(docs/pictures/session.svg)",
       "(docs/reference/api.md)",
       "(docs/README.md)",
     ];
