@@ -21,7 +21,15 @@ async function newerProgram(folder: string): Promise<ProgramLine> {
   const list = [...migrations, "alter table repository rename column owner to proprietor"];
   await Deno.writeTextFile(newer, `export const migrations = ${JSON.stringify(list)};`);
   const importMap = join(folder, "import_map.json");
-  const imports = { ...config.imports, [MIGRATIONS]: pathToFileURL(newer).href };
+  // A configuration adds the paths within a package by itself, an import map does not.
+  const packages = Object.entries(config.imports as Record<string, string>)
+    .filter(([, target]) => target.startsWith("npm:"))
+    .map(([name, target]) => [`${name}/`, `${target.replace("npm:", "npm:/")}/`]);
+  const imports = {
+    ...config.imports,
+    ...Object.fromEntries(packages),
+    [MIGRATIONS]: pathToFileURL(newer).href,
+  };
   await Deno.writeTextFile(importMap, JSON.stringify({ imports }));
   const main = fileURLToPath(new URL("main.ts", ROOT));
   return { file: Deno.execPath(), args: ["run", "-A", "--import-map", importMap, main] };
