@@ -220,8 +220,8 @@ describeWithDatabases("repo", (database) => {
       values (${repositoryId}, ${id}, ${at}, ${at}, 'processed', 'key', 'c0ffee', 1)`;
     await sql`
       insert into negative_result (repository_id, submission_id, result_no, test_no, is_disruption,
-        conclusion, text_id)
-      values (${repositoryId}, ${id}, 0, 0, true, 'failure', '\\x00')`;
+        conclusion, text_id, fingerprint)
+      values (${repositoryId}, ${id}, 0, 0, true, 'failure', '\\x00', '\\x00')`;
     await sql`
       insert into failure_text (repository_id, text_id, fingerprint, message, body)
       values (${repositoryId}, '\\x00', '\\x00', '', '\\x')`;
