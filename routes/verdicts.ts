@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { loadTestsOnBase } from "../db/read/verdicts.ts";
-import { verdictOf, VERDICTS } from "../lib/analysis/verdict.ts";
+import { KNOWN_VERDICTS, verdictOf } from "../lib/analysis/verdict.ts";
 import { parseShortTestId } from "../lib/base/identity.ts";
 import { quote } from "../lib/base/quote.ts";
 import {
@@ -48,10 +48,10 @@ const verdictSchema = v.pipe(
   v.strictObject({
     ...baseEntries,
     verdict: v.pipe(
-      v.picklist(VERDICTS),
+      v.picklist(KNOWN_VERDICTS),
       v.description(
         "The first that applies: quarantined; flaky: a disruption in the last 14 days; known: it " +
-          "also failed in the last 14 days on the base branch; new",
+          "also failed in the last 14 days on the base branch",
       ),
     ),
     disruptiveness_ratio: ratioSchema,
@@ -74,14 +74,14 @@ export const verdicts = defineJsonRoute({
   tag: "Repositories",
   summary: "Verdicts on failed tests",
   description:
-    "For each of the given tests whether its failure is already known. Tests that the repository " +
-    "does not have are left out: their failures are new.",
+    "For each of the given tests whether its failure is already known. Tests that are left out, and " +
+    "those that the repository does not have, are new failures.",
   parameters: {
     path: repositoryPathParameters,
     query: v.object({ tests: testsParameter, base: baseParameter }),
   },
   response: {
-    description: "The tests that exist, by id",
+    description: "The tests whose failure is known, by id",
     schema: v.pipe(v.strictObject({ tests: v.array(verdictSchema) }), v.title("TestVerdicts")),
     example: VERDICTS_EXAMPLE,
   },
@@ -105,15 +105,18 @@ export const verdicts = defineJsonRoute({
     const trackedById = new Map(
       tracked.filter(({ id }) => ids.has(id)).map((test) => [test.id, test]),
     );
-    const views = shown.map(({ failure, ...test }) => {
+    const views = shown.flatMap(({ failure, ...test }) => {
       const known = trackedById.get(test.id);
+      const verdict = verdictOf({
+        isQuarantined: known !== undefined && known.quarantine !== null,
+        isDisruptive: known !== undefined && known.disruptionCount > 0,
+        hasFailedOnBase: failure !== null,
+      });
+      // Whether a test without results of late is stored must not change a response: `prune` deletes it.
+      if (verdict === "new") return [];
       return {
         ...test,
-        verdict: verdictOf({
-          isQuarantined: known !== undefined && known.quarantine !== null,
-          isDisruptive: known !== undefined && known.disruptionCount > 0,
-          hasFailedOnBase: failure !== null,
-        }),
+        verdict,
         disruptiveness_ratio: known ? ratioView(known) : 0,
         recent_nondeterministic_negative_result: negativeResultView(
           known?.latestDisruption ?? null,

@@ -174,7 +174,7 @@ function expansionsOf(oracle: Oracle, test: KnownTest): Record<Include, { [name:
   };
 }
 
-/** The verdicts on the tests that a repository has. */
+/** The verdicts on tests whose failure is not new. */
 export function verdicts(
   oracle: Oracle,
   repository: number,
@@ -185,7 +185,7 @@ export function verdicts(
     .filter((test) => tests.some((wanted) => isSameTest(test, wanted)))
     .sort((a, b) => compareText(a.id, b.id));
   return {
-    tests: known.map((test) => {
+    tests: known.flatMap((test) => {
       const failure = onBase.rowsInWindow(test).filter((row) => oracle.isNegative(row)).at(-1);
       const isQuarantined = oracle.quarantineOf(test) !== undefined;
       const isFlaky = oracle.disruptionsInWindow(test).length > 0;
@@ -193,6 +193,7 @@ export function verdicts(
       let verdict = failure ? "known" : "new";
       if (isFlaky) verdict = "flaky";
       if (isQuarantined) verdict = "quarantined";
+      if (verdict === "new") return [];
       return {
         ...names(test),
         verdict,
