@@ -159,7 +159,11 @@ export function summaryMarkdown(summary: GateSummary): string {
 
 /** Suite, class and name of a test, and its file. */
 export function testName({ suite, class: className, name, file }: TestIdentity): string {
-  const path = [suite, className, name].filter((part) => part !== "").join(" > ");
+  // Many reporters repeat the suite as the class.
+  const parts = [suite, className, name].filter((part, index, all) =>
+    part !== "" && part !== all[index - 1]
+  );
+  const path = parts.join(" > ");
   return file === "" ? path : `${path} (${file})`;
 }
 

@@ -69,7 +69,7 @@ describe("gate as a process", () => {
     const { code, stdout } = await child.output();
     assert.equal(code, 7);
     const text = new TextDecoder().decode(stdout);
-    assert.ok(text.startsWith("a\nb\ncexit code 7\t"), text);
+    assert.ok(text.startsWith("a\nb\nc\nexit code 7\t"), text);
   });
 
   it("prints only JSON on standard output with --json", async () => {
@@ -132,7 +132,7 @@ describe("gate with the service", () => {
     const before = await gate({ flaky: "failed", broken: "failed", unheard: "failed" });
     assert.equal(before.code, 1);
     assert.equal(before.stderr, "");
-    const verdicts = before.stdout.split("\n").slice(0, 3).map((line) => line.split("\t", 2));
+    const verdicts = before.stdout.trim().split("\n").slice(0, 3).map((line) => line.split("\t", 2));
     assert.deepEqual(verdicts, [
       ["flaky", "shop > Cart > flaky (cart.ts)"],
       ["known", "shop > Cart > broken (cart.ts)"],
@@ -146,8 +146,8 @@ describe("gate with the service", () => {
     assert.equal((await run(["quarantine", "add", id], environment)).code, 0);
     const excused = await gate({ flaky: "failed", good: "passed" });
     assert.equal(excused.code, 0, excused.stdout + excused.stderr);
-    assert.match(excused.stdout, /^quarantined\tshop > Cart > flaky \(cart.ts\)\t50 %\t/);
+    assert.match(excused.stdout, /^\nquarantined\tshop > Cart > flaky \(cart.ts\)\t50 %\t/);
     assert.equal((await gate({ flaky: "failed", broken: "failed" })).code, 1);
-    assert.match((await gate({ flaky: "passed" })).stdout, /^passed\tshop > Cart > flaky/);
+    assert.match((await gate({ flaky: "passed" })).stdout, /^\npassed\tshop > Cart > flaky/);
   });
 });

@@ -138,11 +138,13 @@ export const gateCommand: AddCommand = command({
 async function show(
   summary: GateSummary,
   file: string | undefined,
-  { io, json, note }: CommandContext,
+  { io, json, note, afterDashes }: CommandContext,
 ): Promise<void> {
   if (summary.problem !== null) note(`gate: ${summary.problem}`);
   const lines = summaryLines(summary).map((cells) => `${plainLine(cells)}\n`);
-  await io.stdout(json ? `${JSON.stringify(summary)}\n` : lines.join(""));
+  // The output of the tests may end within a line.
+  const start = afterDashes ? "\n" : "";
+  await io.stdout(json ? `${JSON.stringify(summary)}\n` : start + lines.join(""));
   const path = file ?? setting(io.environment, "GITHUB_STEP_SUMMARY");
   if (path !== "") await appendFile(path, summaryMarkdown(summary));
 }

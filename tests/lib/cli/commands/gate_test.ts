@@ -58,7 +58,7 @@ describe("gate around a command", () => {
   it("is green when every failed test is quarantined", async () => {
     const { code, stdout, stderr } = await runGate(FLAKY, { flaky: "failed", good: "passed" });
     assert.equal(code, 0, stderr);
-    assert.deepEqual(stdout.trimEnd().split("\n").map((line) => line.split("\t").slice(0, 2)), [
+    assert.deepEqual(stdout.trim().split("\n").map((line) => line.split("\t").slice(0, 2)), [
       ["quarantined", "shop > Cart > flaky (cart.ts)"],
       ["excused", "1"],
       ["exit code 0", "instead of 1: the failed test is quarantined"],
@@ -85,7 +85,7 @@ describe("gate around a command", () => {
       broken: "failed",
     });
     assert.equal(code, 1);
-    assert.deepEqual(stdout.trimEnd().split("\n"), [
+    assert.deepEqual(stdout.trim().split("\n"), [
       "quarantined\tshop > Cart > flaky (cart.ts)\t\t\t",
       "flaky\tshop > Cart > shaky (cart.ts)\t12.5 %\t2026-01-31T08:00:00Z\t" +
       "https://ci.example.com/builds/7",
@@ -213,7 +213,7 @@ describe("gate around a command", () => {
     const tests = { flaky: "failed", other: "failed" } as const;
     const run = async (options: string[], code = 1) => {
       const { code: exitCode, stdout } = await runGate(FLAKY, tests, { code, options });
-      return [exitCode, stdout.trimEnd().split("\n").at(-1)];
+      return [exitCode, stdout.trim().split("\n").at(-1)];
     };
     assert.deepEqual(await run(["--failure-codes", "1,7"], 7), [
       0,
@@ -238,7 +238,7 @@ describe("gate around a command", () => {
       ],
     };
     const { stdout } = await runGate(known, { calm: "passed", over: "passed" }, { code: 0 });
-    assert.deepEqual(stdout.trimEnd().split("\n"), [
+    assert.deepEqual(stdout.trim().split("\n"), [
       "passed\tshop > Cart > calm (cart.ts)\tquarantined",
       "ends\tshop > Cart > calm (cart.ts)\t2026-02-08T12:00:00Z",
       "exit code 0\tthe tests passed",
@@ -383,7 +383,7 @@ describe("gate without its service", () => {
       assert.match(stderr, expected);
       assert.match(stderr, /^gate: [^\n]*\n$/);
       assert.ok(!stderr.includes(FAKE_TOKEN));
-      assert.match(stdout, /^unknown\t/);
+      assert.match(stdout, /^\nunknown\t/);
       assert.match(stdout, /^exit code 1\tthe quarantined tests are unknown\n/m);
       assert.ok(seconds < 10, `${seconds} s`);
     }
@@ -415,7 +415,7 @@ describe("gate without its service", () => {
         : answer(request, FLAKY)
     );
     assert.equal(code, 0);
-    assert.match(stdout, /^quarantined\t/);
+    assert.match(stdout, /^\nquarantined\t/);
     assert.match(stderr, /status 500/);
   });
 
