@@ -23,6 +23,9 @@ export async function gitlabTemplate(): Promise<string> {
 #       TEST_ANALYTICS_REPORTS: reports/
 #     script:
 #       - pytest --junitxml=reports/junit.xml
+#
+# To excuse failures of quarantined tests, run them with the program, PLATFORM_API_URL and
+# PLATFORM_API_TOKEN: test-analytics gate reports/ -- pytest --junitxml=reports/junit.xml
 
 # Runs also when the tests failed, and never changes the outcome of the job.
 .test-analytics:

@@ -11,13 +11,21 @@ interface BuildCounts {
   disruptedBuildCount: number;
 }
 
-/** Counts builds. */
+/**
+ * Counts builds.
+ *
+ * @param options.windowEnd the first second after the window; without one it has no end
+ */
 export async function loadBuildCounts(sql: Queryable, options: {
   repositoryId: number;
   windowStart: number;
+  windowEnd?: number;
 }): Promise<Versioned<BuildCounts>> {
-  const { repositoryId, windowStart } = options;
+  const { repositoryId, windowStart, windowEnd } = options;
   const start = firstSubmissionId(windowStart);
+  const isBeforeEnd = windowEnd === undefined
+    ? sql``
+    : sql`and s.submission_id < decode(${firstSubmissionId(windowEnd)}, 'hex')`;
   // Disruptions are few: collected once, and hashed, instead of looked for per submission.
   const [row] = await sql<(DataVersion & BuildCounts)[]>`
     select ${versionColumns(sql)}, counts.*
@@ -35,7 +43,7 @@ export async function loadBuildCounts(sql: Queryable, options: {
           ) as is_disrupted
         from submission s
         where s.repository_id = ${repositoryId} and s.status = 'processed'
-          and s.submission_id >= decode(${start}, 'hex')
+          and s.submission_id >= decode(${start}, 'hex') ${isBeforeEnd}
       ) builds
     ) counts
     where r.repository_id = ${repositoryId}`;

@@ -216,6 +216,36 @@ describe("the scripts for CI jobs", () => {
     }
   });
 
+  it("the gate of the action gets the reports, and ends as the tests without the program", async () => {
+    const action = parse(await Deno.readTextFile(join(FOLDER, "action.yml")));
+    const { run, shell, env } = action.runs.steps[1];
+    assert.equal(shell, "bash");
+    const programs = join(checkout, "programs");
+    const gate = async (path: string) => {
+      const { code, stdout } = await new Deno.Command("bash", {
+        args: ["-c", run],
+        clearEnv: true,
+        env: {
+          ...Object.fromEntries(Object.keys(env).map((name) => [name, ""])),
+          PATH: path,
+          TEST_ANALYTICS_REPORTS: "out put/\n*.xml",
+          TEST_ANALYTICS_EXIT_CODE: "3",
+        },
+      }).output();
+      return { code, output: new TextDecoder().decode(stdout) };
+    };
+    const without = await gate(programs);
+    assert.equal(without.code, 3);
+    assert.match(without.output, /^::warning::test-analytics is not installed/);
+    await Deno.mkdir(programs);
+    const fake = "#!/bin/bash\nprintf '<%s>' \"$@\"; exit 7\n";
+    await Deno.writeTextFile(join(programs, "test-analytics"), fake, { mode: 0o755 });
+    assert.deepEqual(await gate(programs), {
+      code: 7,
+      output: "<gate><--exit-code><3><out put/><*.xml>",
+    });
+  });
+
   it("the template of GitLab contains the script", async () => {
     const text = await Deno.readTextFile(TEMPLATE_FILE);
     assert.equal(text, await gitlabTemplate(), "regenerate with: deno run -A tools/ci_template.ts");

@@ -14,6 +14,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   receive: async () => (await import("./receive.ts")).receiveCommand,
   flaky: async () => (await import("./flaky.ts")).flakyCommand,
   watch: async () => (await import("./watch.ts")).watchCommand,
+  digest: async () => (await import("./digest.ts")).digestCommand,
   gate: async () => (await import("./gate.ts")).gateCommand,
   submission: async () => (await import("./submission.ts")).submissionCommands,
   quarantine: async () => (await import("./quarantine.ts")).quarantineCommands,

@@ -17,6 +17,7 @@ describe("the command line", () => {
       "backup",
       "completion",
       "demo",
+      "digest",
       "doctor",
       "flaky",
       "gate",

@@ -1,0 +1,79 @@
+/** Queries for the digest. */
+import type { DisruptedTest } from "../../lib/digest/digest.ts";
+import { firstSubmissionId, testId, type TestIdentity } from "../../lib/base/identity.ts";
+import type { Queryable } from "../connection/sql.ts";
+import { buildOf } from "./fragments.ts";
+
+/** Prefix of the tags that CODEOWNERS gives to tests. */
+const OWNER_TAG = "owner:";
+
+/** Moments in seconds since 1970. */
+export interface DigestPeriods {
+  /** The window that ends now. */
+  windowStart: number;
+  /** The window that ended when the digest begins. */
+  beforeStart: number;
+  /** When the digest begins. */
+  since: number;
+}
+
+type TestRow = TestIdentity & {
+  idPrefix: number;
+  testHash: number;
+  disruptions: number;
+  disruptionsBefore: number;
+  builds: number;
+};
+
+/** The tests of a repository with a disruption in one of the two windows. */
+export async function loadDisruptedTests(
+  sql: Queryable,
+  { repositoryId, periods: { windowStart, beforeStart, since } }: {
+    repositoryId: number;
+    periods: DigestPeriods;
+  },
+): Promise<Omit<DisruptedTest, "repository" | "owners">[]> {
+  const isSince = (moment: number) =>
+    sql`s.submission_id >= decode(${firstSubmissionId(moment)}, 'hex')`;
+  const rows = await sql<TestRow[]>`
+    select r.id_prefix::float8 as "idPrefix", t.test_hash::float8 as "testHash", t.suite, t.class,
+      t.name, t.file, d.disruptions, d.before as "disruptionsBefore", d.builds
+    from (
+      select n.test_no, (count(*) filter (where ${isSince(windowStart)}))::int as disruptions,
+        (count(*) filter (where not ${isSince(since)}))::int as before,
+        (count(distinct ${buildOf(sql)}) filter (where ${isSince(since)}))::int as builds
+      from negative_result n
+      join submission s on s.repository_id = n.repository_id and s.submission_id = n.submission_id
+      where n.repository_id = ${repositoryId} and n.is_disruption
+        and n.submission_id >= decode(${firstSubmissionId(beforeStart)}, 'hex')
+      group by n.test_no
+    ) d
+    join repository_state r on r.repository_id = ${repositoryId}
+    join test t on t.repository_id = ${repositoryId} and t.test_no = d.test_no`;
+  return rows.map(({ idPrefix, testHash, disruptionsBefore, ...test }) => ({
+    ...test,
+    id: testId(idPrefix, testHash),
+    disruptions_before: disruptionsBefore,
+  }));
+}
+
+/** The owners of the tests of a repository by id (24 hex digits), as CODEOWNERS told them; sorted. */
+export async function loadOwners(
+  sql: Queryable,
+  { repositoryId, idPrefix }: { repositoryId: number; idPrefix: number },
+): Promise<Map<string, string[]>> {
+  const rows = await sql<{ testHash: number; owner: string }[]>`
+    select t.test_hash::float8 as "testHash", substr(g.tag, ${OWNER_TAG.length + 1}::int) as owner
+    from test_tag g
+    join test t on t.repository_id = g.repository_id and g.tests @> t.test_no
+    where g.repository_id = ${repositoryId} and starts_with(g.tag, ${OWNER_TAG})
+      and (
+        exists (
+          select 1 from disruptive_test d
+          where d.repository_id = ${repositoryId} and d.test_no = t.test_no)
+        or exists (
+          select 1 from quarantine q
+          where q.repository_id = ${repositoryId} and q.test_no = t.test_no))`;
+  const owners = Map.groupBy(rows, ({ testHash }) => testId(idPrefix, testHash));
+  return new Map([...owners].map(([id, tags]) => [id, tags.map(({ owner }) => owner).sort()]));
+}

@@ -1,0 +1,137 @@
+/** The digest: what changed about the flaky tests of an organization since some time. */
+import type { TestIdentity } from "../base/identity.ts";
+import { formatTenths, tenthsOfPercent } from "../badge/percentage.ts";
+
+/** A test that a digest names. */
+export interface DigestTest extends TestIdentity {
+  /** 24 lower-case hex digits. */
+  id: string;
+  /** `owner/name`. */
+  repository: string;
+  /** Its `owner:` tags without the prefix, sorted. */
+  owners: readonly string[];
+}
+
+/** A test that was disruptive in the window that ends now, or in the one that ended before. */
+export interface DisruptedTest extends DigestTest {
+  /** Disruptions in the window that ends now. */
+  disruptions: number;
+  /** In the window that ended when the digest begins. */
+  disruptions_before: number;
+  /** Builds with a disruption since the digest begins. */
+  builds: number;
+}
+
+/** A quarantine entry. */
+export interface DigestEntry extends DigestTest {
+  /** When it began or ends, `YYYY-MM-DDTHH:MM:SSZ`; for one that may be released when it began. */
+  at: string;
+  reason: string | null;
+  owner: string | null;
+}
+
+/** Builds of a window. */
+export interface Builds {
+  buildCount: number;
+  disruptedBuildCount: number;
+}
+
+/** What a digest is made from. */
+export interface DigestFacts {
+  repositories: readonly { repository: string; now: Builds; before: Builds }[];
+  tests: readonly DisruptedTest[];
+  /** Quarantine entries that began since the digest begins. */
+  began: readonly DigestEntry[];
+  /** Those that end within the same time from now. */
+  ending: readonly DigestEntry[];
+  /** Those that may be released. */
+  releasable: readonly DigestEntry[];
+}
+
+/** What changed, of all tests or of those of one owner. */
+export interface DigestGroup {
+  /** `null` for tests without an owner, and for all tests unless they are grouped. */
+  owner: string | null;
+  became_flaky: DisruptedTest[];
+  calmed_down: DisruptedTest[];
+  /** Most builds first. */
+  cost_most_builds: DisruptedTest[];
+  quarantine_began: DigestEntry[];
+  quarantine_ends: DigestEntry[];
+  quarantine_may_be_released: DigestEntry[];
+}
+
+/** A digest, with the field names of the JSON. */
+export interface Digest {
+  organization: string;
+  since: string;
+  until: string;
+  repositories: {
+    repository: string;
+    /** As on the badge; `null` without a build. */
+    flakiness: string | null;
+    flakiness_before: string | null;
+    builds: number;
+  }[];
+  groups: DigestGroup[];
+}
+
+/** Composes a digest. */
+export function composeDigest(
+  { repositories, ...facts }: DigestFacts,
+  { byOwner, ...head }: Pick<Digest, "organization" | "since" | "until"> & { byOwner: boolean },
+): Digest {
+  const shown = repositories.filter(({ now, before }) => now.buildCount + before.buildCount > 0);
+  return {
+    ...head,
+    repositories: shown.map(({ repository, now, before }) => ({
+      repository,
+      flakiness: percentageOf(now),
+      flakiness_before: percentageOf(before),
+      builds: now.buildCount,
+    })),
+    groups: byOwner ? groupsByOwner(facts) : [groupOf(null, facts)],
+  };
+}
+
+type Lists = Omit<DigestFacts, "repositories">;
+
+function groupsByOwner(facts: Lists): DigestGroup[] {
+  const { tests, began, ending, releasable } = facts;
+  const owners = new Set([tests, began, ending, releasable].flat().flatMap(ownersOf));
+  // Those without an owner last: nobody reads the rest of them.
+  const sorted = [...owners].sort((a, b) => a === null ? 1 : b === null ? -1 : a < b ? -1 : 1);
+  return sorted.map((owner) => {
+    const own = <Test extends DigestTest>(tests: readonly Test[]) =>
+      tests.filter((test) => ownersOf(test).includes(owner));
+    return groupOf(owner, {
+      tests: own(tests),
+      began: own(began),
+      ending: own(ending),
+      releasable: own(releasable),
+    });
+  });
+}
+
+function ownersOf({ owners }: DigestTest): (string | null)[] {
+  return owners.length > 0 ? [...owners] : [null];
+}
+
+function groupOf(owner: string | null, { tests, began, ending, releasable }: Lists): DigestGroup {
+  const byCost = tests.toSorted((a, b) =>
+    b.builds - a.builds || b.disruptions - a.disruptions || (a.id < b.id ? -1 : 1)
+  );
+  return {
+    owner,
+    became_flaky: byCost.filter((test) => test.disruptions > 0 && test.disruptions_before === 0),
+    calmed_down: byCost.filter((test) => test.disruptions === 0),
+    cost_most_builds: byCost.filter(({ builds }) => builds > 0),
+    quarantine_began: [...began],
+    quarantine_ends: [...ending],
+    quarantine_may_be_released: [...releasable],
+  };
+}
+
+function percentageOf({ buildCount, disruptedBuildCount }: Builds): string | null {
+  return buildCount === 0 ? null : formatTenths(tenthsOfPercent(disruptedBuildCount, buildCount));
+}

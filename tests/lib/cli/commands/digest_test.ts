@@ -1,0 +1,71 @@
+import { before, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import { describeWithDatabases } from "../../../database.ts";
+import { createFixture, DAY, flaky, idOf, NOW } from "../../../routes/fixture.ts";
+import { commandLine, type Ending } from "../run_in_process.ts";
+
+describeWithDatabases("digest", (database) => {
+  const run = commandLine(() => database(), { now: () => NOW });
+
+  before(async () => {
+    const fixture = await createFixture(database(), { name: "acme" });
+    const shop = await fixture.addRepository("acme", "shop");
+    const upload = (name: string, days: number, build: string) =>
+      fixture.upload(shop, flaky(name), {
+        commitOid: `abcdef${days}`,
+        recordedAt: NOW - days * DAY,
+        buildUrl: `https://ci.example.org/${build}`,
+      });
+    await upload("new", 1, "1");
+    await upload("new", 2, "2");
+    await upload("old", 10, "3");
+    await upload("calm", 20, "4");
+    await fixture.upload(shop, [{ name: "good" }], {
+      recordedAt: NOW - 3 * DAY,
+      commitOid: "fedcba9",
+      buildUrl: "https://ci.example.org/5",
+    });
+    for (const [name, options] of [["new", "--expires 3d"], ["old", "--expires 30d"]] as const) {
+      const id = idOf(shop, { name });
+      const { code } = await run(`quarantine add ${id} --reason timing ${options}`);
+      assert.equal(code, 0);
+    }
+  });
+
+  it("compares the window with the one before, and names tests and quarantine entries", async () => {
+    const { code, stdout, stderr }: Ending = await run("digest --org acme --json");
+    assert.equal(code, 0, stderr);
+    const { since, until, repositories, groups: [group] } = JSON.parse(stdout);
+    assert.deepEqual([since, until], ["2026-09-14T14:13:20Z", "2026-09-21T14:13:20Z"]);
+    assert.deepEqual(repositories, [
+      { repository: "acme/shop", flakiness: "75%", flakiness_before: "100%", builds: 4 },
+    ]);
+    const names = (list: string) => group[list].map(({ name }: { name: string }) => name);
+    assert.deepEqual(names("became_flaky"), ["new"]);
+    assert.deepEqual(names("calmed_down"), ["calm"]);
+    assert.deepEqual(
+      group.cost_most_builds.map(({ name, builds }: Record<string, unknown>) => [name, builds]),
+      [["new", 2]],
+    );
+    assert.deepEqual(names("quarantine_began").sort(), ["new", "old"]);
+    assert.deepEqual(names("quarantine_ends"), ["new"]);
+    assert.deepEqual(names("quarantine_may_be_released"), []);
+  });
+
+  it("has formats for people, and a shorter time", async () => {
+    const markdown = await run("digest --org acme --repo acme/shop --since 36h");
+    assert.match(markdown.stdout, /^# Flaky tests of `acme`, 2026-09-20 to 2026-09-21\n/);
+    assert.match(markdown.stdout, /`suite > Class > new \(test.ts\)` in `acme\/shop`: 1 build/);
+    const slack = await run("digest --org acme --group-by owner --format slack");
+    assert.match(JSON.parse(slack.stdout).text, /\n\*No owner\*\n/);
+  });
+
+  it("refuses what it does not know", async () => {
+    for (const wrong of ["--org none", "--org acme --repo acme/none"]) {
+      assert.equal((await run(`digest ${wrong}`)).code, 1);
+    }
+    for (const wrong of ["", "--org acme --format html", "--org acme --since x"]) {
+      assert.equal((await run(`digest ${wrong}`.trim())).code, 2);
+    }
+  });
+});

@@ -1,0 +1,133 @@
+import { describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import { composeDigest, type DigestFacts, type DisruptedTest } from "../../../lib/digest/digest.ts";
+import { digestMarkdown, digestSlack } from "../../../lib/digest/format.ts";
+
+function test(
+  name: string,
+  [disruptions, disruptions_before, builds]: [number, number, number],
+  owners: string[] = [],
+): DisruptedTest {
+  const id = name.padStart(24, "0");
+  const identity = { suite: "shop", class: "Cart", name, file: "" };
+  return { id, repository: "acme/shop", ...identity, owners, disruptions, disruptions_before, builds };
+}
+
+const entry = (name: string, owners: string[] = []) => ({
+  ...test(name, [0, 0, 0], owners),
+  at: "2026-02-05T12:00:00Z",
+  reason: "3 disruptions",
+  owner: owners[0] ?? null,
+});
+
+const FACTS: DigestFacts = {
+  repositories: [
+    {
+      repository: "acme/shop",
+      now: { buildCount: 40, disruptedBuildCount: 5 },
+      before: { buildCount: 0, disruptedBuildCount: 0 },
+    },
+    {
+      repository: "acme/empty",
+      now: { buildCount: 0, disruptedBuildCount: 0 },
+      before: { buildCount: 0, disruptedBuildCount: 0 },
+    },
+  ],
+  tests: [
+    test("new", [1, 0, 1], ["@acme/web"]),
+    test("worse", [6, 2, 4], ["@acme/web", "@acme/pay"]),
+    test("calm", [0, 3, 0]),
+    test("older", [2, 1, 0]),
+  ],
+  began: [entry("worse", ["@acme/pay"])],
+  ending: [entry("older")],
+  releasable: [],
+};
+
+const HEAD = {
+  organization: "acme",
+  since: "2026-01-25T12:00:00Z",
+  until: "2026-02-01T12:00:00Z",
+};
+
+describe("the digest", () => {
+  it("says what became flaky, calmed down and cost most builds", () => {
+    const { repositories, groups } = composeDigest(FACTS, { ...HEAD, byOwner: false });
+    assert.deepEqual(repositories, [
+      { repository: "acme/shop", flakiness: "12.5%", flakiness_before: null, builds: 40 },
+    ]);
+    const names = (tests: { name: string }[]) => tests.map(({ name }) => name);
+    assert.equal(groups.length, 1);
+    const [group] = groups;
+    assert.equal(group!.owner, null);
+    assert.deepEqual(names(group!.became_flaky), ["new"]);
+    assert.deepEqual(names(group!.calmed_down), ["calm"]);
+    assert.deepEqual(names(group!.cost_most_builds), ["worse", "new"]);
+    assert.deepEqual(names(group!.quarantine_began), ["worse"]);
+    assert.deepEqual(names(group!.quarantine_ends), ["older"]);
+    assert.deepEqual(group!.quarantine_may_be_released, []);
+  });
+
+  it("has a test in the group of each owner, and tests without one last", () => {
+    const { groups } = composeDigest(FACTS, { ...HEAD, byOwner: true });
+    assert.deepEqual(
+      groups.map(({ owner, cost_most_builds }) => [owner, cost_most_builds.map(({ name }) => name)]),
+      [["@acme/pay", ["worse"]], ["@acme/web", ["worse", "new"]], [null, []]],
+    );
+  });
+
+  it("is Markdown", () => {
+    assert.equal(
+      digestMarkdown(composeDigest(FACTS, { ...HEAD, byOwner: false })),
+      `# Flaky tests of \`acme\`, 2026-01-25 to 2026-02-01
+
+- \`acme/shop\`: 12.5% of 40 builds were flaky, no builds before
+
+## Became flaky (1)
+
+- \`shop > Cart > new\` in \`acme/shop\`: 1 build, 1 disruption
+
+## Calmed down (1)
+
+- \`shop > Cart > calm\` in \`acme/shop\`
+
+## Cost most builds (2)
+
+- \`shop > Cart > worse\` in \`acme/shop\`: 4 builds, 6 disruptions
+- \`shop > Cart > new\` in \`acme/shop\`: 1 build, 1 disruption
+
+## Quarantine began (1)
+
+- \`shop > Cart > worse\` in \`acme/shop\`: \`3 disruptions\`, \`@acme/pay\`
+
+## Quarantine ends (1)
+
+- \`shop > Cart > older\` in \`acme/shop\`: 2026-02-05
+`,
+    );
+  });
+
+  it("is the body of a request to Slack, in which names are no markup", () => {
+    const tests = [test("<!channel> `a` & b", [1, 0, 1])];
+    const facts = { ...FACTS, tests, began: [], ending: [] };
+    const body = JSON.parse(digestSlack(composeDigest(facts, { ...HEAD, byOwner: true })));
+    assert.deepEqual(Object.keys(body), ["text"]);
+    assert.match(body.text, /^\*Flaky tests of `acme`, 2026-01-25 to 2026-02-01\*\n/);
+    const name = "• `shop &gt; Cart &gt; &lt;!channel&gt; 'a' &amp; b`";
+    assert.ok(body.text.includes(name), body.text);
+  });
+
+  it("names ten tests of a list, and says how many more there are", () => {
+    const tests = Array.from({ length: 12 }, (_, index) => test(`t${index}`, [1, 0, 0]));
+    const digest = composeDigest({ ...FACTS, tests }, { ...HEAD, byOwner: false });
+    assert.match(digestMarkdown(digest), /## Became flaky \(12\)\n\n(?:- `.*\n){10}- and 2 more\n/);
+  });
+
+  it("says when nothing changed", () => {
+    const nothing = { repositories: [], tests: [], began: [], ending: [], releasable: [] };
+    assert.match(
+      digestMarkdown(composeDigest(nothing, { ...HEAD, byOwner: false })),
+      /No builds\.\n\nNothing changed\.\n$/,
+    );
+  });
+});
