@@ -132,7 +132,9 @@ describe("gate with the service", () => {
     const before = await gate({ flaky: "failed", broken: "failed", unheard: "failed" });
     assert.equal(before.code, 1);
     assert.equal(before.stderr, "");
-    const verdicts = before.stdout.trim().split("\n").slice(0, 3).map((line) => line.split("\t", 2));
+    const verdicts = before.stdout.trim().split("\n").slice(0, 3).map((line) =>
+      line.split("\t", 2)
+    );
     assert.deepEqual(verdicts, [
       ["flaky", "shop > Cart > flaky (cart.ts)"],
       ["known", "shop > Cart > broken (cart.ts)"],

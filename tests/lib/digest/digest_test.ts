@@ -10,7 +10,15 @@ function test(
 ): DisruptedTest {
   const id = name.padStart(24, "0");
   const identity = { suite: "shop", class: "Cart", name, file: "" };
-  return { id, repository: "acme/shop", ...identity, owners, disruptions, disruptions_before, builds };
+  return {
+    id,
+    repository: "acme/shop",
+    ...identity,
+    owners,
+    disruptions,
+    disruptions_before,
+    builds,
+  };
 }
 
 const entry = (name: string, owners: string[] = []) => ({
@@ -71,7 +79,9 @@ describe("the digest", () => {
   it("has a test in the group of each owner, and tests without one last", () => {
     const { groups } = composeDigest(FACTS, { ...HEAD, byOwner: true });
     assert.deepEqual(
-      groups.map(({ owner, cost_most_builds }) => [owner, cost_most_builds.map(({ name }) => name)]),
+      groups.map((
+        { owner, cost_most_builds },
+      ) => [owner, cost_most_builds.map(({ name }) => name)]),
       [["@acme/pay", ["worse"]], ["@acme/web", ["worse", "new"]], [null, []]],
     );
   });
