@@ -66,6 +66,8 @@ export interface Digest {
   organization: string;
   since: string;
   until: string;
+  /** `null`: one group has all tests. */
+  group_by: "owner" | null;
   repositories: {
     repository: string;
     /** As on the badge; `null` without a build. */
@@ -79,7 +81,7 @@ export interface Digest {
 /** Composes a digest. */
 export function composeDigest(
   { repositories, ...facts }: DigestFacts,
-  { byOwner, ...head }: Pick<Digest, "organization" | "since" | "until"> & { byOwner: boolean },
+  head: Pick<Digest, "organization" | "since" | "until" | "group_by">,
 ): Digest {
   const shown = repositories.filter(({ now, before }) => now.buildCount + before.buildCount > 0);
   return {
@@ -90,7 +92,7 @@ export function composeDigest(
       flakiness_before: percentageOf(before),
       builds: now.buildCount,
     })),
-    groups: byOwner ? groupsByOwner(facts) : [groupOf(null, facts)],
+    groups: head.group_by ? groupsByOwner(facts) : [groupOf(null, facts)],
   };
 }
 

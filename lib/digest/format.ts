@@ -41,7 +41,8 @@ export function digestSlack(digest: Digest): string {
   return JSON.stringify({ text: textOf(digest, SLACK).trim() });
 }
 
-function textOf({ organization, since, until, repositories, groups }: Digest, style: Style) {
+function textOf(digest: Digest, style: Style) {
+  const { organization, since, until, repositories, groups } = digest;
   const { heading, code, bullet } = style;
   const days = `${since.slice(0, 10)} to ${until.slice(0, 10)}`;
   const lines = [heading(1, `Flaky tests of ${code(organization)}, ${days}`)];
@@ -53,7 +54,8 @@ function textOf({ organization, since, until, repositories, groups }: Digest, st
     );
   }
   if (repositories.length === 0) lines.push("No builds.");
-  for (const group of groups) lines.push(...linesOf(group, style, groups.length > 1));
+  const changes = groups.flatMap((group) => linesOf(group, style, digest.group_by !== null));
+  lines.push(...changes.length > 0 ? changes : ["\nNothing changed."]);
   return `${lines.join("\n").trim()}\n`;
 }
 
@@ -73,10 +75,8 @@ function linesOf(group: DigestGroup, style: Style, isGrouped: boolean): string[]
     ...lines.slice(0, MAX_NAMED).map((line) => bullet + line),
     ...lines.length > MAX_NAMED ? [`${bullet}and ${lines.length - MAX_NAMED} more`] : [],
   ]);
-  if (isGrouped) {
-    return [heading(2, group.owner === null ? "No owner" : code(group.owner)), ...shown];
-  }
-  return shown.length > 0 ? shown : ["\nNothing changed."];
+  if (!isGrouped) return shown;
+  return [heading(2, group.owner === null ? "No owner" : code(group.owner)), ...shown];
 
   function nameOf(test: DisruptedTest | DigestEntry): string {
     return `${code(testName(test))} in ${code(test.repository)}`;

@@ -223,11 +223,9 @@ describe("the scripts for CI jobs", () => {
     const programs = join(checkout, "programs");
     const gate = async (path: string) => {
       const { code, stdout } = await new Deno.Command("bash", {
-        args: ["-c", run],
-        clearEnv: true,
+        args: ["-c", `PATH="${path}"\n${run}`],
         env: {
           ...Object.fromEntries(Object.keys(env).map((name) => [name, ""])),
-          PATH: path,
           TEST_ANALYTICS_REPORTS: "out put/\n*.xml",
           TEST_ANALYTICS_EXIT_CODE: "3",
         },

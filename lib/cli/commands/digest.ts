@@ -124,7 +124,7 @@ export const digestCommand: AddCommand = command({
       organization: organization.name,
       since: formatTimestamp(begin),
       until: formatTimestamp(now),
-      byOwner: groupBy === "owner",
+      group_by: groupBy ?? null,
     });
     if (context.json || format === "json") return await io.stdout(`${JSON.stringify(digest)}\n`);
     await io.stdout(format === "slack" ? `${digestSlack(digest)}\n` : digestMarkdown(digest));

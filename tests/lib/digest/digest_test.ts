@@ -60,7 +60,7 @@ const HEAD = {
 
 describe("the digest", () => {
   it("says what became flaky, calmed down and cost most builds", () => {
-    const { repositories, groups } = composeDigest(FACTS, { ...HEAD, byOwner: false });
+    const { repositories, groups } = composeDigest(FACTS, { ...HEAD, group_by: null });
     assert.deepEqual(repositories, [
       { repository: "acme/shop", flakiness: "12.5%", flakiness_before: null, builds: 40 },
     ]);
@@ -77,7 +77,7 @@ describe("the digest", () => {
   });
 
   it("has a test in the group of each owner, and tests without one last", () => {
-    const { groups } = composeDigest(FACTS, { ...HEAD, byOwner: true });
+    const { groups } = composeDigest(FACTS, { ...HEAD, group_by: "owner" });
     assert.deepEqual(
       groups.map((
         { owner, cost_most_builds },
@@ -88,7 +88,7 @@ describe("the digest", () => {
 
   it("is Markdown", () => {
     assert.equal(
-      digestMarkdown(composeDigest(FACTS, { ...HEAD, byOwner: false })),
+      digestMarkdown(composeDigest(FACTS, { ...HEAD, group_by: null })),
       `# Flaky tests of \`acme\`, 2026-01-25 to 2026-02-01
 
 - \`acme/shop\`: 12.5% of 40 builds were flaky, no builds before
@@ -120,7 +120,7 @@ describe("the digest", () => {
   it("is the body of a request to Slack, in which names are no markup", () => {
     const tests = [test("<!channel> `a` & b", [1, 0, 1])];
     const facts = { ...FACTS, tests, began: [], ending: [] };
-    const body = JSON.parse(digestSlack(composeDigest(facts, { ...HEAD, byOwner: true })));
+    const body = JSON.parse(digestSlack(composeDigest(facts, { ...HEAD, group_by: "owner" })));
     assert.deepEqual(Object.keys(body), ["text"]);
     assert.match(body.text, /^\*Flaky tests of `acme`, 2026-01-25 to 2026-02-01\*\n/);
     const name = "• `shop &gt; Cart &gt; &lt;!channel&gt; 'a' &amp; b`";
@@ -129,14 +129,14 @@ describe("the digest", () => {
 
   it("names ten tests of a list, and says how many more there are", () => {
     const tests = Array.from({ length: 12 }, (_, index) => test(`t${index}`, [1, 0, 0]));
-    const digest = composeDigest({ ...FACTS, tests }, { ...HEAD, byOwner: false });
+    const digest = composeDigest({ ...FACTS, tests }, { ...HEAD, group_by: null });
     assert.match(digestMarkdown(digest), /## Became flaky \(12\)\n\n(?:- `.*\n){10}- and 2 more\n/);
   });
 
   it("says when nothing changed", () => {
     const nothing = { repositories: [], tests: [], began: [], ending: [], releasable: [] };
     assert.match(
-      digestMarkdown(composeDigest(nothing, { ...HEAD, byOwner: false })),
+      digestMarkdown(composeDigest(nothing, { ...HEAD, group_by: null })),
       /No builds\.\n\nNothing changed\.\n$/,
     );
   });
