@@ -28,7 +28,7 @@ describe("the README", () => {
     const gate = await Deno.readTextFile(new URL("../.ci/run", import.meta.url));
     const [runtime = ""] = /npx -y deno@[\d.]+/.exec(gate) ?? [];
     for (
-      const [, command = "", task = ""] of readme.matchAll(/^(?:TOKEN=\$\()?(.*?) task (\w+)/gm)
+      const [, command = "", task = ""] of readme.matchAll(/^(?:\w+=\$\()?(.*?) task (\w+)/gm)
     ) {
       assert.equal(command, runtime);
       assert.ok(task in tasks, task);

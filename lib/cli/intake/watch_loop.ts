@@ -105,14 +105,21 @@ export async function watchArchives(
   };
 
   try {
+    // An outage is logged when it starts, when its error changes, and when it ends.
+    let outage = "";
     while (!stop.aborted) {
       let isIncomplete = false;
       try {
         isIncomplete = await sweep();
+        if (outage !== "") log.info("sweep succeeded again", { source: storage.name });
+        outage = "";
       } catch (error) {
         if (stop.aborted && error instanceof StorageError) break;
         if (once || !isRetried(error)) throw error;
-        log.warn("sweep failed", { source: storage.name, error: error.message });
+        if (error.message !== outage) {
+          log.warn("sweep failed", { source: storage.name, error: error.message });
+        }
+        outage = error.message;
       }
       if (once && !isIncomplete) break;
       await pause(once || isIncomplete ? SETTLE_PAUSE_MS : interval * 1000, stop);

@@ -377,6 +377,28 @@ describeWithDatabases("watch", (database) => {
     assert.equal(await claimed(), true, "not failed, but free for another watcher");
   });
 
+  it("logs an outage of the storage when it starts and when it ends", async () => {
+    const stop = new AbortController();
+    const messages: string[] = [];
+    const ending = run(["watch", folder, "--org", "acme", "--interval", "1s"], {
+      stop: stop.signal,
+      stderr: (text) =>
+        void messages.push(
+          ...text.matchAll(/"message":"(started|sweep .*?)"/g).map(([, it]) => it!),
+        ),
+    });
+    await until(() => messages.length === 1);
+    await Deno.rename(folder, `${folder}.away`);
+    await until(() => messages.length === 2);
+    // At least one sweep more.
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await Deno.rename(`${folder}.away`, folder);
+    await until(() => messages.length === 3);
+    stop.abort();
+    assert.equal((await ending).code, 0);
+    assert.deepEqual(messages, ["started", "sweep failed", "sweep succeeded again"]);
+  });
+
   it("ends when another version of the program has migrated the database", async () => {
     await put("a.gz", [
       ["buildpulse.yml", metadata(newRepository())],
