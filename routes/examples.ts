@@ -170,7 +170,7 @@ const FAILED_ATTEMPT = {
   is_disruption: true,
 };
 
-/** What failed in the latest run. */
+/** Failures of the latest run. */
 export const SUBMISSION_TESTS_EXAMPLE = {
   count: 1,
   tests: [{

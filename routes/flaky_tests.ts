@@ -43,7 +43,7 @@ const flakyTestSchema = v.pipe(
   v.title("FlakyTest"),
 );
 
-/** What selects and sorts the tests of the inventory, here and on its page. */
+/** Parameters that select and sort the tests of the inventory, here and on its page. */
 export const inventoryParameters = v.object({
   repository: repositoryParameter,
   repository_id: repositoryIdParameter,

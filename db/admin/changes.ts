@@ -8,7 +8,7 @@ export interface Change {
   author: string;
   /** The command, such as `repo delete`. */
   command: string;
-  /** What was changed: a name or an id. */
+  /** The changed object: a name or an id. */
   subject: string;
   /** More about it. Never a secret. */
   detail: Readonly<Record<string, string | number | null>>;

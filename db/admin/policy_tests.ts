@@ -1,4 +1,4 @@
-/** What a quarantine policy knows of the tests of a repository. */
+/** The facts by which a quarantine policy decides about the tests of a repository. */
 import { type AttemptKind, forEachException } from "../../lib/analysis/columns.ts";
 import {
   isBrokenEnvironment,

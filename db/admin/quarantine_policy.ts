@@ -48,7 +48,7 @@ export async function loadPolicy(
   return JSON.parse(row?.policy ?? "null");
 }
 
-/** What is set in an organization, its own policy first. */
+/** The policies of an organization, its own first. */
 export async function listPolicies(
   sql: Queryable,
   organizationId: number,

@@ -52,7 +52,7 @@ export interface CallerScope {
   repositories: RepositoryVersion[];
 }
 
-/** What a request asks for: who its token belongs to, and which repositories it names. */
+/** The caller of a request: the owner of its token, and the repositories it names. */
 export interface CallerLookUp {
   /** Of the type `proxy`: the organization that a trusted proxy named, as it is compared. */
   token: { type: string; hash: string };

@@ -229,7 +229,7 @@ interface LatestRow {
   commitOid: string;
 }
 
-/** What is shown of the latest failures of groups. `offset 0` keeps the lookup of each by its key. */
+/** The latest failures of groups, as they are shown. `offset 0` keeps the lookup of each by its key. */
 function selectLatest(
   sql: Queryable,
   { repositoryId, failures }: { repositoryId: number; failures: readonly Failure[] },

@@ -1,4 +1,4 @@
-/** What failures cost: the builds that they were in. */
+/** The cost of failures: the builds that they were in. */
 
 /** A failure or error of a test in a build. */
 export interface BuildFailure {

@@ -14,7 +14,7 @@ export interface CauseRule {
 
 const { raw } = String;
 
-// What may be between the two numbers of a comparison: " == ", "> but was: <".
+// Text between the two numbers of a comparison: " == ", "> but was: <".
 const GAP = raw`[^\w]{1,5}(?:(?:actual|be|but|code|deeply|equal|expected|got|instead|is|not|of|` +
   raw`received|returned|status|than|to|vs|want|was)[^\w]{1,5}){0,5}`;
 const HTTP_STATUS = raw`[1-5]\d\d(?!\w|[.,]\d)`;
@@ -152,7 +152,7 @@ export function fingerprint(cause: string): string {
   return createHash("sha256").update(cause).digest("hex").slice(0, 16);
 }
 
-/** What grouping needs to know of a failure or error. */
+/** Input of grouping: a failure or error. */
 export interface FailedAttempt {
   /** Of its cause. */
   fingerprint: string;

@@ -9,7 +9,7 @@ import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { decodeDelta, encodeDelta } from "./delta.ts";
 import { failureCause, fingerprint } from "./failure_groups.ts";
 
-/** What a report says of a failure or error. */
+/** The texts of a failure or error in a report. */
 export interface FailureText {
   /** One line. */
   message: string;

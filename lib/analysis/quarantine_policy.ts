@@ -54,7 +54,7 @@ export interface PolicyRun {
   isBrokenEnvironment: boolean;
 }
 
-/** What the policy knows of a test. */
+/** Facts about a test that the policy decides by. */
 export interface PolicyHistory {
   /** Oldest first: those of the window, and those since the last failure of a quarantined test. */
   runs: readonly PolicyRun[];
@@ -64,7 +64,7 @@ export interface PolicyHistory {
   leftAt: number;
 }
 
-/** What happens to a test, and why. */
+/** The change for a test, and its reason. */
 export interface PolicyDecision {
   action: "enter" | "stay" | "leave" | "skip";
   reason: string;
@@ -142,7 +142,7 @@ function decideAlone(
   return { action: "enter", reason: found };
 }
 
-/** What speaks for entering: results of the window, since the test left the quarantine last. */
+/** Evidence for entering: results of the window, since the test left the quarantine last. */
 interface Evidence {
   disruptions: number;
   codeVersions: number;

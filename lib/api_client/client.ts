@@ -12,7 +12,7 @@ export interface GetRequest {
   query?: Readonly<Record<string, string | number | boolean | undefined>>;
   /** Message of the error for status 404. */
   notFound: string;
-  /** What the caller calls query parameters, where the names differ. */
+  /** The caller's names of query parameters, where they differ. */
   argumentNames?: Readonly<Record<string, string>>;
 }
 

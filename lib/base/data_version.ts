@@ -4,7 +4,7 @@ export interface DataVersion {
   dataVersion: number;
 }
 
-/** What was read of a repository, with the version of its data: `null` when the repository is gone. */
+/** Data of a repository with its version; `null` when the repository is gone. */
 export type Versioned<T> = T & { version: DataVersion | null };
 
 /** The version of a repository's data and window: every response about it depends on nothing else. */

@@ -12,7 +12,7 @@ export type LogLevel = typeof LOG_LEVELS[number];
 export const LOG_FORMATS = ["human", "json"] as const;
 export type LogFormat = typeof LOG_FORMATS[number];
 
-/** What an event is about; `undefined` fields are left out. */
+/** Fields of an event; `undefined` ones are left out. */
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 /** Where events go. */

@@ -2,7 +2,7 @@
 import { Buffer } from "node:buffer";
 import { createHash, randomBytes } from "node:crypto";
 
-/** What each type of token begins with, and how many random bytes follow as hex digits. */
+/** Prefix of each type of token, and the number of random bytes that follow as hex digits. */
 const SHAPES = {
   api_token: { prefix: "tk_", byteCount: 32 },
   legacy: { prefix: "", byteCount: 20 },

@@ -3,5 +3,5 @@ import config from "../../deno.json" with { type: "json" };
 /** The version of this program. */
 export const VERSION: string = config.version;
 
-/** What starts the program in the commands that messages suggest: from a checkout, or as one file. */
+/** The program's name in commands that messages suggest: from a checkout, or as one file. */
 export const PROGRAM: string = import.meta.url.endsWith(".ts") ? "deno task cli" : "test-analytics";

@@ -57,7 +57,7 @@ export interface CommandContext {
   json: boolean;
   /** When the command started, in seconds since 1970. */
   now: number;
-  /** What follows `--`, `null` without it. */
+  /** Arguments after `--`; `null` without it. */
   afterDashes: string[] | null;
   /** From the options or the environment. */
   database: DatabaseLocation;

@@ -57,7 +57,7 @@ export function progressListener(
   };
 }
 
-/** What was read, such as `45 %, 12.3 MB/s, 8 s left: 4000 results, reading a.xml`. */
+/** Progress, such as `45 %, 12.3 MB/s, 8 s left: 4000 results, reading a.xml`. */
 export function readingText(
   { results, file, bytes, totalBytes }: ReadProgress,
   elapsedMs: number,

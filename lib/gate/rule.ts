@@ -21,7 +21,7 @@ export interface GateReport {
   outside: readonly string[];
 }
 
-/** What the rule decides by. */
+/** Input of the rule. */
 export interface GateFacts {
   /** How the tests ended. */
   testsExitCode: number;
@@ -80,7 +80,7 @@ export function decide(facts: GateFacts): Decision {
   return { exitCode: 0, isExcused: true, reason };
 }
 
-/** What stands against excusing the failures, `null` when nothing does. */
+/** The reason not to excuse the failures, or `null`. */
 function objectionTo(facts: GateFacts): string | null {
   const { testsExitCode, failureCodes, signal, reports, failed, unclear, maxExcused } = facts;
   if (signal !== null) return `the run was stopped by ${signal}`;

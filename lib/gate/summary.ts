@@ -1,4 +1,4 @@
-/** What the gate prints: the failed tests with their verdicts, what was excused, the exit code. */
+/** The output of the gate: the failed tests with their verdicts, what was excused, the exit code. */
 import type { Verdict } from "../analysis/verdict.ts";
 import type { TestIdentity } from "../base/identity.ts";
 import { markdownCode, markdownLink } from "../base/markdown.ts";
@@ -17,7 +17,7 @@ const MAX_MARKDOWN_CHARACTERS = 64_000;
 /** Tests of one list that the Markdown and the lines name at most, besides those that failed. */
 const MAX_NAMED = 20;
 
-/** What the service says of a failed test. */
+/** The service's verdict on a failed test. */
 export interface ServiceVerdict extends TestIdentity {
   verdict: Verdict;
   disruptiveness_ratio: number;

@@ -1,4 +1,4 @@
-/** What every page has around its content: head, navigation, footer, and the headers it needs. */
+/** The frame of every page: head, navigation, footer, and response headers. */
 import { createHash } from "node:crypto";
 import { type Content, type Markup, markup, type PathTo } from "./markup.ts";
 import style from "./style.css" with { type: "text" };
@@ -70,7 +70,7 @@ last 14 days unless they say otherwise; times are UTC.</p></footer>
 `;
 }
 
-/** What a browser may do with a page: nothing but show it and send its forms to this service. */
+/** Content-Security-Policy: a page may only be shown and send its forms to this service. */
 export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   "content-security-policy": [
     "default-src 'none'",

@@ -22,7 +22,7 @@ export class Markup {
   }
 }
 
-/** What a template takes; `null`, `undefined` and `false` are nothing. */
+/** Values of a template; `null`, `undefined` and `false` render nothing. */
 export type Content = Markup | string | number | null | undefined | false | readonly Content[];
 
 /**

@@ -40,7 +40,7 @@ const MAX_STEPS = 500_000_000;
 type Segment = string | readonly (string | null)[];
 
 interface Rule {
-  /** What a whole path has to match; `null` is `**`. */
+  /** Pattern of a whole path; `null` is `**`. */
   segments: readonly (Segment | null)[];
   owners: string[];
 }

@@ -123,7 +123,7 @@ async function realPathOf(path: string): Promise<string> {
   try {
     return await realpath(path);
   } catch {
-    // What a shell passes for <(command) is a file without a path.
+    // A shell passes <(command) as a file without a path.
     return path;
   }
 }

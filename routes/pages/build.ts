@@ -64,10 +64,10 @@ export const buildPage = definePage({
       crumbs: crumbsTo(pathTo, repository),
       content: markup`<h1>Build of ${at(latest.recordedAt)}</h1>
 ${buildFacts(parts, repository)}
-<h2>What failed</h2>
+<h2>Failures</h2>
 ${failed.length > 0 ? failures(failed, verdicts, tools) : empty(nothingFailed(parts))}
 ${isCut && markup`<p>Only the first ${MAX_ATTEMPTS} failures of a report are shown.</p>`}
-<h2>What passed only when it was tried again</h2>
+<h2>Passed after a retry</h2>
 ${
         retried.length > 0
           ? retried.map((attempt) => failure(attempt, { tools, isOpen: false }))
@@ -153,7 +153,7 @@ ${
   );
 }
 
-/** What a build says that has no failure to show. */
+/** The empty state of a build without failures. */
 function nothingFailed(parts: readonly BuildPart[]): string {
   switch (parts.find(({ status }) => status !== "processed")?.status) {
     case "processing":

@@ -20,7 +20,7 @@ import {
   type Tools,
 } from "./page.ts";
 
-/** What the sections of the page are made with. */
+/** Input of the functions that render the page's sections. */
 interface ListTools extends Tools {
   parameters: RawParameters;
   isFlakyView: boolean;

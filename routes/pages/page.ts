@@ -1,4 +1,4 @@
-/** What all pages have in common. They are no part of the API: the route table does not list them. */
+/** Shared code of all pages. Pages are not part of the API: the route table does not list them. */
 import * as v from "valibot";
 import { recordedAtOf, type TestIdentity } from "../../lib/base/identity.ts";
 import { formatRepositoryName, type RepositoryName } from "../../lib/base/repository_name.ts";
@@ -19,7 +19,7 @@ import type {
   Resource,
 } from "../../lib/http/request/route.ts";
 
-/** What a page is made with. */
+/** Input of a page's render function. */
 export interface Tools {
   sql: Context["sql"];
   pathTo: PathTo;
@@ -73,7 +73,7 @@ export function crumbsTo(pathTo: PathTo, repository: RepositoryName | null) {
   return [...all, { text: formatRepositoryName(repository), address }];
 }
 
-/** What tells apart tests of one name. */
+/** Suite, class and file: they distinguish tests of the same name. */
 export function placeOf({ suite, class: className, file }: TestIdentity): string {
   return [suite, className, file].filter((text) => text !== "").join(" · ");
 }

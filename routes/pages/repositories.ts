@@ -40,7 +40,7 @@ export const repositoriesPage = definePage({
       columns(
         "Repository",
         "Flakiness|number",
-        "By day",
+        "By day|wide",
         "Flaky tests|number",
         "Quarantined|number wide",
         "Coverage|number wide",

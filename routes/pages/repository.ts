@@ -43,7 +43,7 @@ const MAX_ROWS = 10;
 /** Enough for ten builds in ten shards. */
 const RECENT_SUBMISSIONS = 100;
 
-/** What the sections of the page are made with. */
+/** Input of the functions that render the page's sections. */
 interface RepositoryTools extends Tools {
   overview: Overview;
   names: ReadonlyMap<string, NamedTest>;

@@ -42,7 +42,7 @@ import {
 const SHOWN_RUNS = 100;
 const MAX_ROWS = 10;
 
-/** What the sections of the page are made with. */
+/** Input of the functions that render the page's sections. */
 interface TestTools extends Tools {
   repository: RepositoryDetails;
 }
@@ -234,7 +234,7 @@ Last pass on other code before: ${version(clean)}.</p>
 ${changes(tools.repository.url, clean.commitOid, disrupted.commitOid)}`;
 }
 
-/** What lies between two commits. GitHub and GitLab compare them at the same path. */
+/** Link to the comparison of two commits; GitHub and GitLab have the same path for it. */
 function changes(url: string, from: string, to: string): Markup | null {
   if (![from, to].every((oid) => /^[0-9a-f]{7,64}$/.test(oid))) return null;
   const canCompare = /^https:\/\/[^/]*git(hub|lab)[^/]*\//.test(url);

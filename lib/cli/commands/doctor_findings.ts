@@ -15,7 +15,7 @@ export interface Finding {
   status: "ok" | "warn" | "fail";
   check: string;
   finding: string;
-  /** What to do; `""` for nothing. */
+  /** The next step; `""` for none. */
   hint: string;
 }
 

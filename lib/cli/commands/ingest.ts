@@ -152,7 +152,7 @@ async function store(
   return outcome;
 }
 
-/** What a person wants to know: results, failures, flaky tests that are new. */
+/** Summary for people: results, failures, new flaky tests. */
 function summaryLines(
   { outcome, newlyDisruptive }: StoredUpload,
   { failures, branch }: { failures: number; branch: string | null },

@@ -1,4 +1,4 @@
-/** What `serve` checks before it starts. */
+/** Checks before `serve` starts. */
 import { openDatabase } from "../../../db/connection/connect.ts";
 import { loadServerState } from "../../../db/admin/diagnostics.ts";
 import { inspectEmbedded } from "../../../db/embedded/inspect.ts";
@@ -48,7 +48,7 @@ async function checkFolder(dataDir: string): Promise<void> {
   }
 }
 
-/** What sharing a port depends on. */
+/** Input of the check of a shared port. */
 export interface Platform {
   /** Operating system, as `Deno.build.os` calls it. */
   os: string;

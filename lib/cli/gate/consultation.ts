@@ -19,7 +19,7 @@ const DEADLINE_MS = 10_000;
 // Tests that passed need no answer to exit with 0.
 const PASSED_DEADLINE_MS = 2_000;
 
-/** What the service told. */
+/** The service's answers. */
 export interface Answers {
   /** By `identityKey`; `null` when it did not tell. */
   quarantined: ReadonlyMap<string, QuarantinedTest> | null;

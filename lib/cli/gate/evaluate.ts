@@ -6,7 +6,7 @@ import type { Checkout } from "./checkout.ts";
 import type { Consultation } from "./consultation.ts";
 import { type FilesBefore, readRunReports } from "./read_reports.ts";
 
-/** What a run of tests is evaluated by. */
+/** Settings by which a test run is evaluated. */
 interface Run extends Pick<GateFacts, "failureCodes" | "maxExcused"> {
   /** REPORT arguments. */
   reports: readonly string[];

@@ -17,7 +17,7 @@ export interface FilesBefore {
   versions: ReadonlyMap<string, string>;
 }
 
-/** What the reports of a run say. */
+/** The contents of a run's reports. */
 export interface RunReports {
   reports: GateReport[];
   attempts: FinalAttempts;

@@ -1,6 +1,6 @@
 /** Runs the command that the gate is wrapped around. */
 
-// What a shell's user or a CI service sends; SIGKILL cannot be passed on.
+// Signals from a terminal or a CI service; SIGKILL cannot be passed on.
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"] as const;
 
 // Those that a terminal sends to all processes in its foreground, the command included.

@@ -1,4 +1,4 @@
-/** What the gate asks the API: the quarantined tests of a repository, and verdicts on failed tests. */
+/** The gate's requests to the API: the quarantined tests of a repository, and verdicts on failed tests. */
 import * as v from "valibot";
 import { type ApiClient, json } from "../../api_client/client.ts";
 import { ApiError } from "../../api_client/errors.ts";

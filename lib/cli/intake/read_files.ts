@@ -38,7 +38,7 @@ export interface Listener {
   progress?(read: ReadProgress): void;
 }
 
-/** What was read so far. */
+/** Counts of what was read so far. */
 export interface ReadProgress {
   results: number;
   /** The current file. */

@@ -26,7 +26,7 @@ import type { StoredFile } from "../storage/s3_client.ts";
 import type { Inbox } from "./inbox.ts";
 import { type ReceivedBody, type ReceivedFile, UploadError } from "./receive_body.ts";
 
-/** What is known of an upload before its files are read. */
+/** Facts of an upload that are known before its files are read. */
 export interface UploadRequest {
   /** Name of the organization. */
   organization: string;
@@ -36,7 +36,7 @@ export interface UploadRequest {
   now: number;
 }
 
-/** What uploads need. */
+/** Dependencies of uploads. */
 export interface Intake {
   inbox: Inbox;
   /** Lends a reader when it is the turn of an upload of this size. */

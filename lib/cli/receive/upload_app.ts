@@ -30,7 +30,7 @@ const UPLOAD_METHODS = ["POST", "PUT"];
 /** Seconds until a client should try again: most outages and queues are short. */
 const RETRY_AFTER_SECONDS = "5";
 
-/** What the app depends on. */
+/** Dependencies of the app. */
 export interface UploadContext
   extends
     Pick<Context, "sql" | "log" | "metrics" | "trustedProxies" | "onTokenUse" | "now">,

@@ -71,7 +71,7 @@ async function putFile(folder: string, name: string, bytes: Uint8Array): Promise
     await moveDurably(temporary, folder, name);
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => {});
-    // What `mkdir` says of a file that is in the way.
+    // `mkdir` where a file has this name.
     if (error instanceof Error && "code" in error && /^(ENOTDIR|EEXIST)$/.test(`${error.code}`)) {
       throw new StorageError(`${path}: a part of this path is a file: check --to`);
     }

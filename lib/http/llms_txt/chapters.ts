@@ -13,7 +13,7 @@ import otherInterfaces from "./other_interfaces.md" with { type: "text" };
 import repositories from "./repositories.md" with { type: "text" };
 import tests from "./tests.md" with { type: "text" };
 
-/** What the service is. */
+/** Overview of the service. */
 export const INTRODUCTION: string = introduction.trimEnd();
 
 /** Rows of the table of limits that belong to no single parameter. */

@@ -134,7 +134,7 @@ function basicPassword(credentials: string): string {
 /**
  * Loads together what is asked for in the same turn of the event loop, equal keys once.
  *
- * Nobody receives a result that started before the call: a batch starts at the end of the turn in
+ * A caller never receives a result that started before its call: a batch starts at the end of the turn in
  * which it was first called for, and takes no callers after that.
  *
  * With 64 callers of 200 repositories at once the server answers twice as many requests as with a

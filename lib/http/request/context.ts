@@ -3,7 +3,7 @@ import type { Database } from "../../../db/connection/connect.ts";
 import type { Log } from "../../base/log.ts";
 import type { Metrics } from "../../base/metrics.ts";
 
-/** What handlers depend on; passed in, so that tests can replace it. */
+/** Dependencies of handlers; passed in, so that tests can replace them. */
 export interface Context {
   /** Only reads: a replica or a read-only connection is enough. */
   sql: Database["sql"];

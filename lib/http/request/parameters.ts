@@ -27,7 +27,7 @@ import type { ParametersSchema, RawParameters } from "./route.ts";
 
 export const MAX_LIMIT = 100;
 
-/** What the OpenAPI document says of a parameter in addition to its description. */
+/** OpenAPI fields of a parameter in addition to its description. */
 export interface ParameterMetadata {
   /** JSON Schema of the value as a client sees it. */
   jsonSchema: Record<string, unknown>;

@@ -19,7 +19,7 @@ interface ParsedUrl {
   parameters: RawParameters;
   /** The query parameter `token`, on routes that accept a badge token. */
   badgeToken: string | null;
-  /** What to look up together with the token. */
+  /** Lookup that runs together with that of the token. */
   selection: Selection;
 }
 

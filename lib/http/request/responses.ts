@@ -22,7 +22,7 @@ const MIN_COMPRESSED_BYTES = 256;
 /** `Cache-Control` of every response whose route declares no other. */
 export const DEFAULT_CACHE_CONTROL = "private, no-cache";
 
-/** What every response depends on. */
+/** Input of every response. */
 export const VARY = "Authorization, Accept-Encoding";
 
 /** Long enough for every tracing system, short enough for a line of a log. */

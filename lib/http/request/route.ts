@@ -1,4 +1,4 @@
-/** What answers a path, its row in the route table, and what its handler receives and returns. */
+/** Routes: rows of the route table, and the input and output of their handlers. */
 import * as v from "valibot";
 import type { CallerScope, RepositoryVersion } from "../../../db/read/caller.ts";
 import type { BranchFilter } from "../../query/mod.ts";
@@ -105,7 +105,7 @@ export type Resource =
   | "repository in query"
   | "repositories in query";
 
-/** What answers a path. */
+/** A route. */
 export interface Endpoint<Query = unknown> {
   /** With `:name` for a variable part. */
   path: string;

@@ -31,7 +31,7 @@ interface Moment {
   windowStart: number;
 }
 
-/** What is loaded of a repository, whatever its version. */
+/** Data of a repository that is loaded independent of its version. */
 interface Variant {
   withTime: boolean;
   branches: BranchFilter;

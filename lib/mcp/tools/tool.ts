@@ -92,7 +92,7 @@ export const pageMetadata = v.object({ after: v.nullable(v.string()) });
 
 export const timestamp = described(v.string(), "UTC, YYYY-MM-DDTHH:MM:SSZ");
 
-/** What identifies a test in its repository. */
+/** Fields that identify a test in its repository. */
 export const testEntries = {
   name: v.string(),
   suite: v.string(),

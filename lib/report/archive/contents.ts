@@ -9,7 +9,7 @@ import { type ArchiveMetadata, parseMetadata } from "./metadata.ts";
 
 /** An archive that can be read from its beginning more than once. */
 export interface ArchiveSource {
-  /** What errors call it: its path or key. */
+  /** Path or key, for errors. */
   name: string;
   open(): AsyncIterable<Uint8Array>;
 }

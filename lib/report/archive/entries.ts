@@ -23,7 +23,7 @@ export interface ArchiveEntry {
 }
 
 export interface ReadEntriesOptions {
-  /** What errors call the archive: its path or key. */
+  /** Path or key of the archive, for errors. */
   archive: string;
   /** Other limits than the defaults. */
   limits?: Partial<ArchiveLimits>;

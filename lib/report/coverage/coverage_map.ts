@@ -12,7 +12,7 @@ export interface CoverageTotals {
 const MISSED = 1;
 const COVERED = 2;
 
-// What the runtime keeps for an entry of a Map and the objects behind it, roughly.
+// Approximate memory of a Map entry and its objects.
 const FILE_BYTES = 300;
 const SMALLEST_FILE_LINES = 256;
 

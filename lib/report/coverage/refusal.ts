@@ -12,7 +12,7 @@ export class NotCoverageError extends ReportError {
   }
 }
 
-/** What the reader of a format says is wrong; {@link located} adds where. */
+/** An error of a format's reader; {@link located} adds the position. */
 export class Refusal extends Error {
   override readonly name = "Refusal";
   readonly kind: "malformed" | "limit";

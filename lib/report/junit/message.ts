@@ -1,7 +1,7 @@
 // In code points, so that no character is cut in half.
 const MESSAGE_CHARACTERS = 1_000;
 
-// What editors and terminals take for the end of a line.
+// Line breaks in editors and terminals.
 const LINE_END = /[\n\r\u0085\u2028\u2029]/;
 
 /** The first line of a text that is not blank, trimmed and cut to 1,000 characters. */

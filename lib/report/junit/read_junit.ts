@@ -15,7 +15,7 @@ import { NameNormalizer } from "./normalize_names.ts";
 import { Outcome, OUTCOME_KINDS, TestCase } from "./test_case.ts";
 
 export interface JUnitOptions {
-  /** What errors and notes call the report: its path. */
+  /** Path of the report, for errors and notes. */
   file: string;
   /** Called for each result, in order. Its strings may be slices of a chunk: copy what is kept. */
   onResult(result: TestResult): void;

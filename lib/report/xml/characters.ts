@@ -7,7 +7,7 @@ export const REPLACEMENT = "\ufffd";
 /** Represents bytes that cannot be decoded, between decoder and reader. XML forbids it in a file. */
 export const UNDECODABLE = "\uffff";
 
-/** What XML 1.0 does not allow. Decoded text has no unpaired surrogates. */
+/** Characters that XML 1.0 does not allow. Decoded text has no unpaired surrogates. */
 // deno-lint-ignore no-control-regex
 export const FORBIDDEN = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g;
 
