@@ -21,12 +21,15 @@ export interface GateReport {
   outside: readonly string[];
 }
 
+// Maven and Gradle write a report per class as soon as the class is done.
+const PER_CLASS_REPORT = /(^|\/)TEST-[^/]*\.xml$/;
+
 /** Input of the rule. */
 export interface GateFacts {
   /** How the tests ended. */
   testsExitCode: number;
-  /** The exit codes that mean that tests failed. */
-  failureCodes: readonly number[];
+  /** The exit codes that mean that tests failed; `null` when none was named: 1, if it can be trusted. */
+  failureCodes: readonly number[] | null;
   /** The signal that stopped the run, `null` when there was none. */
   signal: string | null;
   reports: readonly GateReport[];
@@ -71,7 +74,12 @@ export function quarantineOf(
  */
 export function decide(facts: GateFacts): Decision {
   const { testsExitCode, failed } = facts;
-  if (testsExitCode === 0) return { exitCode: 0, isExcused: false, reason: "the tests passed" };
+  if (testsExitCode === 0) {
+    const reason = failed.length === 0
+      ? "the tests passed"
+      : `the tests ended with 0, although ${failed.length} failed`;
+    return { exitCode: 0, isExcused: false, reason };
+  }
   const objection = objectionTo(facts);
   if (objection !== null) return { exitCode: testsExitCode, isExcused: false, reason: objection };
   const reason = failed.length === 1
@@ -82,7 +90,8 @@ export function decide(facts: GateFacts): Decision {
 
 /** The reason not to excuse the failures, or `null`. */
 function objectionTo(facts: GateFacts): string | null {
-  const { testsExitCode, failureCodes, signal, reports, failed, unclear, maxExcused } = facts;
+  const { testsExitCode, signal, reports, failed, unclear, maxExcused } = facts;
+  const failureCodes = facts.failureCodes ?? [1];
   if (signal !== null) return `the run was stopped by ${signal}`;
   if (!failureCodes.includes(testsExitCode)) {
     return `exit code ${testsExitCode} does not mean failed tests: expected ${
@@ -109,6 +118,11 @@ function objectionTo(facts: GateFacts): string | null {
   if (unclearCount > 0) return `the outcome of ${unclearCount} tests is unknown`;
   if (failed.length > maxExcused) {
     return `${failed.length} quarantined tests failed, more than ${maxExcused} (--max-excused)`;
+  }
+  const perClass = reports.find(({ path }) => PER_CLASS_REPORT.test(path));
+  if (perClass && facts.failureCodes === null) {
+    return `Maven and Gradle (${perClass.path}) end with 1 for a crash, too: have them ignore failed ` +
+      "tests (see --help), or name --failure-codes";
   }
   return null;
 }

@@ -7,7 +7,8 @@ import type { Consultation } from "./consultation.ts";
 import { type FilesBefore, readRunReports } from "./read_reports.ts";
 
 /** Settings by which a test run is evaluated. */
-interface Run extends Pick<GateFacts, "failureCodes" | "maxExcused"> {
+interface Run extends Pick<GateFacts, "maxExcused"> {
+  failureCodes: readonly number[] | undefined;
   /** REPORT arguments. */
   reports: readonly string[];
   /** `null` when the tests ran before the gate started. */
@@ -22,7 +23,7 @@ interface Run extends Pick<GateFacts, "failureCodes" | "maxExcused"> {
 
 /** Reads the reports of a run, waits for the service, and decides. */
 export async function evaluate(
-  { reports, before, checkout, consultation, end, dryRun, io, ...limits }: Run,
+  { reports, before, checkout, consultation, end, dryRun, io, failureCodes, maxExcused }: Run,
 ): Promise<GateSummary> {
   const { repository, folder } = await checkout;
   const run = await readRunReports(reports, { before, checkoutFolder: folder });
@@ -33,8 +34,10 @@ export async function evaluate(
     failed,
   });
   const facts: GateFacts = {
-    ...limits,
     testsExitCode,
+    // A code that the reports tell means failed tests.
+    failureCodes: failureCodes ?? (end.code === undefined ? [1] : null),
+    maxExcused,
     signal: end.signal ?? signal,
     reports: run.reports,
     failed,

@@ -22,6 +22,7 @@ const NEW: TestIdentity = { suite: "shop", class: "Cart", name: "new", file: "ca
 const GOOD: GateReport = { path: "a.xml", isFresh: true, problem: null, outside: [] };
 const STALE: GateReport = { ...GOOD, path: "old.xml", isFresh: false };
 const BROKEN: GateReport = { ...GOOD, problem: "a.xml:3:1: found the end" };
+const OF_CLASS: GateReport = { ...GOOD, path: "target/surefire-reports/TEST-shop.Cart.xml" };
 const OUTSIDE: GateReport = { ...GOOD, outside: ["a.xml:2:3: <error> outside of a <testcase>"] };
 
 function listed(...tests: (TestIdentity & Partial<QuarantinedTest>)[]) {
@@ -44,6 +45,8 @@ const EXCUSABLE: GateFacts = {
   now: NOW,
 };
 
+const PASSED = { testsExitCode: 0, failed: [] };
+
 const many = (count: number) =>
   Array.from({ length: count }, (_, index) => ({ ...PAYS, name: `case ${index}` }));
 
@@ -60,15 +63,22 @@ const CASES: [title: string, facts: Partial<GateFacts>, code: number, reason: st
   ["as many failed as are excused", countOf(10, 10), 0, "all 10 failed tests"],
   ["one is excused and one failed", { maxExcused: 1 }, 0, "quarantined"],
   ["the list has 10,000 tests", { quarantined: listed(PAYS, ...many(10_000)) }, 0, "quarantined"],
+  ["no code was named", { failureCodes: null }, 0, "quarantined"],
+  ["a report of one class, with a code that was named", { reports: [OF_CLASS] }, 0, "quarantined"],
   ["an unclear test is quarantined too", { unclear: [ADDS] }, 0, "quarantined"],
 
   // The tests passed: nothing else matters.
-  ["the tests passed", { testsExitCode: 0, failed: [] }, 0, "the tests passed"],
-  ["they passed, the service is away", { testsExitCode: 0, quarantined: null }, 0, "tests passed"],
-  ["they passed without a report", { testsExitCode: 0, reports: [] }, 0, "tests passed"],
-  ["they passed, a report is broken", { testsExitCode: 0, reports: [BROKEN] }, 0, "tests passed"],
-  ["they passed, a report has a failure", { testsExitCode: 0, failed: [NEW] }, 0, "tests passed"],
-  ["they passed after a signal", { testsExitCode: 0, signal: "SIGTERM" }, 0, "tests passed"],
+  ["the tests passed", PASSED, 0, "the tests passed"],
+  ["they passed, the service is away", { ...PASSED, quarantined: null }, 0, "tests passed"],
+  ["they passed without a report", { ...PASSED, reports: [] }, 0, "tests passed"],
+  ["they passed, a report is broken", { ...PASSED, reports: [BROKEN] }, 0, "tests passed"],
+  [
+    "they passed, a report has a failure",
+    { ...PASSED, failed: [NEW] },
+    0,
+    "although 1 failed",
+  ],
+  ["they passed after a signal", { ...PASSED, signal: "SIGTERM" }, 0, "tests passed"],
 
   // The command did not end as failed tests do.
   ["usage error", { testsExitCode: 2 }, 2, "exit code 2 does not mean failed tests"],
@@ -82,6 +92,12 @@ const CASES: [title: string, facts: Partial<GateFacts>, code: number, reason: st
   ["255", { testsExitCode: 255 }, 255, "exit code 255"],
   ["1 when other codes are named", { failureCodes: [2, 3] }, 1, "expected 2 or 3"],
   ["no code means failed tests", { failureCodes: [] }, 1, "exit code 1"],
+  [
+    "1 may be a crash of Maven",
+    { failureCodes: null, reports: [GOOD, OF_CLASS] },
+    1,
+    "Maven and Gradle (target/surefire-reports/TEST-shop.Cart.xml) end with 1 for a crash, too",
+  ],
   ["interrupted", { signal: "SIGINT" }, 1, "stopped by SIGINT"],
   ["stopped by the CI service", { signal: "SIGTERM" }, 1, "stopped by SIGTERM"],
   ["stopped, with another code", { signal: "SIGTERM", testsExitCode: 143 }, 143, "SIGTERM"],
@@ -188,9 +204,9 @@ const report: fc.Arbitrary<GateReport> = fc.record({
 /** Facts of which each often is as it has to be, so that many runs are excused. */
 const anyFacts: fc.Arbitrary<GateFacts> = fc.record({
   testsExitCode: fc.constantFrom(1, 1, 0, 2, 137),
-  failureCodes: fc.constantFrom([1], [1, 2], []),
+  failureCodes: fc.constantFrom([1], [1, 2], [], null),
   signal: fc.constantFrom(null, null, "SIGTERM"),
-  reports: fc.oneof(fc.constant([GOOD]), fc.array(report, { maxLength: 3 })),
+  reports: fc.oneof(fc.constantFrom([GOOD], [OF_CLASS]), fc.array(report, { maxLength: 3 })),
   failed: fc.uniqueArray(test, { maxLength: 3, selector: identityKey }),
   unclear: fc.oneof(fc.constant([]), fc.array(test, { maxLength: 1 })),
   maxExcused: fc.constantFrom(0, 1, 2, 10),
@@ -212,7 +228,11 @@ const anyFacts: fc.Arbitrary<GateFacts> = fc.record({
 
 /** The conditions, each in the words of the specification. */
 const CONDITIONS: [string, (facts: GateFacts) => boolean][] = [
-  ["a code that means failed tests", (f) => f.failureCodes.some((one) => one === f.testsExitCode)],
+  [
+    "a code that means failed tests",
+    (f) => (f.failureCodes ?? [1]).some((one) => one === f.testsExitCode),
+  ],
+  ["no report of one class", (f) => f.failureCodes !== null || !f.reports.includes(OF_CLASS)],
   ["no signal", (f) => f.signal === null],
   ["a report", (f) => f.reports.length > 0],
   ["fresh reports", (f) => f.reports.every((one) => one.isFresh)],
@@ -254,6 +274,7 @@ describe("the rule of the gate, for any facts", () => {
   it("notices each condition by itself", () => {
     const broken: Partial<GateFacts>[] = [
       { failureCodes: [2] },
+      { failureCodes: null, reports: [OF_CLASS] },
       { signal: "SIGINT" },
       { reports: [] },
       { reports: [STALE] },

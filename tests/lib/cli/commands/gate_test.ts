@@ -302,6 +302,7 @@ describe("gate after the tests", () => {
     const bad = await created.write("bad.xml", reportOf({ broken: "failed" }));
     const green = await created.write("green.xml", reportOf({ flaky: "passed" }));
     const half = await created.write("half.xml", "<testsuite>");
+    const ofClass = await created.write("TEST-shop.Cart.xml", reportOf({ flaky: "failed" }));
     for (
       const [args, code] of [
         [["--exit-code", "1", red], 0],
@@ -310,6 +311,9 @@ describe("gate after the tests", () => {
         [["--exit-code", "1", bad], 1],
         [["--exit-code", "1", green], 1],
         [[red], 0],
+        [[ofClass], 0],
+        [["--exit-code", "1", ofClass], 1],
+        [["--exit-code", "1", "--failure-codes", "1", ofClass], 0],
         [[red, bad], 1],
         [[green], 0],
         [[half], 1],
