@@ -1,8 +1,8 @@
-/** Text from outside as Markdown: nothing in it is markup, also inside of a table. */
+/** Text from outside as Markdown: nothing in it is markup. */
 
-/** A text as code, on one line. */
+/** A text as code, on one line. Inside of a table `|` has to be escaped, too. */
 export function markdownCode(text: string): string {
-  const line = text.replaceAll(/\s+|\p{Cc}/gu, " ").replaceAll("|", "\\|");
+  const line = text.replaceAll(/\s+|\p{Cc}/gu, " ");
   const longest = Math.max(0, ...[...line.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = "`".repeat(longest + 1);
   return longest === 0 ? `${fence}${line}${fence}` : `${fence} ${line} ${fence}`;

@@ -56,7 +56,7 @@ function textOf(digest: Digest, style: Style) {
   if (repositories.length === 0) lines.push("No builds.");
   const changes = groups.flatMap((group) => linesOf(group, style, digest.group_by !== null));
   lines.push(...changes.length > 0 ? changes : ["\nNothing changed."]);
-  return `${lines.join("\n").trim()}\n`;
+  return `${lines.join("\n").replaceAll(/\n{3,}/g, "\n\n").trim()}\n`;
 }
 
 function linesOf(group: DigestGroup, style: Style, isGrouped: boolean): string[] {

@@ -191,7 +191,7 @@ function markdownRow(test: FailedTest): string {
     last ? markdownLink(last.recorded_at.replace("T", " ").replace("Z", ""), last.build_url) : "",
     test.quarantine_owner ? markdownCode(test.quarantine_owner) : "",
   ];
-  return `| ${cells.join(" | ")} |`;
+  return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
 }
 
 function markdownList(

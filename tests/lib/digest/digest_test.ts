@@ -118,12 +118,16 @@ describe("the digest", () => {
   });
 
   it("is the body of a request to Slack, in which names are no markup", () => {
-    const tests = [test("<!channel> `a` & b", [1, 0, 1])];
+    const tests = [test("<!channel> `a` & b|c", [1, 0, 1])];
     const facts = { ...FACTS, tests, began: [], ending: [] };
-    const body = JSON.parse(digestSlack(composeDigest(facts, { ...HEAD, group_by: "owner" })));
+    const digest = composeDigest(facts, { ...HEAD, group_by: "owner" });
+    const markdown = digestMarkdown(digest);
+    assert.ok(markdown.includes("- `` shop > Cart > <!channel> `a` & b|c ``"), markdown);
+    assert.ok(markdown.includes("\n\n## No owner\n\n### Became flaky (1)\n\n"), markdown);
+    const body = JSON.parse(digestSlack(digest));
     assert.deepEqual(Object.keys(body), ["text"]);
     assert.match(body.text, /^\*Flaky tests of `acme`, 2026-01-25 to 2026-02-01\*\n/);
-    const name = "• `shop &gt; Cart &gt; &lt;!channel&gt; 'a' &amp; b`";
+    const name = "• `shop &gt; Cart &gt; &lt;!channel&gt; 'a' &amp; b|c`";
     assert.ok(body.text.includes(name), body.text);
   });
 
