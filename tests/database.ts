@@ -1,10 +1,11 @@
-import { after, before, describe } from "@std/testing/bdd";
+import { after, before, describe, it } from "@std/testing/bdd";
 import { createHash, randomBytes } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import type postgres from "postgres";
 import { type Database, type DatabaseOptions, openDatabase } from "../db/connection/connect.ts";
+import { distributeDatabase } from "../db/schema/distribute.ts";
 import { migrate } from "../db/schema/migrate.ts";
 import { migrations } from "../db/schema/migrations/mod.ts";
 
@@ -39,6 +40,16 @@ export function describeWithDatabases(
   const server = process.env.TEST_DATABASE_URL;
   describeWith(`${name} (embedded)`, () => openTestEmbedded(options), body);
   if (server) describeWith(`${name} (server)`, () => openTestServer(server, options), body);
+}
+
+/**
+ * Runs `body` on a Citus cluster, each time with a new distributed database, when `TEST_CITUS_URL` names
+ * a database of the coordinator that has the workers.
+ */
+export function describeWithCluster(name: string, body: (database: () => TestDatabase) => void) {
+  const server = process.env.TEST_CITUS_URL;
+  if (server) describeWith(`${name} (Citus)`, () => openTestServer(server), body);
+  else describe(`${name} (Citus)`, () => it("needs TEST_CITUS_URL", { skip: true }, () => {}));
 }
 
 function describeWith(
@@ -121,7 +132,10 @@ async function exists(path: string): Promise<boolean> {
   }
 }
 
-/** A new migrated database on a server, which is dropped when it is closed. */
+/**
+ * A new migrated database on a server, which is dropped when it is closed. On the coordinator of a Citus
+ * cluster it is distributed: `serverUrl` names a database that has the workers.
+ */
 export async function openTestServer(
   serverUrl: string,
   options: TestDatabaseOptions = {},
@@ -129,23 +143,48 @@ export async function openTestServer(
   const template = `test_analytics_template_${SCHEMA}`;
   const name = `test_analytics_${randomBytes(8).toString("hex")}`;
   const admin = await openDatabase({ databaseUrl: serverUrl, dataDir: "", maxConnections: 1 });
+  const workerUrls = await workersOf(admin.sql, serverUrl);
+  const admins = [
+    admin,
+    ...await Promise.all(
+      workerUrls.map((databaseUrl) =>
+        openDatabase({ databaseUrl, dataDir: "", maxConnections: 1 })
+      ),
+    ),
+  ];
+  const everywhere = async (statement: (sql: postgres.Sql) => Promise<unknown>) => {
+    for (const { sql } of admins) await statement(sql);
+  };
+  const drop = (name: string) =>
+    everywhere(async (sql) => {
+      await disconnectAll(sql, name);
+      await sql`drop database if exists ${sql(name)}`;
+    });
+  const create = (name: string, template: string) =>
+    everywhere((sql) => sql`create database ${sql(name)} template ${sql(template)}`);
+  const close = () => Promise.all(admins.map((each) => each.close()));
   try {
     // Locks the session: concurrent test processes create the template once.
     await admin.sql`select pg_advisory_lock(7203385111)`;
     const [found] = await admin.sql`select from pg_database where datname = ${template}`;
     if (!found) {
       const unfinished = `${template}_unfinished`;
-      await admin.sql`drop database if exists ${admin.sql(unfinished)} with (force)`;
-      await admin.sql`create database ${admin.sql(unfinished)} template template0`;
-      const database = await openDatabase({
-        databaseUrl: withDatabase(serverUrl, unfinished),
-        dataDir: "",
-      });
+      await drop(unfinished);
+      await create(unfinished, "template0");
+      const [url, ...workers] = [serverUrl, ...workerUrls].map((it) =>
+        withDatabase(it, unfinished)
+      );
+      if (workers.length > 0) await joinServers(url!, workers);
+      const database = await openDatabase({ databaseUrl: url!, dataDir: "" });
       await migrate(database.sql);
+      if (workers.length > 0) await distributeDatabase(database.sql);
       await database.close();
-      await admin.sql`alter database ${admin.sql(unfinished)} rename to ${admin.sql(template)}`;
+      await everywhere(async (sql) => {
+        await disconnectAll(sql, unfinished);
+        await sql`alter database ${sql(unfinished)} rename to ${sql(template)}`;
+      });
     }
-    await admin.sql`create database ${admin.sql(name)} template ${admin.sql(template)}`;
+    await create(name, template);
     await admin.sql`select pg_advisory_unlock(7203385111)`;
     const databaseUrl = withDatabase(serverUrl, name);
     const database = await openDatabase({ databaseUrl, dataDir: "", ...options });
@@ -154,20 +193,63 @@ export async function openTestServer(
       place: { databaseUrl, dataDir: "" },
       close: async () => {
         await database.close();
-        await admin.sql`drop database ${admin.sql(name)} with (force)`;
-        await admin.close();
+        await drop(name);
+        await close();
       },
     };
   } catch (error) {
-    await admin.close();
+    await close();
     throw error;
+  }
+}
+
+/** Ends all connections to a database, if it exists; Citus has a process of its own in each. */
+async function disconnectAll(sql: postgres.Sql, name: string): Promise<void> {
+  await sql`update pg_database set datallowconn = false where datname = ${name}`;
+  await sql`select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = ${name}`;
+}
+
+/** The same database on each worker of a Citus cluster; `[]` when it is not one. */
+async function workersOf(sql: postgres.Sql, databaseUrl: string): Promise<string[]> {
+  const [citus] = await sql`select 1 from pg_extension where extname = 'citus'`;
+  if (!citus) return [];
+  const nodes = await sql<{ host: string; port: number }[]>`
+    select nodename as host, nodeport as port from pg_dist_node where groupid <> 0 order by nodeid`;
+  return nodes.map(({ host, port }) =>
+    Object.assign(new URL(databaseUrl), { hostname: host, port: String(port) }).href
+  );
+}
+
+/** Makes a database of each server one distributed database. */
+export async function joinServers(coordinatorUrl: string, workerUrls: string[]): Promise<void> {
+  for (const databaseUrl of [...workerUrls, coordinatorUrl]) {
+    const { sql, close } = await openDatabase({ databaseUrl, dataDir: "", maxConnections: 1 });
+    await sql`create extension citus`;
+    if (databaseUrl === coordinatorUrl) {
+      const { hostname, port } = new URL(coordinatorUrl);
+      await sql`select citus_set_coordinator_host(${hostname}, ${Number(port)}::int)`;
+      for (const worker of workerUrls.map((url) => new URL(url))) {
+        await sql`select citus_add_node(${worker.hostname}, ${Number(worker.port)}::int)`;
+      }
+    }
+    await close();
   }
 }
 
 /** Drops everything in a test database, the schema included. */
 export async function dropEverything(sql: postgres.Sql): Promise<void> {
-  await sql`drop schema public cascade`;
-  await sql`create schema public`;
+  // Not the schema itself: Citus refuses that.
+  const objects = await sql<{ kind: string; name: string }[]>`
+    select 'table' as kind, oid::regclass::text as name from pg_class
+    where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
+    union all
+    select 'sequence', 'repository_id_sequence'
+    union all
+    select 'function', oid::regprocedure::text from pg_proc
+    where pronamespace = 'public'::regnamespace`;
+  for (const { kind, name } of objects) {
+    await sql.unsafe(`drop ${kind} if exists ${name} cascade`);
+  }
 }
 
 /** The URL of another database on the same server. */

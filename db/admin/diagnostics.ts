@@ -79,9 +79,10 @@ export async function loadFreshness(
   sql: Queryable,
   { windowStart }: { windowStart: number },
 ): Promise<Freshness> {
-  const [row] = await sql<Freshness[]>`
-    select (select count(*)::integer from organization) as "organizationCount",
-      count(*)::integer as "repositoryCount",
+  const [organizations] = await sql<Pick<Freshness, "organizationCount">[]>`
+    select count(*)::integer as "organizationCount" from organization`;
+  const [row] = await sql<Omit<Freshness, "organizationCount">[]>`
+    select count(*)::integer as "repositoryCount",
       (count(*) filter (where newest.recorded_at >= to_timestamp(${windowStart}::float8)))::integer
         as "activeRepositoryCount",
       extract(epoch from max(newest.recorded_at))::float8 as "newestRecordedAt"
@@ -91,7 +92,7 @@ export async function loadFreshness(
       where s.repository_id = r.repository_id and s.status = 'processed'
       order by s.submission_id desc limit 1
     ) newest on true`;
-  return row!;
+  return { ...organizations!, ...row! };
 }
 
 /** Counts of valid API tokens. */

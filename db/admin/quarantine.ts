@@ -39,7 +39,7 @@ export async function findTest(
   const [test] = await sql<Omit<StoredTest, keyof StoredRepository>[]>`
     select ${testColumns(sql)} from test t
     where t.repository_id = ${repository.repositoryId} and t.test_hash = ${testHash}
-      and ${isPublished(sql)}`;
+      and ${isPublished(sql, repository.repositoryId)}`;
   return test ? { ...repository, ...test } : null;
 }
 
@@ -64,10 +64,7 @@ export async function addQuarantine(
   const { quarantinedAt: now } = entry;
   // Every change locks the repository first, which rules out deadlocks.
   await lockRepository(tx, repositoryId);
-  const [present = null] = await tx<Quarantine[]>`
-    select ${quarantineColumns(tx)} from quarantine q
-    where repository_id = ${repositoryId} and test_no = ${testNo}`;
-  const active = activeQuarantine(present, now);
+  const active = await findActive(tx, test, now);
   const quarantine = active === null ? entry : {
     ...active,
     quarantineReason: entry.quarantineReason ?? active.quarantineReason,
@@ -112,15 +109,25 @@ export async function removeQuarantine(
 ): Promise<boolean> {
   const { repositoryId, testNo } = test;
   await lockRepository(tx, repositoryId);
-  const [removed] = await tx<Quarantine[]>`
-    delete from quarantine q
-    where repository_id = ${repositoryId} and test_no = ${testNo} and ${isActive(tx, removedAt)}
-    returning ${quarantineColumns(tx)}`;
+  const removed = await findActive(tx, test, removedAt);
   if (!removed) return false;
+  await tx`delete from quarantine where repository_id = ${repositoryId} and test_no = ${testNo}`;
   await bumpDataVersion(tx, repositoryId);
   const quarantine = { ...removed, quarantinedBy: removedBy, quarantineReason: reason };
   await logQuarantine(tx, test, { at: removedAt, action: "removed", quarantine, ...origin });
   return true;
+}
+
+/** The entry of a test, unless it has ended. */
+async function findActive(
+  tx: Queryable,
+  { repositoryId, testNo }: StoredTest,
+  now: number,
+): Promise<Quarantine | null> {
+  const [entry = null] = await tx<Quarantine[]>`
+    select ${quarantineColumns(tx)} from quarantine q
+    where repository_id = ${repositoryId} and test_no = ${testNo}`;
+  return activeQuarantine(entry, now);
 }
 
 /** Removes the entries of a repository before it is deleted, in a transaction. */

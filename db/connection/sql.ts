@@ -39,6 +39,11 @@ export function rangesOf(numbers: Iterable<number>): string {
   return `{${ranges.join(",")}}`;
 }
 
+/** Texts as the text of an array, as in `values (${textArray(texts)}::text[])`. */
+export function textArray(texts: readonly string[]): string {
+  return `{${texts.map((text) => `"${text.replaceAll(/["\\]/g, "\\$&")}"`).join(",")}}`;
+}
+
 /** SQL: texts as an array, evaluated once; as JSON, which can escape every character. */
 export function textsIn(sql: Queryable, texts: readonly string[]) {
   return sql`array(select json_array_elements_text(${JSON.stringify(texts)}::text::json))`;

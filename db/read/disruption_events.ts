@@ -33,7 +33,7 @@ export async function loadDisruptionEvents(sql: Queryable, options: {
     left join (
       select encode(n.submission_id, 'hex') as "submissionId", n.result_no as "resultNo",
         s.build_url as "buildUrl", s.commit_oid as "commitOid", n.conclusion,
-        ${messageOf(sql)} as message
+        ${messageOf(sql, repositoryId)} as message
       from negative_result n
       join submission s
         on s.repository_id = n.repository_id and s.submission_id = n.submission_id

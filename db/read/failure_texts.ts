@@ -2,11 +2,11 @@
 import { decodeBody, type FailureText } from "../../lib/analysis/failure_texts.ts";
 import { idsIn, type Queryable } from "../connection/sql.ts";
 
-/** SQL: the message of the row `n` of `negative_result`. */
-export function messageOf(sql: Queryable) {
+/** SQL: the message of the row `n` of `negative_result` of a repository. */
+export function messageOf(sql: Queryable, repositoryId: number) {
   return sql`(
     select f.message from failure_text f
-    where f.repository_id = n.repository_id and f.text_id = n.text_id)`;
+    where f.repository_id = ${repositoryId} and f.text_id = n.text_id)`;
 }
 
 interface TextRow {
@@ -26,7 +26,7 @@ export async function loadTexts(
   const base = (column: "message" | "body") =>
     sql`(
       select b.${sql(column)} from failure_text b
-      where b.repository_id = f.repository_id and b.text_id = f.base_text_id)`;
+      where b.repository_id = ${repositoryId} and b.text_id = f.base_text_id)`;
   const rows = await sql<TextRow[]>`
     select encode(f.text_id, 'hex') as "textId", f.message, f.body,
       ${base("message")} as "baseMessage", ${base("body")} as "baseBody"

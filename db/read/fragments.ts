@@ -67,10 +67,10 @@ export function quarantineColumns(sql: Queryable) {
     extract(epoch from q.quarantine_expires_at)::float8 as "quarantineExpiresAt"`;
 }
 
-/** SQL: whether the row `t` of `test` is published. */
-export function isPublished(sql: Queryable) {
+/** SQL: whether the row `t` of `test` of a repository is published. */
+export function isPublished(sql: Queryable, repositoryId: number) {
   return sql`not exists (
     select 1 from unpublished_test_range u
-    where u.repository_id = t.repository_id
+    where u.repository_id = ${repositoryId}
       and t.test_no >= u.first_test_no and t.test_no < u.end_test_no)`;
 }

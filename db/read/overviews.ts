@@ -83,50 +83,55 @@ function selectCounts(
   sql: Queryable,
   { repositoryIds, now, windowStart }: OverviewQuery,
 ) {
+  const ids = arrayOf(repositoryIds);
   return sql<RepositoryCounts[]>`
     select r.repository_id::float8 as "repositoryId",
       (select count(*)::int from disruptive_test d
         left join quarantine q
-          on q.repository_id = d.repository_id and q.test_no = d.test_no and ${isActive(sql, now)}
-        where d.repository_id = r.repository_id and q.test_no is null
+          on q.repository_id = any(${ids}::bigint[]) and q.repository_id = d.repository_id
+            and q.test_no = d.test_no and ${isActive(sql, now)}
+        where d.repository_id = any(${ids}::bigint[]) and d.repository_id = r.repository_id
+          and q.test_no is null
           and d.latest_submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
       ) as "flakyTestCount",
       (select count(*)::int from quarantine q
-        where q.repository_id = r.repository_id and ${
-    isActive(sql, now)
-  }) as "quarantinedTestCount",
+        where q.repository_id = any(${ids}::bigint[]) and q.repository_id = r.repository_id
+          and ${isActive(sql, now)}) as "quarantinedTestCount",
       coverage.covered_line_count::float8 as "coveredLineCount",
       coverage.line_count::float8 as "lineCount",
       extract(epoch from latest.recorded_at)::float8 as "lastRecordedAt"
     from repository_state r
     left join lateral (
       select c.covered_line_count, c.line_count from coverage_report c
-      where c.repository_id = r.repository_id
+      where c.repository_id = any(${ids}::bigint[]) and c.repository_id = r.repository_id
       order by c.coverage_report_id desc
       limit 1
     ) coverage on true
     left join lateral (
       select s.recorded_at from submission s
-      where s.repository_id = r.repository_id
+      where s.repository_id = any(${ids}::bigint[]) and s.repository_id = r.repository_id
       order by s.submission_id desc
       limit 1
     ) latest on true
-    where r.repository_id = any(${arrayOf(repositoryIds)}::bigint[])`;
+    where r.repository_id = any(${ids}::bigint[])`;
 }
 
 /**
  * Builds of some repositories by day, and in the window. A build whose submissions are of two days
- * counts on both. Grows with the submissions, not with their results.
+ * counts on both. Grows with the submissions, not with their results. Each row is counted twice instead
+ * of by `grouping sets`, which Citus refuses.
  */
 function selectBuildDays(sql: Queryable, { repositoryIds, firstDay, windowStart }: OverviewQuery) {
+  const ids = arrayOf(repositoryIds);
   const start = Math.min(firstDay * SECONDS_PER_DAY, windowStart);
   const hasNegative = (isDisruption: boolean) =>
     sql`exists (
       select 1 from negative_result n
-      where n.repository_id = s.repository_id and n.submission_id = s.submission_id
-        and n.is_disruption = ${isDisruption})`;
+      where n.repository_id = any(${ids}::bigint[]) and n.repository_id = s.repository_id
+        and n.submission_id = s.submission_id and n.is_disruption = ${isDisruption})`;
+  const day = sql`case when not scope.is_window then b.day end`;
   return sql<BuildDayRow[]>`
-    select b.repository_id::float8 as "repositoryId", b.day,
+    select b.repository_id::float8 as "repositoryId", ${day} as day,
       count(distinct b.build)::int as "buildCount",
       (count(distinct b.build) filter (where b.is_disrupted or b.is_failed))::int
         as "failedBuildCount",
@@ -137,11 +142,12 @@ function selectBuildDays(sql: Queryable, { repositoryIds, firstDay, windowStart 
         s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex') as in_window,
         ${hasNegative(true)} as is_disrupted, ${hasNegative(false)} as is_failed
       from submission s
-      where s.repository_id = any(${arrayOf(repositoryIds)}::bigint[])
+      where s.repository_id = any(${ids}::bigint[])
         and s.submission_id >= decode(${firstSubmissionId(start)}, 'hex')
         and s.status = 'processed'
     ) b
-    group by grouping sets ((b.repository_id, b.day), (b.repository_id, b.in_window))
-    having grouping(b.day) = 0 or b.in_window
-    order by b.repository_id, b.day`;
+    cross join (values (true), (false)) as scope(is_window)
+    where b.in_window or not scope.is_window
+    group by b.repository_id, ${day}
+    order by b.repository_id, day`;
 }

@@ -62,14 +62,14 @@ export async function loadFirstDisruption(
     select encode(s.submission_id, 'hex') as "submissionId", s.commit_oid as "commitOid",
       s.tree_oid as "treeOid", s.branch, s.build_url as "buildUrl"
     from (
-      select n.repository_id, n.submission_id from negative_result n
+      select n.submission_id from negative_result n
       where n.repository_id = ${test.repositoryId} and n.test_no = ${test.testNo}
         and n.is_disruption
       order by ${weekOfNegative(sql)}, n.submission_id
       limit 1
     ) first
     join submission s
-      on s.repository_id = first.repository_id and s.submission_id = first.submission_id`;
+      on s.repository_id = ${test.repositoryId} and s.submission_id = first.submission_id`;
   if (!disrupted) return null;
   const { runs } = await loadTestRuns(sql, {
     ...test,

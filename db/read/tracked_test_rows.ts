@@ -4,7 +4,6 @@ import type { LatestDisruption } from "../../lib/analysis/tracked_test.ts";
 import { firstSubmissionId, recordedAtOf, testId } from "../../lib/base/identity.ts";
 import type { BranchFilter } from "../../lib/query/mod.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
-import { messageOf } from "./failure_texts.ts";
 import { isOnBranch, quarantineColumns, versionColumns } from "./fragments.ts";
 
 /** A test with what is known of its disruptions and its quarantine. */
@@ -176,6 +175,8 @@ export function selectDisruptionCounts(sql: Queryable, scope: Scope) {
  * Submissions are numbered, because numbers have a maximum: sorting all disruptions by id for the
  * latest of each test takes three times as long. `offset 0` keeps the lookup by submission. `coalesce`
  * hides a comparison of which the planner expects one row in 200: it would sort instead of hash.
+ *
+ * @param scope of one repository
  */
 export function selectBranchDisruptions(
   sql: Queryable,
@@ -209,11 +210,12 @@ export function selectBranchDisruptions(
         when t.latest_submission_id = run.submission_id
           and t.latest_result_no = d.latest & ${0x7fff_ffff}::bigint then t.latest_message
         else (
-          select ${messageOf(sql)} from negative_result n
+          select f.message from negative_result n
+          join failure_text f on f.repository_id = n.repository_id and f.text_id = n.text_id
           where n.repository_id = any(${repositoryIds}::bigint[])
-            and n.repository_id = run.repository_id and n.submission_id = run.submission_id
-            and n.is_disruption and n.test_no = d.test_no
-            and n.result_no = d.latest & ${0x7fff_ffff}::bigint)
+            and f.repository_id = any(${repositoryIds}::bigint[])
+            and n.submission_id = run.submission_id and n.is_disruption
+            and n.test_no = d.test_no and n.result_no = d.latest & ${0x7fff_ffff}::bigint)
       end as message
     from disrupted d
     join run on run.run_no = d.latest >> 31

@@ -52,7 +52,12 @@ export async function loadTrackedTests(
     // A separate statement: joined to the tests, the planner may count for each of them.
     branches === null
       ? selectDisruptionCounts(tx, scope)
-      : selectBranchDisruptions(tx, { ...scope, branches }),
+      // Of each repository, because Citus refuses the statement for several.
+      : Promise.all(
+        repositoryIds.map((id) =>
+          selectBranchDisruptions(tx, { ...scope, repositoryIds: arrayOf([id]), branches })
+        ),
+      ).then((rows) => rows.flat()),
     selectRuns(tx, { ...scope, withTime }, isOnBranch(tx, branches)),
     selectTestLists(tx, scope),
     selectTags(tx, scope),
@@ -159,14 +164,18 @@ function selectTests(sql: Queryable, { repositoryIds, firstId }: Scope) {
     select ${testColumns(sql)}
     from disruptive_test d
     join test t on t.repository_id = d.repository_id and t.test_no = d.test_no
+      and t.repository_id = any(${repositoryIds}::bigint[])
     left join quarantine q on q.repository_id = d.repository_id and q.test_no = d.test_no
+      and q.repository_id = any(${repositoryIds}::bigint[])
     where d.repository_id = any(${repositoryIds}::bigint[])
       and d.latest_submission_id >= decode(${firstId}, 'hex')
     union all
     select ${testColumns(sql)}
     from quarantine q
     join test t on t.repository_id = q.repository_id and t.test_no = q.test_no
+      and t.repository_id = any(${repositoryIds}::bigint[])
     left join disruptive_test d on d.repository_id = q.repository_id and d.test_no = q.test_no
+      and d.repository_id = any(${repositoryIds}::bigint[])
     where q.repository_id = any(${repositoryIds}::bigint[])
       and (d.latest_submission_id >= decode(${firstId}, 'hex')) is not true`;
 }
@@ -183,7 +192,7 @@ function selectTestLists(sql: Queryable, { repositoryIds, firstId }: Scope) {
     select repository_id::float8 as "repositoryId", test_list_no as "testListNo",
       test_count as "testCount", tests
     from test_list
-    where (repository_id, test_list_no) in (
+    where repository_id = any(${repositoryIds}::bigint[]) and (repository_id, test_list_no) in (
       select distinct repository_id, test_list_no from submission
       where repository_id = any(${repositoryIds}::bigint[])
         and submission_id >= decode(${firstId}, 'hex') and status = 'processed')`;

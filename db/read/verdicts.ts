@@ -50,10 +50,10 @@ export async function loadTestsOnBase(
     from repository_state r
     left join test t on t.repository_id = r.repository_id
       and t.test_hash = any(array(select unnest(${`{${testHashes.join()}}`}::text::bigint[])))
-      and ${isPublished(sql)}
+      and ${isPublished(sql, repositoryId)}
     left join lateral (
       select encode(s.submission_id, 'hex') as "submissionId", s.build_url as "buildUrl",
-        ${messageOf(sql)} as message
+        ${messageOf(sql, repositoryId)} as message
       from negative_result n
       join submission s on s.repository_id = n.repository_id and s.submission_id = n.submission_id
       where n.repository_id = ${repositoryId} and n.test_no = t.test_no

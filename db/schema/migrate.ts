@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type postgres from "postgres";
 import type { Queryable } from "../connection/sql.ts";
+import { distribute, isDistributed } from "./distribute.ts";
 import { migrations } from "./migrations/mod.ts";
 
 /** Version of the schema that this program works with. */
@@ -8,6 +9,9 @@ export const SCHEMA_VERSION = migrations.length;
 
 /** Advisory lock of the process that migrates; the same number in all versions. */
 const LOCK = 7_203_385_110;
+
+/** A statement with its comments, up to its semicolon. Matches texts in `''` and `$$` as a whole. */
+const STATEMENT = /(?:--.*|'[^']*'|\$\$[^]*?\$\$|[^;])+/g;
 
 /** The database has a schema that this program cannot work with. */
 export class SchemaVersionError extends Error {
@@ -37,9 +41,11 @@ export async function migrate(
   let from: number | undefined;
   for (;;) {
     const version = await sql.begin(async (tx) => {
-      // A migration may take long, and waits for others. Both settings belong to the transaction: on
+      // A migration may take long, and waits for others. The settings belong to the transaction: on
       // the embedded database all clients share one session.
       await tx`set local statement_timeout = 0`;
+      // On Citus, statements about all shards and about functions may follow each other then.
+      await tx`set local citus.multi_shard_modify_mode = 'sequential'`;
       await tx`select pg_advisory_xact_lock(${LOCK}::bigint)`;
       const { version: found, problem } = statusOf(await readChecksums(tx), steps);
       if (problem !== null) throw new SchemaVersionError(problem);
@@ -62,8 +68,9 @@ export async function migrate(
         insert into schema_migration (version, checksum) values (${found + 1}, ${
         checksumOf(step)
       })`;
-      // The one statement that is not a template: a file of ours with many statements.
-      await tx.unsafe(step);
+      // A file of ours; Citus refuses several statements at once.
+      for (const [statement] of step.matchAll(STATEMENT)) await tx.unsafe(statement);
+      if (await isDistributed(tx)) await distribute(tx);
       return found + 1;
     });
     if (version === steps.length) return { from: from ?? 0, to: version };

@@ -51,7 +51,7 @@ export async function loadNegatives(
   return await sql<(StoredNegative & { testHash: number })[]>`
     select encode(n.submission_id, 'hex') as "submissionId", n.result_no as "resultNo",
       n.test_no as "testNo", t.test_hash::float8 as "testHash",
-      ${messageOf(sql)} as message, n.is_disruption as "isDisruption"
+      ${messageOf(sql, repositoryId)} as message, n.is_disruption as "isDisruption"
     from submission s
     join negative_result n using (repository_id, submission_id)
     join test t using (repository_id, test_no)
@@ -115,17 +115,17 @@ export async function loadPrunedFields(
         from negative_result n
         join submission s
           on s.repository_id = n.repository_id and s.submission_id = n.submission_id
-        where n.repository_id = d.repository_id and n.test_no = d.test_no and n.is_disruption
+        where n.repository_id = ${repositoryId} and n.test_no = d.test_no and n.is_disruption
         order by ${weekOfNegative(sql)}, n.submission_id limit 1) as "earliestAt",
       exists (select 1 from negative_result n
-        where n.repository_id = d.repository_id and n.submission_id = d.latest_submission_id
+        where n.repository_id = ${repositoryId} and n.submission_id = d.latest_submission_id
           and n.is_disruption and n.test_no = d.test_no
           and n.result_no = d.latest_result_no) as "hasLatest",
       exists (select 1 from submission p
         join submission s on s.repository_id = p.repository_id and s.code_version = p.code_version
         join negative_result n
           on n.repository_id = s.repository_id and n.submission_id = s.submission_id
-        where p.repository_id = d.repository_id and p.submission_id = d.positive_submission_id
+        where p.repository_id = ${repositoryId} and p.submission_id = d.positive_submission_id
           and n.test_no = d.test_no and n.is_disruption) as "hasPositive"
     from disruptive_test d
     where d.repository_id = ${repositoryId}

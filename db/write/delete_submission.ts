@@ -133,7 +133,7 @@ async function redetectDisruptions(
 ): Promise<void> {
   const disruptions = await tx<(StoredNegative & { codeVersion: string })[]>`
     select s.code_version as "codeVersion", encode(n.submission_id, 'hex') as "submissionId",
-      n.result_no as "resultNo", n.test_no as "testNo", ${messageOf(tx)} as message,
+      n.result_no as "resultNo", n.test_no as "testNo", ${messageOf(tx, repositoryId)} as message,
       n.is_disruption as "isDisruption"
     from negative_result n
     join submission s using (repository_id, submission_id)

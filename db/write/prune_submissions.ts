@@ -41,7 +41,7 @@ export async function* pruneSubmissions(
     order by first_value(submission_id) over (partition by code_version order by submission_id),
       not exists (
         select 1 from negative_result n
-        where n.repository_id = s.repository_id and n.submission_id = s.submission_id),
+        where n.repository_id = ${repositoryId} and n.submission_id = s.submission_id),
       submission_id`;
   for (let start = 0, end = 0; start < prunable.length; start = end) {
     // At least one, however many results it has.

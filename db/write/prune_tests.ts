@@ -29,9 +29,13 @@ export async function* pruneTestLists(
 ): AsyncGenerator<{ testListCount: number }> {
   const deleted = await inBatch(sql, repositoryId, async (tx) => {
     await tx`
-      delete from test_tag_set t where repository_id = ${repositoryId} and ${isUnusedSet(tx)}`;
+      delete from test_tag_set t where repository_id = ${repositoryId} and ${
+      isUnusedSet(tx, repositoryId)
+    }`;
     return await tx`
-      delete from test_list l where repository_id = ${repositoryId} and ${isUnusedList(tx)}`;
+      delete from test_list l where repository_id = ${repositoryId} and ${
+      isUnusedList(tx, repositoryId)
+    }`;
   });
   if (deleted && deleted.count > 0) yield { testListCount: deleted.count };
 }
@@ -71,7 +75,9 @@ export async function findUnlistedTests(
 ): Promise<Set<number>> {
   const rows = await sql<{ no: number }[]>`
     select test_no as no from test t
-    where repository_id = ${repositoryId} and ${isUnreferenced(sql)} and ${isPublished(sql)}`;
+    where repository_id = ${repositoryId} and ${isUnreferenced(sql, repositoryId)} and ${
+    isPublished(sql, repositoryId)
+  }`;
   const unlisted = new Set(rows.map(({ no }) => no));
   await excludeListed(sql, unlisted, { repositoryId, isCounted });
   return unlisted;

@@ -4,7 +4,7 @@ import type { TestTags } from "../../lib/analysis/test_tags.ts";
 import { keyedSubmissionId, submissionId, type TestIdentity } from "../../lib/base/identity.ts";
 import type { CoverageTotals } from "../../lib/report/coverage/mod.ts";
 import type { Database } from "../connection/connect.ts";
-import { type Queryable, textsIn } from "../connection/sql.ts";
+import { type Queryable, textArray } from "../connection/sql.ts";
 import { replaceSubmissionCoverage } from "./coverage_reports.ts";
 import { detectDisruptions, type NewNegative } from "./detect_disruptions.ts";
 import { storeTexts } from "./failure_texts.ts";
@@ -230,7 +230,7 @@ async function insertSubmission(
     values (${upload.repositoryId}, decode(${id}, 'hex'), to_timestamp(${upload.recordedAt}),
       to_timestamp(${upload.uploadedAt}), 'processed', ${key}, ${upload.buildUrl},
       ${upload.commitOid}, ${upload.treeOid}, ${upload.branch},
-      ${textsIn(tx, upload.tags)},
+      ${textArray(upload.tags)}::text[],
       decode(${uploadDigest}, 'hex'), ${content.resultCount}, ${testListNo},
       ${testTagSetNo}::int, ${content.durations}, ${content.durationUnit},
       ${content.exceptions}, ${dataVersion})`;

@@ -54,7 +54,7 @@ export async function removeTestList(
   const [removed] = await sql<TestListRow[]>`
     delete from test_list l
     where repository_id = ${repositoryId} and test_list_no = ${testListNo}
-      and ${isUnusedList(sql)}
+      and ${isUnusedList(sql, repositoryId)}
     returning test_list_no, test_count, tests`;
   if (!removed) return;
   const orphans = new Set(decodeTestList(removed.tests, removed.test_count));
@@ -86,8 +86,8 @@ export async function excludeListed(
 }
 
 /** SQL: whether no submission has run the row `l` of `test_list`. */
-export function isUnusedList(sql: Queryable) {
+export function isUnusedList(sql: Queryable, repositoryId: number) {
   return sql`not exists (
     select 1 from submission s
-    where s.repository_id = l.repository_id and s.test_list_no = l.test_list_no)`;
+    where s.repository_id = ${repositoryId} and s.test_list_no = l.test_list_no)`;
 }

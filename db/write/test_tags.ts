@@ -102,8 +102,9 @@ async function tagTests(tx: Queryable, repositoryId: number, groups: TagGroup[])
   const rows = groups.map(({ tags, testNos }) => ({ tags, tests: rangesOf(testNos) }));
   await tx`
     insert into test_tag as present (repository_id, tag, tests)
-    select ${repositoryId}, tag, range_agg(tests::int4multirange)
-    from json_to_recordset(${JSON.stringify(rows)}::text::json) as g(tags json, tests text),
+    select ${repositoryId}, tag, range_agg(tests)
+    from json_to_recordset(${JSON.stringify(rows)}::text::json)
+        as g(tags json, tests int4multirange),
       json_array_elements_text(tags) as tag
     group by tag
     on conflict (repository_id, tag) do update set tests = present.tests + excluded.tests
@@ -131,7 +132,9 @@ export async function removeTags(
   }
   await tx`
     delete from test_tag_set t
-    where repository_id = ${repositoryId} and test_list_no = ${testListNo} and ${isUnusedSet(tx)}`;
+    where repository_id = ${repositoryId} and test_list_no = ${testListNo} and ${
+    isUnusedSet(tx, repositoryId)
+  }`;
   const lists = await tx<{ testListNo: number; tags: string[] }[]>`
     select test_list_no as "testListNo", json_agg(distinct tag) as tags
     from submission, unnest(tags) as tag
@@ -149,17 +152,17 @@ export async function removeTags(
   }
   const rows = [...removed].map(([tag, tests]) => ({ tag, tests: rangesOf(tests) }));
   await tx`
-    update test_tag t set tests = t.tests - r.tests::int4multirange
-    from json_to_recordset(${JSON.stringify(rows)}::text::json) as r(tag text, tests text)
+    update test_tag t set tests = t.tests - r.tests
+    from json_to_recordset(${JSON.stringify(rows)}::text::json) as r(tag text, tests int4multirange)
     where t.repository_id = ${repositoryId} and t.tag = r.tag`;
   await tx`delete from test_tag where repository_id = ${repositoryId} and isempty(tests)`;
 }
 
 /** SQL: whether no submission has the row `t` of `test_tag_set`. */
-export function isUnusedSet(sql: Queryable) {
+export function isUnusedSet(sql: Queryable, repositoryId: number) {
   return sql`not exists (
     select 1 from submission s
-    where s.repository_id = t.repository_id and s.test_tag_set_no = t.test_tag_set_no)`;
+    where s.repository_id = ${repositoryId} and s.test_tag_set_no = t.test_tag_set_no)`;
 }
 
 /** Tests with the tags of single tests, of all sets of a repository or of one. */

@@ -52,18 +52,18 @@ export async function publishTests(
       int4range(first_test_no, end_test_no) && (select ${rangesOf(testNos)}::text::int4multirange)
       or not exists (
         select 1 from test t
-        where t.repository_id = u.repository_id
+        where t.repository_id = ${repositoryId}
           and t.test_no >= u.first_test_no and t.test_no < u.end_test_no))`;
 }
 
 /** SQL: whether the row `t` of `test` was never disruptive and is not quarantined. */
-export function isUnreferenced(sql: Queryable) {
+export function isUnreferenced(sql: Queryable, repositoryId: number) {
   return sql`not exists (
       select 1 from disruptive_test d
-      where d.repository_id = t.repository_id and d.test_no = t.test_no)
+      where d.repository_id = ${repositoryId} and d.test_no = t.test_no)
     and not exists (
       select 1 from quarantine q
-      where q.repository_id = t.repository_id and q.test_no = t.test_no)`;
+      where q.repository_id = ${repositoryId} and q.test_no = t.test_no)`;
 }
 
 /** Deletes those of the given tests that were never disruptive and are not quarantined. */
@@ -75,7 +75,7 @@ export async function deleteTests(
   const { count } = await tx`
     delete from test t
     where repository_id = ${repositoryId} and test_no = any(${integersIn(tx, testNos)})
-      and ${isUnreferenced(tx)} and ${isPublished(tx)}`;
+      and ${isUnreferenced(tx, repositoryId)} and ${isPublished(tx, repositoryId)}`;
   // Uploads that have prepared their tests look them up again.
   if (count > 0) await interruptAdditions(tx, repositoryId);
   return count;

@@ -1,6 +1,6 @@
 /** Submissions whose archive is being processed or could not be: listed, without results. */
 import { keyedSubmissionId } from "../../lib/base/identity.ts";
-import { type Queryable, textsIn } from "../connection/sql.ts";
+import { type Queryable, textArray } from "../connection/sql.ts";
 import { bumpForAddition, lockRepository } from "./repository_row.ts";
 
 /** The facts that are known of an archive before its reports were read. */
@@ -29,12 +29,10 @@ export async function showProcessing(tx: Queryable, upload: UnprocessedSubmissio
   await tx`
     insert into submission (repository_id, submission_id, recorded_at, uploaded_at, status, key,
       build_url, commit_oid, tree_oid, branch, tags, data_version)
-    select ${repositoryId}, decode(${id}, 'hex'), to_timestamp(${recordedAt}),
+    values (${repositoryId}, decode(${id}, 'hex'), to_timestamp(${recordedAt}),
       to_timestamp(${upload.uploadedAt}), 'processing', ${key}, ${upload.buildUrl},
       ${upload.commitOid}, ${upload.treeOid}, ${upload.branch},
-      ${textsIn(tx, upload.tags)}, ${dataVersion}
-    where not exists (select 1 from submission s
-      where s.repository_id = ${repositoryId} and s.key = ${key})
+      ${textArray(upload.tags)}::text[], ${dataVersion})
     on conflict do nothing`;
 }
 

@@ -1,6 +1,13 @@
 /** What Citus asks of the tables that it distributes, checked over the catalogue of a database. */
 import type { Queryable } from "../../db/connection/sql.ts";
-import type { Distribution } from "./distribution.ts";
+
+/** Where each table of the schema is. */
+export interface Distribution {
+  /** Distributed by `repository_id`. */
+  distributed: ReadonlySet<string>;
+  /** Ordinary tables of the coordinator. */
+  coordinator: ReadonlySet<string>;
+}
 
 /** A foreign key, with its pairs of columns. */
 export interface ForeignKey {
@@ -9,6 +16,8 @@ export interface ForeignKey {
   to: string;
   columns: { own: string; theirs: string }[];
 }
+
+const COLUMN = "repository_id";
 
 /** What the rules are about. */
 export interface Catalogue {
@@ -77,12 +86,11 @@ export async function loadCatalogue(sql: Queryable): Promise<Catalogue> {
 
 /** All that Citus would refuse, in words; nothing when the schema can be distributed so. */
 export function refusals(catalogue: Catalogue, distribution: Distribution): string[] {
-  const { columns: distributedBy } = distribution;
+  const { distributed } = distribution;
   const found: string[] = [];
   for (const { table, name, columns } of catalogue.uniqueIndexes) {
-    const column = distributedBy.get(table);
-    if (column !== undefined && !columns.includes(column)) {
-      found.push(`unique index ${name} of ${table} has no ${column}: no server sees all rows`);
+    if (distributed.has(table) && !columns.includes(COLUMN)) {
+      found.push(`unique index ${name} of ${table} has no ${COLUMN}: no server sees all rows`);
     }
   }
   for (const key of catalogue.foreignKeys) {
@@ -90,42 +98,34 @@ export function refusals(catalogue: Catalogue, distribution: Distribution): stri
     if (refusal) found.push(`foreign key ${key.name} ${refusal}`);
   }
   for (const { table, name } of catalogue.triggers) {
-    if (isElsewhere(table, distribution)) {
+    if (distributed.has(table)) {
       found.push(`trigger ${name} of ${table} would not run where the rows are`);
     }
   }
   for (const { table, column, type, expression, isGenerated, isIdentity } of catalogue.columns) {
-    if (!isElsewhere(table, distribution)) continue;
+    if (!distributed.has(table)) continue;
     if (isIdentity && type !== "bigint") {
       found.push(`identity ${table}.${column} is ${type}, expected bigint`);
     }
     if (expression !== null && !isGenerated && !isConstant(expression)) {
       found.push(`default of ${table}.${column} is not a constant: ${expression}`);
     }
-    if (distributedBy.get(table) === column && (isIdentity || expression !== null)) {
+    if (column === COLUMN && (isIdentity || expression !== null)) {
       found.push(`${table} is distributed by a column that the database makes: ${column}`);
     }
   }
   return found;
 }
 
-function isElsewhere(table: string, { columns, reference }: Distribution): boolean {
-  return columns.has(table) || reference.includes(table);
-}
-
 function refusalOfForeignKey(
   { from, to, columns }: ForeignKey,
-  distribution: Distribution,
+  { distributed, coordinator }: Distribution,
 ): string | null {
-  const column = distribution.columns.get(from);
-  const other = distribution.columns.get(to);
-  const isCoordinators = (table: string) => distribution.coordinator.includes(table);
-  if (distribution.reference.includes(to)) return null;
-  if (isCoordinators(from) && isCoordinators(to)) return null;
-  if (column === undefined || other === undefined) return `leads from ${from} to ${to}`;
-  return columns.some(({ own, theirs }) => own === column && theirs === other)
+  if (coordinator.has(from) && coordinator.has(to)) return null;
+  if (!distributed.has(from) || !distributed.has(to)) return `leads from ${from} to ${to}`;
+  return columns.some(({ own, theirs }) => own === COLUMN && theirs === COLUMN)
     ? null
-    : `leads to rows on other servers: expected ${column} in it`;
+    : `leads to rows on other servers: expected ${COLUMN} in it`;
 }
 
 /** A literal, perhaps with a type; anything else may differ from server to server. */

@@ -1,80 +1,58 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "@std/testing/bdd";
+import { repositoryTables } from "../../db/schema/distribute.ts";
 import { describeWithDatabases } from "../database.ts";
 import {
+  type Catalogue,
   type Distribution,
-  DISTRIBUTION_SCRIPT,
-  parseDistribution,
-  readDistribution,
-} from "./distribution.ts";
-import { type Catalogue, type ForeignKey, loadCatalogue, refusals } from "./distribution_rules.ts";
+  type ForeignKey,
+  loadCatalogue,
+  refusals,
+} from "./distribution_rules.ts";
 
-describeWithDatabases("the schema, as deploy/citus.sql distributes it", (database) => {
+/** Tables about repositories on the coordinator: they are read before the repository is known. */
+const LOOKED_UP = ["api_token", "archive", "repository"];
+
+describeWithDatabases("the tables that Citus distributes", (database) => {
   let distribution: Distribution;
   let catalogue: Catalogue;
 
   before(async () => {
-    distribution = await readDistribution();
     catalogue = await loadCatalogue(database().sql);
+    const distributed = new Set(await repositoryTables(database().sql));
+    const coordinator = new Set(catalogue.tables).difference(distributed);
+    distribution = { distributed, coordinator };
   });
 
-  it("has every table in the script exactly once", () => {
-    const { columns, reference, coordinator } = distribution;
+  it("are all that have the column, except those that lead to it", () => {
+    const having = catalogue.columns.filter(({ column }) => column === "repository_id");
     assert.deepEqual(
-      [...columns.keys(), ...reference, ...coordinator].sort(),
-      catalogue.tables.toSorted(),
+      [...distribution.distributed, ...LOOKED_UP].sort(),
+      having.map(({ table }) => table).sort(),
     );
+    for (const { table, type, notNull } of having) {
+      if (distribution.distributed.has(table)) assert.deepEqual([type, notNull], ["bigint", true]);
+    }
   });
 
-  it("puts all distributed tables beside the first, by the same column and type", () => {
-    const { columns, besides } = distribution;
-    const [first, ...others] = besides.keys();
-    assert.deepEqual([besides.get(first!), ...new Set(others.map((it) => besides.get(it)))], [
-      "none",
-      first,
-    ]);
-    const types = [...columns].map(([table, column]) =>
-      catalogue.columns.find((it) => it.table === table && it.column === column)
-    );
-    assert.deepEqual([...new Set(types.map((it) => `${it?.column} ${it?.type} ${it?.notNull}`))], [
-      "repository_id bigint true",
-    ]);
-  });
-
-  it("has keys, defaults, foreign keys and triggers that Citus takes", () => {
-    assert.ok(catalogue.uniqueIndexes.length > distribution.columns.size);
+  it("have keys, defaults, foreign keys and triggers that Citus accepts", () => {
+    assert.ok(catalogue.uniqueIndexes.length > distribution.distributed.size);
     assert.deepEqual(refusals(catalogue, distribution), []);
   });
 
-  it("is distributed by a script that runs", async () => {
-    const script = await Deno.readTextFile(DISTRIBUTION_SCRIPT);
-    // Of Citus there is only the signature of the one function that the script calls.
-    const rehearsal = `
-      create function create_distributed_table(table_name regclass, distribution_column text,
-        distribution_type text default 'hash', colocate_with text default 'default')
-        returns bigint language sql as 'select 1 / count(*) from pg_attribute
-          where attrelid = table_name and attname = distribution_column';
-      ${script.replace(/^create extension.*$/m, "")}
-      drop function create_distributed_table;`;
-    await database().sql.unsafe(rehearsal);
-  });
-
-  it("has repository_id in every table that belongs to a repository, and distributes it", () => {
-    const belonging = catalogue.columns.filter(({ column }) => column === "repository_id")
-      .map(({ table }) => table);
-    assert.deepEqual(
-      [...distribution.columns.keys(), "api_token", "archive", "repository"].sort(),
-      belonging.sort(),
-    );
+  it("are found by the first column of their primary key, as those of an organization are", () => {
+    const others = ["archive", "schema_migration"];
+    for (const { table, name, columns: [first] } of catalogue.uniqueIndexes) {
+      if (!name.endsWith("_pkey") || others.includes(table)) continue;
+      assert.match(first ?? "", /^(repository|organization)_id$/, name);
+    }
   });
 });
 
 describe("the rules of distribution", () => {
   const distribution: Distribution = {
-    columns: new Map([["a", "repository_id"], ["b", "repository_id"]]),
-    besides: new Map([["a", "none"], ["b", "a"]]),
-    reference: ["r"],
-    coordinator: ["l"],
+    distributed: new Set(["a", "b"]),
+    coordinator: new Set(["l"]),
   };
   const empty: Catalogue = {
     tables: [],
@@ -123,7 +101,6 @@ describe("the rules of distribution", () => {
       { foreignKeys: [key("b", "a", [["x", "x"], ["repository_id", "y"]])] },
       /^foreign key b_a/,
     ],
-    ["a key to a reference table", { foreignKeys: [key("b", "r", [["x", "x"]])] }, null],
     ["a key to the coordinator", { foreignKeys: [key("b", "l", beside)] }, /^foreign key b_l/],
     ["a key from the coordinator", { foreignKeys: [key("l", "a", beside)] }, /^foreign key l_a/],
     ["a key within the coordinator", { foreignKeys: [key("l", "l", beside)] }, null],
@@ -155,24 +132,4 @@ describe("the rules of distribution", () => {
       else assert.deepEqual(found, []);
     });
   }
-
-  it("are read from a script that names each table once", () => {
-    assert.deepEqual(
-      parseDistribution(
-        "-- why\n\nselect create_distributed_table('a', 'x', colocate_with => 'none');\n" +
-          "select create_reference_table('r');\n-- on the coordinator: l\n",
-      ),
-      {
-        columns: new Map([["a", "x"]]),
-        besides: new Map([["a", "none"]]),
-        reference: ["r"],
-        coordinator: ["l"],
-      },
-    );
-    assert.throws(
-      () => parseDistribution("select create_reference_table('r');\n-- on the coordinator: r"),
-      /r stands there twice/,
-    );
-    assert.throws(() => parseDistribution("drop table r;"), /is not understood/);
-  });
 });

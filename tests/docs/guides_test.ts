@@ -20,7 +20,7 @@ const GUIDES = [
 ];
 
 /** Guides that cannot be run in a test: all their blocks are marked `sh elsewhere`. */
-const NOT_RUN = ["systemd", "reverse_proxy", "replicas"];
+const NOT_RUN = ["systemd", "reverse_proxy", "replicas", "citus"];
 
 /** URL of a PostgreSQL server; empty when there is none. */
 const SERVER = process.env.TEST_DATABASE_URL ?? "";

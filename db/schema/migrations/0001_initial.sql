@@ -319,7 +319,7 @@ create index archive_unfinished on archive (source, status) where status <> 'pro
 
 -- The first statement of a request names a repository by a row of `repository`. On Citus that table and
 -- those of the data are on different servers: there these functions send a statement of their own with
--- the id as a value (deploy/citus.sql), so that a request still takes one round trip. On one server they
+-- the id as a value (distribute.ts), so that a request still takes one round trip. On one server they
 -- become part of the plan of the statement.
 
 create function repository_version(

@@ -8,6 +8,7 @@ import { type Database, openDatabase } from "../../../db/connection/connect.ts";
 import { readDatabaseUrl } from "../../../db/connection/database_url.ts";
 import { freeBytes } from "../../../db/embedded/disk_space.ts";
 import { type EmbeddedState, inspectEmbedded } from "../../../db/embedded/inspect.ts";
+import { loadWorkers } from "../../../db/schema/distribute.ts";
 import { checkSchema } from "../../../db/schema/migrate.ts";
 import { WINDOW_SECONDS } from "../../base/time.ts";
 import { PROGRAM } from "../../base/version.ts";
@@ -24,6 +25,7 @@ import {
   assessSchema,
   assessSize,
   assessTokens,
+  assessWorkers,
   fail,
   type Finding,
   ok,
@@ -106,8 +108,11 @@ async function examineDatabase(
     }),
     ...kind === "server" ? [assessRole(server), assessSize(server)] : [],
   ];
-  // The queries below need the current schema.
+  // The queries below need the current schema, and all workers.
   if (schema.state !== "current") return findings;
+  const workers = await loadWorkers(sql);
+  findings.push(...assessWorkers(workers));
+  if (workers.some(({ isReachable }) => !isReachable)) return findings;
   return [
     ...findings,
     assessFreshness(await loadFreshness(sql, { windowStart: now - WINDOW_SECONDS }), { now }),

@@ -5,6 +5,7 @@ import type {
   StuckArchives,
   TokenCounts,
 } from "../../../db/admin/diagnostics.ts";
+import type { Worker } from "../../../db/schema/distribute.ts";
 import { SCHEMA_VERSION, type SchemaStatus } from "../../../db/schema/migrate.ts";
 import { formatTimestamp, SECONDS_PER_DAY, WINDOW_SECONDS } from "../../base/time.ts";
 import { PROGRAM } from "../../base/version.ts";
@@ -25,6 +26,8 @@ const CLOCK_FAIL_SECONDS = 60;
 // Uploads fail when the disk is full; a week of uploads is far less than the warning level.
 const DISK_FAIL_BYTES = 200e6;
 const DISK_WARN_BYTES = 2e9;
+// Below it, moving data brings nothing.
+const SKEW_WARN_BYTES = 1e9;
 // An acceptable delay of results.
 const LAG_WARN_SECONDS = 60;
 // A weekend, and a holiday before it.
@@ -113,6 +116,26 @@ export function assessDisk(path: string, freeBytes: number): Finding {
 export function assessSize({ databaseBytes }: ServerState): Finding {
   const size = formatBytes(databaseBytes);
   return ok("disk", `database size ${size}; free space of the server unknown`);
+}
+
+/** The workers of a cluster. */
+export function assessWorkers(workers: readonly Worker[]): Finding[] {
+  if (workers.length === 0) return [];
+  const away = workers.filter(({ isReachable }) => !isReachable).map(({ name }) => name);
+  if (away.length > 0) {
+    const hint = "start it; until then its repositories answer with 500, and uploads to them fail";
+    return [fail("workers", `not reachable: ${away.join(", ")}`, hint)];
+  }
+  const listed = workers.map(({ name, shardCount, bytes }) =>
+    `${name} has ${shardCount} shards, ${formatBytes(bytes)}`
+  );
+  const sizes = workers.map(({ bytes }) => bytes);
+  const isSkewed = Math.max(...sizes) > SKEW_WARN_BYTES + 2 * Math.min(...sizes);
+  return [
+    isSkewed
+      ? warn("workers", listed.join("; "), "move data with `select citus_rebalance_start()`")
+      : ok("workers", listed.join("; ")),
+  ];
 }
 
 /** How recent the results are. */

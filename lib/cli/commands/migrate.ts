@@ -1,19 +1,28 @@
 import { openDatabase } from "../../../db/connection/connect.ts";
+import { distributeDatabase } from "../../../db/schema/distribute.ts";
 import { migrate } from "../../../db/schema/migrate.ts";
-import { type AddCommand, command } from "../command.ts";
+import { type AddCommand, command, flag } from "../command.ts";
 
 export const migrateCommand: AddCommand = command({
   name: "migrate",
   summary: "Migrate the database to the schema of this version; prints the schema version",
   example: "migrate",
-  input: {},
-  async run(_input, context) {
+  input: {
+    citus: flag("also distribute the data over the workers of a Citus cluster, once for all"),
+  },
+  async run({ citus }, context) {
     const database = await openDatabase(context.database);
     try {
       const { from, to } = await migrate(database.sql);
       context.note(
         from === to ? `schema version ${to} is current` : `migrated from schema ${from} to ${to}`,
       );
+      if (citus) {
+        const tables = await distributeDatabase(database.sql);
+        context.note(
+          tables.length > 0 ? `distributed ${tables.length} tables` : "all tables are distributed",
+        );
+      }
       await context.print(String(to), { schema_version: to });
     } finally {
       await database.close();

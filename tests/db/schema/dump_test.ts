@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { it } from "@std/testing/bdd";
+import { isDistributed } from "../../../db/schema/distribute.ts";
 import { dumpSchema, REGENERATE } from "../../../tools/dump_schema.ts";
 import { describeWithDatabases } from "../../database.ts";
 
 describeWithDatabases("the schema", (database) => {
   it("is the one that db/schema/schema.sql shows", async () => {
+    // Which changes the language of functions.
+    if (await isDistributed(database().sql)) return;
     const committed = await Deno.readTextFile(
       new URL("../../../db/schema/schema.sql", import.meta.url),
     );

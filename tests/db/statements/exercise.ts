@@ -275,6 +275,7 @@ async function quarantines(program: Program): Promise<void> {
   await program.run("ingest --org big --repo big/shop --commit c000001 FOLDER/broken.xml");
   assert.match(await program.run("quarantine apply --org big"), /^stay\t/m);
   await program.run("quarantine policy off --org big --repo big/shop");
+  await program.run("digest --org big --group-by owner");
 }
 
 const POLICY = "--code-versions 1 --min-results 1";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
+import { repositoryTables } from "../../../db/schema/distribute.ts";
 import { describeWithDatabases } from "../../database.ts";
-import { readDistribution } from "../distribution.ts";
 import { loadCatalogue } from "../distribution_rules.ts";
 import { exerciseCommands, exerciseRoutes } from "./exercise.ts";
 import { readMentions, type Tables } from "./restriction.ts";
@@ -18,9 +18,7 @@ const FIRST_VERSION =
   /^insert into repository_state \(repository_id, id_prefix, data_version\) values \(/;
 
 /** The one statement about all repositories: the counts of `doctor`. */
-const UNRESTRICTED = [
-  'select (select count(*)::integer from organization) as "organizationCount"',
-];
+const UNRESTRICTED = ['select count(*)::integer as "repositoryCount"'];
 
 const recorder = new StatementRecorder();
 
@@ -36,7 +34,7 @@ describeWithDatabases("the statements that the program sends", (database) => {
       select prosrc as body from pg_proc where pronamespace = 'public'::regnamespace`;
     const texts = [...recorder.take().map(({ text }) => text), ...functions.map((it) => it.body)];
     sent = [...new Set(texts)];
-    const distributed = new Set((await readDistribution()).columns.keys());
+    const distributed = new Set(await repositoryTables(database().sql));
     const column = "repository_id";
     const { columns } = await loadCatalogue(database().sql);
     const others = columns.filter((it) => it.column === column && !distributed.has(it.table));

@@ -9,7 +9,7 @@ import {
   reopenForReading,
 } from "../../../lib/cli/database.ts";
 import { Failure } from "../../../lib/cli/errors.ts";
-import { describeWithDatabases, withDatabase } from "../../database.ts";
+import { describeWithDatabases, dropEverything, withDatabase } from "../../database.ts";
 
 describeWithDatabases("the schema that a command finds", (database) => {
   it("is left alone when it is this program's", async () => {
@@ -32,8 +32,7 @@ describeWithDatabases("the schema that a command finds", (database) => {
 
   it("is refused when an earlier build made it, and nothing is changed", async () => {
     const { sql } = database();
-    await sql`drop schema public cascade`;
-    await sql`create schema public`;
+    await dropEverything(sql);
     await sql`create table schema_migration (version integer primary key, name text)`;
     await sql`insert into schema_migration values (1, 'initial')`;
     await assert.rejects(ensureCurrentSchema(database()), (error) => {
@@ -47,8 +46,7 @@ describeWithDatabases("the schema that a command finds", (database) => {
 
   it("is made when there is none", async () => {
     const { sql } = database();
-    await sql`drop schema public cascade`;
-    await sql`create schema public`;
+    await dropEverything(sql);
     await ensureCurrentSchema(database());
     assert.equal((await checkSchema(sql)).state, "current");
   });

@@ -22,6 +22,10 @@ const FRESH = {
 };
 const NOW = 1_790_000_000 + 3_600;
 
+function worker(name: string, bytes: number) {
+  return { name, bytes, shardCount: 16, isReachable: true };
+}
+
 describe("what the doctor finds", () => {
   const cases: [string, judge.Finding, judge.Finding["status"], RegExp][] = [
     [
@@ -47,6 +51,24 @@ describe("what the doctor finds", () => {
       judge.assessClock({ theirs: 0, ours: 100, roundTripSeconds: 0.01 }),
       "fail",
       /100 s behind/,
+    ],
+    [
+      "workers with as much each",
+      judge.assessWorkers([worker("a:1", 9e9), worker("b:1", 6e9)])[0]!,
+      "ok",
+      /^a:1 has 16 shards, 9\.0 GB; b:1 has 16 shards, 6\.0 GB$/,
+    ],
+    [
+      "a worker with most of the data",
+      judge.assessWorkers([worker("a:1", 9e9), worker("b:1", 1e9)])[0]!,
+      "warn",
+      /a:1 has/,
+    ],
+    [
+      "a worker that is away",
+      judge.assessWorkers([worker("a:1", 0), { ...worker("b:1", 0), isReachable: false }])[0]!,
+      "fail",
+      /^not reachable: b:1$/,
     ],
     [
       "the right schema",

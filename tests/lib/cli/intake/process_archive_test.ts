@@ -244,12 +244,10 @@ describeWithDatabases("processing an archive", (database) => {
       repository: "acme/refused",
       onOpen: () => Promise.resolve(),
     });
+    // Not a trigger: Citus has none on distributed tables.
     await database().sql`
-      create or replace function refuse() returns trigger language plpgsql as
-      $$begin raise exception 'no such value' using errcode = '22023'; end$$`;
-    await database().sql`
-      create trigger refuse before insert on submission for each row
-      when (new.status = 'processed') execute function refuse()`;
+      alter table submission add constraint refuse
+      check (case status when 'processed' then 1 / (length(status) - 9) end is null) not valid`;
     try {
       for (let look = 1; look <= 20; look++) {
         assert.equal((await processArchive(context, archive)).status, "left", `look ${look}`);
@@ -257,10 +255,10 @@ describeWithDatabases("processing an archive", (database) => {
       assert.deepEqual(await processArchive(context, archive), {
         status: "failed",
         key: "a.gz",
-        reason: "given up after 20 attempts: no such value",
+        reason: "given up after 20 attempts: division by zero",
       });
     } finally {
-      await database().sql`drop trigger refuse on submission`;
+      await database().sql`alter table submission drop constraint refuse`;
     }
   });
 
