@@ -10,7 +10,7 @@ import {
   sortParameter,
 } from "../lib/http/request/parameters.ts";
 import { defineRoute } from "../lib/http/request/route.ts";
-import { DISRUPTIVE_TESTS_EXAMPLE } from "./examples.ts";
+import examples from "./examples.json" with { type: "json" };
 import { testPage } from "./test_page.ts";
 import {
   baseEntries,
@@ -77,7 +77,7 @@ export const disruptiveTests = defineRoute({
     schema: pageSchema("DisruptiveTestPage", "Tests that match, on all pages", {
       tests: v.array(disruptiveTestSchema),
     }),
-    example: DISRUPTIVE_TESTS_EXAMPLE,
+    example: examples.disruptiveTests,
   },
   resource: "repository in path",
   async handler(request) {

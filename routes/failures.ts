@@ -8,7 +8,7 @@ import {
 } from "../lib/http/request/parameters.ts";
 import { defineJsonRoute, selectedRepository, selectedTest } from "../lib/http/request/route.ts";
 import { checkVersion } from "../lib/http/request/stale_version.ts";
-import { REPOSITORY_FAILURES_EXAMPLE, TEST_FAILURES_EXAMPLE } from "./examples.ts";
+import examples from "./examples.json" with { type: "json" };
 import { countSchema, objectIdSchema, textSchema, timestampSchema } from "./schemas.ts";
 
 const groupEntries = {
@@ -67,7 +67,7 @@ export const testFailures = defineJsonRoute({
   response: {
     description: "The largest groups",
     schema: groupsSchema("FailureGroups", groupSchema),
-    example: TEST_FAILURES_EXAMPLE,
+    example: examples.testFailures,
   },
   resource: "test in path",
   async handler(request, { sql }) {
@@ -94,7 +94,7 @@ export const repositoryFailures = defineJsonRoute({
   response: {
     description: "The largest groups",
     schema: groupsSchema("RepositoryFailureGroups", repositoryGroupSchema),
-    example: REPOSITORY_FAILURES_EXAMPLE,
+    example: examples.repositoryFailures,
   },
   resource: "repository in path",
   async handler(request, { sql }) {

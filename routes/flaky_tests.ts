@@ -14,7 +14,7 @@ import {
 } from "../lib/http/request/parameters.ts";
 import { defineRoute } from "../lib/http/request/route.ts";
 import type { IsListed } from "../lib/http/request/test_collection.ts";
-import { FLAKY_TESTS_EXAMPLE } from "./examples.ts";
+import examples from "./examples.json" with { type: "json" };
 import {
   type Expansion,
   EXPANSION_NAMES,
@@ -81,7 +81,7 @@ export const flakyTests = defineRoute({
     schema: pageSchema("FlakyTestPage", "Tests that match, on all pages", {
       tests: v.array(flakyTestSchema),
     }),
-    example: FLAKY_TESTS_EXAMPLE,
+    example: examples.flakyTests,
     exampleQuery: { repository: "acme/shop", include: EXPANSION_NAMES.join(",") },
   },
   resource: "repositories in query",

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { caseKey, organizationUuid } from "../lib/base/identity.ts";
 import { defineJsonRoute, selectedOrganization } from "../lib/http/request/route.ts";
-import { ORGANIZATIONS_EXAMPLE } from "./examples.ts";
+import examples from "./examples.json" with { type: "json" };
 import { textSchema } from "./schemas.ts";
 
 const organizationSchema = v.pipe(
@@ -29,7 +29,7 @@ export const organizations = defineJsonRoute({
       v.strictObject({ organizations: v.array(organizationSchema) }),
       v.title("Organizations"),
     ),
-    example: ORGANIZATIONS_EXAMPLE,
+    example: examples.organizations,
   },
   resource: "organization",
   handler(request) {

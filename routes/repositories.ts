@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { loadRepositoryDetails } from "../db/read/repositories.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
 import { checkVersion } from "../lib/http/request/stale_version.ts";
-import { REPOSITORIES_EXAMPLE } from "./examples.ts";
+import examples from "./examples.json" with { type: "json" };
 import { textSchema } from "./schemas.ts";
 
 const repositorySchema = v.pipe(
@@ -32,7 +32,7 @@ export const repositories = defineJsonRoute({
       v.strictObject({ repositories: v.array(repositorySchema) }),
       v.title("Repositories"),
     ),
-    example: REPOSITORIES_EXAMPLE,
+    example: examples.repositories,
   },
   resource: "repositories in query",
   async handler({ repositories }, { sql }) {

@@ -10,7 +10,7 @@ import {
 } from "../lib/http/request/parameters.ts";
 import { defineJsonRoute, selectedSubmission } from "../lib/http/request/route.ts";
 import { checkVersion } from "../lib/http/request/stale_version.ts";
-import { SUBMISSION_TESTS_EXAMPLE } from "./examples.ts";
+import examples from "./examples.json" with { type: "json" };
 import {
   attemptEntries,
   attemptView,
@@ -56,7 +56,7 @@ export const submissionTests = defineJsonRoute({
     schema: pageSchema("SubmissionTestPage", "Attempts with the status, on all pages", {
       tests: v.array(submissionTestSchema),
     }),
-    example: SUBMISSION_TESTS_EXAMPLE,
+    example: examples.submissionTests,
     exampleQuery: { status: "failed" },
   },
   resource: "submission in path",

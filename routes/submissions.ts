@@ -10,7 +10,7 @@ import {
 } from "../lib/http/request/parameters.ts";
 import { defineJsonRoute, selectedRepository } from "../lib/http/request/route.ts";
 import { formatTimestamp } from "../lib/base/time.ts";
-import { SUBMISSIONS_EXAMPLE } from "./examples.ts";
+import examples from "./examples.json" with { type: "json" };
 import {
   countSchema,
   keysetPage,
@@ -62,7 +62,7 @@ export const submissions = defineJsonRoute({
     schema: pageSchema("SubmissionPage", "Submissions of the last 14 days, on all pages", {
       submissions: v.array(submissionSchema),
     }),
-    example: SUBMISSIONS_EXAMPLE,
+    example: examples.submissions,
     exampleQuery: { limit: "2" },
   },
   resource: "repository in path",

@@ -4,7 +4,7 @@ import { loadTestDetails } from "../db/read/test_details.ts";
 import { checkVersion, StaleVersionError } from "../lib/http/request/stale_version.ts";
 import { testPathParameters } from "../lib/http/request/parameters.ts";
 import { defineJsonRoute, selectedTest } from "../lib/http/request/route.ts";
-import { TEST_DETAILS_EXAMPLE } from "./examples.ts";
+import examples from "./examples.json" with { type: "json" };
 import { EXPANSION_NAMES, expansionEntries, expansionsView } from "./expansions.ts";
 import { baseEntries, baseView, ordinalSchema, textSchema } from "./schemas.ts";
 
@@ -30,7 +30,7 @@ export const testDetails = defineJsonRoute({
       }),
       v.title("TestDetails"),
     ),
-    example: TEST_DETAILS_EXAMPLE,
+    example: examples.testDetails,
   },
   resource: "test in path",
   async handler(request, { sql }) {

@@ -5,7 +5,7 @@ import { testPathParameters } from "../lib/http/request/parameters.ts";
 import { defineJsonRoute, selectedTest } from "../lib/http/request/route.ts";
 import { eventId, recordedAtOf } from "../lib/base/identity.ts";
 import { formatTimestamp } from "../lib/base/time.ts";
-import { TEST_RESULTS_EXAMPLE } from "./examples.ts";
+import examples from "./examples.json" with { type: "json" };
 import { objectIdSchema, textSchema, timestampSchema } from "./schemas.ts";
 
 const MAX_EVENTS = 10;
@@ -38,7 +38,7 @@ export const testResults = defineJsonRoute({
   response: {
     description: "The latest events",
     schema: v.pipe(v.strictObject({ results: v.array(eventSchema) }), v.title("DisruptionEvents")),
-    example: TEST_RESULTS_EXAMPLE,
+    example: examples.testResults,
   },
   resource: "test in path",
   async handler(request, { sql }) {

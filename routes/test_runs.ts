@@ -12,7 +12,7 @@ import {
 } from "../lib/http/request/parameters.ts";
 import { defineJsonRoute, selectedTest } from "../lib/http/request/route.ts";
 import { checkVersion } from "../lib/http/request/stale_version.ts";
-import { TEST_RUNS_EXAMPLE } from "./examples.ts";
+import examples from "./examples.json" with { type: "json" };
 import {
   attemptEntries,
   attemptView,
@@ -61,7 +61,7 @@ export const testRuns = defineJsonRoute({
       v.strictObject({ runs: v.array(runSchema), metadata: metadataSchema }),
       v.title("TestRunPage"),
     ),
-    example: TEST_RUNS_EXAMPLE,
+    example: examples.testRuns,
     exampleQuery: { limit: "2" },
   },
   resource: "test in path",

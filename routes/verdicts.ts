@@ -11,7 +11,7 @@ import {
 import { defineJsonRoute, selectedRepository } from "../lib/http/request/route.ts";
 import { checkVersion } from "../lib/http/request/stale_version.ts";
 import { MAX_BRANCH_CHARACTERS, parseBranches } from "../lib/query/mod.ts";
-import { VERDICTS_EXAMPLE } from "./examples.ts";
+import examples from "./examples.json" with { type: "json" };
 import {
   baseEntries,
   negativeResultSchema,
@@ -83,7 +83,7 @@ export const verdicts = defineJsonRoute({
   response: {
     description: "The tests whose failure is known, by id",
     schema: v.pipe(v.strictObject({ tests: v.array(verdictSchema) }), v.title("TestVerdicts")),
-    example: VERDICTS_EXAMPLE,
+    example: examples.verdicts,
   },
   resource: "repository in path",
   async handler(request, { sql }) {
