@@ -1,11 +1,10 @@
 /** The agent tool server over standard input and output. */
-import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import { serveStdio, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import { createApiClient } from "../api_client/client.ts";
-import { createToolServer } from "./server.ts";
 import type { ApiSettings } from "../api_client/settings.ts";
-import { createTransport, type TransportStreams } from "./transport.ts";
+import { createToolServer } from "./server.ts";
 
-interface ServeToolsOptions extends ApiSettings, TransportStreams {
+interface ServeToolsOptions extends ApiSettings {
   version: string;
   /** Aborted when the process should stop. */
   stop: AbortSignal;
@@ -13,20 +12,24 @@ interface ServeToolsOptions extends ApiSettings, TransportStreams {
   note(text: string): void;
 }
 
-/** Serves until the input ends or `stop` is aborted. */
-export async function serveTools(options: ServeToolsOptions): Promise<void> {
-  const { version, stop, note } = options;
+/** Serves until the input ends, whatever is in flight, or `stop` is aborted. */
+export async function serveTools({ version, stop, note, ...api }: ServeToolsOptions) {
   const onError = (error: unknown) =>
     note(`error: ${error instanceof Error ? error.message : String(error)}`);
-  const api = createApiClient({ ...options, userAgent: `test-analytics-mcp/${version}` });
-  const transport = createTransport(options);
-  const handle = serveStdio(() => createToolServer({ api, version, onError }), {
+  const client = createApiClient({ ...api, userAgent: `test-analytics-mcp/${version}` });
+  const transport = new StdioServerTransport();
+  const handle = serveStdio(() => createToolServer({ api: client, version, onError }), {
     transport,
     onerror: onError,
   });
+  const { promise: closed, resolve } = Promise.withResolvers<void>();
+  const { onclose } = transport;
+  transport.onclose = () => {
+    onclose?.();
+    resolve();
+  };
   const onStop = () => void handle.close();
   stop.addEventListener("abort", onStop, { once: true });
   if (stop.aborted) onStop();
-  await transport.closed;
-  stop.removeEventListener("abort", onStop);
+  await closed;
 }

@@ -330,22 +330,6 @@ describe("the command mcp", () => {
     }
   });
 
-  it("answers what was piped in and ends", async () => {
-    const api = startFakeApi(() => Response.json(flakyPage()));
-    const process = startToolProcess({
-      PLATFORM_API_TOKEN: FAKE_TOKEN,
-      PLATFORM_API_URL: api.url,
-    });
-    await process.send("initialize", initialize("2025-06-18"));
-    await process.send("tools/call", { name: "find_flaky_tests", arguments: {} });
-    await process.closeInput();
-    assert.equal((await process.receive()).id, 1);
-    assert.equal((await process.receive()).id, 2);
-    assert.deepEqual(await process.end(), { code: 0, rest: "", stderr: "" });
-    assert.match(api.asked[0]?.headers.get("user-agent") ?? "", /^test-analytics-mcp\/\d/);
-    await api.close();
-  });
-
   it("ends cleanly on SIGTERM and SIGINT, whatever is in flight", async () => {
     for (const signal of ["SIGTERM", "SIGINT"] as const) {
       const late = Promise.withResolvers<Response>();

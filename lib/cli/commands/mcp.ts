@@ -1,4 +1,3 @@
-import process from "node:process";
 import { VERSION } from "../../base/version.ts";
 import { DEFAULT_API_URL, TOKEN_VARIABLE, URL_VARIABLE } from "../../api_client/settings.ts";
 import { readApiAccess } from "../api_access.ts";
@@ -20,8 +19,6 @@ export const mcpCommand: AddCommand = command({
     await serveTools({
       ...settings,
       version: VERSION,
-      input: process.stdin,
-      write: io.stdout,
       stop: io.stop,
       note: context.note,
     });
