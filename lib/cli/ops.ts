@@ -1,4 +1,4 @@
-/** The port for operators of `serve` and `watch`. */
+/** The port for operators of a service. */
 import type { Database } from "../../db/connection/connect.ts";
 import { checkSchema } from "../../db/schema/migrate.ts";
 import type { Log } from "../base/log.ts";
@@ -17,7 +17,7 @@ export interface Ops {
 export function startOps(
   database: Database,
   settings: SettingValues<"OPS_HOST" | "OPS_PORT">,
-  { log, onListen }: { log: Log; onListen(url: string): void },
+  log: Log,
 ): Ops | null {
   const { OPS_HOST: host, OPS_PORT: port } = settings;
   if (port === null) return null;
@@ -28,7 +28,7 @@ export function startOps(
   });
   try {
     const server = serveOps({ host, port, metrics, log, checkReady: () => checkReady(database) });
-    onListen(server.url);
+    log.info("readiness and metrics", { url: server.url });
     return { metrics, close: () => server.shutdown() };
   } catch (error) {
     if (!(error instanceof Error)) throw error;

@@ -2,17 +2,29 @@ import type { Database } from "../../../db/connection/connect.ts";
 import { serve, type ServeOptions } from "../../../routes/serve.ts";
 import { requireSchemaVersion, SchemaVersionError } from "../../../db/schema/migrate.ts";
 import { aborted, pause } from "../../base/delay.ts";
-import { VERSION } from "../../base/version.ts";
-import { type AddCommand, type CliIo, command, flag } from "../command.ts";
-import { COMMIT } from "../commit.ts";
-import { reopenForReading, waitForDatabase } from "../database.ts";
+import type { SettingName } from "../../base/config.ts";
+import { type AddCommand, type CliIo, command, type CommandContext, flag } from "../command.ts";
+import { reopenForReading } from "../database.ts";
 import { listenOrFail } from "../listen.ts";
-import { withLog } from "../log_output.ts";
-import { startOps } from "../ops.ts";
-import { recordTokenUsesLater } from "../token_uses.ts";
+import { runService, SERVICE_SETTINGS } from "../service.ts";
+import type { SettingValues } from "../settings.ts";
 import { checkStart, requireSharedPorts } from "./serve_check.ts";
 
 const SCHEMA_CHECK_MS = 1_000;
+
+/** The settings of what serves the API. */
+export const API_SETTINGS = [
+  "HOST",
+  "PORT",
+  "TRUSTED_PROXIES",
+  "ORGANIZATION_HEADER",
+  ...SERVICE_SETTINGS,
+  "DATABASE_POOL_SIZE",
+  "STATEMENT_TIMEOUT_MS",
+  "REQUEST_TIMEOUT_MS",
+  "MAX_RUNNING_REQUESTS",
+  "CACHE_SIZE_MB",
+] as const satisfies readonly SettingName[];
 
 export const serveCommand: AddCommand = command({
   name: "serve",
@@ -37,74 +49,49 @@ export const serveCommand: AddCommand = command({
     done: "stopped by a signal; with --check: ready to start",
     failed: "startup failed, or stopped by a second signal",
   },
-  settings: [
-    "HOST",
-    "PORT",
-    "REUSE_PORT",
-    "TRUSTED_PROXIES",
-    "ORGANIZATION_HEADER",
-    "OPS_HOST",
-    "OPS_PORT",
-    "LOG_LEVEL",
-    "LOG_FORMAT",
-    "DATABASE_WAIT_SECONDS",
-    "DATABASE_POOL_SIZE",
-    "STATEMENT_TIMEOUT_MS",
-    "REQUEST_TIMEOUT_MS",
-    "MAX_RUNNING_REQUESTS",
-    "CACHE_SIZE_MB",
-  ],
+  settings: [...API_SETTINGS, "REUSE_PORT"],
   createsDatabase: true,
   input: { check: flag("check whether it could start, and exit") },
   async run({ check }, context, settings) {
-    const { io } = context;
     if (settings.REUSE_PORT) requireSharedPorts();
     if (check) return await checkStart(context);
-    await withLog(io, settings, async (log) => {
-      const database = await waitForDatabase(
-        async () =>
-          await reopenForReading(await context.openDatabase(), {
-            ...context.database,
-            maxConnections: settings.DATABASE_POOL_SIZE,
-            statementTimeoutMs: settings.STATEMENT_TIMEOUT_MS,
-          }),
-        {
-          seconds: settings.DATABASE_WAIT_SECONDS,
-          stop: io.stop,
-          note: (text) => log.warn("database unavailable", { error: text }),
-        },
-      );
-      if (database === null) return;
-      const uses = recordTokenUsesLater(database, { location: context.database, log });
-      const ops = startOps(database, settings, {
-        log,
-        onListen: (url) => io.stderr(`readiness and metrics on ${url}\n`),
-      });
-      try {
-        await serveUntilStopped(io, {
-          database,
-          log,
-          trustedProxies: settings.TRUSTED_PROXIES,
-          organizationHeader: settings.ORGANIZATION_HEADER,
-          onTokenUse: (caller, hour) => uses.record({ ...caller, hour }),
-          ...ops && { metrics: ops.metrics },
-          host: settings.HOST,
-          port: settings.PORT,
+    await runService(context, settings, {
+      open: async () =>
+        await reopenForReading(await context.openDatabase(), readingOptions(context, settings)),
+      body: ({ logStarted, ...service }) =>
+        serveUntilStopped(context.io, {
+          ...service,
+          ...apiOptions(settings),
           reusePort: settings.REUSE_PORT,
-          requestTimeoutMs: settings.REQUEST_TIMEOUT_MS,
-          maxRunningRequests: settings.MAX_RUNNING_REQUESTS,
-          cacheSizeMb: settings.CACHE_SIZE_MB,
-          onReady: () =>
-            log.info("started", { version: VERSION, commit: COMMIT.slice(0, 12) || undefined }),
-        });
-      } finally {
-        await ops?.close();
-        await uses.close();
-        await database.close();
-      }
+          onReady: () => logStarted(),
+        }),
     });
   },
 });
+
+type ApiSettings = SettingValues<typeof API_SETTINGS[number]>;
+
+/** How the API reads the database. */
+export function readingOptions({ database }: CommandContext, settings: ApiSettings) {
+  return {
+    ...database,
+    maxConnections: settings.DATABASE_POOL_SIZE,
+    statementTimeoutMs: settings.STATEMENT_TIMEOUT_MS,
+  };
+}
+
+/** Where the API listens, and its limits. */
+export function apiOptions(settings: ApiSettings) {
+  return {
+    trustedProxies: settings.TRUSTED_PROXIES,
+    organizationHeader: settings.ORGANIZATION_HEADER,
+    host: settings.HOST,
+    port: settings.PORT,
+    requestTimeoutMs: settings.REQUEST_TIMEOUT_MS,
+    maxRunningRequests: settings.MAX_RUNNING_REQUESTS,
+    cacheSizeMb: settings.CACHE_SIZE_MB,
+  };
+}
 
 /**
  * Serves until the first signal, then drains running requests; the second signal ends at once.

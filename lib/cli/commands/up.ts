@@ -2,18 +2,15 @@ import { mkdir, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { listOrganizations } from "../../../db/admin/organizations.ts";
 import { aborted } from "../../base/delay.ts";
-import { PROGRAM, VERSION } from "../../base/version.ts";
+import { PROGRAM } from "../../base/version.ts";
 import { type AddCommand, command } from "../command.ts";
-import { COMMIT } from "../commit.ts";
-import { openForReading, waitForDatabase } from "../database.ts";
+import { openForReading } from "../database.ts";
 import { watchArchives } from "../intake/watch_loop.ts";
-import { withLog } from "../log_output.ts";
-import { startOps } from "../ops.ts";
 import { openInbox } from "../receive/inbox.ts";
 import { startReceiver, UPLOAD_SETTINGS } from "../receive/receiver.ts";
+import { runService } from "../service.ts";
 import { FolderStorage } from "../storage/folder.ts";
-import { recordTokenUsesLater } from "../token_uses.ts";
-import { serveUntilStopped } from "./serve.ts";
+import { API_SETTINGS, apiOptions, readingOptions, serveUntilStopped } from "./serve.ts";
 
 /** Listing a folder that is mostly empty costs next to nothing. */
 const SWEEP_SECONDS = 1;
@@ -36,117 +33,68 @@ export const upCommand: AddCommand = command({
     done: "stopped by a signal",
     failed: "startup failed, or stopped by a second signal",
   },
-  settings: [
-    "HOST",
-    "PORT",
-    "UPLOAD_PORT",
-    ...UPLOAD_SETTINGS,
-    "TRUSTED_PROXIES",
-    "ORGANIZATION_HEADER",
-    "OPS_HOST",
-    "OPS_PORT",
-    "LOG_LEVEL",
-    "LOG_FORMAT",
-    "DATABASE_WAIT_SECONDS",
-    "DATABASE_POOL_SIZE",
-    "STATEMENT_TIMEOUT_MS",
-    "REQUEST_TIMEOUT_MS",
-    "MAX_RUNNING_REQUESTS",
-    "CACHE_SIZE_MB",
-  ],
+  settings: [...API_SETTINGS, "UPLOAD_PORT", ...UPLOAD_SETTINGS],
   createsDatabase: true,
   input: {},
-  async run(_, context, settings) {
-    const { io } = context;
-    const { now, stderr, environment } = io;
-    await withLog(io, settings, async (log) => {
-      const database = await waitForDatabase(() => context.openDatabase(), {
-        seconds: settings.DATABASE_WAIT_SECONDS,
-        stop: io.stop,
-        note: (text) => log.warn("database unavailable", { error: text }),
-      });
-      if (database === null) return;
-      if ((await listOrganizations(database.sql)).length === 0) {
-        context.note(
-          `no organization yet: \`${PROGRAM} org create NAME\`, then ` +
-            `\`${PROGRAM} token create --org NAME --upload\` for your CI`,
-        );
-      }
-      const reading = await openForReading(database, {
-        ...context.database,
-        maxConnections: settings.DATABASE_POOL_SIZE,
-        statementTimeoutMs: settings.STATEMENT_TIMEOUT_MS,
-      });
-      const uses = recordTokenUsesLater(database, { location: context.database, log });
-      const ops = startOps(database, settings, {
-        log,
-        onListen: (url) => stderr(`readiness and metrics on ${url}\n`),
-      });
-      try {
-        const folder = join(context.database.dataDir, "inbox");
-        await mkdir(folder, { recursive: true, mode: 0o700 });
-        const shared = {
-          log,
-          ...ops && { metrics: ops.metrics },
-          trustedProxies: settings.TRUSTED_PROXIES,
-          organizationHeader: settings.ORGANIZATION_HEADER,
-          onTokenUse: (token: { organizationId: number; tokenId: number }, hour: number) =>
-            uses.record({ ...token, hour }),
-          host: settings.HOST,
-        };
-        const source = await realpath(folder);
-        const receiver = await startReceiver({
-          ...shared,
-          database: reading,
-          inbox: openInbox(source, { environment, endpoint: undefined }),
-          port: settings.UPLOAD_PORT,
-          portOption: "--upload-port",
-          settings,
-          now,
-        });
-        stderr(`receiving uploads on ${receiver.url}\n`);
-        const origin = await context.origin();
-        await runTogether(io.stop, (stop) => [
-          serveUntilStopped({ ...io, stop }, {
+  run: (_, context, settings) =>
+    runService(context, settings, {
+      open: () => context.openDatabase(),
+      async body({ database, logStarted, ...service }) {
+        const { io } = context;
+        const { now, stderr, environment } = io;
+        const { log, metrics } = service;
+        if ((await listOrganizations(database.sql)).length === 0) {
+          context.note(
+            `no organization yet: \`${PROGRAM} org create NAME\`, then ` +
+              `\`${PROGRAM} token create --org NAME --upload\` for your CI`,
+          );
+        }
+        const reading = await openForReading(database, readingOptions(context, settings));
+        try {
+          const folder = join(context.database.dataDir, "inbox");
+          await mkdir(folder, { recursive: true, mode: 0o700 });
+          const source = await realpath(folder);
+          const shared = { ...service, ...apiOptions(settings), database: reading };
+          const receiver = await startReceiver({
             ...shared,
-            database: reading,
-            port: settings.PORT,
-            requestTimeoutMs: settings.REQUEST_TIMEOUT_MS,
-            maxRunningRequests: settings.MAX_RUNNING_REQUESTS,
-            cacheSizeMb: settings.CACHE_SIZE_MB,
-            onReady: () =>
-              log.info("started", { version: VERSION, commit: COMMIT.slice(0, 12) || undefined }),
-          }),
-          aborted(stop).then(() => receiver.shutdown()),
-          watchArchives(
-            {
-              sql: database.sql,
-              storage: new FolderStorage(source, { stop, isInbox: true }),
-              organization: null,
-              leaseSeconds: LEASE_SECONDS,
-              now,
-              listener: { note: (text) => log.warn("note", { text }) },
-              origin,
-            },
-            {
-              interval: SWEEP_SECONDS,
-              workers: WORKERS,
-              once: false,
-              log,
-              metrics: ops?.metrics,
-              progress: { clear: () => {} },
-            },
-            // The log has the outcome of each archive.
-            { ...context, io: { ...io, stop, stdout: () => Promise.resolve() } },
-          ),
-        ]);
-      } finally {
-        await ops?.close();
-        await uses.close();
-        if (reading !== database) await reading.close();
-      }
-    });
-  },
+            inbox: openInbox(source, { environment, endpoint: undefined }),
+            port: settings.UPLOAD_PORT,
+            portOption: "--upload-port",
+            settings,
+            now,
+          });
+          stderr(`receiving uploads on ${receiver.url}\n`);
+          const origin = await context.origin();
+          await runTogether(io.stop, (stop) => [
+            serveUntilStopped({ ...io, stop }, { ...shared, onReady: () => logStarted() }),
+            aborted(stop).then(() => receiver.shutdown()),
+            watchArchives(
+              {
+                sql: database.sql,
+                storage: new FolderStorage(source, { stop, isInbox: true }),
+                organization: null,
+                leaseSeconds: LEASE_SECONDS,
+                now,
+                listener: { note: (text) => log.warn("note", { text }) },
+                origin,
+              },
+              {
+                interval: SWEEP_SECONDS,
+                workers: WORKERS,
+                once: false,
+                log,
+                metrics,
+                progress: { clear: () => {} },
+              },
+              // The log has the outcome of each archive.
+              { ...context, io: { ...io, stop, stdout: () => Promise.resolve() } },
+            ),
+          ]);
+        } finally {
+          if (reading !== database) await reading.close();
+        }
+      },
+    }),
 });
 
 /** Runs parts until the signal; when one fails, the others are stopped before its error is thrown. */

@@ -2,7 +2,6 @@ import { realpath } from "node:fs/promises";
 import * as v from "valibot";
 import { listArchives, retryFailedArchives } from "../../../db/admin/archives.ts";
 import { formatTimestamp } from "../../base/time.ts";
-import { VERSION } from "../../base/version.ts";
 import {
   type AddCommand,
   argument,
@@ -12,15 +11,12 @@ import {
   flag,
   option,
 } from "../command.ts";
-import { COMMIT } from "../commit.ts";
-import { waitForDatabase } from "../database.ts";
 import { Failure, UsageError } from "../errors.ts";
-import { cannotRead, type Listener } from "../intake/read_files.ts";
+import { cannotRead, type Listener, type ReadProgress } from "../intake/read_files.ts";
 import { watchArchives } from "../intake/watch_loop.ts";
-import { withLog } from "../log_output.ts";
-import { startOps } from "../ops.ts";
 import { progressLine, readingText } from "../output.ts";
 import { requireOrganization } from "../resources.ts";
+import { runService, SERVICE_SETTINGS } from "../service.ts";
 import { FolderStorage } from "../storage/folder.ts";
 import {
   ENDPOINT_URL,
@@ -68,78 +64,61 @@ export const watchCommand: AddCommand = command({
     retryFailed: flag("retry the archives that failed"),
     list: flag("list the known archives and exit: key, status, reason"),
   },
-  settings: ["DATABASE_WAIT_SECONDS", "LOG_LEVEL", "LOG_FORMAT", "OPS_HOST", "OPS_PORT"],
+  settings: SERVICE_SETTINGS,
   environment: STORAGE_VARIABLES,
   async run(options, context, settings) {
     const { io } = context;
-    await withLog(io, settings, async (log) => {
-      const progress = progressLine(io);
-      const listener: Listener = {
-        note: (text) => log.warn("note", { text }),
-        progress: (read) => progress.show(readingText(read, 0)),
-      };
-      const storage = await openStorage(options, { ...io, note: listener.note });
-      const database = await waitForDatabase(() => context.openDatabase(), {
-        seconds: settings.DATABASE_WAIT_SECONDS,
-        stop: io.stop,
-        note: (text) => log.warn("database unavailable", { error: text }),
-      });
-      if (database === null) return;
-      const { sql } = database;
-      if (options.list) return await printArchives(context, await listArchives(sql, storage.name));
-      const organization = options.org === undefined
-        ? null
-        : await requireOrganization(sql, options.org);
-      if (options.retryFailed) {
-        const count = await retryFailedArchives(sql, storage.name);
-        log.info("retrying failed archives", { count });
-      }
-      if (!options.once) {
-        log.info("started", {
-          version: VERSION,
-          commit: COMMIT.slice(0, 12) || undefined,
-          source: storage.name,
-        });
-      }
-      const ops = startOps(database, settings, {
-        log,
-        onListen: (url) => log.info("readiness and metrics", { url }),
-      });
-      database.observeLockWaits((wait) =>
-        log.warn("waiting for a lock", {
-          waited_ms: Math.round(wait.waitedMs),
-          blocking_pid: wait.blockingPid,
-          application_name: wait.applicationName,
-          state: wait.state,
-          statement: wait.statement,
-          transaction_seconds: wait.transactionSeconds,
-        })
-      );
-      const watcher = {
-        sql,
-        storage,
-        organization,
-        leaseSeconds: options.lease,
-        now: io.now,
-        listener,
-        origin: await context.origin(),
-      };
-      let failed = 0;
-      try {
-        failed = await watchArchives(
-          watcher,
-          { ...options, log, metrics: ops?.metrics, progress },
-          context,
+    const progress = progressLine(io);
+    let storage: ArchiveStorage;
+    let failed = 0;
+    await runService(context, settings, {
+      async open(log) {
+        storage = await openStorage(options, { ...io, note: (text) => log.warn("note", { text }) });
+        return await context.openDatabase();
+      },
+      async body({ database, log, metrics, logStarted }) {
+        const { sql } = database;
+        if (options.list) {
+          return await printArchives(context, await listArchives(sql, storage.name));
+        }
+        const organization = options.org === undefined
+          ? null
+          : await requireOrganization(sql, options.org);
+        if (options.retryFailed) {
+          const count = await retryFailedArchives(sql, storage.name);
+          log.info("retrying failed archives", { count });
+        }
+        if (!options.once) logStarted({ source: storage.name });
+        database.observeLockWaits((wait) =>
+          log.warn("waiting for a lock", {
+            waited_ms: Math.round(wait.waitedMs),
+            blocking_pid: wait.blockingPid,
+            application_name: wait.applicationName,
+            state: wait.state,
+            statement: wait.statement,
+            transaction_seconds: wait.transactionSeconds,
+          })
         );
-      } finally {
-        await ops?.close();
-      }
-      if (options.once && failed > 0) {
-        throw new Failure(
-          `${failed} ${failed === 1 ? "archive" : "archives"} failed or left for later`,
-        );
-      }
+        const watcher = {
+          sql,
+          storage,
+          organization,
+          leaseSeconds: options.lease,
+          now: io.now,
+          listener: {
+            note: (text: string) => log.warn("note", { text }),
+            progress: (read: ReadProgress) => progress.show(readingText(read, 0)),
+          },
+          origin: await context.origin(),
+        };
+        failed = await watchArchives(watcher, { ...options, log, metrics, progress }, context);
+      },
     });
+    if (options.once && failed > 0) {
+      throw new Failure(
+        `${failed} ${failed === 1 ? "archive" : "archives"} failed or left for later`,
+      );
+    }
   },
 });
 

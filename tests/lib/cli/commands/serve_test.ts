@@ -40,7 +40,7 @@ describeWithDatabases("serve", (database) => {
       stop: stop.signal,
       stderr: (text) => {
         stderrText += text;
-        opsUrl ||= /^readiness and metrics on (\S+)\n$/m.exec(text)?.[1] ?? "";
+        opsUrl ||= /"message":"readiness and metrics","url":"(.+?)"/.exec(text)?.[1] ?? "";
         const url = /^listening on (\S+)\n$/m.exec(text)?.[1];
         if (url) result = body({ url, opsUrl }).finally(() => stop.abort());
       },

@@ -1,0 +1,68 @@
+/** What `serve`, `receive`, `watch` and `up` have in common: log, database, operators' port. */
+import type { Database } from "../../db/connection/connect.ts";
+import type { SettingName } from "../base/config.ts";
+import type { Log, LogFields } from "../base/log.ts";
+import { VERSION } from "../base/version.ts";
+import type { Context } from "../http/request/context.ts";
+import type { CommandContext } from "./command.ts";
+import { COMMIT } from "./commit.ts";
+import { waitForDatabase } from "./database.ts";
+import { withLog } from "./log_output.ts";
+import { startOps } from "./ops.ts";
+import type { SettingValues } from "./settings.ts";
+import { recordTokenUsesLater } from "./token_uses.ts";
+
+/** The settings of every service. */
+export const SERVICE_SETTINGS = [
+  "OPS_HOST",
+  "OPS_PORT",
+  "LOG_LEVEL",
+  "LOG_FORMAT",
+  "DATABASE_WAIT_SECONDS",
+] as const satisfies readonly SettingName[];
+
+/** What a service runs with. */
+export interface Service extends Pick<Context, "log" | "metrics" | "onTokenUse"> {
+  database: Database;
+  /** Logs that it is ready. */
+  logStarted(fields?: LogFields): void;
+}
+
+/** Runs a service on the database that `open` returns, which is waited for, and closes everything. */
+export async function runService(
+  { io, database: location }: CommandContext,
+  settings: SettingValues<typeof SERVICE_SETTINGS[number]>,
+  { open, body }: {
+    open(log: Log): Promise<Database>;
+    body(service: Service): Promise<void>;
+  },
+): Promise<void> {
+  await withLog(io, settings, async (log) => {
+    const database = await waitForDatabase(() => open(log), {
+      seconds: settings.DATABASE_WAIT_SECONDS,
+      stop: io.stop,
+      note: (text) => log.warn("database unavailable", { error: text }),
+    });
+    if (database === null) return;
+    const uses = recordTokenUsesLater(database, { location, log });
+    const ops = startOps(database, settings, log);
+    try {
+      await body({
+        database,
+        log,
+        ...ops && { metrics: ops.metrics },
+        onTokenUse: (token, hour) => uses.record({ ...token, hour }),
+        logStarted: (fields) =>
+          log.info("started", {
+            version: VERSION,
+            commit: COMMIT.slice(0, 12) || undefined,
+            ...fields,
+          }),
+      });
+    } finally {
+      await ops?.close();
+      await uses.close();
+      await database.close();
+    }
+  });
+}
