@@ -65,10 +65,13 @@ export interface CommandContext {
   openDatabase(): Promise<Database>;
   /** Prints the result: a line of text, or with `--json` a JSON value. */
   print(plain: string, value: unknown): Promise<void>;
-  /** Prints a list: tab-separated lines of these fields without a header, or with `--json` an array. */
+  /**
+   * Prints a list: tab-separated lines of these fields, all unless given, without a header, or with
+   * `--json` an array.
+   */
   printList<Item extends Record<Key, Cell>, Key extends string = never>(
     items: Item[],
-    fields: Key[] | ((item: Item) => Cell[]),
+    fields?: Key[] | ((item: Item) => Cell[]),
   ): Promise<void>;
   /** Prints a line on standard error. */
   note(text: string): void;
@@ -313,7 +316,7 @@ async function run<Input extends Parameters, Name extends CheckedSetting>(
       return open;
     },
     print: (plain, value) => io.stdout(`${json ? JSON.stringify(value) : oneLine(plain)}\n`),
-    async printList(items, fields) {
+    async printList(items, fields = (item) => Object.values<Cell>(item)) {
       if (json) return await io.stdout(`${JSON.stringify(items)}\n`);
       const cells = Array.isArray(fields)
         ? (item: typeof items[0]) => fields.map((field) => item[field])

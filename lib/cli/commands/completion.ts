@@ -1,6 +1,9 @@
 import type { Command } from "commander";
 import { type AddCommand, argument, command } from "../command.ts";
 import { oneOf } from "../values.ts";
+import bash from "./completion.bash" with { type: "text" };
+import fish from "./completion.fish" with { type: "text" };
+import zsh from "./completion.zsh" with { type: "text" };
 
 /** The command in a shell; from source there is none to complete. */
 const PROGRAM = "test-analytics";
@@ -56,77 +59,40 @@ function levelsOf(of: Command, path: string): Level[] {
   ];
 }
 
-const FUNCTION = `_${PROGRAM.replaceAll("-", "_")}`;
-
+/** The scripts; bash and zsh offer commands or, after a dash, options that can follow the path. */
 const SCRIPTS: Record<"bash" | "zsh" | "fish", (levels: Level[]) => string> = {
-  bash: (levels) =>
-    `${FUNCTION}() {
-  local at= cur=\${COMP_WORDS[COMP_CWORD]} word
-  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-${followPath(levels)}
-  done
-  _offer() {
-    [[ $cur == -* ]] && shift
-    COMPREPLY=($(compgen -W "$1" -- "$cur"))
-  }
-${offers(levels)}
-}
-complete -o default -F ${FUNCTION} ${PROGRAM}
-`,
-  zsh: (levels) =>
-    `#compdef ${PROGRAM}
-${FUNCTION}() {
-  local at= word
-  for word in "\${(@)words[2,CURRENT-1]}"; do
-${followPath(levels)}
-  done
-  _offer() {
-    if [[ $PREFIX == -* ]]; then compadd -- \${=2}; else compadd -- \${=1}; _files; fi
-  }
-${offers(levels)}
-}
-compdef ${FUNCTION} ${PROGRAM}
-`,
-  fish: (levels) => {
-    const at = `__${PROGRAM.replaceAll("-", "_")}_at`;
-    const complete = (path: string, rest: string) =>
-      `complete -c ${PROGRAM} -n "${at} '${path}'" ${rest}`;
-    const described = (text: string) => `-d '${text.replaceAll(/['\\]/g, "\\$&")}'`;
-    const lines = levels.flatMap(({ path, commands, options }) => [
-      ...commands.map(({ name, summary }) => complete(path, `-f -a ${name} ${described(summary)}`)),
-      ...options.map(({ name, meaning, takesValue }) =>
-        complete(path, `${takesValue ? "-r " : ""}-l ${name.slice(2)} ${described(meaning)}`)
-      ),
-    ]);
-    return `function ${at}
-  set -l at ""
-  for word in (commandline -opc)[2..-1]
-    contains -- "$at $word" ${pathsOf(levels).join(" ")}; and set at "$at $word"
-  end
-  test "$at" = "$argv[1]"
-end
-${lines.join("\n")}
-`;
-  },
+  bash: (levels) => filled(bash, { paths: pathsOf(levels).join("|"), cases: casesOf(levels) }),
+  zsh: (levels) => filled(zsh, { paths: pathsOf(levels).join("|"), cases: casesOf(levels) }),
+  fish: (levels) => filled(fish, { paths: pathsOf(levels).join(" "), lines: fishLines(levels) }),
 };
+
+/** A script with values for `{name}`. */
+function filled(script: string, values: Record<string, string>): string {
+  return script.replaceAll(/\{([a-z]+)\}/g, (_, name) => values[name]!);
+}
 
 function pathsOf(levels: Level[]): string[] {
   return levels.filter(({ path }) => path !== "").map(({ path }) => `'${path}'`);
 }
 
-/** Statements of bash and zsh: appends a word that is a command to the path. */
-function followPath(levels: Level[]): string {
-  return `    case "$at $word" in ${pathsOf(levels).join("|")}) at="$at $word" ;; esac`;
-}
-
-/** Statements of bash and zsh: offers commands or, after a dash, options that can follow the path. */
-function offers(levels: Level[]): string {
-  const cases = levels.map(({ path, commands, options }) =>
+function casesOf(levels: Level[]): string {
+  return levels.map(({ path, commands, options }) =>
     `    '${path}') _offer '${namesOf(commands)}' '${namesOf(options)}' ;;`
-  );
-  return `  case "$at" in\n${cases.join("\n")}\n  esac`;
+  ).join("\n");
 }
 
 function namesOf(items: { name: string }[]): string {
   return items.map(({ name }) => name).join(" ");
+}
+
+function fishLines(levels: Level[]): string {
+  const complete = (path: string, rest: string) =>
+    `complete -c ${PROGRAM} -n "__test_analytics_at '${path}'" ${rest}`;
+  const described = (text: string) => `-d '${text.replaceAll(/['\\]/g, "\\$&")}'`;
+  return levels.flatMap(({ path, commands, options }) => [
+    ...commands.map(({ name, summary }) => complete(path, `-f -a ${name} ${described(summary)}`)),
+    ...options.map(({ name, meaning, takesValue }) =>
+      complete(path, `${takesValue ? "-r " : ""}-l ${name.slice(2)} ${described(meaning)}`)
+    ),
+  ]).join("\n");
 }

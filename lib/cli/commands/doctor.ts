@@ -47,7 +47,7 @@ export const doctorCommand: AddCommand = command({
   input: {},
   async run(_input, context) {
     const findings = await examine(context);
-    await context.printList(findings, ["status", "check", "finding", "hint"]);
+    await context.printList(findings);
     const failed = findings.filter(({ status }) => status === "fail").map(({ check }) => check);
     if (failed.length > 0) throw new Failure(`failed checks: ${failed.join(", ")}`);
   },

@@ -102,23 +102,7 @@ const listCommand = command({
     const { sql } = await context.openDatabase();
     const { organizationId } = await requireOrganization(sql, org);
     const tests = await listQuarantined(sql, organizationId, context.now);
-    await context.printList(
-      tests.map((test) => quarantineRecord(test, test)),
-      [
-        "id",
-        "repository",
-        "suite",
-        "class",
-        "name",
-        "file",
-        "quarantined_at",
-        "quarantined_by",
-        "quarantine_type",
-        "quarantine_reason",
-        "quarantine_owner",
-        "quarantine_expires_at",
-      ],
-    );
+    await context.printList(tests.map((test) => quarantineRecord(test, test)));
   },
 });
 
@@ -156,7 +140,6 @@ const logCommand = command({
         quarantine_owner: event.quarantineOwner,
         quarantine_expires_at: timestampOrNull(event.quarantineExpiresAt),
       })),
-      (event) => Object.values(event),
     );
   },
 });

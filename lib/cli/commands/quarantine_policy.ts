@@ -94,7 +94,7 @@ const showCommand = command({
     const { organizationId } = await requireOrganization(sql, org);
     const records = (await listPolicies(sql, organizationId)).map(policyRecord);
     if (records.length === 0) context.note("the policy is off: nothing is set");
-    await context.printList(records, (record) => Object.values(record));
+    await context.printList(records);
   },
 });
 
@@ -147,7 +147,6 @@ export const applyCommand: AddCommand = command({
         file: test.file,
         reason,
       })),
-      (decision) => Object.values(decision),
     );
   },
 });
