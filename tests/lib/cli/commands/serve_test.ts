@@ -34,22 +34,23 @@ describeWithDatabases("serve", (database) => {
     body: (urls: { url: string; opsUrl: string }) => Promise<void>,
   ): Promise<string> {
     const stop = new AbortController();
-    let opsUrl = "";
     let result: Promise<void> | undefined;
+    let text = "";
     const { code, stderr } = await cli(line, {
       stop: stop.signal,
-      stderr: (text) => {
-        stderrText += text;
-        opsUrl ||= /"message":"readiness and metrics","url":"(.+?)"/.exec(text)?.[1] ?? "";
-        const url = /^listening on (\S+)\n$/m.exec(text)?.[1];
-        if (url) result = body({ url, opsUrl }).finally(() => stop.abort());
+      stderr: (more) => {
+        text += more;
+        const url = /^listening on (\S+)\n/m.exec(text)?.[1];
+        const [, opsUrl = ""] = /"message":"readiness and metrics","url":"(.+?)"/.exec(text) ?? [];
+        // Log lines are buffered.
+        if (!url || line.includes("--ops-port") && opsUrl === "") return;
+        result ??= body({ url, opsUrl }).finally(() => stop.abort());
       },
     });
     await result;
     assert.equal(code, 0, stderr);
-    return stderrText;
+    return text;
   }
-  let stderrText = "";
 
   it("logs the token, the address behind a trusted proxy, and the user agent", async () => {
     await cli("org create logged");
