@@ -16,7 +16,7 @@ import { formatRepositoryName, type RepositoryName } from "../base/repository_na
 import { shellWord } from "../base/quote.ts";
 import { formatTimestamp } from "../base/time.ts";
 import { PROGRAM } from "../base/version.ts";
-import { option } from "./command.ts";
+import { type CommandContext, option } from "./command.ts";
 import { Failure } from "./errors.ts";
 import { lineOfText } from "./values.ts";
 
@@ -34,6 +34,12 @@ export async function requireOrganization(sql: Queryable, name: string): Promise
   const organization = await findOrganization(sql, name);
   if (!organization) throw unknownOrganization(name);
   return organization;
+}
+
+/** Opens the database, and finds an organization in it. @throws {Failure} when it does not exist */
+export async function openOrganization(context: CommandContext, name: string) {
+  const { sql } = await context.openDatabase();
+  return { sql, organization: await requireOrganization(sql, name) };
 }
 
 /** The only organization, else the one named like the owner of a repository, else `null`. */

@@ -13,7 +13,7 @@ import { formatTimestamp, WINDOW_SECONDS } from "../../base/time.ts";
 import { composeDigest, type DigestEntry, type DigestFacts } from "../../digest/digest.ts";
 import { digestMarkdown, digestSlack } from "../../digest/format.ts";
 import { type AddCommand, command, option } from "../command.ts";
-import { ORG, requireOrganization, requireRepository } from "../resources.ts";
+import { openOrganization, ORG, requireRepository } from "../resources.ts";
 import { duration, MAX_LIFETIME_SECONDS, oneOf, repositoryName } from "../values.ts";
 
 /** `digest`. */
@@ -44,8 +44,7 @@ export const digestCommand: AddCommand = command({
   },
   async run({ org, repo, since, groupBy, format }, context) {
     const { now, io } = context;
-    const { sql } = await context.openDatabase();
-    const organization = await requireOrganization(sql, org);
+    const { sql, organization } = await openOrganization(context, org);
     const { organizationId } = organization;
     const repositories = repo
       ? [await requireRepository(sql, organization, repo)]

@@ -17,7 +17,7 @@ import {
   option,
 } from "../command.ts";
 import { Failure } from "../errors.ts";
-import { ORG, organizationRecord, requireOrganization, unknownOrganization } from "../resources.ts";
+import { openOrganization, ORG, organizationRecord, unknownOrganization } from "../resources.ts";
 import { lineOfText, purchaseUnits } from "../values.ts";
 
 const NAME = argument("organization name, unique regardless of case", lineOfText);
@@ -87,8 +87,7 @@ const logCommand = command({
   example: "org log --org acme",
   input: { org: ORG },
   async run({ org }, context) {
-    const { sql } = await context.openDatabase();
-    const { organizationId } = await requireOrganization(sql, org);
+    const { sql, organization: { organizationId } } = await openOrganization(context, org);
     const changes = await listChanges(sql, organizationId);
     await context.printList(
       changes.map(({ changedAt, ...rest }) => ({

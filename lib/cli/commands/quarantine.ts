@@ -13,7 +13,7 @@ import { testId } from "../../base/identity.ts";
 import { formatTimestamp } from "../../base/time.ts";
 import { type AddCommand, argument, command, group, option } from "../command.ts";
 import { Failure, UsageError } from "../errors.ts";
-import { ORG, quarantineRecord, requireOrganization, timestampOrNull } from "../resources.ts";
+import { openOrganization, ORG, quarantineRecord, timestampOrNull } from "../resources.ts";
 import { applyCommand, policyCommands } from "./quarantine_policy.ts";
 import { end, lineOfText, oneOf, testIdentifier } from "../values.ts";
 
@@ -99,8 +99,7 @@ const listCommand = command({
   example: "quarantine list --org acme",
   input: { org: ORG },
   async run({ org }, context) {
-    const { sql } = await context.openDatabase();
-    const { organizationId } = await requireOrganization(sql, org);
+    const { sql, organization: { organizationId } } = await openOrganization(context, org);
     const tests = await listQuarantined(sql, organizationId, context.now);
     await context.printList(tests.map((test) => quarantineRecord(test, test)));
   },
@@ -117,8 +116,7 @@ const logCommand = command({
     test: option("<test-id>", "of this test only", v.optional(testIdentifier)),
   },
   async run({ org, test }, context) {
-    const { sql } = await context.openDatabase();
-    const { organizationId } = await requireOrganization(sql, org);
+    const { sql, organization: { organizationId } } = await openOrganization(context, org);
     const events = await listQuarantineLog(sql, {
       organizationId,
       testId: test ? testId(test.idPrefix, test.testHash) : null,

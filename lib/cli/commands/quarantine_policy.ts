@@ -8,7 +8,7 @@ import { formatRepositoryName, type RepositoryName } from "../../base/repository
 import { WINDOW_SECONDS } from "../../base/time.ts";
 import { PROGRAM } from "../../base/version.ts";
 import { type AddCommand, command, type CommandContext, flag, group, option } from "../command.ts";
-import { ORG, requireOrganization, requireRepository } from "../resources.ts";
+import { openOrganization, ORG, requireRepository } from "../resources.ts";
 import { duration, MAX_LIFETIME_SECONDS, repositoryName, wholeNumber } from "../values.ts";
 
 const REPO = option(
@@ -63,8 +63,7 @@ async function store(
   { org, repo }: { org: string; repo: RepositoryName | undefined },
   policy: QuarantinePolicy | null,
 ): Promise<void> {
-  const { sql } = await context.openDatabase();
-  const organization = await requireOrganization(sql, org);
+  const { sql, organization } = await openOrganization(context, org);
   const { organizationId } = organization;
   const repository = repo ? await requireRepository(sql, organization, repo) : null;
   const subject = repository ? formatRepositoryName(repository) : organization.name;
@@ -90,8 +89,7 @@ const showCommand = command({
   example: "quarantine policy show --org acme",
   input: { org: ORG },
   async run({ org }, context) {
-    const { sql } = await context.openDatabase();
-    const { organizationId } = await requireOrganization(sql, org);
+    const { sql, organization: { organizationId } } = await openOrganization(context, org);
     const records = (await listPolicies(sql, organizationId)).map(policyRecord);
     if (records.length === 0) context.note("the policy is off: nothing is set");
     await context.printList(records);
@@ -119,8 +117,7 @@ export const applyCommand: AddCommand = command({
   input: { org: ORG, dryRun: flag("only show it; where no policy is set, that of the defaults") },
   async run({ org, dryRun: isDryRun }, context) {
     const { now } = context;
-    const { sql } = await context.openDatabase();
-    const { organizationId } = await requireOrganization(sql, org);
+    const { sql, organization: { organizationId } } = await openOrganization(context, org);
     const isUnset = (await listPolicies(sql, organizationId)).length === 0;
     if (isUnset) {
       const hint = `turn it on with \`${PROGRAM} quarantine policy set --org NAME\``;

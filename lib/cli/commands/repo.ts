@@ -19,13 +19,7 @@ import {
   option,
 } from "../command.ts";
 import { Failure } from "../errors.ts";
-import {
-  ORG,
-  repositoryRecord,
-  requireOrganization,
-  requireRepository,
-  YES,
-} from "../resources.ts";
+import { openOrganization, ORG, repositoryRecord, requireRepository, YES } from "../resources.ts";
 import { repositoryId, repositoryName } from "../values.ts";
 
 const REPOSITORY = argument("OWNER/NAME, split at the last slash", repositoryName);
@@ -40,8 +34,7 @@ const createCommand = command({
     id: option("<n>", "numeric id (default: the next free one)", v.optional(repositoryId)),
   },
   async run({ org, repository, id }, context) {
-    const { sql } = await context.openDatabase();
-    const organization = await requireOrganization(sql, org);
+    const { sql, organization } = await openOrganization(context, org);
     const created = await writeTransaction(sql, async (tx) => {
       const creation = await createRepository(tx, {
         ...repository,
@@ -69,8 +62,7 @@ const listCommand = command({
   example: "repo list --org acme",
   input: { org: ORG },
   async run({ org }, context) {
-    const { sql } = await context.openDatabase();
-    const organization = await requireOrganization(sql, org);
+    const { sql, organization } = await openOrganization(context, org);
     const repositories = await listRepositories(sql, organization.organizationId);
     await context.printList(
       repositories.map(repositoryRecord),
@@ -89,8 +81,7 @@ const renameCommand = command({
     org: ORG,
   },
   async run({ org, repository, newName }, context) {
-    const { sql } = await context.openDatabase();
-    const organization = await requireOrganization(sql, org);
+    const { sql, organization } = await openOrganization(context, org);
     const present = await requireRepository(sql, organization, repository);
     const renamed = await writeTransaction(sql, async (tx) => {
       const renamed = await renameRepository(tx, present, newName);
@@ -117,8 +108,7 @@ const deleteCommand = command({
   example: "repo delete acme/shop --org acme --yes",
   input: { repository: REPOSITORY, org: ORG, yes: YES },
   async run({ org, repository }, context) {
-    const { sql } = await context.openDatabase();
-    const organization = await requireOrganization(sql, org);
+    const { sql, organization } = await openOrganization(context, org);
     const present = await requireRepository(sql, organization, repository);
     const origin = await context.origin();
     const removal = { removedAt: context.now, removedBy: null, reason: "repository deleted" };

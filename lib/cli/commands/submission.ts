@@ -4,13 +4,7 @@ import type { Queryable } from "../../../db/connection/sql.ts";
 import { PROGRAM } from "../../base/version.ts";
 import { type AddCommand, argument, command, group, option } from "../command.ts";
 import { Failure } from "../errors.ts";
-import {
-  ORG,
-  requireOrganization,
-  requireRepository,
-  submissionRecord,
-  YES,
-} from "../resources.ts";
+import { openOrganization, ORG, requireRepository, submissionRecord, YES } from "../resources.ts";
 import { repositoryName, submissionKey } from "../values.ts";
 
 const listCommand = command({
@@ -20,8 +14,7 @@ const listCommand = command({
   example: "submission list --org acme --repo acme/shop",
   input: { org: ORG, repo: option("<owner/name>", "repository", repositoryName) },
   async run({ org, repo }, context) {
-    const { sql } = await context.openDatabase();
-    const organization = await requireOrganization(sql, org);
+    const { sql, organization } = await openOrganization(context, org);
     const repository = await requireRepository(sql, organization, repo);
     const submissions = await listStoredSubmissions(sql, repository.repositoryId);
     await context.printList(
@@ -37,8 +30,7 @@ const deleteCommand = command({
   example: "submission delete acme/shop/0123456789abcdef01234567 --org acme --yes",
   input: { key: argument("key, as in `submission list`", submissionKey), org: ORG, yes: YES },
   async run({ org, key }, context) {
-    const { sql } = await context.openDatabase();
-    const { organizationId } = await requireOrganization(sql, org);
+    const { sql, organization: { organizationId } } = await openOrganization(context, org);
     const alongside = (tx: Queryable) => context.logChange(tx, { organizationId, subject: key });
     if (!await deleteSubmission(sql, { organizationId, key, alongside })) {
       throw new Failure(

@@ -21,7 +21,7 @@ import {
   option,
 } from "../command.ts";
 import { Failure, UsageError } from "../errors.ts";
-import { ORG, requireOrganization, requireRepository, tokenRecord } from "../resources.ts";
+import { openOrganization, ORG, requireRepository, tokenRecord } from "../resources.ts";
 import {
   duration,
   lineOfText,
@@ -72,8 +72,7 @@ const createCommand = command({
       throw new UsageError("--badge and --repo: expected both or neither");
     }
     const type: TokenType = legacy ? "legacy" : upload ? "upload" : badge ? "badge" : "api_token";
-    const { sql } = await context.openDatabase();
-    const organization = await requireOrganization(sql, org);
+    const { sql, organization } = await openOrganization(context, org);
     const repository = repo && await requireRepository(sql, organization, repo);
     const { plain, ...token } = makeToken(type);
     const insertion = await storeToken(sql, context, {
@@ -117,8 +116,7 @@ const importCommand = command({
     expiresAt: EXPIRES_AT,
   },
   async run({ org, hash, prefix, expiresAt }, context) {
-    const { sql } = await context.openDatabase();
-    const organization = await requireOrganization(sql, org);
+    const { sql, organization } = await openOrganization(context, org);
     const insertion = await storeToken(sql, context, {
       organizationId: organization.organizationId,
       type: hash.type,
@@ -148,8 +146,7 @@ const listCommand = command({
   example: "token list --org acme",
   input: { org: ORG },
   async run({ org }, context) {
-    const { sql } = await context.openDatabase();
-    const organization = await requireOrganization(sql, org);
+    const { sql, organization } = await openOrganization(context, org);
     const tokens = await listTokens(sql, organization.organizationId);
     await context.printList(
       tokens.map((token) => ({

@@ -1,6 +1,4 @@
-/** Parses the XML responses of S3-compatible storage. */
-import { DEFAULT_REPORT_LIMITS } from "../../report/limits.ts";
-import { XmlReader } from "../../report/xml/reader.ts";
+/** Parses the XML responses of S3-compatible storage, which use no more of XML than elements of text. */
 import { StorageError } from "./storage.ts";
 
 export interface S3Page {
@@ -12,39 +10,38 @@ export interface S3Page {
 
 /** Reads a page of a list. @throws {StorageError} when it is something else */
 export function readListPage(xml: string): S3Page {
-  const page: S3Page = { objects: [], nextToken: "" };
-  let isEncoded = false;
-  let isList = false;
-  let object: Record<string, string> = {};
-  readElements(xml, ([root, name, field], text) => {
-    if (root === "ListBucketResult") isList = true;
-    if (name === "EncodingType") isEncoded = text === "url";
-    else if (name === "NextContinuationToken") page.nextToken = text;
-    else if (name === "Contents" && field !== undefined) object[field] = text;
-    else if (name === "Contents") {
-      page.objects.push({
-        key: object.Key ?? "",
-        etag: object.ETag ?? "",
-        modifiedAt: Math.floor(Date.parse(object.LastModified ?? "") / 1000) || 0,
-      });
-      object = {};
-    }
+  if (!/<ListBucketResult[\s>][^]*<\/ListBucketResult>/.test(xml)) {
+    throw new StorageError("the response is not a list of objects: check the endpoint");
+  }
+  const isEncoded = textOf(xml, "EncodingType") === "url";
+  const objects = Array.from(xml.matchAll(/<Contents>(.*?)<\/Contents>/gs), ([, object = ""]) => {
+    const key = textOf(object, "Key");
+    return {
+      key: isEncoded ? decodeKey(key) : key,
+      etag: textOf(object, "ETag"),
+      modifiedAt: Math.floor(Date.parse(textOf(object, "LastModified")) / 1000) || 0,
+    };
   });
-  if (!isList) throw new StorageError("the response is not a list of objects: check the endpoint");
-  // EncodingType may come after the keys.
-  if (isEncoded) { for (const object of page.objects) object.key = decodeKey(object.key); }
-  return page;
+  return { objects, nextToken: textOf(xml, "NextContinuationToken") };
 }
 
-/** An error response in one line: status, code and message. */
+/** An error response in one line: status, code and message. A proxy may respond with HTML. */
 export function readS3Error(status: number, xml: string): string {
-  const found: Record<string, string> = {};
-  try {
-    readElements(xml, ([, name = ""], text) => found[name] = text);
-  } catch {
-    // A proxy may respond with HTML.
-  }
-  return [`HTTP ${status}`, found.Code, found.Message].filter(Boolean).join(" ");
+  return [`HTTP ${status}`, textOf(xml, "Code"), textOf(xml, "Message")].filter(Boolean).join(" ");
+}
+
+const ENTITIES: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
+
+/** The text of the first element with a name, `""` when there is none. */
+function textOf(xml: string, name: string): string {
+  const [, text = ""] = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml) ?? [];
+  return text.replaceAll(
+    /&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|(\w+));/gi,
+    (found, decimal, hexadecimal, entity) => {
+      const code = decimal ? Number(decimal) : parseInt(hexadecimal, 16);
+      return code <= 0x10ffff ? String.fromCodePoint(code) : ENTITIES[entity] ?? found;
+    },
+  );
 }
 
 function decodeKey(key: string): string {
@@ -52,34 +49,5 @@ function decodeKey(key: string): string {
     return decodeURIComponent(key.replaceAll("+", " "));
   } catch {
     return key;
-  }
-}
-
-/** Calls back at the end of each element, with the path of its names. */
-function readElements(xml: string, onElement: (path: string[], text: string) => void): void {
-  const path: string[] = [];
-  let text = "";
-  const reader = new XmlReader({
-    file: "the response",
-    limits: DEFAULT_REPORT_LIMITS,
-    nameAttributes: new Set(),
-    handler: {
-      open(name) {
-        path.push(name);
-        text = "";
-      },
-      close() {
-        onElement(path, text);
-        path.pop();
-        text = "";
-      },
-    },
-  });
-  reader.readText((part) => text += part);
-  try {
-    reader.write(xml);
-    reader.end();
-  } catch {
-    throw new StorageError("the response is not XML: check the endpoint");
   }
 }
