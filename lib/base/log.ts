@@ -40,11 +40,11 @@ export interface LogOptions {
  */
 export function createLog({ write, now, level = "info", format = "human" }: LogOptions): Log {
   const line = format === "json" ? jsonLine : humanLine;
-  const formatTime = timeFormatter();
   const at = (lineLevel: LogLevel) => {
     if (LOG_LEVELS.indexOf(lineLevel) < LOG_LEVELS.indexOf(level)) return () => {};
     return (message: string, fields: LogFields = {}) => {
-      write(line(formatTime(now()), lineLevel, message, fields), lineLevel);
+      const time = new Date(now() * 1000).toISOString();
+      write(line(time, lineLevel, message, fields), lineLevel);
     };
   };
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
@@ -65,21 +65,9 @@ function stackOf(error: unknown): string {
   return error instanceof Error ? error.stack ?? `${error.name}: ${error.message}` : String(error);
 }
 
-// Cached, because a busy service writes many lines in a second.
-function timeFormatter(): (seconds: number) => string {
-  let last = NaN;
-  let text = "";
-  return (seconds) => {
-    if (seconds !== last) text = new Date((last = seconds) * 1000).toISOString();
-    return text;
-  };
-}
-
-// One line per request: string concatenation takes half the time of arrays.
 function humanLine(time: string, level: LogLevel, message: string, fields: LogFields): string {
   let line = `${time.slice(0, 19)}Z ${level} ${message}`;
-  for (const key in fields) {
-    const value = fields[key];
+  for (const [key, value] of Object.entries(fields)) {
     if (value !== undefined) line += ` ${key}=${humanValue(value)}`;
   }
   return line;
@@ -89,33 +77,22 @@ function humanLine(time: string, level: LogLevel, message: string, fields: LogFi
 function humanValue(value: string | number | boolean | null): string {
   if (typeof value !== "string") return String(value);
   const text = redactTokens(value);
-  return PLAIN.test(text) ? text : JSON.stringify(text);
+  return /^[\w.:/+@%,~-]+$/.test(text) ? text : JSON.stringify(text);
 }
 
 function jsonLine(time: string, level: LogLevel, message: string, fields: LogFields): string {
-  let line = `{"time":"${time}","level":"${level}","message":${JSON.stringify(message)}`;
-  for (const key in fields) {
-    const value = fields[key];
-    if (value !== undefined) line += `,"${key}":${jsonValue(value)}`;
+  const line: Record<string, LogFields[string]> = { time, level, message };
+  for (const [key, value] of Object.entries(fields)) {
+    line[key] = typeof value === "string" ? redactTokens(value) : value;
   }
-  return `${line}}`;
-}
-
-function jsonValue(value: string | number | boolean | null): string {
-  if (typeof value !== "string") return JSON.stringify(value);
-  const text = redactTokens(value);
-  return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
+  return JSON.stringify(line);
 }
 
 // A token may end up where only names belong. A commit id looks like a legacy token and is redacted
 // too.
 function redactTokens(text: string): string {
-  // Searching first is cheaper than replacing nothing.
-  return text.length < SHORTEST_TOKEN || text.search(TOKEN) < 0
-    ? text
-    : text.replaceAll(TOKEN, "[redacted]");
+  return text.length < SHORTEST_TOKEN ? text : text.replaceAll(TOKEN, "[redacted]");
 }
 
-const PLAIN = /^[\w.:/+@%,~-]+$/;
 const SHORTEST_TOKEN = 19;
 const TOKEN = /(?:tk|up|bd)_[0-9a-f]{16,}|(?<![0-9a-f])[0-9a-f]{40}(?![0-9a-f])/gi;
