@@ -7,7 +7,7 @@ import { type Inbox, openInbox } from "../receive/inbox.ts";
 import { startReceiver, UPLOAD_SETTINGS } from "../receive/receiver.ts";
 import { runService, SERVICE_SETTINGS } from "../service.ts";
 import { readSettings } from "../settings.ts";
-import { ENDPOINT_URL, STORAGE_VARIABLES } from "../storage/s3_settings.ts";
+import { STORAGE_VARIABLES } from "../storage/s3_settings.ts";
 import { location, port } from "../values.ts";
 
 /** One token look-up per upload. */
@@ -31,7 +31,6 @@ export const receiveCommand: AddCommand = command({
   input: {
     to: option("<target>", "folder, or s3://BUCKET/PREFIX", location),
     port: option("<n>", "port; 0: any free one (default: UPLOAD_PORT, or 8001)", v.optional(port)),
-    endpointUrl: ENDPOINT_URL,
   },
   async run(options, context, settings) {
     const { io } = context;
@@ -41,7 +40,7 @@ export const receiveCommand: AddCommand = command({
     if (problems.length > 0) throw new UsageError(problems.join("; "));
     let inbox: Inbox;
     try {
-      inbox = openInbox(options.to, { environment, endpoint: options.endpointUrl });
+      inbox = openInbox(options.to, environment);
     } catch (error) {
       if (error instanceof SyntaxError) throw new UsageError(`--to: ${error.message}`);
       throw error;

@@ -57,7 +57,7 @@ export const upCommand: AddCommand = command({
           const shared = { ...service, ...apiOptions(settings), database: reading };
           const receiver = await startReceiver({
             ...shared,
-            inbox: openInbox(source, { environment, endpoint: undefined }),
+            inbox: openInbox(source, environment),
             port: settings.UPLOAD_PORT,
             portOption: "--upload-port",
             settings,

@@ -22,7 +22,7 @@ import {
   requireFiles,
   RUN_OPTIONS,
 } from "../intake/run_options.ts";
-import { ENDPOINT_URL, STORAGE_VARIABLES } from "../storage/s3_settings.ts";
+import { STORAGE_VARIABLES } from "../storage/s3_settings.ts";
 import { openTarget } from "../storage/target.ts";
 import { location } from "../values.ts";
 
@@ -41,7 +41,6 @@ export const uploadCommand: AddCommand = command({
       "address of `up` or `receive`, folder, s3://BUCKET/PREFIX, or URL for a PUT",
       location,
     ),
-    endpointUrl: ENDPOINT_URL,
     ...RUN_OPTIONS,
   },
   async run(options, context) {
@@ -50,11 +49,7 @@ export const uploadCommand: AddCommand = command({
     const facts = await factsOfRun(options, context);
     let put: ReturnType<typeof openTarget>;
     try {
-      put = openTarget(options.to, {
-        environment,
-        endpoint: options.endpointUrl,
-        repository: facts.repository,
-      });
+      put = openTarget(options.to, { environment, repository: facts.repository });
     } catch (error) {
       if (error instanceof TypeError) throw new UsageError(error.message);
       if (error instanceof SyntaxError) throw new UsageError(`--to: ${error.message}`);

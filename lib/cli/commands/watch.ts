@@ -18,12 +18,7 @@ import { progressLine, readingText } from "../output.ts";
 import { requireOrganization } from "../resources.ts";
 import { runService, SERVICE_SETTINGS } from "../service.ts";
 import { FolderStorage } from "../storage/folder.ts";
-import {
-  ENDPOINT_URL,
-  parseS3Url,
-  readS3Settings,
-  STORAGE_VARIABLES,
-} from "../storage/s3_settings.ts";
+import { parseS3Url, readS3Settings, STORAGE_VARIABLES } from "../storage/s3_settings.ts";
 import { S3Storage } from "../storage/s3_storage.ts";
 import type { ArchiveStorage } from "../storage/storage.ts";
 import { duration, lineOfText, location, wholeNumber } from "../values.ts";
@@ -44,7 +39,6 @@ export const watchCommand: AddCommand = command({
         "repository owner)",
       v.optional(lineOfText),
     ),
-    endpointUrl: ENDPOINT_URL,
     interval: option(
       "<duration>",
       "time between two sweeps (default: 10s)",
@@ -73,7 +67,10 @@ export const watchCommand: AddCommand = command({
     let failed = 0;
     await runService(context, settings, {
       async open(log) {
-        storage = await openStorage(options, { ...io, note: (text) => log.warn("note", { text }) });
+        storage = await openStorage(options.source, {
+          ...io,
+          note: (text) => log.warn("note", { text }),
+        });
         return await context.openDatabase();
       },
       async body({ database, log, metrics, logStarted }) {
@@ -123,13 +120,13 @@ export const watchCommand: AddCommand = command({
 });
 
 async function openStorage(
-  { source, endpointUrl }: { source: string; endpointUrl?: string | undefined },
+  source: string,
   { stop, environment, note }: Pick<CliIo, "stop" | "environment"> & Pick<Listener, "note">,
 ): Promise<ArchiveStorage> {
   if (/^s3:/i.test(source)) {
     try {
       const location = parseS3Url(source);
-      return new S3Storage(location, readS3Settings(environment, endpointUrl), { stop, note });
+      return new S3Storage(location, readS3Settings(environment), { stop, note });
     } catch (error) {
       if (error instanceof SyntaxError) throw new UsageError(`SOURCE: ${error.message}`);
       throw error;

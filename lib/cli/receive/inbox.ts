@@ -25,13 +25,10 @@ export interface Inbox {
  * @throws {SyntaxError} when it is something else
  * @throws {UsageError} when credentials are missing
  */
-export function openInbox(
-  to: string,
-  { environment, endpoint }: { environment: Environment; endpoint: string | undefined },
-): Inbox {
+export function openInbox(to: string, environment: Environment): Inbox {
   if (/^s3:/i.test(to)) {
     const { bucket, prefix } = parseS3Url(to);
-    const s3 = new S3Bucket(bucket, readS3Settings(environment, endpoint));
+    const s3 = new S3Bucket(bucket, readS3Settings(environment));
     return {
       unfinished: join(tmpdir(), `test-analytics-receive-${Deno.uid() ?? 0}`),
       async put(file, name) {

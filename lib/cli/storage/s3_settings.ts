@@ -1,8 +1,5 @@
 import { type Environment, setting, type SettingName } from "../../base/config.ts";
-import * as v from "valibot";
-import { option } from "../command.ts";
 import { UsageError } from "../errors.ts";
-import { lineOfText } from "../values.ts";
 
 /** Credentials and endpoint. */
 export interface S3Settings {
@@ -31,15 +28,15 @@ export function parseS3Url(url: string): S3Location {
   return { bucket, prefix: prefix === "" ? "" : `${prefix}/` };
 }
 
-/** Reads the settings from the environment; the option `endpoint` wins. @throws {UsageError} */
-export function readS3Settings(environment: Environment, endpoint?: string): S3Settings {
+/** Reads the settings from the environment. @throws {UsageError} */
+export function readS3Settings(environment: Environment): S3Settings {
   const get = (name: Parameters<typeof setting>[1]) => setting(environment, name).trim();
   const settings = {
     accessKeyId: get("AWS_ACCESS_KEY_ID"),
     secretAccessKey: get("AWS_SECRET_ACCESS_KEY"),
     sessionToken: get("AWS_SESSION_TOKEN"),
     region: environment.AWS_REGION?.trim() || get("AWS_DEFAULT_REGION") || get("AWS_REGION"),
-    endpoint: endpoint ?? (get("AWS_ENDPOINT_URL_S3") || get("AWS_ENDPOINT_URL")),
+    endpoint: get("AWS_ENDPOINT_URL_S3") || get("AWS_ENDPOINT_URL"),
   };
   if (settings.accessKeyId === "" || settings.secretAccessKey === "") {
     throw new UsageError(
@@ -53,13 +50,6 @@ export function readS3Settings(environment: Environment, endpoint?: string): S3S
   }
   return settings;
 }
-
-/** The option that wins over the variables. */
-export const ENDPOINT_URL = option(
-  "<url>",
-  "URL of S3-compatible storage (default: AWS_ENDPOINT_URL)",
-  v.optional(lineOfText),
-);
 
 /** The environment variables of S3-compatible storage. */
 export const STORAGE_VARIABLES = [

@@ -30,15 +30,11 @@ const MAX_ERROR_CHARACTERS = 10_000;
  */
 export function openTarget(
   to: string,
-  { environment, endpoint, repository }: {
-    environment: Environment;
-    endpoint: string | undefined;
-    repository: RepositoryName;
-  },
+  { environment, repository }: { environment: Environment; repository: RepositoryName },
 ): Target {
   if (/^s3:/i.test(to)) {
     const { bucket, prefix } = parseS3Url(to);
-    const s3 = new S3Bucket(bucket, readS3Settings(environment, endpoint));
+    const s3 = new S3Bucket(bucket, readS3Settings(environment));
     return async (name, bytes) => {
       await s3.put(`${prefix}${name}`, bytes);
       return `s3://${bucket}/${prefix}${name}`;

@@ -36,7 +36,7 @@ export async function createReceiver(
     & { limits?: Partial<UploadContext["limits"]> } = {},
 ): Promise<Receiver> {
   const folder = await Deno.makeTempDir({ prefix: "test-analytics-receive-" });
-  const inbox = openInbox(folder, { environment: {}, endpoint: undefined });
+  const inbox = openInbox(folder, {});
   const work = await openWorkFolder(inbox.unfinished);
   const { signal: stop } = new AbortController();
   const pool = new ReaderPool({ size: 2, stop });

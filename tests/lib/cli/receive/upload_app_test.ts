@@ -421,7 +421,7 @@ describeWithDatabases("limits of uploads", (database) => {
 
   it("are none of a bucket, where the archive has the prefix in its key", async () => {
     const server = await startS3Server("ci");
-    const inbox = openInbox("s3://ci/acme", { ...server, endpoint: undefined });
+    const inbox = openInbox("s3://ci/acme", server.environment);
     await withReceiver({ inbox }, async (receiver) => {
       const response = await receiver.send(path, token, { body: JUNIT });
       assert.equal(response.status, 202);
