@@ -1,5 +1,4 @@
 /** Who is calling: reads the token of the `Authorization` header and looks it up. */
-import { setImmediate } from "node:timers/promises";
 import {
   type CallerLookUp,
   type CallerScope,
@@ -9,6 +8,7 @@ import {
 import { Cache } from "../../base/cache.ts";
 import { caseKey } from "../../base/identity.ts";
 import { hashToken, type TokenType, tokenType } from "../../base/token.ts";
+import { Batches } from "./batches.ts";
 import type { Context } from "./context.ts";
 import type { Access } from "./route.ts";
 import { TokenThrottle } from "./token_throttle.ts";
@@ -129,42 +129,4 @@ function basicPassword(credentials: string): string {
   }
   const colon = decoded.indexOf(":");
   return colon < 0 ? "" : decoded.slice(colon + 1);
-}
-
-/**
- * Loads together what is asked for in the same turn of the event loop, equal keys once.
- *
- * A caller never receives a result that started before its call: a batch starts at the end of the turn in
- * which it was first called for, and takes no callers after that.
- *
- * With 64 callers of 200 repositories at once the server answers twice as many requests as with a
- * statement for each; with many callers of one page four times as many.
- */
-export class Batches<K, V> {
-  readonly #loadAll: (wanted: readonly K[]) => Promise<V[]>;
-  #next: { wanted: Map<string, K>; results: Promise<Map<string, V>> } | undefined;
-
-  /** @param loadAll returns results in the order of what is wanted; its error is everybody's */
-  constructor(loadAll: (wanted: readonly K[]) => Promise<V[]>) {
-    this.#loadAll = loadAll;
-  }
-
-  /** @param key names everything that the result depends on, except the time */
-  async load(key: string, wanted: K): Promise<V> {
-    const batch = this.#next ??= this.#start();
-    batch.wanted.set(key, wanted);
-    return (await batch.results).get(key)!;
-  }
-
-  #start() {
-    const wanted = new Map<string, K>();
-    return { wanted, results: this.#loadAtEndOfTurn(wanted) };
-  }
-
-  async #loadAtEndOfTurn(wanted: Map<string, K>): Promise<Map<string, V>> {
-    await setImmediate();
-    this.#next = undefined;
-    const results = await this.#loadAll([...wanted.values()]);
-    return new Map([...wanted.keys()].map((key, index) => [key, results[index]!]));
-  }
 }

@@ -5,6 +5,8 @@
  */
 import { existingTokenHashes } from "../../../db/read/caller.ts";
 import { Cache } from "../../base/cache.ts";
+import { pause } from "../../base/delay.ts";
+import { Batches } from "./batches.ts";
 import type { Context } from "./context.ts";
 
 /** An address that sends this many wrong tokens within the period is throttled for the period. */
@@ -37,10 +39,14 @@ export class TokenThrottle {
   readonly #senders = new Cache<string, Sender>({ maxWeight: MAX_ADDRESSES });
   /** Until when a token is known to be wrong, by hash. */
   readonly #wrong = new Cache<string, number>({ maxWeight: MAX_TOKENS });
-  #batch: { hashes: Set<string>; existing: Promise<Set<string>> } | null = null;
+  readonly #lookUps: Batches<string, boolean>;
 
   constructor(context: Pick<Context, "sql" | "log">) {
     this.#context = context;
+    this.#lookUps = new Batches(async (hashes) => {
+      const existing = await existingTokenHashes(context.sql, hashes);
+      return hashes.map((hash) => existing.has(hash));
+    }, () => pause(BATCH_INTERVAL_MS));
   }
 
   /** False when the address is throttled and the token is not valid. */
@@ -48,7 +54,7 @@ export class TokenThrottle {
     const now = performance.now();
     if (now >= (this.#senders.get(address)?.throttledUntil ?? 0)) return true;
     if (now < (this.#wrong.get(hash) ?? 0)) return false;
-    if ((await this.#exists(hash)).has(hash)) return true;
+    if (await this.#lookUps.load(hash, hash)) return true;
     this.#wrong.set(hash, performance.now() + WRONG_MS);
     this.recordWrong(address);
     return false;
@@ -72,20 +78,5 @@ export class TokenThrottle {
       sender.throttledUntil = now + PERIOD_MS;
     }
     this.#senders.set(address, sender);
-  }
-
-  #exists(hash: string): Promise<Set<string>> {
-    this.#batch ??= this.#startBatch();
-    this.#batch.hashes.add(hash);
-    return this.#batch.existing;
-  }
-
-  #startBatch(): { hashes: Set<string>; existing: Promise<Set<string>> } {
-    const hashes = new Set<string>();
-    const existing = new Promise((resolve) => setTimeout(resolve, BATCH_INTERVAL_MS)).then(() => {
-      this.#batch = null;
-      return existingTokenHashes(this.#context.sql, [...hashes]);
-    });
-    return { hashes, existing };
   }
 }

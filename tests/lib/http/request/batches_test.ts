@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import { setImmediate } from "node:timers/promises";
-import { Batches } from "../../../../lib/http/request/authentication.ts";
+import { Batches } from "../../../../lib/http/request/batches.ts";
 
 /** Batches that finish on demand; the result of a call is the number of its batch and what it wanted. */
 function controlledBatches() {
