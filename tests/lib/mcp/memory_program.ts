@@ -4,7 +4,7 @@
  *
  * A separate process, because garbage collection on demand needs a flag.
  */
-import { PassThrough } from "node:stream";
+import { PassThrough, Writable } from "node:stream";
 import { serveTools } from "../../../lib/mcp/mod.ts";
 import { FAKE_TOKEN, flakyPage, startFakeApi } from "../api_client/fake_api.ts";
 
@@ -26,12 +26,15 @@ const done = serveTools({
   token: FAKE_TOKEN,
   version: "1.2.3",
   input,
-  write: async (text) => {
-    await Promise.resolve();
-    if (text.includes('"isError":true')) throw new Error(text);
-    answered++;
-    onAnswer();
-  },
+  output: new Writable({
+    write(chunk, _encoding, done) {
+      const text = String(chunk);
+      if (text.includes('"isError":true')) throw new Error(text);
+      answered++;
+      onAnswer();
+      done();
+    },
+  }),
   stop: new AbortController().signal,
   note: (text) => {
     throw new Error(text);
