@@ -3,7 +3,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { FAKE_TOKEN, flakyPage, startFakeApi } from "../lib/api_client/fake_api.ts";
+import { FAKE_TOKEN, startFakeApi } from "../lib/api_client/fake_api.ts";
 import { QUOTE_HEADING } from "../../lib/mcp/output.ts";
 import { run, type Running, start } from "./program.ts";
 import { startToolProcess, TOOL_SERVER } from "./tool_process.ts";
