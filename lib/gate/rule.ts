@@ -21,8 +21,9 @@ export interface GateReport {
   outside: readonly string[];
 }
 
-// Maven and Gradle write a report per class as soon as the class is done.
-const PER_CLASS_REPORT = /(^|\/)TEST-[^/]*\.xml$/;
+// Where Maven and Gradle write a report per class, as soon as the class is done.
+const PER_CLASS_REPORT =
+  /(^|\/)((surefire|failsafe)-reports|test-results)\/(.*\/)?TEST-[^/]*\.xml$/;
 
 /** Input of the rule. */
 export interface GateFacts {

@@ -43,7 +43,7 @@ const INPUT = {
   ),
   failureCodes: option(
     "<n,n>",
-    "exit codes that mean failed tests (default: 1; with TEST-*.xml none)",
+    "exit codes that mean failed tests (default: 1; none for Maven and Gradle)",
     v.optional(v.pipe(v.string(), v.transform((text) => text.split(",")), v.array(exitCode))),
   ),
   maxExcused: option(
@@ -77,7 +77,7 @@ export const gateCommand: AddCommand = command({
     "Failures are excused only if the tests ended with one of --failure-codes, every report is whole " +
     "and newer than the start of COMMAND, no failure stands outside of a test, and each failed test " +
     "is quarantined. With --json the standard output of COMMAND goes to standard error.",
-    "Maven and Gradle (TEST-*.xml) end with 1 for a crash, too. Have them ignore failed tests, and " +
+    "Maven and Gradle (surefire-reports/, failsafe-reports/, test-results/) end with 1 for a crash, too. Have them ignore failed tests, and " +
     "run gate after them without --exit-code: mvn -Dmaven.test.failure.ignore=true clean test && " +
     "gate target/surefire-reports/",
   ],

@@ -302,7 +302,10 @@ describe("gate after the tests", () => {
     const bad = await created.write("bad.xml", reportOf({ broken: "failed" }));
     const green = await created.write("green.xml", reportOf({ flaky: "passed" }));
     const half = await created.write("half.xml", "<testsuite>");
-    const ofClass = await created.write("TEST-shop.Cart.xml", reportOf({ flaky: "failed" }));
+    const ofClass = await created.write(
+      "surefire-reports/TEST-shop.Cart.xml",
+      reportOf({ flaky: "failed" }),
+    );
     for (
       const [args, code] of [
         [["--exit-code", "1", red], 0],

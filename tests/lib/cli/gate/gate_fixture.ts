@@ -1,7 +1,7 @@
 /** A fake service, and reports, for tests of the gate. */
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { shortTestId, type TestIdentity } from "../../../../lib/base/identity.ts";
 import type { QuarantinedTest } from "../../../../lib/gate/rule.ts";
 import type { ServiceVerdict } from "../../../../lib/gate/summary.ts";
@@ -87,6 +87,7 @@ export async function gateFixture(
     environment: { ...NO_CI, PLATFORM_API_URL: api.url, PLATFORM_API_TOKEN: FAKE_TOKEN },
     async write(name, text) {
       const path = join(folder, name);
+      await mkdir(dirname(path), { recursive: true });
       await writeFile(path, text);
       return path;
     },
