@@ -4,7 +4,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { type Database, openDatabase } from "../../db/connection/connect.ts";
-import { openTestServer, withDatabase } from "../database.ts";
+import { copyTemplate, openTestServer, withDatabase } from "../database.ts";
 import { NO_CI } from "../no_ci.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -51,9 +51,14 @@ describe("the guides to running the service", () => {
   after(() => Deno.remove(tools, { recursive: true }));
 
   /** Runs commands in a new folder and returns their output; all must succeed. */
-  async function run(commands: string, environment: Record<string, string>): Promise<string> {
+  async function run(
+    commands: string,
+    environment: Record<string, string>,
+    { isNew = false } = {},
+  ): Promise<string> {
     const folder = await Deno.makeTempDir({ prefix: "test-analytics-guide-" });
     try {
+      if (!isNew) await Deno.rename(await copyTemplate(), join(folder, "data"));
       await Deno.mkdir(join(folder, "deploy"));
       const script = "deploy/read_only_role.sql";
       await Deno.copyFile(join(ROOT, script), join(folder, script));
@@ -89,7 +94,7 @@ describe("the guides to running the service", () => {
     it(`has commands that work: ${name}`, async () => {
       const commands = commandsOf(await guideText(name), "sh");
       assert.notEqual(commands, "");
-      const output = await run(commands, {});
+      const output = await run(commands, {}, { isNew: name === "install" });
       if (name !== "install") return;
       assert.match(output, /^\{"key":"acme\/shop\/\S+\.gz"\}$/m);
       assert.match(output, /"name":"adds up"/);

@@ -24,6 +24,14 @@ const ARGUMENTS = [
   "--disable-sync",
 ];
 
+/** A demo that runs, and a browser. */
+export interface Site {
+  browser: Browser;
+  /** Base address of the demo. */
+  url: string;
+  token: string;
+}
+
 /** Starts a browser without a window. */
 export function launch(): Promise<Browser> {
   if (BROWSER === undefined) throw new Error(String(NO_BROWSER));

@@ -7,6 +7,7 @@ import { readCommit } from "../../lib/cli/commit.ts";
 import { build } from "../../tools/build.ts";
 import { ROOT } from "../../tools/packages.ts";
 import { PERMISSIONS } from "../../tools/permissions.ts";
+import { copyTemplate } from "../database.ts";
 import { type ProgramLine, run, start } from "./program.ts";
 
 const SMOKE = fileURLToPath(new URL("../../tools/smoke.ts", import.meta.url));
@@ -51,9 +52,13 @@ describe("the bundle", () => {
       args: [...RUN, ...PERMISSIONS, join(folder, "test-analytics.js")],
       cwd: home,
     };
-    environment = { DENO_DIR: join(folder, "cache"), DATA_DIR: join(home, "data") };
+    environment = { DENO_DIR: join(folder, "cache"), DATA_DIR: await copyTemplate() };
   });
-  after(() => Deno.remove(folder, { recursive: true }));
+  after(async () => {
+    for (const path of [environment.DATA_DIR!, folder]) {
+      await Deno.remove(path, { recursive: true });
+    }
+  });
 
   it("runs with nothing else: version, demo, requests, mcp", async () => {
     const smoke = [Deno.execPath(), "run", "-A", SMOKE, program.file, ...program.args];
@@ -70,7 +75,7 @@ describe("the bundle", () => {
     assert.equal(stdout, commit === "" ? `${VERSION}\n` : `${VERSION} (${commit})\n`);
   });
 
-  it("takes data in and serves it, on an embedded database of its own", async () => {
+  it("takes data in and serves it, on an embedded database", async () => {
     const ok = async (...args: string[]) => {
       const { code, stdout, stderr } = await run(args, environment, program);
       assert.equal(code, 0, stderr);

@@ -1,21 +1,21 @@
 import assert from "node:assert/strict";
 import axe from "axe-core";
 import { after, before, describe, it } from "@std/testing/bdd";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { launch, NO_BROWSER } from "./browser.ts";
+import type { BrowserContextOptions, Page } from "playwright-core";
+import { launch, NO_BROWSER, type Site } from "./browser.ts";
+import { describeDocsPage } from "./docs_page.ts";
 import { type Running, start } from "./program.ts";
 
 describe("the pages in a browser", { skip: NO_BROWSER }, () => {
   let demo: Running;
-  let token: string;
-  let browser: Browser;
+  const site = {} as Site;
   /** Every kind of page, by name. */
   let paths: Record<string, string>;
 
   before(async () => {
     demo = await start(["demo", "--port", "0", "--json"], {});
-    token = JSON.parse(demo.stdout()).token;
-    browser = await launch();
+    const { token } = JSON.parse(demo.stdout());
+    Object.assign(site, { browser: await launch(), url: demo.url, token });
     const read = async (path: string) => {
       const response = await fetch(demo.url + path, {
         headers: { authorization: `Bearer ${token}` },
@@ -38,17 +38,19 @@ describe("the pages in a browser", { skip: NO_BROWSER }, () => {
     };
   });
   after(async () => {
-    await browser?.close();
+    await site.browser?.close();
     await demo?.stop("SIGTERM");
   });
 
+  describeDocsPage(site);
+
   /** Opens pages one after the other, and asserts that none has anything to complain about. */
   async function visit(
-    options: BrowserContextOptions & { paths?: string[] },
+    options: BrowserContextOptions,
     look: (page: Page, name: string) => Promise<void>,
   ): Promise<void> {
-    const context = await browser.newContext({
-      httpCredentials: { username: "any", password: token },
+    const context = await site.browser.newContext({
+      httpCredentials: { username: "any", password: site.token },
       ...options,
     });
     const page = await context.newPage();
@@ -75,33 +77,22 @@ describe("the pages in a browser", { skip: NO_BROWSER }, () => {
       "document.documentElement.scrollWidth - document.documentElement.clientWidth",
     );
 
-  for (const colorScheme of ["light", "dark"] as const) {
-    for (const width of [1280, 390]) {
-      it(`have no violation that axe-core finds, ${colorScheme}, ${width} pixels wide`, async () => {
-        const options = { colorScheme, viewport: { width, height: 900 }, bypassCSP: true };
-        await visit(options, async (page, name) => {
-          assert.equal(await overflow(page), 0, `${name} is not cut off at the side`);
-          await page.evaluate(axe.source);
-          const violations = await page.evaluate<{ id: string; nodes: { html: string }[] }[]>(
-            "axe.run().then(({ violations }) => violations)",
-          );
-          const found = violations.map(({ id, nodes }) =>
-            `${id}: ${nodes.map(({ html }) => html)}`
-          );
-          assert.deepEqual(found, [], name);
-        });
+  it("have no violation that axe-core finds, follow the reader's scheme, and fit a phone", async () => {
+    const backgrounds = new Set<string>();
+    for (const [colorScheme, width] of [["light", 1280], ["dark", 390]] as const) {
+      const options = { colorScheme, viewport: { width, height: 900 }, bypassCSP: true };
+      await visit(options, async (page, name) => {
+        assert.equal(await overflow(page), 0, `${name} is not cut off at the side`);
+        backgrounds.add(await page.evaluate("getComputedStyle(document.body).backgroundColor"));
+        await page.evaluate(axe.source);
+        const violations = await page.evaluate<{ id: string; nodes: { html: string }[] }[]>(
+          "axe.run().then(({ violations }) => violations)",
+        );
+        const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`);
+        assert.deepEqual(found, [], name);
       });
     }
-  }
-
-  it("have nothing to complain about, and follow the reader's scheme", async () => {
-    const backgrounds: string[] = [];
-    for (const colorScheme of ["light", "dark"] as const) {
-      await visit({ colorScheme }, async (page) => {
-        backgrounds.push(await page.evaluate("getComputedStyle(document.body).backgroundColor"));
-      });
-    }
-    assert.equal(new Set(backgrounds).size, 2);
+    assert.equal(backgrounds.size, 2);
   });
 
   it("fit when they are zoomed to 200 %", async () => {
@@ -112,22 +103,21 @@ describe("the pages in a browser", { skip: NO_BROWSER }, () => {
 
   it("can be read without the style sheet, and on paper", async () => {
     await visit({}, async (page, name) => {
+      await page.emulateMedia({ media: "print" });
+      assert.equal(await page.locator(".top nav").isVisible(), false, name);
+      assert.equal(await page.locator("main h1").isVisible(), true, name);
+      await page.emulateMedia({ media: "screen" });
       await page.evaluate("document.querySelectorAll('style').forEach((style) => style.remove())");
       const text = await page.innerText("main");
       assert.ok(text.length > 40, `${name}: ${text}`);
       const order = await page.locator("h1, h2, h3").allInnerTexts();
       assert.ok(order[0] && text.includes(order[0]), name);
     });
-    await visit({}, async (page, name) => {
-      await page.emulateMedia({ media: "print" });
-      assert.equal(await page.locator(".top nav").isVisible(), false, name);
-      assert.equal(await page.locator("main h1").isVisible(), true, name);
-    });
   });
 
   it("lead from the repositories to a stack trace in three clicks, with the keyboard too", async () => {
-    const context = await browser.newContext({
-      httpCredentials: { username: "any", password: token },
+    const context = await site.browser.newContext({
+      httpCredentials: { username: "any", password: site.token },
     });
     const page = await context.newPage();
     await page.goto(demo.url);
@@ -150,8 +140,8 @@ describe("the pages in a browser", { skip: NO_BROWSER }, () => {
   });
 
   it("filter, sort and page by forms and links", async () => {
-    const context = await browser.newContext({
-      httpCredentials: { username: "any", password: token },
+    const context = await site.browser.newContext({
+      httpCredentials: { username: "any", password: site.token },
     });
     const page = await context.newPage();
     await page.goto(`${demo.url}/flaky-tests?quarantine=false`);

@@ -10,7 +10,7 @@ import { createFixture, DAY, NOW } from "../routes/fixture.ts";
 import { command, run } from "./program.ts";
 
 /** How often a prune is killed; the long proof sets 100. */
-const KILLS = Number(process.env.TEST_PRUNE_KILLS || "2");
+const KILLS = Number(process.env.TEST_PRUNE_KILLS || "1");
 
 /** Old submissions, of 8 tests or fewer each, that every killed prune finds. */
 const SUBMISSIONS_PER_KILL = 250;
@@ -37,8 +37,8 @@ async function prove(environment: Record<string, string>): Promise<void> {
   const moment = () => NOW - 400 * DAY - random.below(100 * DAY);
 
   let [killCount, inTheMiddle] = [0, 0];
-  for (let attempt = 0; killCount < KILLS; attempt++) {
-    assert.ok(attempt < 20 * KILLS, "nothing was killed in time");
+  for (let attempt = 0; killCount < KILLS || inTheMiddle === 0; attempt++) {
+    assert.ok(attempt < 20 * KILLS, "none was killed between two batches");
     const before = await withDatabase(async (database) => {
       for (let i = 0; i < SUBMISSIONS_PER_KILL; i++) {
         await randomUpload(database, repository, random, moment());
@@ -52,8 +52,6 @@ async function prove(environment: Record<string, string>): Promise<void> {
       if (await isInTheMiddle(database, before.count)) inTheMiddle++;
     });
   }
-
-  assert.ok(inTheMiddle > 0, "some were killed between two batches");
 
   const { code, stderr } = await run(PRUNE, environment);
   assert.deepEqual([code, stderr], [0, ""]);

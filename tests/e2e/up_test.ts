@@ -2,7 +2,7 @@ import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import process from "node:process";
-import { openTestServer, withDatabase } from "../database.ts";
+import { copyTemplate, openTestServer, withDatabase } from "../database.ts";
 import { pause } from "./launch.ts";
 import { run, type Running, start } from "./program.ts";
 
@@ -42,7 +42,7 @@ function describeUp(
     let tokens = { api: "", upload: "" };
 
     before(async () => {
-      folder = await Deno.makeTempDir({ prefix: "test-analytics-up-" });
+      folder = await copyTemplate();
       inbox = join(folder, "inbox");
       ({ environment, close } = await open(folder));
       up = await startUp();
@@ -158,11 +158,12 @@ function describeUp(
           { length: 5 },
           (_, at) => send(`ended-${no}`, reportOf(at, 500)),
         );
+        // Handled before some are cut.
+        const settled = Promise.allSettled(sending);
         assert.equal(await sending[0], 202);
         const { code, stderr } = await up.stop(signal);
         if (signal === "SIGTERM") assert.equal(code, 0, stderr);
-        const statuses = await Promise.allSettled(sending);
-        const acknowledged = statuses.filter((end) =>
+        const acknowledged = (await settled).filter((end) =>
           end.status === "fulfilled" && end.value === 202
         );
         up = await startUp();

@@ -6,7 +6,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import config from "../../deno.json" with { type: "json" };
 import process from "node:process";
 import { migrations } from "../../db/schema/migrations/mod.ts";
-import { openTestServer } from "../database.ts";
+import { copyTemplate, openTestServer } from "../database.ts";
 import { archiveOf, reportOf } from "../lib/report/archive/make_archive.ts";
 import { launch, pause } from "./launch.ts";
 import { type ProgramLine, run, start } from "./program.ts";
@@ -37,7 +37,7 @@ async function newerProgram(folder: string): Promise<ProgramLine> {
 
 describe("an upgrade while processes of the earlier version run", () => {
   it("ends them with one line, and leaves archives to the new version (embedded)", async () => {
-    await withFolder((folder) => upgrade(folder, { DATA_DIR: join(folder, "data") }));
+    await withFolder((folder) => upgrade(folder, { DATA_DIR: folder }));
   });
 
   const server = process.env.TEST_DATABASE_URL ?? "";
@@ -52,7 +52,7 @@ describe("an upgrade while processes of the earlier version run", () => {
 });
 
 async function withFolder(body: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir({ prefix: "test-analytics-upgrade-" });
+  const folder = await copyTemplate();
   try {
     await body(folder);
   } finally {

@@ -419,10 +419,12 @@ export const EXAMPLES: readonly History[] = [
       seconds: 0,
     }),
   ),
-  // The latest disruption is on another branch than the one that is asked for.
-  {
+  // The first and the latest disruption are on another branch than the one that is asked for, and so
+  // is the latest pass, or the only one.
+  ...[0, 1].map((passes): History => ({
     ...exampleOf(
-      { ...uploadOf({ test: 0, negatives: 1, passes: 1, seconds: 3600 }), branch: BRANCHES[0]! },
+      { ...uploadOf({ test: 0, negatives: 1, passes: 0, seconds: 7200 }), branch: BRANCHES[2]! },
+      { ...uploadOf({ test: 0, negatives: 1, passes, seconds: 3600 }), branch: BRANCHES[0]! },
       { ...uploadOf({ test: 0, negatives: 2, passes: 1, seconds: 0 }), branch: BRANCHES[2]! },
     ),
     queries: [{
@@ -439,7 +441,7 @@ export const EXAMPLES: readonly History[] = [
       organization: "none",
       upperCase: false,
     }],
-  },
+  })),
 ];
 
 function exampleOf(...uploads: UploadStep[]): History {

@@ -20,9 +20,9 @@ import { PAGE_OPERATIONS } from "./page_contract.ts";
 import { type Existing, type RandomRequest, randomRequest } from "./random_requests.ts";
 import { NOW } from "./fixture.ts";
 
-const [COUNT = 4_000, SEED = 20_260_921] = numbers(Deno.args);
+const [COUNT = 1_500, SEED = 20_260_921] = numbers(Deno.args);
 
-const WIRE_COUNT = Math.ceil(COUNT / 10);
+const WIRE_COUNT = Math.max(250, Math.ceil(COUNT / 10));
 
 /** Statuses that must occur. */
 const STATUSES = [200, 204, 302, 304, 400, 401, 404, 405];

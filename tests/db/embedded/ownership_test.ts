@@ -166,19 +166,19 @@ describe("the embedded database", () => {
 });
 
 describe("an embedded database that is killed while it is created", () => {
-  for (const afterMs of [300, 1000, 1800, 2600]) {
-    it(`leaves no partial database after ${afterMs} ms`, async () => {
-      const dataDir = await Deno.makeTempDir({ prefix: "test-analytics-test-" });
-      try {
+  it("leaves no partial database", async () => {
+    const dataDir = await Deno.makeTempDir({ prefix: "test-analytics-test-" });
+    try {
+      for (const afterMs of [300, 1000, 1800]) {
         const process = start("create", dataDir);
         await new Promise((resolve) => setTimeout(resolve, afterMs));
         await process.kill();
-        assert.equal(await run("create", dataDir), "ok\n");
-        const names = [...Deno.readDirSync(join(dataDir, "postgres"))].map(({ name }) => name);
-        assert.deepEqual(names.sort(), ["data", "lock"]);
-      } finally {
-        await Deno.remove(dataDir, { recursive: true });
       }
-    });
-  }
+      assert.equal(await run("create", dataDir), "ok\n");
+      const names = [...Deno.readDirSync(join(dataDir, "postgres"))].map(({ name }) => name);
+      assert.deepEqual(names.sort(), ["data", "lock"]);
+    } finally {
+      await Deno.remove(dataDir, { recursive: true });
+    }
+  });
 });
