@@ -4,12 +4,12 @@ import { detach } from "../report/xml/characters.ts";
 import { identityKey } from "./rule.ts";
 
 /**
- * How tests ended, from their attempts in order: the same identity again is another attempt. A skip
- * says nothing, and an unknown outcome does not undo a failure.
+ * The outcome of each test's final attempt: results of the same identity are attempts in order.
+ * Skips are ignored, and an unknown outcome does not replace a failure.
  */
 export class FinalAttempts {
   readonly #open = new Map<string, { test: TestIdentity; isFailed: boolean }>();
-  // Hashes: nearly all tests pass.
+  // Hashes instead of identities save memory: nearly all tests pass.
   readonly #passed = new Set<number>();
 
   /** Adds the next attempt of a test. Its strings may be slices of a larger text. */

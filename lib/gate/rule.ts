@@ -1,24 +1,23 @@
-/** The rule of the gate: from what is known of a run of tests to its exit code, with the reason. */
+/** The rule of the gate: decides the exit code of a test run, with the reason. */
 import type { TestIdentity } from "../base/identity.ts";
 import { formatTimestamp } from "../base/time.ts";
 
-/** A quarantined test, as the service listed it. */
+/** A quarantined test, as the API lists it. */
 export interface QuarantinedTest extends TestIdentity {
   /** `YYYY-MM-DDTHH:MM:SSZ`; `null` when the quarantine has no end. */
   quarantine_expires_at: string | null;
-  /** Who takes care of it. */
   quarantine_owner: string | null;
 }
 
-/** A report that was found. */
+/** A report of the test run. */
 export interface GateReport {
   path: string;
   /** Whether it was written after the tests started. */
   isFresh: boolean;
-  /** Why it could not be read to its end; `null` when it was. */
+  /** Why it cannot be read; `null` when it is complete. */
   problem: string | null;
-  /** Failures and errors that belong to no test: what and where. */
-  outside: readonly string[];
+  /** Failures and errors that belong to no test, with their positions. */
+  failuresOutsideTests: readonly string[];
 }
 
 // Where Maven and Gradle write a report per class, as soon as the class is done.
@@ -29,16 +28,16 @@ const PER_CLASS_REPORT =
 export interface GateFacts {
   /** How the tests ended. */
   testsExitCode: number;
-  /** The exit codes that mean that tests failed; `null` when none was named: 1, if it can be trusted. */
+  /** Exit codes that mean failed tests; `null` unless given: 1, except with reports per class. */
   failureCodes: readonly number[] | null;
-  /** The signal that stopped the run, `null` when there was none. */
+  /** The signal that stopped the run; `null` without one. */
   signal: string | null;
   reports: readonly GateReport[];
   /** Tests whose final attempt failed. */
   failed: readonly TestIdentity[];
   /** Tests whose final attempt has no known outcome. */
   unclear: readonly TestIdentity[];
-  /** By {@linkcode identityKey}; `null` when the service did not tell. */
+  /** By {@linkcode identityKey}; `null` when unknown because the request failed. */
   quarantined: ReadonlyMap<string, QuarantinedTest> | null;
   maxExcused: number;
   /** Seconds since 1970. */
@@ -53,12 +52,12 @@ export interface Decision {
   reason: string;
 }
 
-/** The identity of a test as one text: equal for equal suite, class, name and file only. */
+/** The identity of a test as a map key. */
 export function identityKey({ suite, class: className, name, file }: TestIdentity): string {
   return JSON.stringify([suite, className, name, file]);
 }
 
-/** The quarantine of a test, unless it has ended. */
+/** The active quarantine of a test. */
 export function quarantineOf(
   test: TestIdentity,
   { quarantined, now }: Pick<GateFacts, "quarantined" | "now">,
@@ -70,10 +69,10 @@ export function quarantineOf(
 }
 
 /**
- * Decides the exit code: that of the tests, or 0 when they failed and nothing stands against excusing
- * every failure. What is unclear is never excused.
+ * Decides the exit code: that of the tests, or 0 when they failed and every failure can be excused.
+ * In doubt, failures are not excused.
  */
-export function decide(facts: GateFacts): Decision {
+export function decideExitCode(facts: GateFacts): Decision {
   const { testsExitCode, failed } = facts;
   if (testsExitCode === 0) {
     const reason = failed.length === 0
@@ -81,8 +80,8 @@ export function decide(facts: GateFacts): Decision {
       : `the tests ended with 0, although ${failed.length} failed`;
     return { exitCode: 0, isExcused: false, reason };
   }
-  const objection = objectionTo(facts);
-  if (objection !== null) return { exitCode: testsExitCode, isExcused: false, reason: objection };
+  const obstacle = obstacleToExcuse(facts);
+  if (obstacle !== null) return { exitCode: testsExitCode, isExcused: false, reason: obstacle };
   const reason = failed.length === 1
     ? "the failed test is quarantined"
     : `all ${failed.length} failed tests are quarantined`;
@@ -90,7 +89,7 @@ export function decide(facts: GateFacts): Decision {
 }
 
 /** The reason not to excuse the failures, or `null`. */
-function objectionTo(facts: GateFacts): string | null {
+function obstacleToExcuse(facts: GateFacts): string | null {
   const { testsExitCode, signal, reports, failed, unclear, maxExcused } = facts;
   const failureCodes = facts.failureCodes ?? [1];
   if (signal !== null) return `the run was stopped by ${signal}`;
@@ -104,26 +103,26 @@ function objectionTo(facts: GateFacts): string | null {
   if (broken) return `a report cannot be read: ${broken.problem}`;
   const stale = reports.find(({ isFresh }) => !isFresh);
   if (stale) return `${stale.path} is older than the start of the tests`;
-  const outside = reports.flatMap((report) => report.outside);
+  const outside = reports.flatMap(({ failuresOutsideTests }) => failuresOutsideTests);
   if (outside.length > 0) return `a failure outside of a test: ${outside[0]}`;
   if (failed.length === 0) return "no report has a failed test";
   if (facts.quarantined === null) return "the quarantined tests are unknown";
-  const isOpen = (test: TestIdentity) => !quarantineOf(test, facts);
-  const openCount = failed.filter(isOpen).length;
-  if (openCount > 0) {
-    return `${openCount} of ${failed.length} failed tests ${
-      openCount === 1 ? "is" : "are"
+  const isUnquarantined = (test: TestIdentity) => !quarantineOf(test, facts);
+  const unquarantinedCount = failed.filter(isUnquarantined).length;
+  if (unquarantinedCount > 0) {
+    return `${unquarantinedCount} of ${failed.length} failed tests ${
+      unquarantinedCount === 1 ? "is" : "are"
     } not quarantined`;
   }
-  const unclearCount = unclear.filter(isOpen).length;
+  const unclearCount = unclear.filter(isUnquarantined).length;
   if (unclearCount > 0) return `the outcome of ${unclearCount} tests is unknown`;
   if (failed.length > maxExcused) {
     return `${failed.length} quarantined tests failed, more than ${maxExcused} (--max-excused)`;
   }
   const perClass = reports.find(({ path }) => PER_CLASS_REPORT.test(path));
   if (perClass && facts.failureCodes === null) {
-    return `Maven and Gradle (${perClass.path}) end with 1 for a crash, too: have them ignore failed ` +
-      "tests (see --help), or name --failure-codes";
+    return `Maven and Gradle (${perClass.path}) also exit with 1 after a crash: have them ignore failed ` +
+      "tests (see --help), or set --failure-codes";
   }
   return null;
 }

@@ -11,10 +11,10 @@ import {
   quarantineOf,
 } from "./rule.ts";
 
-/** Characters of the Markdown. GitHub takes 1 MiB of a job, comments take 65,536. */
+/** Limit of the Markdown. GitHub allows 1 MiB for a job summary and 65,536 for a comment. */
 const MAX_MARKDOWN_CHARACTERS = 64_000;
 
-/** Tests of one list that the Markdown and the lines name at most, besides those that failed. */
+/** Limit of each list of tests, except the failed ones. */
 const MAX_NAMED = 20;
 
 /** The service's verdict on a failed test. */
@@ -30,10 +30,10 @@ interface Failure {
   build_url: string;
 }
 
-/** A failed test. `unknown`: the service did not tell. */
+/** A failed test; `unknown` when its verdict could not be loaded. */
 export interface FailedTest extends TestIdentity {
   verdict: Verdict | "unknown";
-  /** `null` when the service did not tell, or does not know the test. */
+  /** `null` when unknown. */
   disruptiveness_ratio: number | null;
   recent_nondeterministic_negative_result: Failure | null;
   recent_base_negative_result: Failure | null;
@@ -55,19 +55,19 @@ export interface GateSummary {
   passed: QuarantinedTest[];
   /** Quarantined tests whose quarantine ends soon. */
   ending: QuarantinedTest[];
-  /** Why the service did not tell something, `null` when it did. */
+  /** Why a request to the service failed; `null` when none did. */
   problem: string | null;
 }
 
 const ENDS_SOON_SECONDS = 7 * SECONDS_PER_DAY;
 
-/** Puts together what the gate prints. */
+/** Composes the outcome. */
 export function summarize(
   facts: GateFacts,
   decision: Decision,
   { repository, verdicts, problem, dryRun, hasPassed }: {
     repository: string;
-    /** By `identityKey`; `null` when the service did not tell. */
+    /** By `identityKey`; `null` when the request failed. */
     verdicts: ReadonlyMap<string, ServiceVerdict> | null;
     problem: string | null;
     dryRun: boolean;
@@ -88,7 +88,7 @@ export function summarize(
     failed: failed.map((test) => {
       const quarantine = quarantineOf(test, facts);
       const known = verdicts?.get(identityKey(test));
-      // The decision is made by the list, which may be older.
+      // The list of quarantined tests decides; it may be older than the verdict.
       const verdict = known?.verdict === "quarantined" ? "known" : known?.verdict;
       return {
         ...test,
@@ -106,10 +106,10 @@ export function summarize(
   };
 }
 
-/** A line: cells that are separated by tabs. */
+/** Tab-separated cells. */
 type Line = (string | number | null)[];
 
-/** The outcome in lines. */
+/** The outcome as lines of text. */
 export function summaryLines(summary: GateSummary): Line[] {
   const { failed, passed, ending } = summary;
   return [

@@ -15,9 +15,9 @@ import {
 } from "../command.ts";
 import { ExitWith, UsageError } from "../errors.ts";
 import { findCheckout } from "../gate/checkout.ts";
-import { startConsultation } from "../gate/consultation.ts";
 import { evaluate } from "../gate/evaluate.ts";
-import { filesBefore } from "../gate/read_reports.ts";
+import { startLookup } from "../gate/lookup.ts";
+import { snapshotReports } from "../gate/read_reports.ts";
 import { runCommand } from "../gate/run_command.ts";
 import { plainLine } from "../output.ts";
 import { location, repositoryName, wholeNumber } from "../values.ts";
@@ -48,12 +48,12 @@ const INPUT = {
   ),
   maxExcused: option(
     "<n>",
-    "excuse at most so many failed tests (default: 10)",
+    "maximum number of excused tests (default: 10)",
     v.optional(wholeNumber({ min: 0, max: 1_000_000 }), "10"),
   ),
   base: option(
     "<branches>",
-    "branches whose failures make a failure known (default: main)",
+    "branches for the verdict known (default: main)",
     v.optional(readWith((text) => (parseBranches(text) ?? [DEFAULT_BASE]).join()), DEFAULT_BASE),
   ),
   summary: option(
@@ -61,7 +61,7 @@ const INPUT = {
     "append the outcome as Markdown (default: GITHUB_STEP_SUMMARY)",
     v.optional(location),
   ),
-  dryRun: flag("decide and print, but keep the exit code of the tests"),
+  dryRun: flag("print the decision, but keep the exit code of the tests"),
 };
 
 /** `gate`: runs tests, and excuses their failures when all are those of quarantined tests. */
@@ -71,13 +71,14 @@ export const gateCommand: AddCommand = command({
   example: "gate reports/ -- pytest --junitxml=reports/junit.xml",
   moreExamples: ["gate --exit-code 1 reports/"],
   details: [
-    "Usage: gate [options] REPORTS... [-- COMMAND...]. Without COMMAND the tests ran before.",
+    "Usage: gate [options] REPORTS... [-- COMMAND...]. Without COMMAND, run it after the tests.",
     `Calls the API at ${URL_VARIABLE} (default: ${DEFAULT_API_URL}) with the token in ` +
-    `${TOKEN_VARIABLE}. Whatever goes wrong there, the exit code is that of the tests.`,
+    `${TOKEN_VARIABLE}. If that fails, the exit code is that of the tests.`,
     "Failures are excused only if the tests ended with one of --failure-codes, every report is whole " +
-    "and newer than the start of COMMAND, no failure stands outside of a test, and each failed test " +
+    "and newer than the start of COMMAND, there is no failure outside of a test, and each failed test " +
     "is quarantined. With --json the standard output of COMMAND goes to standard error.",
-    "Maven and Gradle (surefire-reports/, failsafe-reports/, test-results/) end with 1 for a crash, too. Have them ignore failed tests, and " +
+    "Maven and Gradle (surefire-reports/, failsafe-reports/, test-results/) also exit with 1 after a " +
+    "crash. Have them ignore failed tests, and " +
     "run gate after them without --exit-code: mvn -Dmaven.test.failure.ignore=true clean test && " +
     "gate target/surefire-reports/",
   ],
@@ -98,16 +99,16 @@ export const gateCommand: AddCommand = command({
     const tests = afterDashes ?? [];
     const reports = options.reports.slice(0, options.reports.length - tests.length);
     if (reports.length === 0) {
-      throw new UsageError("missing REPORTS: expected where the reports are");
+      throw new UsageError("missing REPORTS: expected files, folders or globs");
     }
     if (afterDashes?.length === 0) throw new UsageError("missing COMMAND after --");
     if (afterDashes && options.exitCode !== undefined) {
       throw new UsageError("--exit-code: expected only without COMMAND");
     }
     const { json, io } = context;
-    const before = afterDashes && await filesBefore(reports);
+    const before = afterDashes && await snapshotReports(reports);
     const checkout = findCheckout(io, options.repo);
-    const consultation = startConsultation(checkout, { ...options, environment: io.environment });
+    const lookup = startLookup(checkout, { ...options, environment: io.environment });
     const end = afterDashes
       ? await runCommand(tests, { stdoutTo: json ? "stderr" : "stdout" })
       : { code: options.exitCode, signal: null };
@@ -118,17 +119,17 @@ export const gateCommand: AddCommand = command({
         reports,
         before,
         checkout,
-        consultation,
+        lookup,
         end,
         io,
       });
       exitCode = summary.exit_code;
       await show(summary, options.summary, context);
     } catch (error) {
-      // A fault of the gate must not change how the tests ended.
+      // An error of the gate must not change the exit code of the tests.
       context.note(`gate: ${error instanceof Error ? error.message : String(error)}`);
     } finally {
-      consultation.close();
+      lookup.close();
     }
     throw new ExitWith(exitCode);
   },
@@ -142,7 +143,7 @@ async function show(
 ): Promise<void> {
   if (summary.problem !== null) note(`gate: ${summary.problem}`);
   const lines = summaryLines(summary).map((cells) => `${plainLine(cells)}\n`);
-  // The output of the tests may end within a line.
+  // The output of the tests may end without a line break.
   const start = afterDashes ? "\n" : "";
   await io.stdout(json ? `${JSON.stringify(summary)}\n` : start + lines.join(""));
   const path = file ?? setting(io.environment, "GITHUB_STEP_SUMMARY");

@@ -5,13 +5,13 @@ import { detectCiJob } from "../intake/ci/mod.ts";
 
 /** Where the tests run. */
 export interface Checkout {
-  /** `null` when it is not known. */
+  /** `null` when unknown. */
   repository: RepositoryName | null;
-  /** To make paths in reports relative as `upload` does; `""` when it is not known. */
+  /** Root folder, to make paths in reports relative as `upload` does; `""` when unknown. */
   folder: string;
 }
 
-/** The checkout around the current folder; options and the CI job win. Changes nothing in it. */
+/** The checkout around the current folder; `--repo` and the CI job override its repository. */
 export async function findCheckout(
   { environment, git = askGit }: CliIo,
   given: RepositoryName | undefined,

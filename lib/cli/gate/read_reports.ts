@@ -1,4 +1,4 @@
-/** The reports of one run of tests, as the gate reads them. */
+/** Reads the reports of one test run for the gate. */
 import { stat } from "node:fs/promises";
 import { FinalAttempts } from "../../gate/final_attempts.ts";
 import type { GateReport } from "../../gate/rule.ts";
@@ -8,12 +8,13 @@ import { ReportError } from "../../report/report_error.ts";
 import { findReports, type ReportFile } from "../../report/report_files.ts";
 import { isNegative } from "../../report/result.ts";
 
-// Some file systems keep times in units of two seconds.
-const TIME_UNIT_MS = 2_000;
+// Some file systems store times with a resolution of two seconds.
+const TIME_RESOLUTION_MS = 2_000;
 
-/** The files that were there before the tests started, by path, with what changes when one is written. */
-export interface FilesBefore {
+/** The report files that existed before the tests started. */
+export interface ReportSnapshot {
   startedAtMs: number;
+  /** Inode, size and modification time, by path. */
   versions: ReadonlyMap<string, string>;
 }
 
@@ -21,12 +22,12 @@ export interface FilesBefore {
 export interface RunReports {
   reports: GateReport[];
   attempts: FinalAttempts;
-  /** Whether all reports were read and no attempt failed, not even one that was repeated. */
+  /** Whether all reports are complete and no attempt failed, not even a retried one. */
   isPassed: boolean;
 }
 
-/** Remembers the files that REPORT arguments mean before the tests start. */
-export async function filesBefore(reportArguments: readonly string[]): Promise<FilesBefore> {
+/** Takes a snapshot of the files that REPORT arguments name. */
+export async function snapshotReports(reportArguments: readonly string[]): Promise<ReportSnapshot> {
   const startedAtMs = Date.now();
   const { files } = await findAll(reportArguments);
   const versions = new Map<string, string>();
@@ -35,28 +36,28 @@ export async function filesBefore(reportArguments: readonly string[]): Promise<F
 }
 
 /**
- * Reads reports. One that is older than the tests, or cannot be read, is listed as such; XML of
- * another kind is passed over unless it is named.
+ * Reads reports, including those that are stale or broken. XML that is not JUnit is skipped unless
+ * the file is named.
  *
- * @param options.before `null` when the tests ran before the gate started: every report is fresh
+ * @param options.before `null` when the gate did not start the tests: every report counts as fresh
  */
 export async function readRunReports(
   reportArguments: readonly string[],
-  { before, checkoutFolder }: { before: FilesBefore | null; checkoutFolder: string },
+  { before, checkoutFolder }: { before: ReportSnapshot | null; checkoutFolder: string },
 ): Promise<RunReports> {
   const { files, missing } = await findAll(reportArguments);
   const reports: GateReport[] = [...missing];
   const attempts = new FinalAttempts();
   let hasNegative = false;
   for (const { path, isNamed } of files) {
-    const outside: string[] = [];
+    const failuresOutsideTests: string[] = [];
     let problem: string | null = null;
     const isFresh = before === null || await isNewer(path, before);
     try {
       await readJUnit(readFileChunks(path), {
         file: path,
         checkoutFolder,
-        onFailureOutside: (failure) => outside.push(failure),
+        onFailureOutside: (failure) => failuresOutsideTests.push(failure),
         onResult(result) {
           if (!isFresh) return;
           hasNegative ||= isNegative(result.conclusion);
@@ -68,13 +69,15 @@ export async function readRunReports(
       if (error.kind === "not-junit" && !isNamed) continue;
       problem = error.message;
     }
-    reports.push({ path, isFresh, problem, outside });
+    reports.push({ path, isFresh, problem, failuresOutsideTests });
   }
-  const isClean = reports.every(({ problem, outside }) => problem === null && outside.length === 0);
+  const isClean = reports.every(({ problem, failuresOutsideTests }) =>
+    problem === null && failuresOutsideTests.length === 0
+  );
   return { reports, attempts, isPassed: isClean && reports.length > 0 && !hasNegative };
 }
 
-/** The files that arguments mean; an argument that means none is a report that cannot be read. */
+/** The files that arguments name; an argument without files becomes a report that cannot be read. */
 async function findAll(
   reportArguments: readonly string[],
 ): Promise<{ files: ReportFile[]; missing: GateReport[] }> {
@@ -86,15 +89,20 @@ async function findAll(
       present.push(argument);
     } catch (error) {
       if (!(error instanceof ReportError)) throw error;
-      missing.push({ path: argument, isFresh: true, problem: error.message, outside: [] });
+      missing.push({
+        path: argument,
+        isFresh: true,
+        problem: error.message,
+        failuresOutsideTests: [],
+      });
     }
   }
   return { files: await findReports(present), missing };
 }
 
-async function isNewer(path: string, { startedAtMs, versions }: FilesBefore): Promise<boolean> {
+async function isNewer(path: string, { startedAtMs, versions }: ReportSnapshot): Promise<boolean> {
   const { version, modifiedAtMs } = await versionOf(path);
-  return version !== versions.get(path) && modifiedAtMs > startedAtMs - TIME_UNIT_MS;
+  return version !== versions.get(path) && modifiedAtMs > startedAtMs - TIME_RESOLUTION_MS;
 }
 
 async function versionOf(path: string): Promise<{ version: string; modifiedAtMs: number }> {

@@ -1,19 +1,19 @@
-/** Runs the command that the gate is wrapped around. */
+/** Runs the test command of the gate. */
 
 // Signals from a terminal or a CI service; SIGKILL cannot be passed on.
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"] as const;
 
-// Those that a terminal sends to all processes in its foreground, the command included.
+// A terminal sends these to the whole foreground process group, including the command.
 const TERMINAL_SIGNALS: readonly Deno.Signal[] = ["SIGINT", "SIGQUIT"];
 
-// These ask a program to do something, not to stop.
+// These do not ask a program to stop.
 const USER_SIGNALS: readonly Deno.Signal[] = ["SIGUSR1", "SIGUSR2"];
 
 /** How a command ended. */
 export interface CommandEnd {
-  /** As a shell has it: 128 and the number of the signal when one ended it, 127 for an unknown command. */
+  /** As in a shell: 128 plus the signal that ended it, 127 for an unknown command. */
   code: number;
-  /** The last signal to stop that came meanwhile, `null` when none came. */
+  /** The last signal to stop that was received while it ran; `null` without one. */
   signal: Deno.Signal | null;
 }
 
@@ -55,7 +55,7 @@ export async function runCommand(
   }
 }
 
-/** Calls a function for each signal of {@linkcode SIGNALS}; returns what stops that. */
+/** Listens for {@linkcode SIGNALS}; returns a function that stops listening. */
 export function onSignals(handle: (signal: Deno.Signal) => void): () => void {
   const listeners = SIGNALS.map((signal) => {
     const listener = () => handle(signal);

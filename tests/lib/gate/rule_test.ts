@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { TestIdentity } from "../../../lib/base/identity.ts";
 import {
-  decide,
+  decideExitCode,
   type GateFacts,
   type GateReport,
   identityKey,
@@ -19,11 +19,14 @@ const PAYS: TestIdentity = { suite: "shop", class: "Cart", name: "pays", file: "
 const ADDS: TestIdentity = { suite: "shop", class: "Cart", name: "adds", file: "cart.ts" };
 const NEW: TestIdentity = { suite: "shop", class: "Cart", name: "new", file: "cart.ts" };
 
-const GOOD: GateReport = { path: "a.xml", isFresh: true, problem: null, outside: [] };
+const GOOD: GateReport = { path: "a.xml", isFresh: true, problem: null, failuresOutsideTests: [] };
 const STALE: GateReport = { ...GOOD, path: "old.xml", isFresh: false };
 const BROKEN: GateReport = { ...GOOD, problem: "a.xml:3:1: found the end" };
 const OF_CLASS: GateReport = { ...GOOD, path: "target/surefire-reports/TEST-shop.Cart.xml" };
-const OUTSIDE: GateReport = { ...GOOD, outside: ["a.xml:2:3: <error> outside of a <testcase>"] };
+const OUTSIDE: GateReport = {
+  ...GOOD,
+  failuresOutsideTests: ["a.xml:2:3: <error> outside of a <testcase>"],
+};
 
 function listed(...tests: (TestIdentity & Partial<QuarantinedTest>)[]) {
   return new Map(tests.map((test) => [
@@ -96,7 +99,7 @@ const CASES: [title: string, facts: Partial<GateFacts>, code: number, reason: st
     "1 may be a crash of Maven",
     { failureCodes: null, reports: [GOOD, OF_CLASS] },
     1,
-    "Maven and Gradle (target/surefire-reports/TEST-shop.Cart.xml) end with 1 for a crash, too",
+    "Maven and Gradle (target/surefire-reports/TEST-shop.Cart.xml) also exit with 1 after a crash",
   ],
   ["interrupted", { signal: "SIGINT" }, 1, "stopped by SIGINT"],
   ["stopped by the CI service", { signal: "SIGTERM" }, 1, "stopped by SIGTERM"],
@@ -175,7 +178,7 @@ function other(name: string): TestIdentity {
 describe("the rule of the gate", () => {
   for (const [title, changes, exitCode, reason] of CASES) {
     it(`is ${exitCode}: ${title}`, () => {
-      const decision = decide({ ...EXCUSABLE, ...changes });
+      const decision = decideExitCode({ ...EXCUSABLE, ...changes });
       assert.equal(decision.exitCode, exitCode);
       assert.ok(decision.reason.includes(reason), decision.reason);
       const isRed = (changes.testsExitCode ?? EXCUSABLE.testsExitCode) !== 0;
@@ -198,7 +201,7 @@ const report: fc.Arbitrary<GateReport> = fc.record({
   path: text,
   isFresh: fc.boolean(),
   problem: fc.option(text),
-  outside: fc.array(text, { maxLength: 1 }),
+  failuresOutsideTests: fc.array(text, { maxLength: 1 }),
 });
 
 /** Facts of which each often is as it has to be, so that many runs are excused. */
@@ -237,7 +240,10 @@ const CONDITIONS: [string, (facts: GateFacts) => boolean][] = [
   ["a report", (f) => f.reports.length > 0],
   ["fresh reports", (f) => f.reports.every((one) => one.isFresh)],
   ["whole reports", (f) => f.reports.every((one) => one.problem === null)],
-  ["no failure outside of a test", (f) => f.reports.every((one) => one.outside.length === 0)],
+  [
+    "no failure outside of a test",
+    (f) => f.reports.every((one) => one.failuresOutsideTests.length === 0),
+  ],
   ["a failed test", (f) => f.failed.length > 0],
   ["the list", (f) => f.quarantined !== null],
   ["only quarantined failures", (f) => f.failed.every((one) => isListed(one, f))],
@@ -259,7 +265,7 @@ describe("the rule of the gate, for any facts", () => {
     let excused = 0;
     fc.assert(
       fc.property(anyFacts, (facts) => {
-        const { exitCode, isExcused } = decide(facts);
+        const { exitCode, isExcused } = decideExitCode(facts);
         const missing = CONDITIONS.filter(([, holds]) => !holds(facts)).map(([name]) => name);
         const isRed = facts.testsExitCode !== 0;
         assert.equal(isExcused, isRed && missing.length === 0, missing.join());
@@ -290,7 +296,7 @@ describe("the rule of the gate, for any facts", () => {
       const facts = { ...EXCUSABLE, ...broken[index] };
       const missing = CONDITIONS.filter(([, holds]) => !holds(facts)).map(([name]) => name);
       assert.ok(missing.includes(name), name);
-      assert.equal(decide(facts).exitCode, 1, name);
+      assert.equal(decideExitCode(facts).exitCode, 1, name);
     }
   });
 });

@@ -1,4 +1,4 @@
-/** The gate's requests to the API: the quarantined tests of a repository, and verdicts on failed tests. */
+/** API requests of the gate: the quarantined tests of a repository, and verdicts on failed tests. */
 import * as v from "valibot";
 import { type ApiClient, json } from "../../api_client/client.ts";
 import { ApiError } from "../../api_client/errors.ts";
@@ -73,7 +73,7 @@ const verdicts = json(v.object({
   })),
 }));
 
-/** The verdicts on tests, by {@linkcode identityKey}; without those that the service does not know. */
+/** The verdicts on tests, by {@linkcode identityKey}; tests unknown to the service are missing. */
 export async function loadVerdicts(
   api: ApiClient,
   { repository, tests, base }: {

@@ -1,4 +1,4 @@
-/** The gate's requests to the service: made while the tests run, and again when they failed. */
+/** Looks up quarantined tests while the tests run, and verdicts on the failed tests afterwards. */
 import { type ApiClient, createApiClient } from "../../api_client/client.ts";
 import { ApiError } from "../../api_client/errors.ts";
 import type { Environment } from "../../base/config.ts";
@@ -11,60 +11,60 @@ import { readApiAccess } from "../api_access.ts";
 import { Failure } from "../errors.ts";
 import type { Checkout } from "./checkout.ts";
 import { onSignals } from "./run_command.ts";
-import { loadQuarantined, loadVerdicts } from "./service.ts";
+import { loadQuarantined, loadVerdicts } from "./requests.ts";
 
-/** For all requests before the tests end, and for all after it. Retries are included. */
-const DEADLINE_MS = 10_000;
+/** For all requests while the tests run, and again for all afterwards; includes retries. */
+const TIMEOUT_MS = 10_000;
 
-// Tests that passed need no answer to exit with 0.
-const PASSED_DEADLINE_MS = 2_000;
+// When the tests passed, the exit code does not depend on the response.
+const PASSED_TIMEOUT_MS = 2_000;
 
-/** The service's answers. */
-export interface Answers {
-  /** By `identityKey`; `null` when it did not tell. */
+/** The result of the requests. */
+export interface LookupResult {
+  /** By `identityKey`; `null` when the request failed. */
   quarantined: ReadonlyMap<string, QuarantinedTest> | null;
-  /** On failed tests, by `identityKey`; `null` when it did not tell. */
+  /** Of failed tests, by `identityKey`; `null` when not requested or the request failed. */
   verdicts: ReadonlyMap<string, ServiceVerdict> | null;
-  /** Why it did not tell something, `null` when it told everything. */
+  /** Why a request failed; `null` when none did. */
   problem: string | null;
-  /** A signal that came meanwhile, `null` when none came. */
+  /** A signal that was received while waiting; `null` without one. */
   signal: string | null;
 }
 
-/** Requests that are under way. */
-export interface Consultation {
-  /** Waits for the answers, asks again for what failed, and for verdicts on failed tests. */
-  finish(run: { exitCode: number; failed: readonly TestIdentity[] }): Promise<Answers>;
-  /** Cancels what is under way. */
+/** Requests in progress. */
+export interface Lookup {
+  /** Waits for the quarantined tests, retries if that failed, then requests the verdicts. */
+  finish(run: { exitCode: number; failed: readonly TestIdentity[] }): Promise<LookupResult>;
+  /** Cancels the requests in progress. */
   close(): void;
 }
 
-/** Requests the quarantined tests, without waiting for them. */
-export function startConsultation(
+/** Requests the quarantined tests, without waiting for the response. */
+export function startLookup(
   checkout: Promise<Checkout>,
   { environment, base }: { environment: Environment; base: string },
-): Consultation {
+): Lookup {
   const cancel = new AbortController();
   const service = connect(checkout, environment);
   const list = async (signal: AbortSignal) => {
     const { api, repository } = await service;
     return await loadQuarantined(api, repository, signal);
   };
-  const first = settled(within(DEADLINE_MS, cancel, list));
+  const first = settled(withTimeout(TIMEOUT_MS, cancel, list));
 
-  async function ask(
+  async function request(
     { exitCode, failed }: { exitCode: number; failed: readonly TestIdentity[] },
-  ): Promise<Omit<Answers, "signal">> {
+  ): Promise<Omit<LookupResult, "signal">> {
     let { value: quarantined, problem } = await first;
     if (!quarantined && exitCode !== 0) {
       ({ value: quarantined, problem } = await settled(list(cancel.signal)));
     }
     if (!quarantined || failed.length === 0) return { quarantined, verdicts: null, problem };
     const { api, repository } = await service;
-    const { value: verdicts, problem: withoutVerdicts } = await settled(
+    const { value: verdicts, problem: verdictsProblem } = await settled(
       loadVerdicts(api, { repository, tests: failed, base }, cancel.signal),
     );
-    return { quarantined, verdicts, problem: withoutVerdicts };
+    return { quarantined, verdicts, problem: verdictsProblem };
   }
 
   return {
@@ -74,10 +74,10 @@ export function startConsultation(
         signal = name;
         cancel.abort(new ApiError(`The gate was stopped by ${name}.`));
       });
-      const deadlineMs = run.exitCode === 0 ? PASSED_DEADLINE_MS : DEADLINE_MS;
-      const timer = setTimeout(() => cancel.abort(noAnswer(deadlineMs)), deadlineMs);
+      const timeoutMs = run.exitCode === 0 ? PASSED_TIMEOUT_MS : TIMEOUT_MS;
+      const timer = setTimeout(() => cancel.abort(timeoutError(timeoutMs)), timeoutMs);
       try {
-        return { ...await ask(run), signal };
+        return { ...await request(run), signal };
       } finally {
         clearTimeout(timer);
         stopListening();
@@ -98,14 +98,14 @@ async function connect(
   return { api, repository };
 }
 
-/** Runs requests until a deadline, or until they are cancelled. */
-async function within<T>(
-  deadlineMs: number,
+/** Runs requests with a timeout. */
+async function withTimeout<T>(
+  timeoutMs: number,
   cancel: AbortController,
   run: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const deadline = new AbortController();
-  const timer = setTimeout(() => deadline.abort(noAnswer(deadlineMs)), deadlineMs);
+  const timer = setTimeout(() => deadline.abort(timeoutError(timeoutMs)), timeoutMs);
   try {
     return await run(AbortSignal.any([cancel.signal, deadline.signal]));
   } finally {
@@ -113,11 +113,11 @@ async function within<T>(
   }
 }
 
-function noAnswer(deadlineMs: number): ApiError {
-  return new ApiError(`The service did not answer within ${deadlineMs / 1000} seconds.`);
+function timeoutError(timeoutMs: number): ApiError {
+  return new ApiError(`The service did not answer within ${timeoutMs / 1000} seconds.`);
 }
 
-/** The value of requests, or why there is none. */
+/** The value of requests, or the error message. */
 async function settled<T>(
   requests: Promise<T>,
 ): Promise<{ value: T; problem: null } | { value: null; problem: string }> {
