@@ -9,29 +9,18 @@ export function messageOf(sql: Queryable, repositoryId: number) {
     where f.repository_id = ${repositoryId} and f.text_id = n.text_id)`;
 }
 
-interface TextRow {
-  textId: string;
-  message: string;
-  body: Uint8Array;
-  baseMessage: string | null;
-  baseBody: Uint8Array | null;
-}
-
 /** Texts of a repository, by text id (20 hex digits). */
 export async function loadTexts(
   sql: Queryable,
   { repositoryId, textIds }: { repositoryId: number; textIds: readonly string[] },
 ): Promise<Map<string, FailureText>> {
   if (textIds.length === 0) return new Map();
-  const base = (column: "message" | "body") =>
-    sql`(
-      select b.${sql(column)} from failure_text b
-      where b.repository_id = ${repositoryId} and b.text_id = f.base_text_id)`;
-  const rows = await sql<TextRow[]>`
-    select encode(f.text_id, 'hex') as "textId", f.message, f.body,
-      ${base("message")} as "baseMessage", ${base("body")} as "baseBody"
+  const rows = await sql<{ textId: string; message: string; body: Uint8Array }[]>`
+    select encode(f.text_id, 'hex') as "textId", f.message, f.body
     from ${storedTexts(sql, { repositoryId, textIds })}`;
-  return new Map(rows.map((row) => [row.textId, textOf(row)]));
+  return new Map(
+    rows.map(({ textId, message, body }) => [textId, { message, body: decodeBody(body) }]),
+  );
 }
 
 /**
@@ -47,11 +36,4 @@ export function storedTexts(
       select * from failure_text
       where repository_id = ${repositoryId} and text_id = wanted.text_id
       limit 1) f`;
-}
-
-function textOf({ message, body, baseMessage, baseBody }: TextRow): FailureText {
-  const base = baseMessage === null || baseBody === null
-    ? null
-    : { message: baseMessage, body: decodeBody(baseBody, { message: baseMessage, base: null }) };
-  return { message, body: decodeBody(body, { message, base }) };
 }

@@ -81,13 +81,10 @@ create table disruptive_test (
 create table failure_text (
   repository_id bigint not null,
   text_id bytea not null,
-  fingerprint bytea not null,
-  base_text_id bytea,
   message text not null,
   body bytea storage external not null,
   constraint failure_text_pkey PRIMARY KEY (repository_id, text_id)
 );
-CREATE INDEX failure_text_fingerprint ON failure_text USING btree (repository_id, fingerprint, base_text_id);
 
 create table negative_result (
   repository_id bigint not null,

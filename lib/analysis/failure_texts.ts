@@ -1,12 +1,10 @@
 /**
  * The texts of failures: a message and a body, such as a stack trace. Each text is stored once per
- * repository, under a digest, with its body compressed. Texts with one fingerprint differ in line
- * numbers, times and the like: the first is their base, and of each of the others the difference from
- * the base is stored, some 100 bytes instead of 700.
+ * repository, under a digest, with its body compressed.
  */
 import { createHash } from "node:crypto";
 import { deflateRawSync, inflateRawSync } from "node:zlib";
-import { decodeDelta, encodeDelta } from "./delta.ts";
+import { detach } from "../report/xml/characters.ts";
 import { failureCause, fingerprint } from "./failure_groups.ts";
 
 /** The texts of a failure or error in a report. */
@@ -24,10 +22,6 @@ export interface IdentifiedText extends FailureText {
   fingerprint: string;
 }
 
-const encoder = new TextEncoder();
-// A byte order mark at the beginning of a text belongs to the text.
-const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-
 const ID_DIGITS = 20;
 
 /** Identifies a text within its repository: 80 bits of its SHA-256. */
@@ -36,24 +30,14 @@ export function textIdOf({ message, body }: FailureText): string {
     .slice(0, ID_DIGITS);
 }
 
-/** Compresses the body of a text; `base` is the first with its fingerprint, `null` for itself. */
-export function encodeBody(text: FailureText, base: FailureText | null): Uint8Array {
-  if (text.body === "") return new Uint8Array();
-  return deflateRawSync(encodeDelta(encoder.encode(text.body), baseBytes(text, base)));
+/** Compresses the body of a text. */
+export function encodeBody(body: string): Uint8Array {
+  return body === "" ? new Uint8Array() : deflateRawSync(body);
 }
 
-/** Decompresses what {@linkcode encodeBody} returned for the same message and base. */
-export function decodeBody(
-  bytes: Uint8Array,
-  { message, base }: { message: string; base: FailureText | null },
-): string {
-  if (bytes.length === 0) return "";
-  return decoder.decode(decodeDelta(inflateRawSync(bytes), baseBytes({ message }, base)));
-}
-
-// Bodies often contain their message.
-function baseBytes({ message }: { message: string }, base: FailureText | null): Uint8Array {
-  return encoder.encode(`${message}\n${base?.body ?? ""}`);
+/** Decompresses what {@linkcode encodeBody} returned. */
+export function decodeBody(bytes: Uint8Array): string {
+  return bytes.length === 0 ? "" : inflateRawSync(bytes).toString();
 }
 
 /** The distinct texts of a submission as plain data, which can be sent to another thread. */
@@ -98,7 +82,7 @@ export class TextCollector {
       return this.add({ message, body: LEFT_OUT });
     }
     const cause = failureCause(message, body);
-    const text = { textId, fingerprint: fingerprint(cause), message: copyOf(message) };
+    const text = { textId, fingerprint: fingerprint(cause), message: detach(message) };
     const number = this.#texts.push(text) - 1;
     this.#numbers.set(textId, number);
     this.#pending.push(body);
@@ -134,9 +118,4 @@ export function* identifiedTexts(
       yield { ...texts[number++]!, body };
     }
   }
-}
-
-/** A copy that shares no memory with the report that the text was cut from. */
-function copyOf(text: string): string {
-  return decoder.decode(encoder.encode(text));
 }

@@ -226,22 +226,16 @@ create table negative_result (
 create index negative_result_test on negative_result (repository_id, test_no, is_disruption,
   (get_byte(submission_id, 0) * 32 + get_byte(submission_id, 1) / 8));
 
--- Messages and bodies of failures, each pair once. lib/analysis/failure_texts.ts encodes them. Deleted
+-- Messages and bodies of failures, each pair once. lib/analysis/failure_texts.ts compresses bodies. Deleted
 -- when no failure refers to them any more.
 create table failure_text (
   repository_id bigint not null,
   -- First 10 bytes of the SHA-256 of message and body.
   text_id bytea not null,
-  -- Equal for texts of one cause: see lib/analysis/failure_groups.ts.
-  fingerprint bytea not null,
-  -- The text whose body is the dictionary of this one's, with the same fingerprint; it has no base.
-  base_text_id bytea,
   message text not null,
   body bytea not null,
   primary key (repository_id, text_id)
 );
--- The base of a fingerprint, and the texts that need a base.
-create index failure_text_fingerprint on failure_text (repository_id, fingerprint, base_text_id);
 -- Bodies are compressed already.
 alter table failure_text alter column body set storage external;
 

@@ -35,10 +35,9 @@ describeWithDatabases("the texts of failures", (database) => {
   const newRepository = () => fixture.addRepository("acme", `texts-${names++}`);
 
   async function storedTexts({ repositoryId }: Repository) {
-    return await database().sql<{ textId: string; hasBase: boolean; bytes: number }[]>`
-      select encode(text_id, 'hex') as "textId", base_text_id is not null as "hasBase",
-        length(body) as bytes
-      from failure_text where repository_id = ${repositoryId} order by base_text_id is not null`;
+    return await database().sql<{ textId: string }[]>`
+      select encode(text_id, 'hex') as "textId" from failure_text
+      where repository_id = ${repositoryId}`;
   }
 
   /** Asserts that exactly these texts are stored and come back. */
@@ -71,17 +70,6 @@ describeWithDatabases("the texts of failures", (database) => {
     await assertStored(repository, texts);
   });
 
-  it("of one cause take few bytes after the first", async () => {
-    const repository = await newRepository();
-    const texts = [1, 2, 3].map((number) => trace("A", number));
-    await fixture.upload(repository, failures(texts[0]!));
-    await fixture.upload(repository, failures(texts[1]!, texts[2]!));
-    await assertStored(repository, texts);
-    const stored = await storedTexts(repository);
-    assert.deepEqual(stored.map(({ hasBase }) => hasBase), [false, true, true]);
-    assert.ok(stored[1]!.bytes < 200 && stored[2]!.bytes < 200, JSON.stringify(stored));
-  });
-
   it("are not shared by repositories", async () => {
     const [one, two] = [await newRepository(), await newRepository()];
     const { organizationId } = fixture.organization;
@@ -103,19 +91,6 @@ describeWithDatabases("the texts of failures", (database) => {
     await assertStored(repository, []);
   });
 
-  it("stay as long as another text needs them", async () => {
-    const repository = await newRepository();
-    const first = await fixture.upload(repository, failures(trace("A", 1)));
-    const second = await fixture.upload(repository, failures(trace("A", 2)));
-    await remove(first.key);
-    await assertStored(repository, [trace("A", 1), trace("A", 2)]);
-    const third = await fixture.upload(repository, failures(trace("A", 3)));
-    await remove(second.key);
-    await assertStored(repository, [trace("A", 1), trace("A", 3)]);
-    await remove(third.key);
-    await assertStored(repository, []);
-  });
-
   it("are pruned with the submissions that have them", async () => {
     const repository = await newRepository();
     const old = { recordedAt: NOW - 60 * DAY };
@@ -125,7 +100,7 @@ describeWithDatabases("the texts of failures", (database) => {
     });
     const { repositoryId } = repository;
     await pruneRepository(database().sql, { repositoryId, cutoff: NOW - 30 * DAY });
-    await assertStored(repository, [trace("A", 1), trace("A", 2), trace("D")]);
+    await assertStored(repository, [trace("A", 2), trace("D")]);
   });
 
   it("come back when an upload of thousands brings as many", async () => {

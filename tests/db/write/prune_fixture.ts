@@ -172,12 +172,7 @@ export async function assertWhole({ sql }: Pick<Database, "sql">): Promise<void>
         as "disruptions of tests that are not disruptive",
       (select count(*) from negative_result n where not exists (select from failure_text f
         where (f.repository_id, f.text_id) = (n.repository_id, n.text_id)))::int
-        as "negatives without a text",
-      (select count(*) from failure_text f where base_text_id is not null and not exists (
-        select from failure_text b
-        where (b.repository_id, b.text_id) = (f.repository_id, f.base_text_id)
-          and b.fingerprint = f.fingerprint and b.base_text_id is null))::int
-        as "texts without their base"`;
+        as "negatives without a text"`;
   for (const [what, count] of Object.entries(dangling!)) assert.equal(count, 0, what);
 
   const texts = await sql<{ repositoryId: number; textId: string }[]>`
@@ -206,8 +201,6 @@ export async function assertNothingLeftOver({ sql }: Pick<Database, "sql">): Pro
   const texts = await sql`
     select from failure_text f
     where not exists (select from negative_result n
-        where (n.repository_id, n.text_id) = (f.repository_id, f.text_id))
-      and not exists (select from failure_text d
-        where (d.repository_id, d.base_text_id) = (f.repository_id, f.text_id))`;
+        where (n.repository_id, n.text_id) = (f.repository_id, f.text_id))`;
   assert.equal(texts.length, 0, "texts that no failure has");
 }

@@ -223,8 +223,8 @@ describeWithDatabases("repo", (database) => {
         conclusion, text_id, fingerprint)
       values (${repositoryId}, ${id}, 0, 0, true, 'failure', '\\x00', '\\x00')`;
     await sql`
-      insert into failure_text (repository_id, text_id, fingerprint, message, body)
-      values (${repositoryId}, '\\x00', '\\x00', '', '\\x')`;
+      insert into failure_text (repository_id, text_id, message, body)
+      values (${repositoryId}, '\\x00', '', '\\x')`;
     await sql`
       insert into disruptive_test
       values (${repositoryId}, 0, ${at}, ${id}, 0, 'c0ffee', '', '', ${id}, '')`;
