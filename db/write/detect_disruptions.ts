@@ -95,7 +95,7 @@ async function ownNegatives(
   const hashes = new Set(content.negatives.map(({ testHash }) => testHash));
   const testNos = await testNosByHash(tx, repositoryId, hashes);
   return content.negatives.map(({ testHash, resultNo, conclusion, textNo }) => {
-    const { textId, fingerprint, message } = content.texts.texts[textNo]!;
+    const { textId, fingerprint, message } = content.texts[textNo]!;
     return {
       submissionId: id,
       testHash,

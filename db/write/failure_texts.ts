@@ -1,61 +1,33 @@
 /** Stores the texts of failures, and deletes those that no failure has any more. */
-import {
-  type CollectedTexts,
-  encodeBody,
-  type IdentifiedText,
-  identifiedTexts,
-} from "../../lib/analysis/failure_texts.ts";
+import type { CompressedText } from "../../lib/analysis/failure_texts.ts";
 import { idsIn, type Queryable } from "../connection/sql.ts";
 import { storedTexts } from "../read/failure_texts.ts";
 import { planForParameters } from "./transaction.ts";
 
-// Bounds the memory.
 const TEXTS_PER_BATCH = 500;
-const CHARACTERS_PER_BATCH = 1 << 20;
 
 /** Stores those of the texts that the repository, which must be locked, does not have yet. */
 export async function storeTexts(
   tx: Queryable,
-  { repositoryId, texts }: { repositoryId: number; texts: CollectedTexts },
+  { repositoryId, texts }: { repositoryId: number; texts: readonly CompressedText[] },
 ): Promise<void> {
   await planForParameters(tx);
-  let batch: IdentifiedText[] = [];
-  let characters = 0;
-  for (const text of identifiedTexts(texts)) {
-    batch.push(text);
-    characters += text.body.length;
-    if (batch.length === TEXTS_PER_BATCH || characters > CHARACTERS_PER_BATCH) {
-      await storeBatch(tx, repositoryId, batch);
-      batch = [];
-      characters = 0;
-    }
+  for (let start = 0; start < texts.length; start += TEXTS_PER_BATCH) {
+    const batch = texts.slice(start, start + TEXTS_PER_BATCH);
+    const known = await tx<{ textId: string }[]>`
+      select encode(f.text_id, 'hex') as "textId" from ${
+      storedTexts(tx, { repositoryId, textIds: batch.map(({ textId }) => textId) })
+    }`;
+    const knownIds = new Set(known.map(({ textId }) => textId));
+    const rows = batch.filter(({ textId }) => !knownIds.has(textId))
+      .map(({ body, ...text }) => ({ ...text, body: body.toBase64() }));
+    if (rows.length === 0) continue;
+    await tx`
+      insert into failure_text (repository_id, text_id, message, body)
+      select ${repositoryId}, decode("textId", 'hex'), message, decode(body, 'base64')
+      from json_to_recordset(${JSON.stringify(rows)}::text::json) as t("textId" text, message text,
+        body text)`;
   }
-  if (batch.length > 0) await storeBatch(tx, repositoryId, batch);
-}
-
-async function storeBatch(
-  tx: Queryable,
-  repositoryId: number,
-  texts: IdentifiedText[],
-): Promise<void> {
-  const known = await tx<{ textId: string }[]>`
-    select encode(f.text_id, 'hex') as "textId" from ${
-    storedTexts(tx, { repositoryId, textIds: texts.map(({ textId }) => textId) })
-  }`;
-  const knownIds = new Set(known.map(({ textId }) => textId));
-  const added = texts.filter(({ textId }) => !knownIds.has(textId));
-  if (added.length === 0) return;
-
-  const rows = added.map(({ textId, message, body }) => ({
-    textId,
-    message,
-    body: encodeBody(body).toBase64(),
-  }));
-  await tx`
-    insert into failure_text (repository_id, text_id, message, body)
-    select ${repositoryId}, decode("textId", 'hex'), message, decode(body, 'base64')
-    from json_to_recordset(${JSON.stringify(rows)}::text::json) as t("textId" text, message text,
-      body text)`;
 }
 
 /** Deletes those of the given texts that no failure has. The repository must be locked. */

@@ -15,11 +15,15 @@ export interface FailureText {
   body: string;
 }
 
-export interface IdentifiedText extends FailureText {
+/** A text to be stored. */
+export interface CompressedText {
   /** 20 hex digits. */
   textId: string;
   /** 16 hex digits, equal for texts of one cause. */
   fingerprint: string;
+  message: string;
+  /** For {@linkcode decodeBody}. */
+  body: Uint8Array<ArrayBuffer>;
 }
 
 const ID_DIGITS = 20;
@@ -31,8 +35,9 @@ export function textIdOf({ message, body }: FailureText): string {
 }
 
 /** Compresses the body of a text. */
-export function encodeBody(body: string): Uint8Array {
-  return body === "" ? new Uint8Array() : deflateRawSync(body);
+export function encodeBody(body: string): Uint8Array<ArrayBuffer> {
+  // Copied out of the buffer that the library returns, which is larger.
+  return body === "" ? new Uint8Array() : Uint8Array.from(deflateRawSync(body));
 }
 
 /** Decompresses what {@linkcode encodeBody} returned. */
@@ -40,18 +45,7 @@ export function decodeBody(bytes: Uint8Array): string {
   return bytes.length === 0 ? "" : inflateRawSync(bytes).toString();
 }
 
-/** The distinct texts of a submission as plain data, which can be sent to another thread. */
-export interface CollectedTexts {
-  /** In the order of their numbers. */
-  texts: Omit<IdentifiedText, "body">[];
-  /** Their bodies in the same order: compressed JSON arrays. */
-  chunks: Uint8Array<ArrayBuffer>[];
-}
-
-/** Characters of bodies that are compressed together. */
-const CHUNK_CHARACTERS = 1 << 18;
-
-/** Compressed, of one submission. 100,000 stack traces of 2 kB with other numbers take 20 MiB. */
+/** Of the compressed bodies of one submission. 100,000 stack traces of 2 kB take 50 MiB. */
 const MAX_BYTES = 64 << 20;
 
 const LEFT_OUT = "(left out: the failures of this upload have too much text)";
@@ -61,13 +55,11 @@ const LEFT_OUT = "(left out: the failures of this upload have too much text)";
  * have a different one each. Beyond 64 MiB, new texts keep only their message.
  */
 export class TextCollector {
+  /** In the order of their numbers. */
+  readonly texts: CompressedText[] = [];
   readonly #numbers = new Map<string, number>();
-  readonly #texts: CollectedTexts["texts"] = [];
-  readonly #chunks: CollectedTexts["chunks"] = [];
   readonly #maxBytes: number;
   #bytes = 0;
-  #pending: string[] = [];
-  #pendingCharacters = 0;
 
   constructor({ maxBytes = MAX_BYTES }: { maxBytes?: number } = {}) {
     this.#maxBytes = maxBytes;
@@ -81,41 +73,15 @@ export class TextCollector {
     if (this.#bytes >= this.#maxBytes && body !== "" && body !== LEFT_OUT) {
       return this.add({ message, body: LEFT_OUT });
     }
-    const cause = failureCause(message, body);
-    const text = { textId, fingerprint: fingerprint(cause), message: detach(message) };
-    const number = this.#texts.push(text) - 1;
+    const text = {
+      textId,
+      fingerprint: fingerprint(failureCause(message, body)),
+      message: detach(message),
+      body: encodeBody(body),
+    };
+    const number = this.texts.push(text) - 1;
     this.#numbers.set(textId, number);
-    this.#pending.push(body);
-    this.#pendingCharacters += body.length;
-    if (this.#pendingCharacters >= CHUNK_CHARACTERS) this.#compress();
+    this.#bytes += text.body.length;
     return number;
-  }
-
-  /** Everything that was added; nothing is added afterwards. */
-  finish(): CollectedTexts {
-    this.#compress();
-    return { texts: this.#texts, chunks: this.#chunks };
-  }
-
-  #compress(): void {
-    if (this.#pending.length === 0) return;
-    // Copied out of the buffer that the library returns, which is larger.
-    const chunk = Uint8Array.from(deflateRawSync(JSON.stringify(this.#pending), { level: 1 }));
-    this.#chunks.push(chunk);
-    this.#bytes += chunk.length;
-    this.#pending = [];
-    this.#pendingCharacters = 0;
-  }
-}
-
-/** The texts that were collected, in order; one chunk of bodies is in memory at a time. */
-export function* identifiedTexts(
-  { texts, chunks }: CollectedTexts,
-): Generator<IdentifiedText, void> {
-  let number = 0;
-  for (const chunk of chunks) {
-    for (const body of JSON.parse(inflateRawSync(chunk).toString()) as string[]) {
-      yield { ...texts[number++]!, body };
-    }
   }
 }

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { testHash, type TestIdentity } from "../base/identity.ts";
 import { type Conclusion, isNegative, type TestResult } from "../report/result.ts";
 import { ATTEMPT_KINDS, type AttemptKind, encodeResults, type ResultColumns } from "./columns.ts";
-import { type CollectedTexts, TextCollector } from "./failure_texts.ts";
+import { type CompressedText, TextCollector } from "./failure_texts.ts";
 import { identityIn, IdentityStore, type StoredIdentities } from "./identity_store.ts";
 
 /** A failure or error, as it is stored. */
@@ -28,7 +28,7 @@ export interface SubmissionContent extends ResultColumns {
   /** In the order of the report. */
   negatives: NegativeResult[];
   /** The texts of the negative results, each once. */
-  texts: CollectedTexts;
+  texts: CompressedText[];
 }
 
 /** The content as plain data, which can be sent to another thread. */
@@ -103,7 +103,7 @@ export class SubmissionBuilder {
         durations: this.#durations.subarray(0, this.#count),
       }),
       negatives: this.#negatives,
-      texts: this.#texts.finish(),
+      texts: this.#texts.texts,
     });
   }
 }

@@ -68,7 +68,7 @@ export class Columns {
         durations: Float64Array.from(durations),
       }),
       negatives,
-      texts: texts.finish(),
+      texts: texts.texts,
     };
   }
 

@@ -95,6 +95,6 @@ function plainFiles(files: UploadFiles): { value: unknown; transfer: ArrayBuffer
   const arrays = [content.testHashes, content.firstResults, positions, ...chunks];
   return {
     value: { ...files, results: { ...files.results, content } },
-    transfer: [...arrays, ...content.texts.chunks].map(({ buffer }) => buffer),
+    transfer: arrays.map(({ buffer }) => buffer),
   };
 }

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import {
+  type CompressedText,
   decodeBody,
   encodeBody,
   type FailureText,
-  identifiedTexts,
   TextCollector,
   textIdOf,
 } from "../../../lib/analysis/failure_texts.ts";
@@ -20,6 +20,10 @@ function trace(number: number): FailureText {
       `${100 + (index * 37 + number * (index % 5 === 0 ? 1 : 0)) % 900}:${index})`,
   );
   return { message, body: [message, ...frames].join("\n") };
+}
+
+function withBody({ message, body }: CompressedText): FailureText {
+  return { message, body: decodeBody(body) };
 }
 
 describe("the body of a failure", () => {
@@ -61,25 +65,19 @@ describe("the texts of a submission", () => {
     const texts = [trace(1), trace(2), { message: "", body: "" }, { message: "only", body: "" }];
     const numbers = [0, 1, 0, 2, 3, 2, 1].map((index) => collector.add(texts[index]!));
     assert.deepEqual(numbers, [0, 1, 0, 2, 3, 2, 1]);
-    const found = [...identifiedTexts(collector.finish())];
-    assert.deepEqual(found.map(({ message, body }) => ({ message, body })), texts);
+    const found = collector.texts;
+    assert.deepEqual(found.map(withBody), texts);
     assert.deepEqual(found.map(({ textId }) => textId), texts.map(textIdOf));
     for (const { fingerprint } of found) assert.match(fingerprint, /^[0-9a-f]{16}$/);
-  });
-
-  it("may be none", () => {
-    assert.deepEqual([...identifiedTexts(new TextCollector().finish())], []);
   });
 
   it("may be many, in little memory", () => {
     const collector = new TextCollector();
     for (let number = 0; number < 30_000; number++) collector.add(trace(number));
-    const collected = collector.finish();
-    const bytes = collected.chunks.reduce((sum, { length }) => sum + length, 0);
+    const bytes = collector.texts.reduce((sum, { body }) => sum + body.length, 0);
     assert.ok(bytes < 12e6, `${bytes} bytes`);
-    let number = 0;
-    for (const text of identifiedTexts(collected)) assert.equal(text.body, trace(number++).body);
-    assert.equal(number, 30_000);
+    assert.equal(collector.texts.length, 30_000);
+    assert.deepEqual(withBody(collector.texts[29_999]!), trace(29_999));
   });
 
   it("keep only their messages beyond a limit", () => {
@@ -92,7 +90,7 @@ describe("the texts of a submission", () => {
       collector.add({ message: `failed ${number}`, body: bodies[number]! });
     }
     assert.equal(collector.add({ message: "failed 0", body: bodies[0]! }), 0);
-    const texts = [...identifiedTexts(collector.finish())];
+    const texts = collector.texts.map(withBody);
     assert.deepEqual(texts.map(({ message }) => message), texts.map((_, n) => `failed ${n}`));
     assert.equal(texts.length, count);
     const whole = texts.findIndex(({ body }) => body.length < 16_000);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import { forEachException } from "../../../lib/analysis/columns.ts";
-import { identifiedTexts } from "../../../lib/analysis/failure_texts.ts";
+import { decodeBody } from "../../../lib/analysis/failure_texts.ts";
 import { indexOfTest, SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
 import { testHash } from "../../../lib/base/identity.ts";
 import type { TestResult } from "../../../lib/report/result.ts";
@@ -70,7 +70,7 @@ describe("the content of a submission", () => {
       [[0, "failure", 0], [2, "error", 1], [3, "failure", 0]],
     );
     assert.deepEqual(
-      [...identifiedTexts(texts)].map(({ message, body }) => ({ message, body })),
+      texts.map(({ message, body }) => ({ message, body: decodeBody(body) })),
       [first, { message: "second", body: "" }],
     );
   });
