@@ -9,5 +9,5 @@ export function quote(text: string): string {
 
 /** A text as one word of a shell's command line. */
 export function shellWord(text: string): string {
-  return /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+  return /^[\w./:=@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -4,6 +4,7 @@
  */
 import { formatDay } from "./format.ts";
 import { type Content, type Markup, markup } from "./markup.ts";
+import { table } from "./table.ts";
 
 /** A day of a bar chart: the parts of its bar, from the bottom. */
 export interface DayBar {
@@ -204,24 +205,13 @@ function figure({ title, svg, ends, legend, head, rows }: {
 <ul class="legend">${legend}</ul>
 ${svg}
 <p class="ends">${ends.map((text) => markup`<span>${text}</span>`)}</p>
-<details><summary>Figures</summary>${dataTable(title, head, rows)}</details></figure>`;
-}
-
-/** A table of plain figures; the first cell of a row is its header. */
-function dataTable(
-  caption: string,
-  head: readonly string[],
-  rows: readonly (readonly Content[])[],
-): Markup {
-  return markup`<div class="scroll" tabindex="0" role="region" aria-label="${caption}"><table>
-<thead><tr>${head.map((text) => markup`<th scope="col">${text}</th>`)}</tr></thead>
-<tbody>${
-    rows.map(([first, ...others]) =>
-      markup`<tr><th scope="row">${first}</th>${
-        others.map((cell) => markup`<td class="number">${cell}</td>`)
-      }</tr>`
+<details><summary>Figures</summary>${
+    table(
+      title,
+      head.map((name, index) => ({ name, ...index > 0 && { className: "number" } })),
+      rows,
     )
-  }</tbody></table></div>`;
+  }</details></figure>`;
 }
 
 function image(

@@ -1,10 +1,6 @@
 /** Command lines to copy. */
 import type { TestIdentity } from "../base/identity.ts";
-
-/** A word as a POSIX shell reads it, whatever is in it. */
-export function shellQuote(text: string): string {
-  return /^[\w./:=@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
-}
+import { shellWord } from "../base/quote.ts";
 
 /** The command that quarantines a test. */
 export function quarantineCommand(testId: string): string {
@@ -13,7 +9,7 @@ export function quarantineCommand(testId: string): string {
 
 type Runner = (test: TestIdentity) => string[];
 
-const quoted = (...words: string[]) => words.map(shellQuote).join(" ");
+const quoted = (...words: string[]) => words.map(shellWord).join(" ");
 
 /** A pattern that matches this text alone, for runners that read a name as a regular expression. */
 function pattern(text: string): string {

@@ -6,7 +6,6 @@ import type { ApiClient } from "../api_client/client.ts";
 import { ApiError, NotFoundError } from "../api_client/errors.ts";
 import { outputJson } from "./output.ts";
 import { registerPrompts } from "./prompts.ts";
-import { ToolError } from "./tool_error.ts";
 import { listMyOrganizations, listRepositories } from "./tools/account.ts";
 import { findFlakyTests } from "./tools/find_flaky_tests.ts";
 import { getRecentFailures } from "./tools/get_recent_failures.ts";
@@ -14,7 +13,7 @@ import { getTestDetails } from "./tools/get_test_details.ts";
 import { getTestHistory } from "./tools/get_test_history.ts";
 import { getRepoCoverage, getRepoFlakiness } from "./tools/percentages.ts";
 import { getSubmissionTestResults, listRecentSubmissions } from "./tools/submissions.ts";
-import type { Tool } from "./tools/tool.ts";
+import { type Tool, ToolError } from "./tools/tool.ts";
 
 interface ToolServerOptions {
   api: ApiClient;

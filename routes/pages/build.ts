@@ -8,11 +8,11 @@ import { parseTestId } from "../../lib/base/identity.ts";
 import { glyph } from "../../lib/html/charts.ts";
 import { formatCount, plural, shortOid } from "../../lib/html/format.ts";
 import { externalLink, type Markup, markup } from "../../lib/html/markup.ts";
+import { columns, table } from "../../lib/html/table.ts";
 import { type ApiRequest, selectedSubmission } from "../../lib/http/request/route.ts";
 import { checkVersion, StaleVersionError } from "../../lib/http/request/stale_version.ts";
 import { DEFAULT_BASE } from "../verdicts.ts";
 import {
-  columns,
   crumbsTo,
   definePage,
   disclosure,
@@ -20,7 +20,6 @@ import {
   facts,
   placeOf,
   stackTrace,
-  table,
   type Tools,
 } from "./page.ts";
 

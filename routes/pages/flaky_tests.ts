@@ -6,19 +6,10 @@ import { parseTestId } from "../../lib/base/identity.ts";
 import { formatRepositoryName, type RepositoryName } from "../../lib/base/repository_name.ts";
 import { formatThousandths, plural } from "../../lib/html/format.ts";
 import { type Content, type Markup, markup } from "../../lib/html/markup.ts";
+import { type Column, columns, table } from "../../lib/html/table.ts";
 import type { RawParameters } from "../../lib/http/request/route.ts";
 import { inventoryParameters, isListedBy } from "../flaky_tests.ts";
-import {
-  type Column,
-  columns,
-  crumbsTo,
-  definePage,
-  empty,
-  repositoryPath,
-  table,
-  testName,
-  type Tools,
-} from "./page.ts";
+import { crumbsTo, definePage, empty, repositoryPath, testName, type Tools } from "./page.ts";
 
 /** Input of the functions that render the page's sections. */
 interface ListTools extends Tools {

@@ -6,16 +6,9 @@ import { formatRepositoryName } from "../../lib/base/repository_name.ts";
 import { sparkline } from "../../lib/html/charts.ts";
 import { formatCount } from "../../lib/html/format.ts";
 import { type Content, markup } from "../../lib/html/markup.ts";
+import { columns, table } from "../../lib/html/table.ts";
 import { checkVersion } from "../../lib/http/request/stale_version.ts";
-import {
-  columns,
-  definePage,
-  empty,
-  firstUpload,
-  repositoryPath,
-  table,
-  type Tools,
-} from "./page.ts";
+import { definePage, empty, firstUpload, repositoryPath, type Tools } from "./page.ts";
 
 const SHOWN_DAYS = 14;
 

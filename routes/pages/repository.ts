@@ -21,18 +21,17 @@ import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { glyph, type Outcome } from "../../lib/html/charts.ts";
 import { formatCount, isoDay, plural, shortOid } from "../../lib/html/format.ts";
 import { type Content, externalLink, type Markup, markup } from "../../lib/html/markup.ts";
+import { columns, table } from "../../lib/html/table.ts";
 import { selectedRepository } from "../../lib/http/request/route.ts";
 import { checkVersion, StaleVersionError } from "../../lib/http/request/stale_version.ts";
 import { HISTORY_DAYS, historyCharts } from "./history.ts";
 import {
   buildLink,
-  columns,
   crumbsTo,
   definePage,
   empty,
   facts,
   firstUpload,
-  table,
   testName,
   type Tools,
 } from "./page.ts";

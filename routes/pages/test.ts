@@ -22,12 +22,12 @@ import { type Outcome, outcomeStrip } from "../../lib/html/charts.ts";
 import { quarantineCommand, rerunCommands } from "../../lib/html/commands.ts";
 import { formatDuration, formatThousandths, plural, shortOid } from "../../lib/html/format.ts";
 import { externalLink, type Markup, markup } from "../../lib/html/markup.ts";
+import { columns, table } from "../../lib/html/table.ts";
 import { selectedTest } from "../../lib/http/request/route.ts";
 import { checkVersion, StaleVersionError } from "../../lib/http/request/stale_version.ts";
 import { failureBars, HISTORY_DAYS } from "./history.ts";
 import {
   buildLink,
-  columns,
   crumbsTo,
   definePage,
   disclosure,
@@ -35,7 +35,6 @@ import {
   facts,
   placeOf,
   stackTrace,
-  table,
   type Tools,
 } from "./page.ts";
 

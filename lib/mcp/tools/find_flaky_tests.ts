@@ -2,7 +2,6 @@ import * as v from "valibot";
 import { TEST_ORDERS } from "../../analysis/order.ts";
 import { parseQuery } from "../../query/mod.ts";
 import { json } from "../../api_client/client.ts";
-import { ToolError } from "../tool_error.ts";
 import {
   defineTool,
   described,
@@ -13,6 +12,7 @@ import {
   repositoryArgument,
   testEntries,
   timestamp,
+  ToolError,
   toolInput,
   unknownRepository,
 } from "./tool.ts";

@@ -8,6 +8,11 @@ export type Get = <Schema extends v.GenericSchema<string, unknown>>(
   schema: Schema,
 ) => Promise<v.InferOutput<Schema>>;
 
+/** A call that is wrong in itself, with a message that tells a model what to do next. */
+export class ToolError extends Error {
+  override name = "ToolError";
+}
+
 export interface Tool<
   Input extends v.GenericSchema = v.GenericSchema,
   Output extends v.GenericSchema = v.GenericSchema,
