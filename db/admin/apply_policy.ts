@@ -1,10 +1,11 @@
 /** Applies the quarantine policy to a repository. */
 import {
-  decide,
+  decideQuarantine,
   type PolicyDecision,
   type PolicyMoment,
   type QuarantinePolicy,
 } from "../../lib/analysis/quarantine_policy.ts";
+import { OWNER_TAG } from "../../lib/analysis/test_tags.ts";
 import { activeQuarantine } from "../../lib/analysis/tracked_test.ts";
 import type { Database } from "../connection/connect.ts";
 import type { Queryable } from "../connection/sql.ts";
@@ -34,7 +35,7 @@ export async function applyPolicy(
 ): Promise<TestDecision[]> {
   const { isDryRun = false, origin, ...moment } = options;
   const { tests, automaticCount } = await loadPolicyTests(sql, repository, policy, moment);
-  const decisions = decide(tests, policy, { automaticCount, ...moment });
+  const decisions = decideQuarantine(tests, policy, { automaticCount, ...moment });
   const changes = decisions.filter(({ action }) => action === "enter" || action === "leave");
   if (isDryRun || changes.length === 0) return decisions;
   const { now } = moment;
@@ -67,13 +68,13 @@ export async function applyPolicy(
   return isApplied ? decisions : await applyPolicy(sql, repository, policy, options);
 }
 
-/** The owners of a test's file, as CODEOWNERS told in `owner:` tags; `null` for none. */
+/** The owners of a test's file, from its `owner:` tags; `null` without any. */
 async function ownerOf(
   sql: Queryable,
   { repositoryId, testNo }: PolicyTest,
 ): Promise<string | null> {
   const rows = await sql<{ owner: string }[]>`
-    select substr(tag, ${"owner:".length + 1}::int) as owner from test_tag
-    where repository_id = ${repositoryId} and tag like 'owner:%' and tests @> ${testNo}::int`;
+    select substr(tag, ${OWNER_TAG.length + 1}::int) as owner from test_tag
+    where repository_id = ${repositoryId} and starts_with(tag, ${OWNER_TAG}) and tests @> ${testNo}::int`;
   return rows.map(({ owner }) => owner).sort().join(", ") || null;
 }

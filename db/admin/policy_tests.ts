@@ -1,4 +1,4 @@
-/** The facts by which a quarantine policy decides about the tests of a repository. */
+/** Loads the tests that a quarantine policy decides about, with their histories. */
 import { type AttemptKind, forEachException } from "../../lib/analysis/columns.ts";
 import {
   isBrokenEnvironment,
@@ -23,13 +23,13 @@ import { type StoredTest, testColumns } from "./quarantine.ts";
 import { lastRemovals } from "./quarantine_log.ts";
 import type { Repository } from "./repositories.ts";
 
-/** A test that a policy decides about. */
+/** A test with its history. */
 export interface PolicyTest extends StoredTest {
   id: string;
   history: PolicyHistory;
 }
 
-/** The tests that a policy decides about, and how many are automatically quarantined. */
+/** Result of {@linkcode loadPolicyTests}. */
 export interface PolicyTests {
   tests: PolicyTest[];
   automaticCount: number;
@@ -48,7 +48,7 @@ export async function loadEntries(
 
 /**
  * Loads the tests that are automatically quarantined, and those with enough disruptions that are not
- * quarantined, by id. Without any it takes two cheap statements, which is what most uploads need.
+ * quarantined, by id. Without any, as for most uploads, it takes two cheap statements.
  */
 export async function loadPolicyTests(
   sql: Database["sql"],
@@ -85,7 +85,7 @@ export async function loadPolicyTests(
     );
     const firstId = [windowId, ...starts].sort()[0]!;
     const submissions = await loadSubmissions(tx, { repositoryId, firstId });
-    // After a day of a broken environment most tests have disruptions that do not count.
+    // After a day of a broken environment, most tests have disruptions that do not count.
     const broken = submissions.filter((one) => one.isBrokenEnvironment && one.id >= windowId);
     if (broken.length > 0) {
       const ids = idsIn(tx, broken.map(({ id }) => id));
@@ -135,7 +135,7 @@ async function lastFailures(
   return new Map(rows.map(({ testNo, submissionId }) => [testNo, submissionId]));
 }
 
-/** A submission with how its tests ran. */
+/** A submission with the outcomes of its tests. */
 interface Submission {
   /** 24 hex digits. */
   id: string;

@@ -1,4 +1,4 @@
-/** The log of quarantine entries: those changes of an organization that concern one. */
+/** The quarantine log: the changes of an organization that concern quarantine entries. */
 import { type QuarantineEvent, withEnds } from "../../lib/analysis/quarantine_log.ts";
 import type { Quarantine } from "../../lib/analysis/tracked_test.ts";
 import { testId, type TestIdentity } from "../../lib/base/identity.ts";
@@ -6,10 +6,10 @@ import { formatRepositoryName } from "../../lib/base/repository_name.ts";
 import { type Queryable, textsIn } from "../connection/sql.ts";
 import { type Change, insertChange } from "./changes.ts";
 
-/** Who changes an entry, with which command. */
+/** Author and command of a change. */
 export type Origin = Pick<Change, "author" | "command">;
 
-/** A test that is named in the log. */
+/** A test in the log. */
 interface LoggedTest extends TestIdentity {
   organizationId: number;
   owner: string;
@@ -55,7 +55,7 @@ export async function logQuarantine(
  * The log of an organization or of one test, oldest first.
  *
  * @param options.testId 24 lower-case hex digits
- * @param options.now entries that end until then, in seconds since 1970, have ended
+ * @param options.now seconds since 1970: later ends are not listed
  */
 export async function listQuarantineLog(
   sql: Queryable,
@@ -79,7 +79,7 @@ export async function listQuarantineLog(
   return withEnds(changes, now);
 }
 
-/** When each of some tests was removed from the quarantine last, in seconds since 1970, by id. */
+/** When tests were last removed from the quarantine, in seconds since 1970, by test id. */
 export async function lastRemovals(
   sql: Queryable,
   { organizationId, testIds }: { organizationId: number; testIds: string[] },

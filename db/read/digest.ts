@@ -1,19 +1,17 @@
 /** Queries for the digest. */
+import { OWNER_TAG } from "../../lib/analysis/test_tags.ts";
 import type { DisruptedTest } from "../../lib/digest/digest.ts";
 import { firstSubmissionId, testId, type TestIdentity } from "../../lib/base/identity.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { buildOf } from "./fragments.ts";
 
-/** Prefix of the tags that CODEOWNERS gives to tests. */
-const OWNER_TAG = "owner:";
-
-/** Moments in seconds since 1970. */
+/** Times in seconds since 1970. */
 export interface DigestPeriods {
-  /** The window that ends now. */
+  /** Start of the window that ends now. */
   windowStart: number;
-  /** The window that ended when the digest begins. */
-  beforeStart: number;
-  /** When the digest begins. */
+  /** Start of the window that ended when the period began. */
+  previousWindowStart: number;
+  /** Start of the period. */
   since: number;
 }
 
@@ -28,7 +26,7 @@ type TestRow = TestIdentity & {
 /** The tests of a repository with a disruption in one of the two windows. */
 export async function loadDisruptedTests(
   sql: Queryable,
-  { repositoryId, periods: { windowStart, beforeStart, since } }: {
+  { repositoryId, periods: { windowStart, previousWindowStart, since } }: {
     repositoryId: number;
     periods: DigestPeriods;
   },
@@ -45,7 +43,7 @@ export async function loadDisruptedTests(
       from negative_result n
       join submission s on s.repository_id = n.repository_id and s.submission_id = n.submission_id
       where n.repository_id = ${repositoryId} and n.is_disruption
-        and n.submission_id >= decode(${firstSubmissionId(beforeStart)}, 'hex')
+        and n.submission_id >= decode(${firstSubmissionId(previousWindowStart)}, 'hex')
       group by n.test_no
     ) d
     join repository_state r on r.repository_id = ${repositoryId}
@@ -57,7 +55,7 @@ export async function loadDisruptedTests(
   }));
 }
 
-/** The owners of the tests of a repository by id (24 hex digits), as CODEOWNERS told them; sorted. */
+/** Sorted owners of a repository's disruptive or quarantined tests, by test id (24 hex digits). */
 export async function loadOwners(
   sql: Queryable,
   { repositoryId, idPrefix }: { repositoryId: number; idPrefix: number },

@@ -20,8 +20,8 @@ export interface QuarantineEvent
 }
 
 /**
- * Adds the ends of entries to their stored changes. No process writes an end down: it follows from the
- * changes and the time.
+ * Adds the ends of entries to their stored changes. Ends are not stored, because they follow from the
+ * changes and the current time.
  *
  * @param changes oldest first
  * @param now seconds since 1970

@@ -1,25 +1,25 @@
-/** Which tests enter and leave the quarantine without a person deciding it. */
+/** The policy by which tests are quarantined and released automatically. */
+import { plural } from "../base/text.ts";
+import { SECONDS_PER_DAY } from "../base/time.ts";
 import type { Quarantine } from "./tracked_test.ts";
 
 /** The values of a policy, durations in seconds. */
 export interface QuarantinePolicy {
-  /** Disruptions in the window that a test needs to enter. */
+  /** Minimum number of disruptions in the window to enter. */
   disruptions: number;
-  /** Code versions with a disruption that it needs. */
+  /** Minimum number of code versions with a disruption. */
   codeVersions: number;
-  /** Positive and negative results in the window that it needs. */
+  /** Minimum number of positive and negative results in the window. */
   minResults: number;
-  /** Most automatic entries of a repository. */
+  /** Maximum number of automatic entries of a repository. */
   maxTests: number;
-  /** Passes since its last failure that a test needs to leave. */
+  /** Minimum number of passes since the last failure to leave. */
   releasePasses: number;
-  /** Time since its last failure that it needs. */
+  /** Minimum time since the last failure to leave. */
   releaseAfter: number;
   /** Length of an entry. */
   expires: number;
 }
-
-const DAY = 86_400;
 
 /** Chosen by simulation: docs/decisions/quarantine_policy.md. */
 export const DEFAULT_POLICY: QuarantinePolicy = {
@@ -28,14 +28,14 @@ export const DEFAULT_POLICY: QuarantinePolicy = {
   minResults: 10,
   maxTests: 10,
   releasePasses: 50,
-  releaseAfter: 7 * DAY,
-  expires: 30 * DAY,
+  releaseAfter: 7 * SECONDS_PER_DAY,
+  expires: 30 * SECONDS_PER_DAY,
 };
 
-/** A broken test fails most of its latest results. */
+/** Of these, a test that passed fewer than half is broken, not flaky. */
 const LATEST_RESULTS = 20;
 
-/** The environment of a submission was broken when more than a fifth of at least 20 tests failed. */
+/** Whether more than a fifth of at least 20 tests failed. */
 export function isBrokenEnvironment(
   { testCount, failedTestCount }: { testCount: number; failedTestCount: number },
 ): boolean {
@@ -54,13 +54,13 @@ export interface PolicyRun {
   isBrokenEnvironment: boolean;
 }
 
-/** Facts about a test that the policy decides by. */
+/** History of a test. */
 export interface PolicyHistory {
   /** Oldest first: those of the window, and those since the last failure of a quarantined test. */
   runs: readonly PolicyRun[];
   /** `null` when it is not quarantined. */
   quarantine: Quarantine | null;
-  /** When it left the quarantine last, in seconds since 1970; 0 for never. */
+  /** When it last left the quarantine, in seconds since 1970; 0 for never. */
   leftAt: number;
 }
 
@@ -78,14 +78,13 @@ export interface PolicyMoment {
 }
 
 /**
- * Decides about tests of one repository.
+ * Decides about the tests of one repository. When there are more candidates than `maxTests` allows,
+ * those with the most disruptions enter.
  *
- * Places that become free are given to those with the most disruptions.
- *
- * @param automaticCount how many are automatically quarantined
+ * @param automaticCount number of automatically quarantined tests
  * @returns a decision for each test, in the same order
  */
-export function decide<Test extends { history: PolicyHistory }>(
+export function decideQuarantine<Test extends { history: PolicyHistory }>(
   tests: readonly Test[],
   policy: QuarantinePolicy,
   { automaticCount, ...moment }: PolicyMoment & { automaticCount: number },
@@ -102,13 +101,13 @@ export function decide<Test extends { history: PolicyHistory }>(
     if (free-- > 0) continue;
     decision.action = "skip";
     const { maxTests } = policy;
-    decision.reason += `, but ${counted(maxTests, "test")} ${maxTests === 1 ? "is" : "are"} ` +
+    decision.reason += `, but ${plural(maxTests, "test")} ${maxTests === 1 ? "is" : "are"} ` +
       "automatically quarantined already";
   }
   return decided.map(({ evidence: _, ...decision }) => decision);
 }
 
-/** Decides about one test, whatever the number of entries. */
+/** Decides about one test, regardless of `maxTests`. */
 function decideAlone(
   history: PolicyHistory,
   { disruptions, codeVersions, results, latest, isOneStretch }: Evidence,
@@ -121,23 +120,23 @@ function decideAlone(
   }
   if (history.quarantine) return { action: calm.isReleased ? "leave" : "stay", reason: calm.text };
   const passed = latest.filter((isPositive) => isPositive).length;
-  const found = `${counted(disruptions, "disruption")} at ` +
+  const found = `${plural(disruptions, "disruption")} at ` +
     `${
-      counted(codeVersions, "code version")
+      plural(codeVersions, "code version")
     }, ${passed} of its last ${latest.length} results passed`;
   const skip = (why: string): PolicyDecision => ({ action: "skip", reason: `${found}: ${why}` });
   if (disruptions < policy.disruptions) {
-    return skip(`needs ${counted(policy.disruptions, "disruption")}`);
+    return skip(`needs ${plural(policy.disruptions, "disruption")}`);
   }
   if (codeVersions < policy.codeVersions) {
-    return skip(`needs ${counted(policy.codeVersions, "code version")}`);
+    return skip(`needs ${plural(policy.codeVersions, "code version")}`);
   }
-  if (results < policy.minResults) return skip(`needs ${counted(policy.minResults, "result")}`);
+  if (results < policy.minResults) return skip(`needs ${plural(policy.minResults, "result")}`);
   if (passed * 2 < latest.length) return skip("broken, not flaky");
   if (isOneStretch && disruptions > 1) {
     return skip("it never passed between them: broken, not flaky");
   }
-  // It would leave at once.
+  // It would leave immediately.
   if (calm.isReleased) return skip(calm.text);
   return { action: "enter", reason: found };
 }
@@ -149,7 +148,7 @@ interface Evidence {
   results: number;
   /** At most 20, oldest first. */
   latest: boolean[];
-  /** No pass lies between the first and the last disruption. */
+  /** Whether it never passed between the first and the last disruption. */
   isOneStretch: boolean;
 }
 
@@ -174,13 +173,13 @@ function evidenceOf(
   };
 }
 
-/** Whether a test passed long enough since its last failure, in words. */
+/** Whether a test has passed long enough since its last failure, with the reason. */
 function calmSince(
   { runs, quarantine }: PolicyHistory,
   { releasePasses, releaseAfter }: QuarantinePolicy,
   now: number,
 ): { isReleased: boolean; text: string } {
-  // Of a test that never failed, the time in quarantine counts.
+  // A test that never failed counts from the start of its quarantine.
   let [since, event, passes] = [quarantine?.quarantinedAt ?? now, "it was quarantined", 0];
   for (const { recordedAt, results } of runs) {
     for (const isPositive of results) {
@@ -188,11 +187,7 @@ function calmSince(
       else if (recordedAt >= since) passes++;
     }
   }
-  const days = Math.floor((now - since) / DAY);
-  const text = `passed ${counted(passes, "time")} since ${event} ${counted(days, "day")} ago`;
+  const days = Math.floor((now - since) / SECONDS_PER_DAY);
+  const text = `passed ${plural(passes, "time")} since ${event} ${plural(days, "day")} ago`;
   return { isReleased: passes >= releasePasses && now - since >= releaseAfter, text };
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }

@@ -4,11 +4,14 @@ import type { Codeowners } from "../report/codeowners.ts";
 import type { SubmissionContent } from "./submission_content.ts";
 import { VarintReader, VarintWriter } from "./varint.ts";
 
+/** Prefix of the tags that name the owners of a test's file. */
+export const OWNER_TAG = "owner:";
+
 /** Tags of the tests of a list. Most tests have the tags of many others. */
 export interface TestTags {
-  /** Each a set of tags that some tests have, without repetition. */
+  /** Distinct sets of tags. */
   groups: string[][];
-  /** For each place of the list: 0 for none, else 1 + the position of its tests' group. */
+  /** For each test of the list: 0 for none, else 1 + the index of its group. */
   groupOf: number[];
 }
 
@@ -28,7 +31,7 @@ export function ownerTags(
     const { file } = content.identityAt(index);
     const known = groupOfFile.get(file);
     if (known !== undefined) return known;
-    const tags = codeowners.ownersOf(relativeTo(root, file)).map((owner) => `owner:${owner}`)
+    const tags = codeowners.ownersOf(relativeTo(root, file)).map((owner) => `${OWNER_TAG}${owner}`)
       .sort();
     const name = tags.join(" ");
     const groupNo = groupNos.get(name) ?? groups.push(tags);

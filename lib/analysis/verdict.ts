@@ -1,7 +1,7 @@
-/** Verdicts on a failure that is no news. */
+/** Verdicts on failures that are not new. */
 export const KNOWN_VERDICTS = ["quarantined", "flaky", "known"] as const;
 
-/** Facts about a failed test. */
+/** All verdicts on a failed test. */
 export const VERDICTS = [...KNOWN_VERDICTS, "new"] as const;
 
 /** `flaky`: disruptive in the window; `known`: it also failed in the window on the base branch. */

@@ -1,5 +1,5 @@
 /** The flakiness and coverage badges: percentage and colour. */
-import { WINDOW_SECONDS } from "../base/time.ts";
+import { SECONDS_PER_DAY, WINDOW_SECONDS } from "../base/time.ts";
 import { formatTenths, tenthsOfPercent } from "./percentage.ts";
 import { renderSvg } from "./svg.ts";
 
@@ -28,7 +28,7 @@ export function flakinessBadge(
   counts: { disruptedBuildCount: number; buildCount: number },
   { windowSeconds = WINDOW_SECONDS }: { windowSeconds?: number } = {},
 ): Badge {
-  const window = `in the last ${Math.floor(windowSeconds / 86_400)} days`;
+  const window = `in the last ${Math.floor(windowSeconds / SECONDS_PER_DAY)} days`;
   return badge("flakiness", {
     part: counts.disruptedBuildCount,
     whole: counts.buildCount,

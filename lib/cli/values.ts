@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { parseTestId } from "../base/identity.ts";
 import { readWith } from "../base/read_with.ts";
 import { parseRepositoryName } from "../base/repository_name.ts";
-import { parseTimestamp } from "../base/time.ts";
+import { parseTimestamp, SECONDS_PER_DAY } from "../base/time.ts";
 import { parseTokenHash } from "../base/token.ts";
 
 const MAX_NAME_CHARACTERS = 200;
@@ -14,8 +14,8 @@ const MAX_PREFIX_CHARACTERS = 16;
 // 9999-12-31T23:59:59Z, the last second of RFC 3339.
 const LAST_SECOND = 253_402_300_799;
 /** A century, which keeps an expiry in the years of four digits. */
-export const MAX_LIFETIME_SECONDS = 36_500 * 86_400;
-const SECONDS_PER_UNIT = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
+export const MAX_LIFETIME_SECONDS = 36_500 * SECONDS_PER_DAY;
+const SECONDS_PER_UNIT = { s: 1, m: 60, h: 3600, d: SECONDS_PER_DAY, w: 604_800 };
 
 /** A name: one line without surrounding white space. */
 export const lineOfText = readWith((text) => {

@@ -1,8 +1,8 @@
-/** The digest: what changed about the flaky tests of an organization since some time. */
+/** The digest: changes in flaky and quarantined tests during a period that ends now. */
 import type { TestIdentity } from "../base/identity.ts";
 import { formatTenths, tenthsOfPercent } from "../badge/percentage.ts";
 
-/** A test that a digest names. */
+/** A test in a digest. */
 export interface DigestTest extends TestIdentity {
   /** 24 lower-case hex digits. */
   id: string;
@@ -12,19 +12,19 @@ export interface DigestTest extends TestIdentity {
   owners: readonly string[];
 }
 
-/** A test that was disruptive in the window that ends now, or in the one that ended before. */
+/** A test that was disruptive in the window that ends now, or in the one before the period. */
 export interface DisruptedTest extends DigestTest {
-  /** Disruptions in the window that ends now. */
+  /** In the window that ends now. */
   disruptions: number;
-  /** In the window that ended when the digest begins. */
+  /** In the window that ended when the period began. */
   disruptions_before: number;
-  /** Builds with a disruption since the digest begins. */
+  /** Builds with a disruption in the period. */
   builds: number;
 }
 
 /** A quarantine entry. */
 export interface DigestEntry extends DigestTest {
-  /** When it began or ends, `YYYY-MM-DDTHH:MM:SSZ`; for one that may be released when it began. */
+  /** When it began; of entries in `quarantine_ends`, when it ends. `YYYY-MM-DDTHH:MM:SSZ`. */
   at: string;
   reason: string | null;
   owner: string | null;
@@ -36,21 +36,21 @@ export interface Builds {
   disruptedBuildCount: number;
 }
 
-/** What a digest is made from. */
+/** Input of a digest. */
 export interface DigestFacts {
   repositories: readonly { repository: string; now: Builds; before: Builds }[];
   tests: readonly DisruptedTest[];
-  /** Quarantine entries that began since the digest begins. */
+  /** Quarantine entries that began in the period. */
   began: readonly DigestEntry[];
-  /** Those that end within the same time from now. */
+  /** Those that end within the same length of time from now. */
   ending: readonly DigestEntry[];
-  /** Those that may be released. */
+  /** Automatic entries that the policy would release. */
   releasable: readonly DigestEntry[];
 }
 
-/** What changed, of all tests or of those of one owner. */
+/** The changes of all tests, or of the tests of one owner. */
 export interface DigestGroup {
-  /** `null` for tests without an owner, and for all tests unless they are grouped. */
+  /** `null` for tests without an owner, or if tests are not grouped. */
   owner: string | null;
   became_flaky: DisruptedTest[];
   calmed_down: DisruptedTest[];
@@ -66,7 +66,7 @@ export interface Digest {
   organization: string;
   since: string;
   until: string;
-  /** `null`: one group has all tests. */
+  /** `null`: all tests are in one group. */
   group_by: "owner" | null;
   repositories: {
     repository: string;
@@ -101,7 +101,7 @@ type Lists = Omit<DigestFacts, "repositories">;
 function groupsByOwner(facts: Lists): DigestGroup[] {
   const { tests, began, ending, releasable } = facts;
   const owners = new Set([tests, began, ending, releasable].flat().flatMap(ownersOf));
-  // Those without an owner last: nobody reads the rest of them.
+  // Tests without an owner come last.
   const sorted = [...owners].sort((a, b) => a === null ? 1 : b === null ? -1 : a < b ? -1 : 1);
   return sorted.map((owner) => {
     const own = <Test extends DigestTest>(tests: readonly Test[]) =>

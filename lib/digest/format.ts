@@ -1,27 +1,27 @@
-/** A digest as text for people. */
+/** Formats a digest as text. */
 import { markdownCode } from "../base/markdown.ts";
-import { testName } from "../gate/summary.ts";
+import { fullTestName, plural } from "../base/text.ts";
 import type { Digest, DigestEntry, DigestGroup, DisruptedTest } from "./digest.ts";
 
-/** Tests that a section names at most. */
+/** Maximum number of tests in a section. */
 const MAX_NAMED = 10;
 
-/** How a chat or page wants its text. */
-interface Style {
+/** A markup language. */
+interface Syntax {
   heading(level: 1 | 2 | 3, text: string): string;
-  /** A text from outside, in which nothing is markup. */
+  /** Untrusted text, escaped. */
   code(text: string): string;
   bullet: string;
 }
 
-const MARKDOWN: Style = {
+const MARKDOWN: Syntax = {
   heading: (level, text) => `\n${"#".repeat(level)} ${text}\n`,
   code: markdownCode,
   bullet: "- ",
 };
 
-/** What Slack calls mrkdwn. */
-const SLACK: Style = {
+/** Slack's mrkdwn. */
+const SLACK: Syntax = {
   heading: (_level, text) => `\n*${text}*`,
   code: (text) =>
     `\`${
@@ -36,14 +36,14 @@ export function digestMarkdown(digest: Digest): string {
   return textOf(digest, MARKDOWN);
 }
 
-/** The digest as the body of a request to a webhook of Slack. */
+/** The digest as the request body for a Slack webhook. */
 export function digestSlack(digest: Digest): string {
   return JSON.stringify({ text: textOf(digest, SLACK).trim() });
 }
 
-function textOf(digest: Digest, style: Style) {
+function textOf(digest: Digest, syntax: Syntax) {
   const { organization, since, until, repositories, groups } = digest;
-  const { heading, code, bullet } = style;
+  const { heading, code, bullet } = syntax;
   const days = `${since.slice(0, 10)} to ${until.slice(0, 10)}`;
   const lines = [heading(1, `Flaky tests of ${code(organization)}, ${days}`)];
   for (const { repository, flakiness, flakiness_before, builds } of repositories) {
@@ -54,13 +54,13 @@ function textOf(digest: Digest, style: Style) {
     );
   }
   if (repositories.length === 0) lines.push("No builds.");
-  const changes = groups.flatMap((group) => linesOf(group, style, digest.group_by !== null));
+  const changes = groups.flatMap((group) => linesOf(group, syntax, digest.group_by !== null));
   lines.push(...changes.length > 0 ? changes : ["\nNothing changed."]);
   return `${lines.join("\n").replaceAll(/\n{3,}/g, "\n\n").trim()}\n`;
 }
 
-function linesOf(group: DigestGroup, style: Style, isGrouped: boolean): string[] {
-  const { heading, code, bullet } = style;
+function linesOf(group: DigestGroup, syntax: Syntax, isGrouped: boolean): string[] {
+  const { heading, code, bullet } = syntax;
   const level = isGrouped ? 3 : 2;
   const sections: [title: string, lines: string[]][] = [
     ["Became flaky", group.became_flaky.map((test) => nameOf(test) + costOf(test))],
@@ -68,7 +68,7 @@ function linesOf(group: DigestGroup, style: Style, isGrouped: boolean): string[]
     ["Cost most builds", group.cost_most_builds.map((test) => nameOf(test) + costOf(test))],
     ["Quarantine began", group.quarantine_began.map((entry) => nameOf(entry) + beginOf(entry))],
     ["Quarantine ends", group.quarantine_ends.map((entry) => `${nameOf(entry)}: ${dayOf(entry)}`)],
-    ["May be released", group.quarantine_may_be_released.map((entry) => nameOf(entry))],
+    ["May be released", group.quarantine_may_be_released.map(nameOf)],
   ];
   const shown = sections.filter(([, lines]) => lines.length > 0).flatMap(([title, lines]) => [
     heading(level, `${title} (${lines.length})`),
@@ -79,7 +79,7 @@ function linesOf(group: DigestGroup, style: Style, isGrouped: boolean): string[]
   return [heading(2, group.owner === null ? "No owner" : code(group.owner)), ...shown];
 
   function nameOf(test: DisruptedTest | DigestEntry): string {
-    return `${code(testName(test))} in ${code(test.repository)}`;
+    return `${code(fullTestName(test))} in ${code(test.repository)}`;
   }
 
   function beginOf({ reason, owner }: DigestEntry): string {
@@ -92,9 +92,5 @@ function dayOf({ at }: DigestEntry): string {
 }
 
 function costOf({ builds, disruptions }: DisruptedTest): string {
-  return `: ${counted(builds, "build")}, ${counted(disruptions, "disruption")}`;
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+  return `: ${plural(builds, "build")}, ${plural(disruptions, "disruption")}`;
 }

@@ -2,6 +2,7 @@
 import type { Verdict } from "../analysis/verdict.ts";
 import type { TestIdentity } from "../base/identity.ts";
 import { markdownCode, markdownLink } from "../base/markdown.ts";
+import { fullTestName } from "../base/text.ts";
 import { formatTimestamp, SECONDS_PER_DAY } from "../base/time.ts";
 import {
   type Decision,
@@ -113,10 +114,10 @@ type Line = (string | number | null)[];
 export function summaryLines(summary: GateSummary): Line[] {
   const { failed, passed, ending } = summary;
   return [
-    ...failed.map((test): Line => [test.verdict, testName(test), ...detailsOf(test)]),
-    ...named(passed).map((test): Line => ["passed", testName(test), "quarantined"]),
+    ...failed.map((test): Line => [test.verdict, fullTestName(test), ...detailsOf(test)]),
+    ...named(passed).map((test): Line => ["passed", fullTestName(test), "quarantined"]),
     ...more(passed, "passed"),
-    ...named(ending).map((test): Line => ["ends", testName(test), test.quarantine_expires_at]),
+    ...named(ending).map((test): Line => ["ends", fullTestName(test), test.quarantine_expires_at]),
     ...more(ending, "ends"),
     ...summary.is_excused ? [["excused", failed.length]] : [],
     [`exit code ${summary.exit_code}`, conclusion(summary)],
@@ -157,16 +158,6 @@ export function summaryMarkdown(summary: GateSummary): string {
   return `${head}${table}${lists}\n`.slice(0, MAX_MARKDOWN_CHARACTERS);
 }
 
-/** Suite, class and name of a test, and its file. */
-export function testName({ suite, class: className, name, file }: TestIdentity): string {
-  // Many reporters repeat the suite as the class.
-  const parts = [suite, className, name].filter((part, index, all) =>
-    part !== "" && part !== all[index - 1]
-  );
-  const path = parts.join(" > ");
-  return file === "" ? path : `${path} (${file})`;
-}
-
 function conclusion({ exit_code, tests_exit_code, is_excused, dry_run, reason }: GateSummary) {
   if (is_excused && dry_run) return `would be 0 without --dry-run: ${reason}`;
   return exit_code === tests_exit_code ? reason : `instead of ${tests_exit_code}: ${reason}`;
@@ -186,7 +177,7 @@ function markdownRow(test: FailedTest): string {
   const last = test.recent_nondeterministic_negative_result ?? test.recent_base_negative_result;
   const cells = [
     test.verdict,
-    markdownCode(testName(test)),
+    markdownCode(fullTestName(test)),
     percentage(test),
     last ? markdownLink(last.recorded_at.replace("T", " ").replace("Z", ""), last.build_url) : "",
     test.quarantine_owner ? markdownCode(test.quarantine_owner) : "",
@@ -200,7 +191,7 @@ function markdownList(
   suffix: (test: QuarantinedTest) => string,
 ): string {
   if (tests.length === 0) return "";
-  const items = named(tests).map((test) => `- ${markdownCode(testName(test))}${suffix(test)}`);
+  const items = named(tests).map((test) => `- ${markdownCode(fullTestName(test))}${suffix(test)}`);
   if (tests.length > MAX_NAMED) items.push(`- and ${tests.length - MAX_NAMED} more`);
   return `\n\n${title}:\n\n${items.join("\n")}`;
 }

@@ -1,6 +1,5 @@
 /** Numbers and times as pages show them. Times are UTC. */
-import { SECONDS_PER_DAY } from "../base/time.ts";
-import { formatTimestamp } from "../base/time.ts";
+import { formatTimestamp, SECONDS_PER_DAY } from "../base/time.ts";
 import { type Markup, markup } from "./markup.ts";
 
 const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
@@ -45,16 +44,6 @@ export function formatDuration(microseconds: number): string {
   if (ms < 1) return "under 1 ms";
   if (ms < 999.5) return `${Math.round(ms)} ms`;
   return ms < 100_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 60_000)} min`;
-}
-
-/** `1,284`. */
-export function formatCount(count: number): string {
-  return String(count).replace(/\B(?=(\d{3})+$)/g, ",");
-}
-
-/** `1 test`, `1,284 tests`. */
-export function plural(count: number, noun: string): string {
-  return `${formatCount(count)} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 /** The first 10 digits of a commit or tree. */

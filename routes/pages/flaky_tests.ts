@@ -4,7 +4,8 @@ import { disruptivenessThousandths, type TrackedTest } from "../../lib/analysis/
 import { encodeOffsetCursor } from "../../lib/base/cursor.ts";
 import { parseTestId } from "../../lib/base/identity.ts";
 import { formatRepositoryName, type RepositoryName } from "../../lib/base/repository_name.ts";
-import { formatThousandths, plural } from "../../lib/html/format.ts";
+import { plural } from "../../lib/base/text.ts";
+import { formatThousandths } from "../../lib/html/format.ts";
 import { type Content, type Markup, markup } from "../../lib/html/markup.ts";
 import { type Column, columns, table } from "../../lib/html/table.ts";
 import type { RawParameters } from "../../lib/http/request/route.ts";

@@ -18,8 +18,9 @@ import {
 import { flakinessBadge } from "../../lib/badge/badge.ts";
 import { formatRepositoryName } from "../../lib/base/repository_name.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
+import { formatCount, plural } from "../../lib/base/text.ts";
 import { glyph, type Outcome } from "../../lib/html/charts.ts";
-import { formatCount, isoDay, plural, shortOid } from "../../lib/html/format.ts";
+import { isoDay, shortOid } from "../../lib/html/format.ts";
 import { type Content, externalLink, type Markup, markup } from "../../lib/html/markup.ts";
 import { columns, table } from "../../lib/html/table.ts";
 import { selectedRepository } from "../../lib/http/request/route.ts";

@@ -18,9 +18,10 @@ import {
 import type { QuarantineEvent } from "../../lib/analysis/quarantine_log.ts";
 import { disruptivenessThousandths, passRateThousandths } from "../../lib/analysis/tracked_test.ts";
 import { recordedAtOf } from "../../lib/base/identity.ts";
+import { plural } from "../../lib/base/text.ts";
 import { type Outcome, outcomeStrip } from "../../lib/html/charts.ts";
 import { quarantineCommand, rerunCommands } from "../../lib/html/commands.ts";
-import { formatDuration, formatThousandths, plural, shortOid } from "../../lib/html/format.ts";
+import { formatDuration, formatThousandths, shortOid } from "../../lib/html/format.ts";
 import { externalLink, type Markup, markup } from "../../lib/html/markup.ts";
 import { columns, table } from "../../lib/html/table.ts";
 import { selectedTest } from "../../lib/http/request/route.ts";

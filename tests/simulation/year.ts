@@ -1,6 +1,6 @@
 /** Applies a quarantine policy after every build of a made-up repository, and counts what it did. */
 import {
-  decide,
+  decideQuarantine,
   isBrokenEnvironment,
   type PolicyRun,
   type QuarantinePolicy,
@@ -181,7 +181,7 @@ class Year {
     }
     this.mostAtOnce = Math.max(this.mostAtOnce, automaticCount);
     const moment = { automaticCount, now, windowStart };
-    for (const { test: { name }, action } of decide(tests, this.#policy, moment)) {
+    for (const { test: { name }, action } of decideQuarantine(tests, this.#policy, moment)) {
       const entries = this.entries.get(name) ?? [];
       if (action === "enter") {
         const entry = { from: now, until: now + this.#policy.expires, isReleased: false };

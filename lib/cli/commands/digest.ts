@@ -7,7 +7,7 @@ import { listRepositories } from "../../../db/admin/repositories.ts";
 import { loadBuildCounts } from "../../../db/read/badges.ts";
 import { loadDisruptedTests, loadOwners } from "../../../db/read/digest.ts";
 import { DEFAULT_POLICY } from "../../analysis/quarantine_policy.ts";
-import { testId, type TestIdentity } from "../../base/identity.ts";
+import { parseTestId, testId, type TestIdentity } from "../../base/identity.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
 import { formatTimestamp, WINDOW_SECONDS } from "../../base/time.ts";
 import { composeDigest, type DigestEntry, type DigestFacts } from "../../digest/digest.ts";
@@ -16,26 +16,26 @@ import { type AddCommand, command, option } from "../command.ts";
 import { openOrganization, ORG, requireRepository } from "../resources.ts";
 import { duration, MAX_LIFETIME_SECONDS, oneOf, repositoryName } from "../values.ts";
 
-/** `digest`. */
+/** `digest`: changes in flaky and quarantined tests. */
 export const digestCommand: AddCommand = command({
   name: "digest",
-  summary: "Print what changed about flaky and quarantined tests since some time",
+  summary: "Print recent changes in flaky and quarantined tests",
   example: "digest --org acme",
   moreExamples: ["digest --org acme --since 1d --group-by owner --format slack"],
   details: [
-    "Flakiness is that of the window of 14 days that ends now, and of the one that ended when the " +
-    "time began. A test became flaky if it was disruptive in the first of them alone, and calmed " +
-    "down if in the second alone. Nothing is sent: pipe it to curl.",
+    "Compares the 14 days until now with the 14 days until --since. A test became flaky if it was " +
+    "disruptive in the former only, and calmed down if in the latter only. Sends nothing: pipe it " +
+    "to curl.",
   ],
   input: {
     org: ORG,
     repo: option("<owner/name>", "repository (default: all)", v.optional(repositoryName)),
     since: option(
       "<duration>",
-      "how long ago the time began (default: 7d)",
+      "how far back (default: 7d)",
       v.optional(duration({ max: MAX_LIFETIME_SECONDS }), "7d"),
     ),
-    groupBy: option("<what>", "owner: by the owners of the tests", v.optional(oneOf(["owner"]))),
+    groupBy: option("<field>", "owner: group tests by their owners", v.optional(oneOf(["owner"]))),
     format: option(
       "<format>",
       "markdown (default), slack: the body for a webhook, or json",
@@ -51,7 +51,8 @@ export const digestCommand: AddCommand = command({
       : await listRepositories(sql, organizationId);
     const begin = now - since;
     const windowStart = now - WINDOW_SECONDS;
-    const periods = { windowStart, beforeStart: begin - WINDOW_SECONDS, since: begin };
+    const previousWindowStart = begin - WINDOW_SECONDS;
+    const periods = { windowStart, previousWindowStart, since: begin };
     const log = await listQuarantineLog(sql, { organizationId, now });
     const quarantined = await listQuarantined(sql, organizationId, now);
     const origin = await context.origin();
@@ -86,7 +87,7 @@ export const digestCommand: AddCommand = command({
         now: await loadBuildCounts(sql, { repositoryId, windowStart }),
         before: await loadBuildCounts(sql, {
           repositoryId,
-          windowStart: periods.beforeStart,
+          windowStart: previousWindowStart,
           windowEnd: begin,
         }),
       });
@@ -95,9 +96,9 @@ export const digestCommand: AddCommand = command({
         ...tests.map((test) => ({ ...test, repository, owners: owners.get(test.id) ?? [] })),
       );
       for (const event of log) {
-        // By the ids: a repository may have been renamed.
         if (event.action !== "added" || event.at < begin) continue;
-        if (!event.testId.startsWith(testId(one.idPrefix, 0).slice(0, 11))) continue;
+        // Not by name: the repository may have been renamed since.
+        if (parseTestId(event.testId)!.idPrefix !== one.idPrefix) continue;
         const { testId: id, at, quarantineReason: reason, quarantineOwner: owner } = event;
         facts.began.push(entryOf(event, { id, at, reason, owner }));
       }

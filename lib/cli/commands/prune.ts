@@ -11,14 +11,14 @@ import {
   reclaimSpace,
 } from "../../../db/write/prune.ts";
 import { formatRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
-import { formatTimestamp, WINDOW_SECONDS } from "../../base/time.ts";
+import { formatTimestamp, SECONDS_PER_DAY, WINDOW_SECONDS } from "../../base/time.ts";
 import { type AddCommand, command, flag, option } from "../command.ts";
 import { Failure, UsageError } from "../errors.ts";
 import { progressLine } from "../output.ts";
 import { requireOrganization, requireRepository } from "../resources.ts";
 import { duration, lineOfText, repositoryName } from "../values.ts";
 
-const WINDOW_DAYS = WINDOW_SECONDS / 86_400;
+const WINDOW_DAYS = WINDOW_SECONDS / SECONDS_PER_DAY;
 
 export const pruneCommand: AddCommand = command({
   name: "prune",

@@ -5,7 +5,7 @@ import { listRepositories } from "../../../db/admin/repositories.ts";
 import { writeTransaction } from "../../../db/write/transaction.ts";
 import { DEFAULT_POLICY, type QuarantinePolicy } from "../../analysis/quarantine_policy.ts";
 import { formatRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
-import { WINDOW_SECONDS } from "../../base/time.ts";
+import { SECONDS_PER_DAY, WINDOW_SECONDS } from "../../base/time.ts";
 import { PROGRAM } from "../../base/version.ts";
 import { type AddCommand, command, type CommandContext, flag, group, option } from "../command.ts";
 import { openOrganization, ORG, requireRepository } from "../resources.ts";
@@ -13,7 +13,7 @@ import { duration, MAX_LIFETIME_SECONDS, repositoryName, wholeNumber } from "../
 
 const REPO = option(
   "<owner/name>",
-  "of this repository (default: of all without their own)",
+  "repository (default: all without a policy of their own)",
   v.optional(repositoryName),
 );
 
@@ -25,14 +25,14 @@ const count = (meaning: string, standard: number) =>
   );
 
 const time = (meaning: string, standard: number) => {
-  const text = `${standard / 86_400}d`;
+  const text = `${standard / SECONDS_PER_DAY}d`;
   const schema = v.optional(duration({ max: MAX_LIFETIME_SECONDS }), text);
   return option("<duration>", `${meaning} (default: ${text})`, schema);
 };
 
 const setCommand = command({
   name: "set",
-  summary: "Turn the policy on, for an organization or a repository; prints whose",
+  summary: "Turn the policy on for an organization or a repository; prints its name",
   example: "quarantine policy set --org acme --max-tests 20",
   input: {
     org: ORG,
@@ -40,7 +40,7 @@ const setCommand = command({
     disruptions: count("disruptions in the window to enter", DEFAULT_POLICY.disruptions),
     codeVersions: count("code versions with a disruption to enter", DEFAULT_POLICY.codeVersions),
     minResults: count("results in the window to enter", DEFAULT_POLICY.minResults),
-    maxTests: count("most automatic entries of a repository", DEFAULT_POLICY.maxTests),
+    maxTests: count("maximum automatic entries of a repository", DEFAULT_POLICY.maxTests),
     releasePasses: count("passes since the last failure to leave", DEFAULT_POLICY.releasePasses),
     releaseAfter: time("time since the last failure to leave", DEFAULT_POLICY.releaseAfter),
     expires: time("length of an entry", DEFAULT_POLICY.expires),
@@ -50,7 +50,7 @@ const setCommand = command({
 
 const offCommand = command({
   name: "off",
-  summary: "Turn the policy off, for an organization or a repository; prints whose",
+  summary: "Turn the policy off for an organization or a repository; prints its name",
   example: "quarantine policy off --org acme",
   input: { org: ORG, repo: REPO },
   async run({ org, repo }, context) {
@@ -76,7 +76,9 @@ async function store(
     const own = (await listPolicies(sql, organizationId)).flatMap(({ repository }) =>
       repository ? [formatRepositoryName(repository)] : []
     );
-    if (own.length > 0) context.note(`unchanged, because they have their own: ${own.join(", ")}`);
+    if (own.length > 0) {
+      context.note(`repositories with a policy of their own are unchanged: ${own.join(", ")}`);
+    }
   }
   await context.print(subject, record);
 }
@@ -84,7 +86,7 @@ async function store(
 const showCommand = command({
   name: "show",
   summary:
-    "Show what is set: OWNER/NAME (none for the organization), state, disruptions, code versions, " +
+    "Show the policies: OWNER/NAME (none for the organization), state, disruptions, code versions, " +
     "results, tests, release passes, release after (s), length (s)",
   example: "quarantine policy show --org acme",
   input: { org: ORG },
@@ -114,7 +116,10 @@ export const applyCommand: AddCommand = command({
     "Lists the tests that are automatically quarantined or have enough disruptions: enter, leave, " +
     "stay, or skip. `watch` and `up` apply the policy after every upload.",
   ],
-  input: { org: ORG, dryRun: flag("only show it; where no policy is set, that of the defaults") },
+  input: {
+    org: ORG,
+    dryRun: flag("only show the decisions; without a policy, those of the defaults"),
+  },
   async run({ org, dryRun: isDryRun }, context) {
     const { now } = context;
     const { sql, organization: { organizationId } } = await openOrganization(context, org);

@@ -1,7 +1,7 @@
 import { realpath } from "node:fs/promises";
 import * as v from "valibot";
 import { listArchives, retryFailedArchives } from "../../../db/admin/archives.ts";
-import { formatTimestamp } from "../../base/time.ts";
+import { formatTimestamp, SECONDS_PER_DAY } from "../../base/time.ts";
 import {
   type AddCommand,
   argument,
@@ -23,9 +23,6 @@ import { S3Storage } from "../storage/s3_storage.ts";
 import type { ArchiveStorage } from "../storage/storage.ts";
 import { duration, lineOfText, location, wholeNumber } from "../values.ts";
 
-// Fits a timer of 31 bits.
-const DAY = 86_400;
-
 /** `watch`. */
 export const watchCommand: AddCommand = command({
   name: "watch",
@@ -41,20 +38,20 @@ export const watchCommand: AddCommand = command({
     ),
     interval: option(
       "<duration>",
-      "time between two sweeps (default: 10s)",
-      v.optional(duration({ max: DAY }), "10s"),
+      "time between sweeps (default: 10s)",
+      v.optional(duration({ max: SECONDS_PER_DAY }), "10s"),
     ),
     lease: option(
       "<duration>",
-      "after which time another watcher takes over from a dead one (default: 60s)",
-      v.optional(duration({ max: DAY }), "60s"),
+      "time until another watcher takes over the archive of a killed one (default: 60s)",
+      v.optional(duration({ max: SECONDS_PER_DAY }), "60s"),
     ),
     workers: option(
       "<n>",
-      "archives that are processed at the same time (default: 4)",
+      "archives to process concurrently (default: 4)",
       v.optional(wholeNumber({ min: 1, max: 32 }), "4"),
     ),
-    once: flag("process what is there, then exit; exit code 1 when an archive failed or was left"),
+    once: flag("process present archives and exit; exit code 1 if one failed or is left"),
     retryFailed: flag("retry the archives that failed"),
     list: flag("list the known archives and exit: key, status, reason"),
   },

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { OWNER_TAG } from "../../analysis/test_tags.ts";
 import { json } from "../../api_client/client.ts";
 import {
   body,
@@ -17,7 +18,6 @@ const MAX_GROUPS = 5;
 const MAX_VERSIONS = 10;
 /** Runs that are read of each kind: the largest page. */
 const MAX_RUNS = 100;
-const OWNER_TAG = "owner:";
 
 const test = v.object({
   id: v.string(),
@@ -71,7 +71,7 @@ const version = v.object({
 
 const output = v.object({
   test,
-  owners: described(v.array(v.string()), `Of tags with ${OWNER_TAG}`),
+  owners: described(v.array(v.string()), `From tags with ${OWNER_TAG}`),
   passed_median_ms: v.nullable(v.number()),
   failed_median_ms: v.nullable(v.number()),
   failures: described(
@@ -150,12 +150,12 @@ function versionsOf(failed: Run[], passed: Run[]): v.InferOutput<typeof version>
   });
 }
 
-/** The same tree is the same code, whatever its commit. */
+/** Commits with the same tree are the same code. */
 function versionKey({ tree_oid, commit_oid }: Run): string {
   return tree_oid === "" ? `commit ${commit_oid}` : `tree ${tree_oid}`;
 }
 
-/** The median duration, without attempts of which the report tells none. */
+/** The median duration of the attempts with a known duration. */
 function medianMs(runs: Run[]): number | null {
   const durations = runs.map((run) => run.duration_us).filter((duration) => duration > 0)
     .sort((a, b) => a - b);

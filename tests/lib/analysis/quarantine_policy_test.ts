@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import {
-  decide,
+  decideQuarantine,
   DEFAULT_POLICY,
   isBrokenEnvironment,
   type PolicyHistory,
@@ -40,7 +40,7 @@ function entry(more: Partial<Quarantine> = {}): Quarantine {
 function decided(runs: PolicyRun[], more: Partial<PolicyHistory> = {}, automaticCount = 0) {
   const test = { history: { runs, quarantine: null, leftAt: 0, ...more } };
   const moment = { now: NOW, windowStart: NOW - 14 * DAY, automaticCount };
-  return decide([test], DEFAULT_POLICY, moment)
+  return decideQuarantine([test], DEFAULT_POLICY, moment)
     .map(({ action, reason }) => `${action}: ${reason}`).join();
 }
 
@@ -123,7 +123,9 @@ describe("a test enters the quarantine", () => {
     ];
     const moment = { now: NOW, windowStart: NOW - 14 * DAY, automaticCount: 10 };
     assert.deepEqual(
-      decide(tests, DEFAULT_POLICY, moment).map(({ test, action }) => `${test.name}: ${action}`),
+      decideQuarantine(tests, DEFAULT_POLICY, moment).map(({ test, action }) =>
+        `${test.name}: ${action}`
+      ),
       ["less: skip", "more: enter", "leaves: leave"],
     );
   });

@@ -54,7 +54,7 @@ describeWithDatabases("quarantine policy", (database) => {
     };
     assert.deepEqual(await show(), [POLICY, shop]);
     const off = await cli("quarantine policy off --org acme");
-    assert.equal(off.stderr, "unchanged, because they have their own: acme/shop\n");
+    assert.equal(off.stderr, "repositories with a policy of their own are unchanged: acme/shop\n");
     const without = (policy: typeof shop) =>
       Object.fromEntries(
         Object.keys(policy).map((name) => [name, name === "repository" ? policy.repository : null]),
