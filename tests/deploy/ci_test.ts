@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { parse } from "yaml";
 import { inspectArchive } from "../../lib/report/archive/mod.ts";
 import { pause } from "../../lib/base/delay.ts";
+import { copyTemplate } from "../database.ts";
 import { run, type Running, start } from "../e2e/program.ts";
 import { gitlabTemplate, TEMPLATE_FILE } from "../../tools/ci_template.ts";
 
@@ -152,7 +153,7 @@ describe("the scripts for CI jobs", () => {
     let token: string;
 
     before(async () => {
-      environment = { DATA_DIR: await Deno.makeTempDir({ prefix: "test-analytics-up-" }) };
+      environment = { DATA_DIR: await copyTemplate() };
       const ended = await run(["org", "create", "acme"], environment);
       assert.equal(ended.code, 0, ended.stderr);
       token = (await run(["token", "create", "--org", "acme", "--upload"], environment)).stdout

@@ -1,6 +1,7 @@
 import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { copyTemplate } from "../database.ts";
 import { type S3Server, startS3Server } from "../s3/server.ts";
 import { run, type Running, start } from "./program.ts";
 
@@ -22,7 +23,7 @@ describe("the guide from CI to the first flaky test", () => {
   let service: Running;
 
   before(async () => {
-    root = await Deno.makeTempDir({ prefix: "test-analytics-guide-" });
+    root = await copyTemplate();
     checkout = join(root, "checkout");
     await Deno.mkdir(join(checkout, "reports"), { recursive: true });
     await Deno.writeTextFile(join(checkout, "CODEOWNERS"), "/web/ @acme/web\n");
@@ -33,10 +34,10 @@ describe("the guide from CI to the first flaky test", () => {
     );
     commit = (await shell("git rev-parse HEAD")).trim();
     server = await startS3Server("ci-reports");
-    database = { DATA_DIR: join(root, "data") };
+    database = { DATA_DIR: root };
+    service = await start(["serve", "--port", "0"], database);
     await run(["org", "create", "acme"], database);
     token = (await run(["token", "create", "--org", "acme"], database)).stdout.trim();
-    service = await start(["serve", "--port", "0"], database);
   });
   after(async () => {
     await service.stop("SIGTERM");

@@ -1,6 +1,7 @@
 import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { copyTemplate } from "../database.ts";
 import {
   type GateFixture,
   gateFixture,
@@ -91,8 +92,9 @@ describe("gate with the service", () => {
   let environment: Record<string, string>;
 
   before(async () => {
-    folder = await Deno.makeTempDir({ prefix: "test-analytics-gate-" });
-    environment = { DATA_DIR: join(folder, "data") };
+    folder = await copyTemplate();
+    environment = { DATA_DIR: folder };
+    service = await start(["serve", "--port", "0"], environment);
     assert.equal((await run(["org", "create", "acme"], environment)).code, 0);
     for (const outcome of ["passed", "failed"] as const) {
       await Deno.writeTextFile(
@@ -107,7 +109,6 @@ describe("gate with the service", () => {
       assert.equal(code, 0, stderr);
     }
     const { stdout: token } = await run(["token", "create", "--org", "acme"], environment);
-    service = await start(["serve", "--port", "0"], environment);
     environment = {
       ...environment,
       PLATFORM_API_URL: service.url,

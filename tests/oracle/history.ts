@@ -423,7 +423,7 @@ export const EXAMPLES: readonly History[] = [
   // is the latest pass, or the only one.
   ...[0, 1].map((passes): History => ({
     ...exampleOf(
-      { ...uploadOf({ test: 0, negatives: 1, passes: 0, seconds: 7200 }), branch: BRANCHES[2]! },
+      { ...uploadOf({ test: 0, negatives: 3, passes: 0, seconds: 7200 }), branch: BRANCHES[2]! },
       { ...uploadOf({ test: 0, negatives: 1, passes, seconds: 3600 }), branch: BRANCHES[0]! },
       { ...uploadOf({ test: 0, negatives: 2, passes: 1, seconds: 0 }), branch: BRANCHES[2]! },
     ),

@@ -28,7 +28,7 @@ const KEEP = 30 * DAY;
 const OLD = NOW - 60 * DAY;
 
 /** Histories that are compared; each is 120 submissions of two repositories. */
-const HISTORIES = 3;
+const HISTORIES = 1;
 
 let fixtureCount = 0;
 

@@ -228,11 +228,11 @@ describeWithDatabases("processing an archive", (database) => {
     const { context, archive } = await watcher({
       repository: "acme/storm",
       onOpen: () =>
-        failures < 25
+        failures < 21
           ? Promise.reject(new StorageError(`failure ${++failures}`))
           : Promise.resolve(),
     });
-    for (let look = 1; look <= 25; look++) {
+    for (let look = 1; look <= 21; look++) {
       const { status } = await processArchive(context, archive);
       assert.equal(status, "left", `look ${look}`);
     }
