@@ -67,11 +67,11 @@ describe("slow clients", () => {
       const begun = performance.now();
       const response = await fetch(`${server.url}/health`);
       assert.deepEqual(await response.json(), { status: "ok" });
-      assert.ok(performance.now() - begun < 1_000);
+      assert.ok(performance.now() - begun < 5_000);
     } finally {
       const begun = performance.now();
       await server.shutdown();
-      assert.ok(performance.now() - begun < 3_000);
+      assert.ok(performance.now() - begun < 8_000);
       for (const connection of connections) connection.close();
     }
   });

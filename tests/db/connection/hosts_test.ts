@@ -24,7 +24,7 @@ describe("host selection", () => {
       for (const time of [1, 2]) {
         const begun = performance.now();
         await assert.rejects(connect(), { code: "CONNECT_TIMEOUT" });
-        assert.ok(performance.now() - begun < 3_000);
+        assert.ok(performance.now() - begun < 10_000);
         assert.equal(sockets.length, time, "one connection for each attempt");
       }
     } finally {

@@ -50,7 +50,7 @@ describe("a pool whose server is unreachable", () => {
       counts.attempts <= 4 + 1 + 4 * seconds,
       `${counts.attempts} attempts in ${seconds} s`,
     );
-    assert.ok(seconds < 5, `500 statements took ${seconds} s`);
+    assert.ok(seconds < 20, `500 statements took ${seconds} s`);
   });
 
   it("connects rarely to a listener that closes every connection", async () => {
@@ -75,7 +75,7 @@ describe("a pool whose server is unreachable", () => {
     server.close();
     assert.ok(count <= 8 + 4 * seconds, `${count} connections in ${seconds} s`);
     assert.ok(counts.clients <= 1 + count, `${counts.clients} clients`);
-    assert.ok(seconds < 5, `200 statements took ${seconds} s`);
+    assert.ok(seconds < 20, `200 statements took ${seconds} s`);
   });
 });
 

@@ -248,7 +248,7 @@ describeWithDatabases("pruning", (database) => {
     for (const commitOid of ["badc0de", "badc0de", "facade0"]) {
       await fixture.upload(repository, failing, { recordedAt: OLD, commitOid });
     }
-    for (let i = 0; i < 130; i++) {
+    for (let i = 0; i < 60; i++) {
       await fixture.upload(repository, [{ name: "a" }], {
         recordedAt: OLD + i,
         commitOid: "0f7e000",
@@ -256,7 +256,7 @@ describeWithDatabases("pruning", (database) => {
     }
     const { key } = await fixture.upload(repository, [{ name: "a" }], { commitOid: "c2" });
     const pruned = await prune(repository);
-    assert.deepEqual([pruned.submissionCount, pruned.testResultCount], [133, 3_730]);
+    assert.deepEqual([pruned.submissionCount, pruned.testResultCount], [63, 3_660]);
     assert.deepEqual(await keysOf(repository), [key]);
     await assertWhole(database());
   });
@@ -264,13 +264,13 @@ describeWithDatabases("pruning", (database) => {
   it("stops after the batch that runs, leaves whole submissions, and goes on later", async () => {
     const fixture = await newFixture();
     const repository = await fixture.addRepository("acme", "shop");
-    for (let i = 0; i < 150; i++) {
+    for (let i = 0; i < 60; i++) {
       await fixture.upload(repository, flaky("a"), { recordedAt: OLD + i, commitOid: `c${i}` });
     }
     const stop = AbortSignal.abort();
     const first = await prune(repository, { stop });
     const { length: left } = await keysOf(repository);
-    assert.ok(left > 0 && first.submissionCount + left === 150, `${left} are left`);
+    assert.ok(left > 0 && first.submissionCount + left === 60, `${left} are left`);
     await assertWhole(database());
     assert.equal((await prune(repository)).submissionCount, left);
   });
@@ -279,7 +279,7 @@ describeWithDatabases("pruning", (database) => {
     const fixture = await newFixture();
     const repository = await fixture.addRepository("acme", "shop");
     const random = new Random(7);
-    for (let i = 0; i < 150; i++) await randomUpload(database(), repository, random, OLD + i * 60);
+    for (let i = 0; i < 60; i++) await randomUpload(database(), repository, random, OLD + i * 60);
     let uploading = true;
     const uploads = (async () => {
       const recent: string[] = [];
@@ -299,10 +299,10 @@ describeWithDatabases("pruning", (database) => {
     };
     const [recent, ...counts] = await Promise.all([uploads, keepPruning(), keepPruning()]);
     const last = (await prune(repository)).submissionCount;
-    assert.ok(counts.every((count) => count > 0) || counts[0]! + counts[1]! >= 150, `${counts}`);
+    assert.ok(counts.every((count) => count > 0) || counts[0]! + counts[1]! >= 60, `${counts}`);
     const left = new Set(await keysOf(repository));
     for (const key of recent) assert.ok(left.has(key), `${key} stayed`);
-    assert.equal(counts[0]! + counts[1]! + last + left.size, 210);
+    assert.equal(counts[0]! + counts[1]! + last + left.size, 120);
     await assertWhole(database());
     await assertNothingLeftOver(database());
   });

@@ -151,7 +151,7 @@ describeWithDatabases("tags of tests", (database) => {
     }
     const median = (values: number[]) => values.toSorted((a, b) => a - b)[values.length >> 1]!;
     const [early, late] = [median(times.slice(10, 60)), median(times.slice(-50))];
-    assert.ok(late < 3 * early, `${early.toFixed(1)} ms, later ${late.toFixed(1)} ms`);
+    assert.ok(late < 5 * early, `${early.toFixed(1)} ms, later ${late.toFixed(1)} ms`);
     assert.equal((await tagsOf(repository))["7"]?.length, 300);
   });
 
@@ -161,7 +161,7 @@ describeWithDatabases("tags of tests", (database) => {
     const tags = Array.from({ length: TAG_LIMITS.perRepository }, (_, index) => `build-${index}`);
     const startedAt = performance.now();
     await submit(repository, { files, tags });
-    assert.ok(performance.now() - startedAt < 3_000);
+    assert.ok(performance.now() - startedAt < 10_000);
     await assert.rejects(submit(repository, { files, tags: ["build-7", "another"] }), {
       name: "TagLimitError",
       message: 'tag "another" is new, and the tests of the repository already have 2000 distinct ' +

@@ -77,7 +77,7 @@ describe("a request that takes too long", () => {
     try {
       const begun = performance.now();
       assert.deepEqual(await slow.ask("/slow"), { status: 500, body: "", retryAfter: null });
-      assert.ok(performance.now() - begun < 2_500);
+      assert.ok(performance.now() - begun < 10_000);
       assert.equal(slow.timeouts(), 1);
       assert.equal((await slow.ask("/other")).retryAfter, "1");
       slow.release();

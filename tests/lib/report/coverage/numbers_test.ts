@@ -20,6 +20,6 @@ describe("numbers of coverage reports", () => {
       assert.throws(() => ran(text, "execution count"), /expected a number/);
       assert.throws(() => wholeNumber(text, "line number"), /expected a whole number/);
     }
-    assert.ok(performance.now() - started < 2_000);
+    assert.ok(performance.now() - started < 10_000);
   });
 });
