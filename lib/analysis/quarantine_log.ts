@@ -20,7 +20,7 @@ export interface QuarantineEvent
 }
 
 /**
- * Adds the ends of entries to their stored changes. Ends are not stored, because they follow from the
+ * Adds the ends of entries to their stored changes. Ends are not stored: they follow from the
  * changes and the current time.
  *
  * @param changes oldest first

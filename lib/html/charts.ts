@@ -1,14 +1,14 @@
 /**
- * Charts: from numbers to SVG. Each has a title and a text alternative, and tells outcomes by shape
- * as well as by colour. They contain no text, so that they can be scaled.
+ * SVG charts. Each has a title and a text alternative, and distinguishes outcomes by shape as well
+ * as by colour. They contain no text, so that they can be scaled.
  */
 import { formatDay } from "./format.ts";
 import { type Content, type Markup, markup } from "./markup.ts";
 import { table } from "./table.ts";
 
-/** A day of a bar chart: the parts of its bar, from the bottom. */
+/** The bar of a day: its parts from the bottom. */
 export interface DayBar {
-  /** Since 1970. */
+  /** Days since 1970. */
   day: number;
   parts: readonly number[];
 }
@@ -18,7 +18,7 @@ export interface Series {
   name: string;
   /** CSS class of its colour. */
   className: string;
-  /** Share of the width of a bar: what tells it apart without colour. */
+  /** Share of the width of a bar: distinguishes it without colour. */
   width: number;
 }
 
@@ -52,7 +52,6 @@ export function dayBars({ title, series, days }: {
   const totals = series.map((_, part) => sum(days.map(({ parts }) => parts[part]!)));
   return figure({
     title,
-    // Rests on a line and is as high as its highest bar.
     svg: image(
       `${title}: ${partsText(series, totals)}; at most ${most} a day`,
       [WIDTH, HEIGHT],
@@ -106,9 +105,7 @@ export function trend({ title, labels, lines }: {
   return figure({
     title,
     svg: image(
-      `${title}: ${
-        lines.map((line) => `${line.name} ${percent(latest(line))} at last`).join(", ")
-      }`,
+      `${title}: latest ${lines.map((line) => `${line.name} ${percent(latest(line))}`).join(", ")}`,
       [WIDTH, HEIGHT],
       markup`<path class="axis" d="M0 ${HEIGHT - 4}H${WIDTH}M0 8H${WIDTH}"/>${drawn.toReversed()}`,
     ),
@@ -149,10 +146,10 @@ export function sparkline(
   );
 }
 
-/** The outcome of a run as it is drawn. */
+/** The outcome of a run in charts. */
 export type Outcome = "passed" | "flaky" | "failed" | "skipped" | "unknown";
 
-/** Small enough to stand in a line of text, on 12 by 12. */
+/** Shapes of 12 by 12, small enough for a line of text. */
 const GLYPHS: Record<Outcome, Markup> = {
   passed: markup`<circle class="passed" cx="6" cy="6" r="2.6"/>`,
   flaky: markup`<path class="flaky" d="M6 0L12 6L6 12L0 6Z"/>`,
@@ -161,7 +158,7 @@ const GLYPHS: Record<Outcome, Markup> = {
   unknown: markup`<path class="unknown" d="M2 5H10V7H2Z"/>`,
 };
 
-/** The shape of an outcome beside its name. */
+/** The shape of an outcome, for use next to its name. */
 export function glyph(outcome: Outcome): Markup {
   return markup`<svg class="glyph" viewBox="0 0 12 12" aria-hidden="true">${GLYPHS[outcome]}</svg>`;
 }
@@ -192,7 +189,7 @@ export function outcomeStrip({ title, runs }: {
   }</ul></figure>`;
 }
 
-/** A chart with what stands around it. */
+/** A chart with its caption, legend and figures as a table. */
 function figure({ title, svg, ends, legend, head, rows }: {
   title: string;
   svg: Markup;

@@ -11,12 +11,12 @@ type Runner = (test: TestIdentity) => string[];
 
 const quoted = (...words: string[]) => words.map(shellWord).join(" ");
 
-/** A pattern that matches this text alone, for runners that read a name as a regular expression. */
+/** Escapes a name for runners that read it as a regular expression. */
 function pattern(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 }
 
-/** Reports put ` > ` or ` › ` between the titles of a test, the runners look for a space. */
+/** Reports join the titles of a test with ` > ` or ` › `; the runners match them joined by spaces. */
 function titlePattern(name: string): string {
   return pattern(name.replaceAll(/ [>›] /g, " "));
 }
@@ -30,12 +30,12 @@ function pytestId({ file, class: className, name }: TestIdentity): string {
   return [file, ...classes, name].join("::");
 }
 
-/** Go matches the parts between slashes each by itself. */
+/** Go matches each part between slashes separately. */
 function goPattern(name: string): string {
   return name.split("/").map((part) => `^${pattern(part)}$`).join("/");
 }
 
-/** By the end of the file's name. */
+/** By file extension. */
 const RUNNERS: readonly [RegExp, Runner][] = [
   [/\.py$/, (test) => [quoted("python", "-m", "pytest", pytestId(test))]],
   [/\.[cm]?[jt]sx?$/, ({ file, name }) => [
@@ -58,9 +58,9 @@ const RUNNERS: readonly [RegExp, Runner][] = [
   [/\.php$/, ({ file, name }) => [quoted("vendor/bin/phpunit", file, "--filter", pattern(name))]],
 ];
 
-/** Commands of common runners for the language of the file; none when it is not known. */
+/** Commands of common runners for the language of the test's file; none if unknown. */
 export function rerunCommands(test: TestIdentity): string[] {
-  // No option.
+  // A leading dash would make it an option.
   const file = test.file.replace(/^-/, "./-");
   return RUNNERS.find(([ending]) => ending.test(file))?.[1]({ ...test, file }) ?? [];
 }

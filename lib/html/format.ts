@@ -1,27 +1,27 @@
-/** Numbers and times as pages show them. Times are UTC. */
+/** Formats numbers and times for pages. Times are UTC. */
 import { formatTimestamp, SECONDS_PER_DAY } from "../base/time.ts";
 import { type Markup, markup } from "./markup.ts";
 
 const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 
-/** The day of a second, in days since 1970. */
+/** Seconds since 1970 as days since 1970. */
 export function dayOf(seconds: number): number {
   return Math.floor(seconds / SECONDS_PER_DAY);
 }
 
-/** `2026-11-22`, of days since 1970. */
+/** Formats days since 1970: `2026-11-22`. */
 export function isoDay(day: number): string {
   return formatTimestamp(day * SECONDS_PER_DAY).slice(0, 10);
 }
 
-/** `22 Nov`, of days since 1970. */
+/** Formats days since 1970: `22 Nov`. */
 export function formatDay(day: number): string {
   const [, month, dayOfMonth] = isoDay(day).split("-");
   return `${Number(dayOfMonth)} ${MONTHS[Number(month) - 1]}`;
 }
 
 /** `today 09:14`, `yesterday 16:20`, `8 Nov 11:00` or, long ago, `8 Nov 2025`. */
-export function moment(seconds: number, today: number): Markup {
+export function formatTime(seconds: number, today: number): Markup {
   const full = formatTimestamp(seconds);
   const day = dayOf(seconds);
   const name = day === today ? "today" : day === today - 1 ? "yesterday" : formatDay(day);
@@ -33,7 +33,7 @@ export function moment(seconds: number, today: number): Markup {
   }">${text}</time>`;
 }
 
-/** `5.4%`, of thousandths. */
+/** Formats thousandths as a percentage: `5.4%`. */
 export function formatThousandths(thousandths: number): string {
   return `${thousandths / 10}%`;
 }

@@ -1,14 +1,14 @@
-/** Tables, of pages and of the figures below charts. */
+/** Tables of pages, and of the figures below charts. */
 import { type Content, type Markup, markup } from "./markup.ts";
 
-/** A column of a table: `number` is aligned right, `wide` is not shown on a phone. */
+/** A column; the class `number` aligns right, `wide` hides it on a phone. */
 export interface Column {
   name: Content;
   className?: string;
   isSorted?: boolean;
 }
 
-/** Columns by their names; the class of one follows after a bar, as in `Builds|number`. */
+/** Columns from `name` or `name|class`, such as `Builds|number`. */
 export function columns(...names: readonly string[]): Column[] {
   return names.map((text) => {
     const [name, className] = text.split("|");
@@ -16,7 +16,7 @@ export function columns(...names: readonly string[]): Column[] {
   });
 }
 
-/** A table that scrolls in itself where it does not fit. The first cell of a row is its header. */
+/** A table that scrolls horizontally where it does not fit. The first cell of a row is its header. */
 export function table(
   caption: string,
   columns: readonly Column[],

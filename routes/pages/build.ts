@@ -17,14 +17,14 @@ import {
   crumbsTo,
   definePage,
   disclosure,
-  empty,
-  facts,
+  emptyState,
+  keyFigures,
+  type PageContext,
   placeOf,
   stackTrace,
-  type Tools,
 } from "./page.ts";
 
-/** Of the submissions with failures, those whose failures are shown. */
+/** Maximum number of submissions whose failures are shown. */
 const MAX_PARTS = 20;
 const MAX_ATTEMPTS = 100;
 
@@ -32,8 +32,8 @@ const MAX_ATTEMPTS = 100;
 export const buildPage = definePage({
   path: "/repos/:owner/:name/builds/:id",
   resource: "submission in path",
-  async show(request, tools) {
-    const { sql, pathTo, at } = tools;
+  async show(request, context) {
+    const { sql, pathTo, at } = context;
     const submission = selectedSubmission(request);
     const { repositoryId } = submission;
     const [[repository], { version, parts }] = await Promise.all([
@@ -49,7 +49,7 @@ export const buildPage = definePage({
     const [latest] = parts;
     if (!repository || !latest) throw new StaleVersionError();
     const tests = Map.groupBy(pages.flatMap(({ attempts }) => attempts), ({ testId }) => testId);
-    // The last attempt of a test decides: a later one than these may have passed.
+    // The last attempt decides: a test whose last attempt is not among the failures passed.
     const failed: SubmissionAttempt[] = [];
     const retried: SubmissionAttempt[] = [];
     for (const attempts of tests.values()) {
@@ -57,31 +57,31 @@ export const buildPage = definePage({
       if (last) failed.push(last);
       else retried.push(attempts.at(-1)!);
     }
-    const verdicts = await loadVerdicts(request, tools, { repositoryId, failed, parts });
+    const verdicts = await loadVerdicts(request, context, { repositoryId, failed, parts });
     const isCut = pages.some(({ count, attempts }) => count > attempts.length);
     return {
       title: `Build ${shortOid(latest.commitOid)}`,
       crumbs: crumbsTo(pathTo, repository),
       content: markup`<h1>Build of ${at(latest.recordedAt)}</h1>
-${buildFacts(parts, repository)}
+${buildFigures(parts, repository)}
 <h2>Failures</h2>
-${failed.length > 0 ? failures(failed, verdicts, tools) : empty(nothingFailed(parts))}
+${failed.length > 0 ? failures(failed, verdicts, context) : emptyState(nothingFailed(parts))}
 ${isCut && markup`<p>Only the first ${MAX_ATTEMPTS} failures of a report are shown.</p>`}
 <h2>Passed after a retry</h2>
 ${
         retried.length > 0
-          ? retried.map((attempt) => failure(attempt, { tools, isOpen: false }))
-          : empty("No test needed a second attempt.")
+          ? retried.map((attempt) => failure(attempt, { context, isOpen: false }))
+          : emptyState("No test needed a second attempt.")
       }
-${parts.length > 1 && markup`<h2>Reports</h2>${partTable(parts, repository, tools)}`}`,
+${parts.length > 1 && markup`<h2>Reports</h2>${partTable(parts, repository, context)}`}`,
     };
   },
 });
 
-/** The verdicts of the gate on tests, as of before the build; by id. */
+/** The verdicts on failed tests by id, from failures before the build. */
 async function loadVerdicts(
   { windowStart, loadTests }: Pick<ApiRequest, "windowStart" | "loadTests">,
-  { sql }: Tools,
+  { sql }: PageContext,
   { repositoryId, failed, parts }: {
     repositoryId: number;
     failed: readonly SubmissionAttempt[];
@@ -118,11 +118,11 @@ const ADVICE: Record<Verdict, string> = {
   new: "not seen before: look here first",
 };
 
-/** The new ones first. */
+/** Failures by verdict, new ones first. */
 function failures(
   failed: readonly SubmissionAttempt[],
   verdicts: ReadonlyMap<string, Verdict>,
-  tools: Tools,
+  context: PageContext,
 ): Markup {
   const groups = Map.groupBy(failed, ({ testId }) => verdicts.get(testId) ?? "new");
   const order = VERDICTS.toReversed().filter((verdict) => groups.has(verdict));
@@ -131,16 +131,20 @@ function failures(
   );
   const list = order.flatMap((verdict) =>
     groups.get(verdict)!.map((attempt, index) =>
-      failure(attempt, { tools, verdict, isOpen: verdict === order[0] && index === 0 })
+      failure(attempt, { context, verdict, isOpen: verdict === order[0] && index === 0 })
     )
   );
   return markup`<ul>${summary}</ul>${list}`;
 }
 
-/** A failed attempt of a test, with its text. */
+/** A failed attempt with its stack trace. */
 function failure(
   { testId, text, failure, ...test }: SubmissionAttempt,
-  { tools: { pathTo }, verdict, isOpen }: { tools: Tools; verdict?: Verdict; isOpen: boolean },
+  { context: { pathTo }, verdict, isOpen }: {
+    context: PageContext;
+    verdict?: Verdict;
+    isOpen: boolean;
+  },
 ): Markup {
   return disclosure(
     markup`${glyph(failure?.isDisruption ? "flaky" : "failed")} <b><bdi>${test.name}</bdi></b>
@@ -161,16 +165,16 @@ function nothingFailed(parts: readonly BuildPart[]): string {
     case "failed":
       return "Its reports could not be read: the log of the service says why.";
     default:
-      return "No test failed at its last attempt: there is nothing to mend.";
+      return "No test failed at its last attempt: there is nothing to fix.";
   }
 }
 
-function buildFacts(parts: readonly BuildPart[], { url }: RepositoryDetails): Markup {
+function buildFigures(parts: readonly BuildPart[], { url }: RepositoryDetails): Markup {
   const [{ commitOid, branch, buildUrl }] = parts as [BuildPart];
   const commit = markup`<span class="oid">${shortOid(commitOid)}</span>`;
   const isCommit = /^[0-9a-f]{7,64}$/.test(commitOid);
   const results = parts.reduce((sum, { testResultCount }) => sum + testResultCount, 0);
-  return facts(
+  return keyFigures(
     ["Branch", branch || "unknown"],
     ["Commit", isCommit ? externalLink(url && `${url}/commit/${commitOid}`, commit) : commit],
     ["Results", formatCount(results), `in ${plural(parts.length, "upload")}`],
@@ -181,7 +185,7 @@ function buildFacts(parts: readonly BuildPart[], { url }: RepositoryDetails): Ma
 function partTable(
   parts: readonly BuildPart[],
   { owner, name }: RepositoryDetails,
-  { pathTo }: Tools,
+  { pathTo }: PageContext,
 ): Markup {
   const rows = parts.map(({ submissionId, status, testResultCount, failedTestCount }) => [
     markup`<a href="${

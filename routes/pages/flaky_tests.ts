@@ -10,10 +10,17 @@ import { type Content, type Markup, markup } from "../../lib/html/markup.ts";
 import { type Column, columns, table } from "../../lib/html/table.ts";
 import type { RawParameters } from "../../lib/http/request/route.ts";
 import { inventoryParameters, isListedBy } from "../flaky_tests.ts";
-import { crumbsTo, definePage, empty, repositoryPath, testName, type Tools } from "./page.ts";
+import {
+  crumbsTo,
+  definePage,
+  emptyState,
+  type PageContext,
+  repositoryPath,
+  testName,
+} from "./page.ts";
 
 /** Input of the functions that render the page's sections. */
-interface ListTools extends Tools {
+interface ListContext extends PageContext {
   parameters: RawParameters;
   isFlakyView: boolean;
   repositories: ReadonlyMap<number, RepositoryName>;
@@ -26,8 +33,8 @@ export const flakyTestsPage = definePage({
   path: "/flaky-tests",
   resource: "repositories in query",
   query: inventoryParameters,
-  async show({ parameters, query, ...request }, pageTools) {
-    const { sql, pathTo } = pageTools;
+  async show({ parameters, query, ...request }, pageContext) {
+    const { sql, pathTo } = pageContext;
     const { branch, after, limit, ...list } = query;
     const [tests, details] = await Promise.all([
       request.loadTests({ branches: branch }),
@@ -40,8 +47,8 @@ export const flakyTestsPage = definePage({
       isListed: isListedBy(list),
     });
     const isFlakyView = (list.quarantine ?? list.quarantined) === "false";
-    const tools: ListTools = {
-      ...pageTools,
+    const context: ListContext = {
+      ...pageContext,
       parameters,
       isFlakyView,
       repositories: new Map(details.map((one) => [one.idPrefix, one])),
@@ -54,28 +61,28 @@ export const flakyTestsPage = definePage({
     const only = parameters.repository && details.length === 1 ? details[0]! : null;
     const range = count > shown.length && `, ${after + 1} to ${after + shown.length} on this page`;
     const turn = (text: string, offset: number) =>
-      tools.link(text, { after: encodeOffsetCursor(Math.max(0, offset)) });
+      context.link(text, { after: encodeOffsetCursor(Math.max(0, offset)) });
     return {
       title,
       crumbs: crumbsTo(pathTo, only),
       content: markup`<h1>${title}</h1>
-<ul class="views">${view("Flaky", true, tools)}${view("Quarantined", false, tools)}</ul>
-${filters(tools)}
+<ul class="views">${view("Flaky", true, context)}${view("Quarantined", false, context)}</ul>
+${filters(context)}
 <p>${plural(count, "test")}${range}</p>
-${shown.length > 0 ? testTable(shown, tools) : nothingFound(tools)}
+${shown.length > 0 ? testTable(shown, context) : nothingFound(context)}
 <nav class="pages" aria-label="Pages">${after > 0 && turn("Previous page", after - limit)}
 ${after + limit < count && turn("Next page", after + limit)}</nav>`,
     };
   },
 });
 
-function view(name: string, isFlaky: boolean, { isFlakyView, link }: ListTools): Markup {
+function view(name: string, isFlaky: boolean, { isFlakyView, link }: ListContext): Markup {
   const changes = { quarantine: String(!isFlaky), quarantined: undefined, after: undefined };
   const current = isFlaky === isFlakyView && markup` aria-current="page"`;
   return markup`<li>${link(name, changes, current)}</li>`;
 }
 
-function filters({ parameters, pathTo }: ListTools): Markup {
+function filters({ parameters, pathTo }: ListContext): Markup {
   const kept = ["quarantine", "quarantined", "repository_id", "limit"]
     .filter((name) => parameters[name] !== undefined)
     .map((name) => markup`<input type="hidden" name="${name}" value="${parameters[name]}">`);
@@ -99,19 +106,21 @@ ${field("branch", "Branch", "all, or main,release/*")}
 <code>first-seen:&gt;=2026-01-31</code> and <code>last-seen:&lt;2026-01-31</code>.</p></form>`;
 }
 
-function nothingFound({ parameters: { q, branch, repository }, isFlakyView }: ListTools): Markup {
-  if (q || branch) return empty("Nothing matches. Remove a word of the search, or the branch.");
-  if (!isFlakyView) {
-    return empty("No test is quarantined. The page of a flaky test has the command for it.");
+function nothingFound({ parameters: { q, branch, repository }, isFlakyView }: ListContext): Markup {
+  if (q || branch) {
+    return emptyState("Nothing matches. Remove a word of the search, or the branch.");
   }
-  return empty(
+  if (!isFlakyView) {
+    return emptyState("No test is quarantined. The page of a flaky test has the command for it.");
+  }
+  return emptyState(
     `No test of ${repository ?? "any repository"} failed in the last 14 days on code on which it ` +
       "also passed. Flaky tests show when a commit is tested twice, or when tests are retried.",
   );
 }
 
-function testTable(tests: readonly TrackedTest[], tools: ListTools): Markup {
-  const { link, parameters, repositories, pathTo, at } = tools;
+function testTable(tests: readonly TrackedTest[], context: ListContext): Markup {
+  const { link, parameters, repositories, pathTo, at } = context;
   const sortable = (sort: string, name: string, className: string): Column => ({
     name: link(name, { sort, after: undefined }),
     className,
@@ -129,7 +138,7 @@ function testTable(tests: readonly TrackedTest[], tools: ListTools): Markup {
     const address = repositoryPath(pathTo, repository);
     const author = quarantine?.quarantinedBy && ` by ${quarantine.quarantinedBy}`;
     const name = [
-      testName(tools, test.id, test),
+      testName(context, test.id, test),
       latest && markup`<small class="message"><code>${latest.message}</code></small>`,
       quarantine && markup`<small>Quarantined ${at(quarantine.quarantinedAt)}${author}</small>`,
       test.tags.map((tag) => markup` <span class="tag">${tag}</span>`),

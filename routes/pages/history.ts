@@ -1,4 +1,4 @@
-/** The charts of the last weeks. */
+/** Charts of the last weeks, by day and by week. */
 import type { BuildDay } from "../../db/read/overviews.ts";
 import type { FailureDay } from "../../db/read/test_history.ts";
 import { dayBars, trend } from "../../lib/html/charts.ts";
@@ -13,7 +13,7 @@ const FLAKY = { name: "flaky", className: "flaky", width: 1 };
 const FAILED = { name: "failed otherwise", className: "failed", width: 0.5 };
 const PASSED = { name: "passed", className: "quiet", width: 1 };
 
-/** One entry for each day up to today, from the week of the first that is given. */
+/** One entry for each day up to today, in whole weeks, at least {@linkcode MIN_DAYS}. */
 function withoutGaps<Day extends { day: number }>(days: readonly Day[], today: number) {
   const byDay = new Map(days.map((one) => [one.day, one]));
   const age = today - Math.min(today, ...byDay.keys()) + 1;
@@ -24,7 +24,7 @@ function withoutGaps<Day extends { day: number }>(days: readonly Day[], today: n
   });
 }
 
-/** Builds by day, and by week the share of those that failed. */
+/** Builds by day, and the share of failed builds by week. */
 export function historyCharts(days: readonly BuildDay[], today: number): Markup {
   const all = withoutGaps(days, today);
   const weeks = Array.from({ length: all.length / 7 }, (_, index) => {

@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { recordedAtOf, type TestIdentity } from "../../lib/base/identity.ts";
 import { formatRepositoryName, type RepositoryName } from "../../lib/base/repository_name.ts";
-import { moment } from "../../lib/html/format.ts";
+import { formatTime } from "../../lib/html/format.ts";
 import { layout, type Page, PAGE_HEADERS } from "../../lib/html/layout.ts";
 import {
   type Content,
@@ -19,15 +19,15 @@ import type {
   Resource,
 } from "../../lib/http/request/route.ts";
 
-/** Input of a page's render function. */
-export interface Tools {
+/** Dependencies of a page, and helpers for its links and times. */
+export interface PageContext {
   sql: Context["sql"];
   pathTo: PathTo;
-  /** A moment, in seconds since 1970; `never` without one. */
+  /** Formats seconds since 1970; `never` for `null`. */
   at(seconds: number | null): Markup;
 }
 
-/** Declares a page; `show` may send the reader to another address instead. */
+/** Declares a page; `show` may return an address to redirect to instead. */
 export function definePage<Query extends ParametersSchema = ParametersSchema>(
   { path, resource, query, show }: {
     path: string;
@@ -35,7 +35,7 @@ export function definePage<Query extends ParametersSchema = ParametersSchema>(
     query?: Query;
     show(
       request: ApiRequest<v.InferOutput<Query>>,
-      tools: Tools,
+      context: PageContext,
     ): Promise<Page | Markup> | Page | Markup;
   },
 ): Endpoint {
@@ -49,7 +49,7 @@ export function definePage<Query extends ParametersSchema = ParametersSchema>(
     async handler(request, { sql }) {
       const pathTo = pathsFrom(request.root);
       const at = (seconds: number | null) =>
-        seconds === null ? markup`never` : moment(seconds, request.today);
+        seconds === null ? markup`never` : formatTime(seconds, request.today);
       const page = await show(request, { sql, pathTo, at });
       return "content" in page
         ? { body: layout(page, pathTo), headers: PAGE_HEADERS }
@@ -79,14 +79,14 @@ export function placeOf({ suite, class: className, file }: TestIdentity): string
 }
 
 /** The name of a test as a link to its page. */
-export function testName({ pathTo }: Tools, id: string, test: TestIdentity): Markup {
+export function testName({ pathTo }: PageContext, id: string, test: TestIdentity): Markup {
   return markup`<a href="${pathTo(["tests", id])}"><bdi>${test.name}</bdi></a>
 <small>${placeOf(test)}</small>`;
 }
 
-/** The moment of a submission as a link to its page. */
+/** The time of a submission as a link to its build. */
 export function buildLink(
-  { pathTo, at }: Tools,
+  { pathTo, at }: PageContext,
   { owner, name }: RepositoryName,
   submissionId: string,
 ): Markup {
@@ -94,8 +94,8 @@ export function buildLink(
   return markup`<a href="${address}">${at(recordedAtOf(submissionId))}</a>`;
 }
 
-/** A text in place of something that is not there. */
-export function empty(...content: Content[]): Markup {
+/** A text in place of an empty section. */
+export function emptyState(...content: Content[]): Markup {
   return markup`<div class="empty">${content}</div>`;
 }
 
@@ -104,8 +104,10 @@ export function firstUpload(repository: string): Markup {
   return markup`<pre tabindex="0">test-analytics ingest --org NAME --repo ${repository} --commit HEAD reports/</pre>`;
 }
 
-/** Key figures: a name, a value, and what it is made of. */
-export function facts(...list: readonly [name: string, value: Content, more?: Content][]): Markup {
+/** A list of key figures: name, value and detail. */
+export function keyFigures(
+  ...list: readonly [name: string, value: Content, more?: Content][]
+): Markup {
   const items = list.map(([name, value, more]) => {
     const detail = more && markup`<small>${more}</small>`;
     return markup`<div><dt>${name}</dt><dd>${value}${detail}</dd></div>`;
@@ -113,7 +115,7 @@ export function facts(...list: readonly [name: string, value: Content, more?: Co
   return markup`<dl class="facts">${items}</dl>`;
 }
 
-/** A text that opens to more, as of a failure to its stack trace. */
+/** A summary that expands to its content. */
 export function disclosure(summary: Content, content: Content, isOpen: boolean): Markup {
   return markup`<details class="cause"${isOpen && markup` open`}>
 <summary>${summary}</summary>
@@ -121,7 +123,7 @@ ${content}
 </details>`;
 }
 
-/** The text of a failure. */
+/** The stack trace of a failure. */
 export function stackTrace(body: string | undefined): Markup {
   return body
     ? markup`<pre tabindex="0">${body}</pre>`

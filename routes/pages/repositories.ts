@@ -1,4 +1,4 @@
-/** The pages that lead to a repository. */
+/** The list of repositories, and redirects to it and to a repository. */
 import { loadOverviews, type Overview } from "../../db/read/overviews.ts";
 import { loadRepositoryDetails } from "../../db/read/repositories.ts";
 import { coverageBadge, flakinessBadge } from "../../lib/badge/badge.ts";
@@ -8,21 +8,26 @@ import { sparkline } from "../../lib/html/charts.ts";
 import { type Content, markup } from "../../lib/html/markup.ts";
 import { columns, table } from "../../lib/html/table.ts";
 import { checkVersion } from "../../lib/http/request/stale_version.ts";
-import { definePage, empty, firstUpload, repositoryPath, type Tools } from "./page.ts";
+import { definePage, emptyState, firstUpload, type PageContext, repositoryPath } from "./page.ts";
 
 const SHOWN_DAYS = 14;
 
-/** `/`: leads to the list of repositories. */
+/** `/`: redirects to the list of repositories. */
 export const homePage = definePage({ path: "/", show: (_, { pathTo }) => pathTo(["repos"]) });
 
 /** `/repos`: all repositories, the flakiest first. */
 export const repositoriesPage = definePage({
   path: "/repos",
   resource: "repositories in query",
-  async show({ repositories, now, windowStart, today }, tools) {
+  async show({ repositories, now, windowStart, today }, context) {
     const firstDay = today - SHOWN_DAYS + 1;
     const repositoryIds = repositories.map(({ repositoryId }) => repositoryId);
-    const overviews = await loadOverviews(tools.sql, { repositoryIds, now, windowStart, firstDay });
+    const overviews = await loadOverviews(context.sql, {
+      repositoryIds,
+      now,
+      windowStart,
+      firstDay,
+    });
     const versions = new Map(overviews.map((one) => [one.repositoryId, one]));
     for (const repository of repositories) {
       checkVersion(repository, versions.get(repository.repositoryId) ?? null);
@@ -39,9 +44,9 @@ export const repositoriesPage = definePage({
         "Coverage|number wide",
         "Last upload|wide",
       ),
-      flakiest.map((one) => overviewRow(one, firstDay, tools)),
+      flakiest.map((one) => overviewRow(one, firstDay, context)),
     );
-    const none = empty(
+    const none = emptyState(
       markup`<p>Nothing was uploaded yet. A repository appears with its first JUnit report:</p>`,
       firstUpload("OWNER/NAME"),
     );
@@ -52,12 +57,12 @@ export const repositoriesPage = definePage({
   },
 });
 
-/** Share of disrupted builds; without builds after all others. */
+/** Share of disrupted builds; -1 without builds, which sorts last. */
 function flakiness({ builds }: Overview): number {
   return builds.buildCount === 0 ? -1 : builds.disruptedBuildCount / builds.buildCount;
 }
 
-function overviewRow(overview: Overview, firstDay: number, { pathTo, at }: Tools): Content[] {
+function overviewRow(overview: Overview, firstDay: number, { pathTo, at }: PageContext): Content[] {
   const { builds, flakyTestCount, quarantinedTestCount } = overview;
   const repository = formatRepositoryName(overview);
   const byDay = new Map(overview.days.map((one) => [one.day, one]));
@@ -89,7 +94,7 @@ export function coverageText({ coveredLineCount, lineCount }: Overview): string 
   return coverageBadge(counts).percentage ?? "–";
 }
 
-/** `/repos/{name}`: leads to the repository of this name, or to a choice between several. */
+/** `/repos/{name}`: redirects to the repository with this name, or lists several. */
 export const repositoryByNamePage = definePage({
   path: "/repos/:name",
   resource: "repositories by name in path",

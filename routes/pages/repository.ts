@@ -30,11 +30,11 @@ import {
   buildLink,
   crumbsTo,
   definePage,
-  empty,
-  facts,
+  emptyState,
   firstUpload,
+  keyFigures,
+  type PageContext,
   testName,
-  type Tools,
 } from "./page.ts";
 import { coverageText } from "./repositories.ts";
 
@@ -44,7 +44,7 @@ const MAX_ROWS = 10;
 const RECENT_SUBMISSIONS = 100;
 
 /** Input of the functions that render the page's sections. */
-interface RepositoryTools extends Tools {
+interface RepositoryContext extends PageContext {
   overview: Overview;
   names: ReadonlyMap<string, NamedTest>;
 }
@@ -53,9 +53,9 @@ interface RepositoryTools extends Tools {
 export const repositoryPage = definePage({
   path: "/repos/:owner/:name",
   resource: "repository in path",
-  async show(request, pageTools) {
+  async show(request, pageContext) {
     const { now, windowStart, today } = request;
-    const { sql, pathTo } = pageTools;
+    const { sql, pathTo } = pageContext;
     const repository = selectedRepository(request);
     const { repositoryId } = repository;
     const ofWindow = { repositoryId, windowStart, branches: null };
@@ -83,29 +83,29 @@ export const repositoryPage = definePage({
     const causes = failures.groups.filter(({ testCount }) => testCount > 1).slice(0, MAX_ROWS);
     const testIds = [...costs.map(({ testId }) => testId), ...causes.flatMap(({ tests }) => tests)];
     const names = await loadTestNames(sql, { repositoryId, testIds, now });
-    const tools: RepositoryTools = { ...pageTools, overview, names };
+    const context: RepositoryContext = { ...pageContext, overview, names };
     const fullName = formatRepositoryName(overview);
     return {
       title: fullName,
       crumbs: crumbsTo(pathTo, null),
       content: markup`<h1>${fullName}</h1>
 ${overview.url && markup`<p>${externalLink(overview.url, overview.url)}</p>`}
-${keyFigures(tools)}
+${repositoryFigures(context)}
 ${overview.days.length > 0 && historyCharts(overview.days, today)}
-${causes.length > 0 && causeTable(causes, tools)}
+${causes.length > 0 && causeTable(causes, context)}
 <h2>Tests that cost the most builds</h2>
-${costTable(costs, tools)}
+${costTable(costs, context)}
 <h2>Flaky for the first time in the last ${NEW_DAYS} days</h2>
-${newTable(newTests, newDay, tools)}
+${newTable(newTests, newDay, context)}
 <h2>Recent builds</h2>
-${buildTable(recent.submissions, failedTestsByBuild(failures.failures), tools)}`,
+${buildTable(recent.submissions, failedTestsByBuild(failures.failures), context)}`,
     };
   },
 });
 
 /** A link to the inventory of the repository. */
 function inventory(
-  { pathTo, overview }: RepositoryTools,
+  { pathTo, overview }: RepositoryContext,
   query: Record<string, string>,
   text: string,
 ) {
@@ -113,12 +113,12 @@ function inventory(
   return markup`<a href="${pathTo(["flaky-tests"], { repository, ...query })}">${text}</a>`;
 }
 
-function keyFigures(tools: RepositoryTools): Markup {
-  const { overview, at } = tools;
+function repositoryFigures(context: RepositoryContext): Markup {
+  const { overview, at } = context;
   const { builds, flakyTestCount, quarantinedTestCount } = overview;
   const link = (count: number, quarantine: string) =>
-    inventory(tools, { quarantine }, formatCount(count));
-  return facts(
+    inventory(context, { quarantine }, formatCount(count));
+  return keyFigures(
     [
       "Flakiness",
       flakinessBadge(builds).percentage ?? "–",
@@ -131,17 +131,19 @@ function keyFigures(tools: RepositoryTools): Markup {
   );
 }
 
-function costTable(costs: readonly TestCost[], tools: RepositoryTools): Markup {
-  const { overview: { builds }, names } = tools;
+function costTable(costs: readonly TestCost[], context: RepositoryContext): Markup {
+  const { overview: { builds }, names } = context;
   const [worst] = costs;
   if (!worst) {
-    return empty(`No flaky failure in ${plural(builds.buildCount, "build")} of the last 14 days.`);
+    return emptyState(
+      `No flaky failure in ${plural(builds.buildCount, "build")} of the last 14 days.`,
+    );
   }
   const rows = costs.map(({ testId, buildCount, disruptionCount }) => {
     const test = names.get(testId)!;
     const tag = test.isQuarantined && markup` <span class="tag">quarantined</span>`;
     const share = flakinessBadge({ ...builds, disruptedBuildCount: buildCount }).percentage;
-    return [[testName(tools, testId, test), tag], buildCount, share, disruptionCount];
+    return [[testName(context, testId, test), tag], buildCount, share, disruptionCount];
   });
   return markup`<p>Start with <b>${
     names.get(worst.testId)!.name
@@ -154,18 +156,18 @@ ${
       rows,
     )
   }
-<p>${inventory(tools, { quarantine: "false" }, "All flaky tests")}</p>`;
+<p>${inventory(context, { quarantine: "false" }, "All flaky tests")}</p>`;
 }
 
 function newTable(
   tests: readonly NewlyFlakyTest[],
   newDay: number,
-  tools: RepositoryTools,
+  context: RepositoryContext,
 ): Markup {
-  if (tests.length === 0) return empty("No test became flaky.");
+  if (tests.length === 0) return emptyState("No test became flaky.");
   const rows = tests.slice(0, MAX_ROWS).map((test) => [
-    testName(tools, test.id, test),
-    tools.at(test.firstDisruptionAt),
+    testName(context, test.id, test),
+    context.at(test.firstDisruptionAt),
     markup`<code class="message">${test.message}</code>`,
   ]);
   const query = { quarantine: "false", q: `first-seen:>=${isoDay(newDay)}` };
@@ -175,22 +177,26 @@ function newTable(
       columns("Test|name", "First flaky failure|nowrap", "Message|wide"),
       rows,
     )
-  }${tests.length > MAX_ROWS && markup`<p>${inventory(tools, query, "All new flaky tests")}</p>`}`;
+  }${
+    tests.length > MAX_ROWS && markup`<p>${inventory(context, query, "All new flaky tests")}</p>`
+  }`;
 }
 
-function causeTable(causes: readonly ShownGroup[], tools: RepositoryTools): Markup {
+function causeTable(causes: readonly ShownGroup[], context: RepositoryContext): Markup {
   const rows = causes.map(({ text, testCount, tests, count, lastRecordedAt }) => {
-    const list = tests.map((id) => markup`<li>${testName(tools, id, tools.names.get(id)!)}</li>`);
+    const list = tests.map((id) =>
+      markup`<li>${testName(context, id, context.names.get(id)!)}</li>`
+    );
     return [
       markup`<code class="message">${text.message}</code>
 <details><summary>${plural(testCount, "test")}</summary><ul>${list}</ul></details>`,
       testCount,
       count,
-      tools.at(lastRecordedAt),
+      context.at(lastRecordedAt),
     ];
   });
   return markup`<h2>One cause, several tests</h2>
-<p>One broken thing behind several tests: mend it before the tests.</p>
+<p>One cause behind several failing tests: fix it before the tests.</p>
 ${
     table(
       "Causes that hit several tests",
@@ -203,24 +209,24 @@ ${
 function buildTable(
   submissions: readonly SubmissionRow[],
   failed: ReadonlyMap<string, FailedTests>,
-  tools: RepositoryTools,
+  context: RepositoryContext,
 ): Markup {
   if (submissions.length === 0) {
     const text = markup`<p>No upload in the last 14 days. Upload the reports of a run:</p>`;
-    return empty(text, firstUpload(formatRepositoryName(tools.overview)));
+    return emptyState(text, firstUpload(formatRepositoryName(context.overview)));
   }
   const builds = [...Map.groupBy(submissions, buildKey)].slice(0, MAX_ROWS);
   return table(
     "Recent builds",
     columns("Build|nowrap", "Outcome|nowrap", "Branch", "Commit|wide", "Results|number wide"),
-    builds.map(([build, parts]) => buildRow(parts, failed.get(build), tools)),
+    builds.map(([build, parts]) => buildRow(parts, failed.get(build), context)),
   );
 }
 
 function buildRow(
   parts: readonly SubmissionRow[],
   failed: FailedTests | undefined,
-  tools: RepositoryTools,
+  context: RepositoryContext,
 ): Content[] {
   const [latest] = parts as [SubmissionRow];
   const unfinished = parts.find(({ status }) => status !== "processed");
@@ -228,7 +234,7 @@ function buildRow(
   const counts = [others > 0 && `${others} failed`, flaky > 0 && `${flaky} flaky`].filter(Boolean);
   const outcome: Outcome = others > 0 ? "failed" : flaky > 0 ? "flaky" : "passed";
   return [
-    buildLink(tools, tools.overview, latest.submissionId),
+    buildLink(context, context.overview, latest.submissionId),
     unfinished?.status ?? [glyph(outcome), " ", counts.join(", ") || "passed"],
     latest.branch,
     markup`<span class="oid">${shortOid(latest.commitOid)}</span>`,

@@ -32,18 +32,18 @@ import {
   crumbsTo,
   definePage,
   disclosure,
-  empty,
-  facts,
+  emptyState,
+  keyFigures,
+  type PageContext,
   placeOf,
   stackTrace,
-  type Tools,
 } from "./page.ts";
 
 const SHOWN_RUNS = 100;
 const MAX_ROWS = 10;
 
 /** Input of the functions that render the page's sections. */
-interface TestTools extends Tools {
+interface TestContext extends PageContext {
   repository: RepositoryDetails;
 }
 
@@ -51,9 +51,9 @@ interface TestTools extends Tools {
 export const testPage = definePage({
   path: "/tests/:id",
   resource: "test in path",
-  async show(request, pageTools) {
+  async show(request, pageContext) {
     const { now, windowStart, today } = request;
-    const { sql, pathTo } = pageTools;
+    const { sql, pathTo } = pageContext;
     const selected = selectedTest(request);
     const { repositoryId, testNo } = selected;
     const test = { repositoryId, testNo };
@@ -69,7 +69,7 @@ export const testPage = definePage({
     ]);
     if (!repository || !details) throw new StaleVersionError();
     for (const { version } of [details, latest, all, failures]) checkVersion(selected, version);
-    const tools = { ...pageTools, repository };
+    const context = { ...pageContext, repository };
     const { id, name, tags, firstDisruptionAt } = details.test;
     const { organizationId } = request.caller!;
     const log = await listQuarantineLog(sql, { organizationId, testId: id, now });
@@ -79,20 +79,24 @@ export const testPage = definePage({
       content: markup`<h1><bdi>${name}</bdi></h1>
 <p class="soft">${placeOf(details.test)}</p>
 <p>${tags.map((tag) => markup`<span class="tag">${tag}</span>`)}</p>
-${keyFigures(details.test, all.submissions, latest.runs, tools)}
+${testFigures(details.test, all.submissions, latest.runs, context)}
 <nav class="pages" aria-label="On this page"><a href="#how">How it fails</a>
 <a href="#since">When it became flaky</a> <a href="#quarantine">Quarantine</a>
 <a href="#again">Run it again</a></nav>
 <h2>Latest runs</h2>
-${latest.runs.length > 0 ? strip(latest.runs, tools) : empty("It did not run in the last 14 days.")}
+${
+        latest.runs.length > 0
+          ? strip(latest.runs, context)
+          : emptyState("It did not run in the last 14 days.")
+      }
 <h2 id="how">How it fails</h2>
-${causes(failures, tools)}
+${causes(failures, context)}
 <div class="pair">${failureBars(days, today)}<section><h2>Runs by branch</h2>
 ${branchTable(all.submissions)}</section></div>
 <h2 id="since">When it became flaky</h2>
-${since(firstDisruptionAt, first, tools)}
+${since(firstDisruptionAt, first, context)}
 <h2 id="quarantine">Quarantine</h2>
-${quarantine(details, log, tools)}
+${quarantine(details, log, context)}
 <h2 id="again">Run it again</h2>
 ${rerun(details.test)}
 <p class="soft">Id <code>${id}</code></p>`,
@@ -100,11 +104,11 @@ ${rerun(details.test)}
   },
 });
 
-function keyFigures(
+function testFigures(
   { disruptionCount, firstDisruptionAt, latestDisruption }: TestDetails["test"],
   submissions: readonly SubmissionRuns[],
   runs: readonly TestRun[],
-  { at }: Tools,
+  { at }: PageContext,
 ): Markup {
   const totals = { ...totalsOf(submissions), resultCount: 0, timeConsumed: null };
   const passRate = passRateThousandths(totals);
@@ -112,7 +116,7 @@ function keyFigures(
   const times = runs.filter(({ conclusion }) => conclusion === "passing")
     .map(({ durationMicroseconds }) => durationMicroseconds).sort((a, b) => a - b);
   const median = times[Math.floor(times.length / 2)];
-  return facts(
+  return keyFigures(
     [
       "Flaky share",
       formatThousandths(share),
@@ -125,7 +129,7 @@ function keyFigures(
   );
 }
 
-/** Passes and failures together, and failures. */
+/** Totals over submissions. */
 function totalsOf(submissions: readonly SubmissionRuns[]) {
   let [countedResultCount, negativeResultCount] = [0, 0];
   for (const { positive, negative } of submissions) {
@@ -135,13 +139,13 @@ function totalsOf(submissions: readonly SubmissionRuns[]) {
   return { countedResultCount, negativeResultCount };
 }
 
-/** An attempt as it is drawn. */
+/** The outcome of an attempt in charts. */
 function outcomeOf({ conclusion, failure }: TestRun): Outcome {
   if (failure) return failure.isDisruption ? "flaky" : "failed";
   return conclusion === "skipped" || conclusion === "unknown" ? conclusion : "passed";
 }
 
-function strip(runs: readonly TestRun[], tools: TestTools): Markup {
+function strip(runs: readonly TestRun[], context: TestContext): Markup {
   const title = `The latest ${plural(runs.length, "run")}`;
   const shapes = runs.toReversed().map((run) => {
     const where = run.branch ? ` on ${run.branch}` : "";
@@ -152,7 +156,7 @@ function strip(runs: readonly TestRun[], tools: TestTools): Markup {
   });
   const failed = runs.filter(({ failure }) => failure !== null);
   const rows = failed.map((run) => [
-    buildLink(tools, tools.repository, run.submissionId),
+    buildLink(context, context.repository, run.submissionId),
     outcomeOf(run) + (run.runCount > 1 ? ` (attempt ${run.runCount})` : ""),
     run.branch,
     markup`<span class="oid">${shortOid(run.commitOid)}</span>`,
@@ -166,21 +170,21 @@ ${table("Failed runs", columns(...names), rows)}</details>`;
 
 function causes(
   { groups, count }: { groups: readonly ShownGroup[]; count: number },
-  tools: TestTools,
+  context: TestContext,
 ): Markup {
-  if (count === 0) return empty("It did not fail in the last 14 days.");
+  if (count === 0) return emptyState("It did not fail in the last 14 days.");
   const more = count > MAX_ROWS &&
     markup`<p>${plural(count - MAX_ROWS, "rarer cause")} not shown.</p>`;
   const shown = groups.slice(0, MAX_ROWS).map((group, index) => {
     const { text, buildUrl, commitOid, submissionId, disruptionCount, branches } = group;
     const places = branches.length > 0 && `; on ${branches.slice(0, 3).join(", ")}`;
     const others = branches.length > 3 && ` and ${branches.length - 3} more`;
-    const build = buildLink(tools, tools.repository, submissionId);
+    const build = buildLink(context, context.repository, submissionId);
     return disclosure(
       markup`<b>${text.message || "without a message"}</b>
 <small>${plural(group.count, "failure")}, ${disruptionCount} flaky; first
-${tools.at(group.firstRecordedAt)}, latest ${
-        tools.at(group.lastRecordedAt)
+${context.at(group.firstRecordedAt)}, latest ${
+        context.at(group.lastRecordedAt)
       }${places}${others}</small>`,
       markup`<p>Latest in the build of ${build}${
         buildUrl && markup` (${externalLink(buildUrl, "CI run")})`
@@ -193,7 +197,7 @@ ${stackTrace(text.body)}`,
 }
 
 function branchTable(submissions: readonly SubmissionRuns[]): Markup {
-  if (submissions.length === 0) return empty("It did not run in the last 14 days.");
+  if (submissions.length === 0) return emptyState("It did not run in the last 14 days.");
   const rows = [...Map.groupBy(submissions, ({ branch }) => branch)]
     .map(([branch, parts]) => ({ branch, ...totalsOf(parts) }))
     .sort((a, b) => b.countedResultCount - a.countedResultCount).slice(0, MAX_ROWS)
@@ -213,25 +217,25 @@ function branchTable(submissions: readonly SubmissionRuns[]): Markup {
 function since(
   firstDisruptionAt: number | null,
   first: FirstDisruption | null,
-  tools: TestTools,
+  context: TestContext,
 ): Markup {
   if (firstDisruptionAt === null) {
-    return empty("It never failed on code on which it also passed.");
+    return emptyState("It never failed on code on which it also passed.");
   }
   if (!first || recordedAtOf(first.disrupted.submissionId) !== firstDisruptionAt) {
-    return markup`<p>${tools.at(firstDisruptionAt)}; that run is not stored any more.</p>`;
+    return markup`<p>${context.at(firstDisruptionAt)}; that run is no longer stored.</p>`;
   }
   const { disrupted, clean } = first;
   const version = ({ commitOid, branch, submissionId }: RunVersion) =>
     markup`<span class="oid">${shortOid(commitOid)}</span>${branch && markup` on <b>${branch}</b>`},
-${buildLink(tools, tools.repository, submissionId)}`;
+${buildLink(context, context.repository, submissionId)}`;
   if (!clean) {
-    return markup`<p>First flaky failure: ${version(disrupted)}. It is as old as the test, or as the
-stored history.</p>`;
+    return markup`<p>First flaky failure: ${version(disrupted)}. No earlier pass on other code is
+stored.</p>`;
   }
   return markup`<p>First flaky failure: ${version(disrupted)}.<br>
 Last pass on other code before: ${version(clean)}.</p>
-${changes(tools.repository.url, clean.commitOid, disrupted.commitOid)}`;
+${changes(context.repository.url, clean.commitOid, disrupted.commitOid)}`;
 }
 
 /** Link to the comparison of two commits; GitHub and GitLab have the same path for it. */
@@ -247,7 +251,7 @@ ${canCompare && markup`<p>${link}</p>`}`;
 function quarantine(
   { test: { id, quarantine } }: TestDetails,
   log: readonly QuarantineEvent[],
-  { at }: Tools,
+  { at }: PageContext,
 ): Markup {
   const events = log.toReversed().map((event) =>
     markup`<li>${at(event.at)}: <b>${event.action}</b>${event.author && ` by ${event.author}`}${
@@ -262,14 +266,16 @@ function quarantine(
   const { quarantineReason: reason, quarantineOwner: owner, quarantineExpiresAt: end } = quarantine;
   return markup`<p>Quarantined ${at(quarantine.quarantinedAt)}, ${quarantine.quarantineType}${
     reason && `: ${reason}`
-  }. ${owner ? markup`<b>${owner}</b> takes care of it.` : "It has no owner."}
+  }. ${owner ? markup`Its owner is <b>${owner}</b>.` : "It has no owner."}
 ${end === null ? "It has no end." : markup`It ends ${at(end)}.`} To end it now:</p>
 <pre tabindex="0">test-analytics quarantine remove ${id}</pre>${history}`;
 }
 
 function rerun(test: TestDetails["test"]): Markup {
   const commands = rerunCommands(test);
-  if (commands.length === 0) return empty("The report names no file by which to tell the runner.");
+  if (commands.length === 0) {
+    return emptyState("The report has no file name, so the test runner is unknown.");
+  }
   const loops = commands.map((line) => markup`<pre tabindex="0">while ${line}; do :; done</pre>`);
   return markup`<p>Until it fails, with the runner of this project:</p>${loops}`;
 }
