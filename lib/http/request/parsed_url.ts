@@ -2,6 +2,7 @@
  * What the URL of a request names: its route, its parameters as they were sent, and the repositories
  * or the test that they select.
  */
+import { IttyRouter } from "itty-router";
 import type { RepositoryVersion, Selection } from "../../../db/read/caller.ts";
 import { caseKey, isObjectId, parseTestId } from "../../base/identity.ts";
 import { quote } from "../../base/quote.ts";
@@ -24,14 +25,17 @@ interface ParsedUrl {
 
 /** Creates a parser of URLs for a route table. */
 export function createUrlParser(routes: readonly Endpoint[]): (url: string) => ParsedUrl {
-  const patterns = routes.map((route) => ({ route, pattern: patternOf(route.path) }));
+  const router = IttyRouter();
+  for (const route of routes) router.all(route.path, () => route);
+  const patterns = router.routes.map(([, pattern], index) => ({ pattern, route: routes[index]! }));
 
   return (url) => {
     const { path, search } = splitUrl(url);
     const root = "../".repeat(Math.max(0, path.split("/").length - 2));
     for (const { route, pattern } of patterns) {
       const match = pattern.exec(path);
-      const variables = match && decode(match.groups ?? {});
+      // The router tolerates any number of trailing slashes, the API one.
+      const variables = match && !path.endsWith("//") && decode(match.groups ?? {});
       if (!variables) continue;
       const parameters = rawParameters(search, route);
       const badgeToken = route.access === "token or badge token"
@@ -42,13 +46,6 @@ export function createUrlParser(routes: readonly Endpoint[]): (url: string) => P
     }
     return { route: null, root, parameters: {}, badgeToken: null, selection: { kind: "none" } };
   };
-}
-
-/** Matches the path of a route, with or without a slash at its end; `:name` is a group. */
-function patternOf(path: string): RegExp {
-  const pattern = path.replace(/\/$/, "").replaceAll(".", "\\.")
-    .replaceAll(/:(\w+)/g, "(?<$1>[^/]+)");
-  return new RegExp(`^${pattern}/?$`);
 }
 
 /** Splits a URL by hand: a client's `Host` header may make it invalid for `URL`. No path is `//`. */
