@@ -4,7 +4,7 @@ import { checkSchema } from "../../db/schema/migrate.ts";
 import type { Log } from "../base/log.ts";
 import { Metrics } from "../base/metrics.ts";
 import { serveOps } from "../http/ops/ops_server.ts";
-import { Failure } from "./errors.ts";
+import { listenOrFail } from "./listen.ts";
 import type { SettingValues } from "./settings.ts";
 
 /** Metrics that are served until `close`. */
@@ -26,14 +26,12 @@ export function startOps(
     metrics.observe("database_statement_seconds", totalMs / 1000);
     if (waitedMs !== null) metrics.observe("database_wait_seconds", waitedMs / 1000);
   });
-  try {
-    const server = serveOps({ host, port, metrics, log, checkReady: () => checkReady(database) });
-    log.info("readiness and metrics", { url: server.url });
-    return { metrics, close: () => server.shutdown() };
-  } catch (error) {
-    if (!(error instanceof Error)) throw error;
-    throw new Failure(`cannot listen on ${host} port ${port} (--ops-port): ${error.message}`);
-  }
+  const server = listenOrFail(
+    { host, port, portOption: "--ops-port" },
+    () => serveOps({ host, port, metrics, log, checkReady: () => checkReady(database) }),
+  );
+  log.info("readiness and metrics", { url: server.url });
+  return { metrics, close: () => server.shutdown() };
 }
 
 async function checkReady({ sql }: Database): Promise<void> {
