@@ -9,7 +9,7 @@ const SEED = 1;
 
 describeWithDatabases("random histories", (database) => {
   it("agree with the definitions", async () => {
-    const { failure, comparisons } = await tryHistories(database(), { count: 12, seed: SEED });
+    const { failure, comparisons } = await tryHistories(database(), { count: 25, seed: SEED });
     assert.equal(failure, null, failure ?? "");
     assert.ok(comparisons > 1_000, `only ${comparisons} answers were compared`);
     await assertWhole(database());
