@@ -14,16 +14,16 @@ import { location, port } from "../values.ts";
 const MAX_CONNECTIONS = 2;
 const STATEMENT_TIMEOUT_MS = 10_000;
 
-/** `receive`. */
+/** `receive`: the upload server. */
 export const receiveCommand: AddCommand = command({
   name: "receive",
-  summary: "Receive uploads by HTTP into a folder or bucket for `watch`, until SIGTERM or SIGINT",
+  summary: "Receive uploads over HTTP into a folder or bucket for `watch`, until SIGTERM or SIGINT",
   example: "receive --to /srv/ci-reports",
   details: [
     "PUT or POST /upload/OWNER/NAME?commit=OID with one JUnit report, a form with any number of " +
     "files report, coverage and codeowners, or an archive of `upload`; needs an upload token " +
-    "(`token create --upload`). The response is 202 once the archive would survive a loss of power.",
-    "Uses the database for tokens only; deploy/upload_role.sql creates a role that is enough.",
+    "(`token create --upload`). The response is 202 once the archive is stored durably.",
+    "Uses the database for tokens only; deploy/upload_role.sql creates a sufficient role.",
   ],
   exitCodes: { done: "stopped by a signal" },
   settings: ["HOST", ...UPLOAD_SETTINGS, "TRUSTED_PROXIES", ...SERVICE_SETTINGS],

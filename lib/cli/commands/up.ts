@@ -12,13 +12,13 @@ import { runService } from "../service.ts";
 import { FolderStorage } from "../storage/folder.ts";
 import { API_SETTINGS, apiOptions, readingOptions, serveUntilStopped } from "./serve.ts";
 
-/** Listing a folder that is mostly empty costs next to nothing. */
+/** Listing a nearly empty folder is cheap. */
 const SWEEP_SECONDS = 1;
 const WORKERS = 2;
-/** After a kill the next start waits for it. Losing a claim to a stall costs a second reading. */
+/** After a kill, the next start waits this long. A lease that expires costs a second reading. */
 const LEASE_SECONDS = 10;
 
-/** `up`. */
+/** `up`: the whole service in one process. */
 export const upCommand: AddCommand = command({
   name: "up",
   summary: "Run the whole service on one machine, until SIGTERM or SIGINT",
@@ -97,19 +97,19 @@ export const upCommand: AddCommand = command({
     }),
 });
 
-/** Runs parts until the signal; when one fails, the others are stopped before its error is thrown. */
+/** Runs tasks until the signal. When one fails, stops the others before throwing its error. */
 async function runTogether(
   signal: AbortSignal,
   start: (stop: AbortSignal) => Promise<unknown>[],
 ): Promise<void> {
   const failure = new AbortController();
-  const parts = start(AbortSignal.any([signal, failure.signal])).map((part) =>
-    part.catch((error) => {
+  const tasks = start(AbortSignal.any([signal, failure.signal])).map((task) =>
+    task.catch((error) => {
       failure.abort();
       throw error;
     })
   );
-  for (const end of await Promise.allSettled(parts)) {
+  for (const end of await Promise.allSettled(tasks)) {
     if (end.status === "rejected") throw end.reason;
   }
 }

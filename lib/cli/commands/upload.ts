@@ -26,7 +26,7 @@ import { STORAGE_VARIABLES } from "../storage/s3_settings.ts";
 import { openTarget } from "../storage/target.ts";
 import { location } from "../values.ts";
 
-/** `upload`: packs reports for `watch`, from where the database cannot be reached. */
+/** `upload`: packs reports into an archive, for machines that cannot reach the database. */
 export const uploadCommand: AddCommand = command({
   name: "upload",
   summary: "Pack the reports of one CI run into an archive for `watch`; prints its location",
@@ -56,7 +56,7 @@ export const uploadCommand: AddCommand = command({
       throw error;
     }
     const listener = progressListener(context);
-    // A broken report fails here, in the job that can mend it.
+    // A broken report should fail the job that can fix it, not `watch`.
     const { reports, coverage } = options;
     const read = await readUploadFiles({ reports, coverage }, listener);
     const codeowners = await findCodeowners(options.codeowners, context);
@@ -98,17 +98,17 @@ async function pack(
     codeowners,
     files: packed.files,
   });
-  const pieces: Uint8Array<ArrayBuffer>[] = [];
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
   let length = 0;
-  for await (const piece of stream) {
-    length += piece.length;
+  for await (const chunk of stream) {
+    length += chunk.length;
     if (length > DEFAULT_ARCHIVE_LIMITS.compressedBytes) {
       throw new Failure(
         `the archive exceeds ${DEFAULT_ARCHIVE_LIMITS.compressedBytes} bytes: upload fewer reports ` +
           "at a time",
       );
     }
-    pieces.push(new Uint8Array(piece));
+    chunks.push(new Uint8Array(chunk));
   }
-  return new Uint8Array(await new Blob(pieces).arrayBuffer());
+  return new Uint8Array(await new Blob(chunks).arrayBuffer());
 }

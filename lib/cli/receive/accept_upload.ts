@@ -1,4 +1,4 @@
-/** From the received files of an upload to an archive in the inbox. */
+/** Checks the received files of an upload and stores them as an archive in the inbox. */
 import { createHash } from "node:crypto";
 import { createWriteStream } from "node:fs";
 import { join } from "node:path";
@@ -36,17 +36,17 @@ export interface UploadRequest {
   now: number;
 }
 
-/** Dependencies of uploads. */
-export interface Intake {
+/** Dependencies of {@linkcode acceptUpload}. */
+export interface AcceptContext {
   inbox: Inbox;
-  /** Lends a reader when it is the turn of an upload of this size. */
+  /** Calls `act` with a reader from the pool. */
   withReader<T>(byteCount: number, act: (reader: ArchiveReader) => Promise<T>): Promise<T>;
   /** Folder for unfinished files of this upload. */
   folder: string;
 }
 
-/** An archive before it is written. */
-interface Packing {
+/** The content of an archive. */
+interface Content {
   run: RunFacts;
   checkoutFolder: string;
   codeowners: string | null;
@@ -67,29 +67,29 @@ const MAX_NAME_CHARACTERS = 200;
 export async function acceptUpload(
   body: ReceivedBody,
   request: UploadRequest,
-  intake: Intake,
+  context: AcceptContext,
 ): Promise<string> {
-  const path = join(intake.folder, "archive.gz");
+  const path = join(context.folder, "archive.gz");
   const { organization, now } = request;
-  const packing = body.archive === null
-    ? await packingOfFiles(body.files, request)
-    : await packingOfArchive(body.archive, body, request, intake);
-  const archive = await pack(path, packing, organization);
+  const content = body.archive === null
+    ? await contentOfFiles(body.files, request)
+    : await contentOfArchive(body.archive, body, request, context);
+  const archive = await pack(path, content, organization);
   if (body.archive === null) {
     const source = { ...fileSource(path), name: "upload" };
-    await intake.withReader(body.byteCount, async (reader) => {
+    await context.withReader(body.byteCount, async (reader) => {
       const options = { given: {}, now, recordedAt: now, listener };
       const { contents } = await reader.open(source, options);
       await reader.readFiles(source, contents, { listener, areNamed: true, isCheck: true });
     });
   }
-  return await intake.inbox.put(archive, archiveName(packing.run, archive.digest));
+  return await context.inbox.put(archive, archiveName(content.run, archive.digest));
 }
 
-async function packingOfFiles(
+async function contentOfFiles(
   received: readonly ReceivedFile[],
   { given, now }: UploadRequest,
-): Promise<Packing> {
+): Promise<Content> {
   const { commit } = given;
   if (commit === undefined) {
     throw new UploadError(400, { commit: ["missing commit: expected 7 to 64 hex digits"] });
@@ -126,13 +126,13 @@ function pathOf(part: "report" | "coverage", name: string): string {
   return part === "coverage" || /\.xml$/i.test(named) ? named : `${named}.xml`;
 }
 
-/** It is packed again with the parameters, the organization, and only those files that are read. */
-async function packingOfArchive(
+/** Repacks the archive with the parameters, the organization, and only the files that are read. */
+async function contentOfArchive(
   archive: string,
   { byteCount }: ReceivedBody,
   { given, now }: UploadRequest,
-  { withReader }: Intake,
-): Promise<Packing> {
+  { withReader }: AcceptContext,
+): Promise<Content> {
   const source = { ...fileSource(archive), name: "archive" };
   const { contents, facts } = await withReader(byteCount, async (reader) => {
     const opened = await reader.open(source, { given, now, recordedAt: now, listener });
@@ -144,7 +144,9 @@ async function packingOfArchive(
   const named = metadata?.repository ?? "";
   if (!["", "/", caseKey(wanted)].includes(caseKey(named))) {
     throw new UploadError(400, {
-      repository: [`the archive is of ${quote(named)}: expected ${quote(wanted)}, as the address`],
+      repository: [
+        `the archive belongs to ${quote(named)}: expected ${quote(wanted)}, as in the address`,
+      ],
     });
   }
   return {
@@ -167,8 +169,8 @@ async function* entriesOf(
   }
 }
 
-async function pack(path: string, packing: Packing, organization: string): Promise<StoredFile> {
-  const { run: { commitOid: commit, treeOid: tree, branch, ...run }, ...rest } = packing;
+async function pack(path: string, content: Content, organization: string): Promise<StoredFile> {
+  const { run: { commitOid: commit, treeOid: tree, branch, ...run }, ...rest } = content;
   const { checkoutFolder } = rest;
   const facts = { ...run, organization, commit, tree, branch: branch ?? "", checkoutFolder };
   const hash = createHash("sha256");

@@ -1,4 +1,4 @@
-/** Where `receive` puts archives: a folder or a bucket. */
+/** The destination of received archives: a folder or a bucket. */
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Environment } from "../../base/config.ts";
@@ -6,15 +6,14 @@ import { moveDurably } from "../storage/durable_file.ts";
 import { S3Bucket, type StoredFile } from "../storage/s3_client.ts";
 import { parseS3Url, readS3Settings } from "../storage/s3_settings.ts";
 
-/** A folder or bucket. */
+/** Stores archives for `watch`. */
 export interface Inbox {
   /** Parent of the folders for unfinished files: on the file system of the folder. */
   unfinished: string;
   /**
-   * Stores a finished file, which may be gone afterwards. It survives a loss of power when this
-   * resolves.
+   * Stores a finished file durably; the file may be moved.
    *
-   * @returns its key, as `watch` calls it
+   * @returns its key in `watch`
    */
   put(file: StoredFile, name: string): Promise<string>;
 }

@@ -4,8 +4,7 @@ import { ArchiveReader } from "../intake/archive_reader.ts";
 const LARGE_BYTES = 16 * 1024 * 1024;
 
 /**
- * Lends archive readers in the order of the requests, except that large uploads leave one reader to
- * the others.
+ * A pool of archive readers, first come first served. Large uploads never occupy all readers.
  */
 export class ReaderPool {
   readonly #readers: ArchiveReader[];
@@ -13,13 +12,13 @@ export class ReaderPool {
   readonly #waiting: { isLarge: boolean; start(reader: ArchiveReader): void }[] = [];
   #largeCount = 0;
 
-  /** @param options.size number of readers, at least 2; a thread each */
+  /** @param options.size number of readers, at least 2, each in a thread of its own */
   constructor({ size, stop }: { size: number; stop: AbortSignal }) {
     this.#readers = Array.from({ length: size }, () => new ArchiveReader({ stop }));
     this.#idle = [...this.#readers];
   }
 
-  /** Lends a reader for an upload of this size. */
+  /** Calls `act` with a reader once one is free for an upload of this size. */
   async use<T>(byteCount: number, act: (reader: ArchiveReader) => Promise<T>): Promise<T> {
     const isLarge = byteCount > LARGE_BYTES;
     const reader = await new Promise<ArchiveReader>((start) => {
@@ -35,7 +34,7 @@ export class ReaderPool {
     }
   }
 
-  /** Ends the threads. */
+  /** Terminates the threads. */
   close(): void {
     for (const reader of this.#readers) reader.close();
   }

@@ -1,4 +1,4 @@
-/** Receives the body of an upload into files: none of it is held in memory. */
+/** Streams the body of an upload to files. */
 import { createWriteStream } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -11,14 +11,14 @@ import { readChunks, StorageError } from "../storage/storage.ts";
 /** The parts of a form. */
 const PARTS = ["report", "coverage", "codeowners"] as const;
 
-// Both bound the memory of names. Larger uploads fit into an archive.
+// Bound the memory for names. Larger uploads can be sent as an archive.
 const MAX_FILES = 10_000;
 const MAX_HEADER_BYTES = 4_096;
 
 /** A file that was received. */
 export interface ReceivedFile {
   part: typeof PARTS[number];
-  /** As the client calls it; `""` when it has no name. */
+  /** File name from the client; `""` without one. */
   name: string;
   path: string;
   size: number;
@@ -39,11 +39,11 @@ export interface BodyLimits {
   idleMs: number;
   /** Timeout for the whole body. */
   timeoutMs: number;
-  /** Aborts the receiving. */
+  /** Aborts the upload. */
   stop: AbortSignal;
 }
 
-/** An upload is refused; the messages are by the name of a parameter or part. */
+/** The upload is rejected; messages by parameter or part. */
 export class UploadError extends Error {
   override name = "UploadError";
 
@@ -58,7 +58,7 @@ export class UploadError extends Error {
 /**
  * Receives a body into a folder.
  *
- * @throws {UploadError} when it is incomplete, too large or not a form that it claims to be
+ * @throws {UploadError} when it is incomplete, too large or a malformed form
  */
 export async function receiveBody(
   { body, headers }: Request,
@@ -98,7 +98,7 @@ async function* countedChunks(
       received.byteCount += chunk.length;
       if (received.byteCount > maxBytes) {
         throw new UploadError(413, {
-          body: [`more than ${maxBytes} bytes: expected fewer reports at a time`],
+          body: [`more than ${maxBytes} bytes: upload fewer reports at a time`],
         });
       }
       if (performance.now() > deadline) {
@@ -134,7 +134,7 @@ async function receiveForm(
     if (!isPart(part)) {
       errors.body ??= [
         `unknown part ${quote(part)}: expected ${PARTS.join(", ")}; facts of the run are ` +
-        "parameters of the address",
+        "query parameters",
       ];
       return void bytes.resume();
     }
@@ -167,10 +167,10 @@ async function receiveForm(
   if (Object.keys(errors).length > 0) throw new UploadError(400, errors);
 }
 
-/** Errors of the parser have neither a code nor a class of their own. */
+/** Errors of the form parser have neither a code nor a class of their own. */
 function asUploadError(error: unknown): unknown {
-  const isOfForm = error instanceof Error && error.name === "Error" && !("code" in error);
-  return isOfForm ? new UploadError(400, { body: [`broken form: ${error.message}`] }) : error;
+  const isFormError = error instanceof Error && error.name === "Error" && !("code" in error);
+  return isFormError ? new UploadError(400, { body: [`broken form: ${error.message}`] }) : error;
 }
 
 function isPart(name: string): name is ReceivedFile["part"] {

@@ -1,4 +1,4 @@
-/** A server that receives uploads. */
+/** The server of `receive`. */
 import type { Database } from "../../../db/connection/connect.ts";
 import type { Context } from "../../http/request/context.ts";
 import { listen, type RunningServer } from "../../http/server/server.ts";
@@ -18,16 +18,16 @@ export const UPLOAD_SETTINGS = [
   "UPLOAD_TIMEOUT_SECONDS",
 ] as const satisfies readonly SettingName[];
 
-/** Uploads that are checked at the same time, in a thread each. */
+/** Uploads that are checked concurrently, each in a thread of its own. */
 const READERS = 2;
 
-/** As long as the API drains requests. */
+/** Drain timeout: the same as that of the API. */
 const DRAIN_MS = 10_000;
-/** To remove what given-up uploads wrote. */
+/** Time to remove the files of aborted uploads. */
 const CLEAN_UP_MS = 2_000;
 
 /**
- * Receives uploads until it is shut down, which drains running ones for some seconds.
+ * Receives uploads until `shutdown` is called, which drains running ones for some seconds.
  *
  * @throws {Failure} when it cannot listen on the address
  */
@@ -45,8 +45,8 @@ export async function startReceiver(
     },
 ): Promise<RunningServer> {
   const work = await openWorkFolder(inbox.unfinished);
-  const giveUp = new AbortController();
-  const pool = new ReaderPool({ size: READERS, stop: giveUp.signal });
+  const abortUploads = new AbortController();
+  const pool = new ReaderPool({ size: READERS, stop: abortUploads.signal });
   const timeoutMs = settings.UPLOAD_TIMEOUT_SECONDS * 1000;
   const app = createUploadApp({
     ...context,
@@ -58,7 +58,7 @@ export async function startReceiver(
       maxBytes: settings.MAX_UPLOAD_MB * 1024 * 1024,
       idleMs: settings.UPLOAD_IDLE_SECONDS * 1000,
       timeoutMs,
-      stop: giveUp.signal,
+      stop: abortUploads.signal,
     },
     maxRunningUploads: settings.MAX_RUNNING_UPLOADS,
   });
@@ -80,7 +80,7 @@ export async function startReceiver(
     return {
       url: server.url,
       async shutdown() {
-        const timer = setTimeout(() => giveUp.abort(), DRAIN_MS);
+        const timer = setTimeout(() => abortUploads.abort(), DRAIN_MS);
         await server.shutdown();
         clearTimeout(timer);
         await close();

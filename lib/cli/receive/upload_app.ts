@@ -1,4 +1,4 @@
-/** The HTTP side of `receive`: `PUT` or `POST /upload/OWNER/NAME`, and `GET /health`. */
+/** Routes of `receive`: `PUT` or `POST /upload/OWNER/NAME`, and `GET /health`. */
 import { join } from "node:path";
 import { isTransient } from "../../../db/connection/errors.ts";
 import { errorFields } from "../../base/log.ts";
@@ -20,32 +20,32 @@ import { splitUrl } from "../../http/request/parsed_url.ts";
 import { completeError, requestIdOf } from "../../http/request/responses.ts";
 import { ReportError } from "../../report/report_error.ts";
 import { StorageError } from "../storage/storage.ts";
-import { acceptUpload, type Intake } from "./accept_upload.ts";
+import { type AcceptContext, acceptUpload } from "./accept_upload.ts";
 import { type BodyLimits, receiveBody, UploadError } from "./receive_body.ts";
 import { readUploadParameters } from "./upload_parameters.ts";
-import { createUploaderLookUp } from "./uploader.ts";
+import { createAuthenticator } from "./uploader.ts";
 
 const UPLOAD_METHODS = ["POST", "PUT"];
 
-/** Seconds until a client should try again: most outages and queues are short. */
+/** Retry-After in seconds: most outages and queues are short. */
 const RETRY_AFTER_SECONDS = "5";
 
 /** Dependencies of the app. */
 export interface UploadContext
   extends
     Pick<Context, "sql" | "log" | "metrics" | "trustedProxies" | "onTokenUse" | "now">,
-    Omit<Intake, "folder"> {
+    Omit<AcceptContext, "folder"> {
   /** Parent of a folder for each upload. */
   workFolder: string;
   limits: BodyLimits;
-  /** Further uploads are refused with 503. */
+  /** Above it, uploads get 503. */
   maxRunningUploads: number;
 }
 
 /** Creates the app. */
 export function createUploadApp(context: UploadContext): App {
   const { log, metrics, trustedProxies } = context;
-  const findUploader = createUploaderLookUp(context);
+  const authenticate = createAuthenticator(context);
   let uploadCount = 0;
   let runningCount = 0;
 
@@ -56,23 +56,23 @@ export function createUploadApp(context: UploadContext): App {
       ? clientAddress(peer, request.headers.get("x-forwarded-for"), trustedProxies)
       : peer;
     const logged: LoggedRequest = { requestId, route: null, caller: null, address };
-    const more: Record<string, string | number> = {};
-    const response = await respond(request, logged, more).catch((error) => {
-      const [response, reason] = refuse(error);
+    const logFields: Record<string, string | number> = {};
+    const response = await respond(request, logged, logFields).catch((error) => {
+      const [response, reason] = failureResponse(error);
       if (response.status >= 500) {
         const report = response.status === 500 ? log.error : log.warn;
         report("upload failed", { request_id: requestId, ...errorFields(error) });
-      } else more.reason = reason;
+      } else logFields.reason = reason;
       return response;
     });
-    logAnswered(context, request, { ...logged, status: response.status, startedAt }, more);
+    logAnswered(context, request, { ...logged, status: response.status, startedAt }, logFields);
     return completeError(request, response, requestId);
   };
 
   async function respond(
     request: Request,
     logged: LoggedRequest,
-    more: Record<string, string | number>,
+    logFields: Record<string, string | number>,
   ): Promise<Response> {
     const { path, search } = splitUrl(request.url);
     if (/^\/health\/?$/.test(path)) {
@@ -82,7 +82,7 @@ export function createUploadApp(context: UploadContext): App {
     }
     const now = context.now();
     const authorization = request.headers.get("authorization");
-    const uploader = await findUploader(authorization, { address: logged.address, now });
+    const uploader = await authenticate(authorization, { address: logged.address, now });
     if (!uploader) return unauthorized("token");
     logged.caller = uploader;
     const repo = repositoryOf(path);
@@ -103,7 +103,7 @@ export function createUploadApp(context: UploadContext): App {
         now,
       };
       const key = await acceptUpload(body, upload, { ...context, folder });
-      Object.assign(more, { bytes: body.byteCount, key });
+      Object.assign(logFields, { bytes: body.byteCount, key });
       metrics?.count("upload_bytes_total", {}, body.byteCount);
       return json(202, { key });
     } finally {
@@ -113,10 +113,10 @@ export function createUploadApp(context: UploadContext): App {
   }
 }
 
-// Its folder, with the name of the archive, fits into a path and a key.
+// Together with the name of the archive it must fit into a path and a key.
 const MAX_NAME_CHARACTERS = 500;
 
-/** The repository of `/upload/OWNER/NAME`: slashes of an owner may be encoded, or not. */
+/** The repository of `/upload/OWNER/NAME`; slashes of the owner may be encoded. */
 function repositoryOf(path: string): RepositoryName | null {
   const [, encoded] = /^\/upload\/(.+?)\/?$/.exec(path) ?? [];
   if (encoded === undefined || encoded.length > MAX_NAME_CHARACTERS) return null;
@@ -136,7 +136,7 @@ function unavailable(): Response {
 }
 
 /** The response to an upload that failed, and the reason for the log. */
-function refuse(error: unknown): [Response, reason: string] {
+function failureResponse(error: unknown): [Response, reason: string] {
   if (error instanceof UploadError) {
     return [badRequest(error.errors, error.status), error.message];
   }

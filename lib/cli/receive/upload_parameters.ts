@@ -14,7 +14,7 @@ import {
   readTree,
 } from "../intake/upload_values.ts";
 
-/** Reads the parameters of an upload, or returns all that is wrong with them. Empty ones count as absent. */
+/** Parses the parameters of an upload, or returns all their errors. Empty ones count as absent. */
 export function readUploadParameters(
   search: URLSearchParams,
   now: number,
@@ -42,7 +42,7 @@ function optional<T>(read: (text: string) => T) {
   return v.optional(readWith(read));
 }
 
-/** There is no checkout to resolve a name such as `HEAD` in. */
+/** Rejects names such as `HEAD`: there is no checkout to resolve them in. */
 function readCommit(text: string): string {
   if (isObjectId(text)) return text.toLowerCase();
   throw new SyntaxError(`invalid commit ${quote(text)}: expected 7 to 64 hex digits`);

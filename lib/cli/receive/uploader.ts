@@ -5,20 +5,20 @@ import { readToken } from "../../http/request/authentication.ts";
 import type { Context } from "../../http/request/context.ts";
 import { TokenThrottle } from "../../http/request/token_throttle.ts";
 
-// While the database is away, a token counts for as long as this after it was last seen to be valid.
+// While the database is unavailable, a token stays valid for this time after its last look-up.
 const OUTAGE_SECONDS = 300;
 const MAX_TOKENS = 10_000;
 
-/** Finds out who uploads, by the `Authorization` header; `null` without a valid upload token. */
-export type FindUploader = (
+/** Authenticates by the `Authorization` header; `null` without a valid upload token. */
+export type Authenticate = (
   authorization: string | null,
   options: { address: string; now: number },
 ) => Promise<Uploader | null>;
 
-/** Creates the function that looks tokens up, for every upload: a revoked token is refused at once. */
-export function createUploaderLookUp(
+/** Looks the token up for every upload, so that a revoked one is rejected immediately. */
+export function createAuthenticator(
   { sql, log, onTokenUse }: Pick<Context, "sql" | "log" | "onTokenUse">,
-): FindUploader {
+): Authenticate {
   const throttle = new TokenThrottle({ sql, log });
   const valid = new Cache<string, { uploader: Uploader; seenAt: number }>({
     maxWeight: MAX_TOKENS,
@@ -41,7 +41,7 @@ export function createUploaderLookUp(
       return uploader;
     } catch (error) {
       if (!known || !isTransient(error) || now - known.seenAt > OUTAGE_SECONDS) throw error;
-      log.warn("database unavailable: a token counts as valid", {
+      log.warn("database unavailable: accepting a token that was valid recently", {
         token_id: known.uploader.tokenId,
       });
       return known.uploader;

@@ -1,22 +1,22 @@
-/** Folders for unfinished files. */
+/** Folders for unfinished files, locked by their process. */
 import { join } from "node:path";
 
 /** A folder for the unfinished files of this process. */
 export interface WorkFolder {
   path: string;
-  /** Removes it. */
+  /** Removes the folder. */
   close(): Promise<void>;
 }
 
 /**
- * Creates a folder below `parent`, and removes those of processes that were killed. Each is locked by
- * its process; the kernel releases the lock when that ends.
+ * Creates a folder below `parent`, and removes those of killed processes: the kernel releases the lock
+ * of a process when it ends.
  */
 export async function openWorkFolder(parent: string): Promise<WorkFolder> {
   await Deno.mkdir(parent, { recursive: true, mode: 0o700 });
   // One process at a time: a new folder is not locked yet.
-  using gate = await Deno.open(join(parent, "lock"), { create: true, write: true });
-  await gate.lock(true);
+  using mutex = await Deno.open(join(parent, "lock"), { create: true, write: true });
+  await mutex.lock(true);
   for await (const { name, isDirectory } of Deno.readDir(parent)) {
     if (!isDirectory) continue;
     using lock = await openLock(join(parent, name));

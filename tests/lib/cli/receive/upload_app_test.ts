@@ -168,7 +168,9 @@ describeWithDatabases("an upload", (database) => {
       covered: 1,
     });
     const elsewhere = await receiver.send("/upload/acme/elsewhere", token, { body });
-    await refused(elsewhere, 400, { repository: /the archive is of "Acme\/.*expected "acme\/e/ });
+    await refused(elsewhere, 400, {
+      repository: /the archive belongs to "Acme\/.*expected "acme\/e/,
+    });
   });
 
   it("repeated is stored once, and under the same key where it says when it ran", async () => {
