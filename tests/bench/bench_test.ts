@@ -88,7 +88,7 @@ describe("the generated histories", () => {
     assert.ok(same.length < first!.attempts.length / 2);
   });
 
-  it("have failures with stack traces, of which one in three is new", () => {
+  it("have failures with stack traces, a third of them new", () => {
     const texts = history(SHAPE).flatMap(({ attempts }) => attempts.map(({ body }) => body))
       .filter((body) => body !== "");
     const share = new Set(texts).size / texts.length;

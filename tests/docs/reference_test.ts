@@ -110,7 +110,7 @@ describe("the reference of failure groups", () => {
     );
   });
 
-  it("shows what becomes of a message, and needs the rule for it", () => {
+  it("shows the cause of a message, and needs its rule", () => {
     for (const { rule, example, result } of rows) {
       assert.equal(failureCause(example, ""), result ?? example);
       const { pattern } = CAUSE_RULES.find(({ name }) => name === rule)!;

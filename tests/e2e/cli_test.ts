@@ -26,7 +26,7 @@ describe("the program", () => {
     );
   });
 
-  it("keeps what one run stored for the next", async () => {
+  it("keeps stored data for the next run", async () => {
     assert.deepEqual(await run(["org", "create", "acme"], environment), {
       code: 0,
       stdout: "acme\n",

@@ -128,7 +128,7 @@ async function submissionCount({ sql }: Database): Promise<number> {
 }
 
 describe("a prune that is killed at any moment", () => {
-  it("leaves whole submissions, and goes on the next time, on the embedded database", async () => {
+  it("leaves whole submissions, and resumes the next time, on the embedded database", async () => {
     const dataDir = await copyTemplate();
     try {
       await prove({ DATA_DIR: dataDir });
@@ -139,7 +139,7 @@ describe("a prune that is killed at any moment", () => {
 
   const server = process.env.TEST_DATABASE_URL;
   if (server) {
-    it("leaves whole submissions, and goes on the next time, on a server", async () => {
+    it("leaves whole submissions, and resumes the next time, on a server", async () => {
       const database = await openTestServer(server);
       try {
         const [row] = await database.sql<{ name: string }[]>`select current_database() as name`;

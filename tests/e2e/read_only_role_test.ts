@@ -196,7 +196,7 @@ describe("the role of deploy/read_only_role.sql", { skip: installedServer() === 
     });
   });
 
-  it("reads what later versions create", async () => {
+  it("reads tables of later versions", async () => {
     await asOwner(async (sql) => void await sql`create table later (n integer)`);
     const sql = postgres(readerUrl, { max: 1 });
     try {

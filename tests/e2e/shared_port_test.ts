@@ -68,7 +68,7 @@ async function tags(url: string, token: string): Promise<Set<string | null>> {
 }
 
 describe("several services on one port", { skip: Deno.build.os !== "linux" }, () => {
-  it("share what comes, say the same, and end one by one, on the embedded database", async () => {
+  it("share connections, give the same answers, and stop one by one, on the embedded database", async () => {
     const dataDir = await copyTemplate();
     try {
       await withTwo({ DATA_DIR: dataDir }, async ([first, second], token) => {

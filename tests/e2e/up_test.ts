@@ -125,7 +125,7 @@ function describeUp(
       assert.deepEqual(await curl(tokens.api), [22, ""]);
     });
 
-    it("takes thirty uploads at once, of which one is slow and one is cut", async () => {
+    it("accepts thirty concurrent uploads, one of them slow and one truncated", async () => {
       const gate = Promise.withResolvers<void>();
       const slow = send(
         "slow",
@@ -152,7 +152,7 @@ function describeUp(
       assert.deepEqual([await flakyCount("slow"), await flakyCount("cut")], [1, 0]);
     });
 
-    it("processes after the next start what it acknowledged before it was killed", async () => {
+    it("processes acknowledged uploads after a kill and a restart", async () => {
       for (const [no, signal] of (["SIGKILL", "SIGTERM"] as const).entries()) {
         const sending = Array.from(
           { length: 5 },

@@ -220,7 +220,7 @@ describe("watchers that are killed at any moment", () => {
   );
 });
 
-describe("watchers that share a queue, one of which is killed", () => {
+describe("watchers that share a queue, one of them killed", () => {
   it("do some each, and each archive once, on the embedded database", () =>
     embedded((environment) => proveSharing(environment, QUEUE.embedded)));
   it(

@@ -115,7 +115,7 @@ describeWithDatabases("the pages", (database) => {
     assert.equal((await acme.app(request("/repos", { authorization: basic }))).status, 200);
   });
 
-  it("do not show what belongs to another organization", async () => {
+  it("do not show data of another organization", async () => {
     for (const path of ["/repos/acme/shop", "/repos/shop", `/tests/${testId}`]) {
       const page = await read(path, 404, empty);
       assert.match(page.text, /Not found/);
@@ -123,7 +123,7 @@ describeWithDatabases("the pages", (database) => {
     assert.doesNotMatch((await read("/repos", 200, empty)).text, /shop/);
   });
 
-  it("say what to do next where there is nothing to show", async () => {
+  it("name the next step where there is nothing to show", async () => {
     assert.match((await read("/repos", 200, empty)).text, /test-analytics ingest --org/);
     assert.match(
       (await read("/repos/group%2Fteam/none")).text,
@@ -134,7 +134,7 @@ describeWithDatabases("the pages", (database) => {
     assert.match((await read("/flaky-tests?q=nothing")).text, /Remove a word/);
   });
 
-  it("name wrong parameters, and what does not exist", async () => {
+  it("name wrong parameters and unknown resources", async () => {
     const page = await read("/flaky-tests?q=tags:&limit=0&sort=x", 400);
     assert.deepEqual(page.all("dt").map(({ text }) => text), ["limit", "sort", "q"]);
     for (

@@ -108,7 +108,7 @@ describeWithDatabases("the end of a quarantine", (database) => {
     assert.equal(await status(), 200);
   });
 
-  it("is kept when an upload only changes what it touches", async () => {
+  it("is kept when an upload only changes other tests", async () => {
     fixture.clock.now = END - 1;
     const path = "/api/v1/flaky/tests?repository=shop";
     const count = async () => (await (await fixture.get(path)).json()).count;

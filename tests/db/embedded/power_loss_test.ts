@@ -163,7 +163,7 @@ async function copyFolder(from: string, to: string): Promise<void> {
 }
 
 describe("a loss of power, with every write lost that was not flushed to disk", () => {
-  it("takes nothing of what the embedded database acknowledged", async () => {
+  it("loses no acknowledged write of the embedded database", async () => {
     assert.equal(await survivors(), 20);
   });
 

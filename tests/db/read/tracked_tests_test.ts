@@ -53,7 +53,7 @@ describeWithDatabases("the changes of tracked tests", (database) => {
     };
   }
 
-  it("lead to what loading everything gives, whatever happened since", async () => {
+  it("give the same state as loading everything, for any history", async () => {
     const { sql } = database();
     let [followed, steps] = [0, 0];
     for (let seed = 0; seed < 4; seed++) {
@@ -182,7 +182,7 @@ describeWithDatabases("the changes of tracked tests", (database) => {
     assert.deepEqual(told(since), before);
   });
 
-  it("cannot be told after a deletion, a quarantine, or when the window went back", async () => {
+  it("are unknown after a deletion, a quarantine, or a window that moved back", async () => {
     const { sql } = database();
     const repository = await newRepository();
     const { key } = await fixture.upload(repository, flaky("t"));
@@ -195,7 +195,7 @@ describeWithDatabases("the changes of tracked tests", (database) => {
     assert.equal(await loadChanges(repository, second, NOW), null);
   });
 
-  it("cannot be told when what came since was pruned before", async () => {
+  it("are unknown when newer submissions were pruned", async () => {
     const { sql } = database();
     const repository = await newRepository();
     const { repositoryId } = repository;
@@ -212,7 +212,7 @@ describeWithDatabases("the changes of tracked tests", (database) => {
     );
   });
 
-  it("cannot be told when what fell out of the window was pruned before", async () => {
+  it("are unknown when expired submissions were pruned", async () => {
     const repository = await newRepository();
     const { repositoryId } = repository;
     await fixture.upload(repository, flaky("t"), { recordedAt: NOW - 13 * DAY });

@@ -63,7 +63,7 @@ describeWithDatabases("migrations", (database) => {
     });
   });
 
-  it("refuse a database of an earlier build, saying what to do", async () => {
+  it("refuse a database of an earlier build, with a remedy", async () => {
     const { sql } = database();
     await dropEverything(sql);
     await sql`create table schema_migration (version integer primary key)`;

@@ -62,7 +62,7 @@ describeWithDatabases("the attempts of a submission", (database) => {
     }));
   }
 
-  it("are what the report said, in its order", async () => {
+  it("equal the results of the report, in its order", async () => {
     const random = new Random(5);
     for (let round = 0; round < ROUNDS; round++) {
       const unit = random.below(2) === 0 ? 1 : 1_000;

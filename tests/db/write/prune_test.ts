@@ -132,7 +132,7 @@ describeWithDatabases("pruning", (database) => {
     assert.equal(late.disruptionCount, 1);
   });
 
-  it("takes what was recorded in the second before the moment, and not in its own", async () => {
+  it("deletes submissions of the second before the moment, not of the moment itself", async () => {
     const fixture = await newFixture();
     const repository = await fixture.addRepository("acme", "shop");
     const at = (age: number) =>
@@ -261,7 +261,7 @@ describeWithDatabases("pruning", (database) => {
     await assertWhole(database());
   });
 
-  it("stops after the batch that runs, leaves whole submissions, and goes on later", async () => {
+  it("stops after the current batch, leaves whole submissions, and resumes later", async () => {
     const fixture = await newFixture();
     const repository = await fixture.addRepository("acme", "shop");
     for (let i = 0; i < 60; i++) {
@@ -329,7 +329,7 @@ describeWithDatabases("pruning", (database) => {
     assert.deepEqual(Object.values(pruned), [0, 0, 0, 0, 0]);
   });
 
-  it("makes the space free for what comes", async () => {
+  it("frees space for new data", async () => {
     await reclaimSpace(database());
   });
 });

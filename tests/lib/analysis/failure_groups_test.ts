@@ -58,7 +58,7 @@ function attempt(more: Partial<FailedAttempt>): FailedAttempt {
 }
 
 describe("groups of failures", () => {
-  it("are the largest first, with what their failures have", () => {
+  it("are sorted by size, with the fields of their failures", () => {
     const { count, groups } = groupFailures([
       attempt({ fingerprint: "b", recordedAt: 90 }),
       attempt({ recordedAt: 100, test: 2, branch: "work", isDisruption: true }),

@@ -44,7 +44,7 @@ describe("the content of a submission", () => {
     assert.notEqual(there.listHash, content([result("x")]).listHash);
   });
 
-  it("tells retries, skips and unknown results as exceptions", () => {
+  it("encodes retries, skips and unknown results as exceptions", () => {
     const { exceptions } = content([
       result("t", { conclusion: "failure" }),
       result("t", { conclusion: "error" }),

@@ -10,7 +10,7 @@ function textCache(maxWeight: number, keys: string[] = []) {
 }
 
 describe("an LRU cache", () => {
-  it("returns what was stored last under a key", () => {
+  it("returns the latest value of a key", () => {
     const cache = textCache(100, ["a", "b"]);
     cache.set("a", "new");
     assert.deepEqual([cache.get("a"), cache.get("b"), cache.get("c")], ["new", "b", undefined]);
@@ -34,7 +34,7 @@ describe("an LRU cache", () => {
     assert.deepEqual([cache.get("a"), cache.get("b")], [undefined, "b"]);
   });
 
-  it("frees the weight of what was replaced or deleted", () => {
+  it("frees the weight of replaced and deleted entries", () => {
     const cache = textCache(3, ["a", "bb"]);
     cache.set("bb", "x");
     cache.delete("a");

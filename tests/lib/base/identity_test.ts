@@ -25,7 +25,7 @@ const second = fc.integer({ min: 0, max: 2 ** 32 - 1 });
 
 describe("ids", () => {
   // Clients store these ids: changing one of these texts breaks every saved link.
-  it("are what they always were", () => {
+  it("are stable", () => {
     assert.equal(repositoryIdPrefix(SHOP), 0xf75d7fb7cb3);
     assert.equal(repositoryIdPrefix(SHOP, 1), 0x6183ae03d68);
     assert.equal(testHash(ADDS), 0x4dcce7baa5c22);

@@ -56,7 +56,7 @@ describe("the log", () => {
     });
   });
 
-  it("drops what is below its level", () => {
+  it("drops messages below its level", () => {
     const { log, lines } = linesOf("warn");
     log.debug("a");
     log.info("b");
@@ -65,7 +65,7 @@ describe("the log", () => {
     assert.deepEqual(lines.map((line) => line.split(" ")[2]), ["c", "d"]);
   });
 
-  it("never shows what looks like a token", () => {
+  it("redacts text that resembles a token", () => {
     const { log, lines } = linesOf();
     log.info("x", { path: `/tk_${"0aF".repeat(20)}0000`, other: `/${"0a".repeat(20)}/tests` });
     assert.deepEqual(lines, [
@@ -84,7 +84,7 @@ describe("the log", () => {
     );
   });
 
-  it("tells the whole story of an error", () => {
+  it("includes all details of an error", () => {
     const error = Object.assign(new RangeError("too far", { cause: new Error("the wind") }), {
       code: "E1",
     });

@@ -13,7 +13,7 @@ async function git(folder: string, ...args: string[]): Promise<string> {
 }
 
 describe("the commit of a checkout", () => {
-  it("is what git says, on a branch, packed, detached and in a linked worktree", async () => {
+  it("equals the commit of git, on a branch, packed, detached and in a linked worktree", async () => {
     const parent = await Deno.makeTempDir({ prefix: "test-analytics-commit-" });
     try {
       const folder = join(parent, "checkout");

@@ -91,7 +91,7 @@ describe("a server that may not be written to", { skip: !server }, () => {
     });
   });
 
-  it("is what serve asks for", async () => {
+  it("is opened by serve with read-only connections", async () => {
     const location = { databaseUrl: server, dataDir: "" };
     const database = await reopenForReading(await openDatabase(location), location);
     try {

@@ -335,7 +335,7 @@ describe("ingest in a CI job", () => {
     assert.deepEqual({ ...row }, { tree_oid: TREE, branch: "x" });
   });
 
-  it("names what the job does not tell", async () => {
+  it("names the facts that the job lacks", async () => {
     const { GITHUB_SHA: _, GITHUB_REPOSITORY: __, ...others } = environment;
     const { code, stderr } = await ingest([], { environment: others });
     assert.equal(code, 2);

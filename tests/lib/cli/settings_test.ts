@@ -96,7 +96,7 @@ describe("a secret in a file", () => {
     }
   }
 
-  it("is what stands in the file, without the end of the line", async () => {
+  it("is the content of the file without the line break", async () => {
     await withFile("postgres://u:p@h/d\n", (path) => {
       const environment = { DATABASE_URL: "", DATABASE_URL_FILE: path };
       assert.equal(readSecret(environment, "DATABASE_URL"), "postgres://u:p@h/d");

@@ -21,7 +21,7 @@ describeWithDatabases("watch of a bucket", (database) => {
       now: () => Math.floor(Date.now() / 1000),
     });
 
-  it("takes in what `upload` put there, once, under the object's key", async () => {
+  it("processes an archive that `upload` put there, once, with the object's key", async () => {
     const reports = await Deno.makeTempDir();
     await Deno.writeTextFile(join(reports, "a.xml"), reportOf("a"));
     const uploaded = await run([
@@ -86,7 +86,7 @@ describeWithDatabases("watch of a bucket", (database) => {
     });
   });
 
-  it("gives back what it reads from a silent service when stopped", async () => {
+  it("releases its claim on an archive of an unresponsive service when stopped", async () => {
     const stop = new AbortController();
     const silent = () => {
       setTimeout(() => stop.abort(), 200);

@@ -59,7 +59,7 @@ const HEAD = {
 };
 
 describe("the digest", () => {
-  it("says what became flaky, calmed down and cost most builds", () => {
+  it("lists tests that became flaky, calmed down and cost most builds", () => {
     const { repositories, groups } = composeDigest(FACTS, { ...HEAD, group_by: null });
     assert.deepEqual(repositories, [
       { repository: "acme/shop", flakiness: "12.5%", flakiness_before: null, builds: 40 },

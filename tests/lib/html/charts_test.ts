@@ -28,7 +28,7 @@ describe("bars by day", () => {
     }],
   });
 
-  it("are as high as their numbers, stacked, told apart by width", () => {
+  it("have heights proportional to their numbers, stacked, and differ in width", () => {
     const bars = elements(chart, "rect").filter(({ width }) => Number(width) > 20);
     assert.deepEqual(
       bars.map((bar) => [bar.class, Number(bar.y), Number(bar.height)]),

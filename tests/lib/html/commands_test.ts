@@ -26,7 +26,7 @@ describe("the commands that run a test again", () => {
     ]);
   });
 
-  it("quote what a shell would read", () => {
+  it("quote special characters of a shell", () => {
     assert.deepEqual(commands("-it's.rb", "", "$(rm -rf x)"), [
       "bundle exec rspec './-it'\\''s.rb' -e '$(rm -rf x)'",
     ]);

@@ -29,7 +29,7 @@ describe("invalid queries", () => {
   }
 });
 
-describe("what is said twice", () => {
+describe("repeated terms", () => {
   it("counts once, in the place where it came first", () => {
     const { query } = parseQuery("b a tags:x,Y,X,y a last-seen:2026-01-31 B last-seen:2026-01-31");
     assert.deepEqual(query?.terms, [

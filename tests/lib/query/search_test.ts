@@ -145,7 +145,7 @@ describe("any query", () => {
     assert.ok(seen.hit > 5 && seen.miss > 5, JSON.stringify(seen));
   });
 
-  it("finds in a long list what it finds in each test alone, in the list's order", () => {
+  it("finds the same tests in a long list as one by one, in the list's order", () => {
     const word = fc.string({
       unit: fc.constantFrom("a", "b", "C", "ß"),
       minLength: 1,

@@ -30,7 +30,7 @@ describe("a pattern of CODEOWNERS", () => {
     ]);
   });
 
-  it("with a slash at its end matches what is below a folder", () => {
+  it("with a trailing slash matches everything below a folder", () => {
     assert.deepEqual(matching("docs/", ["docs", "docs/a.md", "x/docs/b/c.md"]), [
       "docs/a.md",
       "x/docs/b/c.md",

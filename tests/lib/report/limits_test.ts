@@ -56,7 +56,7 @@ describe("limits of a report", () => {
     await refused(bytes, /^report\.xml:1:1: found a DOCTYPE of more than 65536 characters/);
   });
 
-  it("let what is stored of results be kept without the text around them", async () => {
+  it("keep stored results without retaining the surrounding text", async () => {
     async function* report() {
       yield encode("<testsuite>");
       for (let n = 0; n < 2_500; n++) {

@@ -57,7 +57,7 @@ describe("findReports", () => {
     assert.deepEqual(await found(at("out/b/link.xml")), [["out/b/link.xml", true]]);
   });
 
-  it("takes what a glob matches, and below the folders that it matches", async () => {
+  it("finds the files that match a glob, and those below matching folders", async () => {
     assert.deepEqual(await found(at("out/*/*.xml")), [
       ["out/a/[1].xml", false],
       ["out/b/link.xml", false],

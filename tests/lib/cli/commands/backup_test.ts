@@ -71,7 +71,7 @@ describe("a backup of the embedded database", () => {
     assert.deepEqual(names.filter((name) => name.includes("unfinished")), []);
   });
 
-  it("does not touch what is there already", async () => {
+  it("does not overwrite existing files", async () => {
     await Deno.mkdir(join(folder, "taken"));
     const { code, stderr } = await backUp("taken");
     assert.equal(code, 1);
@@ -87,7 +87,7 @@ describe("a backup of the embedded database", () => {
   });
 });
 
-describe("what cannot be backed up", () => {
+describe("a database that cannot be backed up", () => {
   it("is a PostgreSQL server", async () => {
     const { code, stderr } = await withoutDatabase(
       "backup copy --database-url postgres://someone@127.0.0.1:1/nothing",

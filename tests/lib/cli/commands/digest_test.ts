@@ -60,7 +60,7 @@ describeWithDatabases("digest", (database) => {
     assert.match(JSON.parse(slack.stdout).text, /\n\*No owner\*\n/);
   });
 
-  it("refuses what it does not know", async () => {
+  it("rejects unknown names and invalid options", async () => {
     for (const wrong of ["--org none", "--org acme --repo acme/none"]) {
       assert.equal((await run(`digest ${wrong}`)).code, 1);
     }

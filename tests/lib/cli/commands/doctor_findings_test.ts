@@ -26,7 +26,7 @@ function worker(name: string, bytes: number) {
   return { name, bytes, shardCount: 16, isReachable: true };
 }
 
-describe("what the doctor finds", () => {
+describe("the findings of doctor", () => {
   const cases: [string, judge.Finding, judge.Finding["status"], RegExp][] = [
     [
       "clocks that agree",

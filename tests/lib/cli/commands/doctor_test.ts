@@ -89,7 +89,7 @@ describe("doctor", () => {
 });
 
 describeWithDatabases("a diagnosis", (database) => {
-  it("counts what is fresh, valid, about to expire, and left behind", async () => {
+  it("counts fresh data, valid and expiring tokens, and abandoned archives", async () => {
     const { sql } = database();
     const fixture = await createFixture(database(), { name: "acme" });
     const shop = await fixture.addRepository("acme", "shop");

@@ -40,7 +40,7 @@ describeWithDatabases("flaky", (database) => {
     await fixture.addRepository("acme", "empty");
   });
 
-  it("prints what the API lists", async () => {
+  it("prints the same tests as the API", async () => {
     const queries = [
       "",
       "sort=recency",
@@ -106,7 +106,7 @@ describeWithDatabases("flaky", (database) => {
     assert.equal((await cli("flaky --repo acme/empty --json")).stdout, "[]\n");
   });
 
-  it("refuses what it does not know", async () => {
+  it("rejects unknown names and invalid options", async () => {
     const unknown = await cli("flaky --repo acme/none");
     assert.equal(unknown.code, 1);
     assert.match(unknown.stderr, /repository "acme\/none" is unknown in "acme"/);

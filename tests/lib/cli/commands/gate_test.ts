@@ -296,7 +296,7 @@ describe("gate around a command", () => {
 });
 
 describe("gate after the tests", () => {
-  it("takes their exit code, else what the reports say", async () => {
+  it("uses their exit code, or else that of the reports", async () => {
     const created = await fixture(FLAKY);
     const red = await created.write("red.xml", reportOf({ flaky: "failed" }));
     const bad = await created.write("bad.xml", reportOf({ broken: "failed" }));

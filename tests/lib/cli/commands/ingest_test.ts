@@ -21,7 +21,7 @@ describeWithDatabases("ingest", (database) => {
   });
   after(() => Deno.remove(folder, { recursive: true }));
 
-  it("says what it stored when there was only coverage", async () => {
+  it("prints the coverage when there are no results", async () => {
     const plain = await ingest("acme/covered", "--coverage", path("lcov.info"));
     assert.deepEqual(plain, {
       code: 0,
@@ -45,7 +45,7 @@ describeWithDatabases("ingest", (database) => {
     assert.match(stdout, /^acme\/uncovered\t/m);
   });
 
-  it("names a missing file and what to do", async () => {
+  it("names a missing file and the remedy", async () => {
     const { code, stderr } = await ingest("acme/missing", "--coverage", path("none.xml"));
     assert.equal(code, 1);
     assert.equal(stderr, `error: file "${path("none.xml")}" not found: check --coverage\n`);
@@ -119,7 +119,7 @@ describeWithDatabases("ingest", (database) => {
     assert.match(required.stderr, /^error: --org: "" is empty: expected text\n/);
   });
 
-  it("tells a person the results, the failures and the flaky tests that are new", async () => {
+  it("prints results, failures and newly flaky tests on standard error", async () => {
     const result = (name: string, failed: boolean) =>
       `<testcase classname="Cart" name="${name}" file="cart.ts">${
         failed ? "<failure/>" : ""

@@ -21,7 +21,7 @@ describeWithDatabases("org", (database) => {
     });
   });
 
-  it("shows what it did as JSON with the database's field names", async () => {
+  it("prints its result as JSON with the database's field names", async () => {
     const { stdout } = await cli("org create json --purchase-units 3 --json");
     const { organization_id, ...rest } = JSON.parse(stdout);
     assert.equal(typeof organization_id, "number");

@@ -60,7 +60,7 @@ describeWithDatabases("prune", (database) => {
     return JSON.parse(stdout).length;
   }
 
-  it("says what would go, and deletes nothing", async () => {
+  it("prints the submissions to delete, and deletes nothing", async () => {
     const { code, stdout, stderr } = await cli("prune --keep 90d --dry-run");
     assert.deepEqual({ code, stderr }, { code: 0, stderr: "" });
     assert.equal(

@@ -76,7 +76,7 @@ describeWithDatabases("quarantine policy", (database) => {
     assert.equal(change.detail.max_tests, 3);
   });
 
-  it("refuses what it cannot mean", async () => {
+  it("rejects invalid values", async () => {
     for (
       const [line, code] of [
         ["set --org none", 1],
@@ -119,7 +119,7 @@ describeWithDatabases("quarantine apply", (database) => {
   const quarantined = async () =>
     JSON.parse((await cli("quarantine list --org acme --json")).stdout) as Record<string, string>[];
 
-  it("shows with --dry-run what the defaults would do, and does nothing", async () => {
+  it("with --dry-run shows the decisions of the defaults, and changes nothing", async () => {
     const { stdout, stderr } = await cli("quarantine apply --org acme --dry-run");
     assert.match(stderr, /^the policy is off; these are its defaults: turn it on with /);
     assert.deepEqual(
@@ -172,7 +172,7 @@ describeWithDatabases("quarantine apply", (database) => {
     ]);
   });
 
-  it("does not quarantine a test again for what was before its release", async () => {
+  it("does not quarantine a test again for disruptions before its release", async () => {
     const id = idOf(shop, { name: "worse" });
     await cli(`quarantine remove ${id} --by ada --reason fixed`, { now: () => NOW + 60 });
     const { stdout } = await cli("quarantine apply --org acme", { now: () => NOW + 120 });
@@ -197,7 +197,7 @@ describeWithDatabases("quarantine apply", (database) => {
     assert.equal(log[1].quarantine_reason, reason);
   });
 
-  it("leaves alone what a person quarantined", async () => {
+  it("keeps manual entries", async () => {
     const id = idOf(shop, { name: "good" });
     await cli(`quarantine add ${id} --by ada`);
     const { stdout } = await cli("quarantine apply --org acme", { now: () => NOW + 9 * DAY });

@@ -109,7 +109,7 @@ describeWithDatabases("repo", (database) => {
     assert.equal((await cli("repo rename re/case RE/Case --org acme")).stdout, "RE/Case\n");
   });
 
-  it("does not rename to a name that is taken, nor what is unknown", async () => {
+  it("does not rename to a taken name, nor an unknown repository", async () => {
     await cli("repo create re/a --org acme");
     await cli("repo create re/b --org acme");
     const taken = await cli("repo rename re/a RE/B --org acme");

@@ -75,7 +75,7 @@ describeWithDatabases("serve", (database) => {
     assert.ok(!log.includes(token.token.slice(3)));
   });
 
-  it("tells readiness and metrics on a port of their own", async () => {
+  it("serves readiness and metrics on a port of their own", async () => {
     const { token } = JSON.parse((await cli("token create --org logged --json")).stdout);
     await serving("serve --port 0 --ops-port 0", async ({ url, opsUrl }) => {
       const headers = { authorization: `Bearer ${token}` };

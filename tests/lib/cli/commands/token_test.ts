@@ -39,7 +39,7 @@ describeWithDatabases("token", (database) => {
     return parts.flat().map(({ row }) => row).join("\n");
   }
 
-  it("comes with what is stored of it, but the hash, as JSON", async () => {
+  it("is printed with its stored fields, except the hash, as JSON", async () => {
     const line = ["token", "create", "--org", "acme", "--label", "my board", "--json"];
     const { token, api_token_id, organization_id, token_prefix, ...rest } = JSON.parse(
       (await cli([...line, "--expires-in", "90d"])).stdout,

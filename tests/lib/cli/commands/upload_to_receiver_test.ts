@@ -64,7 +64,7 @@ describeWithDatabases("upload to a receiver", (database) => {
     assert.ok(!both.stderr.includes(token));
   });
 
-  it("tries again when it is told to", async () => {
+  it("retries after Retry-After", async () => {
     const before = requests.length;
     instead.push(new Response(null, { status: 503, headers: { "retry-after": "1" } }));
     const begun = performance.now();

@@ -56,7 +56,7 @@ describeWithDatabases("watch", (database) => {
     return JSON.parse(stdout) as { key: string; status: string; test_result_count: number }[];
   }
 
-  it("takes in each archive once, under its path as key", async () => {
+  it("processes each archive once, with its path as key", async () => {
     const repository = newRepository();
     await put("a/1.gz", [["buildpulse.yml", metadata(repository)], [
       "test_results/a.xml",
@@ -181,7 +181,7 @@ describeWithDatabases("watch", (database) => {
     assert.deepEqual((await submissions(repository)).map(({ status }) => status), ["processed"]);
   });
 
-  it("keeps the reason of one that tells no repository", async () => {
+  it("keeps the reason of one that names no repository", async () => {
     await put("nameless.gz", [["test_results/a.xml", reportOf("a")]]);
     await put("garbage.gz", new TextEncoder().encode("garbage"));
     const ending = await once("--org", "acme");
@@ -243,7 +243,7 @@ describeWithDatabases("watch", (database) => {
     assert.equal((await submissions(repository)).length, 20);
   });
 
-  it("takes over what a watcher had begun that died, once its claim ran out", async () => {
+  it("takes over the archive of a killed watcher once its claim has expired", async () => {
     const repository = newRepository();
     await put("a.gz", [["buildpulse.yml", metadata(repository)], [
       "test_results/a.xml",
@@ -263,7 +263,7 @@ describeWithDatabases("watch", (database) => {
     assert.equal((await once("--org", "acme")).stdout, "a.gz\tprocessed\t1\n");
   });
 
-  it("gives up an archive that ends its watchers every time", async () => {
+  it("fails an archive that crashes its watchers repeatedly", async () => {
     const repository = newRepository();
     await put("a.gz", [["buildpulse.yml", metadata(repository)], [
       "test_results/a.xml",
@@ -278,7 +278,7 @@ describeWithDatabases("watch", (database) => {
     assert.equal(stdout, "a.gz\tfailed\tgiven up after 20 attempts: out of memory\n");
   });
 
-  it("goes on until it is stopped", async () => {
+  it("runs until it is stopped", async () => {
     const repository = newRepository();
     const stop = new AbortController();
     let stdout = "";
@@ -441,7 +441,7 @@ describeWithDatabases("watch", (database) => {
     }
   });
 
-  it("takes in what `upload` put into the folder", async () => {
+  it("processes an archive that `upload` put into the folder", async () => {
     const repository = newRepository();
     const reports = await Deno.makeTempDir();
     try {

@@ -33,7 +33,7 @@ async function read(reader: ArchiveReader, source: ArchiveSource) {
 }
 
 describe("reading archives in a worker thread", () => {
-  it("returns what the archive says and the results, with the identities of their tests", async () => {
+  it("returns the facts of the archive and the results with their test identities", async () => {
     const reader = new ArchiveReader();
     const { facts, files } = await read(
       reader,
@@ -57,7 +57,7 @@ describe("reading archives in a worker thread", () => {
     reader.close();
   });
 
-  it("fails an archive at its deadline while this thread goes on, and reads the next", async () => {
+  it("fails an archive at its deadline without blocking this thread, and reads the next", async () => {
     const reader = new ArchiveReader({ deadline: { baseMs: 1_000, msPerByte: 0 } });
     const slow = await sourceOf(slowReport());
     let ticks = 0;
@@ -88,7 +88,7 @@ describe("reading archives in a worker thread", () => {
     reader.close();
   });
 
-  it("stops at once when told so", async () => {
+  it("stops immediately when aborted", async () => {
     const stop = new AbortController();
     const reader = new ArchiveReader({ stop: stop.signal });
     const slow = await sourceOf(slowReport());

@@ -223,7 +223,7 @@ describeWithDatabases("processing an archive", (database) => {
     assert.deepEqual((await submissions("acme/later")).map(({ status }) => status), ["processed"]);
   });
 
-  it("never gives an archive up for what the storage does", async () => {
+  it("does not count storage errors as attempts of an archive", async () => {
     let failures = 0;
     const { context, archive } = await watcher({
       repository: "acme/storm",
@@ -280,7 +280,7 @@ describeWithDatabases("processing an archive", (database) => {
     });
   }
 
-  it("keeps what could be read of commit, branch and build URL of what failed", async () => {
+  it("keeps the commit, branch and build URL of a failed archive, as far as readable", async () => {
     const metadata = ":commit: abc\n:branch: main\n:build_url: https://ci.example/1\n" +
       ":timestamp: yesterday\n";
     const { context, archive } = await watcher({

@@ -243,7 +243,7 @@ describeWithDatabases("an upload", (database) => {
     await get.body?.cancel();
   });
 
-  it("with wrong parameters is told all of them", async () => {
+  it("with wrong parameters gets all errors", async () => {
     const path = "/upload/acme/shop?commit=HEAD&tree=x&recorded_at=yesterday&tags=a%20b";
     await refused(await receiver.send(path, token, { body: JUNIT }), 400, {
       commit: /^invalid commit "HEAD": expected 7 to 64 hex digits$/,
@@ -260,7 +260,7 @@ describeWithDatabases("an upload", (database) => {
     });
   });
 
-  it("with a broken file is told the file, the line and what was expected", async () => {
+  it("with a broken file gets the file, the line and the expectation", async () => {
     const path = `/upload/acme/shop?commit=${SHA}`;
     const send = (body: BodyInit) => receiver.send(path, token, { body });
     await refused(await send("<testsuite>\n<testcase/>"), 400, {
@@ -288,7 +288,7 @@ describeWithDatabases("an upload", (database) => {
     });
   });
 
-  it("with a broken form is told so", async () => {
+  it("with a malformed form gets an error", async () => {
     const path = `/upload/acme/shop?commit=${SHA}`;
     const headers = { "content-type": "multipart/form-data; boundary=b" };
     const part = '--b\r\nContent-Disposition: form-data; name="report"; filename="a"\r\n\r\n<';
@@ -313,7 +313,7 @@ describeWithDatabases("an upload", (database) => {
     });
   });
 
-  it("is shown to nobody, and leaves nothing, when its body is cut", async () => {
+  it("with a truncated body is invisible and leaves no file behind", async () => {
     const cut = () =>
       new ReadableStream<Uint8Array>({
         start(controller) {
@@ -438,7 +438,7 @@ describeWithDatabases("limits of uploads", (database) => {
     });
   });
 
-  it("of the storage are 503, and nothing is left", async () => {
+  it("of the storage are 503 and leave no file behind", async () => {
     const full = Object.assign(new Error("no space left on device"), { code: "ENOSPC" });
     const inbox = { unfinished: "", put: () => Promise.reject(full) };
     await withReceiver({ inbox }, async (receiver) => {

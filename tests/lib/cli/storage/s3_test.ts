@@ -55,7 +55,7 @@ describe("an S3-compatible bucket", () => {
     "<&>.gz",
   ];
 
-  it("gives back what was put, under any name", async () => {
+  it("returns stored objects under any name", async () => {
     for (const name of NAMES) {
       await bucket.put(`names/${name}`, bytes(name));
       assert.equal(await textOf(await bucket.get(`names/${name}`, "")), name);
@@ -118,7 +118,7 @@ describe("an S3-compatible bucket", () => {
     assert.equal((await dotted.list("")).objects.length, 1);
   });
 
-  it("refuses what it does not know, in a line without secrets", async () => {
+  it("rejects wrong credentials and unknown names in one line without secrets", async () => {
     const wrong = { ...server.environment, AWS_SECRET_ACCESS_KEY: "wrong-secret" };
     await assert.rejects(new S3Bucket("ci", readS3Settings(wrong)).list(""), (error: Error) => {
       assert.ok(error instanceof StorageError);
@@ -239,7 +239,7 @@ describe("a service that falters", () => {
   });
 });
 
-describe("a service that goes silent", () => {
+describe("a service that stops responding", () => {
   it("is given up when no piece of an object or list comes in time", async () => {
     await withServer(stalling, async (endpoint) => {
       const bucket = new S3Bucket("ci", { ...KEYS, endpoint }, { idleMs: 100 });
@@ -255,7 +255,7 @@ describe("a service that goes silent", () => {
     });
   });
 
-  it("is left at once when stopped", async () => {
+  it("is abandoned immediately when stopped", async () => {
     await withServer(stalling, async (endpoint) => {
       const stop = new AbortController();
       const bucket = new S3Bucket("ci", { ...KEYS, endpoint }, { stop: stop.signal });

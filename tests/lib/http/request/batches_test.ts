@@ -16,7 +16,7 @@ function controlledBatches() {
 }
 
 describe("batches", () => {
-  it("load what is asked for in one turn of the event loop together, equal keys once", async () => {
+  it("load the keys requested in one turn of the event loop together, equal keys once", async () => {
     const { started, load } = controlledBatches();
     const calls = [load("a"), load("b"), load("a")];
     await setImmediate();

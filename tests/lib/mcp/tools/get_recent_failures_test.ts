@@ -118,7 +118,7 @@ describe("get_recent_failures", () => {
     assert.equal(most, 6);
   });
 
-  it("tells how many failures it did not read", async () => {
+  it("counts the failures that it did not read", async () => {
     const { call } = await over(serviceOf([{ failures: [["a", "no"]], count: 2000 }]));
     const { data } = await call("get_recent_failures", { owner: "acme", name: "web" });
     assert.equal(data.ungrouped_count, 1999);

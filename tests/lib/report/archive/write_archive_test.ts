@@ -33,7 +33,7 @@ async function written(files = [file("test-results/a.xml", reportOf("a"))], fact
 }
 
 describe("an archive that is written", () => {
-  it("is read as what went in", async () => {
+  it("round-trips", async () => {
     const source = sourceOf(await written());
     const contents = await inspectArchive(source);
     assert.deepEqual(contents.metadata, {

@@ -52,7 +52,7 @@ describe("Cobertura", () => {
 });
 
 describe("JaCoCo", () => {
-  it("covers a line of which any instruction ran", async () => {
+  it("covers a line if any of its instructions ran", async () => {
     const lines =
       `<line nr="1" mi="5" ci="1"/><line nr="2" mi="1" ci="0"/><line nr="3" mi="0" ci="0"/>`;
     const report = jacoco(

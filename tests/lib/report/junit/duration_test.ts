@@ -51,7 +51,7 @@ describe("parseDuration", () => {
     assert.equal(parseDuration("9".repeat(300)), Number.MAX_SAFE_INTEGER);
   });
 
-  it("takes what overflows for unreadable", () => {
+  it("treats an overflow as unreadable", () => {
     assert.equal(parseDuration("1e400"), 0);
     assert.equal(parseDuration("9".repeat(1_000)), 0);
   });

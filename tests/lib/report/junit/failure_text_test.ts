@@ -31,7 +31,7 @@ describe("the text of a failure", () => {
     assert.equal(bodyOf("#x1B[1m#x1B[31mE   broken#x1B[0m"), "E   broken");
   });
 
-  it("keeps what only looks like an escape", () => {
+  it("keeps text that only resembles an escape sequence", () => {
     assert.equal(
       bodyOf("caf\ufffd[1] \ufffd[here] #x1B [31m"),
       "caf\ufffd[1] \ufffd[here] #x1B [31m",

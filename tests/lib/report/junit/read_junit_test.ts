@@ -110,7 +110,7 @@ describe("readJUnit", () => {
     }
   });
 
-  it("says once per file what it replaced", async () => {
+  it("notes replacements once per file", async () => {
     const notes: string[] = [];
     await readText('<testsuite name="\x1b\x1b">\n<testcase name="a&#2;"/>\x01</testsuite>', {
       onNote: (note) => notes.push(note),
@@ -141,7 +141,7 @@ describe("readJUnit", () => {
     assert.deepEqual(results.map(({ suite, name }) => [suite, name]), [["s", "a"]]);
   });
 
-  it("passes on what its listener throws", async () => {
+  it("rethrows errors of its listener", async () => {
     const onResult = () => {
       throw new RangeError("enough");
     };

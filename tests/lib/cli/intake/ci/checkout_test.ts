@@ -41,7 +41,7 @@ describe("a git checkout outside of CI", () => {
     await Deno.remove(folder, { recursive: true });
   });
 
-  it("tells repository, commit, tree and branch, and no credentials", async () => {
+  it("has repository, commit, tree and branch, without credentials", async () => {
     assert.deepEqual(await checkoutFacts(git), {
       repository: "acme/shop",
       commit,
@@ -83,7 +83,7 @@ describe("a git checkout outside of CI", () => {
     assert.equal(await git(["stash", "list"]), "");
   });
 
-  it("leaves empty what it does not know", async () => {
+  it("leaves unknown facts empty", async () => {
     await git(["remote", "remove", "origin"]);
     await git(["checkout", "--quiet", "--detach"]);
     const { repository, branch, repositoryUrl } = await checkoutFacts(git);

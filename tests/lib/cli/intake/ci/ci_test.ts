@@ -37,12 +37,12 @@ describe("the environment of GitHub Actions", () => {
     buildUrl: "https://github.example/acme/shop/actions/runs/77",
   };
 
-  it("tells all of a push, and the same build of another attempt", async () => {
+  it("has all facts of a push, and the same build for another attempt", async () => {
     assert.deepEqual(await factsOf(push), expected);
     assert.deepEqual(await factsOf({ ...push, GITHUB_RUN_ATTEMPT: "3" }), expected);
   });
 
-  it("tells the branch of a pull request, and the merge commit that was tested", async () => {
+  it("has the branch of a pull request, and the merge commit that was tested", async () => {
     const environment = {
       ...push,
       GITHUB_EVENT_NAME: "pull_request",
@@ -52,7 +52,7 @@ describe("the environment of GitHub Actions", () => {
     assert.deepEqual(await factsOf(environment), { ...expected, branch: "fix" });
   });
 
-  it("tells the base branch of pull_request_target, whose commit is the base's", async () => {
+  it("has the base branch of pull_request_target, whose commit is the base's", async () => {
     const environment = {
       ...push,
       GITHUB_EVENT_NAME: "pull_request_target",
@@ -62,13 +62,13 @@ describe("the environment of GitHub Actions", () => {
     assert.equal((await factsOf(environment)).branch, "main");
   });
 
-  it("tells no branch of a tag", async () => {
+  it("has no branch for a tag", async () => {
     assert.equal((await factsOf({ ...push, GITHUB_REF: "refs/tags/v1" })).branch, "");
   });
 });
 
 describe("the environment of GitLab CI", () => {
-  it("tells all, groups and merge requests included", async () => {
+  it("has all facts, including groups and merge requests", async () => {
     const environment = {
       GITLAB_CI: "true",
       CI_PROJECT_PATH: "acme/web/shop",
@@ -93,7 +93,7 @@ describe("the environment of GitLab CI", () => {
 });
 
 describe("the environment of CircleCI", () => {
-  it("tells the workflow as the build, on a server of one's own too", async () => {
+  it("has the workflow as the build, also on a self-hosted server", async () => {
     const environment = {
       CIRCLECI: "true",
       CIRCLE_PROJECT_USERNAME: "acme",
@@ -125,7 +125,7 @@ describe("the environment of Buildkite", () => {
     BUILDKITE_BUILD_URL: "https://buildkite.com/acme/shop/builds/3",
   };
 
-  it("tells all", async () => {
+  it("has all facts", async () => {
     assert.deepEqual(await factsOf(environment), {
       repository: "acme/shop",
       commit: SHA,
@@ -156,17 +156,17 @@ describe("the environment of Jenkins", () => {
     buildUrl: "https://jenkins.example/job/shop/7/",
   };
 
-  it("tells all, and nothing of the credentials", async () => {
+  it("has all facts, without credentials", async () => {
     assert.deepEqual(await factsOf(environment), expected);
   });
 
-  it("tells the branch of a multibranch job and of a change", async () => {
+  it("has the branch of a multibranch job and of a change", async () => {
     assert.equal((await factsOf({ ...environment, BRANCH_NAME: "dev" })).branch, "dev");
     const change = { ...environment, BRANCH_NAME: "PR-5", CHANGE_BRANCH: "fix" };
     assert.equal((await factsOf(change)).branch, "fix");
   });
 
-  it("leaves to git what a pipeline does not export", async () => {
+  it("takes facts that a pipeline does not export from git", async () => {
     const git = (args: string[]) =>
       Promise.resolve(args[0] === "config" ? "git@git.example:acme/shop.git" : SHA);
     const job = await detectCiJob({ JENKINS_HOME: "/var/jenkins" }, git);
@@ -181,7 +181,7 @@ describe("the environment of Jenkins", () => {
 });
 
 describe("the environment of Travis CI", () => {
-  it("tells all, of pull requests and tags too", async () => {
+  it("has all facts, also of pull requests and tags", async () => {
     const environment = {
       TRAVIS: "true",
       TRAVIS_REPO_SLUG: "acme/shop",
@@ -204,7 +204,7 @@ describe("the environment of Travis CI", () => {
 });
 
 describe("the environment of Semaphore", () => {
-  it("tells all, of pull requests and tags too", async () => {
+  it("has all facts, also of pull requests and tags", async () => {
     const environment = {
       SEMAPHORE: "true",
       SEMAPHORE_GIT_REPO_SLUG: "acme/shop",
@@ -242,7 +242,7 @@ describe("the environment of Azure Pipelines", () => {
     BUILD_SOURCEBRANCH: "refs/heads/main",
   };
 
-  it("tells all of a repository in Azure Repos", async () => {
+  it("has all facts of a repository in Azure Repos", async () => {
     assert.deepEqual(await factsOf(environment), {
       repository: "Web Team/shop",
       commit: SHA,
@@ -251,7 +251,7 @@ describe("the environment of Azure Pipelines", () => {
     });
   });
 
-  it("tells all of a pull request to a repository elsewhere", async () => {
+  it("has all facts of a pull request to an external repository", async () => {
     const facts = await factsOf({
       ...environment,
       BUILD_REPOSITORY_NAME: "acme/shop",
@@ -264,7 +264,7 @@ describe("the environment of Azure Pipelines", () => {
 });
 
 describe("the environment of Bitbucket Pipelines", () => {
-  it("tells all", async () => {
+  it("has all facts", async () => {
     const environment = {
       BITBUCKET_BUILD_NUMBER: "8",
       BITBUCKET_REPO_FULL_NAME: "acme/shop",
@@ -289,7 +289,7 @@ describe("the environment of AWS CodeBuild", () => {
     CODEBUILD_BUILD_URL: "https://console.aws.amazon.com/codebuild/builds/shop:1",
   };
 
-  it("tells all", async () => {
+  it("has all facts", async () => {
     assert.deepEqual(await factsOf(environment), {
       repository: "acme/shop",
       commit: SHA,
@@ -298,7 +298,7 @@ describe("the environment of AWS CodeBuild", () => {
     });
   });
 
-  it("tells no repository of CodeCommit, which has no owners", async () => {
+  it("has no repository for CodeCommit, which has no owners", async () => {
     const url = "https://git-codecommit.eu-west-1.amazonaws.com/v1/repos/shop";
     const facts = await factsOf({ ...environment, CODEBUILD_SOURCE_REPO_URL: url });
     assert.equal(facts.repository, "");
@@ -311,7 +311,7 @@ describe("detecting CI", () => {
     assert.equal(await detectCiJob({ GITHUB_ACTIONS: "", JENKINS_URL: "" }, noGit), null);
   });
 
-  it("leaves empty what the environment does not say, and knows where it should stand", async () => {
+  it("leaves missing facts empty, and names the variables they come from", async () => {
     const job = await detectCiJob({ GITLAB_CI: "true" }, noGit);
     assert.deepEqual(job?.facts, {
       repository: "",

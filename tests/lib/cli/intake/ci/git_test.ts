@@ -2,7 +2,7 @@ import { it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { pageOfGitUrl, repositoryOfGitUrl } from "../../../../../lib/cli/intake/ci/git.ts";
 
-it("the address of a git repository tells its owner and name", () => {
+it("the address of a git repository has its owner and name", () => {
   const cases = [
     ["https://github.com/acme/shop.git", "acme/shop"],
     ["https://github.com/acme/shop/", "acme/shop"],
@@ -19,7 +19,7 @@ it("the address of a git repository tells its owner and name", () => {
   for (const [url, expected] of cases) assert.equal(repositoryOfGitUrl(url!), expected, url);
 });
 
-it("the address of a git repository tells its page, without credentials", () => {
+it("the page of a git repository follows from its address, without credentials", () => {
   const cases = [
     ["https://github.com/acme/shop.git", "https://github.com/acme/shop"],
     ["https://github.com/acme/shop/", "https://github.com/acme/shop"],
