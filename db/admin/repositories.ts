@@ -77,8 +77,9 @@ export async function deleteRepository(
   tx: Queryable,
   { organizationId, repositoryId }: Pick<Repository, "organizationId" | "repositoryId">,
 ): Promise<boolean> {
-  // Uploads lock the repository too, so nothing is added during the deletion.
-  if (!await lockRepository(tx, repositoryId)) return false;
+  // Uploads lock the repository too, so nothing is added during the deletion. On Citus there may be
+  // nothing to lock: a worker commits before the coordinator, which may have died since.
+  await lockRepository(tx, repositoryId);
   // The archives are kept, so that a watcher does not process them again.
   await tx`update archive set repository_id = null where repository_id = ${repositoryId}`;
   await tx`delete from api_token where repository_id = ${repositoryId}`;
@@ -94,10 +95,10 @@ export async function deleteRepository(
   await tx`delete from unpublished_test_range where repository_id = ${repositoryId}`;
   await tx`delete from test where repository_id = ${repositoryId}`;
   await tx`delete from repository_state where repository_id = ${repositoryId}`;
-  await tx`
+  const { count } = await tx`
     delete from repository
     where organization_id = ${organizationId} and repository_id = ${repositoryId}`;
-  return true;
+  return count > 0;
 }
 
 /** SQL: the columns of a `Repository`. */

@@ -11,7 +11,7 @@ export async function isDistributed(sql: Queryable): Promise<boolean> {
 }
 
 /**
- * Distributes a migrated database. Writes wait until it is done, reads do not. Repeating it is harmless.
+ * Distributes a migrated database. Uploads and requests wait until it is done. Repeating it is harmless.
  *
  * @returns the tables that were distributed now
  * @throws {Error} when the extension or the workers are missing

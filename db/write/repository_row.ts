@@ -14,15 +14,22 @@ export async function lockRepository(
   tx: Queryable,
   repositoryId: number,
 ): Promise<LockedRepository | null> {
-  const [state] = await tx<Pick<LockedRepository, "idPrefix" | "changeCount">[]>`
-    select id_prefix::float8 as "idPrefix", ${changeCount(tx)} as "changeCount"
+  const [state] = await tx<
+    (Pick<LockedRepository, "idPrefix" | "changeCount"> & { isVisible: boolean })[]
+  >`
+    select id_prefix::float8 as "idPrefix", ${changeCount(tx)} as "changeCount",
+      is_visible as "isVisible"
     from repository_state
     where repository_id = ${repositoryId}
     for no key update`;
   // Read with the lock held: a deletion takes it too.
-  const [name] = await tx<RepositoryName[]>`
-    select owner, name from repository where repository_id = ${repositoryId}`;
-  return state && name ? { ...state, ...name } : null;
+  const [name] = await tx<(RepositoryName & { isNumbered: boolean })[]>`
+    select owner, name, repository_number is not null as "isNumbered"
+    from repository where repository_id = ${repositoryId}`;
+  if (!state || !name) return null;
+  // On Citus a worker commits first. If the coordinator dies before it does, the number is lost.
+  if (state.isVisible && !name.isNumbered) await showRepository(tx, repositoryId);
+  return { ...state, ...name };
 }
 
 /** Makes cached responses about a repository stale. */

@@ -46,7 +46,7 @@ export async function killFaults({ tries, random, say, databases }: FaultOptions
           count: Math.ceil(tries / 3 / databases.length),
           say,
         });
-        rows.push(rowOf(command, kind, outcome));
+        rows.push(killRow(command, kind, outcome));
         say(JSON.stringify(rows.at(-1)));
       } finally {
         await scene.remove();
@@ -56,7 +56,8 @@ export async function killFaults({ tries, random, say, databases }: FaultOptions
   return rows;
 }
 
-function rowOf(command: Command, database: Place["kind"], outcome: Outcome): Row {
+/** The row of the kills of a command. */
+export function killRow(command: Command, database: Row["database"], outcome: Outcome): Row {
   const { kills, hits, tally, gapMs, recoveryMs } = outcome;
   const rest = kills - [...hits.values()].reduce((sum, count) => sum + count, 0);
   const phases = [...hits, ["acknowledged", rest]].map(([phase, count]) => `${count} ${phase}`)
@@ -71,7 +72,8 @@ function rowOf(command: Command, database: Place["kind"], outcome: Outcome): Row
   };
 }
 
-async function kills(
+/** Kills a command at random times. */
+export async function kills(
   scene: Scene,
   { command, count, say }: { command: Command; count: number; say: (text: string) => void },
 ): Promise<Outcome> {

@@ -9,6 +9,7 @@ import process from "node:process";
 import { inspect, parseArgs } from "node:util";
 import { Random } from "../bench/random.ts";
 import { clockFaults } from "./clock.ts";
+import { clusterFaults } from "./cluster.ts";
 import { connectionFaults } from "./connections.ts";
 import { diskFaults } from "./disk.ts";
 import { doorFaults } from "./door.ts";
@@ -38,6 +39,7 @@ export const FAULTS: Record<string, (options: FaultOptions) => Promise<Row[]>> =
   clock: clockFaults,
   stop: stopFaults,
   failover: failOverFaults,
+  citus: clusterFaults,
 };
 
 const DATABASES = ["embedded", "server"] as const;

@@ -1,7 +1,7 @@
 /** A row of the table of faults. */
 export interface Row {
   fault: string;
-  database: "embedded" | "server" | "both" | "none";
+  database: "embedded" | "server" | "cluster" | "both" | "none";
   tries: number;
   /** Responses of the service meanwhile. */
   seen: string;

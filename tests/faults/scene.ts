@@ -36,10 +36,15 @@ export class Scene {
     return new Scene(place, random, await Deno.makeTempDir({ prefix: "test-analytics-faults-" }));
   }
 
-  /** Starts a new repository with one undisturbed upload; returns its duration in milliseconds. */
-  async newRepository(testCount: number): Promise<number> {
+  /** Turns to a repository that does not exist yet. */
+  nextRepository(): void {
     this.repository = `acme/shop-${++this.#repositories}`;
     this.certain = [];
+  }
+
+  /** Starts a new repository with one undisturbed upload; returns its duration in milliseconds. */
+  async newRepository(testCount: number): Promise<number> {
+    this.nextRepository();
     const args = await this.ingestArgs(this.nextUpload(testCount));
     const begun = performance.now();
     const { code, stderr } = await run(args, this.place.environment);

@@ -66,24 +66,9 @@ export async function stopFaults({ tries, random, say }: FaultOptions): Promise<
       const server = await makeOwnServer({ fsync: "on" });
       const scene = await Scene.on(await placeOn(server, () => server.remove()), random);
       try {
-        const findings = new Findings();
         const rounds = Math.min(tries, MOST_STOPS);
-        for (let round = 0; round < rounds; round++) {
-          if (round % 5 === 0) await scene.newRepository(300);
-          const load = await startLoad(scene);
-          await pause(LOAD_MS * (0.5 + random.next()));
-          await server.stop(mode);
-          await pause(awayMs);
-          await server.start();
-          findings.recoveryMs.push(await load.prober.untilRight());
-          await pause(LOAD_MS);
-          await findings.add(scene, load);
-          say(
-            `${mode}, ${awayMs} ms, round ${round}: recovered in ${findings.recoveryMs.at(-1)} ms`,
-          );
-        }
-        const what = awayMs === 0 ? "restarted" : `stopped for ${seconds(awayMs)}`;
-        rows.push(findings.row(`PostgreSQL ${what} (${mode}) under load`, rounds));
+        const stop = { servers: [server], name: "PostgreSQL", mode, awayMs, rounds, say };
+        rows.push(await stopRow(scene, stop));
         say(JSON.stringify(rows.at(-1)));
       } finally {
         await scene.remove();
@@ -91,6 +76,35 @@ export async function stopFaults({ tries, random, say }: FaultOptions): Promise<
     }
   }
   return rows;
+}
+
+/** Stops and starts servers under load. */
+export async function stopRow(
+  scene: Scene,
+  { servers, name, mode, awayMs, rounds, say }: Pick<FaultOptions, "say"> & {
+    servers: OwnServer[];
+    name: string;
+    mode: "fast" | "immediate";
+    /** How long they are away. */
+    awayMs: number;
+    rounds: number;
+  },
+): Promise<Row> {
+  const findings = new Findings();
+  for (let round = 0; round < rounds; round++) {
+    if (round % 5 === 0) await scene.newRepository(300);
+    const load = await startLoad(scene);
+    await pause(LOAD_MS * (0.5 + scene.random.next()));
+    for (const server of servers) await server.stop(mode);
+    await pause(awayMs);
+    for (const server of servers) await server.start();
+    findings.recoveryMs.push(await load.prober.untilRight());
+    await pause(LOAD_MS);
+    await findings.add(scene, load);
+    say(`${mode}, ${awayMs} ms, round ${round}: recovered in ${findings.recoveryMs.at(-1)} ms`);
+  }
+  const what = awayMs === 0 ? "restarted" : `stopped for ${seconds(awayMs)}`;
+  return findings.row(`${name} ${what} (${mode}) under load`, rounds);
 }
 
 /** A primary that is lost, and a standby that takes its place, in both ways of following. */

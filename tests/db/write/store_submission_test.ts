@@ -316,6 +316,26 @@ describeWithDatabases("processing a submission", (database) => {
     assert.equal(found?.repositoryNumber, 4_711);
   });
 
+  it("shows a repository of which only the worker of a cluster had committed the first upload", async () => {
+    const { sql } = database();
+    const repository = await newRepository();
+    const first = upload(repository, [["a"]]);
+    await storeSubmission(sql, first);
+    const { repositoryId, owner, name } = repository;
+    await sql`update repository set repository_number = null where repository_id = ${repositoryId}`;
+    assert.equal(await findRepository(sql, { organizationId, owner, name }), null);
+    assert.ok((await storeSubmission(sql, first)).duplicate);
+    assert.ok((await findRepository(sql, { organizationId, owner, name }))?.repositoryNumber);
+  });
+
+  it("deletes a repository of which only the worker of a cluster had committed the deletion", async () => {
+    const { sql } = database();
+    const repository = await newRepository();
+    await sql`delete from repository_state where repository_id = ${repository.repositoryId}`;
+    assert.ok(await sql.begin((tx) => deleteRepository(tx, repository)));
+    assert.ok(!await sql.begin((tx) => deleteRepository(tx, repository)));
+  });
+
   it("finds a free number behind any number of taken ones", async () => {
     const { sql } = database();
     const [last] = await sql`
