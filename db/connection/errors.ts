@@ -34,20 +34,28 @@ export function databaseUnavailable(error: unknown, url: DatabaseUrl): DatabaseE
   );
 }
 
+/** Of an error that the coordinator of a cluster reports. */
+const WORKER_AWAY = "08006";
+
 /** Codes of errors that may go away. */
 const TRANSIENT_CODES = new Set(
   // A server that is starting, restarting, failing over, or out of connections. ENOENT: a Unix socket
   // that does not exist yet. NO_SUITABLE_SERVER: no standby was promoted yet. 40001: a standby
-  // cancelled the statement in favour of replication.
+  // cancelled the statement in favour of replication. 08006: a worker of a cluster is away.
   ("ECONNREFUSED ECONNRESET ENOTFOUND EAI_AGAIN EHOSTUNREACH ENETUNREACH ETIMEDOUT EPIPE ENOENT " +
-    "CONNECT_TIMEOUT CONNECTION_CLOSED CONNECTION_ENDED NO_SUITABLE_SERVER 40001 53300 57P01 57P02 " +
-    "57P03").split(" "),
+    "CONNECT_TIMEOUT CONNECTION_CLOSED CONNECTION_ENDED NO_SUITABLE_SERVER 08006 40001 53300 57P01 " +
+    "57P02 57P03").split(" "),
 );
 
 /** True for an error of the database or network that may go away, so that a retry makes sense. */
 export function isTransient(error: unknown): error is Error {
   const cause = error instanceof DatabaseError ? error.cause : error;
   return cause instanceof Error && "code" in cause && TRANSIENT_CODES.has(String(cause.code));
+}
+
+/** True when a worker of a cluster is away, so that a statement about others may succeed. */
+export function isWorkerAway(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === WORKER_AWAY;
 }
 
 /** The connection was lost. */

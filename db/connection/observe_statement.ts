@@ -17,8 +17,20 @@ export function observeStatement<T>(
   statement.then = ((...handlers: Parameters<typeof then>) => {
     statement.then = then;
     const onSettled = onSend();
-    statement.then((result) => onSettled({ result }), (error) => onSettled({ error }));
+    statement.then((result) => {
+      dropEmptySlots(result);
+      onSettled({ result });
+    }, (error) => onSettled({ error }));
     return statement.then(...handlers);
   }) as typeof then;
   return statement;
+}
+
+/**
+ * After a statement that failed between two rows, postgres.js 3.4.9 puts as many empty slots before the
+ * rows of the next statement of the connection.
+ */
+function dropEmptySlots(rows: unknown): void {
+  if (!Array.isArray(rows) || rows.length === 0 || 0 in rows) return;
+  rows.splice(0, Number(Object.keys(rows).find((key) => /^\d+$/.test(key)) ?? rows.length));
 }

@@ -54,6 +54,25 @@ export async function bumpForAddition(tx: Queryable, repositoryId: number): Prom
 }
 
 /**
+ * Takes the next numbers of a repository; returns the first. A statement of its own: as part of the one
+ * that stores something under them, Citus sends it to all workers.
+ */
+export async function takeNumbers(
+  sql: Queryable,
+  { repositoryId, column, count = 1 }: {
+    repositoryId: number;
+    column: "next_test_no" | "next_test_list_no" | "next_test_tag_set_no";
+    count?: number;
+  },
+): Promise<number> {
+  const [row] = await sql<{ first: number }[]>`
+    update repository_state set ${sql(column)} = ${sql(column)} + ${count}
+    where repository_id = ${repositoryId}
+    returning ${sql(column)} - ${count} as first`;
+  return row!.first;
+}
+
+/**
  * Makes a hidden repository, whose state is locked, visible under the given or the next free number.
  * Returns false when the number is taken.
  */

@@ -1,6 +1,7 @@
 /** Lists of test numbers, each stored once for all submissions that ran the same tests. */
 import { decodeTestList, encodeTestList } from "../../lib/analysis/columns.ts";
 import type { Queryable } from "../connection/sql.ts";
+import { takeNumbers } from "./repository_row.ts";
 import { deleteTests } from "./tests.ts";
 
 /** Lists, of some 20 kB each, that one statement reads. */
@@ -32,18 +33,12 @@ export async function insertTestList(
     testNos: Int32Array;
   },
 ): Promise<number> {
-  const [row] = await sql<{ test_list_no: number }[]>`
-    with numbers as (
-      update repository_state set next_test_list_no = next_test_list_no + 1
-      where repository_id = ${repositoryId}
-      returning next_test_list_no - 1 as test_list_no
-    )
+  const testListNo = await takeNumbers(sql, { repositoryId, column: "next_test_list_no" });
+  await sql`
     insert into test_list (repository_id, test_list_no, list_hash, test_count, tests)
-    select ${repositoryId}, test_list_no, decode(${listHash}, 'hex'), ${testNos.length},
-      ${encodeTestList(testNos)}
-    from numbers
-    returning test_list_no`;
-  return row!.test_list_no;
+    values (${repositoryId}, ${testListNo}, decode(${listHash}, 'hex'), ${testNos.length},
+      ${encodeTestList(testNos)})`;
+  return testListNo;
 }
 
 /** Removes a list that no submission has any more, with its tests that can be deleted. */

@@ -7,6 +7,7 @@ import { decodeTestTags, encodeTestTags, type TestTags } from "../../lib/analysi
 import { TAG_LIMITS } from "../../lib/report/limits.ts";
 import { type Queryable, rangesOf, textsIn } from "../connection/sql.ts";
 import { loadTestList } from "../read/test_lists.ts";
+import { takeNumbers } from "./repository_row.ts";
 
 /** A repository would have too many distinct tags. */
 export class TagLimitError extends Error {
@@ -55,19 +56,13 @@ async function storeTagSet(
     where repository_id = ${repositoryId} and test_list_no = ${testListNo}
       and digest = decode(${digest}, 'hex')`;
   if (known) return { ...known, isNew: false };
-  const [added] = await tx<{ testTagSetNo: number }[]>`
-    with numbers as (
-      update repository_state set next_test_tag_set_no = next_test_tag_set_no + 1
-      where repository_id = ${repositoryId}
-      returning next_test_tag_set_no - 1 as test_tag_set_no
-    )
+  const testTagSetNo = await takeNumbers(tx, { repositoryId, column: "next_test_tag_set_no" });
+  await tx`
     insert into test_tag_set
       (repository_id, test_tag_set_no, test_list_no, digest, tag_groups, members)
-    select ${repositoryId}, test_tag_set_no, ${testListNo}, decode(${digest}, 'hex'),
-      ${groups}, ${members}
-    from numbers
-    returning test_tag_set_no as "testTagSetNo"`;
-  return { ...added!, isNew: true };
+    values (${repositoryId}, ${testTagSetNo}, ${testListNo}, decode(${digest}, 'hex'), ${groups},
+      ${members})`;
+  return { testTagSetNo, isNew: true };
 }
 
 function groupsOf(testTags: TestTags, listed: Int32Array): TagGroup[] {

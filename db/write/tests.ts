@@ -8,7 +8,7 @@ import type { SubmissionContent } from "../../lib/analysis/submission_content.ts
 import type { TestIdentity } from "../../lib/base/identity.ts";
 import { arrayOf, integersIn, type Queryable, rangesOf } from "../connection/sql.ts";
 import { isPublished } from "../read/fragments.ts";
-import { interruptAdditions } from "./repository_row.ts";
+import { interruptAdditions, takeNumbers } from "./repository_row.ts";
 
 /**
  * Tests that one statement stores. On the embedded database a request during an upload of 100,000 new
@@ -112,20 +112,17 @@ async function insertTests(
   repositoryId: number,
   tests: NewTest[],
 ): Promise<void> {
+  const count = tests.length;
+  const first = await takeNumbers(sql, { repositoryId, column: "next_test_no", count });
+  await sql`
+    insert into unpublished_test_range (repository_id, first_test_no, end_test_no)
+    values (${repositoryId}, ${first}, ${first + count})`;
   // Numbers ascend with test_hash, so that the differences in a list are small.
   await sql`
-    with range as (
-      update repository_state set next_test_no = next_test_no + ${tests.length}
-      where repository_id = ${repositoryId}
-      returning next_test_no - ${tests.length} as first, next_test_no as end
-    ), unpublished as (
-      insert into unpublished_test_range (repository_id, first_test_no, end_test_no)
-      select ${repositoryId}, first, range.end from range
-    )
     insert into test (repository_id, test_no, test_hash, suite, class, name, file)
-    select ${repositoryId}, range.first + t.ordinality - 1, t.test_hash, t.suite, t.class, t.name,
+    select ${repositoryId}, ${first}::int + t.ordinality - 1, t.test_hash, t.suite, t.class, t.name,
       t.file
-    from range, rows from (
+    from rows from (
       json_to_recordset(${JSON.stringify(tests)}::text::json) as (test_hash bigint, suite text,
         class text, name text, file text)
     ) with ordinality as t(test_hash, suite, class, name, file)

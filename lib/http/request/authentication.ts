@@ -1,4 +1,5 @@
 /** Who is calling: reads the token of the `Authorization` header and looks it up. */
+import { isWorkerAway } from "../../../db/connection/errors.ts";
 import {
   type CallerLookUp,
   type CallerScope,
@@ -53,7 +54,7 @@ export function createAuthentication(
   const lookUps = new Batches<CallerLookUp, CallerScope | null>((all) => {
     metrics?.count("lookup_batches_total");
     return loadCallers(sql, all);
-  });
+  }, { mayDiffer: isWorkerAway });
   return async (authorization, { access, badgeToken, organization, address, ...options }) => {
     if (access === "public") return { caller: null, organizationName: null, repositories: [] };
     if (access === "token or basic" && organization) {

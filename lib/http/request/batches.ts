@@ -12,25 +12,38 @@ import { setImmediate } from "node:timers/promises";
 export class Batches<K, V> {
   readonly #loadAll: (wanted: readonly K[]) => Promise<V[]>;
   readonly #wait: () => Promise<void>;
+  readonly #mayDiffer: (error: unknown) => boolean;
   #next: { wanted: Map<string, K>; results: Promise<Map<string, V>> } | undefined;
 
   /**
    * @param loadAll returns results in the order of what is wanted; its error is everybody's
-   * @param wait when a batch starts: at the end of the turn unless given
+   * @param options.wait when a batch starts: at the end of the turn unless given
+   * @param options.mayDiffer whether others of a batch may succeed after an error: then each is loaded
+   * alone
    */
   constructor(
     loadAll: (wanted: readonly K[]) => Promise<V[]>,
-    wait: () => Promise<void> = setImmediate,
+    { wait = setImmediate, mayDiffer = () => false }: {
+      wait?: () => Promise<void>;
+      mayDiffer?: (error: unknown) => boolean;
+    } = {},
   ) {
     this.#loadAll = loadAll;
     this.#wait = wait;
+    this.#mayDiffer = mayDiffer;
   }
 
   /** @param key names everything that the result depends on, except the time */
   async load(key: string, wanted: K): Promise<V> {
     const batch = this.#next ??= this.#start();
     batch.wanted.set(key, wanted);
-    return (await batch.results).get(key)!;
+    try {
+      return (await batch.results).get(key)!;
+    } catch (error) {
+      if (batch.wanted.size === 1 || !this.#mayDiffer(error)) throw error;
+      const [result] = await this.#loadAll([wanted]);
+      return result!;
+    }
   }
 
   #start() {

@@ -46,7 +46,7 @@ export class TokenThrottle {
     this.#lookUps = new Batches(async (hashes) => {
       const existing = await existingTokenHashes(context.sql, hashes);
       return hashes.map((hash) => existing.has(hash));
-    }, () => pause(BATCH_INTERVAL_MS));
+    }, { wait: () => pause(BATCH_INTERVAL_MS) });
   }
 
   /** False when the address is throttled and the token is not valid. */

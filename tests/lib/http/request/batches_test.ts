@@ -48,4 +48,17 @@ describe("batches", () => {
     started[1]!.resolve();
     assert.equal(await later, "1 a");
   });
+
+  it("load each alone after an error that may concern one of them", async () => {
+    const load = (wanted: readonly string[]) =>
+      wanted.includes("bad") ? Promise.reject(new Error("away")) : Promise.resolve([...wanted]);
+    const batches = new Batches<string, string>(load, {
+      mayDiffer: (error) => error instanceof Error && error.message === "away",
+    });
+    const calls = ["a", "bad", "b"].map((one) => batches.load(one, one));
+    assert.deepEqual(
+      (await Promise.allSettled(calls)).map((it) => it.status === "fulfilled" ? it.value : "error"),
+      ["a", "error", "b"],
+    );
+  });
 });
