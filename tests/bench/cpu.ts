@@ -19,6 +19,18 @@ export async function endedConnectionsCpuSeconds(databaseUrl: string): Promise<n
   return (user + system) / TICKS_PER_SECOND;
 }
 
+/** Seconds of processor time of a server and all its processes, by the id of its first. */
+export async function serverCpuSeconds(pid: number): Promise<number> {
+  let sum = (await ticks(pid)).reduce((total, time) => total + time);
+  const children = await Deno.readTextFile(`/proc/${pid}/task/${pid}/children`);
+  for (const child of children.split(" ").filter(Boolean)) {
+    // One that has ended meanwhile counts to its parent from now on.
+    const [user, system] = await ticks(Number(child)).catch(() => [0, 0]);
+    sum += user + system;
+  }
+  return sum / TICKS_PER_SECOND;
+}
+
 /** User and system time, and both again of the children that have ended. */
 async function ticks(pid: number): Promise<[number, number, number, number]> {
   const stat = await Deno.readTextFile(`/proc/${pid}/stat`);
