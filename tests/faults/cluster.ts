@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import postgres from "postgres";
 import { launch, pause } from "../e2e/launch.ts";
 import { type Cluster, hasCitus, makeCluster } from "../e2e/cluster.ts";
-import type { OwnServer } from "../e2e/postgres.ts";
 import { run } from "../e2e/program.ts";
 import { killRow, kills } from "./kill.ts";
 import type { FaultOptions } from "./main.ts";

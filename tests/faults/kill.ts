@@ -4,7 +4,7 @@ import { launch, type Launched, pause } from "../e2e/launch.ts";
 import { run } from "../e2e/program.ts";
 import type { FaultOptions } from "./main.ts";
 import { KillTimings, type Phase, PHASES } from "./timings.ts";
-import { makePlace, type Place } from "./place.ts";
+import { makePlace } from "./place.ts";
 import { addTally, startProber } from "./prober.ts";
 import { type Row, seconds, spread, tallyText } from "./row.ts";
 import { Scene } from "./scene.ts";
