@@ -10,7 +10,7 @@ export interface Repository extends RepositoryName {
   repositoryNumber: number;
   /** First 44 bits of the ids of its tests. */
   idPrefix: number;
-  /** Its page, as CI told it last; `""` when it did not. */
+  /** Its web page, from the latest upload; `""` when unknown. */
   url: string;
   /** Seconds since 1970. */
   createdAt: number;

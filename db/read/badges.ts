@@ -2,7 +2,7 @@ import type { DataVersion, Versioned } from "../../lib/base/data_version.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { CoverageTotals } from "../../lib/report/coverage/mod.ts";
 import type { Queryable } from "../connection/sql.ts";
-import { buildOf, versionColumns } from "./fragments.ts";
+import { buildKeyOf, versionColumns } from "./fragments.ts";
 
 /** Builds of the window: processed submissions that share a build URL, or one submission without. */
 interface BuildCounts {
@@ -35,7 +35,7 @@ export async function loadBuildCounts(sql: Queryable, options: {
         (count(distinct build) filter (where is_disrupted))::float8 as "disruptedBuildCount"
       from (
         select
-          ${buildOf(sql)} as build,
+          ${buildKeyOf(sql)} as build,
           s.submission_id in (
             select n.submission_id from negative_result n
             where n.repository_id = ${repositoryId} and n.is_disruption
@@ -50,7 +50,7 @@ export async function loadBuildCounts(sql: Queryable, options: {
   return { version: row ?? null, buildCount: 0, disruptedBuildCount: 0, ...row };
 }
 
-/** The most recently uploaded coverage report, whatever its `recorded_at`; `null` without any. */
+/** The most recently uploaded coverage report, regardless of its `recorded_at`. */
 export async function loadLatestCoverage(
   sql: Queryable,
   repositoryId: number,

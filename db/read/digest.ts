@@ -3,7 +3,7 @@ import { OWNER_TAG } from "../../lib/analysis/test_tags.ts";
 import type { DisruptedTest } from "../../lib/digest/digest.ts";
 import { firstSubmissionId, testId, type TestIdentity } from "../../lib/base/identity.ts";
 import type { Queryable } from "../connection/sql.ts";
-import { buildOf } from "./fragments.ts";
+import { buildKeyOf } from "./fragments.ts";
 
 /** Times in seconds since 1970. */
 export interface DigestPeriods {
@@ -39,7 +39,7 @@ export async function loadDisruptedTests(
     from (
       select n.test_no, (count(*) filter (where ${isSince(windowStart)}))::int as disruptions,
         (count(*) filter (where not ${isSince(since)}))::int as before,
-        (count(distinct ${buildOf(sql)}) filter (where ${isSince(since)}))::int as builds
+        (count(distinct ${buildKeyOf(sql)}) filter (where ${isSince(since)}))::int as builds
       from negative_result n
       join submission s on s.repository_id = n.repository_id and s.submission_id = n.submission_id
       where n.repository_id = ${repositoryId} and n.is_disruption

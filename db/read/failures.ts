@@ -14,7 +14,7 @@ import { integersIn, type Queryable } from "../connection/sql.ts";
 import { loadTexts } from "./failure_texts.ts";
 import { isOnBranch, isRecordedSince, selectRepository, SNAPSHOT } from "./fragments.ts";
 
-/** Failures of one cause, with what is shown of the latest. */
+/** Failures of one cause, with fields of the latest one. */
 export interface ShownGroup extends Omit<FailureGroup<FailedAttempt>, "latest"> {
   text: FailureText;
   /** Of the latest. */
@@ -60,7 +60,7 @@ export async function loadFailures(
     const tests = await selectTests(tx, { repositoryId, testNos: testNosOf(rows) });
     const testIds = tests.map(({ testHash }) => testId(repository.idPrefix, testHash));
     const indexes = new Map(tests.map(({ testNo }, index) => [testNo, index]));
-    // Made while they are read: 50,000 objects at once take as long as everything else.
+    // Created lazily: 50,000 objects at once take as long as everything else.
     const failures = {
       [Symbol.iterator]: () => readFailures(rows, { submissions, indexes, testIds }),
     };

@@ -31,8 +31,8 @@ export function isOnBranch(sql: Queryable, branches: BranchFilter) {
   return sql`s.branch like any(${textsIn(sql, patterns)})`;
 }
 
-/** SQL: what the submissions of a build have in common, of the row `s` of `submission`. */
-export function buildOf(sql: Queryable) {
+/** SQL: the key of the build of the row `s` of `submission`. */
+export function buildKeyOf(sql: Queryable) {
   return sql`case s.build_url when '' then 'id:' || encode(s.submission_id, 'hex')
     else 'url:' || s.build_url end`;
 }

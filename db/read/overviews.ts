@@ -3,7 +3,7 @@ import { firstSubmissionId } from "../../lib/base/identity.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import type { Database } from "../connection/connect.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
-import { buildOf, isActive, SNAPSHOT } from "./fragments.ts";
+import { buildKeyOf, isActive, SNAPSHOT } from "./fragments.ts";
 import { loadRepositoryDetails, type RepositoryDetails } from "./repositories.ts";
 
 /** Builds, and those among them with a failure. */
@@ -137,7 +137,7 @@ function selectBuildDays(sql: Queryable, { repositoryIds, firstDay, windowStart 
         as "failedBuildCount",
       (count(distinct b.build) filter (where b.is_disrupted))::int as "disruptedBuildCount"
     from (
-      select s.repository_id, ${buildOf(sql)} as build,
+      select s.repository_id, ${buildKeyOf(sql)} as build,
         (extract(epoch from s.recorded_at)::bigint / ${SECONDS_PER_DAY}::int)::int as day,
         s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex') as in_window,
         ${hasNegative(true)} as is_disrupted, ${hasNegative(false)} as is_failed

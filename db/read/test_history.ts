@@ -35,7 +35,7 @@ export async function loadFailureDays(
     group by f.day`;
 }
 
-/** A submission in which a test ran, for those who look for what changed. */
+/** The code version of a submission in which a test ran. */
 export type RunVersion = Pick<
   TestRun,
   "submissionId" | "commitOid" | "treeOid" | "branch" | "buildUrl"

@@ -3,7 +3,7 @@ import { parseTestId, testId, type TestIdentity } from "../../lib/base/identity.
 import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { isActive } from "./fragments.ts";
 
-/** A test as a list names it. */
+/** A test with its names. */
 export interface NamedTest extends TestIdentity {
   isQuarantined: boolean;
 }
@@ -30,7 +30,7 @@ export async function loadTestNames(
   return new Map(rows.map((row) => [testId(parsed[0]!.idPrefix, row.testHash), row]));
 }
 
-/** A test that had its first disruption lately. */
+/** A test whose first disruption is recent. */
 export interface NewlyFlakyTest extends TestIdentity {
   /** 24 hex digits. */
   id: string;

@@ -69,8 +69,8 @@ export async function distribute(tx: Queryable): Promise<string[]> {
   const names = (await repositoryTables(tx))
     .filter((name) => !present.some((table) => table.name === name));
   for (const name of names) {
-    const beside = name === "repository_state" ? "none" : "repository_state";
-    await tx`select create_distributed_table(${name}, 'repository_id', colocate_with => ${beside})`;
+    const colocation = name === "repository_state" ? "none" : "repository_state";
+    await tx`select create_distributed_table(${name}, 'repository_id', colocate_with => ${colocation})`;
     // Its rows were copied.
     await tx`select truncate_local_data_after_distributing_table(${name})`;
   }

@@ -71,7 +71,7 @@ export class RepositoryGoneError extends Error {
 }
 
 /**
- * Stores an upload and detects the disruptions of its code version, all at once or not at all.
+ * Stores an upload and detects the disruptions of its code version, atomically.
  *
  * The repository is locked for the whole transaction: submissions of one repository are
  * stored one after the other, so that two of the same code version cannot miss each other.
@@ -86,7 +86,7 @@ export async function storeSubmission(
   const prepared = await prepareNewList(sql, { upload, uploadDigest });
   return await writeTransaction(sql, async (tx) => {
     const repository = await lockRepository(tx, repositoryId);
-    if (!repository) throw new RepositoryGoneError("the repository was deleted meanwhile");
+    if (!repository) throw new RepositoryGoneError("the repository was deleted during the upload");
     if (key !== undefined) await removeUnprocessed(tx, { repositoryId, key });
     const duplicate = await findDuplicate(tx, { repositoryId, uploadDigest, key });
     if (duplicate && upload.coverage) {

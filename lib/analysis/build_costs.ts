@@ -1,4 +1,4 @@
-/** The cost of failures: the builds that they were in. */
+/** The cost of failures: the number of builds they occurred in. */
 
 /** A failure or error of a test in a build. */
 export interface BuildFailure {
@@ -23,7 +23,7 @@ export interface TestCost {
   disruptionCount: number;
 }
 
-/** The tests whose disruptions were in the most builds; ties go to more disruptions, then by id. */
+/** The tests with disruptions in the most builds; ties go to more disruptions, then by id. */
 export function costliestTests(failures: Iterable<BuildFailure>, limit: number): TestCost[] {
   const costs = new Map<string, { builds: Set<string>; disruptionCount: number }>();
   for (const { testId, build, isDisruption } of failures) {

@@ -115,9 +115,9 @@ export function mergeDisruptive(
 export type PrunedFields = Partial<DisruptiveTest> & Pick<DisruptiveTest, "testNo">;
 
 /**
- * Merges what comes from pruned submissions into what stored results say of a test. Without stored
+ * Merges the fields from pruned submissions with those from stored results. Without stored
  * results, a test with a known first or latest disruption stays disruptive, with `""` for unknown
- * fields; any other is not disruptive any more.
+ * fields; any other is no longer disruptive.
  */
 export function mergePrunedFields(
   known: DisruptiveTest | undefined,

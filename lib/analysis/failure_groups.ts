@@ -1,8 +1,8 @@
-/** Failures of one cause: their messages are equal without what varies from run to run. */
+/** Groups failures by cause: their messages are equal except for values that vary from run to run. */
 import { createHash } from "node:crypto";
 import { firstLine } from "../report/junit/message.ts";
 
-/** A kind of text that varies, or that stays although a later rule would match it. */
+/** Text that is replaced because it varies, or kept although a later rule would match it. */
 export interface CauseRule {
   /** As in the reference. */
   name: string;
@@ -134,7 +134,7 @@ const ANY_RULE = new RegExp(
   "gi",
 );
 
-/** The message of a failure, or without one the first line of its body, without what varies. */
+/** The message of a failure, else the first line of its body, with varying text replaced. */
 export function failureCause(message: string, body: string): string {
   const text = message || firstLine(body);
   let cause = "";
@@ -228,7 +228,7 @@ interface Group<T> {
 function summarize<T extends FailedAttempt>(group: Group<T>, testIds: readonly string[]) {
   const counts = new Uint32Array(testIds.length);
   const failed = group.tests.filter((test) => counts[test]!++ === 0);
-  // Few ids are left to be compared.
+  // Leaves few ids to compare.
   const least = Uint32Array.from(failed, (test) => counts[test]!).sort().at(-MAX_TESTS) ?? 0;
   const tests = failed.filter((test) => counts[test]! >= least).sort((a, b) =>
     counts[b]! - counts[a]! || (testIds[a]! < testIds[b]! ? -1 : 1)

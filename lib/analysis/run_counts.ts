@@ -1,7 +1,7 @@
 import { forEachException } from "./columns.ts";
 import { VarintReader } from "./varint.ts";
 
-/** How the tests of a submission ran. */
+/** The results of a submission. */
 export interface Run {
   testListNo: number;
   exceptions: Uint8Array;

@@ -1,13 +1,13 @@
 /**
  * The tests of a repository that lists can show, at one version of its data and window. An upload and
- * the rolling window change little of it, so that a state is made from an earlier one: 13 ms after an
- * upload of 20,000 results, where loading everything takes 100.
+ * the rolling window change little of it, so a state is derived from an earlier one: 13 ms after an
+ * upload of 20,000 results; loading everything takes 100.
  */
 import type { WindowVersion } from "../base/data_version.ts";
 import { type Run, RunCounts, type RunTotals, type TestLists } from "./run_counts.ts";
 import { activeQuarantine, type TrackedTest } from "./tracked_test.ts";
 
-/** A tracked test without its tags and what is counted from the runs of the window. */
+/** A tracked test without its tags and the totals of the window. */
 export type TrackedTestBase = Omit<TrackedTest, "tags" | keyof RunTotals>;
 
 /** A submission of the window, or one that expired from it. */

@@ -1,5 +1,5 @@
 /**
- * Ids derived from what they identify: the same data gets the same ids after a re-import.
+ * Ids derived from content: the same data gets the same ids after a re-import.
  *
  * A test id has 24 hex digits: 11 (44 bits) identify the repository, 13 (52 bits) the test in it. Both
  * parts fit a JavaScript number and a PostgreSQL bigint exactly. A submission id has 24 hex digits:

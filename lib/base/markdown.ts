@@ -1,6 +1,6 @@
-/** Text from outside as Markdown: nothing in it is markup. */
+/** Escapes untrusted text for Markdown. */
 
-/** A text as code, on one line. Inside of a table `|` has to be escaped, too. */
+/** A text as inline code. In a table, `|` has to be escaped as well. */
 export function markdownCode(text: string): string {
   const line = text.replaceAll(/\s+|\p{Cc}/gu, " ");
   const longest = Math.max(0, ...[...line.matchAll(/`+/g)].map(([run]) => run.length));
@@ -8,7 +8,7 @@ export function markdownCode(text: string): string {
   return longest === 0 ? `${fence}${line}${fence}` : `${fence} ${line} ${fence}`;
 }
 
-/** A link, or the label alone when the address is not one of the web. */
+/** A link, or the label alone unless the address is http or https. */
 export function markdownLink(label: string, address: string): string {
   const url = URL.parse(address);
   if (!url || !/^https?:$/.test(url.protocol)) return label;

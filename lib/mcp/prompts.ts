@@ -1,4 +1,4 @@
-/** Prompts: two common questions as plans of tool calls. */
+/** Prompts for two common questions, as plans of tool calls. */
 import { toStandardJsonSchema } from "@valibot/to-json-schema";
 import type { McpServer } from "@modelcontextprotocol/server";
 import * as v from "valibot";

@@ -134,5 +134,5 @@ function publicError(error: unknown, onError: (error: unknown) => void): Error {
   if (error instanceof ApiError || error instanceof ToolError) return error;
   // The client cancelled the call.
   if (!(error instanceof DOMException && error.name === "AbortError")) onError(error);
-  return new ToolError("The tool server failed. Tell the user; its standard error tells why.");
+  return new ToolError("The tool server failed. Tell the user; its standard error has the cause.");
 }

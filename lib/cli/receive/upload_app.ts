@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { isTransient } from "../../../db/connection/errors.ts";
 import { errorFields } from "../../base/log.ts";
 import { parseRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
-import { logAnswered, type LoggedRequest } from "../../http/request/answered.ts";
+import { type LoggedRequest, logRequest } from "../../http/request/request_log.ts";
 import { clientAddress } from "../../http/request/client_address.ts";
 import type { Context } from "../../http/request/context.ts";
 import type { App } from "../../http/request/dispatch.ts";
@@ -65,7 +65,7 @@ export function createUploadApp(context: UploadContext): App {
       } else logFields.reason = reason;
       return response;
     });
-    logAnswered(context, request, { ...logged, status: response.status, startedAt }, logFields);
+    logRequest(context, request, { ...logged, status: response.status, startedAt }, logFields);
     return completeError(request, response, requestId);
   };
 

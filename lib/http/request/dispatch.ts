@@ -1,13 +1,13 @@
 /**
  * The steps of a request: route, authentication, resource, parameters, response. The order of these
- * checks is a promise, because it decides what a client without a token can find out.
+ * checks is part of the API: it determines what a client without a token can find out.
  */
 import { isTransient } from "../../../db/connection/errors.ts";
 import type { Caller, CallerScope, Selection } from "../../../db/read/caller.ts";
 import { organizationUuid } from "../../base/identity.ts";
 import { errorFields } from "../../base/log.ts";
 import { SECONDS_PER_DAY } from "../../base/time.ts";
-import { logAnswered, type LoggedRequest } from "./answered.ts";
+import { type LoggedRequest, logRequest } from "./request_log.ts";
 import { createAuthentication } from "./authentication.ts";
 import { clientAddress, isTrusted } from "./client_address.ts";
 import type { Context } from "./context.ts";
@@ -27,13 +27,13 @@ import type { Endpoint } from "./route.ts";
 import { StaleVersionError } from "./stale_version.ts";
 import { createTestsLoader } from "./tests_loader.ts";
 
-/** Answers a request of a peer with this IP address; it never throws. */
+/** Responds to a request from a peer with this IP address; never throws. */
 export type App = (request: Request, peer?: string) => Promise<Response>;
 
 /** A retry is needed only when an upload commits in the milliseconds between two statements. */
 const MAX_STALE_ATTEMPTS = 10;
 
-/** A request with what is known of it before it is authenticated. */
+/** A request before authentication. */
 interface DispatchedRequest extends LoggedRequest {
   /** The organization that a trusted proxy named, `null` when it named none. */
   organization: string | null;
@@ -67,7 +67,7 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
       });
       response = completeError(request, internalServerError(), requestId);
     }
-    logAnswered(context, request, { ...logged, status: response.status, startedAt });
+    logRequest(context, request, { ...logged, status: response.status, startedAt });
     return response;
   };
 

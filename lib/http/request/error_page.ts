@@ -1,9 +1,9 @@
-/** Errors as pages, for those who opened one in a browser. */
+/** Error pages for browsers. */
 import { layout, PAGE_HEADERS } from "../../html/layout.ts";
 import { type Markup, markup, pathsFrom, type PathTo } from "../../html/markup.ts";
 import type { ParameterErrors } from "./errors.ts";
 
-/** A page that says what an error response says, and what to do next. */
+/** Converts an error response to a page with the next step. */
 export async function errorPage(response: Response, root: string): Promise<Response> {
   const { status } = response;
   const body = response.headers.has("content-type") ? await response.json() : {};
@@ -30,8 +30,8 @@ function describe(
     case 401:
       return [
         "Sign in",
-        markup`<p>Reload this page and enter an API token as the password, with any user name. Whoever
-runs this service creates one with <code>test-analytics token create --org NAME</code>.</p>`,
+        markup`<p>Reload this page and enter an API token as the password, with any user name. The
+operator of this service creates one with <code>test-analytics token create --org NAME</code>.</p>`,
       ];
     case 400:
       return [

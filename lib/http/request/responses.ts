@@ -210,7 +210,7 @@ async function compress(text: string): Promise<Uint8Array<ArrayBuffer>> {
   return new Uint8Array(await promisify(gzip)(text));
 }
 
-/** Tells whether an `Accept-Encoding` header accepts gzip and does not prefer plain bytes. */
+/** Whether an `Accept-Encoding` header accepts gzip and does not prefer plain bytes. */
 export function acceptsGzip(acceptEncoding: string | null): boolean {
   if (acceptEncoding === null) return false;
   const qualities = new Map<string, number>();

@@ -91,10 +91,10 @@ export interface ResponseDescription {
 }
 
 /**
- * What a request is about, and where it names it. `organization`: the one of the token. Unknown in the
- * path: a 404 before any parameter is checked; unknown in `repository` or `repository_id`: a 404 after
- * all parameters are checked. Without both, `repositories in query` selects all repositories of the
- * organization. `repositories by name in path`: all with this name, whatever their owner.
+ * The resource of a request. `organization`: that of the token. An unknown one in the path is a 404
+ * before parameters are checked, in `repository` or `repository_id` a 404 after all are checked. Without
+ * both, `repositories in query` selects all repositories of the organization. `repositories by name in
+ * path`: all with this name, of any owner.
  */
 export type Resource =
   | "organization"

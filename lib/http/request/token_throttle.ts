@@ -1,7 +1,7 @@
 /**
  * Limits the statements that an address causes by sending wrong tokens. A valid token is never
  * refused: while an address is throttled, tokens that were valid before are looked up as usual, and
- * all others wait for a statement that finds out about all of them at once.
+ * all others are looked up together in batches.
  */
 import { existingTokenHashes } from "../../../db/read/caller.ts";
 import { Cache } from "../../base/cache.ts";
@@ -14,12 +14,12 @@ const MAX_WRONG_TOKENS = 20;
 const PERIOD_MS = 60_000;
 
 /**
- * A token that does not exist is looked up again after this time: it may have been imported meanwhile.
+ * An unknown token is looked up again after this time: it may have been imported since.
  * An expired one is always looked up, because a clock may be corrected.
  */
 const WRONG_MS = 5_000;
 
-/** Ten statements per second, whatever the number of requests. */
+/** Ten statements per second, independent of the number of requests. */
 const BATCH_INTERVAL_MS = 100;
 
 /** Bounds the memory: 100 bytes each. */

@@ -1,4 +1,4 @@
-/** The type of a tool, and what several tools share. */
+/** The type of a tool, and schemas that several tools share. */
 import * as v from "valibot";
 import type { GetRequest } from "../../api_client/client.ts";
 

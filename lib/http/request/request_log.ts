@@ -2,15 +2,14 @@ import type { Caller } from "../../../db/read/caller.ts";
 import type { LogFields } from "../../base/log.ts";
 import type { Context } from "./context.ts";
 
-/** Methods that are logged by name: a client may send any word as one. */
+/** Methods that are logged by name; clients may send arbitrary ones. */
 const LOGGED_METHODS = new Set("GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CONNECT".split(" "));
 
-/** Long enough to tell programs apart. */
+/** Long enough to distinguish programs. */
 const MAX_USER_AGENT_CHARACTERS = 200;
 
 /**
- * What the log says of a request. Neither path nor query: both are what a client typed, and may
- * contain a token.
+ * The fields of a request in the log. Without path and query, because they may contain a token.
  */
 export interface LoggedRequest {
   requestId: string;
@@ -23,12 +22,12 @@ export interface LoggedRequest {
 }
 
 /**
- * Logs and counts a request that was answered.
+ * Logs and counts a finished request.
  *
  * @param answered.startedAt of `performance.now()`
  * @param more fields of its line in the log
  */
-export function logAnswered(
+export function logRequest(
   { log, metrics }: Pick<Context, "log" | "metrics">,
   { method, headers }: Request,
   { requestId, route, caller, address, status, startedAt }: LoggedRequest & {
