@@ -71,7 +71,8 @@ export async function listQuarantineLog(
       coalesce(d.by, author) as author, d.type as "quarantineType", d.reason as "quarantineReason",
       d.owner as "quarantineOwner", d.expires_at as "quarantineExpiresAt"
     from change
-    cross join jsonb_to_record(detail) as d(quarantine text, repository text, suite text, class text,
+    -- Other changes have fields of these names with other types.
+    cross join jsonb_to_record(case when detail ? 'quarantine' then detail end) as d(quarantine text, repository text, suite text, class text,
       name text, file text, by text, type text, reason text, owner text, expires_at float8)
     where organization_id = ${organizationId} and d.quarantine is not null
       and (${testId}::text is null or subject = ${testId})

@@ -138,7 +138,7 @@ function errorOf(
   }
   if (status === 401) {
     return new ApiError(
-      `The service at ${baseUrl} rejected the API token (status 401).`,
+      `The service at ${baseUrl} rejected the API token (status 401): ${TOKEN_VARIABLE} needs a valid one.`,
       `Ask the user to put a valid token of their organization into ${TOKEN_VARIABLE} in the ` +
         "configuration of this tool server, and to restart it. Calling again before that does not " +
         "help.",

@@ -23,7 +23,9 @@ export interface ApiSettings {
 export function readApiSettings(environment: Environment): ApiSettings {
   const token = environment[TOKEN_VARIABLE]?.trim() ?? "";
   if (token === "") {
-    throw new TypeError(`${TOKEN_VARIABLE} is missing: expected an API token of the service`);
+    throw new TypeError(
+      `${TOKEN_VARIABLE} is missing: expected an API token, as \`token create\` prints it`,
+    );
   }
   if (!/^[\x21-\x7e]+$/.test(token)) {
     throw new TypeError(

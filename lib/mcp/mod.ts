@@ -1,9 +1,14 @@
 /** The agent tool server over standard input and output. */
-import type { Readable, Writable } from "node:stream";
+import process from "node:process";
+import { PassThrough, type Readable, type Writable } from "node:stream";
 import { serveStdio, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
-import { createApiClient } from "../api_client/client.ts";
+import { type ApiClient, createApiClient } from "../api_client/client.ts";
 import type { ApiSettings } from "../api_client/settings.ts";
+import { pause } from "../base/delay.ts";
 import { createToolServer } from "./server.ts";
+
+/** After the end of the input, until a call that was read last has started, or its answer is sent. */
+const SETTLE_MS = 50;
 
 interface ServeToolsOptions extends ApiSettings {
   version: string;
@@ -16,15 +21,36 @@ interface ServeToolsOptions extends ApiSettings {
   note(text: string): void;
 }
 
-/** Serves until the input ends, whatever is in flight, or `stop` is aborted. */
+/**
+ * Serves until the input has ended and all calls are answered, as `printf ... | mcp` needs it, or
+ * until `stop` is aborted.
+ */
 export async function serveTools(
-  { version, input, output, stop, note, ...api }: ServeToolsOptions,
-) {
+  { version, input = process.stdin, output, stop, note, ...settings }: ServeToolsOptions,
+): Promise<void> {
   const onError = (error: unknown) =>
     note(`error: ${error instanceof Error ? error.message : String(error)}`);
-  const client = createApiClient({ ...api, userAgent: `test-analytics-mcp/${version}` });
-  const transport = new StdioServerTransport(input, output);
-  const handle = serveStdio(() => createToolServer({ api: client, version, onError }), {
+  const client = createApiClient({ ...settings, userAgent: `test-analytics-mcp/${version}` });
+  let running = 0;
+  const api: ApiClient = async (...call) => {
+    running++;
+    try {
+      return await client(...call);
+    } finally {
+      running--;
+    }
+  };
+  // The SDK drops running calls at the end of its input: it comes after them.
+  const lines = new PassThrough();
+  input.pipe(lines, { end: false });
+  input.once("end", async () => {
+    lines.write("\n");
+    do await pause(SETTLE_MS, stop); while (running > 0 && !stop.aborted);
+    await pause(SETTLE_MS, stop);
+    lines.end();
+  });
+  const transport = new StdioServerTransport(lines, output);
+  const handle = serveStdio(() => createToolServer({ api, version, onError }), {
     transport,
     onerror: onError,
   });

@@ -3,7 +3,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { FAKE_TOKEN, startFakeApi } from "../lib/api_client/fake_api.ts";
+import { FAKE_TOKEN, flakyPage, startFakeApi } from "../lib/api_client/fake_api.ts";
 import { QUOTE_HEADING } from "../../lib/mcp/output.ts";
 import { run, type Running, start } from "./program.ts";
 import { startToolProcess, TOOL_SERVER } from "./tool_process.ts";
@@ -328,6 +328,24 @@ describe("the command mcp", () => {
       await process.closeInput();
       assert.deepEqual(await process.end(), { code: 0, rest: "", stderr: "" });
     }
+  });
+
+  it("answers the lines of a pipe, and ends", async () => {
+    const api = startFakeApi(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      return Response.json(flakyPage());
+    });
+    const process = startToolProcess({
+      PLATFORM_API_TOKEN: FAKE_TOKEN,
+      PLATFORM_API_URL: api.url,
+    });
+    await process.send("initialize", initialize("2025-06-18"));
+    await process.send("tools/call", { name: "find_flaky_tests", arguments: {} });
+    await process.closeInput();
+    assert.deepEqual([(await process.receive()).id, (await process.receive()).id], [1, 2]);
+    assert.deepEqual(await process.end(), { code: 0, rest: "", stderr: "" });
+    assert.match(api.asked[0]?.headers.get("user-agent") ?? "", /^test-analytics-mcp\/\d/);
+    await api.close();
   });
 
   it("ends cleanly on SIGTERM and SIGINT, whatever is in flight", async () => {

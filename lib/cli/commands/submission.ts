@@ -34,7 +34,7 @@ const deleteCommand = command({
     const alongside = (tx: Queryable) => context.logChange(tx, { organizationId, subject: key });
     if (!await deleteSubmission(sql, { organizationId, key, alongside })) {
       throw new Failure(
-        `submission "${key}" is unknown: \`${PROGRAM} submission list\` shows all`,
+        `submission "${key}" is unknown: \`${PROGRAM} submission list --org ${org} --repo NAME\` shows all`,
       );
     }
     await context.print(key, { key });

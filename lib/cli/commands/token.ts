@@ -182,7 +182,9 @@ const revokeCommand = command({
       return result;
     });
     if (!result) {
-      throw new Failure(`token ${tokenId} is unknown: \`${PROGRAM} token list\` shows all`);
+      throw new Failure(
+        `token ${tokenId} is unknown: \`${PROGRAM} token list --org NAME\` shows all`,
+      );
     }
     if (!result.revoked) context.note(`token ${tokenId} is already revoked`);
     await context.print(String(tokenId), tokenRecord(result.token));

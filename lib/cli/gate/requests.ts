@@ -103,5 +103,7 @@ export async function loadVerdicts(
 }
 
 function unknownRepository(repository: RepositoryName): string {
-  return `Repository ${formatRepositoryName(repository)} is unknown to the service.`;
+  return `Repository ${
+    formatRepositoryName(repository)
+  } is unknown to the service: check --repo, or upload a report of it.`;
 }

@@ -100,7 +100,8 @@ async function putToReceiver(
     readText,
     describe(status, text) {
       if (status === 401) {
-        return `UPLOAD_TOKEN is not valid there: ${CREATE_TOKEN}`;
+        return "UPLOAD_TOKEN is not valid there: check that the URL is that for uploads, not the API's, or " +
+          CREATE_TOKEN;
       }
       const refused = v.safeParse(REFUSED, text);
       return refused.success

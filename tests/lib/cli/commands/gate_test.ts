@@ -404,7 +404,10 @@ describe("gate without its service", () => {
       { environment: created.environment },
     );
     assert.equal(code, 1);
-    assert.equal(stderr, "gate: Repository acme/none is unknown to the service.\n");
+    assert.equal(
+      stderr,
+      "gate: Repository acme/none is unknown to the service: check --repo, or upload a report of it.\n",
+    );
   });
 
   it("asks again at the end when the beginning failed", async () => {

@@ -199,6 +199,8 @@ describeWithDatabases("quarantine", (database) => {
       values (${row!.id}, 0, ${hash}, '', '', 'gone', '')`;
     await cli(`quarantine add ${testId(row!.prefix, hash)} --by ada --expires 1d`);
     await cli("repo delete initech/old --org initech --yes");
+    // Its change has a field of the same name.
+    await cli("token create --org initech --expires-in 90d");
     const { stdout } = await cli("quarantine log --org initech", { now: () => NOON + 90_000 });
     assert.deepEqual(
       stdout.trim().split("\n").map((line) => line.split("\t").filter((_, index) => index !== 2)),

@@ -69,7 +69,10 @@ describeWithDatabases("submission", (database) => {
     assert.deepEqual(await cli(line), { code: 0, stdout: `${keys[0]}\n`, stderr: "" });
     const again = await cli(line);
     assert.equal(again.code, 1);
-    assert.match(again.stderr, /is unknown: `deno task cli submission list` shows all/);
+    assert.match(
+      again.stderr,
+      /is unknown: `deno task cli submission list --org \w+ --repo NAME` shows all/,
+    );
     const left = await cli("submission list --org acme --repo acme/shop");
     assert.equal(left.stdout.split("\n").length, 2);
   });
