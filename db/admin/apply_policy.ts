@@ -6,7 +6,7 @@ import {
   type QuarantinePolicy,
 } from "../../lib/analysis/quarantine_policy.ts";
 import { OWNER_TAG } from "../../lib/analysis/test_tags.ts";
-import { activeQuarantine } from "../../lib/analysis/tracked_test.ts";
+import { activeQuarantine } from "../../lib/analysis/quarantine.ts";
 import type { Database } from "../connection/connect.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { lockRepository } from "../write/repository_row.ts";

@@ -7,7 +7,7 @@ import {
   type PolicyRun,
   type QuarantinePolicy,
 } from "../../lib/analysis/quarantine_policy.ts";
-import { activeQuarantine, type Quarantine } from "../../lib/analysis/tracked_test.ts";
+import { activeQuarantine, type Quarantine } from "../../lib/analysis/quarantine.ts";
 import {
   firstSubmissionId,
   recordedAtOf,

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { activeQuarantine, type Quarantine } from "../../lib/analysis/tracked_test.ts";
+import { activeQuarantine, type Quarantine } from "../../lib/analysis/quarantine.ts";
 import type { TestIdentity } from "../../lib/base/identity.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { isActive, isPublished, quarantineColumns } from "../read/fragments.ts";

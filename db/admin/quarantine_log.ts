@@ -1,6 +1,6 @@
 /** The quarantine log: the changes of an organization that concern quarantine entries. */
 import { type QuarantineEvent, withEnds } from "../../lib/analysis/quarantine_log.ts";
-import type { Quarantine } from "../../lib/analysis/tracked_test.ts";
+import type { Quarantine } from "../../lib/analysis/quarantine.ts";
 import { testId, type TestIdentity } from "../../lib/base/identity.ts";
 import { formatRepositoryName } from "../../lib/base/repository_name.ts";
 import { type Queryable, textsIn } from "../connection/sql.ts";

@@ -2,7 +2,7 @@
 import type { DataVersion } from "../../lib/base/data_version.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { TrackedTestBase } from "../../lib/analysis/tests_state.ts";
-import { activeQuarantine } from "../../lib/analysis/tracked_test.ts";
+import { activeQuarantine } from "../../lib/analysis/quarantine.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { isRecordedSince, versionColumns } from "./fragments.ts";
 import { testColumns, type TestRow, trackedTestBase } from "./tracked_test_rows.ts";

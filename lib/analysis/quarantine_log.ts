@@ -1,6 +1,6 @@
 /** The log of quarantine entries. */
 import type { TestIdentity } from "../base/identity.ts";
-import type { Quarantine } from "./tracked_test.ts";
+import type { Quarantine } from "./quarantine.ts";
 
 /** A change of an entry, or its end. */
 export interface QuarantineEvent

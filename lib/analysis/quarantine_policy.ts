@@ -1,7 +1,7 @@
 /** The policy by which tests are quarantined and released automatically. */
 import { plural } from "../base/text.ts";
 import { SECONDS_PER_DAY } from "../base/time.ts";
-import type { Quarantine } from "./tracked_test.ts";
+import type { Quarantine } from "./quarantine.ts";
 
 /** The values of a policy, durations in seconds. */
 export interface QuarantinePolicy {

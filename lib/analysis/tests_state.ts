@@ -5,7 +5,8 @@
  */
 import type { WindowVersion } from "../base/data_version.ts";
 import { type Run, RunCounts, type RunTotals, type TestLists } from "./run_counts.ts";
-import { activeQuarantine, type TrackedTest } from "./tracked_test.ts";
+import { activeQuarantine } from "./quarantine.ts";
+import type { TrackedTest } from "./tracked_test.ts";
 
 /** A tracked test without its tags and the totals of the window. */
 export type TrackedTestBase = Omit<TrackedTest, "tags" | keyof RunTotals>;

@@ -1,3 +1,4 @@
+import type { Quarantine } from "./quarantine.ts";
 import type { RunTotals } from "./run_counts.ts";
 
 /** A negative result of a test at a code version where the test is nondeterministic. */
@@ -14,24 +15,6 @@ export interface LatestPositive {
   /** Seconds since 1970. */
   recordedAt: number;
   buildUrl: string;
-}
-
-/** A quarantine entry of a test. */
-export interface Quarantine {
-  /** Seconds since 1970. */
-  quarantinedAt: number;
-  quarantinedBy: string | null;
-  quarantineType: "manual" | "automatic";
-  quarantineReason: string | null;
-  quarantineOwner: string | null;
-  /** The first second at which the test is not quarantined any more; `null` without an end. */
-  quarantineExpiresAt: number | null;
-}
-
-/** An entry that has not ended at a moment (seconds since 1970), else `null`. */
-export function activeQuarantine(entry: Quarantine | null, now: number): Quarantine | null {
-  if (entry === null) return null;
-  return entry.quarantineExpiresAt === null || now < entry.quarantineExpiresAt ? entry : null;
 }
 
 /** A test that lists can show: disruptive or quarantined. Totals are those of the window. */

@@ -10,7 +10,7 @@ import { findRepository, type Repository } from "../../db/admin/repositories.ts"
 import type { StoredSubmission } from "../../db/admin/stored_submissions.ts";
 import type { Token } from "../../db/admin/tokens.ts";
 import type { Queryable } from "../../db/connection/sql.ts";
-import type { Quarantine } from "../analysis/tracked_test.ts";
+import type { Quarantine } from "../analysis/quarantine.ts";
 import { caseKey, testId } from "../base/identity.ts";
 import { formatRepositoryName, type RepositoryName } from "../base/repository_name.ts";
 import { shellWord } from "../base/quote.ts";

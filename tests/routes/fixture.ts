@@ -10,7 +10,7 @@ import type { Repository } from "../../db/admin/repositories.ts";
 import { insertToken, type NewTokenRow } from "../../db/admin/tokens.ts";
 import { SubmissionBuilder } from "../../lib/analysis/submission_content.ts";
 import { parseTestId, testHash, testId } from "../../lib/base/identity.ts";
-import type { Quarantine } from "../../lib/analysis/tracked_test.ts";
+import type { Quarantine } from "../../lib/analysis/quarantine.ts";
 import { silentLog } from "../../lib/base/log.ts";
 import type { TestResult } from "../../lib/report/result.ts";
 import { WINDOW_SECONDS } from "../../lib/base/time.ts";

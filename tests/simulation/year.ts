@@ -5,7 +5,7 @@ import {
   type PolicyRun,
   type QuarantinePolicy,
 } from "../../lib/analysis/quarantine_policy.ts";
-import type { Quarantine } from "../../lib/analysis/tracked_test.ts";
+import type { Quarantine } from "../../lib/analysis/quarantine.ts";
 import { WINDOW_SECONDS } from "../../lib/base/time.ts";
 import { Random } from "../bench/random.ts";
 import {

@@ -23,7 +23,7 @@ import { StorageError } from "../storage/storage.ts";
 import { type AcceptContext, acceptUpload } from "./accept_upload.ts";
 import { type BodyLimits, receiveBody, UploadError } from "./receive_body.ts";
 import { readUploadParameters } from "./upload_parameters.ts";
-import { createAuthenticator } from "./uploader.ts";
+import { createAuthenticator } from "./upload_authentication.ts";
 
 const UPLOAD_METHODS = ["POST", "PUT"];
 

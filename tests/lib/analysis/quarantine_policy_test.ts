@@ -7,7 +7,7 @@ import {
   type PolicyHistory,
   type PolicyRun,
 } from "../../../lib/analysis/quarantine_policy.ts";
-import type { Quarantine } from "../../../lib/analysis/tracked_test.ts";
+import type { Quarantine } from "../../../lib/analysis/quarantine.ts";
 
 const HOUR = 3_600;
 const DAY = 24 * HOUR;
