@@ -1,6 +1,5 @@
-/** How a command is described, how its input is validated, and the context it runs in. */
+/** Commands: their definition, and the context they run in. */
 import type { Command, CommanderError } from "commander";
-import * as v from "valibot";
 import type { Change } from "../../db/admin/changes.ts";
 import type { Database } from "../../db/connection/connect.ts";
 import type { Queryable } from "../../db/connection/sql.ts";
@@ -9,17 +8,22 @@ import {
   type Environment,
   kebabCase,
   meaningHere,
-  setting,
   type SettingName,
   SETTINGS,
 } from "../base/config.ts";
 import { authorOf } from "./author.ts";
+import {
+  DATABASE_OPTIONS,
+  DATABASE_SETTINGS,
+  type DatabaseLocation,
+  readDatabaseLocation,
+} from "./database_location.ts";
 import { UsageError } from "./errors.ts";
 import { commandHelp, type ExitCodes } from "./help.ts";
 import type { Git } from "./intake/ci/git.ts";
 import { type Cell, oneLine, plainLine } from "./output.ts";
-import { type CheckedSetting, readSecret, readSettings, type SettingValues } from "./settings.ts";
-import { location } from "./values.ts";
+import { isBlank, isRequired, type Parameters, readInput, type Values } from "./parameters.ts";
+import { type CheckedSetting, readSettings, type SettingValues } from "./settings.ts";
 
 /** Input and output of the program; tests pass their own. */
 export interface CliIo {
@@ -86,51 +90,6 @@ export type LoggedChange = Pick<Change, "subject"> & Partial<Pick<Change, "detai
   organizationId: number;
 };
 
-/** A PostgreSQL server when there is a URL, else the embedded database in the folder. */
-export interface DatabaseLocation {
-  databaseUrl: string | undefined;
-  dataDir: string;
-}
-
-/** An argument or option of a command. */
-export interface Parameter<Schema extends v.GenericSchema = v.GenericSchema> {
-  kind: "argument" | "option";
-  /** Placeholder of the value of an option, such as `<n>` or `<file...>`; `""` for a flag. */
-  value: string;
-  meaning: string;
-  /** `v.optional`: an empty value counts as absent. `v.undefinedable`: absent, but not empty. */
-  schema: Schema;
-}
-
-/** Parameters by name: `buildUrl` is the option `--build-url`, or the argument BUILD-URL. */
-type Parameters = Readonly<Record<string, Parameter>>;
-
-export type Values<Input extends Parameters> = {
-  [Name in keyof Input]: v.InferOutput<Input[Name]["schema"]>;
-};
-
-/** Defines an argument; an array is one that takes all that follow. */
-export function argument<Schema extends v.GenericSchema>(
-  meaning: string,
-  schema: Schema,
-): Parameter<Schema> {
-  return { kind: "argument", value: "", meaning, schema };
-}
-
-/** Defines an option. */
-export function option<Schema extends v.GenericSchema>(
-  value: string,
-  meaning: string,
-  schema: Schema,
-): Parameter<Schema> {
-  return { kind: "option", value, meaning, schema };
-}
-
-/** Defines an option without a value, which is false unless given. */
-export function flag(meaning: string) {
-  return option("", meaning, v.optional(v.boolean(), false));
-}
-
 /** The definition of a command. */
 interface CommandSpec<Input extends Parameters, Name extends CheckedSetting> {
   name: string;
@@ -155,18 +114,6 @@ interface CommandSpec<Input extends Parameters, Name extends CheckedSetting> {
   environment?: readonly SettingName[];
   run(input: Values<Input>, context: CommandContext, settings: SettingValues<Name>): Promise<void>;
 }
-
-const DATABASE_SETTINGS = ["DATABASE_URL", "DATABASE_URL_FILE", "DATA_DIR"] as const;
-
-/** The options of every command that uses the database. */
-const DATABASE_OPTIONS = {
-  databaseUrl: option(
-    "<url>",
-    "PostgreSQL server (passwords are safer in DATABASE_URL)",
-    v.optional(location),
-  ),
-  dataDir: option("<folder>", "folder of the embedded database", v.optional(location)),
-};
 
 /** Adds a command, or a group of them, to the program. */
 export type AddCommand = (program: Command, io: CliIo, argv?: readonly string[]) => void;
@@ -267,10 +214,6 @@ function addFlags<Input extends Parameters, Name extends CheckedSetting>(
   );
 }
 
-function isRequired({ type }: v.GenericSchema): boolean {
-  return type !== "optional" && type !== "undefinedable";
-}
-
 // A repeatable option takes one value each time: `--coverage a b.xml` has a report, b.xml. An empty one,
 // as of an unset shell variable, counts as absent.
 function collect(value: string, previous: string[] = []): string[] {
@@ -291,7 +234,7 @@ async function run<Input extends Parameters, Name extends CheckedSetting>(
   const flags: Record<string, unknown> = command.opts();
   const input = readInput(spec.input, { flags, given: command.processedArgs, problems });
   const { environment } = io;
-  const database = await databaseLocation(usesDatabase ? environment : {}, flags, problems);
+  const database = await readDatabaseLocation(usesDatabase ? environment : {}, flags, problems);
   const settings = readSettings(names, { environment, flags, problems });
   if (problems.length > 0) throw new UsageError(problems.join("; "));
   const json = flags.json === true;
@@ -336,62 +279,5 @@ async function run<Input extends Parameters, Name extends CheckedSetting>(
     await spec.run(input, context, settings);
   } finally {
     for (const database of opened) await database.close();
-  }
-}
-
-/** Validates arguments and options. */
-function readInput<Input extends Parameters>(
-  parameters: Input,
-  { flags, given, problems }: {
-    flags: Readonly<Record<string, unknown>>;
-    /** The values of the arguments, in their order. */
-    given: readonly unknown[];
-    problems: string[];
-  },
-): Values<Input> {
-  const values: Record<string, unknown> = {};
-  const rest = [...given];
-  for (const [name, { kind, value, schema }] of Object.entries(parameters)) {
-    const shown = kind === "argument" ? kebabCase(name).toUpperCase() : `--${kebabCase(name)}`;
-    let text = kind === "argument" ? rest.shift() : flags[name];
-    if (schema.type === "optional" && [text].flat().every(isBlank)) text = undefined;
-    if (kind === "option" && text === undefined && isRequired(schema)) {
-      problems.push(`missing required option '${`${shown} ${value}`.trimEnd()}'`);
-      continue;
-    }
-    const result = v.safeParse(schema, text);
-    problems.push(...(result.issues ?? []).map(({ message }) => `${shown}: ${message}`));
-    values[name] = result.output;
-  }
-  return values as Values<Input>;
-}
-
-function isBlank(value: unknown): boolean {
-  return value === undefined || typeof value === "string" && value.trim() === "";
-}
-
-async function databaseLocation(
-  environment: Environment,
-  flags: Readonly<Record<string, unknown>>,
-  problems: string[],
-): Promise<DatabaseLocation> {
-  const options = readInput(DATABASE_OPTIONS, { flags, given: [], problems });
-  const dataDir = options.dataDir ?? setting(environment, "DATA_DIR");
-  if (options.databaseUrl !== undefined && options.dataDir !== undefined) {
-    problems.push("--database-url and --data-dir: expected only one of them");
-  }
-  try {
-    // --data-dir wins over DATABASE_URL of the environment.
-    const databaseUrl = options.databaseUrl ??
-      (options.dataDir === undefined ? readSecret(environment, "DATABASE_URL") : undefined);
-    // Loaded by what uses it, as everything of the database.
-    if (databaseUrl) {
-      (await import("../../db/connection/database_url.ts")).readDatabaseUrl(databaseUrl);
-    }
-    return { databaseUrl, dataDir };
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    problems.push(error.message);
-    return { databaseUrl: undefined, dataDir };
   }
 }

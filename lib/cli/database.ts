@@ -6,7 +6,8 @@ import { dirname, resolve } from "node:path";
 import { pause } from "../base/delay.ts";
 import { PROGRAM } from "../base/version.ts";
 import { shellWord } from "../base/quote.ts";
-import type { DatabaseLocation, OpenOptions } from "./command.ts";
+import type { OpenOptions } from "./command.ts";
+import type { DatabaseLocation } from "./database_location.ts";
 import { Failure } from "./errors.ts";
 
 // SQLSTATE: read-only transaction (a replica), insufficient privilege.

@@ -16,7 +16,8 @@ import { formatRepositoryName, type RepositoryName } from "../base/repository_na
 import { shellWord } from "../base/quote.ts";
 import { formatTimestamp } from "../base/time.ts";
 import { PROGRAM } from "../base/version.ts";
-import { type CommandContext, option } from "./command.ts";
+import type { CommandContext } from "./command.ts";
+import { option } from "./parameters.ts";
 import { Failure } from "./errors.ts";
 import { lineOfText } from "./values.ts";
 

@@ -3,7 +3,8 @@ import { openDatabase } from "../../../db/connection/connect.ts";
 import { exists } from "../../../db/embedded/folder.ts";
 import { backUpEmbedded } from "../../../db/embedded/backup.ts";
 import { inspectEmbedded } from "../../../db/embedded/inspect.ts";
-import { type AddCommand, argument, command } from "../command.ts";
+import { type AddCommand, command } from "../command.ts";
+import { argument } from "../parameters.ts";
 import { Failure } from "../errors.ts";
 import { location } from "../values.ts";
 

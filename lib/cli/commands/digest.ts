@@ -12,7 +12,8 @@ import { formatRepositoryName } from "../../base/repository_name.ts";
 import { formatTimestamp, WINDOW_SECONDS } from "../../base/time.ts";
 import { composeDigest, type DigestEntry, type DigestFacts } from "../../digest/digest.ts";
 import { digestMarkdown, digestSlack } from "../../digest/format.ts";
-import { type AddCommand, command, option } from "../command.ts";
+import { type AddCommand, command } from "../command.ts";
+import { option } from "../parameters.ts";
 import { openOrganization, ORG, requireRepository } from "../resources.ts";
 import { duration, MAX_LIFETIME_SECONDS, oneOf, repositoryName } from "../values.ts";
 

@@ -5,14 +5,8 @@ import { setting } from "../../base/config.ts";
 import { readWith } from "../../base/read_with.ts";
 import { type GateSummary, summaryLines, summaryMarkdown } from "../../gate/summary.ts";
 import { parseBranches } from "../../query/branches.ts";
-import {
-  type AddCommand,
-  argument,
-  command,
-  type CommandContext,
-  flag,
-  option,
-} from "../command.ts";
+import { type AddCommand, command, type CommandContext } from "../command.ts";
+import { argument, flag, option } from "../parameters.ts";
 import { ExitWith, UsageError } from "../errors.ts";
 import { findCheckout } from "../gate/checkout.ts";
 import { evaluate } from "../gate/evaluate.ts";

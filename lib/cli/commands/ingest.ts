@@ -1,11 +1,6 @@
 import { PROGRAM } from "../../base/version.ts";
-import {
-  type AddCommand,
-  argument,
-  command,
-  type CommandContext,
-  type Values,
-} from "../command.ts";
+import { type AddCommand, command, type CommandContext } from "../command.ts";
+import { argument, type Values } from "../parameters.ts";
 import { UsageError } from "../errors.ts";
 import { ArchiveReader } from "../intake/archive_reader.ts";
 import { findCodeowners } from "../intake/codeowners_file.ts";

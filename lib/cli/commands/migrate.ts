@@ -1,7 +1,8 @@
 import { openDatabase } from "../../../db/connection/connect.ts";
 import { distributeDatabase } from "../../../db/schema/distribute.ts";
 import { migrate } from "../../../db/schema/migrate.ts";
-import { type AddCommand, command, flag } from "../command.ts";
+import { type AddCommand, command } from "../command.ts";
+import { flag } from "../parameters.ts";
 
 export const migrateCommand: AddCommand = command({
   name: "migrate",

@@ -8,14 +8,8 @@ import {
 } from "../../../db/admin/organizations.ts";
 import { writeTransaction } from "../../../db/write/transaction.ts";
 import { formatTimestamp } from "../../base/time.ts";
-import {
-  type AddCommand,
-  argument,
-  command,
-  type CommandContext,
-  group,
-  option,
-} from "../command.ts";
+import { type AddCommand, command, type CommandContext, group } from "../command.ts";
+import { argument, option } from "../parameters.ts";
 import { Failure } from "../errors.ts";
 import { openOrganization, ORG, organizationRecord, unknownOrganization } from "../resources.ts";
 import { lineOfText, purchaseUnits } from "../values.ts";

@@ -12,7 +12,8 @@ import {
 } from "../../../db/write/prune.ts";
 import { formatRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
 import { formatTimestamp, SECONDS_PER_DAY, WINDOW_SECONDS } from "../../base/time.ts";
-import { type AddCommand, command, flag, option } from "../command.ts";
+import { type AddCommand, command } from "../command.ts";
+import { flag, option } from "../parameters.ts";
 import { Failure, UsageError } from "../errors.ts";
 import { progressLine } from "../output.ts";
 import { requireOrganization, requireRepository } from "../resources.ts";

@@ -7,7 +7,8 @@ import { DEFAULT_POLICY, type QuarantinePolicy } from "../../analysis/quarantine
 import { formatRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
 import { SECONDS_PER_DAY, WINDOW_SECONDS } from "../../base/time.ts";
 import { PROGRAM } from "../../base/version.ts";
-import { type AddCommand, command, type CommandContext, flag, group, option } from "../command.ts";
+import { type AddCommand, command, type CommandContext, group } from "../command.ts";
+import { flag, option } from "../parameters.ts";
 import { openOrganization, ORG, requireRepository } from "../resources.ts";
 import { duration, MAX_LIFETIME_SECONDS, repositoryName, wholeNumber } from "../values.ts";
 

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { aborted } from "../../base/delay.ts";
-import { type AddCommand, command, option } from "../command.ts";
+import { type AddCommand, command } from "../command.ts";
+import { option } from "../parameters.ts";
 import { reopenForReading } from "../database.ts";
 import { UsageError } from "../errors.ts";
 import { type Inbox, openInbox } from "../receive/inbox.ts";

@@ -10,14 +10,8 @@ import {
 } from "../../../db/admin/repositories.ts";
 import { writeTransaction } from "../../../db/write/transaction.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
-import {
-  type AddCommand,
-  argument,
-  command,
-  type CommandContext,
-  group,
-  option,
-} from "../command.ts";
+import { type AddCommand, command, type CommandContext, group } from "../command.ts";
+import { argument, option } from "../parameters.ts";
 import { Failure } from "../errors.ts";
 import { openOrganization, ORG, repositoryRecord, requireRepository, YES } from "../resources.ts";
 import { repositoryId, repositoryName } from "../values.ts";

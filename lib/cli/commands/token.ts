@@ -11,15 +11,8 @@ import type { Database } from "../../../db/connection/connect.ts";
 import { writeTransaction } from "../../../db/write/transaction.ts";
 import { makeToken, type TokenType } from "../../base/token.ts";
 import { PROGRAM } from "../../base/version.ts";
-import {
-  type AddCommand,
-  argument,
-  command,
-  type CommandContext,
-  flag,
-  group,
-  option,
-} from "../command.ts";
+import { type AddCommand, command, type CommandContext, group } from "../command.ts";
+import { argument, flag, option } from "../parameters.ts";
 import { Failure, UsageError } from "../errors.ts";
 import { openOrganization, ORG, requireRepository, tokenRecord } from "../resources.ts";
 import {

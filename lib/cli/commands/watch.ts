@@ -2,15 +2,8 @@ import { realpath } from "node:fs/promises";
 import * as v from "valibot";
 import { listArchives, retryFailedArchives } from "../../../db/admin/archives.ts";
 import { formatTimestamp, SECONDS_PER_DAY } from "../../base/time.ts";
-import {
-  type AddCommand,
-  argument,
-  type CliIo,
-  command,
-  type CommandContext,
-  flag,
-  option,
-} from "../command.ts";
+import { type AddCommand, type CliIo, command, type CommandContext } from "../command.ts";
+import { argument, flag, option } from "../parameters.ts";
 import { Failure, UsageError } from "../errors.ts";
 import { cannotRead, type Listener, type ReadProgress } from "../intake/read_files.ts";
 import { watchArchives } from "../intake/watch_loop.ts";

@@ -5,7 +5,8 @@ import { askGit, commitOf, treeOf } from "./ci/git.ts";
 import { type CiFacts, type CiJob, detectCiJob } from "./ci/mod.ts";
 import { readWith } from "../../base/read_with.ts";
 import { parseRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
-import { type CommandContext, option } from "../command.ts";
+import type { CommandContext } from "../command.ts";
+import { option } from "../parameters.ts";
 import { UsageError } from "../errors.ts";
 import {
   isObjectId,
