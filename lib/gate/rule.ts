@@ -1,5 +1,6 @@
 /** The rule of the gate: decides the exit code of a test run, with the reason. */
 import type { TestIdentity } from "../base/identity.ts";
+import { plural } from "../base/text.ts";
 import { formatTimestamp } from "../base/time.ts";
 
 /** A quarantined test, as the API lists it. */
@@ -28,6 +29,8 @@ const PER_CLASS_REPORT =
 export interface GateFacts {
   /** How the tests ended. */
   testsExitCode: number;
+  /** Whether that follows from the reports: 1 with a failure, even of a test that passed on retry. */
+  isCodeOfReports: boolean;
   /** Exit codes that mean failed tests; `null` unless given: 1, except with reports per class. */
   failureCodes: readonly number[] | null;
   /** The signal that stopped the run; `null` without one. */
@@ -105,19 +108,25 @@ function obstacleToExcuse(facts: GateFacts): string | null {
   if (stale) return `${stale.path} is older than the start of the tests`;
   const outside = reports.flatMap(({ failuresOutsideTests }) => failuresOutsideTests);
   if (outside.length > 0) return `a failure outside of a test: ${outside[0]}`;
-  if (failed.length === 0) return "no report has a failed test";
+  if (failed.length === 0) {
+    return facts.isCodeOfReports
+      ? "every failed test passed on retry; --exit-code tells how the tests ended"
+      : "no report has a failed test";
+  }
   if (facts.quarantined === null) return "the quarantined tests are unknown";
   const isUnquarantined = (test: TestIdentity) => !quarantineOf(test, facts);
   const unquarantinedCount = failed.filter(isUnquarantined).length;
   if (unquarantinedCount > 0) {
-    return `${unquarantinedCount} of ${failed.length} failed tests ${
+    return `${unquarantinedCount} of ${plural(failed.length, "failed test")} ${
       unquarantinedCount === 1 ? "is" : "are"
     } not quarantined`;
   }
   const unclearCount = unclear.filter(isUnquarantined).length;
-  if (unclearCount > 0) return `the outcome of ${unclearCount} tests is unknown`;
+  if (unclearCount > 0) return `the outcome of ${plural(unclearCount, "test")} is unknown`;
   if (failed.length > maxExcused) {
-    return `${failed.length} quarantined tests failed, more than ${maxExcused} (--max-excused)`;
+    return `${
+      plural(failed.length, "quarantined test")
+    } failed, more than ${maxExcused} (--max-excused)`;
   }
   const perClass = reports.find(({ path }) => PER_CLASS_REPORT.test(path));
   if (perClass && facts.failureCodes === null) {

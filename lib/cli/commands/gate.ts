@@ -141,5 +141,9 @@ async function show(
   const start = afterDashes ? "\n" : "";
   await io.stdout(json ? `${JSON.stringify(summary)}\n` : start + lines.join(""));
   const path = file ?? setting(io.environment, "GITHUB_STEP_SUMMARY");
-  if (path !== "") await appendFile(path, summaryMarkdown(summary));
+  if (path === "") return;
+  await appendFile(path, summaryMarkdown(summary)).catch((error) => {
+    const option = file === undefined ? "GITHUB_STEP_SUMMARY" : "--summary";
+    throw new Error(`${option}: ${error.message}: name a file that can be written`);
+  });
 }

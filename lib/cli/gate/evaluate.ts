@@ -35,6 +35,7 @@ export async function evaluate(
   });
   const facts: GateFacts = {
     testsExitCode,
+    isCodeOfReports: end.code === undefined && end.signal === null,
     // An exit code that follows from the reports means failed tests.
     failureCodes: failureCodes ?? (end.code === undefined ? [1] : null),
     maxExcused,

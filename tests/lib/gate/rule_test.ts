@@ -38,6 +38,7 @@ function listed(...tests: (TestIdentity & Partial<QuarantinedTest>)[]) {
 /** One quarantined test failed, everything else is as it has to be. */
 const EXCUSABLE: GateFacts = {
   testsExitCode: 1,
+  isCodeOfReports: false,
   failureCodes: [1],
   signal: null,
   reports: [GOOD],
@@ -115,10 +116,16 @@ const CASES: [title: string, facts: Partial<GateFacts>, code: number, reason: st
   ["a failure outside of a test", { reports: [OUTSIDE] }, 1, "<error> outside of a <testcase>"],
   ["a failure outside, in the last report", { reports: [GOOD, OUTSIDE] }, 1, "outside of a test"],
   ["no failed test", { failed: [] }, 1, "no report has a failed test"],
+  [
+    "a failed test passed on retry",
+    { failed: [], isCodeOfReports: true },
+    1,
+    "every failed test passed on retry; --exit-code tells",
+  ],
   ["no failed test, one unclear", { failed: [], unclear: [PAYS] }, 1, "no report has a failed"],
 
   // Quarantine.
-  ["the failed test is not quarantined", { failed: [NEW] }, 1, "1 of 1 failed tests is not"],
+  ["the failed test is not quarantined", { failed: [NEW] }, 1, "1 of 1 failed test is not"],
   ["one of two is not", { failed: [PAYS, NEW] }, 1, "1 of 2 failed tests is not quarantined"],
   ["two of three are not", { failed: [NEW, PAYS, other("x")] }, 1, "2 of 3 failed tests are not"],
   ["nothing is quarantined", { quarantined: listed() }, 1, "1 of 1"],
@@ -149,7 +156,7 @@ const CASES: [title: string, facts: Partial<GateFacts>, code: number, reason: st
     "an unclear test is not quarantined",
     { unclear: [NEW] },
     1,
-    "the outcome of 1 tests is unknown",
+    "the outcome of 1 test is unknown",
   ],
 
   // Limits.
@@ -160,7 +167,7 @@ const CASES: [title: string, facts: Partial<GateFacts>, code: number, reason: st
     "11 quarantined tests failed, more than",
   ],
   ["none are excused", { maxExcused: 0 }, 1, "more than 0"],
-  ["all 2,000 tests failed", countOf(2_000, 10), 1, "2000 quarantined tests failed"],
+  ["all 2,000 tests failed", countOf(2_000, 10), 1, "2,000 quarantined tests failed"],
 ];
 
 function end(quarantine_expires_at: string): Partial<GateFacts> {
@@ -206,6 +213,7 @@ const report: fc.Arbitrary<GateReport> = fc.record({
 
 /** Facts of which each often is as it has to be, so that many runs are excused. */
 const anyFacts: fc.Arbitrary<GateFacts> = fc.record({
+  isCodeOfReports: fc.boolean(),
   testsExitCode: fc.constantFrom(1, 1, 0, 2, 137),
   failureCodes: fc.constantFrom([1], [1, 2], [], null),
   signal: fc.constantFrom(null, null, "SIGTERM"),

@@ -291,7 +291,7 @@ describe("gate around a command", () => {
       options: ["--summary", "/nowhere/summary.md"],
     });
     assert.equal(code, 0);
-    assert.match(stderr, /^gate: .*\/nowhere\/summary\.md/);
+    assert.match(stderr, /^gate: --summary: .*\/nowhere\/summary\.md.*: name a file/);
   });
 });
 
