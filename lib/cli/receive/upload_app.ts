@@ -11,11 +11,11 @@ import {
   ALLOWED_METHODS,
   badRequest,
   internalServerError,
+  jsonResponse,
   methodNotAllowed,
   notFound,
   unauthorized,
 } from "../../http/request/errors.ts";
-import { JSON_MEDIA_TYPE, jsonBody } from "../../http/request/json.ts";
 import { splitUrl } from "../../http/request/parsed_url.ts";
 import { completeError, requestIdOf } from "../../http/request/responses.ts";
 import { ReportError } from "../../report/report_error.ts";
@@ -78,7 +78,7 @@ export function createUploadApp(context: UploadContext): App {
     if (/^\/health\/?$/.test(path)) {
       logged.route = "/health";
       if (!ALLOWED_METHODS.includes(request.method)) return methodNotAllowed();
-      return json(200, { status: "ok" });
+      return jsonResponse(200, { status: "ok" });
     }
     const now = context.now();
     const authorization = request.headers.get("authorization");
@@ -105,7 +105,7 @@ export function createUploadApp(context: UploadContext): App {
       const key = await acceptUpload(body, upload, { ...context, folder });
       Object.assign(logFields, { bytes: body.byteCount, key });
       metrics?.count("upload_bytes_total", {}, body.byteCount);
-      return json(202, { key });
+      return jsonResponse(202, { key });
     } finally {
       metrics?.set("uploads_running", --runningCount);
       await Deno.remove(folder, { recursive: true }).catch(() => {});
@@ -125,10 +125,6 @@ function repositoryOf(path: string): RepositoryName | null {
   } catch {
     return null;
   }
-}
-
-function json(status: number, value: unknown): Response {
-  return new Response(jsonBody(value), { status, headers: { "content-type": JSON_MEDIA_TYPE } });
 }
 
 function unavailable(): Response {

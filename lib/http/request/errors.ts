@@ -41,7 +41,7 @@ export const RETRY_AFTER_SECONDS = "1";
 
 /** 400: everything that is wrong with the parameters; for an upload also 408 or 413. */
 export function badRequest(errors: ParameterErrors, status = 400): Response {
-  return errorResponse(status, { errors });
+  return jsonResponse(status, { errors });
 }
 
 /** 401: an empty body, whatever is wrong with the token. */
@@ -51,12 +51,12 @@ export function unauthorized(access: Access): Response {
 
 /** 404: it does not exist, or belongs to another organization. */
 export function notFound(): Response {
-  return errorResponse(404, { message: "Not Found" });
+  return jsonResponse(404, { message: "Not Found" });
 }
 
 /** 405: a known path with another method than it has. */
 export function methodNotAllowed(allowed = ALLOWED_METHODS): Response {
-  const response = errorResponse(405, { message: "Method Not Allowed" });
+  const response = jsonResponse(405, { message: "Method Not Allowed" });
   response.headers.set("allow", allowed.join(", "));
   return response;
 }
@@ -71,9 +71,9 @@ export function overloaded(): Response {
   return new Response(null, { status: 500, headers: { "retry-after": RETRY_AFTER_SECONDS } });
 }
 
-function errorResponse(status: number, body: unknown): Response {
+/** A JSON response with its length, which the response to HEAD has without the body. */
+export function jsonResponse(status: number, body: unknown): Response {
   const bytes = new TextEncoder().encode(jsonBody(body));
-  // Set here because the response to HEAD has the length without the body.
   const headers = { "content-type": JSON_MEDIA_TYPE, "content-length": String(bytes.length) };
   return new Response(bytes, { status, headers });
 }

@@ -77,8 +77,7 @@ export async function inspectArchive(
     } else if (path === "CODEOWNERS") {
       codeowners = await textOf(entry, file, limits.codeownersBytes);
     } else if (path.startsWith(COVERAGE_FOLDER)) {
-      if (entry.size > 0) coverage.set(path, { path, ordinal });
-      else skip(path, "is empty");
+      coverage.set(path, { path, ordinal });
     } else if (REPORT_FOLDERS.some((folder) => path.startsWith(folder))) {
       if (await looksLikeReport(entry)) reports.set(path, { path, ordinal });
       else skip(path, "is not XML");

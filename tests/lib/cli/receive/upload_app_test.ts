@@ -140,6 +140,20 @@ describeWithDatabases("an upload", (database) => {
     assert.deepEqual(await process(), [`${key}\tprocessed\t0`]);
   });
 
+  it("of an empty coverage file, which tools leave behind, is taken as by `ingest`", async () => {
+    const body = formOf([["coverage", "empty", ""]]);
+    const key = await accepted(await receiver.send(`${newPath()}?commit=${SHA}`, token, { body }));
+    assert.deepEqual(await process(), [`${key}\tprocessed\t0`]);
+  });
+
+  it("of a file of another kind is refused by its parameter and name", async () => {
+    for (const [part, text] of [["report", ""], ["coverage", "x"]] as const) {
+      const body = formOf([[part, "made.xml", text]]);
+      const response = await receiver.send(`${newPath()}?commit=${SHA}`, token, { body });
+      await refused(response, 400, { [part]: /^made\.xml/ });
+    }
+  });
+
   it("of an archive needs no parameter; those given win, as those of `ingest`", async () => {
     const path = newPath();
     const entries: [string, string][] = [
@@ -337,6 +351,8 @@ describeWithDatabases("an upload", (database) => {
   it("does not need a token for the liveness probe", async () => {
     const response = await receiver.app(new Request("http://x/health"));
     assert.deepEqual([response.status, await response.text()], [200, '{"status":"ok"}\n']);
+    const head = await receiver.app(new Request("http://x/health", { method: "HEAD" }));
+    assert.deepEqual([head.headers.get("content-length"), await head.text()], ["16", ""]);
     const post = await receiver.app(new Request("http://x/health", { method: "POST" }));
     assert.equal(post.status, 405);
     await post.body?.cancel();
