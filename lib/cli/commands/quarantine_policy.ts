@@ -69,14 +69,20 @@ async function store(
   const repository = repo ? await requireRepository(sql, organization, repo) : null;
   const subject = repository ? formatRepositoryName(repository) : organization.name;
   const record = policyRecord({ repository, policy });
-  await writeTransaction(sql, async (tx) => {
-    await setPolicy(tx, { organizationId, repositoryId: repository?.repositoryId ?? null }, policy);
-    await context.logChange(tx, { organizationId, subject, detail: record });
-  });
+  const stored = (await listPolicies(sql, organizationId)).map(policyRecord);
+  const before = stored.find((one) => one.repository === record.repository) ??
+    (repository ? null : policyRecord({ repository, policy: null }));
+  if (JSON.stringify(before) === JSON.stringify(record)) {
+    context.note(policy ? "the policy is already set to this" : "the policy is already off");
+  } else {
+    const scope = { organizationId, repositoryId: repository?.repositoryId ?? null };
+    await writeTransaction(sql, async (tx) => {
+      await setPolicy(tx, scope, policy);
+      await context.logChange(tx, { organizationId, subject, detail: record });
+    });
+  }
   if (!repository) {
-    const own = (await listPolicies(sql, organizationId)).flatMap(({ repository }) =>
-      repository ? [formatRepositoryName(repository)] : []
-    );
+    const own = stored.flatMap(({ repository }) => repository ?? []);
     if (own.length > 0) {
       context.note(`repositories with a policy of their own are unchanged: ${own.join(", ")}`);
     }

@@ -22,6 +22,7 @@ import {
   type UnprocessedSubmission,
 } from "../../../db/write/unprocessed_submissions.ts";
 import { TagLimitError } from "../../../db/write/test_tags.ts";
+import type { Log } from "../../base/log.ts";
 import {
   formatRepositoryName,
   parseRepositoryName,
@@ -54,6 +55,7 @@ export interface WatcherContext {
   /** Seconds since 1970. */
   now(): number;
   listener: Listener;
+  log: Log;
   /** Of the entries that the quarantine policy adds and removes. */
   origin: Origin;
 }
@@ -117,7 +119,7 @@ export async function processArchive(
 }
 
 async function intake(
-  { sql, storage, reader, organization: given, now, listener, origin }: WatcherContext,
+  { sql, storage, reader, organization: given, now, listener, log, origin }: WatcherContext,
   { archive, claim, shown }: {
     archive: StoredArchive;
     claim: ArchiveClaim;
@@ -153,7 +155,7 @@ async function intake(
     if (!(error.cause instanceof TagLimitError)) throw error;
     throw new ArchiveError(error.message, { cause: error });
   });
-  await applyPolicyAfterUpload(sql, repository, { now: now(), origin, note: listener.note });
+  await applyPolicyAfterUpload(sql, repository, { now: now(), origin, log });
   return outcome;
 
   /** Lists the archive under its repository as `processing`. */

@@ -24,7 +24,7 @@ export interface Observer {
 
 /** Sweeps until `stop`, or once. Returns the number of archives that failed. */
 export async function watchArchives(
-  watcher: Omit<WatcherContext, "reader">,
+  watcher: Omit<WatcherContext, "reader" | "log">,
   { interval, workers, progress, ...observer }: Observer & {
     interval: number;
     workers: number;
@@ -43,7 +43,7 @@ export async function watchArchives(
 
   const start = (archive: StoredArchive) => {
     const reader = idle.pop()!;
-    const task = processArchive({ ...watcher, reader }, archive).then(async (outcome) => {
+    const task = processArchive({ ...watcher, reader, log }, archive).then(async (outcome) => {
       progress.clear();
       if (outcome.status === "processed") await storage.remove?.(archive.key);
       // With --once there is no retry.

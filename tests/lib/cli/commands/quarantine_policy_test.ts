@@ -64,7 +64,11 @@ describeWithDatabases("quarantine policy", (database) => {
       repository: null,
       state: "off",
     }, shop]);
-    assert.equal((await cli("quarantine policy off --org acme --repo acme/shop")).code, 0);
+    const offShop = "quarantine policy off --org acme --repo acme/shop";
+    assert.equal((await cli(offShop)).stderr, "");
+    const again = await cli(offShop);
+    assert.deepEqual(again, { ...again, code: 0, stdout: "acme/shop\n" });
+    assert.equal(again.stderr, "the policy is already off\n");
     assert.deepEqual((await show())[1], { ...without(shop), state: "off" });
   });
 

@@ -8,6 +8,7 @@ import { listQuarantined } from "../../../../db/admin/quarantine.ts";
 import { setPolicy } from "../../../../db/admin/quarantine_policy.ts";
 import { createOrganization, type Organization } from "../../../../db/admin/organizations.ts";
 import { DEFAULT_POLICY } from "../../../../lib/analysis/quarantine_policy.ts";
+import { createLog, silentLog } from "../../../../lib/base/log.ts";
 import { describeWithDatabases } from "../../../database.ts";
 import { archiveOf, reportOf } from "../../report/archive/make_archive.ts";
 
@@ -61,6 +62,7 @@ describeWithDatabases("processing an archive", (database) => {
       leaseSeconds: 60,
       now: () => NOW,
       listener: { note: () => {} },
+      log: silentLog,
       origin: { author: "test", command: "watch" },
     };
     return { context, archive: { key: "a.gz", version: "1", uploadedAt: NOW, isComplete: true } };
@@ -117,7 +119,8 @@ describeWithDatabases("processing an archive", (database) => {
     const { sql } = database();
     const policy = { ...DEFAULT_POLICY, disruptions: 1, codeVersions: 1, minResults: 2 };
     const { organizationId } = organization;
-    const notes: string[] = [];
+    const lines: string[] = [];
+    const log = createLog({ write: (line) => void lines.push(line), now: () => NOW });
     const take = async (repository: string, key: string) => {
       const report = `<testsuite name="s"><testcase name="flaky"><failure/></testcase>` +
         `<testcase name="flaky"/></testsuite>`;
@@ -126,8 +129,7 @@ describeWithDatabases("processing an archive", (database) => {
         report,
         onOpen: () => Promise.resolve(),
       });
-      const listener = { note: (text: string) => void notes.push(text) };
-      const outcome = await processArchive({ ...context, listener }, { ...archive, key });
+      const outcome = await processArchive({ ...context, log }, { ...archive, key });
       assert.equal(outcome.status, "processed");
     };
     await take("acme/unset", "a.gz");
@@ -137,8 +139,8 @@ describeWithDatabases("processing an archive", (database) => {
     const [entry, ...others] = await listQuarantined(sql, organizationId, NOW);
     assert.deepEqual([entry?.repositoryName, entry?.name, others.length], ["policy", "flaky", 0]);
     assert.match(
-      notes.at(-1)!,
-      /^acme\/policy: quarantined [0-9a-f]{24} flaky: 1 disruption at 1 /,
+      lines.at(-1)!,
+      / info test quarantined repository=acme\/policy test_id=[0-9a-f]{24} test=flaky reason="1 disr/,
     );
     await setPolicy(sql, { organizationId, repositoryId: null }, null);
     await take("acme/off", "a.gz");
@@ -147,7 +149,8 @@ describeWithDatabases("processing an archive", (database) => {
 
   it("is stored also when the quarantine policy cannot be applied", async () => {
     const { sql } = database();
-    const notes: string[] = [];
+    const lines: string[] = [];
+    const log = createLog({ write: (line) => void lines.push(line), now: () => NOW });
     const { context, archive } = await watcher({
       repository: "acme/no-policy",
       onOpen: () => Promise.resolve(),
@@ -155,10 +158,12 @@ describeWithDatabases("processing an archive", (database) => {
     await sql`update organization set quarantine_policy = '"nonsense"'`;
     await sql`alter table quarantine rename to quarantine_away`;
     try {
-      const listener = { note: (text: string) => void notes.push(text) };
-      const outcome = await processArchive({ ...context, listener }, archive);
+      const outcome = await processArchive({ ...context, log }, archive);
       assert.equal(outcome.status, "processed");
-      assert.match(notes.at(-1)!, /^acme\/no-policy: the quarantine policy could not be applied: /);
+      assert.match(
+        lines.at(-1)!,
+        / warn quarantine policy not applied repository=acme\/no-policy /,
+      );
     } finally {
       await sql`alter table quarantine_away rename to quarantine`;
       await sql`update organization set quarantine_policy = null`;
