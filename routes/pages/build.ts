@@ -8,7 +8,7 @@ import { parseTestId } from "../../lib/base/identity.ts";
 import { formatCount, plural } from "../../lib/base/text.ts";
 import { glyph } from "../../lib/html/charts.ts";
 import { shortOid } from "../../lib/html/format.ts";
-import { externalLink, type Markup, markup } from "../../lib/html/markup.ts";
+import { externalAddress, externalLink, type Markup, markup } from "../../lib/html/markup.ts";
 import { columns, table } from "../../lib/html/table.ts";
 import { type ApiRequest, selectedSubmission } from "../../lib/http/request/route.ts";
 import { checkVersion, StaleVersionError } from "../../lib/http/request/stale_version.ts";
@@ -67,11 +67,13 @@ ${buildFigures(parts, repository)}
 <h2>Failures</h2>
 ${failed.length > 0 ? failures(failed, verdicts, context) : emptyState(nothingFailed(parts))}
 ${isCut && markup`<p>Only the first ${MAX_ATTEMPTS} failures of a report are shown.</p>`}
-<h2>Passed after a retry</h2>
 ${
-        retried.length > 0
-          ? retried.map((attempt) => failure(attempt, { context, isOpen: false }))
-          : emptyState("No test needed a second attempt.")
+        parts.some(({ status }) => status === "processed") && markup`<h2>Passed after a retry</h2>
+${
+          retried.length > 0
+            ? retried.map((attempt) => failure(attempt, { context, isOpen: false }))
+            : emptyState("No test needed a second attempt.")
+        }`
       }
 ${parts.length > 1 && markup`<h2>Reports</h2>${partTable(parts, repository, context)}`}`,
     };
@@ -178,7 +180,7 @@ function buildFigures(parts: readonly BuildPart[], { url }: RepositoryDetails): 
     ["Branch", branch || "unknown"],
     ["Commit", isCommit ? externalLink(url && `${url}/commit/${commitOid}`, commit) : commit],
     ["Results", formatCount(results), `in ${plural(parts.length, "upload")}`],
-    ["CI run", buildUrl ? externalLink(buildUrl, "open") : "unknown"],
+    ["CI run", externalLink(buildUrl, externalAddress(buildUrl) ? "open" : buildUrl || "unknown")],
   );
 }
 

@@ -47,7 +47,7 @@ export const repositoriesPage = definePage({
       flakiest.map((one) => overviewRow(one, firstDay, context)),
     );
     const none = emptyState(
-      markup`<p>Nothing was uploaded yet. A repository appears with its first JUnit report:</p>`,
+      markup`<p>Nothing has been uploaded yet. A repository appears with its first JUnit report:</p>`,
       firstUpload("OWNER/NAME"),
     );
     return {

@@ -80,7 +80,10 @@ export const repositoryPage = definePage({
       checkVersion(repository, version);
     }
     const costs = costliestTests(failures.failures, MAX_ROWS);
-    const causes = failures.groups.filter(({ testCount }) => testCount > 1).slice(0, MAX_ROWS);
+    // Failures without any text may have different causes.
+    const causes = failures.groups.filter(({ testCount, text }) =>
+      testCount > 1 && text.message !== ""
+    ).slice(0, MAX_ROWS);
     const testIds = [...costs.map(({ testId }) => testId), ...causes.flatMap(({ tests }) => tests)];
     const names = await loadTestNames(sql, { repositoryId, testIds, now });
     const context: RepositoryContext = { ...pageContext, overview, names };
@@ -235,7 +238,9 @@ function buildRow(
   const outcome: Outcome = others > 0 ? "failed" : flaky > 0 ? "flaky" : "passed";
   return [
     buildLink(context, context.overview, latest.submissionId),
-    unfinished?.status ?? [glyph(outcome), " ", counts.join(", ") || "passed"],
+    unfinished?.status === "failed"
+      ? "upload failed"
+      : unfinished?.status ?? [glyph(outcome), " ", counts.join(", ") || "passed"],
     latest.branch,
     markup`<span class="oid">${shortOid(latest.commitOid)}</span>`,
     formatCount(parts.reduce((sum, { testResultCount }) => sum + testResultCount, 0)),

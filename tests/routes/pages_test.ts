@@ -153,6 +153,26 @@ describeWithDatabases("the pages", (database) => {
     }
   });
 
+  it("say what is unknown about a build, and do not count a failed upload", async () => {
+    const odd = await acme.addRepository("acme", "odd");
+    const failures = ["a", "b"].map((name) => ({ name, conclusion: "failure" as const }));
+    const { submissionId } = await acme.upload(odd, failures, { buildUrl: "job <7>" });
+    const build = await read(`/repos/acme/odd/builds/${submissionId}`);
+    assert.match(build.text, /CI run\s*job <7>/);
+    const failedId = "6ab1".padEnd(24, "0");
+    await database().sql`
+      insert into submission (repository_id, submission_id, recorded_at, uploaded_at, status, key,
+        commit_oid, data_version)
+      values (${odd.repositoryId}, decode(${failedId}, 'hex'),
+        to_timestamp(${NOW}), to_timestamp(${NOW}), 'failed', 'k', 'c', 1)`;
+    const repository = await read("/repos/acme/odd");
+    assert.match(repository.text, /upload failed/);
+    assert.doesNotMatch(repository.text, /One cause/);
+    const failed = await read(`/repos/acme/odd/builds/${failedId}`);
+    assert.match(failed.text, /could not be read/);
+    assert.doesNotMatch(failed.text, /second attempt/);
+  });
+
   it("show hostile texts as text", async () => {
     const repository = `/repos/acme/${encodeURIComponent("hostile <b>")}`;
     const page = await read(repository);
