@@ -137,7 +137,7 @@ answer=$(cat "$work.out" 2>/dev/null)
 case $status in
   202)
     key=$(printf '%s' "$answer" | sed 's/.*"key" *: *"\([^"]*\)".*/\1/' | tr -d '\000-\037')
-    printf '%s\n' "test-analytics: stored $reports reports and $count coverage files of $repository at $commit: $key"
+    printf '%s\n' "test-analytics: stored $repository at $commit (reports: $reports, coverage files: $count): $key"
     [ -z "${GITHUB_OUTPUT:-}" ] || printf '%s\n' "key=$key" >>"$GITHUB_OUTPUT"
     ;;
   000 | 1??) give_up "$url does not answer: $(tail -n 1 "$work/error")" ;;

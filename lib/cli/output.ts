@@ -1,4 +1,5 @@
 /** Formatting of plain output, and the progress line. */
+import { showDirections } from "../html/escape.ts";
 import type { CliIo } from "./command.ts";
 import type { Listener, ReadProgress } from "./intake/read_files.ts";
 
@@ -10,9 +11,12 @@ export function plainLine(cells: Cell[]): string {
   return cells.map((cell) => oneLine(String(cell ?? ""))).join("\t");
 }
 
-/** The text with control characters replaced by spaces: safe for terminals and logs. */
+/**
+ * The text with control characters replaced by spaces, and those that reverse its direction by their
+ * numbers: safe for terminals and logs.
+ */
 export function oneLine(text: string): string {
-  return text.replaceAll(/[\p{Cc}\u2028\u2029]/gu, " ");
+  return showDirections(text.replaceAll(/[\p{Cc}\u2028\u2029]/gu, " "));
 }
 
 const MIN_MS_BETWEEN_LINES = 200;

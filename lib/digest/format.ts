@@ -49,7 +49,11 @@ function textOf(digest: Digest, syntax: Syntax) {
   for (const { repository, flakiness, flakiness_before, builds } of repositories) {
     lines.push(
       `${bullet}${code(repository)}: ` +
-        `${flakiness === null ? "no builds" : `${flakiness} of ${builds} builds were flaky`}, ` +
+        `${
+          flakiness === null
+            ? "no builds"
+            : `${flakiness} of ${plural(builds, "build")} ${builds === 1 ? "was" : "were"} flaky`
+        }, ` +
         `${flakiness_before ?? "no builds"} before`,
     );
   }

@@ -105,7 +105,9 @@ export function trend({ title, labels, lines }: {
   return figure({
     title,
     svg: image(
-      `${title}: latest ${lines.map((line) => `${line.name} ${percent(latest(line))}`).join(", ")}`,
+      `${title}: in the latest week ${
+        lines.map((line) => `${line.name} ${percent(latest(line))}`).join(", ")
+      }`,
       [WIDTH, HEIGHT],
       markup`<path class="axis" d="M0 ${HEIGHT - 4}H${WIDTH}M0 8H${WIDTH}"/>${drawn.toReversed()}`,
     ),

@@ -1,23 +1,31 @@
 const ENTITIES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 
-// In order: what HTML reads, terminal colours, control characters but tab and line ends, and the
-// characters that reverse the direction of a text.
+const DIRECTIONS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+/** Shows characters that reverse the direction of a text as their numbers: `[U+202E]`. */
+export function showDirections(text: string): string {
+  return text.replace(
+    DIRECTIONS,
+    (found) => `[U+${found.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}]`,
+  );
+}
+
+// In order: what HTML reads, terminal colours, control characters but tab and line ends.
 const SPECIAL =
   // deno-lint-ignore no-control-regex
-  /[&<>"]|\x1b\[[\d;]*m|[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+  /[&<>"]|\x1b\[[\d;]*m|[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/g;
 
 /**
  * Escapes plain text for HTML and SVG: between tags and in double-quoted attributes. Terminal colours
  * are removed; other control characters and those that reverse the direction become visible.
  */
 export function escapeHtml(text: string): string {
-  return text.replace(SPECIAL, (found) => ENTITIES[found] ?? visible(found));
+  return showDirections(text.replace(SPECIAL, (found) => ENTITIES[found] ?? visible(found)));
 }
 
-/** A control character as its picture, a control of direction as its number. */
+/** A control character as its picture. */
 function visible(found: string): string {
   if (found.length > 1) return "";
   const code = found.charCodeAt(0);
-  if (code < 0x20) return String.fromCharCode(0x2400 + code);
-  return code < 0x100 ? "\ufffd" : `[U+${code.toString(16).toUpperCase().padStart(4, "0")}]`;
+  return code < 0x20 ? String.fromCharCode(0x2400 + code) : "\ufffd";
 }

@@ -63,7 +63,7 @@ export function layout({ title, crumbs = [], content }: Page, pathTo: PathTo | n
 ${trail}
 ${content}
 </main>
-<footer><p><b>Flaky</b> is a failure of a test that also passed on the same code. Figures are of the
+<footer><p><b>Flaky</b> is a failure of a test that also passed on the same code. Figures cover the
 last 14 days unless they say otherwise; times are UTC.</p></footer>
 </body>
 </html>

@@ -177,7 +177,7 @@ describe("the scripts for CI jobs", () => {
         const url = service.uploadUrl;
         const stored = await job({ url, token, reports: "flaky.xml", strict: "true" });
         assert.equal(stored.code, 0, stored.output);
-        assert.match(stored.output, /: stored 1 reports and 0 coverage files of acme/);
+        assert.match(stored.output, /: stored acme.* \(reports: 1, coverage files: 0\): acme/);
         const flaky = ["flaky", "--org", "acme", "--repo", repository, "--json"];
         let listed = await run(flaky, environment);
         for (let tries = 0; tries < 100 && !/"adds"/.test(listed.stdout); tries++) {
@@ -258,7 +258,7 @@ describe("the scripts for CI jobs", () => {
         assert.equal(code, 0, output);
         assert.match(
           output,
-          /^test-analytics: stored 2 reports and 1 coverage files of acme\/.*shop at \w+: acme\/shop\/1\.gz$/m,
+          /^test-analytics: stored acme\/.*shop at \w+ \(reports: 2, coverage files: 1\): acme\/shop\/1\.gz$/m,
         );
         const { path, authorization, bytes } = uploads.at(-1)!;
         assert.equal(authorization, `Bearer ${TOKEN}`);

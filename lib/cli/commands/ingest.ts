@@ -1,3 +1,4 @@
+import { plural } from "../../base/text.ts";
 import { PROGRAM } from "../../base/version.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
 import { argument, type Values } from "../parameters.ts";
@@ -142,7 +143,9 @@ async function store(
   const { coverage, repository } = outcome;
   if (outcome.key === null && coverage && coverage.line_count > 0) {
     const { covered_line_count: covered, line_count: lines } = coverage;
-    listener.note(`stored coverage of ${repository}: ${covered} of ${lines} lines; no submission`);
+    listener.note(
+      `stored coverage of ${repository}: ${covered} of ${plural(lines, "line")}; no submission`,
+    );
   }
   return outcome;
 }
@@ -159,7 +162,7 @@ function summaryLines(
     .map(({ class: className, name, file }) => `  ${name} (${file || className})`);
   const more = newlyDisruptive.length - listed.length;
   return [
-    `${place}: ${test_result_count} results, ${failures} failed${flaky}`,
+    `${place}: ${plural(test_result_count, "result")}, ${failures} failed${flaky}`,
     ...newlyDisruptive.length > 0 ? [`new flaky tests: ${newlyDisruptive.length}`] : [],
     ...listed,
     ...more > 0 ? [`  and ${more} more: ${PROGRAM} flaky --repo ${repository}`] : [],

@@ -31,7 +31,7 @@ import { location } from "../values.ts";
 export const uploadCommand: AddCommand = command({
   name: "upload",
   summary: "Pack the reports of one CI run into an archive for `watch`; prints its location",
-  example: "upload --to s3://ci-reports/acme --repo acme/shop --commit 4f2a9c1 reports/",
+  example: "upload --to s3://ci-reports --repo acme/shop reports/",
   moreExamples: ["upload --to https://reports.example reports/"],
   environment: ["UPLOAD_TOKEN", "UPLOAD_TOKEN_FILE", ...STORAGE_VARIABLES],
   usesDatabase: false,

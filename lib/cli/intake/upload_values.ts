@@ -2,6 +2,7 @@
  * Parsers for the facts of an upload: from options, the environment of a CI job, or the metadata of an
  * archive. They throw a SyntaxError or RangeError that quotes the value.
  */
+import { formatTimestamp } from "../../base/time.ts";
 import { TAG_LIMITS } from "../../report/limits.ts";
 import { quote } from "../../report/report_error.ts";
 
@@ -82,7 +83,9 @@ export function readRecordedAt(seconds: number, now: number): number {
     throw new RangeError("expected a time from 1970 to 2106");
   }
   if (seconds > now + MAX_SECONDS_AHEAD) {
-    throw new RangeError("expected a time at most 24 hours ahead of now");
+    throw new RangeError(
+      `"${formatTimestamp(seconds)}": expected a time at most 24 hours ahead of now`,
+    );
   }
   return seconds;
 }

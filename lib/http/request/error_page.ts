@@ -35,7 +35,7 @@ operator of this service creates one with <code>test-analytics token create --or
       ];
     case 400:
       return [
-        "This address has a mistake",
+        "Invalid address",
         markup`<dl>${
           Object.entries(errors).map(([name, messages]) =>
             markup`<dt><code>${name}</code></dt>${

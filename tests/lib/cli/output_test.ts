@@ -10,5 +10,6 @@ describe("a plain line", () => {
   it("holds whatever a value contains", () => {
     assert.equal(plainLine(["a\tb", "c\nd\r\n", "\x1b[31mred"]), "a b\tc d  \t [31mred");
     assert.equal(oneLine("a\u2028b\u0085c"), "a b c");
+    assert.equal(oneLine("invoice\u202efdp.exe"), "invoice[U+202E]fdp.exe");
   });
 });

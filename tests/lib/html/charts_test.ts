@@ -68,7 +68,7 @@ describe("a trend", () => {
     const text = String(chart);
     assert.equal(elements(chart, "circle").filter(({ r }) => r === "4").length, 2);
     assert.equal(elements(chart, "rect").filter(({ width }) => width === "7").length, 3);
-    assert.match(text, /aria-label="Share: latest flaky 20%, red 60%"/);
+    assert.match(text, /aria-label="Share: in the latest week flaky 20%, red 60%"/);
     assert.match(
       text,
       /8 Nov<\/th><td class="number">none<\/td><td class="number">50%<\/td>/,
