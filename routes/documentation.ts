@@ -1,4 +1,4 @@
-/** The documentation of the route table, of which these routes are rows themselves. */
+/** The routes of the documentation, which is generated from the route table. */
 import { docsPage } from "../lib/http/docs_page/page.ts";
 import { llmsText } from "../lib/http/llms_txt/document.ts";
 import { openapiDocument, openapiYaml } from "../lib/http/openapi/document.ts";

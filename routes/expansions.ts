@@ -102,7 +102,7 @@ const EXPANSIONS = {
     view: ({ quarantine }) => quarantine?.quarantineReason ?? null,
   },
   quarantine_owner: {
-    schema: nullable(v.string(), "Who takes care of it, null when unknown"),
+    schema: nullable(v.string(), "Who fixes the test, null when unknown"),
     view: ({ quarantine }) => quarantine?.quarantineOwner ?? null,
   },
   quarantine_expires_at: {

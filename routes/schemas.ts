@@ -88,7 +88,7 @@ export function offsetMetadata({ after, limit }: { after: number; limit: number 
   return { after: end < count ? encodeOffsetCursor(end) : null, limit };
 }
 
-/** The page of a list of which one row more than `limit` was loaded: then there is a next page. */
+/** A page of a list, from up to `limit` + 1 rows: an extra row means there is a next page. */
 export function keysetPage<Row>(rows: Row[], limit: number, cursorOf: (row: Row) => string) {
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);

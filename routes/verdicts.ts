@@ -67,15 +67,15 @@ const verdictSchema = v.pipe(
   v.title("TestVerdict"),
 );
 
-/** `GET /api/repos/{owner}/{name}/verdicts`: what is known about tests that failed. */
+/** `GET /api/repos/{owner}/{name}/verdicts`: verdicts on failed tests. */
 export const verdicts = defineJsonRoute({
   path: "/api/repos/:owner/:name/verdicts",
   operationId: "getVerdicts",
   tag: "Repositories",
   summary: "Verdicts on failed tests",
   description:
-    "For each of the given tests whether its failure is already known. Tests that are left out, and " +
-    "those that the repository does not have, are new failures.",
+    "For each of the given tests, whether its failure is already known. Tests that are missing from the " +
+    "response are new failures.",
   parameters: {
     path: repositoryPathParameters,
     query: v.object({ tests: testsParameter, base: baseParameter }),
@@ -112,7 +112,7 @@ export const verdicts = defineJsonRoute({
         isDisruptive: known !== undefined && known.disruptionCount > 0,
         hasFailedOnBase: failure !== null,
       });
-      // Whether a test without results of late is stored must not change a response: `prune` deletes it.
+      // Left out because `prune` deletes tests without recent results, which must not change a response.
       if (verdict === "new") return [];
       return {
         ...test,

@@ -41,7 +41,7 @@ const WORKER_AWAY = "08006";
 const TRANSIENT_CODES = new Set(
   // A server that is starting, restarting, failing over, or out of connections. ENOENT: a Unix socket
   // that does not exist yet. NO_SUITABLE_SERVER: no standby was promoted yet. 40001: a standby
-  // cancelled the statement in favour of replication. 08006: a worker of a cluster is away.
+  // cancelled the statement in favour of replication. 08006: a worker of a cluster is unavailable.
   ("ECONNREFUSED ECONNRESET ENOTFOUND EAI_AGAIN EHOSTUNREACH ENETUNREACH ETIMEDOUT EPIPE ENOENT " +
     "CONNECT_TIMEOUT CONNECTION_CLOSED CONNECTION_ENDED NO_SUITABLE_SERVER 08006 40001 53300 57P01 " +
     "57P02 57P03").split(" "),
@@ -53,7 +53,7 @@ export function isTransient(error: unknown): error is Error {
   return cause instanceof Error && "code" in cause && TRANSIENT_CODES.has(String(cause.code));
 }
 
-/** True when a worker of a cluster is away, so that a statement about others may succeed. */
+/** Whether a worker of a cluster is unavailable, so that a statement about others may succeed. */
 export function isWorkerAway(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === WORKER_AWAY;
 }

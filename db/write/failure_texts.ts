@@ -1,4 +1,4 @@
-/** Stores the texts of failures, and deletes those that no failure has any more. */
+/** Stores the messages and stack traces of failures, and deletes unreferenced ones. */
 import type { CompressedText } from "../../lib/analysis/failure_texts.ts";
 import { idsIn, type Queryable } from "../connection/sql.ts";
 import { storedTexts } from "../read/failure_texts.ts";
@@ -6,7 +6,7 @@ import { planForParameters } from "./transaction.ts";
 
 const TEXTS_PER_BATCH = 500;
 
-/** Stores those of the texts that the repository, which must be locked, does not have yet. */
+/** Stores the texts that the repository, which must be locked, does not have yet. */
 export async function storeTexts(
   tx: Queryable,
   { repositoryId, texts }: { repositoryId: number; texts: readonly CompressedText[] },

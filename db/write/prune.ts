@@ -35,7 +35,7 @@ export interface Pruned {
   testCount: number;
 }
 
-/** Texts, each batch of which reads the failures of the repository once. */
+/** Texts; each batch reads the failures of the repository once. */
 const TEXTS_PER_BATCH = 5_000;
 
 export interface PruneScope {
@@ -152,7 +152,7 @@ export async function planPrune(sql: Queryable, scope: PruneScope): Promise<Prun
 
 /**
  * Makes the space of deleted rows available again, until `stop` after the current table. A server
- * does this by itself; the embedded database has no autovacuum.
+ * does this automatically; the embedded database has no autovacuum.
  */
 export async function reclaimSpace({ sql, kind }: Database, stop?: AbortSignal): Promise<void> {
   if (kind === "server") return;

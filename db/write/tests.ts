@@ -82,7 +82,7 @@ export async function deleteTests(
 }
 
 /**
- * The test_no of those of the given tests that are stored, by test_hash.
+ * The test_no of the given tests, by test_hash; tests that are not stored are missing.
  *
  * A lateral look-up of each: with one condition for all, the planner reads every test of a repository
  * that it has no statistics of, for every batch of a first upload, at a tenth of the speed.

@@ -37,7 +37,7 @@ export const demoCommand: AddCommand = command({
       if (!(error instanceof Deno.errors.AddrInUse)) throw error;
       throw new Failure(`port ${port} is in use; try --port ${port + 1}`);
     }
-    // Its log is read by a person, whatever the environment sets for services.
+    // Readable by people, regardless of the log settings of the environment.
     await withLog(io, { LOG_LEVEL: "info", LOG_FORMAT: "human" }, async (log) => {
       await serveExample(context, { log, host, port });
     });

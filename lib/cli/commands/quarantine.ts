@@ -26,7 +26,7 @@ const addCommand = command({
   example: "quarantine add 0123456789abcdef01234567 --by ada --expires 30d",
   details: [
     "A test that is quarantined already keeps its date, author and type. From the second of its end on " +
-    "a test is not quarantined any more.",
+    "a test is no longer quarantined.",
   ],
   input: {
     testId: TEST,
@@ -37,7 +37,7 @@ const addCommand = command({
       v.optional(oneOf(["manual", "automatic"]), "manual"),
     ),
     reason: option("<text>", "why", v.optional(lineOfText)),
-    owner: option("<who>", "who takes care of it", v.optional(lineOfText)),
+    owner: option("<who>", "who fixes the test", v.optional(lineOfText)),
     expires: option("<when>", "its end: 30d, or RFC 3339 (default: never)", v.optional(end)),
   },
   async run({ testId: parts, by, type, reason, owner, expires }, context) {
@@ -114,7 +114,7 @@ const logCommand = command({
   example: "quarantine log --org acme",
   input: {
     org: ORG,
-    test: option("<test-id>", "of this test only", v.optional(testIdentifier)),
+    test: option("<test-id>", "only this test", v.optional(testIdentifier)),
   },
   async run({ org, test }, context) {
     const { sql, organization: { organizationId } } = await openOrganization(context, org);
@@ -146,7 +146,7 @@ const logCommand = command({
 /** The commands of `quarantine`. */
 export const quarantineCommands: AddCommand = group({
   name: "quarantine",
-  summary: "Quarantine tests, release them, list them and what happened",
+  summary: "Quarantine tests, release them, list them and their log",
   example: "quarantine list --org acme",
   commands: [addCommand, removeCommand, listCommand, logCommand, policyCommands, applyCommand],
 });

@@ -1,6 +1,6 @@
 /**
  * Reads archives in a worker thread, under a deadline. The main thread keeps leases, receives
- * signals and goes on with other archives, whatever a file does to its parser.
+ * signals and continues with other archives even if a file blocks or crashes its parser.
  */
 import { contentOf } from "../../analysis/submission_content.ts";
 import type { ArchiveContents, ArchiveMetadata, ArchiveSource } from "../../report/archive/mod.ts";

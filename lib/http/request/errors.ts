@@ -39,22 +39,22 @@ export const CHALLENGES: Readonly<Record<Access, string>> = {
 /** `Retry-After` of an overloaded service: most requests take milliseconds. */
 export const RETRY_AFTER_SECONDS = "1";
 
-/** 400: everything that is wrong with the parameters; for an upload also 408 or 413. */
+/** 400 with all parameter errors; for an upload also 408 or 413. */
 export function badRequest(errors: ParameterErrors, status = 400): Response {
   return jsonResponse(status, { errors });
 }
 
-/** 401: an empty body, whatever is wrong with the token. */
+/** 401: an empty body for every reason. */
 export function unauthorized(access: Access): Response {
   return new Response(null, { status: 401, headers: { "www-authenticate": CHALLENGES[access] } });
 }
 
-/** 404: it does not exist, or belongs to another organization. */
+/** 404: the resource does not exist, or belongs to another organization. */
 export function notFound(): Response {
   return jsonResponse(404, { message: "Not Found" });
 }
 
-/** 405: a known path with another method than it has. */
+/** 405: the path does not support the method. */
 export function methodNotAllowed(allowed = ALLOWED_METHODS): Response {
   const response = jsonResponse(405, { message: "Method Not Allowed" });
   response.headers.set("allow", allowed.join(", "));
@@ -66,7 +66,7 @@ export function internalServerError(): Response {
   return new Response(null, { status: 500 });
 }
 
-/** 500 with `Retry-After`: too many requests at once. The API documents no other status for it. */
+/** 500 with `Retry-After`: too many concurrent requests. The API documents no 503. */
 export function overloaded(): Response {
   return new Response(null, { status: 500, headers: { "retry-after": RETRY_AFTER_SECONDS } });
 }

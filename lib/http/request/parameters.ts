@@ -121,7 +121,7 @@ export const sortParameter = choiceParameter(
     "latest disruption, then to the smaller id",
 );
 
-/** One of some words, the first of which is the default and the second the example. */
+/** An enumeration: the first word is the default, the second the example. */
 function choiceParameter<const Word extends string>(
   name: string,
   words: readonly [Word, Word, ...Word[]],

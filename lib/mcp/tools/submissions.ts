@@ -33,7 +33,7 @@ export const listRecentSubmissions = defineTool({
   title: "List recent CI runs",
   description:
     "CI runs of a repository that uploaded test results in the last 14 days, newest first. Use it " +
-    "to see whether results arrive and of which commits and builds. Next: " +
+    "to see whether results arrive, and for which commits and builds. Next: " +
     "get_submission_test_results with an id for what failed there, or get_recent_failures.",
   input: toolInput({ ...repositoryArguments, ...pageArguments(10) }),
   output: v.object({
