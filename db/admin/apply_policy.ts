@@ -31,7 +31,7 @@ export async function applyPolicy(
   sql: Database["sql"],
   repository: Repository,
   policy: QuarantinePolicy,
-  options: PolicyMoment & { isDryRun?: boolean; origin: Origin },
+  options: PolicyMoment & { isDryRun?: boolean; listsSetAside?: boolean; origin: Origin },
 ): Promise<TestDecision[]> {
   const { isDryRun = false, origin, ...moment } = options;
   const { tests, automaticCount } = await loadPolicyTests(sql, repository, policy, moment);

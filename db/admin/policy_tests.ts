@@ -54,7 +54,10 @@ export async function loadPolicyTests(
   sql: Database["sql"],
   { organizationId, repositoryId, idPrefix, owner, name: repositoryName }: Repository,
   policy: QuarantinePolicy,
-  { now, windowStart }: PolicyMoment,
+  { now, windowStart, listsSetAside = false }: PolicyMoment & {
+    /** Also tests whose disruptions do not count, because the environment was broken: may be many. */
+    listsSetAside?: boolean;
+  },
 ): Promise<PolicyTests> {
   return await sql.begin(SNAPSHOT, async (tx) => {
     // Plans the following statements for their parameters.
@@ -87,7 +90,7 @@ export async function loadPolicyTests(
     const submissions = await loadSubmissions(tx, { repositoryId, firstId });
     // After a day of a broken environment, most tests have disruptions that do not count.
     const broken = submissions.filter((one) => one.isBrokenEnvironment && one.id >= windowId);
-    if (broken.length > 0) {
+    if (broken.length > 0 && !listsSetAside) {
       const ids = idsIn(tx, broken.map(({ id }) => id));
       const uncounted = await tx<{ testNo: number; count: number }[]>`
         select test_no as "testNo", count(*)::int as count from negative_result

@@ -136,7 +136,7 @@ export const applyCommand: AddCommand = command({
       context.note(`the policy is off${isDryRun ? "; these are its defaults" : ""}: ${hint}`);
     }
     const otherwise = isDryRun && isUnset ? DEFAULT_POLICY : null;
-    const options = { now, windowStart: now - WINDOW_SECONDS, isDryRun };
+    const options = { now, windowStart: now - WINDOW_SECONDS, isDryRun, listsSetAside: true };
     const origin = await context.origin();
     const decisions = [];
     for (const repository of await listRepositories(sql, organizationId)) {
