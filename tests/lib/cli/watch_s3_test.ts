@@ -5,7 +5,7 @@ import { S3Bucket } from "../../../lib/cli/storage/s3_client.ts";
 import { readS3Settings } from "../../../lib/cli/storage/s3_settings.ts";
 import { describeWithDatabases } from "../../database.ts";
 import { type S3Server, startS3Server } from "../../s3/server.ts";
-import { reportOf } from "../report/archive/make_archive.ts";
+import { archiveOf, reportOf } from "../report/archive/make_archive.ts";
 import { commandLine } from "./run_in_process.ts";
 
 describeWithDatabases("watch of a bucket", (database) => {
@@ -55,17 +55,21 @@ describeWithDatabases("watch of a bucket", (database) => {
     assert.match(stderr, /^error: GET list at http:\S+\/none: HTTP 404 NoSuchBucket/);
   });
 
-  /** A service with one archive, which answers a request for it as told. */
-  async function withArchive(
-    answer: () => Response,
+  /** A service with archives, which answers requests for them as told. */
+  async function withArchives(
+    keys: string[],
+    answer: (key: string) => BodyInit | Response,
     body: (environment: Record<string, string>) => Promise<void>,
   ): Promise<void> {
-    const list = "<ListBucketResult><Contents><Key>a.gz</Key></Contents></ListBucketResult>";
     const options = { port: 0, hostname: "127.0.0.1", onListen: () => {} };
-    const service = Deno.serve(
-      options,
-      ({ url }) => url.includes("list-type") ? new Response(list) : answer(),
-    );
+    const service = Deno.serve(options, ({ url }) => {
+      if (!url.includes("list-type")) {
+        const answered = answer(url.slice(url.lastIndexOf("/") + 1));
+        return answered instanceof Response ? answered : new Response(answered);
+      }
+      const objects = keys.map((key) => `<Contents><Key>${key}</Key></Contents>`).join("");
+      return new Response(`<ListBucketResult>${objects}</ListBucketResult>`);
+    });
     try {
       const endpoint = `http://127.0.0.1:${service.addr.port}`;
       await body({ ...server.environment, AWS_ENDPOINT_URL: endpoint });
@@ -76,7 +80,7 @@ describeWithDatabases("watch of a bucket", (database) => {
 
   it("ends the only look with 1 when an archive could not be read", async () => {
     const denied = () => new Response("", { status: 403 });
-    await withArchive(denied, async (environment) => {
+    await withArchives(["a.gz"], denied, async (environment) => {
       const { code, stderr } = await commandLine(database, { environment })(
         "watch s3://ci --org acme --once",
       );
@@ -86,20 +90,40 @@ describeWithDatabases("watch of a bucket", (database) => {
     });
   });
 
-  it("releases its claim on an archive of an unresponsive service when stopped", async () => {
+  it("processes other archives while one is slow, and stops without waiting for it", async () => {
     const stop = new AbortController();
-    const silent = () => {
-      setTimeout(() => stop.abort(), 200);
-      return new Response(new ReadableStream({ start: (it) => it.enqueue(new Uint8Array(1)) }));
+    const keys = ["slow.gz"];
+    const other = await archiveOf([
+      ["buildpulse.yml", ":commit: abc0000\n:repo_name_with_owner: acme/other\n"],
+      ["test_results/a.xml", reportOf("a")],
+    ]);
+    const answer = (key: string) => {
+      if (key !== "slow.gz") return other;
+      keys.push("later.gz");
+      // Its first byte, and then nothing.
+      return new ReadableStream({ start: (it) => it.enqueue(new Uint8Array(1)) });
     };
-    await withArchive(silent, async (environment) => {
-      const { code } = await commandLine(database, { environment, stop: stop.signal })(
-        "watch s3://ci --org acme",
-      );
+    await withArchives(keys, answer, async (environment) => {
+      const run = commandLine(database, { environment, stop: stop.signal });
+      const printed: string[] = [];
+      let stoppedAt = Infinity;
+      const { code } = await run("watch s3://ci --org acme --interval 1s --workers 2", {
+        now: () => Math.floor(Date.now() / 1000),
+        stdout(text) {
+          printed.push(text);
+          stoppedAt = performance.now();
+          stop.abort();
+          return Promise.resolve();
+        },
+      });
       assert.equal(code, 0);
+      assert.ok(performance.now() - stoppedAt < 2_000);
+      assert.deepEqual(printed, ["later.gz\tprocessed\t1\n"]);
       const [archive] = await database().sql`
-        select claim_id, attempt_count from archive where source = ${`s3://ci/ at ${environment.AWS_ENDPOINT_URL}`}`;
-      assert.deepEqual({ ...archive }, { claim_id: null, attempt_count: 0 });
+        select status, claim_id, attempt_count from archive
+        where source = ${`s3://ci/ at ${environment.AWS_ENDPOINT_URL}`} and key = 'slow.gz'`;
+      const free = { status: "processing", claim_id: null, attempt_count: 0 };
+      assert.deepEqual({ ...archive }, free, "for another watcher");
     });
   });
 });

@@ -323,17 +323,6 @@ describeWithDatabases("watch", (database) => {
     assert.match(stderr, /"message":"archive processed","key":"later.gz","results":1/);
   });
 
-  /** An archive that is read for seconds. */
-  function putSlow(key: string) {
-    const report = `<testsuite>${
-      '<testcase name="a" classname="b"/>'.repeat(1_500_000)
-    }</testsuite>`;
-    return put(key, [["buildpulse.yml", metadata(newRepository())], [
-      "test_results/a.xml",
-      report,
-    ]]);
-  }
-
   /** A `watch` that runs until it is stopped, and what it has printed. */
   function watching(...more: string[]) {
     const stop = new AbortController();
@@ -348,34 +337,6 @@ describeWithDatabases("watch", (database) => {
   async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
     while (!await isTrue()) await new Promise((resolve) => setTimeout(resolve, 20));
   }
-
-  it("processes other archives while one is slow, and stops without waiting for it", async () => {
-    await putSlow("1.gz");
-    const { stop, ending, printed } = watching("--workers", "2");
-    const claimed = async () => {
-      const [row] = await database().sql`
-        select from archive where source = ${await Deno.realPath(
-        folder,
-      )} and status = 'processing'`;
-      return row !== undefined;
-    };
-    await until(claimed);
-    // Also those that arrive later.
-    for (const key of ["2.gz", "3.gz"]) {
-      await put(key, [
-        ["buildpulse.yml", metadata(newRepository())],
-        ["test_results/a.xml", reportOf("a")],
-      ]);
-    }
-    await until(() => printed.length === 2);
-    assert.deepEqual(printed.sort(), ["2.gz\tprocessed\t1\n", "3.gz\tprocessed\t1\n"]);
-    assert.ok(await claimed());
-    const stoppedAt = performance.now();
-    stop();
-    assert.equal((await ending).code, 0);
-    assert.ok(performance.now() - stoppedAt < 2_000);
-    assert.equal(await claimed(), true, "not failed, but free for another watcher");
-  });
 
   it("logs an outage of the storage when it starts and when it ends", async () => {
     const stop = new AbortController();
