@@ -10,7 +10,8 @@ import { quote, shorten } from "../report_error.ts";
 import { isNegative, type TestResult } from "../result.ts";
 import { detach } from "../xml/characters.ts";
 import { decodeXml } from "../xml/decode.ts";
-import { type XmlAttributes, type XmlHandler, XmlReader } from "../xml/reader.ts";
+import { type XmlHandler, XmlReader } from "../xml/reader.ts";
+import type { XmlAttributes } from "../xml/start_tag.ts";
 import { NameNormalizer } from "./normalize_names.ts";
 import { Outcome, OUTCOME_KINDS, TestCase } from "./test_case.ts";
 

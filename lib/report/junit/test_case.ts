@@ -1,7 +1,7 @@
 /** One `testcase` element of a report, and the results it stands for. */
 import type { TestIdentity } from "../../base/identity.ts";
 import { detach } from "../xml/characters.ts";
-import type { XmlAttributes } from "../xml/reader.ts";
+import type { XmlAttributes } from "../xml/start_tag.ts";
 import { parseDuration } from "./duration.ts";
 import { FailureText } from "./failure_text.ts";
 import { firstLine } from "./message.ts";

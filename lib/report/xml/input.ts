@@ -1,5 +1,12 @@
 /** The text of an XML document as it arrives: its characters, references, positions and errors. */
-import { quote, ReportError, type ReportErrorKind, type ReportPosition } from "../report_error.ts";
+import type { ReportLimits } from "../limits.ts";
+import {
+  quote,
+  ReportError,
+  type ReportErrorKind,
+  type ReportPosition,
+  shorten,
+} from "../report_error.ts";
 import {
   FORBIDDEN,
   isXmlCharacter,
@@ -7,6 +14,7 @@ import {
   REPLACEMENT,
   UNDECODABLE,
 } from "./characters.ts";
+import { endOfName } from "./names.ts";
 
 const CHARACTER_REFERENCE = /^#(?:x([0-9a-f]+)|([0-9]+));$/i;
 const PREDEFINED: ReadonlyMap<string, string> = new Map([
@@ -16,6 +24,8 @@ const PREDEFINED: ReadonlyMap<string, string> = new Map([
   ["quot;", '"'],
   ["apos;", "'"],
 ]);
+
+const QUOTED_CHARACTERS = 200;
 
 /** The part of a document that has arrived and is not read yet. */
 export class XmlInput {
@@ -29,6 +39,7 @@ export class XmlInput {
   at = 0;
 
   readonly #file: string;
+  readonly #limits: ReportLimits;
   #heldReturn = "";
   #sawUndecodable = false;
   // A known position in the text, and that of index 0.
@@ -37,8 +48,9 @@ export class XmlInput {
   // Index of the first forbidden character: a reference may come before it.
   #firstForbidden = -1;
 
-  constructor(file: string) {
+  constructor(file: string, limits: ReportLimits) {
     this.#file = file;
+    this.#limits = limits;
   }
 
   /** Adds a chunk; what XML forbids in it is replaced. */
@@ -80,6 +92,16 @@ export class XmlInput {
       this.#mark = { index, position: positionAfter(this.text.slice(from, index), position) };
     }
     return this.#mark.position;
+  }
+
+  /** Where the name that begins at an index ends; the index itself when no name begins there. */
+  endOfName(start: number): number {
+    const end = endOfName(this.text, start);
+    const { markupNameCharacters } = this.#limits;
+    if (end - start <= markupNameCharacters) return end;
+    const found = `the name ${quote(this.text.slice(start, end))}`;
+    const expected = `an XML name of at most ${markupNameCharacters} characters`;
+    this.fail("limit", found, expected, this.positionOf(start));
   }
 
   /** A part of the text with its references resolved and line ends or white space replaced. */
@@ -126,6 +148,12 @@ export class XmlInput {
   ): never {
     const problem = this.withoutUndecodable(`found ${found}, expected ${expected}`);
     throw new ReportError({ file: this.#file, kind, problem, position });
+  }
+
+  /** Refuses the markup that begins at the current position with a ReportError. */
+  failOnMarkup(expected: string, errorAt: number = this.at): never {
+    const markup = this.text.slice(this.at, errorAt + QUOTED_CHARACTERS);
+    this.fail("malformed", shorten(markup), expected, this.positionOf(errorAt));
   }
 
   /** Refuses a reference with a ReportError. */

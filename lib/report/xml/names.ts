@@ -1,6 +1,4 @@
 /** Names of XML elements and attributes. */
-import { detach } from "./characters.ts";
-
 // NameStartChar and NameChar of XML 1.0, beyond ASCII.
 const OTHER_START =
   "\\xc0-\\xd6\\xd8-\\xf6\\xf8-\\u02ff\\u0370-\\u037d\\u037f-\\u1fff\\u200c\\u200d" +
@@ -25,19 +23,4 @@ export function endOfName(text: string, start: number): number {
   if (!(text.charCodeAt(end) >= 128)) return end;
   NAME.lastIndex = start;
   return NAME.test(text) ? NAME.lastIndex : start;
-}
-
-const MAX_NAMES_OF_A_LENGTH = 8;
-
-/** Names seen before, by length: comparing is cheaper than a new string that V8 has to hash. */
-export class NameCache {
-  readonly #byLength: string[][] = [];
-
-  take(text: string, start: number, end: number): string {
-    const known = this.#byLength[end - start] ??= [];
-    for (const name of known) if (text.startsWith(name, start)) return name;
-    const name = detach(text.slice(start, end));
-    if (known.length < MAX_NAMES_OF_A_LENGTH) known.push(name);
-    return name;
-  }
 }
