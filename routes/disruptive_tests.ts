@@ -83,7 +83,7 @@ export const disruptiveTests = defineRoute({
   async handler(request) {
     const { branch, ...page } = request.query;
     const tests = await request.loadTests({ branches: branch });
-    return testPage(tests, page, { isListed: isDisruptive, view: disruptiveTestView });
+    return testPage(tests, { ...page, isListed: isDisruptive }, disruptiveTestView);
   },
 });
 

@@ -16,14 +16,13 @@ import { defineRoute } from "../lib/http/request/route.ts";
 import type { IsListed } from "../lib/http/request/test_collection.ts";
 import examples from "./examples.json" with { type: "json" };
 import {
-  type Expansion,
   EXPANSION_NAMES,
   expansionEntries,
   expansionsView,
   needTime,
   parseExpansions,
 } from "./expansions.ts";
-import { testPage, type TestView } from "./test_page.ts";
+import { testPage } from "./test_page.ts";
 import { baseEntries, baseView, pageSchema } from "./schemas.ts";
 
 const DEFAULT_LIMIT = 25;
@@ -91,22 +90,12 @@ export const flakyTests = defineRoute({
       withTime: needTime(include),
       branches: branch,
     });
-    return testPage(tests, page, { isListed: isListedBy(page), view: flakyTestView(include) });
+    return testPage(tests, { ...page, isListed: isListedBy(page) }, (test) => ({
+      ...baseView(test),
+      ...expansionsView(test, include),
+    }));
   },
 });
-
-const views = new Map<string, TestView>();
-
-/** The same function for the same expansions, because the JSON of tests is kept by view. */
-function flakyTestView(include: Expansion[]): TestView {
-  const key = include.join();
-  let view = views.get(key);
-  if (!view) {
-    view = (test) => ({ ...baseView(test), ...expansionsView(test, include) });
-    views.set(key, view);
-  }
-  return view;
-}
 
 /** Whether the inventory lists a test: any value except "false" means quarantined tests. */
 export function isListedBy(
