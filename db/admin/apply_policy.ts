@@ -71,7 +71,7 @@ export async function applyPolicy(
 /** The owners of a test's file, from its `owner:` tags; `null` without any. */
 async function ownerOf(
   sql: Queryable,
-  { repositoryId, testNo }: PolicyTest,
+  { testNo, repository: { repositoryId } }: PolicyTest,
 ): Promise<string | null> {
   const rows = await sql<{ owner: string }[]>`
     select substr(tag, ${OWNER_TAG.length + 1}::int) as owner from test_tag

@@ -8,31 +8,19 @@ import {
   type QuarantinePolicy,
 } from "../../lib/analysis/quarantine_policy.ts";
 import { activeQuarantine, type Quarantine } from "../../lib/analysis/quarantine.ts";
-import {
-  firstSubmissionId,
-  recordedAtOf,
-  testId,
-  type TestIdentity,
-} from "../../lib/base/identity.ts";
+import { firstSubmissionId, recordedAtOf } from "../../lib/base/identity.ts";
 import type { Database } from "../connection/connect.ts";
 import { arrayOf, idsIn, integersIn, type Queryable } from "../connection/sql.ts";
 import { quarantineColumns, selectRepository, SNAPSHOT } from "../read/fragments.ts";
 import { loadTestLists } from "../read/test_lists.ts";
 import { selectDisruptionCounts } from "../read/tracked_test_rows.ts";
-import { type StoredTest, testColumns } from "./quarantine.ts";
+import { type StoredTest, storedTest, testColumns, type TestRow } from "./quarantine.ts";
 import { lastRemovals } from "./quarantine_log.ts";
 import type { Repository } from "./repositories.ts";
 
 /** A test with its history. */
 export interface PolicyTest extends StoredTest {
-  id: string;
   history: PolicyHistory;
-}
-
-/** Result of {@linkcode loadPolicyTests}. */
-export interface PolicyTests {
-  tests: PolicyTest[];
-  automaticCount: number;
 }
 
 /** Quarantine entries of a repository by test_no, ended or not. */
@@ -52,13 +40,14 @@ export async function loadEntries(
  */
 export async function loadPolicyTests(
   sql: Database["sql"],
-  { organizationId, repositoryId, idPrefix, owner, name: repositoryName }: Repository,
+  repository: Repository,
   policy: QuarantinePolicy,
   { now, windowStart, listsSetAside = false }: PolicyMoment & {
     /** Also tests whose disruptions do not count, because the environment was broken: may be many. */
     listsSetAside?: boolean;
   },
-): Promise<PolicyTests> {
+): Promise<{ tests: PolicyTest[]; automaticCount: number }> {
+  const { organizationId, repositoryId } = repository;
   return await sql.begin(SNAPSHOT, async (tx) => {
     // Plans the following statements for their parameters.
     await selectRepository(tx, repositoryId);
@@ -98,27 +87,21 @@ export async function loadPolicyTests(
         group by test_no`;
       for (const { testNo, count } of uncounted) counts.set(testNo, counts.get(testNo)! - count);
     }
-    const tests = await tx<Pick<StoredTest, "testNo" | "testHash" | keyof TestIdentity>[]>`
+    const rows = await tx<TestRow[]>`
       select ${testColumns(tx)} from test t
       where t.repository_id = ${repositoryId} and t.test_no = any(${integersIn(tx, testNos())})`;
+    const tests = rows.map((row) => storedTest(repository, row));
     const runs = await loadRuns(tx, { repositoryId, testNos: testNos(), windowId, submissions });
     const removals = await lastRemovals(tx, {
       organizationId,
-      testIds: tests.map(({ testHash }) => testId(idPrefix, testHash)),
+      testIds: tests.map(({ id }) => id),
     });
     const found = tests.map((test): PolicyTest => {
-      const { testNo, testHash } = test;
-      const id = testId(idPrefix, testHash);
+      const { id, testNo } = test;
       const quarantine = entryOf(testNo);
       const endedAt = quarantine ? 0 : entries.get(testNo)?.quarantineExpiresAt ?? 0;
       const leftAt = Math.max(removals.get(id) ?? 0, endedAt);
-      const repository = { organizationId, repositoryId, owner, repositoryName, idPrefix };
-      return {
-        ...repository,
-        ...test,
-        id,
-        history: { runs: runs.get(testNo)!, quarantine, leftAt },
-      };
+      return { ...test, history: { runs: runs.get(testNo)!, quarantine, leftAt } };
     });
     return { tests: found.sort((a, b) => a.id < b.id ? -1 : 1), automaticCount };
   });

@@ -1,46 +1,35 @@
 import { isDeepStrictEqual } from "node:util";
 import { activeQuarantine, type Quarantine } from "../../lib/analysis/quarantine.ts";
-import type { TestIdentity } from "../../lib/base/identity.ts";
+import { testId, type TestIdentity } from "../../lib/base/identity.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { isActive, isPublished, quarantineColumns } from "../read/fragments.ts";
 import { bumpDataVersion, lockRepository } from "../write/repository_row.ts";
 import { logQuarantine, type Origin } from "./quarantine_log.ts";
+import { listRepositories, type Repository, repositoryColumns } from "./repositories.ts";
 
 /** A stored test with its repository. */
 export interface StoredTest extends TestIdentity {
-  organizationId: number;
-  repositoryId: number;
-  owner: string;
-  /** Name of the repository; `name` is the name of the test. */
-  repositoryName: string;
-  /** First 44 bits of the test's id. */
-  idPrefix: number;
-  /** Last 52 bits of the test's id. */
-  testHash: number;
+  /** 24 lower-case hex digits. */
+  id: string;
   testNo: number;
+  repository: Repository;
 }
-
-/** The repository columns of {@linkcode StoredTest}. */
-type StoredRepository = Pick<
-  StoredTest,
-  "organizationId" | "repositoryId" | "owner" | "repositoryName" | "idPrefix"
->;
 
 /** The test with an id, found through two unique keys. */
 export async function findTest(
   sql: Queryable,
-  { idPrefix, testHash }: Pick<StoredTest, "idPrefix" | "testHash">,
+  { idPrefix, testHash }: { idPrefix: number; testHash: number },
 ): Promise<StoredTest | null> {
-  const [repository] = await sql<StoredRepository[]>`
+  const [repository] = await sql<Repository[]>`
     select ${repositoryColumns(sql)} from repository where id_prefix = ${idPrefix}`;
   if (!repository) return null;
   // A statement of its own that names the repository, so that one node of a distributed database
   // answers it.
-  const [test] = await sql<Omit<StoredTest, keyof StoredRepository>[]>`
+  const [row] = await sql<TestRow[]>`
     select ${testColumns(sql)} from test t
     where t.repository_id = ${repository.repositoryId} and t.test_hash = ${testHash}
       and ${isPublished(sql, repository.repositoryId)}`;
-  return test ? { ...repository, ...test } : null;
+  return row ? storedTest(repository, row) : null;
 }
 
 /** An entry after an addition. */
@@ -60,7 +49,7 @@ export async function addQuarantine(
   entry: Quarantine,
   origin: Origin,
 ): Promise<AddedQuarantine | null> {
-  const { repositoryId, testNo } = test;
+  const { testNo, repository: { repositoryId } } = test;
   const { quarantinedAt: now } = entry;
   // Every change locks the repository first, which rules out deadlocks.
   await lockRepository(tx, repositoryId);
@@ -107,7 +96,7 @@ export async function removeQuarantine(
   { removedAt, removedBy, reason }: Removal,
   origin: Origin,
 ): Promise<boolean> {
-  const { repositoryId, testNo } = test;
+  const { testNo, repository: { repositoryId } } = test;
   await lockRepository(tx, repositoryId);
   const removed = await findActive(tx, test, removedAt);
   if (!removed) return false;
@@ -121,7 +110,7 @@ export async function removeQuarantine(
 /** The entry of a test, unless it has ended. */
 async function findActive(
   tx: Queryable,
-  { repositoryId, testNo }: StoredTest,
+  { testNo, repository: { repositoryId } }: StoredTest,
   now: number,
 ): Promise<Quarantine | null> {
   const [entry = null] = await tx<Quarantine[]>`
@@ -133,13 +122,15 @@ async function findActive(
 /** Removes the entries of a repository before it is deleted, in a transaction. */
 export async function releaseRepository(
   tx: Queryable,
-  { organizationId, repositoryId }: Pick<StoredTest, "organizationId" | "repositoryId">,
+  { organizationId, repositoryId }: Pick<Repository, "organizationId" | "repositoryId">,
   removal: Removal,
   origin: Origin,
 ): Promise<void> {
   await lockRepository(tx, repositoryId);
   for (const test of await listQuarantined(tx, organizationId, removal.removedAt)) {
-    if (test.repositoryId === repositoryId) await removeQuarantine(tx, test, removal, origin);
+    if (test.repository.repositoryId === repositoryId) {
+      await removeQuarantine(tx, test, removal, origin);
+    }
   }
 }
 
@@ -149,14 +140,9 @@ export async function listQuarantined(
   organizationId: number,
   now: number,
 ): Promise<(StoredTest & Quarantine)[]> {
-  const repositories = await sql<StoredRepository[]>`
-    select ${repositoryColumns(sql)} from repository
-    where organization_id = ${organizationId}
-    order by owner_key collate "C", name_key collate "C"`;
+  const repositories = await listRepositories(sql, organizationId);
   const repositoryIds = arrayOf(repositories.map(({ repositoryId }) => repositoryId));
-  const tests = await sql<(Omit<StoredTest, keyof StoredRepository> & Quarantine & {
-    repositoryId: number;
-  })[]>`
+  const tests = await sql<(TestRow & Quarantine & { repositoryId: number })[]>`
     select t.repository_id::float8 as "repositoryId", ${testColumns(sql)}, ${quarantineColumns(sql)}
     from quarantine q
       join test t on t.repository_id = q.repository_id and t.test_no = q.test_no
@@ -164,17 +150,20 @@ export async function listQuarantined(
     order by q.quarantined_at, t.test_no`;
   const byRepository = Map.groupBy(tests, ({ repositoryId }) => repositoryId);
   return repositories.flatMap((repository) =>
-    (byRepository.get(repository.repositoryId) ?? []).map((test) => ({ ...repository, ...test }))
+    (byRepository.get(repository.repositoryId) ?? []).map((row) => storedTest(repository, row))
   );
 }
 
-function repositoryColumns(sql: Queryable) {
-  return sql`organization_id as "organizationId", repository_id::float8 as "repositoryId", owner,
-    name as "repositoryName", id_prefix::float8 as "idPrefix"`;
-}
+/** A row with the {@linkcode testColumns}. */
+export type TestRow = TestIdentity & { testHash: number; testNo: number };
 
-/** SQL: the test columns of a {@linkcode StoredTest} from `test` t. */
+/** SQL: the columns of a {@linkcode TestRow} from `test` t. */
 export function testColumns(sql: Queryable) {
   return sql`t.test_hash::float8 as "testHash", t.test_no as "testNo", t.suite, t.class, t.name,
     t.file`;
+}
+
+/** The test of a row. */
+export function storedTest<Row extends TestRow>(repository: Repository, row: Row) {
+  return { ...row, id: testId(repository.idPrefix, row.testHash), repository };
 }

@@ -1,27 +1,19 @@
 /** The quarantine log: the changes of an organization that concern quarantine entries. */
 import { type QuarantineEvent, withEnds } from "../../lib/analysis/quarantine_log.ts";
 import type { Quarantine } from "../../lib/analysis/quarantine.ts";
-import { testId, type TestIdentity } from "../../lib/base/identity.ts";
+import type { TestIdentity } from "../../lib/base/identity.ts";
 import { formatRepositoryName } from "../../lib/base/repository_name.ts";
 import { type Queryable, textsIn } from "../connection/sql.ts";
 import { type Change, insertChange } from "./changes.ts";
+import type { Repository } from "./repositories.ts";
 
 /** Author and command of a change. */
 export type Origin = Pick<Change, "author" | "command">;
 
-/** A test in the log. */
-interface LoggedTest extends TestIdentity {
-  organizationId: number;
-  owner: string;
-  repositoryName: string;
-  idPrefix: number;
-  testHash: number;
-}
-
 /** Logs a change of an entry, in the transaction that makes it. */
 export async function logQuarantine(
   tx: Queryable,
-  test: LoggedTest,
+  test: TestIdentity & { id: string; repository: Repository },
   { at, action, quarantine, ...origin }: Origin & {
     at: number;
     action: "added" | "changed" | "removed";
@@ -29,15 +21,15 @@ export async function logQuarantine(
     quarantine: Quarantine;
   },
 ): Promise<void> {
-  const { organizationId, suite, class: className, name, file } = test;
+  const { id, repository, suite, class: className, name, file } = test;
   await insertChange(tx, {
     ...origin,
-    organizationId,
+    organizationId: repository.organizationId,
     changedAt: at,
-    subject: testId(test.idPrefix, test.testHash),
+    subject: id,
     detail: {
       quarantine: action,
-      repository: formatRepositoryName({ owner: test.owner, name: test.repositoryName }),
+      repository: formatRepositoryName(repository),
       suite,
       class: className,
       name,

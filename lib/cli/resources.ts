@@ -11,7 +11,7 @@ import type { StoredSubmission } from "../../db/admin/stored_submissions.ts";
 import type { Token } from "../../db/admin/tokens.ts";
 import type { Queryable } from "../../db/connection/sql.ts";
 import type { Quarantine } from "../analysis/quarantine.ts";
-import { caseKey, testId } from "../base/identity.ts";
+import { caseKey } from "../base/identity.ts";
 import { formatRepositoryName, type RepositoryName } from "../base/repository_name.ts";
 import { shellWord } from "../base/quote.ts";
 import { formatTimestamp } from "../base/time.ts";
@@ -119,8 +119,8 @@ export function tokenRecord(token: Token) {
 /** JSON of a test and its quarantine. */
 export function quarantineRecord(test: StoredTest, quarantine: Quarantine | null) {
   return {
-    id: testId(test.idPrefix, test.testHash),
-    repository: formatRepositoryName({ owner: test.owner, name: test.repositoryName }),
+    id: test.id,
+    repository: formatRepositoryName(test.repository),
     suite: test.suite,
     class: test.class,
     name: test.name,

@@ -7,7 +7,7 @@ import { listRepositories } from "../../../db/admin/repositories.ts";
 import { loadBuildCounts } from "../../../db/read/badges.ts";
 import { loadDisruptedTests, loadOwners } from "../../../db/read/digest.ts";
 import { DEFAULT_POLICY } from "../../analysis/quarantine_policy.ts";
-import { parseTestId, testId, type TestIdentity } from "../../base/identity.ts";
+import { parseTestId, type TestIdentity } from "../../base/identity.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
 import { formatTimestamp, WINDOW_SECONDS } from "../../base/time.ts";
 import { composeDigest, type DigestEntry, type DigestFacts } from "../../digest/digest.ts";
@@ -105,8 +105,10 @@ export const digestCommand: AddCommand = command({
       }
       for (const test of quarantined) {
         const { quarantineExpiresAt: at, quarantineReason: reason, quarantineOwner: owner } = test;
-        if (test.repositoryId !== repositoryId || at === null || at > now + since) continue;
-        const id = testId(test.idPrefix, test.testHash);
+        if (test.repository.repositoryId !== repositoryId || at === null || at > now + since) {
+          continue;
+        }
+        const { id } = test;
         facts.ending.push(entryOf(test, { id, at, reason, owner }));
       }
       const decisions = await applyPolicy(

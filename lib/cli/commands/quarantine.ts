@@ -61,7 +61,7 @@ const addCommand = command({
         quarantineExpiresAt: expiresAt,
       }, origin));
     if (!result) throw unknownTest(parts);
-    const id = testId(test.idPrefix, test.testHash);
+    const { id } = test;
     if (result.outcome !== "added") {
       const change = result.outcome === "changed" ? "its entry is changed" : "unchanged";
       context.note(`test ${id} is already quarantined and ${change}`);
@@ -84,7 +84,7 @@ const removeCommand = command({
     const test = await requireTest(sql, parts);
     const origin = await context.origin();
     const removal = { removedAt: context.now, removedBy: by ?? null, reason: reason ?? null };
-    const id = testId(test.idPrefix, test.testHash);
+    const { id } = test;
     if (!await writeTransaction(sql, (tx) => removeQuarantine(tx, test, removal, origin))) {
       context.note(`test ${id} is not quarantined`);
     }
@@ -151,7 +151,7 @@ export const quarantineCommands: AddCommand = group({
   commands: [addCommand, removeCommand, listCommand, logCommand, policyCommands, applyCommand],
 });
 
-type TestIdParts = Pick<StoredTest, "idPrefix" | "testHash">;
+type TestIdParts = Parameters<typeof findTest>[1];
 
 async function requireTest(sql: Queryable, parts: TestIdParts): Promise<StoredTest> {
   const test = await findTest(sql, parts);

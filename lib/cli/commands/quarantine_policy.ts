@@ -149,7 +149,7 @@ export const applyCommand: AddCommand = command({
       decisions.map(({ test, action, reason }) => ({
         action,
         id: test.id,
-        repository: formatRepositoryName({ owner: test.owner, name: test.repositoryName }),
+        repository: formatRepositoryName(test.repository),
         suite: test.suite,
         class: test.class,
         name: test.name,

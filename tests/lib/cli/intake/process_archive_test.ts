@@ -137,7 +137,7 @@ describeWithDatabases("processing an archive", (database) => {
     await setPolicy(sql, { organizationId, repositoryId: null }, policy);
     await take("acme/policy", "a.gz");
     const [entry, ...others] = await listQuarantined(sql, organizationId, NOW);
-    assert.deepEqual([entry?.repositoryName, entry?.name, others.length], ["policy", "flaky", 0]);
+    assert.deepEqual([entry?.repository.name, entry?.name, others.length], ["policy", "flaky", 0]);
     assert.match(
       lines.at(-1)!,
       / info test quarantined repository=acme\/policy test_id=[0-9a-f]{24} test=flaky reason="1 disr/,
