@@ -1,5 +1,6 @@
 import * as v from "valibot";
-import { loadTestsOnBase } from "../db/read/verdicts.ts";
+import { loadTestsOnBase, type TestOnBase } from "../db/read/verdicts.ts";
+import type { TrackedTest } from "../lib/analysis/tracked_test.ts";
 import { KNOWN_VERDICTS, verdictOf } from "../lib/analysis/verdict.ts";
 import { parseShortTestId } from "../lib/base/identity.ts";
 import { quote } from "../lib/base/quote.ts";
@@ -101,17 +102,7 @@ export const verdicts = defineJsonRoute({
     checkVersion(repository, version);
     const shown = tests.filter(({ id }) => wanted.some(({ text }) => id.endsWith(text)))
       .sort((a, b) => a.id < b.id ? -1 : 1);
-    const ids = new Set(shown.map(({ id }) => id));
-    const trackedById = new Map(
-      tracked.filter(({ id }) => ids.has(id)).map((test) => [test.id, test]),
-    );
-    const views = shown.flatMap(({ failure, ...test }) => {
-      const known = trackedById.get(test.id);
-      const verdict = verdictOf({
-        isQuarantined: known !== undefined && known.quarantine !== null,
-        isDisruptive: known !== undefined && known.disruptionCount > 0,
-        hasFailedOnBase: failure !== null,
-      });
+    const views = judge(shown, tracked).flatMap(({ known, verdict, failure, ...test }) => {
       // Left out because `prune` deletes tests without recent results, which must not change a response.
       if (verdict === "new") return [];
       return {
@@ -127,6 +118,24 @@ export const verdicts = defineJsonRoute({
     return { tests: views };
   },
 });
+
+/** The tests with their verdicts, and as lists show those that are disruptive or quarantined. */
+export function judge(tests: readonly TestOnBase[], tracked: readonly TrackedTest[]) {
+  const ids = new Set(tests.map(({ id }) => id));
+  const trackedById = new Map(
+    tracked.filter(({ id }) => ids.has(id)).map((test) => [test.id, test]),
+  );
+  return tests.map((test) => {
+    const known = trackedById.get(test.id);
+    const { quarantine = null, disruptionCount = 0 } = known ?? {};
+    const verdict = verdictOf({
+      isQuarantined: quarantine !== null,
+      isDisruptive: disruptionCount > 0,
+      hasFailedOnBase: test.failure !== null,
+    });
+    return { ...test, known, verdict };
+  });
+}
 
 /** @throws {SyntaxError | RangeError} when an id is invalid, or there are none or too many */
 function parseTests(list: string): { text: string; testHash: number }[] {

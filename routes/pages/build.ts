@@ -3,7 +3,7 @@ import { loadRepositoryDetails, type RepositoryDetails } from "../../db/read/rep
 import { loadSubmissionTests, type SubmissionAttempt } from "../../db/read/submission_tests.ts";
 import { type BuildPart, loadBuild } from "../../db/read/submissions.ts";
 import { loadTestsOnBase } from "../../db/read/verdicts.ts";
-import { type Verdict, verdictOf, VERDICTS } from "../../lib/analysis/verdict.ts";
+import { type Verdict, VERDICTS } from "../../lib/analysis/verdict.ts";
 import { parseTestId } from "../../lib/base/identity.ts";
 import { formatCount, plural } from "../../lib/base/text.ts";
 import { glyph } from "../../lib/html/charts.ts";
@@ -12,7 +12,7 @@ import { externalAddress, externalLink, type Markup, markup } from "../../lib/ht
 import { columns, table } from "../../lib/html/table.ts";
 import { type ApiRequest, selectedSubmission } from "../../lib/http/request/route.ts";
 import { checkVersion, StaleVersionError } from "../../lib/http/request/stale_version.ts";
-import { DEFAULT_BASE } from "../verdicts.ts";
+import { DEFAULT_BASE, judge } from "../verdicts.ts";
 import {
   crumbsTo,
   definePage,
@@ -101,16 +101,7 @@ async function loadVerdicts(
     }),
     loadTests(),
   ]);
-  const trackedById = new Map(tracked.tests.map((test) => [test.id, test]));
-  return new Map(tests.map(({ id, failure }) => {
-    const { quarantine = null, disruptionCount = 0 } = trackedById.get(id) ?? {};
-    const verdict = verdictOf({
-      isQuarantined: quarantine !== null,
-      isDisruptive: disruptionCount > 0,
-      hasFailedOnBase: failure !== null,
-    });
-    return [id, verdict];
-  }));
+  return new Map(judge(tests, tracked.tests).map(({ id, verdict }) => [id, verdict]));
 }
 
 const ADVICE: Record<Verdict, string> = {

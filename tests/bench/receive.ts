@@ -1,5 +1,6 @@
 /**
- * Uploads to `receive`: thirty at once, beside a large and a slow one, and one of 1 GB, with memory.
+ * Uploads to `receive`: 30 concurrent ones during a large and a slow one, and one of 1 GB, with the
+ * memory used.
  *
  *     deno run -A tests/bench/receive.ts
  *
@@ -58,7 +59,7 @@ async function upload(path: string, ...options: string[]): Promise<number> {
   return performance.now() - begun;
 }
 
-async function thirty(path: string): Promise<string> {
+async function uploadConcurrently(path: string): Promise<string> {
   const times = await Promise.all(Array.from({ length: CLIENTS }, () => upload(path)));
   const [first, middle, last] = [0, CLIENTS / 2, -1].map((at) =>
     times.toSorted((a, b) => a - b).at(at)!
@@ -92,10 +93,10 @@ try {
   const seconds = Math.round(await upload(huge) / 1000);
   say(`- 1 GB alone: ${seconds} s; at most ${await peakMegabytes()} MB`);
   say(`- 3 MB alone: ${Math.round(await upload(small))} ms`);
-  say(`- thirty of 3 MB at once: ${await thirty(small)}`);
+  say(`- 30 concurrent uploads of 3 MB: ${await uploadConcurrently(small)}`);
   const others = [upload(large), upload(small, "--limit-rate", "200k")];
   await pause(2_000);
-  say(`- the same beside one of 300 MB and a slow one: ${await thirty(small)}`);
+  say(`- the same during one of 300 MB and a slow one: ${await uploadConcurrently(small)}`);
   const [largeMs, slowMs] = await Promise.all(others);
   say(
     `- meanwhile 300 MB in ${Math.round(largeMs!)} ms, the slow one in ${Math.round(slowMs!)} ms`,

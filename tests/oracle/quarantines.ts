@@ -22,7 +22,7 @@ export interface LoggedEvent extends TestIdentity {
   testId: string;
   /** Owner and name at that time. */
   repository: string;
-  /** `null` when nobody was named. */
+  /** `null` without `--by`. */
   by: string | null;
   type: "manual" | "automatic";
   reason: string | null;

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 
 /**
- * Loads together what is asked for in the same turn of the event loop, equal keys once.
+ * Batches look-ups: the calls of one turn of the event loop share a load, and equal keys a result.
  *
  * A caller never receives a result that started before its call: a batch starts at the end of the turn in
  * which it was first called for, and takes no callers after that.

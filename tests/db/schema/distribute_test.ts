@@ -26,7 +26,7 @@ const LATER = `
   alter table submission add constraint submission_repository_id_key_key unique (repository_id, key);
   create index submission_branch on submission (repository_id, branch);
   alter table test rename column file to path;
-  update quarantine set quarantined_by = 'nobody' where quarantined_by is null;
+  update quarantine set quarantined_by = 'unknown' where quarantined_by is null;
   create or replace function stored_submission(repository_id bigint, submission_id bytea)
   returns table (key text)
   language sql stable as $$
@@ -56,7 +56,7 @@ describeWithCluster("distribution", (database) => {
     return rows.map(({ name }) => name).sort();
   }
 
-  it("has every table of repositories, beside each other", async () => {
+  it("distributes every table of repositories, in one colocation group", async () => {
     const { sql } = database();
     assert.deepEqual(await distributedTables(), (await repositoryTables(sql)).sort());
     assert.deepEqual(await distributeDatabase(sql), []);
