@@ -68,6 +68,24 @@ export async function loadSubmissionsPage(sql: Queryable, options: {
   };
 }
 
+/** A submission as the command line lists it. */
+export interface StoredSubmission extends SubmissionRow {
+  /** Seconds since 1970. */
+  uploadedAt: number;
+}
+
+/** All submissions of a repository, newest first, also those before the window. */
+export async function listStoredSubmissions(
+  sql: Queryable,
+  repositoryId: number,
+): Promise<StoredSubmission[]> {
+  return await sql<StoredSubmission[]>`
+    select ${submissionColumns(sql)}, extract(epoch from s.uploaded_at)::float8 as "uploadedAt"
+    from submission s
+    where s.repository_id = ${repositoryId}
+    order by s.submission_id desc`;
+}
+
 /** A submission of a build. */
 export interface BuildPart extends SubmissionRow {
   /** Tests with a failure or error. */

@@ -18,26 +18,14 @@ import { findTestListNo, insertTestList } from "./test_lists.ts";
 import { addTags } from "./test_tags.ts";
 import { prepareTests, publishTests } from "./tests.ts";
 import { writeTransaction } from "./transaction.ts";
-import { removeUnprocessed } from "./unprocessed_submissions.ts";
+import { removeUnprocessed, type UnprocessedSubmission } from "./unprocessed_submissions.ts";
 
 /** One upload: a CI run, or one shard of it. */
-export interface Upload {
-  repositoryId: number;
-  commitOid: string;
-  treeOid: string | null;
-  branch: string | null;
-  /** `""` when there is none. */
-  buildUrl: string;
+export interface Upload extends Omit<UnprocessedSubmission, "key"> {
   /** Page of the repository; kept as it is when `""` or not given. */
   repositoryUrl?: string;
-  /** Tags of every test of the upload. */
-  tags: string[];
-  /** Tags of single tests. */
+  /** Tags of single tests, in addition to those of all. */
   testTags?: TestTags | null;
-  /** Seconds since 1970: the time of every result. */
-  recordedAt: number;
-  /** Seconds since 1970. */
-  uploadedAt: number;
   /** SHA-256 (hex) of the bytes of the reports. */
   reportDigest: string;
   content: SubmissionContent;

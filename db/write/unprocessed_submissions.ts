@@ -7,14 +7,16 @@ import { bumpForAddition, lockRepository } from "./repository_row.ts";
 export interface UnprocessedSubmission {
   repositoryId: number;
   key: string;
-  /** Seconds since 1970. */
+  /** Seconds since 1970: the time of every result. */
   recordedAt: number;
   /** Seconds since 1970. */
   uploadedAt: number;
+  /** `""` when there is none. */
   buildUrl: string;
   commitOid: string;
   treeOid: string | null;
   branch: string | null;
+  /** Tags of every test. */
   tags: string[];
 }
 

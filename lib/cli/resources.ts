@@ -7,7 +7,7 @@ import {
 } from "../../db/admin/organizations.ts";
 import type { StoredTest } from "../../db/admin/quarantine.ts";
 import { findRepository, type Repository } from "../../db/admin/repositories.ts";
-import type { StoredSubmission } from "../../db/admin/stored_submissions.ts";
+import type { StoredSubmission } from "../../db/read/submissions.ts";
 import type { Token } from "../../db/admin/tokens.ts";
 import type { Queryable } from "../../db/connection/sql.ts";
 import type { Quarantine } from "../analysis/quarantine.ts";
@@ -143,8 +143,8 @@ export function submissionRecord(submission: StoredSubmission) {
     uploaded_at: formatTimestamp(submission.uploadedAt),
     build_url: submission.buildUrl,
     commit_oid: submission.commitOid,
-    tree_oid: submission.treeOid,
-    branch: submission.branch,
+    tree_oid: submission.treeOid || null,
+    branch: submission.branch || null,
     test_result_count: submission.testResultCount,
   };
 }

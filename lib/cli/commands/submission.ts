@@ -1,5 +1,5 @@
 import { deleteSubmission } from "../../../db/write/delete_submission.ts";
-import { listStoredSubmissions } from "../../../db/admin/stored_submissions.ts";
+import { listStoredSubmissions } from "../../../db/read/submissions.ts";
 import type { Queryable } from "../../../db/connection/sql.ts";
 import { PROGRAM } from "../../base/version.ts";
 import { type AddCommand, command, group } from "../command.ts";
