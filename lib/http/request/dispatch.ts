@@ -22,7 +22,7 @@ import {
 import { readParameters } from "./parameters.ts";
 import { checkSelected, createUrlParser } from "./parsed_url.ts";
 import { errorPage } from "./error_page.ts";
-import { completeError, createResponder, requestIdOf, responseKey } from "./responses.ts";
+import { completeError, requestIdOf, Responder, responseKey } from "./responses.ts";
 import type { Endpoint } from "./route.ts";
 import { StaleVersionError } from "./stale_version.ts";
 import { createTestsLoader } from "./tests_loader.ts";
@@ -44,7 +44,7 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
   const { metrics } = context;
   const parseUrl = createUrlParser(routes);
   const authenticate = createAuthentication(context);
-  const responder = createResponder(context.cache);
+  const responder = new Responder(context.cache);
   const loadTests = createTestsLoader(context.sql, context.cache);
 
   return async (request, peer = "") => {

@@ -50,18 +50,6 @@ interface Responding {
   key: string;
 }
 
-/** Creates responses, and keeps them. */
-interface Responder {
-  /** Responds from the cache, else returns `null`. */
-  cached(request: Request, options: Responding): Promise<Response> | null;
-  /** Responds with what a handler returns, to a request that passed all checks. */
-  created(
-    request: Request,
-    options: Responding,
-    handle: () => Promise<HandlerResult> | HandlerResult,
-  ): Promise<Response>;
-}
-
 /** Names everything that a response depends on: the parameters as they were sent, and more. */
 export function responseKey(
   route: Endpoint,
@@ -71,39 +59,49 @@ export function responseKey(
   return JSON.stringify([route.path, Object.entries(parameters), dependencies]);
 }
 
-/** Creates a responder with a cache of its own. */
-export function createResponder({ maxCachedBytes = MAX_CACHED_BYTES } = {}): Responder {
-  const cache = new Cache<string, CachedResponse>({
-    maxWeight: maxCachedBytes,
-    // The compressed bytes come later: of JSON less than half of the plain ones.
-    weigh: ({ byteLength }, key) => ENTRY_OVERHEAD_BYTES + key.length + 1.5 * byteLength,
-  });
-  return {
-    cached(request, { requestId, key }) {
-      const cached = cache.get(key);
-      return cached ? respond(request, cached, requestId) : null;
-    },
-    async created(request, { route, requestId, parameters, key }, handle) {
-      const { response: description } = route;
-      const { status, cacheControl } = description;
-      if (status === 204) {
-        await handle();
-        return new Response(null, { status, headers: commonHeaders(requestId, cacheControl) });
-      }
-      // A tag is the hash of the dependencies, not of the body: a 304 needs no body.
-      const etag = makeEtag(key);
-      const held = matchEtag(request.headers.get("if-none-match"), etag);
-      if (held !== null) return notModified(held, requestId, cacheControl);
-      const result = await handle();
-      if (result.redirect !== undefined) {
-        const headers = { ...commonHeaders(requestId, cacheControl), location: result.redirect };
-        return new Response(null, { status: 302, headers });
-      }
-      const response = prepare(result, { etag, description, parameters });
-      cache.set(key, response);
-      return await respond(request, response, requestId);
-    },
-  };
+/** Creates responses, and keeps them. */
+export class Responder {
+  readonly #cache: Cache<string, CachedResponse>;
+
+  constructor({ maxCachedBytes = MAX_CACHED_BYTES } = {}) {
+    this.#cache = new Cache({
+      maxWeight: maxCachedBytes,
+      // The compressed bytes come later: of JSON less than half of the plain ones.
+      weigh: ({ byteLength }, key) => ENTRY_OVERHEAD_BYTES + key.length + 1.5 * byteLength,
+    });
+  }
+
+  /** Responds from the cache, else returns `null`. */
+  cached(request: Request, { requestId, key }: Responding): Promise<Response> | null {
+    const cached = this.#cache.get(key);
+    return cached ? respond(request, cached, requestId) : null;
+  }
+
+  /** Responds with what a handler returns, to a request that passed all checks. */
+  async created(
+    request: Request,
+    { route, requestId, parameters, key }: Responding,
+    handle: () => Promise<HandlerResult> | HandlerResult,
+  ): Promise<Response> {
+    const { response: description } = route;
+    const { status, cacheControl } = description;
+    if (status === 204) {
+      await handle();
+      return new Response(null, { status, headers: commonHeaders(requestId, cacheControl) });
+    }
+    // A tag is the hash of the dependencies, not of the body: a 304 needs no body.
+    const etag = makeEtag(key);
+    const held = matchEtag(request.headers.get("if-none-match"), etag);
+    if (held !== null) return notModified(held, requestId, cacheControl);
+    const result = await handle();
+    if (result.redirect !== undefined) {
+      const headers = { ...commonHeaders(requestId, cacheControl), location: result.redirect };
+      return new Response(null, { status: 302, headers });
+    }
+    const response = prepare(result, { etag, description, parameters });
+    this.#cache.set(key, response);
+    return await respond(request, response, requestId);
+  }
 }
 
 function notModified(etag: string, requestId: string, cacheControl?: string): Response {
