@@ -1,9 +1,9 @@
 import { resultCountsAt } from "../../lib/analysis/columns.ts";
 import type {
   DisruptiveTest,
+  NegativeResult,
   ProcessedSubmission,
   PrunedFields,
-  StoredNegative,
 } from "../../lib/analysis/disruptions.ts";
 import { integersIn, type Queryable, textsIn } from "../connection/sql.ts";
 import { messageOf } from "../read/failure_texts.ts";
@@ -47,8 +47,8 @@ export async function loadProcessedSubmissions(
 export async function loadNegatives(
   sql: Queryable,
   { repositoryId, codeVersion }: { repositoryId: number; codeVersion: string },
-): Promise<(StoredNegative & { testHash: number })[]> {
-  return await sql<(StoredNegative & { testHash: number })[]>`
+): Promise<(NegativeResult & { testHash: number })[]> {
+  return await sql<(NegativeResult & { testHash: number })[]>`
     select encode(n.submission_id, 'hex') as "submissionId", n.result_no as "resultNo",
       n.test_no as "testNo", t.test_hash::float8 as "testHash",
       ${messageOf(sql, repositoryId)} as message, n.is_disruption as "isDisruption"
@@ -64,7 +64,7 @@ export async function markDisruptions(
   sql: Queryable,
   { repositoryId, negatives, isDisruption }: {
     repositoryId: number;
-    negatives: StoredNegative[];
+    negatives: NegativeResult[];
     isDisruption: boolean;
   },
 ): Promise<void> {

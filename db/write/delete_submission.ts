@@ -3,8 +3,8 @@ import {
   findDisruptions,
   mergeDisruptive,
   mergePrunedFields,
+  type NegativeResult,
   type PrunedFields,
-  type StoredNegative,
 } from "../../lib/analysis/disruptions.ts";
 import type { Database } from "../connection/connect.ts";
 import { arrayOf, integersIn, type Queryable } from "../connection/sql.ts";
@@ -131,7 +131,7 @@ async function redetectDisruptions(
     prunedFields: PrunedFields[];
   },
 ): Promise<void> {
-  const disruptions = await tx<(StoredNegative & { codeVersion: string })[]>`
+  const disruptions = await tx<(NegativeResult & { codeVersion: string })[]>`
     select s.code_version as "codeVersion", encode(n.submission_id, 'hex') as "submissionId",
       n.result_no as "resultNo", n.test_no as "testNo", ${messageOf(tx, repositoryId)} as message,
       n.is_disruption as "isDisruption"
@@ -140,7 +140,7 @@ async function redetectDisruptions(
     where n.repository_id = ${repositoryId} and n.is_disruption
       and n.test_no = any(${integersIn(tx, testNos)})`;
   const known = new Map<number, DisruptiveTest>();
-  const cleared = new Set<StoredNegative>(disruptions);
+  const cleared = new Set<NegativeResult>(disruptions);
   const byVersion = [...Map.groupBy(disruptions, (disruption) => disruption.codeVersion)];
   for (let start = 0; start < byVersion.length; start += CODE_VERSIONS_PER_STATEMENT) {
     const batch = byVersion.slice(start, start + CODE_VERSIONS_PER_STATEMENT);

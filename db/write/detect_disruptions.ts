@@ -2,15 +2,11 @@ import {
   codeVersionOf,
   findDisruptions,
   mergeDisruptive,
+  type NegativeResult,
   type ProcessedSubmission,
-  type StoredNegative,
 } from "../../lib/analysis/disruptions.ts";
 import { resultCountsAt } from "../../lib/analysis/columns.ts";
-import {
-  indexOfTest,
-  type NegativeResult,
-  type SubmissionContent,
-} from "../../lib/analysis/submission_content.ts";
+import { indexOfTest, type SubmissionContent } from "../../lib/analysis/submission_content.ts";
 import {
   loadDisruptiveTests,
   loadNegatives,
@@ -32,7 +28,9 @@ export interface NewSubmission {
   content: SubmissionContent;
 }
 
-export interface NewNegative extends StoredNegative, Pick<NegativeResult, "conclusion"> {
+/** A failure or error of the new submission. */
+export interface NewNegative extends NegativeResult {
+  conclusion: "failure" | "error";
   textId: string;
   fingerprint: string;
 }

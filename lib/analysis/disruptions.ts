@@ -33,7 +33,7 @@ export interface ProcessedSubmission {
 }
 
 /** A failure or error at the code version. */
-export interface StoredNegative {
+export interface NegativeResult {
   submissionId: string;
   resultNo: number;
   testNo: number;
@@ -61,8 +61,8 @@ export interface DisruptiveTest {
  */
 export function findDisruptions(
   submissions: ProcessedSubmission[],
-  negatives: StoredNegative[],
-): { test: DisruptiveTest; disruptions: StoredNegative[] }[] {
+  negatives: NegativeResult[],
+): { test: DisruptiveTest; disruptions: NegativeResult[] }[] {
   const latestFirst = submissions.toSorted((a, b) => compareIds(b.submissionId, a.submissionId));
   return [...Map.groupBy(negatives, ({ testNo }) => testNo)].flatMap(([testNo, own]) => {
     const positive = latestFirst.find((submission) => submission.hasPositive(testNo));

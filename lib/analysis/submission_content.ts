@@ -6,16 +6,6 @@ import { ATTEMPT_KINDS, type AttemptKind, encodeResults, type ResultColumns } fr
 import { type CompressedText, TextCollector } from "./failure_texts.ts";
 import { identityIn, IdentityStore, type StoredIdentities } from "./identity_store.ts";
 
-/** A failure or error, as it is stored. */
-export interface NegativeResult {
-  testHash: number;
-  /** Position of the result in its submission. */
-  resultNo: number;
-  conclusion: "failure" | "error";
-  /** Number of its text in the submission's `texts`. */
-  textNo: number;
-}
-
 /** Everything that is stored of a submission's results. */
 export interface SubmissionContent extends ResultColumns {
   resultCount: number;
@@ -25,8 +15,15 @@ export interface SubmissionContent extends ResultColumns {
   listHash: string;
   /** The identity of the test at an index of `testHashes`. */
   identityAt(index: number): TestIdentity;
-  /** In the order of the report. */
-  negatives: NegativeResult[];
+  /** The failures and errors, in the order of the report. */
+  negatives: {
+    testHash: number;
+    /** Position of the result in its submission. */
+    resultNo: number;
+    conclusion: "failure" | "error";
+    /** Index of its text in `texts`. */
+    textNo: number;
+  }[];
   /** The texts of the negative results, each once. */
   texts: CompressedText[];
 }
@@ -55,7 +52,7 @@ export class SubmissionBuilder {
   /** Indexes of `ATTEMPT_KINDS`. */
   #kinds = new Uint8Array(1024);
   readonly #identities = new IdentityStore();
-  readonly #negatives: NegativeResult[] = [];
+  readonly #negatives: SubmissionContent["negatives"] = [];
   readonly #texts = new TextCollector();
 
   add(result: TestResult): void {

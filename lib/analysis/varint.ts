@@ -53,11 +53,6 @@ export class VarintReader {
     return zigzag % 2 === 0 ? zigzag / 2 : -(zigzag + 1) / 2;
   }
 
-  /** The bytes that were not read yet. */
-  rest(): Uint8Array {
-    return this.#bytes.subarray(this.#position);
-  }
-
   /** Passes over numbers, faster than reading them. @throws {RangeError} at the end */
   skip(count: number): void {
     for (let left = count; left > 0;) {

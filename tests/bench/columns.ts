@@ -5,11 +5,7 @@
 import { createHash } from "node:crypto";
 import { ATTEMPT_KINDS, encodeResults } from "../../lib/analysis/columns.ts";
 import { TextCollector } from "../../lib/analysis/failure_texts.ts";
-import {
-  kindOf,
-  type NegativeResult,
-  type SubmissionContent,
-} from "../../lib/analysis/submission_content.ts";
+import { kindOf, type SubmissionContent } from "../../lib/analysis/submission_content.ts";
 import { testHash, type TestIdentity } from "../../lib/base/identity.ts";
 import { isNegative } from "../../lib/report/result.ts";
 import type { Attempt, Shard } from "./generate.ts";
@@ -41,7 +37,7 @@ export class Columns {
     const testIndexes: number[] = [];
     const kinds: number[] = [];
     const durations: number[] = [];
-    const negatives: NegativeResult[] = [];
+    const negatives: SubmissionContent["negatives"] = [];
     const texts = new TextCollector();
     for (const attempt of attempts) {
       const { test, conclusion, durationMicroseconds } = attempt;
