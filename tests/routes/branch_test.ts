@@ -2,16 +2,7 @@ import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import type { Repository } from "../../db/admin/repositories.ts";
 import { describeWithDatabases } from "../database.ts";
-import {
-  bodyOf,
-  createFixture,
-  DAY,
-  type Fixture,
-  flaky,
-  idOf,
-  NOW,
-  quarantine,
-} from "./fixture.ts";
+import { bodyOf, createShop, DAY, type Fixture, flaky, idOf, NOW, quarantine } from "./fixture.ts";
 
 const LIST = "/api/repos/:owner/:name/tests";
 const INVENTORY = "/api/v1/flaky/tests";
@@ -22,8 +13,7 @@ describeWithDatabases("the parameter branch", (database) => {
   let shop: Repository;
 
   before(async () => {
-    fixture = await createFixture(database(), { name: "acme" });
-    shop = await fixture.addRepository("acme", "shop");
+    ({ fixture, shop } = await createShop(database()));
     // The failure on main is a disruption because the same code passed on another branch.
     await fixture.upload(shop, [{ name: "a", conclusion: "failure", message: "on main" }], {
       branch: "main",

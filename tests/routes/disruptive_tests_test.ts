@@ -5,7 +5,7 @@ import { describeWithDatabases } from "../database.ts";
 import {
   assertBadRequest,
   bodyOf,
-  createFixture,
+  createShop,
   DAY,
   type Fixture,
   flaky,
@@ -22,8 +22,7 @@ describeWithDatabases("GET /api/repos/{owner}/{name}/tests", (database) => {
   const path = "/api/repos/acme/shop/tests";
 
   before(async () => {
-    fixture = await createFixture(database(), { name: "acme" });
-    shop = await fixture.addRepository("acme", "shop");
+    ({ fixture, shop } = await createShop(database()));
     // "thirds" fails once in three runs, "half" once in two; "steady" only ever fails.
     await fixture.upload(shop, [
       ...flaky("thirds"),

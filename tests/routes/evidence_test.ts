@@ -7,7 +7,7 @@ import {
   assertBadRequest,
   assertError,
   bodyOf,
-  createFixture,
+  createShop,
   DAY,
   type Fixture,
   idOf,
@@ -33,8 +33,7 @@ describeWithDatabases("attempts and failures", (database) => {
   let oldest: string;
 
   before(async () => {
-    fixture = await createFixture(database(), { name: "acme" });
-    shop = await fixture.addRepository("acme", "shop");
+    ({ fixture, shop } = await createShop(database()));
     await fixture.upload(shop, [{ name: "a", ...failed("left the window") }], {
       recordedAt: NOW - 15 * DAY,
     });

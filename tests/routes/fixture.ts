@@ -113,6 +113,14 @@ export async function createFixture(
   };
 }
 
+/** A fixture of the organization `acme` with the repository `acme/shop`. */
+export async function createShop(
+  database: Database,
+): Promise<{ fixture: Fixture; shop: Repository }> {
+  const fixture = await createFixture(database, { name: "acme" });
+  return { fixture, shop: await fixture.addRepository("acme", "shop") };
+}
+
 const PASS: TestResult = {
   suite: "suite",
   class: "Class",

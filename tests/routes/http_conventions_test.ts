@@ -6,6 +6,7 @@ import { describeWithDatabases } from "../database.ts";
 import {
   assertError,
   createFixture,
+  createShop,
   DAY,
   type Fixture,
   flaky,
@@ -24,8 +25,7 @@ describeWithDatabases("HTTP conventions", (database) => {
   let paths: string[];
 
   before(async () => {
-    fixture = await createFixture(database(), { name: "acme" });
-    shop = await fixture.addRepository("acme", "shop");
+    ({ fixture, shop } = await createShop(database()));
     await fixture.upload(shop, [...flaky("a"), ...flaky("b")]);
     paths = [
       "/api/repos/acme/shop/submissions",

@@ -6,16 +6,7 @@ import { silentLog } from "../../lib/base/log.ts";
 import { WINDOW_SECONDS } from "../../lib/base/time.ts";
 import { createApp } from "../../routes/mod.ts";
 import { describeWithDatabases } from "../database.ts";
-import {
-  createFixture,
-  DAY,
-  type Fixture,
-  flaky,
-  idOf,
-  NOW,
-  quarantine,
-  request,
-} from "./fixture.ts";
+import { createShop, DAY, type Fixture, flaky, idOf, NOW, quarantine, request } from "./fixture.ts";
 
 const END = NOW + 60;
 const INCLUDE = "quarantine_date,quarantine_reason,quarantine_owner,quarantine_expires_at";
@@ -25,8 +16,7 @@ describeWithDatabases("the end of a quarantine", (database) => {
   let shop: Repository;
 
   before(async () => {
-    fixture = await createFixture(database(), { name: "acme" });
-    shop = await fixture.addRepository("acme", "shop");
+    ({ fixture, shop } = await createShop(database()));
     await fixture.upload(shop, [...flaky("ends"), ...flaky("stays"), { name: "calm" }]);
     await quarantine(database(), idOf(shop, { name: "ends" }), {
       quarantineReason: "slow mail server",

@@ -7,7 +7,7 @@ import { WINDOW_SECONDS } from "../../lib/base/time.ts";
 import { createApp } from "../../routes/mod.ts";
 import { describeWithDatabases } from "../database.ts";
 import { gatedSql } from "../oracle/gated_sql.ts";
-import { createFixture, DAY, type Fixture, flaky, idOf, NOW, request } from "./fixture.ts";
+import { createShop, DAY, type Fixture, flaky, idOf, NOW, request } from "./fixture.ts";
 
 describeWithDatabases("a request during which the data changes", (database) => {
   let fixture: Fixture;
@@ -15,8 +15,7 @@ describeWithDatabases("a request during which the data changes", (database) => {
   let uploads = 0;
 
   before(async () => {
-    fixture = await createFixture(database(), { name: "acme" });
-    shop = await fixture.addRepository("acme", "shop");
+    ({ fixture, shop } = await createShop(database()));
     await upload();
   });
 

@@ -7,6 +7,7 @@ import {
   assertError,
   bodyOf,
   createFixture,
+  createShop,
   DAY,
   type Fixture,
   flaky,
@@ -22,8 +23,7 @@ describeWithDatabases("GET /api/tests/{id}/results", (database) => {
   let shop: Repository;
 
   before(async () => {
-    fixture = await createFixture(database(), { name: "acme" });
-    shop = await fixture.addRepository("acme", "shop");
+    ({ fixture, shop } = await createShop(database()));
   });
 
   it("lists the ten latest disruptions of the window, newest first", async () => {

@@ -3,16 +3,7 @@ import assert from "node:assert/strict";
 import type { Repository } from "../../db/admin/repositories.ts";
 import { shortTestId } from "../../lib/base/identity.ts";
 import { describeWithDatabases } from "../database.ts";
-import {
-  bodyOf,
-  createFixture,
-  DAY,
-  type Fixture,
-  flaky,
-  idOf,
-  NOW,
-  quarantine,
-} from "./fixture.ts";
+import { bodyOf, createShop, DAY, type Fixture, flaky, idOf, NOW, quarantine } from "./fixture.ts";
 
 const VERDICTS = "/api/repos/:owner/:name/verdicts";
 
@@ -21,8 +12,7 @@ describeWithDatabases("verdicts", (database) => {
   let shop: Repository;
 
   before(async () => {
-    fixture = await createFixture(database(), { name: "acme" });
-    shop = await fixture.addRepository("acme", "shop");
+    ({ fixture, shop } = await createShop(database()));
     const failed = (name: string) => ({ name, conclusion: "failure" as const, message: "oops" });
     const upload = (commitOid: string, branch: string | null, days: number, names: string[]) =>
       fixture.upload(shop, names.map(failed), {

@@ -1,15 +1,14 @@
 import { before, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { describeWithDatabases } from "../../../database.ts";
-import { createFixture, DAY, flaky, idOf, NOW } from "../../../routes/fixture.ts";
+import { createShop, DAY, flaky, idOf, NOW } from "../../../routes/fixture.ts";
 import { commandLine, type Ending } from "../run_in_process.ts";
 
 describeWithDatabases("digest", (database) => {
   const run = commandLine(() => database(), { now: () => NOW });
 
   before(async () => {
-    const fixture = await createFixture(database(), { name: "acme" });
-    const shop = await fixture.addRepository("acme", "shop");
+    const { fixture, shop } = await createShop(database());
     const upload = (name: string, days: number, build: string) =>
       fixture.upload(shop, flaky(name), {
         commitOid: `abcdef${days}`,

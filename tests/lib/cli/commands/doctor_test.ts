@@ -9,7 +9,7 @@ import {
 } from "../../../../db/admin/diagnostics.ts";
 import { copyTemplate, describeWithDatabases } from "../../../database.ts";
 import { BUILD } from "../../../../lib/cli/commit.ts";
-import { createFixture, DAY, flaky, NOW } from "../../../routes/fixture.ts";
+import { createShop, DAY, flaky, NOW } from "../../../routes/fixture.ts";
 import { commandLine, withoutDatabase } from "../run_in_process.ts";
 
 const cli = commandLine(() => {
@@ -91,8 +91,7 @@ describe("doctor", () => {
 describeWithDatabases("a diagnosis", (database) => {
   it("counts fresh data, valid and expiring tokens, and abandoned archives", async () => {
     const { sql } = database();
-    const fixture = await createFixture(database(), { name: "acme" });
-    const shop = await fixture.addRepository("acme", "shop");
+    const { fixture, shop } = await createShop(database());
     await fixture.addRepository("acme", "quiet");
     await fixture.upload(shop, flaky("a"));
     assert.deepEqual({ ...await loadFreshness(sql, { windowStart: NOW - 14 * DAY }) }, {

@@ -2,15 +2,14 @@ import { it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { hostname } from "node:os";
 import { describeWithDatabases } from "../../../database.ts";
-import { createFixture, flaky, idOf } from "../../../routes/fixture.ts";
+import { createShop, flaky, idOf } from "../../../routes/fixture.ts";
 import { commandLine } from "../run_in_process.ts";
 
 describeWithDatabases("org log", (database) => {
   const cli = commandLine(database);
 
   it("lists every change by a command, with author and detail, and no secret", async () => {
-    const fixture = await createFixture(database(), { name: "acme" });
-    const shop = await fixture.addRepository("acme", "shop");
+    const { fixture, shop } = await createShop(database());
     const { key } = await fixture.upload(shop, flaky("a"));
     const testId = idOf(shop, { name: "a" });
     const run = async (line: string) => {

@@ -2,7 +2,7 @@ import { before, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import type { Repository } from "../../../../db/admin/repositories.ts";
 import { describeWithDatabases } from "../../../database.ts";
-import { createFixture, DAY, type Fixture, flaky, idOf, NOW } from "../../../routes/fixture.ts";
+import { createShop, DAY, type Fixture, flaky, idOf, NOW } from "../../../routes/fixture.ts";
 import { commandLine } from "../run_in_process.ts";
 
 const POLICY = {
@@ -101,8 +101,7 @@ describeWithDatabases("quarantine apply", (database) => {
   let shop: Repository;
 
   before(async () => {
-    fixture = await createFixture(database(), { name: "acme" });
-    shop = await fixture.addRepository("acme", "shop");
+    ({ fixture, shop } = await createShop(database()));
     for (const day of [3, 2, 1]) {
       const results = [...flaky("bad"), ...flaky("worse"), ...flaky("worse"), { name: "good" }];
       await fixture.upload(shop, results, {
