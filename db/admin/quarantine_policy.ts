@@ -3,24 +3,13 @@ import type { QuarantinePolicy } from "../../lib/analysis/quarantine_policy.ts";
 import type { RepositoryName } from "../../lib/base/repository_name.ts";
 import type { Queryable } from "../connection/sql.ts";
 
-/** Whose policy: that of a repository, or of all repositories without their own. */
-export interface PolicyScope {
-  organizationId: number;
-  repositoryId: number | null;
-}
-
-/** A policy that was set, or set to off. */
-export interface StoredPolicy {
-  /** `null`: of all repositories without their own. */
-  repository: RepositoryName | null;
-  /** `null`: off. */
-  policy: QuarantinePolicy | null;
-}
-
-/** Sets a policy; `null` turns it off. */
+/**
+ * Sets the policy of a repository, or with `null` of all repositories without their own. The policy
+ * `null` turns it off.
+ */
 export async function setPolicy(
   tx: Queryable,
-  { organizationId, repositoryId }: PolicyScope,
+  { organizationId, repositoryId }: { organizationId: number; repositoryId: number | null },
   policy: QuarantinePolicy | null,
 ): Promise<void> {
   const value = JSON.stringify(policy);
@@ -48,11 +37,11 @@ export async function loadPolicy(
   return JSON.parse(row?.policy ?? "null");
 }
 
-/** The policies of an organization, its own first. */
+/** The policies of an organization, its own (without a repository) first; `null`: off. */
 export async function listPolicies(
   sql: Queryable,
   organizationId: number,
-): Promise<StoredPolicy[]> {
+): Promise<{ repository: RepositoryName | null; policy: QuarantinePolicy | null }[]> {
   const rows = await sql<{ owner: string | null; name: string; policy: string }[]>`
     select null as owner, '' as name, quarantine_policy::text as policy from organization
     where organization_id = ${organizationId} and quarantine_policy is not null

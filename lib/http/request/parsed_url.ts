@@ -81,42 +81,29 @@ function select(
   { resource }: Endpoint,
   { variables, parameters }: { variables: RawParameters; parameters: RawParameters },
 ): Selection {
+  const { owner = "", name = "", id = "" } = variables;
+  if (!canBeStored(owner) || !canBeStored(name)) return { kind: "none" };
+  const [ownerKey, nameKey] = [caseKey(owner), caseKey(name)];
   switch (resource) {
     case undefined:
       return { kind: "none" };
     case "organization":
       return { kind: "organization" };
     case "repository in path":
-      return selectRepository(variables);
+      return { kind: "named", ownerKey, nameKey };
     case "repositories by name in path":
-      return selectByName(variables);
+      return { kind: "named", nameKey };
     case "submission in path":
-      return selectSubmission(variables);
-    case "test in path":
-      return selectTest(variables);
+      return isObjectId(id)
+        ? { kind: "submission", ownerKey, nameKey, submissionId: id.toLowerCase() }
+        : { kind: "none" };
+    case "test in path": {
+      const parts = parseTestId(id);
+      return parts ? { kind: "test", ...parts } : { kind: "none" };
+    }
     default:
       return selectByParameters(parameters, { isRequired: resource === "repository in query" });
   }
-}
-
-function selectRepository({ owner = "", name = "" }: RawParameters): Selection {
-  if (!canBeStored(owner) || !canBeStored(name)) return { kind: "none" };
-  return { kind: "named", ownerKey: caseKey(owner), nameKey: caseKey(name) };
-}
-
-function selectByName({ name = "" }: RawParameters): Selection {
-  return canBeStored(name) ? { kind: "named", nameKey: caseKey(name) } : { kind: "none" };
-}
-
-function selectSubmission({ owner = "", name = "", id = "" }: RawParameters): Selection {
-  if (!canBeStored(owner) || !canBeStored(name) || !isObjectId(id)) return { kind: "none" };
-  const submissionId = id.toLowerCase();
-  return { kind: "submission", ownerKey: caseKey(owner), nameKey: caseKey(name), submissionId };
-}
-
-function selectTest({ id = "" }: RawParameters): Selection {
-  const parts = parseTestId(id);
-  return parts ? { kind: "test", ...parts } : { kind: "none" };
 }
 
 /** Selects by `repository` and `repository_id`; invalid ones select nothing. */

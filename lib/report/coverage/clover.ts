@@ -1,8 +1,8 @@
 /** Clover XML, as OpenClover, PHPUnit and Istanbul write it. */
+import type { XmlAttributes } from "../xml/start_tag.ts";
 import type { CoverageMap } from "./coverage_map.ts";
 import { ran, wholeNumber } from "./numbers.ts";
 import { Refusal } from "./refusal.ts";
-import type { Attributes } from "./format_reader.ts";
 import { NestedReader } from "./nested_reader.ts";
 
 /**
@@ -32,7 +32,7 @@ export class CloverReader extends NestedReader {
     super(map, ["coverage", "project", "package", "file"]);
   }
 
-  override open(name: string, attributes: Attributes): void {
+  override open(name: string, attributes: XmlAttributes): void {
     if (name === "testproject") this.#testProjectDepth++;
     if (this.#testProjectDepth === 0) super.open(name, attributes);
   }
@@ -42,7 +42,7 @@ export class CloverReader extends NestedReader {
     if (name === "testproject") this.#testProjectDepth--;
   }
 
-  protected begin(name: string, attributes: Attributes): void {
+  protected begin(name: string, attributes: XmlAttributes): void {
     switch (name) {
       case "coverage":
         // Clover and Istanbul name their version here.
@@ -72,7 +72,7 @@ export class CloverReader extends NestedReader {
     this.file = undefined;
   }
 
-  #pathOf({ path, name }: Attributes): string {
+  #pathOf({ path, name }: XmlAttributes): string {
     if (path) return path;
     if (!name) throw new Refusal(`found "file" without "name" and "path", expected one of them`);
     // PHPUnit writes the whole path as the name, old versions of Clover the last part alone.
@@ -80,7 +80,7 @@ export class CloverReader extends NestedReader {
     return `${this.#package.replaceAll(".", "/")}/${name}`.replace(/^\//, "");
   }
 
-  #line({ num, type, count, truecount, falsecount }: Attributes): void {
+  #line({ num, type, count, truecount, falsecount }: XmlAttributes): void {
     if (this.file === undefined) {
       throw new Refusal(`found "line" outside of a file, expected "file" around it`);
     }
@@ -109,7 +109,7 @@ export class CloverReader extends NestedReader {
     );
   }
 
-  #metrics({ statements, coveredstatements }: Attributes): void {
+  #metrics({ statements, coveredstatements }: XmlAttributes): void {
     if (this.classDepth > 0 || statements === undefined) return;
     const lineCount = wholeNumber(statements, `"statements"`);
     const coveredLineCount = wholeNumber(coveredstatements, `"coveredstatements"`);

@@ -1,8 +1,9 @@
 /** Cobertura XML, as coverage.py, gcovr, coverlet, Istanbul, simplecov and many others write it. */
+import type { XmlHandler } from "../xml/reader.ts";
+import type { XmlAttributes } from "../xml/start_tag.ts";
 import type { CoverageMap, FileLines } from "./coverage_map.ts";
 import { ran, wholeNumber } from "./numbers.ts";
 import { Refusal } from "./refusal.ts";
-import type { Attributes, ElementReader } from "./format_reader.ts";
 
 /**
  * Reads Cobertura XML.
@@ -14,18 +15,18 @@ import type { Attributes, ElementReader } from "./format_reader.ts";
  * The `source` folders are left out of the path: shards of one build run in different folders.
  * Without any line, the totals (`lines-covered`, `lines-valid`) are added.
  */
-export class CoberturaReader implements ElementReader {
+export class CoberturaReader implements XmlHandler {
   readonly #map: CoverageMap;
   #class: OpenClass | undefined;
   #insideMethod = false;
   #hasLines = false;
-  #root: Attributes = {};
+  #root: XmlAttributes = {};
 
   constructor(map: CoverageMap) {
     this.#map = map;
   }
 
-  open(name: string, attributes: Attributes): void {
+  open(name: string, attributes: XmlAttributes): void {
     switch (name) {
       case "coverage":
         this.#root = attributes;
@@ -65,7 +66,7 @@ export class CoberturaReader implements ElementReader {
     for (const [line, covered] of ended.methodLines) ended.file.add(line, covered);
   }
 
-  #line(attributes: Attributes): void {
+  #line(attributes: XmlAttributes): void {
     const current = this.#class;
     if (current === undefined) {
       throw new Refusal(`found "line" outside of a class, expected "class" around it`);

@@ -1,8 +1,8 @@
 /** JaCoCo XML, as JaCoCo, Kover and Pester write it. */
+import type { XmlAttributes } from "../xml/start_tag.ts";
 import type { CoverageMap } from "./coverage_map.ts";
 import { ran, wholeNumber } from "./numbers.ts";
 import { Refusal } from "./refusal.ts";
-import type { Attributes } from "./format_reader.ts";
 import { NestedReader } from "./nested_reader.ts";
 
 /**
@@ -20,7 +20,7 @@ export class JacocoReader extends NestedReader {
     super(map, ["report", "group", "package", "sourcefile"]);
   }
 
-  protected begin(name: string, attributes: Attributes): void {
+  protected begin(name: string, attributes: XmlAttributes): void {
     switch (name) {
       case "group":
       case "package":
@@ -42,7 +42,7 @@ export class JacocoReader extends NestedReader {
     if (name === "group" || name === "package") this.#path.pop();
   }
 
-  #line({ nr, ci, mi, cb, mb }: Attributes): void {
+  #line({ nr, ci, mi, cb, mb }: XmlAttributes): void {
     if (this.file === undefined) {
       throw new Refusal(`found "line" outside of a source file, expected "sourcefile" around it`);
     }
@@ -54,7 +54,7 @@ export class JacocoReader extends NestedReader {
     if (covered || missed) this.file.add(number, covered);
   }
 
-  #counter({ type, covered, missed }: Attributes): void {
+  #counter({ type, covered, missed }: XmlAttributes): void {
     if (type !== "LINE" || this.classDepth > 0) return;
     const coveredLineCount = wholeNumber(covered, `"covered" of a counter`);
     const missedLineCount = wholeNumber(missed, `"missed" of a counter`);

@@ -1,7 +1,7 @@
 /** lcov tracefiles. */
 import { quote } from "../report_error.ts";
 import type { CoverageMap, FileLines } from "./coverage_map.ts";
-import type { LineReader } from "./format_reader.ts";
+import type { LineReader } from "./lines.ts";
 import { ran, wholeNumber } from "./numbers.ts";
 import { Refusal } from "./refusal.ts";
 

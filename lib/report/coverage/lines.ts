@@ -1,8 +1,14 @@
 /** Coverage formats that are read line by line. */
 import { ReportError } from "../report_error.ts";
-import type { LineReader } from "./format_reader.ts";
 import type { CoverageLimits } from "./limits.ts";
 import { located } from "./refusal.ts";
+
+/** Reads a text format; may throw a `Refusal`. */
+export interface LineReader {
+  /** Called with every line that is not blank, trimmed. */
+  take(line: string): void;
+  end?(): void;
+}
 
 /** Feeds a text to a reader. @throws {ReportError} with the line that is refused or too long */
 export async function readLines(

@@ -1,12 +1,13 @@
 /** The base of readers for XML formats that repeat their totals at every level. */
+import type { XmlHandler } from "../xml/reader.ts";
+import type { XmlAttributes } from "../xml/start_tag.ts";
 import type { CoverageMap, CoverageTotals, FileLines } from "./coverage_map.ts";
-import type { Attributes, ElementReader } from "./format_reader.ts";
 
 /**
  * Reads XML with totals at every level, from a file up to the whole report. The innermost totals
  * count, and only where there are no lines: a level is skipped once something in it has counted.
  */
-export abstract class NestedReader implements ElementReader {
+export abstract class NestedReader implements XmlHandler {
   protected readonly map: CoverageMap;
   protected file: FileLines | undefined;
   /** Open `class` elements. */
@@ -20,12 +21,12 @@ export abstract class NestedReader implements ElementReader {
   }
 
   /** Called for each element, after the level that it begins was entered. */
-  protected abstract begin(name: string, attributes: Attributes): void;
+  protected abstract begin(name: string, attributes: XmlAttributes): void;
 
   /** Called at the end of each element, before its level is left. */
   protected abstract finish(name: string): void;
 
-  open(name: string, attributes: Attributes): void {
+  open(name: string, attributes: XmlAttributes): void {
     if (name === "class") this.classDepth++;
     if (this.#levelNames.has(name)) this.#levels.push({ hasCounted: false, totals: undefined });
     this.begin(name, attributes);

@@ -1,16 +1,16 @@
 /** Coverage formats in XML: which one it is, and the streaming between text and reader. */
 import { DEFAULT_REPORT_LIMITS } from "../limits.ts";
 import { type XmlHandler, XmlReader } from "../xml/reader.ts";
+import type { XmlAttributes } from "../xml/start_tag.ts";
 import { CloverReader } from "./clover.ts";
 import { CoberturaReader } from "./cobertura.ts";
 import type { CoverageMap } from "./coverage_map.ts";
-import type { Attributes, ElementReader } from "./format_reader.ts";
 import { JacocoReader } from "./jacoco.ts";
 import { located, NotCoverageError, type Place } from "./refusal.ts";
 
 export type XmlFormat = "cobertura" | "jacoco" | "clover";
 
-const READERS: Record<XmlFormat, new (map: CoverageMap) => ElementReader> = {
+const READERS: Record<XmlFormat, new (map: CoverageMap) => XmlHandler> = {
   cobertura: CoberturaReader,
   jacoco: JacocoReader,
   clover: CloverReader,
@@ -36,7 +36,7 @@ function formatOf(root: Element, child: string | undefined): XmlFormat | "other"
 
 interface Element {
   name: string;
-  attributes: Attributes;
+  attributes: XmlAttributes;
 }
 
 // Names of source files: refused when too long.
@@ -49,8 +49,7 @@ class Recognizer implements XmlHandler {
   root: Element | undefined;
   readonly #map: CoverageMap;
   readonly #file: string;
-  readonly #open: string[] = [];
-  #reader: ElementReader | undefined;
+  #reader: XmlHandler | undefined;
 
   constructor(map: CoverageMap, file: string) {
     this.#map = map;
@@ -68,8 +67,7 @@ class Recognizer implements XmlHandler {
     });
   }
 
-  open(name: string, attributes: Attributes): void {
-    this.#open.push(name);
+  open(name: string, attributes: XmlAttributes): void {
     if (this.root === undefined) {
       this.root = { name, attributes };
       this.#recognize(this.root, undefined);
@@ -79,9 +77,7 @@ class Recognizer implements XmlHandler {
     located(this.#place, () => this.#reader?.open(name, attributes));
   }
 
-  close(): void {
-    const name = this.#open.pop();
-    if (name === undefined) return;
+  close(name: string): void {
     // A root element without anything inside is an empty report.
     if (this.#reader === undefined) this.format = name === "report" ? "jacoco" : "cobertura";
     else located(this.#place, () => this.#reader?.close(name));

@@ -15,7 +15,7 @@ export interface XmlHandler {
   /** An element begins; `name` is without its namespace prefix. */
   open(name: string, attributes: XmlAttributes): void;
   /** The innermost open element ends. */
-  close(): void;
+  close(name: string): void;
 }
 
 /** Settings of an {@link XmlReader}. */
@@ -204,14 +204,13 @@ export class XmlReader {
     this.input.at = tag.end;
     this.undecodableName = tag.undecodableName;
     this.#open.push(tag.name);
-    this.#options.handler.open(tag.name.slice(tag.name.indexOf(":") + 1), tag.attributes);
+    this.#options.handler.open(withoutPrefix(tag.name), tag.attributes);
     if (tag.isEmpty) this.#close();
     return true;
   }
 
   #close(): void {
-    this.#open.pop();
-    this.#options.handler.close();
+    this.#options.handler.close(withoutPrefix(this.#open.pop()!));
   }
 
   #readEndTag(less: number): boolean {
@@ -313,4 +312,8 @@ export class XmlReader {
 
 function lineFeeds(text: string): string {
   return text.includes("\r") ? text.replace(/\r\n?/g, "\n") : text;
+}
+
+function withoutPrefix(name: string): string {
+  return name.slice(name.indexOf(":") + 1);
 }
