@@ -87,6 +87,9 @@ async function openServer(options: DatabaseOptions, databaseUrl: string): Promis
     // Compiling takes 25 ms, longer than any of our statements, and the planner chooses it when it
     // overestimates the rows a hundredfold.
     jit: "off",
+    // What is read is in memory. With the default of 4 the planner reads a whole table of 200
+    // repositories for each look-up of one of them.
+    random_page_cost: 1.1,
     statement_timeout: options.statementTimeoutMs ?? WRITE_STATEMENT_TIMEOUT_MS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
     client_connection_check_interval: CLIENT_CHECK_INTERVAL_MS,

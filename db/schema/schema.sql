@@ -222,7 +222,7 @@ create table test_list (
   test_count integer not null,
   tests bytea not null,
   constraint test_list_pkey PRIMARY KEY (repository_id, test_list_no),
-  constraint test_list_repository_id_list_hash_key UNIQUE (repository_id, list_hash)
+  constraint test_list_list_hash_repository_id_key UNIQUE (list_hash, repository_id)
 );
 
 create table test_tag (

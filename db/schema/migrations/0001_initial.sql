@@ -141,7 +141,7 @@ create table test_list (
   -- test_no in ascending order of test_hash: differences as zigzag varints.
   tests bytea not null,
   primary key (repository_id, test_list_no),
-  unique (repository_id, list_hash)
+  unique (list_hash, repository_id)
 );
 
 -- Tags of single tests of a list, in addition to those of whole submissions: the owners of their files.
