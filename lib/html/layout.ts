@@ -1,5 +1,6 @@
 /** The frame of every page: head, navigation, footer, and response headers. */
 import { createHash } from "node:crypto";
+import { escapeHtml } from "./escape.ts";
 import { type Content, type Markup, markup, type PathTo } from "./markup.ts";
 import style from "./style.css" with { type: "text" };
 
@@ -13,10 +14,7 @@ export const STYLE: string = style;
 export const LOGO =
   markup`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" width="32" height="32" aria-hidden="true"><rect width="32" height="32" rx="7" fill="#0f766e"/><path d="M5 17h5l3-8 5 15 4-11 2 4h3" fill="none" stroke="#fff" stroke-width="2.6" stroke-linecap="round" stroke-linejoin="round"/></svg>`;
 
-/** `link` of the icon, which is in the page. */
-export const ICON = `<link rel="icon" href="data:image/svg+xml,${
-  encodeURIComponent(String(LOGO))
-}">`;
+const ICON = `data:image/svg+xml,${encodeURIComponent(String(LOGO))}`;
 
 /** A link of the breadcrumbs. */
 export interface Crumb {
@@ -33,16 +31,22 @@ export interface Page {
   content: Content;
 }
 
-// An element that the template language would escape: the style sheet is ours.
-const HEAD = `<!doctype html>
+/** The beginning of an HTML document up to its first element, a link to `main`. */
+export function documentHead(title: string, style = STYLE): string {
+  return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-${ICON}
-<style>${STYLE}</style>
+<link rel="icon" href="${ICON}">
+<style>${style}</style>
+<title>${escapeHtml(title)}</title>
+</head>
+<body>
+<a class="skip" href="#main">Skip to the content</a>
 `;
+}
 
 /** The HTML document of a page. Without `pathTo`, which only signed-in readers need, it has no links. */
 export function layout({ title, crumbs = [], content }: Page, pathTo: PathTo | null): string {
@@ -54,11 +58,8 @@ export function layout({ title, crumbs = [], content }: Page, pathTo: PathTo | n
     markup`<nav class="crumbs" aria-label="Breadcrumbs"><ol>${
       crumbs.map(({ text, address }) => markup`<li><a href="${address}">${text}</a></li>`)
     }</ol></nav>`;
-  return HEAD + markup`<title>${title} · ${PRODUCT}</title>
-</head>
-<body>
-<a class="skip" href="#main">Skip to the content</a>
-<header class="top">${LOGO}<span class="product">${PRODUCT}</span>${navigation}</header>
+  return documentHead(`${title} · ${PRODUCT}`) +
+    markup`<header class="top">${LOGO}<span class="product">${PRODUCT}</span>${navigation}</header>
 <main id="main" tabindex="-1">
 ${trail}
 ${content}
@@ -70,16 +71,31 @@ last 14 days unless they say otherwise; times are UTC.</p></footer>
 `;
 }
 
-/** Content-Security-Policy: a page may only be shown and send its forms to this service. */
-export const PAGE_HEADERS: Readonly<Record<string, string>> = {
-  "content-security-policy": [
-    "default-src 'none'",
-    `style-src 'sha256-${createHash("sha256").update(STYLE).digest("base64")}'`,
-    "img-src data:",
-    "base-uri 'none'",
-    "form-action 'self'",
-    "frame-ancestors 'none'",
-  ].join("; "),
-  "referrer-policy": "same-origin",
-  "x-frame-options": "DENY",
-};
+/** Headers of a document that contains its style sheet. `policy` is added to what all may do. */
+export function documentHeaders(
+  { style, policy, referrer }: { style: string; policy: readonly string[]; referrer: string },
+): Readonly<Record<string, string>> {
+  return {
+    "content-security-policy": [
+      "default-src 'none'",
+      `style-src ${hashSource(style)}`,
+      "base-uri 'none'",
+      "frame-ancestors 'none'",
+      ...policy,
+    ].join("; "),
+    "referrer-policy": referrer,
+    "x-frame-options": "DENY",
+  };
+}
+
+/** Allows a script or style sheet that a document contains. */
+export function hashSource(text: string): string {
+  return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+}
+
+/** Headers of a page, which may only be shown and send its forms to this service. */
+export const PAGE_HEADERS = documentHeaders({
+  style: STYLE,
+  policy: ["img-src data:", "form-action 'self'"],
+  referrer: "same-origin",
+});

@@ -52,13 +52,13 @@ describeWithDatabases("the documents", (database) => {
     const directives = policy.split("; ").map((text) => text.replace(/'sha256-[^']+'/g, "HASH"));
     assert.deepEqual(directives, [
       "default-src 'none'",
-      "script-src HASH",
       "style-src HASH",
+      "base-uri 'none'",
+      "frame-ancestors 'none'",
+      "script-src HASH",
       "connect-src 'self'",
       "img-src blob: data:",
-      "base-uri 'none'",
       "form-action 'none'",
-      "frame-ancestors 'none'",
     ]);
     assert.equal(response.headers.get("x-content-type-options"), "nosniff");
     assert.equal(response.headers.get("referrer-policy"), "no-referrer");

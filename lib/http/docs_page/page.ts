@@ -1,7 +1,6 @@
 /** The documentation page: one HTML document drawn from the route table. It loads nothing else. */
-import { createHash } from "node:crypto";
 import { escapeHtml } from "../../html/escape.ts";
-import { ICON, LOGO, STYLE } from "../../html/layout.ts";
+import { documentHead, documentHeaders, hashSource, LOGO, STYLE } from "../../html/layout.ts";
 import { fieldsOf } from "../openapi/fields.ts";
 import {
   type DescribedParameter,
@@ -23,25 +22,13 @@ const style = STYLE + ownStyle;
 /** Draws the page of a route table, and the headers that it needs. */
 export function docsPage(
   routes: readonly Route[],
-): { body: string; headers: Record<string, string> } {
+): { body: string; headers: Readonly<Record<string, string>> } {
   const groups = Object.entries(TAGS).map(([tag, description]) => ({
     tag,
     description,
     routes: routes.filter((route) => route.tag === tag),
   }));
-  const body = `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${escapeHtml(API_TITLE)}: API</title>
-${ICON}
-<style>${style}</style>
-</head>
-<body>
-<a class="skip" href="#main">Skip to the content</a>
-<header class="top">
+  const body = `${documentHead(`${API_TITLE}: API`, style)}<header class="top">
 ${LOGO}
 <span class="product">${escapeHtml(API_TITLE)}</span>
 <nav aria-label="Main"><a href="repos">Repositories</a>
@@ -133,22 +120,14 @@ function parameterField(operationId: string, parameter: DescribedParameter): str
 }
 
 /** Only this script and this style sheet take effect, and requests go to this service alone. */
-const HEADERS: Record<string, string> = {
-  "content-security-policy": [
-    "default-src 'none'",
+const HEADERS = documentHeaders({
+  style,
+  policy: [
     `script-src ${hashSource(script)}`,
-    `style-src ${hashSource(style)}`,
     "connect-src 'self'",
     // Badges that were requested are shown from a blob, the icon from a data URL.
     "img-src blob: data:",
-    "base-uri 'none'",
     "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join("; "),
-  "referrer-policy": "no-referrer",
-  "x-frame-options": "DENY",
-};
-
-function hashSource(text: string): string {
-  return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
-}
+  ],
+  referrer: "no-referrer",
+});

@@ -53,7 +53,7 @@ export async function readJson(
   chunks: AsyncIterable<string>,
   map: CoverageMap,
   file: string,
-): Promise<{ format: JsonFormat }> {
+): Promise<JsonFormat> {
   const report = parse(await textOf(chunks, map.limits.jsonCharacters, file), file);
   const format = formatOf(report);
   if (format === undefined) {
@@ -61,7 +61,7 @@ export async function readJson(
     throw new NotCoverageError({ file, found: `JSON with ${names.join(", ")}` });
   }
   located(() => ({ file }), () => READERS[format](report, map));
-  return { format };
+  return format;
 }
 
 async function textOf(

@@ -37,11 +37,11 @@ export class CoverageCollector {
    */
   async add(
     bytes: AsyncIterable<Uint8Array>,
-    options: { file: string },
-  ): Promise<{ format: CoverageFormat }> {
-    const chunks = decodeXml(bytes, options.file);
+    { file }: { file: string },
+  ): Promise<CoverageFormat> {
+    const chunks = decodeXml(bytes, file);
     try {
-      return await this.#read(chunks, options.file);
+      return await this.#read(chunks, file);
     } finally {
       // Closes the file also when reading ended early.
       await chunks.return();
@@ -53,24 +53,21 @@ export class CoverageCollector {
     return this.#map.totals();
   }
 
-  async #read(
-    chunks: AsyncGenerator<string, void>,
-    file: string,
-  ): Promise<{ format: CoverageFormat }> {
+  async #read(chunks: AsyncGenerator<string, void>, file: string): Promise<CoverageFormat> {
     const map = this.#map;
     const { head, all } = await peek(chunks, { file, limits: map.limits });
     const [firstLine = ""] = head.replace(/^(?:#.*\n\s*)+/, "").split("\n", 1);
-    if (head === "") return { format: "empty" };
+    if (head === "") return "empty";
     if (head.startsWith("<")) return await readXml(all, map, file);
     if (head.startsWith("{")) return await readJson(all, map, file);
     if (beginsGoProfile(firstLine)) {
       const take = (line: string) => addGoLine(line, map);
       await readLines(all, { take }, { file, limits: map.limits });
-      return { format: "go" };
+      return "go";
     }
     if (beginsLcov(firstLine)) {
       await readLines(all, new LcovReader(map), { file, limits: map.limits });
-      return { format: "lcov" };
+      return "lcov";
     }
     throw new NotCoverageError({ file, found: quote(firstLine.trim()) });
   }

@@ -107,12 +107,12 @@ export async function readXml(
   chunks: AsyncIterable<string>,
   map: CoverageMap,
   file: string,
-): Promise<{ format: XmlFormat }> {
+): Promise<XmlFormat> {
   const recognizer = new Recognizer(map, file);
   for await (const chunk of chunks) recognizer.xml.write(chunk);
   if (recognizer.root === undefined) {
     throw new NotCoverageError({ file, found: "XML without an element" });
   }
   recognizer.xml.end();
-  return { format: recognizer.format! };
+  return recognizer.format!;
 }

@@ -21,7 +21,7 @@ export async function readIn(
   const formats: string[] = [];
   for (const [index, report] of reports.entries()) {
     const bytes = typeof report === "string" ? new TextEncoder().encode(report) : report;
-    const { format } = await collector.add(pieces(bytes, options.chunkBytes ?? bytes.length), {
+    const format = await collector.add(pieces(bytes, options.chunkBytes ?? bytes.length), {
       file: `report ${index + 1}`,
     });
     formats.push(format);
