@@ -101,9 +101,6 @@ class JUnitReader implements XmlHandler {
   // Of all suites, when they have a common element.
   #totals: Totals | null = null;
   #failureCount = 0;
-  // Tests of a class stand together: the last name is kept once for all of them.
-  readonly #lastClass = { written: "", normalized: "" };
-  readonly #lastFile = { written: "", normalized: "" };
   #noteCount = 0;
   #firstOmittedNote = "";
 
@@ -229,20 +226,12 @@ class JUnitReader implements XmlHandler {
     const { name, classname = "", file } = attributes;
     this.#refuseUndecodable("testcase", attributes);
     const suite = this.#suites.at(-1) ?? NO_SUITE;
-    if (classname !== this.#lastClass.written) {
-      this.#lastClass.written = detach(classname);
-      this.#lastClass.normalized = detach(this.#names.class(classname));
-    }
-    if (file && file !== this.#lastFile.written) {
-      this.#lastFile.written = detach(file);
-      this.#lastFile.normalized = detach(this.#names.file(file));
-    }
-    const className = this.#lastClass.normalized;
+    const className = this.#names.class(classname);
     return {
       suite: suite.name,
       class: className,
       name: name ? this.#names.name(name, suite.name, className) : className || suite.name,
-      file: file ? this.#lastFile.normalized : suite.file,
+      file: file ? this.#names.file(file) : suite.file,
     };
   }
 
