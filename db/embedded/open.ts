@@ -33,7 +33,6 @@ export async function openPostgres(path: string): Promise<Postgres> {
   try {
     const db = await PGlite.create({
       fs: new DurableFiles(path),
-      // `-F` turns fsync off.
       // `-F` turns fsync off; without the method it is fdatasync, which Emscripten ignores.
       startParams: [
         ...PGlite.defaultStartParams.filter((parameter) => parameter !== "-F"),

@@ -3,7 +3,7 @@ import { stringify } from "yaml";
 import { VERSION } from "../../base/version.ts";
 import { API_DESCRIPTION, API_SUMMARY, API_TITLE } from "./texts.ts";
 import { HEADERS, responsesOf, sharedResponses } from "./responses.ts";
-import { createNamedSchemas, type Json, type JsonObject, type NamedSchemas } from "./schemas.ts";
+import { type Json, type JsonObject, NamedSchemas } from "./schemas.ts";
 import { type DescribedParameter, describedParameters, pathTemplate } from "./parameters.ts";
 import { type Access, type Route, TAGS } from "../request/route.ts";
 
@@ -46,7 +46,7 @@ const SECURITY: Record<Access, JsonObject[]> = {
 
 /** Generates the OpenAPI document of a route table. @throws {Error} when it is inconsistent */
 export function openapiDocument(routes: readonly Route[]): JsonObject {
-  const named = createNamedSchemas();
+  const named = new NamedSchemas();
   const paths: Record<string, JsonObject> = {};
   for (const route of routes) paths[pathTemplate(route.path)] = { get: operation(route, named) };
   const responses = sharedResponses(named);

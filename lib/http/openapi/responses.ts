@@ -7,7 +7,7 @@ import {
   RETRY_AFTER_SECONDS,
 } from "../request/errors.ts";
 import { DEFAULT_CACHE_CONTROL, VARY } from "../request/responses.ts";
-import { createNamedSchemas, type Json, type JsonObject, type NamedSchemas } from "./schemas.ts";
+import { type Json, type JsonObject, NamedSchemas } from "./schemas.ts";
 import type { Route } from "../request/route.ts";
 import * as v from "valibot";
 
@@ -82,14 +82,14 @@ const HTTP_NAMES: Record<HeaderName, string> = {
 const ALWAYS: readonly HeaderName[] = ["RequestId", "ContentTypeOptions", "Vary"];
 
 /** The response components of the document, by name. */
-export function sharedResponses({ schemaOf }: NamedSchemas): Record<string, JsonObject> {
+export function sharedResponses(named: NamedSchemas): Record<string, JsonObject> {
   const error = (description: string, names: HeaderName[] = [], content?: JsonObject) => ({
     description,
     headers: headers(...ALWAYS, "CacheControl", ...names),
     ...(content && { content }),
   });
   const json = (schema: v.GenericSchema, example: Json) =>
-    content("application/json", { schema: schemaOf(schema), example });
+    content("application/json", { schema: named.schemaOf(schema), example });
   const unauthorized = "No valid token. The body is empty";
   return {
     NotModified: notModified("CacheControl"),
@@ -120,7 +120,7 @@ export function sharedResponses({ schemaOf }: NamedSchemas): Record<string, Json
 }
 
 /** All responses of a route, by status. */
-export function responsesOf(route: Route, { schemaOf }: NamedSchemas): Record<string, JsonObject> {
+export function responsesOf(route: Route, named: NamedSchemas): Record<string, JsonObject> {
   const { access, resource, parameters, response: { status, description, ...response } } = route;
   const hasBody = status === 200;
   const isShared = response.cacheControl === "no-cache";
@@ -134,7 +134,7 @@ export function responsesOf(route: Route, { schemaOf }: NamedSchemas): Record<st
       { description, required: true, schema: { type: "string" } },
     ]),
   );
-  const schema = response.schema ? schemaOf(response.schema) : { type: "string" };
+  const schema = response.schema ? named.schemaOf(response.schema) : { type: "string" };
   const responses: Record<string, JsonObject> = {
     [status]: {
       description,
@@ -159,7 +159,7 @@ export function responsesOf(route: Route, { schemaOf }: NamedSchemas): Record<st
 
 /** The responses of a route as text: status and description. */
 export function responseTexts(route: Route): [status: string, description: string][] {
-  const named = createNamedSchemas();
+  const named = new NamedSchemas();
   const shared = sharedResponses(named);
   return Object.entries(responsesOf(route, named)).map(([status, response]) => {
     const name = String(response.$ref ?? "").replace("#/components/responses/", "");

@@ -10,26 +10,25 @@ export interface JsonObject {
 }
 
 /** The schema components of a document. */
-export interface NamedSchemas {
+export class NamedSchemas {
   /** By title; filled by `schemaOf`. */
-  readonly schemas: Readonly<Record<string, JsonObject>>;
+  readonly schemas: Record<string, JsonObject> = {};
+
   /** The JSON Schema of a body, with references for titled parts. @throws {Error} */
-  schemaOf(schema: v.GenericSchema): JsonObject;
-}
+  schemaOf(schema: v.GenericSchema): JsonObject {
+    const { $schema: _, ...converted } = toJsonSchema(schema, { target: "draft-2020-12" });
+    return this.#name(converted as JsonObject) as JsonObject;
+  }
 
-/** Creates an empty set of schema components. */
-export function createNamedSchemas(): NamedSchemas {
-  const schemas: Record<string, JsonObject> = {};
-
-  function name(value: Json): Json {
-    if (Array.isArray(value)) return value.map(name);
+  #name(value: Json): Json {
+    if (Array.isArray(value)) return value.map((part) => this.#name(part));
     if (typeof value !== "object" || value === null) return value;
-    const entries = Object.entries(value).map(([key, part]): [string, Json] => [key, name(part)]);
+    const entries = Object.entries(value).map(([key, part]) => [key, this.#name(part)]);
     const schema = tidy(Object.fromEntries(entries));
     // A property named "title" has a schema as its value, not a string.
     if (typeof schema.title !== "string") return schema;
     const { title, description, ...rest } = schema;
-    const known = schemas[title] ??= rest;
+    const known = this.schemas[title] ??= rest;
     if (!isDeepStrictEqual(known, rest)) {
       throw new Error(`two different schemas have the title ${title}`);
     }
@@ -37,14 +36,6 @@ export function createNamedSchemas(): NamedSchemas {
     const reference = { $ref: `#/components/schemas/${title}` };
     return description === undefined ? reference : { ...reference, description };
   }
-
-  return {
-    schemas,
-    schemaOf(schema) {
-      const { $schema: _, ...converted } = toJsonSchema(schema, { target: "draft-2020-12" });
-      return name(converted as JsonObject) as JsonObject;
-    },
-  };
 }
 
 /** Shortens a schema to the form that client generators handle best. */

@@ -1,11 +1,6 @@
 /** Who is calling: reads the token of the `Authorization` header and looks it up. */
 import { isWorkerAway } from "../../../db/connection/errors.ts";
-import {
-  type CallerLookUp,
-  type CallerScope,
-  loadCallers,
-  type Selection,
-} from "../../../db/read/caller.ts";
+import { type CallerLookUp, type CallerScope, loadCallers } from "../../../db/read/caller.ts";
 import { Cache } from "../../base/cache.ts";
 import { caseKey } from "../../base/identity.ts";
 import { hashToken, type TokenType, tokenType } from "../../base/token.ts";
@@ -23,8 +18,8 @@ interface TokenHash {
   hash: string;
 }
 
-/** Returns the caller and the repositories of a request, or `null` without a valid token. */
-export type Authenticate = (authorization: string | null, options: {
+/** What a request says about its caller, and what it is about. */
+interface Credentials extends Omit<CallerLookUp, "token"> {
   access: Access;
   /** The query parameter `token`, where a badge token may be sent in it. */
   badgeToken: string | null;
@@ -32,21 +27,16 @@ export type Authenticate = (authorization: string | null, options: {
   organization: string | null;
   /** Of the client; "" when unknown. */
   address: string;
-  selection: Selection;
-  /** Seconds since 1970. */
-  now: number;
-  /** First second of the window, since 1970. */
-  windowStart: number;
-}) => Promise<CallerScope | null>;
+}
 
 /**
- * Creates the function that authenticates requests: those that arrive together share a statement. A
- * revoked token is refused from the next request on, because a statement starts after all requests
- * that share it.
+ * Creates the function that returns the caller and the repositories of a request, or `null` without a
+ * valid token. Requests that arrive together share a statement. A revoked token is refused from the
+ * next request on, because a statement starts after all requests that share it.
  */
 export function createAuthentication(
   { sql, log, onTokenUse, metrics }: Pick<Context, "sql" | "log" | "onTokenUse" | "metrics">,
-): Authenticate {
+) {
   /** Hashes of tokens that were valid, with the hour of their last use. */
   const valid = new Cache<string, number>({ maxWeight: MAX_VALID_TOKENS });
   // Created by the first wrong token.
@@ -55,7 +45,10 @@ export function createAuthentication(
     metrics?.count("lookup_batches_total");
     return loadCallers(sql, all);
   }, { mayDiffer: isWorkerAway });
-  return async (authorization, { access, badgeToken, organization, address, ...options }) => {
+  return async (
+    authorization: string | null,
+    { access, badgeToken, organization, address, ...options }: Credentials,
+  ): Promise<CallerScope | null> => {
     if (access === "public") return { caller: null, organizationName: null, repositories: [] };
     if (access === "token or basic" && organization) {
       const token = { type: "proxy", hash: caseKey(organization) };

@@ -12,13 +12,6 @@ const GRACE_MS = 500;
 /** Pause before each attempt to listen: one that fails at once must not keep a core busy. */
 const RETRY_MS = 200;
 
-/** A server that listens until it is shut down. */
-interface RestartingListener {
-  addr: Deno.NetAddr;
-  /** Accepts no more connections, and waits for running requests to finish. */
-  shutdown(): Promise<void>;
-}
-
 /**
  * Listens with `start`, and again on the same port when that server stops; the signal closes all of
  * its connections. When it ran out of file handles, all are closed: honest ones cannot be told from
@@ -27,7 +20,7 @@ interface RestartingListener {
 export function listenWithRestarts(
   start: (where: { port: number; signal: AbortSignal }) => Deno.HttpServer<Deno.NetAddr>,
   { port, log }: { port: number; log: Log },
-): RestartingListener {
+) {
   const closing = new AbortController();
   // Connections of servers that stopped listening by themselves. Aborting those of a server that was
   // shut down throws BadResource.
@@ -63,6 +56,7 @@ export function listenWithRestarts(
 
   return {
     addr,
+    /** Accepts no more connections, and waits for running requests to finish. */
     async shutdown() {
       closing.abort();
       try {

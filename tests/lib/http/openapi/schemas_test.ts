@@ -1,20 +1,20 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import * as v from "valibot";
-import { createNamedSchemas } from "../../../../lib/http/openapi/schemas.ts";
+import { NamedSchemas } from "../../../../lib/http/openapi/schemas.ts";
 
 const point = v.pipe(v.strictObject({ x: v.number() }), v.title("Point"));
 const POINT = { $ref: "#/components/schemas/Point" };
 
 describe("named schemas", () => {
   it("contain a schema with a title once, and references to it", () => {
-    const { schemas, schemaOf } = createNamedSchemas();
-    assert.deepEqual(schemaOf(v.array(point)), { type: "array", items: POINT });
+    const named = new NamedSchemas();
+    assert.deepEqual(named.schemaOf(v.array(point)), { type: "array", items: POINT });
     assert.deepEqual(
-      schemaOf(v.pipe(v.strictObject({ from: point, to: point }), v.title("Line"))),
+      named.schemaOf(v.pipe(v.strictObject({ from: point, to: point }), v.title("Line"))),
       { $ref: "#/components/schemas/Line" },
     );
-    assert.deepEqual(schemas, {
+    assert.deepEqual(named.schemas, {
       Point: {
         type: "object",
         properties: { x: { type: "number" } },
@@ -31,44 +31,44 @@ describe("named schemas", () => {
   });
 
   it("keep descriptions at the references", () => {
-    const { schemas, schemaOf } = createNamedSchemas();
-    assert.deepEqual(schemaOf(v.pipe(point, v.description("Here"))), {
+    const named = new NamedSchemas();
+    assert.deepEqual(named.schemaOf(v.pipe(point, v.description("Here"))), {
       ...POINT,
       description: "Here",
     });
-    assert.deepEqual(schemaOf(v.pipe(v.nullable(point), v.description("There"))), {
+    assert.deepEqual(named.schemaOf(v.pipe(v.nullable(point), v.description("There"))), {
       anyOf: [POINT, { type: "null" }],
       description: "There",
     });
-    assert.equal("description" in schemas.Point!, false);
+    assert.equal("description" in named.schemas.Point!, false);
   });
 
   it("reject two different schemas with the same title", () => {
-    const { schemaOf } = createNamedSchemas();
-    schemaOf(point);
+    const named = new NamedSchemas();
+    named.schemaOf(point);
     const other = v.pipe(v.strictObject({ y: v.number() }), v.title("Point"));
-    assert.throws(() => schemaOf(other), /two different schemas have the title Point/);
+    assert.throws(() => named.schemaOf(other), /two different schemas have the title Point/);
   });
 
   it("accept a property named title", () => {
-    const { schemas, schemaOf } = createNamedSchemas();
-    assert.deepEqual(schemaOf(v.object({ title: v.string() })), {
+    const named = new NamedSchemas();
+    assert.deepEqual(named.schemaOf(v.object({ title: v.string() })), {
       type: "object",
       properties: { title: { type: "string" } },
       required: ["title"],
     });
-    assert.deepEqual(schemas, {});
+    assert.deepEqual(named.schemas, {});
   });
 
   it("put null into the type", () => {
-    const { schemaOf } = createNamedSchemas();
-    assert.deepEqual(schemaOf(v.nullable(v.string())), { type: ["string", "null"] });
-    assert.deepEqual(schemaOf(v.nullable(v.picklist(["a", "b"]))), {
+    const named = new NamedSchemas();
+    assert.deepEqual(named.schemaOf(v.nullable(v.string())), { type: ["string", "null"] });
+    assert.deepEqual(named.schemaOf(v.nullable(v.picklist(["a", "b"]))), {
       type: ["string", "null"],
       enum: ["a", "b", null],
     });
-    assert.deepEqual(schemaOf(v.literal("ok")), { type: "string", const: "ok" });
-    assert.deepEqual(schemaOf(v.union([v.string(), v.number()])), {
+    assert.deepEqual(named.schemaOf(v.literal("ok")), { type: "string", const: "ok" });
+    assert.deepEqual(named.schemaOf(v.union([v.string(), v.number()])), {
       anyOf: [{ type: "string" }, { type: "number" }],
     });
   });
