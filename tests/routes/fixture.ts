@@ -92,24 +92,8 @@ export async function createFixture(
       assert.ok(outcome === "created" && "repository" in creation);
       return creation.repository;
     },
-    upload(repository, results, more = {}) {
-      const builder = new SubmissionBuilder();
-      for (const result of results) builder.add({ ...PASS, ...result });
-      return storeSubmission(sql, {
-        repositoryId: repository.repositoryId,
-        commitOid: "c1c1c1c",
-        treeOid: null,
-        branch: null,
-        buildUrl: "",
-        tags: [],
-        recordedAt: NOW - 100,
-        uploadedAt: NOW,
-        reportDigest: String(uploadCount++).padStart(64, "0"),
-        content: builder.finish(),
-        coverage: null,
-        ...more,
-      });
-    },
+    upload: (repository, results, more) =>
+      storeSubmission(sql, uploadOf(repository, results, more)),
   };
 }
 
@@ -119,6 +103,30 @@ export async function createShop(
 ): Promise<{ fixture: Fixture; shop: Repository }> {
   const fixture = await createFixture(database, { name: "acme" });
   return { fixture, shop: await fixture.addRepository("acme", "shop") };
+}
+
+/** An upload of results, passes unless said otherwise, that differs from all others. */
+export function uploadOf(
+  { repositoryId }: Repository,
+  results: Partial<TestResult>[],
+  more: Partial<Upload> = {},
+): Upload {
+  const builder = new SubmissionBuilder();
+  for (const result of results) builder.add({ ...PASS, ...result });
+  return {
+    repositoryId,
+    commitOid: "c1c1c1c",
+    treeOid: null,
+    branch: null,
+    buildUrl: "",
+    tags: [],
+    recordedAt: NOW - 100,
+    uploadedAt: NOW,
+    reportDigest: String(uploadCount++).padStart(64, "0"),
+    content: builder.finish(),
+    coverage: null,
+    ...more,
+  };
 }
 
 const PASS: TestResult = {

@@ -17,12 +17,10 @@ import {
 import { prepareTests } from "../../../db/write/tests.ts";
 import { loadLatestCoverage } from "../../../db/read/badges.ts";
 import { loadTrackedTests } from "../../../db/read/tracked_tests.ts";
-import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
-import type { Conclusion, TestResult } from "../../../lib/report/result.ts";
+import type { Conclusion } from "../../../lib/report/result.ts";
+import { WINDOW_SECONDS } from "../../../lib/base/time.ts";
 import { describeWithDatabases } from "../../database.ts";
-
-const NOW = 1_790_000_000;
-const WINDOW_START = NOW - 14 * 24 * 60 * 60;
+import { NOW, uploadOf } from "../../routes/fixture.ts";
 
 type Attempt = [name: string, conclusion?: Conclusion];
 
@@ -50,35 +48,14 @@ describeWithDatabases("processing a submission", (database) => {
     return repository;
   }
 
+  /** Equal attempts are equal reports. */
   function upload(repository: Repository, attempts: Attempt[], more: Partial<Upload> = {}): Upload {
-    const builder = new SubmissionBuilder();
-    for (const [name, conclusion = "passing"] of attempts) {
-      const result: TestResult = {
-        suite: "suite",
-        class: "",
-        name,
-        file: "",
-        conclusion,
-        durationMicroseconds: 1_500,
-        message: conclusion === "failure" ? `${name} failed` : "",
-        body: "",
-      };
-      builder.add(result);
-    }
-    return {
-      repositoryId: repository.repositoryId,
-      commitOid: "c0ffee1",
-      treeOid: null,
-      branch: null,
-      buildUrl: "",
-      tags: [],
-      recordedAt: NOW - 100,
-      uploadedAt: NOW,
-      reportDigest: JSON.stringify(attempts),
-      content: builder.finish(),
-      coverage: null,
-      ...more,
-    };
+    const results = attempts.map(([name, conclusion = "passing"]) => ({
+      name,
+      conclusion,
+      message: conclusion === "failure" ? `${name} failed` : "",
+    }));
+    return uploadOf(repository, results, { reportDigest: JSON.stringify(attempts), ...more });
   }
 
   const process = (up: Upload) => storeSubmission(database().sql, up);
@@ -87,7 +64,7 @@ describeWithDatabases("processing a submission", (database) => {
     const states = await loadTrackedTests(database().sql, {
       repositoryIds: [repositoryId],
       now: NOW,
-      windowStart: WINDOW_START,
+      windowStart: NOW - WINDOW_SECONDS,
       withTime: true,
     });
     const { tests } = states.get(repositoryId)!;
@@ -123,7 +100,7 @@ describeWithDatabases("processing a submission", (database) => {
     assert.equal(test?.countedResultCount, 2);
     assert.equal(test?.negativeResultCount, 1);
     assert.equal(test?.resultCount, 2);
-    assert.equal(test?.timeConsumed, 3_000);
+    assert.equal(test?.timeConsumed, 2_000);
     assert.equal(test?.firstDisruptionAt, NOW - 100);
     assert.equal(test?.latestDisruption?.message, "t failed");
     assert.equal(test?.latestPositive?.recordedAt, NOW - 100);
