@@ -48,7 +48,10 @@ export function pageProblems({ method }: SentRequest, response: SeenResponse): s
   expect("content-type", /^text\/html; charset=utf-8$/);
   expect(
     "content-security-policy",
-    /^default-src 'none'; style-src 'sha256-[^']+'; img-src data:; /,
+    new RegExp(
+      "^default-src 'none'; style-src 'sha256-[^']+'; base-uri 'none'; frame-ancestors 'none'; " +
+        "img-src data:; form-action 'self'$",
+    ),
   );
   if (method === "HEAD") return body.length > 0 ? [...problems, "page with a body"] : problems;
   expect("content-length", new RegExp(`^${body.length}$`));
