@@ -110,6 +110,7 @@ export async function readXml(
 ): Promise<XmlFormat> {
   const recognizer = new Recognizer(map, file);
   for await (const chunk of chunks) recognizer.xml.write(chunk);
+  recognizer.xml.flush();
   if (recognizer.root === undefined) {
     throw new NotCoverageError({ file, found: "XML without an element" });
   }

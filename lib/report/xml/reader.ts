@@ -90,12 +90,12 @@ export class XmlReader {
   write(chunk: string): void {
     if (chunk === "") return;
     this.input.append(chunk);
-    if (this.input.text.length >= this.#wantedLength) this.#readAll();
+    if (this.input.text.length >= this.#wantedLength) this.flush();
   }
 
   /** Ends the document. @throws {ReportError} `malformed` when it is not complete */
   end(): void {
-    this.#readAll();
+    this.flush();
     if (!this.#section && this.input.text.startsWith("&")) {
       this.input.failOnReference(this.input.text, 0);
     }
@@ -121,7 +121,8 @@ export class XmlReader {
     }
   }
 
-  #readAll(): void {
+  /** Reads all that has arrived, except for what needs its rest. @throws as `write` */
+  flush(): void {
     while (this.#section ? this.#readSection(this.#section) : this.#readContent());
     const limit = this.#options.limits.attributeCharacters;
     if (this.input.text.length - this.input.at > limit) {

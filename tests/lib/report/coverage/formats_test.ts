@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
-import { read } from "./reading.ts";
+import { read, readIn } from "./reading.ts";
 
 async function covered(report: string): Promise<string> {
   return (await read(report)).covered;
@@ -33,6 +33,11 @@ describe("Cobertura", () => {
     const lines = `<lines><line number="1" hits="0"/><line number="2" hits="1"/></lines>`;
     assert.equal(await covered(cobertura(`<class filename="a">${methods}${lines}</class>`)), "1/2");
     assert.equal(await covered(cobertura(`<class filename="a">${methods}</class>`)), "2/2");
+  });
+  it("is read in small chunks also behind a long DOCTYPE", async () => {
+    const doctype = `<!DOCTYPE coverage [<!-- ${"x".repeat(5_000)} -->]>`;
+    const report = doctype + cobertura("", `lines-covered="1" lines-valid="2"`);
+    assert.equal((await readIn([report], { chunkBytes: 64 })).covered, "1/2");
   });
   it("merges classes of one file", async () => {
     const of = (hits: number) =>
