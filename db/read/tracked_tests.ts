@@ -22,6 +22,7 @@ import {
   testColumns,
   type TestRow,
   trackedTestBase,
+  type VersionRow,
 } from "./tracked_test_rows.ts";
 
 /**
@@ -46,22 +47,35 @@ export async function loadTrackedTests(
 ): Promise<Map<number, TestsState>> {
   if (repositoryIds.length === 0) return new Map();
   const scope = { repositoryIds: arrayOf(repositoryIds), firstId: firstSubmissionId(windowStart) };
-  const [versions, tests, counts, runs, lists, tags] = await sql.begin(SNAPSHOT, (tx) => [
-    selectVersions(tx, { repositoryIds, now, windowStart }),
-    selectTests(tx, scope),
-    // A separate statement: joined to the tests, the planner may count for each of them.
-    branches === null
-      ? selectDisruptionCounts(tx, scope)
-      // Of each repository, because Citus refuses the statement for several.
-      : Promise.all(
-        repositoryIds.map((id) =>
-          selectBranchDisruptions(tx, { ...scope, repositoryIds: arrayOf([id]), branches })
-        ),
-      ).then((rows) => rows.flat()),
-    selectRuns(tx, { ...scope, withTime }, isOnBranch(tx, branches)),
-    selectTestLists(tx, scope),
-    selectTags(tx, scope),
-  ]);
+  // Two transactions, because counting takes as long as all the rest.
+  const loadBoth = () =>
+    Promise.all([
+      sql.begin(SNAPSHOT, (tx) =>
+        Promise.all([
+          selectVersions(tx, { repositoryIds, now, windowStart }),
+          selectTests(tx, scope),
+          selectRuns(tx, { ...scope, withTime }, isOnBranch(tx, branches)),
+          selectTestLists(tx, scope),
+          selectTags(tx, scope),
+        ])),
+      sql.begin(SNAPSHOT, (tx) =>
+        Promise.all([
+          selectVersions(tx, { repositoryIds, now, windowStart }),
+          branches === null
+            ? selectDisruptionCounts(tx, scope)
+            // Of each repository, because Citus refuses the statement for several.
+            : Promise.all(
+              repositoryIds.map((id) =>
+                selectBranchDisruptions(tx, { ...scope, repositoryIds: arrayOf([id]), branches })
+              ),
+            ).then((rows) => rows.flat()),
+        ])),
+    ]);
+  let [[versions, tests, runs, lists, tags], [countedVersions, counts]] = await loadBoth();
+  // An upload was committed between the two.
+  while (!isSameData(versions, countedVersions)) {
+    [[versions, tests, runs, lists, tags], [countedVersions, counts]] = await loadBoth();
+  }
   const of = <Row extends { repositoryId: number }>(rows: readonly Row[]) => {
     const byRepository = Map.groupBy(rows, (row) => row.repositoryId);
     return (repositoryId: number) => byRepository.get(repositoryId) ?? [];
@@ -99,6 +113,12 @@ export async function loadTrackedTests(
     });
     return [repositoryId, state!];
   }));
+}
+
+function isSameData(some: readonly VersionRow[], others: readonly VersionRow[]): boolean {
+  const versionOf = new Map(others.map((row) => [row.repositoryId, row.dataVersion]));
+  return some.length === others.length &&
+    some.every((row) => versionOf.get(row.repositoryId) === row.dataVersion);
 }
 
 /**
