@@ -1,6 +1,6 @@
 /**
- * `deno run -A tools/ci_template.ts`: writes `deploy/ci/gitlab.yml` with the script beside it, because
- * an included template of GitLab cannot bring files.
+ * `deno run -A tools/ci_template.ts`: writes `deploy/ci/gitlab.yml`, which contains
+ * `deploy/ci/upload.sh`: a template that GitLab includes cannot refer to other files.
  */
 const FOLDER = new URL("../deploy/ci/", import.meta.url);
 

@@ -1,7 +1,7 @@
 /**
  * `deno run -A --config tests/deno.json tools/npm_package.ts NAME`: packs the program as an npm package
  * into `dist/packed/`. It contains the bundle and depends on the package `deno`, the runtime. NAME is
- * scoped, such as `@acme/test-analytics`: the name without a scope belongs to somebody else.
+ * scoped, such as `@acme/test-analytics`: the name `test-analytics` is taken in the registry.
  */
 import { join } from "node:path";
 import { VERSION } from "../lib/base/version.ts";

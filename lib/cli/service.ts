@@ -1,14 +1,17 @@
 /** What `serve`, `receive`, `watch` and `up` have in common: log, database, operators' port. */
 import type { Database } from "../../db/connection/connect.ts";
+import { checkSchema } from "../../db/schema/migrate.ts";
 import type { SettingName } from "../base/config.ts";
 import type { Log, LogFields } from "../base/log.ts";
+import { Metrics } from "../base/metrics.ts";
 import { VERSION } from "../base/version.ts";
+import { serveOps } from "../http/ops/ops_server.ts";
 import type { Context } from "../http/request/context.ts";
 import type { CommandContext } from "./command.ts";
 import { COMMIT } from "./commit.ts";
 import { waitForDatabase } from "./database.ts";
+import { listenOrFail } from "./listen.ts";
 import { withLog } from "./log_output.ts";
-import { startOps } from "./ops.ts";
 import type { SettingValues } from "./settings.ts";
 import { recordTokenUsesLater } from "./token_uses.ts";
 
@@ -65,4 +68,30 @@ export async function runService(
       await database.close();
     }
   });
+}
+
+/** Serves readiness and metrics; `null` without a port. @throws {Failure} when it cannot listen */
+function startOps(
+  database: Database,
+  settings: SettingValues<"OPS_HOST" | "OPS_PORT">,
+  log: Log,
+) {
+  const { OPS_HOST: host, OPS_PORT: port } = settings;
+  if (port === null) return null;
+  const metrics = new Metrics();
+  database.observe(({ waitedMs, totalMs }) => {
+    metrics.observe("database_statement_seconds", totalMs / 1000);
+    if (waitedMs !== null) metrics.observe("database_wait_seconds", waitedMs / 1000);
+  });
+  const server = listenOrFail(
+    { host, port, portOption: "--ops-port" },
+    () => serveOps({ host, port, metrics, log, checkReady: () => checkReady(database) }),
+  );
+  log.info("readiness and metrics", { url: server.url });
+  return { metrics, close: () => server.shutdown() };
+}
+
+async function checkReady({ sql }: Database): Promise<void> {
+  const { state, problem } = await checkSchema(sql);
+  if (state !== "current") throw new Error(problem ?? `the database schema is ${state}`);
 }

@@ -150,8 +150,8 @@ export function assessFreshness(
     return warn("uploads", "no upload yet", `see \`${PROGRAM} ingest --help\``);
   }
   const finding = `newest result ${formatTimestamp(newestRecordedAt)}; ` +
-    `${activeRepositoryCount} of ${repositoryCount} repositories have results in the last ` +
-    `${WINDOW_SECONDS / SECONDS_PER_DAY} days`;
+    `repositories with results in the last ${WINDOW_SECONDS / SECONDS_PER_DAY} days: ` +
+    `${activeRepositoryCount} of ${repositoryCount}`;
   return now - newestRecordedAt > QUIET_WARN_SECONDS
     ? warn("uploads", finding, "check that CI uploads and that a watcher is running")
     : ok("uploads", finding);

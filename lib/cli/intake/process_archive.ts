@@ -10,9 +10,11 @@ import {
   finishArchive,
   releaseArchive,
 } from "../../../db/admin/archives.ts";
+import { applyPolicy } from "../../../db/admin/apply_policy.ts";
 import { findOrCreateRepository } from "../../../db/admin/create_repository.ts";
 import { findOrganization, type Organization } from "../../../db/admin/organizations.ts";
 import type { Origin } from "../../../db/admin/quarantine_log.ts";
+import { loadPolicy } from "../../../db/admin/quarantine_policy.ts";
 import type { Repository } from "../../../db/admin/repositories.ts";
 import type { Database } from "../../../db/connection/connect.ts";
 import { SchemaVersionError } from "../../../db/schema/migrate.ts";
@@ -28,12 +30,12 @@ import {
   parseRepositoryName,
   type RepositoryName,
 } from "../../base/repository_name.ts";
+import { WINDOW_SECONDS } from "../../base/time.ts";
 import type { ArchiveMetadata } from "../../report/archive/mod.ts";
 import { ReportError } from "../../report/report_error.ts";
 import { oneLine } from "../output.ts";
 import { findDefaultOrganization } from "../resources.ts";
 import { type ArchiveStorage, StorageError, type StoredArchive } from "../storage/storage.ts";
-import { applyPolicyAfterUpload } from "./apply_policy.ts";
 import type { ArchiveReader } from "./archive_reader.ts";
 import type { Listener } from "./read_files.ts";
 import { type IntakeOutcome, storeUpload } from "./store_upload.ts";
@@ -175,6 +177,33 @@ async function intake(
       await showProcessing(tx, { ...facts, repositoryId, key: shown.key, uploadedAt: moment });
     });
     return { organization, repository };
+  }
+}
+
+/**
+ * Applies the quarantine policy of a repository, if it has one, after an upload was stored. An error is
+ * logged, not thrown: the upload is complete, and the next one applies the policy again.
+ */
+async function applyPolicyAfterUpload(
+  sql: Database["sql"],
+  repository: Repository,
+  { now, origin, log }: { now: number; origin: Origin; log: Log },
+): Promise<void> {
+  const name = formatRepositoryName(repository);
+  const messages = { enter: "test quarantined", leave: "test released", stay: null, skip: null };
+  try {
+    const policy = await loadPolicy(sql, repository);
+    if (!policy) return;
+    const windowStart = now - WINDOW_SECONDS;
+    const decisions = await applyPolicy(sql, repository, policy, { now, windowStart, origin });
+    for (const { action, test, reason } of decisions) {
+      const message = messages[action];
+      if (message) {
+        log.info(message, { repository: name, test_id: test.id, test: test.name, reason });
+      }
+    }
+  } catch (error) {
+    log.warn("quarantine policy not applied", { repository: name, error: messageOf(error) });
   }
 }
 

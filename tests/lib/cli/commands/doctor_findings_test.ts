@@ -154,7 +154,7 @@ describe("the findings of doctor", () => {
       "fresh results",
       judge.assessFreshness(FRESH, { now: NOW }),
       "ok",
-      /newest result 2026-09-21T14:13:20Z; 2 of 3 repositories .* last 14 days/,
+      /newest result 2026-09-21T14:13:20Z; repositories with .* last 14 days: 2 of 3/,
     ],
     [
       "a quiet week",
