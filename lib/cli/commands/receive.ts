@@ -4,7 +4,7 @@ import { type AddCommand, command } from "../command.ts";
 import { option } from "../parameters.ts";
 import { reopenForReading } from "../database.ts";
 import { UsageError } from "../errors.ts";
-import { type Inbox, openInbox } from "../receive/inbox.ts";
+import { openInbox } from "../receive/inbox.ts";
 import { startReceiver, UPLOAD_SETTINGS } from "../receive/receiver.ts";
 import { runService, SERVICE_SETTINGS } from "../service.ts";
 import { readSettings } from "../settings.ts";
@@ -39,13 +39,7 @@ export const receiveCommand: AddCommand = command({
     const problems: string[] = [];
     const { UPLOAD_PORT } = readSettings(["UPLOAD_PORT"], { environment, flags: {}, problems });
     if (problems.length > 0) throw new UsageError(problems.join("; "));
-    let inbox: Inbox;
-    try {
-      inbox = openInbox(options.to, environment);
-    } catch (error) {
-      if (error instanceof SyntaxError) throw new UsageError(`--to: ${error.message}`);
-      throw error;
-    }
+    const inbox = openInbox(options.to, environment);
     await runService(context, settings, {
       open: async () =>
         await reopenForReading(await context.openDatabase(), {

@@ -12,7 +12,7 @@ import { formatTimestamp } from "../../base/time.ts";
 import { findCodeowners } from "../intake/codeowners_file.ts";
 import { type AddCommand, command } from "../command.ts";
 import { argument, option } from "../parameters.ts";
-import { Failure, UsageError } from "../errors.ts";
+import { Failure } from "../errors.ts";
 import { archiveName, FilesToPack } from "../intake/files_to_pack.ts";
 import { readUploadFiles } from "../intake/read_files.ts";
 import { progressListener } from "../output.ts";
@@ -48,14 +48,7 @@ export const uploadCommand: AddCommand = command({
     requireFiles(options);
     const { environment } = context.io;
     const facts = await factsOfRun(options, context);
-    let put: ReturnType<typeof openTarget>;
-    try {
-      put = openTarget(options.to, { environment, repository: facts.repository });
-    } catch (error) {
-      if (error instanceof TypeError) throw new UsageError(error.message);
-      if (error instanceof SyntaxError) throw new UsageError(`--to: ${error.message}`);
-      throw error;
-    }
+    const put = openTarget(options.to, { environment, repository: facts.repository });
     const listener = progressListener(context);
     // A broken report should fail the job that can fix it, not `watch`.
     const { reports, coverage } = options;

@@ -4,7 +4,7 @@ import { listArchives, retryFailedArchives } from "../../../db/admin/archives.ts
 import { formatTimestamp, SECONDS_PER_DAY } from "../../base/time.ts";
 import { type AddCommand, type CliIo, command, type CommandContext } from "../command.ts";
 import { argument, flag, option } from "../parameters.ts";
-import { Failure, UsageError } from "../errors.ts";
+import { Failure } from "../errors.ts";
 import { cannotRead, type Listener, type ReadProgress } from "../intake/read_files.ts";
 import { watchArchives } from "../intake/watch_loop.ts";
 import { progressLine, readingText } from "../output.ts";
@@ -113,18 +113,8 @@ async function openStorage(
   source: string,
   { stop, environment, note }: Pick<CliIo, "stop" | "environment"> & Pick<Listener, "note">,
 ): Promise<ArchiveStorage> {
-  if (/^s3:/i.test(source)) {
-    try {
-      const location = parseS3Url(source);
-      return new S3Storage(location, readS3Settings(environment), { stop, note });
-    } catch (error) {
-      if (error instanceof SyntaxError) throw new UsageError(`SOURCE: ${error.message}`);
-      throw error;
-    }
-  }
-  if (/^[a-z][a-z0-9+.-]+:\/\//i.test(source)) {
-    throw new UsageError(`SOURCE: "${source}": expected a folder or s3://BUCKET/PREFIX`);
-  }
+  const location = parseS3Url(source, "SOURCE");
+  if (location) return new S3Storage(location, readS3Settings(environment), { stop, note });
   try {
     return new FolderStorage(await realpath(source), { stop });
   } catch (error) {

@@ -21,12 +21,12 @@ export interface Inbox {
 /**
  * Parses `--to`: a folder or `s3://BUCKET/PREFIX`.
  *
- * @throws {SyntaxError} when it is something else
- * @throws {UsageError} when credentials are missing
+ * @throws {UsageError} when it is something else, or credentials are missing
  */
 export function openInbox(to: string, environment: Environment): Inbox {
-  if (/^s3:/i.test(to)) {
-    const { bucket, prefix } = parseS3Url(to);
+  const location = parseS3Url(to, "--to");
+  if (location) {
+    const { bucket, prefix } = location;
     const s3 = new S3Bucket(bucket, readS3Settings(environment));
     return {
       unfinished: join(tmpdir(), `test-analytics-receive-${Deno.uid() ?? 0}`),
@@ -35,9 +35,6 @@ export function openInbox(to: string, environment: Environment): Inbox {
         return `${prefix}${name}`;
       },
     };
-  }
-  if (/^[a-z][a-z0-9+.-]+:\/\//i.test(to)) {
-    throw new SyntaxError(`invalid target "${to}": expected a folder or s3://BUCKET/PREFIX`);
   }
   return {
     // `watch` ignores hidden folders.

@@ -18,11 +18,22 @@ export interface S3Location {
   prefix: string;
 }
 
-/** Parses `s3://bucket/prefix`, with or without a slash at the end. @throws {SyntaxError} */
-export function parseS3Url(url: string): S3Location {
-  const [, bucket, path = ""] = /^s3:\/\/([a-z0-9][a-z0-9._-]{1,62})(?:\/(.*))?$/i.exec(url) ?? [];
+/**
+ * Parses `s3://bucket/prefix`, with or without a slash at the end; `null` for a folder.
+ *
+ * @param option the name of the option or argument, for errors
+ * @throws {UsageError} for an invalid bucket, and for any other URL
+ */
+export function parseS3Url(
+  text: string,
+  option: string,
+  expected = "a folder or s3://BUCKET/PREFIX",
+): S3Location | null {
+  if (!/^[a-z][a-z0-9+.-]+:\/\/|^s3:/i.test(text)) return null;
+  const [, bucket, path = ""] = /^s3:\/\/([a-z0-9][a-z0-9._-]{1,62})(?:\/(.*))?$/i.exec(text) ??
+    [];
   if (bucket === undefined) {
-    throw new SyntaxError(`invalid bucket "${url}": expected s3://BUCKET or s3://BUCKET/PREFIX`);
+    throw new UsageError(`${option}: invalid address "${text}": expected ${expected}`);
   }
   const prefix = path.replace(/\/+$/, "");
   return { bucket, prefix: prefix === "" ? "" : `${prefix}/` };

@@ -6,6 +6,7 @@ import * as v from "valibot";
 import type { Environment } from "../../base/config.ts";
 import { formatRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
 import { PROGRAM } from "../../base/version.ts";
+import { UsageError } from "../errors.ts";
 import { readSecret } from "../settings.ts";
 import { moveDurably } from "./durable_file.ts";
 import { fetchWithRetries } from "./retries.ts";
@@ -24,37 +25,36 @@ const MAX_ERROR_CHARACTERS = 10_000;
  * Parses `--to`: `s3://BUCKET/PREFIX`, `https://...` or a folder. With `UPLOAD_TOKEN` a URL without
  * credentials of its own is the address of `receive`.
  *
- * @throws {SyntaxError} when it is something else
- * @throws {UsageError} when credentials are missing
- * @throws {TypeError} when the token cannot be read
+ * @throws {UsageError} when it is something else, or credentials are missing or cannot be read
  */
 export function openTarget(
   to: string,
   { environment, repository }: { environment: Environment; repository: RepositoryName },
 ): Target {
-  if (/^s3:/i.test(to)) {
-    const { bucket, prefix } = parseS3Url(to);
-    const s3 = new S3Bucket(bucket, readS3Settings(environment));
-    return async (name, bytes) => {
-      await s3.put(`${prefix}${name}`, bytes);
-      return `s3://${bucket}/${prefix}${name}`;
-    };
-  }
   if (/^https?:\/\//i.test(to)) {
-    if (!URL.canParse(to)) throw new SyntaxError("invalid URL: expected https://HOST/PATH");
-    const url = new URL(to);
-    const token = url.search + url.username === ""
-      ? readSecret(environment, "UPLOAD_TOKEN")
-      : undefined;
+    const url = URL.parse(to);
+    if (!url) throw new UsageError("--to: invalid URL: expected https://HOST/PATH");
+    const token = url.search + url.username === "" ? readUploadToken(environment) : undefined;
     if (token !== undefined) return (_, bytes) => putToReceiver(url, { token, repository }, bytes);
     return (name, bytes) => putHttp(url, name, bytes);
   }
-  if (/^[a-z][a-z0-9+.-]+:\/\//i.test(to)) {
-    throw new SyntaxError(
-      `invalid target "${to}": expected a folder, s3://BUCKET/PREFIX or https://`,
-    );
+  const location = parseS3Url(to, "--to", "a folder, s3://BUCKET/PREFIX or https://");
+  if (!location) return (name, bytes) => putFile(to, name, bytes);
+  const { bucket, prefix } = location;
+  const s3 = new S3Bucket(bucket, readS3Settings(environment));
+  return async (name, bytes) => {
+    await s3.put(`${prefix}${name}`, bytes);
+    return `s3://${bucket}/${prefix}${name}`;
+  };
+}
+
+function readUploadToken(environment: Environment): string | undefined {
+  try {
+    return readSecret(environment, "UPLOAD_TOKEN");
+  } catch (error) {
+    if (error instanceof TypeError) throw new UsageError(error.message);
+    throw error;
   }
-  return (name, bytes) => putFile(to, name, bytes);
 }
 
 /** Writes a temporary file and renames it, so that a watcher never sees an incomplete one. */

@@ -386,8 +386,8 @@ describeWithDatabases("watch", (database) => {
   it("is used wrongly, or fails, with a reason", async () => {
     const wrong: [string[], number, RegExp][] = [
       [["watch"], 2, /missing required argument 'source'/],
-      [["watch", "ftp://x"], 2, /SOURCE: "ftp:\/\/x": expected a folder/],
-      [["watch", "s3://"], 2, /SOURCE: invalid bucket "s3:\/\/"/],
+      [["watch", "ftp://x"], 2, /SOURCE: invalid address "ftp:\/\/x": expected a folder/],
+      [["watch", "s3://"], 2, /SOURCE: invalid address "s3:\/\/"/],
       [["watch", "s3://bucket"], 2, /missing AWS_ACCESS_KEY_ID/],
       [["watch", "/none", "--once"], 1, /folder "\/none" not found: create it/],
       [["watch", folder, "--org", "nobody"], 1, /organization "nobody" is unknown/],

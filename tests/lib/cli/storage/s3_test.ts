@@ -76,7 +76,7 @@ describe("an S3-compatible bucket", () => {
     }
     await bucket.put("many/readme.txt", bytes("x"));
     const storage = new S3Storage(
-      parseS3Url("s3://ci/many/"),
+      { bucket: "ci", prefix: "many/" },
       readS3Settings(server.environment),
     );
     const found: string[] = [];
@@ -100,7 +100,7 @@ describe("an S3-compatible bucket", () => {
       );
       const endpoint = `http://127.0.0.1:${repeating.addr.port}`;
       const storage = new S3Storage(
-        parseS3Url("s3://ci"),
+        { bucket: "ci", prefix: "" },
         readS3Settings({ ...server.environment, AWS_ENDPOINT_URL: endpoint }),
       );
       await assert.rejects(Array.fromAsync(storage.list()), {
@@ -306,15 +306,24 @@ describe("keys that no database can store", () => {
 
 describe("the address of a bucket", () => {
   it("is a bucket and a prefix", () => {
-    assert.deepEqual(parseS3Url("s3://ci"), { bucket: "ci", prefix: "" });
-    assert.deepEqual(parseS3Url("s3://ci/"), { bucket: "ci", prefix: "" });
-    assert.deepEqual(parseS3Url("s3://2019.ci-uploads/a/b"), {
+    assert.deepEqual(parseS3Url("s3://ci", "--to"), { bucket: "ci", prefix: "" });
+    assert.deepEqual(parseS3Url("s3://ci/", "--to"), { bucket: "ci", prefix: "" });
+    assert.deepEqual(parseS3Url("s3://2019.ci-uploads/a/b", "--to"), {
       bucket: "2019.ci-uploads",
       prefix: "a/b/",
     });
     for (const wrong of ["s3://", "s3:///a", "s3://a b/c", "s3://-x"]) {
-      assert.throws(() => parseS3Url(wrong), { message: /expected s3:/ });
+      assert.throws(() => parseS3Url(wrong, "--to"), {
+        message: /^--to: .*expected a folder or s3:/,
+      });
     }
+  });
+
+  it("is no folder and no other URL", () => {
+    for (const folder of ["reports", "/srv/reports", "C:\\\\reports"]) {
+      assert.equal(parseS3Url(folder, "--to"), null);
+    }
+    assert.throws(() => parseS3Url("ftp://x", "--to"), { message: /invalid address "ftp:/ });
   });
 
   it("needs credentials and takes the nearest endpoint", () => {
