@@ -75,19 +75,11 @@ export const upCommand: AddCommand = command({
                 organization: null,
                 leaseSeconds: LEASE_SECONDS,
                 now,
+                log,
                 listener: { note: (text) => log.warn("note", { text }) },
                 origin,
               },
-              {
-                interval: SWEEP_SECONDS,
-                workers: WORKERS,
-                once: false,
-                log,
-                metrics,
-                progress: { clear: () => {} },
-              },
-              // The log has the outcome of each archive.
-              { ...context, io: { ...io, stop, stdout: () => Promise.resolve() } },
+              { interval: SWEEP_SECONDS, workers: WORKERS, once: false, metrics, stop },
             ),
           ]);
         } finally {

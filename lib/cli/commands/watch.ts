@@ -5,9 +5,10 @@ import { formatTimestamp, SECONDS_PER_DAY } from "../../base/time.ts";
 import { type AddCommand, type CliIo, command, type CommandContext } from "../command.ts";
 import { argument, flag, option } from "../parameters.ts";
 import { Failure } from "../errors.ts";
+import type { ArchiveOutcome } from "../intake/process_archive.ts";
 import { cannotRead, type Listener, type ReadProgress } from "../intake/read_files.ts";
 import { watchArchives } from "../intake/watch_loop.ts";
-import { progressLine, readingText } from "../output.ts";
+import { plainLine, progressLine, readingText } from "../output.ts";
 import { requireOrganization } from "../resources.ts";
 import { runService, SERVICE_SETTINGS } from "../service.ts";
 import { FolderStorage } from "../storage/folder.ts";
@@ -92,13 +93,22 @@ export const watchCommand: AddCommand = command({
           organization,
           leaseSeconds: options.lease,
           now: io.now,
+          log,
           listener: {
             note: (text: string) => log.warn("note", { text }),
             progress: (read: ReadProgress) => progress.show(readingText(read, 0)),
           },
           origin: await context.origin(),
         };
-        failed = await watchArchives(watcher, { ...options, log, metrics, progress }, context);
+        failed = await watchArchives(watcher, {
+          ...options,
+          metrics,
+          stop: io.stop,
+          async onOutcome(outcome) {
+            progress.clear();
+            if (outcome.status !== "left") await printOutcome(context, outcome);
+          },
+        });
       },
     });
     if (options.once && failed > 0) {
@@ -121,6 +131,17 @@ async function openStorage(
     const hint = "create it, or name the folder that `upload` writes to";
     throw cannotRead(error, { what: "folder", path: source, hint });
   }
+}
+
+async function printOutcome(
+  { io, json }: CommandContext,
+  outcome: Exclude<ArchiveOutcome, { status: "left" }>,
+): Promise<void> {
+  const { key, status } = outcome;
+  const line = status === "failed"
+    ? [key, status, outcome.reason]
+    : [key, status, outcome.test_result_count, ...outcome.duplicate ? ["duplicate"] : []];
+  await io.stdout(`${json ? JSON.stringify(outcome) : plainLine(line)}\n`);
 }
 
 async function printArchives(

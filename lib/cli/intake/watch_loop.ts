@@ -5,8 +5,6 @@ import { requireSchemaVersion } from "../../../db/schema/migrate.ts";
 import { pause } from "../../base/delay.ts";
 import type { Log } from "../../base/log.ts";
 import type { Metrics } from "../../base/metrics.ts";
-import type { CommandContext } from "../command.ts";
-import { plainLine } from "../output.ts";
 import { StorageError, type StoredArchive } from "../storage/storage.ts";
 import { ArchiveReader } from "./archive_reader.ts";
 import { type ArchiveOutcome, processArchive, type WatcherContext } from "./process_archive.ts";
@@ -14,45 +12,56 @@ import { type ArchiveOutcome, processArchive, type WatcherContext } from "./proc
 // Longer than a file has to be unchanged.
 const SETTLE_PAUSE_MS = 2_100;
 
-/** Where events go. */
-export interface Observer {
-  log: Log;
-  metrics: Metrics | undefined;
-  /** With `--once` the outcome of each archive goes to standard output, not to the log. */
+/** Options of {@link watchArchives}. */
+interface WatchOptions {
+  /** Seconds between sweeps. */
+  interval: number;
+  /** How many archives are processed at a time. */
+  workers: number;
+  /** Sweeps once; outcomes are not logged. */
   once: boolean;
+  metrics: Metrics | undefined;
+  stop: AbortSignal;
+  /** Called with the outcome of each archive, unless another watcher has it. */
+  onOutcome?: (outcome: ArchiveOutcome) => Promise<void>;
 }
 
 /** Sweeps until `stop`, or once. Returns the number of archives that failed. */
 export async function watchArchives(
-  watcher: Omit<WatcherContext, "reader" | "log">,
-  { interval, workers, progress, ...observer }: Observer & {
-    interval: number;
-    workers: number;
-    progress: { clear(): void };
-  },
-  context: CommandContext,
+  watcher: Omit<WatcherContext, "reader">,
+  { interval, workers, once, metrics, stop, onOutcome }: WatchOptions,
 ): Promise<number> {
-  const { sql, storage } = watcher;
-  const { log, metrics, once } = observer;
-  const { stop } = context.io;
+  const { sql, storage, log } = watcher;
   const idle = Array.from({ length: workers }, () => new ArchiveReader({ stop }));
   const running = new Set<Promise<void>>();
   let failed = 0;
   /** The first error that is not the fault of an archive. */
   let problem: { error: unknown } | null = null;
 
+  const report = (outcome: ArchiveOutcome) => {
+    const { key, status } = outcome;
+    if (status === "left") {
+      log.warn("archive left for a retry", { key, reason: outcome.reason });
+    } else if (status === "failed") {
+      if (!once) log.warn("archive failed", { key, reason: outcome.reason });
+    } else {
+      const { duplicate, test_result_count: results } = outcome;
+      metrics?.count("results_total", {}, duplicate ? 0 : results);
+      if (!once) log.info("archive processed", { key, results, duplicate });
+    }
+    const isDuplicate = status === "processed" && outcome.duplicate;
+    metrics?.count("archives_total", { outcome: isDuplicate ? "duplicate" : status });
+  };
   const start = (archive: StoredArchive) => {
     const reader = idle.pop()!;
-    const task = processArchive({ ...watcher, reader, log }, archive).then(async (outcome) => {
-      progress.clear();
+    const task = processArchive({ ...watcher, reader }, archive).then(async (outcome) => {
+      // Another watcher has it.
+      if (outcome.status === "left" && outcome.reason === "") return;
       if (outcome.status === "processed") await storage.remove?.(archive.key);
       // With --once there is no retry.
-      if (
-        outcome.status === "failed" || once && outcome.status === "left" && outcome.reason !== ""
-      ) {
-        failed++;
-      }
-      await report(context, outcome, observer);
+      if (outcome.status === "failed" || once && outcome.status === "left") failed++;
+      report(outcome);
+      await onOutcome?.(outcome);
     }).catch((error) => void (problem ??= { error })).finally(() => {
       idle.push(reader);
       running.delete(task);
@@ -139,30 +148,4 @@ function isRetried(error: unknown): error is Error {
   // SQLSTATE classes: connection, transaction conflict, resources, lock, operator intervention.
   return error instanceof Error && "code" in error &&
     /^(?:08|40|53|55|57)...$/.test(`${error.code}`);
-}
-
-async function report(
-  context: CommandContext,
-  outcome: ArchiveOutcome,
-  { log, metrics, once }: Observer,
-): Promise<void> {
-  const { key, status } = outcome;
-  if (status === "left") {
-    if (outcome.reason === "") return;
-    metrics?.count("archives_total", { outcome: status });
-    return log.warn("archive left for a retry", { key, reason: outcome.reason });
-  }
-  if (status === "failed") {
-    metrics?.count("archives_total", { outcome: status });
-    if (!once) log.warn("archive failed", { key, reason: outcome.reason });
-  } else {
-    const { duplicate, test_result_count: results } = outcome;
-    metrics?.count("archives_total", { outcome: duplicate ? "duplicate" : "processed" });
-    metrics?.count("results_total", {}, duplicate ? 0 : results);
-    if (!once) log.info("archive processed", { key, results, duplicate });
-  }
-  const line = status === "failed"
-    ? [key, status, outcome.reason]
-    : [key, status, outcome.test_result_count, ...outcome.duplicate ? ["duplicate"] : []];
-  await context.io.stdout(`${context.json ? JSON.stringify(outcome) : plainLine(line)}\n`);
 }
