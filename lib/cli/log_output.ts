@@ -4,20 +4,15 @@ import { createLog, type Log, type LogLevel } from "../base/log.ts";
 import type { CliIo } from "./command.ts";
 import type { SettingValues } from "./settings.ts";
 
-/** A destination of log lines. */
-export interface LogOutput {
-  /** Writes a line, given without its line end. */
-  write(line: string, level: LogLevel): void;
-  /** Writes buffered lines. */
-  flush(): void;
-}
-
 // One write for each line costs a busy service a tenth of its throughput. A kill loses at most 50 ms.
 const FLUSH_AFTER_MS = 50;
 const FLUSH_AT_CHARACTERS = 32 * 1024;
 
-/** Buffers lines; warnings and errors are written immediately. */
-export function bufferedOutput(write: (text: string) => void): LogOutput {
+/**
+ * Buffers lines, which are given without their line ends, until `flush`; warnings and errors are written
+ * immediately.
+ */
+export function bufferedOutput(write: (text: string) => void) {
   let text = "";
   let timer: ReturnType<typeof setTimeout> | undefined;
   const flush = () => {
@@ -28,7 +23,7 @@ export function bufferedOutput(write: (text: string) => void): LogOutput {
     if (all !== "") write(all);
   };
   return {
-    write(line, level) {
+    write(line: string, level: LogLevel) {
       text += `${line}\n`;
       if (level === "warn" || level === "error" || text.length > FLUSH_AT_CHARACTERS) flush();
       else timer ??= setTimeout(flush, FLUSH_AFTER_MS);
@@ -37,41 +32,34 @@ export function bufferedOutput(write: (text: string) => void): LogOutput {
   };
 }
 
-/**
- * Sends log lines to the runtime's telemetry, by way of the console; `null` unless telemetry
- * replaces the console, which would print on standard output too.
- */
-export function telemetryOutput(
-  environment: Environment,
-): ((line: string, level: LogLevel) => void) | null {
-  if (!isTelemetryOn(environment) || environment.OTEL_DENO_CONSOLE !== "replace") return null;
-  // deno-lint-ignore no-console -- the console goes to telemetry, nothing is printed
-  return (line, level) => console[level](line);
-}
-
 /** Whether the runtime exports traces and metrics. */
 export function isTelemetryOn(environment: Environment): boolean {
   return /^(true|1)$/i.test(environment.OTEL_DENO ?? "");
 }
 
-/** Runs `body` with a log, which is flushed at the end. */
+/**
+ * Runs `body` with a log, which is flushed at the end. Telemetry gets its lines by way of the console,
+ * where it replaces the console, which would print on standard output too.
+ */
 export async function withLog(
   io: CliIo,
   { LOG_LEVEL, LOG_FORMAT }: SettingValues<"LOG_LEVEL" | "LOG_FORMAT">,
   body: (log: Log) => Promise<void>,
 ): Promise<void> {
   const output = bufferedOutput(io.stderr);
-  const telemetry = telemetryOutput(io.environment);
+  const isTelemetry = isTelemetryOn(io.environment);
+  const isExported = isTelemetry && io.environment.OTEL_DENO_CONSOLE === "replace";
   const log = createLog({
     write: (line, level) => {
       output.write(line, level);
-      telemetry?.(line, level);
+      // deno-lint-ignore no-console -- the console goes to telemetry, nothing is printed
+      if (isExported) console[level](line);
     },
     now: () => Date.now() / 1000,
     level: LOG_LEVEL,
     format: LOG_FORMAT === "auto" ? io.stderrIsTerminal ? "human" : "json" : LOG_FORMAT,
   });
-  if (isTelemetryOn(io.environment) && telemetry === null) {
+  if (isTelemetry && !isExported) {
     log.warn(
       "log lines are not exported: expected OTEL_DENO_CONSOLE=replace in addition to OTEL_DENO",
     );

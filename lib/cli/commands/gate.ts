@@ -3,15 +3,16 @@ import * as v from "valibot";
 import { DEFAULT_API_URL, TOKEN_VARIABLE, URL_VARIABLE } from "../../api_client/settings.ts";
 import { setting } from "../../base/config.ts";
 import { readWith } from "../../base/read_with.ts";
-import { type GateSummary, summaryLines, summaryMarkdown } from "../../gate/summary.ts";
+import { formatRepositoryName } from "../../base/repository_name.ts";
+import { decideExitCode, type GateFacts } from "../../gate/rule.ts";
+import { type GateSummary, summarize, summaryLines, summaryMarkdown } from "../../gate/summary.ts";
 import { parseBranches } from "../../query/branches.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
 import { argument, flag, option } from "../parameters.ts";
 import { ExitWith, UsageError } from "../errors.ts";
 import { findCheckout } from "../gate/checkout.ts";
-import { evaluate } from "../gate/evaluate.ts";
 import { startLookup } from "../gate/lookup.ts";
-import { snapshotReports } from "../gate/read_reports.ts";
+import { readRunReports, snapshotReports } from "../gate/read_reports.ts";
 import { runCommand } from "../gate/run_command.ts";
 import { plainLine } from "../output.ts";
 import { location, repositoryName, wholeNumber } from "../values.ts";
@@ -108,14 +109,33 @@ export const gateCommand: AddCommand = command({
       : { code: options.exitCode, signal: null };
     let exitCode = end.code ?? 1;
     try {
-      const summary = await evaluate({
-        ...options,
-        reports,
-        before,
-        checkout,
-        lookup,
-        end,
-        io,
+      const { repository, folder } = await checkout;
+      const run = await readRunReports(reports, { before, checkoutFolder: folder });
+      const { failed, unclear } = run.attempts;
+      const testsExitCode = end.code ?? (run.isPassed ? 0 : 1);
+      const { quarantined, verdicts, problem, signal } = await lookup.finish({
+        exitCode: testsExitCode,
+        failed,
+      });
+      const facts: GateFacts = {
+        testsExitCode,
+        isCodeOfReports: end.code === undefined && end.signal === null,
+        // An exit code that follows from the reports means failed tests.
+        failureCodes: options.failureCodes ?? (end.code === undefined ? [1] : null),
+        maxExcused: options.maxExcused,
+        signal: end.signal ?? signal,
+        reports: run.reports,
+        failed,
+        unclear,
+        quarantined,
+        now: io.now(),
+      };
+      const summary = summarize(facts, decideExitCode(facts), {
+        repository: repository ? formatRepositoryName(repository) : "",
+        verdicts,
+        problem,
+        dryRun: options.dryRun,
+        hasPassed: (test) => run.attempts.hasPassed(test),
       });
       exitCode = summary.exit_code;
       await show(summary, options.summary, context);

@@ -3,7 +3,6 @@ import { findProcessed, findUnclaimed } from "../../../db/admin/archives.ts";
 import { isTransient } from "../../../db/connection/errors.ts";
 import { requireSchemaVersion } from "../../../db/schema/migrate.ts";
 import { pause } from "../../base/delay.ts";
-import type { Log } from "../../base/log.ts";
 import type { Metrics } from "../../base/metrics.ts";
 import { StorageError, type StoredArchive } from "../storage/storage.ts";
 import { ArchiveReader } from "./archive_reader.ts";

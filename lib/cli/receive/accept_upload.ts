@@ -17,13 +17,13 @@ import {
   writeArchive,
 } from "../../report/archive/mod.ts";
 import { hashed } from "../../report/file_chunks.ts";
-import type { ArchiveReader } from "../intake/archive_reader.ts";
 import { pageOfGitUrl } from "../intake/ci/git.ts";
 import { archiveName, FilesToPack } from "../intake/files_to_pack.ts";
 import type { RunFacts, RunValues } from "../intake/run_options.ts";
 import { fileSource } from "../storage/folder.ts";
 import type { StoredFile } from "../storage/s3_client.ts";
 import type { Inbox } from "./inbox.ts";
+import type { ReaderPool } from "./reader_pool.ts";
 import { type ReceivedBody, type ReceivedFile, UploadError } from "./receive_body.ts";
 
 /** Facts of an upload that are known before its files are read. */
@@ -39,8 +39,7 @@ export interface UploadRequest {
 /** Dependencies of {@linkcode acceptUpload}. */
 export interface AcceptContext {
   inbox: Inbox;
-  /** Calls `act` with a reader from the pool. */
-  withReader<T>(byteCount: number, act: (reader: ArchiveReader) => Promise<T>): Promise<T>;
+  readers: ReaderPool;
   /** Folder for unfinished files of this upload. */
   folder: string;
 }
@@ -77,7 +76,7 @@ export async function acceptUpload(
   const archive = await pack(path, content, organization);
   if (body.archive === null) {
     const source = { ...fileSource(path), name: "upload" };
-    await context.withReader(body.byteCount, async (reader) => {
+    await context.readers.use(body.byteCount, async (reader) => {
       const options = { given: {}, now, recordedAt: now, listener };
       const { contents } = await reader.open(source, options);
       await reader.readFiles(source, contents, { listener, areNamed: true, isCheck: true });
@@ -131,10 +130,10 @@ async function contentOfArchive(
   archive: string,
   { byteCount }: ReceivedBody,
   { given, now }: UploadRequest,
-  { withReader }: AcceptContext,
+  { readers }: AcceptContext,
 ): Promise<Content> {
   const source = { ...fileSource(archive), name: "archive" };
-  const { contents, facts } = await withReader(byteCount, async (reader) => {
+  const { contents, facts } = await readers.use(byteCount, async (reader) => {
     const opened = await reader.open(source, { given, now, recordedAt: now, listener });
     await reader.readFiles(source, opened.contents, { listener, isCheck: true });
     return opened;

@@ -46,24 +46,23 @@ export async function startReceiver(
 ): Promise<RunningServer> {
   const work = await openWorkFolder(inbox.unfinished);
   const abortUploads = new AbortController();
-  const pool = new ReaderPool({ size: READERS, stop: abortUploads.signal });
-  const timeoutMs = settings.UPLOAD_TIMEOUT_SECONDS * 1000;
+  const readers = new ReaderPool({ size: READERS, stop: abortUploads.signal });
   const app = createUploadApp({
     ...context,
     sql: database.sql,
     inbox,
-    withReader: (byteCount, act) => pool.use(byteCount, act),
+    readers,
     workFolder: work.path,
     limits: {
       maxBytes: settings.MAX_UPLOAD_MB * 1024 * 1024,
       idleMs: settings.UPLOAD_IDLE_SECONDS * 1000,
-      timeoutMs,
+      timeoutMs: settings.UPLOAD_TIMEOUT_SECONDS * 1000,
       stop: abortUploads.signal,
     },
     maxRunningUploads: settings.MAX_RUNNING_UPLOADS,
   });
   const close = async () => {
-    pool.close();
+    readers.close();
     await work.close();
   };
   try {

@@ -39,13 +39,13 @@ export async function createReceiver(
   const inbox = openInbox(folder, {});
   const work = await openWorkFolder(inbox.unfinished);
   const { signal: stop } = new AbortController();
-  const pool = new ReaderPool({ size: 2, stop });
+  const readers = new ReaderPool({ size: 2, stop });
   const app = createUploadApp({
     sql,
     log: silentLog,
     now: () => NOON,
     inbox,
-    withReader: (byteCount, act) => pool.use(byteCount, act),
+    readers,
     workFolder: work.path,
     limits: { maxBytes: 10_000_000, idleMs: 5_000, timeoutMs: 60_000, stop, ...limits },
     maxRunningUploads: 10,
@@ -69,7 +69,7 @@ export async function createReceiver(
     files: async () =>
       (await filesBelow(folder)).filter((path) => !/^\.unfinished\/([^/]+\/)?lock$/.test(path)),
     async close() {
-      pool.close();
+      readers.close();
       await work.close();
       await Deno.remove(folder, { recursive: true });
     },
