@@ -6,12 +6,12 @@ import {
   type Organization,
 } from "../../db/admin/organizations.ts";
 import type { StoredTest } from "../../db/admin/quarantine.ts";
-import { findRepository, type Repository } from "../../db/admin/repositories.ts";
+import { findRepository, listRepositories, type Repository } from "../../db/admin/repositories.ts";
 import type { StoredSubmission } from "../../db/read/submissions.ts";
 import type { Token } from "../../db/admin/tokens.ts";
 import type { Queryable } from "../../db/connection/sql.ts";
 import type { Quarantine } from "../analysis/quarantine.ts";
-import { caseKey } from "../base/identity.ts";
+import { caseKey, type TestIdentity } from "../base/identity.ts";
 import { formatRepositoryName, type RepositoryName } from "../base/repository_name.ts";
 import { shellWord } from "../base/quote.ts";
 import { formatTimestamp } from "../base/time.ts";
@@ -79,6 +79,17 @@ export async function requireRepository(
   return repository;
 }
 
+/** The repository of this name, else all of an organization. @throws {Failure} when it does not exist */
+export async function selectRepositories(
+  sql: Queryable,
+  organization: Organization,
+  name: RepositoryName | undefined,
+): Promise<Repository[]> {
+  return name
+    ? [await requireRepository(sql, organization, name)]
+    : await listRepositories(sql, organization.organizationId);
+}
+
 /** JSON of an organization. */
 export function organizationRecord(organization: Organization) {
   return {
@@ -116,15 +127,19 @@ export function tokenRecord(token: Token) {
   };
 }
 
+/** JSON of what names a test. */
+export function testRecord(
+  id: string,
+  repository: string,
+  { suite, class: className, name, file }: TestIdentity,
+) {
+  return { id, repository, suite, class: className, name, file };
+}
+
 /** JSON of a test and its quarantine. */
 export function quarantineRecord(test: StoredTest, quarantine: Quarantine | null) {
   return {
-    id: test.id,
-    repository: formatRepositoryName(test.repository),
-    suite: test.suite,
-    class: test.class,
-    name: test.name,
-    file: test.file,
+    ...testRecord(test.id, formatRepositoryName(test.repository), test),
     quarantined_at: timestampOrNull(quarantine?.quarantinedAt ?? null),
     quarantined_by: quarantine?.quarantinedBy ?? null,
     quarantine_type: quarantine?.quarantineType ?? null,

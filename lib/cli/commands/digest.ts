@@ -1,20 +1,26 @@
 import * as v from "valibot";
-import { applyPolicy } from "../../../db/admin/apply_policy.ts";
+import { applyPolicy, type TestDecision } from "../../../db/admin/apply_policy.ts";
 import { listQuarantined } from "../../../db/admin/quarantine.ts";
-import { listQuarantineLog } from "../../../db/admin/quarantine_log.ts";
+import { listQuarantineLog, type Origin } from "../../../db/admin/quarantine_log.ts";
 import { loadPolicy } from "../../../db/admin/quarantine_policy.ts";
-import { listRepositories } from "../../../db/admin/repositories.ts";
+import type { Repository } from "../../../db/admin/repositories.ts";
+import type { Database } from "../../../db/connection/connect.ts";
 import { loadBuildCounts } from "../../../db/read/badges.ts";
 import { loadDisruptedTests, loadOwners } from "../../../db/read/digest.ts";
 import { DEFAULT_POLICY } from "../../analysis/quarantine_policy.ts";
 import { parseTestId, type TestIdentity } from "../../base/identity.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
 import { formatTimestamp, WINDOW_SECONDS } from "../../base/time.ts";
-import { composeDigest, type DigestEntry, type DigestFacts } from "../../digest/digest.ts";
+import {
+  composeDigest,
+  type DigestEntry,
+  type DigestFacts,
+  type DisruptedTest,
+} from "../../digest/digest.ts";
 import { digestMarkdown, digestSlack } from "../../digest/format.ts";
 import { type AddCommand, command } from "../command.ts";
 import { option } from "../parameters.ts";
-import { openOrganization, ORG, requireRepository } from "../resources.ts";
+import { openOrganization, ORG, selectRepositories, testRecord } from "../resources.ts";
 import { duration, MAX_LIFETIME_SECONDS, oneOf, repositoryName } from "../values.ts";
 
 /** `digest`: changes in flaky and quarantined tests. */
@@ -46,86 +52,16 @@ export const digestCommand: AddCommand = command({
   async run({ org, repo, since, groupBy, format }, context) {
     const { now, io } = context;
     const { sql, organization } = await openOrganization(context, org);
-    const { organizationId } = organization;
-    const repositories = repo
-      ? [await requireRepository(sql, organization, repo)]
-      : await listRepositories(sql, organizationId);
-    const begin = now - since;
-    const windowStart = now - WINDOW_SECONDS;
-    const previousWindowStart = begin - WINDOW_SECONDS;
-    const periods = { windowStart, previousWindowStart, since: begin };
-    const log = await listQuarantineLog(sql, { organizationId, now });
-    const quarantined = await listQuarantined(sql, organizationId, now);
-    const origin = await context.origin();
-    const facts: { [Name in keyof DigestFacts]: DigestFacts[Name][number][] } = {
-      repositories: [],
-      tests: [],
-      began: [],
-      ending: [],
-      releasable: [],
-    };
-    for (const one of repositories) {
-      const { repositoryId } = one;
-      const repository = formatRepositoryName(one);
-      const owners = await loadOwners(sql, one);
-      const entryOf = (
-        { suite, class: className, name, file }: TestIdentity,
-        { id, at, reason, owner }: Pick<DigestEntry, "id" | "reason" | "owner"> & { at: number },
-      ): DigestEntry => ({
-        id,
-        repository,
-        suite,
-        class: className,
-        name,
-        file,
-        owners: owners.get(id) ?? [],
-        at: formatTimestamp(at),
-        reason,
-        owner,
-      });
-      facts.repositories.push({
-        repository,
-        now: await loadBuildCounts(sql, { repositoryId, windowStart }),
-        before: await loadBuildCounts(sql, {
-          repositoryId,
-          windowStart: previousWindowStart,
-          windowEnd: begin,
-        }),
-      });
-      const tests = await loadDisruptedTests(sql, { repositoryId, periods });
-      facts.tests.push(
-        ...tests.map((test) => ({ ...test, repository, owners: owners.get(test.id) ?? [] })),
-      );
-      for (const event of log) {
-        if (event.action !== "added" || event.at < begin) continue;
-        // Not by name: the repository may have been renamed since.
-        if (parseTestId(event.testId)!.idPrefix !== one.idPrefix) continue;
-        const { testId: id, at, quarantineReason: reason, quarantineOwner: owner } = event;
-        facts.began.push(entryOf(event, { id, at, reason, owner }));
-      }
-      for (const test of quarantined) {
-        const { quarantineExpiresAt: at, quarantineReason: reason, quarantineOwner: owner } = test;
-        if (test.repository.repositoryId !== repositoryId || at === null || at > now + since) {
-          continue;
-        }
-        const { id } = test;
-        facts.ending.push(entryOf(test, { id, at, reason, owner }));
-      }
-      const decisions = await applyPolicy(
-        sql,
-        one,
-        await loadPolicy(sql, { organizationId, repositoryId }) ?? DEFAULT_POLICY,
-        { now, windowStart, isDryRun: true, origin },
-      );
-      for (const { test, action, reason } of decisions) {
-        if (action !== "leave") continue;
-        const { quarantinedAt: at, quarantineOwner: owner } = test.history.quarantine!;
-        facts.releasable.push(entryOf(test, { id: test.id, at, reason, owner }));
-      }
-    }
+    const repositories = await selectRepositories(sql, organization, repo);
+    const facts = await loadFacts(sql, repositories, {
+      now,
+      since,
+      organizationId: organization.organizationId,
+      origin: await context.origin(),
+    });
     const digest = composeDigest(facts, {
       organization: organization.name,
-      since: formatTimestamp(begin),
+      since: formatTimestamp(now - since),
       until: formatTimestamp(now),
       group_by: groupBy ?? null,
     });
@@ -133,3 +69,77 @@ export const digestCommand: AddCommand = command({
     await io.stdout(format === "slack" ? `${digestSlack(digest)}\n` : digestMarkdown(digest));
   },
 });
+
+/** Loads what a digest of some repositories of an organization compares. */
+async function loadFacts(
+  sql: Database["sql"],
+  repositories: readonly Repository[],
+  { now, since, organizationId, origin }: {
+    now: number;
+    since: number;
+    organizationId: number;
+    origin: Origin;
+  },
+): Promise<DigestFacts> {
+  const begin = now - since;
+  const windowStart = now - WINDOW_SECONDS;
+  const previous = { windowStart: begin - WINDOW_SECONDS, windowEnd: begin };
+  const periods = { windowStart, previousWindowStart: previous.windowStart, since: begin };
+  // By id prefix: the log has the names of its time.
+  const names = new Map(repositories.map((one) => [one.idPrefix, formatRepositoryName(one)]));
+  const owners = new Map<string, string[]>();
+  const builds: DigestFacts["repositories"][number][] = [];
+  const tests: DisruptedTest[] = [];
+  const decisions: TestDecision[] = [];
+  for (const repository of repositories) {
+    const { repositoryId } = repository;
+    const name = formatRepositoryName(repository);
+    for (const [id, some] of await loadOwners(sql, repository)) owners.set(id, some);
+    builds.push({
+      repository: name,
+      now: await loadBuildCounts(sql, { repositoryId, windowStart }),
+      before: await loadBuildCounts(sql, { repositoryId, ...previous }),
+    });
+    for (const test of await loadDisruptedTests(sql, { repositoryId, periods })) {
+      tests.push({ ...test, repository: name, owners: owners.get(test.id) ?? [] });
+    }
+    const policy = await loadPolicy(sql, repository) ?? DEFAULT_POLICY;
+    const options = { now, windowStart, isDryRun: true, origin };
+    decisions.push(...await applyPolicy(sql, repository, policy, options));
+  }
+  const entryOf = (
+    id: string,
+    test: TestIdentity,
+    { at, reason, owner }: { at: number; reason: string | null; owner: string | null },
+  ): DigestEntry => ({
+    ...testRecord(id, names.get(parseTestId(id)!.idPrefix)!, test),
+    owners: owners.get(id) ?? [],
+    at: formatTimestamp(at),
+    reason,
+    owner,
+  });
+  const isSelected = (id: string) => names.has(parseTestId(id)!.idPrefix);
+  const log = await listQuarantineLog(sql, { organizationId, now });
+  const quarantined = await listQuarantined(sql, organizationId, now);
+  return {
+    repositories: builds,
+    tests,
+    began: log
+      .filter(({ action, at, testId }) => action === "added" && at >= begin && isSelected(testId))
+      .map((event) =>
+        entryOf(event.testId, event, {
+          at: event.at,
+          reason: event.quarantineReason,
+          owner: event.quarantineOwner,
+        })
+      ),
+    ending: quarantined.filter(({ id }) => isSelected(id)).flatMap((test) => {
+      const { quarantineExpiresAt: at, quarantineReason: reason, quarantineOwner: owner } = test;
+      return at === null || at > now + since ? [] : [entryOf(test.id, test, { at, reason, owner })];
+    }),
+    releasable: decisions.filter(({ action }) => action === "leave").map(({ test, reason }) => {
+      const { quarantinedAt: at, quarantineOwner: owner } = test.history.quarantine!;
+      return entryOf(test.id, test, { at, reason, owner });
+    }),
+  };
+}

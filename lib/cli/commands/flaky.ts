@@ -1,5 +1,4 @@
 import * as v from "valibot";
-import { listRepositories } from "../../../db/admin/repositories.ts";
 import { loadTrackedTests } from "../../../db/read/tracked_tests.ts";
 import { disruptiveTestView, isDisruptive } from "../../../routes/disruptive_tests.ts";
 import type { TrackedTest } from "../../analysis/tracked_test.ts";
@@ -12,7 +11,7 @@ import { type AddCommand, command, type CommandContext } from "../command.ts";
 import { option } from "../parameters.ts";
 import { Failure } from "../errors.ts";
 import { oneLine, plainLine } from "../output.ts";
-import { findDefaultOrganization, requireOrganization, requireRepository } from "../resources.ts";
+import { findDefaultOrganization, requireOrganization, selectRepositories } from "../resources.ts";
 import { type Column, tableLines } from "../table.ts";
 import { lineOfText, repositoryName, wholeNumber } from "../values.ts";
 
@@ -53,9 +52,7 @@ export const flakyCommand: AddCommand = command({
       ? await findDefaultOrganization(sql, repo?.owner)
       : await requireOrganization(sql, org);
     if (!organization) throw new Failure("several organizations: expected --org NAME");
-    const repositories = repo
-      ? [await requireRepository(sql, organization, repo)]
-      : await listRepositories(sql, organization.organizationId);
+    const repositories = await selectRepositories(sql, organization, repo);
     const states = await loadTrackedTests(sql, {
       repositoryIds: repositories.map(({ repositoryId }) => repositoryId),
       now: context.now,

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { listOrganizations } from "../../../db/admin/organizations.ts";
-import { listRepositories, type Repository } from "../../../db/admin/repositories.ts";
+import type { Repository } from "../../../db/admin/repositories.ts";
 import type { Database } from "../../../db/connection/connect.ts";
 import {
   addPruned,
@@ -16,7 +16,7 @@ import { type AddCommand, command } from "../command.ts";
 import { flag, option } from "../parameters.ts";
 import { Failure, UsageError } from "../errors.ts";
 import { progressLine } from "../output.ts";
-import { requireOrganization, requireRepository } from "../resources.ts";
+import { requireOrganization, selectRepositories } from "../resources.ts";
 import { duration, lineOfText, repositoryName } from "../values.ts";
 
 const WINDOW_DAYS = WINDOW_SECONDS / SECONDS_PER_DAY;
@@ -110,9 +110,7 @@ async function findTargets(
     ? await listOrganizations(sql)
     : [await requireOrganization(sql, org)];
   const targets = await Promise.all(organizations.map(async (organization) => {
-    const repositories = repo === undefined
-      ? await listRepositories(sql, organization.organizationId)
-      : [await requireRepository(sql, organization, repo)];
+    const repositories = await selectRepositories(sql, organization, repo);
     return repositories.map((repository) => ({ organization: organization.name, repository }));
   }));
   return targets.flat();

@@ -14,7 +14,13 @@ import { formatTimestamp } from "../../base/time.ts";
 import { type AddCommand, command, group } from "../command.ts";
 import { argument, option } from "../parameters.ts";
 import { Failure, UsageError } from "../errors.ts";
-import { openOrganization, ORG, quarantineRecord, timestampOrNull } from "../resources.ts";
+import {
+  openOrganization,
+  ORG,
+  quarantineRecord,
+  testRecord,
+  timestampOrNull,
+} from "../resources.ts";
 import { applyCommand, policyCommands } from "./quarantine_policy.ts";
 import { end, lineOfText, oneOf, testIdentifier } from "../values.ts";
 
@@ -127,12 +133,7 @@ const logCommand = command({
       events.map((event) => ({
         at: formatTimestamp(event.at),
         action: event.action,
-        id: event.testId,
-        repository: event.repository,
-        suite: event.suite,
-        class: event.class,
-        name: event.name,
-        file: event.file,
+        ...testRecord(event.testId, event.repository, event),
         author: event.author,
         quarantine_type: event.quarantineType,
         quarantine_reason: event.quarantineReason,

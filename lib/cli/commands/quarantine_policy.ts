@@ -9,7 +9,7 @@ import { SECONDS_PER_DAY, WINDOW_SECONDS } from "../../base/time.ts";
 import { PROGRAM } from "../../base/version.ts";
 import { type AddCommand, command, type CommandContext, group } from "../command.ts";
 import { flag, option } from "../parameters.ts";
-import { openOrganization, ORG, requireRepository } from "../resources.ts";
+import { openOrganization, ORG, requireRepository, testRecord } from "../resources.ts";
 import { duration, MAX_LIFETIME_SECONDS, repositoryName, wholeNumber } from "../values.ts";
 
 const REPO = option(
@@ -148,12 +148,7 @@ export const applyCommand: AddCommand = command({
     await context.printList(
       decisions.map(({ test, action, reason }) => ({
         action,
-        id: test.id,
-        repository: formatRepositoryName(test.repository),
-        suite: test.suite,
-        class: test.class,
-        name: test.name,
-        file: test.file,
+        ...testRecord(test.id, formatRepositoryName(test.repository), test),
         reason,
       })),
     );
