@@ -10,8 +10,7 @@ import { join, relative, resolve } from "node:path";
 import { promisify } from "node:util";
 import { constants, zstdCompress } from "node:zlib";
 import { VERSION } from "../lib/base/version.ts";
-import { readCommit } from "../lib/cli/commit.ts";
-import { installPackages, ROOT } from "./packages.ts";
+import { commitOfCheckout, installPackages, ROOT } from "./packages.ts";
 
 /**
  * zstd is the fastest of the formats that Deno decompresses: 55 ms for 15 MB at startup. brotli takes
@@ -67,7 +66,7 @@ export async function bundle(): Promise<Bundle> {
       target: "esnext",
       // Not minified: that would save 7 ms of the start, and stack traces would name no functions.
       banner: { js: BANNER },
-      define: { BUILD_COMMIT: JSON.stringify(readCommit(ROOT)) },
+      define: { BUILD_COMMIT: JSON.stringify(await commitOfCheckout()) },
       // Licences have a file of their own.
       legalComments: "none",
       nodePaths: [packages],

@@ -32,3 +32,10 @@ export async function installPackages(folder: string): Promise<string> {
   }
   return join(folder, "node_modules");
 }
+
+/** The commit that is checked out; empty without a git checkout. */
+export async function commitOfCheckout(): Promise<string> {
+  const git = new Deno.Command("git", { args: ["rev-parse", "HEAD"], cwd: ROOT, stderr: "null" });
+  const { success, stdout } = await git.output();
+  return success ? new TextDecoder().decode(stdout).trim() : "";
+}

@@ -5,7 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { VERSION } from "../lib/base/version.ts";
-import { BUILD } from "../lib/cli/commit.ts";
+import { commitOfCheckout } from "./packages.ts";
 
 /** The demo takes about 10 s on a slow machine until it listens. */
 const TIMEOUT_MS = 60_000;
@@ -26,8 +26,7 @@ export async function smoke(
   const folder = await Deno.makeTempDir({ prefix: "test-analytics-smoke-" });
   try {
     const run = commandIn(folder, program);
-    await checkVersion(run);
-    note(`--version: ${BUILD}`);
+    note(`--version: ${await checkVersion(run)}`);
     const demo = await startDemo(run);
     try {
       note(`demo: listens on ${demo.url}`);
@@ -63,12 +62,15 @@ function commandIn(folder: string, [file, ...before]: ProgramLine): Run {
     }).spawn();
 }
 
-async function checkVersion(run: Run): Promise<void> {
+async function checkVersion(run: Run): Promise<string> {
+  const commit = (await commitOfCheckout()).slice(0, 12);
+  const version = commit === "" ? VERSION : `${VERSION} (${commit})`;
   const child = run(["--version"]);
   await child.stdin.close();
   const { code, stdout, stderr } = await child.output();
   const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
-  assert.deepEqual([code, decode(stdout), decode(stderr)], [0, `${BUILD}\n`, ""]);
+  assert.deepEqual([code, decode(stdout), decode(stderr)], [0, `${version}\n`, ""]);
+  return version;
 }
 
 interface Demo {

@@ -1,5 +1,5 @@
 import { Command, CommanderError } from "commander";
-import { type Environment, setting } from "../base/config.ts";
+import { setting } from "../base/config.ts";
 import { PROGRAM } from "../base/version.ts";
 import { type AddCommand, asUsageError, type CliIo } from "./command.ts";
 import { COMMANDS } from "./commands/mod.ts";
@@ -74,7 +74,8 @@ function report(error: unknown, io: CliIo): number {
     return EXIT.usedWrongly;
   }
   if (codeOf(error) === READ_ONLY) io.stderr(`Try: ${PROGRAM} doctor\n`);
-  showStack(error, io.environment, io.stderr);
+  const isDebug = setting(io.environment, "TEST_ANALYTICS_DEBUG") !== "";
+  if (isDebug && error instanceof Error) io.stderr(`${error.stack}\n`);
   return EXIT.failed;
 }
 
@@ -105,9 +106,4 @@ function messageOf(error: unknown): string {
 
 function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
-}
-
-function showStack(error: unknown, environment: Environment, write: (text: string) => void): void {
-  if (setting(environment, "TEST_ANALYTICS_DEBUG") === "" || !(error instanceof Error)) return;
-  write(`${error.stack}\n`);
 }

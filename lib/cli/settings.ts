@@ -1,5 +1,6 @@
 /** Validation of settings. Options win over the environment. */
 import * as v from "valibot";
+import { type ApiSettings, readApiSettings, TOKEN_VARIABLE } from "../api_client/settings.ts";
 import { type Environment, kebabCase, setting } from "../base/config.ts";
 import { LOG_FORMATS, LOG_LEVELS } from "../base/log.ts";
 import { readWith } from "../base/read_with.ts";
@@ -93,4 +94,14 @@ export function readSecret(
     throw new TypeError(`${name}_FILE: ${JSON.stringify(path)} is empty: expected ${name}'s value`);
   }
   return text;
+}
+
+/**
+ * The address of the service and the token of a command that calls it.
+ *
+ * @throws {TypeError} when the token is missing or the address is invalid
+ */
+export function readApiAccess(environment: Environment): ApiSettings {
+  const token = readSecret(environment, TOKEN_VARIABLE);
+  return readApiSettings({ ...environment, [TOKEN_VARIABLE]: token });
 }

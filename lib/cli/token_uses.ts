@@ -6,16 +6,10 @@ import type { DatabaseLocation } from "./database_location.ts";
 // One connection for many tokens, soon enough for `token list`.
 const DELAY_MS = 5_000;
 
-/** Records the last use of tokens in the background; the API itself only reads. */
-export interface TokenUses {
-  record(use: TokenUse): void;
-  /** Waits for a running write. */
-  close(): Promise<void>;
-}
-
 /**
- * Records with a connection of its own to a server, as those of `serve` are read-only. Where it may
- * not write (a read-only role, a replica), one log line says so and it stops.
+ * Records the last use of tokens in the background, until `close`: the API itself only reads. A server
+ * gets a connection of its own, as those of `serve` are read-only. Where it may not write (a read-only
+ * role, a replica), one log line says so and it stops.
  */
 export function recordTokenUsesLater(
   database: Database,
@@ -24,7 +18,7 @@ export function recordTokenUsesLater(
     log: Log;
     delayMs?: number;
   },
-): TokenUses {
+) {
   let pending: TokenUse[] = [];
   let timer: ReturnType<typeof setTimeout> | undefined;
   let writing: Promise<void> = Promise.resolve();
@@ -49,12 +43,12 @@ export function recordTokenUsesLater(
   }
 
   return {
-    record(use) {
+    record(use: TokenUse): void {
       if (isOff) return;
       pending.push(use);
       timer ??= setTimeout(() => writing = write(), delayMs);
     },
-    async close() {
+    async close(): Promise<void> {
       isOff = true;
       clearTimeout(timer);
       await writing;

@@ -47,15 +47,10 @@ function textOf(digest: Digest, syntax: Syntax) {
   const days = `${since.slice(0, 10)} to ${until.slice(0, 10)}`;
   const lines = [heading(1, `Flaky tests of ${code(organization)}, ${days}`)];
   for (const { repository, flakiness, flakiness_before, builds } of repositories) {
-    lines.push(
-      `${bullet}${code(repository)}: ` +
-        `${
-          flakiness === null
-            ? "no builds"
-            : `${flakiness} of ${plural(builds, "build")} ${builds === 1 ? "was" : "were"} flaky`
-        }, ` +
-        `${flakiness_before ?? "no builds"} before`,
-    );
+    const now = flakiness === null
+      ? "no builds"
+      : `${flakiness} of ${plural(builds, "build")} ${builds === 1 ? "was" : "were"} flaky`;
+    lines.push(`${bullet}${code(repository)}: ${now}, ${flakiness_before ?? "no builds"} before`);
   }
   if (repositories.length === 0) lines.push("No builds.");
   const changes = groups.flatMap((group) => linesOf(group, syntax, digest.group_by !== null));
@@ -71,7 +66,10 @@ function linesOf(group: DigestGroup, syntax: Syntax, isGrouped: boolean): string
     ["Calmed down", group.calmed_down.map(nameOf)],
     ["Cost most builds", group.cost_most_builds.map((test) => nameOf(test) + costOf(test))],
     ["Quarantine began", group.quarantine_began.map((entry) => nameOf(entry) + beginOf(entry))],
-    ["Quarantine ends", group.quarantine_ends.map((entry) => `${nameOf(entry)}: ${dayOf(entry)}`)],
+    [
+      "Quarantine ends",
+      group.quarantine_ends.map((entry) => `${nameOf(entry)}: ${entry.at.slice(0, 10)}`),
+    ],
     ["May be released", group.quarantine_may_be_released.map(nameOf)],
   ];
   const shown = sections.filter(([, lines]) => lines.length > 0).flatMap(([title, lines]) => [
@@ -89,10 +87,6 @@ function linesOf(group: DigestGroup, syntax: Syntax, isGrouped: boolean): string
   function beginOf({ reason, owner }: DigestEntry): string {
     return (reason ? `: ${code(reason)}` : "") + (owner ? `, ${code(owner)}` : "");
   }
-}
-
-function dayOf({ at }: DigestEntry): string {
-  return at.slice(0, 10);
 }
 
 function costOf({ builds, disruptions }: DisruptedTest): string {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { VERSION } from "../../lib/base/version.ts";
-import { readCommit } from "../../lib/cli/commit.ts";
+import { commitOfCheckout } from "../../tools/packages.ts";
 import { build } from "../../tools/build.ts";
 import { ROOT } from "../../tools/packages.ts";
 import { PERMISSIONS } from "../../tools/permissions.ts";
@@ -70,7 +70,7 @@ describe("the bundle", () => {
   });
 
   it("shows the commit that it was built from", async () => {
-    const commit = readCommit(ROOT).slice(0, 12);
+    const commit = await commitOfCheckout().slice(0, 12);
     const { stdout } = await run(["--version"], environment, program);
     assert.equal(stdout, commit === "" ? `${VERSION}\n` : `${VERSION} (${commit})\n`);
   });

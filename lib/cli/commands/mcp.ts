@@ -1,6 +1,6 @@
 import { VERSION } from "../../base/version.ts";
 import { DEFAULT_API_URL, TOKEN_VARIABLE, URL_VARIABLE } from "../../api_client/settings.ts";
-import { readApiAccess } from "../api_access.ts";
+import { readApiAccess } from "../settings.ts";
 import { type AddCommand, command } from "../command.ts";
 
 export const mcpCommand: AddCommand = command({
@@ -13,14 +13,9 @@ export const mcpCommand: AddCommand = command({
   input: {},
   async run(_input, context) {
     const { io } = context;
-    const settings = readApiAccess(io.environment);
+    const access = readApiAccess(io.environment);
     // No other command needs the library of the protocol.
     const { serveTools } = await import("../../mcp/mod.ts");
-    await serveTools({
-      ...settings,
-      version: VERSION,
-      stop: io.stop,
-      note: context.note,
-    });
+    await serveTools({ ...access, version: VERSION, stop: io.stop, note: context.note });
   },
 });

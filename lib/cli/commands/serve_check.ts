@@ -48,22 +48,16 @@ async function checkFolder(dataDir: string): Promise<void> {
   }
 }
 
-/** Input of the check of a shared port. */
-export interface Platform {
-  /** Operating system, as `Deno.build.os` calls it. */
-  os: string;
-  /** Whether Deno was started with `--unstable-net`. */
-  hasUnstableNet: boolean;
-}
-
-// `listenDatagram` exists only with the flag; without it, a shared port ends the process.
-const PLATFORM: Platform = { os: Deno.build.os, hasUnstableNet: "listenDatagram" in Deno };
-
 /**
- * Checks that several processes can share a port. macOS accepts the option and gives all
- * connections to one process. @throws {Failure}
+ * Checks that several processes can share a port. macOS accepts the option and gives all connections to
+ * one process. Without `--unstable-net`, which adds `listenDatagram`, a shared port ends the process.
+ *
+ * @throws {Failure}
  */
-export function requireSharedPorts({ os, hasUnstableNet }: Platform = PLATFORM): void {
+export function requireSharedPorts(
+  os: string = Deno.build.os,
+  hasUnstableNet = "listenDatagram" in Deno,
+): void {
   if (os !== "linux") {
     throw new Failure(
       `--reuse-port (REUSE_PORT) needs Linux, found ${os}: use a port for each process and a proxy ` +

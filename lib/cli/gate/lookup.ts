@@ -7,7 +7,7 @@ import type { RepositoryName } from "../../base/repository_name.ts";
 import { VERSION } from "../../base/version.ts";
 import type { QuarantinedTest } from "../../gate/rule.ts";
 import type { ServiceVerdict } from "../../gate/summary.ts";
-import { readApiAccess } from "../api_access.ts";
+import { readApiAccess } from "../settings.ts";
 import { Failure } from "../errors.ts";
 import type { Checkout } from "./checkout.ts";
 import { onSignals } from "./run_command.ts";

@@ -9,25 +9,19 @@ const TERMINAL_SIGNALS: readonly Deno.Signal[] = ["SIGINT", "SIGQUIT"];
 // These do not ask a program to stop.
 const USER_SIGNALS: readonly Deno.Signal[] = ["SIGUSR1", "SIGUSR2"];
 
-/** How a command ended. */
-export interface CommandEnd {
-  /** As in a shell: 128 plus the signal that ended it, 127 for an unknown command. */
-  code: number;
-  /** The last signal to stop that was received while it ran; `null` without one. */
-  signal: Deno.Signal | null;
-}
-
 /**
  * Runs a command with the streams of this process and passes signals on to it.
  *
  * A shell starts it, so that unknown commands and scripts without a `#!` line end as usual.
  *
  * @param options.stdoutTo where its standard output goes
+ * @returns `code` as in a shell: 128 plus the signal that ended it, 127 for an unknown command; `signal`
+ * is the last signal to stop that was received while it ran
  */
 export async function runCommand(
   command: readonly string[],
   { stdoutTo }: { stdoutTo: "stdout" | "stderr" },
-): Promise<CommandEnd> {
+): Promise<{ code: number; signal: Deno.Signal | null }> {
   const script = stdoutTo === "stdout" ? 'exec "$@"' : 'exec "$@" >&2';
   const tests = new Deno.Command("sh", {
     args: ["-c", script, "sh", ...command],

@@ -154,7 +154,7 @@ async function intake(
     key: shown.key,
     alongside: (tx) => finishArchive(tx, claim),
   }).catch((error) => {
-    if (!(error.cause instanceof TagLimitError)) throw error;
+    if (!(error instanceof TagLimitError)) throw error;
     throw new ArchiveError(error.message, { cause: error });
   });
   await applyPolicyAfterUpload(sql, repository, { now: now(), origin, log });

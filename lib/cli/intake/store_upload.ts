@@ -7,14 +7,12 @@ import {
 } from "../../../db/write/store_submission.ts";
 import { findOrCreateRepository } from "../../../db/admin/create_repository.ts";
 import { lockRepository } from "../../../db/write/repository_row.ts";
-import { TagLimitError } from "../../../db/write/test_tags.ts";
 import type { Database } from "../../../db/connection/connect.ts";
 import { writeTransaction } from "../../../db/write/transaction.ts";
 import { removeUnprocessed } from "../../../db/write/unprocessed_submissions.ts";
 import type { TestIdentity } from "../../base/identity.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
 import { formatTimestamp } from "../../base/time.ts";
-import { Failure } from "../errors.ts";
 import { requireOrganization } from "../resources.ts";
 import type { UploadFiles } from "./read_files.ts";
 import type { RunFacts } from "./run_options.ts";
@@ -47,7 +45,7 @@ export interface StoredUpload {
 
 /**
  * Stores an upload in one transaction, which `alongside` ends, and creates its repository.
- * @throws {Failure}
+ * @throws {Failure | RepositoryGoneError | TagLimitError}
  */
 export async function storeUpload(
   sql: Database["sql"],
@@ -78,7 +76,7 @@ export async function storeUpload(
     const { repositoryId } = repository;
     await writeTransaction(sql, async (tx) => {
       if (!await lockRepository(tx, repositoryId)) {
-        throw new Failure("the repository was deleted in the meantime");
+        throw new RepositoryGoneError("the repository was deleted in the meantime");
       }
       if (key !== undefined) await removeUnprocessed(tx, { repositoryId, key });
       if (coverage) await insertCoverage(tx, { repositoryId, ...facts, coverage });
@@ -94,11 +92,6 @@ export async function storeUpload(
     uploadedAt: now,
     key,
     alongside,
-  }).catch((error) => {
-    if (error instanceof RepositoryGoneError || error instanceof TagLimitError) {
-      throw new Failure(error.message, { cause: error });
-    }
-    throw error;
   });
   return {
     outcome: {

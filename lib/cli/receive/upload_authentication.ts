@@ -9,21 +9,21 @@ import { TokenThrottle } from "../../http/request/token_throttle.ts";
 const OUTAGE_SECONDS = 300;
 const MAX_TOKENS = 10_000;
 
-/** Authenticates by the `Authorization` header; `null` without a valid upload token. */
-export type Authenticate = (
-  authorization: string | null,
-  options: { address: string; now: number },
-) => Promise<Uploader | null>;
-
-/** Looks the token up for every upload, so that a revoked one is rejected immediately. */
+/**
+ * Authenticates by the `Authorization` header; `null` without a valid upload token. The token is looked
+ * up for every upload, so that a revoked one is rejected immediately.
+ */
 export function createAuthenticator(
   { sql, log, onTokenUse }: Pick<Context, "sql" | "log" | "onTokenUse">,
-): Authenticate {
+) {
   const throttle = new TokenThrottle({ sql, log });
   const valid = new Cache<string, { uploader: Uploader; seenAt: number }>({
     maxWeight: MAX_TOKENS,
   });
-  return async (authorization, { address, now }) => {
+  return async (
+    authorization: string | null,
+    { address, now }: { address: string; now: number },
+  ): Promise<Uploader | null> => {
     const token = readToken(authorization, "token", ["upload"]);
     if (!token) return null;
     const { hash } = token;

@@ -1,18 +1,10 @@
-/** Folders for unfinished files, locked by their process. */
 import { join } from "node:path";
 
-/** A folder for the unfinished files of this process. */
-export interface WorkFolder {
-  path: string;
-  /** Removes the folder. */
-  close(): Promise<void>;
-}
-
 /**
- * Creates a folder below `parent`, and removes those of killed processes: the kernel releases the lock
- * of a process when it ends.
+ * Creates a folder below `parent` for the unfinished files of this process, which `close` removes, and
+ * removes those of killed processes: the kernel releases the lock of a process when it ends.
  */
-export async function openWorkFolder(parent: string): Promise<WorkFolder> {
+export async function openWorkFolder(parent: string) {
   await Deno.mkdir(parent, { recursive: true, mode: 0o700 });
   // One process at a time: a new folder is not locked yet.
   using mutex = await Deno.open(join(parent, "lock"), { create: true, write: true });
@@ -27,7 +19,7 @@ export async function openWorkFolder(parent: string): Promise<WorkFolder> {
   await lock.lock(true);
   return {
     path,
-    async close() {
+    async close(): Promise<void> {
       await Deno.remove(path, { recursive: true });
       lock.close();
     },

@@ -5,13 +5,13 @@ import { requireSharedPorts } from "../../../lib/cli/commands/serve_check.ts";
 
 describe("sharing a port", () => {
   it("is possible on Linux, from source", () => {
-    assert.doesNotThrow(() => requireSharedPorts({ os: "linux", hasUnstableNet: true }));
+    assert.doesNotThrow(() => requireSharedPorts("linux", true));
   });
 
   it("is refused on other systems, where it would share nothing", () => {
     for (const os of ["darwin", "windows"]) {
       assert.throws(
-        () => requireSharedPorts({ os, hasUnstableNet: true }),
+        () => requireSharedPorts(os, true),
         new RegExp(`needs Linux, found ${os}: use a port for each process and a proxy`),
       );
     }
@@ -19,7 +19,7 @@ describe("sharing a port", () => {
 
   it("is refused with the flag to start Deno with, instead of a sudden end", async () => {
     assert.throws(
-      () => requireSharedPorts({ os: "linux", hasUnstableNet: false }),
+      () => requireSharedPorts("linux", false),
       /start it with `deno run --unstable-net /,
     );
     if (Deno.build.os !== "linux") return;
