@@ -17,12 +17,13 @@ export interface GetRequest {
 }
 
 /**
- * Gets a resource below the base address; the schema parses its body.
+ * Gets a resource below the base address; the schema parses its body, JSON or text. Fields that the
+ * schema does not name are dropped.
  *
  * @param signal cancels the call, which throws its reason
  * @throws {ApiError}
  */
-export type ApiClient = <Schema extends v.GenericSchema<string, unknown>>(
+export type ApiClient = <Schema extends v.GenericSchema>(
   request: GetRequest,
   schema: Schema,
   signal?: AbortSignal,
@@ -44,12 +45,7 @@ const MAX_QUOTED_CHARACTERS = 200;
 /** A failure that is worth a retry. */
 class TransientError extends ApiError {}
 
-/** A body of JSON. Fields that the schema does not name are dropped. */
-export function json<Schema extends v.GenericSchema>(schema: Schema) {
-  return v.pipe(v.string(), v.parseJson(), schema);
-}
-
-const ERRORS = json(v.object({ errors: v.record(v.string(), v.array(v.string())) }));
+const ERRORS = v.object({ errors: v.record(v.string(), v.array(v.string())) });
 
 /** Creates a client of the service. */
 export function createApiClient(options: ApiClientOptions): ApiClient {
@@ -85,7 +81,7 @@ async function get(
   request: GetRequest,
   { baseUrl, token, userAgent, timeoutMs = TIMEOUT_MS }: ApiClientOptions,
   cancelled?: AbortSignal,
-): Promise<string> {
+): Promise<unknown> {
   const url = requestUrl(request, baseUrl);
   const timeout = new AbortController();
   // AbortSignal.timeout would keep its timer after the response.
@@ -99,9 +95,9 @@ async function get(
       signal,
     });
     const body = await response.text();
-    if (response.status === 200) return body;
+    if (response.status === 200) return valueOf(body);
     // The service may echo the request, token included.
-    throw errorOf(response, body.replaceAll(token, "[token]"), request, baseUrl);
+    throw errorOf(response, valueOf(body.replaceAll(token, "[token]")), request, baseUrl);
   } catch (error) {
     if (error instanceof ApiError) throw error;
     signal.throwIfAborted();
@@ -115,10 +111,19 @@ async function get(
   }
 }
 
+/** The value of a body of JSON, else its text. */
+function valueOf(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return body;
+  }
+}
+
 /** The error for any status but 200. */
 function errorOf(
   { status, headers }: Response,
-  body: string,
+  body: unknown,
   request: GetRequest,
   baseUrl: string,
 ): ApiError {
@@ -145,7 +150,7 @@ function errorOf(
     );
   }
   // A 404 without JSON comes from another program.
-  if (status === 404 && v.is(json(v.unknown()), body)) return new NotFoundError(request.notFound);
+  if (status === 404 && typeof body !== "string") return new NotFoundError(request.notFound);
   if (status === 400) {
     const result = v.safeParse(ERRORS, body);
     if (result.success) return argumentError(result.output.errors, request.argumentNames);

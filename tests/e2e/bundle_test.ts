@@ -5,7 +5,6 @@ import { fileURLToPath } from "node:url";
 import { VERSION } from "../../lib/base/version.ts";
 import { commitOfCheckout } from "../../tools/packages.ts";
 import { build } from "../../tools/build.ts";
-import { ROOT } from "../../tools/packages.ts";
 import { PERMISSIONS } from "../../tools/permissions.ts";
 import { copyTemplate } from "../database.ts";
 import { type ProgramLine, run, start } from "./program.ts";
@@ -70,7 +69,7 @@ describe("the bundle", () => {
   });
 
   it("shows the commit that it was built from", async () => {
-    const commit = await commitOfCheckout().slice(0, 12);
+    const commit = (await commitOfCheckout()).slice(0, 12);
     const { stdout } = await run(["--version"], environment, program);
     assert.equal(stdout, commit === "" ? `${VERSION}\n` : `${VERSION} (${commit})\n`);
   });

@@ -1,6 +1,6 @@
 /** API requests of the gate: the quarantined tests of a repository, and verdicts on failed tests. */
 import * as v from "valibot";
-import { type ApiClient, json } from "../../api_client/client.ts";
+import type { ApiClient } from "../../api_client/client.ts";
 import { ApiError } from "../../api_client/errors.ts";
 import { shortTestId, type TestIdentity } from "../../base/identity.ts";
 import { formatRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
@@ -14,7 +14,7 @@ const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 
 const identity = { suite: v.string(), class: v.string(), name: v.string(), file: v.string() };
 
-const quarantinePage = json(v.object({
+const quarantinePage = v.object({
   count: v.number(),
   tests: v.array(v.object({
     ...identity,
@@ -22,7 +22,7 @@ const quarantinePage = json(v.object({
     quarantine_owner: v.nullable(v.string()),
   })),
   metadata: v.object({ after: v.nullable(v.string()) }),
-}));
+});
 
 /**
  * All quarantined tests of a repository, by {@linkcode identityKey}.
@@ -63,7 +63,7 @@ export async function loadQuarantined(
 
 const result = v.object({ recorded_at: v.string(), build_url: v.string() });
 
-const verdicts = json(v.object({
+const verdicts = v.object({
   tests: v.array(v.object({
     ...identity,
     verdict: v.picklist(VERDICTS),
@@ -71,7 +71,7 @@ const verdicts = json(v.object({
     recent_nondeterministic_negative_result: v.nullable(result),
     recent_base_negative_result: v.nullable(result),
   })),
-}));
+});
 
 /** The verdicts on tests, by {@linkcode identityKey}; tests unknown to the service are missing. */
 export async function loadVerdicts(

@@ -1,5 +1,4 @@
 import * as v from "valibot";
-import { json } from "../../api_client/client.ts";
 import { defineTool, described, integer, toolInput } from "./tool.ts";
 
 const organizations = v.object({
@@ -18,7 +17,7 @@ export const listMyOrganizations = defineTool({
     get({
       path: ["api", "me", "organizations"],
       notFound: "This version of the service has no list of organizations. Go on without it.",
-    }, json(organizations)),
+    }, organizations),
 });
 
 const MAX_REPOSITORIES = 100;
@@ -40,7 +39,7 @@ export const listRepositories = defineTool({
       path: ["api", "me", "repositories"],
       notFound:
         "This version of the service has no list of repositories. Ask the user for owner/name.",
-    }, json(v.object({ repositories })));
+    }, v.object({ repositories }));
     const part = search.trim().toLowerCase();
     const matching = page.repositories.filter((one) => one.full_name.toLowerCase().includes(part));
     return { count: matching.length, repositories: matching.slice(0, MAX_REPOSITORIES) };

@@ -1,14 +1,13 @@
 import * as v from "valibot";
 import { TEST_ORDERS } from "../../analysis/order.ts";
 import { parseQuery } from "../../query/mod.ts";
-import { json } from "../../api_client/client.ts";
 import {
   defineTool,
   described,
   integer,
   nextCursor,
+  page,
   pageArguments,
-  pageMetadata,
   repositoryArgument,
   testEntries,
   timestamp,
@@ -100,7 +99,7 @@ export const findFlakyTests = defineTool({
     next_cursor: nextCursor,
   }),
   async run(input, get) {
-    const { metadata, ...page } = await get({
+    const { metadata, ...found } = await get({
       path: ["api", "v1", "flaky", "tests"],
       query: {
         repository: input.repository,
@@ -113,8 +112,8 @@ export const findFlakyTests = defineTool({
       },
       notFound: unknownRepository(input.repository ?? ""),
       argumentNames: { q: "search" },
-    }, json(v.object({ count: v.number(), tests, metadata: pageMetadata })));
-    return { ...page, next_cursor: metadata.after };
+    }, page({ tests }));
+    return { ...found, next_cursor: metadata.after };
   },
 });
 

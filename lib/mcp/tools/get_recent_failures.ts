@@ -1,6 +1,5 @@
 import * as v from "valibot";
 import { failureCause, fingerprint } from "../../analysis/failure_groups.ts";
-import { json } from "../../api_client/client.ts";
 import {
   body,
   defineTool,
@@ -72,8 +71,8 @@ const output = v.object({
   ungrouped_count: integer(`Failed attempts after the first ${MAX_ATTEMPTS} of a CI run`),
 });
 
-const submissionsPage = json(v.object({ submissions: v.array(submission) }));
-const attemptsPage = json(v.object({
+const submissionsPage = v.object({ submissions: v.array(submission) });
+const attemptsPage = v.object({
   count: v.number(),
   tests: v.array(v.object({
     test_case_id: v.string(),
@@ -82,7 +81,7 @@ const attemptsPage = json(v.object({
     body: v.string(),
     is_disruption: v.boolean(),
   })),
-}));
+});
 
 export const getRecentFailures = defineTool({
   name: "get_recent_failures",

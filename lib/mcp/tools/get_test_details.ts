@@ -1,6 +1,5 @@
 import * as v from "valibot";
 import { OWNER_TAG } from "../../analysis/test_tags.ts";
-import { json } from "../../api_client/client.ts";
 import {
   body,
   defineTool,
@@ -85,9 +84,8 @@ const output = v.object({
   ),
 });
 
-const details = json(test);
-const failures = json(v.object({ count: v.number(), failures: v.array(group) }));
-const runs = json(v.object({ runs: v.array(run) }));
+const failures = v.object({ count: v.number(), failures: v.array(group) });
+const runs = v.object({ runs: v.array(run) });
 
 export const getTestDetails = defineTool({
   name: "get_test_details",
@@ -105,15 +103,15 @@ export const getTestDetails = defineTool({
       const query = { conclusion, limit: MAX_RUNS };
       return get({ path: [...path, "runs"], query, notFound }, runs);
     };
-    const [test, groups, failed, passed] = await Promise.all([
-      get({ path, notFound }, details),
+    const [found, groups, failed, passed] = await Promise.all([
+      get({ path, notFound }, test),
       get({ path: [...path, "failures"], notFound }, failures),
       runsOf("failed"),
       runsOf("passed"),
     ]);
     return {
-      test,
-      owners: test.tags.filter((tag) => tag.startsWith(OWNER_TAG))
+      test: found,
+      owners: found.tags.filter((tag) => tag.startsWith(OWNER_TAG))
         .map((tag) => tag.slice(OWNER_TAG.length)),
       passed_median_ms: medianMs(passed.runs),
       failed_median_ms: medianMs(failed.runs),

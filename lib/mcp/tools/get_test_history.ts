@@ -1,5 +1,4 @@
 import * as v from "valibot";
-import { json } from "../../api_client/client.ts";
 import {
   defineTool,
   described,
@@ -30,7 +29,7 @@ export const getTestHistory = defineTool({
   output: v.object({ test_id: v.string(), count: integer("Events returned"), events }),
   async run({ test_id }, get) {
     const path = ["api", "tests", test_id, "results"];
-    const history = json(v.object({ results: events }));
+    const history = v.object({ results: events });
     const { results } = await get({ path, notFound: unknownTest(test_id) }, history);
     return { test_id, count: results.length, events: results };
   },

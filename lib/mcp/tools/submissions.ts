@@ -1,6 +1,5 @@
 import * as v from "valibot";
 import { ATTEMPT_STATUSES } from "../../analysis/attempts.ts";
-import { json } from "../../api_client/client.ts";
 import {
   body,
   defineTool,
@@ -8,8 +7,8 @@ import {
   idArgument,
   integer,
   nextCursor,
+  page,
   pageArguments,
-  pageMetadata,
   repositoryArguments,
   testEntries,
   timestamp,
@@ -44,12 +43,12 @@ export const listRecentSubmissions = defineTool({
     next_cursor: nextCursor,
   }),
   async run({ owner, name, limit, after }, get) {
-    const { metadata, ...page } = await get({
+    const { metadata, ...found } = await get({
       path: ["api", "repos", owner, name, "submissions"],
       query: { limit, after },
       notFound: unknownRepository(`${owner}/${name}`),
-    }, json(v.object({ count: v.number(), submissions, metadata: pageMetadata })));
-    return { owner, name, ...page, next_cursor: metadata.after };
+    }, page({ submissions }));
+    return { owner, name, ...found, next_cursor: metadata.after };
   },
 });
 
@@ -87,13 +86,13 @@ export const getSubmissionTestResults = defineTool({
     next_cursor: nextCursor,
   }),
   async run({ owner, name, submission_id, ...query }, get) {
-    const { metadata, ...page } = await get({
+    const { metadata, ...found } = await get({
       path: ["api", "repos", owner, name, "submissions", submission_id, "tests"],
       query,
       notFound:
         `No submission "${submission_id}" is known in ${JSON.stringify(`${owner}/${name}`)}. ` +
         `Ids come from list_recent_submissions (field id): call it first, with the same owner and name.`,
-    }, json(v.object({ count: v.number(), tests: attempts, metadata: pageMetadata })));
-    return { submission_id, ...page, next_cursor: metadata.after };
+    }, page({ tests: attempts }));
+    return { submission_id, ...found, next_cursor: metadata.after };
   },
 });

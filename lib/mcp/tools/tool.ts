@@ -3,7 +3,7 @@ import * as v from "valibot";
 import type { GetRequest } from "../../api_client/client.ts";
 
 /** Gets a resource of the API for one call of a tool. */
-export type Get = <Schema extends v.GenericSchema<string, unknown>>(
+export type Get = <Schema extends v.GenericSchema>(
   request: GetRequest,
   schema: Schema,
 ) => Promise<v.InferOutput<Schema>>;
@@ -93,7 +93,11 @@ export function pageArguments(defaultLimit: number) {
 
 export const nextCursor = described(v.nullable(v.string()), "Pass as after; null: last page");
 
-export const pageMetadata = v.object({ after: v.nullable(v.string()) });
+/** A page of the API: these fields, the count of all, and the next cursor. */
+export function page<Entries extends v.ObjectEntries>(entries: Entries) {
+  const metadata = v.object({ after: v.nullable(v.string()) });
+  return v.object({ count: v.number(), ...entries, metadata });
+}
 
 export const timestamp = described(v.string(), "UTC, YYYY-MM-DDTHH:MM:SSZ");
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import * as v from "valibot";
-import { type ApiClientOptions, createApiClient, json } from "../../../lib/api_client/client.ts";
+import { type ApiClientOptions, createApiClient } from "../../../lib/api_client/client.ts";
 import { NotFoundError } from "../../../lib/api_client/errors.ts";
 import { FAKE_TOKEN, type FakeApi, startFakeApi } from "./fake_api.ts";
 
@@ -177,7 +177,7 @@ describe("the API client", () => {
     for (const body of ["<html>", "[]", '{"count":"1"}']) {
       const api = start(() => new Response(body));
       await assert.rejects(
-        clientOf(api.url)(REQUEST, json(v.object({ count: v.number() }))),
+        clientOf(api.url)(REQUEST, v.object({ count: v.number() })),
         { name: "ApiError", message: /does not look like this service/ },
       );
     }
