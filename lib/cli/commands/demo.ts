@@ -86,16 +86,8 @@ async function serveExample(
   }
 }
 
-interface Example {
-  token: string;
-  flakiestTestId: string;
-}
-
 /** Creates the organization and stores its reports as `ingest` does. */
-async function fillExample(
-  { sql }: Database,
-  { now }: { now: number },
-): Promise<Example> {
+async function fillExample({ sql }: Database, { now }: { now: number }) {
   const organization = await createOrganization(sql, {
     name: DEMO.organization,
     purchaseUnitCount: 0,
@@ -149,7 +141,10 @@ async function fillExample(
 }
 
 /** Three lines to paste: flaky tests, CI runs, disruptions of one test. */
-function curlLines(url: string, { token, flakiestTestId }: Example): string[] {
+function curlLines(
+  url: string,
+  { token, flakiestTestId }: { token: string; flakiestTestId: string },
+): string[] {
   const repository = `/api/repos/${formatRepositoryName(DEMO.repository)}`;
   return [
     `${repository}/tests`,

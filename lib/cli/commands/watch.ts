@@ -1,6 +1,10 @@
 import { realpath } from "node:fs/promises";
 import * as v from "valibot";
-import { listArchives, retryFailedArchives } from "../../../db/admin/archives.ts";
+import {
+  type ArchiveRecord,
+  listArchives,
+  retryFailedArchives,
+} from "../../../db/admin/archives.ts";
 import { formatTimestamp, SECONDS_PER_DAY } from "../../base/time.ts";
 import { type AddCommand, type CliIo, command, type CommandContext } from "../command.ts";
 import { argument, flag, option } from "../parameters.ts";
@@ -9,7 +13,7 @@ import type { ArchiveOutcome } from "../intake/process_archive.ts";
 import { cannotRead, type Listener, type ReadProgress } from "../intake/read_files.ts";
 import { watchArchives } from "../intake/watch_loop.ts";
 import { plainLine, progressLine, readingText } from "../output.ts";
-import { requireOrganization } from "../resources.ts";
+import { requireOrganization, timestampOrNull } from "../resources.ts";
 import { runService, SERVICE_SETTINGS } from "../service.ts";
 import { FolderStorage } from "../storage/folder.ts";
 import { parseS3Url, readS3Settings, STORAGE_VARIABLES } from "../storage/s3_settings.ts";
@@ -67,7 +71,8 @@ export const watchCommand: AddCommand = command({
       async body({ database, log, metrics, logStarted }) {
         const { sql } = database;
         if (options.list) {
-          return await printArchives(context, await listArchives(sql, storage.name));
+          const archives = await listArchives(sql, storage.name);
+          return await context.printList(archives.map(archiveRecord), ["key", "status", "reason"]);
         }
         const organization = options.org === undefined
           ? null
@@ -144,19 +149,14 @@ async function printOutcome(
   await io.stdout(`${json ? JSON.stringify(outcome) : plainLine(line)}\n`);
 }
 
-async function printArchives(
-  context: CommandContext,
-  archives: Awaited<ReturnType<typeof listArchives>>,
-): Promise<void> {
-  await context.printList(
-    archives.map(({ key, status, reason, attemptCount, foundAt, finishedAt }) => ({
-      key,
-      status,
-      reason,
-      attempt_count: attemptCount,
-      found_at: formatTimestamp(foundAt),
-      finished_at: finishedAt === null ? null : formatTimestamp(finishedAt),
-    })),
-    ["key", "status", "reason"],
-  );
+/** JSON of a known archive. */
+function archiveRecord(archive: ArchiveRecord) {
+  return {
+    key: archive.key,
+    status: archive.status,
+    reason: archive.reason,
+    attempt_count: archive.attemptCount,
+    found_at: formatTimestamp(archive.foundAt),
+    finished_at: timestampOrNull(archive.finishedAt),
+  };
 }

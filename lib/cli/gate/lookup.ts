@@ -50,7 +50,12 @@ export function startLookup(
     const { api, repository } = await service;
     return await loadQuarantined(api, repository, signal);
   };
-  const first = settled(withTimeout(TIMEOUT_MS, cancel, list));
+  const timeout = AbortSignal.timeout(TIMEOUT_MS);
+  const first = settled(
+    list(AbortSignal.any([cancel.signal, timeout])).catch((error) => {
+      throw timeout.aborted ? timeoutError(TIMEOUT_MS) : error;
+    }),
+  );
 
   async function request(
     { exitCode, failed }: { exitCode: number; failed: readonly TestIdentity[] },
@@ -96,21 +101,6 @@ async function connect(
   if (!repository) throw new Failure("the repository is unknown: expected --repo OWNER/NAME");
   const api = createApiClient({ ...access, userAgent: `test-analytics-gate/${VERSION}` });
   return { api, repository };
-}
-
-/** Runs requests with a timeout. */
-async function withTimeout<T>(
-  timeoutMs: number,
-  cancel: AbortController,
-  run: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const deadline = new AbortController();
-  const timer = setTimeout(() => deadline.abort(timeoutError(timeoutMs)), timeoutMs);
-  try {
-    return await run(AbortSignal.any([cancel.signal, deadline.signal]));
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 function timeoutError(timeoutMs: number): ApiError {

@@ -31,6 +31,9 @@ import {
   splitTags,
 } from "./upload_values.ts";
 
+/** The options that give what the metadata must have. */
+const OPTIONS = { repository: "--repo", commit: "--commit" };
+
 /** An archive whose metadata is valid. */
 export interface OpenedArchive {
   contents: ArchiveContents;
@@ -70,15 +73,12 @@ export async function openArchive(
       throw metadataError(`${keys(name)}: ${error.message}`);
     }
   };
-  const required = <T>(
-    name: "repository" | "commit",
-    { option, parse }: { option: string; parse: (text: string) => T },
-  ): T => {
+  const required = <T>(name: "repository" | "commit", parse: (text: string) => T): T => {
     const text = metadata?.[name] ?? "";
     if (text === "" || text === "/") {
       throw metadataError(
         metadata
-          ? `found no ${keys(name)}, expected one, or the option ${option}`
+          ? `found no ${keys(name)}, expected one, or the option ${OPTIONS[name]}`
           : `found no such file, expected one, or the options --repo and --commit`,
         "not-found",
       );
@@ -87,7 +87,7 @@ export async function openArchive(
   };
 
   const commitOfArchive = () => {
-    const commit = required("commit", { option: "--commit", parse: readObjectId });
+    const commit = required("commit", readObjectId);
     if (!isObjectId(commit)) {
       listener.note(
         `${source.name}: kept the commit ${quote(commit)} as text: expected 7 to 64 hex digits`,
@@ -97,16 +97,18 @@ export async function openArchive(
   };
   const treeOfArchive = () => {
     const tree = metadata?.tree ?? "";
-    if (tree === "") return null;
     if (isObjectId(tree)) return readTree(tree);
-    listener.note(
-      `${source.name}: ignored the tree ${quote(tree)}: expected 7 to 64 hex digits`,
-    );
+    if (tree !== "") {
+      listener.note(`${source.name}: ignored the tree ${quote(tree)}: expected 7 to 64 hex digits`);
+    }
     return null;
   };
+  const timeOfArchive = () =>
+    metadata?.timestamp ? parseMetadataTimestamp(metadata.timestamp) : recordedAt;
   const tagsOfArchive = () => {
-    const tags = splitTags(metadata?.tags ?? []);
-    if (tags.length !== metadata?.tags.length && metadata) {
+    const given = metadata?.tags ?? [];
+    const tags = splitTags(given);
+    if (tags.length !== given.length) {
       listener.note(`${source.name}: split tags at white space and commas`);
     }
     return readTags(tags);
@@ -116,7 +118,7 @@ export async function openArchive(
     contents,
     facts: {
       repository: given.repo ??
-        required("repository", { option: "--repo", parse: parseRepositoryName }),
+        required("repository", parseRepositoryName),
       commitOid: given.commit ?? commitOfArchive(),
       treeOid: given.tree ?? treeOfArchive(),
       branch: given.branch ?? (read("branch", () => readText(metadata?.branch ?? "")) || null),
@@ -126,12 +128,7 @@ export async function openArchive(
       tags: given.tags ?? read("tags", tagsOfArchive),
       recordedAt: read(
         "recordedAt",
-        () =>
-          readRecordedAt(
-            given.recordedAt ??
-              (metadata?.timestamp ? parseMetadataTimestamp(metadata.timestamp) : recordedAt),
-            now,
-          ),
+        () => readRecordedAt(given.recordedAt ?? timeOfArchive(), now),
       ),
     },
   };
