@@ -19,31 +19,21 @@ export const healthcheckCommand: AddCommand = command({
   async run(_input, context, { HOST, PORT }) {
     if (PORT === 0) throw new UsageError("port 0: expected the port that serve listens on");
     const url = `http://${reachable(HOST)}:${PORT}/health`;
-    const status = await ask(url);
-    await context.print(status, { status, url });
+    const options = { signal: AbortSignal.timeout(TIMEOUT_MS), redirect: "manual" as const };
+    const { status, text } = await fetch(url, options)
+      .then(async (response) => ({ status: response.status, text: await response.text() }))
+      .catch((error) => {
+        throw new Failure(`no response from ${url}: ${reasonOf(error)}`);
+      });
+    if (status !== 200) {
+      throw new Failure(`${url} responded with status ${status}, expected 200`);
+    }
+    if (text.trim() !== '{"status":"ok"}') {
+      throw new Failure(`unexpected response from ${url}: expected {"status":"ok"}`);
+    }
+    await context.print("ok", { status: "ok", url });
   },
 });
-
-async function ask(url: string): Promise<string> {
-  let text: string;
-  try {
-    const response = await fetch(url, {
-      signal: AbortSignal.timeout(TIMEOUT_MS),
-      redirect: "manual",
-    });
-    text = await response.text();
-    if (response.status !== 200) {
-      throw new Failure(`${url} responded with status ${response.status}, expected 200`);
-    }
-  } catch (error) {
-    if (error instanceof Failure) throw error;
-    throw new Failure(`no response from ${url}: ${reasonOf(error)}`);
-  }
-  if (text.trim() !== '{"status":"ok"}') {
-    throw new Failure(`unexpected response from ${url}: expected {"status":"ok"}`);
-  }
-  return "ok";
-}
 
 /** The cause of "fetch failed". */
 function reasonOf(error: unknown): string {
