@@ -39,18 +39,8 @@ const FILES: Record<string, string> = {
   "unit.xml": unit,
 };
 
-/** One CI run. */
-export interface DemoRun {
-  repository: string;
-  /** Seconds before now. */
-  age: number;
-  commitOid: string;
-  branch: string;
-  files: UploadFiles;
-}
-
-/** All runs, oldest first. Equal reports are read once. */
-export async function* demoRuns(): AsyncGenerator<DemoRun, void> {
+/** All CI runs, oldest first; `age` is in seconds before now. Equal reports are read once. */
+export async function* demoRuns() {
   const read = new Map<string, Promise<UploadFiles>>();
   for (const { name, reports, coverage, runs } of history.repositories) {
     for (const [hours, change, branch, failures] of runs as [number, string, string, string[]][]) {

@@ -5,8 +5,6 @@ import type { Environment } from "../../base/config.ts";
 import type { TestIdentity } from "../../base/identity.ts";
 import type { RepositoryName } from "../../base/repository_name.ts";
 import { VERSION } from "../../base/version.ts";
-import type { QuarantinedTest } from "../../gate/rule.ts";
-import type { ServiceVerdict } from "../../gate/summary.ts";
 import { readApiAccess } from "../settings.ts";
 import { Failure } from "../errors.ts";
 import type { Checkout } from "./checkout.ts";
@@ -19,31 +17,22 @@ const TIMEOUT_MS = 10_000;
 // When the tests passed, the exit code does not depend on the response.
 const PASSED_TIMEOUT_MS = 2_000;
 
-/** The result of the requests. */
-export interface LookupResult {
-  /** By `identityKey`; `null` when the request failed. */
-  quarantined: ReadonlyMap<string, QuarantinedTest> | null;
-  /** Of failed tests, by `identityKey`; `null` when not requested or the request failed. */
-  verdicts: ReadonlyMap<string, ServiceVerdict> | null;
-  /** Why a request failed; `null` when none did. */
-  problem: string | null;
-  /** A signal that was received while waiting; `null` without one. */
-  signal: string | null;
+interface TestRun {
+  exitCode: number;
+  failed: readonly TestIdentity[];
 }
 
-/** Requests in progress. */
-export interface Lookup {
-  /** Waits for the quarantined tests, retries if that failed, then requests the verdicts. */
-  finish(run: { exitCode: number; failed: readonly TestIdentity[] }): Promise<LookupResult>;
-  /** Cancels the requests in progress. */
-  close(): void;
-}
-
-/** Requests the quarantined tests, without waiting for the response. */
+/**
+ * Requests the quarantined tests, without waiting for the response.
+ *
+ * @returns `finish` waits for it, retries if that failed, then requests the verdicts on failed tests: both
+ * by `identityKey`, `null` when not requested or failed; `problem` says why a request failed, and `signal`
+ * names one that was received while waiting. `close` cancels the requests in progress.
+ */
 export function startLookup(
   checkout: Promise<Checkout>,
   { environment, base }: { environment: Environment; base: string },
-): Lookup {
+) {
   const cancel = new AbortController();
   const service = connect(checkout, environment);
   const list = async (signal: AbortSignal) => {
@@ -57,9 +46,7 @@ export function startLookup(
     }),
   );
 
-  async function request(
-    { exitCode, failed }: { exitCode: number; failed: readonly TestIdentity[] },
-  ): Promise<Omit<LookupResult, "signal">> {
+  async function request({ exitCode, failed }: TestRun) {
     let { value: quarantined, problem } = await first;
     if (!quarantined && exitCode !== 0) {
       ({ value: quarantined, problem } = await settled(list(cancel.signal)));
@@ -73,8 +60,8 @@ export function startLookup(
   }
 
   return {
-    async finish(run) {
-      let signal: string | null = null;
+    async finish(run: TestRun) {
+      let signal = null as string | null;
       const stopListening = onSignals((name) => {
         signal = name;
         cancel.abort(new ApiError(`The gate was stopped by ${name}.`));

@@ -18,14 +18,6 @@ export interface ReportSnapshot {
   versions: ReadonlyMap<string, string>;
 }
 
-/** The contents of a run's reports. */
-export interface RunReports {
-  reports: GateReport[];
-  attempts: FinalAttempts;
-  /** Whether all reports are complete and no attempt failed, not even a retried one. */
-  isPassed: boolean;
-}
-
 /** Takes a snapshot of the files that REPORT arguments name. */
 export async function snapshotReports(reportArguments: readonly string[]): Promise<ReportSnapshot> {
   const startedAtMs = Date.now();
@@ -40,11 +32,12 @@ export async function snapshotReports(reportArguments: readonly string[]): Promi
  * the file is named.
  *
  * @param options.before `null` when the gate did not start the tests: every report counts as fresh
+ * @returns `isPassed`: all reports are complete and no attempt failed, not even a retried one
  */
 export async function readRunReports(
   reportArguments: readonly string[],
   { before, checkoutFolder }: { before: ReportSnapshot | null; checkoutFolder: string },
-): Promise<RunReports> {
+) {
   const { files, missing } = await findAll(reportArguments);
   const reports: GateReport[] = [...missing];
   const attempts = new FinalAttempts();
