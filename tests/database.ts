@@ -21,6 +21,8 @@ export type Place = Pick<DatabaseOptions, "databaseUrl" | "dataDir">;
 /** A database for one test file. */
 export interface TestDatabase extends Database {
   place: Place;
+  /** True on a Citus cluster, where a server shows neither the locks nor the plans of the others. */
+  isDistributed: boolean;
 }
 
 /** Opens the same database once more with its own connections, as another process would. */
@@ -79,6 +81,7 @@ export async function openTestEmbedded(options: TestDatabaseOptions = {}): Promi
   return {
     ...database,
     place: { dataDir },
+    isDistributed: false,
     close: async () => {
       await database.close();
       await Deno.remove(dataDir, { recursive: true });
@@ -191,6 +194,7 @@ export async function openTestServer(
     return {
       ...database,
       place: { databaseUrl, dataDir: "" },
+      isDistributed: workerUrls.length > 0,
       close: async () => {
         await database.close();
         await drop(name);

@@ -116,8 +116,8 @@ async function isThere(path: string): Promise<boolean> {
 /** Whether some is deleted and some is left. */
 async function isInTheMiddle(database: Database, before: number): Promise<boolean> {
   const [row] = await database.sql<{ isLeft: boolean }[]>`
-    select exists (select from submission) or exists (
-      select from test_list l where not exists (select from submission s
+    select exists (select 1 from submission) or exists (
+      select 1 from test_list l where not exists (select 1 from submission s
         where (s.repository_id, s.test_list_no) = (l.repository_id, l.test_list_no))) as "isLeft"`;
   return row!.isLeft && await submissionCount(database) < before;
 }

@@ -35,7 +35,10 @@ for (const body of BODIES) {
   const transaction = database.sql.begin(async (tx) => {
     try {
       const [row] = await tx<{ pid: number }[]>`select pg_backend_pid() as pid`;
-      await body(tx, async () => await admin.sql`select pg_terminate_backend(${row!.pid}, 5000)`);
+      await body(
+        tx,
+        async () => await admin.sql`select pg_terminate_backend(${row!.pid}::int, 5000::bigint)`,
+      );
     } finally {
       onOver();
     }
