@@ -1,7 +1,7 @@
 // deno-lint-ignore-file no-console -- a program of its own
 /**
  * What a Citus cluster costs and brings, next to one server:
- * `deno run -A --config tests/deno.json tests/bench/cluster.ts [--workers 0,1,2,4]`.
+ * `deno run -A --config tests/deno.json tests/bench/cluster.ts [--workers 0,1,2,4] [--builds 20]`.
  *
  * All servers are on this machine, so that more workers bring no more processors: compare the processor
  * time of each server, from which `docs/scaling.md` computes. 0 workers: a server without Citus. Prints
@@ -18,14 +18,16 @@ import { latencies } from "../faults/measure.ts";
 import { placeOn } from "../faults/place.ts";
 import { serverCpuSeconds } from "./cpu.ts";
 import { runJobs } from "./fill.ts";
+import { ingest } from "./ingest.ts";
 import { startProgram } from "./processes.ts";
+import { median } from "./slices.ts";
 
 const REPOSITORIES = 20;
 const TESTS = 2_000;
-const BUILDS = 20;
 const REQUESTS = 500;
+const INGESTS = 7;
 
-async function measure(workerCount: number): Promise<string[]> {
+async function measure(workerCount: number, builds: number): Promise<string[]> {
   const cluster: Cluster = workerCount > 0 ? await makeCluster(workerCount, { fsync: "on" }) : {
     coordinator: await makeOwnServer({ fsync: "on" }),
     workers: [],
@@ -62,12 +64,13 @@ async function measure(workerCount: number): Promise<string[]> {
     await fill("first", 1, 1);
     const before = await usage([coordinator, ...workers]);
     const begun = performance.now();
-    await fill("measured", BUILDS, 1_000);
+    await fill("measured", builds, 1_000);
     const seconds = (performance.now() - begun) / 1000;
-    const uploads = REPOSITORIES * BUILDS;
+    const uploads = REPOSITORIES * builds;
     const perUpload = (await usage([coordinator, ...workers]))
       .map((used, index) => (used - before[index]!) / uploads * 1000);
     const times = await pageTimes(databaseUrl, token);
+    const ingests = await ingestSeconds(databaseUrl);
     const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);
     const bytes = await bytesOf(sql);
     return [
@@ -78,6 +81,7 @@ async function measure(workerCount: number): Promise<string[]> {
       `${times[Math.floor(REQUESTS / 2)]!.toFixed(2)}, ${
         times[Math.floor(REQUESTS * 0.99)]!.toFixed(2)
       }`,
+      (median(ingests) * 1000).toFixed(0),
       bytes.map((each) => (each / 1e6).toFixed(0)).join(", "),
     ];
   } finally {
@@ -98,6 +102,29 @@ async function pageTimes(databaseUrl: string, token: string): Promise<number[]> 
   }
 }
 
+/** Times of the program `ingest`, from start to exit, for reports of known tests. */
+async function ingestSeconds(databaseUrl: string): Promise<number[]> {
+  const report = await Deno.makeTempFile({ suffix: ".xml" });
+  try {
+    await Deno.writeTextFile(report, reportOf(TESTS));
+    const seconds: number[] = [];
+    for (let index = 0; index <= INGESTS; index++) {
+      seconds.push((await ingest(databaseUrl, "acme/ingested", report)).seconds);
+    }
+    return seconds.slice(1);
+  } finally {
+    await Deno.remove(report);
+  }
+}
+
+function reportOf(count: number): string {
+  const cases = Array.from(
+    { length: count },
+    (_, index) => `<testcase classname="shop" name="case ${index}" time="0.01"/>`,
+  );
+  return `<testsuite name="shop">${cases.join("\n")}</testsuite>`;
+}
+
 /** Seconds of processor time of each server. */
 async function usage(servers: OwnServer[]): Promise<number[]> {
   return await Promise.all(servers.map(async (server) => serverCpuSeconds(await server.pid())));
@@ -114,13 +141,18 @@ async function bytesOf(sql: Queryable): Promise<number[]> {
 }
 
 if (import.meta.main) {
-  const { values } = parseArgs({ options: { workers: { type: "string", default: "0,1,2,4" } } });
+  const { values } = parseArgs({
+    options: {
+      workers: { type: "string", default: "0,1,2,4" },
+      builds: { type: "string", default: "20" },
+    },
+  });
   console.log(
     "| servers | uploads a second | ms of processor an upload: coordinator | workers | " +
-      "ms of a page, p50 and p99 | MB of each |",
+      "ms of a page, p50 and p99 | ms of `ingest` | MB of each |",
   );
-  console.log("| --- | --: | --: | --: | --: | --: |");
+  console.log("| --- | --: | --: | --: | --: | --: | --: |");
   for (const count of values.workers.split(",").map(Number)) {
-    console.log(`| ${(await measure(count)).join(" | ")} |`);
+    console.log(`| ${(await measure(count, Number(values.builds))).join(" | ")} |`);
   }
 }

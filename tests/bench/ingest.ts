@@ -96,7 +96,7 @@ export async function measureIngest(
 }
 
 /** Runs the command under GNU time, which tells the greatest memory. */
-async function ingest(databaseUrl: string, repository: string, report: string) {
+export async function ingest(databaseUrl: string, repository: string, report: string) {
   const main = new URL("../../main.ts", import.meta.url).pathname;
   const commit = crypto.randomUUID().replaceAll("-", "");
   const started = performance.now();
