@@ -76,17 +76,15 @@ export function readStartTag(input: XmlInput, options: TagOptions): StartTag | n
     const valueAt = opening + 1;
     const valueEnd = text.indexOf(delimiter, valueAt);
     const isName = nameAttributes.has(name);
-    const checkLength = (value: string, limit: number) => {
-      if (value.length <= limit) return;
+    const value = valueEnd === -1
+      ? text.slice(valueAt)
+      : readValue(input, { name, start: valueAt, end: valueEnd });
+    const limit = isName && valueEnd !== -1 ? limits.nameCharacters : limits.attributeCharacters;
+    if (value.length > limit) {
       const found = `the attribute ${shorten(name)}=${quote(value)}`;
       input.fail("limit", found, `at most ${limit} characters`, input.positionOf(valueAt));
-    };
-    if (valueEnd === -1) {
-      checkLength(text.slice(valueAt), limits.attributeCharacters);
-      return null;
     }
-    const value = readValue(input, { name, start: valueAt, end: valueEnd });
-    checkLength(value, isName ? limits.nameCharacters : limits.attributeCharacters);
+    if (valueEnd === -1) return null;
     if (isName && input.isUndecodable(value)) undecodableName = name;
     attributes[name] = input.withoutUndecodable(value);
     at = valueEnd + 1;
