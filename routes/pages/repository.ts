@@ -79,7 +79,8 @@ export const repositoryPage = definePage({
     for (const { version } of [{ version: overview }, failures, recent]) {
       checkVersion(repository, version);
     }
-    const costs = costliestTests(failures.failures, MAX_ROWS);
+    const failedTests = failedTestsByBuild(failures.failures);
+    const costs = costliestTests(failedTests.values(), MAX_ROWS);
     // Failures without any text may have different causes.
     const causes = failures.groups.filter(({ testCount, text }) =>
       testCount > 1 && text.message !== ""
@@ -101,7 +102,7 @@ ${costTable(costs, context)}
 <h2>Flaky for the first time in the last ${NEW_DAYS} days</h2>
 ${newTable(newTests, newDay, context)}
 <h2>Recent builds</h2>
-${buildTable(recent.submissions, failedTestsByBuild(failures.failures), context)}`,
+${buildTable(recent.submissions, failedTests, context)}`,
     };
   },
 });

@@ -12,10 +12,8 @@ function failuresOf(text: string) {
 
 describe("the cost of failures", () => {
   it("is the number of builds, then of disruptions, then decided by id", () => {
-    const costs = costliestTests(
-      failuresOf("a 1, a 1, a 1, b 1, b 2, d 3, c 3, e 4, e 4, f 1!, f 2!, f 3!"),
-      4,
-    );
+    const failures = failuresOf("a 1, a 1, a 1, b 1, b 2, d 3, c 3, e 4, e 4, f 1!, f 2!, f 3!");
+    const costs = costliestTests(failedTestsByBuild(failures).values(), 4);
     assert.deepEqual(costs, [
       { testId: "b", buildCount: 2, disruptionCount: 2 },
       { testId: "a", buildCount: 1, disruptionCount: 3 },
@@ -27,8 +25,8 @@ describe("the cost of failures", () => {
   it("keeps flaky and other failures of a build apart", () => {
     const builds = failedTestsByBuild(failuresOf("a 1, a 1, b 1!, a 2!"));
     assert.deepEqual([...builds], [
-      ["1", { flaky: new Set(["a"]), others: new Set(["b"]) }],
-      ["2", { flaky: new Set(), others: new Set(["a"]) }],
+      ["1", { flaky: new Map([["a", 2]]), others: new Set(["b"]) }],
+      ["2", { flaky: new Map(), others: new Set(["a"]) }],
     ]);
   });
 
