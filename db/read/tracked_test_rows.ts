@@ -170,57 +170,55 @@ export function selectDisruptionCounts(sql: Queryable, scope: Scope) {
 }
 
 /**
- * How many disruptions each test has on some branches in a scope, and the latest of them.
+ * How many disruptions each test has on some branches of a repository, and the latest of them.
  *
  * Submissions are numbered, because numbers have a maximum: sorting all disruptions by id for the
- * latest of each test takes three times as long. `offset 0` keeps the lookup by submission. `coalesce`
- * hides a comparison of which the planner expects one row in 200: it would sort instead of hash.
+ * latest of each test takes three times as long. `offset 0` keeps the lookup by submission.
  *
- * @param scope of one repository
+ * @param options.firstId of submissions that count
  */
 export function selectBranchDisruptions(
   sql: Queryable,
-  scope: Scope & { branches: BranchFilter },
+  { repositoryId, firstId, branches }: {
+    repositoryId: number;
+    firstId: string;
+    branches: BranchFilter;
+  },
 ) {
-  const { repositoryIds } = scope;
-  return sql<DisruptionsRow[]>`
+  return sql<Omit<DisruptionsRow, "repositoryId">[]>`
     with run as materialized (
-      select s.repository_id, s.submission_id, s.recorded_at, s.commit_oid, s.build_url,
+      select s.submission_id, s.recorded_at, s.commit_oid, s.build_url,
         row_number() over (order by s.submission_id) as run_no
       from submission s
-      where ${isWithin(sql, scope)} and s.status = 'processed'
-        and ${isOnBranch(sql, scope.branches)}
+      where s.repository_id = ${repositoryId} and s.submission_id >= decode(${firstId}, 'hex')
+        and s.status = 'processed' and ${isOnBranch(sql, branches)}
     ), disrupted as materialized (
-      select run.repository_id, n.test_no, count(*)::int as disruption_count,
+      select n.test_no, count(*)::int as disruption_count,
         max(run.run_no << 31 | n.result_no) as latest
       from run
       cross join lateral (
-        select repository_id, test_no, result_no from negative_result
-        where repository_id = any(${repositoryIds}::bigint[])
-          and submission_id = run.submission_id and is_disruption
+        select test_no, result_no from negative_result
+        where repository_id = ${repositoryId} and submission_id = run.submission_id
+          and is_disruption
         offset 0
       ) n
-      where coalesce(n.repository_id = run.repository_id, false)
-      group by run.repository_id, n.test_no
+      group by n.test_no
     )
-    select d.repository_id::float8 as "repositoryId", d.test_no as "testNo",
-      d.disruption_count as "disruptionCount",
+    select d.test_no as "testNo", d.disruption_count as "disruptionCount",
       extract(epoch from run.recorded_at)::float8 as "recordedAt", run.commit_oid as "commitOid",
       run.build_url as "buildUrl", case
         when t.latest_submission_id = run.submission_id
           and t.latest_result_no = d.latest & ${0x7fff_ffff}::bigint then t.latest_message
         else (
           select f.message from negative_result n
-          join failure_text f on f.repository_id = n.repository_id and f.text_id = n.text_id
-          where n.repository_id = any(${repositoryIds}::bigint[])
-            and f.repository_id = any(${repositoryIds}::bigint[])
-            and n.submission_id = run.submission_id and n.is_disruption
-            and n.test_no = d.test_no and n.result_no = d.latest & ${0x7fff_ffff}::bigint)
+          join failure_text f on f.repository_id = ${repositoryId} and f.text_id = n.text_id
+          where n.repository_id = ${repositoryId} and n.submission_id = run.submission_id
+            and n.is_disruption and n.test_no = d.test_no
+            and n.result_no = d.latest & ${0x7fff_ffff}::bigint)
       end as message
     from disrupted d
     join run on run.run_no = d.latest >> 31
-    join disruptive_test t on t.repository_id = any(${repositoryIds}::bigint[])
-      and t.repository_id = d.repository_id and t.test_no = d.test_no`;
+    join disruptive_test t on t.repository_id = ${repositoryId} and t.test_no = d.test_no`;
 }
 
 /** A repository with the version of its data. */

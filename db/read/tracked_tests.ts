@@ -65,8 +65,9 @@ export async function loadTrackedTests(
             ? selectDisruptionCounts(tx, scope)
             // Of each repository, because Citus refuses the statement for several.
             : Promise.all(
-              repositoryIds.map((id) =>
-                selectBranchDisruptions(tx, { ...scope, repositoryIds: arrayOf([id]), branches })
+              repositoryIds.map(async (repositoryId) =>
+                (await selectBranchDisruptions(tx, { ...scope, repositoryId, branches }))
+                  .map((row) => ({ ...row, repositoryId }))
               ),
             ).then((rows) => rows.flat()),
         ])),
