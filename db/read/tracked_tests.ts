@@ -47,36 +47,17 @@ export async function loadTrackedTests(
 ): Promise<Map<number, TestsState>> {
   if (repositoryIds.length === 0) return new Map();
   const scope = { repositoryIds: arrayOf(repositoryIds), firstId: firstSubmissionId(windowStart) };
-  // Two transactions, because counting takes as long as all the rest. The runs are added up meanwhile.
+  // Two transactions, because counting takes as long as all the rest.
   const loadBoth = () =>
     Promise.all([
-      sql.begin(SNAPSHOT, async (tx) => {
-        const [versions, tests, runs, lists, tags] = await Promise.all([
+      sql.begin(SNAPSHOT, (tx) =>
+        Promise.all([
           selectVersions(tx, { repositoryIds, now, windowStart }),
           selectTests(tx, scope),
           selectRuns(tx, { ...scope, withTime }, isOnBranch(tx, branches)),
           selectTestLists(tx, scope),
           selectTags(tx, scope),
-        ]);
-        const [runsOf, listsOf] = [byRepository(runs), byRepository(lists)];
-        const none = emptyState({ withTime });
-        const states = versions.map(({ repositoryId, idPrefix: _, ...version }) =>
-          applyChanges(none, {
-            ...NO_CHANGES,
-            version,
-            now,
-            windowStart,
-            added: runsOf(repositoryId),
-            lists: new Map(
-              listsOf(repositoryId).map((row) => [
-                row.testListNo,
-                decodeTestList(row.tests, row.testCount),
-              ]),
-            ),
-          })!
-        );
-        return { versions, states, testsOf: byRepository(tests), tagsOf: byRepository(tags) };
-      }),
+        ])),
       sql.begin(SNAPSHOT, (tx) =>
         Promise.all([
           selectVersions(tx, { repositoryIds, now, windowStart }),
@@ -91,20 +72,31 @@ export async function loadTrackedTests(
             ).then((rows) => rows.flat()),
         ])),
     ]);
-  let [loaded, [countedVersions, counts]] = await loadBoth();
+  let [[versions, tests, runs, lists, tags], [countedVersions, counts]] = await loadBoth();
   // An upload was committed between the two.
-  while (!isSameData(loaded.versions, countedVersions)) {
-    [loaded, [countedVersions, counts]] = await loadBoth();
+  while (!isSameData(versions, countedVersions)) {
+    [[versions, tests, runs, lists, tags], [countedVersions, counts]] = await loadBoth();
   }
-  const { versions, states, testsOf, tagsOf } = loaded;
-  const countsOf = byRepository(counts);
-  return new Map(versions.map(({ repositoryId, idPrefix }, index) => {
+  const of = <Row extends { repositoryId: number }>(rows: readonly Row[]) => {
+    const byRepository = Map.groupBy(rows, (row) => row.repositoryId);
+    return (repositoryId: number) => byRepository.get(repositoryId) ?? [];
+  };
+  const [testsOf, countsOf, runsOf, listsOf] = [of(tests), of(counts), of(runs), of(lists)];
+  const tagsOf = of(tags);
+  return new Map(versions.map(({ repositoryId, idPrefix, ...version }) => {
     const disruptions = new Map(countsOf(repositoryId).map((row) => [row.testNo, row]));
-    const state = applyChanges(states[index]!, {
-      ...NO_CHANGES,
-      version: states[index]!.version,
+    const state = applyChanges(emptyState({ withTime }), {
+      version,
       now,
       windowStart,
+      added: runsOf(repositoryId),
+      expired: [],
+      lists: new Map(
+        listsOf(repositoryId).map((row) => [
+          row.testListNo,
+          decodeTestList(row.tests, row.testCount),
+        ]),
+      ),
       changedTests: new Map(
         testsOf(repositoryId).map((row) => {
           const { disruptionCount = 0, recordedAt, commitOid = "", buildUrl = "", message = "" } =
@@ -117,24 +109,11 @@ export async function loadTrackedTests(
           return [row.testNo, { ...test, latestDisruption }];
         }),
       ),
+      expiredDisruptions: new Map(),
       tags: tagsByTest(tagsOf(repositoryId)),
     });
     return [repositoryId, state!];
   }));
-}
-
-const NO_CHANGES = {
-  added: [],
-  expired: [],
-  lists: new Map(),
-  changedTests: new Map(),
-  expiredDisruptions: new Map(),
-  tags: new Map(),
-};
-
-function byRepository<Row extends { repositoryId: number }>(rows: readonly Row[]) {
-  const groups = Map.groupBy(rows, (row) => row.repositoryId);
-  return (repositoryId: number) => groups.get(repositoryId) ?? [];
 }
 
 function isSameData(some: readonly VersionRow[], others: readonly VersionRow[]): boolean {
