@@ -45,6 +45,9 @@ export async function clusterFaults({ tries, random, say }: FaultOptions): Promi
   for (const awayMs of [0, AWAY_MS]) {
     const stop = { mode: "immediate", awayMs, rounds, say } as const;
     await on((scene, { workers }) =>
+      stopRow(scene, { ...stop, servers: workers.slice(0, 1), name: "one of two workers" })
+    );
+    await on((scene, { workers }) =>
       stopRow(scene, { ...stop, servers: workers, name: "all workers" })
     );
     await on((scene, { coordinator }) =>
