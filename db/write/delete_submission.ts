@@ -2,20 +2,18 @@ import {
   type DisruptiveTest,
   findDisruptions,
   mergeDisruptive,
-  mergePrunedFields,
   type NegativeResult,
-  type PrunedFields,
+  withoutSubmission,
 } from "../../lib/analysis/disruptions.ts";
 import type { Database } from "../connection/connect.ts";
 import { arrayOf, integersIn, type Queryable } from "../connection/sql.ts";
-import { messageOf } from "../read/failure_texts.ts";
 import {
-  deleteDisruptiveTests,
+  loadDisruptiveTests,
+  loadNegatives,
   loadProcessedSubmissions,
-  loadPrunedFields,
   markDisruptions,
-  storeDisruptiveTests,
-} from "./code_versions.ts";
+  replaceDisruptiveTests,
+} from "./disruptions.ts";
 import { deleteUnusedTexts } from "./failure_texts.ts";
 import { bumpDataVersion, lockRepository } from "./repository_row.ts";
 import { removeTestList } from "./test_lists.ts";
@@ -40,18 +38,8 @@ export async function deleteSubmission(
   return await writeTransaction(sql, async (tx) => {
     const submission = await lockSubmission(tx, { organizationId, key });
     if (!submission) return false;
-    const { repositoryId, codeVersion, submissionId, testListNo } = submission;
-    const disruptive = await tx<{ testNo: number }[]>`
-      select distinct n.test_no as "testNo"
-      from submission s
-      join negative_result n using (repository_id, submission_id)
-      where s.repository_id = ${repositoryId} and s.code_version = ${codeVersion}
-        and n.is_disruption`;
-    const testNos = new Set(disruptive.map(({ testNo }) => testNo));
-    const prunedFields = testNos.size === 0
-      ? []
-      : await loadPrunedFields(tx, { repositoryId, testNos });
-
+    const { repositoryId, submissionId, testListNo } = submission;
+    await withdrawDisruptions(tx, submission);
     await tx`
       delete from coverage_report
       where repository_id = ${repositoryId} and submission_id = decode(${submissionId}, 'hex')`;
@@ -67,7 +55,6 @@ export async function deleteSubmission(
       delete from submission
       where repository_id = ${repositoryId} and submission_id = decode(${submissionId}, 'hex')`;
     await bumpDataVersion(tx, repositoryId);
-    if (testNos.size > 0) await redetectDisruptions(tx, { repositoryId, testNos, prunedFields });
     if (testListNo !== null) {
       const list = { repositoryId, testListNo };
       const { tags, testTagSetNo } = submission;
@@ -122,25 +109,22 @@ async function lockSubmission(
 // Lists of tests and exceptions of all their submissions are held in memory at once.
 const CODE_VERSIONS_PER_STATEMENT = 200;
 
-/** Unmarks disruptions of tests that are not nondeterministic any more; recomputes the others. */
-async function redetectDisruptions(
+/** Unmarks the disruptions that only a submission proves, and takes it out of the disruptive tests. */
+async function withdrawDisruptions(
   tx: Queryable,
-  { repositoryId, testNos, prunedFields }: {
-    repositoryId: number;
-    testNos: Set<number>;
-    prunedFields: PrunedFields[];
-  },
+  { repositoryId, submissionId, codeVersion }: LockedSubmission,
 ): Promise<void> {
-  const disruptions = await tx<(NegativeResult & { codeVersion: string })[]>`
-    select s.code_version as "codeVersion", encode(n.submission_id, 'hex') as "submissionId",
-      n.result_no as "resultNo", n.test_no as "testNo", ${messageOf(tx, repositoryId)} as message,
-      n.is_disruption as "isDisruption"
-    from negative_result n
-    join submission s using (repository_id, submission_id)
-    where n.repository_id = ${repositoryId} and n.is_disruption
-      and n.test_no = any(${integersIn(tx, testNos)})`;
-  const known = new Map<number, DisruptiveTest>();
-  const cleared = new Set<NegativeResult>(disruptions);
+  const here = tx`n.is_disruption and s.code_version = ${codeVersion}`;
+  const testNos = new Set(
+    (await loadNegatives(tx, repositoryId, here)).map(({ testNo }) => testNo),
+  );
+  if (testNos.size === 0) return;
+  const ofTests = tx`n.is_disruption and n.test_no = any(${integersIn(tx, testNos)})`;
+  const disruptions = await loadNegatives(tx, repositoryId, ofTests);
+  const isOther = (one: { submissionId: string }) => one.submissionId !== submissionId;
+  const cleared = new Set<NegativeResult>(disruptions.filter(isOther));
+  const before = new Map<number, DisruptiveTest>();
+  const after = new Map<number, DisruptiveTest>();
   const byVersion = [...Map.groupBy(disruptions, (disruption) => disruption.codeVersion)];
   for (let start = 0; start < byVersion.length; start += CODE_VERSIONS_PER_STATEMENT) {
     const batch = byVersion.slice(start, start + CODE_VERSIONS_PER_STATEMENT);
@@ -148,21 +132,21 @@ async function redetectDisruptions(
     const submissions = await loadProcessedSubmissions(tx, { repositoryId, codeVersions, testNos });
     const submissionsOf = Map.groupBy(submissions, (submission) => submission.codeVersion);
     for (const [codeVersion, negatives] of batch) {
-      const found = findDisruptions(submissionsOf.get(codeVersion) ?? [], negatives);
+      const all = submissionsOf.get(codeVersion) ?? [];
+      for (const { test } of findDisruptions(all, negatives)) {
+        before.set(test.testNo, mergeDisruptive(before.get(test.testNo), test));
+      }
+      const found = findDisruptions(all.filter(isOther), negatives.filter(isOther));
       for (const { test, disruptions } of found) {
         for (const disruption of disruptions) cleared.delete(disruption);
-        known.set(test.testNo, mergeDisruptive(known.get(test.testNo), test));
+        after.set(test.testNo, mergeDisruptive(after.get(test.testNo), test));
       }
     }
   }
   await markDisruptions(tx, { repositoryId, negatives: [...cleared], isDisruption: false });
-  for (const fields of prunedFields) {
-    const merged = mergePrunedFields(known.get(fields.testNo), fields);
-    if (merged) known.set(fields.testNo, merged);
-  }
-  await deleteDisruptiveTests(tx, {
-    repositoryId,
-    testNos: [...testNos].filter((testNo) => !known.has(testNo)),
-  });
-  await storeDisruptiveTests(tx, { repositoryId, tests: [...known.values()] });
+  const known = await loadDisruptiveTests(tx, { repositoryId, testNos });
+  const tests = [...known.values()].flatMap((test) =>
+    withoutSubmission(test, before.get(test.testNo), after.get(test.testNo)) ?? []
+  );
+  await replaceDisruptiveTests(tx, { repositoryId, testNos, tests });
 }

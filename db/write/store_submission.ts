@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { NegativeResult } from "../../lib/analysis/disruptions.ts";
 import type { SubmissionContent } from "../../lib/analysis/submission_content.ts";
 import type { TestTags } from "../../lib/analysis/test_tags.ts";
 import { keyedSubmissionId, submissionId, type TestIdentity } from "../../lib/base/identity.ts";
@@ -6,7 +7,7 @@ import type { CoverageTotals } from "../../lib/report/coverage/mod.ts";
 import type { Database } from "../connection/connect.ts";
 import { type Queryable, textArray } from "../connection/sql.ts";
 import { replaceSubmissionCoverage } from "./coverage_reports.ts";
-import { detectDisruptions, type NewNegative } from "./detect_disruptions.ts";
+import { detectDisruptions } from "./disruptions.ts";
 import { storeTexts } from "./failure_texts.ts";
 import {
   bumpForAddition,
@@ -16,7 +17,7 @@ import {
 } from "./repository_row.ts";
 import { findTestListNo, insertTestList } from "./test_lists.ts";
 import { addTags } from "./test_tags.ts";
-import { prepareTests, publishTests } from "./tests.ts";
+import { prepareTests, publishTests, testNosByHash } from "./tests.ts";
 import { writeTransaction } from "./transaction.ts";
 import { removeUnprocessed, type UnprocessedSubmission } from "./unprocessed_submissions.ts";
 
@@ -147,12 +148,22 @@ async function insertUpload(
   }
   const testTagSetNo = await addTags(tx, { repositoryId, testListNo }, { tags, testTags });
 
-  const { negatives, newlyDisruptive } = await detectDisruptions(tx, repositoryId, {
+  const codeVersion = await insertSubmission(tx, {
     id,
-    ...upload,
+    key,
+    upload,
+    uploadDigest,
+    testListNo,
+    testTagSetNo,
   });
-  await insertSubmission(tx, { id, key, upload, uploadDigest, testListNo, testTagSetNo });
   await storeTexts(tx, { repositoryId, texts: content.texts });
+  const negatives = await newNegatives(tx, upload, id);
+  const { disruptions, newlyDisruptive } = await detectDisruptions(tx, {
+    repositoryId,
+    codeVersion,
+    own: negatives,
+  });
+  for (const negative of negatives) negative.isDisruption = disruptions.has(negative);
   await insertNegatives(tx, repositoryId, negatives);
   if (upload.repositoryUrl) {
     await tx`
@@ -173,6 +184,37 @@ async function insertUpload(
     disruptionCount: negatives.filter(({ isDisruption }) => isDisruption).length,
     newlyDisruptive,
   };
+}
+
+/** A failure or error of the submission. */
+interface NewNegative extends NegativeResult {
+  conclusion: "failure" | "error";
+  textId: string;
+  fingerprint: string;
+}
+
+async function newNegatives(
+  tx: Queryable,
+  { repositoryId, content }: Upload,
+  submissionId: string,
+): Promise<NewNegative[]> {
+  if (content.negatives.length === 0) return [];
+  const hashes = new Set(content.negatives.map(({ testHash }) => testHash));
+  const testNos = await testNosByHash(tx, repositoryId, hashes);
+  return content.negatives.map(({ testHash, resultNo, conclusion, textNo }) => {
+    const { textId, fingerprint, message } = content.texts[textNo]!;
+    const testNo = testNos.get(testHash)!;
+    return {
+      submissionId,
+      resultNo,
+      testNo,
+      conclusion,
+      textId,
+      fingerprint,
+      message,
+      isDisruption: false,
+    };
+  });
 }
 
 async function findDuplicate(
@@ -197,7 +239,7 @@ async function findDuplicate(
   return row ? { ...row, duplicate: true, newlyDisruptive: [] } : null;
 }
 
-/** Inserts the row of a submission and increments the data version. */
+/** Inserts the row of a submission and increments the data version. Returns its code version. */
 async function insertSubmission(
   tx: Queryable,
   { id, key, upload, uploadDigest, testListNo, testTagSetNo }: {
@@ -208,10 +250,10 @@ async function insertSubmission(
     testListNo: number;
     testTagSetNo: number | null;
   },
-): Promise<void> {
+): Promise<string> {
   const { content } = upload;
   const dataVersion = await bumpForAddition(tx, upload.repositoryId);
-  await tx`
+  const [row] = await tx<{ codeVersion: string }[]>`
     insert into submission (repository_id, submission_id, recorded_at, uploaded_at, status, key,
       build_url, commit_oid, tree_oid, branch, tags, upload_digest, test_result_count,
       test_list_no, test_tag_set_no, durations, duration_unit, exceptions, data_version)
@@ -221,7 +263,9 @@ async function insertSubmission(
       ${textArray(upload.tags)}::text[],
       decode(${uploadDigest}, 'hex'), ${content.resultCount}, ${testListNo},
       ${testTagSetNo}::int, ${content.durations}, ${content.durationUnit},
-      ${content.exceptions}, ${dataVersion})`;
+      ${content.exceptions}, ${dataVersion})
+    returning code_version as "codeVersion"`;
+  return row!.codeVersion;
 }
 
 const NEGATIVES_PER_STATEMENT = 2_000;

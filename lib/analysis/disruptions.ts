@@ -1,26 +1,11 @@
 /**
- * Detection of disruptions. A test is nondeterministic at a code version when it has both a positive and
- * a negative result there; then each of its negative results there is a disruption. This needs the
- * submissions of one code version, never the history.
+ * Detection of disruptions. A code version (`submission.code_version`) is a git tree, else a commit; a
+ * commit that is not 7 to 64 hex digits (`HEAD`, `null`) identifies nothing, and its submission is a
+ * code version of its own. A test is nondeterministic where it has both a positive and a negative
+ * result; then each of its negative results there is a disruption. This needs the submissions of one
+ * code version, never the history.
  */
 import { firstSubmissionId, recordedAtOf } from "../base/identity.ts";
-
-/**
- * Identifies the code that a submission ran: the git tree, else the commit. The same tree under two
- * commits is the same code. A commit that is not 7 to 64 hex digits (`HEAD`, `main`, `null`)
- * identifies nothing, and the submission is a code version of its own.
- */
-export function codeVersionOf(
-  { treeOid, commitOid, submissionId }: {
-    treeOid: string | null;
-    commitOid: string;
-    submissionId: string;
-  },
-): string {
-  // The generated column submission.code_version is the same.
-  if (treeOid !== null) return `tree:${treeOid}`;
-  return /^[0-9a-f]{7,64}$/i.test(commitOid) ? `commit:${commitOid}` : `submission:${submissionId}`;
-}
 
 /** One processed submission of the code version. */
 export interface ProcessedSubmission {
@@ -111,32 +96,40 @@ export function mergeDisruptive(
   return merged;
 }
 
-/** Fields of a disruptive test that come from pruned submissions. */
-export type PrunedFields = Partial<DisruptiveTest> & Pick<DisruptiveTest, "testNo">;
-
 /**
- * Merges the fields from pruned submissions with those from stored results. Without stored
- * results, a test with a known first or latest disruption stays disruptive, with `""` for unknown
- * fields; any other is no longer disruptive.
+ * A disruptive test after the deletion of a submission. `before` and `after` were found in what is stored
+ * with and without it. Fields that `before` does not explain come from pruned submissions and stay. A
+ * test that was disruptive in pruned submissions only has `""` for what they do not tell.
  */
-export function mergePrunedFields(
-  known: DisruptiveTest | undefined,
-  pruned: PrunedFields,
+export function withoutSubmission(
+  test: DisruptiveTest,
+  before: DisruptiveTest | undefined,
+  after: DisruptiveTest | undefined,
 ): DisruptiveTest | undefined {
-  if (known) return mergeDisruptive(known, { ...known, ...pruned });
-  const { firstDisruptionAt, latestSubmissionId: latest } = pruned;
-  const at = firstDisruptionAt ?? (latest === undefined ? undefined : recordedAtOf(latest));
-  if (at === undefined) return undefined;
+  const { testNo, firstDisruptionAt, positiveSubmissionId, positiveBuildUrl, ...latest } = test;
+  const isFirstPruned = before === undefined || firstDisruptionAt < before.firstDisruptionAt;
+  const isLatestPruned = latest.latestSubmissionId !== before?.latestSubmissionId ||
+    latest.latestResultNo !== before.latestResultNo;
+  const kept = {
+    ...isFirstPruned && { firstDisruptionAt },
+    ...isLatestPruned && latest,
+    ...positiveSubmissionId !== before?.positiveSubmissionId &&
+      { positiveSubmissionId, positiveBuildUrl },
+  };
+  if (after) return mergeDisruptive(after, { ...after, ...kept });
+  if (!isFirstPruned && !isLatestPruned) return undefined;
+  const first = isFirstPruned ? firstDisruptionAt : recordedAtOf(latest.latestSubmissionId);
   return {
-    firstDisruptionAt: at,
-    latestSubmissionId: firstSubmissionId(at),
+    testNo,
+    firstDisruptionAt: first,
+    latestSubmissionId: firstSubmissionId(first),
     latestResultNo: 0,
     latestCommitOid: "",
     latestBuildUrl: "",
     latestMessage: "",
-    positiveSubmissionId: firstSubmissionId(at),
+    positiveSubmissionId: firstSubmissionId(first),
     positiveBuildUrl: "",
-    ...pruned,
+    ...kept,
   };
 }
 

@@ -1,0 +1,170 @@
+/** Finds disruptions in what is stored of a code version, and stores the disruptive tests. */
+import { isDeepStrictEqual } from "node:util";
+import { resultCountsAt } from "../../lib/analysis/columns.ts";
+import {
+  type DisruptiveTest,
+  findDisruptions,
+  mergeDisruptive,
+  type NegativeResult,
+  type ProcessedSubmission,
+} from "../../lib/analysis/disruptions.ts";
+import type { TestIdentity } from "../../lib/base/identity.ts";
+import { integersIn, type Queryable, textsIn } from "../connection/sql.ts";
+import { messageOf } from "../read/failure_texts.ts";
+import { loadTestLists } from "../read/test_lists.ts";
+
+/**
+ * Finds the disruptions at the code version of a new submission, of which all but the negative results
+ * are stored: each of their rows is written once, with the outcome. Marks earlier negative results and
+ * updates the disruptive tests.
+ */
+export async function detectDisruptions(
+  tx: Queryable,
+  { repositoryId, codeVersion, own }: {
+    repositoryId: number;
+    codeVersion: string;
+    /** The negative results of the new submission. */
+    own: NegativeResult[];
+  },
+): Promise<{ disruptions: Set<NegativeResult>; newlyDisruptive: TestIdentity[] }> {
+  const earlier = await loadNegatives(tx, repositoryId, tx`s.code_version = ${codeVersion}`);
+  const negatives = [...own, ...earlier];
+  const submissions = await loadProcessedSubmissions(tx, {
+    repositoryId,
+    codeVersions: [codeVersion],
+    testNos: new Set(negatives.map(({ testNo }) => testNo)),
+  });
+  const found = findDisruptions(submissions, negatives);
+  if (found.length === 0) return { disruptions: new Set(), newlyDisruptive: [] };
+  const disruptions = new Set(found.flatMap((test) => test.disruptions));
+  await markDisruptions(tx, {
+    repositoryId,
+    negatives: earlier.filter((negative) => disruptions.has(negative) && !negative.isDisruption),
+    isDisruption: true,
+  });
+  const testNos = found.map(({ test }) => test.testNo);
+  const known = await loadDisruptiveTests(tx, { repositoryId, testNos });
+  const changed = found.map(({ test }) => mergeDisruptive(known.get(test.testNo), test))
+    .filter((test) => !isDeepStrictEqual(test, known.get(test.testNo)));
+  await replaceDisruptiveTests(tx, { repositoryId, tests: changed });
+  const newTestNos = testNos.filter((testNo) => !known.has(testNo));
+  const newlyDisruptive = newTestNos.length === 0 ? [] : await tx<TestIdentity[]>`
+    select suite, class, name, file from test
+    where repository_id = ${repositoryId} and test_no = any(${integersIn(tx, newTestNos)})
+    order by suite, class, name, file`;
+  return { disruptions, newlyDisruptive };
+}
+
+/** Negative results of a repository, where a condition on `submission` s and `negative_result` n holds. */
+export async function loadNegatives(
+  sql: Queryable,
+  repositoryId: number,
+  condition: ReturnType<typeof messageOf>,
+): Promise<(NegativeResult & { codeVersion: string })[]> {
+  return await sql<(NegativeResult & { codeVersion: string })[]>`
+    select s.code_version as "codeVersion", encode(n.submission_id, 'hex') as "submissionId",
+      n.result_no as "resultNo", n.test_no as "testNo", ${messageOf(sql, repositoryId)} as message,
+      n.is_disruption as "isDisruption"
+    from submission s
+    join negative_result n using (repository_id, submission_id)
+    where s.repository_id = ${repositoryId} and ${condition}`;
+}
+
+/** All processed submissions of some code versions, and which of the given tests passed in them. */
+export async function loadProcessedSubmissions(
+  sql: Queryable,
+  { repositoryId, codeVersions, testNos }: {
+    repositoryId: number;
+    codeVersions: string[];
+    testNos: ReadonlySet<number>;
+  },
+): Promise<(ProcessedSubmission & { codeVersion: string })[]> {
+  if (testNos.size === 0) return [];
+  type Row = Omit<ProcessedSubmission, "hasPositive"> & { codeVersion: string };
+  const submissions = await sql<(Row & { testListNo: number; exceptions: Uint8Array })[]>`
+    select code_version as "codeVersion", encode(submission_id, 'hex') as "submissionId",
+      commit_oid as "commitOid", build_url as "buildUrl", test_list_no as "testListNo", exceptions
+    from submission
+    where repository_id = ${repositoryId} and status = 'processed'
+      and code_version = any(${textsIn(sql, codeVersions)})`;
+  const testListNos = new Set(submissions.map(({ testListNo }) => testListNo));
+  const indexesByList = new Map<number, Map<number, number>>();
+  for (const [testListNo, listed] of await loadTestLists(sql, { repositoryId, testListNos })) {
+    const indexes = new Map<number, number>();
+    listed.forEach((testNo, index) => testNos.has(testNo) && indexes.set(testNo, index));
+    indexesByList.set(testListNo, indexes);
+  }
+  return submissions.map(({ testListNo, exceptions, ...submission }) => {
+    const indexes = indexesByList.get(testListNo)!;
+    const counts = resultCountsAt(exceptions, indexes.values());
+    return {
+      ...submission,
+      hasPositive: (testNo) => (counts.get(indexes.get(testNo) ?? -1)?.positive ?? 0) > 0,
+    };
+  });
+}
+
+/** Marks negative results as disruptions, or unmarks them. */
+export async function markDisruptions(
+  sql: Queryable,
+  { repositoryId, negatives, isDisruption }: {
+    repositoryId: number;
+    negatives: NegativeResult[];
+    isDisruption: boolean;
+  },
+): Promise<void> {
+  if (negatives.length === 0) return;
+  await sql`
+    update negative_result n set is_disruption = ${isDisruption}
+    from json_to_recordset(${JSON.stringify(negatives)}::text::json)
+      as k("submissionId" text, "testNo" int, "resultNo" int)
+    where n.repository_id = ${repositoryId} and n.submission_id = decode(k."submissionId", 'hex')
+      and n.is_disruption = ${!isDisruption} and n.test_no = k."testNo"
+      and n.result_no = k."resultNo"`;
+}
+
+/** Those of the given tests that were ever disruptive, by test_no. */
+export async function loadDisruptiveTests(
+  sql: Queryable,
+  { repositoryId, testNos }: { repositoryId: number; testNos: Iterable<number> },
+): Promise<Map<number, DisruptiveTest>> {
+  const rows = await sql<DisruptiveTest[]>`
+    select test_no as "testNo",
+      extract(epoch from first_disruption_at)::float8 as "firstDisruptionAt",
+      encode(latest_submission_id, 'hex') as "latestSubmissionId",
+      latest_result_no as "latestResultNo", latest_commit_oid as "latestCommitOid",
+      latest_build_url as "latestBuildUrl", latest_message as "latestMessage",
+      encode(positive_submission_id, 'hex') as "positiveSubmissionId",
+      positive_build_url as "positiveBuildUrl"
+    from disruptive_test
+    where repository_id = ${repositoryId}
+      and test_no = any(${integersIn(sql, testNos)})`;
+  return new Map(rows.map((row) => [row.testNo, { ...row }]));
+}
+
+/** Replaces the rows of disruptive tests; those of `testNos` that are not in `tests` are deleted. */
+export async function replaceDisruptiveTests(
+  sql: Queryable,
+  { repositoryId, tests, testNos = tests.map(({ testNo }) => testNo) }: {
+    repositoryId: number;
+    tests: DisruptiveTest[];
+    testNos?: Iterable<number>;
+  },
+): Promise<void> {
+  await sql`
+    delete from disruptive_test
+    where repository_id = ${repositoryId}
+      and test_no = any(${integersIn(sql, testNos)})`;
+  await sql`
+    insert into disruptive_test (repository_id, test_no, first_disruption_at, latest_submission_id,
+      latest_result_no, latest_commit_oid, latest_build_url, latest_message,
+      positive_submission_id, positive_build_url)
+    select ${repositoryId}, t."testNo", to_timestamp(t."firstDisruptionAt"),
+      decode(t."latestSubmissionId", 'hex'), t."latestResultNo", t."latestCommitOid",
+      t."latestBuildUrl", t."latestMessage", decode(t."positiveSubmissionId", 'hex'),
+      t."positiveBuildUrl"
+    from json_to_recordset(${JSON.stringify(tests)}::text::json) as t("testNo" int,
+      "firstDisruptionAt" float8, "latestSubmissionId" text, "latestResultNo" int,
+      "latestCommitOid" text, "latestBuildUrl" text, "latestMessage" text,
+      "positiveSubmissionId" text, "positiveBuildUrl" text)`;
+}
