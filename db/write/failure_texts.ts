@@ -45,14 +45,3 @@ export async function deleteUnusedTexts(
       except
       select n.text_id from negative_result n where n.repository_id = ${repositoryId}))`;
 }
-
-/** The texts of a repository that no failure has. */
-export async function findUnusedTexts(sql: Queryable, repositoryId: number): Promise<string[]> {
-  const rows = await sql<{ textId: string }[]>`
-    select encode(f.text_id, 'hex') as "textId" from failure_text f
-    where f.repository_id = ${repositoryId}
-    except
-    select encode(n.text_id, 'hex') from negative_result n
-    where n.repository_id = ${repositoryId}`;
-  return rows.map(({ textId }) => textId);
-}

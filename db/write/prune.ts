@@ -5,12 +5,24 @@
  * Nothing that the API shows changes, so no data version does: `disruptive_test` keeps first and latest
  * disruptions, tests keep their tags, and the latest coverage report stays.
  */
+import { firstSubmissionId } from "../../lib/base/identity.ts";
 import { pause } from "../../lib/base/delay.ts";
 import type { Database } from "../connection/connect.ts";
-import type { Queryable } from "../connection/sql.ts";
-import { deleteUnusedTexts, findUnusedTexts } from "./failure_texts.ts";
-import { isPrunable, pruneSubmissions } from "./prune_submissions.ts";
-import { findUnlistedTests, inBatch, pruneTestLists, pruneTests } from "./prune_tests.ts";
+import { idsIn, type Queryable } from "../connection/sql.ts";
+import { isPublished } from "../read/fragments.ts";
+import { deleteUnusedTexts } from "./failure_texts.ts";
+import { interruptAdditions, lockRepository } from "./repository_row.ts";
+import { excludeListed, isUnusedList } from "./test_lists.ts";
+import { isUnusedSet } from "./test_tags.ts";
+import { deleteTests, isUnreferenced } from "./tests.ts";
+import { writeTransaction } from "./transaction.ts";
+
+// Limits of one batch. Failures are most of the work, and no submission has more than results.
+const SUBMISSIONS_PER_BATCH = 50;
+const RESULTS_PER_BATCH = 20_000;
+/** Each batch reads the failures of the repository once. */
+const TEXTS_PER_BATCH = 5_000;
+const TESTS_PER_BATCH = 500;
 
 /** Tables that rows are deleted from. */
 const TABLES = [
@@ -28,15 +40,7 @@ const TABLES = [
 export interface Pruned {
   submissionCount: number;
   testResultCount: number;
-  coverageReportCount: number;
-  /** Lists of tests that no submission refers to any more. */
-  testListCount: number;
-  /** Tests that are in no list any more, were never disruptive and are not quarantined. */
-  testCount: number;
 }
-
-/** Texts; each batch reads the failures of the repository once. */
-const TEXTS_PER_BATCH = 5_000;
 
 export interface PruneScope {
   repositoryId: number;
@@ -44,21 +48,8 @@ export interface PruneScope {
   cutoff: number;
 }
 
-/** Counts of nothing. */
-export function nothingPruned(): Pruned {
-  return {
-    submissionCount: 0,
-    testResultCount: 0,
-    coverageReportCount: 0,
-    testListCount: 0,
-    testCount: 0,
-  };
-}
-
-/** Adds the counts of a batch. */
-export function addPruned(pruned: Pruned, batch: Partial<Pruned>): void {
-  for (const [name, count] of Object.entries(batch)) pruned[name as keyof Pruned] += count;
-}
+/** Batches yield their counts, if they deleted submissions. */
+type Batches = AsyncGenerator<Pruned | undefined>;
 
 /**
  * Prunes a repository; returns the totals, also when it was stopped, which happens after a batch.
@@ -71,13 +62,12 @@ export async function pruneRepository(
     onBatch?(pruned: Readonly<Pruned>): void;
   },
 ): Promise<Pruned> {
-  const pruned = nothingPruned();
-  for (
-    const step of [pruneSubmissions, pruneTexts, pruneCoverage, pruneTestLists, pruneTests]
-  ) {
+  const pruned: Pruned = { submissionCount: 0, testResultCount: 0 };
+  for (const step of [pruneSubmissions, pruneTexts, pruneCoverageAndLists, pruneTests]) {
     let startedAt = performance.now();
     for await (const batch of step(sql, scope)) {
-      addPruned(pruned, batch);
+      pruned.submissionCount += batch?.submissionCount ?? 0;
+      pruned.testResultCount += batch?.testResultCount ?? 0;
       onBatch?.(pruned);
       await yieldDatabase(startedAt, stop);
       if (stop?.aborted) return pruned;
@@ -85,6 +75,15 @@ export async function pruneRepository(
     }
   }
   return pruned;
+}
+
+/** Counts what {@linkcode pruneRepository} would delete now. */
+export async function planPrune(sql: Queryable, scope: PruneScope): Promise<Pruned> {
+  const [counts] = await sql<Pruned[]>`
+    select count(*)::float8 as "submissionCount",
+      coalesce(sum(test_result_count), 0)::float8 as "testResultCount"
+    from submission s where repository_id = ${scope.repositoryId} and ${isPrunable(sql, scope)}`;
+  return counts!;
 }
 
 /**
@@ -95,59 +94,146 @@ async function yieldDatabase(startedAt: number, stop?: AbortSignal): Promise<voi
   await pause(performance.now() - startedAt, stop);
 }
 
-async function* pruneTexts(
+/** Runs a batch in a transaction with the repository locked; `null` when it does not exist any more. */
+async function inBatch<T>(
   sql: Database["sql"],
-  { repositoryId }: PruneScope,
-): AsyncGenerator<Partial<Pruned>> {
-  // Found at once, because no index leads from a text to its failures.
-  const unused = await findUnusedTexts(sql, repositoryId);
-  for (let start = 0; start < unused.length; start += TEXTS_PER_BATCH) {
-    const textIds = unused.slice(start, start + TEXTS_PER_BATCH);
-    await inBatch(sql, repositoryId, (tx) => deleteUnusedTexts(tx, { repositoryId, textIds }));
-    yield {};
+  repositoryId: number,
+  batch: (tx: Queryable) => Promise<T>,
+): Promise<T | null> {
+  return await writeTransaction(
+    sql,
+    async (tx) => await lockRepository(tx, repositoryId) ? await batch(tx) : null,
+  );
+}
+
+/**
+ * SQL: whether the row `s` of `submission` is old, and all others of its code version are: they prove
+ * each other's disruptions.
+ */
+function isPrunable(sql: Queryable, { repositoryId, cutoff }: PruneScope) {
+  const before = firstSubmissionId(cutoff);
+  // One that is being processed gets another id soon, and has no results that take space.
+  return sql`s.submission_id < decode(${before}, 'hex') and s.status <> 'processing'
+    and s.code_version not in (
+      select code_version from submission
+      where repository_id = ${repositoryId} and submission_id >= decode(${before}, 'hex'))`;
+}
+
+async function* pruneSubmissions(sql: Database["sql"], scope: PruneScope): Batches {
+  const { repositoryId } = scope;
+  // The oldest code version first, and those of its submissions that have failures: after an
+  // interruption passes may be left without failures, but no failures without the passes that prove
+  // them disruptions.
+  const prunable = await sql<{ id: string; resultCount: number }[]>`
+    select encode(submission_id, 'hex') as id, test_result_count as "resultCount"
+    from submission s
+    where repository_id = ${repositoryId} and ${isPrunable(sql, scope)}
+    order by first_value(submission_id) over (partition by code_version order by submission_id),
+      not exists (
+        select 1 from negative_result n
+        where n.repository_id = ${repositoryId} and n.submission_id = s.submission_id),
+      submission_id`;
+  for (let start = 0, end = 0; start < prunable.length; start = end) {
+    // At least one, however many results it has.
+    for (let results = 0; end < prunable.length && end < start + SUBMISSIONS_PER_BATCH; end++) {
+      results += prunable[end]!.resultCount;
+      if (end > start && results > RESULTS_PER_BATCH) break;
+    }
+    const ids = prunable.slice(start, end).map(({ id }) => id);
+    const pruned = await inBatch(sql, repositoryId, (tx) => deleteSubmissions(tx, scope, ids));
+    if (pruned === null) return;
+    yield pruned;
   }
 }
 
-async function* pruneCoverage(
-  sql: Database["sql"],
+async function deleteSubmissions(
+  tx: Queryable,
   scope: PruneScope,
-): AsyncGenerator<Partial<Pruned>> {
+  ids: string[],
+): Promise<Pruned> {
   const { repositoryId } = scope;
-  const { count } = await inBatch(sql, repositoryId, async (tx) =>
+  // Checked again: their code version may have been uploaded again since.
+  const deleted = await tx<{ id: string; resultCount: number }[]>`
+    delete from submission s
+    where repository_id = ${repositoryId} and submission_id = any(${idsIn(tx, ids)})
+      and ${isPrunable(tx, scope)}
+    returning encode(submission_id, 'hex') as id, test_result_count as "resultCount"`;
+  const deletedIds = idsIn(tx, deleted.map(({ id }) => id));
+  await tx`
+    delete from negative_result
+    where repository_id = ${repositoryId} and submission_id = any(${deletedIds})`;
+  await interruptAdditions(tx, repositoryId);
+  return {
+    submissionCount: deleted.length,
+    testResultCount: deleted.reduce((sum, { resultCount }) => sum + resultCount, 0),
+  };
+}
+
+async function* pruneTexts(sql: Database["sql"], { repositoryId }: PruneScope): Batches {
+  // Found at once, because no index leads from a text to its failures.
+  const unused = await sql<{ textId: string }[]>`
+    select encode(f.text_id, 'hex') as "textId" from failure_text f
+    where f.repository_id = ${repositoryId}
+    except
+    select encode(n.text_id, 'hex') from negative_result n
+    where n.repository_id = ${repositoryId}`;
+  for (let start = 0; start < unused.length; start += TEXTS_PER_BATCH) {
+    const textIds = unused.slice(start, start + TEXTS_PER_BATCH).map(({ textId }) => textId);
+    await inBatch(sql, repositoryId, (tx) => deleteUnusedTexts(tx, { repositoryId, textIds }));
+    yield;
+  }
+}
+
+/** Old coverage but the latest of the repository; sets of tags and lists that no submission has. */
+async function* pruneCoverageAndLists(
+  sql: Database["sql"],
+  { repositoryId, cutoff }: PruneScope,
+): Batches {
+  await inBatch(sql, repositoryId, async (tx) => {
     await tx`
       delete from coverage_report
-      where repository_id = ${repositoryId} and ${isOldCoverage(tx, scope)}`) ?? { count: 0 };
-  if (count > 0) yield { coverageReportCount: count };
+      where repository_id = ${repositoryId} and recorded_at < to_timestamp(${cutoff})
+        and coverage_report_id <> (
+          select max(coverage_report_id) from coverage_report
+          where repository_id = ${repositoryId})`;
+    await tx`
+      delete from test_tag_set t where repository_id = ${repositoryId} and ${
+      isUnusedSet(tx, repositoryId)
+    }`;
+    await tx`
+      delete from test_list l where repository_id = ${repositoryId} and ${
+      isUnusedList(tx, repositoryId)
+    }`;
+  });
+  yield;
 }
 
-/** SQL: whether a row of `coverage_report` is old and not the repository's latest. */
-function isOldCoverage(sql: Queryable, { repositoryId, cutoff }: PruneScope) {
-  return sql`recorded_at < to_timestamp(${cutoff}) and coverage_report_id <> (
-    select max(coverage_report_id) from coverage_report where repository_id = ${repositoryId})`;
-}
-
-/** Counts what {@linkcode pruneRepository} would delete now, and changes nothing. */
-export async function planPrune(sql: Queryable, scope: PruneScope): Promise<Pruned> {
-  const { repositoryId } = scope;
-  const isPruned = isPrunable(sql, scope);
-  const isKeptList = sql`test_list_no in (
-    select test_list_no from submission s
-    where repository_id = ${repositoryId} and test_list_no is not null and not (${isPruned}))`;
-  const [counts] = await sql<Omit<Pruned, "testCount">[]>`
-    select submissions.*, coverage.*, lists.*
-    from (
-      select count(*)::float8 as "submissionCount",
-        coalesce(sum(test_result_count), 0)::float8 as "testResultCount"
-      from submission s where repository_id = ${repositoryId} and ${isPruned}
-    ) submissions, (
-      select count(*)::float8 as "coverageReportCount" from coverage_report
-      where repository_id = ${repositoryId} and ${isOldCoverage(sql, scope)}
-    ) coverage, (
-      select count(*)::float8 as "testListCount" from test_list
-      where repository_id = ${repositoryId} and not (${isKeptList})
-    ) lists`;
-  const unlisted = await findUnlistedTests(sql, repositoryId, isKeptList);
-  return { ...counts!, testCount: unlisted.size };
+/**
+ * Deletes the tests that are in no list, unless they were ever disruptive or are quarantined. One
+ * that is uploaded again gets the same id.
+ */
+export async function* pruneTests(
+  sql: Database["sql"],
+  { repositoryId }: Pick<PruneScope, "repositoryId">,
+): Batches {
+  const rows = await sql<{ no: number }[]>`
+    select test_no as no from test t
+    where repository_id = ${repositoryId} and ${isUnreferenced(sql, repositoryId)} and ${
+    isPublished(sql, repositoryId)
+  }`;
+  const unlisted = new Set(rows.map(({ no }) => no));
+  let nextListNo = await excludeListed(sql, unlisted, { repositoryId });
+  while (unlisted.size > 0) {
+    const deleted = await inBatch(sql, repositoryId, async (tx) => {
+      // Lists that were added since may contain some of them.
+      nextListNo = await excludeListed(tx, unlisted, { repositoryId, from: nextListNo });
+      const testNos = [...unlisted.values().take(TESTS_PER_BATCH)];
+      for (const testNo of testNos) unlisted.delete(testNo);
+      await deleteTests(tx, repositoryId, testNos);
+    });
+    if (deleted === null) return;
+    yield;
+  }
 }
 
 /**

@@ -7,9 +7,8 @@ import { deleteTests } from "./tests.ts";
 /** Lists, of some 20 kB each, that one statement reads. */
 const LISTS_PER_STATEMENT = 100;
 
-interface TestListRow {
-  test_list_no: number;
-  test_count: number;
+interface EncodedList {
+  testCount: number;
   tests: Uint8Array;
 }
 
@@ -46,38 +45,37 @@ export async function removeTestList(
   sql: Queryable,
   { repositoryId, testListNo }: { repositoryId: number; testListNo: number },
 ): Promise<void> {
-  const [removed] = await sql<TestListRow[]>`
+  const [removed] = await sql<EncodedList[]>`
     delete from test_list l
     where repository_id = ${repositoryId} and test_list_no = ${testListNo}
       and ${isUnusedList(sql, repositoryId)}
-    returning test_list_no, test_count, tests`;
+    returning test_count as "testCount", tests`;
   if (!removed) return;
-  const orphans = new Set(decodeTestList(removed.tests, removed.test_count));
+  const orphans = new Set(decodeTestList(removed.tests, removed.testCount));
   await excludeListed(sql, orphans, { repositoryId });
   await deleteTests(sql, repositoryId, orphans);
 }
 
-/** Removes from `testNos` all that are in a list that counts; by default all do. */
+/**
+ * Removes from `testNos` all that are in a list with at least the number `from`. Returns the number after
+ * the last list.
+ */
 export async function excludeListed(
   sql: Queryable,
   testNos: Set<number>,
-  { repositoryId, isCounted = sql`true` }: {
-    repositoryId: number;
-    isCounted?: ReturnType<typeof isUnusedList>;
-  },
-): Promise<void> {
-  for (let next: number | undefined = 0; next !== undefined;) {
-    const lists: TestListRow[] = await sql<TestListRow[]>`
-      select test_list_no, test_count, tests from test_list
-      where repository_id = ${repositoryId} and test_list_no >= ${next} and ${isCounted}
-      order by test_list_no
-      limit ${LISTS_PER_STATEMENT}`;
-    for (const { tests, test_count } of lists) {
-      for (const testNo of decodeTestList(tests, test_count)) testNos.delete(testNo);
-    }
-    const last = lists.at(LISTS_PER_STATEMENT - 1);
-    next = last && last.test_list_no + 1;
+  { repositoryId, from = 0 }: { repositoryId: number; from?: number },
+): Promise<number> {
+  const lists = await sql<(EncodedList & { testListNo: number })[]>`
+    select test_list_no as "testListNo", test_count as "testCount", tests from test_list
+    where repository_id = ${repositoryId} and test_list_no >= ${from}
+    order by test_list_no
+    limit ${LISTS_PER_STATEMENT}`;
+  for (const { tests, testCount } of lists) {
+    for (const testNo of decodeTestList(tests, testCount)) testNos.delete(testNo);
   }
+  const next = (lists.at(-1)?.testListNo ?? from - 1) + 1;
+  if (lists.length < LISTS_PER_STATEMENT) return next;
+  return await excludeListed(sql, testNos, { repositoryId, from: next });
 }
 
 /** SQL: whether no submission has run the row `l` of `test_list`. */

@@ -71,14 +71,13 @@ export async function deleteTests(
   tx: Queryable,
   repositoryId: number,
   testNos: Iterable<number>,
-): Promise<number> {
+): Promise<void> {
   const { count } = await tx`
     delete from test t
     where repository_id = ${repositoryId} and test_no = any(${integersIn(tx, testNos)})
       and ${isUnreferenced(tx, repositoryId)} and ${isPublished(tx, repositoryId)}`;
   // Uploads that have prepared their tests look them up again.
   if (count > 0) await interruptAdditions(tx, repositoryId);
-  return count;
 }
 
 /**

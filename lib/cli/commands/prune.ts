@@ -2,14 +2,7 @@ import * as v from "valibot";
 import { listOrganizations } from "../../../db/admin/organizations.ts";
 import type { Repository } from "../../../db/admin/repositories.ts";
 import type { Database } from "../../../db/connection/connect.ts";
-import {
-  addPruned,
-  nothingPruned,
-  planPrune,
-  type Pruned,
-  pruneRepository,
-  reclaimSpace,
-} from "../../../db/write/prune.ts";
+import { planPrune, type Pruned, pruneRepository, reclaimSpace } from "../../../db/write/prune.ts";
 import { formatRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
 import { formatTimestamp, SECONDS_PER_DAY, WINDOW_SECONDS } from "../../base/time.ts";
 import { type AddCommand, command } from "../command.ts";
@@ -24,7 +17,7 @@ const WINDOW_DAYS = WINDOW_SECONDS / SECONDS_PER_DAY;
 export const pruneCommand: AddCommand = command({
   name: "prune",
   summary: "Delete old submissions; lists organization, OWNER/NAME, and the deleted " +
-    "submissions, results, coverage reports, tests",
+    "submissions and results",
   example: "prune --keep 90d",
   moreExamples: ["prune --keep 26w --org acme --repo acme/shop --dry-run"],
   details: [
@@ -56,8 +49,8 @@ export const pruneCommand: AddCommand = command({
     const database = await context.openDatabase();
     const cutoff = context.now - keep;
     const progress = progressLine(io);
-    const total = nothingPruned();
-    const rows: ReturnType<typeof record>[] = [];
+    const total: Pruned = { submissionCount: 0, testResultCount: 0 };
+    const rows: Record<string, string | number>[] = [];
     try {
       for (const { organization, repository } of await findTargets(database, { org, repo })) {
         if (!dryRun && io.stop.aborted) break;
@@ -66,8 +59,7 @@ export const pruneCommand: AddCommand = command({
         const onBatch = (batch: Pruned) =>
           progress.show(
             `${name}: ${total.submissionCount + batch.submissionCount} submissions, ` +
-              `${total.testResultCount + batch.testResultCount} results, ` +
-              `${total.testCount + batch.testCount} tests deleted`,
+              `${total.testResultCount + batch.testResultCount} results deleted`,
           );
         const options = { repositoryId, cutoff, stop: io.stop, onBatch };
         if (!dryRun) {
@@ -78,24 +70,23 @@ export const pruneCommand: AddCommand = command({
         const pruned = dryRun
           ? await planPrune(database.sql, options)
           : await pruneRepository(database.sql, options);
-        addPruned(total, pruned);
-        if (Object.values(pruned).some((count) => count > 0)) {
-          rows.push(record({ organization, repository: name }, pruned));
-        }
+        const { submissionCount, testResultCount } = pruned;
+        total.submissionCount += submissionCount;
+        total.testResultCount += testResultCount;
+        if (submissionCount === 0) continue;
+        rows.push({
+          organization,
+          repository: name,
+          submission_count: submissionCount,
+          test_result_count: testResultCount,
+        });
       }
       // Also after a first signal: there may be no later run.
       if (!dryRun && rows.length > 0) await reclaimSpace(database, io.stopAtOnce);
     } finally {
       progress.clear();
     }
-    await context.printList(rows, [
-      "organization",
-      "repository",
-      "submission_count",
-      "test_result_count",
-      "coverage_report_count",
-      "test_count",
-    ]);
+    await context.printList(rows);
     if (!dryRun && io.stop.aborted) {
       throw new Failure("stopped before the end: run it again to continue");
     }
@@ -114,16 +105,4 @@ async function findTargets(
     return repositories.map((repository) => ({ organization: organization.name, repository }));
   }));
   return targets.flat();
-}
-
-/** JSON of the deletions in a repository. */
-function record(names: { organization: string; repository: string }, pruned: Pruned) {
-  return {
-    ...names,
-    submission_count: pruned.submissionCount,
-    test_result_count: pruned.testResultCount,
-    coverage_report_count: pruned.coverageReportCount,
-    test_list_count: pruned.testListCount,
-    test_count: pruned.testCount,
-  };
 }
