@@ -51,7 +51,7 @@ export async function detectDisruptions(
   const newlyDisruptive = newTestNos.length === 0 ? [] : await tx<TestIdentity[]>`
     select suite, class, name, file from test
     where repository_id = ${repositoryId} and test_no = any(${integersIn(tx, newTestNos)})
-    order by suite, class, name, file`;
+    order by array_position(${integersIn(tx, newTestNos)}, test_no)`;
   return { disruptions, newlyDisruptive };
 }
 
