@@ -13,14 +13,11 @@ import { lockRepository } from "../write/repository_row.ts";
 import { writeTransaction } from "../write/transaction.ts";
 import { showFailed } from "../write/unprocessed_submissions.ts";
 
-/** Identifies an archive: a source is a folder or a bucket. */
-export interface ArchiveId {
+/** The right to process an archive. */
+export interface ArchiveClaim {
+  /** A folder or a bucket. */
   source: string;
   key: string;
-}
-
-/** The right to process an archive. */
-export interface ArchiveClaim extends ArchiveId {
   claimId: string;
 }
 
@@ -32,7 +29,6 @@ export interface ArchiveRecord {
   reason: string;
   /** Seconds since 1970. */
   foundAt: number;
-  /** Seconds since 1970. */
   finishedAt: number | null;
 }
 
@@ -41,35 +37,31 @@ export class ClaimLostError extends Error {
   override name = "ClaimLostError";
 }
 
-/** Filters archives: new, changed after a failure, or with an expired lease. */
-export async function findUnclaimed<T extends { key: string; version: string }>(
+/** Those of the found archives that wait to be claimed, or that were processed in this version. */
+export async function findArchives<Found extends { key: string; version: string }>(
   sql: Queryable,
-  { source, archives }: { source: string; archives: T[] },
-): Promise<T[]> {
+  { source, archives, state }: {
+    source: string;
+    archives: Found[];
+    state: "unclaimed" | "processed";
+  },
+): Promise<Found[]> {
   const found = archives.map(({ key, version }) => ({ key, version }));
+  const isInState = state === "processed"
+    ? sql`a.status = 'processed' and a.version = f.version`
+    : sql`a.key is null or ${isUnclaimed(sql)} or a.status = 'failed' and a.version <> f.version`;
   const rows = await sql<{ key: string }[]>`
     select f.key
     from json_to_recordset(${JSON.stringify(found)}::text::json) as f(key text, version text)
     left join archive a on a.source = ${source} and a.key = f.key
-    where a.key is null
-      or a.status = 'processing' and coalesce(a.claimed_until, now()) <= now()
-      or a.status = 'failed' and a.version <> f.version`;
+    where ${isInState}`;
   const keys = new Set(rows.map((row) => row.key));
   return archives.filter(({ key }) => keys.has(key));
 }
 
-/** The keys of archives that were processed in this version. */
-export async function findProcessed(
-  sql: Queryable,
-  { source, archives }: { source: string; archives: readonly { key: string; version: string }[] },
-): Promise<string[]> {
-  const found = archives.map(({ key, version }) => ({ key, version }));
-  const rows = await sql<{ key: string }[]>`
-    select a.key
-    from json_to_recordset(${JSON.stringify(found)}::text::json) as f(key text, version text)
-    join archive a on a.source = ${source} and a.key = f.key and a.version = f.version
-    where a.status = 'processed'`;
-  return rows.map(({ key }) => key);
+/** SQL: whether the row `a` of `archive` was released, or its lease has expired. */
+function isUnclaimed(sql: Queryable) {
+  return sql`a.status = 'processing' and coalesce(a.claimed_until, now()) <= now()`;
 }
 
 /**
@@ -93,22 +85,24 @@ export async function claimArchive(
       status = 'processing', version = excluded.version, claim_id = excluded.claim_id,
       claimed_until = excluded.claimed_until, finished_at = null,
       attempt_count = case when a.version = excluded.version then a.attempt_count + 1 else 1 end
-    where a.status = 'processing' and coalesce(a.claimed_until, now()) <= now()
-      or a.status = 'failed' and a.version <> excluded.version
+    where ${isUnclaimed(sql)} or a.status = 'failed' and a.version <> excluded.version
     returning attempt_count as "attemptCount", reason`;
   return row ?? null;
 }
 
-/** Extends the lease. Returns false when another watcher has taken over. */
+/** Extends the lease, unless another watcher has taken over. */
 export async function extendClaim(
   sql: Queryable,
-  { source, key, claimId, leaseSeconds }: ArchiveClaim & { leaseSeconds: number },
-): Promise<boolean> {
-  const rows = await sql`
+  { leaseSeconds, ...claim }: ArchiveClaim & { leaseSeconds: number },
+): Promise<void> {
+  await sql`
     update archive set claimed_until = now() + make_interval(secs => ${leaseSeconds})
-    where source = ${source} and key = ${key} and claim_id = ${claimId}::uuid
-    returning true`;
-  return rows.length > 0;
+    where ${isClaimed(sql, claim)}`;
+}
+
+/** SQL: whether a row of `archive` is still claimed by this watcher. */
+function isClaimed(sql: Queryable, { source, key, claimId }: ArchiveClaim) {
+  return sql`source = ${source} and key = ${key} and claim_id = ${claimId}::uuid`;
 }
 
 /**
@@ -117,8 +111,9 @@ export async function extendClaim(
  */
 export async function assignArchive(
   tx: Queryable,
-  { source, key, claimId, repositoryId }: ArchiveClaim & { repositoryId: number },
+  { repositoryId, ...claim }: ArchiveClaim & { repositoryId: number },
 ): Promise<string> {
+  const { source, key } = claim;
   // Makes concurrent archives from two sources choose one after the other.
   await tx`select 1 from repository_state where repository_id = ${repositoryId} for no key update`;
   const digest = createHash("sha256").update(source).digest("hex");
@@ -131,10 +126,7 @@ export async function assignArchive(
         and exists (select 1 from archive where source <> ${source} and key = ${key}
           and repository_id = ${repositoryId}) as "isOther"`;
   requireClaim(
-    await tx`
-      update archive set repository_id = ${repositoryId}
-      where source = ${source} and key = ${key} and claim_id = ${claimId}::uuid
-      returning true`,
+    await tx`update archive set repository_id = ${repositoryId} where ${isClaimed(tx, claim)}`,
   );
   return choice?.isOther ? ownKey : key;
 }
@@ -143,43 +135,41 @@ export async function assignArchive(
  * Ends the claim of a processed archive, in the transaction that stores its results.
  * @throws {ClaimLostError} when another watcher has taken over, so that nothing is stored twice
  */
-export async function finishArchive(
-  tx: Queryable,
-  { source, key, claimId }: ArchiveClaim,
-): Promise<void> {
-  requireClaim(
-    await tx`
-      update archive set status = 'processed', reason = '', claim_id = null,
-        claimed_until = null, finished_at = now()
-      where source = ${source} and key = ${key} and claim_id = ${claimId}::uuid
-      returning true`,
-  );
+export async function finishArchive(tx: Queryable, claim: ArchiveClaim): Promise<void> {
+  await endClaim(tx, claim, { status: "processed", reason: "" });
 }
 
 /** Marks an archive as failed, and shows a failed submission in its repository. */
 export async function failArchive(
   sql: Database["sql"],
-  { source, key, claimId, reason, submissionKey }: ArchiveClaim & {
-    reason: string;
-    submissionKey: string;
-  },
+  { reason, submissionKey, ...claim }: ArchiveClaim & { reason: string; submissionKey: string },
 ): Promise<void> {
   await writeTransaction(sql, async (tx) => {
     const [archive] = await tx<{ repositoryId: number | null }[]>`
-      select repository_id::float8 as "repositoryId" from archive
-      where source = ${source} and key = ${key} and claim_id = ${claimId}::uuid`;
+      select repository_id::float8 as "repositoryId" from archive where ${isClaimed(tx, claim)}`;
     const repositoryId = archive?.repositoryId ?? null;
     // Every transaction locks the repository before its archives, which rules out deadlocks.
     if (repositoryId !== null) await lockRepository(tx, repositoryId);
-    requireClaim(
-      await tx`
-        update archive set status = 'failed', reason = ${reason}, claim_id = null,
-          claimed_until = null, finished_at = now()
-        where source = ${source} and key = ${key} and claim_id = ${claimId}::uuid
-        returning true`,
-    );
+    await endClaim(tx, claim, { status: "failed", reason });
     if (repositoryId !== null) await showFailed(tx, { repositoryId, key: submissionKey });
   });
+}
+
+async function endClaim(
+  tx: Queryable,
+  claim: ArchiveClaim,
+  { status, reason }: Pick<ArchiveRecord, "status" | "reason">,
+): Promise<void> {
+  requireClaim(
+    await tx`
+      update archive set status = ${status}, reason = ${reason}, claim_id = null,
+        claimed_until = null, finished_at = now()
+      where ${isClaimed(tx, claim)}`,
+  );
+}
+
+function requireClaim({ count }: { count: number }): void {
+  if (count === 0) throw new ClaimLostError("another watcher has taken over");
 }
 
 /**
@@ -188,25 +178,21 @@ export async function failArchive(
  */
 export async function releaseArchive(
   sql: Queryable,
-  { source, key, claimId, reason, isAttempt }: ArchiveClaim & {
-    reason: string;
-    isAttempt: boolean;
-  },
+  { reason, isAttempt, ...claim }: ArchiveClaim & { reason: string; isAttempt: boolean },
 ): Promise<void> {
   await sql`
     update archive set claim_id = null, claimed_until = null, reason = ${reason},
       attempt_count = greatest(attempt_count - ${isAttempt ? 0 : 1}::int, 0)
-    where source = ${source} and key = ${key} and claim_id = ${claimId}::uuid`;
+    where ${isClaimed(sql, claim)}`;
 }
 
 /** Queues the failed archives of a source again; returns how many. */
 export async function retryFailedArchives(sql: Queryable, source: string): Promise<number> {
-  const rows = await sql`
+  const { count } = await sql`
     update archive set status = 'processing', attempt_count = 0, finished_at = null,
       claim_id = null, claimed_until = null
-    where source = ${source} and status = 'failed'
-    returning true`;
-  return rows.length;
+    where source = ${source} and status = 'failed'`;
+  return count;
 }
 
 /** All archives of a source, in the order of discovery. */
@@ -218,8 +204,4 @@ export async function listArchives(sql: Queryable, source: string): Promise<Arch
     from archive
     where source = ${source}
     order by found_at, key`;
-}
-
-function requireClaim(rows: readonly unknown[]): void {
-  if (rows.length === 0) throw new ClaimLostError("another watcher has taken over");
 }

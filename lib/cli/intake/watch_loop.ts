@@ -1,5 +1,5 @@
 /** The loop of `watch`: finds archives and has them processed, several at a time. */
-import { findProcessed, findUnclaimed } from "../../../db/admin/archives.ts";
+import { findArchives } from "../../../db/admin/archives.ts";
 import { isTransient } from "../../../db/connection/errors.ts";
 import { requireSchemaVersion } from "../../../db/schema/migrate.ts";
 import { pause } from "../../base/delay.ts";
@@ -75,16 +75,17 @@ export async function watchArchives(
   /** Starts all waiting archives without awaiting them: a slow archive delays no later sweep. */
   const sweep = async () => {
     await requireSchemaVersion(sql);
+    const source = storage.name;
     let isIncomplete = false;
     for await (const batch of storage.list()) {
       isIncomplete ||= batch.some((archive) => !archive.isComplete);
       const archives = batch.filter((archive) => archive.isComplete);
       if (storage.remove) {
         // Uploaded again, or left by a watcher that was killed.
-        const processed = await findProcessed(sql, { source: storage.name, archives });
-        for (const key of processed) await storage.remove(key);
+        const processed = await findArchives(sql, { source, archives, state: "processed" });
+        for (const { key } of processed) await storage.remove(key);
       }
-      const unclaimed = await findUnclaimed(sql, { source: storage.name, archives });
+      const unclaimed = await findArchives(sql, { source, archives, state: "unclaimed" });
       // The oldest of each archive and those after it.
       const oldest = unclaimed.map(({ uploadedAt }) => uploadedAt);
       for (let index = oldest.length - 2; index >= 0; index--) {

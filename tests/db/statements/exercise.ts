@@ -7,7 +7,7 @@ import {
   assignArchive,
   claimArchive,
   extendClaim,
-  findProcessed,
+  findArchives,
   releaseArchive,
 } from "../../../db/admin/archives.ts";
 import {
@@ -303,9 +303,10 @@ async function watching(program: Program): Promise<void> {
   const claim = { source: "elsewhere", key: "b.gz", claimId: randomUUID() };
   assert.ok(await claimArchive(sql, { ...claim, version: "1", leaseSeconds: 60 }));
   const archives = [{ key: claim.key, version: "1" }];
-  assert.deepEqual(await findProcessed(sql, { source: claim.source, archives }), []);
+  const processed = { source: claim.source, archives, state: "processed" } as const;
+  assert.deepEqual(await findArchives(sql, processed), []);
   assert.equal(await loadUploader(sql, { hash: "", now: NOON }), null);
-  assert.ok(await extendClaim(sql, { ...claim, leaseSeconds: 60 }));
+  await extendClaim(sql, { ...claim, leaseSeconds: 60 });
   const repositoryId = await shopId(sql);
   await sql.begin((tx) => assignArchive(tx, { ...claim, repositoryId }));
   await releaseArchive(sql, { ...claim, reason: "silent", isAttempt: true });
