@@ -64,9 +64,8 @@ export async function loadServerState(sql: Queryable): Promise<ServerState> {
   return row!;
 }
 
-/** How recent the data is. */
+/** How recent the data of all organizations is. */
 export interface Freshness {
-  organizationCount: number;
   repositoryCount: number;
   /** Repositories with a processed submission in the window. */
   activeRepositoryCount: number;
@@ -74,14 +73,11 @@ export interface Freshness {
   newestRecordedAt: number | null;
 }
 
-/** Loads how recent the data of all organizations is. */
 export async function loadFreshness(
   sql: Queryable,
   { windowStart }: { windowStart: number },
 ): Promise<Freshness> {
-  const [organizations] = await sql<Pick<Freshness, "organizationCount">[]>`
-    select count(*)::integer as "organizationCount" from organization`;
-  const [row] = await sql<Omit<Freshness, "organizationCount">[]>`
+  const [row] = await sql<Freshness[]>`
     select count(*)::integer as "repositoryCount",
       (count(*) filter (where newest.recorded_at >= to_timestamp(${windowStart}::float8)))::integer
         as "activeRepositoryCount",
@@ -92,30 +88,6 @@ export async function loadFreshness(
       where s.repository_id = r.repository_id and s.status = 'processed'
       order by s.submission_id desc limit 1
     ) newest on true`;
-  return { ...organizations!, ...row! };
-}
-
-/** Counts of valid API tokens. */
-export interface TokenCounts {
-  validCount: number;
-  /** Valid, but expiring soon. */
-  expiringCount: number;
-}
-
-/** Counts the valid tokens of all organizations. */
-export async function loadTokenCounts(
-  sql: Queryable,
-  { now, soon }: { now: number; soon: number },
-): Promise<TokenCounts> {
-  const [row] = await sql<TokenCounts[]>`
-    select count(*)::integer as "validCount",
-      (count(*) filter (where t.expires_at <= to_timestamp(${soon}::float8)))::integer
-        as "expiringCount"
-    from api_token t
-    join organization o on o.organization_id = t.organization_id
-    where t.revoked_at is null
-      and (t.expires_at is null or t.expires_at > to_timestamp(${now}::float8))
-      and (t.type <> 'legacy' or o.purchase_unit_count > 0)`;
   return row!;
 }
 

@@ -2,7 +2,6 @@ import {
   loadFreshness,
   loadServerState,
   loadStuckArchives,
-  loadTokenCounts,
 } from "../../../db/admin/diagnostics.ts";
 import { type Database, openDatabase } from "../../../db/connection/connect.ts";
 import { readDatabaseUrl } from "../../../db/connection/database_url.ts";
@@ -24,19 +23,17 @@ import {
   assessRole,
   assessSchema,
   assessSize,
-  assessTokens,
   assessWorkers,
   fail,
   type Finding,
   ok,
-  TOKEN_SOON_SECONDS,
 } from "./doctor_findings.ts";
 
 const STATEMENT_TIMEOUT_MS = 10_000;
 
 export const doctorCommand: AddCommand = command({
   name: "doctor",
-  summary: "Check database, schema, clock, disk, uploads and tokens",
+  summary: "Check database, schema, clock, disk and uploads",
   example: "doctor",
   moreExamples: ["doctor --json"],
   details: [
@@ -116,7 +113,6 @@ async function examineDatabase(
   return [
     ...findings,
     assessFreshness(await loadFreshness(sql, { windowStart: now - WINDOW_SECONDS }), { now }),
-    assessTokens(await loadTokenCounts(sql, { now, soon: now + TOKEN_SOON_SECONDS })),
     ...assessArchives(await loadStuckArchives(sql)),
   ];
 }

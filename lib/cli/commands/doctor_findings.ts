@@ -1,10 +1,5 @@
 /** The findings of `doctor`, computed from what was measured. */
-import type {
-  Freshness,
-  ServerState,
-  StuckArchives,
-  TokenCounts,
-} from "../../../db/admin/diagnostics.ts";
+import type { Freshness, ServerState, StuckArchives } from "../../../db/admin/diagnostics.ts";
 import type { Worker } from "../../../db/schema/distribute.ts";
 import { SCHEMA_VERSION, type SchemaStatus } from "../../../db/schema/migrate.ts";
 import { formatTimestamp, SECONDS_PER_DAY, WINDOW_SECONDS } from "../../base/time.ts";
@@ -32,8 +27,6 @@ const SKEW_WARN_BYTES = 1e9;
 const LAG_WARN_SECONDS = 60;
 // A weekend, and a holiday before it.
 const QUIET_WARN_SECONDS = 4 * SECONDS_PER_DAY;
-/** Tokens that expire sooner get a warning. */
-export const TOKEN_SOON_SECONDS = 7 * SECONDS_PER_DAY;
 
 const maker = (status: Finding["status"]) => (check: string, finding: string, hint = "") => ({
   status,
@@ -140,12 +133,9 @@ export function assessWorkers(workers: readonly Worker[]): Finding[] {
 
 /** How recent the results are. */
 export function assessFreshness(
-  { organizationCount, repositoryCount, activeRepositoryCount, newestRecordedAt }: Freshness,
+  { repositoryCount, activeRepositoryCount, newestRecordedAt }: Freshness,
   { now }: { now: number },
 ): Finding {
-  if (organizationCount === 0) {
-    return warn("uploads", "no organization", `run \`${PROGRAM} org create NAME\``);
-  }
   if (newestRecordedAt === null) {
     return warn("uploads", "no upload yet", `see \`${PROGRAM} ingest --help\``);
   }
@@ -155,19 +145,6 @@ export function assessFreshness(
   return now - newestRecordedAt > QUIET_WARN_SECONDS
     ? warn("uploads", finding, "check that CI uploads and that a watcher is running")
     : ok("uploads", finding);
-}
-
-/** The valid tokens. */
-export function assessTokens({ validCount, expiringCount }: TokenCounts): Finding {
-  if (validCount === 0) {
-    return warn("tokens", "no valid token", `run \`${PROGRAM} token create --org NAME\``);
-  }
-  if (expiringCount === 0) return ok("tokens", `${validCount} valid`);
-  return warn(
-    "tokens",
-    `${validCount} valid, ${expiringCount} expire${expiringCount === 1 ? "s" : ""} within 7 days`,
-    `see \`${PROGRAM} token list --org NAME\`, and create new ones in time`,
-  );
 }
 
 /** Failed and abandoned archives, one finding per source. */

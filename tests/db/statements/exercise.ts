@@ -14,7 +14,6 @@ import {
   loadFreshness,
   loadServerState,
   loadStuckArchives,
-  loadTokenCounts,
 } from "../../../db/admin/diagnostics.ts";
 import { findOrganization } from "../../../db/admin/organizations.ts";
 import { createRepository, findOrCreateRepository } from "../../../db/admin/create_repository.ts";
@@ -367,7 +366,6 @@ async function pruning(program: Program): Promise<void> {
 async function diagnosis({ database: { sql } }: Program): Promise<void> {
   await loadServerState(sql);
   await loadFreshness(sql, { windowStart: NOON });
-  await loadTokenCounts(sql, { now: NOON, soon: NOON });
   await loadStuckArchives(sql);
 }
 

@@ -15,7 +15,6 @@ const SERVER = {
   databaseBytes: 12_345_678,
 };
 const FRESH = {
-  organizationCount: 1,
   repositoryCount: 3,
   activeRepositoryCount: 2,
   newestRecordedAt: 1_790_000_000,
@@ -168,20 +167,6 @@ describe("the findings of doctor", () => {
       "warn",
       /no upload yet/,
     ],
-    [
-      "no organization",
-      judge.assessFreshness({ ...FRESH, organizationCount: 0 }, { now: NOW }),
-      "warn",
-      /no organization/,
-    ],
-    ["no token", judge.assessTokens({ validCount: 0, expiringCount: 0 }), "warn", /no valid token/],
-    [
-      "a token that expires",
-      judge.assessTokens({ validCount: 3, expiringCount: 1 }),
-      "warn",
-      /3 valid, 1 expires within 7 days/,
-    ],
-    ["tokens", judge.assessTokens({ validCount: 3, expiringCount: 0 }), "ok", /^3 valid$/],
     ["archives", judge.assessArchives([])[0]!, "ok", /none failed/],
     [
       "failed archives",

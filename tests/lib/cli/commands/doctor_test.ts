@@ -2,11 +2,7 @@ import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import process from "node:process";
 import { openDatabase } from "../../../../db/connection/connect.ts";
-import {
-  loadFreshness,
-  loadStuckArchives,
-  loadTokenCounts,
-} from "../../../../db/admin/diagnostics.ts";
+import { loadFreshness, loadStuckArchives } from "../../../../db/admin/diagnostics.ts";
 import { copyTemplate, describeWithDatabases } from "../../../database.ts";
 import { BUILD } from "../../../../lib/cli/commit.ts";
 import { createShop, DAY, flaky, NOW } from "../../../routes/fixture.ts";
@@ -89,27 +85,17 @@ describe("doctor", () => {
 });
 
 describeWithDatabases("a diagnosis", (database) => {
-  it("counts fresh data, valid and expiring tokens, and abandoned archives", async () => {
+  it("counts fresh data and abandoned archives", async () => {
     const { sql } = database();
     const { fixture, shop } = await createShop(database());
     await fixture.addRepository("acme", "quiet");
     await fixture.upload(shop, flaky("a"));
     assert.deepEqual({ ...await loadFreshness(sql, { windowStart: NOW - 14 * DAY }) }, {
-      organizationCount: 1,
       repositoryCount: 2,
       activeRepositoryCount: 1,
       newestRecordedAt: NOW - 100,
     });
     assert.equal((await loadFreshness(sql, { windowStart: NOW })).activeRepositoryCount, 0);
-
-    await fixture.addToken({ expiresAt: NOW + DAY });
-    await fixture.addToken({ expiresAt: NOW - 1 });
-    // Legacy tokens of an organization without purchased units open nothing.
-    await fixture.addToken({ legacy: true });
-    assert.deepEqual({ ...await loadTokenCounts(sql, { now: NOW, soon: NOW + 7 * DAY }) }, {
-      validCount: 2,
-      expiringCount: 1,
-    });
 
     assert.deepEqual([...await loadStuckArchives(sql)], []);
     await sql`
