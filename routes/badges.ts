@@ -1,13 +1,8 @@
 import * as v from "valibot";
 import { loadBuildCounts, loadLatestCoverage } from "../db/read/badges.ts";
 import { coverageBadge, flakinessBadge } from "../lib/badge/badge.ts";
-import { checkVersion } from "../lib/http/request/stale_version.ts";
 import { requiredRepositoryParameter, textParameter } from "../lib/http/request/parameters.ts";
-import {
-  defineRoute,
-  type ResponseDescription,
-  selectedRepository,
-} from "../lib/http/request/route.ts";
+import { defineRoute, type ResponseDescription } from "../lib/http/request/route.ts";
 
 const SVG_RESPONSE = {
   status: 200,
@@ -34,13 +29,8 @@ export const flakyBadge = defineRoute({
     example: flakinessBadge({ disruptedBuildCount: 3, buildCount: 24 }).svg,
   },
   resource: "repository in query",
-  async handler(request, { sql, windowSeconds }) {
-    const repository = selectedRepository(request);
-    const counts = await loadBuildCounts(sql, {
-      repositoryId: repository.repositoryId,
-      windowStart: request.windowStart,
-    });
-    checkVersion(repository, counts.version);
+  async handler({ load }, { windowSeconds }) {
+    const counts = await load(loadBuildCounts, {});
     return { body: flakinessBadge(counts, { windowSeconds }).svg };
   },
 });
@@ -70,10 +60,8 @@ export const coverageBadgeRoute = defineRoute({
     example: coverageBadge({ coveredLineCount: 1_842, lineCount: 1_974 }).svg,
   },
   resource: "repository in query",
-  async handler(request, { sql }) {
-    const repository = selectedRepository(request);
-    const { version, coverage } = await loadLatestCoverage(sql, repository.repositoryId);
-    checkVersion(repository, version);
+  async handler({ load }) {
+    const { coverage } = await load(loadLatestCoverage, {});
     return { body: coverageBadge(coverage).svg };
   },
 });

@@ -1,3 +1,4 @@
+/** The routes about the causes of failures, of a test and of a repository. */
 import * as v from "valibot";
 import { loadFailures, type ShownGroup } from "../db/read/failures.ts";
 import { formatTimestamp } from "../lib/base/time.ts";
@@ -6,53 +7,52 @@ import {
   repositoryPathParameters,
   testPathParameters,
 } from "../lib/http/request/parameters.ts";
-import { defineJsonRoute, selectedRepository, selectedTest } from "../lib/http/request/route.ts";
-import { checkVersion } from "../lib/http/request/stale_version.ts";
+import { defineJsonRoute } from "../lib/http/request/route.ts";
 import examples from "./examples.json" with { type: "json" };
-import { countSchema, objectIdSchema, textSchema, timestampSchema } from "./schemas.ts";
+import {
+  countSchema,
+  described,
+  objectIdSchema,
+  objectSchema,
+  textSchema,
+  timestampSchema,
+} from "./schemas.ts";
 
 const groupEntries = {
-  fingerprint: v.pipe(
-    v.string(),
-    v.regex(/^[0-9a-f]{16}$/),
-    v.description("Name of the cause, the same in every repository; 16 lower-case hex digits"),
+  fingerprint: described(
+    v.pipe(v.string(), v.regex(/^[0-9a-f]{16}$/)),
+    "Name of the cause, the same in every repository; 16 lower-case hex digits",
   ),
   message: textSchema("First line of the latest failure"),
   body: textSchema('Whole text of the latest failure, "" when the report has none'),
   count: countSchema("Failures and errors of the last 14 days"),
   disruption_count: countSchema("Those at code versions where the test also passed"),
-  first_recorded_at: v.pipe(timestampSchema, v.description("The first of the last 14 days")),
-  last_recorded_at: v.pipe(timestampSchema, v.description("The latest")),
-  branches: v.pipe(
+  first_recorded_at: described(timestampSchema, "The first of the last 14 days"),
+  last_recorded_at: described(timestampSchema, "The latest"),
+  branches: described(
     v.array(v.string()),
-    v.description("Branches on which it happened, sorted, without unknown ones"),
+    "Branches on which it happened, sorted, without unknown ones",
   ),
   latest_build_url: textSchema('URL of the CI run of the latest, "" when it is not known'),
   latest_commit_oid: textSchema("Commit of the latest"),
 };
 
-const groupSchema = v.pipe(v.strictObject(groupEntries), v.title("FailureGroup"));
+const groupSchema = objectSchema("FailureGroup", groupEntries);
 
-const repositoryGroupSchema = v.pipe(
-  v.strictObject({
-    ...groupEntries,
-    test_count: countSchema("Tests that failed for this cause"),
-    tests: v.pipe(
-      v.array(objectIdSchema),
-      v.description("Ids of the tests that failed most often, at most 20"),
-    ),
-  }),
-  v.title("RepositoryFailureGroup"),
-);
+const repositoryGroupSchema = objectSchema("RepositoryFailureGroup", {
+  ...groupEntries,
+  test_count: countSchema("Tests that failed for this cause"),
+  tests: described(
+    v.array(objectIdSchema),
+    "Ids of the tests that failed most often, at most 20",
+  ),
+});
 
 function groupsSchema<Group extends v.GenericSchema>(title: string, group: Group) {
-  return v.pipe(
-    v.strictObject({
-      count: countSchema("All groups; at most 50 are listed"),
-      failures: v.array(group),
-    }),
-    v.title(title),
-  );
+  return objectSchema(title, {
+    count: countSchema("All groups; at most 50 are listed"),
+    failures: v.array(group),
+  });
 }
 
 export const testFailures = defineJsonRoute({
@@ -70,14 +70,8 @@ export const testFailures = defineJsonRoute({
     example: examples.testFailures,
   },
   resource: "test in path",
-  async handler(request, { sql }) {
-    const test = selectedTest(request);
-    const { version, count, groups } = await loadFailures(sql, {
-      ...test,
-      windowStart: request.windowStart,
-      branches: request.query.branch,
-    });
-    checkVersion(test, version);
+  async handler({ load, query: { branch } }) {
+    const { count, groups } = await load(loadFailures, { branches: branch });
     return { count, failures: groups.map(groupView) };
   },
 });
@@ -97,15 +91,8 @@ export const repositoryFailures = defineJsonRoute({
     example: examples.repositoryFailures,
   },
   resource: "repository in path",
-  async handler(request, { sql }) {
-    const repository = selectedRepository(request);
-    const { version, count, groups } = await loadFailures(sql, {
-      repositoryId: repository.repositoryId,
-      testNo: null,
-      windowStart: request.windowStart,
-      branches: request.query.branch,
-    });
-    checkVersion(repository, version);
+  async handler({ load, query: { branch } }) {
+    const { count, groups } = await load(loadFailures, { branches: branch });
     const failures = groups.map((group) => ({
       ...groupView(group),
       test_count: group.testCount,

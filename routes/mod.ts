@@ -2,21 +2,14 @@
 import { type App, createDispatcher } from "../lib/http/request/dispatch.ts";
 import type { Context } from "../lib/http/request/context.ts";
 import type { Route } from "../lib/http/request/route.ts";
+import { organizations, repositories } from "./account.ts";
 import { coverageBadgeRoute, flakyBadge } from "./badges.ts";
-import { disruptiveTests } from "./disruptive_tests.ts";
-import { docs, llms, openapi } from "./documentation.ts";
-import { flakyTests } from "./flaky_tests.ts";
 import { repositoryFailures, testFailures } from "./failures.ts";
-import { health } from "./health.ts";
-import { organizations } from "./organizations.ts";
 import { pages } from "./pages/mod.ts";
-import { repositories } from "./repositories.ts";
-import { submissionTests } from "./submission_tests.ts";
-import { submissions } from "./submissions.ts";
-import { testDetails } from "./test_details.ts";
-import { testRuns } from "./test_runs.ts";
-import { testResults } from "./test_results.ts";
-import { tokenCheck } from "./token_check.ts";
+import { documentation, health, tokenCheck } from "./service.ts";
+import { submissions, submissionTests } from "./submissions.ts";
+import { disruptiveTests, flakyTests } from "./test_lists.ts";
+import { testDetails, testResults, testRuns } from "./tests.ts";
 import { verdicts } from "./verdicts.ts";
 
 /** All routes, in the order of the documentation. */
@@ -37,9 +30,7 @@ export const routes: readonly Route[] = [
   flakyTests,
   flakyBadge,
   coverageBadgeRoute,
-  openapi(() => routes),
-  docs(() => routes),
-  llms(() => routes),
+  ...documentation(() => routes),
 ];
 
 /** Creates the app that serves this API and the pages. */

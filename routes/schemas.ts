@@ -9,7 +9,7 @@ import {
   type TrackedTest,
 } from "../lib/analysis/tracked_test.ts";
 import { encodeOffsetCursor } from "../lib/base/cursor.ts";
-import type { TestIdentity } from "../lib/base/identity.ts";
+import { recordedAtOf, type TestIdentity } from "../lib/base/identity.ts";
 import { formatTimestamp } from "../lib/base/time.ts";
 
 export const timestampSchema = v.pipe(
@@ -28,6 +28,16 @@ export const objectIdSchema = v.pipe(
   v.examples(["5f3a9c0e7b12d4a86f01c2e3"]),
 );
 
+/** Adds a description to a schema. */
+export function described<Schema extends v.GenericSchema>(schema: Schema, description: string) {
+  return v.pipe(schema, v.description(description));
+}
+
+/** Schema of an object with exactly these fields, and the name of its type in generated clients. */
+export function objectSchema<Entries extends v.ObjectEntries>(title: string, entries: Entries) {
+  return v.pipe(v.strictObject(entries), v.title(title));
+}
+
 /** Schema of a count. */
 export function countSchema(description: string) {
   return v.pipe(v.number(), v.integer(), v.minValue(0), v.description(description));
@@ -40,12 +50,16 @@ export function ordinalSchema(description: string) {
 
 /** Schema of a text, never `null`. */
 export function textSchema(description: string) {
-  return v.pipe(v.string(), v.description(description));
+  return described(v.string(), description);
 }
+
+export const buildUrlSchema = textSchema('URL of the CI run, "" when it is not known');
+export const commitSchema = textSchema("Commit that was tested");
+export const branchSchema = textSchema('Branch that was tested, "" when it is not known');
 
 /** A schema that also accepts `null`, with its description. */
 export function nullable<Schema extends v.GenericSchema>(schema: Schema, description: string) {
-  return v.pipe(v.nullable(schema), v.description(description));
+  return described(v.nullable(schema), description);
 }
 
 export const ratioSchema = v.pipe(
@@ -58,16 +72,15 @@ export const ratioSchema = v.pipe(
   ),
 );
 
-export const metadataSchema = v.pipe(
-  v.strictObject({
+export const metadataSchema = described(
+  objectSchema("PageMetadata", {
     after: nullable(
       v.string(),
       "Cursor of the next page, passed back verbatim as after; null on the last page",
     ),
     limit: countSchema("Page size in effect"),
   }),
-  v.title("PageMetadata"),
-  v.description("Position of this page in the list"),
+  "Position of this page in the list",
 );
 
 /** Schema of a page of a list: `count` with its description, the items, and `metadata`. */
@@ -76,10 +89,7 @@ export function pageSchema<Items extends v.ObjectEntries>(
   count: string,
   items: Items,
 ) {
-  return v.pipe(
-    v.strictObject({ count: countSchema(count), ...items, metadata: metadataSchema }),
-    v.title(title),
-  );
+  return objectSchema(title, { count: countSchema(count), ...items, metadata: metadataSchema });
 }
 
 /** The page of a list with an offset cursor. */
@@ -106,24 +116,18 @@ export const baseEntries = {
 };
 
 /** Schema of a disruption as part of a test. */
-export const negativeResultSchema = v.pipe(
-  v.strictObject({
-    recorded_at: timestampSchema,
-    build_url: textSchema('URL of the CI run, "" when it is not known'),
-    message: textSchema("First line of the failure"),
-  }),
-  v.title("NegativeResult"),
-);
+export const negativeResultSchema = objectSchema("NegativeResult", {
+  recorded_at: timestampSchema,
+  build_url: buildUrlSchema,
+  message: textSchema("First line of the failure"),
+});
 
 /** Schema of the pass that proves a test nondeterministic. */
-export const positiveResultSchema = v.pipe(
-  v.strictObject({
-    recorded_at: timestampSchema,
-    build_url: textSchema('URL of the CI run, "" when it is not known'),
-    message: v.pipe(v.null(), v.description("Always null")),
-  }),
-  v.title("PositiveResult"),
-);
+export const positiveResultSchema = objectSchema("PositiveResult", {
+  recorded_at: timestampSchema,
+  build_url: buildUrlSchema,
+  message: described(v.null(), "Always null"),
+});
 
 /** The fields of {@linkcode baseEntries}. */
 export function baseView(
@@ -140,6 +144,11 @@ export function ratioView(test: TrackedTest): number {
 /** A timestamp, `null` when there is none. */
 export function timestampView(seconds: number | null): string | null {
   return seconds === null ? null : formatTimestamp(seconds);
+}
+
+/** The time of a submission. */
+export function recordedAtView(submissionId: string): string {
+  return formatTimestamp(recordedAtOf(submissionId));
 }
 
 /** The latest disruption, `null` when there was none. */
@@ -159,9 +168,9 @@ export function positiveResultView(latest: LatestPositive | null) {
 }
 
 export const attemptEntries = {
-  conclusion: v.pipe(
+  conclusion: described(
     v.picklist(["passing", "failure", "error", "skipped", "unknown"]),
-    v.description("failure: an assertion failed; error: anything else went wrong"),
+    "failure: an assertion failed; error: anything else went wrong",
   ),
   duration_us: countSchema("Microseconds, 0 when the report does not say"),
   message: nullable(v.string(), "First line of a failure or error, null for other conclusions"),
@@ -171,9 +180,9 @@ export const attemptEntries = {
       "report has none; null for other conclusions",
   ),
   run_count: ordinalSchema("1 for the first attempt in the submission, 2 and more for retries"),
-  is_disruption: v.pipe(
+  is_disruption: described(
     v.boolean(),
-    v.description("Whether it failed at a code version where the test also passed"),
+    "Whether it failed at a code version where the test also passed",
   ),
 };
 

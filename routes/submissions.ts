@@ -1,46 +1,56 @@
+/** The routes about submissions: those of a repository, and the test results of one. */
 import * as v from "valibot";
-import { loadSubmissionsPage, type SubmissionRow } from "../db/read/submissions.ts";
+import { loadSubmissionTests } from "../db/read/submission_tests.ts";
+import { loadSubmissionsPage } from "../db/read/submissions.ts";
 import { encodeKeysetCursor } from "../lib/base/cursor.ts";
-import { checkVersion } from "../lib/http/request/stale_version.ts";
+import { formatTimestamp } from "../lib/base/time.ts";
 import {
+  attemptStatusParameter,
   branchParameter,
   keysetCursorParameter,
   limitParameter,
+  offsetCursorParameter,
   repositoryPathParameters,
+  submissionPathParameters,
 } from "../lib/http/request/parameters.ts";
-import { defineJsonRoute, selectedRepository } from "../lib/http/request/route.ts";
-import { formatTimestamp } from "../lib/base/time.ts";
+import { defineJsonRoute } from "../lib/http/request/route.ts";
 import examples from "./examples.json" with { type: "json" };
 import {
+  attemptEntries,
+  attemptView,
+  baseEntries,
+  baseView,
+  branchSchema,
+  buildUrlSchema,
+  commitSchema,
   countSchema,
+  described,
   keysetPage,
   objectIdSchema,
+  objectSchema,
+  offsetMetadata,
   pageSchema,
+  recordedAtView,
   textSchema,
   timestampSchema,
 } from "./schemas.ts";
 
-const DEFAULT_LIMIT = 10;
+const submissionSchema = objectSchema("Submission", {
+  id: described(objectIdSchema, "Its first 8 digits are the seconds of recorded_at"),
+  key: textSchema("Object-storage key of the uploaded archive; never changes"),
+  build_url: buildUrlSchema,
+  commit_oid: commitSchema,
+  tree_oid: textSchema('Tree of the commit, "" when it is not known'),
+  branch: branchSchema,
+  recorded_at: timestampSchema,
+  status: described(
+    v.picklist(["processing", "processed", "failed"]),
+    "processing until its results are counted, then processed or failed",
+  ),
+  test_result_count: countSchema("Results: every attempt of every test, skipped ones included"),
+});
 
-const submissionSchema = v.pipe(
-  v.strictObject({
-    id: v.pipe(objectIdSchema, v.description("Its first 8 digits are the seconds of recorded_at")),
-    key: textSchema("Object-storage key of the uploaded archive; never changes"),
-    build_url: textSchema('URL of the CI run, "" when it is not known'),
-    commit_oid: textSchema("Commit that was tested"),
-    tree_oid: textSchema('Tree of the commit, "" when it is not known'),
-    branch: textSchema('Branch that was tested, "" when it is not known'),
-    recorded_at: timestampSchema,
-    status: v.pipe(
-      v.picklist(["processing", "processed", "failed"]),
-      v.description("processing until its results are counted, then processed or failed"),
-    ),
-    test_result_count: countSchema("Results: every attempt of every test, skipped ones included"),
-  }),
-  v.title("Submission"),
-);
-
-/** `GET /api/repos/{owner}/{name}/submissions`: the CI runs of the window, newest first. */
+/** The CI runs of the window. */
 export const submissions = defineJsonRoute({
   path: "/api/repos/:owner/:name/submissions",
   operationId: "listSubmissions",
@@ -52,7 +62,7 @@ export const submissions = defineJsonRoute({
   parameters: {
     path: repositoryPathParameters,
     query: v.object({
-      limit: limitParameter(DEFAULT_LIMIT),
+      limit: limitParameter(10),
       after: keysetCursorParameter,
       branch: branchParameter,
     }),
@@ -66,36 +76,77 @@ export const submissions = defineJsonRoute({
     exampleQuery: { limit: "2" },
   },
   resource: "repository in path",
-  async handler(request, { sql }) {
-    const { limit, after, branch } = request.query;
-    const repository = selectedRepository(request);
-    const { version, count, submissions } = await loadSubmissionsPage(sql, {
-      repositoryId: repository.repositoryId,
-      windowStart: request.windowStart,
+  async handler({ load, query: { limit, after, branch } }) {
+    const { count, submissions } = await load(loadSubmissionsPage, {
       branches: branch,
       after,
       limit: limit + 1,
     });
-    checkVersion(repository, version);
-    const { shown, metadata } = keysetPage(
-      submissions,
-      limit,
-      ({ submissionId }) => encodeKeysetCursor(submissionId),
-    );
-    return { count, submissions: shown.map(submissionView), metadata };
+    const cursorOf = (row: { submissionId: string }) => encodeKeysetCursor(row.submissionId);
+    const { shown, metadata } = keysetPage(submissions, limit, cursorOf);
+    return {
+      count,
+      submissions: shown.map((submission) => ({
+        id: submission.submissionId,
+        key: submission.key,
+        build_url: submission.buildUrl,
+        commit_oid: submission.commitOid,
+        tree_oid: submission.treeOid,
+        branch: submission.branch,
+        recorded_at: formatTimestamp(submission.recordedAt),
+        status: submission.status,
+        test_result_count: submission.testResultCount,
+      })),
+      metadata,
+    };
   },
 });
 
-function submissionView(submission: SubmissionRow) {
-  return {
-    id: submission.submissionId,
-    key: submission.key,
-    build_url: submission.buildUrl,
-    commit_oid: submission.commitOid,
-    tree_oid: submission.treeOid,
-    branch: submission.branch,
-    recorded_at: formatTimestamp(submission.recordedAt),
-    status: submission.status,
-    test_result_count: submission.testResultCount,
-  };
-}
+const submissionTestSchema = objectSchema("SubmissionTest", {
+  ...baseEntries,
+  id: described(objectIdSchema, "Id of the attempt; of its event for a disruption"),
+  test_case_id: described(objectIdSchema, "Id of the test"),
+  ...attemptEntries,
+  ran_at: described(timestampSchema, "recorded_at of the submission"),
+});
+
+export const submissionTests = defineJsonRoute({
+  path: "/api/repos/:owner/:name/submissions/:id/tests",
+  operationId: "listSubmissionTests",
+  tag: "Repositories",
+  summary: "Test results of a submission",
+  description:
+    "Every attempt of every test in one CI run: failures and errors first, then by suite, class, " +
+    "name, file and attempt. A submission older than 14 days is found as long as it is stored.",
+  parameters: {
+    path: submissionPathParameters,
+    query: v.object({
+      status: attemptStatusParameter("status"),
+      limit: limitParameter(25),
+      after: offsetCursorParameter,
+    }),
+  },
+  response: {
+    description: "A page of attempts",
+    schema: pageSchema("SubmissionTestPage", "Attempts with the status, on all pages", {
+      tests: v.array(submissionTestSchema),
+    }),
+    example: examples.submissionTests,
+    exampleQuery: { status: "failed" },
+  },
+  resource: "submission in path",
+  async handler({ load, query, repositories: [submission] }) {
+    const { count, attempts } = await load(loadSubmissionTests, query);
+    const ranAt = recordedAtView(submission!.submissionId!);
+    return {
+      count,
+      tests: attempts.map((attempt) => ({
+        ...baseView(attempt),
+        test_case_id: attempt.testId,
+        ...attemptView(attempt),
+        ran_at: ranAt,
+      })),
+      metadata: offsetMetadata(query, count),
+    };
+  },
+});

@@ -9,15 +9,16 @@ import {
   optionalParameter,
   repositoryPathParameters,
 } from "../lib/http/request/parameters.ts";
-import { defineJsonRoute, selectedRepository } from "../lib/http/request/route.ts";
-import { checkVersion } from "../lib/http/request/stale_version.ts";
+import { defineJsonRoute } from "../lib/http/request/route.ts";
 import { MAX_BRANCH_CHARACTERS, parseBranches } from "../lib/query/mod.ts";
 import examples from "./examples.json" with { type: "json" };
 import {
   baseEntries,
+  described,
   negativeResultSchema,
   negativeResultView,
   nullable,
+  objectSchema,
   ratioSchema,
   ratioView,
 } from "./schemas.ts";
@@ -45,28 +46,23 @@ const baseParameter = optionalParameter(
   },
 );
 
-const verdictSchema = v.pipe(
-  v.strictObject({
-    ...baseEntries,
-    verdict: v.pipe(
-      v.picklist(KNOWN_VERDICTS),
-      v.description(
-        "The first that applies: quarantined; flaky: a disruption in the last 14 days; known: it " +
-          "also failed in the last 14 days on the base branch",
-      ),
-    ),
-    disruptiveness_ratio: ratioSchema,
-    recent_nondeterministic_negative_result: nullable(
-      negativeResultSchema,
-      "The latest disruption, null for a test that is neither quarantined nor flaky",
-    ),
-    recent_base_negative_result: nullable(
-      negativeResultSchema,
-      "The latest failure of the last 14 days on the base branch, null without any",
-    ),
-  }),
-  v.title("TestVerdict"),
-);
+const verdictSchema = objectSchema("TestVerdict", {
+  ...baseEntries,
+  verdict: described(
+    v.picklist(KNOWN_VERDICTS),
+    "The first that applies: quarantined; flaky: a disruption in the last 14 days; known: it " +
+      "also failed in the last 14 days on the base branch",
+  ),
+  disruptiveness_ratio: ratioSchema,
+  recent_nondeterministic_negative_result: nullable(
+    negativeResultSchema,
+    "The latest disruption, null for a test that is neither quarantined nor flaky",
+  ),
+  recent_base_negative_result: nullable(
+    negativeResultSchema,
+    "The latest failure of the last 14 days on the base branch, null without any",
+  ),
+});
 
 /** `GET /api/repos/{owner}/{name}/verdicts`: verdicts on failed tests. */
 export const verdicts = defineJsonRoute({
@@ -83,23 +79,16 @@ export const verdicts = defineJsonRoute({
   },
   response: {
     description: "The tests whose failure is known, by id",
-    schema: v.pipe(v.strictObject({ tests: v.array(verdictSchema) }), v.title("TestVerdicts")),
+    schema: objectSchema("TestVerdicts", { tests: v.array(verdictSchema) }),
     example: examples.verdicts,
   },
   resource: "repository in path",
-  async handler(request, { sql }) {
-    const repository = selectedRepository(request);
-    const { tests: wanted, base } = request.query;
-    const [{ version, tests }, { tests: tracked }] = await Promise.all([
-      loadTestsOnBase(sql, {
-        repositoryId: repository.repositoryId,
-        testHashes: [...new Set(wanted.map(({ testHash }) => testHash))],
-        windowStart: request.windowStart,
-        base,
-      }),
-      request.loadTests(),
+  async handler({ load, loadTests, query: { tests: wanted, base } }) {
+    const testHashes = [...new Set(wanted.map(({ testHash }) => testHash))];
+    const [{ tests }, { tests: tracked }] = await Promise.all([
+      load(loadTestsOnBase, { testHashes, base }),
+      loadTests(),
     ]);
-    checkVersion(repository, version);
     const shown = tests.filter(({ id }) => wanted.some(({ text }) => id.endsWith(text)))
       .sort((a, b) => a.id < b.id ? -1 : 1);
     const views = judge(shown, tracked).flatMap(({ known, verdict, failure, ...test }) => {

@@ -53,7 +53,7 @@ export async function loadBuildCounts(sql: Queryable, options: {
 /** The most recently uploaded coverage report, regardless of its `recorded_at`. */
 export async function loadLatestCoverage(
   sql: Queryable,
-  repositoryId: number,
+  { repositoryId }: { repositoryId: number },
 ): Promise<Versioned<{ coverage: CoverageTotals | null }>> {
   const [row] = await sql<(DataVersion & (CoverageTotals | { lineCount: null }))[]>`
     select ${versionColumns(sql)}, latest.*

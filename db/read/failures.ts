@@ -33,7 +33,7 @@ interface FailuresQuery {
 }
 
 /** The largest groups, the count of all, and every failure of them. */
-type ShownGroups = Versioned<
+export type ShownGroups = Versioned<
   { count: number; groups: ShownGroup[]; failures: Iterable<BuildFailure> }
 >;
 

@@ -60,7 +60,7 @@ export async function loadOverviews(
   query: OverviewQuery,
 ): Promise<Overview[]> {
   const [details, counts, days] = await sql.begin(SNAPSHOT, (tx) => [
-    loadRepositoryDetails(tx, query.repositoryIds),
+    loadRepositoryDetails(tx, query),
     selectCounts(tx, query),
     selectBuildDays(tx, query),
   ]);

@@ -1,5 +1,5 @@
 /** Queries about repositories, as the API shows them. */
-import type { DataVersion } from "../../lib/base/data_version.ts";
+import type { DataVersion, Versioned } from "../../lib/base/data_version.ts";
 import type { RepositoryName } from "../../lib/base/repository_name.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
 
@@ -16,7 +16,7 @@ export interface RepositoryDetails extends RepositoryName, DataVersion {
 /** The given repositories that still exist, by owner and name in any case. */
 export async function loadRepositoryDetails(
   sql: Queryable,
-  repositoryIds: readonly number[],
+  { repositoryIds }: { repositoryIds: readonly number[] },
 ): Promise<RepositoryDetails[]> {
   return await sql<RepositoryDetails[]>`
     select r.repository_id::float8 as "repositoryId",
@@ -27,4 +27,13 @@ export async function loadRepositoryDetails(
     cross join lateral repository_version(r.repository_id, null, null) v
     where r.repository_id = any(${arrayOf(repositoryIds)}::bigint[])
     order by (r.owner_key || '/' || r.name_key) collate "C"`;
+}
+
+/** One of them, `null` when it is gone. */
+export async function loadRepository(
+  sql: Queryable,
+  { repositoryId }: { repositoryId: number },
+): Promise<Versioned<RepositoryDetails> | null> {
+  const [repository] = await loadRepositoryDetails(sql, { repositoryIds: [repositoryId] });
+  return repository ? { ...repository, version: repository } : null;
 }

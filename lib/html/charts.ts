@@ -205,11 +205,7 @@ function figure({ title, svg, ends, legend, head, rows }: {
 ${svg}
 <p class="ends">${ends.map((text) => markup`<span>${text}</span>`)}</p>
 <details><summary>Figures</summary>${
-    table(
-      title,
-      head.map((name, index) => ({ name, ...index > 0 && { className: "number" } })),
-      rows,
-    )
+    table(title, head.map((name, index) => index > 0 ? `${name}|number` : name), rows)
   }</details></figure>`;
 }
 

@@ -46,7 +46,12 @@ export function formatDuration(microseconds: number): string {
   return ms < 100_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 60_000)} min`;
 }
 
-/** The first 10 digits of a commit or tree. */
+/** The first 10 digits of a commit. */
 export function shortOid(oid: string): string {
   return /^[0-9a-f]{12,}$/i.test(oid) ? oid.slice(0, 10) : oid;
+}
+
+/** A commit by its first digits. */
+export function commit(oid: string): Markup {
+  return markup`<span class="oid">${shortOid(oid)}</span>`;
 }

@@ -16,18 +16,12 @@ export const LOGO =
 
 const ICON = `data:image/svg+xml,${encodeURIComponent(String(LOGO))}`;
 
-/** A link of the breadcrumbs. */
-export interface Crumb {
-  text: string;
-  address: Markup;
-}
-
 /** The content of a page. */
 export interface Page {
   /** Plain text. */
   title: string;
-  /** From the list of repositories down to the page above. */
-  crumbs?: readonly Crumb[];
+  /** Links from the list of repositories down to the page above. */
+  crumbs?: readonly Markup[];
   content: Content;
 }
 
@@ -56,7 +50,7 @@ export function layout({ title, crumbs = [], content }: Page, pathTo: PathTo | n
 <a href="${pathTo(["docs"])}">API</a></nav>`;
   const trail = crumbs.length > 0 &&
     markup`<nav class="crumbs" aria-label="Breadcrumbs"><ol>${
-      crumbs.map(({ text, address }) => markup`<li><a href="${address}">${text}</a></li>`)
+      crumbs.map((crumb) => markup`<li>${crumb}</li>`)
     }</ol></nav>`;
   return documentHead(`${title} · ${PRODUCT}`) +
     markup`<header class="top">${LOGO}<span class="product">${PRODUCT}</span>${navigation}</header>

@@ -1,5 +1,5 @@
 /** `/repos/{owner}/{name}/builds/{submission id}`: one build, with all its submissions. */
-import { loadRepositoryDetails, type RepositoryDetails } from "../../db/read/repositories.ts";
+import { loadRepository, type RepositoryDetails } from "../../db/read/repositories.ts";
 import { loadSubmissionTests, type SubmissionAttempt } from "../../db/read/submission_tests.ts";
 import { type BuildPart, loadBuild } from "../../db/read/submissions.ts";
 import { loadTestsOnBase } from "../../db/read/verdicts.ts";
@@ -7,21 +7,20 @@ import { type Verdict, VERDICTS } from "../../lib/analysis/verdict.ts";
 import { parseTestId } from "../../lib/base/identity.ts";
 import { formatCount, plural } from "../../lib/base/text.ts";
 import { glyph } from "../../lib/html/charts.ts";
-import { shortOid } from "../../lib/html/format.ts";
+import { commit, shortOid } from "../../lib/html/format.ts";
 import { externalAddress, externalLink, type Markup, markup } from "../../lib/html/markup.ts";
-import { columns, table } from "../../lib/html/table.ts";
-import { type ApiRequest, selectedSubmission } from "../../lib/http/request/route.ts";
-import { checkVersion, StaleVersionError } from "../../lib/http/request/stale_version.ts";
+import { table } from "../../lib/html/table.ts";
 import { DEFAULT_BASE, judge } from "../verdicts.ts";
 import {
+  buildLink,
   crumbsTo,
   definePage,
-  disclosure,
   emptyState,
+  failureDetails,
   keyFigures,
-  type PageContext,
+  label,
+  type PageRequest,
   placeOf,
-  stackTrace,
 } from "./page.ts";
 
 /** Maximum number of submissions whose failures are shown. */
@@ -32,22 +31,17 @@ const MAX_ATTEMPTS = 100;
 export const buildPage = definePage({
   path: "/repos/:owner/:name/builds/:id",
   resource: "submission in path",
-  async show(request, context) {
-    const { sql, pathTo, at } = context;
-    const submission = selectedSubmission(request);
-    const { repositoryId } = submission;
-    const [[repository], { version, parts }] = await Promise.all([
-      loadRepositoryDetails(sql, [repositoryId]),
-      loadBuild(sql, submission),
+  async show(page) {
+    const [repository, { parts }] = await Promise.all([
+      page.load(loadRepository, {}),
+      page.load(loadBuild, {}),
     ]);
+    const [latest] = parts as [BuildPart];
     const failing = parts.filter(({ failedTestCount }) => failedTestCount > 0).slice(0, MAX_PARTS);
-    const query = { repositoryId, status: "failed", after: 0, limit: MAX_ATTEMPTS } as const;
+    const query = { status: "failed", after: 0, limit: MAX_ATTEMPTS } as const;
     const pages = await Promise.all(
-      failing.map(({ submissionId }) => loadSubmissionTests(sql, { ...query, submissionId })),
+      failing.map(({ submissionId }) => page.load(loadSubmissionTests, { ...query, submissionId })),
     );
-    for (const one of [{ version }, ...pages]) checkVersion(submission, one.version);
-    const [latest] = parts;
-    if (!repository || !latest) throw new StaleVersionError();
     const tests = Map.groupBy(pages.flatMap(({ attempts }) => attempts), ({ testId }) => testId);
     // The last attempt decides: a test whose last attempt is not among the failures passed.
     const failed: SubmissionAttempt[] = [];
@@ -57,45 +51,39 @@ export const buildPage = definePage({
       if (last) failed.push(last);
       else retried.push(attempts.at(-1)!);
     }
-    const verdicts = await loadVerdicts(request, context, { repositoryId, failed, parts });
+    const verdicts = await loadVerdicts(page, failed, parts);
     const isCut = pages.some(({ count, attempts }) => count > attempts.length);
+    const passedLater = retried.length > 0
+      ? retried.map((attempt) => failure(attempt, page, { isOpen: false }))
+      : emptyState("No test needed a second attempt.");
     return {
       title: `Build ${shortOid(latest.commitOid)}`,
-      crumbs: crumbsTo(pathTo, repository),
-      content: markup`<h1>Build of ${at(latest.recordedAt)}</h1>
+      crumbs: crumbsTo(page, repository),
+      content: markup`<h1>Build of ${page.at(latest.recordedAt)}</h1>
 ${buildFigures(parts, repository)}
 <h2>Failures</h2>
-${failed.length > 0 ? failures(failed, verdicts, context) : emptyState(nothingFailed(parts))}
+${failed.length > 0 ? failures(failed, verdicts, page) : emptyState(nothingFailed(parts))}
 ${isCut && markup`<p>Only the first ${MAX_ATTEMPTS} failures of a report are shown.</p>`}
 ${
-        parts.some(({ status }) => status === "processed") && markup`<h2>Passed after a retry</h2>
-${
-          retried.length > 0
-            ? retried.map((attempt) => failure(attempt, { context, isOpen: false }))
-            : emptyState("No test needed a second attempt.")
-        }`
+        parts.some(({ status }) => status === "processed") &&
+        markup`<h2>Passed after a retry</h2>
+${passedLater}`
       }
-${parts.length > 1 && markup`<h2>Reports</h2>${partTable(parts, repository, context)}`}`,
+${parts.length > 1 && markup`<h2>Reports</h2>${partTable(parts, repository, page)}`}`,
     };
   },
 });
 
 /** The verdicts on failed tests by id, from failures before the build. */
 async function loadVerdicts(
-  { windowStart, loadTests }: Pick<ApiRequest, "windowStart" | "loadTests">,
-  { sql }: PageContext,
-  { repositoryId, failed, parts }: {
-    repositoryId: number;
-    failed: readonly SubmissionAttempt[];
-    parts: readonly BuildPart[];
-  },
+  { load, loadTests }: PageRequest,
+  failed: readonly SubmissionAttempt[],
+  parts: readonly BuildPart[],
 ): Promise<Map<string, Verdict>> {
   if (failed.length === 0) return new Map();
   const [{ tests }, tracked] = await Promise.all([
-    loadTestsOnBase(sql, {
-      repositoryId,
+    load(loadTestsOnBase, {
       testHashes: failed.map(({ testId }) => parseTestId(testId)!.testHash),
-      windowStart,
       base: [DEFAULT_BASE],
       before: parts.at(-1)!.submissionId,
     }),
@@ -115,7 +103,7 @@ const ADVICE: Record<Verdict, string> = {
 function failures(
   failed: readonly SubmissionAttempt[],
   verdicts: ReadonlyMap<string, Verdict>,
-  context: PageContext,
+  page: PageRequest,
 ): Markup {
   const groups = Map.groupBy(failed, ({ testId }) => verdicts.get(testId) ?? "new");
   const order = VERDICTS.toReversed().filter((verdict) => groups.has(verdict));
@@ -124,7 +112,7 @@ function failures(
   );
   const list = order.flatMap((verdict) =>
     groups.get(verdict)!.map((attempt, index) =>
-      failure(attempt, { context, verdict, isOpen: verdict === order[0] && index === 0 })
+      failure(attempt, page, { verdict, isOpen: verdict === order[0] && index === 0 })
     )
   );
   return markup`<ul>${summary}</ul>${list}`;
@@ -133,20 +121,18 @@ function failures(
 /** A failed attempt with its stack trace. */
 function failure(
   { testId, text, failure, ...test }: SubmissionAttempt,
-  { context: { pathTo }, verdict, isOpen }: {
-    context: PageContext;
-    verdict?: Verdict;
-    isOpen: boolean;
-  },
+  { pathTo }: PageRequest,
+  { verdict, isOpen }: { verdict?: Verdict; isOpen: boolean },
 ): Markup {
-  return disclosure(
+  return failureDetails(
     markup`${glyph(failure?.isDisruption ? "flaky" : "failed")} <b><bdi>${test.name}</bdi></b>
-${
-      verdict && markup`<span class="tag">${verdict}</span>`
-    } <small><code>${text?.message}</code></small>`,
-    markup`<p><a href="${pathTo(["tests", testId])}">All runs of this test</a>
-<small>${placeOf(test)}</small></p>${stackTrace(text?.body)}`,
-    isOpen,
+${verdict && label(verdict)} <small><code>${text?.message}</code></small>`,
+    {
+      content: markup`<p><a href="${pathTo(["tests", testId])}">All runs of this test</a>
+<small>${placeOf(test)}</small></p>`,
+      body: text?.body,
+      isOpen,
+    },
   );
 }
 
@@ -164,12 +150,14 @@ function nothingFailed(parts: readonly BuildPart[]): string {
 
 function buildFigures(parts: readonly BuildPart[], { url }: RepositoryDetails): Markup {
   const [{ commitOid, branch, buildUrl }] = parts as [BuildPart];
-  const commit = markup`<span class="oid">${shortOid(commitOid)}</span>`;
   const isCommit = /^[0-9a-f]{7,64}$/.test(commitOid);
   const results = parts.reduce((sum, { testResultCount }) => sum + testResultCount, 0);
   return keyFigures(
     ["Branch", branch || "unknown"],
-    ["Commit", isCommit ? externalLink(url && `${url}/commit/${commitOid}`, commit) : commit],
+    [
+      "Commit",
+      externalLink(isCommit && url ? `${url}/commit/${commitOid}` : "", commit(commitOid)),
+    ],
     ["Results", formatCount(results), `in ${plural(parts.length, "upload")}`],
     ["CI run", externalLink(buildUrl, externalAddress(buildUrl) ? "open" : buildUrl || "unknown")],
   );
@@ -177,20 +165,14 @@ function buildFigures(parts: readonly BuildPart[], { url }: RepositoryDetails): 
 
 function partTable(
   parts: readonly BuildPart[],
-  { owner, name }: RepositoryDetails,
-  { pathTo }: PageContext,
+  repository: RepositoryDetails,
+  page: PageRequest,
 ): Markup {
   const rows = parts.map(({ submissionId, status, testResultCount, failedTestCount }) => [
-    markup`<a href="${
-      pathTo(["repos", owner, name, "builds", submissionId])
-    }"><code>${submissionId}</code></a>`,
+    buildLink(page, repository, submissionId, markup`<code>${submissionId}</code>`),
     status,
     formatCount(testResultCount),
     failedTestCount,
   ]);
-  return table(
-    "Reports",
-    columns("Upload", "Status", "Results|number", "Failed tests|number"),
-    rows,
-  );
+  return table("Reports", ["Upload", "Status", "Results|number", "Failed tests|number"], rows);
 }

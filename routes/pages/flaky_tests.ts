@@ -3,27 +3,26 @@ import { loadRepositoryDetails } from "../../db/read/repositories.ts";
 import { disruptivenessThousandths, type TrackedTest } from "../../lib/analysis/tracked_test.ts";
 import { encodeOffsetCursor } from "../../lib/base/cursor.ts";
 import { parseTestId } from "../../lib/base/identity.ts";
-import { formatRepositoryName, type RepositoryName } from "../../lib/base/repository_name.ts";
+import type { RepositoryName } from "../../lib/base/repository_name.ts";
 import { plural } from "../../lib/base/text.ts";
 import { formatThousandths } from "../../lib/html/format.ts";
 import { type Content, type Markup, markup } from "../../lib/html/markup.ts";
-import { type Column, columns, table } from "../../lib/html/table.ts";
-import type { RawParameters } from "../../lib/http/request/route.ts";
-import { inventoryParameters, isListedBy } from "../flaky_tests.ts";
+import { table } from "../../lib/html/table.ts";
+import { inventoryParameters, isListedBy } from "../test_lists.ts";
 import {
   crumbsTo,
   definePage,
   emptyState,
-  type PageContext,
-  repositoryPath,
-  testName,
+  label,
+  type PageRequest,
+  repositoryLink,
+  testLink,
 } from "./page.ts";
 
 /** Input of the functions that render the page's sections. */
-interface ListContext extends PageContext {
-  parameters: RawParameters;
+interface ListPage extends PageRequest {
   isFlakyView: boolean;
-  repositories: ReadonlyMap<number, RepositoryName>;
+  repositoryOf: ReadonlyMap<number, RepositoryName>;
   /** A link to the list with some parameters replaced or, when `undefined`, removed. */
   link(text: string, changes: Record<string, string | undefined>, attributes?: Content): Markup;
 }
@@ -33,56 +32,49 @@ export const flakyTestsPage = definePage({
   path: "/flaky-tests",
   resource: "repositories in query",
   query: inventoryParameters,
-  async show({ parameters, query, ...request }, pageContext) {
-    const { sql, pathTo } = pageContext;
-    const { branch, after, limit, ...list } = query;
+  async show(request) {
+    const { parameters, pathTo } = request;
+    const { branch, ...query } = request.query;
+    const { after, limit } = query;
     const [tests, details] = await Promise.all([
       request.loadTests({ branches: branch }),
-      loadRepositoryDetails(sql, request.repositories.map(({ repositoryId }) => repositoryId)),
+      request.loadEach(loadRepositoryDetails, {}),
     ]);
-    const { count, tests: shown } = tests.list({
-      ...list,
-      after,
-      limit,
-      isListed: isListedBy(list),
-    });
-    const isFlakyView = (list.quarantine ?? list.quarantined) === "false";
-    const context: ListContext = {
-      ...pageContext,
-      parameters,
-      isFlakyView,
-      repositories: new Map(details.map((one) => [one.idPrefix, one])),
+    const { count, tests: shown } = tests.list({ ...query, isListed: isListedBy(query) });
+    const page: ListPage = {
+      ...request,
+      isFlakyView: (query.quarantine ?? query.quarantined) === "false",
+      repositoryOf: new Map(details.map((one) => [one.idPrefix, one])),
       link(text, changes, attributes) {
         const all = JSON.parse(JSON.stringify({ ...parameters, ...changes }));
         return markup`<a href="${pathTo(["flaky-tests"], all)}"${attributes}>${text}</a>`;
       },
     };
-    const title = isFlakyView ? "Flaky tests" : "Quarantined tests";
-    const only = parameters.repository && details.length === 1 ? details[0]! : null;
+    const title = page.isFlakyView ? "Flaky tests" : "Quarantined tests";
     const range = count > shown.length && `, ${after + 1} to ${after + shown.length} on this page`;
     const turn = (text: string, offset: number) =>
-      context.link(text, { after: encodeOffsetCursor(Math.max(0, offset)) });
+      page.link(text, { after: encodeOffsetCursor(Math.max(0, offset)) });
     return {
       title,
-      crumbs: crumbsTo(pathTo, only),
+      crumbs: crumbsTo(page, parameters.repository && details.length === 1 ? details[0]! : null),
       content: markup`<h1>${title}</h1>
-<ul class="views">${view("Flaky", true, context)}${view("Quarantined", false, context)}</ul>
-${filters(context)}
+<ul class="views">${view("Flaky", true, page)}${view("Quarantined", false, page)}</ul>
+${filters(page)}
 <p>${plural(count, "test")}${range}</p>
-${shown.length > 0 ? testTable(shown, context) : nothingFound(context)}
+${shown.length > 0 ? testTable(shown, page) : nothingFound(page)}
 <nav class="pages" aria-label="Pages">${after > 0 && turn("Previous page", after - limit)}
 ${after + limit < count && turn("Next page", after + limit)}</nav>`,
     };
   },
 });
 
-function view(name: string, isFlaky: boolean, { isFlakyView, link }: ListContext): Markup {
+function view(name: string, isFlaky: boolean, { isFlakyView, link }: ListPage): Markup {
   const changes = { quarantine: String(!isFlaky), quarantined: undefined, after: undefined };
   const current = isFlaky === isFlakyView && markup` aria-current="page"`;
   return markup`<li>${link(name, changes, current)}</li>`;
 }
 
-function filters({ parameters, pathTo }: ListContext): Markup {
+function filters({ parameters, pathTo }: ListPage): Markup {
   const kept = ["quarantine", "quarantined", "repository_id", "limit"]
     .filter((name) => parameters[name] !== undefined)
     .map((name) => markup`<input type="hidden" name="${name}" value="${parameters[name]}">`);
@@ -106,7 +98,7 @@ ${field("branch", "Branch", "all, or main,release/*")}
 <code>first-seen:&gt;=2026-01-31</code> and <code>last-seen:&lt;2026-01-31</code>.</p></form>`;
 }
 
-function nothingFound({ parameters: { q, branch, repository }, isFlakyView }: ListContext): Markup {
+function nothingFound({ parameters: { q, branch, repository }, isFlakyView }: ListPage): Markup {
   if (q || branch) {
     return emptyState("Nothing matches. Remove a word of the search, or the branch.");
   }
@@ -119,38 +111,38 @@ function nothingFound({ parameters: { q, branch, repository }, isFlakyView }: Li
   );
 }
 
-function testTable(tests: readonly TrackedTest[], context: ListContext): Markup {
-  const { link, parameters, repositories, pathTo, at } = context;
-  const sortable = (sort: string, name: string, className: string): Column => ({
+function testTable(tests: readonly TrackedTest[], page: ListPage): Markup {
+  const { link, parameters, at } = page;
+  const sortable = (sort: string, name: string, className: string) => ({
     name: link(name, { sort, after: undefined }),
     className,
     isSorted: (parameters.sort ?? "disruptivenessRatio") === sort,
   });
-  const head = [
-    ...columns("Test|name", "Repository|wide"),
+  const columns = [
+    "Test|name",
+    "Repository|wide",
     sortable("disruptivenessRatio", "Flaky share", "number"),
-    ...columns("Failures|number wide", "First|nowrap wide"),
+    "Failures|number wide",
+    "First|nowrap wide",
     sortable("recency", "Latest", "nowrap"),
   ];
   const rows = tests.map((test) => {
     const { firstDisruptionAt, latestDisruption: latest, quarantine } = test;
-    const repository = repositories.get(parseTestId(test.id)!.idPrefix)!;
-    const address = repositoryPath(pathTo, repository);
     const author = quarantine?.quarantinedBy && ` by ${quarantine.quarantinedBy}`;
     const name = [
-      testName(context, test.id, test),
+      testLink(page, test.id, test),
       latest && markup`<small class="message"><code>${latest.message}</code></small>`,
       quarantine && markup`<small>Quarantined ${at(quarantine.quarantinedAt)}${author}</small>`,
-      test.tags.map((tag) => markup` <span class="tag">${tag}</span>`),
+      test.tags.map((tag) => markup` ${label(tag)}`),
     ];
     return [
       name,
-      markup`<a href="${address}">${formatRepositoryName(repository)}</a>`,
+      repositoryLink(page, page.repositoryOf.get(parseTestId(test.id)!.idPrefix)!),
       formatThousandths(disruptivenessThousandths(test)),
       test.disruptionCount,
       at(firstDisruptionAt),
       at(latest?.recordedAt ?? null),
     ];
   });
-  return table("Tests", head, rows);
+  return table("Tests", columns, rows);
 }

@@ -19,8 +19,8 @@ import type {
   Resource,
 } from "../../lib/http/request/route.ts";
 
-/** Dependencies of a page, and helpers for its links and times. */
-export interface PageContext {
+/** A request of a page, with what its links and times need. */
+export interface PageRequest<Query = unknown> extends ApiRequest<Query> {
   sql: Context["sql"];
   pathTo: PathTo;
   /** Formats seconds since 1970; `never` for `null`. */
@@ -29,48 +29,52 @@ export interface PageContext {
 
 /** Declares a page; `show` may return an address to redirect to instead. */
 export function definePage<Query extends ParametersSchema = ParametersSchema>(
-  { path, resource, query, show }: {
+  { query, show, ...page }: {
     path: string;
     resource?: Resource;
     query?: Query;
-    show(
-      request: ApiRequest<v.InferOutput<Query>>,
-      context: PageContext,
-    ): Promise<Page | Markup> | Page | Markup;
+    show(request: PageRequest<v.InferOutput<Query>>): Promise<Page | Markup> | Page | Markup;
   },
 ): Endpoint {
   const endpoint: Endpoint<v.InferOutput<Query>> = {
-    path,
+    ...page,
     access: "token or basic",
     isPage: true,
     parameters: { query: query ?? v.object({}) },
     response: { status: 200, description: "", mediaType: "text/html; charset=utf-8" },
-    resource,
     async handler(request, { sql }) {
       const pathTo = pathsFrom(request.root);
       const at = (seconds: number | null) =>
         seconds === null ? markup`never` : formatTime(seconds, request.today);
-      const page = await show(request, { sql, pathTo, at });
-      return "content" in page
-        ? { body: layout(page, pathTo), headers: PAGE_HEADERS }
-        : { body: "", redirect: String(page) };
+      const shown = await show({ ...request, sql, pathTo, at });
+      return "content" in shown
+        ? { body: layout(shown, pathTo), headers: PAGE_HEADERS }
+        : { body: "", redirect: String(shown) };
     },
   };
   // Sound: the handler only receives what this schema produced.
   return endpoint as Endpoint;
 }
 
-/** The address of the page of a repository. */
-export function repositoryPath(pathTo: PathTo, { owner, name }: RepositoryName): Markup {
-  return pathTo(["repos", owner, name]);
+/** A link to the page of a repository. */
+export function repositoryLink({ pathTo }: PageRequest, repository: RepositoryName): Markup {
+  const address = pathTo(["repos", repository.owner, repository.name]);
+  return markup`<a href="${address}">${formatRepositoryName(repository)}</a>`;
 }
 
 /** Breadcrumbs from the list of repositories down to one. */
-export function crumbsTo(pathTo: PathTo, repository: RepositoryName | null) {
-  const all = [{ text: "Repositories", address: pathTo(["repos"]) }];
-  if (!repository) return all;
-  const address = repositoryPath(pathTo, repository);
-  return [...all, { text: formatRepositoryName(repository), address }];
+export function crumbsTo(page: PageRequest, repository: RepositoryName | null): Markup[] {
+  const all = markup`<a href="${page.pathTo(["repos"])}">Repositories</a>`;
+  return repository ? [all, repositoryLink(page, repository)] : [all];
+}
+
+/** A link to the inventory with these parameters. */
+export function inventoryLink(
+  { pathTo }: PageRequest,
+  query: Record<string, string>,
+  text: Content,
+): Markup {
+  return markup`<a href="${pathTo(["flaky-tests"], query)}">${text}</a>`;
 }
 
 /** Suite, class and file: they distinguish tests of the same name. */
@@ -79,19 +83,20 @@ export function placeOf({ suite, class: className, file }: TestIdentity): string
 }
 
 /** The name of a test as a link to its page. */
-export function testName({ pathTo }: PageContext, id: string, test: TestIdentity): Markup {
+export function testLink({ pathTo }: PageRequest, id: string, test: TestIdentity): Markup {
   return markup`<a href="${pathTo(["tests", id])}"><bdi>${test.name}</bdi></a>
 <small>${placeOf(test)}</small>`;
 }
 
-/** The time of a submission as a link to its build. */
+/** The time of a submission, or another text, as a link to its build. */
 export function buildLink(
-  { pathTo, at }: PageContext,
+  { pathTo, at }: PageRequest,
   { owner, name }: RepositoryName,
   submissionId: string,
+  text: Content = at(recordedAtOf(submissionId)),
 ): Markup {
   const address = pathTo(["repos", owner, name, "builds", submissionId]);
-  return markup`<a href="${address}">${at(recordedAtOf(submissionId))}</a>`;
+  return markup`<a href="${address}">${text}</a>`;
 }
 
 /** A text in place of an empty section. */
@@ -99,9 +104,19 @@ export function emptyState(...content: Content[]): Markup {
   return markup`<div class="empty">${content}</div>`;
 }
 
+/** A word that stands out, such as a tag of a test. */
+export function label(text: string): Markup {
+  return markup`<span class="tag">${text}</span>`;
+}
+
+/** A command line to copy, or other text that keeps its lines. */
+export function verbatim(text: string): Markup {
+  return markup`<pre tabindex="0">${text}</pre>`;
+}
+
 /** The command that uploads the first report. */
 export function firstUpload(repository: string): Markup {
-  return markup`<pre tabindex="0">test-analytics ingest --org NAME --repo ${repository} --commit HEAD reports/</pre>`;
+  return verbatim(`test-analytics ingest --org NAME --repo ${repository} --commit HEAD reports/`);
 }
 
 /** A list of key figures: name, value and detail. */
@@ -115,17 +130,13 @@ export function keyFigures(
   return markup`<dl class="facts">${items}</dl>`;
 }
 
-/** A summary that expands to its content. */
-export function disclosure(summary: Content, content: Content, isOpen: boolean): Markup {
+/** A failure: a summary that expands to its content and stack trace. */
+export function failureDetails(
+  summary: Content,
+  { content, body, isOpen }: { content: Content; body: string | undefined; isOpen: boolean },
+): Markup {
   return markup`<details class="cause"${isOpen && markup` open`}>
 <summary>${summary}</summary>
-${content}
+${content}${body ? verbatim(body) : markup`<p>The report has no stack trace.</p>`}
 </details>`;
-}
-
-/** The stack trace of a failure. */
-export function stackTrace(body: string | undefined): Markup {
-  return body
-    ? markup`<pre tabindex="0">${body}</pre>`
-    : markup`<p>The report has no stack trace.</p>`;
 }

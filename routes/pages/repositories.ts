@@ -6,36 +6,31 @@ import { formatRepositoryName } from "../../lib/base/repository_name.ts";
 import { formatCount } from "../../lib/base/text.ts";
 import { sparkline } from "../../lib/html/charts.ts";
 import { type Content, markup } from "../../lib/html/markup.ts";
-import { columns, table } from "../../lib/html/table.ts";
-import { checkVersion } from "../../lib/http/request/stale_version.ts";
-import { definePage, emptyState, firstUpload, type PageContext, repositoryPath } from "./page.ts";
+import { table } from "../../lib/html/table.ts";
+import {
+  definePage,
+  emptyState,
+  firstUpload,
+  inventoryLink,
+  type PageRequest,
+  repositoryLink,
+} from "./page.ts";
 
 const SHOWN_DAYS = 14;
 
 /** `/`: redirects to the list of repositories. */
-export const homePage = definePage({ path: "/", show: (_, { pathTo }) => pathTo(["repos"]) });
+export const homePage = definePage({ path: "/", show: ({ pathTo }) => pathTo(["repos"]) });
 
 /** `/repos`: all repositories, the flakiest first. */
 export const repositoriesPage = definePage({
   path: "/repos",
   resource: "repositories in query",
-  async show({ repositories, now, windowStart, today }, context) {
-    const firstDay = today - SHOWN_DAYS + 1;
-    const repositoryIds = repositories.map(({ repositoryId }) => repositoryId);
-    const overviews = await loadOverviews(context.sql, {
-      repositoryIds,
-      now,
-      windowStart,
-      firstDay,
-    });
-    const versions = new Map(overviews.map((one) => [one.repositoryId, one]));
-    for (const repository of repositories) {
-      checkVersion(repository, versions.get(repository.repositoryId) ?? null);
-    }
-    const flakiest = overviews.toSorted((a, b) => flakiness(b) - flakiness(a));
+  async show(page) {
+    const firstDay = page.today - SHOWN_DAYS + 1;
+    const overviews = await page.loadEach(loadOverviews, { firstDay });
     const list = table(
       "Repositories, the flakiest first",
-      columns(
+      [
         "Repository",
         "Flakiness|number",
         "By day|wide",
@@ -43,8 +38,9 @@ export const repositoriesPage = definePage({
         "Quarantined|number wide",
         "Coverage|number wide",
         "Last upload|wide",
-      ),
-      flakiest.map((one) => overviewRow(one, firstDay, context)),
+      ],
+      overviews.toSorted((a, b) => flakiness(b) - flakiness(a))
+        .map((one) => overviewRow(one, firstDay, page)),
     );
     const none = emptyState(
       markup`<p>Nothing has been uploaded yet. A repository appears with its first JUnit report:</p>`,
@@ -62,7 +58,7 @@ function flakiness({ builds }: Overview): number {
   return builds.buildCount === 0 ? -1 : builds.disruptedBuildCount / builds.buildCount;
 }
 
-function overviewRow(overview: Overview, firstDay: number, { pathTo, at }: PageContext): Content[] {
+function overviewRow(overview: Overview, firstDay: number, page: PageRequest): Content[] {
   const { builds, flakyTestCount, quarantinedTestCount } = overview;
   const repository = formatRepositoryName(overview);
   const byDay = new Map(overview.days.map((one) => [one.day, one]));
@@ -70,19 +66,15 @@ function overviewRow(overview: Overview, firstDay: number, { pathTo, at }: PageC
     const day = byDay.get(firstDay + index);
     return day ? 100 * day.disruptedBuildCount / day.buildCount : null;
   });
-  const link = (count: number, quarantine: string) =>
-    markup`<a href="${pathTo(["flaky-tests"], { repository, quarantine })}">${
-      formatCount(count)
-    }</a>`;
   const share = `${builds.disruptedBuildCount} of ${formatCount(builds.buildCount)} builds`;
   return [
-    markup`<a href="${repositoryPath(pathTo, overview)}">${repository}</a>`,
+    repositoryLink(page, overview),
     markup`${flakinessBadge(builds).percentage ?? "–"}<small>${share}</small>`,
     sparkline({ title: "Builds with a flaky failure by day, oldest first", values }),
-    link(flakyTestCount, "false"),
-    link(quarantinedTestCount, "true"),
+    inventoryLink(page, { repository, quarantine: "false" }, formatCount(flakyTestCount)),
+    inventoryLink(page, { repository, quarantine: "true" }, formatCount(quarantinedTestCount)),
     coverageText(overview),
-    at(overview.lastRecordedAt),
+    page.at(overview.lastRecordedAt),
   ];
 }
 
@@ -98,13 +90,11 @@ export function coverageText({ coveredLineCount, lineCount }: Overview): string 
 export const repositoryByNamePage = definePage({
   path: "/repos/:name",
   resource: "repositories by name in path",
-  async show({ repositories }, { sql, pathTo }) {
-    const ids = repositories.map(({ repositoryId }) => repositoryId);
-    const found = await loadRepositoryDetails(sql, ids);
-    if (found.length === 1) return repositoryPath(pathTo, found[0]!);
-    const links = found.map((one) =>
-      markup`<li><a href="${repositoryPath(pathTo, one)}">${formatRepositoryName(one)}</a></li>`
-    );
+  async show(page) {
+    const found = await page.loadEach(loadRepositoryDetails, {});
+    const [{ owner, name }] = found as [typeof found[0]];
+    if (found.length === 1) return page.pathTo(["repos", owner, name]);
+    const links = found.map((one) => markup`<li>${repositoryLink(page, one)}</li>`);
     return {
       title: "Which repository?",
       content: markup`<h1>Which repository?</h1>

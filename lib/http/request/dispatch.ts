@@ -24,7 +24,7 @@ import { checkSelected, createUrlParser } from "./parsed_url.ts";
 import { errorPage } from "./error_page.ts";
 import { completeError, requestIdOf, Responder, responseKey } from "./responses.ts";
 import type { Endpoint } from "./route.ts";
-import { StaleVersionError } from "./stale_version.ts";
+import { createLoads, StaleVersionError } from "./stale_version.ts";
 import { createTestsLoader } from "./tests_loader.ts";
 
 /** Responds to a request from a peer with this IP address; never throws. */
@@ -98,11 +98,11 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
     if (route) logged.route = route.path;
     const access = route?.access ?? "token";
     const now = context.now();
-    const windowStart = now - context.windowSeconds;
+    const moment = { now, windowStart: now - context.windowSeconds };
     const authorization = request.headers.get("authorization");
     const found = await authenticate(
       authorization,
-      { access, badgeToken, organization, address, selection, now, windowStart },
+      { access, badgeToken, organization, address, selection, ...moment },
     );
     if (!found) return await refuse(unauthorized(access));
     const { caller } = found;
@@ -145,9 +145,9 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
         parameters,
         root,
         today,
-        now,
-        windowStart,
-        loadTests: (options) => loadTests(repositories, { now, windowStart, ...options }),
+        ...moment,
+        ...createLoads(context.sql, repositories, moment),
+        loadTests: (options) => loadTests(repositories, { ...moment, ...options }),
       }, context));
   }
 }

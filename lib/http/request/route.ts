@@ -1,6 +1,8 @@
 /** Routes: rows of the route table, and the input and output of their handlers. */
 import * as v from "valibot";
-import type { CallerScope, RepositoryVersion } from "../../../db/read/caller.ts";
+import type { Database } from "../../../db/connection/connect.ts";
+import type { CallerScope } from "../../../db/read/caller.ts";
+import type { DataVersion } from "../../base/data_version.ts";
 import type { BranchFilter } from "../../query/mod.ts";
 import type { Context } from "./context.ts";
 import { JSON_MEDIA_TYPE, jsonBody } from "./json.ts";
@@ -41,11 +43,30 @@ export interface LoadTestsOptions {
   branches?: BranchFilter;
 }
 
+/** When a request is answered, in seconds since 1970. */
+export interface Moment {
+  now: number;
+  /** First second of the window. */
+  windowStart: number;
+}
+
+/** What a query learns from the request: the resource and the moment. */
+export interface QueryScope extends Moment {
+  repositoryId: number;
+  /** `null` unless the resource is a test. */
+  testNo: number | null;
+  /** `null` unless the resource is a submission. */
+  submissionId: string | null;
+}
+
+/** A query of `db/read`. */
+type Load<Options, Result> = (sql: Database["sql"], options: Options) => Promise<Result>;
+
 /**
  * A request that passed all checks, with its caller and the repositories that the route's `resource`
  * names.
  */
-export interface ApiRequest<Query = unknown> extends CallerScope {
+export interface ApiRequest<Query = unknown> extends CallerScope, Moment {
   query: Query;
   /** The query parameters that the route knows, as they were sent. */
   parameters: RawParameters;
@@ -53,10 +74,19 @@ export interface ApiRequest<Query = unknown> extends CallerScope {
   root: string;
   /** The day of the request, in days since 1970. */
   today: number;
-  /** Seconds since 1970. */
-  now: number;
-  /** First second of the window, since 1970. */
-  windowStart: number;
+  /**
+   * Queries the resource of the request, a repository or what is in it. `null`: it is gone.
+   * @throws {StaleVersionError} when the data has another version than the request by now
+   */
+  load<Options extends Partial<QueryScope>, Result extends { version: DataVersion | null }>(
+    query: Load<Options, Result | null>,
+    options: Omit<Options, keyof QueryScope> & Partial<Options>,
+  ): Promise<Result>;
+  /** Queries each repository of the request. @throws {StaleVersionError} as `load` does */
+  loadEach<Options, Row extends DataVersion & { repositoryId: number }>(
+    query: Load<Options, Row[]>,
+    options: Omit<Options, keyof Moment | "repositoryIds">,
+  ): Promise<Row[]>;
   /** Tests of the repositories that are disruptive in the window or quarantined. */
   loadTests(options?: LoadTestsOptions): Promise<TestCollection>;
 }
@@ -169,35 +199,4 @@ export function defineJsonRoute<
       return { body: jsonBody(value), nextCursor: value.metadata?.after ?? null };
     },
   });
-}
-
-/** The organization of the caller, on a route with this resource. */
-export function selectedOrganization(
-  { caller, organizationName: name }: ApiRequest,
-): { organizationId: number; name: string } {
-  if (!caller || name === null) throw new Error("the route does not declare the organization");
-  return { organizationId: caller.organizationId, name };
-}
-
-/** The repository that a request names; a request without one is refused before its handler runs. */
-export function selectedRepository(request: ApiRequest): RepositoryVersion {
-  const [repository] = request.repositories;
-  if (!repository) throw new Error("the route declares no resource");
-  return repository;
-}
-
-/** The submission that a request names, with its repository. */
-export function selectedSubmission(
-  request: ApiRequest,
-): RepositoryVersion & { submissionId: string } {
-  const { submissionId, ...repository } = selectedRepository(request);
-  if (submissionId === null) throw new Error("the route declares no submission");
-  return { ...repository, submissionId };
-}
-
-/** The test that a request names, with its repository. */
-export function selectedTest(request: ApiRequest): RepositoryVersion & { testNo: number } {
-  const { testNo, ...repository } = selectedRepository(request);
-  if (testNo === null) throw new Error("the route declares no test");
-  return { ...repository, testNo };
 }

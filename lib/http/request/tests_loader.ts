@@ -5,7 +5,7 @@ import type { TestsState } from "../../analysis/tests_state.ts";
 import { Cache } from "../../base/cache.ts";
 import type { WindowVersion } from "../../base/data_version.ts";
 import type { BranchFilter } from "../../query/mod.ts";
-import type { LoadTestsOptions } from "./route.ts";
+import type { LoadTestsOptions, Moment } from "./route.ts";
 import { checkVersion, StaleVersionError } from "./stale_version.ts";
 import { TestCollection } from "./test_collection.ts";
 
@@ -24,12 +24,6 @@ type TestsLoader = (
   repositories: readonly RepositoryVersion[],
   options: LoadTestsOptions & Moment,
 ) => Promise<TestCollection>;
-
-/** When a request is answered, in seconds since 1970. */
-interface Moment {
-  now: number;
-  windowStart: number;
-}
 
 /** Data of a repository that is loaded independent of its version. */
 interface Variant {

@@ -177,7 +177,7 @@ describeWithDatabases("processing a submission", (database) => {
     const coverageOf = (coveredLineCount: number) => ({ coveredLineCount, lineCount: 10 });
     await process(upload(repository, [["t"]], { coverage: coverageOf(1) }));
     await process(upload(repository, [["u"]], { coverage: coverageOf(2), recordedAt: NOW - 900 }));
-    const { coverage } = await loadLatestCoverage(sql, repository.repositoryId);
+    const { coverage } = await loadLatestCoverage(sql, repository);
     assert.equal(coverage?.coveredLineCount, 2);
   });
 

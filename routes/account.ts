@@ -1,0 +1,68 @@
+/** The routes about what the token can read: its organization and the repositories of it. */
+import * as v from "valibot";
+import { loadRepositoryDetails } from "../db/read/repositories.ts";
+import { caseKey, organizationUuid } from "../lib/base/identity.ts";
+import { defineJsonRoute } from "../lib/http/request/route.ts";
+import examples from "./examples.json" with { type: "json" };
+import { described, objectSchema, textSchema } from "./schemas.ts";
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+const organizationSchema = objectSchema("Organization", {
+  id: described(v.pipe(v.string(), v.regex(UUID)), "UUID; never changes"),
+  name: textSchema("Name of the organization"),
+  slug: textSchema("The name in lower case"),
+});
+
+export const organizations = defineJsonRoute({
+  path: "/api/me/organizations",
+  operationId: "listMyOrganizations",
+  tag: "Account",
+  summary: "Organization of the token",
+  description: "The organization that the token belongs to, as a list of one.",
+  response: {
+    description: "The organization",
+    schema: objectSchema("Organizations", { organizations: v.array(organizationSchema) }),
+    example: examples.organizations,
+  },
+  resource: "organization",
+  handler({ caller, organizationName }) {
+    const id = organizationUuid(caller!.organizationId);
+    const name = organizationName!;
+    return { organizations: [{ id, name, slug: caseKey(name) }] };
+  },
+});
+
+const repositorySchema = objectSchema("Repository", {
+  id: described(v.pipe(v.string(), v.regex(/^\d+$/)), "The value of repository_id, as a string"),
+  name: textSchema("Name without the owner"),
+  full_name: textSchema("owner/name"),
+  url: textSchema('Page of the repository as CI reported it, "" when it is not known'),
+  description: textSchema('Always ""'),
+});
+
+export const repositories = defineJsonRoute({
+  path: "/api/me/repositories",
+  operationId: "listMyRepositories",
+  tag: "Account",
+  summary: "Repositories of the organization",
+  description: "All repositories that the token can read, by full_name in any case.",
+  response: {
+    description: "All repositories",
+    schema: objectSchema("Repositories", { repositories: v.array(repositorySchema) }),
+    example: examples.repositories,
+  },
+  resource: "repositories in query",
+  async handler({ loadEach }) {
+    const details = await loadEach(loadRepositoryDetails, {});
+    return {
+      repositories: details.map(({ repositoryNumber, owner, name, url }) => ({
+        id: String(repositoryNumber),
+        name,
+        full_name: `${owner}/${name}`,
+        url,
+        description: "",
+      })),
+    };
+  },
+});

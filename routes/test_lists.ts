@@ -1,0 +1,189 @@
+/** The two lists of tests: the disruptive ones of a repository, and the inventory. */
+import * as v from "valibot";
+import type { TrackedTest } from "../lib/analysis/tracked_test.ts";
+import {
+  branchParameter,
+  limitParameter,
+  offsetCursorParameter,
+  optionalParameter,
+  repositoryIdParameter,
+  repositoryParameter,
+  repositoryPathParameters,
+  searchParameter,
+  sortParameter,
+  textParameter,
+} from "../lib/http/request/parameters.ts";
+import { defineJsonRoute } from "../lib/http/request/route.ts";
+import type { IsListed, ListQuery, TestCollection } from "../lib/http/request/test_collection.ts";
+import examples from "./examples.json" with { type: "json" };
+import {
+  EXPANSION_NAMES,
+  expansionEntries,
+  expansionsView,
+  needTime,
+  parseExpansions,
+} from "./expansions.ts";
+import {
+  baseEntries,
+  baseView,
+  countSchema,
+  described,
+  negativeResultSchema,
+  negativeResultView,
+  objectSchema,
+  offsetMetadata,
+  pageSchema,
+  positiveResultSchema,
+  positiveResultView,
+  ratioSchema,
+  ratioView,
+  textSchema,
+  timestampSchema,
+  timestampView,
+} from "./schemas.ts";
+
+/** A page of tests, each as `view` shows it. */
+function testPage<View>(
+  tests: TestCollection,
+  query: ListQuery,
+  view: (test: TrackedTest) => View,
+) {
+  const page = tests.list(query);
+  const metadata = offsetMetadata(query, page.count);
+  return { count: page.count, tests: page.tests.map(view), metadata };
+}
+
+const disruptiveTestSchema = objectSchema("DisruptiveTest", {
+  ...baseEntries,
+  disruptiveness: ratioSchema,
+  nondeterministic_negative_result_count: countSchema("Disruptions of the last 14 days"),
+  nondeterminism_first_recorded_at: described(timestampSchema, "The first disruption ever"),
+  latest_nondeterministic_commit_oid: textSchema("Commit of the latest disruption"),
+  latest_nondeterministic_negative_result: described(negativeResultSchema, "The latest disruption"),
+  latest_nondeterministic_positive_result: described(
+    positiveResultSchema,
+    "The latest pass at a code version where the test also failed",
+  ),
+});
+
+export const disruptiveTests = defineJsonRoute({
+  path: "/api/repos/:owner/:name/tests",
+  operationId: "listDisruptiveTests",
+  tag: "Repositories",
+  summary: "Flaky tests of a repository",
+  description:
+    "Tests that both passed and failed at the same code version, with such a failure in the last " +
+    "14 days. Quarantined tests are listed too.",
+  parameters: {
+    path: repositoryPathParameters,
+    query: v.object({
+      limit: limitParameter(10),
+      after: offsetCursorParameter,
+      sort: sortParameter,
+      q: searchParameter,
+      branch: branchParameter,
+    }),
+  },
+  response: {
+    description: "A page of tests",
+    schema: pageSchema("DisruptiveTestPage", "Tests that match, on all pages", {
+      tests: v.array(disruptiveTestSchema),
+    }),
+    example: examples.disruptiveTests,
+  },
+  resource: "repository in path",
+  async handler({ loadTests, query: { branch, ...query } }) {
+    const tests = await loadTests({ branches: branch });
+    return testPage(tests, { ...query, isListed: isDisruptive }, disruptiveTestView);
+  },
+});
+
+/** Whether the list of a repository shows a test. */
+export const isDisruptive = ({ disruptionCount }: TrackedTest) => disruptionCount > 0;
+
+/** A disruptive test as the list of a repository shows it. */
+export function disruptiveTestView(test: TrackedTest) {
+  return {
+    ...baseView(test),
+    disruptiveness: ratioView(test),
+    nondeterministic_negative_result_count: test.disruptionCount,
+    nondeterminism_first_recorded_at: timestampView(test.firstDisruptionAt)!,
+    latest_nondeterministic_commit_oid: test.latestDisruption!.commitOid,
+    latest_nondeterministic_negative_result: negativeResultView(test.latestDisruption)!,
+    latest_nondeterministic_positive_result: positiveResultView(test.latestPositive)!,
+  };
+}
+
+/** Parameters that select and sort the tests of the inventory, here and on its page. */
+export const inventoryParameters = v.object({
+  repository: repositoryParameter,
+  repository_id: repositoryIdParameter,
+  limit: limitParameter(25),
+  after: offsetCursorParameter,
+  sort: sortParameter,
+  q: searchParameter,
+  branch: branchParameter,
+  quarantine: textParameter(
+    "false: tests that are not quarantined; any other value, or none: quarantined tests",
+    { jsonSchema: { type: "string", default: "true" }, example: "false" },
+  ),
+  quarantined: textParameter(
+    "Alias of quarantine, which wins when both are given",
+    { jsonSchema: { type: "string" }, example: "false" },
+  ),
+});
+
+const includeParameter = optionalParameter(
+  parseExpansions,
+  `Comma-separated fields to add to each test: ${EXPANSION_NAMES.join(", ")}. ` +
+    "Unknown names are ignored",
+  {
+    jsonSchema: { type: "array", items: { type: "string", enum: EXPANSION_NAMES } },
+    example: "disruptiveness_ratio,tags",
+  },
+);
+
+const flakyTestSchema = objectSchema("FlakyTest", {
+  ...baseEntries,
+  ...v.partial(v.object(expansionEntries)).entries,
+});
+
+/** The inventory, across repositories. */
+export const flakyTests = defineJsonRoute({
+  path: "/api/v1/flaky/tests",
+  operationId: "listFlakyTests",
+  tag: "Tests",
+  summary: "Flaky tests across repositories",
+  description:
+    "The quarantined tests, or the tests that are not quarantined and had a disruption in the last " +
+    "14 days. A quarantined test stays listed however long ago its last disruption was.",
+  parameters: { query: v.object({ ...inventoryParameters.entries, include: includeParameter }) },
+  response: {
+    description: "A page of tests",
+    schema: pageSchema("FlakyTestPage", "Tests that match, on all pages", {
+      tests: v.array(flakyTestSchema),
+    }),
+    example: examples.flakyTests,
+    exampleQuery: { repository: "acme/shop", include: EXPANSION_NAMES.join(",") },
+  },
+  resource: "repositories in query",
+  async handler({ loadTests, query: { include, branch, ...query } }) {
+    const tests = await loadTests({ withTime: needTime(include), branches: branch });
+    return testPage(tests, { ...query, isListed: isListedBy(query) }, (test) => ({
+      ...baseView(test),
+      ...expansionsView(test, include),
+    }));
+  },
+});
+
+/** Whether the inventory lists a test: any value except "false" means quarantined tests. */
+export function isListedBy(
+  { quarantine, quarantined }: { quarantine?: string; quarantined?: string },
+): IsListed {
+  return (quarantine ?? quarantined) === "false" ? isNotQuarantined : isQuarantined;
+}
+
+const isQuarantined = ({ quarantine }: TrackedTest) => quarantine !== null;
+
+const isNotQuarantined = ({ quarantine, disruptionCount }: TrackedTest) =>
+  quarantine === null && disruptionCount > 0;

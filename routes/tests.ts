@@ -1,0 +1,178 @@
+/** The routes about one test: its fields, its latest disruptions, and its runs. */
+import * as v from "valibot";
+import { loadDisruptionEvents } from "../db/read/disruption_events.ts";
+import { loadRepository } from "../db/read/repositories.ts";
+import { loadTestDetails } from "../db/read/test_details.ts";
+import { loadTestRuns } from "../db/read/test_runs.ts";
+import { encodeRunCursor } from "../lib/base/cursor.ts";
+import { eventId } from "../lib/base/identity.ts";
+import { formatRepositoryName } from "../lib/base/repository_name.ts";
+import {
+  attemptStatusParameter,
+  branchParameter,
+  limitParameter,
+  runCursorParameter,
+  testPathParameters,
+} from "../lib/http/request/parameters.ts";
+import { defineJsonRoute } from "../lib/http/request/route.ts";
+import examples from "./examples.json" with { type: "json" };
+import { EXPANSION_NAMES, expansionEntries, expansionsView } from "./expansions.ts";
+import {
+  attemptEntries,
+  attemptView,
+  baseEntries,
+  baseView,
+  branchSchema,
+  buildUrlSchema,
+  commitSchema,
+  described,
+  keysetPage,
+  metadataSchema,
+  objectIdSchema,
+  objectSchema,
+  ordinalSchema,
+  recordedAtView,
+  textSchema,
+  timestampSchema,
+} from "./schemas.ts";
+
+/** One test with all expansions, disruptive or not. */
+export const testDetails = defineJsonRoute({
+  path: "/api/tests/:id",
+  operationId: "getTest",
+  tag: "Tests",
+  summary: "One test",
+  description:
+    "A test with its repository and every field that `include` adds in the inventory. A test without " +
+    "any disruption is known here, too.",
+  parameters: { path: testPathParameters },
+  response: {
+    description: "The test",
+    schema: objectSchema("TestDetails", {
+      ...baseEntries,
+      repository: textSchema("Repository as owner/name"),
+      repository_id: ordinalSchema("Numeric identifier of the repository"),
+      is_quarantined: described(v.boolean(), "Whether it is quarantined now"),
+      ...expansionEntries,
+    }),
+    example: examples.testDetails,
+  },
+  resource: "test in path",
+  async handler({ load, loadTests, repositories: [selected] }) {
+    const [details, repository, { runs }] = await Promise.all([
+      load(loadTestDetails, {}),
+      load(loadRepository, {}),
+      loadTests({ withTime: true }),
+    ]);
+    // One repository always has runs.
+    const test = { ...details.test, ...runs!.of(selected!.testNo!) };
+    return {
+      ...baseView(test),
+      repository: formatRepositoryName(repository),
+      repository_id: repository.repositoryNumber,
+      is_quarantined: test.quarantine !== null,
+      ...expansionsView(test, EXPANSION_NAMES),
+    };
+  },
+});
+
+const MAX_EVENTS = 10;
+
+const eventSchema = objectSchema("DisruptionEvent", {
+  id: objectIdSchema,
+  build_url: buildUrlSchema,
+  commit_oid: commitSchema,
+  conclusion: described(
+    v.picklist(["failure", "error"]),
+    "failure: an assertion failed; error: anything else went wrong",
+  ),
+  recorded_at: timestampSchema,
+  message: textSchema("First line of the failure"),
+});
+
+export const testResults = defineJsonRoute({
+  path: "/api/tests/:id/results",
+  operationId: "listTestResults",
+  tag: "Tests",
+  summary: "Disruption events of one test",
+  description:
+    `The ${MAX_EVENTS} latest failures of the last 14 days at code versions where the test also ` +
+    "passed, newest first.",
+  parameters: { path: testPathParameters },
+  response: {
+    description: "The latest events",
+    schema: objectSchema("DisruptionEvents", { results: v.array(eventSchema) }),
+    example: examples.testResults,
+  },
+  resource: "test in path",
+  async handler({ load }) {
+    const { events } = await load(loadDisruptionEvents, { limit: MAX_EVENTS });
+    return {
+      results: events.map((event) => ({
+        id: eventId(event.submissionId, event.resultNo),
+        build_url: event.buildUrl,
+        commit_oid: event.commitOid,
+        conclusion: event.conclusion,
+        recorded_at: recordedAtView(event.submissionId),
+        message: event.message,
+      })),
+    };
+  },
+});
+
+const runSchema = objectSchema("TestRun", {
+  submission_id: described(objectIdSchema, "Id of the submission"),
+  recorded_at: timestampSchema,
+  build_url: buildUrlSchema,
+  commit_oid: commitSchema,
+  tree_oid: textSchema('Tree that was tested, "" when it is not known'),
+  branch: branchSchema,
+  ...attemptEntries,
+});
+
+export const testRuns = defineJsonRoute({
+  path: "/api/tests/:id/runs",
+  operationId: "listTestRuns",
+  tag: "Tests",
+  summary: "Runs of one test",
+  description:
+    "Every attempt of the test in the last 14 days, newest first, passes included. Of one " +
+    "submission the latest attempt comes first.",
+  parameters: {
+    path: testPathParameters,
+    query: v.object({
+      conclusion: attemptStatusParameter("conclusion"),
+      branch: branchParameter,
+      limit: limitParameter(25),
+      after: runCursorParameter,
+    }),
+  },
+  response: {
+    description: "A page of attempts",
+    schema: objectSchema("TestRunPage", { runs: v.array(runSchema), metadata: metadataSchema }),
+    example: examples.testRuns,
+    exampleQuery: { limit: "2" },
+  },
+  resource: "test in path",
+  async handler({ load, query: { conclusion, branch, limit, after } }) {
+    const { runs } = await load(loadTestRuns, {
+      branches: branch,
+      status: conclusion,
+      after,
+      limit: limit + 1,
+    });
+    const { shown, metadata } = keysetPage(runs, limit, encodeRunCursor);
+    return {
+      runs: shown.map((run) => ({
+        submission_id: run.submissionId,
+        recorded_at: recordedAtView(run.submissionId),
+        build_url: run.buildUrl,
+        commit_oid: run.commitOid,
+        tree_oid: run.treeOid ?? "",
+        branch: run.branch ?? "",
+        ...attemptView(run),
+      })),
+      metadata,
+    };
+  },
+});
