@@ -26,7 +26,6 @@ describe("doctor", () => {
         "schema ok",
         "clock ok",
         "uploads warn",
-        "tokens warn",
         "archives ok",
         "disk ok",
         "program ok",
