@@ -1,7 +1,8 @@
-import { caseKey } from "../../lib/base/identity.ts";
-import type { RepositoryName } from "../../lib/base/repository_name.ts";
+import { caseKey, repositoryIdPrefix } from "../../lib/base/identity.ts";
+import { formatRepositoryName, type RepositoryName } from "../../lib/base/repository_name.ts";
 import type { Queryable } from "../connection/sql.ts";
-import { bumpDataVersion, lockRepository } from "../write/repository_row.ts";
+import { bumpDataVersion, lockRepository, showRepository } from "../write/repository_row.ts";
+import type { Organization } from "./organizations.ts";
 
 export interface Repository extends RepositoryName {
   organizationId: number;
@@ -16,6 +17,73 @@ export interface Repository extends RepositoryName {
   createdAt: number;
 }
 
+export interface NewRepository extends RepositoryName {
+  organization: Pick<Organization, "organizationId" | "name">;
+  /** The next free number of the organization unless given. */
+  repositoryNumber?: number | undefined;
+  /** Seconds since 1970. */
+  createdAt: number;
+}
+
+// More conflicts than a name or a prefix of ids can have.
+const MAX_ATTEMPTS = 1_000;
+
+/**
+ * Creates a repository, in a transaction. Of concurrent callers with the same name one succeeds.
+ * @throws {RangeError} when its name or number is taken
+ */
+export async function createRepository(
+  tx: Queryable,
+  creation: NewRepository,
+): Promise<Repository> {
+  const { organizationId } = creation.organization;
+  const { repositoryId } = await findOrCreateRepository(tx, creation);
+  // Its first upload may be in progress: waits for the end.
+  await lockRepository(tx, repositoryId);
+  const present = await findRepository(tx, { organizationId, ...creation });
+  if (present) {
+    throw new RangeError(`repository "${formatRepositoryName(present)}" already exists`);
+  }
+  await showRepository(tx, repositoryId, creation.repositoryNumber);
+  const [created] = await tx<Repository[]>`
+    update repository set owner = ${creation.owner}, name = ${creation.name},
+      created_at = to_timestamp(${creation.createdAt})
+    where repository_id = ${repositoryId}
+    returning ${repositoryColumns(tx)}`;
+  return created!;
+}
+
+/** The repository with a name; created if it does not exist, hidden until its first upload. */
+export async function findOrCreateRepository(
+  sql: Queryable,
+  { organization, owner, name, createdAt }: Omit<NewRepository, "repositoryNumber">,
+): Promise<Repository> {
+  const { organizationId } = organization;
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const present = await findAnyRepository(sql, { organizationId, owner, name });
+    if (present?.isVisible) return present;
+    const prefix = repositoryIdPrefix({ organization: organization.name, owner, name }, attempt);
+    const [created] = present ? [] : await sql<Repository[]>`
+      insert into repository
+        (organization_id, owner, name, owner_key, name_key, id_prefix, created_at)
+      values (${organizationId}, ${owner}, ${name}, ${caseKey(owner)}, ${caseKey(name)}, ${prefix},
+        to_timestamp(${createdAt}))
+      on conflict do nothing
+      returning ${repositoryColumns(sql)}`;
+    const repository = created ?? present;
+    if (!repository) continue;
+    // Also for one that is hidden: the process that created it may have been killed before this.
+    // Microseconds are exact in a double until 2255.
+    await sql`
+      insert into repository_state (repository_id, id_prefix, data_version)
+      values (${repository.repositoryId}, ${repository.idPrefix},
+        (extract(epoch from clock_timestamp()) * 1000000)::bigint)
+      on conflict do nothing`;
+    return repository;
+  }
+  throw new Error(`no free prefix of test ids found for repository ${owner}/${name}`);
+}
+
 /** The repository with a name (in any case) within an organization. */
 export async function findRepository(
   sql: Queryable,
@@ -26,16 +94,16 @@ export async function findRepository(
 }
 
 /** The same, including hidden repositories. */
-export async function findAnyRepository(
+async function findAnyRepository(
   sql: Queryable,
   { organizationId, owner, name }: RepositoryName & { organizationId: number },
-): Promise<Repository & { isVisible: boolean } | null> {
+): Promise<Repository & { isVisible: boolean } | undefined> {
   const [row] = await sql<(Repository & { isVisible: boolean })[]>`
     select ${repositoryColumns(sql)}, repository_number is not null as "isVisible"
     from repository
     where organization_id = ${organizationId} and owner_key = ${caseKey(owner)}
       and name_key = ${caseKey(name)}`;
-  return row ?? null;
+  return row;
 }
 
 /** All repositories of an organization, by name. */
@@ -51,7 +119,7 @@ export async function listRepositories(
 
 /**
  * Renames a repository, in a transaction; its tests keep their ids. Returns `null` when another
- * repository of the organization has the name, or when the repository no longer exists.
+ * repository of the organization has the name.
  */
 export async function renameRepository(
   tx: Queryable,
@@ -72,11 +140,11 @@ export async function renameRepository(
   return row ?? null;
 }
 
-/** Deletes a repository and all its data, in a transaction. Returns false when it no longer exists. */
+/** Deletes a repository and all its data, in a transaction. */
 export async function deleteRepository(
   tx: Queryable,
   { organizationId, repositoryId }: Pick<Repository, "organizationId" | "repositoryId">,
-): Promise<boolean> {
+): Promise<void> {
   // Uploads lock the repository too, so nothing is added during the deletion. On Citus there may be
   // nothing to lock: a worker commits before the coordinator, which may have died since.
   await lockRepository(tx, repositoryId);
@@ -95,10 +163,9 @@ export async function deleteRepository(
   await tx`delete from unpublished_test_range where repository_id = ${repositoryId}`;
   await tx`delete from test where repository_id = ${repositoryId}`;
   await tx`delete from repository_state where repository_id = ${repositoryId}`;
-  const { count } = await tx`
+  await tx`
     delete from repository
     where organization_id = ${organizationId} and repository_id = ${repositoryId}`;
-  return count > 0;
 }
 
 /** SQL: the columns of a `Repository`. */

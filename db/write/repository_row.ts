@@ -74,13 +74,13 @@ export async function takeNumbers(
 
 /**
  * Makes a hidden repository, whose state is locked, visible under the given or the next free number.
- * Returns false when the number is taken.
+ * @throws {RangeError} when the number is taken
  */
 export async function showRepository(
   tx: Queryable,
   repositoryId: number,
   given?: number,
-): Promise<boolean> {
+): Promise<void> {
   const [{ organizationId }] = await tx<[{ organizationId: number }]>`
     select organization_id as "organizationId" from repository
     where repository_id = ${repositoryId}`;
@@ -88,31 +88,24 @@ export async function showRepository(
   await tx`
     select 1 from organization where organization_id = ${organizationId} for no key update`;
   const number = given ?? await nextNumber(tx, organizationId);
-  const shown = await tx`
+  const { count } = await tx`
     update repository set repository_number = ${number}
     where repository_id = ${repositoryId}
       and not exists (select 1 from repository r
-        where r.organization_id = ${organizationId} and r.repository_number = ${number})
-    returning true`;
-  if (shown.length === 0) return false;
+        where r.organization_id = ${organizationId} and r.repository_number = ${number})`;
+  if (count === 0) throw new RangeError(`repository id ${number} is already used`);
   await tx`
     update repository_state set is_visible = true where repository_id = ${repositoryId}`;
-  return true;
 }
 
 /** Takes the next free number of an organization: given numbers may be ahead of the counter. */
 async function nextNumber(tx: Queryable, organizationId: number): Promise<number> {
   const [row] = await tx<{ number: number }[]>`
     update organization o set next_repository_number = 1 + (
-      select min(candidate.number) from (
-        select o.next_repository_number as number
-        union all
-        select r.repository_number + 1 from repository r
-        where r.organization_id = o.organization_id
-          and r.repository_number >= o.next_repository_number
-      ) candidate
+      select min(number) from generate_series(o.next_repository_number, o.next_repository_number + (
+        select count(*) from repository r where r.organization_id = o.organization_id)) as number
       where not exists (select 1 from repository r
-        where r.organization_id = o.organization_id and r.repository_number = candidate.number))
+        where r.organization_id = o.organization_id and r.repository_number = number))
     where organization_id = ${organizationId}
     returning (next_repository_number - 1)::float8 as number`;
   return row!.number;

@@ -2,7 +2,7 @@
 /** Puts histories through the program's own processing, in a thread of its own. */
 import { type Database, openDatabase } from "../../db/connection/connect.ts";
 import { storeSubmission } from "../../db/write/store_submission.ts";
-import { findOrCreateRepository } from "../../db/admin/create_repository.ts";
+import { findOrCreateRepository } from "../../db/admin/repositories.ts";
 import { Columns } from "./columns.ts";
 import { builds, type HistoryShape, identities } from "./generate.ts";
 
@@ -47,7 +47,7 @@ async function run(job: Job): Promise<void> {
     open = { url: databaseUrl, database };
   }
   const { sql } = open.database;
-  const { repository } = await findOrCreateRepository(sql, {
+  const repository = await findOrCreateRepository(sql, {
     organization,
     owner,
     name,

@@ -8,7 +8,7 @@
 import fs from "node:fs";
 import { join } from "node:path";
 import { createOrganization } from "../../db/admin/organizations.ts";
-import { findOrCreateRepository } from "../../db/admin/create_repository.ts";
+import { findOrCreateRepository } from "../../db/admin/repositories.ts";
 import { openDatabase } from "../../db/connection/connect.ts";
 import { migrate } from "../../db/schema/migrate.ts";
 import { storeSubmission } from "../../db/write/store_submission.ts";
@@ -57,7 +57,7 @@ async function measure(name: string, folder: string, fsync: typeof fsyncSync): P
       purchaseUnitCount: 0,
       createdAt,
     });
-    const { repository: { repositoryId } } = await findOrCreateRepository(sql, {
+    const { repositoryId } = await findOrCreateRepository(sql, {
       organization: organization!,
       owner: "acme",
       name: "shop",

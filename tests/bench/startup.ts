@@ -3,7 +3,7 @@ import { openDatabase } from "../../db/connection/connect.ts";
 import { migrate } from "../../db/schema/migrate.ts";
 import { createOrganization } from "../../db/admin/organizations.ts";
 import { storeSubmission } from "../../db/write/store_submission.ts";
-import { findOrCreateRepository } from "../../db/admin/create_repository.ts";
+import { findOrCreateRepository } from "../../db/admin/repositories.ts";
 import { Columns } from "./columns.ts";
 import { builds, identities } from "./generate.ts";
 import { startContestant } from "./processes.ts";
@@ -63,7 +63,7 @@ export async function fillEmbedded(dataDir: string): Promise<void> {
       purchaseUnitCount: 0,
       createdAt: now,
     });
-    const { repository } = await findOrCreateRepository(sql, {
+    const repository = await findOrCreateRepository(sql, {
       organization: organization!,
       owner: "acme",
       name: "shop",

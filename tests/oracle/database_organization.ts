@@ -13,7 +13,7 @@ import {
   removeQuarantine,
 } from "../../db/admin/quarantine.ts";
 import { listQuarantineLog } from "../../db/admin/quarantine_log.ts";
-import { createRepository } from "../../db/admin/create_repository.ts";
+import { createRepository } from "../../db/admin/repositories.ts";
 import {
   deleteRepository,
   listRepositories,
@@ -61,16 +61,15 @@ export async function databaseOrganization(
     setClock: fleet.setClock,
     setGate: fleet.setGate,
     async createRepository(index, { repositoryId: repositoryNumber, ...repository }) {
-      const creation = await sql.begin((tx) =>
+      const created = await sql.begin((tx) =>
         createRepository(tx, {
           organization: { organizationId, name },
           ...repository,
           repositoryNumber,
         })
       );
-      if (creation.outcome !== "created") throw new Error(`${repository.name} was not created`);
-      repositoryIds[index] = creation.repository.repositoryId;
-      return creation.repository.repositoryNumber;
+      repositoryIds[index] = created.repositoryId;
+      return created.repositoryNumber;
     },
     async renameRepository(index, to) {
       const repositoryId = repositoryIds[index]!;
@@ -79,9 +78,9 @@ export async function databaseOrganization(
     },
     async deleteRepository(index, now) {
       const repository = { organizationId, repositoryId: repositoryIds[index]! };
-      return await sql.begin(async (tx) => {
+      await sql.begin(async (tx) => {
         await releaseRepository(tx, repository, removalAt(now), ORIGIN);
-        return await deleteRepository(tx, repository);
+        await deleteRepository(tx, repository);
       });
     },
     async upload(upload, uploadedAt) {

@@ -86,10 +86,9 @@ export function inMemoryOrganization(name: string): InMemoryOrganization {
       return Promise.resolve(!taken);
     },
     deleteRepository(index, now) {
-      const { isThere } = repositoryAt(state, index);
       releaseRepository(state, index, now);
       deleteRepository(state, index);
-      return Promise.resolve(isThere);
+      return Promise.resolve();
     },
     upload(upload) {
       const { repository, commit, buildUrl, results, recordedAt } = upload;

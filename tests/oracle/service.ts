@@ -59,7 +59,7 @@ export interface Organization {
   /** Returns false when the name is taken. */
   renameRepository(repository: number, name: { owner: string; name: string }): Promise<boolean>;
   /** Returns false when it is already deleted. */
-  deleteRepository(repository: number, now: number): Promise<boolean>;
+  deleteRepository(repository: number, now: number): Promise<void>;
   upload(upload: PlainUpload, uploadedAt: number): Promise<UploadOutcome>;
   /** Lists an archive as processing. */
   showProcessing(archive: PlainUpload & { key: string }, uploadedAt: number): Promise<void>;

@@ -5,7 +5,7 @@ import type { Database } from "../../db/connection/connect.ts";
 import { createOrganization } from "../../db/admin/organizations.ts";
 import { storeSubmission, type Upload } from "../../db/write/store_submission.ts";
 import { addQuarantine, findTest, removeQuarantine } from "../../db/admin/quarantine.ts";
-import { createRepository } from "../../db/admin/create_repository.ts";
+import { createRepository } from "../../db/admin/repositories.ts";
 import type { Repository } from "../../db/admin/repositories.ts";
 import { insertToken, type NewTokenRow } from "../../db/admin/tokens.ts";
 import { SubmissionBuilder } from "../../lib/analysis/submission_content.ts";
@@ -82,15 +82,8 @@ export async function createFixture(
       app(request(path, { authorization: `token ${token}`, ...headers })),
     addToken,
     async addRepository(owner, name, id) {
-      const { outcome, ...creation } = await createRepository(sql, {
-        organization,
-        owner,
-        name,
-        repositoryNumber: id,
-        createdAt: NOW,
-      });
-      assert.ok(outcome === "created" && "repository" in creation);
-      return creation.repository;
+      const created = { owner, name, repositoryNumber: id, createdAt: NOW };
+      return await createRepository(sql, { organization, ...created });
     },
     upload: (repository, results, more) =>
       storeSubmission(sql, uploadOf(repository, results, more)),

@@ -1,9 +1,8 @@
 import * as v from "valibot";
-import { createRepository } from "../../../db/admin/create_repository.ts";
 import { releaseRepository } from "../../../db/admin/quarantine.ts";
 import {
+  createRepository,
   deleteRepository,
-  findRepository,
   listRepositories,
   renameRepository,
   type Repository,
@@ -30,21 +29,14 @@ const createCommand = command({
   async run({ org, repository, id }, context) {
     const { sql, organization } = await openOrganization(context, org);
     const created = await writeTransaction(sql, async (tx) => {
-      const creation = await createRepository(tx, {
+      const created = await createRepository(tx, {
         ...repository,
         organization,
         repositoryNumber: id,
         createdAt: context.now,
       });
-      if (creation.outcome === "number_taken") {
-        throw new Failure(`repository id ${id} is already used`);
-      }
-      if (creation.outcome === "name_taken") {
-        const name = formatRepositoryName(creation.repository);
-        throw new Failure(`repository "${name}" already exists`);
-      }
-      await context.logChange(tx, changeOf(creation.repository));
-      return creation.repository;
+      await context.logChange(tx, changeOf(created));
+      return created;
     });
     await printRepository(context, created);
   },
@@ -84,13 +76,7 @@ const renameCommand = command({
       return renamed;
     });
     if (!renamed) {
-      // The target exists, or the repository was deleted in the meantime.
-      const taken = await findRepository(sql, { ...organization, ...newName });
-      throw new Failure(
-        taken
-          ? `repository "${formatRepositoryName(taken)}" already exists`
-          : `repository "${formatRepositoryName(present)}" was deleted in the meantime`,
-      );
+      throw new Failure(`repository "${formatRepositoryName(newName)}" already exists`);
     }
     await printRepository(context, renamed);
   },
@@ -106,15 +92,11 @@ const deleteCommand = command({
     const present = await requireRepository(sql, organization, repository);
     const origin = await context.origin();
     const removal = { removedAt: context.now, removedBy: null, reason: "repository deleted" };
-    const isDeleted = await writeTransaction(sql, async (tx) => {
+    await writeTransaction(sql, async (tx) => {
       await releaseRepository(tx, present, removal, origin);
-      const isDeleted = await deleteRepository(tx, present);
-      if (isDeleted) await context.logChange(tx, changeOf(present));
-      return isDeleted;
+      await deleteRepository(tx, present);
+      await context.logChange(tx, changeOf(present));
     });
-    if (!isDeleted) {
-      context.note(`repository "${formatRepositoryName(present)}" was deleted in the meantime`);
-    }
     await printRepository(context, present);
   },
 });

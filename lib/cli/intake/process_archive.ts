@@ -11,11 +11,10 @@ import {
   releaseArchive,
 } from "../../../db/admin/archives.ts";
 import { applyPolicy } from "../../../db/admin/apply_policy.ts";
-import { findOrCreateRepository } from "../../../db/admin/create_repository.ts";
 import { findOrganization, type Organization } from "../../../db/admin/organizations.ts";
 import type { Origin } from "../../../db/admin/quarantine_log.ts";
 import { loadPolicy } from "../../../db/admin/quarantine_policy.ts";
-import type { Repository } from "../../../db/admin/repositories.ts";
+import { findOrCreateRepository, type Repository } from "../../../db/admin/repositories.ts";
 import type { Database } from "../../../db/connection/connect.ts";
 import { SchemaVersionError } from "../../../db/schema/migrate.ts";
 import { writeTransaction } from "../../../db/write/transaction.ts";
@@ -166,7 +165,7 @@ async function intake(
   ): Promise<{ organization: Organization; repository: Repository }> {
     const organization = given ??
       await organizationOf(sql, facts.repository, metadata?.organization);
-    const { repository } = await findOrCreateRepository(sql, {
+    const repository = await findOrCreateRepository(sql, {
       ...facts.repository,
       organization,
       createdAt: moment,

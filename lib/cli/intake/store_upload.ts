@@ -5,7 +5,7 @@ import {
   storeSubmission,
   type Upload,
 } from "../../../db/write/store_submission.ts";
-import { findOrCreateRepository } from "../../../db/admin/create_repository.ts";
+import { findOrCreateRepository } from "../../../db/admin/repositories.ts";
 import { lockRepository } from "../../../db/write/repository_row.ts";
 import type { Database } from "../../../db/connection/connect.ts";
 import { writeTransaction } from "../../../db/write/transaction.ts";
@@ -54,7 +54,7 @@ export async function storeUpload(
   { now, key, alongside }: Pick<Upload, "key" | "alongside"> & { now: number },
 ): Promise<StoredUpload> {
   const organization = await requireOrganization(sql, facts.organization);
-  const { repository } = await findOrCreateRepository(sql, {
+  const repository = await findOrCreateRepository(sql, {
     ...facts.repository,
     organization,
     createdAt: now,

@@ -3,7 +3,7 @@ import { it } from "@std/testing/bdd";
 import { loadDisruptionEvents } from "../../../db/read/disruption_events.ts";
 import { createOrganization } from "../../../db/admin/organizations.ts";
 import { storeSubmission } from "../../../db/write/store_submission.ts";
-import { findOrCreateRepository } from "../../../db/admin/create_repository.ts";
+import { findOrCreateRepository } from "../../../db/admin/repositories.ts";
 import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
 import { describeWithDatabases } from "../../database.ts";
 
@@ -18,7 +18,7 @@ describeWithDatabases("failures", (database) => {
       purchaseUnitCount: 0,
       createdAt: NOW,
     });
-    const { repository } = await findOrCreateRepository(sql, {
+    const repository = await findOrCreateRepository(sql, {
       organization: organization!,
       owner: "acme",
       name: "shop",

@@ -16,7 +16,7 @@ import {
   loadStuckArchives,
 } from "../../../db/admin/diagnostics.ts";
 import { findOrganization } from "../../../db/admin/organizations.ts";
-import { createRepository, findOrCreateRepository } from "../../../db/admin/create_repository.ts";
+import { createRepository, findOrCreateRepository } from "../../../db/admin/repositories.ts";
 import { recordTokenUses } from "../../../db/admin/tokens.ts";
 import { loadUploader } from "../../../db/read/caller.ts";
 import { findRepository } from "../../../db/admin/repositories.ts";
@@ -337,8 +337,7 @@ async function cutOffUploads(program: Program): Promise<void> {
   const organization = await findOrganization(sql, "big");
   const hidden = { organization: organization!, owner: "big", name: "hidden", createdAt: NOON };
   await findOrCreateRepository(sql, hidden);
-  const created = await createRepository(sql, { ...hidden, repositoryNumber: SHOP + 1 });
-  assert.equal(created.outcome, "created");
+  await createRepository(sql, { ...hidden, repositoryNumber: SHOP + 1 });
   await findOrCreateRepository(sql, { ...hidden, name: "shown" });
   await program.run("repo create big/shown --org big");
   await program.run("org log --org big");

@@ -8,7 +8,7 @@ import {
   type Upload,
 } from "../../../db/write/store_submission.ts";
 import { findTest } from "../../../db/admin/quarantine.ts";
-import { createRepository, findOrCreateRepository } from "../../../db/admin/create_repository.ts";
+import { createRepository, findOrCreateRepository } from "../../../db/admin/repositories.ts";
 import {
   deleteRepository,
   findRepository,
@@ -39,7 +39,7 @@ describeWithDatabases("processing a submission", (database) => {
 
   /** A repository of its own for each test. */
   async function newRepository(): Promise<Repository> {
-    const { repository } = await findOrCreateRepository(database().sql, {
+    const repository = await findOrCreateRepository(database().sql, {
       organization: { organizationId, name: "acme" },
       owner: "acme",
       name: `repository-${nextName++}`,
@@ -239,7 +239,7 @@ describeWithDatabases("processing a submission", (database) => {
       name: "cut off",
       createdAt: NOW,
     };
-    const { repository } = await findOrCreateRepository(sql, wanted);
+    const repository = await findOrCreateRepository(sql, wanted);
     const cutOff = upload(repository, [["t", "failure"], ["t"], ["u"]], { tags: ["stale"] });
     const { repositoryId } = repository;
     await prepareTests(sql, { repositoryId, content: cutOff.content });
@@ -282,12 +282,7 @@ describeWithDatabases("processing a submission", (database) => {
     const organization = { organizationId, name: "acme" };
     const wanted = { organization, owner: "acme", name: "half", createdAt: NOW };
     await findOrCreateRepository(sql, wanted);
-    const created = await createRepository(sql, {
-      ...wanted,
-      name: "Half",
-      repositoryNumber: 4_711,
-    });
-    assert.equal(created.outcome, "created");
+    await createRepository(sql, { ...wanted, name: "Half", repositoryNumber: 4_711 });
     const found = await findRepository(sql, { organizationId, ...wanted });
     assert.equal(found?.name, "Half");
     assert.equal(found?.repositoryNumber, 4_711);
@@ -309,8 +304,8 @@ describeWithDatabases("processing a submission", (database) => {
     const { sql } = database();
     const repository = await newRepository();
     await sql`delete from repository_state where repository_id = ${repository.repositoryId}`;
-    assert.ok(await sql.begin((tx) => deleteRepository(tx, repository)));
-    assert.ok(!await sql.begin((tx) => deleteRepository(tx, repository)));
+    await sql.begin((tx) => deleteRepository(tx, repository));
+    assert.equal(await findRepository(sql, repository), null);
   });
 
   it("finds a free number behind any number of taken ones", async () => {
@@ -327,14 +322,13 @@ describeWithDatabases("processing a submission", (database) => {
       update organization set next_repository_number = ${last!.id + 1}::bigint
       where organization_id = ${organizationId}`;
     for (const number of [last!.id + 1_501, last!.id + 1_502]) {
-      const creation = await createRepository(sql, {
+      const { repositoryNumber } = await createRepository(sql, {
         organization: { organizationId, name: "acme" },
         owner: "next",
         name: String(number),
         createdAt: NOW,
       });
-      assert.ok(creation.outcome === "created");
-      assert.equal(creation.repository.repositoryNumber, number);
+      assert.equal(repositoryNumber, number);
     }
   });
 

@@ -3,7 +3,7 @@ import { before, it } from "@std/testing/bdd";
 import { deleteSubmission } from "../../../db/write/delete_submission.ts";
 import { createOrganization } from "../../../db/admin/organizations.ts";
 import { storeSubmission } from "../../../db/write/store_submission.ts";
-import { findOrCreateRepository } from "../../../db/admin/create_repository.ts";
+import { findOrCreateRepository } from "../../../db/admin/repositories.ts";
 import { deleteRepository, type Repository } from "../../../db/admin/repositories.ts";
 import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
 import { ownerTags } from "../../../lib/analysis/test_tags.ts";
@@ -25,7 +25,7 @@ describeWithDatabases("tags of tests", (database) => {
   });
 
   async function newRepository(): Promise<Repository> {
-    const { repository } = await findOrCreateRepository(database().sql, {
+    const repository = await findOrCreateRepository(database().sql, {
       organization: { organizationId, name: "acme" },
       owner: "acme",
       name: `repository-${nextName++}`,

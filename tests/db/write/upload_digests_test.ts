@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { it } from "@std/testing/bdd";
 import { createOrganization } from "../../../db/admin/organizations.ts";
 import { storeSubmission, type Upload } from "../../../db/write/store_submission.ts";
-import { findOrCreateRepository } from "../../../db/admin/create_repository.ts";
+import { findOrCreateRepository } from "../../../db/admin/repositories.ts";
 import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
 import { describeWithDatabases } from "../../database.ts";
 
@@ -47,7 +47,7 @@ describeWithDatabases("digests of uploads", (database) => {
       purchaseUnitCount: 0,
       createdAt: NOW,
     });
-    const { repository: { repositoryId } } = await findOrCreateRepository(sql, {
+    const { repositoryId } = await findOrCreateRepository(sql, {
       organization: organization!,
       owner: "acme",
       name: "shop",

@@ -1,10 +1,7 @@
 import { before, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { findOrganization } from "../../../../db/admin/organizations.ts";
-import {
-  createRepository,
-  findOrCreateRepository,
-} from "../../../../db/admin/create_repository.ts";
+import { createRepository, findOrCreateRepository } from "../../../../db/admin/repositories.ts";
 import { findRepository } from "../../../../db/admin/repositories.ts";
 import { describeWithDatabases } from "../../../database.ts";
 import { commandLine, NOON } from "../run_in_process.ts";
@@ -115,7 +112,7 @@ describeWithDatabases("repo", (database) => {
     const taken = await cli("repo rename re/a RE/B --org acme");
     assert.deepEqual([taken.code, taken.stderr], [
       1,
-      'error: repository "re/b" already exists\n',
+      'error: repository "RE/B" already exists\n',
     ]);
     const unknown = await cli("repo rename re/nothing re/c --org acme");
     assert.equal(unknown.code, 1);
@@ -134,18 +131,17 @@ describeWithDatabases("repo", (database) => {
   it("is created once by concurrent callers", async () => {
     const owner = await organization();
     const wanted = { organization: owner, owner: "race", name: "one", createdAt: NOON };
-    const outcomes = await Promise.all(
+    const found = await Promise.all(
       Array.from({ length: 8 }, () => findOrCreateRepository(database().sql, wanted)),
     );
-    assert.equal(outcomes.filter(({ created }) => created).length, 1);
-    assert.equal(new Set(outcomes.map(({ repository }) => repository.repositoryId)).size, 1);
+    assert.equal(new Set(found.map(({ repositoryId }) => repositoryId)).size, 1);
   });
 
   it("is created within a transaction too", async () => {
     const wanted = { organization: await organization(), owner: "tx", name: "1", createdAt: NOON };
     await database().sql.begin(async (tx) => {
-      assert.equal((await createRepository(tx, wanted)).outcome, "created");
-      assert.equal((await createRepository(tx, wanted)).outcome, "name_taken");
+      await createRepository(tx, wanted);
+      await assert.rejects(createRepository(tx, wanted), /"tx\/1" already exists/);
     });
   });
 
