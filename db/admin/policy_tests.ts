@@ -10,7 +10,7 @@ import {
 import { activeQuarantine, type Quarantine } from "../../lib/analysis/quarantine.ts";
 import { firstSubmissionId, recordedAtOf } from "../../lib/base/identity.ts";
 import type { Database } from "../connection/connect.ts";
-import { arrayOf, idsIn, integersIn, type Queryable } from "../connection/sql.ts";
+import { arrayOf, integersIn, type Queryable } from "../connection/sql.ts";
 import { quarantineColumns, selectRepository, SNAPSHOT } from "../read/fragments.ts";
 import { loadTestLists } from "../read/test_lists.ts";
 import { selectDisruptionCounts } from "../read/tracked_test_rows.ts";
@@ -42,10 +42,7 @@ export async function loadPolicyTests(
   sql: Database["sql"],
   repository: Repository,
   policy: QuarantinePolicy,
-  { now, windowStart, listsSetAside = false }: PolicyMoment & {
-    /** Also tests whose disruptions do not count, because the environment was broken: may be many. */
-    listsSetAside?: boolean;
-  },
+  { now, windowStart }: PolicyMoment,
 ): Promise<{ tests: PolicyTest[]; automaticCount: number }> {
   const { organizationId, repositoryId } = repository;
   return await sql.begin(SNAPSHOT, async (tx) => {
@@ -58,18 +55,11 @@ export async function loadPolicyTests(
       entryOf(testNo)?.quarantineType === "automatic"
     );
     const automaticCount = automatic.length;
+    const hasEnough = ({ testNo, disruptionCount }: { testNo: number; disruptionCount: number }) =>
+      disruptionCount >= policy.disruptions && entryOf(testNo) === null;
     const scope = { repositoryIds: arrayOf([repositoryId]), firstId: windowId };
-    const counts = new Map(
-      (await selectDisruptionCounts(tx, scope))
-        .map(({ testNo, disruptionCount }) => [testNo, disruptionCount]),
-    );
-    const testNos = () => {
-      const disruptive = [...counts].filter(([testNo, count]) =>
-        count >= policy.disruptions && entryOf(testNo) === null
-      );
-      return new Set([...automatic, ...disruptive.map(([testNo]) => testNo)]);
-    };
-    if (testNos().size === 0) return { tests: [], automaticCount };
+    const candidates = (await selectDisruptionCounts(tx, scope)).filter(hasEnough);
+    if (automaticCount + candidates.length === 0) return { tests: [], automaticCount };
 
     const failures = await lastFailures(tx, repositoryId, automatic);
     const starts = automatic.map((testNo) =>
@@ -77,21 +67,34 @@ export async function loadPolicyTests(
     );
     const firstId = [windowId, ...starts].sort()[0]!;
     const submissions = await loadSubmissions(tx, { repositoryId, firstId });
+    const disruptions = await tx<{ submissionId: string; testNo: number; count: number }[]>`
+      select encode(submission_id, 'hex') as "submissionId", test_no as "testNo",
+        count(*)::int as count
+      from negative_result
+      where repository_id = ${repositoryId} and submission_id >= decode(${windowId}, 'hex')
+        and is_disruption and test_no = any(${
+      integersIn(tx, [...automatic, ...candidates.map(({ testNo }) => testNo)])
+    })
+      group by submission_id, test_no`;
     // After a day of a broken environment, most tests have disruptions that do not count.
-    const broken = submissions.filter((one) => one.isBrokenEnvironment && one.id >= windowId);
-    if (broken.length > 0 && !listsSetAside) {
-      const ids = idsIn(tx, broken.map(({ id }) => id));
-      const uncounted = await tx<{ testNo: number; count: number }[]>`
-        select test_no as "testNo", count(*)::int as count from negative_result
-        where repository_id = ${repositoryId} and submission_id = any(${ids}) and is_disruption
-        group by test_no`;
-      for (const { testNo, count } of uncounted) counts.set(testNo, counts.get(testNo)! - count);
+    const broken = new Set(
+      submissions.filter((one) => one.isBrokenEnvironment).map(({ id }) => id),
+    );
+    const counts = new Map<number, number>();
+    for (const { submissionId, testNo, count } of disruptions) {
+      if (!broken.has(submissionId)) counts.set(testNo, (counts.get(testNo) ?? 0) + count);
     }
+    const counted = [...counts].map(([testNo, disruptionCount]) => ({ testNo, disruptionCount }));
+    const testNos = new Set([
+      ...automatic,
+      ...counted.filter(hasEnough).map(({ testNo }) => testNo),
+    ]);
     const rows = await tx<TestRow[]>`
       select ${testColumns(tx)} from test t
-      where t.repository_id = ${repositoryId} and t.test_no = any(${integersIn(tx, testNos())})`;
+      where t.repository_id = ${repositoryId} and t.test_no = any(${integersIn(tx, testNos)})`;
     const tests = rows.map((row) => storedTest(repository, row));
-    const runs = await loadRuns(tx, { repositoryId, testNos: testNos(), windowId, submissions });
+    const disrupted = new Set(disruptions.map((one) => one.submissionId + one.testNo));
+    const runs = runsOf(submissions, testNos, disrupted);
     const removals = await lastRemovals(tx, {
       organizationId,
       testIds: tests.map(({ id }) => id),
@@ -138,18 +141,20 @@ async function loadSubmissions(
   sql: Queryable,
   { repositoryId, firstId }: { repositoryId: number; firstId: string },
 ): Promise<Submission[]> {
-  const rows = await sql<
-    { id: string; codeVersion: string; testListNo: number; exceptions: Uint8Array }[]
-  >`
+  type Row = Pick<Submission, "id" | "codeVersion"> & {
+    testListNo: number;
+    encoded: Uint8Array;
+  };
+  const rows = await sql<Row[]>`
     select encode(submission_id, 'hex') as id, code_version as "codeVersion",
-      test_list_no as "testListNo", exceptions
+      test_list_no as "testListNo", exceptions as encoded
     from submission
     where repository_id = ${repositoryId} and status = 'processed'
       and submission_id >= decode(${firstId}, 'hex')
     order by submission_id`;
   const testListNos = new Set(rows.map(({ testListNo }) => testListNo));
   const lists = await loadTestLists(sql, { repositoryId, testListNos });
-  return rows.map(({ testListNo, exceptions: encoded, ...row }) => {
+  return rows.map(({ testListNo, encoded, ...row }) => {
     const list = lists.get(testListNo)!;
     const exceptions = new Map<number, readonly AttemptKind[]>();
     let testCount = list.length;
@@ -164,42 +169,28 @@ async function loadSubmissions(
   });
 }
 
-/** The runs of tests in submissions, oldest first, by test_no. */
-async function loadRuns(
-  sql: Queryable,
-  { repositoryId, testNos, windowId, submissions }: {
-    repositoryId: number;
-    testNos: ReadonlySet<number>;
-    /** First submission id of the window: disruptions before it do not count. */
-    windowId: string;
-    submissions: readonly Submission[];
-  },
-): Promise<Map<number, PolicyRun[]>> {
-  const disruptions = await sql<{ id: string; testNo: number }[]>`
-    select distinct encode(submission_id, 'hex') as id, test_no as "testNo" from negative_result
-    where repository_id = ${repositoryId} and submission_id >= decode(${windowId}, 'hex')
-      and is_disruption and test_no = any(${integersIn(sql, testNos)})`;
-  const disrupted = new Set(disruptions.map(({ id, testNo }) => id + testNo));
+/** The runs of tests in submissions, by test_no. `disrupted`: submission ids with test_no. */
+function runsOf(
+  submissions: readonly Submission[],
+  testNos: ReadonlySet<number>,
+  disrupted: ReadonlySet<string>,
+): Map<number, PolicyRun[]> {
+  const runs = new Map<number, PolicyRun[]>([...testNos].map((testNo) => [testNo, []]));
   /** Positions of the tests in each list. */
   const positions = new Map<Int32Array, number[]>();
-  const runs = new Map<number, PolicyRun[]>([...testNos].map((testNo) => [testNo, []]));
   for (const { id, list, exceptions, codeVersion, isBrokenEnvironment } of submissions) {
-    let own = positions.get(list);
-    if (!own) {
-      own = [...list.keys()].filter((index) => testNos.has(list[index]!));
-      positions.set(list, own);
-    }
-    const run = { recordedAt: recordedAtOf(id), codeVersion, isBrokenEnvironment };
-    // Shared by all tests that simply passed.
-    const passed: PolicyRun = { ...run, results: [true], isDisrupted: false };
+    const own = positions.get(list) ??
+      [...list.keys()].filter((index) => testNos.has(list[index]!));
+    positions.set(list, own);
     for (const index of own) {
       const testNo = list[index]!;
-      const kinds = exceptions.get(index);
-      const results = kinds?.filter((kind) => kind === "positive" || kind === "negative")
+      const results = (exceptions.get(index) ?? ["positive"])
+        .filter((kind) => kind === "positive" || kind === "negative")
         .map((kind) => kind === "positive");
+      if (results.length === 0) continue;
       const isDisrupted = disrupted.has(id + testNo);
-      if (!results) runs.get(testNo)!.push(passed);
-      else if (results.length > 0) runs.get(testNo)!.push({ ...run, results, isDisrupted });
+      const run = { recordedAt: recordedAtOf(id), codeVersion, isBrokenEnvironment };
+      runs.get(testNo)!.push({ ...run, results, isDisrupted });
     }
   }
   return runs;

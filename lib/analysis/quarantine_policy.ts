@@ -110,7 +110,7 @@ export function decideQuarantine<Test extends { history: PolicyHistory }>(
 /** Decides about one test, regardless of `maxTests`. */
 function decideAlone(
   history: PolicyHistory,
-  { disruptions, setAside, codeVersions, results, latest, isOneStretch }: Evidence,
+  { disruptions, codeVersions, results, latest, isOneStretch }: Evidence,
   policy: QuarantinePolicy,
   now: number,
 ): PolicyDecision {
@@ -126,8 +126,7 @@ function decideAlone(
     }, ${passed} of its last ${latest.length} results passed`;
   const skip = (why: string): PolicyDecision => ({ action: "skip", reason: `${found}: ${why}` });
   if (disruptions < policy.disruptions) {
-    const others = setAside && `; ${setAside} more in a broken environment`;
-    return skip(`needs ${plural(policy.disruptions, "disruption")}${others || ""}`);
+    return skip(`needs ${plural(policy.disruptions, "disruption")}`);
   }
   if (codeVersions < policy.codeVersions) {
     return skip(`needs ${plural(policy.codeVersions, "code version")}`);
@@ -145,8 +144,6 @@ function decideAlone(
 /** Evidence for entering: results of the window, since the test left the quarantine last. */
 interface Evidence {
   disruptions: number;
-  /** Disruptions that do not count, in broken environments. */
-  setAside: number;
   codeVersions: number;
   results: number;
   /** At most 20, oldest first. */
@@ -160,27 +157,20 @@ function evidenceOf(
   { windowStart }: PolicyMoment,
 ): Evidence {
   const since = Math.max(windowStart, leftAt);
-  const recent = runs.filter((run) => run.recordedAt >= since);
-  const counting = recent.filter((run) => !run.isBrokenEnvironment);
+  const counting = runs.filter((run) => run.recordedAt >= since && !run.isBrokenEnvironment);
   const disrupted = counting.filter(({ isDisrupted }) => isDisrupted);
-  const disruptions = countNegatives(disrupted);
   const results = counting.flatMap((run) => run.results);
   const stretch = counting.slice(
     counting.findIndex(({ isDisrupted }) => isDisrupted),
     counting.findLastIndex(({ isDisrupted }) => isDisrupted) + 1,
   ).flatMap((run) => run.results);
   return {
-    disruptions,
-    setAside: countNegatives(recent.filter(({ isDisrupted }) => isDisrupted)) - disruptions,
+    disruptions: disrupted.flatMap((run) => run.results).filter((isPositive) => !isPositive).length,
     codeVersions: new Set(disrupted.map(({ codeVersion }) => codeVersion)).size,
     results: results.length,
     latest: results.slice(-LATEST_RESULTS),
     isOneStretch: !stretch.slice(stretch.indexOf(false), stretch.lastIndexOf(false)).includes(true),
   };
-}
-
-function countNegatives(runs: readonly PolicyRun[]): number {
-  return runs.flatMap(({ results }) => results).filter((isPositive) => !isPositive).length;
 }
 
 /** Whether a test has passed long enough since its last failure, with the reason. */

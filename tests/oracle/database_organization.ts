@@ -5,7 +5,7 @@ import { deleteSubmission } from "../../db/write/delete_submission.ts";
 import { createOrganization } from "../../db/admin/organizations.ts";
 import { storeSubmission } from "../../db/write/store_submission.ts";
 import { pruneRepository } from "../../db/write/prune.ts";
-import { applyPolicy } from "../../db/admin/apply_policy.ts";
+import { applyPolicy } from "../../db/admin/quarantine_policy.ts";
 import {
   addQuarantine,
   findTest,

@@ -1,8 +1,7 @@
 import * as v from "valibot";
-import { applyPolicy, type TestDecision } from "../../../db/admin/apply_policy.ts";
 import { listQuarantined } from "../../../db/admin/quarantine.ts";
 import { listQuarantineLog, type Origin } from "../../../db/admin/quarantine_log.ts";
-import { loadPolicy } from "../../../db/admin/quarantine_policy.ts";
+import { applyPolicy, loadPolicy, type TestDecision } from "../../../db/admin/quarantine_policy.ts";
 import type { Repository } from "../../../db/admin/repositories.ts";
 import type { Database } from "../../../db/connection/connect.ts";
 import { loadBuildCounts } from "../../../db/read/badges.ts";

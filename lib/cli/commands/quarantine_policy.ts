@@ -1,6 +1,10 @@
 import * as v from "valibot";
-import { applyPolicy } from "../../../db/admin/apply_policy.ts";
-import { listPolicies, loadPolicy, setPolicy } from "../../../db/admin/quarantine_policy.ts";
+import {
+  applyPolicy,
+  listPolicies,
+  loadPolicy,
+  setPolicy,
+} from "../../../db/admin/quarantine_policy.ts";
 import { listRepositories } from "../../../db/admin/repositories.ts";
 import { writeTransaction } from "../../../db/write/transaction.ts";
 import { DEFAULT_POLICY, type QuarantinePolicy } from "../../analysis/quarantine_policy.ts";
@@ -136,7 +140,7 @@ export const applyCommand: AddCommand = command({
       context.note(`the policy is off${isDryRun ? "; these are its defaults" : ""}: ${hint}`);
     }
     const otherwise = isDryRun && isUnset ? DEFAULT_POLICY : null;
-    const options = { now, windowStart: now - WINDOW_SECONDS, isDryRun, listsSetAside: true };
+    const options = { now, windowStart: now - WINDOW_SECONDS, isDryRun };
     const origin = await context.origin();
     const decisions = [];
     for (const repository of await listRepositories(sql, organizationId)) {

@@ -10,10 +10,9 @@ import {
   finishArchive,
   releaseArchive,
 } from "../../../db/admin/archives.ts";
-import { applyPolicy } from "../../../db/admin/apply_policy.ts";
 import { findOrganization, type Organization } from "../../../db/admin/organizations.ts";
 import type { Origin } from "../../../db/admin/quarantine_log.ts";
-import { loadPolicy } from "../../../db/admin/quarantine_policy.ts";
+import { applyPolicy, loadPolicy } from "../../../db/admin/quarantine_policy.ts";
 import { findOrCreateRepository, type Repository } from "../../../db/admin/repositories.ts";
 import type { Database } from "../../../db/connection/connect.ts";
 import { SchemaVersionError } from "../../../db/schema/migrate.ts";

@@ -135,15 +135,13 @@ describeWithDatabases("quarantine apply", (database) => {
     assert.deepEqual(await quarantined(), []);
   });
 
-  it("shows a test whose disruptions were in a broken environment", async () => {
+  it("does not count disruptions of a broken environment", async () => {
     const { organization: { name } } = fixture;
     const down = await fixture.addRepository("acme", "down");
     const results = Array.from({ length: 20 }, (_, index) => flaky(`down ${index}`)).flat();
     await fixture.upload(down, [...results, ...results, ...results], { recordedAt: NOW - DAY });
     const { stdout } = await cli(`quarantine apply --org ${name} --dry-run`);
-    const lines = stdout.split("\n").filter((line) => line.includes("acme/down"));
-    assert.equal(lines.length, 20);
-    assert.match(lines[0]!, /^skip\t.*: needs 3 disruptions; 3 more in a broken environment$/);
+    assert.ok(stdout.includes("acme/shop") && !stdout.includes("acme/down"));
     assert.equal((await cli(`repo delete acme/down --org ${name} --yes`)).code, 0);
   });
 
