@@ -1,4 +1,3 @@
-import * as v from "valibot";
 import { loadBuildCounts, loadLatestCoverage } from "../db/read/badges.ts";
 import { coverageBadge, flakinessBadge } from "../lib/badge/badge.ts";
 import { requiredRepositoryParameter, textParameter } from "../lib/http/request/parameters.ts";
@@ -23,7 +22,7 @@ export const flakyBadge = defineRoute({
     "An SVG badge with the percentage of builds of the last 14 days that have at least one " +
     "disruption. Submissions with the same build URL are one build. 0 % is green, up to 20 % " +
     "yellow, above red, and unknown (grey) without any build.",
-  parameters: { query: v.object({ repository: requiredRepositoryParameter }) },
+  query: { repository: requiredRepositoryParameter },
   response: {
     ...SVG_RESPONSE,
     example: flakinessBadge({ disruptedBuildCount: 3, buildCount: 24 }).svg,
@@ -46,13 +45,11 @@ export const coverageBadgeRoute = defineRoute({
     "An SVG badge with the percentage of covered lines in the latest coverage report of any " +
     "branch. 100 % is green, from 90 % light green, from 70 % yellow, below red, and unknown " +
     "(grey) without any report.",
-  parameters: {
-    query: v.object({
-      repository: requiredRepositoryParameter,
-      branch_or_pr: textParameter("Reserved, without effect", {
-        jsonSchema: { type: "string" },
-        example: "main",
-      }),
+  query: {
+    repository: requiredRepositoryParameter,
+    branch_or_pr: textParameter("Reserved, without effect", {
+      jsonSchema: { type: "string" },
+      example: "main",
     }),
   },
   response: {

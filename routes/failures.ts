@@ -2,11 +2,7 @@
 import * as v from "valibot";
 import { loadFailures, type ShownGroup } from "../db/read/failures.ts";
 import { formatTimestamp } from "../lib/base/time.ts";
-import {
-  branchParameter,
-  repositoryPathParameters,
-  testPathParameters,
-} from "../lib/http/request/parameters.ts";
+import { branchParameter } from "../lib/http/request/parameters.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
 import examples from "./examples.json" with { type: "json" };
 import {
@@ -63,7 +59,7 @@ export const testFailures = defineJsonRoute({
   description:
     "Failures and errors of the test in the last 14 days in groups of one cause, the largest first. " +
     "Two failures have one cause when their messages differ only in numbers, times, ids and the like.",
-  parameters: { path: testPathParameters, query: v.object({ branch: branchParameter }) },
+  query: { branch: branchParameter },
   response: {
     description: "The largest groups",
     schema: groupsSchema("FailureGroups", groupSchema),
@@ -84,7 +80,7 @@ export const repositoryFailures = defineJsonRoute({
   description:
     "Failures and errors of all tests in the last 14 days in groups of one cause, the largest " +
     "first: a broken service behind forty tests is one group.",
-  parameters: { path: repositoryPathParameters, query: v.object({ branch: branchParameter }) },
+  query: { branch: branchParameter },
   response: {
     description: "The largest groups",
     schema: groupsSchema("RepositoryFailureGroups", repositoryGroupSchema),

@@ -10,8 +10,6 @@ import {
   keysetCursorParameter,
   limitParameter,
   offsetCursorParameter,
-  repositoryPathParameters,
-  submissionPathParameters,
 } from "../lib/http/request/parameters.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
 import examples from "./examples.json" with { type: "json" };
@@ -59,13 +57,10 @@ export const submissions = defineJsonRoute({
   description:
     "CI runs that uploaded test results in the last 14 days, newest first. A shard that uploads " +
     "separately is a submission of its own.",
-  parameters: {
-    path: repositoryPathParameters,
-    query: v.object({
-      limit: limitParameter(10),
-      after: keysetCursorParameter,
-      branch: branchParameter,
-    }),
+  query: {
+    limit: limitParameter(10),
+    after: keysetCursorParameter,
+    branch: branchParameter,
   },
   response: {
     description: "A page of submissions",
@@ -118,13 +113,10 @@ export const submissionTests = defineJsonRoute({
   description:
     "Every attempt of every test in one CI run: failures and errors first, then by suite, class, " +
     "name, file and attempt. A submission older than 14 days is found as long as it is stored.",
-  parameters: {
-    path: submissionPathParameters,
-    query: v.object({
-      status: attemptStatusParameter("status"),
-      limit: limitParameter(25),
-      after: offsetCursorParameter,
-    }),
+  query: {
+    status: attemptStatusParameter("status"),
+    limit: limitParameter(25),
+    after: offsetCursorParameter,
   },
   response: {
     description: "A page of attempts",

@@ -8,7 +8,6 @@ import {
   optionalParameter,
   repositoryIdParameter,
   repositoryParameter,
-  repositoryPathParameters,
   searchParameter,
   sortParameter,
   textParameter,
@@ -74,15 +73,12 @@ export const disruptiveTests = defineJsonRoute({
   description:
     "Tests that both passed and failed at the same code version, with such a failure in the last " +
     "14 days. Quarantined tests are listed too.",
-  parameters: {
-    path: repositoryPathParameters,
-    query: v.object({
-      limit: limitParameter(10),
-      after: offsetCursorParameter,
-      sort: sortParameter,
-      q: searchParameter,
-      branch: branchParameter,
-    }),
+  query: {
+    limit: limitParameter(10),
+    after: offsetCursorParameter,
+    sort: sortParameter,
+    q: searchParameter,
+    branch: branchParameter,
   },
   response: {
     description: "A page of tests",
@@ -115,7 +111,7 @@ export function disruptiveTestView(test: TrackedTest) {
 }
 
 /** Parameters that select and sort the tests of the inventory, here and on its page. */
-export const inventoryParameters = v.object({
+export const inventoryParameters = {
   repository: repositoryParameter,
   repository_id: repositoryIdParameter,
   limit: limitParameter(25),
@@ -131,7 +127,7 @@ export const inventoryParameters = v.object({
     "Alias of quarantine, which wins when both are given",
     { jsonSchema: { type: "string" }, example: "false" },
   ),
-});
+};
 
 const includeParameter = optionalParameter(
   parseExpansions,
@@ -157,7 +153,7 @@ export const flakyTests = defineJsonRoute({
   description:
     "The quarantined tests, or the tests that are not quarantined and had a disruption in the last " +
     "14 days. A quarantined test stays listed however long ago its last disruption was.",
-  parameters: { query: v.object({ ...inventoryParameters.entries, include: includeParameter }) },
+  query: { ...inventoryParameters, include: includeParameter },
   response: {
     description: "A page of tests",
     schema: pageSchema("FlakyTestPage", "Tests that match, on all pages", {

@@ -12,7 +12,6 @@ import {
   branchParameter,
   limitParameter,
   runCursorParameter,
-  testPathParameters,
 } from "../lib/http/request/parameters.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
 import examples from "./examples.json" with { type: "json" };
@@ -45,7 +44,6 @@ export const testDetails = defineJsonRoute({
   description:
     "A test with its repository and every field that `include` adds in the inventory. A test without " +
     "any disruption is known here, too.",
-  parameters: { path: testPathParameters },
   response: {
     description: "The test",
     schema: objectSchema("TestDetails", {
@@ -98,7 +96,6 @@ export const testResults = defineJsonRoute({
   description:
     `The ${MAX_EVENTS} latest failures of the last 14 days at code versions where the test also ` +
     "passed, newest first.",
-  parameters: { path: testPathParameters },
   response: {
     description: "The latest events",
     schema: objectSchema("DisruptionEvents", { results: v.array(eventSchema) }),
@@ -138,14 +135,11 @@ export const testRuns = defineJsonRoute({
   description:
     "Every attempt of the test in the last 14 days, newest first, passes included. Of one " +
     "submission the latest attempt comes first.",
-  parameters: {
-    path: testPathParameters,
-    query: v.object({
-      conclusion: attemptStatusParameter("conclusion"),
-      branch: branchParameter,
-      limit: limitParameter(25),
-      after: runCursorParameter,
-    }),
+  query: {
+    conclusion: attemptStatusParameter("conclusion"),
+    branch: branchParameter,
+    limit: limitParameter(25),
+    after: runCursorParameter,
   },
   response: {
     description: "A page of attempts",

@@ -4,11 +4,7 @@ import type { TrackedTest } from "../lib/analysis/tracked_test.ts";
 import { KNOWN_VERDICTS, verdictOf } from "../lib/analysis/verdict.ts";
 import { parseShortTestId } from "../lib/base/identity.ts";
 import { quote } from "../lib/base/quote.ts";
-import {
-  MAX_LIMIT,
-  optionalParameter,
-  repositoryPathParameters,
-} from "../lib/http/request/parameters.ts";
+import { MAX_LIMIT, optionalParameter } from "../lib/http/request/parameters.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
 import { MAX_BRANCH_CHARACTERS, parseBranches } from "../lib/query/mod.ts";
 import examples from "./examples.json" with { type: "json" };
@@ -73,10 +69,7 @@ export const verdicts = defineJsonRoute({
   description:
     "For each of the given tests, whether its failure is already known. Tests that are missing from the " +
     "response are new failures.",
-  parameters: {
-    path: repositoryPathParameters,
-    query: v.object({ tests: testsParameter, base: baseParameter }),
-  },
+  query: { tests: testsParameter, base: baseParameter },
   response: {
     description: "The tests whose failure is known, by id",
     schema: objectSchema("TestVerdicts", { tests: v.array(verdictSchema) }),

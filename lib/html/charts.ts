@@ -6,15 +6,8 @@ import { formatDay } from "./format.ts";
 import { type Content, type Markup, markup } from "./markup.ts";
 import { table } from "./table.ts";
 
-/** The bar of a day: its parts from the bottom. */
-export interface DayBar {
-  /** Days since 1970. */
-  day: number;
-  parts: readonly number[];
-}
-
 /** A part of the bars of a chart. */
-export interface Series {
+interface Series {
   name: string;
   /** CSS class of its colour. */
   className: string;
@@ -29,12 +22,13 @@ const HEIGHT = 120;
 export function dayBars({ title, series, days }: {
   title: string;
   series: readonly Series[];
-  /** Without gaps, oldest first. */
-  days: readonly DayBar[];
+  /** Days since 1970 with their parts from the bottom; without gaps, oldest first. */
+  days: readonly { day: number; parts: readonly number[] }[];
 }): Markup {
   const most = Math.max(1, ...days.map(({ parts }) => sum(parts)));
   const step = WIDTH / days.length;
-  const bars = days.map(({ day, parts }, index) => {
+  const shown = days.map((one, index) => ({ ...one, index })).filter(({ parts }) => sum(parts) > 0);
+  const bars = shown.map(({ day, parts, index }) => {
     let top = HEIGHT;
     const rects = parts.map((count, part) => {
       if (count === 0) return null;
@@ -46,17 +40,13 @@ export function dayBars({ title, series, days }: {
         round(Math.max(0, top))
       }" width="${round(width)}" height="${round(height)}"/>`;
     });
-    if (sum(parts) === 0) return null;
     return markup`<g><title>${formatDay(day)}: ${partsText(series, parts)}</title>${rects}</g>`;
   });
   const totals = series.map((_, part) => sum(days.map(({ parts }) => parts[part]!)));
   return figure({
     title,
-    svg: image(
-      `${title}: ${partsText(series, totals)}; at most ${most} a day`,
-      [WIDTH, HEIGHT],
-      markup`${bars}<path class="axis" d="M0 ${HEIGHT}H${WIDTH}"/>`,
-    ),
+    alternative: `${partsText(series, totals)}; at most ${most} a day`,
+    drawing: markup`${bars}<path class="axis" d="M0 ${HEIGHT}H${WIDTH}"/>`,
     ends: [formatDay(days[0]!.day), `at most ${most} a day`, "today"],
     legend: series.map(({ name, className, width }, part) =>
       legendItem(
@@ -67,58 +57,42 @@ export function dayBars({ title, series, days }: {
       )
     ),
     head: ["Day", ...series.map(({ name }) => name)],
-    rows: days.filter(({ parts }) => sum(parts) > 0).toReversed()
-      .map(({ day, parts }) => [formatDay(day), ...parts]),
+    rows: shown.toReversed().map(({ day, parts }) => [formatDay(day), ...parts]),
   });
 }
 
-/** A value over time; `null` where there is none. */
-export interface TrendLine {
-  name: string;
-  className: string;
-  values: readonly (number | null)[];
-}
+/** The marks of the first and of the second line. */
+const MARKS = [
+  (x: number, y: number) => markup`<circle cx="${x}" cy="${y}" r="4"/>`,
+  (x: number, y: number) => markup`<rect x="${x - 4}" y="${y - 4}" width="8" height="8"/>`,
+] as const;
 
-/** Two lines over the same points, in percent; the second is dashed. */
+/** Two lines over the same points, in percent; `null` is a gap, and the second line is dashed. */
 export function trend({ title, labels, lines }: {
   title: string;
   labels: readonly string[];
-  lines: readonly [TrendLine, TrendLine];
+  lines: readonly { name: string; className: string; values: readonly (number | null)[] }[];
 }): Markup {
   const most = Math.max(10, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0)));
   const top = Math.ceil(most / 10) * 10;
-  const step = (WIDTH - 16) / Math.max(1, labels.length - 1);
-  const place = (value: number, index: number) =>
-    [round(8 + index * step), round(HEIGHT - 4 - value / top * (HEIGHT - 12))] as const;
   const drawn = lines.map(({ className, values }, number) => {
-    const points = values.flatMap((value, index) => value === null ? [] : [place(value, index)]);
-    const marks = points.map(([x, y]) =>
-      number === 0
-        ? markup`<circle cx="${x}" cy="${y}" r="4"/>`
-        : markup`<rect x="${x - 3.5}" y="${y - 3.5}" width="7" height="7"/>`
-    );
-    return markup`<g class="${className}"><polyline class="line" points="${
-      points.map((point) => point.join()).join(" ")
-    }"${number === 1 && markup` stroke-dasharray="7 5"`}/>${marks}</g>`;
+    const points = pointsOf(values, { top, width: WIDTH, height: HEIGHT, margin: 8 });
+    return markup`<g class="${className}"><polyline class="line" points="${points.join(" ")}"${
+      number === 1 && markup` stroke-dasharray="7 5"`
+    }/>${points.map(([x, y]) => MARKS[number]!(x, y))}</g>`;
   });
-  const latest = ({ values }: TrendLine) => values.findLast((value) => value !== null) ?? null;
+  const latest = lines.map(({ name, values }) =>
+    `${name} ${percent(values.findLast((value) => value !== null) ?? null)}`
+  );
   return figure({
     title,
-    svg: image(
-      `${title}: in the latest week ${
-        lines.map((line) => `${line.name} ${percent(latest(line))}`).join(", ")
-      }`,
-      [WIDTH, HEIGHT],
-      markup`<path class="axis" d="M0 ${HEIGHT - 4}H${WIDTH}M0 8H${WIDTH}"/>${drawn.toReversed()}`,
-    ),
+    alternative: `in the latest week ${latest.join(", ")}`,
+    drawing: markup`<path class="axis" d="M0 ${
+      HEIGHT - 8
+    }H${WIDTH}M0 8H${WIDTH}"/>${drawn.toReversed()}`,
     ends: [labels[0] ?? "", `upper line ${top}%`, labels.at(-1) ?? ""],
-    legend: lines.map((line, number) =>
-      legendItem(
-        number === 0
-          ? markup`<circle class="${line.className}" cx="6" cy="6" r="4.5"/>`
-          : markup`<rect class="${line.className}" x="2" y="2" width="8" height="8"/>`,
-        `${line.name} ${percent(latest(line))}`,
-      )
+    legend: lines.map(({ className }, number) =>
+      legendItem(markup`<g class="${className}">${MARKS[number]!(6, 6)}</g>`, latest[number]!)
     ),
     head: ["Week from", ...lines.map(({ name }) => name)],
     rows: labels.map((label, index) => [
@@ -133,18 +107,28 @@ export function sparkline(
   { title, values }: { title: string; values: readonly (number | null)[] },
 ): Markup {
   const [width, height] = [112, 28];
-  const step = (width - 6) / Math.max(1, values.length - 1);
-  const known = values.flatMap((value, index) =>
-    value === null ? [] : [[round(3 + index * step), round(height - 3 - value / 100 * 22)]]
-  );
-  const last = known.at(-1);
+  const points = pointsOf(values, { top: 100, width, height, margin: 3 });
+  const last = points.at(-1);
+  const axis = markup`<path class="axis" d="M0 ${height - 3}H${width}"/>`;
   return image(
     `${title}: ${values.map(percent).join(", ")}`,
     [width, height],
-    markup`<path class="axis" d="M0 ${height - 2}H${width}"/><polyline class="line" points="${
-      known.map((point) => point.join()).join(" ")
-    }"/>${last && markup`<circle cx="${last[0]}" cy="${last[1]}" r="3"/>`}`,
+    markup`${axis}<polyline class="line" points="${points.join(" ")}"/>${
+      last && markup`<circle cx="${last[0]}" cy="${last[1]}" r="3"/>`
+    }`,
     { className: "sparkline flaky" },
+  );
+}
+
+/** The places of the values that there are, from left to right. */
+function pointsOf(
+  values: readonly (number | null)[],
+  { top, width, height, margin }: Record<"top" | "width" | "height" | "margin", number>,
+): [x: number, y: number][] {
+  const step = (width - 2 * margin) / Math.max(1, values.length - 1);
+  const scale = (height - 2 * margin) / top;
+  return values.flatMap((value, index) =>
+    value === null ? [] : [[round(margin + index * step), round(height - margin - value * scale)]]
   );
 }
 
@@ -161,8 +145,10 @@ const GLYPHS: Record<Outcome, Markup> = {
 };
 
 /** The shape of an outcome, for use next to its name. */
-export function glyph(outcome: Outcome): Markup {
-  return markup`<svg class="glyph" viewBox="0 0 12 12" aria-hidden="true">${GLYPHS[outcome]}</svg>`;
+export const glyph = (outcome: Outcome): Markup => small(GLYPHS[outcome]);
+
+function small(shape: Markup): Markup {
+  return markup`<svg class="glyph" viewBox="0 0 12 12" aria-hidden="true">${shape}</svg>`;
 }
 
 const STRIP_COLUMNS = 50;
@@ -177,35 +163,35 @@ export function outcomeStrip({ title, runs }: {
     const [x, y] = [index % columns * 14 + 1, Math.floor(index / columns) * 20 + 4];
     return markup`<g transform="translate(${x} ${y})"><title>${text}</title>${GLYPHS[outcome]}</g>`;
   });
-  const counts = (Object.keys(GLYPHS) as Outcome[]).map((outcome) => ({
-    outcome,
-    count: runs.filter((run) => run.outcome === outcome).length,
-  })).filter(({ count }) => count > 0);
-  const alternative = counts.map(({ outcome, count }) => `${count} ${outcome}`).join(", ");
+  const groups = Map.groupBy(runs, ({ outcome }) => outcome);
+  const counts = (Object.keys(GLYPHS) as Outcome[]).filter((outcome) => groups.has(outcome))
+    .map((outcome) => ({ outcome, text: `${groups.get(outcome)!.length} ${outcome}` }));
+  const alternative = counts.map(({ text }) => text).join(", ");
   const size = [columns * 14, Math.ceil(runs.length / columns) * 20] as const;
   const svg = image(`${title}: ${alternative}`, size, marks, { scale: 1.4 });
+  const legend = counts.map(({ outcome, text }) => legendItem(GLYPHS[outcome], text));
   return markup`<figure class="strip">${svg}
 <p class="ends"><span>oldest</span><span>newest</span></p>
-<ul class="legend">${
-    counts.map(({ outcome, count }) => legendItem(GLYPHS[outcome], `${count} ${outcome}`))
-  }</ul></figure>`;
+<ul class="legend">${legend}</ul></figure>`;
 }
 
 /** A chart with its caption, legend and figures as a table. */
-function figure({ title, svg, ends, legend, head, rows }: {
+function figure({ title, alternative, drawing, ends, legend, head, rows }: {
   title: string;
-  svg: Markup;
+  alternative: string;
+  drawing: Markup;
   ends: readonly string[];
   legend: readonly Markup[];
   head: readonly string[];
   rows: readonly (readonly Content[])[];
 }): Markup {
+  const [first, ...others] = head as [string, ...string[]];
   return markup`<figure><figcaption>${title}</figcaption>
 <ul class="legend">${legend}</ul>
-${svg}
+${image(`${title}: ${alternative}`, [WIDTH, HEIGHT], drawing)}
 <p class="ends">${ends.map((text) => markup`<span>${text}</span>`)}</p>
 <details><summary>Figures</summary>${
-    table(title, head.map((name, index) => index > 0 ? `${name}|number` : name), rows)
+    table(title, [first, ...others.map((name) => `${name}|number`)], rows)
   }</details></figure>`;
 }
 
@@ -220,7 +206,7 @@ function image(
 }
 
 function legendItem(shape: Markup, text: string): Markup {
-  return markup`<li><svg class="glyph" viewBox="0 0 12 12" aria-hidden="true">${shape}</svg> ${text}</li>`;
+  return markup`<li>${small(shape)} ${text}</li>`;
 }
 
 function partsText(series: readonly Series[], parts: readonly number[]): string {

@@ -15,7 +15,8 @@ import type { Context } from "../../lib/http/request/context.ts";
 import type {
   ApiRequest,
   Endpoint,
-  ParametersSchema,
+  Entries,
+  QueryOf,
   Resource,
 } from "../../lib/http/request/route.ts";
 
@@ -28,19 +29,19 @@ export interface PageRequest<Query = unknown> extends ApiRequest<Query> {
 }
 
 /** Declares a page; `show` may return an address to redirect to instead. */
-export function definePage<Query extends ParametersSchema = ParametersSchema>(
+export function definePage<Query extends Entries>(
   { query, show, ...page }: {
     path: string;
     resource?: Resource;
     query?: Query;
-    show(request: PageRequest<v.InferOutput<Query>>): Promise<Page | Markup> | Page | Markup;
+    show(request: PageRequest<QueryOf<Query>>): Promise<Page | Markup> | Page | Markup;
   },
 ): Endpoint {
-  const endpoint: Endpoint<v.InferOutput<Query>> = {
+  const endpoint: Endpoint<QueryOf<Query>> = {
     ...page,
     access: "token or basic",
     isPage: true,
-    parameters: { query: query ?? v.object({}) },
+    parameters: { query: v.object({ ...query }) },
     response: { status: 200, description: "", mediaType: "text/html; charset=utf-8" },
     async handler(request, { sql }) {
       const pathTo = pathsFrom(request.root);

@@ -1,6 +1,5 @@
 /** What holds for every page, which the OpenAPI document does not describe. */
 import { gunzipSync } from "node:zlib";
-import * as v from "valibot";
 import { describedParameters, pathTemplate } from "../../lib/http/openapi/parameters.ts";
 import { defineRoute } from "../../lib/http/request/route.ts";
 import { pages } from "../../routes/pages/mod.ts";
@@ -13,7 +12,7 @@ export const PAGE_OPERATIONS: readonly Operation[] = pages.map((page) => ({
   operationId: page.path,
   parameters: describedParameters(defineRoute({
     ...page,
-    parameters: { path: v.object({}), query: page.parameters.query },
+    query: page.parameters.query.entries,
     operationId: "",
     tag: "Service",
     summary: "",

@@ -23,7 +23,7 @@ import {
 import { quote } from "../../base/quote.ts";
 import { readWith } from "../../base/read_with.ts";
 import type { ParameterErrors } from "./errors.ts";
-import type { ParametersSchema, RawParameters } from "./route.ts";
+import type { Entries, ParametersSchema, RawParameters } from "./route.ts";
 
 export const MAX_LIMIT = 100;
 
@@ -40,31 +40,31 @@ export interface ParameterMetadata {
 const TEXT = { type: "string" };
 const OBJECT_ID = { type: "string", pattern: "^[0-9a-fA-F]{24}$" };
 
-/** Parameters of the path of a repository's resources. */
-export const repositoryPathParameters = v.object({
+const REPOSITORY_PATH = {
   owner: pathParameter(
     "Owner of the repository, in any case. A slash in it (GitLab groups) is written %2F",
     { jsonSchema: TEXT, example: "acme" },
   ),
   name: pathParameter("Name of the repository, in any case", { jsonSchema: TEXT, example: "shop" }),
-});
+};
 
-/** Parameters of the path of a submission's resources. */
-export const submissionPathParameters = v.object({
-  ...repositoryPathParameters.entries,
-  id: pathParameter(
-    "Id of the submission from the list of submissions, in any case",
-    { jsonSchema: OBJECT_ID, example: "697dc80c14b6e07a92d3f58c" },
-  ),
-});
-
-/** Parameters of the path of a test's resources. */
-export const testPathParameters = v.object({
-  id: pathParameter(
-    "Id of the test from a list of tests, in any case",
-    { jsonSchema: OBJECT_ID, example: "5f3a9c0e7b12d4a86f01c2e3" },
-  ),
-});
+/** The parameters of the path, by the resource of the route. */
+export const PATH_PARAMETERS: Readonly<Record<string, Entries | undefined>> = {
+  "repository in path": REPOSITORY_PATH,
+  "submission in path": {
+    ...REPOSITORY_PATH,
+    id: pathParameter(
+      "Id of the submission from the list of submissions, in any case",
+      { jsonSchema: OBJECT_ID, example: "697dc80c14b6e07a92d3f58c" },
+    ),
+  },
+  "test in path": {
+    id: pathParameter(
+      "Id of the test from a list of tests, in any case",
+      { jsonSchema: OBJECT_ID, example: "5f3a9c0e7b12d4a86f01c2e3" },
+    ),
+  },
+};
 
 /** `limit`: the page size. */
 export function limitParameter(defaultLimit: number) {

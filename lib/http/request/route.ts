@@ -6,7 +6,7 @@ import type { DataVersion } from "../../base/data_version.ts";
 import type { BranchFilter } from "../../query/mod.ts";
 import type { Context } from "./context.ts";
 import { JSON_MEDIA_TYPE, jsonBody } from "./json.ts";
-import { organizationIdParameter } from "./parameters.ts";
+import { organizationIdParameter, PATH_PARAMETERS } from "./parameters.ts";
 import type { TestCollection } from "./test_collection.ts";
 
 /**
@@ -30,9 +30,10 @@ export type Tag = keyof typeof TAGS;
 /** Parameters as they were sent: the first value of each, absent ones `undefined`. */
 export type RawParameters = Readonly<Record<string, string | undefined>>;
 
-type Entries = Record<string, v.GenericSchema<string | undefined, unknown>>;
+/** Schemas of parameters by name; each turns text into a value. */
+export type Entries = Record<string, v.GenericSchema<string | undefined, unknown>>;
 
-/** Schema of the parameters of a route, by name; each turns text into a value. */
+/** Schema of the parameters of a route. */
 export type ParametersSchema = v.ObjectSchema<Entries, undefined>;
 
 /** Options for loading the tests of a list. */
@@ -159,26 +160,34 @@ export interface Route<Query = unknown> extends Endpoint<Query> {
   parameters: { path: ParametersSchema; query: ParametersSchema };
 }
 
-/** A route as it is declared: by default with a token and without parameters. */
-type RouteDeclaration<Query extends ParametersSchema> =
-  & Omit<Route<v.InferOutput<Query>>, "access" | "parameters">
-  & { access?: Access; parameters?: { path?: ParametersSchema; query?: Query } };
+/** The values of query parameters. */
+export type QueryOf<Query extends Entries> = v.InferOutput<v.ObjectSchema<Query, undefined>>;
 
-/** Declares a route. The handler's `query` has the type that the schema gives. */
-export function defineRoute<Query extends ParametersSchema>(
-  { access = "token", parameters = {}, ...route }: RouteDeclaration<Query>,
+/** A route as it is declared: by default with a token and without query parameters. */
+type RouteDeclaration<Query extends Entries> =
+  & Omit<Route<QueryOf<Query>>, "access" | "parameters">
+  & { access?: Access; query?: Query };
+
+/**
+ * Declares a route. The handler's `query` has the type that the schemas give; the resource has the
+ * parameters of the path.
+ */
+export function defineRoute<Query extends Entries>(
+  { access = "token", query, ...route }: RouteDeclaration<Query>,
 ): Route {
-  const { path = v.object({}), query: own = v.object({}) } = parameters;
-  const query = route.resource
-    ? v.object({ ...own.entries, organization_id: organizationIdParameter })
-    : own;
+  const { resource } = route;
+  const organization = resource && { organization_id: organizationIdParameter };
+  const parameters = {
+    path: v.object(PATH_PARAMETERS[resource ?? ""] ?? {}),
+    query: v.object({ ...query, ...organization }),
+  };
   // Sound: the handler only receives what this schema produced.
-  return { ...route, access, parameters: { path, query } } as Route;
+  return { ...route, access, parameters } as Route;
 }
 
 /** Declares a route whose handler returns the JSON value that the schema describes. */
 export function defineJsonRoute<
-  Query extends ParametersSchema,
+  Query extends Entries,
   Schema extends v.GenericSchema<unknown, object>,
 >(
   { response, handler, ...route }:
@@ -186,7 +195,7 @@ export function defineJsonRoute<
     & {
       response: Omit<ResponseDescription, "status" | "mediaType" | "schema"> & { schema: Schema };
       handler(
-        request: ApiRequest<v.InferOutput<Query>>,
+        request: ApiRequest<QueryOf<Query>>,
         context: Context,
       ): Promise<v.InferOutput<Schema>> | v.InferOutput<Schema>;
     },
