@@ -1,8 +1,21 @@
 /** Client of the HTTP API: timeout, one retry of transient failures, errors that one can act on. */
 import * as v from "valibot";
 import { pause } from "../base/delay.ts";
+import { quote } from "../base/quote.ts";
 import { type ApiSettings, TOKEN_VARIABLE, URL_VARIABLE } from "./settings.ts";
-import { ApiError, NotFoundError } from "./errors.ts";
+
+/** A failed call: what is wrong, and what an agent or a person can do about it. */
+export class ApiError extends Error {
+  override name = "ApiError";
+
+  /** @param problem a sentence; the message adds the advice */
+  constructor(readonly problem: string, advice = "") {
+    super(`${problem} ${advice}`.trimEnd());
+  }
+}
+
+/** A failure that is worth a retry. */
+class TransientError extends ApiError {}
 
 /** A GET request. */
 export interface GetRequest {
@@ -10,10 +23,8 @@ export interface GetRequest {
   path: readonly string[];
   /** Query parameters; `undefined` ones are left out. */
   query?: Readonly<Record<string, string | number | boolean | undefined>>;
-  /** Message of the error for status 404. */
-  notFound: string;
-  /** The caller's names of query parameters, where they differ. */
-  argumentNames?: Readonly<Record<string, string>>;
+  /** Message of the error for status 404, where it is possible. */
+  notFound?: string;
 }
 
 /**
@@ -40,10 +51,6 @@ const TIMEOUT_MS = 15_000;
 // Long enough for a restarted service to listen again.
 const RETRY_PAUSE_MS = 300;
 const TRANSIENT_STATUSES: readonly number[] = [502, 503, 504];
-const MAX_QUOTED_CHARACTERS = 200;
-
-/** A failure that is worth a retry. */
-class TransientError extends ApiError {}
 
 const ERRORS = v.object({ errors: v.record(v.string(), v.array(v.string())) });
 
@@ -63,19 +70,6 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
   };
 }
 
-/** The URL of a request: the base URL, with its path prefix, and the path. */
-function requestUrl({ path, query = {}, notFound }: GetRequest, baseUrl: string): string {
-  // URL parsing removes these two, encoded or not.
-  if (path.some((part) => part === "." || part === "..")) throw new NotFoundError(notFound);
-  const parts = path.map((part) => encodeURIComponent(part.toWellFormed()));
-  const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) {
-    if (value !== undefined) parameters.set(name, String(value));
-  }
-  const search = parameters.size === 0 ? "" : `?${parameters}`;
-  return `${baseUrl}/${parts.join("/")}${search}`;
-}
-
 /** Sends one request and reads the whole body. */
 async function get(
   request: GetRequest,
@@ -84,8 +78,12 @@ async function get(
 ): Promise<unknown> {
   const url = requestUrl(request, baseUrl);
   const timeout = new AbortController();
+  const timeoutError = new ApiError(
+    `The service at ${baseUrl} did not answer within ${timeoutMs / 1000} seconds.`,
+    "Try again with a smaller limit, and tell the user if it keeps timing out.",
+  );
   // AbortSignal.timeout would keep its timer after the response.
-  const timer = setTimeout(() => timeout.abort(timeoutError(baseUrl, timeoutMs)), timeoutMs);
+  const timer = setTimeout(() => timeout.abort(timeoutError), timeoutMs);
   const signal = cancelled ? AbortSignal.any([cancelled, timeout.signal]) : timeout.signal;
   try {
     signal.throwIfAborted();
@@ -103,12 +101,25 @@ async function get(
     signal.throwIfAborted();
     const reason = error instanceof Error ? error.message : String(error);
     throw new TransientError(
-      `The service at ${baseUrl} cannot be reached (${shorten(reason)}).`,
+      `The service at ${baseUrl} cannot be reached (${reason}).`,
       `Ask the user to check that it is running and that ${URL_VARIABLE} holds its address.`,
     );
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** The URL of a request: the base URL, with its path prefix, and the path. */
+function requestUrl({ path, query = {}, notFound }: GetRequest, baseUrl: string): string {
+  // URL parsing removes these two, encoded or not.
+  if (path.some((part) => part === "." || part === "..")) throw new ApiError(notFound ?? "");
+  const parts = path.map((part) => encodeURIComponent(part.toWellFormed()));
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) parameters.set(name, String(value));
+  }
+  const search = parameters.size === 0 ? "" : `?${parameters}`;
+  return `${baseUrl}/${parts.join("/")}${search}`;
 }
 
 /** The value of a body of JSON, else its text. */
@@ -124,21 +135,14 @@ function valueOf(body: string): unknown {
 function errorOf(
   { status, headers }: Response,
   body: unknown,
-  request: GetRequest,
+  { notFound }: GetRequest,
   baseUrl: string,
 ): ApiError {
-  if (TRANSIENT_STATUSES.includes(status)) {
-    return new TransientError(
-      `The service at ${baseUrl} is not available right now (status ${status}).`,
-      "Try again in a minute.",
-    );
-  }
-  const location = headers.get("location");
-  if (status >= 300 && status < 400 && location !== null) {
-    return new ApiError(
-      `The service at ${baseUrl} redirects to ${shorten(location)}.`,
-      "Redirects are not followed, so that the token is not sent elsewhere. If that address is " +
-        `right, ask the user to set ${URL_VARIABLE} accordingly.`,
+  if (status >= 500) {
+    const Kind = TRANSIENT_STATUSES.includes(status) ? TransientError : ApiError;
+    return new Kind(
+      `The service at ${baseUrl} failed (status ${status}); its log has the details.`,
+      "Try again in a minute, and tell the user if it keeps failing.",
     );
   }
   if (status === 401) {
@@ -150,29 +154,17 @@ function errorOf(
     );
   }
   // A 404 without JSON comes from another program.
-  if (status === 404 && typeof body !== "string") return new NotFoundError(request.notFound);
-  if (status === 400) {
-    const result = v.safeParse(ERRORS, body);
-    if (result.success) return argumentError(result.output.errors, request.argumentNames);
-  }
-  if (status >= 500) {
-    return new ApiError(
-      `The service at ${baseUrl} failed (status ${status}); its log has the details.`,
-      "Try once more later, and tell the user if it keeps failing.",
+  if (status === 404 && notFound && typeof body !== "string") return new ApiError(notFound);
+  if (status === 400 && v.is(ERRORS, body)) {
+    const lines = Object.entries(body.errors).map(([name, messages]) =>
+      `${name}: ${messages.join("; ")}`
     );
+    return new ApiError(`Invalid arguments: ${lines.join(" | ")}.`, "Correct them and call again.");
   }
-  return unexpectedResponse(baseUrl, `status ${status}`);
-}
-
-/** The error for invalid parameters, with the names that the tool has for them. */
-function argumentError(
-  errors: Readonly<Record<string, string[]>>,
-  names: Readonly<Record<string, string>> = {},
-): ApiError {
-  const lines = Object.entries(errors).map(([parameter, messages]) =>
-    `${names[parameter] ?? parameter}: ${messages.join("; ")}`
-  ).join(" | ").replaceAll("metadata.after", "next_cursor");
-  return new ApiError(`Invalid arguments: ${lines}.`, "Correct them and call again.");
+  // Redirects are not followed, so that the token is not sent elsewhere.
+  const location = headers.get("location");
+  const redirect = location === null ? "" : `, redirects to ${quote(location)}`;
+  return unexpectedResponse(baseUrl, `status ${status}${redirect}`);
 }
 
 function unexpectedResponse(baseUrl: string, reason: string): ApiError {
@@ -180,17 +172,4 @@ function unexpectedResponse(baseUrl: string, reason: string): ApiError {
     `The response from ${baseUrl} does not look like this service (${reason}).`,
     `Ask the user to check ${URL_VARIABLE}.`,
   );
-}
-
-function timeoutError(baseUrl: string, timeoutMs: number): ApiError {
-  return new ApiError(
-    `The service at ${baseUrl} did not answer within ${timeoutMs / 1000} seconds.`,
-    "Try again with a smaller limit, and tell the user if it keeps timing out.",
-  );
-}
-
-function shorten(text: string): string {
-  const line = text.replaceAll(/\s+/g, " ").trim();
-  const { length } = line;
-  return length <= MAX_QUOTED_CHARACTERS ? line : `${line.slice(0, MAX_QUOTED_CHARACTERS)}...`;
 }

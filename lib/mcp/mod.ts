@@ -4,7 +4,7 @@ import { PassThrough, type Readable, type Writable } from "node:stream";
 import { serveStdio, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import { type ApiClient, createApiClient } from "../api_client/client.ts";
 import type { ApiSettings } from "../api_client/settings.ts";
-import { pause } from "../base/delay.ts";
+import { aborted, pause } from "../base/delay.ts";
 import { createToolServer } from "./server.ts";
 
 /** After the end of the input, until a call that was read last has started, or its answer is sent. */
@@ -28,8 +28,7 @@ interface ServeToolsOptions extends ApiSettings {
 export async function serveTools(
   { version, input = process.stdin, output, stop, note, ...settings }: ServeToolsOptions,
 ): Promise<void> {
-  const onError = (error: unknown) =>
-    note(`error: ${error instanceof Error ? error.message : String(error)}`);
+  const onError = (error: unknown) => note(String(error));
   const client = createApiClient({ ...settings, userAgent: `test-analytics-mcp/${version}` });
   let running = 0;
   const api: ApiClient = async (...call) => {
@@ -60,8 +59,6 @@ export async function serveTools(
     onclose?.();
     resolve();
   };
-  const onStop = () => void handle.close();
-  stop.addEventListener("abort", onStop, { once: true });
-  if (stop.aborted) onStop();
+  aborted(stop).then(() => handle.close());
   await closed;
 }

@@ -32,9 +32,8 @@ export function outputJson(output: unknown): string {
 function cut(text: string, limit: number): string {
   const characters = [...text];
   if (characters.length <= limit) return text;
-  return `${
-    characters.slice(0, limit).join("")
-  }... [cut: ${limit} of ${characters.length} characters]`;
+  const start = characters.slice(0, limit).join("");
+  return `${start}... [cut: ${limit} of ${characters.length} characters]`;
 }
 
 /** Removes terminal escapes and invisible characters, which could hide instructions. */

@@ -131,7 +131,8 @@ describe("the agent tools over the demo", () => {
     assert.ok(lines.includes(">     at confirmationShown (browser/checkout_test.ts:22:3)"));
     const [version] = data.versions as Array<Record<string, number>>;
     assert.ok(version!.failed_count! > 0 && version!.passed_count! > 0);
-    assert.ok(Number(data.passed_median_ms) > 0);
+    const { avg_duration_ms } = data.test as Record<string, number>;
+    assert.ok(Number(avg_duration_ms) > 0);
   });
 
   it("show what failed in one CI run", async () => {
@@ -190,10 +191,6 @@ describe("the agent tools over the demo", () => {
     assert.equal(flakiness.data.percentage, 50);
     const coverage = await tools.call("get_repo_coverage", { repository: NESTED });
     assert.deepEqual(coverage.data, { repository: NESTED, percentage: null, color: "unknown" });
-    const { contents: [content] } = await tools.client.readResource({
-      uri: "test-analytics://repos/acme%2Fedge/gateway/flaky-tests",
-    });
-    assert.match(content && "text" in content ? content.text : "", /forwards headers/);
   });
 
   it("page through lists to their end", async () => {
@@ -226,32 +223,16 @@ describe("the agent tools over the demo", () => {
         ["get_repo_flakiness", { repository: "acme/nope" }, /No repository "acme\/nope"/],
         ["list_recent_submissions", { owner: "nobody", name: "web-shop" }, /No repository/],
         ["get_test_history", { test_id: "f".repeat(24) }, /No test "f{24}".*find_flaky_tests/],
-        ["get_test_history", { test_id: "pays" }, /invalid test id "pays".*find_flaky_tests/],
-        ["find_flaky_tests", { search: "last-seen:>soon" }, /search: term 1/],
-        ["find_flaky_tests", { after: "x" }, /after: .*next_cursor/],
-        ["list_recent_submissions", { owner: "acme", name: "web-shop", after: "x" }, /next_cursor/],
+        ["get_test_history", { test_id: "pays" }, /invalid id "pays".*find_flaky_tests/],
+        ["find_flaky_tests", { search: "last-seen:>soon" }, /q: term 1/],
+        ["find_flaky_tests", { after: "x" }, /after: /],
+        ["list_recent_submissions", { owner: "acme", name: "web-shop", after: "x" }, /after: /],
       ] as const
     ) {
       const { isError, text } = await tools.call(tool, args);
       assert.ok(isError, text);
       assert.match(text, message);
     }
-  });
-
-  it("have prompts and the inventory as a resource", async () => {
-    const { messages } = await tools.client.getPrompt({
-      name: "triage_flaky_tests",
-      arguments: { repository: REPOSITORY },
-    });
-    assert.match(JSON.stringify(messages), /acme\/web-shop/);
-    const { contents: [content] } = await tools.client.readResource({
-      uri: "test-analytics://repos/acme/web-shop/flaky-tests",
-    });
-    const { data } = await tools.call("find_flaky_tests", { repository: REPOSITORY });
-    assert.deepEqual(JSON.parse(content && "text" in content ? content.text : ""), {
-      repository: REPOSITORY,
-      ...data,
-    });
   });
 
   it(`answer ${CALLS_AT_ONCE} calls at once`, async () => {

@@ -1,6 +1,5 @@
 /** Looks up quarantined tests while the tests run, and verdicts on the failed tests afterwards. */
-import { type ApiClient, createApiClient } from "../../api_client/client.ts";
-import { ApiError } from "../../api_client/errors.ts";
+import { type ApiClient, ApiError, createApiClient } from "../../api_client/client.ts";
 import type { Environment } from "../../base/config.ts";
 import type { TestIdentity } from "../../base/identity.ts";
 import type { RepositoryName } from "../../base/repository_name.ts";

@@ -1,7 +1,6 @@
 /** API requests of the gate: the quarantined tests of a repository, and verdicts on failed tests. */
 import * as v from "valibot";
-import type { ApiClient } from "../../api_client/client.ts";
-import { ApiError } from "../../api_client/errors.ts";
+import { type ApiClient, ApiError } from "../../api_client/client.ts";
 import { shortTestId, type TestIdentity } from "../../base/identity.ts";
 import { formatRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
 import { identityKey, type QuarantinedTest } from "../../gate/rule.ts";

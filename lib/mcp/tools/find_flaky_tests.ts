@@ -1,6 +1,5 @@
 import * as v from "valibot";
 import { TEST_ORDERS } from "../../analysis/order.ts";
-import { parseQuery } from "../../query/mod.ts";
 import {
   defineTool,
   described,
@@ -11,66 +10,11 @@ import {
   repositoryArgument,
   testEntries,
   timestamp,
-  ToolError,
-  toolInput,
   unknownRepository,
 } from "./tool.ts";
 
-const EXPANSIONS = [
-  "tags",
-  "disruptiveness_ratio",
-  "nondeterministic_negative_result_count",
-  "nondeterminism_first_recorded_at",
-  "recent_nondeterministic_negative_result",
-];
-
-const input = toolInput({
-  repository: v.optional(
-    repositoryArgument("owner/name or name; none: all repositories of the organization"),
-  ),
-  tags: v.optional(described(
-    v.array(v.pipe(
-      v.string(),
-      v.regex(
-        /^[^\s,]+$/,
-        ({ received }) => `invalid tag ${received}: expected no white space or comma`,
-      ),
-    )),
-    "Tests with any of these tags",
-  )),
-  search: v.optional(described(
-    v.string(),
-    "Words that must all occur in suite, name, file or class. Also first-seen:<2026-01-31, " +
-      "last-seen:>=2026-01-31 (<, <=, >, >=), tags:a,b",
-  )),
-  since: v.optional(v.pipe(
-    v.string(),
-    v.regex(
-      /^\d{4}-\d{2}-\d{2}$/,
-      ({ received }) => `invalid day ${received}: expected YYYY-MM-DD`,
-    ),
-    v.description("YYYY-MM-DD: disrupted on or after this day"),
-  )),
-  sort: v.optional(v.picklist(TEST_ORDERS), TEST_ORDERS[0]),
-  quarantined: v.optional(
-    described(
-      v.boolean(),
-      "true: the quarantined tests instead, however long ago they were disrupted",
-    ),
-    false,
-  ),
-  ...pageArguments(25),
-});
-
-const latestDisruption = v.object({
-  recorded_at: timestamp,
-  build_url: v.string(),
-  message: v.string(),
-});
-
-const tests = v.array(v.object({
-  id: v.string(),
-  ...testEntries,
+/** Fields that a test has by the parameter `include`. */
+const expansions = {
   tags: v.array(v.string()),
   disruptiveness_ratio: described(
     v.number(),
@@ -79,10 +23,14 @@ const tests = v.array(v.object({
   nondeterministic_negative_result_count: integer("disruptions"),
   nondeterminism_first_recorded_at: described(v.nullable(v.string()), "First disruption ever"),
   recent_nondeterministic_negative_result: described(
-    v.nullable(latestDisruption),
+    v.nullable(v.object({ recorded_at: timestamp, build_url: v.string(), message: v.string() })),
     "Latest disruption",
   ),
-}));
+};
+
+const tests = v.array(v.object({ id: v.string(), ...testEntries, ...expansions }));
+
+const tag = v.pipe(v.string(), v.regex(/^[^\s,]+$/));
 
 export const findFlakyTests = defineTool({
   name: "find_flaky_tests",
@@ -92,41 +40,54 @@ export const findFlakyTests = defineTool({
     "is such a failure; ratio and count are of the last 14 days. Use it to see whether a failure " +
     "is known, or what to fix first. A failing test that is not listed is probably a real failure, " +
     "or quarantined: ask again with quarantined true. Next: get_test_details with an id.",
-  input,
-  output: v.object({
+  input: {
+    repository: v.optional(
+      repositoryArgument("owner/name or name; none: all repositories of the organization"),
+    ),
+    tags: v.optional(described(v.array(tag), "Tests with any of these tags"), []),
+    search: v.optional(
+      described(
+        v.string(),
+        "Words that must all occur in suite, name, file or class. Also first-seen:<2026-01-31, " +
+          "last-seen:>=2026-01-31 (<, <=, >, >=), tags:a,b",
+      ),
+      "",
+    ),
+    since: v.optional(
+      v.pipe(v.string(), v.isoDate(), v.description("YYYY-MM-DD: disrupted on or after this day")),
+    ),
+    sort: v.optional(v.picklist(TEST_ORDERS), TEST_ORDERS[0]),
+    quarantined: v.optional(
+      described(
+        v.boolean(),
+        "true: the quarantined tests instead, however long ago they were disrupted",
+      ),
+      false,
+    ),
+    ...pageArguments(25),
+  },
+  output: {
     count: integer("All that match, not only this page"),
     tests,
     next_cursor: nextCursor,
-  }),
-  async run(input, get) {
+  },
+  async run({ search, tags, since, repository, quarantined, ...query }, get) {
+    const terms = [
+      search.trim(),
+      tags.length === 0 ? "" : `tags:${tags.join(",")}`,
+      since === undefined ? "" : `last-seen:>=${since}`,
+    ];
     const { metadata, ...found } = await get({
       path: ["api", "v1", "flaky", "tests"],
       query: {
-        repository: input.repository,
-        q: composeQuery(input),
-        sort: input.sort,
-        quarantine: input.quarantined,
-        include: EXPANSIONS.join(","),
-        limit: input.limit,
-        after: input.after,
+        ...query,
+        repository,
+        q: terms.filter((term) => term !== "").join(" ") || undefined,
+        quarantine: quarantined,
+        include: Object.keys(expansions).join(","),
       },
-      notFound: unknownRepository(input.repository ?? ""),
-      argumentNames: { q: "search" },
+      notFound: unknownRepository(repository ?? ""),
     }, page({ tests }));
     return { ...found, next_cursor: metadata.after };
   },
 });
-
-/** Combines the filters of the tool into the API's parameter `q`. */
-function composeQuery({ search = "", tags = [], since }: v.InferOutput<typeof input>) {
-  const terms = [
-    search.trim(),
-    tags.length === 0 ? "" : `tags:${tags.join(",")}`,
-    since === undefined ? "" : `last-seen:>=${since}`,
-  ].filter((term) => term !== "");
-  // Checked here, because JSON Schema cannot express calendar days.
-  if (since !== undefined && parseQuery(`last-seen:>=${since}`).errors) {
-    throw new ToolError(`since: invalid day "${since}": it is not in the calendar.`);
-  }
-  return terms.length === 0 ? undefined : terms.join(" ");
-}

@@ -1,5 +1,7 @@
+/** Tools about the CI runs of a repository, and what failed in them. */
 import * as v from "valibot";
 import { ATTEMPT_STATUSES } from "../../analysis/attempts.ts";
+import { failureCause, fingerprint } from "../../analysis/failure_groups.ts";
 import {
   body,
   defineTool,
@@ -7,16 +9,16 @@ import {
   idArgument,
   integer,
   nextCursor,
+  numberArgument,
   page,
   pageArguments,
   repositoryArguments,
   testEntries,
   timestamp,
-  toolInput,
   unknownRepository,
 } from "./tool.ts";
 
-const submissions = v.array(v.object({
+const submission = v.object({
   id: v.string(),
   key: v.string(),
   build_url: v.string(),
@@ -25,34 +27,10 @@ const submissions = v.array(v.object({
   recorded_at: timestamp,
   status: described(v.string(), "processed, processing (results to come) or failed"),
   test_result_count: integer("Retries and skips count"),
-}));
-
-export const listRecentSubmissions = defineTool({
-  name: "list_recent_submissions",
-  title: "List recent CI runs",
-  description:
-    "CI runs of a repository that uploaded test results in the last 14 days, newest first. Use it " +
-    "to see whether results arrive, and for which commits and builds. Next: " +
-    "get_submission_test_results with an id for what failed there, or get_recent_failures.",
-  input: toolInput({ ...repositoryArguments, ...pageArguments(10) }),
-  output: v.object({
-    owner: v.string(),
-    name: v.string(),
-    count: integer("All of the last 14 days"),
-    submissions,
-    next_cursor: nextCursor,
-  }),
-  async run({ owner, name, limit, after }, get) {
-    const { metadata, ...found } = await get({
-      path: ["api", "repos", owner, name, "submissions"],
-      query: { limit, after },
-      notFound: unknownRepository(`${owner}/${name}`),
-    }, page({ submissions }));
-    return { owner, name, ...found, next_cursor: metadata.after };
-  },
 });
+const submissionsPage = page({ submissions: v.array(submission) });
 
-const attempts = v.array(v.object({
+const attempt = v.object({
   test_case_id: described(v.string(), "test_id of get_test_details"),
   ...testEntries,
   conclusion: v.string(),
@@ -61,7 +39,31 @@ const attempts = v.array(v.object({
   body: v.nullable(body),
   run_count: integer("1: first attempt; 2 and more: retries"),
   is_disruption: described(v.boolean(), "The test also passed on the same code"),
-}));
+});
+const attemptsPage = page({ tests: v.array(attempt) });
+
+export const listRecentSubmissions = defineTool({
+  name: "list_recent_submissions",
+  title: "List recent CI runs",
+  description:
+    "CI runs of a repository that uploaded test results in the last 14 days, newest first. Use it " +
+    "to see whether results arrive, and for which commits and builds. Next: " +
+    "get_submission_test_results with an id for what failed there, or get_recent_failures.",
+  input: { ...repositoryArguments, ...pageArguments(10) },
+  output: {
+    owner: v.string(),
+    name: v.string(),
+    count: integer("All of the last 14 days"),
+    submissions: v.array(submission),
+    next_cursor: nextCursor,
+  },
+  async run({ owner, name, ...query }, get) {
+    const path = ["api", "repos", owner, name, "submissions"];
+    const notFound = unknownRepository(`${owner}/${name}`);
+    const { metadata, ...found } = await get({ path, query, notFound }, submissionsPage);
+    return { owner, name, ...found, next_cursor: metadata.after };
+  },
+});
 
 export const getSubmissionTestResults = defineTool({
   name: "get_submission_test_results",
@@ -70,29 +72,128 @@ export const getSubmissionTestResults = defineTool({
     "What failed in one CI run, with messages and stack traces, one item per attempt; other " +
     "results with status. The more items, the shorter their traces. Next: get_test_details with a " +
     "test_case_id: is it flaky, and where did it pass?",
-  input: toolInput({
+  input: {
     ...repositoryArguments,
-    submission_id: idArgument("submission", "the id of a submission from list_recent_submissions"),
+    submission_id: idArgument("the id of a submission from list_recent_submissions"),
     status: v.optional(
       described(v.picklist(ATTEMPT_STATUSES), "failed: failure or error"),
       "failed",
     ),
     ...pageArguments(10),
-  }),
-  output: v.object({
+  },
+  output: {
     submission_id: v.string(),
     count: integer("All with this status, not only this page"),
-    tests: attempts,
+    tests: v.array(attempt),
     next_cursor: nextCursor,
-  }),
+  },
   async run({ owner, name, submission_id, ...query }, get) {
     const { metadata, ...found } = await get({
       path: ["api", "repos", owner, name, "submissions", submission_id, "tests"],
       query,
-      notFound:
-        `No submission "${submission_id}" is known in ${JSON.stringify(`${owner}/${name}`)}. ` +
-        `Ids come from list_recent_submissions (field id): call it first, with the same owner and name.`,
-    }, page({ tests: attempts }));
+      notFound: `No submission "${submission_id}" is known in "${owner}/${name}". Ids come from ` +
+        "list_recent_submissions: call it first, with the same owner and name.",
+    }, attemptsPage);
     return { submission_id, ...found, next_cursor: metadata.after };
   },
 });
+
+const MAX_SUBMISSIONS = 50;
+const MAX_GROUPS = 15;
+const MAX_TESTS = 5;
+/** Attempts that are read of one submission: the largest page. */
+const MAX_ATTEMPTS = 100;
+
+const group = v.object({
+  fingerprint: described(v.string(), "The same in get_test_details"),
+  message: v.string(),
+  body,
+  count: integer("Failed attempts"),
+  disruption_count: integer("Of those, by tests that passed on the same code"),
+  submission_count: integer("CI runs"),
+  test_count: integer("Tests"),
+  tests: described(v.array(v.object({ id: v.string(), ...testEntries })), `${MAX_TESTS} at most`),
+  latest_build_url: v.string(),
+  latest_commit_oid: v.string(),
+});
+
+export const getRecentFailures = defineTool({
+  name: "get_recent_failures",
+  title: "Get the recent failures of a repository by cause",
+  description:
+    "What failed in the latest CI runs of a repository, flaky or not, grouped by cause: failures " +
+    "of one message except for numbers, times and ids. One broken service behind forty tests is " +
+    "one group. Use it for why CI is red now. Next: get_test_details with an id of tests.",
+  input: {
+    ...repositoryArguments,
+    submissions: numberArgument(10, MAX_SUBMISSIONS, "How many of the latest to read"),
+    branch: v.optional(described(v.string(), "Only these: main,release/*")),
+  },
+  output: {
+    owner: v.string(),
+    name: v.string(),
+    submissions: v.array(
+      v.object({ ...submission.entries, failed_count: integer("Failed attempts") }),
+    ),
+    groups: described(v.array(group), `The ${MAX_GROUPS} largest, largest first`),
+    group_count: integer("Of all causes"),
+    ungrouped_count: integer(`Failed attempts after the first ${MAX_ATTEMPTS} of a CI run`),
+  },
+  async run({ owner, name, submissions: limit, branch }, get) {
+    const path = ["api", "repos", owner, name, "submissions"];
+    const notFound = unknownRepository(`${owner}/${name}`);
+    const latest = await get({ path, query: { limit, branch }, notFound }, submissionsPage);
+    // Newest first.
+    const read = await Promise.all(latest.submissions.map(async (submission) => {
+      const { count, tests } = await get({
+        path: [...path, submission.id, "tests"],
+        query: { status: "failed", limit: MAX_ATTEMPTS },
+        notFound: "A CI run was deleted while it was read. Call again.",
+      }, attemptsPage);
+      return { submission, count, attempts: tests.map((test) => ({ submission, ...test })) };
+    }));
+    const attempts = read.flatMap(({ attempts }) => attempts);
+    const groups = Map.groupBy(attempts, causeOf);
+    // Sorting is stable: of equal ones, the one with the latest failure comes first.
+    const sorted = [...groups.values()].sort((a, b) => b.length - a.length);
+    return {
+      owner,
+      name,
+      submissions: read.map(({ submission, count }) => ({ ...submission, failed_count: count })),
+      groups: sorted.slice(0, MAX_GROUPS).map(groupView),
+      group_count: sorted.length,
+      ungrouped_count: read.reduce((sum, { count }) => sum + count, 0) - attempts.length,
+    };
+  },
+});
+
+type FailedAttempt = v.InferOutput<typeof attempt> & {
+  submission: v.InferOutput<typeof submission>;
+};
+
+function causeOf({ message, body }: FailedAttempt): string {
+  return failureCause(message ?? "", body ?? "");
+}
+
+/** A group of failed attempts, newest first. */
+function groupView(attempts: FailedAttempt[]): v.InferOutput<typeof group> {
+  const [latest] = attempts as [FailedAttempt];
+  const byTest = [...Map.groupBy(attempts, (one) => one.test_case_id).values()]
+    .sort((a, b) => b.length - a.length).map(([one]) => one!);
+  return {
+    fingerprint: fingerprint(causeOf(latest)),
+    message: latest.message ?? "",
+    body: latest.body ?? "",
+    count: attempts.length,
+    disruption_count: attempts.filter(({ is_disruption }) => is_disruption).length,
+    submission_count: new Set(attempts.map(({ submission }) => submission.id)).size,
+    test_count: byTest.length,
+    tests: byTest.slice(0, MAX_TESTS).map(testView),
+    latest_build_url: latest.submission.build_url,
+    latest_commit_oid: latest.submission.commit_oid,
+  };
+}
+
+function testView({ test_case_id, name, suite, class: className, file }: FailedAttempt) {
+  return { id: test_case_id, name, suite, class: className, file };
+}

@@ -190,7 +190,7 @@ describe("get_submission_test_results", () => {
     assert.ok(unknown.isError);
     assert.match(unknown.text, /No submission "6b00b0\w+".*"group\/sub\/web".*list_recent_sub/);
     const invalid = await call("get_submission_test_results", { ...args, submission_id: "7" });
-    assert.match(invalid.text, /invalid submission id "7": .*list_recent_submissions/);
+    assert.match(invalid.text, /invalid id "7": .*list_recent_submissions/);
   });
 });
 
@@ -265,7 +265,7 @@ describe("every tool", () => {
     [
       "an unavailable service",
       () => new Response(null, { status: 503 }),
-      /not available right now/,
+      /failed \(status 503\)/,
     ],
     ["another service", () => new Response("<html>"), /does not look like this service/],
   ];

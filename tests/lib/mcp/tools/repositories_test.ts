@@ -6,7 +6,7 @@ import {
   flakinessBadge,
   flakinessColor,
 } from "../../../../lib/badge/badge.ts";
-import { readBadge } from "../../../../lib/mcp/tools/percentages.ts";
+import { readBadge } from "../../../../lib/mcp/tools/repositories.ts";
 
 describe("reading a badge", () => {
   it("returns the number and the colour of every badge", () => {

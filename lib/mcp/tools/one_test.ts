@@ -1,19 +1,46 @@
+/** Tools about one test. */
 import * as v from "valibot";
 import { OWNER_TAG } from "../../analysis/test_tags.ts";
 import {
   body,
   defineTool,
   described,
+  idArgument,
   integer,
-  MAX_BRANCHES,
   testEntries,
-  testIdArgument,
   timestamp,
-  toolInput,
-  unknownTest,
 } from "./tool.ts";
 
+const input = { test_id: idArgument("the id of a test from find_flaky_tests or of a failure") };
+
+const events = v.array(v.object({
+  id: v.string(),
+  build_url: v.string(),
+  commit_oid: v.string(),
+  conclusion: described(v.string(), "failure (assertion) or error (crash)"),
+  recorded_at: timestamp,
+  message: v.string(),
+}));
+
+export const getTestHistory = defineTool({
+  name: "get_test_history",
+  title: "Get the history of a flaky test",
+  description:
+    "The latest disruptions of one test, newest first, at most 10 of the last 14 days: build, " +
+    "commit, message. Use it after find_flaky_tests, to see how a test fails (the same message " +
+    "each time?) and since when. Next: get_test_details for stack traces and passes.",
+  input,
+  output: { test_id: v.string(), count: integer("Events returned"), events },
+  async run({ test_id }, get) {
+    const path = ["api", "tests", test_id, "results"];
+    const history = v.object({ results: events });
+    const { results } = await get({ path, notFound: unknownTest(test_id) }, history);
+    return { test_id, count: results.length, events: results };
+  },
+});
+
 const MAX_GROUPS = 5;
+const MAX_BRANCHES = 10;
 const MAX_VERSIONS = 10;
 /** Runs that are read of each kind: the largest page. */
 const MAX_RUNS = 100;
@@ -53,7 +80,6 @@ const run = v.object({
   commit_oid: v.string(),
   tree_oid: v.string(),
   branch: v.string(),
-  duration_us: v.number(),
 });
 type Run = v.InferOutput<typeof run>;
 
@@ -68,25 +94,6 @@ const version = v.object({
   passed_build_url: described(v.nullable(v.string()), "Latest build where it passed"),
 });
 
-const output = v.object({
-  test,
-  owners: described(v.array(v.string()), `From tags with ${OWNER_TAG}`),
-  passed_median_ms: v.nullable(v.number()),
-  failed_median_ms: v.nullable(v.number()),
-  failures: described(
-    v.array(group),
-    `Grouped by cause, the ${MAX_GROUPS} largest, each with its latest failure`,
-  ),
-  failure_group_count: integer("Of all causes"),
-  versions: described(
-    v.array(version),
-    `The ${MAX_VERSIONS} latest versions of the code that it ran on, those where it failed first`,
-  ),
-});
-
-const failures = v.object({ count: v.number(), failures: v.array(group) });
-const runs = v.object({ runs: v.array(run) });
-
 export const getTestDetails = defineTool({
   name: "get_test_details",
   title: "Get everything about one test",
@@ -94,15 +101,28 @@ export const getTestDetails = defineTool({
     "One test, flaky or not: how often it fails, its failures of the last 14 days by cause with " +
     "stack traces, the commits and builds where it failed and passed, how long it takes, who owns " +
     "it, whether it is quarantined. Use it to fix a test: compare the traces with its code.",
-  input: toolInput({ test_id: testIdArgument }),
-  output,
+  input,
+  output: {
+    test,
+    owners: described(v.array(v.string()), `From tags with ${OWNER_TAG}`),
+    failures: described(
+      v.array(group),
+      `Grouped by cause, the ${MAX_GROUPS} largest, each with its latest failure`,
+    ),
+    failure_group_count: integer("Of all causes"),
+    versions: described(
+      v.array(version),
+      `The ${MAX_VERSIONS} latest versions of the code that it ran on, those where it failed first`,
+    ),
+  },
   async run({ test_id }, get) {
     const path = ["api", "tests", test_id];
     const notFound = unknownTest(test_id);
     const runsOf = (conclusion: string) => {
       const query = { conclusion, limit: MAX_RUNS };
-      return get({ path: [...path, "runs"], query, notFound }, runs);
+      return get({ path: [...path, "runs"], query, notFound }, v.object({ runs: v.array(run) }));
     };
+    const failures = v.object({ count: v.number(), failures: v.array(group) });
     const [found, groups, failed, passed] = await Promise.all([
       get({ path, notFound }, test),
       get({ path: [...path, "failures"], notFound }, failures),
@@ -113,8 +133,6 @@ export const getTestDetails = defineTool({
       test: found,
       owners: found.tags.filter((tag) => tag.startsWith(OWNER_TAG))
         .map((tag) => tag.slice(OWNER_TAG.length)),
-      passed_median_ms: medianMs(passed.runs),
-      failed_median_ms: medianMs(failed.runs),
       failures: groups.failures.slice(0, MAX_GROUPS)
         .map((group) => ({ ...group, branches: group.branches.slice(0, MAX_BRANCHES) })),
       failure_group_count: groups.count,
@@ -153,10 +171,7 @@ function versionKey({ tree_oid, commit_oid }: Run): string {
   return tree_oid === "" ? `commit ${commit_oid}` : `tree ${tree_oid}`;
 }
 
-/** The median duration of the attempts with a known duration. */
-function medianMs(runs: Run[]): number | null {
-  const durations = runs.map((run) => run.duration_us).filter((duration) => duration > 0)
-    .sort((a, b) => a - b);
-  const median = durations[durations.length >> 1];
-  return median === undefined ? null : median / 1000;
+function unknownTest(testId: string): string {
+  return `No test "${testId}" is known to the organization of this token. Test ids come from ` +
+    "find_flaky_tests (field id of each test): call it first, and copy the whole id.";
 }

@@ -1,0 +1,103 @@
+/** Tools about the organization of the token and its repositories. */
+import * as v from "valibot";
+import { type BadgeColor, coverageColor, flakinessColor } from "../../badge/badge.ts";
+import { defineTool, described, integer, repositoryArgument, unknownRepository } from "./tool.ts";
+
+const organizations = v.array(v.object({ id: v.string(), name: v.string(), slug: v.string() }));
+
+export const listMyOrganizations = defineTool({
+  name: "list_my_organizations",
+  title: "List the organizations of this token",
+  description:
+    "The organization whose results this token reads; a token has exactly one. Use it to tell the " +
+    "user whose data this is. No other tool needs its id. Next: list_repositories.",
+  input: {},
+  output: { organizations },
+  run: (_input, get) => get({ path: ["api", "me", "organizations"] }, v.object({ organizations })),
+});
+
+const MAX_REPOSITORIES = 100;
+
+const repositories = v.array(v.object({ full_name: v.string(), id: v.string(), url: v.string() }));
+
+export const listRepositories = defineTool({
+  name: "list_repositories",
+  title: "List the repositories",
+  description: `Repositories of the organization by full_name, which is owner/name; the first ` +
+    `${MAX_REPOSITORIES} that match. Use it to find out how a repository is named here. Next: ` +
+    `get_recent_failures or find_flaky_tests.`,
+  input: {
+    search: v.optional(described(v.string(), "Part of owner/name, in any case"), ""),
+  },
+  output: { count: integer("All that match"), repositories },
+  async run({ search }, get) {
+    const all = await get({ path: ["api", "me", "repositories"] }, v.object({ repositories }));
+    const part = search.trim().toLowerCase();
+    const matching = all.repositories.filter((one) => one.full_name.toLowerCase().includes(part));
+    return { count: matching.length, repositories: matching.slice(0, MAX_REPOSITORIES) };
+  },
+});
+
+export const getRepoFlakiness = percentageTool({
+  name: "get_repo_flakiness",
+  title: "Get the flakiness of a repository",
+  description:
+    "How unreliable a repository's CI is: the percentage of its builds in the last 14 days with " +
+    "at least one disruption, quarantined tests included. green 0, yellow to 20, red above. Use it " +
+    "for the overall picture. Next: find_flaky_tests for the tests behind it.",
+  path: ["api", "v1", "flaky", "badges"],
+  colorOf: flakinessColor,
+  percentage: "0 to 100; null: no builds in the last 14 days",
+});
+
+export const getRepoCoverage = percentageTool({
+  name: "get_repo_coverage",
+  title: "Get the coverage of a repository",
+  description:
+    "How many of a repository's lines its tests cover, by the latest coverage report of any " +
+    "branch, in percent. green 100, light_green from 90, yellow from 70, red below. Says nothing " +
+    "about flaky tests.",
+  path: ["api", "v1", "coverage", "badges"],
+  colorOf: coverageColor,
+  percentage: "0 to 100; null: no coverage report yet",
+});
+
+/** A tool that reads one of the two badges. */
+function percentageTool({ path, colorOf, percentage, ...words }: {
+  name: string;
+  title: string;
+  description: string;
+  path: string[];
+  colorOf: (tenths: number) => BadgeColor;
+  /** Description of the number. */
+  percentage: string;
+}) {
+  const badge = v.pipe(v.string(), v.includes("<svg"));
+  return defineTool({
+    ...words,
+    input: { repository: repositoryArgument("owner/name or name") },
+    output: {
+      repository: v.string(),
+      percentage: described(v.nullable(v.number()), percentage),
+      color: v.picklist(
+        ["green", "light_green", "yellow", "red", "unknown"] satisfies BadgeColor[],
+      ),
+    },
+    async run({ repository }, get) {
+      const notFound = unknownRepository(repository);
+      const svg = await get({ path, query: { repository }, notFound }, badge);
+      return { repository, ...readBadge(svg, colorOf) };
+    },
+  });
+}
+
+/** The percentage in an SVG badge, found as clients of the earlier service do, and its colour. */
+export function readBadge(
+  svg: string,
+  colorOf: (tenths: number) => BadgeColor,
+): { percentage: number | null; color: BadgeColor } {
+  const digits = />(\d+(?:\.\d+)?)%</.exec(svg)?.[1];
+  if (digits === undefined) return { percentage: null, color: "unknown" };
+  const percentage = Number(digits);
+  return { percentage, color: colorOf(Math.round(percentage * 10)) };
+}
