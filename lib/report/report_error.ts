@@ -1,9 +1,15 @@
 /**
  * Why a report was refused: it is not well-formed or lacks something required (`malformed`), it is
- * XML of another kind (`not-junit`), it exceeds a limit (`limit`), there is no such file
- * (`not-found`), or the system refuses access (`unreadable`).
+ * XML of another kind (`not-junit`), or no coverage report (`not-coverage`), it exceeds a limit
+ * (`limit`), there is no such file (`not-found`), or the system refuses access (`unreadable`).
  */
-export type ReportErrorKind = "malformed" | "not-junit" | "limit" | "not-found" | "unreadable";
+export type ReportErrorKind =
+  | "malformed"
+  | "not-junit"
+  | "not-coverage"
+  | "limit"
+  | "not-found"
+  | "unreadable";
 
 export interface ReportPosition {
   /** Counted from 1. */
@@ -27,7 +33,12 @@ export class ReportError extends Error {
   readonly column: number | undefined;
 
   constructor(
-    options: { file: string; kind: ReportErrorKind; problem: string; position?: ReportPosition },
+    options: {
+      file: string;
+      kind: ReportErrorKind;
+      problem: string;
+      position?: ReportPosition | undefined;
+    },
   ) {
     const { file, kind, problem, position } = options;
     const place = position ? `${file}:${position.line}:${position.column}` : file;

@@ -7,12 +7,9 @@ import {
 } from "../../analysis/submission_content.ts";
 import { ownerTags, type TestTags } from "../../analysis/test_tags.ts";
 import { parseCodeowners } from "../../report/codeowners.ts";
-import {
-  CoverageCollector,
-  type CoverageTotals,
-  NotCoverageError,
-} from "../../report/coverage/mod.ts";
+import { CoverageCollector, type CoverageTotals } from "../../report/coverage/mod.ts";
 import { readReports, type StreamedReport } from "../../report/read_reports.ts";
+import { ReportError } from "../../report/report_error.ts";
 import { findReports, type ReportFile } from "../../report/report_files.ts";
 import { quote } from "../../base/quote.ts";
 import { Failure } from "../errors.ts";
@@ -130,14 +127,15 @@ export async function readResults(
 export async function readCoverage(
   files: AsyncIterable<CoverageFile>,
   listener: Listener,
-  { onOther }: { onOther?: (error: NotCoverageError) => void } = {},
+  { onOther }: { onOther?: (error: ReportError) => void } = {},
 ): Promise<CoverageTotals> {
   const collector = new CoverageCollector();
   for await (const { path, bytes } of files) {
     try {
       await collector.add(bytes, { file: path });
     } catch (error) {
-      if (!(error instanceof NotCoverageError) || !onOther) throw error;
+      const isOther = error instanceof ReportError && error.kind === "not-coverage";
+      if (!isOther || !onOther) throw error;
       onOther(error);
     }
   }

@@ -1,7 +1,38 @@
+/** The lines of the source files that the coverage reports of one upload cover. */
 import { quote } from "../report_error.ts";
-import type { CoverageLimits } from "./limits.ts";
-import { normalizePath } from "./path.ts";
-import { Refusal } from "./refusal.ts";
+import { Refusal } from "./format_reader.ts";
+
+/**
+ * Limits of the coverage reports of one upload. No real CI comes near them; they bound memory and time
+ * when a report is broken or hostile.
+ */
+export const DEFAULT_COVERAGE_LIMITS = {
+  /** Greatest line number of a source file. The longest generated sources have some millions. */
+  lineNumber: 10_000_000,
+  /** One byte for each line of a file, and its path: several times the Linux kernel. */
+  storedBytes: 256 * 1024 * 1024,
+  /** Lines that all totals may claim together. Keeps sums exact with room to spare. */
+  totalLineCount: 1_000_000_000_000,
+  /** Of a line of text. Function names of C++ templates reach some thousands. */
+  lineCharacters: 1024 * 1024,
+  /**
+   * Of a JSON report, which is held in memory as a whole. Istanbul needs some 200 for each statement;
+   * as many as this of "{}," take 1.1 GB.
+   */
+  jsonCharacters: 32 * 1024 * 1024,
+  /**
+   * Lines of the methods of one file or class, which are held until it is complete. Generated classes
+   * have some ten thousand.
+   */
+  methodLineCount: 100_000,
+  /**
+   * Lines that the blocks of all Go cover profiles span. A profile of many packages tested together
+   * repeats each block, and comes to some ten million. As many as this take 0.3 to 1.2 seconds.
+   */
+  goBlockLineCount: 100_000_000,
+};
+
+export type CoverageLimits = Readonly<typeof DEFAULT_COVERAGE_LIMITS>;
 
 /** Covered lines and lines that can be covered; the first is never more than the second. */
 export interface CoverageTotals {
@@ -21,25 +52,14 @@ const SMALLEST_FILE_LINES = 256;
  * than once is covered when it is covered in any of them.
  */
 export class FileLines {
+  coveredLineCount = 0;
+  lineCount = 0;
   // One byte a line, by line number: a Map would take some forty.
   #states = new Uint8Array();
-  #coveredLineCount = 0;
-  #lineCount = 0;
-  readonly #greatestLine: number;
-  readonly #charge: (bytes: number) => void;
+  readonly #map: CoverageMap;
 
-  /** `charge` is called with the bytes about to be allocated; it throws if too many. */
-  constructor(greatestLine: number, charge: (bytes: number) => void) {
-    this.#greatestLine = greatestLine;
-    this.#charge = charge;
-  }
-
-  get coveredLineCount(): number {
-    return this.#coveredLineCount;
-  }
-
-  get lineCount(): number {
-    return this.#lineCount;
+  constructor(map: CoverageMap) {
+    this.#map = map;
   }
 
   /** Adds a line; line 0, which tools write for generated code, is skipped. @throws {Refusal} */
@@ -49,21 +69,18 @@ export class FileLines {
     const before = this.#states[line];
     if (before === COVERED || (before === MISSED && !covered)) return;
     this.#states[line] = covered ? COVERED : MISSED;
-    if (before === 0) this.#lineCount++;
-    if (covered) this.#coveredLineCount++;
+    if (before === 0) this.lineCount++;
+    if (covered) this.coveredLineCount++;
   }
 
   #grow(line: number): void {
-    if (line > this.#greatestLine) {
-      throw new Refusal(
-        `found line number ${line}, expected at most ${this.#greatestLine}`,
-        "limit",
-      );
+    const { lineNumber } = this.#map.limits;
+    if (line > lineNumber) {
+      throw new Refusal(`found line number ${line}, expected at most ${lineNumber}`, "limit");
     }
     const wanted = Math.max(SMALLEST_FILE_LINES, line + 1, 2 * this.#states.length);
-    const size = Math.min(wanted, this.#greatestLine + 1);
-    this.#charge(size - this.#states.length);
-    const states = new Uint8Array(size);
+    const states = new Uint8Array(Math.min(wanted, lineNumber + 1));
+    this.#map.charge(states.length - this.#states.length);
     states.set(this.#states);
     this.#states = states;
   }
@@ -72,8 +89,8 @@ export class FileLines {
 /** The merged coverage reports of one upload. */
 export class CoverageMap {
   readonly limits: CoverageLimits;
-  /** By path; a file without one by itself. A Map, because a file may be called `__proto__`. */
-  readonly #files = new Map<string | FileLines, FileLines>();
+  /** By path; a file without one by a key of its own. A Map, because a file may be called `__proto__`. */
+  readonly #files = new Map<string | symbol, FileLines>();
   #added: CoverageTotals = { coveredLineCount: 0, lineCount: 0 };
   #storedBytes = 0;
   #blockLineCount = 0;
@@ -85,52 +102,42 @@ export class CoverageMap {
   /** The lines of a source file; created without any when it is new. @throws {Refusal} */
   file(path: string): FileLines {
     const key = normalizePath(path);
-    if (key === "") {
-      throw new Refusal(`found the path ${quote(path)}, expected that of a source file`);
-    }
-    let lines = this.#files.get(key);
-    if (lines === undefined) {
-      lines = this.#newFile(2 * key.length);
-      this.#files.set(key, lines);
-    }
-    return lines;
+    if (key !== "") return this.#files.get(key) ?? this.#newFile(key);
+    throw new Refusal(`found the path ${quote(path)}, expected that of a source file`);
   }
 
   /** A source file without a path, which is merged with no other. @throws {Refusal} */
   unnamedFile(): FileLines {
-    const lines = this.#newFile(0);
-    this.#files.set(lines, lines);
+    return this.#newFile(Symbol());
+  }
+
+  #newFile(key: string | symbol): FileLines {
+    this.charge(FILE_BYTES + (typeof key === "string" ? 2 * key.length : 0));
+    const lines = new FileLines(this);
+    this.#files.set(key, lines);
     return lines;
   }
 
-  #newFile(keyBytes: number): FileLines {
-    this.#charge(FILE_BYTES + keyBytes);
-    return new FileLines(this.limits.lineNumber, (bytes) => this.#charge(bytes));
+  /** Counts memory that is about to be allocated. @throws {Refusal} when it is too much */
+  charge(bytes: number): void {
+    this.#storedBytes += bytes;
+    const { storedBytes } = this.limits;
+    if (this.#storedBytes <= storedBytes) return;
+    throw new Refusal(`found more source lines than ${storedBytes} bytes hold`, "limit");
   }
 
   /** Adds totals without lines. @throws {Refusal} when they are impossible or too large */
   addTotals({ coveredLineCount, lineCount }: CoverageTotals): void {
-    for (const count of [coveredLineCount, lineCount]) {
-      if (!Number.isInteger(count) || count < 0) {
-        throw new Refusal(`found a total of ${count} lines, expected a whole number from 0`);
-      }
-    }
-    if (coveredLineCount > lineCount) {
+    if (!(coveredLineCount >= 0 && coveredLineCount <= lineCount)) {
       throw new Refusal(
-        `found ${coveredLineCount} covered lines of ${lineCount}, expected at most as many`,
+        `found ${coveredLineCount} covered lines of ${lineCount}, expected from 0 to as many`,
       );
     }
-    const sum = this.#added.lineCount + lineCount;
-    if (sum > this.limits.totalLineCount) {
-      throw new Refusal(
-        `found totals of ${sum} lines, expected at most ${this.limits.totalLineCount}`,
-        "limit",
-      );
-    }
-    this.#added = {
-      coveredLineCount: this.#added.coveredLineCount + coveredLineCount,
-      lineCount: sum,
-    };
+    this.#added.coveredLineCount += coveredLineCount;
+    this.#added.lineCount += lineCount;
+    const { totalLineCount } = this.limits;
+    if (this.#added.lineCount <= totalLineCount) return;
+    throw new Refusal(`found totals of more than ${totalLineCount} lines, expected fewer`, "limit");
   }
 
   /**
@@ -156,13 +163,27 @@ export class CoverageMap {
     }
     return { coveredLineCount, lineCount };
   }
+}
 
-  #charge(bytes: number): void {
-    this.#storedBytes += bytes;
-    if (this.#storedBytes <= this.limits.storedBytes) return;
-    throw new Refusal(
-      `found more source lines than ${this.limits.storedBytes} bytes hold, expected fewer`,
-      "limit",
-    );
+/**
+ * Brings the path of a source file into one form, so that `./a.c` and `lib/../a.c` are one file,
+ * and `C:\src\a.cs` and `c:/src/a.cs` too.
+ *
+ * A relative path is never joined to an absolute one: two packages with a `src/index.ts` of their
+ * own would become one file. Letter case counts, as it does where most reports are written.
+ */
+export function normalizePath(path: string): string {
+  const slashed = path.trim().replace(/^file:\/\//, "").replaceAll("\\", "/")
+    // A URL of a Windows file has a slash before the drive letter.
+    .replace(/^\/?([A-Za-z]):\//, (_, drive: string) => `${drive.toUpperCase()}:/`);
+  const absolute = slashed.startsWith("/");
+  const segments: string[] = [];
+  for (const segment of slashed.split("/")) {
+    if (segment === "" || segment === ".") continue;
+    const last = segments.at(-1);
+    if (segment !== "..") segments.push(segment);
+    else if (last !== undefined && last !== "..") segments.pop();
+    else if (!absolute) segments.push(segment);
   }
+  return (absolute ? "/" : "") + segments.join("/");
 }

@@ -1,119 +1,166 @@
-/** Coverage formats in XML: which one it is, and the streaming between text and reader. */
+/** Reads the coverage formats in XML. */
 import { DEFAULT_REPORT_LIMITS } from "../limits.ts";
+import type { ReportPosition } from "../report_error.ts";
 import { type XmlHandler, XmlReader } from "../xml/reader.ts";
 import type { XmlAttributes } from "../xml/start_tag.ts";
-import { CloverReader } from "./clover.ts";
-import { CoberturaReader } from "./cobertura.ts";
-import type { CoverageMap } from "./coverage_map.ts";
-import { JacocoReader } from "./jacoco.ts";
-import { located, NotCoverageError, type Place } from "./refusal.ts";
+import type { CoverageMap, CoverageTotals, FileLines } from "./coverage_map.ts";
+import { type FormatReader, notCoverage, Refusal } from "./format_reader.ts";
+import { XML_FORMATS, type XmlFormat } from "./xml_formats.ts";
 
-export type XmlFormat = "cobertura" | "jacoco" | "clover";
+// Elements whose names are folders of the files in them.
+const FOLDERS = ["group", "package"];
 
-const READERS: Record<XmlFormat, new (map: CoverageMap) => XmlHandler> = {
-  cobertura: CoberturaReader,
-  jacoco: JacocoReader,
-  clover: CloverReader,
-};
-
-/** The format by the root element and its first child; `undefined` when the child is needed. */
-function formatOf(root: Element, child: string | undefined): XmlFormat | "other" | undefined {
-  const has = (...names: string[]) => names.some((name) => root.attributes[name] !== undefined);
-  if (root.name === "coverage") {
-    if (has("line-rate", "lines-valid", "branch-rate")) return "cobertura";
-    if (has("clover", "generated")) return "clover";
-    if (child === "packages" || child === "sources") return "cobertura";
-    if (child === "project" || child === "testproject") return "clover";
-    return child === undefined ? undefined : "other";
-  }
-  if (root.name === "report") {
-    if (child === undefined) return undefined;
-    const known = ["sessioninfo", "group", "package", "counter"].includes(child);
-    return known ? "jacoco" : "other";
-  }
-  return "other";
-}
-
-interface Element {
-  name: string;
-  attributes: XmlAttributes;
-}
-
-// Names of source files: refused when too long.
-const NAME_ATTRIBUTES = new Set(["filename", "path", "name"]);
-
-/** Feeds the elements of a document to the reader of its format, once that is recognized. */
-class Recognizer implements XmlHandler {
-  readonly xml: XmlReader;
-  format: XmlFormat | undefined;
-  root: Element | undefined;
-  readonly #map: CoverageMap;
-  readonly #file: string;
-  #reader: XmlHandler | undefined;
-
-  constructor(map: CoverageMap, file: string) {
-    this.#map = map;
-    this.#file = file;
-    const { tokenCharacters } = map.limits;
-    this.xml = new XmlReader({
-      file,
-      limits: {
-        ...DEFAULT_REPORT_LIMITS,
-        attributeCharacters: tokenCharacters,
-        nameCharacters: tokenCharacters,
-      },
-      handler: this,
-      nameAttributes: NAME_ATTRIBUTES,
-    });
-  }
-
-  open(name: string, attributes: XmlAttributes): void {
-    if (this.root === undefined) {
-      this.root = { name, attributes };
-      this.#recognize(this.root, undefined);
-      return;
-    }
-    if (this.#reader === undefined) this.#recognize(this.root, name);
-    located(this.#place, () => this.#reader?.open(name, attributes));
-  }
-
-  close(name: string): void {
-    // A root element without anything inside is an empty report.
-    if (this.#reader === undefined) this.format = name === "report" ? "jacoco" : "cobertura";
-    else located(this.#place, () => this.#reader?.close(name));
-  }
-
-  readonly #place = (): Place => ({ file: this.#file, position: this.xml.elementPosition });
-
-  #recognize(root: Element, child: string | undefined): void {
-    const format = formatOf(root, child);
-    if (format === undefined && child === undefined) return;
-    if (format === undefined || format === "other") {
-      const inside = child === undefined ? "" : ` and <${child}> inside`;
-      const found = `XML with <${root.name}> as the outermost element${inside}`;
-      throw new NotCoverageError({ ...this.#place(), found });
-    }
-    this.format = format;
-    this.#reader = new READERS[format](this.#map);
-    this.#reader.open(root.name, root.attributes);
-  }
+/** An open element with totals: from a file up to the whole report. */
+interface Level {
+  totals: CoverageTotals | null;
+  /** Something in it has counted already. */
+  hasCounted: boolean;
+  /** Of a file. */
+  lines: FileLines | undefined;
+  listedLineCount: number;
+  /** Lines of methods that no other line follows, and whether they are covered. */
+  methodLines: Map<number, boolean>;
+  lastMethodLine: number;
 }
 
 /**
- * Reads an XML coverage report. @throws {NotCoverageError} when it is XML of another kind,
- * {ReportError} with line and column, when it is broken or exceeds a limit
+ * Recognizes the format by the outermost element and its first child. Totals are repeated at every
+ * level: the innermost count, and only where there are no lines.
  */
-export async function readXml(
-  chunks: AsyncIterable<string>,
-  map: CoverageMap,
-  file: string,
-): Promise<XmlFormat> {
-  const recognizer = new Recognizer(map, file);
-  for await (const chunk of chunks) recognizer.xml.write(chunk);
-  recognizer.xml.flush();
-  if (recognizer.root === undefined) {
-    throw new NotCoverageError({ file, found: "XML without an element" });
+export class XmlCoverageReader implements FormatReader, XmlHandler {
+  readonly #map: CoverageMap;
+  readonly #xml: XmlReader;
+  #root: { name: string; attributes: XmlAttributes } | undefined;
+  #format: XmlFormat | undefined;
+  readonly #levels: Level[] = [];
+  readonly #folders: string[] = [];
+  #skippedDepth = 0;
+  #methodDepth = 0;
+
+  constructor(map: CoverageMap, file: string) {
+    this.#map = map;
+    this.#xml = new XmlReader({
+      file,
+      limits: DEFAULT_REPORT_LIMITS,
+      handler: this,
+      nameAttributes: new Set(["filename", "path", "name"]),
+    });
   }
-  recognizer.xml.end();
-  return recognizer.format!;
+
+  get position(): ReportPosition {
+    return this.#xml.elementPosition;
+  }
+
+  write(chunk: string): void {
+    this.#xml.write(chunk);
+  }
+
+  end(): void {
+    this.#xml.flush();
+    if (this.#root === undefined) throw notCoverage("XML without an element");
+    this.#xml.end();
+  }
+
+  open(name: string, attributes: XmlAttributes): void {
+    if (this.#format) return this.#begin(this.#format, name, attributes);
+    const isRoot = this.#root === undefined;
+    const root = this.#root ??= { name, attributes };
+    const formats = XML_FORMATS.filter((format) => format.root === root.name);
+    this.#format = formats.find(({ rootAttributes, firstChildren }) =>
+      rootAttributes.some((each) => root.attributes[each] !== undefined) ||
+      (!isRoot && firstChildren.includes(name))
+    );
+    if (this.#format) {
+      this.#begin(this.#format, root.name, root.attributes);
+      if (!isRoot) this.#begin(this.#format, name, attributes);
+    } else if (!isRoot || formats.length === 0) {
+      const inside = isRoot ? "" : ` and <${name}> inside`;
+      throw notCoverage(`XML with <${root.name}> as the outermost element${inside}`);
+    }
+  }
+
+  close(name: string): void {
+    if (this.#skippedDepth > 0) {
+      this.#skippedDepth--;
+      return;
+    }
+    if (name === "method") this.#methodDepth--;
+    if (FOLDERS.includes(name)) this.#folders.pop();
+    // A root element without anything inside has no format.
+    if (this.#format?.levels.includes(name)) this.#endLevel(this.#levels.pop()!);
+  }
+
+  #begin(format: XmlFormat, name: string, attributes: XmlAttributes): void {
+    if (this.#skippedDepth > 0 || format.skipped.includes(name)) {
+      this.#skippedDepth++;
+      return;
+    }
+    if (name === "line") return this.#addLine(format, attributes);
+    if (name === "method") this.#methodDepth++;
+    if (FOLDERS.includes(name)) this.#folders.push(attributes["name"] ?? "");
+    if (format.levels.includes(name)) {
+      const isFile = name === format.levels.at(-1);
+      this.#levels.push({
+        totals: null,
+        hasCounted: false,
+        lines: isFile ? this.#fileOf(format, name, attributes) : undefined,
+        listedLineCount: 0,
+        methodLines: new Map(),
+        lastMethodLine: 0,
+      });
+    }
+    const totals = format.totalsOf(name, attributes);
+    const level = this.#levels.at(-1);
+    if (totals && level) level.totals = totals;
+  }
+
+  #fileOf(format: XmlFormat, name: string, attributes: XmlAttributes): FileLines {
+    const path = format.pathOf(attributes, this.#folders.join("/"));
+    if (path) return this.#map.file(path);
+    if (format.hasUnnamedFiles) return this.#map.unnamedFile();
+    throw new Refusal(`found "${name}" without "name", expected one`);
+  }
+
+  #addLine(format: XmlFormat, attributes: XmlAttributes): void {
+    const level = this.#levels.at(-1);
+    if (!level?.lines) {
+      const element = format.levels.at(-1);
+      throw new Refusal(`found "line" outside of a ${element}, expected "${element}" around it`);
+    }
+    const line = format.lineOf(attributes, this.#root!.attributes);
+    if (!line) return;
+    const { number, covered } = line;
+    if (line.isOfMethod || this.#methodDepth > 0) {
+      level.methodLines.set(number, covered || level.methodLines.get(number) === true);
+      level.lastMethodLine = number;
+      const { methodLineCount } = this.#map.limits;
+      if (level.methodLines.size <= methodLineCount) return;
+      throw new Refusal(`found more than ${methodLineCount} lines of methods in one file`, "limit");
+    }
+    level.methodLines.delete(level.lastMethodLine);
+    level.listedLineCount++;
+    level.hasCounted = true;
+    level.lines.add(number, covered);
+  }
+
+  #endLevel(level: Level): void {
+    let missingLineCount = missingLines(level);
+    for (const [line, covered] of level.methodLines) {
+      if (--missingLineCount < 0) break;
+      level.lines?.add(line, covered);
+      level.hasCounted = true;
+    }
+    if (level.totals && !level.hasCounted) {
+      this.#map.addTotals(level.totals);
+      level.hasCounted = true;
+    }
+    const outer = this.#levels.at(-1);
+    if (outer && level.hasCounted) outer.hasCounted = true;
+  }
+}
+
+/** How many lines of a file are listed as lines of its methods alone. */
+function missingLines({ totals, listedLineCount }: Level): number {
+  if (listedLineCount > 0) return (totals?.lineCount ?? 0) - listedLineCount;
+  return totals ? 0 : Infinity;
 }

@@ -5,7 +5,7 @@ import { failureCause } from "../../../lib/analysis/failure_groups.ts";
 import { inspectArchive, parseMetadata } from "../../../lib/report/archive/mod.ts";
 import { parseCodeowners } from "../../../lib/report/codeowners.ts";
 import { CoverageCollector } from "../../../lib/report/coverage/mod.ts";
-import { normalizePath } from "../../../lib/report/coverage/path.ts";
+import { normalizePath } from "../../../lib/report/coverage/coverage_map.ts";
 import { NameNormalizer } from "../../../lib/report/junit/normalize_names.ts";
 import { ReportError } from "../../../lib/report/report_error.ts";
 import { comparePaths } from "../../../lib/report/report_files.ts";

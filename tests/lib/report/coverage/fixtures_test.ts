@@ -25,22 +25,22 @@ describe("coverage reports as tools write them", () => {
     });
     for (const [name, { format, coveredLineCount, lineCount }] of Object.entries(expected)) {
       const bytes = () => new Uint8Array(readFileSync(new URL(name, url)));
-      const outcome = { formats: [format], covered: `${coveredLineCount}/${lineCount}` };
+      const outcome = `${coveredLineCount}/${lineCount}`;
 
       it(`reads ${folder.name}/${name}`, async () => {
-        assert.deepEqual(await readIn([bytes()]), outcome);
+        assert.equal(await readIn([bytes()]), outcome);
       });
       it(`reads ${folder.name}/${name} byte by byte`, async () => {
-        assert.deepEqual(await readIn([bytes()], { chunkBytes: 1 }), outcome);
+        assert.equal(await readIn([bytes()], { chunkBytes: 1 }), outcome);
       });
       if (format === "istanbul-summary") {
         it(`adds ${folder.name}/${name} to itself, as it has totals alone`, async () => {
           const covered = `${2 * coveredLineCount}/${2 * lineCount}`;
-          assert.equal((await readIn([bytes(), bytes()])).covered, covered);
+          assert.equal(await readIn([bytes(), bytes()]), covered);
         });
       } else if (name !== "handwritten.xml") {
         it(`takes ${folder.name}/${name} twice for the same lines`, async () => {
-          assert.equal((await readIn([bytes(), bytes()])).covered, outcome.covered);
+          assert.equal(await readIn([bytes(), bytes()]), outcome);
         });
       }
     }

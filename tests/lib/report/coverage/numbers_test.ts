@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
-import { ran, wholeNumber } from "../../../../lib/report/coverage/numbers.ts";
+import { ran, wholeNumber } from "../../../../lib/report/coverage/format_reader.ts";
 
 describe("numbers of coverage reports", () => {
   it("are taken as tools write them", () => {

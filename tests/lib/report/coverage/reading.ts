@@ -1,14 +1,11 @@
 import { CoverageCollector, type CoverageLimits } from "../../../../lib/report/coverage/mod.ts";
 
-/** What came of reading some reports as one upload. */
-export interface Reading {
-  formats: string[];
-  /** Covered lines and lines that can be covered, such as `3/4`. */
-  covered: string;
-}
-
-/** Reads texts or bytes as the reports of one upload; their names are `report 1` and so on. */
-export function read(...reports: (string | Uint8Array)[]): Promise<Reading> {
+/**
+ * Reads texts or bytes as the reports of one upload; their names are `report 1` and so on.
+ *
+ * @returns covered lines and lines that can be covered, such as `3/4`
+ */
+export function read(...reports: (string | Uint8Array)[]): Promise<string> {
   return readIn(reports);
 }
 
@@ -16,18 +13,16 @@ export function read(...reports: (string | Uint8Array)[]): Promise<Reading> {
 export async function readIn(
   reports: (string | Uint8Array)[],
   options: { chunkBytes?: number; limits?: CoverageLimits } = {},
-): Promise<Reading> {
+): Promise<string> {
   const collector = new CoverageCollector(options.limits);
-  const formats: string[] = [];
   for (const [index, report] of reports.entries()) {
     const bytes = typeof report === "string" ? new TextEncoder().encode(report) : report;
-    const format = await collector.add(pieces(bytes, options.chunkBytes ?? bytes.length), {
+    await collector.add(pieces(bytes, options.chunkBytes ?? bytes.length), {
       file: `report ${index + 1}`,
     });
-    formats.push(format);
   }
   const { coveredLineCount, lineCount } = collector.totals();
-  return { formats, covered: `${coveredLineCount}/${lineCount}` };
+  return `${coveredLineCount}/${lineCount}`;
 }
 
 async function* pieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {

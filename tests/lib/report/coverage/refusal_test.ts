@@ -1,10 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
-import {
-  CoverageCollector,
-  DEFAULT_COVERAGE_LIMITS,
-  NotCoverageError,
-} from "../../../../lib/report/coverage/mod.ts";
+import { CoverageCollector, DEFAULT_COVERAGE_LIMITS } from "../../../../lib/report/coverage/mod.ts";
 import { ReportError } from "../../../../lib/report/report_error.ts";
 import { read, readIn } from "./reading.ts";
 
@@ -20,21 +16,22 @@ async function refused(report: string | Uint8Array, limits = DEFAULT_COVERAGE_LI
 
 describe("files without coverage in them", () => {
   for (
-    const [name, report, format] of [
-      ["an empty file", "", "empty"],
-      ["blanks", " \n\r\n\t", "empty"],
-      ["a byte order mark", "\ufeff", "empty"],
-      ["Clover without a project", `<coverage clover="3.2.0"></coverage>`, "clover"],
-      ["Cobertura without packages", `<coverage line-rate="0"/>`, "cobertura"],
-      ["JaCoCo without packages", `<report name="x"/>`, "jacoco"],
-      ["Istanbul without files", "{}", "istanbul"],
-      ["SimpleCov without files", `{"RSpec":{"coverage":{},"timestamp":1}}`, "simplecov"],
-      ["a profile without blocks", "mode: set\n", "go"],
-      ["an lcov file without sections", "TN:\n", "lcov"],
+    const [name, report] of [
+      ["an empty file", ""],
+      ["blanks", " \n\r\n\t"],
+      ["blanks without end", " ".repeat(3_000_000)],
+      ["a byte order mark", "\ufeff"],
+      ["Clover without a project", `<coverage clover="3.2.0"></coverage>`],
+      ["Cobertura without packages", `<coverage line-rate="0"/>`],
+      ["JaCoCo without packages", `<report name="x"/>`],
+      ["Istanbul without files", "{}"],
+      ["SimpleCov without files", `{"RSpec":{"coverage":{},"timestamp":1}}`],
+      ["a profile without blocks", "mode: set\n"],
+      ["an lcov file without sections", "TN:\n"],
     ] as const
   ) {
     it(`${name} has no lines and is not an error`, async () => {
-      assert.deepEqual(await read(report), { formats: [format], covered: "0/0" });
+      assert.equal(await read(report), "0/0");
     });
   }
 });
@@ -54,7 +51,7 @@ describe("files that are not coverage reports", () => {
   ) {
     it(`says what ${report.slice(0, 40).replaceAll("\n", " ")} is`, async () => {
       const error = await refused(report);
-      assert.ok(error instanceof NotCoverageError);
+      assert.equal(error.kind, "not-coverage");
       assert.match(error.message, /^report 1.* expected a coverage report \(lcov, Cobertura/);
       assert.match(error.message, found);
     });
@@ -74,7 +71,7 @@ describe("broken coverage reports", () => {
       ["SF:a\nLF:2\nLH:3\nend_of_record\n", "4:1", /found 3 covered lines of 2/],
       ["TN:\n\u0000\u0001\n", "2:1", /expected a line such as/],
       ["mode: fast\n", "1:1", /found "mode: fast"/],
-      ["mode: set\na.go:1.1,2.2 1 -1\n", "2:1", /expected a block/],
+      ["mode: set\na.go:1.1,2.2 1 -1\n", "2:1", /or a block such as/],
       ["mode: set\na.go:5.1,2.2 1 1\n", "2:1", /from line 5 to 2/],
       [`<coverage line-rate="1">\n<packages>`, undefined, /end of the file inside <packages>/],
       [
@@ -94,9 +91,9 @@ describe("broken coverage reports", () => {
       [`{"a":\u001b}`, undefined, /found invalid JSON \([\x20-\x7e]+\), expected a complete/],
       [`{"a":1}x`, undefined, /found invalid JSON/],
       [`${files}[[1]]}}},"s":{}}}`, undefined, /found an object or array as start line of "a"/],
-      [`{"a":{"lines":{"total":"x"}}}`, undefined, /found an entry without "lines"/],
+      [`{"a":{"lines":{"total":"x"}}}`, undefined, /found "undefined" as covered lines of "a"/],
       [`{"a":{"lines":{"total":"x","covered":1}}}`, undefined, /found "x" as total lines of "a"/],
-      [`{"R":{"coverage":{"a":["x"]}}}`, undefined, /found "x" as line 1 of "a"/],
+      [`{"R":{"coverage":{"a":["x"]}}}`, undefined, /found "x" as count of line 1 of "a"/],
     ] as const
   ) {
     it(`refuses ${JSON.stringify(report).slice(0, 60)} with its place`, async () => {
@@ -144,11 +141,10 @@ describe("hostile coverage reports", () => {
         { storedBytes: 100_000 },
       ],
       ["a line of text without end", "SF:" + "x".repeat(3_000_000), {}],
-      ["blanks without end", " ".repeat(3_000_000), {}],
       ["deep XML", `<coverage line-rate="1">` + nested(1_500), {}],
       [
         "an attribute without end",
-        `<coverage line-rate="1"><class filename="${"x".repeat(3e6)}`,
+        `<coverage line-rate="1"><class filename="${"x".repeat(20e6)}`,
         {},
       ],
       [
@@ -194,7 +190,7 @@ describe("hostile coverage reports", () => {
     const nested = "[".repeat(100_000) + "]".repeat(100_000);
     const report = `{"a":{"statementMap":{"0":{"start":{"line":1}}},"s":{"0":1},` +
       `"inputSourceMap":{"sourcesContent":["${source}"],"x":${nested}}}}`;
-    assert.equal((await readIn([report], { chunkBytes: 50_000 })).covered, "1/1");
+    assert.equal(await readIn([report], { chunkBytes: 50_000 }), "1/1");
   });
   it("refuses a JSON report beyond the limit, and says what to do", async () => {
     const report = `{"a":{"statementMap":{},"s":{}}}`;
@@ -206,7 +202,7 @@ describe("hostile coverage reports", () => {
         "split it, or use lcov or XML, which have no such limit",
     );
     const exact = { ...limits, jsonCharacters: report.length };
-    assert.equal((await readIn([report], { limits: exact })).covered, "0/0");
+    assert.equal(await readIn([report], { limits: exact }), "0/0");
   });
   it("expands no entity", async () => {
     const report = `<!DOCTYPE coverage [<!ENTITY e SYSTEM "file:///etc/passwd">]>` +

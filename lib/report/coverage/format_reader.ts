@@ -1,0 +1,52 @@
+/** What the readers of the formats share: errors, and numbers as text and XML reports write them. */
+import { quote, type ReportErrorKind, type ReportPosition } from "../report_error.ts";
+
+/** Reads one report of one format, and adds what it says to a map. */
+export interface FormatReader {
+  /** Where it is reading, for errors; formats that are read as a whole have none. */
+  readonly position?: ReportPosition;
+  /** @throws {Refusal} */
+  write(chunk: string): void;
+  /** @throws {Refusal} */
+  end(): void;
+}
+
+/** Why a report is refused; the collector adds the file and the position. */
+export class Refusal extends Error {
+  override readonly name = "Refusal";
+  readonly kind: ReportErrorKind;
+
+  constructor(problem: string, kind: ReportErrorKind = "malformed") {
+    super(problem);
+    this.kind = kind;
+  }
+}
+
+/** The refusal of a file that is no coverage report of a known format. */
+export function notCoverage(found: string): Refusal {
+  const expected = "a coverage report (lcov, Cobertura, JaCoCo, Clover, Go cover profile, " +
+    "Istanbul, SimpleCov or coverage.py JSON)";
+  return new Refusal(`found ${found}, expected ${expected}`, "not-coverage");
+}
+
+const WHOLE = /^\s*[+-]?\d+\s*$/;
+const NUMBER = /^\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?\s*$/i;
+
+/** Reads a whole number, which `what` names. @throws {Refusal} */
+export function wholeNumber(text: string | undefined, what: string): number {
+  if (text !== undefined && WHOLE.test(text)) return Number(text);
+  throw new Refusal(`found ${foundAs(text)} as ${what}, expected a whole number`);
+}
+
+/**
+ * True for a positive execution count, which `what` names. Tools write counts above 2^53, with a
+ * fraction, or negative after an overflow. @throws {Refusal}
+ */
+export function ran(text: string | undefined, what: string): boolean {
+  if (text !== undefined && NUMBER.test(text)) return Number(text) > 0;
+  throw new Refusal(`found ${foundAs(text)} as ${what}, expected a number`);
+}
+
+function foundAs(text: string | undefined): string {
+  return text === undefined ? "nothing" : quote(text);
+}
