@@ -6,7 +6,7 @@ import { parseShortTestId } from "../lib/base/identity.ts";
 import { quote } from "../lib/base/quote.ts";
 import { MAX_LIMIT, optionalParameter } from "../lib/http/request/parameters.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
-import { MAX_BRANCH_CHARACTERS, parseBranches } from "../lib/query/mod.ts";
+import { MAX_BRANCH_CHARACTERS, parseBranches } from "../lib/query/branches.ts";
 import examples from "./examples.json" with { type: "json" };
 import {
   baseEntries,

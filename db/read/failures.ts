@@ -8,7 +8,7 @@ import type { FailureText } from "../../lib/analysis/failure_texts.ts";
 import { type BuildFailure, buildKey } from "../../lib/analysis/build_costs.ts";
 import type { Versioned } from "../../lib/base/data_version.ts";
 import { firstSubmissionId, recordedAtOf, testId } from "../../lib/base/identity.ts";
-import type { BranchFilter } from "../../lib/query/mod.ts";
+import type { BranchFilter } from "../../lib/query/branches.ts";
 import type { Database } from "../connection/connect.ts";
 import { integersIn, type Queryable } from "../connection/sql.ts";
 import { loadTexts } from "./failure_texts.ts";

@@ -1,6 +1,6 @@
 /** SQL fragments that several statements share. */
 import type { DataVersion } from "../../lib/base/data_version.ts";
-import type { BranchFilter } from "../../lib/query/mod.ts";
+import type { BranchFilter } from "../../lib/query/branches.ts";
 import { type Queryable, textsIn } from "../connection/sql.ts";
 
 /** Mode of a transaction whose statements must see the same data. */

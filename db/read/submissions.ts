@@ -1,7 +1,7 @@
 /** Queries about submissions, as the API shows them. */
 import type { DataVersion, Versioned } from "../../lib/base/data_version.ts";
 import { firstSubmissionId, recordedAtOf } from "../../lib/base/identity.ts";
-import type { BranchFilter } from "../../lib/query/mod.ts";
+import type { BranchFilter } from "../../lib/query/branches.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { isOnBranch, versionColumns } from "./fragments.ts";

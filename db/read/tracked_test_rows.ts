@@ -2,7 +2,7 @@
 import type { RecordedRun, StateVersion, TrackedTestBase } from "../../lib/analysis/tests_state.ts";
 import type { LatestDisruption } from "../../lib/analysis/tracked_test.ts";
 import { firstSubmissionId, recordedAtOf, testId } from "../../lib/base/identity.ts";
-import type { BranchFilter } from "../../lib/query/mod.ts";
+import type { BranchFilter } from "../../lib/query/branches.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { isOnBranch, quarantineColumns, versionColumns } from "./fragments.ts";
 

@@ -6,7 +6,7 @@ import {
   type TestsState,
 } from "../../lib/analysis/tests_state.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
-import type { BranchFilter } from "../../lib/query/mod.ts";
+import type { BranchFilter } from "../../lib/query/branches.ts";
 import type { Database } from "../connection/connect.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { isOnBranch, isRecordedSince, SNAPSHOT } from "./fragments.ts";

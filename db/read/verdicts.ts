@@ -6,7 +6,7 @@ import {
   testId,
   type TestIdentity,
 } from "../../lib/base/identity.ts";
-import type { BranchFilter } from "../../lib/query/mod.ts";
+import type { BranchFilter } from "../../lib/query/branches.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { messageOf } from "./failure_texts.ts";
 import { isOnBranch, isPublished, isRecordedSince, versionColumns } from "./fragments.ts";

@@ -23,7 +23,7 @@ export interface Badge {
   color: BadgeColor;
 }
 
-/** The share of builds in the window with at least one disruption. @throws {RangeError} */
+/** The share of builds in the window with at least one disruption. */
 export function flakinessBadge(
   counts: { disruptedBuildCount: number; buildCount: number },
   { windowSeconds = WINDOW_SECONDS }: { windowSeconds?: number } = {},
@@ -38,7 +38,7 @@ export function flakinessBadge(
   });
 }
 
-/** The share of covered lines in the latest coverage report. @throws {RangeError} */
+/** The share of covered lines in the latest coverage report. */
 export function coverageBadge(
   counts: { coveredLineCount: number; lineCount: number } | null,
 ): Badge {
@@ -58,13 +58,9 @@ export function flakinessColor(tenths: number): BadgeColor {
 
 /** The colour of a coverage in tenths of a percent. */
 export function coverageColor(tenths: number): BadgeColor {
-  return tenths === 1000
-    ? "green"
-    : tenths >= 900
-    ? "light_green"
-    : tenths >= 700
-    ? "yellow"
-    : "red";
+  if (tenths === 1000) return "green";
+  if (tenths >= 900) return "light_green";
+  return tenths >= 700 ? "yellow" : "red";
 }
 
 /** `colorOf` takes the rounded tenths, so that number and colour agree. */
@@ -79,11 +75,13 @@ function badge(
     colorOf: (tenths: number) => BadgeColor;
   },
 ): Badge {
-  const tenths = whole === 0 ? null : tenthsOfPercent(part, whole);
-  const color = tenths === null ? "unknown" : colorOf(tenths);
-  const percentage = tenths === null ? null : formatTenths(tenths);
-  const value = percentage ?? "unknown";
-  const reason = percentage === null ? nothing : `${counted}: ${part} of ${whole}`;
-  const title = `${label}: ${value} (${reason})`;
-  return { svg: renderSvg({ label, value, title, fill: BADGE_FILLS[color] }), percentage, color };
+  const draw = (value: string, color: BadgeColor, reason: string) =>
+    renderSvg({ label, value, title: `${label}: ${value} (${reason})`, fill: BADGE_FILLS[color] });
+  if (whole === 0) {
+    return { svg: draw("unknown", "unknown", nothing), percentage: null, color: "unknown" };
+  }
+  const tenths = tenthsOfPercent(part, whole);
+  const percentage = formatTenths(tenths);
+  const color = colorOf(tenths);
+  return { svg: draw(percentage, color, `${counted}: ${part} of ${whole}`), percentage, color };
 }

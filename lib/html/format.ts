@@ -33,11 +33,6 @@ export function formatTime(seconds: number, today: number): Markup {
   }">${text}</time>`;
 }
 
-/** Formats thousandths as a percentage: `5.4%`. */
-export function formatThousandths(thousandths: number): string {
-  return `${thousandths / 10}%`;
-}
-
 /** `212 ms`, `1.3 s`, `4 min`. */
 export function formatDuration(microseconds: number): string {
   const ms = microseconds / 1000;

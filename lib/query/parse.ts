@@ -22,14 +22,15 @@
  * names contain colons. There is no quoting and no escaping. A repeated term counts once.
  */
 import { parseDay } from "../base/time.ts";
-import { foldCase } from "./fold.ts";
 
 /** How the day of a test compares with the day of a term; `=` without an operator. */
 export type DayOperator = "<" | "<=" | ">" | ">=" | "=";
 
+/** `day` is `YYYY-MM-DD`. */
+export type SeenTerm = { kind: "first-seen" | "last-seen"; operator: DayOperator; day: string };
+
 export type Term =
-  /** `day` is `YYYY-MM-DD`. */
-  | { kind: "first-seen" | "last-seen"; operator: DayOperator; day: string }
+  | SeenTerm
   /** At least one of the tags; folded, never empty. */
   | { kind: "tags"; tags: string[] }
   /** A part of suite, name, file or class; folded. */
@@ -93,4 +94,14 @@ function parseTags(list: string): string[] {
   throw new SyntaxError(
     `"${list}" is not a list of tags: expected one or more tags separated by commas`,
   );
+}
+
+/**
+ * Folds case for comparison: Unicode's lower case, independent of the database's locale.
+ *
+ * A capital sigma becomes `ς` at the end of a word and `σ` elsewhere. A searched text may end within
+ * a word, so both count as the same letter. `İ` becomes `i` and a combining dot; `ß` is not `ss`.
+ */
+export function foldCase(text: string): string {
+  return text.toLowerCase().replaceAll("ς", "σ");
 }

@@ -5,8 +5,7 @@
 import type { TrackedTest } from "../analysis/tracked_test.ts";
 import { Cache } from "../base/cache.ts";
 import { parseDay, SECONDS_PER_DAY } from "../base/time.ts";
-import { foldCase } from "./fold.ts";
-import type { DayOperator, Query } from "./parse.ts";
+import { type DayOperator, foldCase, type Query, type SeenTerm } from "./parse.ts";
 
 /** The fields of a test that a query can match. */
 export type Searchable = Pick<
@@ -61,12 +60,17 @@ export class TestSearch {
     const words = terms.flatMap((term) => term.kind === "text" ? [term.text] : []);
     let found = words.length > 0 ? this.#maybeWith(words, positions) : positions;
     for (const term of terms) {
-      if (term.kind === "first-seen") found = inRange(found, this.#firstSeen, rangeOf(term));
-      else if (term.kind === "last-seen") found = inRange(found, this.#lastSeen, rangeOf(term));
-      else if (term.kind === "tags") found = this.#withTag(term.tags, found);
+      if (term.kind === "tags") found = this.#withTag(term.tags, found);
+      else if (term.kind !== "text") found = this.#seen(term, found);
     }
     for (const word of words) found = this.#with(word, found);
     return found;
+  }
+
+  #seen({ kind, operator, day }: SeenTerm, positions: readonly number[]): readonly number[] {
+    const days = kind === "first-seen" ? this.#firstSeen : this.#lastSeen;
+    const [isInRange, bound] = [IS_IN_RANGE[operator], parseDay(day)!];
+    return positions.filter((position) => isInRange(days[position]!, bound));
   }
 
   #withTag(tags: readonly string[], positions: readonly number[]): readonly number[] {
@@ -101,31 +105,14 @@ export class TestSearch {
   }
 }
 
-type Range = [first: number, last: number];
-
-function inRange(
-  positions: readonly number[],
-  days: Float64Array,
-  [first, last]: Range,
-): readonly number[] {
-  return positions.filter((position) => days[position]! >= first && days[position]! <= last);
-}
-
-function rangeOf({ operator, day: text }: { operator: DayOperator; day: string }): Range {
-  const day = parseDay(text)!;
-  switch (operator) {
-    case "<":
-      return [-Infinity, day - 1];
-    case "<=":
-      return [-Infinity, day];
-    case ">":
-      return [day + 1, Infinity];
-    case ">=":
-      return [day, Infinity];
-    case "=":
-      return [day, day];
-  }
-}
+/** Whether the day of a test is in the range of a term; never for NaN. */
+const IS_IN_RANGE: Record<DayOperator, (day: number, bound: number) => boolean> = {
+  "<": (day, bound) => day < bound,
+  "<=": (day, bound) => day <= bound,
+  ">": (day, bound) => day > bound,
+  ">=": (day, bound) => day >= bound,
+  "=": (day, bound) => day === bound,
+};
 
 function dayOf(moment: number | null | undefined): number {
   return moment === null || moment === undefined ? NaN : Math.floor(moment / SECONDS_PER_DAY);

@@ -4,8 +4,8 @@ import { disruptivenessThousandths, type TrackedTest } from "../../lib/analysis/
 import { encodeOffsetCursor } from "../../lib/base/cursor.ts";
 import { parseTestId } from "../../lib/base/identity.ts";
 import type { RepositoryName } from "../../lib/base/repository_name.ts";
+import { formatTenths } from "../../lib/badge/percentage.ts";
 import { plural } from "../../lib/base/text.ts";
-import { formatThousandths } from "../../lib/html/format.ts";
 import { type Content, type Markup, markup } from "../../lib/html/markup.ts";
 import { table } from "../../lib/html/table.ts";
 import { inventoryParameters, isListedBy } from "../test_lists.ts";
@@ -138,7 +138,7 @@ function testTable(tests: readonly TrackedTest[], page: ListPage): Markup {
     return [
       name,
       repositoryLink(page, page.repositoryOf.get(parseTestId(test.id)!.idPrefix)!),
-      formatThousandths(disruptivenessThousandths(test)),
+      formatTenths(disruptivenessThousandths(test)),
       test.disruptionCount,
       at(firstDisruptionAt),
       at(latest?.recordedAt ?? null),

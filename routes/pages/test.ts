@@ -19,10 +19,11 @@ import {
 import type { QuarantineEvent } from "../../lib/analysis/quarantine_log.ts";
 import { disruptivenessThousandths, passRateThousandths } from "../../lib/analysis/tracked_test.ts";
 import { recordedAtOf } from "../../lib/base/identity.ts";
+import { formatTenths } from "../../lib/badge/percentage.ts";
 import { plural } from "../../lib/base/text.ts";
 import { type Outcome, outcomeStrip } from "../../lib/html/charts.ts";
 import { quarantineCommand, rerunCommands } from "../../lib/html/commands.ts";
-import { commit, formatDuration, formatThousandths, shortOid } from "../../lib/html/format.ts";
+import { commit, formatDuration, shortOid } from "../../lib/html/format.ts";
 import { externalLink, type Markup, markup } from "../../lib/html/markup.ts";
 import { table } from "../../lib/html/table.ts";
 import { failureBars, HISTORY_DAYS } from "./history.ts";
@@ -111,10 +112,10 @@ function testFigures(
   return keyFigures(
     [
       "Flaky share",
-      formatThousandths(share),
+      formatTenths(share),
       `${disruptionCount} of ${plural(totals.countedResultCount, "result")}`,
     ],
-    ["Pass rate", passRate === null ? "–" : formatThousandths(passRate)],
+    ["Pass rate", passRate === null ? "–" : formatTenths(passRate)],
     ["Typical duration", median === undefined ? "–" : formatDuration(median), "of a pass"],
     ["First flaky", at(firstDisruptionAt)],
     ["Latest flaky", at(latestDisruption?.recordedAt ?? null)],
@@ -196,7 +197,7 @@ function branchTable(submissions: readonly SubmissionRuns[]): Markup {
       branch || "unknown",
       counted,
       failed,
-      counted > 0 && formatThousandths(Math.floor(1000 * failed / counted)),
+      counted > 0 && formatTenths(Math.floor(1000 * failed / counted)),
     ]);
   return table(
     "Runs by branch",

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import { SubmissionBuilder } from "../../lib/analysis/submission_content.ts";
-import { parseQuery } from "../../lib/query/mod.ts";
+import { parseQuery } from "../../lib/query/parse.ts";
 import { Columns } from "./columns.ts";
 import { asResult, type Attempt, builds, type HistoryShape, identities } from "./generate.ts";
 import { markdown } from "./markdown.ts";

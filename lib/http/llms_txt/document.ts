@@ -3,11 +3,8 @@
  * its own before and between the endpoints.
  */
 import { MAX_OFFSET } from "../../base/cursor.ts";
-import {
-  MAX_BRANCH_CHARACTERS,
-  MAX_BRANCH_PATTERNS,
-  MAX_QUERY_CHARACTERS,
-} from "../../query/mod.ts";
+import { MAX_BRANCH_CHARACTERS, MAX_BRANCH_PATTERNS } from "../../query/branches.ts";
+import { MAX_QUERY_CHARACTERS } from "../../query/parse.ts";
 import { describedParameters, pathTemplate } from "../openapi/parameters.ts";
 import { API_SUMMARY, API_TITLE, GENERAL_RULES } from "../openapi/texts.ts";
 import { MAX_LIMIT } from "../request/parameters.ts";

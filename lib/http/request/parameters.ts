@@ -12,14 +12,8 @@ import {
   MAX_OFFSET,
 } from "../../base/cursor.ts";
 import { organizationUuid } from "../../base/identity.ts";
-import {
-  MAX_BRANCH_CHARACTERS,
-  MAX_BRANCH_PATTERNS,
-  MAX_QUERY_CHARACTERS,
-  parseBranches,
-  parseQuery,
-  type Query,
-} from "../../query/mod.ts";
+import { MAX_BRANCH_CHARACTERS, MAX_BRANCH_PATTERNS, parseBranches } from "../../query/branches.ts";
+import { MAX_QUERY_CHARACTERS, parseQuery, type Query } from "../../query/parse.ts";
 import { quote } from "../../base/quote.ts";
 import { readWith } from "../../base/read_with.ts";
 import type { ParameterErrors } from "./errors.ts";

@@ -3,7 +3,7 @@ import * as v from "valibot";
 import type { Database } from "../../../db/connection/connect.ts";
 import type { CallerScope } from "../../../db/read/caller.ts";
 import type { DataVersion } from "../../base/data_version.ts";
-import type { BranchFilter } from "../../query/mod.ts";
+import type { BranchFilter } from "../../query/branches.ts";
 import type { Context } from "./context.ts";
 import { JSON_MEDIA_TYPE, jsonBody } from "./json.ts";
 import { organizationIdParameter, PATH_PARAMETERS } from "./parameters.ts";

@@ -1,7 +1,8 @@
 import { sortTests, type TestOrder } from "../../analysis/order.ts";
 import type { RunCounts } from "../../analysis/run_counts.ts";
 import type { TrackedTest } from "../../analysis/tracked_test.ts";
-import { type Query, TestSearch } from "../../query/mod.ts";
+import type { Query } from "../../query/parse.ts";
+import { TestSearch } from "../../query/search.ts";
 
 /** Whether a list shows a test. */
 export type IsListed = (test: TrackedTest) => boolean;

@@ -4,7 +4,7 @@ import { loadTrackedChanges, loadTrackedTests } from "../../../db/read/tracked_t
 import type { TestsState } from "../../analysis/tests_state.ts";
 import { Cache } from "../../base/cache.ts";
 import type { WindowVersion } from "../../base/data_version.ts";
-import type { BranchFilter } from "../../query/mod.ts";
+import type { BranchFilter } from "../../query/branches.ts";
 import type { LoadTestsOptions, Moment } from "./route.ts";
 import { checkVersion, StaleVersionError } from "./stale_version.ts";
 import { TestCollection } from "./test_collection.ts";

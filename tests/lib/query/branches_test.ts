@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
-import { parseBranches } from "../../../lib/query/mod.ts";
+import { parseBranches } from "../../../lib/query/branches.ts";
 
 describe("the parameter branch", () => {
   it("is a list of patterns, in any order and each once", () => {

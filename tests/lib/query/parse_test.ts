@@ -1,6 +1,6 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import { MAX_QUERY_CHARACTERS, parseQuery, type Term } from "../../../lib/query/mod.ts";
+import { MAX_QUERY_CHARACTERS, parseQuery, type Term } from "../../../lib/query/parse.ts";
 
 const CORPUS = new URL("../../../fixtures/query/", import.meta.url);
 

@@ -1,7 +1,8 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { parseQuery, type Searchable, TestSearch } from "../../../lib/query/mod.ts";
+import { parseQuery } from "../../../lib/query/parse.ts";
+import { type Searchable, TestSearch } from "../../../lib/query/search.ts";
 
 const LOGIN: Searchable = {
   suite: "Accounts",
