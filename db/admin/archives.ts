@@ -11,7 +11,7 @@ import type { Queryable } from "../connection/sql.ts";
 import { requireSchemaVersion } from "../schema/migrate.ts";
 import { lockRepository } from "../write/repository_row.ts";
 import { writeTransaction } from "../write/transaction.ts";
-import { showFailed } from "../write/unprocessed_submissions.ts";
+import { showFailed } from "../write/submission_rows.ts";
 
 /** The right to process an archive. */
 export interface ArchiveClaim {

@@ -5,24 +5,19 @@ import type { TestTags } from "../../lib/analysis/test_tags.ts";
 import { keyedSubmissionId, submissionId, type TestIdentity } from "../../lib/base/identity.ts";
 import type { CoverageTotals } from "../../lib/report/coverage/mod.ts";
 import type { Database } from "../connection/connect.ts";
-import { type Queryable, textArray } from "../connection/sql.ts";
+import type { Queryable } from "../connection/sql.ts";
 import { replaceSubmissionCoverage } from "./coverage_reports.ts";
 import { detectDisruptions } from "./disruptions.ts";
 import { storeTexts } from "./failure_texts.ts";
-import {
-  bumpForAddition,
-  changeCount,
-  type LockedRepository,
-  lockRepository,
-} from "./repository_row.ts";
+import { changeCount, type LockedRepository, lockRepository } from "./repository_row.ts";
+import { insertSubmission, removeUnprocessed, type SubmissionFacts } from "./submission_rows.ts";
 import { findTestListNo, insertTestList } from "./test_lists.ts";
 import { addTags } from "./test_tags.ts";
 import { prepareTests, publishTests, testNosByHash } from "./tests.ts";
 import { writeTransaction } from "./transaction.ts";
-import { removeUnprocessed, type UnprocessedSubmission } from "./unprocessed_submissions.ts";
 
 /** One upload: a CI run, or one shard of it. */
-export interface Upload extends Omit<UnprocessedSubmission, "key"> {
+export interface Upload extends Omit<SubmissionFacts, "key"> {
   /** Page of the repository; kept as it is when `""` or not given. */
   repositoryUrl?: string;
   /** Tags of single tests, in addition to those of all. */
@@ -59,6 +54,16 @@ export class RepositoryGoneError extends Error {
   override name = "RepositoryGoneError";
 }
 
+/** `digest` identifies an upload, in 32 hex digits. */
+type DigestedUpload = Upload & { digest: string };
+
+/** Tests of an upload that are stored, but not published. */
+interface PreparedTests {
+  testNos: Int32Array;
+  /** Of the repository, before they were stored: once it differs, some may have been deleted. */
+  changeCount: number;
+}
+
 /**
  * Stores an upload and detects the disruptions of its code version, atomically.
  *
@@ -68,51 +73,35 @@ export class RepositoryGoneError extends Error {
  */
 export async function storeSubmission(
   sql: Database["sql"],
-  upload: Upload,
+  given: Upload,
 ): Promise<StoreResult> {
-  const { repositoryId, key } = upload;
-  const uploadDigest = digestOf(upload);
-  const prepared = await prepareNewList(sql, { upload, uploadDigest });
+  const { repositoryId, key, commitOid, buildUrl, reportDigest, coverage } = given;
+  // The same report bytes with the same commit and build URL are the same submission. Two runs
+  // never write the same bytes, because durations differ.
+  const digest = createHash("sha256").update(JSON.stringify([commitOid, buildUrl, reportDigest]))
+    .digest("hex").slice(0, 32);
+  const upload = { ...given, digest };
+  const prepared = await prepareNewList(sql, upload);
   return await writeTransaction(sql, async (tx) => {
     const repository = await lockRepository(tx, repositoryId);
     if (!repository) throw new RepositoryGoneError("the repository was deleted during the upload");
     if (key !== undefined) await removeUnprocessed(tx, { repositoryId, key });
-    const duplicate = await findDuplicate(tx, { repositoryId, uploadDigest, key });
-    if (duplicate && upload.coverage) {
-      await replaceSubmissionCoverage(tx, { repositoryId, ...duplicate }, upload.coverage);
-    }
-    const stored = duplicate ??
-      await insertUpload(tx, { upload, uploadDigest, repository, prepared });
+    const stored = await findDuplicate(tx, upload) ??
+      await insertUpload(tx, upload, { repository, prepared });
+    if (coverage) await replaceSubmissionCoverage(tx, { repositoryId, ...stored }, coverage);
     await upload.alongside?.(tx);
     return stored;
   });
 }
 
-/**
- * Identifies an upload, in 32 hex digits: the same report bytes with the same commit and build URL
- * are the same submission. Two runs never write the same bytes, because durations differ.
- */
-function digestOf({ commitOid, buildUrl, reportDigest }: Upload): string {
-  return createHash("sha256").update(JSON.stringify([commitOid, buildUrl, reportDigest]))
-    .digest("hex").slice(0, 32);
-}
-
-/** Tests of an upload that are stored, but not published. */
-interface PreparedTests {
-  testNos: Int32Array;
-  /** Of the repository, before they were stored: once it differs, some may have been deleted. */
-  changeCount: number;
-}
-
 /** Stores the tests of an upload ahead of its transaction; `null` when their list is known. */
 async function prepareNewList(
   sql: Queryable,
-  { upload, uploadDigest }: { upload: Upload; uploadDigest: string },
+  upload: DigestedUpload,
 ): Promise<PreparedTests | null> {
-  const { repositoryId, content, key } = upload;
-  const { listHash } = content;
-  if (await findTestListNo(sql, { repositoryId, listHash }) !== null) return null;
-  if (await findDuplicate(sql, { repositoryId, uploadDigest, key })) return null;
+  const { repositoryId, content } = upload;
+  if (await findTestListNo(sql, { repositoryId, ...content }) !== null) return null;
+  if (await findDuplicate(sql, upload)) return null;
   const [repository] = await sql<{ changeCount: number }[]>`
     select ${changeCount(sql)} as "changeCount" from repository_state
     where repository_id = ${repositoryId}`;
@@ -120,20 +109,34 @@ async function prepareNewList(
   return { ...repository, testNos: await prepareTests(sql, { repositoryId, content }) };
 }
 
+async function findDuplicate(
+  sql: Queryable,
+  { repositoryId, digest, key }: DigestedUpload,
+): Promise<StoreResult | null> {
+  const [row] = await sql<Omit<StoreResult, "duplicate" | "newlyDisruptive">[]>`
+    select encode(submission_id, 'hex') as "submissionId", key,
+      extract(epoch from recorded_at)::float8 as "recordedAt",
+      test_result_count as "testResultCount", array_to_json(tags) as tags,
+      (select count(*) from negative_result n
+        where n.repository_id = ${repositoryId} and n.submission_id = s.submission_id
+          and n.is_disruption)::int as "disruptionCount"
+    from submission s
+    where repository_id = ${repositoryId} and status = 'processed'
+      and (upload_digest = decode(${digest}, 'hex') or key = ${key ?? null}::text)
+    limit 1`;
+  return row ? { ...row, duplicate: true, newlyDisruptive: [] } : null;
+}
+
 async function insertUpload(
   tx: Queryable,
-  { upload, uploadDigest, repository, prepared }: {
-    upload: Upload;
-    uploadDigest: string;
-    repository: LockedRepository;
-    prepared: PreparedTests | null;
-  },
+  upload: DigestedUpload,
+  { repository, prepared }: { repository: LockedRepository; prepared: PreparedTests | null },
 ): Promise<StoreResult> {
-  const { repositoryId, content, recordedAt, tags, testTags = null } = upload;
+  const { repositoryId, digest, content, recordedAt, tags, testTags = null } = upload;
   const { owner, name, idPrefix } = repository;
   // The prefix stands for the repository: renaming it changes no id.
   const id = upload.key === undefined
-    ? submissionId(recordedAt, [String(idPrefix), uploadDigest])
+    ? submissionId(recordedAt, [String(idPrefix), digest])
     : keyedSubmissionId({ recordedAt, idPrefix, key: upload.key });
   const key = upload.key ?? `${owner}/${name}/${id}`;
 
@@ -148,19 +151,13 @@ async function insertUpload(
   }
   const testTagSetNo = await addTags(tx, { repositoryId, testListNo }, { tags, testTags });
 
-  const codeVersion = await insertSubmission(tx, {
-    id,
-    key,
-    upload,
-    uploadDigest,
-    testListNo,
-    testTagSetNo,
-  });
+  const results = { content, digest, testListNo, testTagSetNo };
+  const codeVersion = await insertSubmission(tx, { ...upload, id, key }, results);
   await storeTexts(tx, { repositoryId, texts: content.texts });
   const negatives = await newNegatives(tx, upload, id);
   const { disruptions, newlyDisruptive } = await detectDisruptions(tx, {
     repositoryId,
-    codeVersion,
+    codeVersion: codeVersion!,
     own: negatives,
   });
   for (const negative of negatives) negative.isDisruption = disruptions.has(negative);
@@ -169,10 +166,6 @@ async function insertUpload(
     await tx`
       update repository set url = ${upload.repositoryUrl}
       where repository_id = ${repositoryId} and url <> ${upload.repositoryUrl}`;
-  }
-  if (upload.coverage) {
-    const submission = { repositoryId, submissionId: id, recordedAt };
-    await replaceSubmissionCoverage(tx, submission, upload.coverage);
   }
   return {
     submissionId: id,
@@ -201,71 +194,12 @@ async function newNegatives(
   if (content.negatives.length === 0) return [];
   const hashes = new Set(content.negatives.map(({ testHash }) => testHash));
   const testNos = await testNosByHash(tx, repositoryId, hashes);
-  return content.negatives.map(({ testHash, resultNo, conclusion, textNo }) => {
+  return content.negatives.map(({ testHash, textNo, ...negative }) => {
     const { textId, fingerprint, message } = content.texts[textNo]!;
     const testNo = testNos.get(testHash)!;
-    return {
-      submissionId,
-      resultNo,
-      testNo,
-      conclusion,
-      textId,
-      fingerprint,
-      message,
-      isDisruption: false,
-    };
+    const text = { textId, fingerprint, message };
+    return { ...negative, ...text, submissionId, testNo, isDisruption: false };
   });
-}
-
-async function findDuplicate(
-  sql: Queryable,
-  { repositoryId, uploadDigest, key }: {
-    repositoryId: number;
-    uploadDigest: string;
-    key: string | undefined;
-  },
-): Promise<StoreResult | null> {
-  const [row] = await sql<Omit<StoreResult, "duplicate" | "newlyDisruptive">[]>`
-    select encode(submission_id, 'hex') as "submissionId", key,
-      extract(epoch from recorded_at)::float8 as "recordedAt",
-      test_result_count as "testResultCount", array_to_json(tags) as tags,
-      (select count(*) from negative_result n
-        where n.repository_id = ${repositoryId} and n.submission_id = s.submission_id
-          and n.is_disruption)::int as "disruptionCount"
-    from submission s
-    where repository_id = ${repositoryId} and status = 'processed'
-      and (upload_digest = decode(${uploadDigest}, 'hex') or key = ${key ?? null}::text)
-    limit 1`;
-  return row ? { ...row, duplicate: true, newlyDisruptive: [] } : null;
-}
-
-/** Inserts the row of a submission and increments the data version. Returns its code version. */
-async function insertSubmission(
-  tx: Queryable,
-  { id, key, upload, uploadDigest, testListNo, testTagSetNo }: {
-    id: string;
-    key: string;
-    upload: Upload;
-    uploadDigest: string;
-    testListNo: number;
-    testTagSetNo: number | null;
-  },
-): Promise<string> {
-  const { content } = upload;
-  const dataVersion = await bumpForAddition(tx, upload.repositoryId);
-  const [row] = await tx<{ codeVersion: string }[]>`
-    insert into submission (repository_id, submission_id, recorded_at, uploaded_at, status, key,
-      build_url, commit_oid, tree_oid, branch, tags, upload_digest, test_result_count,
-      test_list_no, test_tag_set_no, durations, duration_unit, exceptions, data_version)
-    values (${upload.repositoryId}, decode(${id}, 'hex'), to_timestamp(${upload.recordedAt}),
-      to_timestamp(${upload.uploadedAt}), 'processed', ${key}, ${upload.buildUrl},
-      ${upload.commitOid}, ${upload.treeOid}, ${upload.branch},
-      ${textArray(upload.tags)}::text[],
-      decode(${uploadDigest}, 'hex'), ${content.resultCount}, ${testListNo},
-      ${testTagSetNo}::int, ${content.durations}, ${content.durationUnit},
-      ${content.exceptions}, ${dataVersion})
-    returning code_version as "codeVersion"`;
-  return row!.codeVersion;
 }
 
 const NEGATIVES_PER_STATEMENT = 2_000;

@@ -20,7 +20,7 @@ import {
   renameRepository,
 } from "../../db/admin/repositories.ts";
 import { insertToken, revokeToken } from "../../db/admin/tokens.ts";
-import { showFailed, showProcessing } from "../../db/write/unprocessed_submissions.ts";
+import { showFailed, showProcessing } from "../../db/write/submission_rows.ts";
 import { SubmissionBuilder } from "../../lib/analysis/submission_content.ts";
 import { parseTestId, testHash } from "../../lib/base/identity.ts";
 import { makeToken } from "../../lib/base/token.ts";

@@ -17,10 +17,7 @@ import { findOrCreateRepository, type Repository } from "../../../db/admin/repos
 import type { Database } from "../../../db/connection/connect.ts";
 import { SchemaVersionError } from "../../../db/schema/migrate.ts";
 import { writeTransaction } from "../../../db/write/transaction.ts";
-import {
-  showProcessing,
-  type UnprocessedSubmission,
-} from "../../../db/write/unprocessed_submissions.ts";
+import { showProcessing, type SubmissionFacts } from "../../../db/write/submission_rows.ts";
 import { TagLimitError } from "../../../db/write/test_tags.ts";
 import type { Log } from "../../base/log.ts";
 import {
@@ -206,7 +203,7 @@ async function applyPolicyAfterUpload(
 }
 
 /** The facts that lists show of an archive before its reports were read. */
-type ShownFacts = Omit<UnprocessedSubmission, "repositoryId" | "key" | "uploadedAt"> & {
+type ShownFacts = Omit<SubmissionFacts, "repositoryId" | "key" | "uploadedAt"> & {
   repository: RepositoryName;
 };
 

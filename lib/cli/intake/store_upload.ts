@@ -9,7 +9,7 @@ import { findOrCreateRepository } from "../../../db/admin/repositories.ts";
 import { lockRepository } from "../../../db/write/repository_row.ts";
 import type { Database } from "../../../db/connection/connect.ts";
 import { writeTransaction } from "../../../db/write/transaction.ts";
-import { removeUnprocessed } from "../../../db/write/unprocessed_submissions.ts";
+import { removeUnprocessed } from "../../../db/write/submission_rows.ts";
 import type { TestIdentity } from "../../base/identity.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
 import { formatTimestamp } from "../../base/time.ts";

@@ -4,7 +4,7 @@ import { deleteSubmission } from "../../../db/write/delete_submission.ts";
 import { pruneRepository } from "../../../db/write/prune.ts";
 import type { Repository } from "../../../db/admin/repositories.ts";
 import { loadTrackedChanges, loadTrackedTests } from "../../../db/read/tracked_tests.ts";
-import { showFailed, showProcessing } from "../../../db/write/unprocessed_submissions.ts";
+import { showFailed, showProcessing } from "../../../db/write/submission_rows.ts";
 import type { TestsState } from "../../../lib/analysis/tests_state.ts";
 import { WINDOW_SECONDS } from "../../../lib/base/time.ts";
 import { Random } from "../../bench/random.ts";

@@ -1,0 +1,88 @@
+/** Rows of submissions. One whose archive is being processed or has failed is listed, without results. */
+import type { SubmissionContent } from "../../lib/analysis/submission_content.ts";
+import { keyedSubmissionId } from "../../lib/base/identity.ts";
+import { type Queryable, textArray } from "../connection/sql.ts";
+import { bumpForAddition, lockRepository } from "./repository_row.ts";
+
+/** The facts that are known of an archive before its reports were read. */
+export interface SubmissionFacts {
+  repositoryId: number;
+  key: string;
+  /** Seconds since 1970: the time of every result. */
+  recordedAt: number;
+  /** Seconds since 1970. */
+  uploadedAt: number;
+  /** `""` when there is none. */
+  buildUrl: string;
+  commitOid: string;
+  treeOid: string | null;
+  branch: string | null;
+  /** Tags of every test. */
+  tags: string[];
+}
+
+/** What a processed submission has in addition. */
+interface StoredResults {
+  content: Pick<SubmissionContent, "resultCount" | "durations" | "durationUnit" | "exceptions">;
+  digest: string;
+  testListNo: number;
+  testTagSetNo: number | null;
+}
+
+/**
+ * Inserts the row of a submission, `processing` without results, and increments the data version.
+ * Returns its code version; `undefined` when a submission has its key.
+ */
+export async function insertSubmission(
+  tx: Queryable,
+  facts: SubmissionFacts & { id: string },
+  results: StoredResults | null,
+): Promise<string | undefined> {
+  const dataVersion = await bumpForAddition(tx, facts.repositoryId);
+  const content = results?.content;
+  const [row] = await tx<{ codeVersion: string }[]>`
+    insert into submission (repository_id, submission_id, recorded_at, uploaded_at, status, key,
+      build_url, commit_oid, tree_oid, branch, tags, upload_digest, test_result_count,
+      test_list_no, test_tag_set_no, durations, duration_unit, exceptions, data_version)
+    values (${facts.repositoryId}, decode(${facts.id}, 'hex'), to_timestamp(${facts.recordedAt}),
+      to_timestamp(${facts.uploadedAt}), ${results ? "processed" : "processing"}, ${facts.key},
+      ${facts.buildUrl}, ${facts.commitOid}, ${facts.treeOid}, ${facts.branch},
+      ${textArray(facts.tags)}::text[], decode(${results?.digest ?? null}::text, 'hex'),
+      ${content?.resultCount ?? 0}, ${results?.testListNo ?? null}::int,
+      ${results?.testTagSetNo ?? null}::int, ${content?.durations ?? null}::bytea,
+      ${content?.durationUnit ?? null}::int, ${content?.exceptions ?? null}::bytea, ${dataVersion})
+    on conflict do nothing
+    returning code_version as "codeVersion"`;
+  return row?.codeVersion;
+}
+
+/** Shows an archive as `processing`. One that was processed before stays as it is. */
+export async function showProcessing(tx: Queryable, facts: SubmissionFacts): Promise<void> {
+  const repository = await lockRepository(tx, facts.repositoryId);
+  if (!repository) return;
+  await removeUnprocessed(tx, facts);
+  const id = keyedSubmissionId({ ...facts, idPrefix: repository.idPrefix });
+  await insertSubmission(tx, { ...facts, id }, null);
+}
+
+/** Shows an archive that was `processing` as `failed`. */
+export async function showFailed(
+  tx: Queryable,
+  { repositoryId, key }: Pick<SubmissionFacts, "repositoryId" | "key">,
+): Promise<void> {
+  const dataVersion = await bumpForAddition(tx, repositoryId);
+  await tx`
+    update submission set status = 'failed', data_version = ${dataVersion}
+    where repository_id = ${repositoryId} and key = ${key} and status = 'processing'`;
+}
+
+/** Removes the submission of an archive that has not been processed. */
+export async function removeUnprocessed(
+  tx: Queryable,
+  { repositoryId, key }: Pick<SubmissionFacts, "repositoryId" | "key">,
+): Promise<void> {
+  const { count } = await tx`
+    delete from submission
+    where repository_id = ${repositoryId} and key = ${key} and status <> 'processed'`;
+  if (count > 0) await bumpForAddition(tx, repositoryId);
+}
