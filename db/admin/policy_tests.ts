@@ -14,8 +14,13 @@ import { arrayOf, integersIn, type Queryable } from "../connection/sql.ts";
 import { quarantineColumns, selectRepository, SNAPSHOT } from "../read/fragments.ts";
 import { loadTestLists } from "../read/test_lists.ts";
 import { selectDisruptionCounts } from "../read/tracked_test_rows.ts";
-import { type StoredTest, storedTest, testColumns, type TestRow } from "./quarantine.ts";
-import { lastRemovals } from "./quarantine_log.ts";
+import {
+  lastRemovals,
+  type StoredTest,
+  storedTest,
+  testColumns,
+  type TestRow,
+} from "./quarantine.ts";
 import type { Repository } from "./repositories.ts";
 
 /** A test with its history. */

@@ -1,11 +1,17 @@
+/** Quarantine entries of tests, and the log of their changes. */
 import { isDeepStrictEqual } from "node:util";
 import { activeQuarantine, type Quarantine } from "../../lib/analysis/quarantine.ts";
+import { type QuarantineEvent, withEnds } from "../../lib/analysis/quarantine_log.ts";
 import { testId, type TestIdentity } from "../../lib/base/identity.ts";
-import { arrayOf, type Queryable } from "../connection/sql.ts";
+import { formatRepositoryName } from "../../lib/base/repository_name.ts";
+import { arrayOf, type Queryable, textsIn } from "../connection/sql.ts";
 import { isActive, isPublished, quarantineColumns } from "../read/fragments.ts";
 import { bumpDataVersion, lockRepository } from "../write/repository_row.ts";
-import { logQuarantine, type Origin } from "./quarantine_log.ts";
+import { type Change, insertChange } from "./changes.ts";
 import { listRepositories, type Repository, repositoryColumns } from "./repositories.ts";
+
+/** Author and command of a change. */
+export type Origin = Pick<Change, "author" | "command">;
 
 /** A stored test with its repository. */
 export interface StoredTest extends TestIdentity {
@@ -32,28 +38,21 @@ export async function findTest(
   return row ? storedTest(repository, row) : null;
 }
 
-/** An entry after an addition. */
-export interface AddedQuarantine {
-  outcome: "added" | "changed" | "unchanged";
-  quarantine: Quarantine;
-}
-
 /**
  * Quarantines a test, in a transaction, and logs it. An entry that has not ended keeps its date, author
- * and type; reason, owner and end are changed where they are given. Returns `null` when the test no
- * longer exists.
+ * and type; reason, owner and end are changed where they are given.
+ * @throws {RangeError} when the test was deleted since it was found
  */
 export async function addQuarantine(
   tx: Queryable,
   test: StoredTest,
   entry: Quarantine,
   origin: Origin,
-): Promise<AddedQuarantine | null> {
-  const { testNo, repository: { repositoryId } } = test;
-  const { quarantinedAt: now } = entry;
+): Promise<{ outcome: "added" | "changed" | "unchanged"; quarantine: Quarantine }> {
+  const { quarantinedAt: at, quarantinedBy: by } = entry;
   // Every change locks the repository first, which rules out deadlocks.
-  await lockRepository(tx, repositoryId);
-  const active = await findActive(tx, test, now);
+  await lockRepository(tx, test.repository.repositoryId);
+  const active = await findActive(tx, test, at);
   const quarantine = active === null ? entry : {
     ...active,
     quarantineReason: entry.quarantineReason ?? active.quarantineReason,
@@ -61,20 +60,8 @@ export async function addQuarantine(
     quarantineExpiresAt: entry.quarantineExpiresAt ?? active.quarantineExpiresAt,
   };
   if (isDeepStrictEqual(quarantine, active)) return { outcome: "unchanged", quarantine };
-  await tx`delete from quarantine where repository_id = ${repositoryId} and test_no = ${testNo}`;
-  const stored = await tx`
-    insert into quarantine (repository_id, test_no, quarantined_at, quarantined_by, quarantine_type,
-      quarantine_reason, quarantine_owner, quarantine_expires_at)
-    select repository_id, test_no, to_timestamp(${quarantine.quarantinedAt}),
-      ${quarantine.quarantinedBy}::text, ${quarantine.quarantineType}::text,
-      ${quarantine.quarantineReason}::text, ${quarantine.quarantineOwner}::text,
-      to_timestamp(${quarantine.quarantineExpiresAt}::float8)
-    from test where repository_id = ${repositoryId} and test_no = ${testNo}`;
-  if (stored.count === 0) return null;
-  await bumpDataVersion(tx, repositoryId);
   const outcome = active === null ? "added" : "changed";
-  const logged = { ...quarantine, quarantinedBy: entry.quarantinedBy };
-  await logQuarantine(tx, test, { at: now, action: outcome, quarantine: logged, ...origin });
+  await changeEntry(tx, test, { at, by, action: outcome, quarantine, origin });
   return { outcome, quarantine };
 }
 
@@ -93,18 +80,63 @@ export interface Removal {
 export async function removeQuarantine(
   tx: Queryable,
   test: StoredTest,
-  { removedAt, removedBy, reason }: Removal,
+  { removedAt: at, removedBy: by, reason }: Removal,
   origin: Origin,
 ): Promise<boolean> {
-  const { testNo, repository: { repositoryId } } = test;
-  await lockRepository(tx, repositoryId);
-  const removed = await findActive(tx, test, removedAt);
+  await lockRepository(tx, test.repository.repositoryId);
+  const removed = await findActive(tx, test, at);
   if (!removed) return false;
-  await tx`delete from quarantine where repository_id = ${repositoryId} and test_no = ${testNo}`;
-  await bumpDataVersion(tx, repositoryId);
-  const quarantine = { ...removed, quarantinedBy: removedBy, quarantineReason: reason };
-  await logQuarantine(tx, test, { at: removedAt, action: "removed", quarantine, ...origin });
+  const quarantine = { ...removed, quarantineReason: reason };
+  await changeEntry(tx, test, { at, by, action: "removed", quarantine, origin });
   return true;
+}
+
+/** Replaces or removes the entry of a test, and logs it. */
+async function changeEntry(
+  tx: Queryable,
+  { id, testNo, repository, suite, class: className, name, file }: StoredTest,
+  { at, by, action, quarantine, origin }: {
+    at: number;
+    by: string | null;
+    action: "added" | "changed" | "removed";
+    /** After the change; for a removal with its reason. */
+    quarantine: Quarantine;
+    origin: Origin;
+  },
+): Promise<void> {
+  const { organizationId, repositoryId } = repository;
+  await tx`delete from quarantine where repository_id = ${repositoryId} and test_no = ${testNo}`;
+  if (action !== "removed") {
+    const { count } = await tx`
+      insert into quarantine (repository_id, test_no, quarantined_at, quarantined_by,
+        quarantine_type, quarantine_reason, quarantine_owner, quarantine_expires_at)
+      select repository_id, test_no, to_timestamp(${quarantine.quarantinedAt}),
+        ${quarantine.quarantinedBy}::text, ${quarantine.quarantineType}::text,
+        ${quarantine.quarantineReason}::text, ${quarantine.quarantineOwner}::text,
+        to_timestamp(${quarantine.quarantineExpiresAt}::float8)
+      from test where repository_id = ${repositoryId} and test_no = ${testNo}`;
+    if (count === 0) throw new RangeError(`test ${id} was deleted`);
+  }
+  await bumpDataVersion(tx, repositoryId);
+  await insertChange(tx, {
+    ...origin,
+    organizationId,
+    changedAt: at,
+    subject: id,
+    detail: {
+      quarantine: action,
+      repository: formatRepositoryName(repository),
+      suite,
+      class: className,
+      name,
+      file,
+      by,
+      type: quarantine.quarantineType,
+      reason: quarantine.quarantineReason,
+      owner: quarantine.quarantineOwner,
+      expires_at: quarantine.quarantineExpiresAt,
+    },
+  });
 }
 
 /** The entry of a test, unless it has ended. */
@@ -127,10 +159,9 @@ export async function releaseRepository(
   origin: Origin,
 ): Promise<void> {
   await lockRepository(tx, repositoryId);
-  for (const test of await listQuarantined(tx, organizationId, removal.removedAt)) {
-    if (test.repository.repositoryId === repositoryId) {
-      await removeQuarantine(tx, test, removal, origin);
-    }
+  const tests = await listQuarantined(tx, organizationId, removal.removedAt);
+  for (const test of tests.filter(({ repository }) => repository.repositoryId === repositoryId)) {
+    await removeQuarantine(tx, test, removal, origin);
   }
 }
 
@@ -166,4 +197,47 @@ export function testColumns(sql: Queryable) {
 /** The test of a row. */
 export function storedTest<Row extends TestRow>(repository: Repository, row: Row) {
   return { ...row, id: testId(repository.idPrefix, row.testHash), repository };
+}
+
+/**
+ * The log of an organization or of one test, oldest first.
+ *
+ * @param options.testId 24 lower-case hex digits
+ * @param options.now seconds since 1970: later ends are not listed
+ */
+export async function listQuarantineLog(
+  sql: Queryable,
+  { organizationId, testId = null, now }: {
+    organizationId: number;
+    testId?: string | null;
+    now: number;
+  },
+): Promise<QuarantineEvent[]> {
+  const changes = await sql<QuarantineEvent[]>`
+    select extract(epoch from changed_at)::float8 as at, subject as "testId",
+      d.quarantine as action, d.repository, d.suite, d.class, d.name, d.file,
+      coalesce(d.by, author) as author, d.type as "quarantineType", d.reason as "quarantineReason",
+      d.owner as "quarantineOwner", d.expires_at as "quarantineExpiresAt"
+    from change
+    -- Other changes have fields of these names with other types.
+    cross join jsonb_to_record(case when detail ? 'quarantine' then detail end) as d(
+      quarantine text, repository text, suite text, class text, name text, file text, by text,
+      type text, reason text, owner text, expires_at float8)
+    where organization_id = ${organizationId} and d.quarantine is not null
+      and (${testId}::text is null or subject = ${testId})
+    order by change_id`;
+  return withEnds(changes, now);
+}
+
+/** When tests were last removed from the quarantine, in seconds since 1970, by test id. */
+export async function lastRemovals(
+  sql: Queryable,
+  { organizationId, testIds }: { organizationId: number; testIds: string[] },
+): Promise<Map<string, number>> {
+  const rows = await sql<{ testId: string; at: number }[]>`
+    select subject as "testId", extract(epoch from max(changed_at))::float8 as at from change
+    where organization_id = ${organizationId} and subject = any(${textsIn(sql, testIds)})
+      and detail->>'quarantine' = 'removed'
+    group by subject`;
+  return new Map(rows.map(({ testId, at }) => [testId, at]));
 }

@@ -13,8 +13,7 @@ import type { Queryable } from "../connection/sql.ts";
 import { lockRepository } from "../write/repository_row.ts";
 import { writeTransaction } from "../write/transaction.ts";
 import { loadEntries, loadPolicyTests, type PolicyTest } from "./policy_tests.ts";
-import { addQuarantine, removeQuarantine } from "./quarantine.ts";
-import type { Origin } from "./quarantine_log.ts";
+import { addQuarantine, type Origin, removeQuarantine } from "./quarantine.ts";
 import type { Repository } from "./repositories.ts";
 
 /** `quarantined_by` of an automatic entry. */

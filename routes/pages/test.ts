@@ -1,5 +1,5 @@
 /** `/tests/{id}`: one test. */
-import { listQuarantineLog } from "../../db/admin/quarantine_log.ts";
+import { listQuarantineLog } from "../../db/admin/quarantine.ts";
 import type { RepositoryVersion } from "../../db/read/caller.ts";
 import { loadFailures, type ShownGroups } from "../../db/read/failures.ts";
 import { loadRepository, type RepositoryDetails } from "../../db/read/repositories.ts";

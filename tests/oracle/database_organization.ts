@@ -12,7 +12,7 @@ import {
   releaseRepository,
   removeQuarantine,
 } from "../../db/admin/quarantine.ts";
-import { listQuarantineLog } from "../../db/admin/quarantine_log.ts";
+import { listQuarantineLog } from "../../db/admin/quarantine.ts";
 import { createRepository } from "../../db/admin/repositories.ts";
 import {
   deleteRepository,
@@ -122,7 +122,7 @@ export async function databaseOrganization(
       };
       const stored = await test(testId);
       const added = await sql.begin((tx) => addQuarantine(tx, stored, entry, ORIGIN));
-      return added!.outcome;
+      return added.outcome;
     },
     async removeQuarantine(testId, now) {
       const stored = await test(testId);

@@ -165,7 +165,7 @@ export async function quarantine(
   assert.ok(test);
   const entry = { ...ENTRY, ...more };
   const added = await sql.begin((tx) => addQuarantine(tx, test, entry, ORIGIN));
-  assert.equal(added?.outcome, "added");
+  assert.equal(added.outcome, "added");
 }
 
 /** Removes the quarantine of a test. */

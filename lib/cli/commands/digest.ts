@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { listQuarantined } from "../../../db/admin/quarantine.ts";
-import { listQuarantineLog, type Origin } from "../../../db/admin/quarantine_log.ts";
+import { listQuarantineLog, type Origin } from "../../../db/admin/quarantine.ts";
 import { applyPolicy, loadPolicy, type TestDecision } from "../../../db/admin/quarantine_policy.ts";
 import type { Repository } from "../../../db/admin/repositories.ts";
 import type { Database } from "../../../db/connection/connect.ts";

@@ -6,7 +6,7 @@ import {
   removeQuarantine,
   type StoredTest,
 } from "../../../db/admin/quarantine.ts";
-import { listQuarantineLog } from "../../../db/admin/quarantine_log.ts";
+import { listQuarantineLog } from "../../../db/admin/quarantine.ts";
 import type { Queryable } from "../../../db/connection/sql.ts";
 import { writeTransaction } from "../../../db/write/transaction.ts";
 import { testId } from "../../base/identity.ts";
@@ -66,7 +66,6 @@ const addCommand = command({
         quarantineOwner: owner ?? null,
         quarantineExpiresAt: expiresAt,
       }, origin));
-    if (!result) throw unknownTest(parts);
     const { id } = test;
     if (result.outcome !== "added") {
       const change = result.outcome === "changed" ? "its entry is changed" : "unchanged";
@@ -152,16 +151,15 @@ export const quarantineCommands: AddCommand = group({
   commands: [addCommand, removeCommand, listCommand, logCommand, policyCommands, applyCommand],
 });
 
-type TestIdParts = Parameters<typeof findTest>[1];
-
-async function requireTest(sql: Queryable, parts: TestIdParts): Promise<StoredTest> {
+async function requireTest(
+  sql: Queryable,
+  parts: Parameters<typeof findTest>[1],
+): Promise<StoredTest> {
   const test = await findTest(sql, parts);
-  if (!test) throw unknownTest(parts);
-  return test;
-}
-
-function unknownTest({ idPrefix, testHash }: TestIdParts): Failure {
-  return new Failure(
-    `test ${testId(idPrefix, testHash)} is unknown: expected an id as in the lists of tests`,
+  if (test) return test;
+  throw new Failure(
+    `test ${
+      testId(parts.idPrefix, parts.testHash)
+    } is unknown: expected an id as in the lists of tests`,
   );
 }
