@@ -41,7 +41,10 @@ export interface TrackedTest extends RunTotals {
 
 /** Passes in the positive and negative results, in truncated thousandths; `null` without any. */
 export function passRateThousandths(
-  { countedResultCount, negativeResultCount }: RunTotals,
+  { countedResultCount, negativeResultCount }: Pick<
+    RunTotals,
+    "countedResultCount" | "negativeResultCount"
+  >,
 ): number | null {
   if (countedResultCount === 0) return null;
   return Math.floor(((countedResultCount - negativeResultCount) * 1000) / countedResultCount);

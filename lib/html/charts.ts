@@ -4,7 +4,7 @@
  */
 import { formatDay } from "./format.ts";
 import { type Content, type Markup, markup } from "./markup.ts";
-import { table } from "./table.ts";
+import { table } from "./elements.ts";
 
 /** A part of the bars of a chart. */
 interface Series {

@@ -33,20 +33,7 @@ export function formatTime(seconds: number, today: number): Markup {
   }">${text}</time>`;
 }
 
-/** `212 ms`, `1.3 s`, `4 min`. */
-export function formatDuration(microseconds: number): string {
-  const ms = microseconds / 1000;
-  if (ms < 1) return "under 1 ms";
-  if (ms < 999.5) return `${Math.round(ms)} ms`;
-  return ms < 100_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 60_000)} min`;
-}
-
 /** The first 10 digits of a commit. */
 export function shortOid(oid: string): string {
   return /^[0-9a-f]{12,}$/i.test(oid) ? oid.slice(0, 10) : oid;
-}
-
-/** A commit by its first digits. */
-export function commit(oid: string): Markup {
-  return markup`<span class="oid">${shortOid(oid)}</span>`;
 }

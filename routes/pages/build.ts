@@ -7,21 +7,11 @@ import { type Verdict, VERDICTS } from "../../lib/analysis/verdict.ts";
 import { parseTestId } from "../../lib/base/identity.ts";
 import { formatCount, plural } from "../../lib/base/text.ts";
 import { glyph } from "../../lib/html/charts.ts";
-import { commit, shortOid } from "../../lib/html/format.ts";
+import { commit, emptyState, failureDetails, keyFigures, label } from "../../lib/html/elements.ts";
+import { shortOid } from "../../lib/html/format.ts";
 import { externalAddress, externalLink, type Markup, markup } from "../../lib/html/markup.ts";
-import { table } from "../../lib/html/table.ts";
 import { DEFAULT_BASE, judge } from "../verdicts.ts";
-import {
-  buildLink,
-  crumbsTo,
-  definePage,
-  emptyState,
-  failureDetails,
-  keyFigures,
-  label,
-  type PageRequest,
-  placeOf,
-} from "./page.ts";
+import { definePage, type PageRequest, placeOf } from "./page.ts";
 
 /** Maximum number of submissions whose failures are shown. */
 const MAX_PARTS = 20;
@@ -58,7 +48,7 @@ export const buildPage = definePage({
       : emptyState("No test needed a second attempt.");
     return {
       title: `Build ${shortOid(latest.commitOid)}`,
-      crumbs: crumbsTo(page, repository),
+      crumbs: [page.link.repositories, page.link.repository(repository)],
       content: markup`<h1>Build of ${page.at(latest.recordedAt)}</h1>
 ${buildFigures(parts, repository)}
 <h2>Failures</h2>
@@ -68,8 +58,7 @@ ${
         parts.some(({ status }) => status === "processed") &&
         markup`<h2>Passed after a retry</h2>
 ${passedLater}`
-      }
-${parts.length > 1 && markup`<h2>Reports</h2>${partTable(parts, repository, page)}`}`,
+      }`,
     };
   },
 });
@@ -161,18 +150,4 @@ function buildFigures(parts: readonly BuildPart[], { url }: RepositoryDetails): 
     ["Results", formatCount(results), `in ${plural(parts.length, "upload")}`],
     ["CI run", externalLink(buildUrl, externalAddress(buildUrl) ? "open" : buildUrl || "unknown")],
   );
-}
-
-function partTable(
-  parts: readonly BuildPart[],
-  repository: RepositoryDetails,
-  page: PageRequest,
-): Markup {
-  const rows = parts.map(({ submissionId, status, testResultCount, failedTestCount }) => [
-    buildLink(page, repository, submissionId, markup`<code>${submissionId}</code>`),
-    status,
-    formatCount(testResultCount),
-    failedTestCount,
-  ]);
-  return table("Reports", ["Upload", "Status", "Results|number", "Failed tests|number"], rows);
 }

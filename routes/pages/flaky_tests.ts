@@ -6,25 +6,17 @@ import { parseTestId } from "../../lib/base/identity.ts";
 import type { RepositoryName } from "../../lib/base/repository_name.ts";
 import { formatTenths } from "../../lib/badge/percentage.ts";
 import { plural } from "../../lib/base/text.ts";
+import { emptyState, label, table } from "../../lib/html/elements.ts";
 import { type Content, type Markup, markup } from "../../lib/html/markup.ts";
-import { table } from "../../lib/html/table.ts";
 import { inventoryParameters, isListedBy } from "../test_lists.ts";
-import {
-  crumbsTo,
-  definePage,
-  emptyState,
-  label,
-  type PageRequest,
-  repositoryLink,
-  testLink,
-} from "./page.ts";
+import { definePage, type PageRequest } from "./page.ts";
 
 /** Input of the functions that render the page's sections. */
 interface ListPage extends PageRequest {
   isFlakyView: boolean;
   repositoryOf: ReadonlyMap<number, RepositoryName>;
   /** A link to the list with some parameters replaced or, when `undefined`, removed. */
-  link(text: string, changes: Record<string, string | undefined>, attributes?: Content): Markup;
+  linkWith(text: string, changes: Record<string, string | undefined>, attributes?: Content): Markup;
 }
 
 /** `/flaky-tests`. */
@@ -45,7 +37,7 @@ export const flakyTestsPage = definePage({
       ...request,
       isFlakyView: (query.quarantine ?? query.quarantined) === "false",
       repositoryOf: new Map(details.map((one) => [one.idPrefix, one])),
-      link(text, changes, attributes) {
+      linkWith(text, changes, attributes) {
         const all = JSON.parse(JSON.stringify({ ...parameters, ...changes }));
         return markup`<a href="${pathTo(["flaky-tests"], all)}"${attributes}>${text}</a>`;
       },
@@ -53,10 +45,15 @@ export const flakyTestsPage = definePage({
     const title = page.isFlakyView ? "Flaky tests" : "Quarantined tests";
     const range = count > shown.length && `, ${after + 1} to ${after + shown.length} on this page`;
     const turn = (text: string, offset: number) =>
-      page.link(text, { after: encodeOffsetCursor(Math.max(0, offset)) });
+      page.linkWith(text, { after: encodeOffsetCursor(Math.max(0, offset)) });
     return {
       title,
-      crumbs: crumbsTo(page, parameters.repository && details.length === 1 ? details[0]! : null),
+      crumbs: [
+        request.link.repositories,
+        ...parameters.repository && details.length === 1
+          ? details.map(request.link.repository)
+          : [],
+      ],
       content: markup`<h1>${title}</h1>
 <ul class="views">${view("Flaky", true, page)}${view("Quarantined", false, page)}</ul>
 ${filters(page)}
@@ -68,10 +65,10 @@ ${after + limit < count && turn("Next page", after + limit)}</nav>`,
   },
 });
 
-function view(name: string, isFlaky: boolean, { isFlakyView, link }: ListPage): Markup {
+function view(name: string, isFlaky: boolean, { isFlakyView, linkWith }: ListPage): Markup {
   const changes = { quarantine: String(!isFlaky), quarantined: undefined, after: undefined };
   const current = isFlaky === isFlakyView && markup` aria-current="page"`;
-  return markup`<li>${link(name, changes, current)}</li>`;
+  return markup`<li>${linkWith(name, changes, current)}</li>`;
 }
 
 function filters({ parameters, pathTo }: ListPage): Markup {
@@ -112,9 +109,9 @@ function nothingFound({ parameters: { q, branch, repository }, isFlakyView }: Li
 }
 
 function testTable(tests: readonly TrackedTest[], page: ListPage): Markup {
-  const { link, parameters, at } = page;
+  const { link, linkWith, parameters, at } = page;
   const sortable = (sort: string, name: string, className: string) => ({
-    name: link(name, { sort, after: undefined }),
+    name: linkWith(name, { sort, after: undefined }),
     className,
     isSorted: (parameters.sort ?? "disruptivenessRatio") === sort,
   });
@@ -130,14 +127,14 @@ function testTable(tests: readonly TrackedTest[], page: ListPage): Markup {
     const { firstDisruptionAt, latestDisruption: latest, quarantine } = test;
     const author = quarantine?.quarantinedBy && ` by ${quarantine.quarantinedBy}`;
     const name = [
-      testLink(page, test.id, test),
+      link.test(test.id, test),
       latest && markup`<small class="message"><code>${latest.message}</code></small>`,
       quarantine && markup`<small>Quarantined ${at(quarantine.quarantinedAt)}${author}</small>`,
       test.tags.map((tag) => markup` ${label(tag)}`),
     ];
     return [
       name,
-      repositoryLink(page, page.repositoryOf.get(parseTestId(test.id)!.idPrefix)!),
+      link.repository(page.repositoryOf.get(parseTestId(test.id)!.idPrefix)!),
       formatTenths(disruptivenessThousandths(test)),
       test.disruptionCount,
       at(firstDisruptionAt),

@@ -5,16 +5,9 @@ import { coverageBadge, flakinessBadge } from "../../lib/badge/badge.ts";
 import { formatRepositoryName } from "../../lib/base/repository_name.ts";
 import { formatCount } from "../../lib/base/text.ts";
 import { sparkline } from "../../lib/html/charts.ts";
+import { emptyState, table } from "../../lib/html/elements.ts";
 import { type Content, markup } from "../../lib/html/markup.ts";
-import { table } from "../../lib/html/table.ts";
-import {
-  definePage,
-  emptyState,
-  firstUpload,
-  inventoryLink,
-  type PageRequest,
-  repositoryLink,
-} from "./page.ts";
+import { definePage, firstUpload, type PageRequest } from "./page.ts";
 
 const SHOWN_DAYS = 14;
 
@@ -58,7 +51,7 @@ function flakiness({ builds }: Overview): number {
   return builds.buildCount === 0 ? -1 : builds.disruptedBuildCount / builds.buildCount;
 }
 
-function overviewRow(overview: Overview, firstDay: number, page: PageRequest): Content[] {
+function overviewRow(overview: Overview, firstDay: number, { link, at }: PageRequest): Content[] {
   const { builds, flakyTestCount, quarantinedTestCount } = overview;
   const repository = formatRepositoryName(overview);
   const byDay = new Map(overview.days.map((one) => [one.day, one]));
@@ -68,13 +61,13 @@ function overviewRow(overview: Overview, firstDay: number, page: PageRequest): C
   });
   const share = `${builds.disruptedBuildCount} of ${formatCount(builds.buildCount)} builds`;
   return [
-    repositoryLink(page, overview),
+    link.repository(overview),
     markup`${flakinessBadge(builds).percentage ?? "–"}<small>${share}</small>`,
     sparkline({ title: "Builds with a flaky failure by day, oldest first", values }),
-    inventoryLink(page, { repository, quarantine: "false" }, formatCount(flakyTestCount)),
-    inventoryLink(page, { repository, quarantine: "true" }, formatCount(quarantinedTestCount)),
+    link.inventory({ repository, quarantine: "false" }, formatCount(flakyTestCount)),
+    link.inventory({ repository, quarantine: "true" }, formatCount(quarantinedTestCount)),
     coverageText(overview),
-    page.at(overview.lastRecordedAt),
+    at(overview.lastRecordedAt),
   ];
 }
 
@@ -86,19 +79,13 @@ export function coverageText({ coveredLineCount, lineCount }: Overview): string 
   return coverageBadge(counts).percentage ?? "–";
 }
 
-/** `/repos/{name}`: redirects to the repository with this name, or lists several. */
+/** `/repos/{name}`: redirects to the repository with this name, or to the list if there are several. */
 export const repositoryByNamePage = definePage({
   path: "/repos/:name",
   resource: "repositories by name in path",
-  async show(page) {
-    const found = await page.loadEach(loadRepositoryDetails, {});
+  async show({ loadEach, pathTo }) {
+    const found = await loadEach(loadRepositoryDetails, {});
     const [{ owner, name }] = found as [typeof found[0]];
-    if (found.length === 1) return page.pathTo(["repos", owner, name]);
-    const links = found.map((one) => markup`<li>${repositoryLink(page, one)}</li>`);
-    return {
-      title: "Which repository?",
-      content: markup`<h1>Which repository?</h1>
-<p>${found.length} repositories have this name.</p><ul>${links}</ul>`,
-    };
+    return found.length === 1 ? pathTo(["repos", owner, name]) : pathTo(["repos"]);
   },
 });

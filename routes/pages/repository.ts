@@ -20,22 +20,11 @@ import { formatRepositoryName } from "../../lib/base/repository_name.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { formatCount, plural } from "../../lib/base/text.ts";
 import { glyph } from "../../lib/html/charts.ts";
-import { commit, isoDay } from "../../lib/html/format.ts";
+import { commit, emptyState, keyFigures, label, table } from "../../lib/html/elements.ts";
+import { isoDay } from "../../lib/html/format.ts";
 import { type Content, externalLink, type Markup, markup } from "../../lib/html/markup.ts";
-import { table } from "../../lib/html/table.ts";
 import { HISTORY_DAYS, historyCharts } from "./history.ts";
-import {
-  buildLink,
-  crumbsTo,
-  definePage,
-  emptyState,
-  firstUpload,
-  inventoryLink,
-  keyFigures,
-  label,
-  type PageRequest,
-  testLink,
-} from "./page.ts";
+import { definePage, firstUpload, type PageRequest } from "./page.ts";
 import { coverageText } from "./repositories.ts";
 
 const NEW_DAYS = 7;
@@ -80,7 +69,7 @@ export const repositoryPage = definePage({
     const page: RepositoryPage = { ...request, repository, overview, names };
     return {
       title: repository,
-      crumbs: crumbsTo(page, null),
+      crumbs: [request.link.repositories],
       content: markup`<h1>${repository}</h1>
 ${overview.url && markup`<p>${externalLink(overview.url, overview.url)}</p>`}
 ${repositoryFigures(page)}
@@ -100,7 +89,7 @@ function repositoryFigures(page: RepositoryPage): Markup {
   const { repository, overview } = page;
   const { builds, flakyTestCount, quarantinedTestCount } = overview;
   const link = (count: number, quarantine: string) =>
-    inventoryLink(page, { repository, quarantine }, formatCount(count));
+    page.link.inventory({ repository, quarantine }, formatCount(count));
   return keyFigures(
     [
       "Flakiness",
@@ -126,7 +115,7 @@ function costTable(costs: readonly TestCost[], page: RepositoryPage): Markup {
     const test = names.get(testId)!;
     const tag = test.isQuarantined && markup` ${label("quarantined")}`;
     const share = flakinessBadge({ ...builds, disruptedBuildCount: buildCount }).percentage;
-    return [[testLink(page, testId, test), tag], buildCount, share, disruptionCount];
+    return [[page.link.test(testId, test), tag], buildCount, share, disruptionCount];
   });
   const columns = ["Test|name", "Builds|number", "Share of builds|number wide", "Failures|number"];
   return markup`<p>Start with <b>${
@@ -134,13 +123,13 @@ function costTable(costs: readonly TestCost[], page: RepositoryPage): Markup {
   }</b>: it was in ${worst.buildCount} of the
 ${plural(builds.disruptedBuildCount, "build")} with a flaky failure.</p>
 ${table("Tests that cost the most builds", columns, rows)}
-<p>${inventoryLink(page, { repository, quarantine: "false" }, "All flaky tests")}</p>`;
+<p>${page.link.inventory({ repository, quarantine: "false" }, "All flaky tests")}</p>`;
 }
 
 function newTable(tests: readonly NewlyFlakyTest[], newDay: number, page: RepositoryPage): Markup {
   if (tests.length === 0) return emptyState("No test became flaky.");
   const rows = tests.slice(0, MAX_ROWS).map((test) => [
-    testLink(page, test.id, test),
+    page.link.test(test.id, test),
     page.at(test.firstDisruptionAt),
     markup`<code class="message">${test.message}</code>`,
   ]);
@@ -148,13 +137,13 @@ function newTable(tests: readonly NewlyFlakyTest[], newDay: number, page: Reposi
   const q = `first-seen:>=${isoDay(newDay)}`;
   const query = { repository: page.repository, quarantine: "false", q };
   return markup`${table("Flaky for the first time", columns, rows)}${
-    tests.length > MAX_ROWS && markup`<p>${inventoryLink(page, query, "All new flaky tests")}</p>`
+    tests.length > MAX_ROWS && markup`<p>${page.link.inventory(query, "All new flaky tests")}</p>`
   }`;
 }
 
 function causeTable(causes: readonly ShownGroup[], page: RepositoryPage): Markup {
   const rows = causes.map(({ text, testCount, tests, count, lastRecordedAt }) => {
-    const list = tests.map((id) => markup`<li>${testLink(page, id, page.names.get(id)!)}</li>`);
+    const list = tests.map((id) => markup`<li>${page.link.test(id, page.names.get(id)!)}</li>`);
     return [
       markup`<code class="message">${text.message}</code>
 <details><summary>${plural(testCount, "test")}</summary><ul>${list}</ul></details>`,
@@ -185,7 +174,7 @@ function buildTable(
     builds.map(([build, parts]) => {
       const [latest] = parts as [SubmissionRow];
       return [
-        buildLink(page, page.overview, latest.submissionId),
+        page.link.build(page.overview, latest.submissionId),
         outcomeOf(parts, failed.get(build)),
         latest.branch,
         commit(latest.commitOid),

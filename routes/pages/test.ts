@@ -23,22 +23,19 @@ import { formatTenths } from "../../lib/badge/percentage.ts";
 import { plural } from "../../lib/base/text.ts";
 import { type Outcome, outcomeStrip } from "../../lib/html/charts.ts";
 import { quarantineCommand, rerunCommands } from "../../lib/html/commands.ts";
-import { commit, formatDuration, shortOid } from "../../lib/html/format.ts";
-import { externalLink, type Markup, markup } from "../../lib/html/markup.ts";
-import { table } from "../../lib/html/table.ts";
-import { failureBars, HISTORY_DAYS } from "./history.ts";
 import {
-  buildLink,
-  crumbsTo,
-  definePage,
+  commit,
   emptyState,
   failureDetails,
   keyFigures,
   label,
-  type PageRequest,
-  placeOf,
+  table,
   verbatim,
-} from "./page.ts";
+} from "../../lib/html/elements.ts";
+import { shortOid } from "../../lib/html/format.ts";
+import { externalLink, type Markup, markup } from "../../lib/html/markup.ts";
+import { failureBars, HISTORY_DAYS } from "./history.ts";
+import { definePage, type PageRequest, placeOf } from "./page.ts";
 
 const SHOWN_RUNS = 100;
 const MAX_ROWS = 10;
@@ -71,11 +68,11 @@ export const testPage = definePage({
     const log = await listQuarantineLog(sql, { organizationId, testId: test.id, now });
     return {
       title: test.name,
-      crumbs: crumbsTo(page, repository),
+      crumbs: [page.link.repositories, page.link.repository(repository)],
       content: markup`<h1><bdi>${test.name}</bdi></h1>
 <p class="soft">${placeOf(test)}</p>
 <p>${test.tags.map(label)}</p>
-${testFigures(all.submissions, latest.runs, page)}
+${testFigures(all.submissions, page)}
 <nav class="pages" aria-label="On this page"><a href="#how">How it fails</a>
 <a href="#since">When it became flaky</a> <a href="#quarantine">Quarantine</a>
 <a href="#again">Run it again</a></nav>
@@ -98,25 +95,15 @@ ${rerun(test)}
 
 const NO_RUNS = emptyState("It did not run in the last 14 days.");
 
-function testFigures(
-  submissions: readonly SubmissionRuns[],
-  runs: readonly TestRun[],
-  { at, test: { disruptionCount, firstDisruptionAt, latestDisruption } }: TestPage,
-): Markup {
-  const totals = { ...totalsOf(submissions), resultCount: 0, timeConsumed: null };
+function testFigures(submissions: readonly SubmissionRuns[], { at, test }: TestPage): Markup {
+  const { disruptionCount, firstDisruptionAt, latestDisruption } = test;
+  const totals = totalsOf(submissions);
   const passRate = passRateThousandths(totals);
   const share = disruptivenessThousandths({ ...totals, disruptionCount });
-  const times = runs.filter(({ conclusion }) => conclusion === "passing")
-    .map(({ durationMicroseconds }) => durationMicroseconds).sort((a, b) => a - b);
-  const median = times[Math.floor(times.length / 2)];
+  const counted = plural(totals.countedResultCount, "result");
   return keyFigures(
-    [
-      "Flaky share",
-      formatTenths(share),
-      `${disruptionCount} of ${plural(totals.countedResultCount, "result")}`,
-    ],
+    ["Flaky share", formatTenths(share), `${disruptionCount} of ${counted}`],
     ["Pass rate", passRate === null ? "–" : formatTenths(passRate)],
-    ["Typical duration", median === undefined ? "–" : formatDuration(median), "of a pass"],
     ["First flaky", at(firstDisruptionAt)],
     ["Latest flaky", at(latestDisruption?.recordedAt ?? null)],
   );
@@ -139,49 +126,39 @@ function outcomeOf({ conclusion, failure }: TestRun): Outcome {
 }
 
 /** The outcomes of the latest runs, and a table of those that failed. */
-function strip(runs: readonly TestRun[], page: TestPage): Markup {
+function strip(runs: readonly TestRun[], { link, repository }: TestPage): Markup {
   const shapes = runs.toReversed().map((run) => {
     const where = run.branch ? ` on ${run.branch}` : "";
     const outcome = outcomeOf(run);
     return { outcome, text: `${outcome}${where}, ${shortOid(run.commitOid)}` };
   });
   const rows = runs.filter(({ failure }) => failure !== null).map((run) => [
-    buildLink(page, page.repository, run.submissionId),
+    link.build(repository, run.submissionId),
     outcomeOf(run) + (run.runCount > 1 ? ` (attempt ${run.runCount})` : ""),
     run.branch,
     commit(run.commitOid),
-    formatDuration(run.durationMicroseconds),
   ]);
-  const columns = ["Build|nowrap", "Outcome", "Branch", "Commit|wide", "Duration|number wide"];
   const list = markup`<details><summary>${plural(rows.length, "failed run")}</summary>
-${table("Failed runs", columns, rows)}</details>`;
+${table("Failed runs", ["Build|nowrap", "Outcome", "Branch", "Commit|wide"], rows)}</details>`;
   const title = `The latest ${plural(runs.length, "run")}`;
   return markup`${outcomeStrip({ title, runs: shapes })}${rows.length > 0 && list}`;
 }
 
-function causes({ groups, count }: ShownGroups, page: TestPage): Markup {
+function causes({ groups, count }: ShownGroups, { at, link, repository }: TestPage): Markup {
   if (count === 0) return emptyState("It did not fail in the last 14 days.");
   const shown = groups.slice(0, MAX_ROWS).map((group, index) => {
-    const { text, buildUrl, disruptionCount, branches } = group;
+    const { text, buildUrl, branches } = group;
     const places = branches.length > 0 && `; on ${branches.slice(0, 3).join(", ")}`;
     const others = branches.length > 3 && ` and ${branches.length - 3} more`;
-    return failureDetails(
-      markup`<b>${text.message || "without a message"}</b>
-<small>${plural(group.count, "failure")}, ${disruptionCount} flaky; first
-${page.at(group.firstRecordedAt)}, latest ${
-        page.at(group.lastRecordedAt)
-      }${places}${others}</small>`,
-      {
-        content: markup`<p>Latest in the build of ${
-          buildLink(page, page.repository, group.submissionId)
-        }${buildUrl && markup` (${externalLink(buildUrl, "CI run")})`}, commit ${
-          commit(group.commitOid)
-        }:</p>
-`,
-        body: text.body,
-        isOpen: index === 0,
-      },
-    );
+    const summary = markup`<b>${text.message || "without a message"}</b>
+<small>${plural(group.count, "failure")}, ${group.disruptionCount} flaky; first
+${at(group.firstRecordedAt)}, latest ${at(group.lastRecordedAt)}${places}${others}</small>`;
+    const run = buildUrl && markup` (${externalLink(buildUrl, "CI run")})`;
+    const content = markup`<p>Latest in the build of ${
+      link.build(repository, group.submissionId)
+    }${run}, commit ${commit(group.commitOid)}:</p>
+`;
+    return failureDetails(summary, { content, body: text.body, isOpen: index === 0 });
   });
   const rarer = count > MAX_ROWS &&
     markup`<p>${plural(count - MAX_ROWS, "rarer cause")} not shown.</p>`;
@@ -206,60 +183,46 @@ function branchTable(submissions: readonly SubmissionRuns[]): Markup {
   );
 }
 
-function since(first: FirstDisruption | null, page: TestPage): Markup {
-  const { firstDisruptionAt } = page.test;
+function since(first: FirstDisruption | null, { at, link, repository, test }: TestPage): Markup {
+  const { firstDisruptionAt } = test;
   if (firstDisruptionAt === null) {
     return emptyState("It never failed on code on which it also passed.");
   }
   if (!first || recordedAtOf(first.disrupted.submissionId) !== firstDisruptionAt) {
-    return markup`<p>${page.at(firstDisruptionAt)}; that run is no longer stored.</p>`;
+    return markup`<p>${at(firstDisruptionAt)}; that run is no longer stored.</p>`;
   }
   const { disrupted, clean } = first;
   const version = ({ commitOid, branch, submissionId }: RunVersion) =>
     markup`${commit(commitOid)}${branch && markup` on <b>${branch}</b>`},
-${buildLink(page, page.repository, submissionId)}`;
+${link.build(repository, submissionId)}`;
   if (!clean) {
     return markup`<p>First flaky failure: ${version(disrupted)}. No earlier pass on other code is
 stored.</p>`;
   }
+  const range = [clean.commitOid, disrupted.commitOid];
+  const areCommits = range.every((oid) => /^[0-9a-f]{7,64}$/.test(oid));
   return markup`<p>First flaky failure: ${version(disrupted)}.<br>
 Last pass on other code before: ${version(clean)}.</p>
-${changes(page.repository.url, clean.commitOid, disrupted.commitOid)}`;
-}
-
-/** Link to the comparison of two commits; GitHub and GitLab have the same path for it. */
-function changes(url: string, from: string, to: string): Markup | null {
-  if (![from, to].every((oid) => /^[0-9a-f]{7,64}$/.test(oid))) return null;
-  const canCompare = /^https:\/\/[^/]*git(hub|lab)[^/]*\//.test(url);
-  const link = externalLink(`${url}/compare/${from}...${to}`, "Compare the commits");
-  return markup`<p>The cause may lie between:</p>
-${verbatim(`git log --oneline ${from}..${to}`)}
-${canCompare && markup`<p>${link}</p>`}`;
+${
+    areCommits && markup`<p>The cause may lie between:</p>
+${verbatim(`git log --oneline ${range.join("..")}`)}`
+  }`;
 }
 
 function quarantine(log: readonly QuarantineEvent[], { test, at }: TestPage): Markup {
+  const { id, quarantine: entry } = test;
+  const reason = entry?.quarantineReason && `: ${entry.quarantineReason}`;
+  const state = entry
+    ? markup`<p>Quarantined ${at(entry.quarantinedAt)}, ${entry.quarantineType}${reason}.
+Owner: <b>${entry.quarantineOwner ?? "none"}</b>; end: ${at(entry.quarantineExpiresAt)}. To end it
+now:</p>${verbatim(`test-analytics quarantine remove ${id}`)}`
+    : markup`<p>It is not quarantined. To quarantine it:</p>${verbatim(quarantineCommand(id))}`;
   const events = log.toReversed().map((event) =>
     markup`<li>${at(event.at)}: <b>${event.action}</b>${event.author && ` by ${event.author}`}${
       event.quarantineReason && `: ${event.quarantineReason}`
     }</li>`
   );
-  const history = events.length > 0 && markup`<h3>Log</h3><ul>${events}</ul>`;
-  if (!test.quarantine) {
-    return markup`<p>It is not quarantined. To quarantine it:</p>
-${verbatim(quarantineCommand(test.id))}${history}`;
-  }
-  const {
-    quarantinedAt,
-    quarantineType,
-    quarantineReason: reason,
-    quarantineOwner: owner,
-    quarantineExpiresAt: end,
-  } = test.quarantine;
-  return markup`<p>Quarantined ${at(quarantinedAt)}, ${quarantineType}${reason && `: ${reason}`}. ${
-    owner ? markup`Its owner is <b>${owner}</b>.` : "It has no owner."
-  }
-${end === null ? "It has no end." : markup`It ends ${at(end)}.`} To end it now:</p>
-${verbatim(`test-analytics quarantine remove ${test.id}`)}${history}`;
+  return markup`${state}${events.length > 0 && markup`<h3>Log</h3><ul>${events}</ul>`}`;
 }
 
 function rerun(test: TestDetails["test"]): Markup {

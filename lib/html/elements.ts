@@ -1,0 +1,80 @@
+/** The parts that pages are made of. */
+import { shortOid } from "./format.ts";
+import { type Content, type Markup, markup } from "./markup.ts";
+
+/** A column; the class `number` aligns right, `wide` hides it on a phone. */
+interface Column {
+  name: Content;
+  className?: string;
+  isSorted?: boolean;
+}
+
+/**
+ * A table that scrolls horizontally where it does not fit. The first cell of a row is its header. A text
+ * is a column as `name` or `name|class`, such as `Builds|number`.
+ */
+export function table(
+  caption: string,
+  head: readonly (string | Column)[],
+  rows: readonly (readonly Content[])[],
+): Markup {
+  const columns: Column[] = head.map((column) => {
+    if (typeof column !== "string") return column;
+    const [name, className] = column.split("|");
+    return { name, className };
+  });
+  const classes = columns.map(({ className }) => className && markup` class="${className}"`);
+  const names = columns.map(({ name, isSorted }, index) => {
+    const sort = isSorted && markup` aria-sort="descending"`;
+    return markup`<th scope="col"${classes[index]}${sort}>${name}</th>`;
+  });
+  const cells = ([first, ...others]: readonly Content[]) => [
+    markup`<th scope="row"${classes[0]}>${first}</th>`,
+    others.map((cell, index) => markup`<td${classes[index + 1]}>${cell}</td>`),
+  ];
+  return markup`<div class="scroll" tabindex="0" role="region" aria-label="${caption}"><table>
+<thead><tr>${names}</tr></thead>
+<tbody>${rows.map((row) => markup`<tr>${cells(row)}</tr>\n`)}</tbody></table></div>`;
+}
+
+/** A list of key figures: name, value and detail. */
+export function keyFigures(
+  ...list: readonly [name: string, value: Content, more?: Content][]
+): Markup {
+  const items = list.map(([name, value, more]) => {
+    const detail = more && markup`<small>${more}</small>`;
+    return markup`<div><dt>${name}</dt><dd>${value}${detail}</dd></div>`;
+  });
+  return markup`<dl class="facts">${items}</dl>`;
+}
+
+/** A failure: a summary that expands to its content and stack trace. */
+export function failureDetails(
+  summary: Content,
+  { content, body, isOpen }: { content: Content; body: string | undefined; isOpen: boolean },
+): Markup {
+  return markup`<details class="cause"${isOpen && markup` open`}>
+<summary>${summary}</summary>
+${content}${body ? verbatim(body) : markup`<p>The report has no stack trace.</p>`}
+</details>`;
+}
+
+/** Text in place of an empty section. */
+export function emptyState(...content: Content[]): Markup {
+  return markup`<div class="empty">${content}</div>`;
+}
+
+/** A word that stands out, such as a tag of a test. */
+export function label(text: string): Markup {
+  return markup`<span class="tag">${text}</span>`;
+}
+
+/** A command line to copy, or other text that keeps its lines. */
+export function verbatim(text: string): Markup {
+  return markup`<pre tabindex="0">${text}</pre>`;
+}
+
+/** A commit by its first digits. */
+export function commit(oid: string): Markup {
+  return markup`<span class="oid">${shortOid(oid)}</span>`;
+}
