@@ -68,12 +68,6 @@ export function documentation(routes: () => readonly Route[]): Route[] {
         status: 200,
         description: "The page, complete in itself",
         mediaType: "text/html; charset=utf-8",
-        headers: {
-          "Content-Security-Policy": "Allows the page's own script and style sheet, and requests " +
-            "to this service",
-          "Referrer-Policy": "Links carry no referrer",
-          "X-Frame-Options": "The page cannot be framed",
-        },
         example: '<!doctype html>\n<html lang="en">\n',
       },
       generate: () => docsPage(routes()),

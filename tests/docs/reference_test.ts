@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
-import { describedParameters } from "../../lib/http/openapi/parameters.ts";
+import { describedParameters } from "../../lib/http/openapi/description.ts";
 import { EXIT } from "../../lib/cli/help.ts";
 import { openapiDocument } from "../../lib/http/openapi/document.ts";
-import { pathTemplate } from "../../lib/http/openapi/parameters.ts";
+import { pathTemplate } from "../../lib/http/openapi/description.ts";
 import { routes } from "../../routes/mod.ts";
 import { CAUSE_RULES, failureCause } from "../../lib/analysis/failure_groups.ts";
 import { leafCommands, SHARED_OPTIONS } from "../usage_lines.ts";

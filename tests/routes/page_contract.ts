@@ -1,6 +1,6 @@
 /** What holds for every page, which the OpenAPI document does not describe. */
 import { gunzipSync } from "node:zlib";
-import { describedParameters, pathTemplate } from "../../lib/http/openapi/parameters.ts";
+import { describedParameters, pathTemplate } from "../../lib/http/openapi/description.ts";
 import { defineRoute } from "../../lib/http/request/route.ts";
 import { pages } from "../../routes/pages/mod.ts";
 import type { Operation, ParameterObject, SeenResponse, SentRequest } from "./contract.ts";

@@ -2,7 +2,7 @@ import { escapeHtml } from "../../html/escape.ts";
 
 /**
  * Renders the Markdown that descriptions use as HTML: paragraphs, `### headings`, `- lists`, tables,
- * code spans and `**bold**`. Everything else is plain text.
+ * fenced code without blank lines, code spans and `**bold**`. Everything else is plain text.
  */
 export function markdown(text: string): string {
   return text.trim().split(/\n{2,}/).filter(Boolean).map(block).join("\n");
@@ -11,6 +11,7 @@ export function markdown(text: string): string {
 function block(text: string): string {
   if (text.startsWith("### ")) return `<h3>${inline(text.slice(4))}</h3>`;
   if (text.startsWith("| ")) return table(text);
+  if (text.startsWith("```")) return `<pre>${escapeHtml(text.replaceAll(/^```.*\n?/gm, ""))}</pre>`;
   if (!text.startsWith("- ")) return `<p>${inline(text)}</p>`;
   const items = text.slice(2).split(/\n- /).map((item) => `<li>${inline(item)}</li>`);
   return `<ul>${items.join("")}</ul>`;

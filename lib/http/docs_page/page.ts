@@ -1,16 +1,13 @@
 /** The documentation page: one HTML document drawn from the route table. It loads nothing else. */
 import { escapeHtml } from "../../html/escape.ts";
 import { documentHead, documentHeaders, hashSource, LOGO, STYLE } from "../../html/layout.ts";
-import { fieldsOf } from "../openapi/fields.ts";
+import { responseText } from "../llms_txt/document.ts";
 import {
   type DescribedParameter,
   describedParameters,
-  exampleRequest,
-  exampleResponse,
   parameterType,
   pathTemplate,
-} from "../openapi/parameters.ts";
-import { responseTexts } from "../openapi/responses.ts";
+} from "../openapi/description.ts";
 import { API_DESCRIPTION, API_SUMMARY, API_TITLE } from "../openapi/texts.ts";
 import { type Route, TAGS } from "../request/route.ts";
 import { markdown } from "./markdown.ts";
@@ -70,11 +67,7 @@ function contentsOf(tag: string, routes: readonly Route[]): string {
 }
 
 function endpoint(route: Route): string {
-  const { operationId, path, access, response: { schema, mediaType } } = route;
-  const example = exampleResponse(route);
-  const responses = responseTexts(route).map(([status, text]) =>
-    `<dt>${status}</dt><dd>${markdown(text)}</dd>`
-  );
+  const { operationId, path, access, response: { mediaType, example } } = route;
   return `<section class="endpoint" id="${operationId}" aria-labelledby="${operationId}-title">
 <h3 id="${operationId}-title">${escapeHtml(route.summary)}</h3>
 <p class="path"><b>GET</b> <code>${escapeHtml(pathTemplate(path))}</code></p>
@@ -84,21 +77,9 @@ ${describedParameters(route).map((one) => parameterField(operationId, one)).join
 <button>Send request</button>
 </form>
 <div class="result" role="status" hidden></div>
-<details><summary>Responses</summary><dl>${responses.join("")}</dl></details>
-${schema ? `<details><summary>Fields</summary><dl>${fieldList(schema)}</dl></details>` : ""}
-<details><summary>Example</summary>
-<pre>${escapeHtml(exampleRequest(route))}</pre>
-${example === undefined ? "" : `<pre>${escapeHtml(example)}</pre>`}
+<details><summary>Response</summary>${markdown(responseText(route))}
 ${mediaType?.startsWith("image/svg") ? `<p>${example}</p>` : ""}</details>
 </section>`;
-}
-
-function fieldList(schema: Parameters<typeof fieldsOf>[0]): string {
-  return fieldsOf(schema).map(({ path, type, isRequired, description }) =>
-    `<dt><code>${escapeHtml(path)}</code> <small>${escapeHtml(type)}${
-      isRequired ? "" : ", with <code>include</code>"
-    }</small></dt><dd>${markdown(description)}</dd>`
-  ).join("");
 }
 
 function parameterField(operationId: string, parameter: DescribedParameter): string {

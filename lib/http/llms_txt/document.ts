@@ -2,31 +2,22 @@
  * llms-full.txt: the whole API as one Markdown text, generated from the route table, with chapters of
  * its own before and between the endpoints.
  */
-import { MAX_OFFSET } from "../../base/cursor.ts";
-import { MAX_BRANCH_CHARACTERS, MAX_BRANCH_PATTERNS } from "../../query/branches.ts";
-import { MAX_QUERY_CHARACTERS } from "../../query/parse.ts";
-import { describedParameters, pathTemplate } from "../openapi/parameters.ts";
+import {
+  type DescribedParameter,
+  describedParameters,
+  exampleRequest,
+  exampleResponse,
+  fieldsOf,
+  parameterType,
+  pathTemplate,
+} from "../openapi/description.ts";
 import { API_SUMMARY, API_TITLE, GENERAL_RULES } from "../openapi/texts.ts";
-import { MAX_LIMIT } from "../request/parameters.ts";
-import { type Route, type Tag, TAGS } from "../request/route.ts";
+import { type Access, type Route, type Tag, TAGS } from "../request/route.ts";
 import badges from "./badges.md" with { type: "text" };
-import { endpointChapter } from "./endpoint.ts";
 import introduction from "./introduction.md" with { type: "text" };
 import otherInterfaces from "./other_interfaces.md" with { type: "text" };
 import repositories from "./repositories.md" with { type: "text" };
 import tests from "./tests.md" with { type: "text" };
-
-/** Rows of the table of limits that belong to no single parameter. */
-const LIMITS: readonly string[][] = [
-  ["largest page; a larger `limit` is reduced to it", String(MAX_LIMIT)],
-  ["window", "14 days"],
-  ["events of one test", "the latest 10"],
-  ["length of `q`", `${MAX_QUERY_CHARACTERS} characters`],
-  ["length of `branch`", `${MAX_BRANCH_CHARACTERS} characters, ${MAX_BRANCH_PATTERNS} patterns`],
-  ["length of a `message`", "1,000 characters"],
-  ["offset in a cursor", String(MAX_OFFSET)],
-  ["request rate", "unlimited"],
-];
 
 /** Text before the endpoints of a group. */
 const GROUP_TEXTS: Partial<Record<Tag, string>> = {
@@ -35,19 +26,22 @@ const GROUP_TEXTS: Partial<Record<Tag, string>> = {
   Badges: badges,
 };
 
+const ACCESS: Record<Access, string> = {
+  public: "No token required.",
+  token: "Requires a token.",
+  "token or basic": "Requires a token, also accepted as the password of HTTP Basic.",
+  "token or badge token": "Requires a token, or a badge token as the query parameter `token`.",
+};
+
 /** Renders the whole reference as Markdown. */
 export function llmsText(routes: readonly Route[]): string {
+  const overview = routes.map(({ path, summary }) => `| \`${pathTemplate(path)}\` | ${summary} |`);
   return [
     `# ${API_TITLE}`,
     `> ${API_SUMMARY}`,
     introduction.trimEnd(),
-    table(
-      ["path", "response"],
-      routes.map(({ path, summary }) => [`\`${pathTemplate(path)}\``, summary]),
-    ),
+    ["| path | response |", "| --- | --- |", ...overview].join("\n"),
     GENERAL_RULES,
-    "## Limits",
-    table(["limit", "value"], [...routes.flatMap(defaultPageSize), ...LIMITS]),
     ...Object.entries(TAGS).flatMap(([tag, description]) => [
       `## ${tag}`,
       description,
@@ -58,14 +52,47 @@ export function llmsText(routes: readonly Route[]): string {
   ].filter((part) => part !== undefined).join("\n\n") + "\n";
 }
 
-function defaultPageSize(route: Route): string[][] {
-  const limit = describedParameters(route).find(({ name }) => name === "limit");
-  if (!limit) return [];
-  const { default: size } = limit.jsonSchema;
-  return [[`default page size of \`${pathTemplate(route.path)}\``, String(size)]];
+function endpointChapter(route: Route): string {
+  const { summary, description, access, resource, path } = route;
+  const parameters = describedParameters(route);
+  return [
+    `### ${summary}: \`GET ${pathTemplate(path)}\``,
+    description,
+    ACCESS[access] + (resource ? " 404 if the resource does not exist." : ""),
+    ...(parameters.length > 0 ? ["Parameters:", parameters.map(parameterLine).join("\n")] : []),
+    responseText(route),
+  ].join("\n\n");
 }
 
-function table(head: string[], rows: readonly string[][]): string {
-  const lines = [head, head.map(() => "---"), ...rows];
-  return lines.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+function parameterLine(parameter: DescribedParameter): string {
+  const { name, place, required, description, jsonSchema, example } = parameter;
+  const facts = [
+    place,
+    parameterType(parameter),
+    required ? "required" : "optional",
+    jsonSchema.default !== undefined && `default \`${jsonSchema.default}\``,
+  ].filter(Boolean).join(", ");
+  return `- \`${name}\` (${facts}): ${description}.` + (example ? ` Example: \`${example}\`.` : "");
+}
+
+/** The response of a route with its fields and an example, as Markdown. */
+export function responseText(route: Route): string {
+  const { status, mediaType, schema, description } = route.response;
+  const example = exampleResponse(route);
+  const fields = schema &&
+    fieldsOf(schema).map(({ path, type, isRequired, description }) =>
+      `- \`${path}\` (${type}${isRequired ? "" : ", with `include`"})` +
+      (description ? `: ${description}` : "")
+    );
+  return [
+    `Response: ${status}, ${mediaType ? `\`${mediaType}\`` : "no body"}. ${description}.`,
+    ...(fields ? [fields.join("\n")] : []),
+    "Example:",
+    fenced("sh", exampleRequest(route)),
+    ...(example === undefined ? [] : [fenced(schema ? "json" : "", example)]),
+  ].join("\n\n");
+}
+
+function fenced(language: string, text: string): string {
+  return `\`\`\`${language}\n${text}\n\`\`\``;
 }

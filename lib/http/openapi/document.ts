@@ -1,11 +1,14 @@
 /** The OpenAPI 3.1 document, generated from the route table. */
+import { toJsonSchema } from "@valibot/to-json-schema";
+import * as v from "valibot";
 import { stringify } from "yaml";
 import { VERSION } from "../../base/version.ts";
-import { API_DESCRIPTION, API_SUMMARY, API_TITLE } from "./texts.ts";
-import { HEADERS, responsesOf, sharedResponses } from "./responses.ts";
-import { type Json, type JsonObject, NamedSchemas } from "./schemas.ts";
-import { type DescribedParameter, describedParameters, pathTemplate } from "./parameters.ts";
+import { ERRORS_SCHEMA, MESSAGE_SCHEMA } from "../request/errors.ts";
 import { type Access, type Route, TAGS } from "../request/route.ts";
+import { type DescribedParameter, describedParameters, pathTemplate } from "./description.ts";
+import { API_DESCRIPTION, API_SUMMARY, API_TITLE } from "./texts.ts";
+
+export type JsonObject = Readonly<Record<string, unknown>>;
 
 const SECURITY_SCHEMES = {
   bearer: {
@@ -35,7 +38,7 @@ const SECURITY_SCHEMES = {
       "A badge token (`token create --badge`), which opens the badges of one repository, for a " +
       "README whose readers have no token",
   },
-} satisfies Record<string, JsonObject>;
+};
 
 const SECURITY: Record<Access, JsonObject[]> = {
   "public": [],
@@ -44,12 +47,32 @@ const SECURITY: Record<Access, JsonObject[]> = {
   "token or badge token": [{ bearer: [] }, { token: [] }, { badge: [] }],
 };
 
-/** Generates the OpenAPI document of a route table. @throws {Error} when it is inconsistent */
+/** Generates the OpenAPI document of a route table. */
 export function openapiDocument(routes: readonly Route[]): JsonObject {
-  const named = new NamedSchemas();
-  const paths: Record<string, JsonObject> = {};
-  for (const route of routes) paths[pathTemplate(route.path)] = { get: operation(route, named) };
-  const responses = sharedResponses(named);
+  const schemas: Record<string, JsonObject> = {};
+  const message = (text: string) => jsonContent(MESSAGE_SCHEMA, { message: text }, schemas);
+  const errors = { limit: ['invalid limit "none": expected an integer from 1 to 100'] };
+  const responses = {
+    NotModified: {
+      description: "Not modified: the client's If-None-Match is current. The body is empty",
+    },
+    BadRequest: {
+      description: "Invalid parameters; all of them are listed",
+      content: jsonContent(ERRORS_SCHEMA, { errors }, schemas),
+    },
+    Unauthorized: { description: "No valid token. The body is empty" },
+    NotFound: {
+      description: "The resource does not exist, or belongs to another organization",
+      content: message("Not Found"),
+    },
+    MethodNotAllowed: {
+      description: "A method other than GET and HEAD",
+      content: message("Method Not Allowed"),
+    },
+    InternalServerError: {
+      description: "Internal error; details are in the log under the request id. The body is empty",
+    },
+  };
   return {
     openapi: "3.1.1",
     info: {
@@ -63,13 +86,10 @@ export function openapiDocument(routes: readonly Route[]): JsonObject {
     servers: [{ url: ".", description: "The service that serves this document" }],
     security: SECURITY.token,
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
-    paths,
-    components: {
-      securitySchemes: SECURITY_SCHEMES,
-      schemas: named.schemas,
-      responses,
-      headers: HEADERS,
-    },
+    paths: Object.fromEntries(
+      routes.map((route) => [pathTemplate(route.path), { get: operation(route, schemas) }]),
+    ),
+    components: { securitySchemes: SECURITY_SCHEMES, schemas, responses },
   };
 }
 
@@ -84,7 +104,7 @@ export function openapiYaml(document: JsonObject): string {
   });
 }
 
-function operation(route: Route, named: NamedSchemas): JsonObject {
+function operation(route: Route, schemas: Record<string, JsonObject>): JsonObject {
   const { operationId, tag, summary, description, access } = route;
   const parameters = describedParameters(route).map(parameterObject);
   return {
@@ -94,7 +114,7 @@ function operation(route: Route, named: NamedSchemas): JsonObject {
     description,
     ...(access !== "token" && { security: SECURITY[access] }),
     ...(parameters.length > 0 && { parameters }),
-    responses: responsesOf(route, named),
+    responses: responsesOf(route, schemas),
   };
 }
 
@@ -107,13 +127,67 @@ function parameterObject(parameter: DescribedParameter): JsonObject {
     description,
     // One comma-separated parameter, not one for each element.
     ...(jsonSchema.type === "array" && { style: "form", explode: false }),
-    schema: jsonSchema as JsonObject,
+    schema: jsonSchema,
     ...(example !== undefined && { example: exampleOf(example, jsonSchema.type) }),
   };
 }
 
 /** Converts an example from the text that a client sends. */
-function exampleOf(text: string, type: unknown): Json {
+function exampleOf(text: string, type: unknown): unknown {
   if (type === "integer") return Number(text);
   return type === "array" ? text.split(",") : text;
+}
+
+/** All responses of a route, by status. */
+function responsesOf(
+  { access, resource, parameters, response }: Route,
+  schemas: Record<string, JsonObject>,
+): Record<string, JsonObject> {
+  const { status, description, mediaType, schema, example } = response;
+  const text = mediaType && { [withoutParameters(mediaType)]: { schema: TEXT, example } };
+  const content = schema ? jsonContent(schema, example, schemas) : text;
+  const canBeInvalid = Object.values(parameters.query.entries).some((entry) =>
+    !v.getMetadata(entry).acceptsAnyText
+  );
+  return {
+    [status]: { description, ...(content && { content }) },
+    ...(status === 200 && { 304: shared("NotModified") }),
+    ...(canBeInvalid && { 400: shared("BadRequest") }),
+    ...(access !== "public" && { 401: shared("Unauthorized") }),
+    ...(resource && { 404: shared("NotFound") }),
+    405: shared("MethodNotAllowed"),
+    500: shared("InternalServerError"),
+  };
+}
+
+const TEXT = { type: "string" };
+
+function shared(name: string): JsonObject {
+  return { $ref: `#/components/responses/${name}` };
+}
+
+function jsonContent(
+  schema: v.GenericSchema,
+  example: unknown,
+  schemas: Record<string, JsonObject>,
+): JsonObject {
+  return { "application/json": { schema: schemaOf(schema, schemas), example } };
+}
+
+/** Media types in the document have no parameters, as every client finds them. */
+function withoutParameters(mediaType: string): string {
+  return mediaType.replace(/;.*/, "");
+}
+
+/** The JSON Schema of a body; parts with a title are moved to `schemas` and referred to. */
+function schemaOf(schema: v.GenericSchema, schemas: Record<string, JsonObject>): JsonObject {
+  const { $schema: _, ...converted } = toJsonSchema(schema, { target: "draft-2020-12" });
+  return JSON.parse(JSON.stringify(converted), (_name, value) => {
+    // A property named "title" has a schema as its value, not a string.
+    if (typeof value?.title !== "string") return value;
+    const { title, description, ...rest } = value;
+    schemas[title] = rest;
+    // The description stays at the reference, because it differs from use to use.
+    return { $ref: `#/components/schemas/${title}`, description };
+  });
 }

@@ -29,7 +29,7 @@ export const ERRORS_SCHEMA = v.pipe(
 export const ALLOWED_METHODS: readonly string[] = ["GET", "HEAD"];
 
 /** `WWW-Authenticate` of a 401. */
-export const CHALLENGES: Readonly<Record<Access, string>> = {
+const CHALLENGES: Readonly<Record<Access, string>> = {
   public: "Bearer",
   token: "Bearer",
   "token or badge token": "Bearer",
@@ -37,7 +37,7 @@ export const CHALLENGES: Readonly<Record<Access, string>> = {
 };
 
 /** `Retry-After` of an overloaded service: most requests take milliseconds. */
-export const RETRY_AFTER_SECONDS = "1";
+const RETRY_AFTER_SECONDS = "1";
 
 /** 400 with all parameter errors; for an upload also 408 or 413. */
 export function badRequest(errors: ParameterErrors, status = 400): Response {

@@ -20,10 +20,10 @@ const TAG_CHARACTERS = 22;
 const MIN_COMPRESSED_BYTES = 256;
 
 /** `Cache-Control` of every response whose route declares no other. */
-export const DEFAULT_CACHE_CONTROL = "private, no-cache";
+const DEFAULT_CACHE_CONTROL = "private, no-cache";
 
 /** Input of every response. */
-export const VARY = "Authorization, Accept-Encoding";
+const VARY = "Authorization, Accept-Encoding";
 
 /** Long enough for every tracing system, short enough for a line of a log. */
 const VALID_REQUEST_ID = /^[\w.:/+=@~-]{1,128}$/;

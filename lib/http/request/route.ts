@@ -117,8 +117,6 @@ export interface ResponseDescription {
   exampleQuery?: Readonly<Record<string, string>>;
   /** `private, no-cache` unless given. */
   cacheControl?: string;
-  /** The meaning of headers in addition to those of every response. */
-  headers?: Readonly<Record<string, string>>;
 }
 
 /**

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { describe, it } from "@std/testing/bdd";
 import { docsPage } from "../../../../lib/http/docs_page/page.ts";
-import { describedParameters } from "../../../../lib/http/openapi/parameters.ts";
+import { describedParameters } from "../../../../lib/http/openapi/description.ts";
 import type { Route } from "../../../../lib/http/request/route.ts";
 import { routes } from "../../../../routes/mod.ts";
 

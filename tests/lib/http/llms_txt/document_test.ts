@@ -2,10 +2,13 @@ import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import * as v from "valibot";
 import { BADGE_FILLS } from "../../../../lib/badge/badge.ts";
-import { describedParameters } from "../../../../lib/http/openapi/parameters.ts";
-import { pathTemplate } from "../../../../lib/http/openapi/parameters.ts";
+import { describedParameters, pathTemplate } from "../../../../lib/http/openapi/description.ts";
 import { llmsText } from "../../../../lib/http/llms_txt/document.ts";
 import { EXPANSION_NAMES } from "../../../../routes/expansions.ts";
+import { MAX_BRANCH_CHARACTERS, MAX_BRANCH_PATTERNS } from "../../../../lib/query/branches.ts";
+import { MAX_QUERY_CHARACTERS } from "../../../../lib/query/parse.ts";
+import { MAX_OFFSET } from "../../../../lib/base/cursor.ts";
+import { MAX_LIMIT } from "../../../../lib/http/request/parameters.ts";
 import { routes } from "../../../../routes/mod.ts";
 
 const text = llmsText(routes);
@@ -73,6 +76,24 @@ describe("the prose reference", () => {
     const [chapter = ""] = badges.split("\n## ");
     for (const fill of Object.values(BADGE_FILLS)) assert.ok(chapter.includes(`\`${fill}\``), fill);
     assert.match(chapter, /counts builds, not tests/);
+  });
+
+  it("has the limits of parameters", () => {
+    const [, limits = ""] = text.split("\n## Limits\n");
+    const values = [...limits.matchAll(/^\| (.*?) +\| (.*?) +\|$/gm)].map(([, , value]) => value);
+    for (
+      const value of [
+        `${MAX_LIMIT}`,
+        `${MAX_QUERY_CHARACTERS} characters`,
+        `${MAX_BRANCH_CHARACTERS} characters, ${MAX_BRANCH_PATTERNS} patterns`,
+        `${MAX_OFFSET}`,
+      ]
+    ) assert.ok(values.includes(value), value);
+    const listsOf = (size: number) =>
+      routes.filter(({ parameters: { query: { entries: { limit } } } }) =>
+        limit && (v.getMetadata(limit).jsonSchema as { default: number }).default === size
+      ).map(({ operationId }) => operationId);
+    assert.deepEqual(listsOf(10), ["listSubmissions", "listDisruptiveTests"]);
   });
 
   it("explains every status", () => {

@@ -1,0 +1,120 @@
+/** Parameters, fields and examples of a route, for everything that documents it. */
+import { toJsonSchema } from "@valibot/to-json-schema";
+import * as v from "valibot";
+import type { ParameterMetadata } from "../request/parameters.ts";
+import type { Route } from "../request/route.ts";
+
+/** A parameter with its documentation. */
+export interface DescribedParameter extends ParameterMetadata {
+  name: string;
+  place: "path" | "query";
+  description: string;
+}
+
+/** The parameters of a route, path parameters first. */
+export function describedParameters({ parameters }: Route): DescribedParameter[] {
+  return (["path", "query"] as const).flatMap((place) =>
+    Object.entries(parameters[place].entries).map(([name, entry]) => {
+      // Sound: every parameter is made by a function that adds them.
+      const metadata = v.getMetadata(entry) as unknown as ParameterMetadata;
+      return { name, place, description: v.getDescription(entry) ?? "", ...metadata };
+    })
+  );
+}
+
+/** The type of a parameter in words, such as `integer` or `comma-separated list`. */
+export function parameterType({ jsonSchema: { type, enum: values } }: DescribedParameter): string {
+  if (Array.isArray(values)) return values.map((value) => `\`${value}\``).join(" or ");
+  return type === "array" ? "comma-separated list" : String(type);
+}
+
+/** The path of a route with `{name}` for its parameters, as OpenAPI writes it. */
+export function pathTemplate(path: string): string {
+  return path.replace(/:(\w+)/g, "{$1}");
+}
+
+/** The `curl` line whose response the route shows as its example. */
+export function exampleRequest(route: Route): string {
+  const query = new URLSearchParams();
+  let path = pathTemplate(route.path);
+  for (const { name, place, required, example = "" } of describedParameters(route)) {
+    if (place === "path") path = path.replace(`{${name}}`, encodeURIComponent(example));
+    else if (required) query.set(name, example);
+  }
+  for (const [name, value] of Object.entries(route.response.exampleQuery ?? {})) {
+    query.set(name, value);
+  }
+  // Slashes and commas are legal in a query and easier to read unescaped.
+  const search = String(query).replaceAll("%2F", "/").replaceAll("%2C", ",");
+  const authorization = route.access === "public" ? "" : '-H "Authorization: Bearer $TOKEN" ';
+  const output = route.response.status === 204 ? '-o /dev/null -w "%{http_code}\\n" ' : "";
+  return `curl -sS ${output}${authorization}"$BASE_URL${path}${search && `?${search}`}"`;
+}
+
+/** The example response as text; `undefined` for a response without a body. */
+export function exampleResponse({ response: { example } }: Route): string | undefined {
+  if (example === undefined || typeof example === "string") return example?.trim();
+  return JSON.stringify(example, null, 2);
+}
+
+/** One field of a JSON body. */
+export interface Field {
+  /** Full path, such as `tests[].id`. */
+  path: string;
+  /** Such as `array of strings or null`. */
+  type: string;
+  /** Whether the field is always there; others appear with `include`. */
+  isRequired: boolean;
+  description: string;
+}
+
+/** The parts of a JSON Schema that are read. */
+interface Schema {
+  type?: string;
+  const?: unknown;
+  enum?: unknown[];
+  anyOf?: Schema[];
+  description?: string;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  items?: Schema;
+}
+
+/** Lists every field of a body, nested ones included. */
+export function fieldsOf(schema: v.GenericSchema): Field[] {
+  return listFields(toJsonSchema(schema, { target: "draft-2020-12" }) as Schema, "");
+}
+
+function listFields({ properties = {}, required = [] }: Schema, prefix: string): Field[] {
+  return Object.entries(properties).flatMap(([name, property]) => {
+    const path = prefix + name;
+    const { value, isNullable } = withoutNull(property);
+    const isArray = value.type === "array";
+    const nested = isArray ? withoutNull(value.items ?? {}).value : value;
+    return [
+      {
+        path,
+        type: typeOf(value) + (isNullable ? " or null" : ""),
+        isRequired: required.includes(name),
+        description: property.description ?? value.description ?? "",
+      },
+      ...listFields(nested, `${path}${isArray ? "[]" : ""}.`),
+    ];
+  });
+}
+
+/** The schema without its `null` alternative. */
+function withoutNull(schema: Schema): { value: Schema; isNullable: boolean } {
+  const others = schema.anyOf?.filter(({ type }) => type !== "null");
+  const [value] = others ?? [];
+  return value && others?.length === 1
+    ? { value, isNullable: true }
+    : { value: schema, isNullable: false };
+}
+
+function typeOf({ type, const: constant, enum: values, items }: Schema): string {
+  if (constant !== undefined) return JSON.stringify(constant);
+  if (values) return values.map((value) => JSON.stringify(value)).join(", ");
+  if (type === "array") return `array of ${typeOf(items ?? {})}s`;
+  return type ?? "any";
+}
