@@ -4,14 +4,14 @@ import { loadRepositoryDetails } from "../db/read/repositories.ts";
 import { caseKey, organizationUuid } from "../lib/base/identity.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
 import examples from "./examples.json" with { type: "json" };
-import { described, objectSchema, textSchema } from "./schemas.ts";
+import * as schemas from "./schemas.ts";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-const organizationSchema = objectSchema("Organization", {
-  id: described(v.pipe(v.string(), v.regex(UUID)), "UUID; never changes"),
-  name: textSchema("Name of the organization"),
-  slug: textSchema("The name in lower case"),
+const organizationSchema = schemas.object("Organization", {
+  id: schemas.described(v.pipe(v.string(), v.regex(UUID)), "UUID; never changes"),
+  name: schemas.text("Name of the organization"),
+  slug: schemas.text("The name in lower case"),
 });
 
 export const organizations = defineJsonRoute({
@@ -22,7 +22,7 @@ export const organizations = defineJsonRoute({
   description: "The organization that the token belongs to, as a list of one.",
   response: {
     description: "The organization",
-    schema: objectSchema("Organizations", { organizations: v.array(organizationSchema) }),
+    schema: schemas.object("Organizations", { organizations: v.array(organizationSchema) }),
     example: examples.organizations,
   },
   resource: "organization",
@@ -33,12 +33,15 @@ export const organizations = defineJsonRoute({
   },
 });
 
-const repositorySchema = objectSchema("Repository", {
-  id: described(v.pipe(v.string(), v.regex(/^\d+$/)), "The value of repository_id, as a string"),
-  name: textSchema("Name without the owner"),
-  full_name: textSchema("owner/name"),
-  url: textSchema('Page of the repository as CI reported it, "" when it is not known'),
-  description: textSchema('Always ""'),
+const repositorySchema = schemas.object("Repository", {
+  id: schemas.described(
+    v.pipe(v.string(), v.regex(/^\d+$/)),
+    "The value of repository_id, as a string",
+  ),
+  name: schemas.text("Name without the owner"),
+  full_name: schemas.text("owner/name"),
+  url: schemas.text('Page of the repository as CI reported it, "" when it is not known'),
+  description: schemas.text('Always ""'),
 });
 
 export const repositories = defineJsonRoute({
@@ -49,7 +52,7 @@ export const repositories = defineJsonRoute({
   description: "All repositories that the token can read, by full_name in any case.",
   response: {
     description: "All repositories",
-    schema: objectSchema("Repositories", { repositories: v.array(repositorySchema) }),
+    schema: schemas.object("Repositories", { repositories: v.array(repositorySchema) }),
     example: examples.repositories,
   },
   resource: "repositories in query",

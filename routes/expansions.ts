@@ -5,18 +5,8 @@ import {
   passRateThousandths,
   type TrackedTest,
 } from "../lib/analysis/tracked_test.ts";
-import {
-  countSchema,
-  negativeResultSchema,
-  negativeResultView,
-  nullable,
-  positiveResultSchema,
-  positiveResultView,
-  ratioSchema,
-  ratioView,
-  timestampSchema,
-  timestampView,
-} from "./schemas.ts";
+import * as schemas from "./schemas.ts";
+import { negativeResultView, positiveResultView, ratioView, timestampView } from "./views.ts";
 
 /** A field of a test, and the name under which clients of the earlier service read it as well. */
 interface ExpansionField {
@@ -28,28 +18,28 @@ interface ExpansionField {
 }
 
 const EXPANSIONS = {
-  disruptiveness_ratio: { schema: ratioSchema, view: ratioView },
+  disruptiveness_ratio: { schema: schemas.ratio, view: ratioView },
   nondeterministic_negative_result_count: {
-    schema: countSchema("Disruptions of the last 14 days"),
+    schema: schemas.count("Disruptions of the last 14 days"),
     view: ({ disruptionCount }) => disruptionCount,
     alias: "disruption_count",
   },
   nondeterminism_first_recorded_at: {
-    schema: nullable(timestampSchema, "The first disruption ever, null without any"),
+    schema: schemas.nullable(schemas.timestamp, "The first disruption ever, null without any"),
     view: ({ firstDisruptionAt }) => timestampView(firstDisruptionAt),
     alias: "first_disruption_at",
   },
   recent_nondeterministic_commit_oid: {
-    schema: nullable(v.string(), "Commit of the latest disruption, null without any"),
+    schema: schemas.nullable(v.string(), "Commit of the latest disruption, null without any"),
     view: ({ latestDisruption }) => latestDisruption?.commitOid ?? null,
   },
   recent_nondeterministic_negative_result: {
-    schema: nullable(negativeResultSchema, "The latest disruption, null without any"),
+    schema: schemas.nullable(schemas.negativeResult, "The latest disruption, null without any"),
     view: ({ latestDisruption }) => negativeResultView(latestDisruption),
   },
   recent_nondeterministic_positive_result: {
-    schema: nullable(
-      positiveResultSchema,
+    schema: schemas.nullable(
+      schemas.positiveResult,
       "The latest pass at a code version where it also failed, null without any",
     ),
     view: ({ latestPositive }) => positiveResultView(latestPositive),
@@ -62,27 +52,27 @@ const EXPANSIONS = {
     view: ({ tags }) => tags,
   },
   quarantine_date: {
-    schema: nullable(timestampSchema, "Time of quarantine, null when not quarantined"),
+    schema: schemas.nullable(schemas.timestamp, "Time of quarantine, null when not quarantined"),
     view: ({ quarantine }) => timestampView(quarantine?.quarantinedAt ?? null),
   },
   quarantined_by: {
-    schema: nullable(v.string(), "Who quarantined it, null when unknown"),
+    schema: schemas.nullable(v.string(), "Who quarantined it, null when unknown"),
     view: ({ quarantine }) => quarantine?.quarantinedBy ?? null,
   },
   quarantine_type: {
-    schema: nullable(
+    schema: schemas.nullable(
       v.picklist(["manual", "automatic"]),
       "Kind of quarantine, null when not quarantined",
     ),
     view: ({ quarantine }) => quarantine?.quarantineType ?? null,
   },
   time_consumed: {
-    schema: countSchema("Microseconds of all its results of the last 14 days together"),
+    schema: schemas.count("Microseconds of all its results of the last 14 days together"),
     view: ({ timeConsumed }) => timeConsumed,
     needsTime: true,
   },
   pass_rate: {
-    schema: nullable(
+    schema: schemas.nullable(
       v.pipe(v.number(), v.minValue(0), v.maxValue(1)),
       "Share of passes in the passing and failing results of the last 14 days, truncated to " +
         "3 decimals, null without any",
@@ -90,7 +80,7 @@ const EXPANSIONS = {
     view: (test) => inUnits(passRateThousandths(test), 1000),
   },
   avg_duration_ms: {
-    schema: nullable(
+    schema: schemas.nullable(
       v.pipe(v.number(), v.minValue(0)),
       "Average duration of its results of the last 14 days, rounded to 0.1 ms, null without any",
     ),
@@ -98,16 +88,16 @@ const EXPANSIONS = {
     needsTime: true,
   },
   quarantine_reason: {
-    schema: nullable(v.string(), "Why it is quarantined, null when unknown"),
+    schema: schemas.nullable(v.string(), "Why it is quarantined, null when unknown"),
     view: ({ quarantine }) => quarantine?.quarantineReason ?? null,
   },
   quarantine_owner: {
-    schema: nullable(v.string(), "Who fixes the test, null when unknown"),
+    schema: schemas.nullable(v.string(), "Who fixes the test, null when unknown"),
     view: ({ quarantine }) => quarantine?.quarantineOwner ?? null,
   },
   quarantine_expires_at: {
-    schema: nullable(
-      timestampSchema,
+    schema: schemas.nullable(
+      schemas.timestamp,
       "End of the quarantine, the first second without it; null when it has none",
     ),
     view: ({ quarantine }) => timestampView(quarantine?.quarantineExpiresAt ?? null),

@@ -5,48 +5,41 @@ import { formatTimestamp } from "../lib/base/time.ts";
 import { branchParameter } from "../lib/http/request/parameters.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
 import examples from "./examples.json" with { type: "json" };
-import {
-  countSchema,
-  described,
-  objectIdSchema,
-  objectSchema,
-  textSchema,
-  timestampSchema,
-} from "./schemas.ts";
+import * as schemas from "./schemas.ts";
 
 const groupEntries = {
-  fingerprint: described(
+  fingerprint: schemas.described(
     v.pipe(v.string(), v.regex(/^[0-9a-f]{16}$/)),
     "Name of the cause, the same in every repository; 16 lower-case hex digits",
   ),
-  message: textSchema("First line of the latest failure"),
-  body: textSchema('Whole text of the latest failure, "" when the report has none'),
-  count: countSchema("Failures and errors of the last 14 days"),
-  disruption_count: countSchema("Those at code versions where the test also passed"),
-  first_recorded_at: described(timestampSchema, "The first of the last 14 days"),
-  last_recorded_at: described(timestampSchema, "The latest"),
-  branches: described(
+  message: schemas.text("First line of the latest failure"),
+  body: schemas.text('Whole text of the latest failure, "" when the report has none'),
+  count: schemas.count("Failures and errors of the last 14 days"),
+  disruption_count: schemas.count("Those at code versions where the test also passed"),
+  first_recorded_at: schemas.described(schemas.timestamp, "The first of the last 14 days"),
+  last_recorded_at: schemas.described(schemas.timestamp, "The latest"),
+  branches: schemas.described(
     v.array(v.string()),
     "Branches on which it happened, sorted, without unknown ones",
   ),
-  latest_build_url: textSchema('URL of the CI run of the latest, "" when it is not known'),
-  latest_commit_oid: textSchema("Commit of the latest"),
+  latest_build_url: schemas.text('URL of the CI run of the latest, "" when it is not known'),
+  latest_commit_oid: schemas.text("Commit of the latest"),
 };
 
-const groupSchema = objectSchema("FailureGroup", groupEntries);
+const groupSchema = schemas.object("FailureGroup", groupEntries);
 
-const repositoryGroupSchema = objectSchema("RepositoryFailureGroup", {
+const repositoryGroupSchema = schemas.object("RepositoryFailureGroup", {
   ...groupEntries,
-  test_count: countSchema("Tests that failed for this cause"),
-  tests: described(
-    v.array(objectIdSchema),
+  test_count: schemas.count("Tests that failed for this cause"),
+  tests: schemas.described(
+    v.array(schemas.objectId),
     "Ids of the tests that failed most often, at most 20",
   ),
 });
 
 function groupsSchema<Group extends v.GenericSchema>(title: string, group: Group) {
-  return objectSchema(title, {
-    count: countSchema("All groups; at most 50 are listed"),
+  return schemas.object(title, {
+    count: schemas.count("All groups; at most 50 are listed"),
     failures: v.array(group),
   });
 }

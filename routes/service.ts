@@ -10,7 +10,7 @@ import {
   type HandlerResult,
   type Route,
 } from "../lib/http/request/route.ts";
-import { objectSchema } from "./schemas.ts";
+import * as schemas from "./schemas.ts";
 
 /** For load balancers, which have no token. It does not query the database. */
 export const health = defineJsonRoute({
@@ -22,7 +22,7 @@ export const health = defineJsonRoute({
   description: "Responds while the process runs. Needs no token and reads no data.",
   response: {
     description: "The process is running",
-    schema: objectSchema("Health", { status: v.literal("ok") }),
+    schema: schemas.object("Health", { status: v.literal("ok") }),
     example: { status: "ok" },
   },
   handler: () => ({ status: "ok" as const }),

@@ -13,39 +13,22 @@ import {
 } from "../lib/http/request/parameters.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
 import examples from "./examples.json" with { type: "json" };
-import {
-  attemptEntries,
-  attemptView,
-  baseEntries,
-  baseView,
-  branchSchema,
-  buildUrlSchema,
-  commitSchema,
-  countSchema,
-  described,
-  keysetPage,
-  objectIdSchema,
-  objectSchema,
-  offsetMetadata,
-  pageSchema,
-  recordedAtView,
-  textSchema,
-  timestampSchema,
-} from "./schemas.ts";
+import * as schemas from "./schemas.ts";
+import { attemptView, keysetPage, offsetMetadata, recordedAtView, testView } from "./views.ts";
 
-const submissionSchema = objectSchema("Submission", {
-  id: described(objectIdSchema, "Its first 8 digits are the seconds of recorded_at"),
-  key: textSchema("Object-storage key of the uploaded archive; never changes"),
-  build_url: buildUrlSchema,
-  commit_oid: commitSchema,
-  tree_oid: textSchema('Tree of the commit, "" when it is not known'),
-  branch: branchSchema,
-  recorded_at: timestampSchema,
-  status: described(
+const submissionSchema = schemas.object("Submission", {
+  id: schemas.described(schemas.objectId, "Its first 8 digits are the seconds of recorded_at"),
+  key: schemas.text("Object-storage key of the uploaded archive; never changes"),
+  build_url: schemas.buildUrl,
+  commit_oid: schemas.commit,
+  tree_oid: schemas.text('Tree of the commit, "" when it is not known'),
+  branch: schemas.branch,
+  recorded_at: schemas.timestamp,
+  status: schemas.described(
     v.picklist(["processing", "processed", "failed"]),
     "processing until its results are counted, then processed or failed",
   ),
-  test_result_count: countSchema("Results: every attempt of every test, skipped ones included"),
+  test_result_count: schemas.count("Results: every attempt of every test, skipped ones included"),
 });
 
 /** The CI runs of the window. */
@@ -64,7 +47,7 @@ export const submissions = defineJsonRoute({
   },
   response: {
     description: "A page of submissions",
-    schema: pageSchema("SubmissionPage", "Submissions of the last 14 days, on all pages", {
+    schema: schemas.page("SubmissionPage", "Submissions of the last 14 days, on all pages", {
       submissions: v.array(submissionSchema),
     }),
     example: examples.submissions,
@@ -97,12 +80,12 @@ export const submissions = defineJsonRoute({
   },
 });
 
-const submissionTestSchema = objectSchema("SubmissionTest", {
-  ...baseEntries,
-  id: described(objectIdSchema, "Id of the attempt; of its event for a disruption"),
-  test_case_id: described(objectIdSchema, "Id of the test"),
-  ...attemptEntries,
-  ran_at: described(timestampSchema, "recorded_at of the submission"),
+const submissionTestSchema = schemas.object("SubmissionTest", {
+  ...schemas.test,
+  id: schemas.described(schemas.objectId, "Id of the attempt; of its event for a disruption"),
+  test_case_id: schemas.described(schemas.objectId, "Id of the test"),
+  ...schemas.attempt,
+  ran_at: schemas.described(schemas.timestamp, "recorded_at of the submission"),
 });
 
 export const submissionTests = defineJsonRoute({
@@ -120,7 +103,7 @@ export const submissionTests = defineJsonRoute({
   },
   response: {
     description: "A page of attempts",
-    schema: pageSchema("SubmissionTestPage", "Attempts with the status, on all pages", {
+    schema: schemas.page("SubmissionTestPage", "Attempts with the status, on all pages", {
       tests: v.array(submissionTestSchema),
     }),
     example: examples.submissionTests,
@@ -133,7 +116,7 @@ export const submissionTests = defineJsonRoute({
     return {
       count,
       tests: attempts.map((attempt) => ({
-        ...baseView(attempt),
+        ...testView(attempt),
         test_case_id: attempt.testId,
         ...attemptView(attempt),
         ran_at: ranAt,

@@ -22,24 +22,15 @@ import {
   needTime,
   parseExpansions,
 } from "./expansions.ts";
+import * as schemas from "./schemas.ts";
 import {
-  baseEntries,
-  baseView,
-  countSchema,
-  described,
-  negativeResultSchema,
   negativeResultView,
-  objectSchema,
   offsetMetadata,
-  pageSchema,
-  positiveResultSchema,
   positiveResultView,
-  ratioSchema,
   ratioView,
-  textSchema,
-  timestampSchema,
+  testView,
   timestampView,
-} from "./schemas.ts";
+} from "./views.ts";
 
 /** A page of tests, each as `view` shows it. */
 function testPage<View>(
@@ -52,15 +43,21 @@ function testPage<View>(
   return { count: page.count, tests: page.tests.map(view), metadata };
 }
 
-const disruptiveTestSchema = objectSchema("DisruptiveTest", {
-  ...baseEntries,
-  disruptiveness: ratioSchema,
-  nondeterministic_negative_result_count: countSchema("Disruptions of the last 14 days"),
-  nondeterminism_first_recorded_at: described(timestampSchema, "The first disruption ever"),
-  latest_nondeterministic_commit_oid: textSchema("Commit of the latest disruption"),
-  latest_nondeterministic_negative_result: described(negativeResultSchema, "The latest disruption"),
-  latest_nondeterministic_positive_result: described(
-    positiveResultSchema,
+const disruptiveTestSchema = schemas.object("DisruptiveTest", {
+  ...schemas.test,
+  disruptiveness: schemas.ratio,
+  nondeterministic_negative_result_count: schemas.count("Disruptions of the last 14 days"),
+  nondeterminism_first_recorded_at: schemas.described(
+    schemas.timestamp,
+    "The first disruption ever",
+  ),
+  latest_nondeterministic_commit_oid: schemas.text("Commit of the latest disruption"),
+  latest_nondeterministic_negative_result: schemas.described(
+    schemas.negativeResult,
+    "The latest disruption",
+  ),
+  latest_nondeterministic_positive_result: schemas.described(
+    schemas.positiveResult,
     "The latest pass at a code version where the test also failed",
   ),
 });
@@ -82,7 +79,7 @@ export const disruptiveTests = defineJsonRoute({
   },
   response: {
     description: "A page of tests",
-    schema: pageSchema("DisruptiveTestPage", "Tests that match, on all pages", {
+    schema: schemas.page("DisruptiveTestPage", "Tests that match, on all pages", {
       tests: v.array(disruptiveTestSchema),
     }),
     example: examples.disruptiveTests,
@@ -100,7 +97,7 @@ export const isDisruptive = ({ disruptionCount }: TrackedTest) => disruptionCoun
 /** A disruptive test as the list of a repository shows it. */
 export function disruptiveTestView(test: TrackedTest) {
   return {
-    ...baseView(test),
+    ...testView(test),
     disruptiveness: ratioView(test),
     nondeterministic_negative_result_count: test.disruptionCount,
     nondeterminism_first_recorded_at: timestampView(test.firstDisruptionAt)!,
@@ -139,8 +136,8 @@ const includeParameter = optionalParameter(
   },
 );
 
-const flakyTestSchema = objectSchema("FlakyTest", {
-  ...baseEntries,
+const flakyTestSchema = schemas.object("FlakyTest", {
+  ...schemas.test,
   ...v.partial(v.object(expansionEntries)).entries,
 });
 
@@ -156,7 +153,7 @@ export const flakyTests = defineJsonRoute({
   query: { ...inventoryParameters, include: includeParameter },
   response: {
     description: "A page of tests",
-    schema: pageSchema("FlakyTestPage", "Tests that match, on all pages", {
+    schema: schemas.page("FlakyTestPage", "Tests that match, on all pages", {
       tests: v.array(flakyTestSchema),
     }),
     example: examples.flakyTests,
@@ -166,7 +163,7 @@ export const flakyTests = defineJsonRoute({
   async handler({ loadTests, query: { include, branch, ...query } }) {
     const tests = await loadTests({ withTime: needTime(include), branches: branch });
     return testPage(tests, { ...query, isListed: isListedBy(query) }, (test) => ({
-      ...baseView(test),
+      ...testView(test),
       ...expansionsView(test, include),
     }));
   },

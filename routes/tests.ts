@@ -16,24 +16,8 @@ import {
 import { defineJsonRoute } from "../lib/http/request/route.ts";
 import examples from "./examples.json" with { type: "json" };
 import { EXPANSION_NAMES, expansionEntries, expansionsView } from "./expansions.ts";
-import {
-  attemptEntries,
-  attemptView,
-  baseEntries,
-  baseView,
-  branchSchema,
-  buildUrlSchema,
-  commitSchema,
-  described,
-  keysetPage,
-  metadataSchema,
-  objectIdSchema,
-  objectSchema,
-  ordinalSchema,
-  recordedAtView,
-  textSchema,
-  timestampSchema,
-} from "./schemas.ts";
+import * as schemas from "./schemas.ts";
+import { attemptView, keysetPage, recordedAtView, testView } from "./views.ts";
 
 /** One test with all expansions, disruptive or not. */
 export const testDetails = defineJsonRoute({
@@ -46,11 +30,11 @@ export const testDetails = defineJsonRoute({
     "any disruption is known here, too.",
   response: {
     description: "The test",
-    schema: objectSchema("TestDetails", {
-      ...baseEntries,
-      repository: textSchema("Repository as owner/name"),
-      repository_id: ordinalSchema("Numeric identifier of the repository"),
-      is_quarantined: described(v.boolean(), "Whether it is quarantined now"),
+    schema: schemas.object("TestDetails", {
+      ...schemas.test,
+      repository: schemas.text("Repository as owner/name"),
+      repository_id: schemas.ordinal("Numeric identifier of the repository"),
+      is_quarantined: schemas.described(v.boolean(), "Whether it is quarantined now"),
       ...expansionEntries,
     }),
     example: examples.testDetails,
@@ -65,7 +49,7 @@ export const testDetails = defineJsonRoute({
     // One repository always has runs.
     const test = { ...details.test, ...runs!.of(selected!.testNo!) };
     return {
-      ...baseView(test),
+      ...testView(test),
       repository: formatRepositoryName(repository),
       repository_id: repository.repositoryNumber,
       is_quarantined: test.quarantine !== null,
@@ -76,16 +60,16 @@ export const testDetails = defineJsonRoute({
 
 const MAX_EVENTS = 10;
 
-const eventSchema = objectSchema("DisruptionEvent", {
-  id: objectIdSchema,
-  build_url: buildUrlSchema,
-  commit_oid: commitSchema,
-  conclusion: described(
+const eventSchema = schemas.object("DisruptionEvent", {
+  id: schemas.objectId,
+  build_url: schemas.buildUrl,
+  commit_oid: schemas.commit,
+  conclusion: schemas.described(
     v.picklist(["failure", "error"]),
     "failure: an assertion failed; error: anything else went wrong",
   ),
-  recorded_at: timestampSchema,
-  message: textSchema("First line of the failure"),
+  recorded_at: schemas.timestamp,
+  message: schemas.text("First line of the failure"),
 });
 
 export const testResults = defineJsonRoute({
@@ -98,7 +82,7 @@ export const testResults = defineJsonRoute({
     "passed, newest first.",
   response: {
     description: "The latest events",
-    schema: objectSchema("DisruptionEvents", { results: v.array(eventSchema) }),
+    schema: schemas.object("DisruptionEvents", { results: v.array(eventSchema) }),
     example: examples.testResults,
   },
   resource: "test in path",
@@ -117,14 +101,14 @@ export const testResults = defineJsonRoute({
   },
 });
 
-const runSchema = objectSchema("TestRun", {
-  submission_id: described(objectIdSchema, "Id of the submission"),
-  recorded_at: timestampSchema,
-  build_url: buildUrlSchema,
-  commit_oid: commitSchema,
-  tree_oid: textSchema('Tree that was tested, "" when it is not known'),
-  branch: branchSchema,
-  ...attemptEntries,
+const runSchema = schemas.object("TestRun", {
+  submission_id: schemas.described(schemas.objectId, "Id of the submission"),
+  recorded_at: schemas.timestamp,
+  build_url: schemas.buildUrl,
+  commit_oid: schemas.commit,
+  tree_oid: schemas.text('Tree that was tested, "" when it is not known'),
+  branch: schemas.branch,
+  ...schemas.attempt,
 });
 
 export const testRuns = defineJsonRoute({
@@ -143,7 +127,7 @@ export const testRuns = defineJsonRoute({
   },
   response: {
     description: "A page of attempts",
-    schema: objectSchema("TestRunPage", { runs: v.array(runSchema), metadata: metadataSchema }),
+    schema: schemas.object("TestRunPage", { runs: v.array(runSchema), metadata: schemas.metadata }),
     example: examples.testRuns,
     exampleQuery: { limit: "2" },
   },

@@ -8,16 +8,8 @@ import { MAX_LIMIT, optionalParameter } from "../lib/http/request/parameters.ts"
 import { defineJsonRoute } from "../lib/http/request/route.ts";
 import { MAX_BRANCH_CHARACTERS, parseBranches } from "../lib/query/branches.ts";
 import examples from "./examples.json" with { type: "json" };
-import {
-  baseEntries,
-  described,
-  negativeResultSchema,
-  negativeResultView,
-  nullable,
-  objectSchema,
-  ratioSchema,
-  ratioView,
-} from "./schemas.ts";
+import * as schemas from "./schemas.ts";
+import { negativeResultView, ratioView } from "./views.ts";
 
 /** The branch whose failures make a verdict `known`, unless another is given. */
 export const DEFAULT_BASE = "main";
@@ -42,20 +34,20 @@ const baseParameter = optionalParameter(
   },
 );
 
-const verdictSchema = objectSchema("TestVerdict", {
-  ...baseEntries,
-  verdict: described(
+const verdictSchema = schemas.object("TestVerdict", {
+  ...schemas.test,
+  verdict: schemas.described(
     v.picklist(KNOWN_VERDICTS),
     "The first that applies: quarantined; flaky: a disruption in the last 14 days; known: it " +
       "also failed in the last 14 days on the base branch",
   ),
-  disruptiveness_ratio: ratioSchema,
-  recent_nondeterministic_negative_result: nullable(
-    negativeResultSchema,
+  disruptiveness_ratio: schemas.ratio,
+  recent_nondeterministic_negative_result: schemas.nullable(
+    schemas.negativeResult,
     "The latest disruption, null for a test that is neither quarantined nor flaky",
   ),
-  recent_base_negative_result: nullable(
-    negativeResultSchema,
+  recent_base_negative_result: schemas.nullable(
+    schemas.negativeResult,
     "The latest failure of the last 14 days on the base branch, null without any",
   ),
 });
@@ -72,7 +64,7 @@ export const verdicts = defineJsonRoute({
   query: { tests: testsParameter, base: baseParameter },
   response: {
     description: "The tests whose failure is known, by id",
-    schema: objectSchema("TestVerdicts", { tests: v.array(verdictSchema) }),
+    schema: schemas.object("TestVerdicts", { tests: v.array(verdictSchema) }),
     example: examples.verdicts,
   },
   resource: "repository in path",
