@@ -2,7 +2,7 @@
  * Limits of a report. No report of a real test tool comes near them; they bound memory and time when a
  * report is broken or hostile.
  */
-export const DEFAULT_REPORT_LIMITS = {
+export const REPORT_LIMITS = {
   /** Elements inside each other. Nested suites follow folders or describe blocks: a dozen is deep. */
   elementDepth: 1_000,
   /** Attributes of one element. A testcase has at most about ten. */
@@ -18,8 +18,6 @@ export const DEFAULT_REPORT_LIMITS = {
   /** Of one upload, over all its files. Two million take about 1 GB of memory. */
   resultCount: 2_000_000,
 };
-
-export type ReportLimits = Readonly<typeof DEFAULT_REPORT_LIMITS>;
 
 export const TAG_LIMITS = {
   /** Characters of one tag. */

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { FILE_CHUNK_BYTES, hashed, readFileChunks } from "./file_chunks.ts";
 import { readJUnit } from "./junit/read_junit.ts";
-import { DEFAULT_REPORT_LIMITS, type ReportLimits } from "./limits.ts";
+import { REPORT_LIMITS } from "./limits.ts";
 import { ReportError } from "./report_error.ts";
 import type { ReportFile } from "./report_files.ts";
 import type { TestResult } from "./result.ts";
@@ -23,8 +23,7 @@ export interface ReadReportsOptions {
   onBytes?(count: number): void;
   /** Where the repository was checked out: paths below it become paths inside the repository. */
   checkoutFolder?: string | undefined;
-  /** Other limits than the defaults. */
-  limits?: Partial<ReportLimits>;
+  maxResultCount?: number;
 }
 
 /**
@@ -35,7 +34,7 @@ export async function readReports(
   files: readonly ReportFile[] | AsyncIterable<StreamedReport>,
   options: ReadReportsOptions,
 ): Promise<{ resultCount: number; digest: string }> {
-  const limits = { ...DEFAULT_REPORT_LIMITS, ...options.limits };
+  const { maxResultCount = REPORT_LIMITS.resultCount } = options;
   let buffer: Uint8Array | undefined;
   const digests: string[] = [];
   let resultCount = 0;
@@ -55,8 +54,7 @@ export async function readReports(
         onResult: options.onResult,
         onNote: options.onNote,
         checkoutFolder: options.checkoutFolder,
-        limits,
-        earlierResultCount: resultCount,
+        maxResultCount: maxResultCount - resultCount,
       });
       resultCount += read.resultCount;
       digests.push(hash.digest("hex"));

@@ -1,5 +1,4 @@
 /** Reads the coverage formats in XML. */
-import { DEFAULT_REPORT_LIMITS } from "../limits.ts";
 import type { ReportPosition } from "../report_error.ts";
 import { type XmlHandler, XmlReader } from "../xml/reader.ts";
 import type { XmlAttributes } from "../xml/start_tag.ts";
@@ -39,12 +38,7 @@ export class XmlCoverageReader implements FormatReader, XmlHandler {
 
   constructor(map: CoverageMap, file: string) {
     this.#map = map;
-    this.#xml = new XmlReader({
-      file,
-      limits: DEFAULT_REPORT_LIMITS,
-      handler: this,
-      nameAttributes: new Set(["filename", "path", "name"]),
-    });
+    this.#xml = new XmlReader(file, this);
   }
 
   get position(): ReportPosition {

@@ -5,7 +5,7 @@
  * elements are ignored.
  */
 import type { TestIdentity } from "../../base/identity.ts";
-import { DEFAULT_REPORT_LIMITS, type ReportLimits } from "../limits.ts";
+import { REPORT_LIMITS } from "../limits.ts";
 import { quote, shorten } from "../report_error.ts";
 import { isNegative, type TestResult } from "../result.ts";
 import { detach } from "../xml/characters.ts";
@@ -27,12 +27,10 @@ export interface JUnitOptions {
    * one that only the totals of a suite count.
    */
   onFailureOutside?(failure: string): void;
-  /** Other limits than the defaults. */
-  limits?: Partial<ReportLimits>;
   /** Where the repository was checked out: paths below it become paths inside the repository. */
   checkoutFolder?: string | undefined;
-  /** How many results other files of the same upload brought: they count for the limit. */
-  earlierResultCount?: number;
+  /** How many results may follow those of the other files of the same upload. */
+  maxResultCount?: number;
 }
 
 /**
@@ -48,9 +46,6 @@ export async function readJUnit(
   reader.end();
   return { resultCount: reader.resultCount };
 }
-
-// Parts of a test's identity.
-const NAME_ATTRIBUTES: ReadonlySet<string> = new Set(["name", "classname", "file"]);
 
 // A broken reporter repeats its mistake for every test.
 const MAX_NOTES = 100;
@@ -90,7 +85,6 @@ class JUnitReader implements XmlHandler {
   resultCount = 0;
 
   readonly #options: JUnitOptions;
-  readonly #limits: ReportLimits;
   readonly #names: NameNormalizer;
   // How many elements are open, the outermost and the innermost included.
   #depth = 0;
@@ -107,13 +101,7 @@ class JUnitReader implements XmlHandler {
   constructor(options: JUnitOptions) {
     this.#options = options;
     this.#names = new NameNormalizer(options.checkoutFolder);
-    this.#limits = { ...DEFAULT_REPORT_LIMITS, ...options.limits };
-    this.xml = new XmlReader({
-      file: options.file,
-      limits: this.#limits,
-      handler: this,
-      nameAttributes: NAME_ATTRIBUTES,
-    });
+    this.xml = new XmlReader(options.file, this);
   }
 
   open(name: string, attributes: XmlAttributes): void {
@@ -284,7 +272,7 @@ class JUnitReader implements XmlHandler {
       this.#failureCount++;
       if (!testCase) this.#failureOutside("a failure of a <testcase> without a name");
     }
-    const limit = this.#limits.attemptCount;
+    const limit = REPORT_LIMITS.attemptCount;
     if (testCase && testCase.attemptCount > limit) {
       this.xml.input.fail("limit", `more than ${limit} attempts of one test`, "fewer");
     }
@@ -299,8 +287,8 @@ class JUnitReader implements XmlHandler {
     for (const result of testCase.results()) {
       hasFailed ||= isNegative(result.conclusion);
       this.resultCount++;
-      const limit = this.#limits.resultCount;
-      if (this.resultCount + (this.#options.earlierResultCount ?? 0) > limit) {
+      const limit = REPORT_LIMITS.resultCount;
+      if (this.resultCount > (this.#options.maxResultCount ?? limit)) {
         this.xml.input.fail("limit", `more than ${limit} results in one upload`, "fewer");
       }
       this.#options.onResult(result);

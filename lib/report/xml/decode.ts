@@ -1,10 +1,9 @@
 /** Decodes the bytes of an XML file with the encoding that the file declares. */
 import { quote, ReportError } from "../report_error.ts";
-import { positionAfter, REPLACEMENT, UNDECODABLE } from "./characters.ts";
+import { REPLACEMENT, UNDECODABLE } from "./characters.ts";
 
 // An XML declaration is far shorter, also with white space before it.
 const HEAD_BYTES = 1_024;
-const START = { line: 1, column: 1 };
 // Keeps memory flat, whatever the source yields.
 const CHUNK_BYTES = 64 * 1024;
 
@@ -12,31 +11,41 @@ const CHUNK_BYTES = 64 * 1024;
  * The text of an XML file in chunks of well-formed UTF-16. A byte order mark takes precedence over
  * the declaration; without either it is UTF-8. {@link UNDECODABLE} stands for bytes that cannot be
  * decoded.
- * @throws {ReportError} when the declared encoding is unknown or the file is compressed
+ * @throws {ReportError} when the declared encoding is unknown
  */
 export async function* decodeXml(
   bytes: AsyncIterable<Uint8Array>,
   file: string,
 ): AsyncGenerator<string, void> {
-  let head: Uint8Array = new Uint8Array();
   let decoder: ChunkDecoder | undefined;
-  for await (const chunk of bytes) {
-    let ready = chunk;
+  for await (const chunk of withWholeHead(bytes)) {
+    let start = 0;
     if (!decoder) {
+      const { encoding, markLength } = encodingOf(chunk, file);
+      decoder = new ChunkDecoder(encoding);
+      start = markLength;
+    }
+    for (; start < chunk.length; start += CHUNK_BYTES) {
+      yield decoder.decode(chunk.subarray(start, start + CHUNK_BYTES));
+    }
+  }
+  if (decoder) yield decoder.end();
+}
+
+/** The same bytes; the first chunk is at least as long as an XML declaration may be. */
+async function* withWholeHead(
+  bytes: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array, void> {
+  let head: Uint8Array = new Uint8Array();
+  for await (const chunk of bytes) {
+    if (head.length >= HEAD_BYTES) {
+      yield chunk;
+    } else {
       head = concatenate(head, chunk);
-      if (head.length < HEAD_BYTES) continue;
-      decoder = new ChunkDecoder(encodingOf(head, file));
-      ready = withoutMark(head);
-    }
-    for (let start = 0; start < ready.length; start += CHUNK_BYTES) {
-      yield decoder.decode(ready.subarray(start, start + CHUNK_BYTES));
+      if (head.length >= HEAD_BYTES) yield head;
     }
   }
-  if (!decoder) {
-    decoder = new ChunkDecoder(encodingOf(head, file));
-    yield decoder.decode(withoutMark(head));
-  }
-  yield decoder.end();
+  if (head.length < HEAD_BYTES) yield head;
 }
 
 const UTF8 = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -94,64 +103,36 @@ function endOfUtf8(bytes: Uint8Array): number {
   return bytes.length;
 }
 
-const BYTE_ORDER_MARKS = [[0xef, 0xbb, 0xbf], [0xff, 0xfe], [0xfe, 0xff]] as const;
+// Byte order marks, and UTF-16 without one.
+const SIGNATURES = [
+  { bytes: [0xef, 0xbb, 0xbf], encoding: "utf-8", markLength: 3 },
+  { bytes: [0xff, 0xfe], encoding: "utf-16le", markLength: 2 },
+  { bytes: [0xfe, 0xff], encoding: "utf-16be", markLength: 2 },
+  { bytes: [0x3c, 0], encoding: "utf-16le", markLength: 0 },
+  { bytes: [0, 0x3c], encoding: "utf-16be", markLength: 0 },
+];
 
-function withoutMark(head: Uint8Array): Uint8Array {
-  const mark = BYTE_ORDER_MARKS.find((bytes) => bytes.every((byte, at) => head[at] === byte));
-  return head.subarray(mark?.length ?? 0);
-}
-
-function encodingOf(head: Uint8Array, file: string): string {
-  const signature = SIGNATURES.find(({ bytes }) =>
-    bytes.every((byte, at) => byte === undefined ? head[at] !== 0 : head[at] === byte)
-  );
-  if (signature && "encoding" in signature) return signature.encoding;
-  if (signature) {
-    throw new ReportError({
-      file,
-      kind: "malformed",
-      problem: `found ${signature.found}, expected ${signature.expected}`,
-      position: START,
-    });
-  }
+function encodingOf(head: Uint8Array, file: string): { encoding: string; markLength: number } {
+  const signature = SIGNATURES.find(({ bytes }) => bytes.every((byte, at) => head[at] === byte));
+  if (signature) return signature;
   const start = new TextDecoder("latin1").decode(head.subarray(0, HEAD_BYTES));
   const declaration = /^\s*<\?xml\s[^>]*?\sencoding\s*=\s*(?:"([^"]*)"|'([^']*)')/.exec(start);
-  if (!declaration) return "utf-8";
-  const declared = declaration[1] ?? declaration[2] ?? "";
+  const declared = declaration?.[1] ?? declaration?.[2] ?? "utf-8";
   try {
     const { encoding } = new TextDecoder(declared);
     // The declaration was readable with one byte a character, so this is a common mistake: text
     // built as UTF-16 in memory and written as UTF-8.
-    return encoding.startsWith("utf-16") ? "utf-8" : encoding;
+    return { encoding: encoding.startsWith("utf-16") ? "utf-8" : encoding, markLength: 0 };
   } catch {
     throw new ReportError({
       file,
       kind: "malformed",
       problem: `found the encoding ${quote(declared)}, expected one that the platform ` +
         `can decode, such as "UTF-8", "UTF-16", "ISO-8859-1", "windows-1252" or "Shift_JIS"`,
-      position: positionAfter(declaration[0].slice(0, -declared.length - 1), START),
+      position: { line: 1, column: 1 },
     });
   }
 }
-
-// How files begin; `undefined` is any byte except 0. A longer signature precedes its own prefix.
-const SIGNATURES: readonly (
-  & { bytes: readonly (number | undefined)[] }
-  & ({ encoding: string } | { found: string; expected: string })
-)[] = [
-  ...[[0xff, 0xfe, 0, 0], [0, 0, 0xfe, 0xff], [0x3c, 0, 0, 0], [0, 0, 0, 0x3c]].map((bytes) => ({
-    bytes,
-    found: "UTF-32 text",
-    expected: "another encoding, such as UTF-8 or UTF-16",
-  })),
-  { bytes: [0xef, 0xbb, 0xbf], encoding: "utf-8" },
-  { bytes: [0xff, 0xfe], encoding: "utf-16le" },
-  { bytes: [0xfe, 0xff], encoding: "utf-16be" },
-  { bytes: [0x3c, 0, undefined, 0], encoding: "utf-16le" },
-  { bytes: [0, 0x3c, 0, undefined], encoding: "utf-16be" },
-  { bytes: [0x1f, 0x8b], found: "gzip-compressed data", expected: "XML text" },
-  { bytes: [0x50, 0x4b, 3, 4], found: "a ZIP archive", expected: "XML text" },
-];
 
 function concatenate(first: Uint8Array, second: Uint8Array): Uint8Array<ArrayBuffer> {
   const both = new Uint8Array(first.length + second.length);

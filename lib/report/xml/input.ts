@@ -1,5 +1,5 @@
 /** The text of an XML document as it arrives: its characters, references, positions and errors. */
-import type { ReportLimits } from "../limits.ts";
+import { REPORT_LIMITS } from "../limits.ts";
 import {
   quote,
   ReportError,
@@ -7,16 +7,11 @@ import {
   type ReportPosition,
   shorten,
 } from "../report_error.ts";
-import {
-  FORBIDDEN,
-  isXmlCharacter,
-  positionAfter,
-  REPLACEMENT,
-  UNDECODABLE,
-} from "./characters.ts";
-import { endOfName } from "./names.ts";
+import { FORBIDDEN, REPLACEMENT, UNDECODABLE } from "./characters.ts";
 
-const CHARACTER_REFERENCE = /^#(?:x([0-9a-f]+)|([0-9]+));$/i;
+/** Longer references are refused: real ones have at most ten characters. */
+export const REFERENCE_CHARACTERS = 32;
+const REFERENCE = new RegExp(`&([#\\w]{1,${REFERENCE_CHARACTERS - 2}};)?`, "g");
 const PREDEFINED: ReadonlyMap<string, string> = new Map([
   ["lt;", "<"],
   ["gt;", ">"],
@@ -24,6 +19,11 @@ const PREDEFINED: ReadonlyMap<string, string> = new Map([
   ["quot;", '"'],
   ["apos;", "'"],
 ]);
+const CHARACTER_REFERENCE = /^#(?:x([0-9a-f]+)|([0-9]+));$/i;
+const MAX_CODE_POINT = 0x10ffff;
+
+const NAME_START = asciiCodes(/[:A-Za-z_]/);
+const NAME_PART = asciiCodes(/[-:\w.]/);
 
 const QUOTED_CHARACTERS = 200;
 
@@ -31,26 +31,22 @@ const QUOTED_CHARACTERS = 200;
 export class XmlInput {
   /** How many characters were replaced by U+FFFD. */
   replacementCount = 0;
-  /** Position of the first of them. */
+  /** Position of one of the first of them. */
   firstReplacement: ReportPosition | undefined;
-  /** The unread end of earlier chunks, and the current chunk. */
+  /** The unread end of earlier chunks, and the current chunk; each line end is one line feed. */
   text = "";
   /** Index in it of what is read next. */
   at = 0;
 
   readonly #file: string;
-  readonly #limits: ReportLimits;
   #heldReturn = "";
   #sawUndecodable = false;
   // A known position in the text, and that of index 0.
   #mark = { index: 0, position: { line: 1, column: 1 } };
   #start: ReportPosition = { line: 1, column: 1 };
-  // Index of the first forbidden character: a reference may come before it.
-  #firstForbidden = -1;
 
-  constructor(file: string, limits: ReportLimits) {
+  constructor(file: string) {
     this.#file = file;
-    this.#limits = limits;
   }
 
   /** Adds a chunk; what XML forbids in it is replaced. */
@@ -59,20 +55,18 @@ export class XmlInput {
     // A line feed may follow in the next chunk: together they are one line end.
     this.#heldReturn = added.endsWith("\r") ? "\r" : "";
     if (this.#heldReturn !== "") added = added.slice(0, -1);
+    if (added.includes("\r")) added = added.replace(/\r\n?/g, "\n");
     const forbidden = added.search(FORBIDDEN);
-    if (forbidden === -1) {
-      this.text += added;
-      return;
-    }
     const at = this.text.length + forbidden;
-    this.text += added.replace(FORBIDDEN, (character) => {
-      this.replacementCount++;
-      return character === UNDECODABLE ? character : REPLACEMENT;
-    });
-    this.#sawUndecodable ||= added.includes(UNDECODABLE);
-    if (this.firstReplacement !== undefined) return;
-    this.firstReplacement = this.positionOf(at);
-    this.#firstForbidden = at;
+    if (forbidden !== -1) {
+      this.#sawUndecodable ||= added.includes(UNDECODABLE);
+      added = added.replace(FORBIDDEN, (character) => {
+        this.replacementCount++;
+        return character === UNDECODABLE ? character : REPLACEMENT;
+      });
+    }
+    this.text += added;
+    if (forbidden !== -1) this.firstReplacement ??= this.positionOf(at);
   }
 
   /** Drops what was read. */
@@ -81,7 +75,6 @@ export class XmlInput {
     this.#mark = { index: 0, position: this.#start };
     this.text = this.text.slice(this.at);
     this.at = 0;
-    this.#firstForbidden = -1;
   }
 
   /** Line and column of an index of the text. */
@@ -94,38 +87,48 @@ export class XmlInput {
     return this.#mark.position;
   }
 
-  /** Where the name that begins at an index ends; the index itself when no name begins there. */
+  /**
+   * Where the name that begins at an index ends; the index itself when no name begins there. Beyond
+   * ASCII every character may be part of a name.
+   */
   endOfName(start: number): number {
-    const end = endOfName(this.text, start);
-    const { markupNameCharacters } = this.#limits;
+    let end = start;
+    if (isNameCode(NAME_START, this.text.charCodeAt(end))) {
+      do end++; while (isNameCode(NAME_PART, this.text.charCodeAt(end)));
+    }
+    const { markupNameCharacters } = REPORT_LIMITS;
     if (end - start <= markupNameCharacters) return end;
     const found = `the name ${quote(this.text.slice(start, end))}`;
     const expected = `an XML name of at most ${markupNameCharacters} characters`;
     this.fail("limit", found, expected, this.positionOf(start));
   }
 
-  /** A part of the text with its references resolved and line ends or white space replaced. */
-  decode(start: number, end: number, special: RegExp, blank: string): string {
-    const part = this.text.slice(start, end);
-    if (!part.includes("&")) return part.replace(special, blank);
-    const replace = (found: string, reference: string | undefined, at: number) =>
-      reference === undefined ? blank : this.#resolve(found, reference, start + at);
-    return part.replace(special, replace);
+  /** A part of the text, which begins at an index, with its references resolved. */
+  resolve(part: string, start: number): string {
+    if (!part.includes("&")) return part;
+    return part.replace(REFERENCE, (_, reference: string | undefined, at: number) => {
+      const predefined = PREDEFINED.get(reference ?? "");
+      return predefined ?? this.#characterOf(reference, start + at);
+    });
   }
 
-  #resolve(found: string, reference: string, at: number): string {
-    const predefined = PREDEFINED.get(reference);
-    if (predefined !== undefined) return predefined;
-    const match = CHARACTER_REFERENCE.exec(reference);
-    if (!match) this.failOnReference(found, at);
+  #characterOf(reference: string | undefined, at: number): string {
+    const match = reference && CHARACTER_REFERENCE.exec(reference);
+    if (!match) {
+      const expected = reference
+        ? "only &lt; &gt; &amp; &quot; &apos; and references by number: others are not expanded"
+        : '"&" to be written as "&amp;"';
+      const found = reference ? `&${reference}` : this.text.slice(at, at + QUOTED_CHARACTERS);
+      this.fail("malformed", quote(found), expected, this.positionOf(at));
+    }
     const code = match[1] ? parseInt(match[1], 16) : parseInt(match[2]!, 10);
-    if (isXmlCharacter(code)) return String.fromCodePoint(code);
+    const character = code <= MAX_CODE_POINT ? String.fromCodePoint(code) : REPLACEMENT;
+    const isAllowed = code <= MAX_CODE_POINT && character.search(FORBIDDEN) === -1 &&
+      character.isWellFormed();
+    if (isAllowed) return character;
     // Tools write control characters of captured output this way, although XML forbids it.
     this.replacementCount++;
-    if (this.firstReplacement === undefined || at < this.#firstForbidden) {
-      this.firstReplacement = this.positionOf(at);
-      this.#firstForbidden = -1;
-    }
+    this.firstReplacement ??= this.positionOf(at);
     return REPLACEMENT;
   }
 
@@ -155,12 +158,21 @@ export class XmlInput {
     const markup = this.text.slice(this.at, errorAt + QUOTED_CHARACTERS);
     this.fail("malformed", shorten(markup), expected, this.positionOf(errorAt));
   }
+}
 
-  /** Refuses a reference with a ReportError. */
-  failOnReference(found: string, at: number): never {
-    const expected = /^&[^\s&<>]+;$/.test(found)
-      ? "only &lt; &gt; &amp; &quot; &apos; and references by number: others are not expanded"
-      : '"&" to be written as "&amp;"';
-    this.fail("malformed", quote(found), expected, this.positionOf(at));
-  }
+/** The position after a text that starts at a position. */
+function positionAfter(text: string, { line, column }: ReportPosition): ReportPosition {
+  const lastLineStart = text.lastIndexOf("\n") + 1;
+  if (lastLineStart === 0) return { line, column: column + text.length };
+  let end = text.indexOf("\n");
+  for (; end !== -1; end = text.indexOf("\n", end + 1)) line++;
+  return { line, column: text.length - lastLineStart + 1 };
+}
+
+function asciiCodes(pattern: RegExp): Uint8Array {
+  return Uint8Array.from({ length: 128 }, (_, code) => +pattern.test(String.fromCharCode(code)));
+}
+
+function isNameCode(ascii: Uint8Array, code: number): boolean {
+  return code < 128 ? ascii[code] === 1 : code < UNDECODABLE.charCodeAt(0);
 }

@@ -3,12 +3,14 @@
  * and CDATA sections of any size pass through in chunks. It expands no entities except the five
  * predefined ones, and fetches nothing.
  *
- * More lenient than XML where the meaning is clear: `]]>` in text, `--` in comments, white space
- * before the XML declaration. Forbidden characters become U+FFFD and are counted.
+ * More lenient than XML where the meaning is clear: `]]>` in text, `--` in comments, any XML
+ * declaration, any character beyond ASCII in a name. Forbidden characters become U+FFFD and are
+ * counted.
  */
+import { REPORT_LIMITS } from "../limits.ts";
 import { quote, type ReportPosition, shorten } from "../report_error.ts";
-import { XmlInput } from "./input.ts";
-import { afterBlanks, readStartTag, type TagOptions, type XmlAttributes } from "./start_tag.ts";
+import { REFERENCE_CHARACTERS, XmlInput } from "./input.ts";
+import { afterBlanks, readStartTag, type XmlAttributes } from "./start_tag.ts";
 
 /** Called with the elements of a document, in order. */
 export interface XmlHandler {
@@ -18,23 +20,23 @@ export interface XmlHandler {
   close(name: string): void;
 }
 
-/** Settings of an {@link XmlReader}. */
-export interface XmlReaderOptions extends TagOptions {
-  /** Path in error messages. */
-  file: string;
-  handler: XmlHandler;
-}
-
 /** A part of the document that is passed through up to its terminator. */
 interface Section {
+  start: string;
   terminator: string;
   isText: boolean;
 }
 
-const CDATA: Section = { terminator: "]]>", isText: true };
-const COMMENT: Section = { terminator: "-->", isText: false };
-const INSTRUCTION: Section = { terminator: "?>", isText: false };
-
+const SECTIONS: readonly Section[] = [
+  { start: "<![CDATA[", terminator: "]]>", isText: true },
+  { start: "<!--", terminator: "-->", isText: false },
+  // The XML declaration as well: the decoder has read it.
+  { start: "<?", terminator: "?>", isText: false },
+];
+const DOCTYPE_START = "<!DOCTYPE";
+// With its internal subset, which may contain comments and instructions.
+const DOCTYPE =
+  /<!DOCTYPE(?:[^"'>[]|"[^"]*"|'[^']*'|\[(?:[^"'<\]]|"[^"]*"|'[^']*'|<!--(?:(?!-->)[^])*-->|<\?(?:(?!\?>)[^])*\?>|<(?!!--|\?))*\])*>/y;
 const DOCTYPE_CHARACTERS = 64 * 1024;
 
 const SLASH = 0x2f;
@@ -43,20 +45,14 @@ const BANG = 0x21;
 const QUESTION = 0x3f;
 
 const NOT_BLANK = /[^ \t\r\n]/g;
-const TEXT_SPECIAL = /\r\n?|&([^;]*;?)/g;
-const DECLARATION_BODY =
-  /^\s+version\s*=\s*(?:"1\.\d+"|'1\.\d+')(?:\s+encoding\s*=\s*(?:"[a-z][\w.-]*"|'[a-z][\w.-]*'))?(?:\s+standalone\s*=\s*(?:"(?:yes|no)"|'(?:yes|no)'))?\s*$/i;
-// With its internal subset, which may contain comments and instructions.
-const DOCTYPE =
-  /<!DOCTYPE(?:[^"'>[]|"[^"]*"|'[^']*'|\[(?:[^"'<\]]|"[^"]*"|'[^']*'|<!--(?:(?!-->)[^])*-->|<\?(?:(?!\?>)[^])*\?>|<(?!!--|\?))*\])*>/y;
-const SECTION_STARTS = ["<![CDATA[", "<!--", "<!DOCTYPE"];
+
 /** Takes the text of a document in chunks and calls a handler for its elements. */
 export class XmlReader {
   readonly input: XmlInput;
   /** One of the name attributes of the innermost element that has bytes that cannot be decoded. */
   undecodableName: string | undefined;
 
-  readonly #options: XmlReaderOptions;
+  readonly #handler: XmlHandler;
   readonly #open: string[] = [];
   #takeText: ((text: string) => void) | null = null;
 
@@ -71,9 +67,10 @@ export class XmlReader {
   #elementAt = -1;
   #elementPosition: ReportPosition = { line: 1, column: 1 };
 
-  constructor(options: XmlReaderOptions) {
-    this.input = new XmlInput(options.file, options.limits);
-    this.#options = options;
+  /** @param file path in error messages */
+  constructor(file: string, handler: XmlHandler) {
+    this.input = new XmlInput(file);
+    this.#handler = handler;
   }
 
   /** Position of the element that was opened last. */
@@ -96,35 +93,22 @@ export class XmlReader {
   /** Ends the document. @throws {ReportError} `malformed` when it is not complete */
   end(): void {
     this.flush();
-    if (!this.#section && this.input.text.startsWith("&")) {
-      this.input.failOnReference(this.input.text, 0);
-    }
     const position = this.input.positionOf(this.input.text.length);
     const innermost = this.#open.at(-1);
-    if (innermost !== undefined) {
-      const end = `</${shorten(innermost)}>`;
-      const found = `the end of the file inside <${shorten(innermost)}>`;
-      this.input.fail("malformed", found, `${end}: the file seems to be cut off`, position);
+    if (innermost !== undefined || this.#section || this.input.text !== "") {
+      const inside = innermost === undefined ? "a tag or a comment" : `<${shorten(innermost)}>`;
+      const expected = "its end: the file seems to be cut off";
+      this.input.fail("malformed", `the end of the file inside ${inside}`, expected, position);
     }
-    if (this.#section || this.input.text !== "") {
-      const found = "the end of the file inside a tag, a comment or a CDATA section";
-      this.input.fail("malformed", found, "its end: the file seems to be cut off", position);
-    }
-    if (!this.#sawContent) {
-      this.input.fail("malformed", "an empty file", "a JUnit report in XML", {
-        line: 1,
-        column: 1,
-      });
-    }
-    if (!this.#sawRoot) {
-      this.input.fail("malformed", "no element", "<testsuites> or <testsuite>", position);
-    }
+    if (this.#sawRoot) return;
+    const found = this.#sawContent ? "no element" : "an empty file";
+    this.input.fail("malformed", found, "a JUnit report in XML", position);
   }
 
   /** Reads all that has arrived, except for what needs its rest. @throws as `write` */
   flush(): void {
     while (this.#section ? this.#readSection(this.#section) : this.#readContent());
-    const limit = this.#options.limits.attributeCharacters;
+    const limit = REPORT_LIMITS.attributeCharacters;
     if (this.input.text.length - this.input.at > limit) {
       this.input.fail("limit", `a tag of more than ${limit} characters`, "fewer");
     }
@@ -147,9 +131,8 @@ export class XmlReader {
       case SLASH:
         return this.#readEndTag(less);
       case BANG:
-        return this.#beginSection(less);
       case QUESTION:
-        return this.#beginInstruction(less);
+        return this.#beginSection(less);
       default:
         return less + 1 < text.length && this.#readStartTag(less);
     }
@@ -176,27 +159,23 @@ export class XmlReader {
     let end = less;
     if (less === text.length) {
       const last = text.lastIndexOf("&");
-      if (last >= start && text.indexOf(";", last) === -1) end = last;
-      if (less - end > this.#options.limits.markupNameCharacters) {
-        this.input.failOnReference(text.slice(last), last);
-      }
+      const isOpen = last >= start && text.indexOf(";", last) === -1;
+      if (isOpen && less - last < REFERENCE_CHARACTERS) end = last;
     }
     // References are checked in text that is skipped, too.
-    if (this.#takeText !== null || text.slice(start, end).includes("&")) {
-      const decoded = this.input.decode(start, end, TEXT_SPECIAL, "\n");
-      this.#takeText?.(this.input.withoutUndecodable(decoded));
-    }
+    const resolved = this.input.resolve(text.slice(start, end), start);
+    this.#takeText?.(this.input.withoutUndecodable(resolved));
     this.input.at = end;
   }
 
   /** Reads a start tag; false when the rest of it is still to come. */
   #readStartTag(less: number): boolean {
-    const tag = readStartTag(this.input, this.#options);
+    const tag = readStartTag(this.input);
     if (!tag) return false;
     if (this.#open.length === 0 && this.#sawRoot) {
       this.input.failOnMarkup("the end of the file: a report has one outermost element");
     }
-    const { elementDepth } = this.#options.limits;
+    const { elementDepth } = REPORT_LIMITS;
     if (this.#open.length >= elementDepth) {
       this.input.fail("limit", `elements nested more than ${elementDepth} deep`, "fewer");
     }
@@ -205,13 +184,13 @@ export class XmlReader {
     this.input.at = tag.end;
     this.undecodableName = tag.undecodableName;
     this.#open.push(tag.name);
-    this.#options.handler.open(withoutPrefix(tag.name), tag.attributes);
+    this.#handler.open(withoutPrefix(tag.name), tag.attributes);
     if (tag.isEmpty) this.#close();
     return true;
   }
 
   #close(): void {
-    this.#options.handler.close(withoutPrefix(this.#open.pop()!));
+    this.#handler.close(withoutPrefix(this.#open.pop()!));
   }
 
   #readEndTag(less: number): boolean {
@@ -233,24 +212,25 @@ export class XmlReader {
     return true;
   }
 
+  /** Begins a section or skips a DOCTYPE; false when the rest of it is still to come. */
   #beginSection(less: number): boolean {
-    const text = this.input.text;
-    const start = SECTION_STARTS.find((each) => text.startsWith(each, less));
-    const rest = text.slice(less, less + "<![CDATA[".length);
-    if (start === undefined && SECTION_STARTS.some((each) => each.startsWith(rest))) return false;
-    if (start === "<!--") {
-      this.#section = COMMENT;
-    } else if (start === "<![CDATA[" && this.#open.length > 0) {
-      this.#section = CDATA;
-    } else if (start === "<!DOCTYPE" && !this.#sawRoot && !this.#sawDoctype) {
-      return this.#skipDoctype(less);
-    } else {
-      const expected = "a comment, a CDATA section inside an element, or one DOCTYPE before the " +
-        "first element";
-      this.input.failOnMarkup(expected);
+    const { text } = this.input;
+    const isThere = ({ start }: { start: string }) => text.startsWith(start, less);
+    const section = SECTIONS.find(isThere);
+    if (section && (!section.isText || this.#open.length > 0)) {
+      this.#section = section;
+      this.input.at = less + section.start.length;
+      return true;
     }
-    this.input.at = less + start.length;
-    return true;
+    const isDoctype = isThere({ start: DOCTYPE_START });
+    if (isDoctype && !this.#sawRoot && !this.#sawDoctype) return this.#skipDoctype(less);
+    const rest = text.slice(less, less + DOCTYPE_START.length);
+    const isCut = [DOCTYPE_START, ...SECTIONS.map(({ start }) => start)]
+      .some((start) => rest.length < start.length && start.startsWith(rest));
+    if (isCut) return false;
+    this.input.failOnMarkup(
+      "a comment, a CDATA section inside an element, or one DOCTYPE before the first element",
+    );
   }
 
   // Its declarations are never used.
@@ -265,43 +245,13 @@ export class XmlReader {
     return isComplete;
   }
 
-  #beginInstruction(less: number): boolean {
-    const text = this.input.text;
-    const end = this.input.endOfName(less + 2);
-    if (end >= text.length) return false;
-    if (text.slice(less + 2, end).toLowerCase() === "xml") return this.#readDeclaration(less, end);
-    if (end === less + 2 || !/[?\s]/.test(text.charAt(end))) {
-      this.input.failOnMarkup("a processing instruction such as <?name text?>");
-    }
-    this.#section = INSTRUCTION;
-    this.input.at = end;
-    return true;
-  }
-
-  #readDeclaration(less: number, start: number): boolean {
-    const text = this.input.text;
-    const end = text.indexOf("?>", start);
-    const limit = this.#options.limits.markupNameCharacters;
-    if ((end === -1 ? text.length : end) - start > limit) {
-      this.input.fail("limit", `an XML declaration of more than ${limit} characters`, "fewer");
-    }
-    if (end === -1) return false;
-    const isValid = !this.#sawRoot && text.startsWith("<?xml", less) &&
-      DECLARATION_BODY.test(text.slice(start, end));
-    if (!isValid) {
-      this.input.failOnMarkup('an XML declaration such as <?xml version="1.0" encoding="UTF-8"?>');
-    }
-    this.input.at = end + 2;
-    return true;
-  }
-
   #readSection({ terminator, isText }: Section): boolean {
     const text = this.input.text;
     const found = text.indexOf(terminator, this.input.at);
     // The end of the chunk may split the terminator.
     const end = found === -1 ? Math.max(this.input.at, text.length - terminator.length + 1) : found;
-    if (isText && this.#takeText !== null && end > this.input.at) {
-      this.#takeText(this.input.withoutUndecodable(lineFeeds(text.slice(this.input.at, end))));
+    if (isText && end > this.input.at) {
+      this.#takeText?.(this.input.withoutUndecodable(text.slice(this.input.at, end)));
     }
     this.input.at = end;
     if (found === -1) return false;
@@ -309,10 +259,6 @@ export class XmlReader {
     this.#section = null;
     return true;
   }
-}
-
-function lineFeeds(text: string): string {
-  return text.includes("\r") ? text.replace(/\r\n?/g, "\n") : text;
 }
 
 function withoutPrefix(name: string): string {

@@ -1,5 +1,5 @@
 /** Start tags and their attributes. */
-import type { ReportLimits } from "../limits.ts";
+import { REPORT_LIMITS } from "../limits.ts";
 import { quote, shorten } from "../report_error.ts";
 import { detach } from "./characters.ts";
 import type { XmlInput } from "./input.ts";
@@ -19,14 +19,10 @@ export interface StartTag {
   undecodableName: string | undefined;
 }
 
-/** Settings of {@link readStartTag}. */
-export interface TagOptions {
-  limits: ReportLimits;
-  /** Attributes that name something: the shorter limit of names applies to them. */
-  nameAttributes: ReadonlySet<string>;
-}
-
-const VALUE_SPECIAL = /\r\n|[\t\n\r]|&([^;]*;?)/g;
+// Names of suites, classes, tests and files: a shorter limit applies to them.
+const NAME_ATTRIBUTES: ReadonlySet<string> = new Set(
+  ["name", "classname", "file", "filename", "path"],
+);
 const ATTRIBUTES = 'attributes such as name="value" with white space between them, then > or />';
 
 // A null prototype lets an attribute be called `__proto__`; unlike Object.create(null), objects of
@@ -38,8 +34,7 @@ Object.setPrototypeOf(Attributes.prototype, null);
 Reflect.deleteProperty(Attributes.prototype, "constructor");
 
 /** Reads the tag at the current position; `null` when the rest of it is still to come. */
-export function readStartTag(input: XmlInput, options: TagOptions): StartTag | null {
-  const { limits, nameAttributes } = options;
+export function readStartTag(input: XmlInput): StartTag | null {
   const { text, at: start } = input;
   let at = input.endOfName(start + 1);
   if (at === start + 1) input.failOnMarkup('a tag, or "<" to be written as "&lt;"');
@@ -65,8 +60,9 @@ export function readStartTag(input: XmlInput, options: TagOptions): StartTag | n
     if (!hasEquals || (delimiter !== '"' && delimiter !== "'")) {
       input.failOnMarkup('an attribute with a value in quotes, such as name="value"', nameAt);
     }
-    if (count >= limits.attributeCount) {
-      input.fail("limit", `more than ${limits.attributeCount} attributes of one element`, "fewer");
+    const { attributeCount, nameCharacters, attributeCharacters } = REPORT_LIMITS;
+    if (count >= attributeCount) {
+      input.fail("limit", `more than ${attributeCount} attributes of one element`, "fewer");
     }
     const name = text.slice(nameAt, nameEnd);
     if (attributes[name] !== undefined) {
@@ -75,11 +71,10 @@ export function readStartTag(input: XmlInput, options: TagOptions): StartTag | n
     }
     const valueAt = opening + 1;
     const valueEnd = text.indexOf(delimiter, valueAt);
-    const isName = nameAttributes.has(name);
-    const value = valueEnd === -1
-      ? text.slice(valueAt)
-      : readValue(input, { name, start: valueAt, end: valueEnd });
-    const limit = isName && valueEnd !== -1 ? limits.nameCharacters : limits.attributeCharacters;
+    const isName = NAME_ATTRIBUTES.has(name);
+    const raw = text.slice(valueAt, valueEnd === -1 ? undefined : valueEnd);
+    const value = valueEnd === -1 ? raw : valueOf(input, name, raw, valueAt);
+    const limit = isName && valueEnd !== -1 ? nameCharacters : attributeCharacters;
     if (value.length > limit) {
       const found = `the attribute ${shorten(name)}=${quote(value)}`;
       input.fail("limit", found, `at most ${limit} characters`, input.positionOf(valueAt));
@@ -91,12 +86,10 @@ export function readStartTag(input: XmlInput, options: TagOptions): StartTag | n
   }
 }
 
-function readValue(
-  input: XmlInput,
-  { name, start, end }: { name: string; start: number; end: number },
-): string {
-  const less = input.text.slice(start, end).indexOf("<");
-  if (less === -1) return input.decode(start, end, VALUE_SPECIAL, " ");
+function valueOf(input: XmlInput, name: string, raw: string, start: number): string {
+  const less = raw.indexOf("<");
+  // White space as written is blanks, as a reference it is kept.
+  if (less === -1) return input.resolve(raw.replace(/[\t\n]/g, " "), start);
   const found = `"<" in the value of the attribute ${shorten(name)}`;
   const expected = 'its closing quote, or "<" to be written as "&lt;"';
   input.fail("malformed", found, expected, input.positionOf(start + less));
@@ -110,5 +103,5 @@ export function afterBlanks(text: string, start: number): number {
 }
 
 function isBlank(code: number): boolean {
-  return code === 0x20 || code === 0x0a || code === 0x09 || code === 0x0d;
+  return code === 0x20 || code === 0x0a || code === 0x09;
 }

@@ -86,10 +86,10 @@ describe("readReports", () => {
 
   it("counts the results of all files for the limit", async () => {
     const files = [file("a.xml"), file("b.xml")];
-    await readReports(files, { ...quietly, limits: { resultCount: 2 } });
-    await assert.rejects(readReports(files, { ...quietly, limits: { resultCount: 1 } }), {
+    await readReports(files, { ...quietly, maxResultCount: 2 });
+    await assert.rejects(readReports(files, { ...quietly, maxResultCount: 1 }), {
       kind: "limit",
-      message: /b\.xml:1:\d+: found more than 1 results in one upload/,
+      message: /b\.xml:1:\d+: found more than 2000000 results in one upload/,
     });
   });
 });

@@ -87,7 +87,7 @@ describe("readJUnit", () => {
     });
     const outcomeOf = async (text: string) => {
       try {
-        return await readText(text, { limits: { resultCount: 2 } });
+        return await readText(text, { maxResultCount: 2 });
       } catch (error) {
         return (error as Error).message.replace(/:\d+: /, ": ");
       }
