@@ -18,36 +18,25 @@ export interface ApiSettings {
 /**
  * Reads the settings of a client from the environment, without surrounding spaces.
  *
- * @throws {TypeError} when the token is missing or the address is invalid; the token is never quoted
+ * @throws {TypeError} when the token is missing or the address is invalid; neither is quoted
  */
 export function readApiSettings(environment: Environment): ApiSettings {
   const token = environment[TOKEN_VARIABLE]?.trim() ?? "";
-  if (token === "") {
-    throw new TypeError(
-      `${TOKEN_VARIABLE} is missing: expected an API token, as \`token create\` prints it`,
-    );
-  }
+  // A header takes no other characters.
   if (!/^[\x21-\x7e]+$/.test(token)) {
+    const problem = token === "" ? "is missing" : "has characters that no token has";
     throw new TypeError(
-      `${TOKEN_VARIABLE} has characters that no token has: expected an API token of the service`,
+      `${TOKEN_VARIABLE} ${problem}: expected an API token, as \`token create\` prints it`,
     );
   }
-  return { token, baseUrl: readBaseUrl(environment[URL_VARIABLE]?.trim() || DEFAULT_API_URL) };
-}
-
-function readBaseUrl(text: string): string {
-  const url = URL.parse(text);
-  // Not quoted: the address may contain a password.
-  if (url && (url.username !== "" || url.password !== "")) {
+  const url = URL.parse(environment[URL_VARIABLE]?.trim() || DEFAULT_API_URL);
+  const isPlain = url && [url.username, url.password, url.search, url.hash].join("") === "";
+  if (!isPlain || !/^https?:$/.test(url.protocol)) {
+    // Not quoted: the address may contain a password.
     throw new TypeError(
-      `${URL_VARIABLE} holds a user name or password: expected only an address, such as ` +
-        DEFAULT_API_URL,
+      `${URL_VARIABLE} is not a base address: expected http(s)://HOST, optionally with a path, ` +
+        "without user name and password",
     );
   }
-  if (!url || !/^https?:$/.test(url.protocol) || url.search !== "" || url.hash !== "") {
-    throw new TypeError(
-      `${URL_VARIABLE} "${text}" is not a base address: expected http(s)://HOST, optionally with a path`,
-    );
-  }
-  return url.origin + url.pathname.replace(/\/+$/, "");
+  return { token, baseUrl: url.origin + url.pathname.replace(/\/+$/, "") };
 }

@@ -49,9 +49,8 @@ export function createToolServer(
     // The tools do not change while the process runs.
     { capabilities: { tools: { listChanged: false } }, instructions: INSTRUCTIONS },
   );
-  for (const { name, title, description, input, output, run } of TOOLS) {
+  for (const { name, description, input, output, run } of TOOLS) {
     server.registerTool(name, {
-      title,
       description,
       inputSchema: toStandardJsonSchema(input),
       outputSchema: toStandardJsonSchema(output),

@@ -286,7 +286,7 @@ describe("the command mcp", () => {
       PLATFORM_API_URL: "localhost:8000",
     });
     assert.deepEqual([code, stdout], [1, ""]);
-    assert.match(stderr, /^error: PLATFORM_API_URL "localhost:8000"[^\n]*\n$/);
+    assert.match(stderr, /^error: PLATFORM_API_URL is not a base address[^\n]*\n$/);
   });
 
   it("negotiates older revisions of the protocol", async () => {

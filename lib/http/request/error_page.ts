@@ -26,32 +26,26 @@ function describe(
   errors: ParameterErrors,
   pathTo: PathTo,
 ): [title: string, content: Markup] {
-  switch (status) {
-    case 401:
-      return [
-        "Sign in",
-        markup`<p>Reload this page and enter an API token as the password, with any user name. The
+  if (status === 401) {
+    return [
+      "Sign in",
+      markup`<p>Reload this page and enter an API token as the password, with any user name. The
 operator of this service creates one with <code>test-analytics token create --org NAME</code>.</p>`,
-      ];
-    case 400:
-      return [
-        "Invalid address",
-        markup`<dl>${
-          Object.entries(errors).map(([name, messages]) =>
-            markup`<dt><code>${name}</code></dt>${
-              messages.map((message) => markup`<dd>${message}</dd>`)
-            }`
-          )
-        }</dl><p>Go back and correct it, or start again from
-<a href="${pathTo(["flaky-tests"], { quarantine: "false" })}">all flaky tests</a>.</p>`,
-      ];
-    case 405:
-      return ["Nothing can be sent here", markup`<p>Pages are only read.</p>`];
-    default:
-      return [
-        "Not found",
-        markup`<p>There is no such repository, test or build. It may not have uploaded anything yet,
-or was deleted. See <a href="${pathTo(["repos"])}">all repositories</a>.</p>`,
-      ];
+    ];
   }
+  if (status === 400) {
+    const messages = Object.entries(errors).map(([name, messages]) =>
+      markup`<dt><code>${name}</code></dt><dd>${messages.join("; ")}</dd>`
+    );
+    return [
+      "Invalid address",
+      markup`<dl>${messages}</dl><p>Go back and correct it, or start again from
+<a href="${pathTo(["flaky-tests"], { quarantine: "false" })}">all flaky tests</a>.</p>`,
+    ];
+  }
+  return [
+    "Not found",
+    markup`<p>There is no such repository, test or build. It may not have uploaded anything yet, or
+was deleted. See <a href="${pathTo(["repos"])}">all repositories</a>.</p>`,
+  ];
 }

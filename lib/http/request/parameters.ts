@@ -240,12 +240,7 @@ export function readParameters(
 ): { value: unknown; errors?: undefined } | { value?: undefined; errors: ParameterErrors } {
   const result = v.safeParse(schema, raw);
   if (result.success) return { value: result.output };
-  const errors: ParameterErrors = {};
-  for (const issue of result.issues) {
-    const name = String(issue.path?.[0].key);
-    (errors[name] ??= []).push(issue.message);
-  }
-  return { errors };
+  return { errors: v.flatten<ParametersSchema>(result.issues).nested as ParameterErrors };
 }
 
 function pathParameter(description: string, metadata: ParameterMetadata) {

@@ -208,15 +208,7 @@ async function compress(text: string): Promise<Uint8Array<ArrayBuffer>> {
   return new Uint8Array(await promisify(gzip)(text));
 }
 
-/** Whether an `Accept-Encoding` header accepts gzip and does not prefer plain bytes. */
+/** Whether an `Accept-Encoding` header names gzip, with a quality other than 0. */
 export function acceptsGzip(acceptEncoding: string | null): boolean {
-  if (acceptEncoding === null) return false;
-  const qualities = new Map<string, number>();
-  for (const element of acceptEncoding.toLowerCase().split(",")) {
-    const [coding = "", ...parameters] = element.split(";").map((part) => part.trim());
-    const quality = parameters.find((parameter) => parameter.startsWith("q="));
-    qualities.set(coding, quality === undefined ? 1 : Number(quality.slice(2)));
-  }
-  const gzipQuality = qualities.get("gzip") ?? qualities.get("*") ?? 0;
-  return gzipQuality > 0 && gzipQuality >= (qualities.get("identity") ?? 0);
+  return /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(acceptEncoding ?? "");
 }

@@ -34,7 +34,6 @@ const tag = v.pipe(v.string(), v.regex(/^[^\s,]+$/));
 
 export const findFlakyTests = defineTool({
   name: "find_flaky_tests",
-  title: "Find flaky tests",
   description:
     "Lists tests that both passed and failed on the same code (flaky), worst first. A disruption " +
     "is such a failure; ratio and count are of the last 14 days. Use it to see whether a failure " +

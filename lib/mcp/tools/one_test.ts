@@ -24,7 +24,6 @@ const events = v.array(v.object({
 
 export const getTestHistory = defineTool({
   name: "get_test_history",
-  title: "Get the history of a flaky test",
   description:
     "The latest disruptions of one test, newest first, at most 10 of the last 14 days: build, " +
     "commit, message. Use it after find_flaky_tests, to see how a test fails (the same message " +
@@ -96,7 +95,6 @@ const version = v.object({
 
 export const getTestDetails = defineTool({
   name: "get_test_details",
-  title: "Get everything about one test",
   description:
     "One test, flaky or not: how often it fails, its failures of the last 14 days by cause with " +
     "stack traces, the commits and builds where it failed and passed, how long it takes, who owns " +

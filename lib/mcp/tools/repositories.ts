@@ -7,7 +7,6 @@ const organizations = v.array(v.object({ id: v.string(), name: v.string(), slug:
 
 export const listMyOrganizations = defineTool({
   name: "list_my_organizations",
-  title: "List the organizations of this token",
   description:
     "The organization whose results this token reads; a token has exactly one. Use it to tell the " +
     "user whose data this is. No other tool needs its id. Next: list_repositories.",
@@ -22,7 +21,6 @@ const repositories = v.array(v.object({ full_name: v.string(), id: v.string(), u
 
 export const listRepositories = defineTool({
   name: "list_repositories",
-  title: "List the repositories",
   description: `Repositories of the organization by full_name, which is owner/name; the first ` +
     `${MAX_REPOSITORIES} that match. Use it to find out how a repository is named here. Next: ` +
     `get_recent_failures or find_flaky_tests.`,
@@ -40,7 +38,6 @@ export const listRepositories = defineTool({
 
 export const getRepoFlakiness = percentageTool({
   name: "get_repo_flakiness",
-  title: "Get the flakiness of a repository",
   description:
     "How unreliable a repository's CI is: the percentage of its builds in the last 14 days with " +
     "at least one disruption, quarantined tests included. green 0, yellow to 20, red above. Use it " +
@@ -52,7 +49,6 @@ export const getRepoFlakiness = percentageTool({
 
 export const getRepoCoverage = percentageTool({
   name: "get_repo_coverage",
-  title: "Get the coverage of a repository",
   description:
     "How many of a repository's lines its tests cover, by the latest coverage report of any " +
     "branch, in percent. green 100, light_green from 90, yellow from 70, red below. Says nothing " +
@@ -65,7 +61,6 @@ export const getRepoCoverage = percentageTool({
 /** A tool that reads one of the two badges. */
 function percentageTool({ path, colorOf, percentage, ...words }: {
   name: string;
-  title: string;
   description: string;
   path: string[];
   colorOf: (tenths: number) => BadgeColor;

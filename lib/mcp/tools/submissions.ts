@@ -44,7 +44,6 @@ const attemptsPage = page({ tests: v.array(attempt) });
 
 export const listRecentSubmissions = defineTool({
   name: "list_recent_submissions",
-  title: "List recent CI runs",
   description:
     "CI runs of a repository that uploaded test results in the last 14 days, newest first. Use it " +
     "to see whether results arrive, and for which commits and builds. Next: " +
@@ -67,7 +66,6 @@ export const listRecentSubmissions = defineTool({
 
 export const getSubmissionTestResults = defineTool({
   name: "get_submission_test_results",
-  title: "Get the test results of a CI run",
   description:
     "What failed in one CI run, with messages and stack traces, one item per attempt; other " +
     "results with status. The more items, the shorter their traces. Next: get_test_details with a " +
@@ -119,7 +117,6 @@ const group = v.object({
 
 export const getRecentFailures = defineTool({
   name: "get_recent_failures",
-  title: "Get the recent failures of a repository by cause",
   description:
     "What failed in the latest CI runs of a repository, flaky or not, grouped by cause: failures " +
     "of one message except for numbers, times and ids. One broken service behind forty tests is " +

@@ -10,7 +10,6 @@ export type Get = <Schema extends v.GenericSchema>(
 
 export interface Tool {
   name: string;
-  title: string;
   /** Written for a model that does not know this product. */
   description: string;
   input: v.GenericSchema;
@@ -21,7 +20,7 @@ export interface Tool {
 
 /** Declares a tool by the entries of its input and output. */
 export function defineTool<Input extends v.ObjectEntries, Output extends v.ObjectEntries>(
-  { input, output, ...tool }: Pick<Tool, "name" | "title" | "description"> & {
+  { input, output, ...tool }: Pick<Tool, "name" | "description"> & {
     input: Input;
     output: Output;
     run(

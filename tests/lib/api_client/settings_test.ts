@@ -44,7 +44,7 @@ describe("settings of the agent tool server", () => {
     for (const url of ["localhost:8000", "ftp://a", "https://a?b=c", "https://a#b", "/api"]) {
       assert.throws(
         () => readApiSettings({ PLATFORM_API_TOKEN: "tk_1", PLATFORM_API_URL: url }),
-        { name: "TypeError", message: /PLATFORM_API_URL ".+" is not a base address/ },
+        { name: "TypeError", message: /PLATFORM_API_URL is not a base address/ },
       );
     }
   });

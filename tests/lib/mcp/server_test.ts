@@ -42,7 +42,6 @@ describe("the agent tool server", () => {
     const { tools } = await connection.client.listTools();
     assert.equal(tools.length, 10);
     for (const tool of tools) {
-      assert.ok(tool.title, tool.name);
       assert.ok((tool.description?.length ?? 0) > 100, tool.name);
       assert.equal(tool.annotations?.readOnlyHint, true, tool.name);
       assert.equal(tool.inputSchema.additionalProperties, false, tool.name);

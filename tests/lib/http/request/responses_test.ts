@@ -9,15 +9,14 @@ describe("Accept-Encoding", () => {
       "GZIP",
       "deflate, gzip",
       "br;q=1.0, gzip;q=0.8, *;q=0.1",
-      "*",
       "gzip ; q=1",
     ];
     for (const header of accepting) assert.equal(acceptsGzip(header), true, header);
   });
 
   it("does not accept gzip", () => {
-    const refusing = [null, "", "identity", "br", "gzip;q=0", "gzip;q=0.0", "*;q=0", "gzip;q=x"];
-    for (const header of [...refusing, "identity, gzip;q=0.5", "*, gzip;q=0"]) {
+    const refusing = [null, "", "identity", "br", "gzip;q=0", "gzip;q=0.0", "*"];
+    for (const header of [...refusing, "*, gzip;q=0", "gzip; q=0.000, br"]) {
       assert.equal(acceptsGzip(header), false, String(header));
     }
   });
