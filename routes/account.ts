@@ -3,7 +3,6 @@ import * as v from "valibot";
 import { loadRepositoryDetails } from "../db/read/repositories.ts";
 import { caseKey, organizationUuid } from "../lib/base/identity.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
-import examples from "./examples.json" with { type: "json" };
 import * as schemas from "./schemas.ts";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -23,7 +22,6 @@ export const organizations = defineJsonRoute({
   response: {
     description: "The organization",
     schema: schemas.object("Organizations", { organizations: v.array(organizationSchema) }),
-    example: examples.organizations,
   },
   resource: "organization",
   handler({ caller, organizationName }) {
@@ -53,7 +51,6 @@ export const repositories = defineJsonRoute({
   response: {
     description: "All repositories",
     schema: schemas.object("Repositories", { repositories: v.array(repositorySchema) }),
-    example: examples.repositories,
   },
   resource: "repositories in query",
   async handler({ loadEach }) {

@@ -17,7 +17,7 @@ interface ExpansionField {
   needsTime?: true;
 }
 
-const EXPANSIONS = {
+const EXPANSIONS: Readonly<Record<string, ExpansionField>> = {
   disruptiveness_ratio: { schema: schemas.ratio, view: ratioView },
   nondeterministic_negative_result_count: {
     schema: schemas.count("Disruptions of the last 14 days"),
@@ -102,25 +102,21 @@ const EXPANSIONS = {
     ),
     view: ({ quarantine }) => timestampView(quarantine?.quarantineExpiresAt ?? null),
   },
-} satisfies Record<string, ExpansionField>;
-
-/** A value of `include`. */
-export type Expansion = keyof typeof EXPANSIONS;
+};
 
 /** All values of `include`. */
-export const EXPANSION_NAMES = Object.keys(EXPANSIONS) as Expansion[];
+export const EXPANSION_NAMES: readonly string[] = Object.keys(EXPANSIONS);
 
 /** Schemas of all fields that `include` can add. */
 export const expansionEntries: Record<string, v.GenericSchema> = Object.fromEntries(
-  EXPANSION_NAMES.flatMap((name) => {
-    const { schema, alias = name }: ExpansionField = EXPANSIONS[name];
-    return [name, alias].map((field) => [field, schema]);
-  }),
+  Object.entries(EXPANSIONS).flatMap(([name, { schema, alias = name }]) =>
+    [name, alias].map((field) => [field, schema])
+  ),
 );
 
 /** Whether one of these expansions needs `timeConsumed`. */
-export function needTime(expansions: readonly Expansion[]): boolean {
-  return expansions.some((name) => (EXPANSIONS[name] as ExpansionField).needsTime);
+export function needTime(expansions: readonly string[]): boolean {
+  return expansions.some((name) => EXPANSIONS[name]!.needsTime);
 }
 
 /** A number of fractions of a unit in that unit. */
@@ -129,21 +125,18 @@ function inUnits(count: number | null, perUnit: number): number | null {
 }
 
 /** Parses `include`: unknown names are dropped, a repeated one counts once. */
-export function parseExpansions(text: string): Expansion[] {
+export function parseExpansions(text: string): string[] {
   const included = new Set(text.split(",").map((name) => name.trim()));
   return EXPANSION_NAMES.filter((name) => included.has(name));
 }
 
 /** The fields that these expansions add to a test. */
-export function expansionsView(
-  test: TrackedTest,
-  expansions: readonly Expansion[],
-): Record<string, unknown> {
+export function expansionsView(test: TrackedTest, expansions: readonly string[]) {
   const fields: Record<string, unknown> = {};
   for (const name of expansions) {
-    const { view, alias }: ExpansionField = EXPANSIONS[name];
+    const { view, alias = name } = EXPANSIONS[name]!;
     fields[name] = view(test);
-    if (alias) fields[alias] = fields[name];
+    fields[alias] = fields[name];
   }
   return fields;
 }

@@ -4,7 +4,6 @@ import { loadFailures, type ShownGroup } from "../db/read/failures.ts";
 import { formatTimestamp } from "../lib/base/time.ts";
 import { branchParameter } from "../lib/http/request/parameters.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
-import examples from "./examples.json" with { type: "json" };
 import * as schemas from "./schemas.ts";
 
 const groupEntries = {
@@ -56,7 +55,6 @@ export const testFailures = defineJsonRoute({
   response: {
     description: "The largest groups",
     schema: groupsSchema("FailureGroups", groupSchema),
-    example: examples.testFailures,
   },
   resource: "test in path",
   async handler({ load, query: { branch } }) {
@@ -77,7 +75,6 @@ export const repositoryFailures = defineJsonRoute({
   response: {
     description: "The largest groups",
     schema: groupsSchema("RepositoryFailureGroups", repositoryGroupSchema),
-    example: examples.repositoryFailures,
   },
   resource: "repository in path",
   async handler({ load, query: { branch } }) {

@@ -1,11 +1,16 @@
 /** The route table, from which the router, OpenAPI and the documentation are generated. */
 import { type App, createDispatcher } from "../lib/http/request/dispatch.ts";
 import type { Context } from "../lib/http/request/context.ts";
-import type { Route } from "../lib/http/request/route.ts";
+import type { Endpoint, Route } from "../lib/http/request/route.ts";
 import { organizations, repositories } from "./account.ts";
 import { coverageBadgeRoute, flakyBadge } from "./badges.ts";
+import examples from "./examples.json" with { type: "json" };
 import { repositoryFailures, testFailures } from "./failures.ts";
-import { pages } from "./pages/mod.ts";
+import { buildPage } from "./pages/build.ts";
+import { flakyTestsPage } from "./pages/flaky_tests.ts";
+import { homePage, repositoriesPage, repositoryByNamePage } from "./pages/repositories.ts";
+import { repositoryPage } from "./pages/repository.ts";
+import { testPage } from "./pages/test.ts";
 import { documentation, health, tokenCheck } from "./service.ts";
 import { submissions, submissionTests } from "./submissions.ts";
 import { disruptiveTests, flakyTests } from "./test_lists.ts";
@@ -13,7 +18,7 @@ import { testDetails, testResults, testRuns } from "./tests.ts";
 import { verdicts } from "./verdicts.ts";
 
 /** All routes, in the order of the documentation. */
-export const routes: readonly Route[] = [
+export const routes: readonly Route[] = withExamples([
   health,
   tokenCheck,
   organizations,
@@ -31,6 +36,25 @@ export const routes: readonly Route[] = [
   flakyBadge,
   coverageBadgeRoute,
   ...documentation(() => routes),
+]);
+
+/** Adds the examples of JSON responses, by operation. */
+function withExamples(routes: readonly Route[]): Route[] {
+  const exampleOf: Record<string, unknown> = examples;
+  return routes.map(({ response, ...route }) => (
+    { ...route, response: { example: exampleOf[route.operationId], ...response } }
+  ));
+}
+
+/** The pages for people with a browser. */
+export const pages: readonly Endpoint[] = [
+  homePage,
+  repositoriesPage,
+  repositoryByNamePage,
+  repositoryPage,
+  flakyTestsPage,
+  testPage,
+  buildPage,
 ];
 
 /** Creates the app that serves this API and the pages. */

@@ -23,7 +23,6 @@ export const health = defineJsonRoute({
   response: {
     description: "The process is running",
     schema: schemas.object("Health", { status: v.literal("ok") }),
-    example: { status: "ok" },
   },
   handler: () => ({ status: "ok" as const }),
 });

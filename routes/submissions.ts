@@ -12,7 +12,6 @@ import {
   offsetCursorParameter,
 } from "../lib/http/request/parameters.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
-import examples from "./examples.json" with { type: "json" };
 import * as schemas from "./schemas.ts";
 import { attemptView, keysetPage, offsetMetadata, recordedAtView, testView } from "./views.ts";
 
@@ -50,7 +49,6 @@ export const submissions = defineJsonRoute({
     schema: schemas.page("SubmissionPage", "Submissions of the last 14 days, on all pages", {
       submissions: v.array(submissionSchema),
     }),
-    example: examples.submissions,
     exampleQuery: { limit: "2" },
   },
   resource: "repository in path",
@@ -106,7 +104,6 @@ export const submissionTests = defineJsonRoute({
     schema: schemas.page("SubmissionTestPage", "Attempts with the status, on all pages", {
       tests: v.array(submissionTestSchema),
     }),
-    example: examples.submissionTests,
     exampleQuery: { status: "failed" },
   },
   resource: "submission in path",

@@ -14,7 +14,6 @@ import {
 } from "../lib/http/request/parameters.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
 import type { IsListed, ListQuery, TestCollection } from "../lib/http/request/test_collection.ts";
-import examples from "./examples.json" with { type: "json" };
 import {
   EXPANSION_NAMES,
   expansionEntries,
@@ -82,7 +81,6 @@ export const disruptiveTests = defineJsonRoute({
     schema: schemas.page("DisruptiveTestPage", "Tests that match, on all pages", {
       tests: v.array(disruptiveTestSchema),
     }),
-    example: examples.disruptiveTests,
   },
   resource: "repository in path",
   async handler({ loadTests, query: { branch, ...query } }) {
@@ -156,7 +154,6 @@ export const flakyTests = defineJsonRoute({
     schema: schemas.page("FlakyTestPage", "Tests that match, on all pages", {
       tests: v.array(flakyTestSchema),
     }),
-    example: examples.flakyTests,
     exampleQuery: { repository: "acme/shop", include: EXPANSION_NAMES.join(",") },
   },
   resource: "repositories in query",

@@ -14,7 +14,6 @@ import {
   runCursorParameter,
 } from "../lib/http/request/parameters.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
-import examples from "./examples.json" with { type: "json" };
 import { EXPANSION_NAMES, expansionEntries, expansionsView } from "./expansions.ts";
 import * as schemas from "./schemas.ts";
 import { attemptView, keysetPage, recordedAtView, testView } from "./views.ts";
@@ -37,7 +36,6 @@ export const testDetails = defineJsonRoute({
       is_quarantined: schemas.described(v.boolean(), "Whether it is quarantined now"),
       ...expansionEntries,
     }),
-    example: examples.testDetails,
   },
   resource: "test in path",
   async handler({ load, loadTests, repositories: [selected] }) {
@@ -83,7 +81,6 @@ export const testResults = defineJsonRoute({
   response: {
     description: "The latest events",
     schema: schemas.object("DisruptionEvents", { results: v.array(eventSchema) }),
-    example: examples.testResults,
   },
   resource: "test in path",
   async handler({ load }) {
@@ -128,7 +125,6 @@ export const testRuns = defineJsonRoute({
   response: {
     description: "A page of attempts",
     schema: schemas.object("TestRunPage", { runs: v.array(runSchema), metadata: schemas.metadata }),
-    example: examples.testRuns,
     exampleQuery: { limit: "2" },
   },
   resource: "test in path",

@@ -7,7 +7,6 @@ import { quote } from "../lib/base/quote.ts";
 import { MAX_LIMIT, optionalParameter } from "../lib/http/request/parameters.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
 import { MAX_BRANCH_CHARACTERS, parseBranches } from "../lib/query/branches.ts";
-import examples from "./examples.json" with { type: "json" };
 import * as schemas from "./schemas.ts";
 import { negativeResultView, ratioView } from "./views.ts";
 
@@ -65,7 +64,6 @@ export const verdicts = defineJsonRoute({
   response: {
     description: "The tests whose failure is known, by id",
     schema: schemas.object("TestVerdicts", { tests: v.array(verdictSchema) }),
-    example: examples.verdicts,
   },
   resource: "repository in path",
   async handler({ load, loadTests, query: { tests: wanted, base } }) {
@@ -79,13 +77,12 @@ export const verdicts = defineJsonRoute({
     const views = judge(shown, tracked).flatMap(({ known, verdict, failure, ...test }) => {
       // Left out because `prune` deletes tests without recent results, which must not change a response.
       if (verdict === "new") return [];
+      const latest = known?.latestDisruption ?? null;
       return {
         ...test,
         verdict,
         disruptiveness_ratio: known ? ratioView(known) : 0,
-        recent_nondeterministic_negative_result: negativeResultView(
-          known?.latestDisruption ?? null,
-        ),
+        recent_nondeterministic_negative_result: negativeResultView(latest),
         recent_base_negative_result: negativeResultView(failure),
       };
     });
@@ -95,16 +92,12 @@ export const verdicts = defineJsonRoute({
 
 /** The tests with their verdicts, and as lists show those that are disruptive or quarantined. */
 export function judge(tests: readonly TestOnBase[], tracked: readonly TrackedTest[]) {
-  const ids = new Set(tests.map(({ id }) => id));
-  const trackedById = new Map(
-    tracked.filter(({ id }) => ids.has(id)).map((test) => [test.id, test]),
-  );
+  const trackedById = new Map(tracked.map((test) => [test.id, test]));
   return tests.map((test) => {
     const known = trackedById.get(test.id);
-    const { quarantine = null, disruptionCount = 0 } = known ?? {};
     const verdict = verdictOf({
-      isQuarantined: quarantine !== null,
-      isDisruptive: disruptionCount > 0,
+      isQuarantined: (known?.quarantine ?? null) !== null,
+      isDisruptive: known !== undefined && known.disruptionCount > 0,
       hasFailedOnBase: test.failure !== null,
     });
     return { ...test, known, verdict };

@@ -7,10 +7,6 @@ export function quarantineCommand(testId: string): string {
   return `test-analytics quarantine add ${testId} --by "$USER" --owner WHO --reason WHY --expires 30d`;
 }
 
-type Runner = (test: TestIdentity) => string[];
-
-const quoted = (...words: string[]) => words.map(shellWord).join(" ");
-
 /** Escapes a name for runners that read it as a regular expression. */
 function pattern(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&");
@@ -35,32 +31,33 @@ function goPattern(name: string): string {
   return name.split("/").map((part) => `^${pattern(part)}$`).join("/");
 }
 
-/** By file extension. */
-const RUNNERS: readonly [RegExp, Runner][] = [
-  [/\.py$/, (test) => [quoted("python", "-m", "pytest", pytestId(test))]],
+/** The commands of common runners, each as its words, by file extension. */
+const RUNNERS: readonly [RegExp, (test: TestIdentity) => string[][]][] = [
+  [/\.py$/, (test) => [["python", "-m", "pytest", pytestId(test)]]],
   [/\.[cm]?[jt]sx?$/, ({ file, name }) => [
-    quoted("npx", "vitest", "run", file, "-t", titlePattern(name)),
-    quoted("npx", "jest", file, "-t", titlePattern(name)),
-    quoted("npx", "playwright", "test", file, "-g", titlePattern(name)),
+    ["npx", "vitest", "run", file, "-t", titlePattern(name)],
+    ["npx", "jest", file, "-t", titlePattern(name)],
+    ["npx", "playwright", "test", file, "-g", titlePattern(name)],
   ]],
-  [/\.(java|kt|kts|groovy|scala)$/, ({ class: className, name }) => [
-    quoted("mvn", "test", `-Dtest=${className}#${name}`),
-    quoted("./gradlew", "test", "--tests", `${className}.${name}`),
+  [/\.(java|kts?|groovy|scala)$/, ({ class: className, name }) => [
+    ["mvn", "test", `-Dtest=${className}#${name}`],
+    ["./gradlew", "test", "--tests", `${className}.${name}`],
   ]],
   [/\.go$/, ({ file, name }) => [
-    quoted("go", "test", `./${file.replace(/[^/]*$/, "")}`, "-run", goPattern(name), "-count", "1"),
+    ["go", "test", `./${file.replace(/[^/]*$/, "")}`, "-run", goPattern(name), "-count", "1"],
   ]],
-  [/\.rb$/, ({ file, name }) => [quoted("bundle", "exec", "rspec", file, "-e", name)]],
-  [/\.rs$/, ({ name }) => [quoted("cargo", "test", name)]],
-  [/\.(cs|fs|vb)$/, ({ class: className, name }) => [
-    quoted("dotnet", "test", "--filter", `FullyQualifiedName~${className}.${name}`),
+  [/\.rb$/, ({ file, name }) => [["bundle", "exec", "rspec", file, "-e", name]]],
+  [/\.rs$/, ({ name }) => [["cargo", "test", name]]],
+  [/\.cs$/, ({ class: className, name }) => [
+    ["dotnet", "test", "--filter", `FullyQualifiedName~${className}.${name}`],
   ]],
-  [/\.php$/, ({ file, name }) => [quoted("vendor/bin/phpunit", file, "--filter", pattern(name))]],
+  [/\.php$/, ({ file, name }) => [["vendor/bin/phpunit", file, "--filter", pattern(name)]]],
 ];
 
-/** Commands of common runners for the language of the test's file; none if unknown. */
+/** The commands that run a test again, by the language of its file; none if unknown. */
 export function rerunCommands(test: TestIdentity): string[] {
   // A leading dash would make it an option.
   const file = test.file.replace(/^-/, "./-");
-  return RUNNERS.find(([ending]) => ending.test(file))?.[1]({ ...test, file }) ?? [];
+  const runner = RUNNERS.find(([ending]) => ending.test(file))?.[1];
+  return (runner?.({ ...test, file }) ?? []).map((words) => words.map(shellWord).join(" "));
 }

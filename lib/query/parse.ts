@@ -82,9 +82,7 @@ function parseTerm(text: string): Term {
 function checkedDay(day: string): string {
   if (parseDay(day) !== null) return day;
   throw new SyntaxError(
-    /^\d{4}-\d{2}-\d{2}$/.test(day)
-      ? `"${day}" is not in the calendar: expected an existing day`
-      : `"${day}" is not a day: expected YYYY-MM-DD, optionally after <, <=, > or >=`,
+    `"${day}" is not a day: expected YYYY-MM-DD, optionally after <, <=, > or >=`,
   );
 }
 

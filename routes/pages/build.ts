@@ -17,7 +17,6 @@ import { definePage, type PageRequest, placeOf } from "./page.ts";
 const MAX_PARTS = 20;
 const MAX_ATTEMPTS = 100;
 
-/** `/repos/{owner}/{name}/builds/{submission id}`. */
 export const buildPage = definePage({
   path: "/repos/:owner/:name/builds/:id",
   resource: "submission in path",
@@ -42,22 +41,19 @@ export const buildPage = definePage({
       else retried.push(attempts.at(-1)!);
     }
     const verdicts = await loadVerdicts(page, failed, parts);
+    const { status } = parts.find(({ status }) => status !== "processed") ?? latest;
     const isCut = pages.some(({ count, attempts }) => count > attempts.length);
-    const passedLater = retried.length > 0
-      ? retried.map((attempt) => failure(attempt, page, { isOpen: false }))
-      : emptyState("No test needed a second attempt.");
     return {
       title: `Build ${shortOid(latest.commitOid)}`,
       crumbs: [page.link.repositories, page.link.repository(repository)],
       content: markup`<h1>Build of ${page.at(latest.recordedAt)}</h1>
 ${buildFigures(parts, repository)}
 <h2>Failures</h2>
-${failed.length > 0 ? failures(failed, verdicts, page) : emptyState(nothingFailed(parts))}
+${failed.length > 0 ? failures(failed, verdicts, page) : emptyState(NO_FAILURES[status])}
 ${isCut && markup`<p>Only the first ${MAX_ATTEMPTS} failures of a report are shown.</p>`}
 ${
-        parts.some(({ status }) => status === "processed") &&
-        markup`<h2>Passed after a retry</h2>
-${passedLater}`
+        retried.length > 0 && markup`<h2>Passed after a retry</h2>
+${retried.map((attempt) => failure(attempt, page, { isOpen: false }))}`
       }`,
     };
   },
@@ -125,17 +121,12 @@ ${verdict && label(verdict)} <small><code>${text?.message}</code></small>`,
   );
 }
 
-/** The empty state of a build without failures. */
-function nothingFailed(parts: readonly BuildPart[]): string {
-  switch (parts.find(({ status }) => status !== "processed")?.status) {
-    case "processing":
-      return "Its reports are being read: reload this page in a moment.";
-    case "failed":
-      return "Its reports could not be read: the log of the service says why.";
-    default:
-      return "No test failed at its last attempt: there is nothing to fix.";
-  }
-}
+/** Why a build shows no failure, by the status of its uploads. */
+const NO_FAILURES: Record<BuildPart["status"], string> = {
+  processing: "Its reports are being read: reload this page in a moment.",
+  failed: "Its reports could not be read: the log of the service says why.",
+  processed: "No test failed at its last attempt: there is nothing to fix.",
+};
 
 function buildFigures(parts: readonly BuildPart[], { url }: RepositoryDetails): Markup {
   const [{ commitOid, branch, buildUrl }] = parts as [BuildPart];

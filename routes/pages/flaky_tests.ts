@@ -19,7 +19,6 @@ interface ListPage extends PageRequest {
   linkWith(text: string, changes: Record<string, string | undefined>, attributes?: Content): Markup;
 }
 
-/** `/flaky-tests`. */
 export const flakyTestsPage = definePage({
   path: "/flaky-tests",
   resource: "repositories in query",
@@ -58,7 +57,7 @@ export const flakyTestsPage = definePage({
 <ul class="views">${view("Flaky", true, page)}${view("Quarantined", false, page)}</ul>
 ${filters(page)}
 <p>${plural(count, "test")}${range}</p>
-${shown.length > 0 ? testTable(shown, page) : nothingFound(page)}
+${shown.length > 0 ? testTable(shown, page) : emptyState(nothingFound(page))}
 <nav class="pages" aria-label="Pages">${after > 0 && turn("Previous page", after - limit)}
 ${after + limit < count && turn("Next page", after + limit)}</nav>`,
     };
@@ -95,17 +94,14 @@ ${field("branch", "Branch", "all, or main,release/*")}
 <code>first-seen:&gt;=2026-01-31</code> and <code>last-seen:&lt;2026-01-31</code>.</p></form>`;
 }
 
-function nothingFound({ parameters: { q, branch, repository }, isFlakyView }: ListPage): Markup {
-  if (q || branch) {
-    return emptyState("Nothing matches. Remove a word of the search, or the branch.");
-  }
-  if (!isFlakyView) {
-    return emptyState("No test is quarantined. The page of a flaky test has the command for it.");
-  }
-  return emptyState(
-    `No test of ${repository ?? "any repository"} failed in the last 14 days on code on which it ` +
-      "also passed. Flaky tests show when a commit is tested twice, or when tests are retried.",
-  );
+function nothingFound({ parameters: { q, branch, repository }, isFlakyView }: ListPage): string {
+  if (q || branch) return "Nothing matches. Remove a word of the search, or the branch.";
+  return isFlakyView
+    ? `No test of ${
+      repository ?? "any repository"
+    } failed in the last 14 days on code on which it ` +
+      "also passed. Flaky tests show when a commit is tested twice, or when tests are retried."
+    : "No test is quarantined. The page of a flaky test has the command for it.";
 }
 
 function testTable(tests: readonly TrackedTest[], page: ListPage): Markup {

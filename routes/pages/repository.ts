@@ -39,7 +39,6 @@ interface RepositoryPage extends PageRequest {
   names: ReadonlyMap<string, NamedTest>;
 }
 
-/** `/repos/{owner}/{name}`. */
 export const repositoryPage = definePage({
   path: "/repos/:owner/:name",
   resource: "repository in path",

@@ -46,7 +46,6 @@ interface TestPage extends PageRequest {
   test: TestDetails["test"];
 }
 
-/** `/tests/{id}`. */
 export const testPage = definePage({
   path: "/tests/:id",
   resource: "test in path",

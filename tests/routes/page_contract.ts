@@ -2,7 +2,7 @@
 import { gunzipSync } from "node:zlib";
 import { describedParameters, pathTemplate } from "../../lib/http/openapi/description.ts";
 import { defineRoute } from "../../lib/http/request/route.ts";
-import { pages } from "../../routes/pages/mod.ts";
+import { pages } from "../../routes/mod.ts";
 import type { Operation, ParameterObject, SeenResponse, SentRequest } from "./contract.ts";
 import { assertHarmless, parseHtml } from "./html.ts";
 
