@@ -1,12 +1,11 @@
 /** The text of a failure: its message and stack trace as the report has them. */
-import { firstCharacters, firstLine } from "./message.ts";
 
-// In code points, the line about the rest included.
+// In code points, so that no character is cut in half. A body's last line about the rest is included.
+const MESSAGE_CHARACTERS = 1_000;
 const BODY_CHARACTERS = 16_384;
 const REST_LINE_CHARACTERS = 64;
 // Terminal escapes are removed later, and a character takes up to two units of a JavaScript string.
 const KEPT_UNITS = 4 * BODY_CHARACTERS;
-const INDENT_UNITS = 200;
 
 // Escape sequences of terminals. The XML reader replaces ESC by U+FFFD, pytest writes it as "#x1B".
 // Bounded, so that the time stays linear.
@@ -23,6 +22,7 @@ const TERMINAL_ESCAPE = new RegExp(
   ].map(({ source }) => source).join("|"),
   "g",
 );
+const BLANK_LINES = /^(?:[^\S\n]*\n)+/;
 const LINE_END = /\r\n?|\x85/g;
 // deno-lint-ignore no-control-regex
 const CONTROL = /[\x01-\x08\x0b-\x1f\x7f-\x9f]/g;
@@ -33,8 +33,6 @@ const UNCLEAN = /[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffd]|#x1B/;
 /** Collects a text of any size. Of what is beyond its beginning the characters are counted. */
 export class FailureText {
   #text = "";
-  // White space in front of the first line that is not blank.
-  #indent = "";
   #omittedCount = 0;
 
   /** The first line that is not blank, `""` when there were only blanks. */
@@ -42,33 +40,22 @@ export class FailureText {
     return firstLine(this.#text);
   }
 
-  /** Adds the next part of the text. Blank lines at its beginning are left out. */
+  /** Adds the next part of the text. */
   add(chunk: string): void {
-    let added = chunk;
-    if (this.#text === "") {
-      added = added.trimStart();
-      const blank = chunk.slice(0, chunk.length - added.length);
-      const lineEnd = blank.lastIndexOf("\n");
-      this.#indent = lineEnd === -1 ? this.#indent + blank : blank.slice(lineEnd + 1);
-      this.#indent = this.#indent.slice(0, INDENT_UNITS);
-      if (added === "") return;
-      added = this.#indent + added;
-    }
-    const isFull = this.#omittedCount > 0;
-    const kept = isFull ? "" : unitsOf(added, KEPT_UNITS - this.#text.length);
+    const kept = chunk.slice(0, KEPT_UNITS - this.#text.length);
     this.#text += kept;
-    if (kept.length < added.length) this.#omittedCount += characterCount(added, kept.length);
+    if (kept.length < chunk.length) this.#omittedCount += characterCount(chunk.slice(kept.length));
   }
 
-  /** Adds another text after a separator, unless one of them is empty. */
+  /** Adds another text after a separator, unless one of them is blank. */
   join(other: FailureText, separator: string): void {
-    if (other.#text === "") return;
+    if (other.#text.trim() === "") return;
     const text = this.#text.trimEnd();
     if (text === "") {
       this.#text = other.#text;
     } else {
       if (this.#omittedCount === 0) this.#text = text;
-      this.add(separator + other.#text);
+      this.add(separator + other.#text.replace(BLANK_LINES, ""));
     }
     this.#omittedCount += other.#omittedCount;
   }
@@ -88,14 +75,31 @@ export class FailureText {
     return true;
   }
 
-  /** At most 16,384 characters; the last line says how many more there were. */
+  /** Without blank lines around, at most 16,384 characters; the last line says how many more. */
   toString(): string {
-    const text = clean(this.#text).trimEnd();
+    const text = clean(this.#text).replace(BLANK_LINES, "").trimEnd();
     if (this.#omittedCount === 0 && firstCharacters(text, BODY_CHARACTERS) === text) return text;
     const kept = firstCharacters(text, BODY_CHARACTERS - REST_LINE_CHARACTERS);
-    const restCount = this.#omittedCount + characterCount(text, kept.length);
+    const restCount = this.#omittedCount + characterCount(text.slice(kept.length));
     return `${kept}\n... ${restCount} more characters`;
   }
+}
+
+// Line breaks in editors and terminals.
+const ANY_LINE_END = /[\n\r\u0085\u2028\u2029]/;
+
+/** The first line of a text that is not blank, trimmed and cut to 1,000 characters. */
+export function firstLine(text: string): string {
+  const start = text.search(/[^\s\u0085]/);
+  if (start === -1) return "";
+  // A character takes up to two units of a JavaScript string.
+  const [line = ""] = text.slice(start, start + 2 * MESSAGE_CHARACTERS).split(ANY_LINE_END, 1);
+  return firstCharacters(line.trimEnd(), MESSAGE_CHARACTERS).trimEnd();
+}
+
+function firstCharacters(text: string, count: number): string {
+  if (text.length <= count) return text;
+  return Array.from(text.slice(0, 2 * count)).slice(0, count).join("");
 }
 
 function clean(text: string): string {
@@ -108,17 +112,7 @@ function flat(text: string): string {
   return text.replace(/\s{2,}|[^\S ]/g, " ").trim();
 }
 
-/** The beginning of a text, without half of a surrogate pair at its end. */
-function unitsOf(text: string, count: number): string {
-  return text.slice(0, isLowSurrogate(text, count) ? Math.max(0, count - 1) : count);
-}
-
-function characterCount(text: string, start: number): number {
-  let count = 0;
-  for (let at = start; at < text.length; at++) if (!isLowSurrogate(text, at)) count++;
-  return count;
-}
-
-function isLowSurrogate(text: string, at: number): boolean {
-  return (text.charCodeAt(at) & 0xfc00) === 0xdc00;
+// The second half of a surrogate pair does not count.
+function characterCount(text: string): number {
+  return text.length - (text.match(/[\udc00-\udfff]/g)?.length ?? 0);
 }

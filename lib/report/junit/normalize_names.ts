@@ -1,42 +1,123 @@
-/** Names as the next run will write them: without what belongs to this one run. */
-import { Addresses } from "./addresses.ts";
-import { insideCheckout } from "./checkout.ts";
+/**
+ * Names as the next run will write them: without memory addresses, the folder of the checkout, and the
+ * suite's own time stamp. Everything else is kept to the letter.
+ */
 
-const DAY_MILLISECONDS = 24 * 60 * 60 * 1_000;
+// Distinct addresses numbered in one report; further ones stay as they are.
+const MAX_ADDRESSES = 10_000;
+
+/**
+ * Only what languages write for objects counts as an address: a bare number such as `0xdeadbeef` may be
+ * what the test is about. What precedes an address is bounded, as hostile names are long.
+ */
+const ADDRESS = new RegExp(
+  "(?=0x|@)(?:" + [
+    // Python: <shop.Coupon object at 0x7f3c1d20>
+    /(?<=<[^<]{0,128} at )0x[\da-fA-F]{6,16}(?=>)/,
+    // Ruby, Objective-C, Swift: #<Shop::Order:0x00007f3c @total=1>, <Order: 0x600001c0>
+    /(?<=<[\w:.$]{1,128}: ?)0x[\da-fA-F]{6,16}(?=[> ;,])/,
+    // Perl: HASH(0x55d0c0de)
+    /(?<=(?<![A-Z])(?:ARRAY|CODE|GLOB|HASH|REF|SCALAR)\()0x[\da-fA-F]{6,16}(?=\))/,
+    // Java: shop.Order$$Lambda$14/0x0000000800c03000, [I@1b6d3586, shop.Order@1b6d3586
+    /(?<=\$\$Lambda(?:\$\d{1,9})?\/)0x[\da-fA-F]{6,16}(?![\w.-])/,
+    /(?<=\[(?:[BCDFIJSZ]|L[\w.$/]{1,128};))@[\da-f]{1,8}(?![\w.-])/,
+    /(?<=(?<![\w.$])(?=[\w.$/]{1,128}@)[a-z]\w*(?:\.[a-z]\w*)*\.[A-Z]\w*(?:\$[\w$]*)?(?:\/0x[\da-f]+)?)@[\da-f]{6,8}(?![\w.-])/,
+  ].map(({ source }) => source).join("|") + ")",
+  "g",
+);
+
+// Where CI services put a checkout below a name that changes from run to run: the number of a build,
+// an executor or a sandbox, the name of a machine. Each takes time linear in the path's length.
+const CHANGING_FOLDERS: readonly [pattern: RegExp, replacement: string][] = [
+  // AWS CodeBuild numbers the folder; below it comes the repository, by its address if it has one.
+  [/^\/codebuild\/output\/src\d+\/src\/(?:[\w-]+\.[\w.-]+\/[^/]+\/[^/]+\/)?/, ""],
+  // Buildkite: the agent's name, mostly the host's and a number.
+  [/^.*?\/buildkite-agent\/builds\/[^/]+\/[^/]+\/[^/]+\//s, ""],
+  // Self-hosted runners of Azure Pipelines and of GitHub Actions.
+  [/^.*?\/_work\/(?:\d+\/s|([^/]+)\/\1)\//s, ""],
+  // Bazel numbers its sandboxes.
+  [/^.*?\/sandbox\/[\w-]+\/\d+\/execroot\/[^/]+\//s, ""],
+  // GitLab's shell executor: the runner's token and the number of a concurrent job.
+  [/^\/home\/gitlab-runner\/builds\/[\w-]+\/\d+\//, "/builds/"],
+  // Jenkins: a second build of the same job at the same time.
+  [/^((?:(?!\/workspace\/).)*\/workspace\/(?:(?!@\d+\/).)*)@\d+\//s, "$1/"],
+];
+
+const ABSOLUTE = /^(?:[\\/]|.:)/s;
 
 // unittest-xml-reporting appends the time at which it began to the name of every suite.
 const TIME_SUFFIX = /^(.+)-(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)$/s;
+const DAY_MILLISECONDS = 24 * 60 * 60 * 1_000;
 
-/**
- * Removes from the names of one report what cannot be the same in the next run: memory addresses,
- * the folder of the checkout, the suite's own time stamp. Everything else is kept to the letter.
- */
+/** Normalizes the names of one report. */
 export class NameNormalizer {
-  readonly #checkoutFolder: string | undefined;
-  readonly #addresses = new Addresses();
+  readonly #checkoutFolder: string;
+  /** By the rest of the name and its test, the numbers of addresses. */
+  readonly #ordinals = new Map<string, Map<string, number>>();
+  #addressCount = 0;
 
-  /** @param checkoutFolder where the repository was checked out, if known */
-  constructor(checkoutFolder: string | undefined) {
-    this.#checkoutFolder = checkoutFolder;
+  /** @param checkoutFolder where the repository was checked out, `""` if unknown */
+  constructor(checkoutFolder = "") {
+    this.#checkoutFolder = checkoutFolder.replace(/[\\/]+$/, "");
   }
 
   /** A suite's name, given the `timestamp` of the suite itself. */
   suite(name: string, timestamp: string | undefined): string {
-    return this.#addresses.take(this.file(withoutTime(name, timestamp)), "suite");
+    return this.#numberAddresses(this.file(withoutTime(name, timestamp)), "suite");
   }
 
   class(name: string): string {
-    return this.#addresses.take(this.file(name), "class");
+    return this.#numberAddresses(this.file(name), "class");
   }
 
   /** The name of a test in that suite and class. */
   name(name: string, suite: string, className: string): string {
-    return this.#addresses.take(this.file(name), "name", suite, className);
+    return this.#numberAddresses(this.file(name), `name\0${suite}\0${className}`);
   }
 
-  /** The path of a file, or a name that may begin with one. */
+  /**
+   * The path of a file, or a name that may begin with one: inside the repository when it is below a
+   * checkout. Relative paths and paths elsewhere stay as they are.
+   */
   file(path: string): string {
-    return insideCheckout(path, this.#checkoutFolder);
+    if (!ABSOLUTE.test(path)) return path;
+    const folder = this.#checkoutFolder;
+    const inside = path.slice(folder.length + 1);
+    const isBelow = folder !== "" && inside !== "" && path.startsWith(folder) &&
+      /[\\/]/.test(path.charAt(folder.length));
+    if (isBelow) return inside;
+    for (const [pattern, replacement] of CHANGING_FOLDERS) {
+      const shortened = path.replace(pattern, replacement);
+      if (shortened !== path && shortened !== "") return shortened;
+    }
+    return path;
+  }
+
+  /**
+   * The first address that the rest of a name occurs with becomes `0x1`, the second `0x2`. A test keeps
+   * its name from run to run as long as tests come in the same order, and two tests of one report never
+   * become one.
+   */
+  #numberAddresses(name: string, scope: string): string {
+    if (!name.includes("0x") && !name.includes("@")) return name;
+    const addresses: string[] = [];
+    const rest = name.replace(ADDRESS, (address) => {
+      addresses.push(address);
+      return address.startsWith("@") ? "@\0" : "0x\0";
+    });
+    if (addresses.length === 0) return name;
+    const ordinal = this.#ordinalOf(`${scope}\0${rest}`, addresses.join());
+    return ordinal === undefined ? name : rest.replaceAll("\0", String(ordinal));
+  }
+
+  #ordinalOf(key: string, addresses: string): number | undefined {
+    const known = this.#ordinals.get(key) ?? new Map<string, number>();
+    const ordinal = known.get(addresses);
+    if (ordinal !== undefined || this.#addressCount === MAX_ADDRESSES) return ordinal;
+    this.#addressCount++;
+    known.set(addresses, known.size + 1);
+    this.#ordinals.set(key, known);
+    return known.size;
   }
 }
 

@@ -70,16 +70,6 @@ interface Suite extends Totals {
 
 const NO_SUITE: Suite = { name: "", file: "", depth: 0, declaredCount: 0, countBefore: 0 };
 
-// Formats that are often mistaken for JUnit.
-const HINTS: Readonly<Record<string, string>> = {
-  "test-run": "; this is NUnit's own format, which its console or a converter writes as JUnit",
-  "test-results": "; this is NUnit's own format, which its console or a converter writes as JUnit",
-  "assemblies": "; this is xUnit.net's own format, which a converter or logger writes as JUnit",
-  "TestRun": "; this is a TRX file: use the JUnit logger for dotnet test instead",
-  "failsafe-summary": "; the results are in the TEST-*.xml files next to it",
-  "testng-results": "; TestNG writes JUnit reports into the folder junitreports",
-};
-
 class JUnitReader implements XmlHandler {
   readonly xml: XmlReader;
   resultCount = 0;
@@ -96,7 +86,6 @@ class JUnitReader implements XmlHandler {
   #totals: Totals | null = null;
   #failureCount = 0;
   #noteCount = 0;
-  #firstOmittedNote = "";
 
   constructor(options: JUnitOptions) {
     this.#options = options;
@@ -110,7 +99,7 @@ class JUnitReader implements XmlHandler {
       this.xml.input.fail(
         "not-junit",
         `<${shorten(name)}> as the outermost element`,
-        "<testsuites> or <testsuite>, as JUnit reports have it" + (HINTS[name] ?? ""),
+        "<testsuites> or <testsuite>, as JUnit reports have it",
         this.xml.elementPosition,
       );
     }
@@ -147,10 +136,6 @@ class JUnitReader implements XmlHandler {
   /** The report ends here. */
   end(): void {
     this.xml.end();
-    const omittedCount = this.#noteCount - MAX_NOTES;
-    if (omittedCount > 0) {
-      this.#options.onNote?.(`${this.#firstOmittedNote}, and ${omittedCount - 1} more such notes`);
-    }
     const { replacementCount, firstReplacement } = this.xml.input;
     if (!firstReplacement) return;
     const { line, column } = firstReplacement;
@@ -158,10 +143,6 @@ class JUnitReader implements XmlHandler {
       `${this.#options.file}:${line}:${column}: found a character that XML forbids or that cannot ` +
         `be decoded: replaced by U+FFFD (${replacementCount} in this file)`,
     );
-  }
-
-  #failureOutside(what: string): void {
-    this.#options.onFailureOutside?.(`${this.#place}: ${what}`);
   }
 
   #totalsOf({ failures, errors }: XmlAttributes): Totals {
@@ -183,12 +164,15 @@ class JUnitReader implements XmlHandler {
     return `${this.#options.file}:${line}:${column}`;
   }
 
+  #failureOutside(what: string): void {
+    this.#options.onFailureOutside?.(`${this.#place}: ${what}`);
+  }
+
   #note(what: string): void {
     this.#noteCount++;
-    if (this.#noteCount > MAX_NOTES + 1) return;
-    const note = `${this.#place}: ${what}`;
-    if (this.#noteCount <= MAX_NOTES) this.#options.onNote?.(note);
-    else this.#firstOmittedNote = note;
+    if (this.#noteCount > MAX_NOTES) return;
+    const rest = this.#noteCount === MAX_NOTES ? ", and so may be more in this file" : "";
+    this.#options.onNote?.(`${this.#place}: ${what}${rest}`);
   }
 
   #openSuite(attributes: XmlAttributes): void {

@@ -2,11 +2,8 @@
 import type { TestIdentity } from "../../base/identity.ts";
 import { detach } from "../xml/characters.ts";
 import type { XmlAttributes } from "../xml/start_tag.ts";
-import { parseDuration } from "./duration.ts";
-import { FailureText } from "./failure_text.ts";
-import { firstLine } from "./message.ts";
+import { FailureText, firstLine } from "./failure_text.ts";
 import { type Conclusion, isNegative, type TestResult } from "../result.ts";
-import { conclusionOfStatus } from "./status.ts";
 
 /** The meaning of an element inside a `testcase`. */
 export interface OutcomeKind {
@@ -143,4 +140,58 @@ export class TestCase {
       durationMicroseconds,
     };
   }
+}
+
+/**
+ * What the words in the `status` and `result` attributes of a `testcase` mean. They count only where
+ * no child element says how the test ended; a word that is not here means `unknown`.
+ */
+const STATUS_WORDS: ReadonlyMap<string, Conclusion> = new Map(
+  ([
+    // googletest writes status="run" result="completed", others only one of the two.
+    ["passing", ["run", "completed", "complete", "executed", "finished"]],
+    ["passing", ["passed", "pass", "passing", "success", "successful", "succeeded", "ok"]],
+    ["skipped", ["notrun", "disabled", "ignored", "skipped"]],
+    ["failure", ["failure", "failed", "fail"]],
+    ["error", ["error", "errored"]],
+  ] as const).flatMap(([conclusion, words]) => words.map((word) => [word, conclusion] as const)),
+);
+
+// googletest's disabled tests have status="notrun" result="suppressed": a known word wins over
+// an unknown one, except that an unknown word with "run" leaves the outcome open.
+const STATUS_PRECEDENCE = ["error", "failure", "skipped", "unknown", "passing"] as const;
+
+/**
+ * The conclusion of a test without a child element that decides it; `passing` when it has neither
+ * attribute. Case, blanks, hyphens and underscores make no difference.
+ */
+export function conclusionOfStatus(
+  status: string | undefined,
+  result: string | undefined,
+): Conclusion {
+  // As in nearly every report.
+  if (status === undefined && result === undefined) return "passing";
+  const conclusions = [status, result]
+    .map((word) => word?.toLowerCase().replace(/[\s_-]/g, ""))
+    .filter((word) => word !== undefined && word !== "")
+    .map((word) => STATUS_WORDS.get(word!) ?? "unknown");
+  return STATUS_PRECEDENCE.find((conclusion) => conclusions.includes(conclusion)) ?? "passing";
+}
+
+// Groups of three digits, separated as any locale does it; the decimal sign is a point. A leading zero
+// is not a group: "0,123" has a decimal comma and is not 123 seconds.
+const GROUPED = /^\+?[1-9]\d{0,2}(?:[,' \u00a0\u202f]\d{3})+(?:\.\d*)?(?:e[+-]?\d+)?$/i;
+const SEPARATORS = /[,' \u00a0\u202f]/g;
+// Hexadecimal, octal and binary numbers of JavaScript.
+const OTHER_BASE = /[xob]/i;
+
+/** Whole microseconds of a `time` in seconds: 0 when it is missing, unreadable or negative. */
+export function parseDuration(time: string | undefined): number {
+  if (time === undefined) return 0;
+  let seconds = Number(time);
+  if (Number.isNaN(seconds) && GROUPED.test(time.trim())) {
+    seconds = Number(time.trim().replace(SEPARATORS, ""));
+  }
+  if (!(seconds > 0 && seconds < Infinity) || OTHER_BASE.test(time)) return 0;
+  return Math.min(Math.round(seconds * 1e6), Number.MAX_SAFE_INTEGER);
 }

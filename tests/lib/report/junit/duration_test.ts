@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
-import { parseDuration } from "../../../../lib/report/junit/duration.ts";
+import { parseDuration } from "../../../../lib/report/junit/test_case.ts";
 
 describe("parseDuration", () => {
   const readable: [string, number][] = [

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import { FailureText } from "../../../../lib/report/junit/failure_text.ts";
-import { firstLine } from "../../../../lib/report/junit/message.ts";
+import { firstLine } from "../../../../lib/report/junit/failure_text.ts";
 
 describe("firstLine", () => {
   it("is the first line that is not blank, trimmed", () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
-import { conclusionOfStatus } from "../../../../lib/report/junit/status.ts";
+import { conclusionOfStatus } from "../../../../lib/report/junit/test_case.ts";
 
 describe("conclusionOfStatus", () => {
   it("is passing without any word", () => {
