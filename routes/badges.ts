@@ -1,6 +1,6 @@
 import { loadBuildCounts, loadLatestCoverage } from "../db/read/badges.ts";
 import { coverageBadge, flakinessBadge } from "../lib/badge/badge.ts";
-import { requiredRepositoryParameter, textParameter } from "../lib/http/request/parameters.ts";
+import * as parameters from "../lib/http/request/parameters.ts";
 import { defineRoute, type ResponseDescription } from "../lib/http/request/route.ts";
 
 const SVG_RESPONSE = {
@@ -22,7 +22,7 @@ export const flakyBadge = defineRoute({
     "An SVG badge with the percentage of builds of the last 14 days that have at least one " +
     "disruption. Submissions with the same build URL are one build. 0 % is green, up to 20 % " +
     "yellow, above red, and unknown (grey) without any build.",
-  query: { repository: requiredRepositoryParameter },
+  query: { repository: parameters.requiredRepository },
   response: {
     ...SVG_RESPONSE,
     example: flakinessBadge({ disruptedBuildCount: 3, buildCount: 24 }).svg,
@@ -46,8 +46,8 @@ export const coverageBadgeRoute = defineRoute({
     "branch. 100 % is green, from 90 % light green, from 70 % yellow, below red, and unknown " +
     "(grey) without any report.",
   query: {
-    repository: requiredRepositoryParameter,
-    branch_or_pr: textParameter("Reserved, without effect", {
+    repository: parameters.requiredRepository,
+    branch_or_pr: parameters.text("Reserved, without effect", {
       jsonSchema: { type: "string" },
       example: "main",
     }),

@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { loadFailures, type ShownGroup } from "../db/read/failures.ts";
 import { formatTimestamp } from "../lib/base/time.ts";
-import { branchParameter } from "../lib/http/request/parameters.ts";
+import * as parameters from "../lib/http/request/parameters.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
 import * as schemas from "./schemas.ts";
 
@@ -51,7 +51,7 @@ export const testFailures = defineJsonRoute({
   description:
     "Failures and errors of the test in the last 14 days in groups of one cause, the largest first. " +
     "Two failures have one cause when their messages differ only in numbers, times, ids and the like.",
-  query: { branch: branchParameter },
+  query: { branch: parameters.branch },
   response: {
     description: "The largest groups",
     schema: groupsSchema("FailureGroups", groupSchema),
@@ -71,7 +71,7 @@ export const repositoryFailures = defineJsonRoute({
   description:
     "Failures and errors of all tests in the last 14 days in groups of one cause, the largest " +
     "first: a broken service behind forty tests is one group.",
-  query: { branch: branchParameter },
+  query: { branch: parameters.branch },
   response: {
     description: "The largest groups",
     schema: groupsSchema("RepositoryFailureGroups", repositoryGroupSchema),

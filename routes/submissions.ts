@@ -4,13 +4,7 @@ import { loadSubmissionTests } from "../db/read/submission_tests.ts";
 import { loadSubmissionsPage } from "../db/read/submissions.ts";
 import { encodeKeysetCursor } from "../lib/base/cursor.ts";
 import { formatTimestamp } from "../lib/base/time.ts";
-import {
-  attemptStatusParameter,
-  branchParameter,
-  keysetCursorParameter,
-  limitParameter,
-  offsetCursorParameter,
-} from "../lib/http/request/parameters.ts";
+import * as parameters from "../lib/http/request/parameters.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
 import * as schemas from "./schemas.ts";
 import { attemptView, keysetPage, offsetMetadata, recordedAtView, testView } from "./views.ts";
@@ -40,9 +34,9 @@ export const submissions = defineJsonRoute({
     "CI runs that uploaded test results in the last 14 days, newest first. A shard that uploads " +
     "separately is a submission of its own.",
   query: {
-    limit: limitParameter(10),
-    after: keysetCursorParameter,
-    branch: branchParameter,
+    limit: parameters.limit(10),
+    after: parameters.keysetCursor,
+    branch: parameters.branch,
   },
   response: {
     description: "A page of submissions",
@@ -95,9 +89,9 @@ export const submissionTests = defineJsonRoute({
     "Every attempt of every test in one CI run: failures and errors first, then by suite, class, " +
     "name, file and attempt. A submission older than 14 days is found as long as it is stored.",
   query: {
-    status: attemptStatusParameter("status"),
-    limit: limitParameter(25),
-    after: offsetCursorParameter,
+    status: parameters.attemptStatus("status"),
+    limit: parameters.limit(25),
+    after: parameters.offsetCursor,
   },
   response: {
     description: "A page of attempts",

@@ -1,17 +1,7 @@
 /** The two lists of tests: the disruptive ones of a repository, and the inventory. */
 import * as v from "valibot";
 import type { TrackedTest } from "../lib/analysis/tracked_test.ts";
-import {
-  branchParameter,
-  limitParameter,
-  offsetCursorParameter,
-  optionalParameter,
-  repositoryIdParameter,
-  repositoryParameter,
-  searchParameter,
-  sortParameter,
-  textParameter,
-} from "../lib/http/request/parameters.ts";
+import * as parameters from "../lib/http/request/parameters.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
 import type { IsListed, ListQuery, TestCollection } from "../lib/http/request/test_collection.ts";
 import {
@@ -70,11 +60,11 @@ export const disruptiveTests = defineJsonRoute({
     "Tests that both passed and failed at the same code version, with such a failure in the last " +
     "14 days. Quarantined tests are listed too.",
   query: {
-    limit: limitParameter(10),
-    after: offsetCursorParameter,
-    sort: sortParameter,
-    q: searchParameter,
-    branch: branchParameter,
+    limit: parameters.limit(10),
+    after: parameters.offsetCursor,
+    sort: parameters.sort,
+    q: parameters.search,
+    branch: parameters.branch,
   },
   response: {
     description: "A page of tests",
@@ -107,24 +97,24 @@ export function disruptiveTestView(test: TrackedTest) {
 
 /** Parameters that select and sort the tests of the inventory, here and on its page. */
 export const inventoryParameters = {
-  repository: repositoryParameter,
-  repository_id: repositoryIdParameter,
-  limit: limitParameter(25),
-  after: offsetCursorParameter,
-  sort: sortParameter,
-  q: searchParameter,
-  branch: branchParameter,
-  quarantine: textParameter(
+  repository: parameters.repository,
+  repository_id: parameters.repositoryId,
+  limit: parameters.limit(25),
+  after: parameters.offsetCursor,
+  sort: parameters.sort,
+  q: parameters.search,
+  branch: parameters.branch,
+  quarantine: parameters.text(
     "false: tests that are not quarantined; any other value, or none: quarantined tests",
     { jsonSchema: { type: "string", default: "true" }, example: "false" },
   ),
-  quarantined: textParameter(
+  quarantined: parameters.text(
     "Alias of quarantine, which wins when both are given",
     { jsonSchema: { type: "string" }, example: "false" },
   ),
 };
 
-const includeParameter = optionalParameter(
+const includeParameter = parameters.parsed(
   parseExpansions,
   `Comma-separated fields to add to each test: ${EXPANSION_NAMES.join(", ")}. ` +
     "Unknown names are ignored",

@@ -7,12 +7,7 @@ import { loadTestRuns } from "../db/read/test_runs.ts";
 import { encodeRunCursor } from "../lib/base/cursor.ts";
 import { eventId } from "../lib/base/identity.ts";
 import { formatRepositoryName } from "../lib/base/repository_name.ts";
-import {
-  attemptStatusParameter,
-  branchParameter,
-  limitParameter,
-  runCursorParameter,
-} from "../lib/http/request/parameters.ts";
+import * as parameters from "../lib/http/request/parameters.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
 import { EXPANSION_NAMES, expansionEntries, expansionsView } from "./expansions.ts";
 import * as schemas from "./schemas.ts";
@@ -117,10 +112,10 @@ export const testRuns = defineJsonRoute({
     "Every attempt of the test in the last 14 days, newest first, passes included. Of one " +
     "submission the latest attempt comes first.",
   query: {
-    conclusion: attemptStatusParameter("conclusion"),
-    branch: branchParameter,
-    limit: limitParameter(25),
-    after: runCursorParameter,
+    conclusion: parameters.attemptStatus("conclusion"),
+    branch: parameters.branch,
+    limit: parameters.limit(25),
+    after: parameters.runCursor,
   },
   response: {
     description: "A page of attempts",

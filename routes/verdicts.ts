@@ -4,7 +4,7 @@ import type { TrackedTest } from "../lib/analysis/tracked_test.ts";
 import { KNOWN_VERDICTS, verdictOf } from "../lib/analysis/verdict.ts";
 import { parseShortTestId } from "../lib/base/identity.ts";
 import { quote } from "../lib/base/quote.ts";
-import { MAX_LIMIT, optionalParameter } from "../lib/http/request/parameters.ts";
+import * as parameters from "../lib/http/request/parameters.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
 import { MAX_BRANCH_CHARACTERS, parseBranches } from "../lib/query/branches.ts";
 import * as schemas from "./schemas.ts";
@@ -13,10 +13,10 @@ import { negativeResultView, ratioView } from "./views.ts";
 /** The branch whose failures make a verdict `known`, unless another is given. */
 export const DEFAULT_BASE = "main";
 
-const testsParameter = optionalParameter(
+const testsParameter = parameters.parsed(
   parseTests,
   "Comma-separated ids of tests, or the last 13 digits of each, which depend on suite, class, name " +
-    `and file alone. At most ${MAX_LIMIT}`,
+    `and file alone. At most ${parameters.MAX_LIMIT}`,
   {
     jsonSchema: { type: "string", pattern: "^ *[0-9a-fA-F]{13}([0-9a-fA-F]{11})? *(,.*)?$" },
     example: "5f3a9c0e7b12d4a86f01c2e3",
@@ -24,7 +24,7 @@ const testsParameter = optionalParameter(
   },
 );
 
-const baseParameter = optionalParameter(
+const baseParameter = parameters.parsed(
   (text) => parseBranches(text.trim() === "" ? DEFAULT_BASE : text),
   `Comma-separated branches, as in branch, for the verdict known: "${DEFAULT_BASE}" by default`,
   {
@@ -108,8 +108,10 @@ export function judge(tests: readonly TestOnBase[], tracked: readonly TrackedTes
 function parseTests(list: string): { text: string; testHash: number }[] {
   const ids = list.split(",").map((id) => id.trim().toLowerCase()).filter((id) => id !== "");
   if (ids.length === 0) throw new SyntaxError("missing tests: expected ids of tests");
-  if (ids.length > MAX_LIMIT) {
-    throw new RangeError(`invalid tests: found ${ids.length}, expected at most ${MAX_LIMIT}`);
+  if (ids.length > parameters.MAX_LIMIT) {
+    throw new RangeError(
+      `invalid tests: found ${ids.length}, expected at most ${parameters.MAX_LIMIT}`,
+    );
   }
   return ids.map((text) => {
     const testHash = parseShortTestId(text);

@@ -5,7 +5,7 @@ import type { TrackedTest } from "../../analysis/tracked_test.ts";
 import { parseTestId } from "../../base/identity.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
 import { SECONDS_PER_DAY, WINDOW_SECONDS } from "../../base/time.ts";
-import { branchParameter, searchParameter, sortParameter } from "../../http/request/parameters.ts";
+import * as parameters from "../../http/request/parameters.ts";
 import { TestCollection } from "../../http/request/test_collection.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
 import { option } from "../parameters.ts";
@@ -37,9 +37,9 @@ export const flakyCommand: AddCommand = command({
   input: {
     org: option("<name>", "organization (default: the only one)", v.optional(lineOfText)),
     repo: option("<owner/name>", "repository (default: all)", v.optional(repositoryName)),
-    sort: option("<order>", "disruptivenessRatio (default), or recency", sortParameter),
-    q: option("<terms>", "search, as the parameter q of the API", searchParameter),
-    branch: option("<main,release/*>", "only submissions of these branches", branchParameter),
+    sort: option("<order>", "disruptivenessRatio (default), or recency", parameters.sort),
+    q: option("<terms>", "search, as the parameter q of the API", parameters.search),
+    branch: option("<main,release/*>", "only submissions of these branches", parameters.branch),
     limit: option(
       "<n>",
       "most tests to list (default: 25)",

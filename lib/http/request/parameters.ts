@@ -35,11 +35,11 @@ const TEXT = { type: "string" };
 const OBJECT_ID = { type: "string", pattern: "^[0-9a-fA-F]{24}$" };
 
 const REPOSITORY_PATH = {
-  owner: pathParameter(
+  owner: inPath(
     "Owner of the repository, in any case. A slash in it (GitLab groups) is written %2F",
     { jsonSchema: TEXT, example: "acme" },
   ),
-  name: pathParameter("Name of the repository, in any case", { jsonSchema: TEXT, example: "shop" }),
+  name: inPath("Name of the repository, in any case", { jsonSchema: TEXT, example: "shop" }),
 };
 
 /** The parameters of the path, by the resource of the route. */
@@ -47,13 +47,13 @@ export const PATH_PARAMETERS: Readonly<Record<string, Entries | undefined>> = {
   "repository in path": REPOSITORY_PATH,
   "submission in path": {
     ...REPOSITORY_PATH,
-    id: pathParameter(
+    id: inPath(
       "Id of the submission from the list of submissions, in any case",
       { jsonSchema: OBJECT_ID, example: "697dc80c14b6e07a92d3f58c" },
     ),
   },
   "test in path": {
-    id: pathParameter(
+    id: inPath(
       "Id of the test from a list of tests, in any case",
       { jsonSchema: OBJECT_ID, example: "5f3a9c0e7b12d4a86f01c2e3" },
     ),
@@ -61,17 +61,17 @@ export const PATH_PARAMETERS: Readonly<Record<string, Entries | undefined>> = {
 };
 
 /** `limit`: the page size. */
-export function limitParameter(defaultLimit: number) {
-  return optionalParameter(
+export function limit(defaultLimit: number) {
+  return parsed(
     (text) => {
       if (text === "") return defaultLimit;
-      const limit = /^\d+$/.test(text) ? Number(text) : 0;
-      if (limit === 0) {
+      const size = /^\d+$/.test(text) ? Number(text) : 0;
+      if (size === 0) {
         throw new RangeError(
           `invalid limit ${quote(text)}: expected an integer from 1 to ${MAX_LIMIT}`,
         );
       }
-      return Math.min(limit, MAX_LIMIT);
+      return Math.min(size, MAX_LIMIT);
     },
     `Items on a page, ${defaultLimit} by default. More than ${MAX_LIMIT} means ${MAX_LIMIT}`,
     { jsonSchema: { type: "integer", minimum: 1, default: defaultLimit }, example: "50" },
@@ -81,34 +81,34 @@ export function limitParameter(defaultLimit: number) {
 const CURSOR = "Cursor of the page: metadata.after of the page before";
 
 /** `after` of submissions: the id of the submission before the page, `null` for the first page. */
-export const keysetCursorParameter = optionalParameter(
+export const keysetCursor = parsed(
   (text) => text === "" ? null : decodeKeysetCursor(text),
   CURSOR,
   { jsonSchema: TEXT, example: btoa("id:65f1c0a0d4a86f01c2e35f3a") },
 );
 
 /** `after` of the attempts of a test: the one before the page, `null` for the first page. */
-export const runCursorParameter = optionalParameter(
+export const runCursor = parsed(
   (text) => text === "" ? null : decodeRunCursor(text),
   CURSOR,
   { jsonSchema: TEXT, example: btoa("run:65f1c0a0d4a86f01c2e35f3a:1") },
 );
 
 /** `after` of lists with an offset: the number of items before the page. */
-export const offsetCursorParameter = optionalParameter(
+export const offsetCursor = parsed(
   (text) => text === "" ? 0 : decodeOffsetCursor(text),
   `${CURSOR}, at most offset ${MAX_OFFSET}`,
   { jsonSchema: TEXT, example: btoa("offset:10") },
 );
 
 /** `status` or `conclusion`: the attempts that are listed. */
-export function attemptStatusParameter(name: string) {
+export function attemptStatus(name: string) {
   const description = "Attempts to list; failed: those with failure or error";
-  return choiceParameter(name, ATTEMPT_STATUSES, description);
+  return choice(name, ATTEMPT_STATUSES, description);
 }
 
 /** `sort` of lists of tests. */
-export const sortParameter = choiceParameter(
+export const sort = choice(
   "sort",
   TEST_ORDERS,
   "disruptivenessRatio: highest ratio first; recency: latest disruption first. Ties go to the " +
@@ -116,13 +116,13 @@ export const sortParameter = choiceParameter(
 );
 
 /** An enumeration: the first word is the default, the second the example. */
-function choiceParameter<const Word extends string>(
+function choice<const Word extends string>(
   name: string,
   words: readonly [Word, Word, ...Word[]],
   description: string,
 ) {
   const [standard, example] = words;
-  return optionalParameter(
+  return parsed(
     (text) => {
       const chosen = text === "" ? standard : words.find((word) => word === text);
       if (chosen !== undefined) return chosen;
@@ -134,7 +134,7 @@ function choiceParameter<const Word extends string>(
 }
 
 /** `q` of lists of tests. */
-export const searchParameter = described(
+export const search = described(
   v.pipe(
     v.optional(v.string(), ""),
     v.rawTransform<string, Query>(({ dataset, addIssue, NEVER }) => {
@@ -155,7 +155,7 @@ export const searchParameter = described(
 );
 
 /** `branch`: the submissions that count. */
-export const branchParameter = optionalParameter(
+export const branch = parsed(
   parseBranches,
   "Comma-separated branches, in which * stands for any characters: only submissions of these " +
     `branches count. At most ${MAX_BRANCH_PATTERNS}`,
@@ -174,21 +174,21 @@ const REPOSITORY_METADATA = {
 };
 
 /** Optional `repository`. Empty is an error: an unset shell variable must not select all. */
-export const repositoryParameter = described(
+export const repository = described(
   v.optional(v.pipe(v.string(), v.nonEmpty("empty repository: expected name or owner/name"))),
   `${REPOSITORY_MEANING}. Without it: all repositories of the organization`,
   REPOSITORY_METADATA,
 );
 
 /** Required `repository`. */
-export const requiredRepositoryParameter = described(
+export const requiredRepository = described(
   v.optional(v.pipe(v.string(), v.nonEmpty("missing repository: expected name or owner/name")), ""),
   REPOSITORY_MEANING,
   { ...REPOSITORY_METADATA, required: true },
 );
 
 /** `repository_id`: the number of a repository. */
-export const repositoryIdParameter = described(
+export const repositoryId = described(
   v.optional(v.pipe(
     v.string(),
     v.regex(
@@ -202,7 +202,7 @@ export const repositoryIdParameter = described(
 );
 
 /** `organization_id`: the dispatcher compares it with the caller's organization. */
-export const organizationIdParameter = textParameter(
+export const organizationId = text(
   "Id of the organization of the token. It changes nothing; any other value is a 404",
   {
     jsonSchema: { type: "string", format: "uuid" },
@@ -211,12 +211,12 @@ export const organizationIdParameter = textParameter(
 );
 
 /** A parameter with any text: `undefined` when absent, `""` when empty. */
-export function textParameter(description: string, metadata: ParameterMetadata) {
+export function text(description: string, metadata: ParameterMetadata) {
   return described(v.optional(v.string()), description, { ...metadata, acceptsAnyText: true });
 }
 
 /** A parameter that `read` parses, `""` when absent; the message of a SyntaxError or RangeError is shown. */
-export function optionalParameter<T>(
+export function parsed<T>(
   read: (text: string) => T,
   description: string,
   metadata: ParameterMetadata,
@@ -243,6 +243,6 @@ export function readParameters(
   return { errors: v.flatten<ParametersSchema>(result.issues).nested as ParameterErrors };
 }
 
-function pathParameter(description: string, metadata: ParameterMetadata) {
+function inPath(description: string, metadata: ParameterMetadata) {
   return described(v.optional(v.string(), ""), description, { ...metadata, required: true });
 }

@@ -6,7 +6,7 @@ import type { DataVersion } from "../../base/data_version.ts";
 import type { BranchFilter } from "../../query/branches.ts";
 import type { Context } from "./context.ts";
 import { JSON_MEDIA_TYPE, jsonBody } from "./json.ts";
-import { organizationIdParameter, PATH_PARAMETERS } from "./parameters.ts";
+import { organizationId, PATH_PARAMETERS } from "./parameters.ts";
 import type { TestCollection } from "./test_collection.ts";
 
 /**
@@ -173,11 +173,10 @@ type RouteDeclaration<Query extends Entries> =
 export function defineRoute<Query extends Entries>(
   { access = "token", query, ...route }: RouteDeclaration<Query>,
 ): Route {
-  const { resource } = route;
-  const organization = resource && { organization_id: organizationIdParameter };
+  const { resource = "" } = route;
   const parameters = {
-    path: v.object(PATH_PARAMETERS[resource ?? ""] ?? {}),
-    query: v.object({ ...query, ...organization }),
+    path: v.object({ ...PATH_PARAMETERS[resource] }),
+    query: v.object({ ...query, ...resource && { organization_id: organizationId } }),
   };
   // Sound: the handler only receives what this schema produced.
   return { ...route, access, parameters } as Route;
