@@ -40,9 +40,7 @@ export const getTestHistory = defineTool({
 
 const MAX_GROUPS = 5;
 const MAX_BRANCHES = 10;
-const MAX_VERSIONS = 10;
-/** Runs that are read of each kind: the largest page. */
-const MAX_RUNS = 100;
+const MAX_RUNS = 10;
 
 const test = v.object({
   id: v.string(),
@@ -73,25 +71,13 @@ const group = v.object({
   latest_commit_oid: v.string(),
 });
 
-const run = v.object({
-  recorded_at: v.string(),
+const runs = v.array(v.object({
+  recorded_at: timestamp,
   build_url: v.string(),
   commit_oid: v.string(),
-  tree_oid: v.string(),
+  tree_oid: described(v.string(), "Commits with one tree are the same code"),
   branch: v.string(),
-});
-type Run = v.InferOutput<typeof run>;
-
-const version = v.object({
-  commit_oid: v.string(),
-  tree_oid: v.string(),
-  branch: v.string(),
-  last_recorded_at: timestamp,
-  failed_count: v.number(),
-  passed_count: v.number(),
-  failed_build_url: described(v.nullable(v.string()), "Latest build where it failed"),
-  passed_build_url: described(v.nullable(v.string()), "Latest build where it passed"),
-});
+}));
 
 export const getTestDetails = defineTool({
   name: "get_test_details",
@@ -108,17 +94,15 @@ export const getTestDetails = defineTool({
       `Grouped by cause, the ${MAX_GROUPS} largest, each with its latest failure`,
     ),
     failure_group_count: integer("Of all causes"),
-    versions: described(
-      v.array(version),
-      `The ${MAX_VERSIONS} latest versions of the code that it ran on, those where it failed first`,
-    ),
+    failed_runs: described(runs, `The latest ${MAX_RUNS}`),
+    passed_runs: described(runs, `The latest ${MAX_RUNS}`),
   },
   async run({ test_id }, get) {
     const path = ["api", "tests", test_id];
     const notFound = unknownTest(test_id);
     const runsOf = (conclusion: string) => {
       const query = { conclusion, limit: MAX_RUNS };
-      return get({ path: [...path, "runs"], query, notFound }, v.object({ runs: v.array(run) }));
+      return get({ path: [...path, "runs"], query, notFound }, v.object({ runs }));
     };
     const failures = v.object({ count: v.number(), failures: v.array(group) });
     const [found, groups, failed, passed] = await Promise.all([
@@ -134,40 +118,11 @@ export const getTestDetails = defineTool({
       failures: groups.failures.slice(0, MAX_GROUPS)
         .map((group) => ({ ...group, branches: group.branches.slice(0, MAX_BRANCHES) })),
       failure_group_count: groups.count,
-      versions: versionsOf(failed.runs, passed.runs),
+      failed_runs: failed.runs,
+      passed_runs: passed.runs,
     };
   },
 });
-
-/** The versions of the code that the test ran on; runs come newest first. */
-function versionsOf(failed: Run[], passed: Run[]): v.InferOutput<typeof version>[] {
-  const failedByVersion = Map.groupBy(failed, versionKey);
-  const passedByVersion = Map.groupBy(passed, versionKey);
-  // In the order of their latest failure, then of their latest pass.
-  const keys = new Set([...failedByVersion.keys(), ...passedByVersion.keys()]);
-  return [...keys].slice(0, MAX_VERSIONS).map((key) => {
-    const failures = failedByVersion.get(key) ?? [];
-    const passes = passedByVersion.get(key) ?? [];
-    const [latest] = [...failures, ...passes]
-      .sort((a, b) => a.recorded_at < b.recorded_at ? 1 : -1);
-    const { commit_oid, tree_oid, branch, recorded_at } = latest!;
-    return {
-      commit_oid,
-      tree_oid,
-      branch,
-      last_recorded_at: recorded_at,
-      failed_count: failures.length,
-      passed_count: passes.length,
-      failed_build_url: failures[0]?.build_url ?? null,
-      passed_build_url: passes[0]?.build_url ?? null,
-    };
-  });
-}
-
-/** Commits with the same tree are the same code. */
-function versionKey({ tree_oid, commit_oid }: Run): string {
-  return tree_oid === "" ? `commit ${commit_oid}` : `tree ${tree_oid}`;
-}
 
 function unknownTest(testId: string): string {
   return `No test "${testId}" is known to the organization of this token. Test ids come from ` +

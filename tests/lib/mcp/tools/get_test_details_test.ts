@@ -89,7 +89,7 @@ describe("get_test_details", () => {
   it("has the test, its owners and its failures", async () => {
     const { call } = await over(serviceOf());
     const { data } = await call("get_test_details", { test_id: ID });
-    const { versions: _, ...details } = data;
+    const { failed_runs: _failed, passed_runs: _passed, ...details } = data;
     const {
       repository_id: _id,
       quarantine_date: _date,
@@ -111,61 +111,37 @@ describe("get_test_details", () => {
     });
   });
 
-  it("has the commits and builds where it failed and passed, failures first", async () => {
-    const { call } = await over(serviceOf({
-      failed: [
-        run(9, "failure", { commit_oid: "c7" }),
-        run(7, "failure"),
-        run(5, "error", { tree_oid: "t5" }),
-      ],
-      passed: [
-        run(12, "passing"),
-        run(10, "passing", { commit_oid: "c6", tree_oid: "t5" }),
-        run(8, "passing", { commit_oid: "c7" }),
-        run(4, "passing", { tree_oid: "t5" }),
-      ],
+  it("has the commits and builds where it failed and passed", async () => {
+    const { api, call } = await over(serviceOf({
+      failed: [run(9, "failure"), run(5, "error", { tree_oid: "t5" })],
+      passed: [run(10, "passing", { commit_oid: "c6", tree_oid: "t5" })],
     }));
     const { data } = await call("get_test_details", { test_id: ID });
+    const commitsOf = (runs: Record<string, string>[]) =>
+      runs.map(({ commit_oid, tree_oid, build_url }) => [commit_oid, tree_oid, build_url]);
     const build = (number: number) => `https://ci.example.com/${number}`;
-    assert.deepEqual(data.versions, [
-      {
-        commit_oid: "c7",
-        tree_oid: "",
-        branch: "main",
-        last_recorded_at: "2026-01-09T08:00:00Z",
-        failed_count: 2,
-        passed_count: 1,
-        failed_build_url: build(9),
-        passed_build_url: build(8),
-      },
-      {
-        commit_oid: "c6",
-        tree_oid: "t5",
-        branch: "main",
-        last_recorded_at: "2026-01-10T08:00:00Z",
-        failed_count: 1,
-        passed_count: 2,
-        failed_build_url: build(5),
-        passed_build_url: build(10),
-      },
-      {
-        commit_oid: "c12",
-        tree_oid: "",
-        branch: "main",
-        last_recorded_at: "2026-01-12T08:00:00Z",
-        failed_count: 0,
-        passed_count: 1,
-        failed_build_url: null,
-        passed_build_url: build(12),
-      },
+    assert.deepEqual(commitsOf(data.failed_runs), [["c9", "", build(9)], ["c5", "t5", build(5)]]);
+    assert.deepEqual(commitsOf(data.passed_runs), [["c6", "t5", build(10)]]);
+    assert.deepEqual(Object.keys(data.passed_runs[0]), [
+      "recorded_at",
+      "build_url",
+      "commit_oid",
+      "tree_oid",
+      "branch",
+    ]);
+    const asked = api.asked.map(({ url }) => url).filter((url) => url.includes("/runs"));
+    const path = `/api/tests/${ID}/runs`;
+    assert.deepEqual(asked.sort(), [
+      `${path}?conclusion=failed&limit=10`,
+      `${path}?conclusion=passed&limit=10`,
     ]);
   });
 
-  it("has no failures and versions of a test that did not run", async () => {
+  it("has no failures and runs of a test that did not run", async () => {
     const { call } = await over(serviceOf({ failures: [], failed: [], passed: [] }));
     const { data } = await call("get_test_details", { test_id: ID });
     assert.deepEqual(data.failures, []);
-    assert.deepEqual(data.versions, []);
+    assert.deepEqual([data.failed_runs, data.passed_runs], [[], []]);
   });
 
   it("has a bounded output", async () => {
@@ -176,11 +152,9 @@ describe("get_test_details", () => {
       body: "line\n".repeat(3000),
       branches: Array.from({ length: 500 }, (_, branch) => `branch-${branch}`),
     }));
-    const failed = Array.from({ length: 28 }, (_, index) => run(index + 1, "failure"));
-    const { call } = await over(serviceOf({ failures, failed }));
+    const { call } = await over(serviceOf({ failures }));
     const { data, text } = await call("get_test_details", { test_id: ID });
     assert.equal(data.failures.length, 5);
-    assert.equal(data.versions.length, 10);
     assert.equal(data.failure_group_count, 50);
     assert.ok(text.length < 40_000, `${text.length} characters`);
   });
