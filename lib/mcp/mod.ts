@@ -1,4 +1,5 @@
 /** The agent tool server over standard input and output. */
+import { once } from "node:events";
 import process from "node:process";
 import { PassThrough, type Readable, type Writable } from "node:stream";
 import { serveStdio, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
@@ -10,23 +11,20 @@ import { createToolServer } from "./server.ts";
 /** After the end of the input, until a call that was read last has started, or its answer is sent. */
 const SETTLE_MS = 50;
 
-interface ServeToolsOptions extends ApiSettings {
-  version: string;
-  /** Standard input and output unless given. */
-  input?: Readable;
-  output?: Writable;
-  /** Aborted when the process should stop. */
-  stop: AbortSignal;
-  /** Writes a line for people. */
-  note(text: string): void;
-}
-
 /**
  * Serves until the input has ended and all calls are answered, as `printf ... | mcp` needs it, or
  * until `stop` is aborted.
  */
 export async function serveTools(
-  { version, input = process.stdin, output, stop, note, ...settings }: ServeToolsOptions,
+  { version, input = process.stdin, output, stop, note, ...settings }: ApiSettings & {
+    version: string;
+    /** Standard input and output unless given. */
+    input?: Readable;
+    output?: Writable;
+    stop: AbortSignal;
+    /** Writes a line for people. */
+    note(text: string): void;
+  },
 ): Promise<void> {
   const onError = (error: unknown) => note(String(error));
   const client = createApiClient({ ...settings, userAgent: `test-analytics-mcp/${version}` });
@@ -39,26 +37,16 @@ export async function serveTools(
       running--;
     }
   };
-  // The SDK drops running calls at the end of its input: it comes after them.
+  // The SDK drops running calls at the end of its input, which is therefore held back.
   const lines = new PassThrough();
   input.pipe(lines, { end: false });
-  input.once("end", async () => {
-    lines.write("\n");
-    do await pause(SETTLE_MS, stop); while (running > 0 && !stop.aborted);
-    await pause(SETTLE_MS, stop);
-    lines.end();
-  });
-  const transport = new StdioServerTransport(lines, output);
-  const handle = serveStdio(() => createToolServer({ api, version, onError }), {
-    transport,
+  const connection = serveStdio(() => createToolServer({ api, version, onError }), {
+    transport: new StdioServerTransport(lines, output),
     onerror: onError,
   });
-  const { promise: closed, resolve } = Promise.withResolvers<void>();
-  const { onclose } = transport;
-  transport.onclose = () => {
-    onclose?.();
-    resolve();
-  };
-  aborted(stop).then(() => handle.close());
-  await closed;
+  await Promise.race([once(input, "end"), aborted(stop)]);
+  lines.write("\n");
+  do await pause(SETTLE_MS, stop); while (running > 0 && !stop.aborted);
+  await pause(SETTLE_MS, stop);
+  await connection.close();
 }
