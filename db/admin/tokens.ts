@@ -26,13 +26,14 @@ export type NewTokenRow =
     repositoryId?: number;
   };
 
-/** Result of {@linkcode insertToken}; `other_organization`: the token belongs to another one. */
-export type TokenInsertion =
-  | { outcome: "inserted" | "present"; token: Token }
-  | { outcome: "other_organization" };
-
-/** Stores a token. An existing token of the organization stays as it is. */
-export async function insertToken(sql: Queryable, token: NewTokenRow): Promise<TokenInsertion> {
+/**
+ * Stores a token. An existing token of the organization stays as it is; `null` when it belongs to
+ * another one.
+ */
+export async function insertToken(
+  sql: Queryable,
+  token: NewTokenRow,
+): Promise<{ token: Token; isNew: boolean } | null> {
   const [inserted] = await sql<Token[]>`
     insert into api_token (organization_id, type, repository_id, token_prefix, hash, label,
       created_at, expires_at)
@@ -41,11 +42,11 @@ export async function insertToken(sql: Queryable, token: NewTokenRow): Promise<T
       to_timestamp(${token.expiresAt}::float8))
     on conflict (hash) do nothing
     returning ${columns(sql)}`;
-  if (inserted) return { outcome: "inserted", token: inserted };
+  if (inserted) return { token: inserted, isNew: true };
   const [present] = await sql<Token[]>`
     select ${columns(sql)} from api_token
     where hash = ${token.hash} and organization_id = ${token.organizationId}`;
-  return present ? { outcome: "present", token: present } : { outcome: "other_organization" };
+  return present ? { token: present, isNew: false } : null;
 }
 
 /** All tokens of an organization, oldest first. */

@@ -4,6 +4,9 @@ import type postgres from "postgres";
 // deno-lint-ignore ban-types -- this is how postgres.js spells "no custom types"
 export type Queryable = postgres.ISql<{}>;
 
+/** SQL that becomes part of a statement. */
+export type Fragment = ReturnType<typeof integersIn>;
+
 /**
  * Integers as the text of a PostgreSQL array, for `= any(${arrayOf(numbers)}::text::int[])`.
  *

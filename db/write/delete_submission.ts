@@ -16,8 +16,8 @@ import {
 } from "./disruptions.ts";
 import { deleteUnusedTexts } from "./failure_texts.ts";
 import { bumpDataVersion, lockRepository } from "./repository_row.ts";
-import { removeTestList } from "./test_lists.ts";
-import { removeTags } from "./test_tags.ts";
+import { loadTags, removeTags } from "./test_tags.ts";
+import { deleteTests, deleteUnusedLists, findUnlistedTests } from "./tests.ts";
 import { writeTransaction } from "./transaction.ts";
 
 /**
@@ -38,28 +38,25 @@ export async function deleteSubmission(
   return await writeTransaction(sql, async (tx) => {
     const submission = await lockSubmission(tx, { organizationId, key });
     if (!submission) return false;
-    const { repositoryId, submissionId, testListNo } = submission;
+    const { repositoryId, submissionId } = submission;
     await withdrawDisruptions(tx, submission);
     await tx`
       delete from coverage_report
       where repository_id = ${repositoryId} and submission_id = decode(${submissionId}, 'hex')`;
-    const texts = await tx<{ textId: string }[]>`
-      with deleted as (
-        delete from negative_result
-        where repository_id = ${repositoryId} and submission_id = decode(${submissionId}, 'hex')
-        returning text_id
-      )
-      select distinct encode(text_id, 'hex') as "textId" from deleted`;
-    await deleteUnusedTexts(tx, { repositoryId, textIds: texts.map(({ textId }) => textId) });
+    await tx`
+      delete from negative_result
+      where repository_id = ${repositoryId} and submission_id = decode(${submissionId}, 'hex')`;
+    await deleteUnusedTexts(tx, repositoryId);
     await tx`
       delete from submission
       where repository_id = ${repositoryId} and submission_id = decode(${submissionId}, 'hex')`;
     await bumpDataVersion(tx, repositoryId);
-    if (testListNo !== null) {
-      const list = { repositoryId, testListNo };
-      const { tags, testTagSetNo } = submission;
-      if (tags.length > 0 || testTagSetNo !== null) await removeTags(tx, list, submission);
-      await removeTestList(tx, list);
+    const tagGroups = await loadTags(tx, submission);
+    const unusedCount = await deleteUnusedLists(tx, repositoryId);
+    await removeTags(tx, repositoryId, tagGroups);
+    if (unusedCount > 0) {
+      const { unlisted } = await findUnlistedTests(tx, repositoryId);
+      await deleteTests(tx, repositoryId, unlisted);
     }
     await alongside?.(tx);
     return true;

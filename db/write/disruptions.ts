@@ -9,7 +9,7 @@ import {
   type ProcessedSubmission,
 } from "../../lib/analysis/disruptions.ts";
 import type { TestIdentity } from "../../lib/base/identity.ts";
-import { integersIn, type Queryable, textsIn } from "../connection/sql.ts";
+import { type Fragment, integersIn, type Queryable, textsIn } from "../connection/sql.ts";
 import { messageOf } from "../read/failure_texts.ts";
 import { loadTestLists } from "../read/test_lists.ts";
 
@@ -59,7 +59,7 @@ export async function detectDisruptions(
 export async function loadNegatives(
   sql: Queryable,
   repositoryId: number,
-  condition: ReturnType<typeof messageOf>,
+  condition: Fragment,
 ): Promise<(NegativeResult & { codeVersion: string })[]> {
   return await sql<(NegativeResult & { codeVersion: string })[]>`
     select s.code_version as "codeVersion", encode(n.submission_id, 'hex') as "submissionId",

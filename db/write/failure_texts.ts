@@ -1,6 +1,6 @@
 /** Stores the messages and stack traces of failures, and deletes unreferenced ones. */
 import type { CompressedText } from "../../lib/analysis/failure_texts.ts";
-import { idsIn, type Queryable } from "../connection/sql.ts";
+import type { Queryable } from "../connection/sql.ts";
 import { storedTexts } from "../read/failure_texts.ts";
 import { planForParameters } from "./transaction.ts";
 
@@ -30,18 +30,22 @@ export async function storeTexts(
   }
 }
 
-/** Deletes those of the given texts that no failure has. The repository must be locked. */
+/**
+ * Deletes texts that no failure of the repository has, at most `limit`; returns how many. The repository
+ * must be locked. Reads all its failures: no index leads from a text to them.
+ */
 export async function deleteUnusedTexts(
   tx: Queryable,
-  { repositoryId, textIds }: { repositoryId: number; textIds: readonly string[] },
-): Promise<void> {
-  if (textIds.length === 0) return;
+  repositoryId: number,
+  limit: number | null = null,
+): Promise<number> {
   await planForParameters(tx);
-  // Reads the failures of the repository once: no index leads from a text to them.
-  await tx`
+  const { count } = await tx`
     delete from failure_text
     where repository_id = ${repositoryId} and text_id = any(array(
-      select text_id from unnest(${idsIn(tx, textIds)}) as given(text_id)
+      select f.text_id from failure_text f where f.repository_id = ${repositoryId}
       except
-      select n.text_id from negative_result n where n.repository_id = ${repositoryId}))`;
+      select n.text_id from negative_result n where n.repository_id = ${repositoryId}
+      limit ${limit}))`;
+  return count;
 }

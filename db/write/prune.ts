@@ -9,19 +9,16 @@ import { firstSubmissionId } from "../../lib/base/identity.ts";
 import { pause } from "../../lib/base/delay.ts";
 import type { Database } from "../connection/connect.ts";
 import { idsIn, type Queryable } from "../connection/sql.ts";
-import { isPublished } from "../read/fragments.ts";
 import { deleteUnusedTexts } from "./failure_texts.ts";
 import { interruptAdditions, lockRepository } from "./repository_row.ts";
-import { excludeListed, isUnusedList } from "./test_lists.ts";
-import { isUnusedSet } from "./test_tags.ts";
-import { deleteTests, isUnreferenced } from "./tests.ts";
+import { deleteTests, deleteUnusedLists, excludeListed, findUnlistedTests } from "./tests.ts";
 import { writeTransaction } from "./transaction.ts";
 
 // Limits of one batch. Failures are most of the work, and no submission has more than results.
 const SUBMISSIONS_PER_BATCH = 50;
 const RESULTS_PER_BATCH = 20_000;
 /** Each batch reads the failures of the repository once. */
-const TEXTS_PER_BATCH = 5_000;
+const TEXTS_PER_BATCH = 10_000;
 const TESTS_PER_BATCH = 500;
 
 /** Tables that rows are deleted from. */
@@ -170,21 +167,11 @@ async function deleteSubmissions(
 }
 
 async function* pruneTexts(sql: Database["sql"], { repositoryId }: PruneScope): Batches {
-  // Found at once, because no index leads from a text to its failures.
-  const unused = await sql<{ textId: string }[]>`
-    select encode(f.text_id, 'hex') as "textId" from failure_text f
-    where f.repository_id = ${repositoryId}
-    except
-    select encode(n.text_id, 'hex') from negative_result n
-    where n.repository_id = ${repositoryId}`;
-  for (let start = 0; start < unused.length; start += TEXTS_PER_BATCH) {
-    const textIds = unused.slice(start, start + TEXTS_PER_BATCH).map(({ textId }) => textId);
-    await inBatch(sql, repositoryId, (tx) => deleteUnusedTexts(tx, { repositoryId, textIds }));
-    yield;
-  }
+  const batch = (tx: Queryable) => deleteUnusedTexts(tx, repositoryId, TEXTS_PER_BATCH);
+  while (await inBatch(sql, repositoryId, batch)) yield;
 }
 
-/** Old coverage but the latest of the repository; sets of tags and lists that no submission has. */
+/** Deletes old coverage but the latest of the repository, and lists that no submission has. */
 async function* pruneCoverageAndLists(
   sql: Database["sql"],
   { repositoryId, cutoff }: PruneScope,
@@ -196,14 +183,7 @@ async function* pruneCoverageAndLists(
         and coverage_report_id <> (
           select max(coverage_report_id) from coverage_report
           where repository_id = ${repositoryId})`;
-    await tx`
-      delete from test_tag_set t where repository_id = ${repositoryId} and ${
-      isUnusedSet(tx, repositoryId)
-    }`;
-    await tx`
-      delete from test_list l where repository_id = ${repositoryId} and ${
-      isUnusedList(tx, repositoryId)
-    }`;
+    await deleteUnusedLists(tx, repositoryId);
   });
   yield;
 }
@@ -216,13 +196,7 @@ export async function* pruneTests(
   sql: Database["sql"],
   { repositoryId }: Pick<PruneScope, "repositoryId">,
 ): Batches {
-  const rows = await sql<{ no: number }[]>`
-    select test_no as no from test t
-    where repository_id = ${repositoryId} and ${isUnreferenced(sql, repositoryId)} and ${
-    isPublished(sql, repositoryId)
-  }`;
-  const unlisted = new Set(rows.map(({ no }) => no));
-  let nextListNo = await excludeListed(sql, unlisted, { repositoryId });
+  let { unlisted, nextListNo } = await findUnlistedTests(sql, repositoryId);
   while (unlisted.size > 0) {
     const deleted = await inBatch(sql, repositoryId, async (tx) => {
       // Lists that were added since may contain some of them.

@@ -6,14 +6,19 @@ import { keyedSubmissionId, submissionId, type TestIdentity } from "../../lib/ba
 import type { CoverageTotals } from "../../lib/report/coverage/mod.ts";
 import type { Database } from "../connection/connect.ts";
 import type { Queryable } from "../connection/sql.ts";
-import { replaceSubmissionCoverage } from "./coverage_reports.ts";
+import { storeCoverage } from "./coverage_reports.ts";
 import { detectDisruptions } from "./disruptions.ts";
 import { storeTexts } from "./failure_texts.ts";
 import { changeCount, type LockedRepository, lockRepository } from "./repository_row.ts";
 import { insertSubmission, removeUnprocessed, type SubmissionFacts } from "./submission_rows.ts";
-import { findTestListNo, insertTestList } from "./test_lists.ts";
 import { addTags } from "./test_tags.ts";
-import { prepareTests, publishTests, testNosByHash } from "./tests.ts";
+import {
+  findTestListNo,
+  insertTestList,
+  prepareTests,
+  publishTests,
+  testNosByHash,
+} from "./tests.ts";
 import { writeTransaction } from "./transaction.ts";
 
 /** One upload: a CI run, or one shard of it. */
@@ -88,7 +93,7 @@ export async function storeSubmission(
     if (key !== undefined) await removeUnprocessed(tx, { repositoryId, key });
     const stored = await findDuplicate(tx, upload) ??
       await insertUpload(tx, upload, { repository, prepared });
-    if (coverage) await replaceSubmissionCoverage(tx, { repositoryId, ...stored }, coverage);
+    if (coverage) await storeCoverage(tx, { repositoryId, ...stored }, coverage);
     await upload.alongside?.(tx);
     return stored;
   });

@@ -5,7 +5,7 @@
  */
 import { decodeTestTags, encodeTestTags, type TestTags } from "../../lib/analysis/test_tags.ts";
 import { TAG_LIMITS } from "../../lib/report/limits.ts";
-import { type Queryable, rangesOf, textsIn } from "../connection/sql.ts";
+import { type Fragment, type Queryable, rangesOf, textsIn } from "../connection/sql.ts";
 import { loadTestList } from "../read/test_lists.ts";
 import { takeNumbers } from "./repository_row.ts";
 
@@ -77,19 +77,17 @@ async function requireRoom(
   groups: TagGroup[],
 ): Promise<void> {
   const tags = [...new Set(groups.flatMap((group) => group.tags))];
-  const added = await tx<{ tag: string }[]>`
-    select tag from unnest(${textsIn(tx, tags)}) as tag
-    where not exists (
-      select 1 from test_tag where repository_id = ${repositoryId} and test_tag.tag = tag.tag)
-    limit ${TAG_LIMITS.perRepository + 1}`;
-  if (added.length === 0) return;
-  const [present] = await tx<{ count: number }[]>`
-    select count(*)::int as count from test_tag where repository_id = ${repositoryId}`;
-  if (present!.count + added.length <= TAG_LIMITS.perRepository) return;
+  const [added] = await tx<{ tag: string | null; count: number; presentCount: number }[]>`
+    select min(tag) filter (where repository_id is null) as tag, count(*)::int as count,
+      count(repository_id)::int as "presentCount"
+    from (select tag, repository_id from test_tag where repository_id = ${repositoryId}) present
+    full join unnest(${textsIn(tx, tags)}) as tag using (tag)`;
+  const { tag, count, presentCount } = added!;
+  if (tag === null || count <= TAG_LIMITS.perRepository) return;
   throw new TagLimitError(
-    `tag "${added[0]!.tag}" is new, and the tests of the repository already have ` +
-      `${present!.count} distinct tags: expected at most ${TAG_LIMITS.perRepository}, without ` +
-      "any that differ from run to run, such as build numbers",
+    `tag "${tag}" is new, and the tests of the repository already have ${presentCount} distinct ` +
+      `tags: expected at most ${TAG_LIMITS.perRepository}, without any that differ from run to ` +
+      "run, such as build numbers",
   );
 }
 
@@ -106,37 +104,46 @@ async function tagTests(tx: Queryable, repositoryId: number, groups: TagGroup[])
     where not present.tests @> excluded.tests`;
 }
 
+/** The tags of a submission, each with the tests that it has there. */
+export async function loadTags(
+  tx: Queryable,
+  { repositoryId, testListNo, tags, testTagSetNo }: {
+    repositoryId: number;
+    /** `null` for one that was not processed. */
+    testListNo: number | null;
+    tags: readonly string[];
+    testTagSetNo: number | null;
+  },
+): Promise<TagGroup[]> {
+  if (testListNo === null || tags.length === 0 && testTagSetNo === null) return [];
+  const testNos = await loadTestList(tx, { repositoryId, testListNo });
+  const sets = await loadTagSets(tx, repositoryId, tx`test_tag_set_no = ${testTagSetNo}`);
+  return [{ tags, testNos }, ...sets];
+}
+
 /**
- * Removes the tags of a deleted submission from the tests of its list, except those that other
- * stored submissions added too. Tags from pruned submissions stay.
+ * Removes the tags of a deleted submission from its tests, except those that other stored submissions
+ * added too. Tags from pruned submissions stay.
  */
 export async function removeTags(
   tx: Queryable,
-  { repositoryId, testListNo }: TestList,
-  { tags, testTagSetNo }: { tags: readonly string[]; testTagSetNo: number | null },
+  repositoryId: number,
+  groups: TagGroup[],
 ): Promise<void> {
+  if (groups.length === 0) return;
   const removed = new Map<string, Set<number>>();
-  const own = [
-    { tags, testNos: await loadTestList(tx, { repositoryId, testListNo }) },
-    ...testTagSetNo === null ? [] : await loadTagSets(tx, { repositoryId, testTagSetNo }),
-  ];
-  for (const group of own) {
-    for (const tag of group.tags) {
-      removed.set(tag, (removed.get(tag) ?? new Set()).union(new Set(group.testNos)));
+  for (const { tags, testNos } of groups) {
+    for (const tag of tags) {
+      removed.set(tag, (removed.get(tag) ?? new Set()).union(new Set(testNos)));
     }
   }
-  await tx`
-    delete from test_tag_set t
-    where repository_id = ${repositoryId} and test_list_no = ${testListNo} and ${
-    isUnusedSet(tx, repositoryId)
-  }`;
   const lists = await tx<{ testListNo: number; tags: string[] }[]>`
     select test_list_no as "testListNo", json_agg(distinct tag) as tags
     from submission, unnest(tags) as tag
     where repository_id = ${repositoryId} and status = 'processed'
       and tag = any(${textsIn(tx, [...removed.keys()])})
     group by test_list_no`;
-  const others: TagGroup[] = await loadTagSets(tx, { repositoryId });
+  const others: TagGroup[] = await loadTagSets(tx, repositoryId, tx`true`);
   for (const { testListNo, tags } of lists) {
     others.push({ tags, testNos: await loadTestList(tx, { repositoryId, testListNo }) });
   }
@@ -153,22 +160,15 @@ export async function removeTags(
   await tx`delete from test_tag where repository_id = ${repositoryId} and isempty(tests)`;
 }
 
-/** SQL: whether no submission has the row `t` of `test_tag_set`. */
-export function isUnusedSet(sql: Queryable, repositoryId: number) {
-  return sql`not exists (
-    select 1 from submission s
-    where s.repository_id = ${repositoryId} and s.test_tag_set_no = t.test_tag_set_no)`;
-}
-
-/** Tests with the tags of single tests, of all sets of a repository or of one. */
+/** Tests with the tags of single tests, of the sets of a repository where a condition holds. */
 async function loadTagSets(
   sql: Queryable,
-  { repositoryId, testTagSetNo }: { repositoryId: number; testTagSetNo?: number },
+  repositoryId: number,
+  condition: Fragment,
 ): Promise<TagGroup[]> {
   const sets = await sql<{ testListNo: number; groups: string; members: Uint8Array }[]>`
     select test_list_no as "testListNo", tag_groups as groups, members from test_tag_set
-    where repository_id = ${repositoryId}
-      ${testTagSetNo === undefined ? sql`` : sql`and test_tag_set_no = ${testTagSetNo}`}`;
+    where repository_id = ${repositoryId} and ${condition}`;
   const groups: TagGroup[] = [];
   for (const { testListNo, ...encoded } of sets) {
     const listed = await loadTestList(sql, { repositoryId, testListNo });

@@ -1,9 +1,12 @@
 /**
+ * Tests, and lists of their numbers, each stored once for all submissions that ran the same tests.
+ *
  * Tests of an upload are stored in batches before the transaction that stores its submission: on the
  * embedded database every other request waits for a running transaction, and 100,000 new tests take
  * seconds. Until that transaction publishes them they are invisible; when the process is killed before,
  * they stay so until an upload with the same tests publishes them.
  */
+import { decodeTestList, encodeTestList } from "../../lib/analysis/columns.ts";
 import type { SubmissionContent } from "../../lib/analysis/submission_content.ts";
 import type { TestIdentity } from "../../lib/base/identity.ts";
 import { arrayOf, integersIn, type Queryable, rangesOf } from "../connection/sql.ts";
@@ -16,6 +19,9 @@ import { interruptAdditions, takeNumbers } from "./repository_row.ts";
  */
 const TESTS_PER_STATEMENT = 400;
 
+/** Lists, of some 20 kB each, that one statement reads. */
+const LISTS_PER_STATEMENT = 100;
+
 /** Stores the tests that are new to the repository, unpublished. Returns all test_no, in order. */
 export async function prepareTests(
   sql: Queryable,
@@ -26,11 +32,9 @@ export async function prepareTests(
     const hashes = content.testHashes.subarray(start, start + TESTS_PER_STATEMENT);
     let known = await testNosByHash(sql, repositoryId, hashes);
     if (known.size < hashes.length) {
-      const tests: NewTest[] = [];
-      hashes.forEach((test_hash, offset) => {
-        if (known.has(test_hash)) return;
-        tests.push({ test_hash, ...content.identityAt(start + offset) });
-      });
+      const tests = [...hashes].flatMap((testHash, offset) =>
+        known.has(testHash) ? [] : [{ testHash, ...content.identityAt(start + offset) }]
+      );
       await insertTests(sql, repositoryId, tests);
       // Some may have been stored by another process at the same time.
       known = await testNosByHash(sql, repositoryId, hashes);
@@ -56,30 +60,6 @@ export async function publishTests(
           and t.test_no >= u.first_test_no and t.test_no < u.end_test_no))`;
 }
 
-/** SQL: whether the row `t` of `test` was never disruptive and is not quarantined. */
-export function isUnreferenced(sql: Queryable, repositoryId: number) {
-  return sql`not exists (
-      select 1 from disruptive_test d
-      where d.repository_id = ${repositoryId} and d.test_no = t.test_no)
-    and not exists (
-      select 1 from quarantine q
-      where q.repository_id = ${repositoryId} and q.test_no = t.test_no)`;
-}
-
-/** Deletes those of the given tests that were never disruptive and are not quarantined. */
-export async function deleteTests(
-  tx: Queryable,
-  repositoryId: number,
-  testNos: Iterable<number>,
-): Promise<void> {
-  const { count } = await tx`
-    delete from test t
-    where repository_id = ${repositoryId} and test_no = any(${integersIn(tx, testNos)})
-      and ${isUnreferenced(tx, repositoryId)} and ${isPublished(tx, repositoryId)}`;
-  // Uploads that have prepared their tests look them up again.
-  if (count > 0) await interruptAdditions(tx, repositoryId);
-}
-
 /**
  * The test_no of the given tests, by test_hash; tests that are not stored are missing.
  *
@@ -91,25 +71,21 @@ export async function testNosByHash(
   repositoryId: number,
   testHashes: Iterable<number>,
 ): Promise<Map<number, number>> {
-  const rows = await sql<{ test_hash: number; test_no: number }[]>`
-    select h.test_hash::float8, t.test_no
+  const rows = await sql<{ testHash: number; testNo: number }[]>`
+    select h.test_hash::float8 as "testHash", t.test_no as "testNo"
     from unnest(${arrayOf(testHashes)}::text::bigint[]) as h(test_hash)
     cross join lateral (
       select test_no from test
       where repository_id = ${repositoryId} and test_hash = h.test_hash
       limit 1) t`;
-  return new Map(rows.map((row) => [row.test_hash, row.test_no]));
-}
-
-interface NewTest extends TestIdentity {
-  test_hash: number;
+  return new Map(rows.map(({ testHash, testNo }) => [testHash, testNo]));
 }
 
 /** Stores tests unpublished; skips those that another process has stored. */
 async function insertTests(
   sql: Queryable,
   repositoryId: number,
-  tests: NewTest[],
+  tests: (TestIdentity & { testHash: number })[],
 ): Promise<void> {
   const count = tests.length;
   const first = await takeNumbers(sql, { repositoryId, column: "next_test_no", count });
@@ -122,8 +98,109 @@ async function insertTests(
     select ${repositoryId}, ${first}::int + t.ordinality - 1, t.test_hash, t.suite, t.class, t.name,
       t.file
     from rows from (
-      json_to_recordset(${JSON.stringify(tests)}::text::json) as (test_hash bigint, suite text,
+      json_to_recordset(${JSON.stringify(tests)}::text::json) as ("testHash" bigint, suite text,
         class text, name text, file text)
     ) with ordinality as t(test_hash, suite, class, name, file)
     on conflict (repository_id, test_hash) do nothing`;
+}
+
+/** The number of the list of exactly these tests; `null` when no submission has run it. */
+export async function findTestListNo(
+  sql: Queryable,
+  { repositoryId, listHash }: { repositoryId: number; listHash: string },
+): Promise<number | null> {
+  const [row] = await sql<{ testListNo: number }[]>`
+    select test_list_no as "testListNo" from test_list
+    where repository_id = ${repositoryId} and list_hash = decode(${listHash}, 'hex')`;
+  return row?.testListNo ?? null;
+}
+
+/** Stores a new list and returns its number. */
+export async function insertTestList(
+  sql: Queryable,
+  { repositoryId, listHash, testNos }: {
+    repositoryId: number;
+    listHash: string;
+    testNos: Int32Array;
+  },
+): Promise<number> {
+  const testListNo = await takeNumbers(sql, { repositoryId, column: "next_test_list_no" });
+  await sql`
+    insert into test_list (repository_id, test_list_no, list_hash, test_count, tests)
+    values (${repositoryId}, ${testListNo}, decode(${listHash}, 'hex'), ${testNos.length},
+      ${encodeTestList(testNos)})`;
+  return testListNo;
+}
+
+/** Deletes lists, and sets of tags of their tests, that no submission has; returns how many lists. */
+export async function deleteUnusedLists(tx: Queryable, repositoryId: number): Promise<number> {
+  await tx`
+    delete from test_tag_set t
+    where repository_id = ${repositoryId} and not exists (
+      select 1 from submission s
+      where s.repository_id = ${repositoryId} and s.test_tag_set_no = t.test_tag_set_no)`;
+  const { count } = await tx`
+    delete from test_list l
+    where repository_id = ${repositoryId} and not exists (
+      select 1 from submission s
+      where s.repository_id = ${repositoryId} and s.test_list_no = l.test_list_no)`;
+  return count;
+}
+
+/** The tests that are in no list, and the number after the last list. */
+export async function findUnlistedTests(
+  sql: Queryable,
+  repositoryId: number,
+): Promise<{ unlisted: Set<number>; nextListNo: number }> {
+  const rows = await sql<{ testNo: number }[]>`
+    select test_no as "testNo" from test t
+    where repository_id = ${repositoryId} and ${isDeletable(sql, repositoryId)}`;
+  const unlisted = new Set(rows.map(({ testNo }) => testNo));
+  return { unlisted, nextListNo: await excludeListed(sql, unlisted, { repositoryId }) };
+}
+
+/**
+ * Removes from `testNos` all that are in a list with at least the number `from`. Returns the number after
+ * the last list.
+ */
+export async function excludeListed(
+  sql: Queryable,
+  testNos: Set<number>,
+  { repositoryId, from = 0 }: { repositoryId: number; from?: number },
+): Promise<number> {
+  const lists = await sql<{ testListNo: number; testCount: number; tests: Uint8Array }[]>`
+    select test_list_no as "testListNo", test_count as "testCount", tests from test_list
+    where repository_id = ${repositoryId} and test_list_no >= ${from}
+    order by test_list_no
+    limit ${LISTS_PER_STATEMENT}`;
+  for (const { tests, testCount } of lists) {
+    for (const testNo of decodeTestList(tests, testCount)) testNos.delete(testNo);
+  }
+  const next = (lists.at(-1)?.testListNo ?? from - 1) + 1;
+  if (lists.length < LISTS_PER_STATEMENT) return next;
+  return await excludeListed(sql, testNos, { repositoryId, from: next });
+}
+
+/** Deletes those of the given tests that were never disruptive and are not quarantined. */
+export async function deleteTests(
+  tx: Queryable,
+  repositoryId: number,
+  testNos: Iterable<number>,
+): Promise<void> {
+  const { count } = await tx`
+    delete from test t
+    where repository_id = ${repositoryId} and test_no = any(${integersIn(tx, testNos)})
+      and ${isDeletable(tx, repositoryId)}`;
+  // Uploads that have prepared their tests look them up again.
+  if (count > 0) await interruptAdditions(tx, repositoryId);
+}
+
+/** SQL: whether the row `t` of `test` is published, was never disruptive and is not quarantined. */
+function isDeletable(sql: Queryable, repositoryId: number) {
+  return sql`${isPublished(sql, repositoryId)} and not exists (
+      select 1 from disruptive_test d
+      where d.repository_id = ${repositoryId} and d.test_no = t.test_no)
+    and not exists (
+      select 1 from quarantine q
+      where q.repository_id = ${repositoryId} and q.test_no = t.test_no)`;
 }

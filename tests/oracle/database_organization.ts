@@ -47,7 +47,7 @@ export async function databaseOrganization(
     const { plain, prefix, ...token } = makeToken("api_token");
     const row = { ...token, organizationId, tokenPrefix: prefix, label: null, expiresAt };
     const insertion = await insertToken(sql, { ...row, createdAt: BEGINNING });
-    if (insertion.outcome !== "inserted") throw new Error("a new token existed already");
+    if (!insertion?.isNew) throw new Error("a new token existed already");
     tokens.push({ plain, apiTokenId: insertion.token.apiTokenId });
   };
   await createToken(null);

@@ -69,7 +69,7 @@ export async function createFixture(
       expiresAt: null,
       ...row,
     });
-    assert.equal(inserted.outcome, "inserted");
+    assert.ok(inserted?.isNew);
     return plain;
   };
   const token = await addToken();

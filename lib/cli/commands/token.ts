@@ -5,7 +5,6 @@ import {
   type NewTokenRow,
   revokeToken,
   type Token,
-  type TokenInsertion,
 } from "../../../db/admin/tokens.ts";
 import type { Database } from "../../../db/connection/connect.ts";
 import { writeTransaction } from "../../../db/write/transaction.ts";
@@ -68,7 +67,7 @@ const createCommand = command({
     const { sql, organization } = await openOrganization(context, org);
     const repository = repo && await requireRepository(sql, organization, repo);
     const { plain, ...token } = makeToken(type);
-    const insertion = await storeToken(sql, context, {
+    const stored = await storeToken(sql, context, {
       organizationId: organization.organizationId,
       ...repository && { repositoryId: repository.repositoryId },
       type,
@@ -78,14 +77,14 @@ const createCommand = command({
       createdAt: context.now,
       expiresAt: expiresIn === undefined ? expiresAt ?? null : context.now + expiresIn,
     });
-    if (insertion.outcome !== "inserted") throw new Error("a random token already exists");
+    if (!stored?.isNew) throw new Error("a random token already exists");
     if (legacy && organization.purchaseUnitCount === 0) {
       context.note(
         `organization "${organization.name}" has 0 purchase units: the token is invalid until ` +
           `\`${PROGRAM} org set NAME --purchase-units N\``,
       );
     }
-    await context.print(plain, { token: plain, ...tokenRecord(insertion.token) });
+    await context.print(plain, { token: plain, ...tokenRecord(stored.token) });
   },
 });
 
@@ -110,7 +109,7 @@ const importCommand = command({
   },
   async run({ org, hash, prefix, expiresAt }, context) {
     const { sql, organization } = await openOrganization(context, org);
-    const insertion = await storeToken(sql, context, {
+    const stored = await storeToken(sql, context, {
       organizationId: organization.organizationId,
       type: hash.type,
       tokenPrefix: prefix ?? null,
@@ -119,12 +118,10 @@ const importCommand = command({
       createdAt: context.now,
       expiresAt: expiresAt ?? null,
     });
-    if (insertion.outcome === "other_organization") {
-      // Does not tell which organization has it.
-      throw new Failure("cannot import the token: its hash is already used");
-    }
-    const { token } = insertion;
-    if (insertion.outcome === "present") {
+    // Does not tell which organization has it.
+    if (!stored) throw new Failure("cannot import the token: its hash is already used");
+    const { token } = stored;
+    if (!stored.isNew) {
       const revoked = token.revokedAt === null ? "" : ", and it is revoked";
       context.note(`token ${token.apiTokenId} already exists and is unchanged${revoked}`);
     }
@@ -188,11 +185,11 @@ async function storeToken(
   sql: Database["sql"],
   context: CommandContext,
   token: NewTokenRow,
-): Promise<TokenInsertion> {
+): ReturnType<typeof insertToken> {
   return await writeTransaction(sql, async (tx) => {
-    const insertion = await insertToken(tx, token);
-    if (insertion.outcome === "inserted") await context.logChange(tx, changeOf(insertion.token));
-    return insertion;
+    const stored = await insertToken(tx, token);
+    if (stored?.isNew) await context.logChange(tx, changeOf(stored.token));
+    return stored;
   });
 }
 

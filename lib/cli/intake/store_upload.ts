@@ -1,5 +1,5 @@
 /** Stores an upload that was read: all of it or nothing. */
-import { insertCoverage } from "../../../db/write/coverage_reports.ts";
+import { storeCoverage } from "../../../db/write/coverage_reports.ts";
 import {
   RepositoryGoneError,
   storeSubmission,
@@ -79,7 +79,7 @@ export async function storeUpload(
         throw new RepositoryGoneError("the repository was deleted in the meantime");
       }
       if (key !== undefined) await removeUnprocessed(tx, { repositoryId, key });
-      if (coverage) await insertCoverage(tx, { repositoryId, ...facts, coverage });
+      if (coverage) await storeCoverage(tx, { repositoryId, ...facts }, coverage);
       await alongside?.(tx);
     });
     return { outcome, droppedTags: [], newlyDisruptive: [] };

@@ -102,7 +102,7 @@ export async function addToken(
 ): Promise<string> {
   const { plain, hash, prefix: tokenPrefix } = makeToken(type);
   const row = { organizationId, type, hash, tokenPrefix, label: null, createdAt: NOON, expiresAt };
-  assert.equal((await insertToken(sql, row)).outcome, "inserted");
+  assert.ok((await insertToken(sql, row))?.isNew);
   return plain;
 }
 
