@@ -25,7 +25,7 @@ const TESTS_SHARE = 0.6;
 export function serve(
   { now = systemClock, windowSeconds = WINDOW_SECONDS, cacheSizeMb = 80, ...options }: ServeOptions,
 ): RunningServer {
-  const cacheBytes = cacheSizeMb * 1024 * 1024;
+  const cacheBytes = Math.max(1, cacheSizeMb * 1024 * 1024);
   const cache = {
     maxCachedBytes: cacheBytes * (1 - TESTS_SHARE),
     maxCachedTests: cacheBytes * TESTS_SHARE / TEST_BYTES,

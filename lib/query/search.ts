@@ -2,8 +2,8 @@
  * Finds the tests that match a query. Each term filters what the terms before it left; a Bloom filter
  * of trigrams spares most tests a search of their text.
  */
+import { LRUCache } from "lru-cache";
 import type { TrackedTest } from "../analysis/tracked_test.ts";
-import { Cache } from "../base/cache.ts";
 import { parseDay, SECONDS_PER_DAY } from "../base/time.ts";
 import { type DayOperator, foldCase, type Query, type SeenTerm } from "./parse.ts";
 
@@ -33,7 +33,7 @@ export class TestSearch {
   /** Positions of tests by folded tag. */
   readonly #tags = new Map<string, Set<number>>();
   /** For frequent words, whether each text contains them. */
-  readonly #words = new Cache<string, Uint8Array>({ maxWeight: MAX_CACHED_WORDS });
+  readonly #words = new LRUCache<string, Uint8Array>({ max: MAX_CACHED_WORDS });
 
   constructor(tests: readonly Searchable[]) {
     // A word of a query contains no line end, so that none matches across two fields.

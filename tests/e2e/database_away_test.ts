@@ -95,7 +95,7 @@ describe("an unreachable database", { skip: installedServer() === null }, () => 
         const running = await start(["serve", "--port", "0"], { DATABASE_URL: url.href });
         assert.equal((await ask(running)).status, 204);
         tunnel.freeze();
-        const hanging = ask(running).catch(() => null);
+        const hanging = ask(running).catch(() => "cut off");
         await new Promise((resolve) => setTimeout(resolve, 200));
         const begun = performance.now();
         const ending = running.stop("SIGTERM");
@@ -107,7 +107,7 @@ describe("an unreachable database", { skip: installedServer() === null }, () => 
         if (signals === 1) {
           assert.equal(code, 0, stderr);
           assert.ok(passed > 9_000 && passed < 20_000, `it took ${passed} ms`);
-          assert.deepEqual(await hanging, { status: 500, body: "" });
+          assert.equal(await hanging, "cut off");
         } else {
           assert.equal(code, 1);
           assert.ok(passed < 2_000, `it took ${passed} ms`);

@@ -1,6 +1,6 @@
+import { LRUCache } from "lru-cache";
 import { isTransient } from "../../../db/connection/errors.ts";
 import { loadUploader, type Uploader } from "../../../db/read/caller.ts";
-import { Cache } from "../../base/cache.ts";
 import { readToken } from "../../http/request/authentication.ts";
 import type { Context } from "../../http/request/context.ts";
 import { TokenThrottle } from "../../http/request/token_throttle.ts";
@@ -17,8 +17,8 @@ export function createAuthenticator(
   { sql, log, onTokenUse }: Pick<Context, "sql" | "log" | "onTokenUse">,
 ) {
   const throttle = new TokenThrottle({ sql, log });
-  const valid = new Cache<string, { uploader: Uploader; seenAt: number }>({
-    maxWeight: MAX_TOKENS,
+  const valid = new LRUCache<string, { uploader: Uploader; seenAt: number }>({
+    max: MAX_TOKENS,
   });
   return async (
     authorization: string | null,

@@ -1,7 +1,7 @@
 /** Who is calling: reads the token of the `Authorization` header and looks it up. */
+import { LRUCache } from "lru-cache";
 import { isWorkerAway } from "../../../db/connection/errors.ts";
 import { type CallerLookUp, type CallerScope, loadCallers } from "../../../db/read/caller.ts";
-import { Cache } from "../../base/cache.ts";
 import { caseKey } from "../../base/identity.ts";
 import { hashToken, type TokenType, tokenType } from "../../base/token.ts";
 import { Batches } from "./batches.ts";
@@ -38,7 +38,7 @@ export function createAuthentication(
   { sql, log, onTokenUse, metrics }: Pick<Context, "sql" | "log" | "onTokenUse" | "metrics">,
 ) {
   /** Hashes of tokens that were valid, with the hour of their last use. */
-  const valid = new Cache<string, number>({ maxWeight: MAX_VALID_TOKENS });
+  const valid = new LRUCache<string, number>({ max: MAX_VALID_TOKENS });
   // Created by the first wrong token.
   let throttle: TokenThrottle | undefined;
   const lookUps = new Batches<CallerLookUp, CallerScope | null>((all) => {

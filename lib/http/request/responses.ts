@@ -1,9 +1,9 @@
 /** Turns what handlers return into responses: headers, entity tags, compression, and a cache. */
+import { LRUCache } from "lru-cache";
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import { Cache } from "../../base/cache.ts";
 import { VERSION } from "../../base/version.ts";
 import type { Endpoint, HandlerResult, RawParameters, ResponseDescription } from "./route.ts";
 
@@ -61,13 +61,14 @@ export function responseKey(
 
 /** Creates responses, and keeps them. */
 export class Responder {
-  readonly #cache: Cache<string, CachedResponse>;
+  readonly #cache: LRUCache<string, CachedResponse>;
 
   constructor({ maxCachedBytes = MAX_CACHED_BYTES } = {}) {
-    this.#cache = new Cache({
-      maxWeight: maxCachedBytes,
+    this.#cache = new LRUCache({
+      maxSize: Math.ceil(maxCachedBytes),
       // The compressed bytes come later: of JSON less than half of the plain ones.
-      weigh: ({ byteLength }, key) => ENTRY_OVERHEAD_BYTES + key.length + 1.5 * byteLength,
+      sizeCalculation: ({ byteLength }, key) =>
+        ENTRY_OVERHEAD_BYTES + key.length + Math.ceil(1.5 * byteLength),
     });
   }
 

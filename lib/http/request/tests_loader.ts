@@ -1,8 +1,8 @@
+import { LRUCache } from "lru-cache";
 import type { RepositoryVersion } from "../../../db/read/caller.ts";
 import type { Database } from "../../../db/connection/connect.ts";
 import { loadTrackedChanges, loadTrackedTests } from "../../../db/read/tracked_tests.ts";
 import type { TestsState } from "../../analysis/tests_state.ts";
-import { Cache } from "../../base/cache.ts";
 import type { WindowVersion } from "../../base/data_version.ts";
 import type { BranchFilter } from "../../query/branches.ts";
 import type { LoadTestsOptions, Moment } from "./route.ts";
@@ -51,14 +51,14 @@ export function createTestsLoader(
   sql: Database["sql"],
   { maxCachedTests = MAX_CACHED_TESTS } = {},
 ): TestsLoader {
-  const cache = new Cache<string, Loaded>({
-    maxWeight: maxCachedTests * (1 - MERGED_SHARE),
-    weigh: ({ state: { tests, runs, recordedAts } }) =>
+  const cache = new LRUCache<string, Loaded>({
+    maxSize: Math.ceil(maxCachedTests * (1 - MERGED_SHARE)),
+    sizeCalculation: ({ state: { tests, runs, recordedAts } }) =>
       1 + tests.size + Math.ceil((runs.byteLength + 8 * recordedAts.length) / TEST_BYTES),
   });
-  const mergedCache = new Cache<string, Merged>({
-    maxWeight: maxCachedTests * MERGED_SHARE,
-    weigh: ({ collection: { tests } }, key) =>
+  const mergedCache = new LRUCache<string, Merged>({
+    maxSize: Math.ceil(maxCachedTests * MERGED_SHARE),
+    sizeCalculation: ({ collection: { tests } }, key) =>
       1 + Math.ceil(tests.length / 2 + key.length / TEST_BYTES),
   });
   /** Loads that have not finished, by version. */

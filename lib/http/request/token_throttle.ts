@@ -3,8 +3,8 @@
  * refused: while an address is throttled, tokens that were valid before are looked up as usual, and
  * all others are looked up together in batches.
  */
+import { LRUCache } from "lru-cache";
 import { existingTokenHashes } from "../../../db/read/caller.ts";
-import { Cache } from "../../base/cache.ts";
 import { pause } from "../../base/delay.ts";
 import { Batches } from "./batches.ts";
 import type { Context } from "./context.ts";
@@ -36,9 +36,9 @@ interface Sender {
 /** Counts wrong tokens by address. */
 export class TokenThrottle {
   readonly #context: Pick<Context, "sql" | "log">;
-  readonly #senders = new Cache<string, Sender>({ maxWeight: MAX_ADDRESSES });
+  readonly #senders = new LRUCache<string, Sender>({ max: MAX_ADDRESSES });
   /** Until when a token is known to be wrong, by hash. */
-  readonly #wrong = new Cache<string, number>({ maxWeight: MAX_TOKENS });
+  readonly #wrong = new LRUCache<string, number>({ max: MAX_TOKENS });
   readonly #lookUps: Batches<string, boolean>;
 
   constructor(context: Pick<Context, "sql" | "log">) {

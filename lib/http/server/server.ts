@@ -29,7 +29,7 @@ export interface ListenOptions {
   drainTimeoutMs?: number;
   /** Further requests are refused with 500. */
   maxRunningRequests?: number;
-  /** Requests that take longer are answered with 500, to within a second. */
+  /** Requests that take longer are answered with 500. */
   requestTimeoutMs?: number;
   /** Called when requests timed out: what they wait for may never come. */
   onTimeout?(): void;
@@ -42,15 +42,12 @@ export interface RunningServer {
   shutdown(): Promise<void>;
 }
 
-// Enough to send the empty responses of requests that are given up.
-const FLUSH_TIMEOUT_MS = 1_000;
-
 // A process that shares its port first closes connections with their next response, so that active
 // clients move to the others. Closing them at once lost 15 requests of 16 busy connections.
 const LEAVE_MS = 500;
 
-// One sweep over all requests is cheaper than a timer for each.
-const SWEEP_INTERVAL_MS = 1_000;
+// Refused and expired requests are logged together: a line each would add to the overload.
+const REPORT_INTERVAL_MS = 1_000;
 
 // Refusing the probe under load would have the service killed when it is needed most.
 const LIVENESS_PROBE = /^https?:\/\/[^/]*\/health\/?(?:\?|$)/i;
@@ -82,7 +79,7 @@ export function listen(app: App, options: ListenOptions): RunningServer {
       }),
     { port, log },
   );
-  const timer = setInterval(() => requests.sweep(), SWEEP_INTERVAL_MS);
+  const timer = setInterval(() => requests.report(), REPORT_INTERVAL_MS);
   return {
     url: urlOf(listener.addr),
     async shutdown() {
@@ -93,23 +90,14 @@ export function listen(app: App, options: ListenOptions): RunningServer {
       const drained = listener.shutdown();
       try {
         if (await isDoneWithin(drained, drainTimeoutMs)) return;
-        // The `signal` of Deno.serve cannot close connections once it is shutting down.
-        const count = requests.expire(Infinity);
-        log.warn("gave up running requests", { count, after_ms: drainTimeoutMs });
-        await isDoneWithin(drained, FLUSH_TIMEOUT_MS);
+        // Their connections end with the process.
+        log.warn("gave up running requests", { count: requests.count, after_ms: drainTimeoutMs });
       } finally {
         clearInterval(timer);
+        requests.report();
       }
     },
   };
-}
-
-/** A request without a response yet. */
-interface WaitingRequest {
-  request: Request;
-  /** `performance.now()` of its arrival. */
-  since: number;
-  respond(response: Response): void;
 }
 
 /** The requests that are being worked on, bounded in number and in time. */
@@ -117,59 +105,52 @@ class RunningRequests {
   readonly #app: App;
   readonly #options: ListenOptions;
   readonly #maxCount: number;
-  readonly #waiting = new Set<WaitingRequest>();
+  readonly #timeoutMs: number;
   /** Includes requests that timed out: the app still works on them. */
-  #workCount = 0;
+  count = 0;
   #refusedCount = 0;
+  #expiredCount = 0;
 
   constructor(app: App, options: ListenOptions) {
     this.#app = app;
     this.#options = options;
     this.#maxCount = options.maxRunningRequests ?? MAX_RUNNING_REQUESTS;
+    this.#timeoutMs = options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
   }
 
   async run(request: Request, peer: string): Promise<Response> {
-    if (this.#workCount >= this.#maxCount && !LIVENESS_PROBE.test(request.url)) {
+    if (this.count >= this.#maxCount && !LIVENESS_PROBE.test(request.url)) {
       this.#refusedCount++;
       return completeError(request, overloaded(), requestIdOf(request));
     }
     const { promise: expired, resolve: respond } = Promise.withResolvers<Response>();
-    const waiting = { request, since: performance.now(), respond };
-    this.#waiting.add(waiting);
-    this.#workCount++;
+    const timer = setTimeout(() => {
+      // Once for all that expire together.
+      if (this.#expiredCount++ === 0) this.#options.onTimeout?.();
+      respond(completeError(request, internalServerError(), requestIdOf(request)));
+    }, this.#timeoutMs);
+    this.count++;
     const response = this.#app(request, peer).finally(() => {
-      this.#workCount--;
-      this.#waiting.delete(waiting);
+      this.count--;
+      clearTimeout(timer);
     });
     return await Promise.race([response, expired]);
   }
 
-  /** Expires requests that take too long, and logs what happened since the last sweep. */
-  sweep(): void {
-    const { log, requestTimeoutMs = REQUEST_TIMEOUT_MS, onTimeout } = this.#options;
-    const count = this.expire(performance.now() - requestTimeoutMs);
-    if (count > 0) {
-      log.warn("gave up requests that took too long", { count, after_ms: requestTimeoutMs });
-      onTimeout?.();
+  /** Logs the requests that were refused or expired since the last time. */
+  report(): void {
+    const { log } = this.#options;
+    if (this.#expiredCount > 0) {
+      log.warn("gave up requests that took too long", {
+        count: this.#expiredCount,
+        after_ms: this.#timeoutMs,
+      });
+      this.#expiredCount = 0;
     }
     if (this.#refusedCount > 0) {
-      // One line for all of them: a line each would add to the overload.
       log.warn("refused requests", { count: this.#refusedCount, running: this.#maxCount });
       this.#refusedCount = 0;
     }
-  }
-
-  /** Answers requests that arrived before a time with 500. Returns how many. */
-  expire(before: number): number {
-    let count = 0;
-    for (const waiting of this.#waiting) {
-      const { request, since, respond } = waiting;
-      if (since >= before) continue;
-      respond(completeError(request, internalServerError(), requestIdOf(request)));
-      this.#waiting.delete(waiting);
-      count++;
-    }
-    return count;
   }
 }
 
