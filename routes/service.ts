@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { docsPage } from "../lib/http/docs_page/page.ts";
 import { llmsText } from "../lib/http/llms_txt/document.ts";
 import { openapiDocument, openapiYaml } from "../lib/http/openapi/document.ts";
-import { API_TITLE } from "../lib/http/openapi/texts.ts";
+import { API_TITLE } from "../lib/http/openapi/description.ts";
 import {
   defineJsonRoute,
   defineRoute,

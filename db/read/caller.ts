@@ -23,7 +23,7 @@ export type Selection =
   | NamedSelection;
 
 /** Those with this name (and owner, if given; as they are compared), and that with this number. */
-interface NamedSelection {
+export interface NamedSelection {
   kind: "named";
   ownerKey?: string;
   nameKey?: string;

@@ -3,12 +3,14 @@ import { escapeHtml } from "../../html/escape.ts";
 import { documentHead, documentHeaders, hashSource, LOGO, STYLE } from "../../html/layout.ts";
 import { responseText } from "../llms_txt/document.ts";
 import {
+  API_DESCRIPTION,
+  API_SUMMARY,
+  API_TITLE,
   type DescribedParameter,
   describedParameters,
   parameterType,
   pathTemplate,
 } from "../openapi/description.ts";
-import { API_DESCRIPTION, API_SUMMARY, API_TITLE } from "../openapi/texts.ts";
 import { type Route, TAGS } from "../request/route.ts";
 import { markdown } from "./markdown.ts";
 import script from "./script.js" with { type: "text" };

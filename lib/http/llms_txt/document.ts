@@ -3,15 +3,17 @@
  * its own before and between the endpoints.
  */
 import {
+  API_SUMMARY,
+  API_TITLE,
   type DescribedParameter,
   describedParameters,
   exampleRequest,
   exampleResponse,
   fieldsOf,
+  GENERAL_RULES,
   parameterType,
   pathTemplate,
 } from "../openapi/description.ts";
-import { API_SUMMARY, API_TITLE, GENERAL_RULES } from "../openapi/texts.ts";
 import { type Access, type Route, type Tag, TAGS } from "../request/route.ts";
 import badges from "./badges.md" with { type: "text" };
 import introduction from "./introduction.md" with { type: "text" };

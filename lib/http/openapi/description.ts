@@ -1,8 +1,21 @@
-/** Parameters, fields and examples of a route, for everything that documents it. */
+/** What documents the API: its title and rules, and the parameters, fields and examples of a route. */
 import { toJsonSchema } from "@valibot/to-json-schema";
 import * as v from "valibot";
 import type { ParameterMetadata } from "../request/parameters.ts";
 import type { Route } from "../request/route.ts";
+import rules from "./rules.md" with { type: "text" };
+
+export const API_TITLE = "Test Analytics Platform";
+
+export const API_SUMMARY = "Read-only analytics of CI test results";
+
+/** The rules that all endpoints share, as Markdown with headings of level 2. */
+export const GENERAL_RULES: string = rules.trimEnd();
+
+/** Markdown with headings of level 3, for the OpenAPI document and the page. */
+export const API_DESCRIPTION: string =
+  "Which tests are flaky, since when, and how often, counted from the results that CI runs upload.\n\n" +
+  rules.replaceAll(/^## /gm, "### ");
 
 /** A parameter with its documentation. */
 export interface DescribedParameter extends ParameterMetadata {

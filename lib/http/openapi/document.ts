@@ -5,8 +5,14 @@ import { stringify } from "yaml";
 import { VERSION } from "../../base/version.ts";
 import { ERRORS_SCHEMA, MESSAGE_SCHEMA } from "../request/errors.ts";
 import { type Access, type Route, TAGS } from "../request/route.ts";
-import { type DescribedParameter, describedParameters, pathTemplate } from "./description.ts";
-import { API_DESCRIPTION, API_SUMMARY, API_TITLE } from "./texts.ts";
+import {
+  API_DESCRIPTION,
+  API_SUMMARY,
+  API_TITLE,
+  type DescribedParameter,
+  describedParameters,
+  pathTemplate,
+} from "./description.ts";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 

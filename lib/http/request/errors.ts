@@ -1,27 +1,19 @@
 /** Error responses. No other module creates the body of an error. */
 import * as v from "valibot";
-import { JSON_MEDIA_TYPE, jsonBody } from "./json.ts";
-import type { Access } from "./route.ts";
+import { type Access, JSON_MEDIA_TYPE, jsonBody } from "./route.ts";
 
 /** Messages by the name of the parameter. */
 export type ParameterErrors = Record<string, string[]>;
 
 /** Schema of the body of 404 and 405. */
 export const MESSAGE_SCHEMA = v.pipe(
-  v.strictObject({
-    message: v.pipe(v.string(), v.description("What is wrong; never changes")),
-  }),
+  v.strictObject({ message: v.string() }),
   v.title("ErrorMessage"),
 );
 
 /** Schema of the body of 400. */
 export const ERRORS_SCHEMA = v.pipe(
-  v.strictObject({
-    errors: v.pipe(
-      v.record(v.string(), v.array(v.string())),
-      v.description("Messages by the name of the parameter"),
-    ),
-  }),
+  v.strictObject({ errors: v.record(v.string(), v.array(v.string())) }),
   v.title("ParameterErrors"),
 );
 

@@ -3,7 +3,7 @@
  * or the test that they select.
  */
 import { IttyRouter } from "itty-router";
-import type { RepositoryVersion, Selection } from "../../../db/read/caller.ts";
+import type { NamedSelection, RepositoryVersion, Selection } from "../../../db/read/caller.ts";
 import { caseKey, isObjectId, parseTestId } from "../../base/identity.ts";
 import { quote } from "../../base/quote.ts";
 import type { ParameterErrors } from "./errors.ts";
@@ -41,10 +41,10 @@ export function createUrlParser(routes: readonly Endpoint[]): (url: string) => P
       const badgeToken = route.access === "token or badge token"
         ? new URLSearchParams(search).get("token")
         : null;
-      const selection = select(route, { variables, parameters });
+      const selection = select(route, variables, parameters);
       return { route, root, parameters, badgeToken, selection };
     }
-    return { route: null, root, parameters: {}, badgeToken: null, selection: { kind: "none" } };
+    return { route: null, root, parameters: {}, badgeToken: null, selection: NOTHING };
   };
 }
 
@@ -77,16 +77,19 @@ function rawParameters(query: string, { parameters, isPage }: Endpoint): RawPara
   return raw;
 }
 
+const NOTHING: Selection = { kind: "none" };
+
 function select(
   { resource }: Endpoint,
-  { variables, parameters }: { variables: RawParameters; parameters: RawParameters },
+  { owner = "", name = "", id = "" }: RawParameters,
+  parameters: RawParameters,
 ): Selection {
-  const { owner = "", name = "", id = "" } = variables;
-  if (!canBeStored(owner) || !canBeStored(name)) return { kind: "none" };
+  // PostgreSQL stores no NUL.
+  if ((owner + name).includes("\0")) return NOTHING;
   const [ownerKey, nameKey] = [caseKey(owner), caseKey(name)];
   switch (resource) {
     case undefined:
-      return { kind: "none" };
+      return NOTHING;
     case "organization":
       return { kind: "organization" };
     case "repository in path":
@@ -94,12 +97,11 @@ function select(
     case "repositories by name in path":
       return { kind: "named", nameKey };
     case "submission in path":
-      return isObjectId(id)
-        ? { kind: "submission", ownerKey, nameKey, submissionId: id.toLowerCase() }
-        : { kind: "none" };
+      if (!isObjectId(id)) return NOTHING;
+      return { kind: "submission", ownerKey, nameKey, submissionId: id.toLowerCase() };
     case "test in path": {
       const parts = parseTestId(id);
-      return parts ? { kind: "test", ...parts } : { kind: "none" };
+      return parts ? { kind: "test", ...parts } : NOTHING;
     }
     default:
       return selectByParameters(parameters, { isRequired: resource === "repository in query" });
@@ -111,25 +113,20 @@ function selectByParameters(
   { repository, repository_id: id }: RawParameters,
   { isRequired }: { isRequired: boolean },
 ): Selection {
-  if (repository === undefined && id === undefined) return { kind: isRequired ? "none" : "all" };
+  if (repository === undefined && id === undefined) return isRequired ? NOTHING : { kind: "all" };
   const names = nameKeys(repository ?? "");
   const repositoryNumber = /^\d+$/.test(id ?? "") ? Number(id) : 0;
   const isNumber = repositoryNumber > 0 && Number.isSafeInteger(repositoryNumber);
-  if (!names && !isNumber) return { kind: "none" };
+  if (!names && !isNumber) return NOTHING;
   return { kind: "named", ...names, ...(isNumber && { repositoryNumber }) };
 }
 
 /** Splits `name` or `owner/name` at the last slash: an owner may contain slashes. */
 function nameKeys(text: string): { ownerKey?: string; nameKey: string } | null {
-  if (text === "" || !canBeStored(text)) return null;
+  if (text === "" || text.includes("\0")) return null;
   const slash = text.lastIndexOf("/");
   const nameKey = caseKey(text.slice(slash + 1));
   return slash < 0 ? { nameKey } : { ownerKey: caseKey(text.slice(0, slash)), nameKey };
-}
-
-/** False for texts that PostgreSQL can neither store nor compare with. */
-function canBeStored(text: string): boolean {
-  return !text.includes("\0") && text.isWellFormed();
 }
 
 /**
@@ -141,27 +138,24 @@ export function checkSelected(
   found: RepositoryVersion[],
 ): { errors: ParameterErrors; isMissing: boolean; repositories: RepositoryVersion[] } {
   const { repository: name, repository_id: id } = parameters;
-  const wanted: Partial<Extract<Selection, { kind: "named" }>> = selection.kind === "named"
+  const { ownerKey, nameKey, repositoryNumber } = selection.kind === "named"
     ? selection
-    : {};
-  const byName = found.filter(({ ownerKey, nameKey }) =>
-    nameKey === wanted.nameKey && ownerKey === (wanted.ownerKey ?? ownerKey)
+    : {} as Partial<NamedSelection>;
+  const byName = found.filter((one) =>
+    one.nameKey === nameKey && one.ownerKey === (ownerKey ?? one.ownerKey)
   );
-  const byId = found.filter((one) => one.repositoryNumber === wanted.repositoryNumber);
+  const byId = found.filter((one) => one.repositoryNumber === repositoryNumber);
+  if (byId[0] && byName.includes(byId[0])) {
+    return { errors: {}, isMissing: false, repositories: byId };
+  }
   const errors: ParameterErrors = {};
-  if (byId[0] && byName.includes(byId[0])) return { errors, isMissing: false, repositories: byId };
+  const quoted = quote(name ?? "");
   if (byName.length > 1) {
-    errors.repository = [
-      `${quote(name ?? "")} fits ${byName.length} repositories: expected owner/name`,
-    ];
+    errors.repository = [`${quoted} fits ${byName.length} repositories: expected owner/name`];
   }
   if (byName.length > 0 && byId.length > 0) {
-    errors.repository_id = [
-      `${quote(id ?? "")} is not the id of ${
-        quote(name ?? "")
-      }: expected the same repository, or ` +
-      "only one of the parameters",
-    ];
+    const expected = "expected the same repository, or only one of the parameters";
+    errors.repository_id = [`${quote(id ?? "")} is not the id of ${quoted}: ${expected}`];
   }
   const isMissing = (name !== undefined && byName.length === 0) ||
     (id !== undefined && byId.length === 0);

@@ -19,12 +19,7 @@ export interface LoggedRequest {
   address: string;
 }
 
-/**
- * Logs and counts a finished request.
- *
- * @param answered.startedAt of `performance.now()`
- * @param more fields of its line in the log
- */
+/** Logs and counts a finished request, which started at this `performance.now()`. */
 export function logRequest(
   { log, metrics }: Pick<Context, "log" | "metrics">,
   { method, headers }: Request,

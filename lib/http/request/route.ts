@@ -1,11 +1,10 @@
 /** Routes: rows of the route table, and the input and output of their handlers. */
 import * as v from "valibot";
 import type { Database } from "../../../db/connection/connect.ts";
-import type { CallerScope } from "../../../db/read/caller.ts";
+import type { CallerScope, RepositoryVersion } from "../../../db/read/caller.ts";
 import type { DataVersion } from "../../base/data_version.ts";
 import type { BranchFilter } from "../../query/branches.ts";
 import type { Context } from "./context.ts";
-import { JSON_MEDIA_TYPE, jsonBody } from "./json.ts";
 import { organizationId, PATH_PARAMETERS } from "./parameters.ts";
 import type { TestCollection } from "./test_collection.ts";
 
@@ -24,7 +23,6 @@ export const TAGS = {
   Service: "Whether the service answers, whether a token is valid, and what describes the API.",
 } as const;
 
-/** Name of a group of routes. */
 export type Tag = keyof typeof TAGS;
 
 /** Parameters as they were sent: the first value of each, absent ones `undefined`. */
@@ -33,10 +31,8 @@ export type RawParameters = Readonly<Record<string, string | undefined>>;
 /** Schemas of parameters by name; each turns text into a value. */
 export type Entries = Record<string, v.GenericSchema<string | undefined, unknown>>;
 
-/** Schema of the parameters of a route. */
 export type ParametersSchema = v.ObjectSchema<Entries, undefined>;
 
-/** Options for loading the tests of a list. */
 export interface LoadTestsOptions {
   /** Whether to load `timeConsumed`, which takes longer. */
   withTime?: boolean;
@@ -51,14 +47,8 @@ export interface Moment {
   windowStart: number;
 }
 
-/** What a query learns from the request: the resource and the moment. */
-export interface QueryScope extends Moment {
-  repositoryId: number;
-  /** `null` unless the resource is a test. */
-  testNo: number | null;
-  /** `null` unless the resource is a submission. */
-  submissionId: string | null;
-}
+/** What a query learns from the request: the moment and the resource. */
+type QueryScope = Moment & Pick<RepositoryVersion, "repositoryId" | "testNo" | "submissionId">;
 
 /** A query of `db/read`. */
 type Load<Options, Result> = (sql: Database["sql"], options: Options) => Promise<Result>;
@@ -134,7 +124,6 @@ export type Resource =
   | "repository in query"
   | "repositories in query";
 
-/** A route. */
 export interface Endpoint<Query = unknown> {
   /** With `:name` for a variable part. */
   path: string;
@@ -158,7 +147,6 @@ export interface Route<Query = unknown> extends Endpoint<Query> {
   parameters: { path: ParametersSchema; query: ParametersSchema };
 }
 
-/** The values of query parameters. */
 export type QueryOf<Query extends Entries> = v.InferOutput<v.ObjectSchema<Query, undefined>>;
 
 /** A route as it is declared: by default with a token and without query parameters. */
@@ -166,10 +154,7 @@ type RouteDeclaration<Query extends Entries> =
   & Omit<Route<QueryOf<Query>>, "access" | "parameters">
   & { access?: Access; query?: Query };
 
-/**
- * Declares a route. The handler's `query` has the type that the schemas give; the resource has the
- * parameters of the path.
- */
+/** Declares a route. The parameters of its path are those of its resource. */
 export function defineRoute<Query extends Entries>(
   { access = "token", query, ...route }: RouteDeclaration<Query>,
 ): Route {
@@ -180,6 +165,13 @@ export function defineRoute<Query extends Entries>(
   };
   // Sound: the handler only receives what this schema produced.
   return { ...route, access, parameters } as Route;
+}
+
+export const JSON_MEDIA_TYPE = "application/json; charset=utf-8";
+
+/** A JSON body, ending with a line feed for terminals. */
+export function jsonBody(value: unknown): string {
+  return JSON.stringify(value) + "\n";
 }
 
 /** Declares a route whose handler returns the JSON value that the schema describes. */

@@ -4,7 +4,6 @@ import type { Database } from "../../../db/connection/connect.ts";
 import { loadTrackedChanges, loadTrackedTests } from "../../../db/read/tracked_tests.ts";
 import type { TestsState } from "../../analysis/tests_state.ts";
 import type { WindowVersion } from "../../base/data_version.ts";
-import type { BranchFilter } from "../../query/branches.ts";
 import type { LoadTestsOptions, Moment } from "./route.ts";
 import { checkVersion, StaleVersionError } from "./stale_version.ts";
 import { TestCollection } from "./test_collection.ts";
@@ -25,11 +24,8 @@ type TestsLoader = (
   options: LoadTestsOptions & Moment,
 ) => Promise<TestCollection>;
 
-/** Data of a repository that is loaded independent of its version. */
-interface Variant {
-  withTime: boolean;
-  branches: BranchFilter;
-}
+/** What is loaded of a repository. */
+type Variant = Required<LoadTestsOptions>;
 
 interface Loaded {
   state: TestsState;

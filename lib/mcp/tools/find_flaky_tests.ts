@@ -76,7 +76,7 @@ export const findFlakyTests = defineTool({
       tags.length === 0 ? "" : `tags:${tags.join(",")}`,
       since === undefined ? "" : `last-seen:>=${since}`,
     ];
-    const { metadata, ...found } = await get({
+    return await get({
       path: ["api", "v1", "flaky", "tests"],
       query: {
         ...query,
@@ -87,6 +87,5 @@ export const findFlakyTests = defineTool({
       },
       notFound: unknownRepository(repository ?? ""),
     }, page({ tests }));
-    return { ...found, next_cursor: metadata.after };
   },
 });

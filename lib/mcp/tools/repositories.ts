@@ -1,6 +1,6 @@
 /** Tools about the organization of the token and its repositories. */
 import * as v from "valibot";
-import { type BadgeColor, coverageColor, flakinessColor } from "../../badge/badge.ts";
+import { BADGE_FILLS, type BadgeColor, coverageColor, flakinessColor } from "../../badge/badge.ts";
 import { defineTool, described, integer, repositoryArgument, unknownRepository } from "./tool.ts";
 
 const organizations = v.array(v.object({ id: v.string(), name: v.string(), slug: v.string() }));
@@ -74,9 +74,7 @@ function percentageTool({ path, colorOf, percentage, ...words }: {
     output: {
       repository: v.string(),
       percentage: described(v.nullable(v.number()), percentage),
-      color: v.picklist(
-        ["green", "light_green", "yellow", "red", "unknown"] satisfies BadgeColor[],
-      ),
+      color: v.picklist(Object.keys(BADGE_FILLS) as BadgeColor[]),
     },
     async run({ repository }, get) {
       const notFound = unknownRepository(repository);

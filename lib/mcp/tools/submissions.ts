@@ -59,8 +59,7 @@ export const listRecentSubmissions = defineTool({
   async run({ owner, name, ...query }, get) {
     const path = ["api", "repos", owner, name, "submissions"];
     const notFound = unknownRepository(`${owner}/${name}`);
-    const { metadata, ...found } = await get({ path, query, notFound }, submissionsPage);
-    return { owner, name, ...found, next_cursor: metadata.after };
+    return { owner, name, ...await get({ path, query, notFound }, submissionsPage) };
   },
 });
 
@@ -86,13 +85,13 @@ export const getSubmissionTestResults = defineTool({
     next_cursor: nextCursor,
   },
   async run({ owner, name, submission_id, ...query }, get) {
-    const { metadata, ...found } = await get({
+    const found = await get({
       path: ["api", "repos", owner, name, "submissions", submission_id, "tests"],
       query,
       notFound: `No submission "${submission_id}" is known in "${owner}/${name}". Ids come from ` +
         "list_recent_submissions: call it first, with the same owner and name.",
     }, attemptsPage);
-    return { submission_id, ...found, next_cursor: metadata.after };
+    return { submission_id, ...found };
   },
 });
 

@@ -81,10 +81,13 @@ export function pageArguments(defaultLimit: number) {
 
 export const nextCursor = described(v.nullable(v.string()), "Pass as after; null: last page");
 
-/** A page of the API: these fields, the count of all, and the next cursor. */
+/** A page of the API: the count of all, these fields, and `next_cursor` for its `metadata`. */
 export function page<Entries extends v.ObjectEntries>(entries: Entries) {
   const metadata = v.object({ after: v.nullable(v.string()) });
-  return v.object({ count: v.number(), ...entries, metadata });
+  return v.pipe(
+    v.object({ count: v.number(), ...entries, metadata }),
+    v.transform(({ metadata, ...found }) => ({ ...found, next_cursor: metadata!.after })),
+  );
 }
 
 export const timestamp = described(v.string(), "UTC, YYYY-MM-DDTHH:MM:SSZ");
