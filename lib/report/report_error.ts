@@ -50,6 +50,11 @@ export class ReportError extends Error {
   }
 }
 
+/** The error of a file that exceeds a limit. */
+export function limitError(file: string, found: string, expected = "fewer"): ReportError {
+  return new ReportError({ file, kind: "limit", problem: `found ${found}, expected ${expected}` });
+}
+
 // Enough to find the place again, short enough for one line of a terminal.
 const QUOTED_CHARACTERS = 40;
 

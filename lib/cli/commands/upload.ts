@@ -1,11 +1,7 @@
 import { createHash } from "node:crypto";
 import { stat } from "node:fs/promises";
-import {
-  coveragePath,
-  DEFAULT_ARCHIVE_LIMITS,
-  reportPath,
-  writeArchive,
-} from "../../report/archive/mod.ts";
+import { coveragePath, reportPath, writeArchive } from "../../report/archive/mod.ts";
+import { ARCHIVE_LIMITS } from "../../report/limits.ts";
 import { findReports } from "../../report/report_files.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
 import { formatTimestamp } from "../../base/time.ts";
@@ -96,9 +92,9 @@ async function pack(
   let length = 0;
   for await (const chunk of stream) {
     length += chunk.length;
-    if (length > DEFAULT_ARCHIVE_LIMITS.compressedBytes) {
+    if (length > ARCHIVE_LIMITS.compressedBytes) {
       throw new Failure(
-        `the archive exceeds ${DEFAULT_ARCHIVE_LIMITS.compressedBytes} bytes: upload fewer reports ` +
+        `the archive exceeds ${ARCHIVE_LIMITS.compressedBytes} bytes: upload fewer reports ` +
           "at a time",
       );
     }

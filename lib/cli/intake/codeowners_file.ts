@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { DEFAULT_ARCHIVE_LIMITS } from "../../report/archive/limits.ts";
+import { ARCHIVE_LIMITS } from "../../report/limits.ts";
 import type { CommandContext } from "../command.ts";
 import { Failure } from "../errors.ts";
 import { askGit } from "./ci/git.ts";
@@ -29,7 +29,7 @@ export async function findCodeowners(
 }
 
 async function readBounded(path: string): Promise<string> {
-  const { codeownersBytes } = DEFAULT_ARCHIVE_LIMITS;
+  const { codeownersBytes } = ARCHIVE_LIMITS;
   try {
     const { size } = await Deno.stat(path);
     if (size > codeownersBytes) {

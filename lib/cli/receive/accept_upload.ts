@@ -11,12 +11,12 @@ import {
   type ArchiveContents,
   type ArchiveSource,
   coveragePath,
-  DEFAULT_ARCHIVE_LIMITS as LIMITS,
   type FileToPack,
   reportPath,
   writeArchive,
 } from "../../report/archive/mod.ts";
 import { hashed } from "../../report/file_chunks.ts";
+import { ARCHIVE_LIMITS as LIMITS } from "../../report/limits.ts";
 import { pageOfGitUrl } from "../intake/ci/git.ts";
 import { archiveName, FilesToPack } from "../intake/files_to_pack.ts";
 import type { RunFacts, RunValues } from "../intake/run_options.ts";

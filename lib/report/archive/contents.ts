@@ -1,10 +1,10 @@
 /** The contents of an archive, found in a first pass; reports are read in a second one. */
 import { createHash } from "node:crypto";
 import { hashed } from "../file_chunks.ts";
-import { quote, ReportError } from "../report_error.ts";
+import { ARCHIVE_LIMITS, type ArchiveLimits } from "../limits.ts";
+import { limitError, quote, ReportError } from "../report_error.ts";
 import { comparePaths } from "../report_files.ts";
-import { type ArchiveEntry, readEntries, type ReadEntriesOptions } from "./entries.ts";
-import { type ArchiveLimits, DEFAULT_ARCHIVE_LIMITS, limitError } from "./limits.ts";
+import { type ArchiveEntry, readEntries } from "./entries.ts";
 import { type ArchiveMetadata, parseMetadata } from "./metadata.ts";
 
 /** An archive that can be read from its beginning more than once. */
@@ -33,7 +33,7 @@ export interface ArchiveContents {
 }
 
 export interface InspectOptions {
-  limits?: Partial<ArchiveLimits>;
+  limits?: ArchiveLimits;
   /** Called with what was skipped, one line each. */
   onNote?(note: string): void;
   /** Called as soon as the metadata was read, even if the archive turns out to be damaged later. */
@@ -53,7 +53,7 @@ export async function inspectArchive(
   source: ArchiveSource,
   options: InspectOptions = {},
 ): Promise<ArchiveContents> {
-  const limits = { ...DEFAULT_ARCHIVE_LIMITS, ...options.limits };
+  const { limits = ARCHIVE_LIMITS } = options;
   const digest = createHash("sha256");
   let metadata: ArchiveMetadata | null = null;
   let codeowners: string | null = null;
@@ -103,14 +103,14 @@ const HELD_BYTES = 64 * 1024 * 1024;
 export async function* readArchived(
   source: ArchiveSource,
   files: readonly ArchivedFile[],
-  options: { digest: string } & Pick<ReadEntriesOptions, "limits">,
+  { digest }: { digest: string },
 ): AsyncGenerator<ArchiveEntry, void> {
   const order = files.map(({ ordinal }) => ordinal);
   const waiting = new Set(order);
   const held = new Map<number, ArchiveEntry>();
   let heldBytes = 0;
   let turn = 0;
-  for await (const entry of entriesOf(source, options)) {
+  for await (const entry of entriesOf(source, digest)) {
     if (!waiting.has(entry.ordinal)) continue;
     if (entry.ordinal !== order[turn] && heldBytes + entry.size <= HELD_BYTES) {
       heldBytes += entry.size;
@@ -130,11 +130,11 @@ export async function* readArchived(
 /** The entries of an archive, to its end: then its digest must be the one of the inspection. */
 async function* entriesOf(
   source: ArchiveSource,
-  options: { digest: string } & Pick<ReadEntriesOptions, "limits">,
+  expectedDigest: string,
 ): AsyncGenerator<ArchiveEntry, void> {
   const digest = createHash("sha256");
-  yield* readEntries(hashed(source.open(), digest), { ...options, archive: source.name });
-  if (digest.digest("hex") === options.digest) return;
+  yield* readEntries(hashed(source.open(), digest), { archive: source.name });
+  if (digest.digest("hex") === expectedDigest) return;
   throw new ReportError({
     file: source.name,
     kind: "unreadable",
@@ -147,7 +147,7 @@ async function textOf(
   file: string,
   maxBytes: number,
 ): Promise<string> {
-  if (size > maxBytes) throw limitError(file, `${size} bytes, expected at most ${maxBytes}`);
+  if (size > maxBytes) throw limitError(file, `${size} bytes`, `at most ${maxBytes}`);
   return await new Response(ReadableStream.from(bytes)).text();
 }
 

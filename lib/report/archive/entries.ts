@@ -2,13 +2,8 @@
 import { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { createTarDecoder } from "modern-tar";
-import { quote, ReportError } from "../report_error.ts";
-import {
-  type ArchiveLimits,
-  DEFAULT_ARCHIVE_LIMITS,
-  limitError,
-  RATIO_FREE_BYTES,
-} from "./limits.ts";
+import { ARCHIVE_LIMITS, type ArchiveLimits } from "../limits.ts";
+import { limitError, quote, ReportError } from "../report_error.ts";
 
 /** One file of an archive. */
 export interface ArchiveEntry {
@@ -25,8 +20,7 @@ export interface ArchiveEntry {
 export interface ReadEntriesOptions {
   /** Path or key of the archive, for errors. */
   archive: string;
-  /** Other limits than the defaults. */
-  limits?: Partial<ArchiveLimits>;
+  limits?: ArchiveLimits;
   /** Called for links and devices, with a path that is safe to show. */
   onSkipped?(path: string): void;
 }
@@ -40,47 +34,41 @@ export async function* readEntries(
   source: AsyncIterable<Uint8Array>,
   options: ReadEntriesOptions,
 ): AsyncGenerator<ArchiveEntry, void> {
-  const { archive } = options;
-  const limits = { ...DEFAULT_ARCHIVE_LIMITS, ...options.limits };
-  const failure: Failure = { archive, ofSource: undefined };
-  const tar = ReadableStream.from(decompressed(source, { limits, failure }))
+  const { archive, limits = ARCHIVE_LIMITS } = options;
+  const tar = ReadableStream.from(decompressed(source, archive, limits))
     .pipeThrough(createTarDecoder({ strict: true }));
   let ordinal = 0;
   try {
     for await (const { header, body } of tar) {
       if (ordinal >= limits.entryCount) {
-        throw limitError(archive, `${ordinal + 1} entries, expected at most ${limits.entryCount}`);
+        throw limitError(archive, `${ordinal + 1} entries`, `at most ${limits.entryCount}`);
       }
+      const path = checkedPath(header.name, archive, limits);
       if (header.type === "file") {
-        const path = checkedPath(header.name, { archive, limits });
         if (header.size > limits.entryBytes) {
-          throw limitError(
-            archive,
-            `${quote(path)} with ${header.size} bytes, expected at most ${limits.entryBytes}`,
-          );
+          const found = `${quote(path)} with ${header.size} bytes`;
+          throw limitError(archive, found, `at most ${limits.entryBytes}`);
         }
-        yield { path, ordinal, size: header.size, bytes: explained(body, failure) };
+        yield { path, ordinal, size: header.size, bytes: explained(body, archive) };
       } else if (header.type !== "directory") {
-        options.onSkipped?.(checkedPath(header.name, { archive, limits }));
+        options.onSkipped?.(path);
       }
       ordinal++;
       // Read to the end: in modern-tar 0.8.6 cancelling a body also drops data of the next entry.
       for await (const _ of body);
     }
   } catch (error) {
-    throw explain(error, failure);
+    throw explain(error, archive);
   }
 }
 
-/** Distinguishes a damaged archive from a source that cannot be read. */
-interface Failure {
-  archive: string;
-  ofSource: { error: unknown } | undefined;
-}
+/** The source cannot be read: no fault of the archive. */
+class SourceError extends Error {}
 
 async function* decompressed(
   source: AsyncIterable<Uint8Array>,
-  { limits, failure }: { limits: ArchiveLimits; failure: Failure },
+  archive: string,
+  limits: ArchiveLimits,
 ): AsyncGenerator<Uint8Array, void> {
   let bytesIn = 0;
   let bytesOut = 0;
@@ -89,16 +77,12 @@ async function* decompressed(
       for await (const chunk of source) {
         bytesIn += chunk.length;
         if (bytesIn > limits.compressedBytes) {
-          throw limitError(
-            failure.archive,
-            `more than ${limits.compressedBytes} compressed bytes, expected fewer`,
-          );
+          throw limitError(archive, `more than ${limits.compressedBytes} compressed bytes`);
         }
         yield chunk;
       }
     } catch (error) {
-      failure.ofSource = { error };
-      throw error;
+      throw new SourceError("unreadable", { cause: error });
     }
   }
   const input = Readable.from(counted(), { objectMode: false });
@@ -108,17 +92,11 @@ async function* decompressed(
     for await (const chunk of input.pipe(gunzip)) {
       bytesOut += chunk.length;
       if (bytesOut > limits.decompressedBytes) {
-        throw limitError(
-          failure.archive,
-          `more than ${limits.decompressedBytes} decompressed bytes, expected fewer`,
-        );
+        throw limitError(archive, `more than ${limits.decompressedBytes} decompressed bytes`);
       }
-      if (bytesOut > RATIO_FREE_BYTES && bytesOut > bytesIn * limits.expansionRatio) {
-        throw limitError(
-          failure.archive,
-          `${bytesOut} bytes decompressed from ${bytesIn}, expected at most ` +
-            `${limits.expansionRatio} times as many`,
-        );
+      if (bytesOut > limits.ratioFreeBytes && bytesOut > bytesIn * limits.expansionRatio) {
+        const found = `${bytesOut} bytes decompressed from ${bytesIn}`;
+        throw limitError(archive, found, `at most ${limits.expansionRatio} times as many`);
       }
       yield chunk;
     }
@@ -130,17 +108,18 @@ async function* decompressed(
 
 async function* explained(
   body: ReadableStream<Uint8Array>,
-  failure: Failure,
+  archive: string,
 ): AsyncGenerator<Uint8Array, void> {
   try {
     yield* body.values({ preventCancel: true });
   } catch (error) {
-    throw explain(error, failure);
+    throw explain(error, archive);
   }
 }
 
-function explain(error: unknown, { archive, ofSource }: Failure): unknown {
-  if (ofSource) return ofSource.error;
+/** Distinguishes a damaged archive from a source that cannot be read. */
+function explain(error: unknown, archive: string): unknown {
+  if (error instanceof SourceError) return error.cause;
   if (error instanceof ReportError || !(error instanceof Error)) return error;
   const isGzip = "code" in error && String(error.code).startsWith("Z_");
   return new ReportError({
@@ -151,15 +130,10 @@ function explain(error: unknown, { archive, ofSource }: Failure): unknown {
   });
 }
 
-function checkedPath(
-  name: string,
-  { archive, limits }: { archive: string; limits: ArchiveLimits },
-): string {
+function checkedPath(name: string, archive: string, limits: ArchiveLimits): string {
   if (name.length > limits.pathCharacters) {
-    throw limitError(
-      archive,
-      `a path of ${name.length} characters, expected at most ${limits.pathCharacters}`,
-    );
+    const found = `a path of ${name.length} characters`;
+    throw limitError(archive, found, `at most ${limits.pathCharacters}`);
   }
   if (/\p{Cc}/u.test(name)) {
     throw new ReportError({

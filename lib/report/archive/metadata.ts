@@ -5,19 +5,9 @@
  * keys named here are read. Others can hold secrets of the CI provider, so errors quote no line of
  * the file.
  */
-import {
-  type Document,
-  isMap,
-  isScalar,
-  isSeq,
-  Lexer,
-  LineCounter,
-  parseDocument,
-  type YAMLMap,
-} from "yaml";
+import { Lexer, LineCounter, parseDocument } from "yaml";
 import { parseTimestamp } from "../../base/time.ts";
-import { quote, ReportError } from "../report_error.ts";
-import { limitError } from "./limits.ts";
+import { limitError, quote, ReportError } from "../report_error.ts";
 
 /** The metadata of an archive, not validated; `""` for missing values. */
 export interface ArchiveMetadata {
@@ -72,9 +62,8 @@ const MAX_NANOSECOND_DIGITS = 22;
 
 // The lexer's mark before a scalar without quotes.
 const SCALAR_FOLLOWS = "\x1f";
-// Real metadata has some 20 keys in 3 levels, and neither anchors nor aliases.
+// Real metadata has some 20 keys, and neither anchors nor aliases.
 const MAX_TOKENS = 10_000;
-const MAX_DEPTH = 20;
 
 /**
  * Reads either form. Of a repeated key the last one counts, as in the Ruby and Go parsers that
@@ -82,44 +71,48 @@ const MAX_DEPTH = 20;
  * levels
  */
 export function parseMetadata(text: string, file: string): ArchiveMetadata {
-  checkSize(text, file);
-  const lines = new LineCounter();
-  const document = parseYaml(text, lines, file);
+  checkTokens(text, file);
+  const lineCounter = new LineCounter();
+  // All scalars stay text: a commit of digits is not a number, and 19 digits of nanoseconds do not
+  // fit into one.
+  const document = parseDocument(text, {
+    schema: "failsafe",
+    uniqueKeys: false,
+    prettyErrors: false,
+    logLevel: "silent",
+    lineCounter,
+  });
   const [error] = document.errors;
-  if (error) {
-    const { line, col } = lines.linePos(error.pos[0]);
+  const root = error ? undefined : document.toJS();
+  if (!isMapping(root)) {
+    const { line, col: column } = lineCounter.linePos(error?.pos[0] ?? 0);
     throw new ReportError({
       file,
       kind: "malformed",
-      problem: `found invalid YAML (${error.code}), expected a mapping`,
-      position: { line, column: col },
+      problem: `found invalid YAML (${error?.code ?? "no mapping"}), expected a mapping`,
+      position: { line, column },
     });
   }
-  const root = document.contents;
-  if (!isMap(root)) throw malformed(file, "found YAML that is not a mapping, expected one");
-
-  const form = isNested(root) ? "nested" : "flat";
-  if (form === "nested") checkVersion(scalarText(valueOf(root, "version")), file);
-  const at = (path: string): unknown =>
-    (form === "flat" ? [path] : path.split(".")).reduce<unknown>(valueOf, root);
-
-  const keys = METADATA_KEYS[form];
+  const isNested = "version" in root || "git" in root;
+  const keys = METADATA_KEYS[isNested ? "nested" : "flat"];
+  const at = (path: string) => path.split(".").reduce<unknown>(memberOf, root);
+  const textAt = (path: string) => textOf(at(path));
   const repository = at(keys.repository);
   return {
-    repository: isMap(repository)
-      ? `${scalarText(valueOf(repository, "owner"))}/${scalarText(valueOf(repository, "name"))}`
-      : scalarText(repository),
+    repository: isMapping(repository)
+      ? `${textOf(repository["owner"])}/${textOf(repository["name"])}`
+      : textOf(repository),
     // `null`, as of an unset variable, is text that identifies no commit.
-    commit: plainText(at(keys.commit)),
-    tree: scalarText(at(keys.tree)),
-    branch: scalarText(at(keys.branch)),
-    buildUrl: scalarText(at(keys.buildUrl)),
-    repositoryUrl: scalarText(at(keys.repositoryUrl)),
+    commit: trimmed(at(keys.commit)),
+    tree: textAt(keys.tree),
+    branch: textAt(keys.branch),
+    buildUrl: textAt(keys.buildUrl),
+    repositoryUrl: textAt(keys.repositoryUrl),
     tags: tagsOf(at(keys.tags)),
-    timestamp: scalarText(at(keys.recordedAt)),
+    timestamp: textAt(keys.recordedAt),
     // Only our own archives have these.
-    organization: form === "nested" ? scalarText(at(ORGANIZATION_KEY)) : "",
-    checkoutFolder: form === "nested" ? scalarText(at(CHECKOUT_FOLDER_KEY)) : "",
+    organization: isNested ? textAt(ORGANIZATION_KEY) : "",
+    checkoutFolder: isNested ? textAt(CHECKOUT_FOLDER_KEY) : "",
   };
 }
 
@@ -137,78 +130,37 @@ export function parseMetadataTimestamp(text: string): number {
   }
 }
 
-function valueOf(map: unknown, key: string): unknown {
-  if (!isMap(map)) return undefined;
-  return map.items.findLast((pair) => isScalar(pair.key) && pair.key.value === key)?.value;
-}
-
-function tagsOf(node: unknown): string[] {
-  const texts = isSeq(node) ? node.items.map(scalarText) : scalarText(node).split(",");
-  return texts.map((tag) => tag.trim()).filter((tag) => tag !== "");
-}
-
 /** Looks at the tokens before anything is built from them: 321 bytes of aliases took 60 seconds. */
-function checkSize(text: string, file: string): void {
+function checkTokens(text: string, file: string): void {
   let tokenCount = 0;
-  let depth = 0;
-  let levelsOfLine = 0;
   let isScalar = false;
   for (const token of new Lexer().lex(text)) {
-    if (++tokenCount > MAX_TOKENS) {
-      throw limitError(file, `more than ${MAX_TOKENS} YAML tokens, expected fewer`);
-    }
-    if (!isScalar) {
-      if (/^[&*]/.test(token)) throw limitError(file, "a YAML anchor or alias, expected none");
-      if (token === "[" || token === "{") depth++;
-      else if (token === "]" || token === "}") depth--;
-      else if (/^\r?\n/.test(token)) levelsOfLine = 0;
-      else if (depth <= 0 && /^[-?:]$/.test(token)) levelsOfLine++;
-      if (depth + levelsOfLine > MAX_DEPTH) {
-        throw limitError(file, `YAML of more than ${MAX_DEPTH} levels, expected fewer`);
-      }
+    if (++tokenCount > MAX_TOKENS) throw limitError(file, `more than ${MAX_TOKENS} YAML tokens`);
+    if (!isScalar && /^[&*]/.test(token)) {
+      throw limitError(file, "a YAML anchor or alias", "none");
     }
     isScalar = token === SCALAR_FOLLOWS;
   }
 }
 
-// All scalars stay text: a commit of digits is not a number, and 19 digits of nanoseconds do not fit
-// into one.
-function parseYaml(text: string, lineCounter: LineCounter, file: string): Document.Parsed {
-  try {
-    return parseDocument(text, {
-      schema: "failsafe",
-      uniqueKeys: false,
-      prettyErrors: false,
-      logLevel: "silent",
-      lineCounter,
-    });
-  } catch {
-    // The parser calls itself for each level.
-    throw limitError(file, "YAML that is nested too deeply, expected a flat mapping");
-  }
+function isMapping(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function isNested(root: YAMLMap): boolean {
-  return root.items.some(({ key }) =>
-    isScalar(key) && (key.value === "version" || key.value === "git")
-  );
+function memberOf(value: unknown, key: string): unknown {
+  return isMapping(value) ? value[key] : undefined;
 }
 
-function checkVersion(version: string, file: string): void {
-  if (version === "" || /^1(\.\d+)?$/.test(version)) return;
-  throw malformed(file, `found the version ${quote(version)}, expected 1.0`);
+function tagsOf(value: unknown): string[] {
+  const texts = Array.isArray(value) ? value.map(textOf) : textOf(value).split(",");
+  return texts.map((tag) => tag.trim()).filter((tag) => tag !== "");
 }
 
-function scalarText(node: unknown): string {
-  const isNull = isScalar(node) && node.type === "PLAIN" &&
-    /^(~|null|Null|NULL)$/.test(String(node.value));
-  return isNull ? "" : plainText(node);
+function textOf(value: unknown): string {
+  const text = trimmed(value);
+  return /^(?:~|null|Null|NULL)$/.test(text) ? "" : text;
 }
 
-function plainText(node: unknown): string {
-  return isScalar(node) && typeof node.value === "string" ? node.value.trim() : "";
-}
-
-function malformed(file: string, problem: string): ReportError {
-  return new ReportError({ file, kind: "malformed", problem });
+function trimmed(value: unknown): string {
+  return typeof value === "string" ? value.trim() : "";
 }

@@ -1,5 +1,4 @@
 /** Archives of reports as they arrive from CI: gzip'd tars with reports, coverage and metadata. */
 export * from "./contents.ts";
-export * from "./limits.ts";
 export * from "./metadata.ts";
 export * from "./write_archive.ts";

@@ -4,25 +4,23 @@ import { stringify } from "yaml";
 import { formatTimestamp } from "../../base/time.ts";
 import type { RepositoryName } from "../../base/repository_name.ts";
 
-/** The facts of the run that an archive records. */
+/** The facts of the run that an archive records; `""` for what is not known. */
 export interface ArchiveFacts {
   /** Name of the organization that it was uploaded to, when that is known. */
   organization?: string;
   repository: RepositoryName;
   commit: string;
   tree: string | null;
-  /** `""` when it is not known. */
   branch: string;
-  /** `""` when it is not known. */
   buildUrl: string;
-  /** Page of the repository, `""` when it is not known. */
+  /** Page of the repository. */
   repositoryUrl: string;
-  /** Name of the CI service, `""` when it is not known. */
+  /** Name of the CI service. */
   provider: string;
   tags: string[];
   /** Seconds since 1970. */
   recordedAt: number;
-  /** Where the repository was checked out, `""` when it is not known. */
+  /** Where the repository was checked out. */
   checkoutFolder: string;
 }
 
@@ -75,17 +73,17 @@ export function writeArchive(
   return readable.pipeThrough<Uint8Array>(new CompressionStream("gzip"));
 }
 
-function metadataText(facts: ArchiveFacts): string {
+function metadataText({ organization, commit, branch, tree, ...facts }: ArchiveFacts): string {
   return stringify({
     version: "1.0",
-    ...facts.organization !== undefined && { organization: facts.organization },
+    organization,
     git: {
-      commit: facts.commit,
-      branch: facts.branch,
-      ...facts.tree === null ? {} : { tree: facts.tree },
-      ...facts.checkoutFolder === "" ? {} : { checkout_folder: facts.checkoutFolder },
+      commit,
+      branch,
+      tree: tree ?? "",
+      checkout_folder: facts.checkoutFolder,
       repository: facts.repository,
-      ...facts.repositoryUrl === "" ? {} : { repository_url: facts.repositoryUrl },
+      repository_url: facts.repositoryUrl,
     },
     ci: { provider: facts.provider, build_url: facts.buildUrl },
     tags: facts.tags,

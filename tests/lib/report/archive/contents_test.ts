@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { inspectArchive, readArchived } from "../../../../lib/report/archive/mod.ts";
+import { ARCHIVE_LIMITS } from "../../../../lib/report/limits.ts";
 import { archiveOf, reportOf, sourceOf, tarOf } from "./make_archive.ts";
 
 async function pathsOf(bytes: Uint8Array) {
@@ -21,7 +22,12 @@ async function textsOf(bytes: Uint8Array): Promise<string[]> {
 }
 
 function refused(bytes: Uint8Array, message: RegExp, limits = {}) {
-  return assert.rejects(inspectArchive(sourceOf(bytes), { limits }), { message });
+  return assert.rejects(
+    inspectArchive(sourceOf(bytes), { limits: { ...ARCHIVE_LIMITS, ...limits } }),
+    {
+      message,
+    },
+  );
 }
 
 describe("the contents of an archive", () => {
