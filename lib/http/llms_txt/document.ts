@@ -9,7 +9,7 @@ import {
   describedParameters,
   exampleRequest,
   exampleResponse,
-  fieldsOf,
+  fieldLines,
   GENERAL_RULES,
   parameterType,
   pathTemplate,
@@ -81,14 +81,9 @@ function parameterLine(parameter: DescribedParameter): string {
 export function responseText(route: Route): string {
   const { status, mediaType, schema, description } = route.response;
   const example = exampleResponse(route);
-  const fields = schema &&
-    fieldsOf(schema).map(({ path, type, isRequired, description }) =>
-      `- \`${path}\` (${type}${isRequired ? "" : ", with `include`"})` +
-      (description ? `: ${description}` : "")
-    );
   return [
     `Response: ${status}, ${mediaType ? `\`${mediaType}\`` : "no body"}. ${description}.`,
-    ...(fields ? [fields.join("\n")] : []),
+    ...(schema ? [fieldLines(schema).join("\n")] : []),
     "Example:",
     fenced("sh", exampleRequest(route)),
     ...(example === undefined ? [] : [fenced(schema ? "json" : "", example)]),

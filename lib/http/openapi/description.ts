@@ -70,17 +70,6 @@ export function exampleResponse({ response: { example } }: Route): string | unde
   return JSON.stringify(example, null, 2);
 }
 
-/** One field of a JSON body. */
-export interface Field {
-  /** Full path, such as `tests[].id`. */
-  path: string;
-  /** Such as `array of strings or null`. */
-  type: string;
-  /** Whether the field is always there; others appear with `include`. */
-  isRequired: boolean;
-  description: string;
-}
-
 /** The parts of a JSON Schema that are read. */
 interface Schema {
   type?: string;
@@ -93,24 +82,22 @@ interface Schema {
   items?: Schema;
 }
 
-/** Lists every field of a body, nested ones included. */
-export function fieldsOf(schema: v.GenericSchema): Field[] {
+/** Lists every field of a body, nested ones included, as lines of Markdown. */
+export function fieldLines(schema: v.GenericSchema): string[] {
   return listFields(toJsonSchema(schema, { target: "draft-2020-12" }) as Schema, "");
 }
 
-function listFields({ properties = {}, required = [] }: Schema, prefix: string): Field[] {
+function listFields({ properties = {}, required = [] }: Schema, prefix: string): string[] {
   return Object.entries(properties).flatMap(([name, property]) => {
     const path = prefix + name;
     const { value, isNullable } = withoutNull(property);
     const isArray = value.type === "array";
     const nested = isArray ? withoutNull(value.items ?? {}).value : value;
+    const type = typeOf(value) + (isNullable ? " or null" : "");
+    const condition = required.includes(name) ? "" : ", with `include`";
+    const description = property.description ?? value.description;
     return [
-      {
-        path,
-        type: typeOf(value) + (isNullable ? " or null" : ""),
-        isRequired: required.includes(name),
-        description: property.description ?? value.description ?? "",
-      },
+      `- \`${path}\` (${type}${condition})` + (description ? `: ${description}` : ""),
       ...listFields(nested, `${path}${isArray ? "[]" : ""}.`),
     ];
   });
