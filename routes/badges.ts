@@ -11,7 +11,6 @@ const SVG_RESPONSE = {
   cacheControl: "no-cache",
 } satisfies ResponseDescription;
 
-/** `GET /api/v1/flaky/badges`: the percentage of builds with a disruption. */
 export const flakyBadge = defineRoute({
   path: "/api/v1/flaky/badges",
   access: "token or badge token",
@@ -34,7 +33,6 @@ export const flakyBadge = defineRoute({
   },
 });
 
-/** `GET /api/v1/coverage/badges`: the percentage of covered lines. */
 export const coverageBadgeRoute = defineRoute({
   path: "/api/v1/coverage/badges",
   access: "token or badge token",

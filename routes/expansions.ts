@@ -45,9 +45,9 @@ const EXPANSIONS: Readonly<Record<string, ExpansionField>> = {
     view: ({ latestPositive }) => positiveResultView(latestPositive),
   },
   tags: {
-    schema: v.pipe(
+    schema: schemas.described(
       v.array(v.string()),
-      v.description("Tags of all submissions that ran the test, sorted"),
+      "Tags of all submissions that ran the test, sorted",
     ),
     view: ({ tags }) => tags,
   },

@@ -1,7 +1,15 @@
-/** The route table, from which the router, OpenAPI and the documentation are generated. */
+/** The route table, from which the router, OpenAPI and the documentation are generated, and its server. */
+import { WINDOW_SECONDS } from "../lib/base/time.ts";
 import { type App, createDispatcher } from "../lib/http/request/dispatch.ts";
 import type { Context } from "../lib/http/request/context.ts";
 import type { Endpoint, Route } from "../lib/http/request/route.ts";
+import { TEST_BYTES } from "../lib/http/request/tests_loader.ts";
+import {
+  listen,
+  type ListenOptions,
+  type RunningServer,
+  systemClock,
+} from "../lib/http/server/server.ts";
 import { organizations, repositories } from "./account.ts";
 import { coverageBadgeRoute, flakyBadge } from "./badges.ts";
 import examples from "./examples.json" with { type: "json" };
@@ -60,4 +68,28 @@ export const pages: readonly Endpoint[] = [
 /** Creates the app that serves this API and the pages. */
 export function createApp(context: Context): App {
   return createDispatcher([...routes, ...pages], context);
+}
+
+/** Dependencies of the handlers, where to listen, and limits. */
+export interface ServeOptions
+  extends Omit<Context, "now" | "windowSeconds" | "cache">, ListenOptions {
+  now?: Context["now"];
+  windowSeconds?: number;
+  /** Approximate memory of the caches. */
+  cacheSizeMb?: number;
+}
+
+// Share of the cache for tests: they take longer to load than responses to make from them.
+const TESTS_SHARE = 0.6;
+
+/** Serves the HTTP API until it is shut down. @throws errors of `Deno.serve` */
+export function serve(
+  { now = systemClock, windowSeconds = WINDOW_SECONDS, cacheSizeMb = 80, ...options }: ServeOptions,
+): RunningServer {
+  const cacheBytes = Math.max(1, cacheSizeMb * 1024 * 1024);
+  const cache = {
+    maxCachedBytes: cacheBytes * (1 - TESTS_SHARE),
+    maxCachedTests: cacheBytes * TESTS_SHARE / TEST_BYTES,
+  };
+  return listen(createApp({ ...options, now, windowSeconds, cache }), options);
 }

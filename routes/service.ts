@@ -12,7 +12,6 @@ import {
 } from "../lib/http/request/route.ts";
 import * as schemas from "./schemas.ts";
 
-/** For load balancers, which have no token. It does not query the database. */
 export const health = defineJsonRoute({
   path: "/health",
   access: "public",

@@ -24,7 +24,6 @@ const submissionSchema = schemas.object("Submission", {
   test_result_count: schemas.count("Results: every attempt of every test, skipped ones included"),
 });
 
-/** The CI runs of the window. */
 export const submissions = defineJsonRoute({
   path: "/api/repos/:owner/:name/submissions",
   operationId: "listSubmissions",

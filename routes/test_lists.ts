@@ -129,7 +129,6 @@ const flakyTestSchema = schemas.object("FlakyTest", {
   ...v.partial(v.object(expansionEntries)).entries,
 });
 
-/** The inventory, across repositories. */
 export const flakyTests = defineJsonRoute({
   path: "/api/v1/flaky/tests",
   operationId: "listFlakyTests",

@@ -13,7 +13,6 @@ import { EXPANSION_NAMES, expansionEntries, expansionsView } from "./expansions.
 import * as schemas from "./schemas.ts";
 import { attemptView, keysetPage, recordedAtView, testView } from "./views.ts";
 
-/** One test with all expansions, disruptive or not. */
 export const testDetails = defineJsonRoute({
   path: "/api/tests/:id",
   operationId: "getTest",

@@ -51,7 +51,6 @@ const verdictSchema = schemas.object("TestVerdict", {
   ),
 });
 
-/** `GET /api/repos/{owner}/{name}/verdicts`: verdicts on failed tests. */
 export const verdicts = defineJsonRoute({
   path: "/api/repos/:owner/:name/verdicts",
   operationId: "getVerdicts",

@@ -40,7 +40,7 @@ export function flakinessBadge(
 
 /** The share of covered lines in the latest coverage report. */
 export function coverageBadge(
-  counts: { coveredLineCount: number; lineCount: number } | null,
+  counts: { coveredLineCount: number | null; lineCount: number | null } | null,
 ): Badge {
   return badge("coverage", {
     part: counts?.coveredLineCount ?? 0,

@@ -48,14 +48,12 @@ export function dayBars({ title, series, days }: {
     alternative: `${partsText(series, totals)}; at most ${most} a day`,
     drawing: markup`${bars}<path class="axis" d="M0 ${HEIGHT}H${WIDTH}"/>`,
     ends: [formatDay(days[0]!.day), `at most ${most} a day`, "today"],
-    legend: series.map(({ name, className, width }, part) =>
-      legendItem(
-        markup`<rect class="${className}" x="${6 - width * 5}" y="1" width="${
-          width * 10
-        }" height="11"/>`,
-        `${name} ${totals[part]}`,
-      )
-    ),
+    legend: series.map(({ name, className, width: share }, part) => {
+      const [x, width] = [6 - share * 5, share * 10];
+      const shape =
+        markup`<rect class="${className}" x="${x}" y="1" width="${width}" height="11"/>`;
+      return legendItem(shape, `${name} ${totals[part]}`);
+    }),
     head: ["Day", ...series.map(({ name }) => name)],
     rows: shown.toReversed().map(({ day, parts }) => [formatDay(day), ...parts]),
   });
@@ -77,19 +75,20 @@ export function trend({ title, labels, lines }: {
   const top = Math.ceil(most / 10) * 10;
   const drawn = lines.map(({ className, values }, number) => {
     const points = pointsOf(values, { top, width: WIDTH, height: HEIGHT, margin: 8 });
-    return markup`<g class="${className}"><polyline class="line" points="${points.join(" ")}"${
-      number === 1 && markup` stroke-dasharray="7 5"`
-    }/>${points.map(([x, y]) => MARKS[number]!(x, y))}</g>`;
+    const dashes = number === 1 && markup` stroke-dasharray="7 5"`;
+    const line = markup`<polyline class="line" points="${points.join(" ")}"${dashes}/>`;
+    return markup`<g class="${className}">${line}${
+      points.map(([x, y]) => MARKS[number]!(x, y))
+    }</g>`;
   });
+  const axis = markup`<path class="axis" d="M0 ${HEIGHT - 8}H${WIDTH}M0 8H${WIDTH}"/>`;
   const latest = lines.map(({ name, values }) =>
     `${name} ${percent(values.findLast((value) => value !== null) ?? null)}`
   );
   return figure({
     title,
     alternative: `in the latest week ${latest.join(", ")}`,
-    drawing: markup`<path class="axis" d="M0 ${
-      HEIGHT - 8
-    }H${WIDTH}M0 8H${WIDTH}"/>${drawn.toReversed()}`,
+    drawing: markup`${axis}${drawn.toReversed()}`,
     ends: [labels[0] ?? "", `upper line ${top}%`, labels.at(-1) ?? ""],
     legend: lines.map(({ className }, number) =>
       legendItem(markup`<g class="${className}">${MARKS[number]!(6, 6)}</g>`, latest[number]!)

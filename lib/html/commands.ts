@@ -1,11 +1,6 @@
-/** Command lines to copy. */
+/** Command lines that run a test again, to copy. */
 import type { TestIdentity } from "../base/identity.ts";
 import { shellWord } from "../base/quote.ts";
-
-/** The command that quarantines a test. */
-export function quarantineCommand(testId: string): string {
-  return `test-analytics quarantine add ${testId} --by "$USER" --owner WHO --reason WHY --expires 30d`;
-}
 
 /** Escapes a name for runners that read it as a regular expression. */
 function pattern(text: string): string {

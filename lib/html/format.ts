@@ -4,11 +4,6 @@ import { type Markup, markup } from "./markup.ts";
 
 const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 
-/** Seconds since 1970 as days since 1970. */
-export function dayOf(seconds: number): number {
-  return Math.floor(seconds / SECONDS_PER_DAY);
-}
-
 /** Formats days since 1970: `2026-11-22`. */
 export function isoDay(day: number): string {
   return formatTimestamp(day * SECONDS_PER_DAY).slice(0, 10);
@@ -23,7 +18,7 @@ export function formatDay(day: number): string {
 /** `today 09:14`, `yesterday 16:20`, `8 Nov 11:00` or, long ago, `8 Nov 2025`. */
 export function formatTime(seconds: number, today: number): Markup {
   const full = formatTimestamp(seconds);
-  const day = dayOf(seconds);
+  const day = Math.floor(seconds / SECONDS_PER_DAY);
   const name = day === today ? "today" : day === today - 1 ? "yesterday" : formatDay(day);
   const text = Math.abs(today - day) > 300
     ? `${name} ${full.slice(0, 4)}`

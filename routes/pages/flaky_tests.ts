@@ -47,12 +47,7 @@ export const flakyTestsPage = definePage({
       page.linkWith(text, { after: encodeOffsetCursor(Math.max(0, offset)) });
     return {
       title,
-      crumbs: [
-        request.link.repositories,
-        ...parameters.repository && details.length === 1
-          ? details.map(request.link.repository)
-          : [],
-      ],
+      crumbs: [request.link.repositories],
       content: markup`<h1>${title}</h1>
 <ul class="views">${view("Flaky", true, page)}${view("Quarantined", false, page)}</ul>
 ${filters(page)}
@@ -78,10 +73,10 @@ function filters({ parameters, pathTo }: ListPage): Markup {
     markup`<div><label for="${name}">${label}</label><input id="${name}" name="${name}" value="${
       parameters[name] ?? ""
     }" placeholder="${hint}" autocomplete="off" spellcheck="false"></div>`;
-  const option = (value: string, name: string) =>
-    markup`<option value="${value}"${
-      parameters.sort === value && markup` selected`
-    }>${name}</option>`;
+  const option = (value: string, name: string) => {
+    const selected = parameters.sort === value && markup` selected`;
+    return markup`<option value="${value}"${selected}>${name}</option>`;
+  };
   return markup`<form class="filters" action="${pathTo(["flaky-tests"])}" role="search">${kept}
 ${field("q", "Search", "words")}
 ${field("repository", "Repository", "all, or owner/name")}
@@ -96,12 +91,13 @@ ${field("branch", "Branch", "all, or main,release/*")}
 
 function nothingFound({ parameters: { q, branch, repository }, isFlakyView }: ListPage): string {
   if (q || branch) return "Nothing matches. Remove a word of the search, or the branch.";
-  return isFlakyView
-    ? `No test of ${
-      repository ?? "any repository"
-    } failed in the last 14 days on code on which it ` +
-      "also passed. Flaky tests show when a commit is tested twice, or when tests are retried."
-    : "No test is quarantined. The page of a flaky test has the command for it.";
+  if (!isFlakyView) {
+    return "No test is quarantined. The page of a flaky test has the command for it.";
+  }
+  return `No test of ${
+    repository ?? "any repository"
+  } failed in the last 14 days on code on which ` +
+    "it also passed. Flaky tests show when a commit is tested twice, or when tests are retried.";
 }
 
 function testTable(tests: readonly TrackedTest[], page: ListPage): Markup {

@@ -66,17 +66,9 @@ function overviewRow(overview: Overview, firstDay: number, { link, at }: PageReq
     sparkline({ title: "Builds with a flaky failure by day, oldest first", values }),
     link.inventory({ repository, quarantine: "false" }, formatCount(flakyTestCount)),
     link.inventory({ repository, quarantine: "true" }, formatCount(quarantinedTestCount)),
-    coverageText(overview),
+    coverageBadge(overview).percentage ?? "–",
     at(overview.lastRecordedAt),
   ];
-}
-
-/** The latest coverage, as its badge shows it. */
-export function coverageText({ coveredLineCount, lineCount }: Overview): string {
-  const counts = coveredLineCount === null || lineCount === null
-    ? null
-    : { coveredLineCount, lineCount };
-  return coverageBadge(counts).percentage ?? "–";
 }
 
 /** `/repos/{name}`: redirects to the repository with this name, or to the list if there are several. */

@@ -15,7 +15,7 @@ import {
   failedTestsByBuild,
   type TestCost,
 } from "../../lib/analysis/build_costs.ts";
-import { flakinessBadge } from "../../lib/badge/badge.ts";
+import { coverageBadge, flakinessBadge } from "../../lib/badge/badge.ts";
 import { formatRepositoryName } from "../../lib/base/repository_name.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { formatCount, plural } from "../../lib/base/text.ts";
@@ -25,7 +25,6 @@ import { isoDay } from "../../lib/html/format.ts";
 import { type Content, externalLink, type Markup, markup } from "../../lib/html/markup.ts";
 import { HISTORY_DAYS, historyCharts } from "./history.ts";
 import { definePage, firstUpload, type PageRequest } from "./page.ts";
-import { coverageText } from "./repositories.ts";
 
 const NEW_DAYS = 7;
 const MAX_ROWS = 10;
@@ -97,7 +96,7 @@ function repositoryFigures(page: RepositoryPage): Markup {
     ],
     ["Flaky tests", link(flakyTestCount, "false"), "not quarantined"],
     ["Quarantined", link(quarantinedTestCount, "true"), "tests"],
-    ["Coverage", coverageText(overview), "of lines, latest report"],
+    ["Coverage", coverageBadge(overview).percentage ?? "–", "of lines, latest report"],
     ["Last upload", page.at(overview.lastRecordedAt)],
   );
 }

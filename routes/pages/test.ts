@@ -22,7 +22,7 @@ import { recordedAtOf } from "../../lib/base/identity.ts";
 import { formatTenths } from "../../lib/badge/percentage.ts";
 import { plural } from "../../lib/base/text.ts";
 import { type Outcome, outcomeStrip } from "../../lib/html/charts.ts";
-import { quarantineCommand, rerunCommands } from "../../lib/html/commands.ts";
+import { rerunCommands } from "../../lib/html/commands.ts";
 import {
   commit,
   emptyState,
@@ -194,28 +194,25 @@ function since(first: FirstDisruption | null, { at, link, repository, test }: Te
   const version = ({ commitOid, branch, submissionId }: RunVersion) =>
     markup`${commit(commitOid)}${branch && markup` on <b>${branch}</b>`},
 ${link.build(repository, submissionId)}`;
-  if (!clean) {
-    return markup`<p>First flaky failure: ${version(disrupted)}. No earlier pass on other code is
-stored.</p>`;
-  }
-  const range = [clean.commitOid, disrupted.commitOid];
-  const areCommits = range.every((oid) => /^[0-9a-f]{7,64}$/.test(oid));
-  return markup`<p>First flaky failure: ${version(disrupted)}.<br>
-Last pass on other code before: ${version(clean)}.</p>
-${
-    areCommits && markup`<p>The cause may lie between:</p>
-${verbatim(`git log --oneline ${range.join("..")}`)}`
-  }`;
+  const before = clean
+    ? markup`Last pass on other code before: ${version(clean)}.`
+    : "No earlier pass on other code is stored.";
+  const range = [clean?.commitOid ?? "", disrupted.commitOid];
+  const changes = range.every((oid) => /^[0-9a-f]{7,64}$/.test(oid)) &&
+    markup`<p>The cause may lie between:</p>${verbatim(`git log --oneline ${range.join("..")}`)}`;
+  return markup`<p>First flaky failure: ${version(disrupted)}.<br>${before}</p>${changes}`;
 }
 
 function quarantine(log: readonly QuarantineEvent[], { test, at }: TestPage): Markup {
   const { id, quarantine: entry } = test;
+  const quarantineWith =
+    `test-analytics quarantine add ${id} --by "$USER" --owner WHO --reason WHY --expires 30d`;
   const reason = entry?.quarantineReason && `: ${entry.quarantineReason}`;
   const state = entry
     ? markup`<p>Quarantined ${at(entry.quarantinedAt)}, ${entry.quarantineType}${reason}.
 Owner: <b>${entry.quarantineOwner ?? "none"}</b>; end: ${at(entry.quarantineExpiresAt)}. To end it
 now:</p>${verbatim(`test-analytics quarantine remove ${id}`)}`
-    : markup`<p>It is not quarantined. To quarantine it:</p>${verbatim(quarantineCommand(id))}`;
+    : markup`<p>It is not quarantined. To quarantine it:</p>${verbatim(quarantineWith)}`;
   const events = log.toReversed().map((event) =>
     markup`<li>${at(event.at)}: <b>${event.action}</b>${event.author && ` by ${event.author}`}${
       event.quarantineReason && `: ${event.quarantineReason}`

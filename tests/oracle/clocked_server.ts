@@ -8,7 +8,7 @@ import process from "node:process";
 import { createInterface } from "node:readline";
 import { openDatabase } from "../../db/connection/connect.ts";
 import { silentLog } from "../../lib/base/log.ts";
-import { serve } from "../../routes/serve.ts";
+import { serve } from "../../routes/mod.ts";
 
 const [databaseUrl = "", dataDir = "", windows = ""] = process.argv.slice(2);
 const database = await openDatabase({ databaseUrl, dataDir });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { Database } from "../../db/connection/connect.ts";
 import { silentLog } from "../../lib/base/log.ts";
 import type { RunningServer } from "../../lib/http/server/server.ts";
-import { serve } from "../../routes/serve.ts";
+import { serve } from "../../routes/mod.ts";
 import { exchange, parseResponse } from "../raw_http.ts";
 
 /** None of these requests reaches the database. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, it } from "@std/testing/bdd";
 import { createLog } from "../../lib/base/log.ts";
 import type { RunningServer } from "../../lib/http/server/server.ts";
-import { serve } from "../../routes/serve.ts";
+import { serve } from "../../routes/mod.ts";
 import { describeWithDatabases } from "../database.ts";
 import { createFixture, type Fixture, flaky, NOW } from "./fixture.ts";
 

@@ -1,5 +1,5 @@
 import type { Database } from "../../../db/connection/connect.ts";
-import { serve, type ServeOptions } from "../../../routes/serve.ts";
+import { serve, type ServeOptions } from "../../../routes/mod.ts";
 import { requireSchemaVersion, SchemaVersionError } from "../../../db/schema/migrate.ts";
 import { aborted, pause } from "../../base/delay.ts";
 import type { SettingName } from "../../base/config.ts";
