@@ -36,7 +36,7 @@ export async function loadFailureDays(
 }
 
 /** The code version of a submission in which a test ran. */
-export type RunVersion = Pick<
+type RunVersion = Pick<
   TestRun,
   "submissionId" | "commitOid" | "treeOid" | "branch" | "buildUrl"
 >;

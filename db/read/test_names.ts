@@ -4,7 +4,7 @@ import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { isActive } from "./fragments.ts";
 
 /** A test with its names. */
-export interface NamedTest extends TestIdentity {
+interface NamedTest extends TestIdentity {
   isQuarantined: boolean;
 }
 
@@ -31,7 +31,7 @@ export async function loadTestNames(
 }
 
 /** A test whose first disruption is recent. */
-export interface NewlyFlakyTest extends TestIdentity {
+interface NewlyFlakyTest extends TestIdentity {
   /** 24 hex digits. */
   id: string;
   /** Seconds since 1970. */

@@ -20,12 +20,9 @@ export function formatTime(seconds: number, today: number): Markup {
   const full = formatTimestamp(seconds);
   const day = Math.floor(seconds / SECONDS_PER_DAY);
   const name = day === today ? "today" : day === today - 1 ? "yesterday" : formatDay(day);
-  const text = Math.abs(today - day) > 300
-    ? `${name} ${full.slice(0, 4)}`
-    : `${name} ${full.slice(11, 16)}`;
-  return markup`<time datetime="${full}" title="${
-    full.replace("T", " ").replace("Z", " UTC")
-  }">${text}</time>`;
+  const detail = Math.abs(today - day) > 300 ? full.slice(0, 4) : full.slice(11, 16);
+  const utc = full.replace("T", " ").replace("Z", " UTC");
+  return markup`<time datetime="${full}" title="${utc}">${name} ${detail}</time>`;
 }
 
 /** The first 10 digits of a commit. */

@@ -30,8 +30,8 @@ export class TestSearch {
   /** Days since 1970, NaN for none: it compares with nothing. */
   readonly #firstSeen: Float64Array;
   readonly #lastSeen: Float64Array;
-  /** Positions of tests by folded tag. */
-  readonly #tags = new Map<string, Set<number>>();
+  /** The folded tags of each test. */
+  readonly #tags: readonly string[][];
   /** For frequent words, whether each text contains them. */
   readonly #words = new LRUCache<string, Uint8Array>({ max: MAX_CACHED_WORDS });
 
@@ -43,15 +43,10 @@ export class TestSearch {
     this.#firstSeen = Float64Array.from(tests, (test) => dayOf(test.firstDisruptionAt));
     this.#lastSeen = Float64Array.from(tests, (test) => dayOf(test.latestDisruption?.recordedAt));
     this.#filters = new Uint32Array(tests.length * FILTER_WORDS);
-    for (const [position, { tags }] of tests.entries()) {
-      const filter = this.#filters.subarray(position * FILTER_WORDS, (position + 1) * FILTER_WORDS);
-      addTrigrams(filter, this.#texts[position]!);
-      for (const tag of tags) {
-        const key = foldCase(tag);
-        const positions = this.#tags.get(key);
-        if (positions) positions.add(position);
-        else this.#tags.set(key, new Set([position]));
-      }
+    this.#tags = tests.map(({ tags }) => tags.map(foldCase));
+    for (const [position, text] of this.#texts.entries()) {
+      const start = position * FILTER_WORDS;
+      addTrigrams(this.#filters.subarray(start, start + FILTER_WORDS), text);
     }
   }
 
@@ -74,8 +69,8 @@ export class TestSearch {
   }
 
   #withTag(tags: readonly string[], positions: readonly number[]): readonly number[] {
-    const tagged = tags.map((tag) => this.#tags.get(tag)).filter((set) => set !== undefined);
-    return positions.filter((position) => tagged.some((set) => set.has(position)));
+    const wanted = new Set(tags);
+    return positions.filter((position) => this.#tags[position]!.some((tag) => wanted.has(tag)));
   }
 
   /** The positions whose filters have all trigrams of all words. */

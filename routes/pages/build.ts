@@ -33,13 +33,11 @@ export const buildPage = definePage({
     );
     const tests = Map.groupBy(pages.flatMap(({ attempts }) => attempts), ({ testId }) => testId);
     // The last attempt decides: a test whose last attempt is not among the failures passed.
-    const failed: SubmissionAttempt[] = [];
-    const retried: SubmissionAttempt[] = [];
-    for (const attempts of tests.values()) {
-      const last = attempts.find(({ isLast }) => isLast);
-      if (last) failed.push(last);
-      else retried.push(attempts.at(-1)!);
-    }
+    const shown = [...tests.values()].map((attempts) =>
+      attempts.find(({ isLast }) => isLast) ?? attempts.at(-1)!
+    );
+    const failed = shown.filter(({ isLast }) => isLast);
+    const retried = shown.filter(({ isLast }) => !isLast);
     const verdicts = await loadVerdicts(page, failed, parts);
     const { status } = parts.find(({ status }) => status !== "processed") ?? latest;
     const isCut = pages.some(({ count, attempts }) => count > attempts.length);

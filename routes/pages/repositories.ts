@@ -54,9 +54,8 @@ function flakiness({ builds }: Overview): number {
 function overviewRow(overview: Overview, firstDay: number, { link, at }: PageRequest): Content[] {
   const { builds, flakyTestCount, quarantinedTestCount } = overview;
   const repository = formatRepositoryName(overview);
-  const byDay = new Map(overview.days.map((one) => [one.day, one]));
   const values = Array.from({ length: SHOWN_DAYS }, (_, index) => {
-    const day = byDay.get(firstDay + index);
+    const day = overview.days.find(({ day }) => day === firstDay + index);
     return day ? 100 * day.disruptedBuildCount / day.buildCount : null;
   });
   const share = `${builds.disruptedBuildCount} of ${formatCount(builds.buildCount)} builds`;

@@ -2,12 +2,7 @@
 import { loadFailures, type ShownGroup } from "../../db/read/failures.ts";
 import { loadOverviews, type Overview } from "../../db/read/overviews.ts";
 import { loadSubmissionsPage, type SubmissionRow } from "../../db/read/submissions.ts";
-import {
-  loadNewlyFlakyTests,
-  loadTestNames,
-  type NamedTest,
-  type NewlyFlakyTest,
-} from "../../db/read/test_names.ts";
+import { loadNewlyFlakyTests, loadTestNames } from "../../db/read/test_names.ts";
 import {
   buildKey,
   costliestTests,
@@ -35,8 +30,10 @@ const RECENT_SUBMISSIONS = 100;
 interface RepositoryPage extends PageRequest {
   repository: string;
   overview: Overview;
-  names: ReadonlyMap<string, NamedTest>;
+  names: Awaited<ReturnType<typeof loadTestNames>>;
 }
+
+type NewlyFlakyTests = Awaited<ReturnType<typeof loadNewlyFlakyTests>>;
 
 export const repositoryPage = definePage({
   path: "/repos/:owner/:name",
@@ -124,7 +121,7 @@ ${table("Tests that cost the most builds", columns, rows)}
 <p>${page.link.inventory({ repository, quarantine: "false" }, "All flaky tests")}</p>`;
 }
 
-function newTable(tests: readonly NewlyFlakyTest[], newDay: number, page: RepositoryPage): Markup {
+function newTable(tests: NewlyFlakyTests, newDay: number, page: RepositoryPage): Markup {
   if (tests.length === 0) return emptyState("No test became flaky.");
   const rows = tests.slice(0, MAX_ROWS).map((test) => [
     page.link.test(test.id, test),

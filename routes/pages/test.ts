@@ -4,12 +4,7 @@ import type { RepositoryVersion } from "../../db/read/caller.ts";
 import { loadFailures, type ShownGroups } from "../../db/read/failures.ts";
 import { loadRepository, type RepositoryDetails } from "../../db/read/repositories.ts";
 import { loadTestDetails, type TestDetails } from "../../db/read/test_details.ts";
-import {
-  type FirstDisruption,
-  loadFailureDays,
-  loadFirstDisruption,
-  type RunVersion,
-} from "../../db/read/test_history.ts";
+import { loadFailureDays, loadFirstDisruption } from "../../db/read/test_history.ts";
 import {
   loadSubmissionRuns,
   loadTestRuns,
@@ -182,7 +177,9 @@ function branchTable(submissions: readonly SubmissionRuns[]): Markup {
   );
 }
 
-function since(first: FirstDisruption | null, { at, link, repository, test }: TestPage): Markup {
+type FirstDisruption = Awaited<ReturnType<typeof loadFirstDisruption>>;
+
+function since(first: FirstDisruption, { at, link, repository, test }: TestPage): Markup {
   const { firstDisruptionAt } = test;
   if (firstDisruptionAt === null) {
     return emptyState("It never failed on code on which it also passed.");
@@ -191,7 +188,7 @@ function since(first: FirstDisruption | null, { at, link, repository, test }: Te
     return markup`<p>${at(firstDisruptionAt)}; that run is no longer stored.</p>`;
   }
   const { disrupted, clean } = first;
-  const version = ({ commitOid, branch, submissionId }: RunVersion) =>
+  const version = ({ commitOid, branch, submissionId }: typeof disrupted) =>
     markup`${commit(commitOid)}${branch && markup` on <b>${branch}</b>`},
 ${link.build(repository, submissionId)}`;
   const before = clean
