@@ -90,24 +90,3 @@ export async function loadFreshness(
     ) newest on true`;
   return row!;
 }
-
-/** Archives of one source that need attention. */
-export interface StuckArchives {
-  source: string;
-  failedCount: number;
-  /** Claimed by a watcher whose lease has expired. */
-  abandonedCount: number;
-}
-
-/** Loads the sources with failed or abandoned archives, most archives first. */
-export async function loadStuckArchives(sql: Queryable): Promise<StuckArchives[]> {
-  return await sql<StuckArchives[]>`
-    select source,
-      (count(*) filter (where status = 'failed'))::integer as "failedCount",
-      (count(*) filter (where status = 'processing' and claimed_until <= now()))::integer
-        as "abandonedCount"
-    from archive
-    where status = 'failed' or status = 'processing' and claimed_until <= now()
-    group by source
-    order by count(*) desc, source`;
-}

@@ -1,8 +1,4 @@
-import {
-  loadFreshness,
-  loadServerState,
-  loadStuckArchives,
-} from "../../../db/admin/diagnostics.ts";
+import { loadFreshness, loadServerState } from "../../../db/admin/diagnostics.ts";
 import { type Database, openDatabase } from "../../../db/connection/connect.ts";
 import { readDatabaseUrl } from "../../../db/connection/database_url.ts";
 import { freeBytes } from "../../../db/embedded/disk_space.ts";
@@ -16,7 +12,6 @@ import { BUILD } from "../commit.ts";
 import { nearestFolder } from "../database.ts";
 import { Failure } from "../errors.ts";
 import {
-  assessArchives,
   assessClock,
   assessDisk,
   assessFreshness,
@@ -113,6 +108,5 @@ async function examineDatabase(
   return [
     ...findings,
     assessFreshness(await loadFreshness(sql, { windowStart: now - WINDOW_SECONDS }), { now }),
-    ...assessArchives(await loadStuckArchives(sql)),
   ];
 }

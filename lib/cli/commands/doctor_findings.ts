@@ -1,5 +1,5 @@
 /** The findings of `doctor`, computed from what was measured. */
-import type { Freshness, ServerState, StuckArchives } from "../../../db/admin/diagnostics.ts";
+import type { Freshness, ServerState } from "../../../db/admin/diagnostics.ts";
 import type { Worker } from "../../../db/schema/distribute.ts";
 import { SCHEMA_VERSION, type SchemaStatus } from "../../../db/schema/migrate.ts";
 import { formatTimestamp, SECONDS_PER_DAY, WINDOW_SECONDS } from "../../base/time.ts";
@@ -145,20 +145,6 @@ export function assessFreshness(
   return now - newestRecordedAt > QUIET_WARN_SECONDS
     ? warn("uploads", finding, "check that CI uploads and that a watcher is running")
     : ok("uploads", finding);
-}
-
-/** Failed and abandoned archives, one finding per source. */
-export function assessArchives(sources: readonly StuckArchives[]): Finding[] {
-  if (sources.length === 0) return [ok("archives", "none failed or abandoned")];
-  return sources.map(({ source, failedCount, abandonedCount }) =>
-    warn(
-      "archives",
-      `${source}: ${failedCount} failed, ${abandonedCount} abandoned`,
-      failedCount > 0
-        ? `see \`${PROGRAM} watch --list ${source}\`; --retry-failed retries them`
-        : `no watcher is running: start \`${PROGRAM} watch ${source}\``,
-    )
-  );
 }
 
 function formatBytes(bytes: number): string {

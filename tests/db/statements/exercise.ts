@@ -10,11 +10,7 @@ import {
   findArchives,
   releaseArchive,
 } from "../../../db/admin/archives.ts";
-import {
-  loadFreshness,
-  loadServerState,
-  loadStuckArchives,
-} from "../../../db/admin/diagnostics.ts";
+import { loadFreshness, loadServerState } from "../../../db/admin/diagnostics.ts";
 import { findOrganization } from "../../../db/admin/organizations.ts";
 import { createRepository, findOrCreateRepository } from "../../../db/admin/repositories.ts";
 import { recordTokenUses } from "../../../db/admin/tokens.ts";
@@ -365,7 +361,6 @@ async function pruning(program: Program): Promise<void> {
 async function diagnosis({ database: { sql } }: Program): Promise<void> {
   await loadServerState(sql);
   await loadFreshness(sql, { windowStart: NOON });
-  await loadStuckArchives(sql);
 }
 
 async function removal(program: Program): Promise<void> {

@@ -167,19 +167,6 @@ describe("the findings of doctor", () => {
       "warn",
       /no upload yet/,
     ],
-    ["archives", judge.assessArchives([])[0]!, "ok", /none failed/],
-    [
-      "failed archives",
-      judge.assessArchives([{ source: "in", failedCount: 2, abandonedCount: 1 }])[0]!,
-      "warn",
-      /in: 2 failed, 1 abandoned/,
-    ],
-    [
-      "archives that were left behind",
-      judge.assessArchives([{ source: "in", failedCount: 0, abandonedCount: 1 }])[0]!,
-      "warn",
-      /0 failed, 1 abandoned/,
-    ],
   ];
   for (const [name, finding, status, text] of cases) {
     it(`${name}: ${status}`, () => {

@@ -2,7 +2,7 @@ import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import process from "node:process";
 import { openDatabase } from "../../../../db/connection/connect.ts";
-import { loadFreshness, loadStuckArchives } from "../../../../db/admin/diagnostics.ts";
+import { loadFreshness } from "../../../../db/admin/diagnostics.ts";
 import { copyTemplate, describeWithDatabases } from "../../../database.ts";
 import { BUILD } from "../../../../lib/cli/commit.ts";
 import { createShop, DAY, flaky, NOW } from "../../../routes/fixture.ts";
@@ -26,7 +26,6 @@ describe("doctor", () => {
         "schema ok",
         "clock ok",
         "uploads warn",
-        "archives ok",
         "disk ok",
         "program ok",
       ]);
@@ -84,7 +83,7 @@ describe("doctor", () => {
 });
 
 describeWithDatabases("a diagnosis", (database) => {
-  it("counts fresh data and abandoned archives", async () => {
+  it("counts fresh data", async () => {
     const { sql } = database();
     const { fixture, shop } = await createShop(database());
     await fixture.addRepository("acme", "quiet");
@@ -95,17 +94,6 @@ describeWithDatabases("a diagnosis", (database) => {
       newestRecordedAt: NOW - 100,
     });
     assert.equal((await loadFreshness(sql, { windowStart: NOW })).activeRepositoryCount, 0);
-
-    assert.deepEqual([...await loadStuckArchives(sql)], []);
-    await sql`
-      insert into archive (source, key, version, status, claim_id, claimed_until, found_at)
-      values ('in', 'a', '1', 'failed', null, null, now()),
-        ('in', 'b', '1', 'processing', gen_random_uuid(), now() - interval '1 hour', now()),
-        ('in', 'c', '1', 'processing', gen_random_uuid(), now() + interval '1 hour', now()),
-        ('in', 'd', '1', 'processed', null, null, now())`;
-    assert.deepEqual((await loadStuckArchives(sql)).map((row) => ({ ...row })), [
-      { source: "in", failedCount: 1, abandonedCount: 1 },
-    ]);
   });
 });
 
