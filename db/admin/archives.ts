@@ -132,11 +132,20 @@ export async function assignArchive(
 }
 
 /**
- * Ends the claim of a processed archive, in the transaction that stores its results.
+ * Ends the claim of an archive, in the transaction that stores its results; with a reason it has failed.
  * @throws {ClaimLostError} when another watcher has taken over, so that nothing is stored twice
  */
-export async function finishArchive(tx: Queryable, claim: ArchiveClaim): Promise<void> {
-  await endClaim(tx, claim, { status: "processed", reason: "" });
+export async function finishArchive(
+  tx: Queryable,
+  claim: ArchiveClaim,
+  failure: string | null = null,
+): Promise<void> {
+  requireClaim(
+    await tx`
+      update archive set status = ${failure === null ? "processed" : "failed"},
+        reason = ${failure ?? ""}, claim_id = null, claimed_until = null, finished_at = now()
+      where ${isClaimed(tx, claim)}`,
+  );
 }
 
 /** Marks an archive as failed, and shows a failed submission in its repository. */
@@ -150,22 +159,9 @@ export async function failArchive(
     const repositoryId = archive?.repositoryId ?? null;
     // Every transaction locks the repository before its archives, which rules out deadlocks.
     if (repositoryId !== null) await lockRepository(tx, repositoryId);
-    await endClaim(tx, claim, { status: "failed", reason });
+    await finishArchive(tx, claim, reason);
     if (repositoryId !== null) await showFailed(tx, { repositoryId, key: submissionKey });
   });
-}
-
-async function endClaim(
-  tx: Queryable,
-  claim: ArchiveClaim,
-  { status, reason }: Pick<ArchiveRecord, "status" | "reason">,
-): Promise<void> {
-  requireClaim(
-    await tx`
-      update archive set status = ${status}, reason = ${reason}, claim_id = null,
-        claimed_until = null, finished_at = now()
-      where ${isClaimed(tx, claim)}`,
-  );
 }
 
 function requireClaim({ count }: { count: number }): void {

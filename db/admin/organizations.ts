@@ -18,9 +18,7 @@ export async function createOrganization(
 ): Promise<Organization | null> {
   const [row] = await sql<Organization[]>`
     insert into organization (name, name_key, purchase_unit_count, created_at)
-    select ${name}, ${caseKey(name)}, ${purchaseUnitCount}::int, to_timestamp(${createdAt}::float8)
-    -- A name that is taken uses up no id.
-    where not exists (select 1 from organization where name_key = ${caseKey(name)})
+    values (${name}, ${caseKey(name)}, ${purchaseUnitCount}, to_timestamp(${createdAt}))
     on conflict (name_key) do nothing
     returning ${columns(sql)}`;
   return row ?? null;

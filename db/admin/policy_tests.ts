@@ -66,7 +66,12 @@ export async function loadPolicyTests(
     const candidates = (await selectDisruptionCounts(tx, scope)).filter(hasEnough);
     if (automaticCount + candidates.length === 0) return { tests: [], automaticCount };
 
-    const failures = await lastFailures(tx, repositoryId, automatic);
+    const lastFailures = await tx<{ testNo: number; id: string }[]>`
+      select test_no as "testNo", max(encode(submission_id, 'hex') collate "C") as id
+      from negative_result
+      where repository_id = ${repositoryId} and test_no = any(${integersIn(tx, automatic)})
+      group by test_no`;
+    const failures = new Map(lastFailures.map(({ testNo, id }) => [testNo, id]));
     const starts = automatic.map((testNo) =>
       failures.get(testNo) ?? firstSubmissionId(entries.get(testNo)!.quarantinedAt)
     );
@@ -113,20 +118,6 @@ export async function loadPolicyTests(
     });
     return { tests: found.sort((a, b) => a.id < b.id ? -1 : 1), automaticCount };
   });
-}
-
-/** The submission of the latest failure of each test, 24 hex digits, by test_no. */
-async function lastFailures(
-  sql: Queryable,
-  repositoryId: number,
-  testNos: number[],
-): Promise<Map<number, string>> {
-  const rows = await sql<{ testNo: number; submissionId: string }[]>`
-    select test_no as "testNo", max(encode(submission_id, 'hex') collate "C") as "submissionId"
-    from negative_result
-    where repository_id = ${repositoryId} and test_no = any(${integersIn(sql, testNos)})
-    group by test_no`;
-  return new Map(rows.map(({ testNo, submissionId }) => [testNo, submissionId]));
 }
 
 /** A submission with the outcomes of its tests. */

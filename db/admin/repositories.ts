@@ -25,9 +25,6 @@ export interface NewRepository extends RepositoryName {
   createdAt: number;
 }
 
-// More conflicts than a name or a prefix of ids can have.
-const MAX_ATTEMPTS = 1_000;
-
 /**
  * Creates a repository, in a transaction. Of concurrent callers with the same name one succeeds.
  * @throws {RangeError} when its name or number is taken
@@ -59,7 +56,8 @@ export async function findOrCreateRepository(
   { organization, owner, name, createdAt }: Omit<NewRepository, "repositoryNumber">,
 ): Promise<Repository> {
   const { organizationId } = organization;
-  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+  // Another process may create it at the same time, or another repository have the prefix.
+  for (let attempt = 0;; attempt++) {
     const present = await findAnyRepository(sql, { organizationId, owner, name });
     if (present?.isVisible) return present;
     const prefix = repositoryIdPrefix({ organization: organization.name, owner, name }, attempt);
@@ -81,7 +79,6 @@ export async function findOrCreateRepository(
       on conflict do nothing`;
     return repository;
   }
-  throw new Error(`no free prefix of test ids found for repository ${owner}/${name}`);
 }
 
 /** The repository with a name (in any case) within an organization. */

@@ -75,32 +75,27 @@ interface LockedSubmission {
 async function lockSubmission(
   tx: Queryable,
   { organizationId, key }: { organizationId: number; key: string },
-): Promise<LockedSubmission | null> {
+): Promise<LockedSubmission | undefined> {
   const repositories = await tx<{ repositoryId: number }[]>`
     select repository_id::float8 as "repositoryId" from repository
     where organization_id = ${organizationId} and repository_number is not null`;
-  const repositoryIds = arrayOf(repositories.map(({ repositoryId }) => repositoryId));
-  const found = await tx<{ repositoryId: number }[]>`
-    select repository_id::float8 as "repositoryId" from submission
-    where repository_id = any(${repositoryIds}::bigint[]) and key = ${key}`;
-  const [only] = found;
-  if (!only) return null;
-  if (found.length > 1) {
-    throw new RangeError(
-      `${found.length} repositories have a submission with the key "${key}": ` +
-        "expected a key that only one has",
-    );
+  const find = (repositoryIds: number[]) =>
+    tx<LockedSubmission[]>`
+      select repository_id::float8 as "repositoryId",
+        encode(submission_id, 'hex') as "submissionId", code_version as "codeVersion",
+        test_list_no as "testListNo", array_to_json(tags) as tags,
+        test_tag_set_no as "testTagSetNo"
+      from submission
+      where repository_id = any(${arrayOf(repositoryIds)}::bigint[]) and key = ${key}`;
+  const [found, ...others] = await find(repositories.map(({ repositoryId }) => repositoryId));
+  if (others.length > 0) {
+    throw new RangeError(`several repositories have a submission with the key "${key}"`);
   }
+  if (!found) return undefined;
   // With the repository locked, no other process can delete it.
-  await lockRepository(tx, only.repositoryId);
-  const [row] = await tx<LockedSubmission[]>`
-    select repository_id::float8 as "repositoryId",
-      encode(submission_id, 'hex') as "submissionId", code_version as "codeVersion",
-      test_list_no as "testListNo",
-      array_to_json(tags) as tags, test_tag_set_no as "testTagSetNo"
-    from submission
-    where repository_id = ${only.repositoryId} and key = ${key}`;
-  return row ?? null;
+  await lockRepository(tx, found.repositoryId);
+  const [locked] = await find([found.repositoryId]);
+  return locked;
 }
 
 // Lists of tests and exceptions of all their submissions are held in memory at once.

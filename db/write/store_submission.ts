@@ -54,11 +54,6 @@ export interface StoreResult {
   newlyDisruptive: TestIdentity[];
 }
 
-/** The repository of an upload was deleted before the upload was stored. */
-export class RepositoryGoneError extends Error {
-  override name = "RepositoryGoneError";
-}
-
 /** `digest` identifies an upload, in 32 hex digits. */
 type DigestedUpload = Upload & { digest: string };
 
@@ -74,7 +69,6 @@ interface PreparedTests {
  *
  * The repository is locked for the whole transaction: submissions of one repository are
  * stored one after the other, so that two of the same code version cannot miss each other.
- * @throws {RepositoryGoneError} when the repository does not exist any more
  */
 export async function storeSubmission(
   sql: Database["sql"],
@@ -89,7 +83,7 @@ export async function storeSubmission(
   const prepared = await prepareNewList(sql, upload);
   return await writeTransaction(sql, async (tx) => {
     const repository = await lockRepository(tx, repositoryId);
-    if (!repository) throw new RepositoryGoneError("the repository was deleted during the upload");
+    if (!repository) throw new Error("the repository was deleted during the upload");
     if (key !== undefined) await removeUnprocessed(tx, { repositoryId, key });
     const stored = await findDuplicate(tx, upload) ??
       await insertUpload(tx, upload, { repository, prepared });

@@ -39,7 +39,6 @@ export async function addTags(
   const groups: TagGroup[] = tags.length > 0 ? [{ tags, testNos: listed }] : [];
   const set = testTags && await storeTagSet(tx, list, testTags);
   if (set?.isNew) groups.push(...groupsOf(testTags!, listed));
-  await requireRoom(tx, list.repositoryId, groups);
   await tagTests(tx, list.repositoryId, groups);
   return set?.testTagSetNo ?? null;
 }
@@ -71,27 +70,21 @@ function groupsOf(testTags: TestTags, listed: Int32Array): TagGroup[] {
   return groups;
 }
 
-async function requireRoom(
-  tx: Queryable,
-  repositoryId: number,
-  groups: TagGroup[],
-): Promise<void> {
+async function tagTests(tx: Queryable, repositoryId: number, groups: TagGroup[]): Promise<void> {
   const tags = [...new Set(groups.flatMap((group) => group.tags))];
-  const [added] = await tx<{ tag: string | null; count: number; presentCount: number }[]>`
-    select min(tag) filter (where repository_id is null) as tag, count(*)::int as count,
+  const [counts] = await tx<{ newTag: string | null; count: number; presentCount: number }[]>`
+    select min(tag) filter (where repository_id is null) as "newTag", count(*)::int as count,
       count(repository_id)::int as "presentCount"
     from (select tag, repository_id from test_tag where repository_id = ${repositoryId}) present
     full join unnest(${textsIn(tx, tags)}) as tag using (tag)`;
-  const { tag, count, presentCount } = added!;
-  if (tag === null || count <= TAG_LIMITS.perRepository) return;
-  throw new TagLimitError(
-    `tag "${tag}" is new, and the tests of the repository already have ${presentCount} distinct ` +
-      `tags: expected at most ${TAG_LIMITS.perRepository}, without any that differ from run to ` +
-      "run, such as build numbers",
-  );
-}
-
-async function tagTests(tx: Queryable, repositoryId: number, groups: TagGroup[]): Promise<void> {
+  const { newTag, count, presentCount } = counts!;
+  if (newTag !== null && count > TAG_LIMITS.perRepository) {
+    throw new TagLimitError(
+      `tag "${newTag}" is new, and the tests of the repository already have ${presentCount} ` +
+        `distinct tags: expected at most ${TAG_LIMITS.perRepository}, without any that differ ` +
+        "from run to run, such as build numbers",
+    );
+  }
   const rows = groups.map(({ tags, testNos }) => ({ tags, tests: rangesOf(testNos) }));
   await tx`
     insert into test_tag as present (repository_id, tag, tests)

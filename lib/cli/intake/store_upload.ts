@@ -1,10 +1,6 @@
 /** Stores an upload that was read: all of it or nothing. */
 import { storeCoverage } from "../../../db/write/coverage_reports.ts";
-import {
-  RepositoryGoneError,
-  storeSubmission,
-  type Upload,
-} from "../../../db/write/store_submission.ts";
+import { storeSubmission, type Upload } from "../../../db/write/store_submission.ts";
 import { findOrCreateRepository } from "../../../db/admin/repositories.ts";
 import { lockRepository } from "../../../db/write/repository_row.ts";
 import type { Database } from "../../../db/connection/connect.ts";
@@ -45,7 +41,7 @@ export interface StoredUpload {
 
 /**
  * Stores an upload in one transaction, which `alongside` ends, and creates its repository.
- * @throws {Failure | RepositoryGoneError | TagLimitError}
+ * @throws {Failure | TagLimitError}
  */
 export async function storeUpload(
   sql: Database["sql"],
@@ -76,7 +72,7 @@ export async function storeUpload(
     const { repositoryId } = repository;
     await writeTransaction(sql, async (tx) => {
       if (!await lockRepository(tx, repositoryId)) {
-        throw new RepositoryGoneError("the repository was deleted in the meantime");
+        throw new Error("the repository was deleted during the upload");
       }
       if (key !== undefined) await removeUnprocessed(tx, { repositoryId, key });
       if (coverage) await storeCoverage(tx, { repositoryId, ...facts }, coverage);
