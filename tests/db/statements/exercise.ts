@@ -119,7 +119,7 @@ export function requests(
     ["/api/v1/coverage/badges?repository=shop", 200],
     ["/api/v1/coverage/badges?repository=empty", 200],
     ["/repos", 200],
-    ["/repos/twin", 200],
+    ["/repos/twin", 302],
     ["/repos/acme/shop", 200],
     ["/repos/acme/empty", 200],
     ["/flaky-tests?repository=shop&q=ok", 200],
