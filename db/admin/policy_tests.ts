@@ -10,17 +10,11 @@ import {
 import { activeQuarantine, type Quarantine } from "../../lib/analysis/quarantine.ts";
 import { firstSubmissionId, recordedAtOf } from "../../lib/base/identity.ts";
 import type { Database } from "../connection/connect.ts";
-import { arrayOf, integersIn, type Queryable } from "../connection/sql.ts";
+import { arrayOf, integersIn, type Queryable, textsIn } from "../connection/sql.ts";
 import { quarantineColumns, selectRepository, SNAPSHOT } from "../read/fragments.ts";
 import { loadTestLists } from "../read/test_lists.ts";
 import { selectDisruptionCounts } from "../read/tracked_test_rows.ts";
-import {
-  lastRemovals,
-  type StoredTest,
-  storedTest,
-  testColumns,
-  type TestRow,
-} from "./quarantine.ts";
+import { type StoredTest, storedTest, testColumns, type TestRow } from "./quarantine.ts";
 import type { Repository } from "./repositories.ts";
 
 /** A test with its history. */
@@ -60,10 +54,10 @@ export async function loadPolicyTests(
       entryOf(testNo)?.quarantineType === "automatic"
     );
     const automaticCount = automatic.length;
-    const hasEnough = ({ testNo, disruptionCount }: { testNo: number; disruptionCount: number }) =>
-      disruptionCount >= policy.disruptions && entryOf(testNo) === null;
     const scope = { repositoryIds: arrayOf([repositoryId]), firstId: windowId };
-    const candidates = (await selectDisruptionCounts(tx, scope)).filter(hasEnough);
+    const candidates = (await selectDisruptionCounts(tx, scope)).filter((row) =>
+      row.disruptionCount >= policy.disruptions && entryOf(row.testNo) === null
+    ).map(({ testNo }) => testNo);
     if (automaticCount + candidates.length === 0) return { tests: [], automaticCount };
 
     const lastFailures = await tx<{ testNo: number; id: string }[]>`
@@ -77,38 +71,33 @@ export async function loadPolicyTests(
     );
     const firstId = [windowId, ...starts].sort()[0]!;
     const submissions = await loadSubmissions(tx, { repositoryId, firstId });
-    const disruptions = await tx<{ submissionId: string; testNo: number; count: number }[]>`
-      select encode(submission_id, 'hex') as "submissionId", test_no as "testNo",
-        count(*)::int as count
+    const disruptions = await tx<{ submissionId: string; testNo: number }[]>`
+      select encode(submission_id, 'hex') as "submissionId", test_no as "testNo"
       from negative_result
       where repository_id = ${repositoryId} and submission_id >= decode(${windowId}, 'hex')
-        and is_disruption and test_no = any(${
-      integersIn(tx, [...automatic, ...candidates.map(({ testNo }) => testNo)])
-    })
-      group by submission_id, test_no`;
+        and is_disruption and test_no = any(${integersIn(tx, [...automatic, ...candidates])})`;
     // After a day of a broken environment, most tests have disruptions that do not count.
     const broken = new Set(
       submissions.filter((one) => one.isBrokenEnvironment).map(({ id }) => id),
     );
-    const counts = new Map<number, number>();
-    for (const { submissionId, testNo, count } of disruptions) {
-      if (!broken.has(submissionId)) counts.set(testNo, (counts.get(testNo) ?? 0) + count);
-    }
-    const counted = [...counts].map(([testNo, disruptionCount]) => ({ testNo, disruptionCount }));
-    const testNos = new Set([
-      ...automatic,
-      ...counted.filter(hasEnough).map(({ testNo }) => testNo),
-    ]);
+    const counting = disruptions.filter(({ submissionId }) => !broken.has(submissionId));
+    const countingOf = Map.groupBy(counting, ({ testNo }) => testNo);
+    const hasEnough = (testNo: number) =>
+      (countingOf.get(testNo)?.length ?? 0) >= policy.disruptions;
+    const testNos = new Set([...automatic, ...candidates.filter(hasEnough)]);
     const rows = await tx<TestRow[]>`
       select ${testColumns(tx)} from test t
       where t.repository_id = ${repositoryId} and t.test_no = any(${integersIn(tx, testNos)})`;
     const tests = rows.map((row) => storedTest(repository, row));
-    const disrupted = new Set(disruptions.map((one) => one.submissionId + one.testNo));
+    const disrupted = new Set(counting.map((one) => one.submissionId + one.testNo));
     const runs = runsOf(submissions, testNos, disrupted);
-    const removals = await lastRemovals(tx, {
-      organizationId,
-      testIds: tests.map(({ id }) => id),
-    });
+    const removed = await tx<{ id: string; at: number }[]>`
+      select subject as id, extract(epoch from max(changed_at))::float8 as at from change
+      where organization_id = ${organizationId}
+        and subject = any(${textsIn(tx, tests.map(({ id }) => id))})
+        and detail->>'quarantine' = 'removed'
+      group by subject`;
+    const removals = new Map(removed.map(({ id, at }) => [id, at]));
     const found = tests.map((test): PolicyTest => {
       const { id, testNo } = test;
       const quarantine = entryOf(testNo);
@@ -165,7 +154,7 @@ async function loadSubmissions(
   });
 }
 
-/** The runs of tests in submissions, by test_no. `disrupted`: submission ids with test_no. */
+/** The runs of tests in submissions, by test_no. `disrupted`: submission ids with the test_no. */
 function runsOf(
   submissions: readonly Submission[],
   testNos: ReadonlySet<number>,

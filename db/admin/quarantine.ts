@@ -4,7 +4,7 @@ import { activeQuarantine, type Quarantine } from "../../lib/analysis/quarantine
 import { type QuarantineEvent, withEnds } from "../../lib/analysis/quarantine_log.ts";
 import { testId, type TestIdentity } from "../../lib/base/identity.ts";
 import { formatRepositoryName } from "../../lib/base/repository_name.ts";
-import { arrayOf, type Queryable, textsIn } from "../connection/sql.ts";
+import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { isActive, isPublished, quarantineColumns } from "../read/fragments.ts";
 import { bumpDataVersion, lockRepository } from "../write/repository_row.ts";
 import { type Change, insertChange } from "./changes.ts";
@@ -227,17 +227,4 @@ export async function listQuarantineLog(
       and (${testId}::text is null or subject = ${testId})
     order by change_id`;
   return withEnds(changes, now);
-}
-
-/** When tests were last removed from the quarantine, in seconds since 1970, by test id. */
-export async function lastRemovals(
-  sql: Queryable,
-  { organizationId, testIds }: { organizationId: number; testIds: string[] },
-): Promise<Map<string, number>> {
-  const rows = await sql<{ testId: string; at: number }[]>`
-    select subject as "testId", extract(epoch from max(changed_at))::float8 as at from change
-    where organization_id = ${organizationId} and subject = any(${textsIn(sql, testIds)})
-      and detail->>'quarantine' = 'removed'
-    group by subject`;
-  return new Map(rows.map(({ testId, at }) => [testId, at]));
 }

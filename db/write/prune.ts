@@ -9,6 +9,7 @@ import { firstSubmissionId } from "../../lib/base/identity.ts";
 import { pause } from "../../lib/base/delay.ts";
 import type { Database } from "../connection/connect.ts";
 import { idsIn, type Queryable } from "../connection/sql.ts";
+import { repositoryTables } from "../schema/distribute.ts";
 import { deleteUnusedTexts } from "./failure_texts.ts";
 import { interruptAdditions, lockRepository } from "./repository_row.ts";
 import { deleteTests, deleteUnusedLists, excludeListed, findUnlistedTests } from "./tests.ts";
@@ -20,18 +21,6 @@ const RESULTS_PER_BATCH = 20_000;
 /** Each batch reads the failures of the repository once. */
 const TEXTS_PER_BATCH = 10_000;
 const TESTS_PER_BATCH = 500;
-
-/** Tables that rows are deleted from. */
-const TABLES = [
-  "negative_result",
-  "failure_text",
-  "submission",
-  "coverage_report",
-  "test_tag",
-  "test_tag_set",
-  "test_list",
-  "test",
-];
 
 /** How much is pruned of a repository. */
 export interface Pruned {
@@ -217,7 +206,7 @@ export async function* pruneTests(
 export async function reclaimSpace({ sql, kind }: Database, stop?: AbortSignal): Promise<void> {
   if (kind === "server") return;
   // One table at a time, so that requests are answered in between.
-  for (const table of TABLES) {
+  for (const table of await repositoryTables(sql)) {
     if (stop?.aborted) return;
     const startedAt = performance.now();
     await sql`vacuum analyze ${sql(table)}`;

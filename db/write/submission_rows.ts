@@ -21,14 +21,6 @@ export interface SubmissionFacts {
   tags: string[];
 }
 
-/** What a processed submission has in addition. */
-interface StoredResults {
-  content: Pick<SubmissionContent, "resultCount" | "durations" | "durationUnit" | "exceptions">;
-  digest: string;
-  testListNo: number;
-  testTagSetNo: number | null;
-}
-
 /**
  * Inserts the row of a submission, `processing` without results, and increments the data version.
  * Returns its code version; `undefined` when a submission has its key.
@@ -36,7 +28,12 @@ interface StoredResults {
 export async function insertSubmission(
   tx: Queryable,
   facts: SubmissionFacts & { id: string },
-  results: StoredResults | null,
+  results: {
+    content: SubmissionContent;
+    digest: string;
+    testListNo: number;
+    testTagSetNo: number | null;
+  } | null,
 ): Promise<string | undefined> {
   const dataVersion = await bumpForAddition(tx, facts.repositoryId);
   const content = results?.content;

@@ -115,7 +115,7 @@ describeWithDatabases("prune", (database) => {
     onDeletion = () => {};
     assert.deepEqual([code, stdout], [1, "acme\tacme/shop\t1\t2\n"]);
     // A server does it by itself.
-    assert.equal(vacuumed.length, database().kind === "embedded" ? 8 : 0);
+    assert.equal(vacuumed.includes("submission"), database().kind === "embedded");
     await cli("prune --keep 14d");
     vacuumed.length = 0;
     assert.equal((await cli("prune --keep 14d")).code, 0);
