@@ -4,12 +4,7 @@ import { type App, createDispatcher } from "../lib/http/request/dispatch.ts";
 import type { Context } from "../lib/http/request/context.ts";
 import type { Endpoint, Route } from "../lib/http/request/route.ts";
 import { TEST_BYTES } from "../lib/http/request/tests_loader.ts";
-import {
-  listen,
-  type ListenOptions,
-  type RunningServer,
-  systemClock,
-} from "../lib/http/server/server.ts";
+import { listen, type ListenOptions, type RunningServer } from "../lib/http/server/server.ts";
 import { organizations, repositories } from "./account.ts";
 import { coverageBadgeRoute, flakyBadge } from "./badges.ts";
 import examples from "./examples.json" with { type: "json" };
@@ -84,7 +79,8 @@ const TESTS_SHARE = 0.6;
 
 /** Serves the HTTP API until it is shut down. @throws errors of `Deno.serve` */
 export function serve(
-  { now = systemClock, windowSeconds = WINDOW_SECONDS, cacheSizeMb = 80, ...options }: ServeOptions,
+  { now = wholeSeconds, windowSeconds = WINDOW_SECONDS, cacheSizeMb = 80, ...options }:
+    ServeOptions,
 ): RunningServer {
   const cacheBytes = Math.max(1, cacheSizeMb * 1024 * 1024);
   const cache = {
@@ -92,4 +88,8 @@ export function serve(
     maxCachedTests: cacheBytes * TESTS_SHARE / TEST_BYTES,
   };
   return listen(createApp({ ...options, now, windowSeconds, cache }), options);
+}
+
+function wholeSeconds(): number {
+  return Math.floor(Date.now() / 1000);
 }

@@ -23,6 +23,8 @@ const READERS = 2;
 
 /** Drain timeout: the same as that of the API. */
 const DRAIN_MS = 10_000;
+/** 24 days: a timer of more fires at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 /** Time to remove the files of aborted uploads. */
 const CLEAN_UP_MS = 2_000;
 
@@ -73,7 +75,7 @@ export async function startReceiver(
         log: context.log,
         // The app has its own limits.
         maxRunningRequests: Infinity,
-        requestTimeoutMs: Infinity,
+        requestTimeoutMs: MAX_TIMER_MS,
         drainTimeoutMs: DRAIN_MS + CLEAN_UP_MS,
       }));
     return {

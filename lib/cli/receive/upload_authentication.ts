@@ -3,7 +3,7 @@ import { isTransient } from "../../../db/connection/errors.ts";
 import { loadUploader, type Uploader } from "../../../db/read/caller.ts";
 import { readToken } from "../../http/request/authentication.ts";
 import type { Context } from "../../http/request/context.ts";
-import { TokenThrottle } from "../../http/request/token_throttle.ts";
+import { createTokenThrottle } from "../../http/request/token_throttle.ts";
 
 // While the database is unavailable, a token stays valid for this time after its last look-up.
 const OUTAGE_SECONDS = 300;
@@ -16,7 +16,7 @@ const MAX_TOKENS = 10_000;
 export function createAuthenticator(
   { sql, log, onTokenUse }: Pick<Context, "sql" | "log" | "onTokenUse">,
 ) {
-  const throttle = new TokenThrottle({ sql, log });
+  const throttle = createTokenThrottle({ sql, log });
   const valid = new LRUCache<string, { uploader: Uploader; seenAt: number }>({
     max: MAX_TOKENS,
   });

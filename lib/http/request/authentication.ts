@@ -4,10 +4,10 @@ import { isWorkerAway } from "../../../db/connection/errors.ts";
 import { type CallerLookUp, type CallerScope, loadCallers } from "../../../db/read/caller.ts";
 import { caseKey } from "../../base/identity.ts";
 import { hashToken, type TokenType, tokenType } from "../../base/token.ts";
-import { Batches } from "./batches.ts";
+import { createBatches } from "./batches.ts";
 import type { Context } from "./context.ts";
 import type { Access } from "./route.ts";
-import { TokenThrottle } from "./token_throttle.ts";
+import { createTokenThrottle } from "./token_throttle.ts";
 
 // 200 bytes each. The rest are looked up as if they were new.
 const MAX_VALID_TOKENS = 10_000;
@@ -39,9 +39,8 @@ export function createAuthentication(
 ) {
   /** Hashes of tokens that were valid, with the hour of their last use. */
   const valid = new LRUCache<string, number>({ max: MAX_VALID_TOKENS });
-  // Created by the first wrong token.
-  let throttle: TokenThrottle | undefined;
-  const lookUps = new Batches<CallerLookUp, CallerScope | null>((all) => {
+  const throttle = createTokenThrottle({ sql, log });
+  const lookUp = createBatches((all: readonly CallerLookUp[]) => {
     metrics?.count("lookup_batches_total");
     return loadCallers(sql, all);
   }, { mayDiffer: isWorkerAway });
@@ -52,7 +51,7 @@ export function createAuthentication(
     if (access === "public") return { caller: null, organizationName: null, repositories: [] };
     if (access === "token or basic" && organization) {
       const token = { type: "proxy", hash: caseKey(organization) };
-      return await lookUps.load(JSON.stringify([token, options.selection]), { token, ...options });
+      return await lookUp(JSON.stringify([token, options.selection]), { token, ...options });
     }
     // A header wins: a badge token is for clients that cannot send one.
     const token = authorization === null && badgeToken !== null
@@ -61,18 +60,18 @@ export function createAuthentication(
     if (!token) return null;
     const { hash } = token;
     const lastUse = valid.get(hash);
-    if (throttle && lastUse === undefined && !await throttle.mayBeValid(address, hash)) {
+    if (lastUse === undefined && !await throttle.mayBeValid(address, hash)) {
       metrics?.count("throttled_requests_total");
       return null;
     }
-    const found = await lookUps.load(JSON.stringify([hash, options.selection]), {
+    const found = await lookUp(JSON.stringify([hash, options.selection]), {
       token,
       ...options,
     });
     const hour = options.now - options.now % 3600;
     if (!found?.caller) {
       valid.delete(hash);
-      if (address !== "") (throttle ??= new TokenThrottle({ sql, log })).recordWrong(address);
+      throttle.recordWrong(address);
     } else if (lastUse !== hour) {
       valid.set(hash, hour);
       const { organizationId, tokenId } = found.caller;

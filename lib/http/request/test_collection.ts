@@ -26,17 +26,12 @@ interface ListPage {
 
 /** Immutable tests that are listed and searched. Sorted lists and the search are made once. */
 export class TestCollection {
-  readonly tests: readonly TrackedTest[];
-  /** How often each test of the repository ran, listed or not; `null` for several repositories. */
-  readonly runs: RunCounts | null;
   /** Positions of tests, sorted. */
   readonly #lists = new Map<IsListed, Map<TestOrder, readonly number[]>>();
   #search: TestSearch | null = null;
 
-  constructor(tests: readonly TrackedTest[], runs: RunCounts | null = null) {
-    this.tests = tests;
-    this.runs = runs;
-  }
+  /** @param runs how often each test of the repository ran, listed or not; `null` for several */
+  constructor(readonly tests: readonly TrackedTest[], readonly runs: RunCounts | null = null) {}
 
   /** Returns a page of the tests that match. */
   list({ isListed, sort, q, after, limit }: ListQuery): ListPage {

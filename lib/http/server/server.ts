@@ -59,7 +59,7 @@ const LIVENESS_PROBE = /^https?:\/\/[^/]*\/health\/?(?:\?|$)/i;
  */
 export function listen(app: App, options: ListenOptions): RunningServer {
   const { host, port, reusePort = false, log, drainTimeoutMs = DRAIN_TIMEOUT_MS } = options;
-  const requests = new RunningRequests(app, options);
+  const requests = limitRequests(app, options);
   let isLeaving = false;
   const listener = listenWithRestarts(
     (where) =>
@@ -91,7 +91,10 @@ export function listen(app: App, options: ListenOptions): RunningServer {
       try {
         if (await isDoneWithin(drained, drainTimeoutMs)) return;
         // Their connections end with the process.
-        log.warn("gave up running requests", { count: requests.count, after_ms: drainTimeoutMs });
+        log.warn("gave up running requests", {
+          count: requests.running(),
+          after_ms: drainTimeoutMs,
+        });
       } finally {
         clearInterval(timer);
         requests.report();
@@ -100,63 +103,52 @@ export function listen(app: App, options: ListenOptions): RunningServer {
   };
 }
 
-/** The requests that are being worked on, bounded in number and in time. */
-class RunningRequests {
-  readonly #app: App;
-  readonly #options: ListenOptions;
-  readonly #maxCount: number;
-  readonly #timeoutMs: number;
+/** Runs requests, bounded in number and in time. */
+function limitRequests(
+  app: App,
+  {
+    log,
+    onTimeout,
+    maxRunningRequests = MAX_RUNNING_REQUESTS,
+    requestTimeoutMs = REQUEST_TIMEOUT_MS,
+  }: ListenOptions,
+) {
   /** Includes requests that timed out: the app still works on them. */
-  count = 0;
-  #refusedCount = 0;
-  #expiredCount = 0;
-
-  constructor(app: App, options: ListenOptions) {
-    this.#app = app;
-    this.#options = options;
-    this.#maxCount = options.maxRunningRequests ?? MAX_RUNNING_REQUESTS;
-    this.#timeoutMs = options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
-  }
-
-  async run(request: Request, peer: string): Promise<Response> {
-    if (this.count >= this.#maxCount && !LIVENESS_PROBE.test(request.url)) {
-      this.#refusedCount++;
-      return completeError(request, overloaded(), requestIdOf(request));
-    }
-    const { promise: expired, resolve: respond } = Promise.withResolvers<Response>();
-    const timer = setTimeout(() => {
-      // Once for all that expire together.
-      if (this.#expiredCount++ === 0) this.#options.onTimeout?.();
-      respond(completeError(request, internalServerError(), requestIdOf(request)));
-    }, this.#timeoutMs);
-    this.count++;
-    const response = this.#app(request, peer).finally(() => {
-      this.count--;
-      clearTimeout(timer);
-    });
-    return await Promise.race([response, expired]);
-  }
-
-  /** Logs the requests that were refused or expired since the last time. */
-  report(): void {
-    const { log } = this.#options;
-    if (this.#expiredCount > 0) {
-      log.warn("gave up requests that took too long", {
-        count: this.#expiredCount,
-        after_ms: this.#timeoutMs,
+  let running = 0;
+  let refused = 0;
+  let expired = 0;
+  return {
+    running: () => running,
+    async run(request: Request, peer: string): Promise<Response> {
+      if (running >= maxRunningRequests && !LIVENESS_PROBE.test(request.url)) {
+        refused++;
+        return completeError(request, overloaded(), requestIdOf(request));
+      }
+      const { promise: expiry, resolve: respond } = Promise.withResolvers<Response>();
+      const timer = setTimeout(() => {
+        // Once for all that expire together.
+        if (expired++ === 0) onTimeout?.();
+        respond(completeError(request, internalServerError(), requestIdOf(request)));
+      }, requestTimeoutMs);
+      running++;
+      const response = app(request, peer).finally(() => {
+        running--;
+        clearTimeout(timer);
       });
-      this.#expiredCount = 0;
-    }
-    if (this.#refusedCount > 0) {
-      log.warn("refused requests", { count: this.#refusedCount, running: this.#maxCount });
-      this.#refusedCount = 0;
-    }
-  }
-}
-
-/** Whole seconds since 1970. */
-export function systemClock(): number {
-  return Math.floor(Date.now() / 1000);
+      return await Promise.race([response, expiry]);
+    },
+    /** Logs the requests that were refused or expired since the last time. */
+    report(): void {
+      if (expired > 0) {
+        const fields = { count: expired, after_ms: requestTimeoutMs };
+        log.warn("gave up requests that took too long", fields);
+      }
+      if (refused > 0) {
+        log.warn("refused requests", { count: refused, running: maxRunningRequests });
+      }
+      [expired, refused] = [0, 0];
+    },
+  };
 }
 
 /** Whether some work finishes in time; throws what it throws. */

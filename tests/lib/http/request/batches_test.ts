@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import { setImmediate } from "node:timers/promises";
-import { Batches } from "../../../../lib/http/request/batches.ts";
+import { createBatches } from "../../../../lib/http/request/batches.ts";
 
 /** Batches that finish on demand; the result of a call is the number of its batch and what it wanted. */
 function controlledBatches() {
   const started: (PromiseWithResolvers<void> & { wanted: readonly string[] })[] = [];
-  const batches = new Batches<string, string>(async (wanted) => {
+  const load = createBatches<string, string>(async (wanted) => {
     const batch = { ...Promise.withResolvers<void>(), wanted };
     const number = started.push(batch) - 1;
     await batch.promise;
     return wanted.map((one) => `${number} ${one}`);
   });
-  return { started, load: (one: string) => batches.load(one, one) };
+  return { started, load: (one: string) => load(one, one) };
 }
 
 describe("batches", () => {
@@ -52,10 +52,10 @@ describe("batches", () => {
   it("load each alone after an error that may concern one of them", async () => {
     const load = (wanted: readonly string[]) =>
       wanted.includes("bad") ? Promise.reject(new Error("away")) : Promise.resolve([...wanted]);
-    const batches = new Batches<string, string>(load, {
+    const loadOne = createBatches<string, string>(load, {
       mayDiffer: (error) => error instanceof Error && error.message === "away",
     });
-    const calls = ["a", "bad", "b"].map((one) => batches.load(one, one));
+    const calls = ["a", "bad", "b"].map((one) => loadOne(one, one));
     assert.deepEqual(
       (await Promise.allSettled(calls)).map((it) => it.status === "fulfilled" ? it.value : "error"),
       ["a", "error", "b"],
