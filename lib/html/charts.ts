@@ -62,7 +62,7 @@ export function dayBars({ title, series, days }: {
 /** The marks of the first and of the second line. */
 const MARKS = [
   (x: number, y: number) => markup`<circle cx="${x}" cy="${y}" r="4"/>`,
-  (x: number, y: number) => markup`<rect x="${x - 4}" y="${y - 4}" width="8" height="8"/>`,
+  (x: number, y: number) => markup`<rect x="${x - 3.5}" y="${y - 3.5}" width="7" height="7"/>`,
 ] as const;
 
 /** Two lines over the same points, in percent; `null` is a gap, and the second line is dashed. */

@@ -47,13 +47,13 @@ export const testPage = definePage({
   async show(request) {
     const { sql, load, now, today } = request;
     const [selected] = request.repositories as [RepositoryVersion & { testNo: number }];
-    const ofWindow = { branches: null };
+    const allBranches = { branches: null };
     const [repository, { test }, latest, all, failures, days, first] = await Promise.all([
       load(loadRepository, {}),
       load(loadTestDetails, {}),
-      load(loadTestRuns, { ...ofWindow, status: "all", after: null, limit: SHOWN_RUNS }),
+      load(loadTestRuns, { ...allBranches, status: "all", after: null, limit: SHOWN_RUNS }),
       load(loadSubmissionRuns, {}),
-      load(loadFailures, ofWindow),
+      load(loadFailures, allBranches),
       loadFailureDays(sql, { ...selected, firstDay: today - HISTORY_DAYS + 1 }),
       loadFirstDisruption(sql, selected),
     ]);
