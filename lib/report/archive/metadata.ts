@@ -5,7 +5,7 @@
  * keys named here are read. Others can hold secrets of the CI provider, so errors quote no line of
  * the file.
  */
-import { Lexer, LineCounter, parseDocument } from "yaml";
+import { isMap, isScalar, isSeq, Lexer, LineCounter, parseDocument } from "yaml";
 import { parseTimestamp } from "../../base/time.ts";
 import { limitError, quote, ReportError } from "../report_error.ts";
 
@@ -83,8 +83,8 @@ export function parseMetadata(text: string, file: string): ArchiveMetadata {
     lineCounter,
   });
   const [error] = document.errors;
-  const root = error ? undefined : document.toJS();
-  if (!isMapping(root)) {
+  const root = document.contents;
+  if (error || !isMap(root)) {
     const { line, col: column } = lineCounter.linePos(error?.pos[0] ?? 0);
     throw new ReportError({
       file,
@@ -93,14 +93,14 @@ export function parseMetadata(text: string, file: string): ArchiveMetadata {
       position: { line, column },
     });
   }
-  const isNested = "version" in root || "git" in root;
+  const isNested = root.has("version") || root.has("git");
   const keys = METADATA_KEYS[isNested ? "nested" : "flat"];
-  const at = (path: string) => path.split(".").reduce<unknown>(memberOf, root);
+  const at = (path: string) => path.split(".").reduce<unknown>(valueOf, root);
   const textAt = (path: string) => textOf(at(path));
   const repository = at(keys.repository);
   return {
-    repository: isMapping(repository)
-      ? `${textOf(repository["owner"])}/${textOf(repository["name"])}`
+    repository: isMap(repository)
+      ? `${textOf(valueOf(repository, "owner"))}/${textOf(valueOf(repository, "name"))}`
       : textOf(repository),
     // `null`, as of an unset variable, is text that identifies no commit.
     commit: trimmed(at(keys.commit)),
@@ -143,24 +143,23 @@ function checkTokens(text: string, file: string): void {
   }
 }
 
-function isMapping(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+// Nodes instead of plain values: making these from keys that are mappings takes exponential time.
+function valueOf(node: unknown, key: string): unknown {
+  if (!isMap(node)) return undefined;
+  return node.items.findLast((pair) => isScalar(pair.key) && pair.key.value === key)?.value;
 }
 
-function memberOf(value: unknown, key: string): unknown {
-  return isMapping(value) ? value[key] : undefined;
-}
-
-function tagsOf(value: unknown): string[] {
-  const texts = Array.isArray(value) ? value.map(textOf) : textOf(value).split(",");
+function tagsOf(node: unknown): string[] {
+  const texts = isSeq(node) ? node.items.map(textOf) : textOf(node).split(",");
   return texts.map((tag) => tag.trim()).filter((tag) => tag !== "");
 }
 
-function textOf(value: unknown): string {
-  const text = trimmed(value);
-  return /^(?:~|null|Null|NULL)$/.test(text) ? "" : text;
+function textOf(node: unknown): string {
+  const text = trimmed(node);
+  const isNull = isScalar(node) && node.type === "PLAIN" && /^(?:~|null|Null|NULL)$/.test(text);
+  return isNull ? "" : text;
 }
 
-function trimmed(value: unknown): string {
-  return typeof value === "string" ? value.trim() : "";
+function trimmed(node: unknown): string {
+  return isScalar(node) && typeof node.value === "string" ? node.value.trim() : "";
 }
