@@ -17,7 +17,6 @@ export class ApiError extends Error {
 /** A failure that is worth a retry. */
 class TransientError extends ApiError {}
 
-/** A GET request. */
 export interface GetRequest {
   /** Parts of the path, not encoded. */
   path: readonly string[];
@@ -40,7 +39,6 @@ export type ApiClient = <Schema extends v.GenericSchema>(
   signal?: AbortSignal,
 ) => Promise<v.InferOutput<Schema>>;
 
-/** Settings of the client. */
 export interface ApiClientOptions extends ApiSettings {
   userAgent: string;
   /** For one attempt, including the body. Agents give up a call after about a minute. */
@@ -54,7 +52,6 @@ const TRANSIENT_STATUSES: readonly number[] = [502, 503, 504];
 
 const ERRORS = v.object({ errors: v.record(v.string(), v.array(v.string())) });
 
-/** Creates a client of the service. */
 export function createApiClient(options: ApiClientOptions): ApiClient {
   return async (request, schema, signal) => {
     const body = await get(request, options, signal).catch(async (error) => {

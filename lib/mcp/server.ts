@@ -36,7 +36,6 @@ const TOOLS = [
   getTestDetails,
 ];
 
-/** Creates a server for one connection. `onError` is called with internal errors. */
 export function createToolServer(
   { api, version, onError }: {
     api: ApiClient;

@@ -17,7 +17,6 @@ export const API_DESCRIPTION: string =
   "Which tests are flaky, since when, and how often, counted from the results that CI runs upload.\n\n" +
   rules.replaceAll(/^## /gm, "### ");
 
-/** A parameter with its documentation. */
 export interface DescribedParameter extends ParameterMetadata {
   name: string;
   place: "path" | "query";

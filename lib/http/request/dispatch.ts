@@ -22,7 +22,7 @@ import {
 import { readParameters } from "./parameters.ts";
 import { checkSelected, createUrlParser } from "./parsed_url.ts";
 import { errorPage } from "./error_page.ts";
-import { completeError, requestIdOf, Responder, responseKey } from "./responses.ts";
+import { completeError, createResponder, requestIdOf } from "./responses.ts";
 import type { Endpoint } from "./route.ts";
 import { createLoads, StaleVersionError } from "./stale_version.ts";
 import { createTestsLoader } from "./tests_loader.ts";
@@ -44,7 +44,7 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
   const { metrics } = context;
   const parseUrl = createUrlParser(routes);
   const authenticate = createAuthentication(context);
-  const responder = new Responder(context.cache);
+  const responder = createResponder(context.cache);
   const loadTests = createTestsLoader(context.sql, context.cache);
 
   return async (request, peer = "") => {
@@ -113,7 +113,9 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
     const isInPath = route.resource?.endsWith("in path");
     if (isInPath && !isFound(selection, found)) return await refuse(notFound());
     const today = Math.floor(now / SECONDS_PER_DAY);
-    const key = responseKey(route, parameters, [
+    const key = JSON.stringify([
+      route.path,
+      Object.entries(parameters),
       context.windowSeconds,
       route.isPage && [root, today],
       // A route without data has the same response for every caller.

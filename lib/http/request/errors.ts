@@ -5,13 +5,11 @@ import { type Access, JSON_MEDIA_TYPE, jsonBody } from "./route.ts";
 /** Messages by the name of the parameter. */
 export type ParameterErrors = Record<string, string[]>;
 
-/** Schema of the body of 404 and 405. */
 export const MESSAGE_SCHEMA = v.pipe(
   v.strictObject({ message: v.string() }),
   v.title("ErrorMessage"),
 );
 
-/** Schema of the body of 400. */
 export const ERRORS_SCHEMA = v.pipe(
   v.strictObject({ errors: v.record(v.string(), v.array(v.string())) }),
   v.title("ParameterErrors"),
@@ -20,17 +18,6 @@ export const ERRORS_SCHEMA = v.pipe(
 /** Methods that a known path accepts. */
 export const ALLOWED_METHODS: readonly string[] = ["GET", "HEAD"];
 
-/** `WWW-Authenticate` of a 401. */
-const CHALLENGES: Readonly<Record<Access, string>> = {
-  public: "Bearer",
-  token: "Bearer",
-  "token or badge token": "Bearer",
-  "token or basic": 'Basic realm="Test Analytics Platform", charset="UTF-8"',
-};
-
-/** `Retry-After` of an overloaded service: most requests take milliseconds. */
-const RETRY_AFTER_SECONDS = "1";
-
 /** 400 with all parameter errors; for an upload also 408 or 413. */
 export function badRequest(errors: ParameterErrors, status = 400): Response {
   return jsonResponse(status, { errors });
@@ -38,7 +25,10 @@ export function badRequest(errors: ParameterErrors, status = 400): Response {
 
 /** 401: an empty body for every reason. */
 export function unauthorized(access: Access): Response {
-  return new Response(null, { status: 401, headers: { "www-authenticate": CHALLENGES[access] } });
+  const challenge = access === "token or basic"
+    ? 'Basic realm="Test Analytics Platform", charset="UTF-8"'
+    : "Bearer";
+  return new Response(null, { status: 401, headers: { "www-authenticate": challenge } });
 }
 
 /** 404: the resource does not exist, or belongs to another organization. */
@@ -60,7 +50,8 @@ export function internalServerError(): Response {
 
 /** 500 with `Retry-After`: too many concurrent requests. The API documents no 503. */
 export function overloaded(): Response {
-  return new Response(null, { status: 500, headers: { "retry-after": RETRY_AFTER_SECONDS } });
+  // In seconds: most requests take milliseconds.
+  return new Response(null, { status: 500, headers: { "retry-after": "1" } });
 }
 
 /** A JSON response with its length, which the response to HEAD has without the body. */

@@ -15,7 +15,6 @@ export interface LoggedRequest {
   route: string | null;
   /** `null` without a valid token. */
   caller: Caller | null;
-  /** Of the client. */
   address: string;
 }
 

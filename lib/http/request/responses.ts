@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { VERSION } from "../../base/version.ts";
-import type { Endpoint, HandlerResult, RawParameters, ResponseDescription } from "./route.ts";
+import type { Endpoint, HandlerResult, RawParameters } from "./route.ts";
 
 /** Bytes of responses that are cached by default. */
 const MAX_CACHED_BYTES = 32 * 1024 * 1024;
@@ -33,7 +33,6 @@ interface CachedResponse {
   /** A string, which the runtime sends faster than bytes. */
   body: string;
   byteLength: number;
-  cacheControl?: string;
   /** All but the id of the request; `content-length` and `etag` are those of the plain bytes. */
   headers: Readonly<Record<string, string>>;
   /** Created when first requested. */
@@ -46,46 +45,32 @@ interface Responding {
   requestId: string;
   /** Query parameters that the route knows, as they were sent. */
   parameters: RawParameters;
-  /** Names everything that the response depends on; see {@linkcode responseKey}. */
+  /** Names everything that the response depends on. */
   key: string;
 }
 
-/** Names everything that a response depends on: the parameters as they were sent, and more. */
-export function responseKey(
-  route: Endpoint,
-  parameters: RawParameters,
-  dependencies: readonly unknown[],
-): string {
-  return JSON.stringify([route.path, Object.entries(parameters), dependencies]);
-}
-
 /** Creates responses, and keeps them. */
-export class Responder {
-  readonly #cache: LRUCache<string, CachedResponse>;
-
-  constructor({ maxCachedBytes = MAX_CACHED_BYTES } = {}) {
-    this.#cache = new LRUCache({
-      maxSize: Math.ceil(maxCachedBytes),
-      // The compressed bytes come later: of JSON less than half of the plain ones.
-      sizeCalculation: ({ byteLength }, key) =>
-        ENTRY_OVERHEAD_BYTES + key.length + Math.ceil(1.5 * byteLength),
-    });
-  }
+export function createResponder({ maxCachedBytes = MAX_CACHED_BYTES } = {}) {
+  const cache = new LRUCache<string, CachedResponse>({
+    maxSize: Math.ceil(maxCachedBytes),
+    // The compressed bytes come later: of JSON less than half of the plain ones.
+    sizeCalculation: ({ byteLength }, key) =>
+      ENTRY_OVERHEAD_BYTES + key.length + Math.ceil(1.5 * byteLength),
+  });
 
   /** Responds from the cache, else returns `null`. */
-  cached(request: Request, { requestId, key }: Responding): Promise<Response> | null {
-    const cached = this.#cache.get(key);
-    return cached ? respond(request, cached, requestId) : null;
+  function cached(request: Request, { requestId, key }: Responding): Promise<Response> | null {
+    const response = cache.get(key);
+    return response ? respond(request, response, requestId) : null;
   }
 
   /** Responds with what a handler returns, to a request that passed all checks. */
-  async created(
+  async function created(
     request: Request,
-    { route, requestId, parameters, key }: Responding,
+    responding: Responding,
     handle: () => Promise<HandlerResult> | HandlerResult,
   ): Promise<Response> {
-    const { response: description } = route;
-    const { status, cacheControl } = description;
+    const { route: { response: { status, cacheControl } }, requestId, key } = responding;
     if (status === 204) {
       await handle();
       return new Response(null, { status, headers: commonHeaders(requestId, cacheControl) });
@@ -99,10 +84,12 @@ export class Responder {
       const headers = { ...commonHeaders(requestId, cacheControl), location: result.redirect };
       return new Response(null, { status: 302, headers });
     }
-    const response = prepare(result, { etag, description, parameters });
-    this.#cache.set(key, response);
+    const response = prepare(result, etag, responding);
+    cache.set(key, response);
     return await respond(request, response, requestId);
   }
+
+  return { cached, created };
 }
 
 function notModified(etag: string, requestId: string, cacheControl?: string): Response {
@@ -115,9 +102,9 @@ async function respond(
   cached: CachedResponse,
   requestId: string,
 ): Promise<Response> {
-  const { body, byteLength, etag, cacheControl } = cached;
+  const { body, byteLength, etag } = cached;
   const held = matchEtag(request.headers.get("if-none-match"), etag);
-  if (held !== null) return notModified(held, requestId, cacheControl);
+  if (held !== null) return notModified(held, requestId, cached.headers["cache-control"]);
   const headers: Record<string, string> = { ...cached.headers, "x-request-id": requestId };
   let content: string | Uint8Array<ArrayBuffer> = body;
   if (
@@ -133,14 +120,10 @@ async function respond(
 
 function prepare(
   { body, nextCursor = null, headers: own = {} }: HandlerResult,
-  { etag, description, parameters }: {
-    etag: string;
-    description: ResponseDescription;
-    parameters: RawParameters;
-  },
+  etag: string,
+  { route: { response: { mediaType, cacheControl } }, parameters }: Responding,
 ): CachedResponse {
   const byteLength = Buffer.byteLength(body);
-  const { mediaType, cacheControl } = description;
   const headers: Record<string, string> = {
     ...sharedHeaders(cacheControl),
     ...own,
@@ -149,7 +132,7 @@ function prepare(
   };
   if (mediaType) headers["content-type"] = mediaType;
   if (nextCursor !== null) headers.link = nextLink(parameters, nextCursor);
-  return { etag, body, byteLength, cacheControl, headers };
+  return { etag, body, byteLength, headers };
 }
 
 /** Relative, so that it is right behind any path prefix. */

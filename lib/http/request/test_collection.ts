@@ -4,7 +4,6 @@ import type { TrackedTest } from "../../analysis/tracked_test.ts";
 import type { Query } from "../../query/parse.ts";
 import { TestSearch } from "../../query/search.ts";
 
-/** Whether a list shows a test. */
 export type IsListed = (test: TrackedTest) => boolean;
 
 /** A page of a list of tests to look up. */

@@ -67,13 +67,11 @@ export function createTestsLoader(
       return loaded && isSame(repository, loaded.state) ? loaded : undefined;
     };
     const found = repositories.map(find);
-    const loads = startLoads(
-      repositories.filter((_, index) => !found[index]),
-      { now, windowStart, ...variant },
-    );
+    const missing = repositories.filter((_, index) => !found[index]);
+    const loads = startLoads(missing, { now, windowStart, ...variant }).values();
     const parts: TestCollection[] = [];
     for (const [index, repository] of repositories.entries()) {
-      const { state, collection } = found[index] ?? await loads.get(repository)!;
+      const { state, collection } = found[index] ?? await loads.next().value!;
       checkVersion(repository, state.version);
       parts.push(collection);
     }
@@ -85,9 +83,14 @@ export function createTestsLoader(
   function startLoads(
     missing: readonly RepositoryVersion[],
     options: Moment & Variant,
-  ): Map<RepositoryVersion, Promise<Loaded>> {
-    const keyOf = (repository: RepositoryVersion) =>
-      JSON.stringify([options.withTime, options.branches, versionKey(repository)]);
+  ): Promise<Loaded>[] {
+    const { withTime, branches } = options;
+    // Everything that distinguishes one version of a repository's data and window from another.
+    const keyOf = (one: RepositoryVersion) => {
+      const { repositoryId, dataVersion, oldestSubmissionId, nextQuarantineEnd } = one;
+      const version = [dataVersion, oldestSubmissionId, nextQuarantineEnd];
+      return JSON.stringify([repositoryId, withTime, branches, version]);
+    };
     const unshared = missing.filter((repository) => !loading.has(keyOf(repository)));
     const states = unshared.length > 0 ? load(unshared, options) : null;
     for (const repository of unshared) {
@@ -99,7 +102,7 @@ export function createTestsLoader(
       load.catch(() => {});
       loading.set(key, load);
     }
-    return new Map(missing.map((repository) => [repository, loading.get(keyOf(repository))!]));
+    return missing.map((repository) => loading.get(keyOf(repository))!);
   }
 
   async function load(
@@ -140,15 +143,6 @@ export function createTestsLoader(
     }
     return merged.collection;
   }
-}
-
-type VersionedRepository = WindowVersion & { repositoryId: number };
-
-/** Everything that distinguishes one version of a repository's data and window from another. */
-function versionKey(
-  { repositoryId, dataVersion, oldestSubmissionId, nextQuarantineEnd }: VersionedRepository,
-) {
-  return [repositoryId, dataVersion, oldestSubmissionId, nextQuarantineEnd];
 }
 
 function cacheKey(

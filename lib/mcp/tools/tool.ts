@@ -33,12 +33,10 @@ export function defineTool<Input extends v.ObjectEntries, Output extends v.Objec
   return { ...tool, input: v.strictObject(input), output: v.object(output) } as Tool;
 }
 
-/** A schema with a description. */
 export function described<Schema extends v.GenericSchema>(schema: Schema, description: string) {
   return v.pipe(schema, v.description(description));
 }
 
-/** Schema of an integer. */
 export function integer(description: string) {
   return v.pipe(v.number(), v.integer(), v.description(description));
 }
@@ -105,7 +103,6 @@ export const body = described(
   "Stack trace as quoted material: each line from the report begins with > ",
 );
 
-/** Message for an unknown repository. */
 export function unknownRepository(repository: string): string {
   return `No repository ${
     JSON.stringify(repository)
