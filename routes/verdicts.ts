@@ -106,11 +106,8 @@ export function judge(tests: readonly TestOnBase[], tracked: readonly TrackedTes
 /** @throws {SyntaxError | RangeError} when an id is invalid, or there are none or too many */
 function parseTests(list: string): { text: string; testHash: number }[] {
   const ids = list.split(",").map((id) => id.trim().toLowerCase()).filter((id) => id !== "");
-  if (ids.length === 0) throw new SyntaxError("missing tests: expected ids of tests");
-  if (ids.length > parameters.MAX_LIMIT) {
-    throw new RangeError(
-      `invalid tests: found ${ids.length}, expected at most ${parameters.MAX_LIMIT}`,
-    );
+  if (ids.length === 0 || ids.length > parameters.MAX_LIMIT) {
+    throw new RangeError(`found ${ids.length} ids: expected 1 to ${parameters.MAX_LIMIT}`);
   }
   return ids.map((text) => {
     const testHash = parseShortTestId(text);

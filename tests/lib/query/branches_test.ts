@@ -14,12 +14,11 @@ describe("the parameter branch", () => {
   it("has a bounded length and number of patterns", () => {
     const patterns = (count: number) => Array.from({ length: count }, (_, index) => `b${index}`);
     assert.equal(parseBranches(patterns(20).join())!.length, 20);
-    assert.throws(() => parseBranches(patterns(21).join()), {
-      message: /^invalid branch "b0,b1,.*": expected at most 20 patterns$/,
-    });
     assert.deepEqual(parseBranches("🚀".repeat(2000)), ["🚀".repeat(2000)]);
-    assert.throws(() => parseBranches("x".repeat(2001)), {
-      message: "invalid branch of 2001 characters: expected at most 2000",
-    });
+    for (const text of [patterns(21).join(), "x".repeat(2001)]) {
+      assert.throws(() => parseBranches(text), {
+        message: "invalid branch: expected at most 20 patterns and 2000 characters",
+      });
+    }
   });
 });
