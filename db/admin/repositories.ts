@@ -1,6 +1,7 @@
 import { caseKey, repositoryIdPrefix } from "../../lib/base/identity.ts";
 import { formatRepositoryName, type RepositoryName } from "../../lib/base/repository_name.ts";
 import type { Queryable } from "../connection/sql.ts";
+import { repositoryTables } from "../schema/distribute.ts";
 import { bumpDataVersion, lockRepository, showRepository } from "../write/repository_row.ts";
 import type { Organization } from "./organizations.ts";
 
@@ -148,18 +149,9 @@ export async function deleteRepository(
   // The archives are kept, so that a watcher does not process them again.
   await tx`update archive set repository_id = null where repository_id = ${repositoryId}`;
   await tx`delete from api_token where repository_id = ${repositoryId}`;
-  await tx`delete from quarantine where repository_id = ${repositoryId}`;
-  await tx`delete from disruptive_test where repository_id = ${repositoryId}`;
-  await tx`delete from failure_text where repository_id = ${repositoryId}`;
-  await tx`delete from negative_result where repository_id = ${repositoryId}`;
-  await tx`delete from coverage_report where repository_id = ${repositoryId}`;
-  await tx`delete from submission where repository_id = ${repositoryId}`;
-  await tx`delete from test_tag where repository_id = ${repositoryId}`;
-  await tx`delete from test_tag_set where repository_id = ${repositoryId}`;
-  await tx`delete from test_list where repository_id = ${repositoryId}`;
-  await tx`delete from unpublished_test_range where repository_id = ${repositoryId}`;
-  await tx`delete from test where repository_id = ${repositoryId}`;
-  await tx`delete from repository_state where repository_id = ${repositoryId}`;
+  for (const table of await repositoryTables(tx)) {
+    await tx`delete from ${tx(table)} where repository_id = ${repositoryId}`;
+  }
   await tx`
     delete from repository
     where organization_id = ${organizationId} and repository_id = ${repositoryId}`;

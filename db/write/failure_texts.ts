@@ -2,7 +2,6 @@
 import type { CompressedText } from "../../lib/analysis/failure_texts.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { storedTexts } from "../read/failure_texts.ts";
-import { planForParameters } from "./transaction.ts";
 
 const TEXTS_PER_BATCH = 500;
 
@@ -11,6 +10,7 @@ export async function storeTexts(
   tx: Queryable,
   { repositoryId, texts }: { repositoryId: number; texts: readonly CompressedText[] },
 ): Promise<void> {
+  if (texts.length === 0) return;
   await planForParameters(tx);
   for (let start = 0; start < texts.length; start += TEXTS_PER_BATCH) {
     const batch = texts.slice(start, start + TEXTS_PER_BATCH);
@@ -48,4 +48,12 @@ export async function deleteUnusedTexts(
       select n.text_id from negative_result n where n.repository_id = ${repositoryId}
       limit ${limit}))`;
   return count;
+}
+
+/**
+ * Makes the server plan the following statements of the transaction for their parameters. A plan
+ * that was made while the tables were small compares every row with every other.
+ */
+async function planForParameters(tx: Queryable): Promise<void> {
+  await tx`select set_config('plan_cache_mode', 'force_custom_plan', true)`;
 }

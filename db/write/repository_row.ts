@@ -14,9 +14,7 @@ export async function lockRepository(
   tx: Queryable,
   repositoryId: number,
 ): Promise<LockedRepository | null> {
-  const [state] = await tx<
-    (Pick<LockedRepository, "idPrefix" | "changeCount"> & { isVisible: boolean })[]
-  >`
+  const [state] = await tx<{ idPrefix: number; changeCount: number; isVisible: boolean }[]>`
     select id_prefix::float8 as "idPrefix", ${changeCount(tx)} as "changeCount",
       is_visible as "isVisible"
     from repository_state

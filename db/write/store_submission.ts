@@ -6,10 +6,14 @@ import { keyedSubmissionId, submissionId, type TestIdentity } from "../../lib/ba
 import type { CoverageTotals } from "../../lib/report/coverage/mod.ts";
 import type { Database } from "../connection/connect.ts";
 import type { Queryable } from "../connection/sql.ts";
-import { storeCoverage } from "./coverage_reports.ts";
 import { detectDisruptions } from "./disruptions.ts";
 import { storeTexts } from "./failure_texts.ts";
-import { changeCount, type LockedRepository, lockRepository } from "./repository_row.ts";
+import {
+  bumpForAddition,
+  changeCount,
+  type LockedRepository,
+  lockRepository,
+} from "./repository_row.ts";
 import { insertSubmission, removeUnprocessed, type SubmissionFacts } from "./submission_rows.ts";
 import { addTags } from "./test_tags.ts";
 import {
@@ -226,4 +230,29 @@ async function insertNegatives(
         "resultNo" int, "testNo" int, "isDisruption" boolean, conclusion text, "textId" text,
         fingerprint text)`;
   }
+}
+
+/**
+ * Stores coverage, that of a submission in place of what it brought before. Of a report without a line
+ * only the repository remains.
+ */
+export async function storeCoverage(
+  tx: Queryable,
+  { repositoryId, recordedAt, submissionId = null }: {
+    repositoryId: number;
+    recordedAt: number;
+    submissionId?: string | null;
+  },
+  { coveredLineCount, lineCount }: CoverageTotals,
+): Promise<void> {
+  await bumpForAddition(tx, repositoryId);
+  if (lineCount === 0) return;
+  await tx`
+    delete from coverage_report
+    where repository_id = ${repositoryId} and submission_id = decode(${submissionId}::text, 'hex')`;
+  await tx`
+    insert into coverage_report
+      (repository_id, recorded_at, submission_id, covered_line_count, line_count)
+    values (${repositoryId}, to_timestamp(${recordedAt}), decode(${submissionId}::text, 'hex'),
+      ${coveredLineCount}, ${lineCount})`;
 }

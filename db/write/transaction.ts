@@ -1,5 +1,4 @@
 import type postgres from "postgres";
-import type { Queryable } from "../connection/sql.ts";
 import { requireSchemaVersion } from "../schema/migrate.ts";
 
 /**
@@ -15,12 +14,4 @@ export async function writeTransaction<T>(
     await requireSchemaVersion(tx);
     return await write(tx);
   }) as T;
-}
-
-/**
- * Makes the server plan the following statements of the transaction for their parameters. A plan
- * that was made while the tables were small compares every row with every other.
- */
-export async function planForParameters(tx: Queryable): Promise<void> {
-  await tx`select set_config('plan_cache_mode', 'force_custom_plan', true)`;
 }

@@ -1,6 +1,5 @@
 /** Stores an upload that was read: all of it or nothing. */
-import { storeCoverage } from "../../../db/write/coverage_reports.ts";
-import { storeSubmission, type Upload } from "../../../db/write/store_submission.ts";
+import { storeCoverage, storeSubmission, type Upload } from "../../../db/write/store_submission.ts";
 import { findOrCreateRepository } from "../../../db/admin/repositories.ts";
 import { lockRepository } from "../../../db/write/repository_row.ts";
 import type { Database } from "../../../db/connection/connect.ts";
