@@ -109,28 +109,14 @@ export async function loadPolicyTests(
   });
 }
 
-/** A submission with the outcomes of its tests. */
-interface Submission {
-  /** 24 hex digits. */
-  id: string;
-  codeVersion: string;
-  isBrokenEnvironment: boolean;
-  /** Tests (test_no) in the order of the list. */
-  list: Int32Array;
-  /** Attempts of the tests that did not pass once, by position in the list. */
-  exceptions: Map<number, readonly AttemptKind[]>;
-}
-
-/** The processed submissions from an id on, oldest first. */
+/** The processed submissions from an id on, oldest first, with the outcomes of their tests. */
 async function loadSubmissions(
   sql: Queryable,
   { repositoryId, firstId }: { repositoryId: number; firstId: string },
-): Promise<Submission[]> {
-  type Row = Pick<Submission, "id" | "codeVersion"> & {
-    testListNo: number;
-    encoded: Uint8Array;
-  };
-  const rows = await sql<Row[]>`
+) {
+  const rows = await sql<
+    { id: string; codeVersion: string; testListNo: number; encoded: Uint8Array }[]
+  >`
     select encode(submission_id, 'hex') as id, code_version as "codeVersion",
       test_list_no as "testListNo", exceptions as encoded
     from submission
@@ -139,8 +125,9 @@ async function loadSubmissions(
     order by submission_id`;
   const testListNos = new Set(rows.map(({ testListNo }) => testListNo));
   const lists = await loadTestLists(sql, { repositoryId, testListNos });
-  return rows.map(({ testListNo, encoded, ...row }) => {
+  return rows.map(({ id, codeVersion, testListNo, encoded }) => {
     const list = lists.get(testListNo)!;
+    /** Attempts of the tests that did not pass once, by position in the list. */
     const exceptions = new Map<number, readonly AttemptKind[]>();
     let testCount = list.length;
     let failedTestCount = 0;
@@ -150,13 +137,13 @@ async function loadSubmissions(
       else if (counts.positive === 0) testCount--;
     });
     const isBroken = isBrokenEnvironment({ testCount, failedTestCount });
-    return { ...row, list, exceptions, isBrokenEnvironment: isBroken };
+    return { id, codeVersion, list, exceptions, isBrokenEnvironment: isBroken };
   });
 }
 
 /** The runs of tests in submissions, by test_no. `disrupted`: submission ids with the test_no. */
 function runsOf(
-  submissions: readonly Submission[],
+  submissions: Awaited<ReturnType<typeof loadSubmissions>>,
   testNos: ReadonlySet<number>,
   disrupted: ReadonlySet<string>,
 ): Map<number, PolicyRun[]> {

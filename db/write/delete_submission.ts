@@ -16,7 +16,7 @@ import {
 } from "./disruptions.ts";
 import { deleteUnusedTexts } from "./failure_texts.ts";
 import { bumpDataVersion, lockRepository } from "./repository_row.ts";
-import { loadTags, removeTags } from "./test_tags.ts";
+import { loadTags, removeTags, type TaggedSubmission } from "./test_tags.ts";
 import { deleteTests, deleteUnusedLists, findUnlistedTests } from "./tests.ts";
 import { writeTransaction } from "./transaction.ts";
 
@@ -63,13 +63,9 @@ export async function deleteSubmission(
   });
 }
 
-interface LockedSubmission {
-  repositoryId: number;
+interface LockedSubmission extends TaggedSubmission {
   submissionId: string;
   codeVersion: string;
-  testListNo: number | null;
-  tags: string[];
-  testTagSetNo: number | null;
 }
 
 async function lockSubmission(

@@ -126,33 +126,24 @@ async function* pruneSubmissions(sql: Database["sql"], scope: PruneScope): Batch
       if (end > start && results > RESULTS_PER_BATCH) break;
     }
     const ids = prunable.slice(start, end).map(({ id }) => id);
-    const pruned = await inBatch(sql, repositoryId, (tx) => deleteSubmissions(tx, scope, ids));
-    if (pruned === null) return;
-    yield pruned;
+    const deleted = await inBatch(sql, repositoryId, async (tx) => {
+      // Checked again: their code version may have been uploaded again since.
+      const deleted = await tx<{ id: string; resultCount: number }[]>`
+        delete from submission s
+        where repository_id = ${repositoryId} and submission_id = any(${idsIn(tx, ids)})
+          and ${isPrunable(tx, scope)}
+        returning encode(submission_id, 'hex') as id, test_result_count as "resultCount"`;
+      const deletedIds = idsIn(tx, deleted.map(({ id }) => id));
+      await tx`
+        delete from negative_result
+        where repository_id = ${repositoryId} and submission_id = any(${deletedIds})`;
+      await interruptAdditions(tx, repositoryId);
+      return deleted;
+    });
+    if (deleted === null) return;
+    const testResultCount = deleted.reduce((sum, { resultCount }) => sum + resultCount, 0);
+    yield { submissionCount: deleted.length, testResultCount };
   }
-}
-
-async function deleteSubmissions(
-  tx: Queryable,
-  scope: PruneScope,
-  ids: string[],
-): Promise<Pruned> {
-  const { repositoryId } = scope;
-  // Checked again: their code version may have been uploaded again since.
-  const deleted = await tx<{ id: string; resultCount: number }[]>`
-    delete from submission s
-    where repository_id = ${repositoryId} and submission_id = any(${idsIn(tx, ids)})
-      and ${isPrunable(tx, scope)}
-    returning encode(submission_id, 'hex') as id, test_result_count as "resultCount"`;
-  const deletedIds = idsIn(tx, deleted.map(({ id }) => id));
-  await tx`
-    delete from negative_result
-    where repository_id = ${repositoryId} and submission_id = any(${deletedIds})`;
-  await interruptAdditions(tx, repositoryId);
-  return {
-    submissionCount: deleted.length,
-    testResultCount: deleted.reduce((sum, { resultCount }) => sum + resultCount, 0),
-  };
 }
 
 async function* pruneTexts(sql: Database["sql"], { repositoryId }: PruneScope): Batches {

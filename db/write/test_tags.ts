@@ -97,16 +97,19 @@ async function tagTests(tx: Queryable, repositoryId: number, groups: TagGroup[])
     where not present.tests @> excluded.tests`;
 }
 
+/** A submission, as far as its tags are concerned. */
+export interface TaggedSubmission {
+  repositoryId: number;
+  /** `null` for one that was not processed. */
+  testListNo: number | null;
+  tags: readonly string[];
+  testTagSetNo: number | null;
+}
+
 /** The tags of a submission, each with the tests that it has there. */
 export async function loadTags(
   tx: Queryable,
-  { repositoryId, testListNo, tags, testTagSetNo }: {
-    repositoryId: number;
-    /** `null` for one that was not processed. */
-    testListNo: number | null;
-    tags: readonly string[];
-    testTagSetNo: number | null;
-  },
+  { repositoryId, testListNo, tags, testTagSetNo }: TaggedSubmission,
 ): Promise<TagGroup[]> {
   if (testListNo === null || tags.length === 0 && testTagSetNo === null) return [];
   const testNos = await loadTestList(tx, { repositoryId, testListNo });
