@@ -22,8 +22,8 @@ export interface Codeowners {
 }
 
 // Beyond these, CODEOWNERS is cut or a line is skipped, with a note. GitHub takes 3 MB.
-const MAX_RULES = 20_000;
-const MAX_SECTIONS = 1_000;
+const MAX_LINES = 20_000;
+// Of a pattern, and of a file; further ones are left out.
 const MAX_OWNERS = 100;
 const MAX_OWNER_CHARACTERS = 190;
 // As long as a file's name may be.
@@ -60,8 +60,8 @@ export function parseCodeowners(
   let noteCount = 0;
   const sections = readSections(text, (note) => {
     noteCount++;
-    if (noteCount <= MAX_NOTES) onNote(note);
-    else if (noteCount === MAX_NOTES + 1) onNote(`${note}, and so may be further lines`);
+    const rest = noteCount === MAX_NOTES ? ", and so may be further lines" : "";
+    if (noteCount <= MAX_NOTES) onNote(note + rest);
   });
   return { ownersOf: createMatcher(sections, onNote) };
 }
@@ -69,11 +69,15 @@ export function parseCodeowners(
 function readSections(text: string, note: (note: string) => void): Section[] {
   let section: Section = { defaultOwners: [], rules: [] };
   const sections = new Map([["", section]]);
-  let ruleCount = 0;
+  let lineCount = 0;
   for (const [index, untrimmed] of text.split(/\r\n?|\n/).entries()) {
-    const line = untrimmed.replace(/^\ufeff/, "").trim();
+    const line = untrimmed.trim();
     const where = `CODEOWNERS:${index + 1}`;
     if (line === "" || line.startsWith("#")) continue;
+    if (++lineCount > MAX_LINES) {
+      note(`${where}: more than ${MAX_LINES} patterns and sections: the rest is skipped`);
+      break;
+    }
     const header = /^\^?\[([^\]]+)\](?:\[\d+\])?(.*)$/.exec(line);
     if (header) {
       const name = header[1]!.trim().toLowerCase();
@@ -81,30 +85,22 @@ function readSections(text: string, note: (note: string) => void): Section[] {
       section = sections.get(name) ?? { defaultOwners, rules: [] };
       if (defaultOwners.length > 0) section.defaultOwners = defaultOwners;
       sections.set(name, section);
-      if (sections.size <= MAX_SECTIONS) continue;
-      note(`${where}: more than ${MAX_SECTIONS} sections: the rest is skipped`);
-      break;
-    }
-    if (++ruleCount > MAX_RULES) {
-      note(`${where}: more than ${MAX_RULES} patterns: the rest is skipped`);
-      break;
+      continue;
     }
     const [, pattern = "", rest = ""] = /^((?:\\.|[^\\\s])+)(.*)$/.exec(line) ?? [];
     // GitLab: files without an owner in this section; overrides earlier patterns.
     const isExclusion = pattern.startsWith("!");
     const segments = compile(isExclusion ? pattern.slice(1) : pattern);
-    if (pattern.length > MAX_PATTERN_CHARACTERS) {
+    if (!segments || pattern.length > MAX_PATTERN_CHARACTERS) {
       note(
-        `${where}: a pattern of ${pattern.length} characters, expected at most ` +
-          `${MAX_PATTERN_CHARACTERS}: skipped`,
+        `${where}: found ${quote(pattern)}, expected a pattern of 1 to ${MAX_PATTERN_CHARACTERS} ` +
+          "characters: skipped",
       );
-    } else if (!segments) {
-      note(`${where}: found no pattern: skipped`);
-    } else {
-      const owners = isExclusion ? [] : ownersIn(rest, where, note);
-      const isDefault = owners.length === 0 && !isExclusion;
-      section.rules.push({ segments, owners: isDefault ? section.defaultOwners : owners });
+      continue;
     }
+    const owners = isExclusion ? [] : ownersIn(rest, where, note);
+    const isDefault = owners.length === 0 && !isExclusion;
+    section.rules.push({ segments, owners: isDefault ? section.defaultOwners : owners });
   }
   return [...sections.values()];
 }
@@ -112,19 +108,13 @@ function readSections(text: string, note: (note: string) => void): Section[] {
 function ownersIn(text: string, where: string, note: (note: string) => void): string[] {
   const owners: string[] = [];
   for (const word of text.split(/\s+/)) {
-    if (word.startsWith("#")) break;
+    if (word.startsWith("#") || owners.length === MAX_OWNERS) break;
     if (word === "") continue;
     // Owners contain @. A comma would split the tag in two.
     const isOwner = word.includes("@") && !word.includes(",") && !/\p{Cc}/u.test(word) &&
       word.length <= MAX_OWNER_CHARACTERS;
-    if (!isOwner) {
-      note(`${where}: found ${quote(word)}, expected an owner: skipped`);
-    } else if (owners.length < MAX_OWNERS) {
-      owners.push(word);
-    } else {
-      note(`${where}: more than ${MAX_OWNERS} owners: the rest is skipped`);
-      break;
-    }
+    if (isOwner) owners.push(word);
+    else note(`${where}: found ${quote(word)}, expected an owner: skipped`);
   }
   return owners;
 }

@@ -94,19 +94,12 @@ async function filesOfGlob(pattern: string): Promise<ReportFile[]> {
 }
 
 async function filesBelow(folder: string): Promise<string[]> {
-  const paths: string[] = [];
-  const folders = [folder];
-  for (let next = folders.pop(); next !== undefined; next = folders.pop()) {
-    const entries = await readdir(next, { withFileTypes: true }).catch((error) => {
-      throw unreadable(next!, error);
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+    .catch((error) => {
+      throw unreadable(folder, error);
     });
-    for (const entry of entries) {
-      const path = join(next, entry.name);
-      if (entry.isDirectory()) folders.push(path);
-      else if (entry.isFile() && XML_FILE.test(entry.name)) paths.push(path);
-    }
-  }
-  return paths;
+  return entries.filter((entry) => entry.isFile() && XML_FILE.test(entry.name))
+    .map(({ parentPath, name }) => join(parentPath, name));
 }
 
 async function statOf(path: string): Promise<Awaited<ReturnType<typeof stat>> | null> {

@@ -130,7 +130,9 @@ README.md @boss
     const owners = parseCodeowners(text, (note) => notes.push(note));
     assert.deepEqual(owners.ownersOf("a/x.ts"), ["@acme/web"]);
     assert.deepEqual(notes, [
-      "CODEOWNERS:1: a pattern of 257 characters, expected at most 255: skipped",
+      `CODEOWNERS:1: found "/a${
+        "b".repeat(38)
+      }...", expected a pattern of 1 to 255 characters: skipped`,
     ]);
   });
 
@@ -140,8 +142,7 @@ README.md @boss
     const text = `* ${owners}\n[b]\n* ${owners}x\n* ${"word ".repeat(500)}\n`;
     const { ownersOf } = parseCodeowners(text, (note) => notes.push(note));
     assert.equal(ownersOf("a").length, 100);
-    assert.equal(notes[0], "CODEOWNERS:1: more than 100 owners: the rest is skipped");
-    assert.equal(notes.length, 101);
+    assert.equal(notes.length, 100);
     assert.match(notes.at(-1)!, /and so may be further lines$/);
   });
 

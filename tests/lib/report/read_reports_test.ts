@@ -68,7 +68,9 @@ describe("readReports", () => {
   it("refuses when nothing is left", async () => {
     await assert.rejects(readReports([file("coverage.xml")], quietly), {
       kind: "not-junit",
-      message: `${join(root, "coverage.xml")}: found no JUnit report, expected one`,
+      message: `${
+        join(root, "coverage.xml")
+      }: found no JUnit report here or in the other XML files, expected at least one`,
     });
   });
 
