@@ -53,22 +53,17 @@ const MAX_NOTES = 100;
 // Elements that report a failure.
 const FAILURES: ReadonlySet<string> = new Set(["failure", "error"]);
 
-/** An element with totals: a suite, or all of them. */
-interface Totals {
-  /** Failures and errors that it says it has. */
-  declaredCount: number;
-  /** Failures and errors read before it. */
-  countBefore: number;
-}
-
-interface Suite extends Totals {
+/** A suite; the element around all suites is one without a name. */
+interface Suite {
   name: string;
   /** Of this suite or the nearest around it that has one. */
   file: string;
   depth: number;
+  /** Failures and errors that its totals say it has. */
+  declaredCount: number;
+  /** Failures and errors read before it. */
+  countBefore: number;
 }
-
-const NO_SUITE: Suite = { name: "", file: "", depth: 0, declaredCount: 0, countBefore: 0 };
 
 class JUnitReader implements XmlHandler {
   readonly xml: XmlReader;
@@ -82,8 +77,6 @@ class JUnitReader implements XmlHandler {
   /** `value` is `null` for a test without any name, which gives no result. */
   #testCase: { value: TestCase | null; depth: number; countBefore: number } | null = null;
   #outcome: { value: Outcome; depth: number } | null = null;
-  // Of all suites, when they have a common element.
-  #totals: Totals | null = null;
   #failureCount = 0;
   #noteCount = 0;
 
@@ -103,7 +96,6 @@ class JUnitReader implements XmlHandler {
         this.xml.elementPosition,
       );
     }
-    if (name === "testsuites" && this.#depth === 1) this.#totals = this.#totalsOf(attributes);
     if (this.#testCase) {
       if (name === "testcase") this.#note("a <testcase> inside another gives no result");
       if (this.#outcome) this.#openInOutcome(name);
@@ -114,11 +106,10 @@ class JUnitReader implements XmlHandler {
         depth: this.#depth,
         countBefore: this.#failureCount,
       };
-    } else if (name === "testsuite") {
-      this.#openSuite(attributes);
+    } else if (name === "testsuite" || this.#depth === 1) {
+      this.#openSuite(name, attributes);
     } else if (FAILURES.has(name)) {
-      const parentDepth = this.#depth - 1;
-      if (parentDepth === 1 || this.#suites.at(-1)?.depth === parentDepth) {
+      if (this.#suites.at(-1)?.depth === this.#depth - 1) {
         this.#note(`<${name}> outside of a <testcase> gives no result`);
       }
       this.#failureOutside(`<${name}> outside of a <testcase>`);
@@ -129,7 +120,6 @@ class JUnitReader implements XmlHandler {
     if (this.#outcome) this.#closeInOutcome();
     else if (this.#testCase?.depth === this.#depth) this.#closeTestCase(this.#testCase);
     else if (this.#suites.at(-1)?.depth === this.#depth) this.#checkTotals(this.#suites.pop()!);
-    else if (this.#depth === 1 && this.#totals) this.#checkTotals(this.#totals);
     this.#depth--;
   }
 
@@ -145,14 +135,8 @@ class JUnitReader implements XmlHandler {
     );
   }
 
-  #totalsOf({ failures, errors }: XmlAttributes): Totals {
-    const counts = [failures, errors].map(Number).filter((count) => count > 0);
-    const declaredCount = counts.reduce((sum, count) => sum + count, 0);
-    return { declaredCount, countBefore: this.#failureCount };
-  }
-
   // Some tools count a file that could not be loaded and report no test for it.
-  #checkTotals({ declaredCount, countBefore }: Totals): void {
+  #checkTotals({ declaredCount, countBefore }: Suite): void {
     const count = this.#failureCount - countBefore;
     if (count >= declaredCount) return;
     this.#failureOutside(`${declaredCount} failures and errors in the totals, ${count} in tests`);
@@ -175,15 +159,18 @@ class JUnitReader implements XmlHandler {
     this.#options.onNote?.(`${this.#place}: ${what}${rest}`);
   }
 
-  #openSuite(attributes: XmlAttributes): void {
-    const { name = "", file, timestamp } = attributes;
-    this.#refuseUndecodable("testsuite", attributes);
-    const parent = this.#suites.at(-1) ?? NO_SUITE;
+  #openSuite(element: string, attributes: XmlAttributes): void {
+    const { failures, errors } = attributes;
+    const counts = [failures, errors].map(Number).filter((count) => count > 0);
+    // Only the totals of the element around all suites count.
+    const { name = "", file, timestamp } = element === "testsuite" ? attributes : {};
+    if (element === "testsuite") this.#refuseUndecodable(element, attributes);
     this.#suites.push({
       name: detach(this.#names.suite(name, timestamp)),
-      file: file ? detach(this.#names.file(file)) : parent.file,
+      file: file ? detach(this.#names.file(file)) : this.#suites.at(-1)?.file ?? "",
       depth: this.#depth,
-      ...this.#totalsOf(attributes),
+      declaredCount: counts.reduce((sum, count) => sum + count, 0),
+      countBefore: this.#failureCount,
     });
   }
 
@@ -197,7 +184,7 @@ class JUnitReader implements XmlHandler {
   #identityOf(attributes: XmlAttributes): TestIdentity {
     const { name, classname = "", file } = attributes;
     this.#refuseUndecodable("testcase", attributes);
-    const suite = this.#suites.at(-1) ?? NO_SUITE;
+    const suite = this.#suites.at(-1)!;
     const className = this.#names.class(classname);
     return {
       suite: suite.name,
