@@ -150,7 +150,9 @@ function responsesOf(
   schemas: Record<string, JsonObject>,
 ): Record<string, JsonObject> {
   const { status, description, mediaType, schema, example } = response;
-  const text = mediaType && { [withoutParameters(mediaType)]: { schema: TEXT, example } };
+  // Without parameters, which every client finds.
+  const type = mediaType?.replace(/;.*/, "");
+  const text = type && { [type]: { schema: { type: "string" }, example } };
   const content = schema ? jsonContent(schema, example, schemas) : text;
   const canBeInvalid = Object.values(parameters.query.entries).some((entry) =>
     !v.getMetadata(entry).acceptsAnyText
@@ -166,8 +168,6 @@ function responsesOf(
   };
 }
 
-const TEXT = { type: "string" };
-
 function shared(name: string): JsonObject {
   return { $ref: `#/components/responses/${name}` };
 }
@@ -178,11 +178,6 @@ function jsonContent(
   schemas: Record<string, JsonObject>,
 ): JsonObject {
   return { "application/json": { schema: schemaOf(schema, schemas), example } };
-}
-
-/** Media types in the document have no parameters, as every client finds them. */
-function withoutParameters(mediaType: string): string {
-  return mediaType.replace(/;.*/, "");
 }
 
 /** The JSON Schema of a body; parts with a title are moved to `schemas` and referred to. */

@@ -22,9 +22,6 @@ export function listenWithRestarts(
   { port, log }: { port: number; log: Log },
 ) {
   const closing = new AbortController();
-  // Connections of servers that stopped listening by themselves. Aborting those of a server that was
-  // shut down throws BadResource.
-  const orphaned: AbortController[] = [];
   const startNext = (nextPort: number) => {
     const connections = new AbortController();
     const server = start({ port: nextPort, signal: connections.signal });
@@ -41,7 +38,7 @@ export function listenWithRestarts(
     if (isOutOfHandles) {
       await pause(GRACE_MS, closing.signal);
       if (!closing.signal.aborted) connections.abort();
-    } else orphaned.push(connections);
+    }
     while (!closing.signal.aborted) {
       await pause(RETRY_MS, closing.signal);
       if (closing.signal.aborted) return;
@@ -59,11 +56,7 @@ export function listenWithRestarts(
     /** Accepts no more connections, and waits for running requests to finish. */
     async shutdown() {
       closing.abort();
-      try {
-        await server.shutdown();
-      } finally {
-        for (const connections of orphaned) connections.abort();
-      }
+      await server.shutdown();
     },
   };
 }

@@ -45,7 +45,6 @@ describe("a listener that restarts", () => {
     assert.deepEqual([started.length, started[1]!.signal.aborted], [3, true]);
     await listener.shutdown();
     assert.deepEqual([started[2]!.shutdowns], [1]);
-    assert.equal(started[0]!.signal.aborted, true);
   });
 
   for (const code of [22, 24]) {
