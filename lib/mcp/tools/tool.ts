@@ -103,10 +103,10 @@ export const body = described(
   "Stack trace as quoted material: each line from the report begins with > ",
 );
 
-export function unknownRepository(repository: string): string {
+export function unknownRepository(name: string): string {
   return `No repository ${
-    JSON.stringify(repository)
-  } is known to the organization of this token. ` +
-    "Name it as owner/name, as in the address of its git remote, or ask list_repositories. If the " +
-    "spelling is right, no results were uploaded yet: tell the user.";
+    JSON.stringify(name)
+  } is known to the organization of this token. Name it ` +
+    "as owner/name, as in the address of its git remote, or ask list_repositories. If the spelling " +
+    "is right, no results were uploaded yet: tell the user.";
 }
