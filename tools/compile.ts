@@ -39,8 +39,6 @@ export async function compile(
       "--no-lock",
       "--no-check",
       ...PERMISSIONS,
-      // For `serve --reuse-port`.
-      "--unstable-net",
       "--target",
       TARGETS[platform] ?? platform,
       "--output",

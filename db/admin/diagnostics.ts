@@ -1,4 +1,4 @@
-/** Read-only queries for `doctor` and `serve --check`, one function per subject. */
+/** Read-only queries for `doctor`, one function per subject. */
 import type { Queryable } from "../connection/sql.ts";
 
 export interface ServerState {

@@ -17,7 +17,6 @@ const TABLE = {
   HOST: ["127.0.0.1", "serve, up, receive, demo, healthcheck: address of the service", "<address>"],
   PORT: ["8000", "serve, up, demo, healthcheck: port of the service; 0: any free one", "<n>"],
   UPLOAD_PORT: ["8001", "up, receive: port for uploads; 0: any free one", "<n>"],
-  REUSE_PORT: ["false", "serve: share the port with other processes that set this; Linux only", ""],
   ORGANIZATION_HEADER: ["", "serve, up: header by which trusted proxies sign readers in", "<name>"],
   TRUSTED_PROXIES: ["", "services: addresses or networks of trusted reverse proxies", "<list>"],
   OPS_HOST: ["127.0.0.1", "services: address for readiness and metrics", "<address>"],

@@ -76,7 +76,10 @@ export async function ensureCurrentSchema({ sql }: Database): Promise<void> {
     if (!(error instanceof Error && "code" in error && NOT_WRITABLE.has(String(error.code)))) {
       throw error;
     }
-    throw cannotMigrate(state);
+    throw new Failure(
+      `the database schema is ${state} and this user cannot migrate it: run ` +
+        `\`${PROGRAM} migrate\` as a user with write privileges`,
+    );
   }
 }
 
@@ -85,14 +88,6 @@ export async function nearestFolder(path: string): Promise<string> {
   const folder = resolve(path);
   const exists = await Deno.stat(folder).then(() => true, () => false);
   return exists || folder === dirname(folder) ? folder : await nearestFolder(dirname(folder));
-}
-
-/** The error for a user without the privileges to migrate. */
-export function cannotMigrate(state: string): Failure {
-  return new Failure(
-    `the database schema is ${state} and this user cannot migrate it: run ` +
-      `\`${PROGRAM} migrate\` as a user with write privileges`,
-  );
 }
 
 // Backoff: a starting server is ready within seconds.

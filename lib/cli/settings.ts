@@ -5,7 +5,7 @@ import { type Environment, kebabCase, setting } from "../base/config.ts";
 import { LOG_FORMATS, LOG_LEVELS } from "../base/log.ts";
 import { readWith } from "../base/read_with.ts";
 import { parseTrustedProxies } from "../http/request/client_address.ts";
-import { lineOfText, oneOf, port, wholeNumber, yesOrNo } from "./values.ts";
+import { lineOfText, oneOf, port, wholeNumber } from "./values.ts";
 
 // One day, which fits a timer of 31 bits.
 const MAX_SECONDS = 86_400;
@@ -15,7 +15,6 @@ export const SETTING_SCHEMAS = {
   HOST: lineOfText,
   PORT: port,
   UPLOAD_PORT: port,
-  REUSE_PORT: yesOrNo,
   TRUSTED_PROXIES: readWith(parseTrustedProxies),
   ORGANIZATION_HEADER: v.pipe(v.string(), v.regex(/^[\w-]*$/, "expected the name of a header")),
   OPS_HOST: lineOfText,

@@ -66,14 +66,6 @@ export function oneOf<const Word extends string>(words: readonly Word[]) {
   return v.picklist(words, message);
 }
 
-/** `true` or `false`; an option without a value is `true`. */
-export const yesOrNo = v.lazy((given) =>
-  given === true ? v.literal(true) : v.pipe(
-    oneOf(["true", "false"]),
-    v.transform((word) => word === "true"),
-  )
-);
-
 /** Purchase units of an organization: legacy tokens need more than 0. */
 export const purchaseUnits = wholeNumber({ min: 0, max: 2_147_483_647 });
 

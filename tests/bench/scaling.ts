@@ -23,37 +23,24 @@ const SECTIONS = ["day", "workers", "cache", "cost", "processes"];
 const ROUNDS = 7;
 const SECONDS = 2;
 const COST_SECONDS = 8;
-const PROCESS_COUNTS = [1, 2, 4];
 const WORKER_COUNTS = [1, 2, 3];
 const WORKER_ROUNDS = 3;
 const MAIN = new URL("../../main.ts", import.meta.url).pathname;
 
-/** Several `serve` on one port, from source. */
-async function startShared(databaseUrl: string, count: number): Promise<Contestant[]> {
-  const started: Contestant[] = [];
-  let port = "0";
-  for (let i = 0; i < count; i++) {
-    const args = ["run", "-A", MAIN, "serve", "--reuse-port", "--port", port];
-    const one = await startContestant(Deno.execPath(), args, { DATABASE_URL: databaseUrl });
-    started.push(one);
-    port = new URL(one.url).port;
-  }
-  return started;
+/** One `serve`, from source. */
+function startServe(databaseUrl: string): Promise<Contestant> {
+  const args = ["run", "-A", MAIN, "serve", "--port", "0"];
+  return startContestant(Deno.execPath(), args, { DATABASE_URL: databaseUrl });
 }
 
-/** Requests per second of some processes on one port, and of two behind a proxy. */
+/** Requests per second of one process, and of two behind a proxy. */
 async function measureProcesses({ databaseUrl, token, paths }: SmallOrganization) {
   const started: Contestant[] = [];
   try {
-    const urls: Record<string, string> = {};
-    for (const count of PROCESS_COUNTS) {
-      const some = await startShared(databaseUrl, count);
-      started.push(...some);
-      urls[count] = some[0]!.url;
-    }
-    const behind = await Promise.all([1, 2].map(() => startShared(databaseUrl, 1)));
-    started.push(...behind.flat());
-    const nginx = await startNginx(behind.flat().map(({ url }) => url));
+    const behind = await Promise.all([1, 2].map(() => startServe(databaseUrl)));
+    started.push(...behind);
+    const urls: Record<string, string> = { 1: behind[0]!.url };
+    const nginx = await startNginx(behind.map(({ url }) => url));
     if (nginx) {
       started.push(nginx);
       urls["2 behind nginx"] = nginx.url;
@@ -84,13 +71,13 @@ async function measureCost({ databaseUrl, token, paths }: SmallOrganization) {
   const costs = [];
   for (const [what, asked] of [["one page", paths.slice(0, 1)], ["200 pages", paths]] as const) {
     const databaseBefore = await endedConnectionsCpuSeconds(databaseUrl);
-    const [one] = await startShared(databaseUrl, 1);
-    const target = { url: one!.url, headers, paths: asked, repeatsPaths: true };
+    const one = await startServe(databaseUrl);
+    const target = { url: one.url, headers, paths: asked, repeatsPaths: true };
     await saturate(target, SECONDS);
-    const before = await cpuSeconds(one!.pid);
+    const before = await cpuSeconds(one.pid);
     const { rps } = await saturate(target, COST_SECONDS);
-    const serve = await cpuSeconds(one!.pid) - before;
-    await one!.stop();
+    const serve = await cpuSeconds(one.pid) - before;
+    await one.stop();
     // A connection tells what it used when it has ended; the warm-up was like the rest.
     await new Promise((resolve) => setTimeout(resolve, 500));
     const database = await endedConnectionsCpuSeconds(databaseUrl) - databaseBefore;
@@ -132,23 +119,23 @@ async function measureWorkers(server: PostgresServer) {
 
 /** What a process weighs before and after it has answered for every repository. */
 async function measureCache({ databaseUrl, token, paths }: SmallOrganization) {
-  const [one] = await startShared(databaseUrl, 1);
+  const one = await startServe(databaseUrl);
   try {
     const headers = { authorization: `Bearer ${token}` };
     const ask = async (path: string) => {
-      const response = await fetch(one!.url + path, { headers });
+      const response = await fetch(one.url + path, { headers });
       if (!response.ok) throw new Error(`${path}: ${response.status}`);
       await response.body?.cancel();
     };
-    const idle = await memoryMb(one!.pid);
+    const idle = await memoryMb(one.pid);
     for (const path of paths) await ask(path);
     return {
       repositories: paths.length,
       idle_mb: idle,
-      with_all_repositories_mb: await memoryMb(one!.pid),
+      with_all_repositories_mb: await memoryMb(one.pid),
     };
   } finally {
-    await one!.stop();
+    await one.stop();
   }
 }
 

@@ -4,12 +4,10 @@ import { requireSchemaVersion, SchemaVersionError } from "../../../db/schema/mig
 import { aborted, pause } from "../../base/delay.ts";
 import type { SettingName } from "../../base/config.ts";
 import { type AddCommand, type CliIo, command, type CommandContext } from "../command.ts";
-import { flag } from "../parameters.ts";
 import { reopenForReading } from "../database.ts";
 import { listenOrFail } from "../listen.ts";
 import { runService, SERVICE_SETTINGS } from "../service.ts";
 import type { SettingValues } from "../settings.ts";
-import { checkStart, requireSharedPorts } from "./serve_check.ts";
 
 const SCHEMA_CHECK_MS = 1_000;
 
@@ -31,31 +29,25 @@ export const serveCommand: AddCommand = command({
   name: "serve",
   summary: "Serve the HTTP API until SIGTERM or SIGINT",
   example: "serve --port 8000",
-  moreExamples: [
-    "serve --check",
-    "serve --host 0.0.0.0 --log-format json",
-  ],
+  moreExamples: ["serve --host 0.0.0.0 --log-format json"],
   details: [
     "Migrates the database where it has the privileges, then only reads. Connections to a " +
     "PostgreSQL server are read-only; a read-only role is enough.",
     "The first SIGTERM or SIGINT drains running requests for up to 10 seconds, the second ends at " +
     "once. At startup it waits for an unavailable server; later, requests get 500 until the server " +
     "is back.",
-    "With --reuse-port several processes share one port: the system distributes new connections.",
     "Logs one line per request to standard error: method, route, status, duration, request id, " +
     "organization, token id, client address and user agent; never a token, a path or a query " +
     "value. OTEL_DENO=true exports traces and metrics by OpenTelemetry.",
   ],
   exitCodes: {
-    done: "stopped by a signal; with --check: ready to start",
+    done: "stopped by a signal",
     failed: "startup failed, or stopped by a second signal",
   },
-  settings: [...API_SETTINGS, "REUSE_PORT"],
+  settings: API_SETTINGS,
   createsDatabase: true,
-  input: { check: flag("check whether it could start, and exit") },
-  async run({ check }, context, settings) {
-    if (settings.REUSE_PORT) requireSharedPorts();
-    if (check) return await checkStart(context);
+  input: {},
+  async run(_input, context, settings) {
     await runService(context, settings, {
       open: async () =>
         await reopenForReading(await context.openDatabase(), readingOptions(context, settings)),
@@ -63,7 +55,6 @@ export const serveCommand: AddCommand = command({
         serveUntilStopped(context.io, {
           ...service,
           ...apiOptions(settings),
-          reusePort: settings.REUSE_PORT,
           onReady: () => logStarted(),
         }),
     });

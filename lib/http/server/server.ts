@@ -1,5 +1,4 @@
 /** Listens for requests: not too many at once, none for too long, and a shutdown that drains. */
-import { pause } from "../../base/delay.ts";
 import { errorFields, type Log } from "../../base/log.ts";
 import type { App } from "../request/dispatch.ts";
 import { internalServerError, overloaded } from "../request/errors.ts";
@@ -19,11 +18,6 @@ export interface ListenOptions {
   host: string;
   /** 0 takes any free port. */
   port: number;
-  /**
-   * Shares the port with other processes of the same user that set this too: the kernel gives each
-   * new connection to one of them. Linux only, with `--unstable-net`.
-   */
-  reusePort?: boolean;
   log: Log;
   /** How long `shutdown` waits for running requests. */
   drainTimeoutMs?: number;
@@ -42,10 +36,6 @@ export interface RunningServer {
   shutdown(): Promise<void>;
 }
 
-// A process that shares its port first closes connections with their next response, so that active
-// clients move to the others. Closing them at once lost 15 requests of 16 busy connections.
-const LEAVE_MS = 500;
-
 // Refused and expired requests are logged together: a line each would add to the overload.
 const REPORT_INTERVAL_MS = 1_000;
 
@@ -58,35 +48,25 @@ const LIVENESS_PROBE = /^https?:\/\/[^/]*\/health\/?(?:\?|$)/i;
  * @throws {Deno.errors.AddrInUse} when another program listens there, and other errors of `listen`
  */
 export function listen(app: App, options: ListenOptions): RunningServer {
-  const { host, port, reusePort = false, log, drainTimeoutMs = DRAIN_TIMEOUT_MS } = options;
+  const { host, port, log, drainTimeoutMs = DRAIN_TIMEOUT_MS } = options;
   const requests = limitRequests(app, options);
-  let isLeaving = false;
   const listener = listenWithRestarts(
     (where) =>
       Deno.serve({
         ...where,
         hostname: host,
-        reusePort,
         onListen: () => {},
         onError: (error) => {
           log.error("failed", errorFields(error));
           return internalServerError();
         },
-      }, async (request, { remoteAddr }) => {
-        const response = await requests.run(request, remoteAddr.hostname);
-        if (isLeaving) response.headers.set("connection", "close");
-        return response;
-      }),
+      }, (request, { remoteAddr }) => requests.run(request, remoteAddr.hostname)),
     { port, log },
   );
   const timer = setInterval(() => requests.report(), REPORT_INTERVAL_MS);
   return {
     url: urlOf(listener.addr),
     async shutdown() {
-      if (reusePort) {
-        isLeaving = true;
-        await pause(LEAVE_MS);
-      }
       const drained = listener.shutdown();
       try {
         if (await isDoneWithin(drained, drainTimeoutMs)) return;

@@ -147,31 +147,3 @@ describe("healthcheck", () => {
     assert.match(stderr, /^error: port 0: expected the port that serve listens on\nTry: /);
   });
 });
-
-describe("serve --check", () => {
-  it("is right where it would start, and creates nothing", async () => {
-    const folder = await Deno.makeTempDir();
-    const there = await copyTemplate();
-    try {
-      const created = await cli(["serve", "--check", "--data-dir", `${folder}/new`]);
-      assert.deepEqual([created.code, created.stdout], [0, "ok\n"]);
-      assert.match(created.stderr, /creates an embedded database/);
-      assert.deepEqual([...Deno.readDirSync(folder)], []);
-      const found = await cli(["serve", "--check", "--data-dir", there]);
-      assert.deepEqual([found.code, found.stdout], [0, "ok\n"]);
-      assert.match(found.stderr, /its schema is current/);
-    } finally {
-      await Deno.remove(folder, { recursive: true });
-      await Deno.remove(there, { recursive: true });
-    }
-  });
-
-  it("is wrong where it would not", async () => {
-    const away = await cli("serve --check --database-url postgres://u@127.0.0.1:1/d");
-    assert.equal(away.code, 1);
-    assert.match(away.stderr, /cannot be used: nothing listens there/);
-    const taken = await cli("serve --check --data-dir /dev/null/data");
-    assert.equal(taken.code, 1);
-    assert.match(taken.stderr, /cannot use the data folder "\/dev\/null\/data"/);
-  });
-});
