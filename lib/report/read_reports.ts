@@ -1,29 +1,21 @@
 /** Reads all reports of one upload. */
 import { createHash } from "node:crypto";
 import { FILE_CHUNK_BYTES, hashed, readFileChunks } from "./file_chunks.ts";
-import { readJUnit } from "./junit/read_junit.ts";
+import { type JUnitOptions, readJUnit } from "./junit/read_junit.ts";
 import { REPORT_LIMITS } from "./limits.ts";
 import { ReportError } from "./report_error.ts";
 import type { ReportFile } from "./report_files.ts";
-import type { TestResult } from "./result.ts";
 
 /** A report that is not on disk; it is read before the next one is requested. */
 export interface StreamedReport extends ReportFile {
   bytes: AsyncIterable<Uint8Array>;
 }
 
-export interface ReadReportsOptions {
-  /** Called for each result, file by file. Copy the strings that are kept, as for `readJUnit`. */
-  onResult(result: TestResult): void;
-  /** Called with what was repaired or ignored, one line each. */
-  onNote?(note: string): void;
+export interface ReadReportsOptions extends Omit<JUnitOptions, "file" | "onFailureOutside"> {
   /** Called for each file before it is read. */
   onFile?(file: ReportFile): void;
   /** Called with the number of bytes of each chunk that is read. */
   onBytes?(count: number): void;
-  /** Where the repository was checked out: paths below it become paths inside the repository. */
-  checkoutFolder?: string | undefined;
-  maxResultCount?: number;
 }
 
 /**
@@ -48,10 +40,8 @@ export async function readReports(
         ? file.bytes
         : readFileChunks(file.path, buffer ??= new Uint8Array(FILE_CHUNK_BYTES));
       const read = await readJUnit(hashed(bytes, hash, options.onBytes), {
+        ...options,
         file: file.path,
-        onResult: options.onResult,
-        onNote: options.onNote,
-        checkoutFolder: options.checkoutFolder,
         maxResultCount: maxResultCount - resultCount,
       });
       resultCount += read.resultCount;

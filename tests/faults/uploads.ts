@@ -1,6 +1,6 @@
 /** Uploads whose effect on every response is known. */
 import { join } from "node:path";
-import { coveragePath, reportPath, writeArchive } from "../../lib/report/archive/write_archive.ts";
+import { archivePath, writeArchive } from "../../lib/report/archive/write_archive.ts";
 import { formatTimestamp } from "../../lib/base/time.ts";
 
 /** The upload of one CI run. */
@@ -122,8 +122,8 @@ function archiveBytes(upload: Upload): ReadableStream<Uint8Array> {
     },
     codeowners: null,
     files: [
-      file(reportPath("a.xml"), reportText(upload)),
-      ...coverage === null ? [] : [file(coveragePath("lcov.info"), coverage)],
+      file(archivePath("test-results", "a.xml"), reportText(upload)),
+      ...coverage === null ? [] : [file(archivePath("coverage", "lcov.info"), coverage)],
     ],
   });
 }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { stat } from "node:fs/promises";
-import { coveragePath, reportPath, writeArchive } from "../../report/archive/mod.ts";
+import { archivePath, writeArchive } from "../../report/archive/mod.ts";
 import { ARCHIVE_LIMITS } from "../../report/limits.ts";
 import { findReports } from "../../report/report_files.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
@@ -79,8 +79,8 @@ async function pack(
   const add = async (file: string, path: string) =>
     packed.add(path, { file, size: (await stat(file)).size });
   const found = reports.length > 0 ? await findReports(reports) : [];
-  for (const { path } of found) await add(path, reportPath(path));
-  for (const path of coverage) await add(path, coveragePath(path));
+  for (const { path } of found) await add(path, archivePath("test-results", path));
+  for (const path of coverage) await add(path, archivePath("coverage", path));
 
   const { commitOid: commit, treeOid: tree, branch, ...rest } = facts;
   const stream = writeArchive({

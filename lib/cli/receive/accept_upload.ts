@@ -9,10 +9,9 @@ import { formatRepositoryName, type RepositoryName } from "../../base/repository
 import { readEntries } from "../../report/archive/entries.ts";
 import {
   type ArchiveContents,
+  archivePath,
   type ArchiveSource,
-  coveragePath,
   type FileToPack,
-  reportPath,
   writeArchive,
 } from "../../report/archive/mod.ts";
 import { hashed } from "../../report/file_chunks.ts";
@@ -120,7 +119,7 @@ async function contentOfFiles(
 
 function pathOf(part: "report" | "coverage", name: string): string {
   const plain = name.replaceAll(/\p{Cc}/gu, "_").slice(-MAX_NAME_CHARACTERS);
-  const path = part === "report" ? reportPath(plain) : coveragePath(plain);
+  const path = archivePath(part === "report" ? "test-results" : "coverage", plain);
   const named = path.endsWith("/") ? `${path}${part}` : path;
   return part === "coverage" || /\.xml$/i.test(named) ? named : `${named}.xml`;
 }

@@ -26,26 +26,16 @@ export interface ArchiveFacts {
 
 /** A file that goes into an archive. */
 export interface FileToPack {
-  /** Inside the archive; see {@link reportPath} and {@link coveragePath}. */
+  /** Inside the archive, see {@link archivePath}. */
   path: string;
   size: number;
   open(): ReadableStream<Uint8Array>;
 }
 
-/** Where a report goes. */
-export function reportPath(path: string): string {
-  return `test-results/${plainPath(path)}`;
-}
-
-/** Where a coverage report goes. */
-export function coveragePath(path: string): string {
-  return `coverage/${plainPath(path)}`;
-}
-
-// Neither absolute nor leading out of the folder it is extracted to.
-function plainPath(path: string): string {
-  return path.replaceAll("\\", "/").replace(/^[A-Za-z]:/, "")
-    .split("/").filter((segment) => !["", ".", ".."].includes(segment)).join("/");
+/** Where a file goes: neither absolute nor leading out of the folder it is extracted to. */
+export function archivePath(folder: "test-results" | "coverage", path: string): string {
+  const segments = path.replaceAll("\\", "/").replace(/^[A-Za-z]:/, "").split("/");
+  return `${folder}/${segments.filter((each) => !["", ".", ".."].includes(each)).join("/")}`;
 }
 
 /** The bytes of an archive, as they are made. The stream fails when a file has another size. */

@@ -55,12 +55,7 @@ export class Outcome {
   }
 }
 
-interface Attempt {
-  conclusion: Conclusion;
-  message: string;
-  body: string;
-  durationMicroseconds: number;
-}
+type Attempt = Pick<TestResult, "conclusion" | "message" | "body" | "durationMicroseconds">;
 
 // The strongest first: what a test with several of them ended with.
 const PRECEDENCE = ["error", "failure", "skipped"] as const;

@@ -2,10 +2,9 @@ import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import {
   type ArchiveFacts,
-  coveragePath,
+  archivePath,
   inspectArchive,
   readArchived,
-  reportPath,
   writeArchive,
 } from "../../../../lib/report/archive/mod.ts";
 import { reportOf, sourceOf } from "./make_archive.ts";
@@ -86,9 +85,9 @@ describe("an archive that is written", () => {
   });
 
   it("has paths that lead nowhere else", () => {
-    assert.equal(reportPath("/home/ci/a.xml"), "test-results/home/ci/a.xml");
-    assert.equal(reportPath("../../a.xml"), "test-results/a.xml");
-    assert.equal(reportPath("./x/./a.xml"), "test-results/x/a.xml");
-    assert.equal(coveragePath("C:\\ci\\lcov.info"), "coverage/ci/lcov.info");
+    assert.equal(archivePath("test-results", "/home/ci/a.xml"), "test-results/home/ci/a.xml");
+    assert.equal(archivePath("test-results", "../../a.xml"), "test-results/a.xml");
+    assert.equal(archivePath("test-results", "./x/./a.xml"), "test-results/x/a.xml");
+    assert.equal(archivePath("coverage", "C:\\ci\\lcov.info"), "coverage/ci/lcov.info");
   });
 });
