@@ -14,8 +14,8 @@ export const VARIABLES: readonly string[] = [
     ...SETTINGS.map(({ name }) => name),
     ...FOLDERS,
     ...TELEMETRY,
-    // The variables that CI services set.
-    ...[...providers.matchAll(/\bget\("(\w+)"\)/g)].map(([, name = ""]) => name),
+    // All names in the table of CI services.
+    ...[...providers.matchAll(/"([A-Z][A-Z0-9_]*)"/g)].map(([, name = ""]) => name),
   ]),
 ].sort();
 

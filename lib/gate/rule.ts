@@ -1,14 +1,27 @@
 /** The rule of the gate: decides the exit code of a test run, with the reason. */
+import * as v from "valibot";
 import type { TestIdentity } from "../base/identity.ts";
 import { plural } from "../base/text.ts";
 import { formatTimestamp } from "../base/time.ts";
 
+const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
+
+/** The fields of a {@linkcode TestIdentity}. */
+export const IDENTITY = {
+  suite: v.string(),
+  class: v.string(),
+  name: v.string(),
+  file: v.string(),
+};
+
 /** A quarantined test, as the API lists it. */
-export interface QuarantinedTest extends TestIdentity {
-  /** `YYYY-MM-DDTHH:MM:SSZ`; `null` when the quarantine has no end. */
-  quarantine_expires_at: string | null;
-  quarantine_owner: string | null;
-}
+export const QUARANTINED_TEST = v.object({
+  ...IDENTITY,
+  /** `null` when the quarantine has no end. */
+  quarantine_expires_at: v.nullable(v.pipe(v.string(), v.regex(TIMESTAMP))),
+  quarantine_owner: v.nullable(v.string()),
+});
+export type QuarantinedTest = v.InferOutput<typeof QUARANTINED_TEST>;
 
 /** A report of the test run. */
 export interface GateReport {
@@ -47,14 +60,6 @@ export interface GateFacts {
   now: number;
 }
 
-/** The decision of the gate. */
-export interface Decision {
-  exitCode: number;
-  /** Whether failures were excused: the tests failed and the exit code is 0. */
-  isExcused: boolean;
-  reason: string;
-}
-
 /** The identity of a test as a map key. */
 export function identityKey({ suite, class: className, name, file }: TestIdentity): string {
   return JSON.stringify([suite, className, name, file]);
@@ -75,17 +80,17 @@ export function quarantineOf(
  * Decides the exit code: that of the tests, or 0 when they failed and every failure can be excused.
  * In doubt, failures are not excused.
  */
-export function decideExitCode(facts: GateFacts): Decision {
+export function decideExitCode(facts: GateFacts) {
   const { testsExitCode, failed } = facts;
+  let reason: string | null = null;
   if (testsExitCode === 0) {
-    const reason = failed.length === 0
+    reason = failed.length === 0
       ? "the tests passed"
       : `the tests ended with 0, although ${failed.length} failed`;
-    return { exitCode: 0, isExcused: false, reason };
   }
-  const obstacle = obstacleToExcuse(facts);
-  if (obstacle !== null) return { exitCode: testsExitCode, isExcused: false, reason: obstacle };
-  const reason = failed.length === 1
+  reason ??= obstacleToExcuse(facts);
+  if (reason !== null) return { exitCode: testsExitCode, isExcused: false, reason };
+  reason = failed.length === 1
     ? "the failed test is quarantined"
     : `all ${failed.length} failed tests are quarantined`;
   return { exitCode: 0, isExcused: true, reason };

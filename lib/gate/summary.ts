@@ -1,12 +1,14 @@
 /** The output of the gate: the failed tests with their verdicts, what was excused, the exit code. */
-import type { Verdict } from "../analysis/verdict.ts";
+import * as v from "valibot";
+import { VERDICTS } from "../analysis/verdict.ts";
 import type { TestIdentity } from "../base/identity.ts";
 import { markdownCode, markdownLink } from "../base/markdown.ts";
 import { fullTestName } from "../base/text.ts";
 import { formatTimestamp, SECONDS_PER_DAY } from "../base/time.ts";
 import {
-  type Decision,
+  type decideExitCode,
   type GateFacts,
+  IDENTITY,
   identityKey,
   type QuarantinedTest,
   quarantineOf,
@@ -18,63 +20,43 @@ const MAX_MARKDOWN_CHARACTERS = 64_000;
 /** Limit of each list of tests, except the failed ones. */
 const MAX_NAMED = 20;
 
+const FAILURE = v.nullable(v.object({ recorded_at: v.string(), build_url: v.string() }));
+
 /** The service's verdict on a failed test. */
-export interface ServiceVerdict extends TestIdentity {
-  verdict: Verdict;
-  disruptiveness_ratio: number;
-  recent_nondeterministic_negative_result: Failure | null;
-  recent_base_negative_result: Failure | null;
-}
-
-interface Failure {
-  recorded_at: string;
-  build_url: string;
-}
-
-/** A failed test; `unknown` when its verdict could not be loaded. */
-export interface FailedTest extends TestIdentity {
-  verdict: Verdict | "unknown";
-  /** `null` when unknown. */
-  disruptiveness_ratio: number | null;
-  recent_nondeterministic_negative_result: Failure | null;
-  recent_base_negative_result: Failure | null;
-  quarantine_owner: string | null;
-}
+export const SERVICE_VERDICT = v.object({
+  ...IDENTITY,
+  verdict: v.picklist(VERDICTS),
+  disruptiveness_ratio: v.number(),
+  recent_nondeterministic_negative_result: FAILURE,
+  recent_base_negative_result: FAILURE,
+});
+export type ServiceVerdict = v.InferOutput<typeof SERVICE_VERDICT>;
 
 /** The outcome of a run, with the field names of the JSON. */
-export interface GateSummary {
-  /** `""` when unknown. */
-  repository: string;
-  exit_code: number;
-  tests_exit_code: number;
-  /** Whether all failures are excused; with `dry_run` the exit code is kept. */
-  is_excused: boolean;
-  dry_run: boolean;
-  reason: string;
-  failed: FailedTest[];
-  /** Quarantined tests that passed. */
-  passed: QuarantinedTest[];
-  /** Quarantined tests whose quarantine ends soon. */
-  ending: QuarantinedTest[];
-  /** Why a request to the service failed; `null` when none did. */
-  problem: string | null;
-}
+export type GateSummary = ReturnType<typeof summarize>;
+
+type FailedTest = GateSummary["failed"][number];
 
 const ENDS_SOON_SECONDS = 7 * SECONDS_PER_DAY;
 
-/** Composes the outcome. */
+/**
+ * Composes the outcome.
+ *
+ * @param options.repository `""` when unknown
+ * @param options.verdicts by `identityKey`; `null` when the request failed
+ * @param options.problem why a request failed; `null` when none did
+ */
 export function summarize(
   facts: GateFacts,
-  decision: Decision,
+  decision: ReturnType<typeof decideExitCode>,
   { repository, verdicts, problem, dryRun, hasPassed }: {
     repository: string;
-    /** By `identityKey`; `null` when the request failed. */
     verdicts: ReadonlyMap<string, ServiceVerdict> | null;
     problem: string | null;
     dryRun: boolean;
     hasPassed(test: TestIdentity): boolean;
   },
-): GateSummary {
+) {
   const { testsExitCode, failed, now } = facts;
   const quarantined = [...facts.quarantined?.values() ?? []]
     .filter((test) => quarantineOf(test, facts) !== undefined);
@@ -114,11 +96,13 @@ type Line = (string | number | null)[];
 export function summaryLines(summary: GateSummary): Line[] {
   const { failed, passed, ending } = summary;
   return [
-    ...failed.map((test): Line => [test.verdict, fullTestName(test), ...detailsOf(test)]),
-    ...named(passed).map((test): Line => ["passed", fullTestName(test), "quarantined"]),
-    ...more(passed, "passed"),
-    ...named(ending).map((test): Line => ["ends", fullTestName(test), test.quarantine_expires_at]),
-    ...more(ending, "ends"),
+    ...failed.map((test): Line => {
+      const last = lastFailure(test);
+      const when = [last?.recorded_at ?? "", last?.build_url ?? ""];
+      return [test.verdict, fullTestName(test), percentage(test), ...when];
+    }),
+    ...named("passed", passed, () => "quarantined"),
+    ...named("ends", ending, (test) => test.quarantine_expires_at),
     ...summary.is_excused ? [["excused", failed.length]] : [],
     [`exit code ${summary.exit_code}`, conclusion(summary)],
   ];
@@ -163,10 +147,9 @@ function conclusion({ exit_code, tests_exit_code, is_excused, dry_run, reason }:
   return exit_code === tests_exit_code ? reason : `instead of ${tests_exit_code}: ${reason}`;
 }
 
-/** Ratio, time and build of the last disruption, else of the last failure on the base branch. */
-function detailsOf(test: FailedTest): Line {
-  const last = test.recent_nondeterministic_negative_result ?? test.recent_base_negative_result;
-  return [percentage(test), last?.recorded_at ?? "", last?.build_url ?? ""];
+/** The last disruption, else the last failure on the base branch. */
+function lastFailure(test: FailedTest) {
+  return test.recent_nondeterministic_negative_result ?? test.recent_base_negative_result;
 }
 
 function percentage({ disruptiveness_ratio: ratio }: FailedTest): string {
@@ -174,7 +157,7 @@ function percentage({ disruptiveness_ratio: ratio }: FailedTest): string {
 }
 
 function markdownRow(test: FailedTest): string {
-  const last = test.recent_nondeterministic_negative_result ?? test.recent_base_negative_result;
+  const last = lastFailure(test);
   const cells = [
     test.verdict,
     markdownCode(fullTestName(test)),
@@ -191,15 +174,20 @@ function markdownList(
   suffix: (test: QuarantinedTest) => string,
 ): string {
   if (tests.length === 0) return "";
-  const items = named(tests).map((test) => `- ${markdownCode(fullTestName(test))}${suffix(test)}`);
+  const items = tests.slice(0, MAX_NAMED)
+    .map((test) => `- ${markdownCode(fullTestName(test))}${suffix(test)}`);
   if (tests.length > MAX_NAMED) items.push(`- and ${tests.length - MAX_NAMED} more`);
   return `\n\n${title}:\n\n${items.join("\n")}`;
 }
 
-function named(tests: readonly QuarantinedTest[]): readonly QuarantinedTest[] {
-  return tests.slice(0, MAX_NAMED);
-}
-
-function more(tests: readonly QuarantinedTest[], word: string): Line[] {
-  return tests.length > MAX_NAMED ? [[word, `and ${tests.length - MAX_NAMED} more`]] : [];
+function named(
+  word: string,
+  tests: readonly QuarantinedTest[],
+  note: (test: QuarantinedTest) => string | null,
+): Line[] {
+  const lines = tests.slice(0, MAX_NAMED)
+    .map((test): Line => [word, fullTestName(test), note(test)]);
+  return tests.length > MAX_NAMED
+    ? [...lines, [word, `and ${tests.length - MAX_NAMED} more`]]
+    : lines;
 }

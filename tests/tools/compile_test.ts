@@ -94,7 +94,7 @@ describe("the permissions", () => {
         for (const [, name = ""] of text.matchAll(reads)) names.add(name);
       }
     }
-    for (const name of ["GITHUB_SHA", "XDG_RUNTIME_DIR", "OTEL_DENO"]) assert.ok(names.has(name));
+    for (const name of ["GITHUB_REF", "XDG_RUNTIME_DIR", "OTEL_DENO"]) assert.ok(names.has(name));
     assert.deepEqual([...names].filter((name) => !VARIABLES.includes(name)), []);
   });
 

@@ -1,14 +1,22 @@
 /** Looks up quarantined tests while the tests run, and verdicts on the failed tests afterwards. */
+import * as v from "valibot";
 import { type ApiClient, ApiError, createApiClient } from "../../api_client/client.ts";
 import type { Environment } from "../../base/config.ts";
-import type { TestIdentity } from "../../base/identity.ts";
-import type { RepositoryName } from "../../base/repository_name.ts";
+import { shortTestId, type TestIdentity } from "../../base/identity.ts";
+import {
+  formatRepositoryName,
+  parseRepositoryName,
+  type RepositoryName,
+} from "../../base/repository_name.ts";
 import { VERSION } from "../../base/version.ts";
-import { readApiAccess } from "../settings.ts";
+import { identityKey, QUARANTINED_TEST, type QuarantinedTest } from "../../gate/rule.ts";
+import { SERVICE_VERDICT, type ServiceVerdict } from "../../gate/summary.ts";
+import type { CliIo } from "../command.ts";
 import { Failure } from "../errors.ts";
-import type { Checkout } from "./checkout.ts";
+import { askGit, repositoryOfGitUrl } from "../intake/ci/git.ts";
+import { detectCiJob } from "../intake/ci/mod.ts";
+import { readApiAccess } from "../settings.ts";
 import { onSignals } from "./run_command.ts";
-import { loadQuarantined, loadVerdicts } from "./requests.ts";
 
 /** For all requests while the tests run, and again for all afterwards; includes retries. */
 const TIMEOUT_MS = 10_000;
@@ -22,6 +30,26 @@ interface TestRun {
 }
 
 /**
+ * The repository of `--repo`, the CI job or the checkout around the current folder, `null` when unknown,
+ * and the root folder of the checkout, to make paths in reports relative as `upload` does.
+ */
+export async function findCheckout(
+  { environment, git = askGit }: Pick<CliIo, "environment" | "git">,
+  given: RepositoryName | undefined,
+): Promise<{ repository: RepositoryName | null; folder: string }> {
+  const folder = await git(["rev-parse", "--show-toplevel"]);
+  if (given) return { repository: given, folder };
+  const job = await detectCiJob(environment, git);
+  const name = job?.facts.repository ??
+    repositoryOfGitUrl(await git(["config", "--get", "remote.origin.url"]));
+  try {
+    return { repository: parseRepositoryName(name), folder };
+  } catch {
+    return { repository: null, folder };
+  }
+}
+
+/**
  * Requests the quarantined tests, without waiting for the response.
  *
  * @returns `finish` waits for it, retries if that failed, then requests the verdicts on failed tests: both
@@ -29,7 +57,7 @@ interface TestRun {
  * names one that was received while waiting. `close` cancels the requests in progress.
  */
 export function startLookup(
-  checkout: Promise<Checkout>,
+  checkout: ReturnType<typeof findCheckout>,
   { environment, base }: { environment: Environment; base: string },
 ) {
   const cancel = new AbortController();
@@ -79,7 +107,7 @@ export function startLookup(
 }
 
 async function connect(
-  checkout: Promise<Checkout>,
+  checkout: ReturnType<typeof findCheckout>,
   environment: Environment,
 ): Promise<{ api: ApiClient; repository: RepositoryName }> {
   const access = readApiAccess(environment);
@@ -103,4 +131,86 @@ async function settled<T>(
     if (error instanceof ApiError) return { value: null, problem: error.problem };
     return { value: null, problem: error instanceof Error ? error.message : String(error) };
   }
+}
+
+const PAGE_SIZE = 100;
+
+const QUARANTINE_PAGE = v.object({
+  count: v.number(),
+  tests: v.array(QUARANTINED_TEST),
+  metadata: v.object({ after: v.nullable(v.string()) }),
+});
+
+/**
+ * All quarantined tests of a repository, by {@linkcode identityKey}.
+ *
+ * @throws {ApiError} also when the list changed while its pages were read
+ */
+async function loadQuarantined(
+  api: ApiClient,
+  repository: RepositoryName,
+  signal: AbortSignal,
+): Promise<Map<string, QuarantinedTest>> {
+  const found = new Map<string, QuarantinedTest>();
+  let after: string | null = null;
+  for (;;) {
+    const { count, tests, metadata }: v.InferOutput<typeof QUARANTINE_PAGE> = await api(
+      {
+        path: ["api", "v1", "flaky", "tests"],
+        query: {
+          repository: formatRepositoryName(repository),
+          quarantine: true,
+          include: "quarantine_expires_at,quarantine_owner",
+          limit: PAGE_SIZE,
+          after: after ?? undefined,
+        },
+        notFound: unknownRepository(repository),
+      },
+      QUARANTINE_PAGE,
+      signal,
+    );
+    for (const test of tests) found.set(identityKey(test), test);
+    if (metadata.after === null && found.size === count) return found;
+    if (metadata.after === null || tests.length === 0) {
+      throw new ApiError("The list of quarantined tests changed while it was read.");
+    }
+    after = metadata.after;
+  }
+}
+
+const VERDICT_LIST = v.object({ tests: v.array(SERVICE_VERDICT) });
+
+/** The verdicts on tests, by {@linkcode identityKey}; tests unknown to the service are missing. */
+async function loadVerdicts(
+  api: ApiClient,
+  { repository, tests, base }: {
+    repository: RepositoryName;
+    tests: readonly TestIdentity[];
+    base: string;
+  },
+  signal: AbortSignal,
+): Promise<Map<string, ServiceVerdict>> {
+  const found = new Map<string, ServiceVerdict>();
+  for (let start = 0; start < tests.length; start += PAGE_SIZE) {
+    const page = await api(
+      {
+        path: ["api", "repos", repository.owner, repository.name, "verdicts"],
+        query: {
+          tests: tests.slice(start, start + PAGE_SIZE).map(shortTestId).join(","),
+          base,
+        },
+        notFound: unknownRepository(repository),
+      },
+      VERDICT_LIST,
+      signal,
+    );
+    for (const test of page.tests) found.set(identityKey(test), test);
+  }
+  return found;
+}
+
+function unknownRepository(repository: RepositoryName): string {
+  return `Repository ${
+    formatRepositoryName(repository)
+  } is unknown to the service: check --repo, or upload a report of it.`;
 }

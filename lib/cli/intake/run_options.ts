@@ -1,8 +1,7 @@
 /** The options of `ingest` and `upload` that describe a run, with defaults from CI or the checkout. */
 import * as v from "valibot";
-import { checkoutFacts } from "./ci/checkout.ts";
 import { askGit, commitOf, treeOf } from "./ci/git.ts";
-import { type CiFacts, type CiJob, detectCiJob } from "./ci/mod.ts";
+import { checkoutFacts, type CiFacts, type CiJob, detectCiJob } from "./ci/mod.ts";
 import { readWith } from "../../base/read_with.ts";
 import { parseRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
 import type { CommandContext } from "../command.ts";

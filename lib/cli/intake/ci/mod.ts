@@ -1,8 +1,8 @@
-/** Detects the CI job that the program runs in: its repository, commit, branch and build URL. */
+/** Detects the CI job or git checkout that the program runs in: its repository, commit, branch and build URL. */
 import type { Environment } from "../../../base/config.ts";
 import { isObjectId } from "../upload_values.ts";
 import { type Git, pageOfGitUrl, repositoryOfGitUrl, treeOf } from "./git.ts";
-import { type Get, PROVIDERS } from "./providers.ts";
+import { PROVIDERS } from "./providers.ts";
 
 /** Facts of a run in CI or in a checkout; `""` means unknown. */
 export interface CiFacts {
@@ -19,7 +19,7 @@ export interface CiFacts {
 }
 
 /** Facts that services have in their environment. */
-const FACTS = ["repository", "commit", "branch", "buildUrl"] as const;
+const FACTS = ["repository", "commit", "branch", "buildUrl", "repositoryUrl"] as const;
 
 /** A CI job. */
 export interface CiJob {
@@ -34,30 +34,65 @@ export interface CiJob {
 
 /** The CI job of an environment; `null` outside of CI. */
 export async function detectCiJob(environment: Environment, git: Git): Promise<CiJob | null> {
-  const get: Get = (name) => environment[name]?.trim() ?? "";
-  const provider = PROVIDERS.find((provider) => provider.isPresent(get));
+  const get = (name: string) => environment[name]?.trim() ?? "";
+  const isSet = (name: string) => !["", "false"].includes(get(name).toLowerCase());
+  const provider = PROVIDERS.find(({ presence }) => presence.some(isSet));
   if (!provider) return null;
   const facts = { tree: "" } as CiFacts;
   const sources = {} as CiJob["sources"];
   for (const fact of FACTS) {
-    const names: string[] = [];
-    facts[fact] = provider[fact]((name) => {
+    const missing: string[] = [];
+    const read = (name: string) => {
       const value = get(name);
-      if (value === "") names.push(name);
+      if (value === "") missing.push(name);
       return value;
-    });
-    sources[fact] = names.join(", ");
+    };
+    const source = provider[fact];
+    facts[fact] = typeof source === "function"
+      ? source(read)
+      : source.map(read).find((value) => value !== "") ?? "";
+    sources[fact] = missing.join(", ");
   }
-  const page = pageOfGitUrl(provider.repositoryUrl(get));
-  const origin = facts.repository && page
-    ? ""
-    : await git(["config", "--get", "remote.origin.url"]);
-  facts.repository ||= repositoryOfGitUrl(origin);
-  facts.repositoryUrl = page || pageOfGitUrl(origin);
+  facts.repository ||= repositoryOfGitUrl(facts.repositoryUrl);
+  sources.repository ||= sources.repositoryUrl;
+  facts.repositoryUrl = pageOfGitUrl(facts.repositoryUrl);
+  if (facts.repository === "" || facts.repositoryUrl === "") {
+    const origin = await git(["config", "--get", "remote.origin.url"]);
+    facts.repository ||= repositoryOfGitUrl(origin);
+    facts.repositoryUrl ||= pageOfGitUrl(origin);
+  }
   // A build that was started manually may say "HEAD".
   if (!isObjectId(facts.commit)) {
     facts.commit = await git(["rev-parse", "--verify", "--quiet", "HEAD"]);
   }
   facts.tree = await treeOf(facts.commit, git);
   return { provider: provider.name, title: provider.title, facts, sources };
+}
+
+/**
+ * The facts of the git checkout around the current folder, for a run outside of CI: the repository of
+ * the remote `origin`, commit and branch of `HEAD`.
+ *
+ * With uncommitted changes the tree is that of the changed files (`git stash create` writes it without
+ * touching the checkout): with the tree of `HEAD`, a test that was just repaired would look flaky.
+ *
+ * @param note called when there are uncommitted changes
+ */
+export async function checkoutFacts(
+  git: Git,
+  note: (text: string) => void = () => {},
+): Promise<CiFacts> {
+  const origin = await git(["config", "--get", "remote.origin.url"]);
+  const commit = await git(["rev-parse", "--verify", "--quiet", "HEAD"]);
+  const tree = await treeOf(await git(["stash", "create"]), git);
+  if (tree !== "") note(`the checkout has uncommitted changes: tree ${tree} includes them`);
+  return {
+    repository: repositoryOfGitUrl(origin),
+    commit,
+    tree: tree || await treeOf(commit, git),
+    // A detached HEAD has no branch.
+    branch: await git(["symbolic-ref", "--short", "--quiet", "HEAD"]),
+    buildUrl: "",
+    repositoryUrl: pageOfGitUrl(origin),
+  };
 }

@@ -1,7 +1,7 @@
 import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { checkoutFacts } from "../../../../../lib/cli/intake/ci/checkout.ts";
+import { checkoutFacts } from "../../../../../lib/cli/intake/ci/mod.ts";
 import type { Git } from "../../../../../lib/cli/intake/ci/git.ts";
 import { openTestEmbedded, type TestDatabase } from "../../../../database.ts";
 import { reportOf } from "../../../report/archive/make_archive.ts";
