@@ -29,11 +29,9 @@ export async function insertChange(
 
 /** All changes of an organization, oldest first. */
 export async function listChanges(sql: Queryable, organizationId: number): Promise<Change[]> {
-  const rows = await sql<(Omit<Change, "detail"> & { detail: string })[]>`
-    select extract(epoch from changed_at)::float8 as "changedAt", author, command, subject,
-      detail::text as detail
+  return await sql<Change[]>`
+    select extract(epoch from changed_at)::float8 as "changedAt", author, command, subject, detail
     from change
     where organization_id = ${organizationId}
     order by change_id`;
-  return rows.map((row) => ({ ...row, detail: JSON.parse(row.detail) }));
 }

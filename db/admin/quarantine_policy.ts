@@ -45,30 +45,23 @@ export async function loadPolicy(
   sql: Queryable,
   { organizationId, repositoryId }: { organizationId: number; repositoryId: number },
 ): Promise<QuarantinePolicy | null> {
-  const [row] = await sql<{ policy: string | null }[]>`
-    select coalesce(r.quarantine_policy, o.quarantine_policy)::text as policy
+  const [row] = await sql<{ policy: QuarantinePolicy | null }[]>`
+    select coalesce(r.quarantine_policy, o.quarantine_policy) as policy
     from repository r
     join organization o on o.organization_id = r.organization_id
     where r.organization_id = ${organizationId} and r.repository_id = ${repositoryId}`;
-  return JSON.parse(row?.policy ?? "null");
+  return row?.policy ?? null;
 }
 
 /** The policies of an organization, its own (without a repository) first; `null`: off. */
-export async function listPolicies(
-  sql: Queryable,
-  organizationId: number,
-): Promise<{ repository: RepositoryName | null; policy: QuarantinePolicy | null }[]> {
-  const rows = await sql<{ owner: string | null; name: string; policy: string }[]>`
-    select null as owner, '' as name, quarantine_policy::text as policy from organization
+export async function listPolicies(sql: Queryable, organizationId: number) {
+  return await sql<{ repository: RepositoryName | null; policy: QuarantinePolicy | null }[]>`
+    select null::json as repository, quarantine_policy as policy from organization
     where organization_id = ${organizationId} and quarantine_policy is not null
     union all (
-      select owner, name, quarantine_policy::text from repository
+      select json_build_object('owner', owner, 'name', name), quarantine_policy from repository
       where organization_id = ${organizationId} and quarantine_policy is not null
       order by owner_key collate "C", name_key collate "C")`;
-  return rows.map(({ owner, name, policy }) => ({
-    repository: owner === null ? null : { owner, name },
-    policy: JSON.parse(policy),
-  }));
 }
 
 /** A decision about a test. */
