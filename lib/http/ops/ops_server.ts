@@ -36,17 +36,16 @@ export function serveOps(options: OpsOptions): { url: string; shutdown(): Promis
     return new Response(isReady ? "ready\n" : "not ready\n", { status: isReady ? 200 : 503 });
   };
   const server = Deno.serve({ hostname: host, port, onListen: () => {} }, async (request) => {
-    const { pathname } = new URL(request.url);
-    if (pathname !== "/ready" && pathname !== "/metrics") {
-      return new Response(null, { status: 404 });
+    switch (new URL(request.url).pathname) {
+      case "/ready":
+        return await readiness();
+      case "/metrics":
+        return new Response(metrics.text(), {
+          headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8" },
+        });
+      default:
+        return new Response(null, { status: 404 });
     }
-    if (request.method !== "GET" && request.method !== "HEAD") {
-      return new Response(null, { status: 405, headers: { allow: "GET, HEAD" } });
-    }
-    if (pathname === "/ready") return await readiness();
-    return new Response(metrics.text(), {
-      headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8" },
-    });
   });
   return { url: urlOf(server.addr), shutdown: () => server.shutdown() };
 }

@@ -64,10 +64,8 @@ export function createAuthentication(
       metrics?.count("throttled_requests_total");
       return null;
     }
-    const found = await lookUp(JSON.stringify([hash, options.selection]), {
-      token,
-      ...options,
-    });
+    const key = JSON.stringify([hash, options.selection]);
+    const found = await lookUp(key, { token, ...options });
     const hour = options.now - options.now % 3600;
     if (!found?.caller) {
       valid.delete(hash);

@@ -1,5 +1,6 @@
 /** The address of a client, for the log and for the limit of wrong tokens. */
 import { BlockList, isIP } from "node:net";
+import { quote } from "../../base/quote.ts";
 
 /** Parses addresses and networks (CIDR) of proxies, separated by commas. @throws {SyntaxError} */
 export function parseTrustedProxies(text: string): BlockList | null {
@@ -12,11 +13,8 @@ export function parseTrustedProxies(text: string): BlockList | null {
     const maxBits = version === 6 ? 128 : 32;
     const prefix = Number(bits ?? maxBits);
     if (version === 0 || prefix > maxBits) {
-      throw new SyntaxError(
-        `invalid proxy ${
-          JSON.stringify(entry)
-        }: expected an address or a network such as 10.0.0.0/8`,
-      );
+      const expected = "expected an address or a network such as 10.0.0.0/8";
+      throw new SyntaxError(`invalid proxy ${quote(entry)}: ${expected}`);
     }
     list.addSubnet(address, prefix, version === 6 ? "ipv6" : "ipv4");
   }
@@ -43,7 +41,7 @@ export function clientAddress(
   return address;
 }
 
-/** Without a port, brackets, zone, and the IPv6 form of an IPv4 address. */
+/** Without a port, brackets, and the IPv6 form of an IPv4 address. */
 function plainAddress(text: string): string {
   return text.replace(/^\[([^\]]*)\](?::\d+)?$/, "$1").replace(/^([\d.]+):\d+$/, "$1")
     .replace(/^::ffff:(?=[\d.]+$)/i, "");

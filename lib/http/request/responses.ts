@@ -19,12 +19,6 @@ const TAG_CHARACTERS = 22;
 /** Below this size the gzip header outweighs what compression saves. */
 const MIN_COMPRESSED_BYTES = 256;
 
-/** `Cache-Control` of every response whose route declares no other. */
-const DEFAULT_CACHE_CONTROL = "private, no-cache";
-
-/** Input of every response. */
-const VARY = "Authorization, Accept-Encoding";
-
 /** Long enough for every tracing system, short enough for a line of a log. */
 const VALID_REQUEST_ID = /^[\w.:/+=@~-]{1,128}$/;
 
@@ -165,8 +159,12 @@ function commonHeaders(requestId: string, cacheControl?: string) {
   return { ...sharedHeaders(cacheControl), "x-request-id": requestId };
 }
 
-function sharedHeaders(cacheControl = DEFAULT_CACHE_CONTROL) {
-  return { "cache-control": cacheControl, "vary": VARY, "x-content-type-options": "nosniff" };
+function sharedHeaders(cacheControl = "private, no-cache") {
+  return {
+    "cache-control": cacheControl,
+    "vary": "Authorization, Accept-Encoding",
+    "x-content-type-options": "nosniff",
+  };
 }
 
 function makeEtag(key: string): string {

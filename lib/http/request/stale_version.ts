@@ -9,10 +9,7 @@ import type { ApiRequest, Moment } from "./route.ts";
  */
 export class StaleVersionError extends Error {
   override name = "StaleVersionError";
-
-  constructor() {
-    super("the data changed during a request");
-  }
+  override message = "the data changed during a request";
 }
 
 /**
