@@ -53,9 +53,7 @@ export async function loadFailures(
     if (!repository) return { version: null, count: 0, groups: [], failures: [] };
     const [submissions, rows] = await Promise.all([
       selectSubmissions(tx, query),
-      query.testNo === null
-        ? selectFailures(tx, query)
-        : selectFailuresOfTest(tx, { ...query, testNo: query.testNo }),
+      selectFailures(tx, query),
     ]);
     const [row] = await selectTests(tx, { repositoryId, testNos: testNosOf(rows) });
     const { testIds, indexes } = readTests(row!.tests, repository.idPrefix);
@@ -64,14 +62,9 @@ export async function loadFailures(
       [Symbol.iterator]: () => readFailures(rows, { submissions, indexes, testIds }),
     };
     const { count, groups } = groupFailures(failures, testIds);
-    const latest = await selectLatest(tx, {
-      repositoryId,
-      failures: groups.map((group) => group.latest),
-    });
-    const texts = await loadTexts(tx, {
-      repositoryId,
-      textIds: latest.map(({ textId }) => textId),
-    });
+    const latest = await selectLatest(tx, repositoryId, groups.map((group) => group.latest));
+    const textIds = latest.map(({ textId }) => textId);
+    const texts = await loadTexts(tx, { repositoryId, textIds });
     const latestOf = new Map(latest.map((row) => [row.position, row]));
     return {
       version: repository,
@@ -104,13 +97,6 @@ interface FailuresRow {
 
 const FAILURE_BYTES = 16;
 const FINGERPRINT_BYTES = 8;
-
-/** SQL: the columns of a {@linkcode FailuresRow} from `negative_result` n. */
-function failureColumns(sql: Queryable) {
-  return sql`encode(n.submission_id, 'hex') as "submissionId",
-    string_agg(n.fingerprint || int4send(n.test_no) || int4send(n.result_no # -n.is_disruption::int),
-      '') as failures`;
-}
 
 function testNosOf(rows: readonly FailuresRow[]): Set<number> {
   const testNos = new Set<number>();
@@ -191,24 +177,17 @@ function selectSubmissions(
     order by s.submission_id`;
 }
 
-function selectFailures(sql: Queryable, { repositoryId, windowStart }: FailuresQuery) {
+function selectFailures(sql: Queryable, { repositoryId, testNo, windowStart }: FailuresQuery) {
+  const firstId = firstSubmissionId(windowStart);
+  const isWanted = testNo === null
+    ? sql`n.submission_id >= decode(${firstId}, 'hex')`
+    : sql`n.test_no = ${testNo} and ${isRecordedSince(sql, firstId)}`;
   return sql<FailuresRow[]>`
-    select ${failureColumns(sql)}
+    select encode(n.submission_id, 'hex') as "submissionId",
+      string_agg(n.fingerprint || int4send(n.test_no)
+        || int4send(n.result_no # -n.is_disruption::int), '') as failures
     from negative_result n
-    where n.repository_id = ${repositoryId}
-      and n.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
-    group by n.submission_id`;
-}
-
-function selectFailuresOfTest(
-  sql: Queryable,
-  { repositoryId, testNo, windowStart }: FailuresQuery & { testNo: number },
-) {
-  return sql<FailuresRow[]>`
-    select ${failureColumns(sql)}
-    from negative_result n
-    where n.repository_id = ${repositoryId} and n.test_no = ${testNo}
-      and ${isRecordedSince(sql, firstSubmissionId(windowStart))}
+    where n.repository_id = ${repositoryId} and ${isWanted}
     group by n.submission_id`;
 }
 
@@ -237,29 +216,13 @@ function readTests(tests: Uint8Array, idPrefix: number) {
   return { testIds, indexes };
 }
 
-interface LatestRow {
-  position: number;
-  textId: string;
-  buildUrl: string;
-  commitOid: string;
-}
-
 /** The latest failures of groups, as they are shown. `offset 0` keeps the lookup of each by its key. */
-function selectLatest(
-  sql: Queryable,
-  { repositoryId, failures }: { repositoryId: number; failures: readonly Failure[] },
-) {
-  const keys = failures.map(({ position, submissionId, isDisruption, testNo, resultNo }) => ({
-    position,
-    submissionId,
-    isDisruption,
-    testNo,
-    resultNo,
-  }));
-  return sql<LatestRow[]>`
+function selectLatest(sql: Queryable, repositoryId: number, failures: readonly Failure[]) {
+  type Row = { position: number; textId: string; buildUrl: string; commitOid: string };
+  return sql<Row[]>`
     select k.position, encode(n.text_id, 'hex') as "textId", s.build_url as "buildUrl",
       s.commit_oid as "commitOid"
-    from json_to_recordset(${JSON.stringify(keys)}::text::json) as k(position float8,
+    from json_to_recordset(${JSON.stringify(failures)}::text::json) as k(position float8,
       "submissionId" text, "isDisruption" boolean, "testNo" int, "resultNo" int)
     cross join lateral (
       select text_id from negative_result

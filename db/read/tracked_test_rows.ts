@@ -1,20 +1,22 @@
 /** SQL and rows that several queries about tracked tests share. */
+import type { Quarantine } from "../../lib/analysis/quarantine.ts";
 import type { RecordedRun, StateVersion, TrackedTestBase } from "../../lib/analysis/tests_state.ts";
 import type { LatestDisruption } from "../../lib/analysis/tracked_test.ts";
-import { firstSubmissionId, recordedAtOf, testId } from "../../lib/base/identity.ts";
+import {
+  firstSubmissionId,
+  recordedAtOf,
+  testId,
+  type TestIdentity,
+} from "../../lib/base/identity.ts";
 import type { BranchFilter } from "../../lib/query/branches.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { isOnBranch, quarantineColumns, versionColumns } from "./fragments.ts";
 
 /** A test with what is known of its disruptions and its quarantine. */
-export interface TestRow {
+export interface TestRow extends TestIdentity, Omit<Quarantine, "quarantinedAt"> {
   repositoryId: number;
   testNo: number;
   testHash: number;
-  suite: string;
-  class: string;
-  name: string;
-  file: string;
   firstDisruptionAt: number | null;
   latestSubmissionId: string | null;
   latestCommitOid: string;
@@ -22,12 +24,8 @@ export interface TestRow {
   latestMessage: string;
   positiveSubmissionId: string;
   positiveBuildUrl: string;
+  /** `null` when it is not quarantined. */
   quarantinedAt: number | null;
-  quarantinedBy: string | null;
-  quarantineType: "manual" | "automatic";
-  quarantineReason: string | null;
-  quarantineOwner: string | null;
-  quarantineExpiresAt: number | null;
 }
 
 /** SQL: the columns of a {@linkcode TestRow} from `test` t, `disruptive_test` d, `quarantine` q. */
