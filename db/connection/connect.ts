@@ -1,11 +1,9 @@
-import type postgres from "postgres";
-import { EmbeddedDatabase } from "../embedded/mod.ts";
+import { embeddedDatabase } from "../embedded/mod.ts";
 import { type ClientOptions, createClient } from "./client.ts";
 import { readDatabaseUrl } from "./database_url.ts";
 import { databaseUnavailable } from "./errors.ts";
 import { hostConnector } from "./hosts.ts";
-import type { LockWait } from "./lock_waits.ts";
-import { type ConnectionPool, createPool, type OnTiming } from "./pool.ts";
+import { type ConnectionPool, createPool } from "./pool.ts";
 
 /** The oldest server that supports our SQL. */
 const MIN_SERVER_VERSION = 15;
@@ -33,24 +31,9 @@ const CLIENT_CHECK_INTERVAL_MS = 2_000;
 /** How long `close` lets running statements finish. */
 const CLOSE_TIMEOUT_SECONDS = 5;
 
-export interface Database {
-  /**
-   * Runs statements. Never pass a JavaScript array as a parameter, because the server's types are
-   * not fetched: pass JSON text and take it apart with `json_to_recordset` or
-   * `json_array_elements_text`.
-   */
-  sql: postgres.Sql;
+export interface Database extends Omit<ConnectionPool, "close"> {
   /** `server` when `DATABASE_URL` names one, else `embedded`. */
   kind: "embedded" | "server";
-  /**
-   * Opens new connections for later statements. Call it when statements take longer than they may:
-   * the server may be gone without having closed its connections.
-   */
-  renew(): void;
-  /** Passes the duration of every statement and transaction to a function. */
-  observe(onTiming: OnTiming): void;
-  /** Passes the locks that transactions wait for to a function. Servers only. */
-  observeLockWaits(onLockWait: (wait: LockWait) => void): void;
   /** Closes the connections; the owner of the embedded database waits for its other clients. */
   close(): Promise<void>;
 }
@@ -69,8 +52,6 @@ export interface DatabaseOptions {
   statementTimeoutMs?: number;
   /** Returns the free disk space of the embedded database's folder. For tests. */
   freeDiskBytes?(folder: string): number;
-  /** Receives notices of the database, which are dropped otherwise. */
-  onNotice?(text: string): void;
   /** Receives every statement that is sent, `begin` and `commit` included. For tests. */
   onStatement?(text: string, parameters: readonly unknown[]): void;
 }
@@ -102,7 +83,7 @@ async function openServer(options: DatabaseOptions, databaseUrl: string): Promis
       (poolOptions) =>
         createClient(url.text, {
           ...poolOptions,
-          ...clientOptions(options),
+          ...debugOptions(options),
           // `hostConnector` selects the host: postgres.js hangs when none of several answers.
           ...url.addresses[0],
           max: options.maxConnections ?? DEFAULT_MAX_CONNECTIONS,
@@ -120,19 +101,19 @@ async function openServer(options: DatabaseOptions, databaseUrl: string): Promis
     }
   } catch (error) {
     await pool?.close(0);
-    throw databaseUnavailable(error, url);
+    throw databaseUnavailable(error, url.host);
   }
   const { close, ...rest } = pool;
   return { ...rest, kind: "server", close: () => close(CLOSE_TIMEOUT_SECONDS) };
 }
 
 async function openEmbedded(options: DatabaseOptions): Promise<Database> {
-  const embedded = await EmbeddedDatabase.at(options.dataDir, options.freeDiskBytes);
+  const embedded = await embeddedDatabase(options.dataDir, options.freeDiskBytes);
   const pool = createPool(
     (poolOptions) =>
       createClient("postgres://postgres@localhost/postgres", {
         ...poolOptions,
-        ...clientOptions(options),
+        ...debugOptions(options),
         max: options.maxConnections ?? DEFAULT_EMBEDDED_CONNECTIONS,
         // Starts when the socket is connected; from then on it only waits for other clients.
         connect_timeout: 60,
@@ -153,12 +134,8 @@ async function openEmbedded(options: DatabaseOptions): Promise<Database> {
   return { ...pool, kind: "embedded", observeLockWaits: () => {}, close };
 }
 
-function clientOptions({ onNotice, onStatement }: DatabaseOptions): ClientOptions {
-  return {
-    // Left out unless needed: with it, postgres.js puts statements into its errors.
-    ...onStatement && {
-      debug: (_connection, text, parameters) => onStatement(text, parameters),
-    },
-    onnotice: (notice) => onNotice?.(String(notice.message)),
-  };
+/** Left out unless needed: with `debug`, postgres.js puts statements into its errors. */
+function debugOptions({ onStatement }: DatabaseOptions): Pick<ClientOptions, "debug"> {
+  if (!onStatement) return {};
+  return { debug: (_connection, text, parameters) => onStatement(text, parameters) };
 }

@@ -4,30 +4,22 @@ export interface Address {
   port: number;
 }
 
-export interface DatabaseUrl {
-  addresses: Address[];
-  /** The URL for postgres.js, without the settings that we handle. */
-  text: string;
-  /** Host and port (several separated by commas), for messages. */
-  host: string;
-  user: string;
-  database: string;
-  /** `connect_timeout` of the URL. */
-  connectTimeoutSeconds: number | undefined;
-  targetSessionAttrs: TargetSessionAttrs;
+/** Whether a server matches `target_session_attrs`, as libpq defines its values. */
+export const TARGET_SESSION_ATTRS = {
+  "any": () => true,
+  "read-write": ({ isReadOnly }) => !isReadOnly,
+  "read-only": ({ isReadOnly }) => isReadOnly,
+  "primary": ({ isStandby }) => !isStandby,
+  "standby": ({ isStandby }) => isStandby,
+  "prefer-standby": ({ isStandby }) => isStandby,
+} satisfies Record<string, (role: ServerRole) => boolean>;
+
+export interface ServerRole {
+  isStandby: boolean;
+  isReadOnly: boolean;
 }
 
-/** Values of `target_session_attrs`, as libpq defines them. */
-export type TargetSessionAttrs = typeof TARGET_SESSION_ATTRS[number];
-
-const TARGET_SESSION_ATTRS = [
-  "any",
-  "read-write",
-  "read-only",
-  "primary",
-  "standby",
-  "prefer-standby",
-] as const;
+export type TargetSessionAttrs = keyof typeof TARGET_SESSION_ATTRS;
 
 /** Settings that a server would refuse: those of libpq in copied URLs, and those that we handle. */
 const REMOVED_SETTINGS = [
@@ -39,15 +31,12 @@ const REMOVED_SETTINGS = [
 
 const EXPECTED = "expected postgres://user:password@host:5432/database";
 
+export type DatabaseUrl = ReturnType<typeof readDatabaseUrl>;
+
 /** Parses the URL of a server. @throws {TypeError} without the URL, which has a password */
-export function readDatabaseUrl(text: string): DatabaseUrl {
-  const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text)?.[1]?.toLowerCase();
-  if (scheme !== "postgres" && scheme !== "postgresql") {
-    throw new TypeError(
-      scheme
-        ? `DATABASE_URL begins with ${JSON.stringify(scheme + "://")}; ${EXPECTED}`
-        : `DATABASE_URL is not a URL; ${EXPECTED}`,
-    );
+export function readDatabaseUrl(text: string) {
+  if (!/^postgres(ql)?:\/\//i.test(text)) {
+    throw new TypeError(`DATABASE_URL is not the URL of a PostgreSQL server; ${EXPECTED}`);
   }
   const authority = text.slice(text.indexOf("://") + 3).split(/[/?#]/)[0]!;
   const hosts = authority.slice(authority.lastIndexOf("@") + 1);
@@ -62,32 +51,29 @@ export function readDatabaseUrl(text: string): DatabaseUrl {
         `percent-encoded`,
     );
   }
-  if (!url.hostname) throw new TypeError(`DATABASE_URL names no host; ${EXPECTED}`);
-  const user = decodeURIComponent(url.username);
-  const database = decodeURIComponent(url.pathname.slice(1));
-  if (!user) throw new TypeError(`DATABASE_URL names no user; ${EXPECTED}`);
-  if (!database) throw new TypeError(`DATABASE_URL names no database; ${EXPECTED}`);
+  const required = { host: url.hostname, user: url.username, database: url.pathname.slice(1) };
+  for (const [part, value] of Object.entries(required)) {
+    if (!value) throw new TypeError(`DATABASE_URL names no ${part}; ${EXPECTED}`);
+  }
+  const targetSessionAttrs = url.searchParams.get("target_session_attrs") ?? "any";
+  if (!Object.hasOwn(TARGET_SESSION_ATTRS, targetSessionAttrs)) {
+    throw new TypeError(
+      `DATABASE_URL has target_session_attrs=${JSON.stringify(targetSessionAttrs)}; ` +
+        `expected one of ${Object.keys(TARGET_SESSION_ATTRS).join(", ")}`,
+    );
+  }
   const timeout = Number(url.searchParams.get("connect_timeout"));
   const query = [...url.searchParams].filter(([name]) => !REMOVED_SETTINGS.includes(name));
   const settings = new URLSearchParams(query).toString();
   return {
     addresses: hosts.split(",").map(address),
+    /** The URL for postgres.js, without the settings that we handle. */
     text: text.split("?")[0]! + (settings ? `?${settings}` : ""),
+    /** Host and port (several separated by commas), for messages. */
     host: hosts,
-    user,
-    database,
     connectTimeoutSeconds: timeout > 0 ? timeout : undefined,
-    targetSessionAttrs: targetSessionAttrs(url.searchParams.get("target_session_attrs")),
+    targetSessionAttrs: targetSessionAttrs as TargetSessionAttrs,
   };
-}
-
-function targetSessionAttrs(text: string | null): TargetSessionAttrs {
-  const found = TARGET_SESSION_ATTRS.find((name) => name === (text ?? "any"));
-  if (found) return found;
-  throw new TypeError(
-    `DATABASE_URL has target_session_attrs=${JSON.stringify(text)}; ` +
-      `expected one of ${TARGET_SESSION_ATTRS.join(", ")}`,
-  );
 }
 
 function address(text: string): Address {

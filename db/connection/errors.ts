@@ -1,35 +1,20 @@
 import { DatabaseError } from "../database_error.ts";
-import type { DatabaseUrl } from "./database_url.ts";
 
-/** Explanations of failed connections, by error code of the system, postgres.js or PostgreSQL. */
-const EXPLANATIONS: Record<string, (url: DatabaseUrl) => string> = {
-  ECONNREFUSED: () => "nothing listens there; expected a running PostgreSQL server",
-  ENOTFOUND: () => "unknown host name",
-  EAI_AGAIN: () => "the host name cannot be resolved at the moment",
-  EHOSTUNREACH: () => "the host is unreachable",
-  ENETUNREACH: () => "the host is unreachable",
-  CONNECT_TIMEOUT: () => "it did not answer in time",
-  CONNECTION_CLOSED: () => "it closed the connection",
-  ECONNRESET: () => "it closed the connection",
-  NO_SUITABLE_SERVER: (url) =>
-    `none of its servers matches target_session_attrs=${url.targetSessionAttrs}`,
-  "28P01": (url) => `wrong password for user ${JSON.stringify(url.user)}`,
-  "28000": (url) => `user ${JSON.stringify(url.user)} may not log in`,
-  "3D000": (url) => `database ${JSON.stringify(url.database)} does not exist; create it first`,
-  "42501": (url) =>
-    `user ${JSON.stringify(url.user)} may not use database ${JSON.stringify(url.database)}`,
-  "53300": () => "too many connections",
-  "57P03": () => "it is starting up or shutting down",
+/** Explanations by error code, where the error's own message does not say what is wrong. */
+const EXPLANATIONS: Record<string, string> = {
+  ECONNREFUSED: "nothing listens there; expected a running PostgreSQL server",
+  ENOTFOUND: "unknown host name",
+  CONNECT_TIMEOUT: "it did not answer in time",
+  CONNECTION_CLOSED: "it closed the connection",
 };
 
 /** Explains a failed connection, without the password. */
-export function databaseUnavailable(error: unknown, url: DatabaseUrl): DatabaseError {
+export function databaseUnavailable(error: unknown, host: string): DatabaseError {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   const message = error instanceof Error ? error.message : String(error);
-  const explanation = EXPLANATIONS[code]?.(url) ?? message;
   return new DatabaseError(
-    `the PostgreSQL server at ${url.host} (DATABASE_URL) cannot be used: ${explanation}` +
-      (code ? ` (${code})` : ""),
+    `the PostgreSQL server at ${host} (DATABASE_URL) cannot be used: ` +
+      (EXPLANATIONS[code] ?? message) + (code && ` (${code})`),
     { cause: error },
   );
 }

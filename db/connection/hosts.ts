@@ -4,25 +4,15 @@
  */
 import type { Socket } from "node:net";
 import { createClient } from "./client.ts";
-import type { Address, DatabaseUrl, TargetSessionAttrs } from "./database_url.ts";
+import {
+  type Address,
+  type DatabaseUrl,
+  type ServerRole,
+  TARGET_SESSION_ATTRS,
+} from "./database_url.ts";
 import { connectTimeout } from "./errors.ts";
 import { createPool } from "./pool.ts";
 import { connectTo } from "./socket.ts";
-
-interface ServerRole {
-  isStandby: boolean;
-  isReadOnly: boolean;
-}
-
-/** Whether a server matches `target_session_attrs`, as libpq defines it. */
-const MATCHES: Record<TargetSessionAttrs, (role: ServerRole) => boolean> = {
-  "any": () => true,
-  "read-write": ({ isReadOnly }) => !isReadOnly,
-  "read-only": ({ isReadOnly }) => isReadOnly,
-  "primary": ({ isStandby }) => !isStandby,
-  "standby": ({ isStandby }) => isStandby,
-  "prefer-standby": ({ isStandby }) => isStandby,
-};
 
 /**
  * Returns a function that connects to the first host that answers (each within `timeoutMs`) and
@@ -51,7 +41,8 @@ async function selectHost(url: DatabaseUrl, timeoutMs: number): Promise<Address>
   let failure: unknown;
   for (const address of url.addresses) {
     try {
-      if (MATCHES[targetSessionAttrs](await loadRole(address, url, timeoutMs))) return address;
+      const role = await loadRole(address, url, timeoutMs);
+      if (TARGET_SESSION_ATTRS[targetSessionAttrs](role)) return address;
       fallback ??= address;
     } catch (error) {
       failure = error;
@@ -60,7 +51,7 @@ async function selectHost(url: DatabaseUrl, timeoutMs: number): Promise<Address>
   if (!fallback) throw failure;
   if (targetSessionAttrs === "prefer-standby") return fallback;
   throw Object.assign(
-    new Error(`no server matches target_session_attrs=${targetSessionAttrs}`),
+    new Error(`none of its servers matches target_session_attrs=${targetSessionAttrs}`),
     { code: "NO_SUITABLE_SERVER" },
   );
 }

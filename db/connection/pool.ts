@@ -27,7 +27,7 @@ export type PoolOptions = Pick<
 >;
 
 /** Receives how long a statement or transaction took, and how long it waited for a connection. */
-export type OnTiming = (timing: {
+type OnTiming = (timing: {
   totalMs: number;
   /** `null` when unknown, as for the first run of a statement on a connection. */
   waitedMs: number | null;
@@ -35,11 +35,20 @@ export type OnTiming = (timing: {
 
 /** A connection pool that survives lost connections. */
 export interface ConnectionPool {
-  /** Forwards to the current client. */
+  /**
+   * Runs statements. Never pass a JavaScript array as a parameter, because the server's types are
+   * not fetched: pass JSON text and take it apart with `json_to_recordset` or
+   * `json_array_elements_text`.
+   */
   sql: postgres.Sql;
-  /** Replaces a client that does not respond. */
+  /**
+   * Opens new connections for later statements. Call it when statements take longer than they may:
+   * the server may be gone without having closed its connections.
+   */
   renew(): void;
+  /** Passes the duration of every statement and transaction to a function. */
   observe(onTiming: OnTiming): void;
+  /** Passes the locks that transactions wait for to a function. Servers only. */
   observeLockWaits(onLockWait: (wait: LockWait) => void): void;
   /** Closes all connections; statements of the current client get `timeoutSeconds` to finish. */
   close(timeoutSeconds: number): Promise<void>;

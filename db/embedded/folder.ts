@@ -1,4 +1,4 @@
-import { open } from "node:fs/promises";
+import { open, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import process from "node:process";
 
@@ -11,20 +11,13 @@ const MAJOR_VERSION = "18";
 /** Prefix of folders in which a database is being created. */
 const UNFINISHED = "unfinished-";
 
-/** Paths of an embedded database, in a folder of its own inside the data folder. */
-export interface EmbeddedFolder {
-  /** The folder, readable by its owner only. */
-  path: string;
-  /** The database files. */
-  data: string;
-  /** Locked by the process that has the database open. */
-  lock: string;
-  /** The socket, or a symbolic link to it when this path is too long for a socket. */
-  socket: string;
-}
+export type EmbeddedFolder = Awaited<ReturnType<typeof openFolder>>;
 
-/** Paths of the embedded database in a data folder, which is created. @throws {Error} */
-export async function openFolder(dataDir: string): Promise<EmbeddedFolder> {
+/**
+ * Paths of the embedded database, in a folder of its own inside the data folder. It is created,
+ * readable by its owner only. @throws {Error}
+ */
+export async function openFolder(dataDir: string) {
   const folder = join(dataDir, "postgres");
   try {
     await Deno.mkdir(folder, { recursive: true, mode: 0o700 });
@@ -39,10 +32,31 @@ export async function openFolder(dataDir: string): Promise<EmbeddedFolder> {
   const path = await Deno.realPath(folder);
   return {
     path,
+    /** The database files. */
     data: join(path, "data"),
+    /** Locked by the process that has the database open. */
     lock: join(path, "lock"),
+    /** The socket, or a symbolic link to it when this path is too long for a socket. */
     socket: join(path, "socket"),
   };
+}
+
+/** Inspects the embedded database of a data folder without opening it. */
+export async function inspectEmbedded(dataDir: string) {
+  const path = join(dataDir, "postgres");
+  return {
+    path,
+    /** False until it is created. */
+    exists: await exists(join(path, "data", "PG_VERSION")).catch(() => false),
+    /** Whether a process has it open. */
+    isInUse: await isLocked(join(path, "lock")),
+  };
+}
+
+async function isLocked(path: string): Promise<boolean> {
+  using file = await Deno.open(path, { write: true }).catch(() => null);
+  // Closing the file releases the lock if it was acquired.
+  return file !== null && !await file.tryLock(true);
 }
 
 /**
@@ -51,12 +65,7 @@ export async function openFolder(dataDir: string): Promise<EmbeddedFolder> {
  */
 export async function tryLock(folder: EmbeddedFolder): Promise<Deno.FsFile | undefined> {
   const file = await Deno.open(folder.lock, { create: true, write: true, mode: 0o600 });
-  try {
-    if (await file.tryLock(true)) return file;
-  } catch (error) {
-    file.close();
-    throw error;
-  }
+  if (await file.tryLock(true)) return file;
   file.close();
   return undefined;
 }
@@ -85,18 +94,8 @@ export async function ensureData(
     await sync(folder.path);
     await sync(dirname(folder.path));
   } catch (error) {
-    await removeIfExists(unfinished, { recursive: true });
+    await rm(unfinished, { recursive: true, force: true });
     throw error;
-  }
-}
-
-/** Caches of the catalog, which PostgreSQL writes with the process's umask when it starts. */
-const CACHES = ["global/pg_internal.init", "base/5/pg_internal.init"];
-
-/** Makes the files that opening a database creates readable by their owner alone. */
-export async function makeCachesPrivate(folder: EmbeddedFolder): Promise<void> {
-  for (const cache of CACHES) {
-    await Deno.chmod(join(folder.data, cache), 0o600).catch(() => {});
   }
 }
 
@@ -125,24 +124,13 @@ export async function sync(path: string): Promise<number> {
   }
 }
 
-async function checkVersion(folder: EmbeddedFolder): Promise<void> {
-  let version: string;
-  try {
-    version = (await Deno.readTextFile(join(folder.data, "PG_VERSION"))).trim();
-  } catch (error) {
-    throw new Error(
-      `${JSON.stringify(folder.data)} is not a database of this program: ` +
-        `its PG_VERSION cannot be read (${reason(error)}); expected an empty data folder or one ` +
-        `created by this program`,
-      { cause: error },
-    );
-  }
-  if (version !== MAJOR_VERSION) {
-    throw new Error(
-      `${JSON.stringify(folder.data)} is a database of PostgreSQL ${JSON.stringify(version)}; ` +
-        `expected ${MAJOR_VERSION}`,
-    );
-  }
+async function checkVersion({ data }: EmbeddedFolder): Promise<void> {
+  const version = await Deno.readTextFile(join(data, "PG_VERSION")).catch(() => "");
+  if (version.trim() === MAJOR_VERSION) return;
+  throw new Error(
+    `${JSON.stringify(data)} is not a database of PostgreSQL ${MAJOR_VERSION}: ` +
+      "expected an empty data folder or one created by this program",
+  );
 }
 
 /** Path to listen on, after removing what an earlier process left. Requires the lock. */
@@ -162,8 +150,8 @@ export async function claimSocket(folder: EmbeddedFolder): Promise<string> {
 /** Removes the socket, its link, and the folder created for it. Requires the lock. */
 export async function removeSocket(folder: EmbeddedFolder): Promise<void> {
   const socket = await socketPath(folder);
-  if (socket !== folder.socket) await removeIfExists(dirname(socket), { recursive: true });
-  await removeIfExists(folder.socket);
+  if (socket !== folder.socket) await rm(dirname(socket), { recursive: true, force: true });
+  await rm(folder.socket, { force: true });
 }
 
 /** Path to connect to, whether or not a process listens there. */
@@ -172,14 +160,6 @@ export async function socketPath(folder: EmbeddedFolder): Promise<string> {
     return await Deno.readLink(folder.socket);
   } catch {
     return folder.socket;
-  }
-}
-
-async function removeIfExists(path: string, options?: Deno.RemoveOptions): Promise<void> {
-  try {
-    await Deno.remove(path, options);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
   }
 }
 

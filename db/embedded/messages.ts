@@ -10,9 +10,6 @@ const TURN_ENDS = "SQFH";
 /** Responses that end the execution of a statement: C(omplete), E(rror), I (empty), s(uspended). */
 const EXECUTION_ENDS = "CEIs";
 
-/** COPY from a client would crash the embedded database. */
-const COPY_FROM_CLIENT = /^\s*copy\b[^;]*\bfrom\s+stdin\b/i;
-
 /** Statements that write, `with ... insert` and `select ... for update` included. */
 const WRITE =
   /\b((insert|merge)\s+into|delete\s+from|for\s+update|(update|create|alter|drop|truncate)\s+\w+\s)/i;
@@ -58,8 +55,6 @@ export interface Turn {
   end: number;
   /** How many statements it executes. */
   executionCount: number;
-  /** Whether it contains a COPY from the client. */
-  copies: boolean;
   /** Whether it prepares or executes a statement that writes. */
   writes: boolean;
 }
@@ -73,7 +68,7 @@ export function takeTurn(
   statements: Map<string, boolean>,
 ): Turn | "terminate" | undefined {
   const bytes = incoming.bytes();
-  const turn = { executionCount: 0, copies: false, writes: false };
+  const turn = { executionCount: 0, writes: false };
   for (let start = 0; start + 5 <= bytes.length;) {
     const type = String.fromCharCode(bytes[start]!);
     const end = start + 1 + bytes.readInt32BE(start + 1);
@@ -84,9 +79,6 @@ export function takeTurn(
     }
     if (type === "P" || type === "Q") {
       const [name, text] = type === "P" ? readString(bytes, start + 5) : ["", start + 5];
-      turn.copies ||= COPY_FROM_CLIENT.test(
-        bytes.toString("utf8", text, Math.min(end, text + 1000)),
-      );
       const isWrite = WRITE.test(bytes.toString("utf8", text, end));
       turn.writes ||= isWrite;
       if (name) statements.set(name, isWrite);
@@ -149,13 +141,13 @@ function readString(bytes: Buffer, start: number): [string, number] {
 }
 
 /**
- * Messages that raise an error, with the end of the turn that they replace: after an error in the
+ * Messages that raise an error, with the `end` of the turn that they replace: after an error in the
  * extended protocol the client sends a Sync, which must be answered once.
  */
-export function failing(condition: string, { text, end }: { text: string; end: Buffer }): Buffer {
+export function diskFullError(text: string, end: Buffer): Buffer {
   const quoted = `'${text.replaceAll("'", "''")}'`;
   const tag = "$refusal$";
-  const statement = `do ${tag} begin raise ${condition} using message = ${quoted}; end ${tag}\0`;
+  const statement = `do ${tag} begin raise disk_full using message = ${quoted}; end ${tag}\0`;
   if (String.fromCharCode(end[0]!) === "Q") return message("Q", statement);
   return Buffer.concat([
     message("P", `\0${statement}\0\0`),

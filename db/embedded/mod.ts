@@ -3,7 +3,6 @@ import {
   claimSocket,
   type EmbeddedFolder,
   ensureData,
-  makeCachesPrivate,
   openFolder,
   removeSocket,
   socketPath,
@@ -34,73 +33,56 @@ const RETRY_MS = 50;
 /**
  * Connects a process to the embedded database of a data folder. The first process becomes its owner:
  * it opens the database and listens on a socket for the others. When the owner ends, the next
- * process that connects becomes the owner.
+ * process that connects becomes the owner. @throws {Error} when the data folder cannot be used
  */
-export class EmbeddedDatabase {
-  readonly #folder: EmbeddedFolder;
-  readonly #freeBytes: FreeBytes;
+export async function embeddedDatabase(dataDir: string, free: FreeBytes = freeBytes) {
+  const folder = await openFolder(dataDir);
   /** Closes the database that this process owns. */
-  #closeOwned: (() => Promise<void>) | undefined;
-  #opening: Promise<void> | undefined;
-  #closed = false;
+  let closeOwned: (() => Promise<void>) | undefined;
+  let opening: Promise<void> | undefined;
+  let isClosed = false;
 
-  private constructor(folder: EmbeddedFolder, freeBytes: FreeBytes) {
-    this.#folder = folder;
-    this.#freeBytes = freeBytes;
-  }
-
-  /** @throws {Error} when the data folder cannot be used */
-  static async at(dataDir: string, free: FreeBytes = freeBytes): Promise<EmbeddedDatabase> {
-    return new EmbeddedDatabase(await openFolder(dataDir), free);
-  }
-
-  /** Connects to the owner, after becoming the owner if there is none. @throws {Error} */
-  async connect(): Promise<Socket> {
-    const deadline = Date.now() + CONNECT_TIMEOUT_MS;
-    for (;;) {
-      const socket = await tryConnect(await socketPath(this.#folder));
-      if (socket) return socket;
-      if (this.#closed) throw new Error("the embedded database is closed");
-      if (await this.#tryOwn()) continue;
-      if (Date.now() > deadline) {
-        throw new Error(
-          `the process that owns the embedded database in ${JSON.stringify(this.#folder.path)} ` +
-            `has not answered for ${CONNECT_TIMEOUT_MS / 1000} s`,
-        );
-      }
-      await pause(RETRY_MS);
+  /** Opens the database unless another process has it. @returns whether connecting may succeed now */
+  async function tryOwn(): Promise<boolean> {
+    if (!opening) {
+      const lock = closeOwned ? undefined : await tryLock(folder);
+      if (!lock) return false;
+      opening = openOwned(folder, lock, free)
+        .then((close) => void (closeOwned = close))
+        .finally(() => opening = undefined);
     }
-  }
-
-  /** Shuts down an owned database, after waiting for the transactions of other processes. */
-  async close(): Promise<void> {
-    this.#closed = true;
-    await this.#opening?.catch(() => {});
-    const closeOwned = this.#closeOwned;
-    this.#closeOwned = undefined;
-    await closeOwned?.();
-  }
-
-  /** @returns whether connecting again at once may succeed */
-  async #tryOwn(): Promise<boolean> {
-    if (this.#opening) {
-      await this.#opening;
-      return true;
-    }
-    const lock = this.#closeOwned ? undefined : await tryLock(this.#folder);
-    if (!lock) return false;
-    this.#opening = this.#own(lock);
-    try {
-      await this.#opening;
-    } finally {
-      this.#opening = undefined;
-    }
+    await opening;
     return true;
   }
 
-  async #own(lock: Deno.FsFile): Promise<void> {
-    this.#closeOwned = await openOwned(this.#folder, lock, this.#freeBytes);
-  }
+  return {
+    /** Connects to the owner, after becoming the owner if there is none. @throws {Error} */
+    async connect(): Promise<Socket> {
+      const deadline = Date.now() + CONNECT_TIMEOUT_MS;
+      for (;;) {
+        const socket = await tryConnect(await socketPath(folder));
+        if (socket) return socket;
+        if (isClosed) throw new Error("the embedded database is closed");
+        if (await tryOwn()) continue;
+        if (Date.now() > deadline) {
+          throw new Error(
+            `the process that owns the embedded database in ${JSON.stringify(folder.path)} ` +
+              `has not answered for ${CONNECT_TIMEOUT_MS / 1000} s`,
+          );
+        }
+        await pause(RETRY_MS);
+      }
+    },
+
+    /** Shuts down an owned database, after waiting for the transactions of other processes. */
+    async close(): Promise<void> {
+      isClosed = true;
+      await opening?.catch(() => {});
+      const close = closeOwned;
+      closeOwned = undefined;
+      await close?.();
+    },
+  };
 }
 
 /**
@@ -125,7 +107,6 @@ async function openOwned(
     });
     const server = createServer((socket) => sessions.accept(socket));
     try {
-      await makeCachesPrivate(folder);
       await listen(server, await claimSocket(folder));
     } catch (error) {
       await db.close();

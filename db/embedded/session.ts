@@ -10,13 +10,12 @@ import { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
 import { pause } from "../../lib/base/delay.ts";
 import {
-  failing,
+  diskFullError,
   IncomingBytes,
   message,
   ResponseReader,
   SSL_REQUEST_MESSAGE,
   takeTurn,
-  type Turn,
 } from "./messages.ts";
 
 /** The session: takes messages of a client, and passes the responses to a callback. */
@@ -43,7 +42,6 @@ export const SHUTTING_DOWN = "test_analytics.shutting_down";
 const LEAVE_TIMEOUT_MS = 5_000;
 
 const PROTOCOL_3 = 196608;
-const GSS_REQUEST = 80877104;
 
 interface Client {
   socket: Socket;
@@ -55,12 +53,19 @@ interface Client {
   knowsOfShutdown: boolean;
 }
 
+interface SessionServerOptions {
+  /** Called once when the session breaks; all clients are disconnected. */
+  onFailure(error: unknown): void;
+  /** How long a client may own the session in silence. */
+  silenceTimeoutMs?: number;
+  /** Called before each statement that writes; returns why it is refused, or `null`. */
+  refuseWrites?(): string | null;
+}
+
 /** Serves any number of clients through one session. */
 export class SessionServer {
   readonly #session: Session;
-  readonly #silenceTimeoutMs: number;
-  readonly #onFailure: (error: unknown) => void;
-  readonly #refuseWrites: () => string | null;
+  readonly #options: SessionServerOptions;
   readonly #clients = new Set<Client>();
   /** Clients with something to do, in the order of their requests. */
   readonly #queue = new Set<Client>();
@@ -72,23 +77,9 @@ export class SessionServer {
   #failed = false;
   #silence: ReturnType<typeof setTimeout> | undefined;
 
-  /**
-   * @param options.onFailure called once when the session breaks; all clients are disconnected
-   * @param options.silenceTimeoutMs how long a client may own the session in silence
-   * @param options.refuseWrites called before each statement that writes; returns why it is refused
-   */
-  constructor(
-    session: Session,
-    options: {
-      onFailure: (error: unknown) => void;
-      silenceTimeoutMs?: number;
-      refuseWrites?: () => string | null;
-    },
-  ) {
+  constructor(session: Session, options: SessionServerOptions) {
     this.#session = session;
-    this.#onFailure = options.onFailure;
-    this.#silenceTimeoutMs = options.silenceTimeoutMs ?? SILENCE_TIMEOUT_MS;
-    this.#refuseWrites = options.refuseWrites ?? (() => null);
+    this.#options = options;
   }
 
   /** Serves a client until its connection is closed. */
@@ -182,7 +173,8 @@ export class SessionServer {
     this.#endIdle();
     const owner = this.#owner;
     if (owner) {
-      this.#silence = setTimeout(() => owner.socket.destroy(), this.#silenceTimeoutMs);
+      const timeoutMs = this.#options.silenceTimeoutMs ?? SILENCE_TIMEOUT_MS;
+      this.#silence = setTimeout(() => owner.socket.destroy(), timeoutMs);
       if (typeof this.#silence === "object") this.#silence.unref();
     }
   }
@@ -194,24 +186,21 @@ export class SessionServer {
     return client && this.#queue.delete(client) ? client : undefined;
   }
 
-  /** Declines encryption, and answers the startup message with the greeting. */
+  /** Answers the startup message with the greeting. */
   async #start(client: Client): Promise<void> {
     const { incoming } = client;
     const bytes = incoming.bytes();
     if (bytes.length < 8) return;
     const length = bytes.readInt32BE(0);
     const code = bytes.readInt32BE(4);
-    if (code === GSS_REQUEST) {
-      client.socket.write("N");
-      incoming.keep(bytes.subarray(8), 8);
-    } else if (code === PROTOCOL_3 && length >= 8 && length <= 10_000) {
+    if (code === PROTOCOL_3 && length >= 8 && length <= 10_000) {
       if (bytes.length < length) return incoming.keep(bytes, length);
       this.#greeting ??= this.#greet(bytes.subarray(0, length));
       client.socket.write(await this.#greeting);
       client.started = true;
       incoming.keep(bytes.subarray(length), 5);
     } else {
-      // Cancel requests are not supported.
+      // Such as a cancel request, which is not supported.
       client.socket.destroy();
     }
     if (incoming.isReady) this.#enqueue(client);
@@ -231,8 +220,9 @@ export class SessionServer {
     if (turn === "terminate") return void client.socket.end();
     if (!turn) return;
     this.#owner = client;
+    const refusal = turn.writes ? this.#options.refuseWrites?.() ?? null : null;
     const response = await this.#execute(
-      this.#refuse(turn) ?? turn.bytes,
+      refusal === null ? turn.bytes : diskFullError(refusal, turn.bytes.subarray(turn.end)),
       (bytes) => client.socket.write(bytes),
     );
     // PGlite 0.5.14 continues with the next message after a trap of its WebAssembly code.
@@ -241,18 +231,6 @@ export class SessionServer {
     }
     if (response.status === "I") this.#owner = undefined;
     if (client.incoming.isReady) this.#enqueue(client);
-  }
-
-  /** @returns messages that fail, to be executed instead of a turn that is refused */
-  #refuse({ bytes, end, copies, writes }: Turn): Buffer | undefined {
-    if (copies) {
-      return failing("feature_not_supported", {
-        text: "the embedded database does not support COPY from the client",
-        end: bytes.subarray(end),
-      });
-    }
-    const text = writes ? this.#refuseWrites() : null;
-    return text === null ? undefined : failing("disk_full", { text, end: bytes.subarray(end) });
   }
 
   /** Resets the session after its client has disconnected. */
@@ -294,6 +272,6 @@ export class SessionServer {
     this.#owner = undefined;
     this.#queue.clear();
     for (const client of this.#clients) client.socket.destroy();
-    this.#onFailure(error);
+    this.#options.onFailure(error);
   }
 }

@@ -1,6 +1,6 @@
 import { type Database, type DatabaseOptions, openDatabase } from "../../db/connection/connect.ts";
 import { isTransient } from "../../db/connection/errors.ts";
-import { inspectEmbedded } from "../../db/embedded/inspect.ts";
+import { inspectEmbedded } from "../../db/embedded/folder.ts";
 import { checkSchema, migrate } from "../../db/schema/migrate.ts";
 import { dirname, resolve } from "node:path";
 import { pause } from "../base/delay.ts";

@@ -1,8 +1,7 @@
 import { resolve } from "node:path";
 import { openDatabase } from "../../../db/connection/connect.ts";
-import { exists } from "../../../db/embedded/folder.ts";
+import { exists, inspectEmbedded } from "../../../db/embedded/folder.ts";
 import { backUpEmbedded } from "../../../db/embedded/backup.ts";
-import { inspectEmbedded } from "../../../db/embedded/inspect.ts";
 import { type AddCommand, command } from "../command.ts";
 import { argument } from "../parameters.ts";
 import { Failure } from "../errors.ts";

@@ -2,7 +2,7 @@ import { loadFreshness, loadServerState } from "../../../db/admin/diagnostics.ts
 import { type Database, openDatabase } from "../../../db/connection/connect.ts";
 import { readDatabaseUrl } from "../../../db/connection/database_url.ts";
 import { freeBytes } from "../../../db/embedded/disk_space.ts";
-import { type EmbeddedState, inspectEmbedded } from "../../../db/embedded/inspect.ts";
+import { inspectEmbedded } from "../../../db/embedded/folder.ts";
 import { loadWorkers } from "../../../db/schema/distribute.ts";
 import { checkSchema } from "../../../db/schema/migrate.ts";
 import { WINDOW_SECONDS } from "../../base/time.ts";
@@ -78,7 +78,7 @@ async function examine(context: CommandContext): Promise<Finding[]> {
 
 async function examineDatabase(
   { sql, kind }: Database,
-  embedded: EmbeddedState | null,
+  embedded: Awaited<ReturnType<typeof inspectEmbedded>> | null,
   { database: { databaseUrl = "" }, io, now }: CommandContext,
 ): Promise<Finding[]> {
   // Warms up the connection, for the round trip below.

@@ -23,8 +23,11 @@ async function refusal(databaseUrl: string): Promise<string> {
 
 describe("DATABASE_URL", () => {
   const wrong: [string, RegExp][] = [
-    [`${SECRET}`, /^DATABASE_URL is not a URL; expected postgres:\/\/user:password@host/],
-    [`mysql://u:${SECRET}@localhost/d`, /^DATABASE_URL begins with "mysql:\/\/"; expected/],
+    [`${SECRET}`, /^DATABASE_URL is not the URL of a PostgreSQL server; expected postgres:/],
+    [
+      `mysql://u:${SECRET}@localhost/d`,
+      /^DATABASE_URL is not the URL of a PostgreSQL server; expected/,
+    ],
     [`postgres://u:${SECRET}%@localhost/d`, /^DATABASE_URL cannot be read; .*percent-encoded$/],
     [`postgres://u:${SECRET}@localhost:99999/d`, /^DATABASE_URL cannot be read; /],
     [`postgres://u:${SECRET}#@localhost/d`, /^DATABASE_URL /],
@@ -70,10 +73,10 @@ const serverUrl = process.env.TEST_DATABASE_URL ?? "";
 
 describe("a connection to a PostgreSQL server", { skip: !serverUrl }, () => {
   it("fails when the database does not exist", async () => {
-    const message = await refusal(withDatabase(serverUrl, "no such database"));
+    const message = await refusal(withDatabase(serverUrl, "no_such_database"));
     assert.match(
       message,
-      /: database "no such database" does not exist; create it first \(3D000\)/,
+      /cannot be used: database "no_such_database" does not exist \(3D000\)/,
     );
   });
 
@@ -96,21 +99,6 @@ describe("a connection to a PostgreSQL server", { skip: !serverUrl }, () => {
     });
     try {
       await assert.rejects(Promise.resolve(database.sql`select pg_sleep(5)`), { code: "57014" });
-    } finally {
-      await database.close();
-    }
-  });
-
-  it("passes notices on and prints nothing", async () => {
-    const notices: string[] = [];
-    const database = await openDatabase({
-      databaseUrl: serverUrl,
-      dataDir: "",
-      onNotice: (text) => notices.push(text),
-    });
-    try {
-      await database.sql`drop table if exists no_such_table`;
-      assert.deepEqual(notices, [`table "no_such_table" does not exist, skipping`]);
     } finally {
       await database.close();
     }

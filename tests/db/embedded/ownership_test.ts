@@ -126,9 +126,9 @@ describe("the embedded database", () => {
   it("refuses a folder with other files", async () => {
     await Deno.remove(join(dataDir, "postgres", "data"), { recursive: true });
     await Deno.mkdir(join(dataDir, "postgres", "data"));
-    await assert.rejects(opened(), /data" is not a database of this program: its PG_VERSION/);
+    await assert.rejects(opened(), /data" is not a database of PostgreSQL 18: expected/);
     await Deno.writeTextFile(join(dataDir, "postgres", "data", "PG_VERSION"), "12\n");
-    await assert.rejects(opened(), /is a database of PostgreSQL "12"; expected 18/);
+    await assert.rejects(opened(), /data" is not a database of PostgreSQL 18: expected/);
   });
 
   it("refuses a data folder that is a file", async () => {

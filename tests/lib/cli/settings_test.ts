@@ -56,7 +56,7 @@ describe("settings", () => {
     assert.equal(code, 2);
     for (
       const expected of [
-        /DATABASE_URL begins with "mysql:\/\/"/,
+        /DATABASE_URL is not the URL of a PostgreSQL server/,
         /PORT: invalid number "http"/,
         /LOG_LEVEL: invalid value "loud": expected one of debug, info, warn, error/,
         /LOG_FORMAT: invalid value "xml": expected one of auto, human, json/,
