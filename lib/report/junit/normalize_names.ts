@@ -18,9 +18,11 @@ const ADDRESS = new RegExp(
     /(?<=<[\w:.$]{1,128}: ?)0x[\da-fA-F]{6,16}(?=[> ;,])/,
     // Perl: HASH(0x55d0c0de)
     /(?<=(?<![A-Z])(?:ARRAY|CODE|GLOB|HASH|REF|SCALAR)\()0x[\da-fA-F]{6,16}(?=\))/,
-    // Java: shop.Order$$Lambda$14/0x0000000800c03000, [I@1b6d3586, shop.Order@1b6d3586
+    // Java: a lambda, shop.Order$$Lambda$14/0x0000000800c03000
     /(?<=\$\$Lambda(?:\$\d{1,9})?\/)0x[\da-fA-F]{6,16}(?![\w.-])/,
+    // Java: arrays, [I@1b6d3586 and [Lshop.Order;@1b6d3586
     /(?<=\[(?:[BCDFIJSZ]|L[\w.$/]{1,128};))@[\da-f]{1,8}(?![\w.-])/,
+    // Java: packages in lower case and a class, shop.Order$Item@1b6d3586
     /(?<=(?<![\w.$])(?=[\w.$/]{1,128}@)[a-z]\w*(?:\.[a-z]\w*)*\.[A-Z]\w*(?:\$[\w$]*)?(?:\/0x[\da-f]+)?)@[\da-f]{6,8}(?![\w.-])/,
   ].map(({ source }) => source).join("|") + ")",
   "g",
