@@ -2,9 +2,11 @@ import type { Caller } from "../../../db/read/caller.ts";
 import type { LogFields } from "../../base/log.ts";
 import type { Context } from "./context.ts";
 
+/** Methods that are logged by name; a client may send anything as one, a token too. */
+const LOGGED_METHODS = new Set("GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CONNECT".split(" "));
+
 /** Long enough to distinguish programs. */
 const MAX_USER_AGENT_CHARACTERS = 200;
-const MAX_METHOD_CHARACTERS = 20;
 
 /**
  * The fields of a request in the log. Without path and query, because they may contain a token.
@@ -36,8 +38,7 @@ export function logRequest(
   }
   log.info("answered", {
     request_id: requestId,
-    // Clients may send arbitrary ones.
-    method: method.slice(0, MAX_METHOD_CHARACTERS),
+    method: LOGGED_METHODS.has(method) ? method : "other",
     route,
     status,
     duration_ms: Math.round(durationMs * 10) / 10,
