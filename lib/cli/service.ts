@@ -36,12 +36,12 @@ export async function runService(
   { io, database: location }: CommandContext,
   settings: SettingValues<typeof SERVICE_SETTINGS[number]>,
   { open, body }: {
-    open(log: Log): Promise<Database>;
+    open(): Promise<Database>;
     body(service: Service): Promise<void>;
   },
 ): Promise<void> {
   await withLog(io, settings, async (log) => {
-    const database = await waitForDatabase(() => open(log), {
+    const database = await waitForDatabase(open, {
       seconds: settings.DATABASE_WAIT_SECONDS,
       stop: io.stop,
       note: (text) => log.warn("database unavailable", { error: text }),

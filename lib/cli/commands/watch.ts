@@ -10,7 +10,7 @@ import { type AddCommand, type CliIo, command, type CommandContext } from "../co
 import { argument, flag, option } from "../parameters.ts";
 import { Failure } from "../errors.ts";
 import type { ArchiveOutcome } from "../intake/process_archive.ts";
-import { cannotRead, type Listener, type ReadProgress } from "../intake/read_files.ts";
+import { cannotRead, type ReadProgress } from "../intake/read_files.ts";
 import { watchArchives } from "../intake/watch_loop.ts";
 import { plainLine, progressLine, readingText } from "../output.ts";
 import { requireOrganization, timestampOrNull } from "../resources.ts";
@@ -61,11 +61,8 @@ export const watchCommand: AddCommand = command({
     let storage: ArchiveStorage;
     let failed = 0;
     await runService(context, settings, {
-      async open(log) {
-        storage = await openStorage(options.source, {
-          ...io,
-          note: (text) => log.warn("note", { text }),
-        });
+      async open() {
+        storage = await openStorage(options.source, io);
         return await context.openDatabase();
       },
       async body({ database, log, metrics, logStarted }) {
@@ -126,10 +123,10 @@ export const watchCommand: AddCommand = command({
 
 async function openStorage(
   source: string,
-  { stop, environment, note }: Pick<CliIo, "stop" | "environment"> & Pick<Listener, "note">,
+  { stop, environment }: Pick<CliIo, "stop" | "environment">,
 ): Promise<ArchiveStorage> {
   const location = parseS3Url(source, "SOURCE");
-  if (location) return new S3Storage(location, readS3Settings(environment), { stop, note });
+  if (location) return new S3Storage(location, readS3Settings(environment), { stop });
   try {
     return new FolderStorage(await realpath(source), { stop });
   } catch (error) {

@@ -2,7 +2,7 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Environment } from "../../base/config.ts";
-import { moveDurably } from "../storage/durable_file.ts";
+import { moveDurably } from "../storage/folder.ts";
 import { S3Bucket, type StoredFile } from "../storage/s3_client.ts";
 import { parseS3Url, readS3Settings } from "../storage/s3_settings.ts";
 

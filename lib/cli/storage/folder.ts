@@ -1,6 +1,6 @@
 import { createReadStream } from "node:fs";
 import { readdir, rm, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { ArchiveSource } from "../../report/archive/mod.ts";
 import { unreadable } from "../../report/report_files.ts";
 import {
@@ -35,14 +35,13 @@ export function fileSource(path: string): ArchiveSource {
   };
 }
 
+/** When each file that may be incomplete was first seen in its current version. */
+type Unsettled = Map<string, { version: string; since: number }>;
+
 /** A folder of archives, with its subfolders; links and hidden files are ignored. */
 export class FolderStorage implements ArchiveStorage {
-  readonly name: string;
   readonly remove?: (key: string) => Promise<void>;
-  /** When each file that may be incomplete was first seen in its current version. */
-  #unsettled = new Map<string, { version: string; since: number }>();
-
-  #stop: AbortSignal | undefined;
+  #unsettled: Unsettled = new Map();
 
   /**
    * @param name the real path of the folder
@@ -50,16 +49,14 @@ export class FolderStorage implements ArchiveStorage {
    * @param options.isInbox archives appear by renaming, and are removed when they were processed
    */
   constructor(
-    name: string,
-    { stop, isInbox = false }: { stop?: AbortSignal; isInbox?: boolean } = {},
+    readonly name: string,
+    private readonly options: { stop?: AbortSignal; isInbox?: boolean } = {},
   ) {
-    this.name = name;
-    this.#stop = stop;
-    if (isInbox) this.remove = (key) => rm(join(name, key), { force: true });
+    if (options.isInbox) this.remove = (key) => rm(join(name, key), { force: true });
   }
 
   async *list(): AsyncGenerator<StoredArchive[], void> {
-    const seen = new Map<string, { version: string; since: number }>();
+    const seen: Unsettled = new Map();
     let batch: StoredArchive[] = [];
     for await (const key of this.#keys("")) {
       const info = await stat(join(this.name, key)).catch(() => null);
@@ -72,7 +69,8 @@ export class FolderStorage implements ArchiveStorage {
         version,
         uploadedAt: Math.floor(info.mtimeMs / 1000),
         isComplete: isReceived ||
-          this.#isComplete(key, { version, changedAt: info.mtimeMs, seen }),
+          Date.now() - info.mtimeMs > SURELY_SETTLED_MS ||
+          this.#isSettled(key, version, seen),
       });
       if (batch.length === BATCH_SIZE) {
         yield batch;
@@ -85,7 +83,7 @@ export class FolderStorage implements ArchiveStorage {
 
   open({ key }: StoredArchive): ArchiveSource {
     const path = join(this.name, key);
-    const stop = this.#stop;
+    const { stop } = this.options;
     return {
       name: key,
       async *open() {
@@ -96,16 +94,8 @@ export class FolderStorage implements ArchiveStorage {
     };
   }
 
-  #isComplete(
-    key: string,
-    { version, changedAt, seen }: {
-      version: string;
-      changedAt: number;
-      seen: Map<string, { version: string; since: number }>;
-    },
-  ): boolean {
+  #isSettled(key: string, version: string, seen: Unsettled): boolean {
     const now = Date.now();
-    if (now - changedAt > SURELY_SETTLED_MS) return true;
     const before = this.#unsettled.get(key);
     const since = before?.version === version ? before.since : now;
     seen.set(key, { version, since });
@@ -125,4 +115,27 @@ export class FolderStorage implements ArchiveStorage {
       else if (entry.isFile() && isArchiveName(entry.name)) yield key;
     }
   }
+}
+
+/**
+ * Moves a finished file below a folder of the same file system. Contents and name are on disk when
+ * this resolves.
+ *
+ * @param name path below the folder, with `/`
+ */
+export async function moveDurably(file: string, folder: string, name: string): Promise<void> {
+  await flush(file);
+  const target = join(folder, name);
+  await Deno.mkdir(dirname(target), { recursive: true });
+  await Deno.rename(file, target);
+  // A name is an entry of its folder, and that may be new too.
+  const folders = name.split("/").slice(0, -1);
+  for (let depth = folders.length; depth >= 0; depth--) {
+    await flush(join(folder, ...folders.slice(0, depth)));
+  }
+}
+
+async function flush(path: string): Promise<void> {
+  using file = await Deno.open(path);
+  await file.sync();
 }

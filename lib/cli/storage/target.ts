@@ -8,7 +8,7 @@ import { formatRepositoryName, type RepositoryName } from "../../base/repository
 import { PROGRAM } from "../../base/version.ts";
 import { UsageError } from "../errors.ts";
 import { readSecret } from "../settings.ts";
-import { moveDurably } from "./durable_file.ts";
+import { moveDurably } from "./folder.ts";
 import { fetchWithRetries } from "./retries.ts";
 import { S3Bucket } from "./s3_client.ts";
 import { readS3Error } from "./s3_responses.ts";
@@ -19,7 +19,15 @@ import { StorageError } from "./storage.ts";
 export type Target = (name: string, bytes: Uint8Array<ArrayBuffer>) => Promise<string>;
 
 const PUT_TIMEOUT_MS = 10 * 60_000;
-const MAX_ERROR_CHARACTERS = 10_000;
+const MAX_RESPONSE_CHARACTERS = 10_000;
+
+/** Responses of `receive`. */
+const RECEIVED = v.pipe(v.string(), v.parseJson(), v.object({ key: v.string() }));
+const REFUSED = v.pipe(
+  v.string(),
+  v.parseJson(),
+  v.object({ errors: v.record(v.string(), v.array(v.string())) }),
+);
 
 /**
  * Parses `--to`: `s3://BUCKET/PREFIX`, `https://...` or a folder. With `UPLOAD_TOKEN` a URL without
@@ -67,23 +75,12 @@ async function putFile(folder: string, name: string, bytes: Uint8Array): Promise
     await moveDurably(temporary, folder, name);
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => {});
-    // `mkdir` where a file has this name.
-    if (error instanceof Error && "code" in error && /^(ENOTDIR|EEXIST)$/.test(`${error.code}`)) {
-      throw new StorageError(`${path}: a part of this path is a file: check --to`);
-    }
-    throw new StorageError(`${path}: ${error instanceof Error ? error.message : error}`);
+    throw new StorageError(
+      `${path}: ${error instanceof Error ? error.message : error}: check --to`,
+    );
   }
   return path;
 }
-
-const CREATE_TOKEN = `create one with \`${PROGRAM} token create --org NAME --upload\``;
-
-const RECEIVED = v.pipe(v.string(), v.parseJson(), v.object({ key: v.string() }));
-const REFUSED = v.pipe(
-  v.string(),
-  v.parseJson(),
-  v.object({ errors: v.record(v.string(), v.array(v.string())) }),
-);
 
 /** Puts an archive to `receive`; returns its key there. */
 async function putToReceiver(
@@ -94,66 +91,52 @@ async function putToReceiver(
   const url = new URL(base);
   const path = formatRepositoryName(repository).split("/").map(encodeURIComponent).join("/");
   url.pathname = `${url.pathname.replace(/\/$/, "")}/upload/${path}`;
-  const request = `PUT ${url}`;
-  const response = await fetchWithRetries(request, {
-    send: () => send(url, { authorization: `Bearer ${token}` }, bytes),
-    readText,
-    describe(status, text) {
-      if (status === 401) {
-        return "UPLOAD_TOKEN is not valid there: check that the URL is that for uploads, not the API's, or " +
-          CREATE_TOKEN;
-      }
-      const refused = v.safeParse(REFUSED, text);
-      return refused.success
-        ? Object.values(refused.output.errors).flat().join("; ")
-        : `HTTP ${status}: expected the address of \`${PROGRAM} receive\``;
-    },
-  });
-  const received = v.safeParse(RECEIVED, await readText(response));
+  const received = v.safeParse(RECEIVED, await putBytes(url, `Bearer ${token}`, bytes));
   if (received.success) return received.output.key;
-  throw new StorageError(`${request}: expected the address of \`${PROGRAM} receive\``);
-}
-
-function send(
-  url: URL,
-  headers: Record<string, string>,
-  body: Uint8Array<ArrayBuffer>,
-): Promise<Response> {
-  return fetch(url, {
-    method: "PUT",
-    headers: { "content-type": "application/gzip", ...headers },
-    body,
-    redirect: "manual",
-    signal: AbortSignal.timeout(PUT_TIMEOUT_MS),
-  });
-}
-
-async function readText(response: Response): Promise<string> {
-  return (await response.text()).slice(0, MAX_ERROR_CHARACTERS);
+  throw new StorageError(`PUT ${url}: expected the address of \`${PROGRAM} receive\``);
 }
 
 /** Uses a presigned URL as it is; appends the name to a URL that ends with a slash. */
 async function putHttp(base: URL, name: string, bytes: Uint8Array<ArrayBuffer>): Promise<string> {
   const url = new URL(base);
-  const headers: Record<string, string> = {};
-  if (url.username !== "") {
-    const credentials = [url.username, url.password].map(decodeURIComponent).join(":");
-    headers.authorization = `Basic ${new TextEncoder().encode(credentials).toBase64()}`;
-    url.username = url.password = "";
-  }
+  const credentials = [url.username, url.password].map(decodeURIComponent).join(":");
+  url.username = url.password = "";
   // Without subfolders: WebDAV does not create them.
   if (url.pathname.endsWith("/")) url.pathname += encodeURIComponent(name.replaceAll("/", "-"));
-  // The query of a presigned URL is a secret.
-  const shown = `${url.origin}${url.pathname}`;
-  const response = await fetchWithRetries(`PUT ${shown}`, {
-    send: () => send(url, headers, bytes),
+  const basic = `Basic ${new TextEncoder().encode(credentials).toBase64()}`;
+  await putBytes(url, credentials === ":" ? "" : basic, bytes);
+  return shown(url);
+}
+
+/** Without the query, which is a secret in a presigned URL. */
+function shown({ origin, pathname }: URL): string {
+  return `${origin}${pathname}`;
+}
+
+async function putBytes(
+  url: URL,
+  authorization: string,
+  body: Uint8Array<ArrayBuffer>,
+): Promise<string> {
+  const headers = { "content-type": "application/gzip", ...authorization && { authorization } };
+  const readText = async (response: Response) =>
+    (await response.text()).slice(0, MAX_RESPONSE_CHARACTERS);
+  const response = await fetchWithRetries(`PUT ${shown(url)}`, {
+    send: () => {
+      const signal = AbortSignal.timeout(PUT_TIMEOUT_MS);
+      return fetch(url, { method: "PUT", headers, body, redirect: "manual", signal });
+    },
     readText,
-    describe: (status, text) =>
-      status === 401
-        ? "HTTP 401: expected credentials in the URL, or the environment variable UPLOAD_TOKEN when " +
-          `this is the address of \`${PROGRAM} receive\`: ${CREATE_TOKEN}`
-        : readS3Error(status, text),
+    describe(status, text) {
+      if (status === 401) {
+        return `HTTP 401: expected credentials in the URL, or the address of \`${PROGRAM} receive\` ` +
+          "(not the API's) with a valid token in UPLOAD_TOKEN: create one with " +
+          `\`${PROGRAM} token create --org NAME --upload\``;
+      }
+      const refused = v.safeParse(REFUSED, text);
+      if (refused.success) return Object.values(refused.output.errors).flat().join("; ");
+      return `${readS3Error(status, text)}: check --to`;
+    },
   });
-  await response.body?.cancel();
-  return shown;
+  return await readText(response);
 }

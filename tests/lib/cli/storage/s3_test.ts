@@ -85,31 +85,21 @@ describe("an S3-compatible bucket", () => {
   });
 
   it("is not listed for ever when the service repeats a page", async () => {
-    const pages = [
-      "<NextContinuationToken>again</NextContinuationToken>@",
-      "<Contents><Key>a.gz</Key></Contents><NextContinuationToken>@</NextContinuationToken>",
-    ];
-    for (const page of pages) {
-      let requests = 0;
-      const repeating = Deno.serve(
-        { port: 0, hostname: "127.0.0.1", onListen() {} },
-        () =>
-          new Response(
-            `<ListBucketResult>${page.replace("@", `${++requests}`)}</ListBucketResult>`,
-          ),
+    let requests = 0;
+    const repeating = () => {
+      requests++;
+      return new Response(
+        "<ListBucketResult><NextContinuationToken>again</NextContinuationToken></ListBucketResult>",
       );
-      const endpoint = `http://127.0.0.1:${repeating.addr.port}`;
-      const storage = new S3Storage(
-        { bucket: "ci", prefix: "" },
-        readS3Settings({ ...server.environment, AWS_ENDPOINT_URL: endpoint }),
-      );
+    };
+    await withServer(repeating, async (endpoint) => {
+      const storage = new S3Storage({ bucket: "ci", prefix: "" }, { ...KEYS, endpoint });
       await assert.rejects(Array.fromAsync(storage.list()), {
         name: "StorageError",
         message: /^s3:\/\/ci\/ at http\S+: the list repeats itself/,
       });
-      await repeating.shutdown();
-      assert.equal(requests, 2);
-    }
+    });
+    assert.equal(requests, 2);
   });
 
   it("may have dots in its name", async () => {
@@ -286,20 +276,13 @@ describe("a service that stops responding", () => {
 });
 
 describe("keys that no database can store", () => {
-  it("are skipped with one note, and the others are listed", async () => {
+  it("are skipped, and the others are listed", async () => {
     const page = "<ListBucketResult><EncodingType>url</EncodingType><Contents><Key>a%00.gz</Key>" +
       "</Contents><Contents><Key>b.gz</Key></Contents></ListBucketResult>";
     await withServer(() => new Response(page), async (endpoint) => {
-      const notes: string[] = [];
-      const note = (text: string) => void notes.push(text);
-      const storage = new S3Storage({ bucket: "ci", prefix: "" }, { ...KEYS, endpoint }, { note });
-      for (let look = 0; look < 2; look++) {
-        const batches = await Array.fromAsync(storage.list());
-        assert.deepEqual(batches.flat().map(({ key }) => key), ["b.gz"]);
-      }
-      assert.deepEqual(notes, [
-        '"a\\u0000.gz": skipped, the key contains NUL or an unpaired surrogate, which cannot be stored',
-      ]);
+      const storage = new S3Storage({ bucket: "ci", prefix: "" }, { ...KEYS, endpoint });
+      const batches = await Array.fromAsync(storage.list());
+      assert.deepEqual(batches.flat().map(({ key }) => key), ["b.gz"]);
     });
   });
 });
