@@ -7,9 +7,8 @@ import type { ArchiveContents, ArchiveMetadata, ArchiveSource } from "../../repo
 import { ReportError } from "../../report/report_error.ts";
 import { StorageError } from "../storage/storage.ts";
 import type { ArchiveRequest, FromWorker, ToWorker } from "./archive_worker.ts";
-import type { OpenedArchive, ReadArchiveOptions } from "./read_archive.ts";
+import type { OpenArchiveOptions, OpenedArchive, ReadArchiveOptions } from "./read_archive.ts";
 import type { Listener, UploadFiles } from "./read_files.ts";
-import type { RunValues } from "./run_options.ts";
 
 // In the bundle this module is part of the one file, which starts itself as the worker (see main.ts).
 const WORKER_URL = import.meta.url.endsWith(".ts")
@@ -29,29 +28,23 @@ const DEADLINE: ArchiveDeadline = { baseMs: 10_000, msPerByte: 0.02 };
 // Time is counted in ticks, so that suspending the machine does not fail an archive.
 const TICK_MS = 100;
 
+interface Callbacks {
+  listener: Listener;
+  onMetadata?: ((metadata: ArchiveMetadata) => void) | undefined;
+}
+
 /** Reads one archive at a time. */
 export class ArchiveReader {
-  readonly #deadline: ArchiveDeadline;
-  readonly #stop: AbortSignal | undefined;
   #worker: Promise<Worker> | null = null;
 
   /** @param options.stop ends what is being read, with a StorageError: it says nothing about the archive */
-  constructor({ deadline = DEADLINE, stop }: {
-    deadline?: ArchiveDeadline;
-    stop?: AbortSignal | undefined;
-  } = {}) {
-    this.#deadline = deadline;
-    this.#stop = stop;
-  }
+  constructor(private readonly options: { deadline?: ArchiveDeadline; stop?: AbortSignal } = {}) {}
 
   /** As `openArchive` of read_archive.ts. @throws {ReportError} `limit` after the deadline */
-  async open(source: ArchiveSource, { listener, onMetadata, ...options }: {
-    given: RunValues;
-    now: number;
-    recordedAt: number;
-    listener: Listener;
-    onMetadata?: (metadata: ArchiveMetadata) => void;
-  }): Promise<OpenedArchive> {
+  async open(
+    source: ArchiveSource,
+    { listener, onMetadata, ...options }: OpenArchiveOptions & Callbacks,
+  ): Promise<OpenedArchive> {
     const request: ArchiveRequest = { call: "openArchive", name: source.name, ...options };
     return await this.#run(source, request, { listener, onMetadata }) as OpenedArchive;
   }
@@ -62,12 +55,9 @@ export class ArchiveReader {
     contents: ArchiveContents,
     { listener, ...options }: ReadArchiveOptions & { listener: Listener },
   ): Promise<UploadFiles> {
-    const files = await this.#run(source, {
-      call: "readArchiveFiles",
-      name: source.name,
-      contents,
-      ...options,
-    }, { listener }) as UploadFiles;
+    const call = "readArchiveFiles";
+    const request: ArchiveRequest = { call, name: source.name, contents, ...options };
+    const files = await this.#run(source, request, { listener }) as UploadFiles;
     const { results } = files;
     return { ...files, results: results && { ...results, content: contentOf(results.content) } };
   }
@@ -81,11 +71,9 @@ export class ArchiveReader {
   async #run(
     source: ArchiveSource,
     request: ArchiveRequest,
-    { listener, onMetadata }: {
-      listener: Listener;
-      onMetadata?: ((metadata: ArchiveMetadata) => void) | undefined;
-    },
+    { listener, onMetadata }: Callbacks,
   ): Promise<unknown> {
+    const { deadline = DEADLINE, stop } = this.options;
     const worker = await (this.#worker ??= startWorker());
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     const send = (message: ToWorker) => worker.postMessage(message);
@@ -93,7 +81,7 @@ export class ArchiveReader {
     let bytes: AsyncIterator<Uint8Array> | undefined;
     let isComputing = true;
     let computedMs = 0;
-    let deadlineMs = this.#deadline.baseMs;
+    let deadlineMs = deadline.baseMs;
 
     const timer = setInterval(() => {
       if (!isComputing || (computedMs += TICK_MS) < deadlineMs) return;
@@ -105,7 +93,7 @@ export class ArchiveReader {
       isComputing = false;
       const { value, done } = await bytes!.next();
       isComputing = true;
-      if (!done) deadlineMs += value.length * this.#deadline.msPerByte;
+      if (!done) deadlineMs += value.length * deadline.msPerByte;
       send({ chunk: done ? null : value });
     };
 
@@ -126,14 +114,14 @@ export class ArchiveReader {
       event.preventDefault();
       reject(new Error(event.message));
     };
-    this.#stop?.addEventListener("abort", onStop);
-    if (this.#stop?.aborted) onStop();
+    stop?.addEventListener("abort", onStop);
+    if (stop?.aborted) onStop();
     send(request);
     try {
       return await promise;
     } finally {
       clearInterval(timer);
-      this.#stop?.removeEventListener("abort", onStop);
+      stop?.removeEventListener("abort", onStop);
       if (!hasAnswered) {
         this.close();
         await bytes?.return?.();

@@ -4,19 +4,17 @@
  */
 import type { ArchiveContents, ArchiveMetadata } from "../../report/archive/mod.ts";
 import { ReportError, type ReportErrorKind } from "../../report/report_error.ts";
-import { openArchive, readArchiveFiles, type ReadArchiveOptions } from "./read_archive.ts";
+import {
+  openArchive,
+  type OpenArchiveOptions,
+  readArchiveFiles,
+  type ReadArchiveOptions,
+} from "./read_archive.ts";
 import type { Listener, ReadProgress, UploadFiles } from "./read_files.ts";
-import type { RunValues } from "./run_options.ts";
 
 /** One of the two functions of read_archive.ts, with its arguments. */
 export type ArchiveRequest =
-  | {
-    call: "openArchive";
-    name: string;
-    given: RunValues;
-    now: number;
-    recordedAt: number;
-  }
+  | OpenArchiveOptions & { call: "openArchive"; name: string }
   | ReadArchiveOptions & { call: "readArchiveFiles"; name: string; contents: ArchiveContents };
 
 /** To the worker: a request, or the next bytes of the archive (`null` at the end). */

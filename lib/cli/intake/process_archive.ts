@@ -59,7 +59,11 @@ export interface WatcherContext {
 
 export type ArchiveOutcome =
   /** `submission_key` is that of the earlier submission of a duplicate; `null` without results. */
-  | (IntakeOutcome & { key: string; status: "processed"; submission_key: string | null })
+  | (Omit<IntakeOutcome, "key" | "status"> & {
+    key: string;
+    status: "processed";
+    submission_key: string | null;
+  })
   | { status: "failed"; key: string; reason: string }
   /** Claimed by another watcher (no `reason`), or left for a later attempt. */
   | { status: "left"; key: string; reason: string };

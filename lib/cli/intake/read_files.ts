@@ -52,28 +52,25 @@ export interface OwnersFile {
   root: string;
 }
 
-/** Where the reports come from. */
-export interface ReportContext {
+/** How reports are read. */
+interface ReportOptions {
   /** `null` when there is none. */
-  codeowners: OwnersFile | null;
+  codeowners?: OwnersFile | null;
   /** Where the repository was checked out, `""` when unknown. */
-  checkoutFolder: string;
+  checkoutFolder?: string;
   /** Results are read to find errors, and not kept. */
-  isCheck: boolean;
+  isCheck?: boolean;
 }
 
 /** A coverage report that can be read once. */
-export interface CoverageFile {
-  path: string;
-  bytes: AsyncIterable<Uint8Array>;
-}
+export type CoverageFile = Pick<StreamedReport, "path" | "bytes">;
 
 /** Reads the reports and coverage reports of an upload. @throws {ReportError} */
 export async function readUploadFiles(
   { reports, coverage, ...context }: {
     reports: string[];
     coverage: string[];
-  } & Partial<ReportContext>,
+  } & ReportOptions,
   listener: Listener,
 ): Promise<UploadFiles> {
   const found = reports.length > 0 ? await findReports(reports) : [];
@@ -92,9 +89,9 @@ export async function readUploadFiles(
 /** Reads reports, and finds the owners of the tests' files. */
 export async function readResults(
   reports: readonly ReportFile[] | AsyncIterable<StreamedReport>,
-  { codeowners = null, checkoutFolder = "", isCheck = false, totalBytes = 0 }: Partial<
-    ReportContext & Pick<ReadProgress, "totalBytes">
-  >,
+  { codeowners = null, checkoutFolder = "", isCheck = false, totalBytes = 0 }:
+    & ReportOptions
+    & { totalBytes?: number },
   listener: Listener,
 ): Promise<NonNullable<UploadFiles["results"]>> {
   const builder = new SubmissionBuilder();

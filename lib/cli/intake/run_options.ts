@@ -1,11 +1,11 @@
 /** The options of `ingest` and `upload` that describe a run, with defaults from CI or the checkout. */
 import * as v from "valibot";
 import { askGit, commitOf, treeOf } from "./ci/git.ts";
-import { checkoutFacts, type CiFacts, type CiJob, detectCiJob } from "./ci/mod.ts";
+import { checkoutFacts, type CiFacts, detectCiJob } from "./ci/mod.ts";
 import { readWith } from "../../base/read_with.ts";
 import { parseRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
 import type { CommandContext } from "../command.ts";
-import { option } from "../parameters.ts";
+import { option, type Values } from "../parameters.ts";
 import { UsageError } from "../errors.ts";
 import {
   isObjectId,
@@ -73,17 +73,8 @@ export function requireFiles({ reports, coverage }: { reports: string[]; coverag
   }
 }
 
-/** Values of the options that were given. */
-export interface RunValues {
-  repo?: RepositoryName | undefined;
-  commit?: string | undefined;
-  tree?: string | undefined;
-  branch?: string | undefined;
-  buildUrl?: string | undefined;
-  /** Seconds since 1970. */
-  recordedAt?: number | undefined;
-  tags?: string[] | undefined;
-}
+/** Values of the options that were given, and of the parameters of an upload. */
+export type RunValues = Partial<Omit<Values<typeof RUN_OPTIONS>, "coverage" | "codeowners">>;
 
 /** When, where and on which code the tests of an upload ran. */
 export interface RunFacts {
@@ -122,10 +113,20 @@ export async function factsOfRun(given: RunValues, context: CommandContext): Pro
   const repository = given.repo ?? readFact(found, "repository", parseRepositoryName);
   const commitOid = await givenCommit(given, context) ?? readFact(found, "commit", readObjectId);
   if (repository === undefined || commitOid === undefined) {
-    throw new UsageError(describeMissing(job, {
-      "--repo OWNER/NAME": repository === undefined && "repository",
-      "--commit OID": commitOid === undefined && "commit",
-    }));
+    const missing = [
+      ...repository === undefined ? [["--repo OWNER/NAME", job?.sources.repository]] : [],
+      ...commitOid === undefined ? [["--commit OID", job?.sources.commit]] : [],
+    ];
+    throw new UsageError(
+      job
+        ? missing.map(([option, variables]) =>
+          `missing ${option}: this ${job.title} job does not set ${variables}`
+        ).join("; ")
+        : `missing ${
+          missing.map(([option]) => option).join(", ")
+        }: required outside of a CI job, ` +
+          'where the git checkout does not tell it (the remote "origin", HEAD)',
+    );
   }
   // The branch and tree of a checkout belong to its commit.
   const ofCommit = job || given.commit === undefined ? found : null;
@@ -193,22 +194,6 @@ function readFact<T>(
   } catch {
     return undefined;
   }
-}
-
-function describeMissing(
-  job: CiJob | null,
-  options: Record<string, keyof CiJob["sources"] | false>,
-): string {
-  const missing = Object.entries(options).filter(([, source]) => source !== false);
-  if (!job) {
-    const names = missing.map(([option]) => option).join(", ");
-    return `missing ${names}: required outside of a CI job, where the git checkout does not tell ` +
-      'it (the remote "origin", HEAD)';
-  }
-  return missing.map(([option, source]) =>
-    `missing ${option}: this ${job.title} job does not set ` +
-    job.sources[source as keyof CiJob["sources"]]
-  ).join("; ");
 }
 
 function checkedTime(seconds: number, now: number): number {

@@ -1,8 +1,12 @@
 /** Routes of `receive`: `PUT` or `POST /upload/OWNER/NAME`, and `GET /health`. */
 import { join } from "node:path";
+import * as v from "valibot";
 import { isTransient } from "../../../db/connection/errors.ts";
 import { errorFields } from "../../base/log.ts";
+import { quote } from "../../base/quote.ts";
+import { readWith } from "../../base/read_with.ts";
 import { parseRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
+import { parseTimestamp } from "../../base/time.ts";
 import { type LoggedRequest, logRequest } from "../../http/request/request_log.ts";
 import { clientAddress } from "../../http/request/client_address.ts";
 import type { Context } from "../../http/request/context.ts";
@@ -14,15 +18,24 @@ import {
   jsonResponse,
   methodNotAllowed,
   notFound,
+  type ParameterErrors,
   unauthorized,
 } from "../../http/request/errors.ts";
 import { splitUrl } from "../../http/request/parsed_url.ts";
 import { completeError, requestIdOf } from "../../http/request/responses.ts";
 import { ReportError } from "../../report/report_error.ts";
+import type { RunValues } from "../intake/run_options.ts";
+import {
+  isObjectId,
+  readBuildUrl,
+  readRecordedAt,
+  readTags,
+  readText,
+  readTree,
+} from "../intake/upload_values.ts";
 import { StorageError } from "../storage/storage.ts";
 import { type AcceptContext, acceptUpload } from "./accept_upload.ts";
 import { type BodyLimits, receiveBody, UploadError } from "./receive_body.ts";
-import { readUploadParameters } from "./upload_parameters.ts";
 import { createAuthenticator } from "./upload_authentication.ts";
 
 const UPLOAD_METHODS = ["POST", "PUT"];
@@ -125,6 +138,35 @@ function repositoryOf(path: string): RepositoryName | null {
   } catch {
     return null;
   }
+}
+
+/** Parses the parameters of an upload, or returns all their errors. Empty ones count as absent. */
+function readUploadParameters(
+  search: URLSearchParams,
+  now: number,
+): { given: RunValues; errors?: undefined } | { errors: ParameterErrors } {
+  const optional = <T>(read: (text: string) => T) => v.optional(readWith(read));
+  const schema = v.object({
+    commit: optional(readCommit),
+    tree: optional(readTree),
+    branch: optional(readText),
+    build_url: optional(readBuildUrl),
+    recorded_at: optional((text) => readRecordedAt(parseTimestamp(text), now)),
+    tags: optional((text) => readTags(text.split(","))),
+  });
+  const raw = Object.fromEntries(
+    Object.keys(schema.entries).map((name) => [name, search.get(name)?.trim() || undefined]),
+  );
+  const { success, output, issues } = v.safeParse(schema, raw);
+  if (!success) return { errors: v.flatten<typeof schema>(issues).nested as ParameterErrors };
+  const { build_url: buildUrl, recorded_at: recordedAt, ...rest } = output;
+  return { given: { ...rest, buildUrl, recordedAt } };
+}
+
+/** Rejects names such as `HEAD`: there is no checkout to resolve them in. */
+function readCommit(text: string): string {
+  if (isObjectId(text)) return text.toLowerCase();
+  throw new SyntaxError(`invalid commit ${quote(text)}: expected 7 to 64 hex digits`);
 }
 
 function unavailable(): Response {

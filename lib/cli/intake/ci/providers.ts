@@ -40,8 +40,8 @@ export const PROVIDERS: readonly Provider[] = [
       get("GITHUB_EVENT_NAME") !== "pull_request_target" && get("GITHUB_HEAD_REF") ||
       branchOf(get("GITHUB_REF")),
     buildUrl(get) {
-      const page = githubPage(get);
       const run = get("GITHUB_RUN_ID");
+      const page = githubPage(get);
       return page && run && `${page}/actions/runs/${run}`;
     },
     repositoryUrl: githubPage,
