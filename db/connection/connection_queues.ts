@@ -61,20 +61,16 @@ export class ConnectionQueues {
     this.#compacted.add(queue);
     const connections: Connection[] = [];
     while (queue.length > 0) connections.push(queue.shift()!);
-    Object.defineProperties(queue, {
-      length: { get: () => connections.length },
-      push: {
-        value(connection: Connection) {
-          connections.push(connection);
-          return connection;
-        },
+    Object.defineProperty(queue, "length", { get: () => connections.length });
+    Object.assign(queue, {
+      push(connection: Connection) {
+        connections.push(connection);
+        return connection;
       },
-      shift: { value: () => connections.shift() },
-      remove: {
-        value(connection: Connection) {
-          const index = connections.indexOf(connection);
-          return index === -1 ? null : connections.splice(index, 1)[0];
-        },
+      shift: () => connections.shift(),
+      remove(connection: Connection) {
+        const index = connections.indexOf(connection);
+        return index === -1 ? null : connections.splice(index, 1)[0];
       },
     });
   }

@@ -1,4 +1,5 @@
-import { dirname, join } from "node:path";
+import { readdir } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
 import type postgres from "postgres";
 import { sync } from "./folder.ts";
 
@@ -22,16 +23,21 @@ export async function backUpEmbedded(
     const files = await sql.begin(async (tx) => {
       // Leaves little to recover when the copy is opened.
       await tx`checkpoint`;
+      const copies = [join(unfinished, "postgres", "data")];
+      await Deno.mkdir(copies[0]!, { recursive: true, mode: 0o700 });
       let lastStatement = Date.now();
-      return await copyFolder(
-        join(dataDir, "postgres", "data"),
-        join(unfinished, "postgres", "data"),
-        async () => {
-          if (Date.now() - lastStatement < KEEP_ALIVE_MS) return;
-          lastStatement = Date.now();
-          await tx`select 1`;
-        },
-      );
+      const data = join(dataDir, "postgres", "data");
+      for (const entry of await readdir(data, { recursive: true, withFileTypes: true })) {
+        const source = join(entry.parentPath, entry.name);
+        const copy = join(unfinished, "postgres", "data", relative(data, source));
+        copies.push(copy);
+        if (entry.isDirectory()) await Deno.mkdir(copy, { recursive: true, mode: 0o700 });
+        else await Deno.copyFile(source, copy);
+        if (Date.now() - lastStatement < KEEP_ALIVE_MS) continue;
+        lastStatement = Date.now();
+        await tx`select 1`;
+      }
+      return copies;
     });
     let bytes = 0;
     for (const file of files) bytes += await sync(file);
@@ -43,25 +49,4 @@ export async function backUpEmbedded(
     await Deno.remove(unfinished, { recursive: true }).catch(() => {});
     throw error;
   }
-}
-
-/** @returns the paths of the copied files and folders */
-async function copyFolder(
-  from: string,
-  to: string,
-  onFile: () => Promise<void>,
-): Promise<string[]> {
-  await Deno.mkdir(to, { recursive: true, mode: 0o700 });
-  const copies = [to];
-  for await (const entry of Deno.readDir(from)) {
-    const [source, copy] = [join(from, entry.name), join(to, entry.name)];
-    if (entry.isDirectory) {
-      copies.push(...await copyFolder(source, copy, onFile));
-      continue;
-    }
-    await Deno.copyFile(source, copy);
-    copies.push(copy);
-    await onFile();
-  }
-  return copies;
 }

@@ -1,5 +1,4 @@
 import { statfsSync } from "node:fs";
-import { DatabaseError } from "../database_error.ts";
 
 const MEGABYTE = 1024 * 1024;
 
@@ -24,18 +23,10 @@ export function freeBytes(folder: string): number {
   }
 }
 
-/** Why writes to a database in this folder are refused, or `null`. */
-export function diskFull(folder: string, free: FreeBytes): string | null {
-  return tooLittle(folder, free(folder), MIN_FREE_DISK_MB);
-}
-
-/** @throws {DatabaseError} when a new database does not fit into the folder */
-export function checkRoomForDatabase(folder: string, free: FreeBytes): void {
-  const problem = tooLittle(folder, free(folder), MIN_FREE_DISK_MB + NEW_DATABASE_MB);
-  if (problem !== null) throw new DatabaseError(problem);
-}
-
-function tooLittle(folder: string, bytes: number, expectedMb: number): string | null {
+/** Why writes to a database in this folder are refused, or a new one is; `null` when they are not. */
+export function diskFull(folder: string, free: FreeBytes, isNew = false): string | null {
+  const bytes = free(folder);
+  const expectedMb = MIN_FREE_DISK_MB + (isNew ? NEW_DATABASE_MB : 0);
   if (bytes >= expectedMb * MEGABYTE) return null;
   return `the disk of ${JSON.stringify(folder)} is almost full: ` +
     `${Math.floor(bytes / MEGABYTE)} MB are free, writing needs ${expectedMb} MB`;

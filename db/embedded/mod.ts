@@ -9,7 +9,8 @@ import {
   tryLock,
 } from "./folder.ts";
 import { pause } from "../../lib/base/delay.ts";
-import { checkRoomForDatabase, diskFull, type FreeBytes, freeBytes } from "./disk_space.ts";
+import { DatabaseError } from "../database_error.ts";
+import { diskFull, type FreeBytes, freeBytes } from "./disk_space.ts";
 import { databaseFailed } from "./errors.ts";
 import { SSL_REQUEST_MESSAGE } from "./messages.ts";
 import { exitProcess, openPostgres } from "./open.ts";
@@ -96,7 +97,8 @@ async function openOwned(
 ): Promise<() => Promise<void>> {
   try {
     await ensureData(folder, async (path) => {
-      checkRoomForDatabase(folder.path, free);
+      const problem = diskFull(folder.path, free, true);
+      if (problem !== null) throw new DatabaseError(problem);
       const db = await openPostgres(path);
       await db.close();
     });

@@ -124,9 +124,7 @@ export class SessionServer {
     this.#endIdle();
     await this.#untilIdle(timeoutMs);
     for (const client of this.#clients) client.socket.destroy();
-    while (this.#running || this.#clients.size > 0) {
-      await pause(1);
-    }
+    await this.#untilIdle(Infinity);
     clearTimeout(this.#silence);
   }
 

@@ -35,9 +35,8 @@ export interface SchemaStatus {
  */
 export async function migrate(
   sql: postgres.Sql,
-  options: { migrations?: readonly string[] } = {},
+  steps: readonly string[] = migrations,
 ): Promise<{ from: number; to: number }> {
-  const steps = options.migrations ?? migrations;
   let from: number | undefined;
   for (;;) {
     const version = await sql.begin(async (tx) => {
@@ -84,14 +83,9 @@ export async function checkSchema(sql: Queryable): Promise<SchemaStatus> {
 
 /** Fails when another version has migrated the database. @throws {SchemaVersionError} */
 export async function requireSchemaVersion(sql: Queryable): Promise<void> {
-  const version = await greatestVersion(sql);
-  if (version !== SCHEMA_VERSION) throw new SchemaVersionError(versionMismatch(version));
-}
-
-async function greatestVersion(sql: Queryable): Promise<number> {
   const [row] = await sql<{ version: number }[]>`
     select coalesce(max(version), 0)::integer as version from schema_migration`;
-  return row!.version;
+  if (row!.version !== SCHEMA_VERSION) throw new SchemaVersionError(versionMismatch(row!.version));
 }
 
 /** Checksums of the migrations that ran, in order; `null` in a database of an earlier build. */

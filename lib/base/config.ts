@@ -1,13 +1,6 @@
 /** The environment variables. Options win over them; an empty value counts as unset, of both. */
 
-/** An environment variable, its default, and its meaning. */
-export interface Setting {
-  name: SettingName;
-  default: string;
-  meaning: string;
-  /** The option that overrides the variable, such as `--port <n>`. */
-  flag?: string;
-}
+type Row = readonly [standard: string, meaning: string, value?: string];
 
 /** Default, meaning, and the value of the option where there is one (`""`: an option without value). */
 const TABLE = {
@@ -47,20 +40,21 @@ const TABLE = {
   PLATFORM_API_URL: ["http://127.0.0.1:8000", "mcp, gate: base URL of the service"],
   GITHUB_STEP_SUMMARY: ["", "gate: file that the outcome is appended to as Markdown"],
   TEST_ANALYTICS_DEBUG: ["", "if set: show the stack of unexpected errors"],
-} as const satisfies Record<string, [standard: string, meaning: string, value?: string]>;
+} as const satisfies Record<string, Row>;
 
 /** Name of an environment variable that the program reads. */
 export type SettingName = keyof typeof TABLE;
 
 /** Every environment variable that the program reads. `--help` and the reference show this table. */
-export const SETTINGS: readonly Setting[] = Object.entries(TABLE).map(
-  ([name, [standard, meaning, value]]) => ({
-    name: name as SettingName,
-    default: standard,
-    meaning,
-    ...value !== undefined && { flag: `--${kebabCase(name)} ${value}`.trimEnd() },
-  }),
-);
+export const SETTINGS = Object.entries<Row>(TABLE).map(([name, [standard, meaning, value]]) => ({
+  name: name as SettingName,
+  default: standard,
+  meaning,
+  /** The option that overrides the variable, such as `--port <n>`. */
+  flag: value === undefined ? undefined : `--${kebabCase(name)} ${value}`.trimEnd(),
+}));
+
+export type Setting = typeof SETTINGS[number];
 
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -23,14 +23,13 @@ export interface Log {
   error(message: string, fields?: LogFields): void;
 }
 
-export interface LogOptions {
+interface LogOptions {
   /** Receives one line, without a line feed. */
   write(line: string, level: LogLevel): void;
   /** Seconds since 1970; fractions are shown in JSON only. */
   now(): number;
-  /** Events below it are dropped; default `info`. */
+  /** Events below it are dropped. */
   level?: LogLevel;
-  /** Default `human`. */
   format?: LogFormat;
 }
 

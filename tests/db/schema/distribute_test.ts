@@ -118,7 +118,7 @@ describeWithCluster("distribution", (database) => {
 
   it("is kept by later migrations, which distribute new tables too", async () => {
     const { sql } = database();
-    await migrate(sql, { migrations: [...migrations, LATER] });
+    await migrate(sql, [...migrations, LATER]);
     const tables = await distributedTables();
     assert.ok(tables.includes("note") && !tables.includes("setting"), tables.join());
     assert.ok(!tables.includes("test_tag_set"));

@@ -44,7 +44,7 @@ describeWithDatabases("migrations", (database) => {
       "create table added (n integer);",
       "create table half (n integer); select 1 / 0;",
     ];
-    await assert.rejects(migrate(sql, { migrations: steps }), { code: "22012" });
+    await assert.rejects(migrate(sql, steps), { code: "22012" });
     const [row] = await sql`
       select to_regclass('added') is not null as added, to_regclass('half') is not null as half`;
     assert.deepEqual({ ...row }, { added: true, half: false });
@@ -75,7 +75,7 @@ describeWithDatabases("migrations", (database) => {
   it("refuse a database on which one ran that was edited since", async () => {
     const { sql } = database();
     await dropEverything(sql);
-    await migrate(sql, { migrations: [`${migrations[0]}-- edited`, ...migrations.slice(1)] });
+    await migrate(sql, [`${migrations[0]}-- edited`, ...migrations.slice(1)]);
     assert.equal((await checkSchema(sql)).state, "incompatible");
     await assert.rejects(migrate(sql), /migration 1 was edited after it ran/);
   });
@@ -83,7 +83,7 @@ describeWithDatabases("migrations", (database) => {
   it("are the same with the line ends of Windows", async () => {
     const { sql } = database();
     await dropEverything(sql);
-    await migrate(sql, { migrations: migrations.map((text) => text.replaceAll("\n", "\r\n")) });
+    await migrate(sql, migrations.map((text) => text.replaceAll("\n", "\r\n")));
     assert.equal((await checkSchema(sql)).state, "current");
   });
 
@@ -92,7 +92,7 @@ describeWithDatabases("migrations", (database) => {
     await dropEverything(sql);
     await migrate(sql);
     await writeTransaction(sql, async (tx) => void await tx`create table kept (n integer)`);
-    await migrate(sql, { migrations: [...migrations, "create table later (n integer)"] });
+    await migrate(sql, [...migrations, "create table later (n integer)"]);
     await assert.rejects(
       writeTransaction(sql, async (tx) => void await tx`insert into kept values (1)`),
       SchemaVersionError,
@@ -130,7 +130,7 @@ describe("a PostgreSQL server", { skip: !serverUrl }, () => {
       let migration: Promise<unknown> | undefined;
       await writeTransaction(sql, async (tx) => {
         const steps = [...migrations, "create table later (n integer)"];
-        migration = migrate(sql, { migrations: steps }).then(() => migrated.push("schema"));
+        migration = migrate(sql, steps).then(() => migrated.push("schema"));
         await someoneWaits(tx);
         migrated.push("data");
       });

@@ -212,7 +212,7 @@ describe("wrong use", () => {
     [
       "a URL of something else",
       ["org", "list", "--database-url", "mysql://u:swordfish@h/d"],
-      /begins with "mysql/,
+      /is not the URL of a PostgreSQL server/,
     ],
     [
       "a URL that is too long",
