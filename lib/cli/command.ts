@@ -9,7 +9,6 @@ import {
   kebabCase,
   meaningHere,
   type SettingName,
-  SETTINGS,
 } from "../base/config.ts";
 import { authorOf } from "./author.ts";
 import {
@@ -19,7 +18,7 @@ import {
   readDatabaseLocation,
 } from "./database_location.ts";
 import { UsageError } from "./errors.ts";
-import { commandHelp, type ExitCodes } from "./help.ts";
+import { commandHelp } from "./help.ts";
 import type { Git } from "./intake/ci/git.ts";
 import { type Cell, oneLine, plainLine } from "./output.ts";
 import { isBlank, isRequired, type Parameters, readInput, type Values } from "./parameters.ts";
@@ -100,8 +99,6 @@ interface CommandSpec<Input extends Parameters, Name extends CheckedSetting> {
   moreExamples?: string[];
   /** Paragraphs for `--help`. */
   details?: string[];
-  /** Exit codes that mean something else than usual. */
-  exitCodes?: ExitCodes;
   /** False for a command that opens no database, or one of its own. */
   usesDatabase?: boolean;
   /** Creates a missing embedded database. Others fail: a typing error must not leave a folder behind. */
@@ -145,21 +142,12 @@ export function command<Input extends Parameters, Name extends CheckedSetting = 
       try {
         await run(command, spec, io, argv);
       } catch (error) {
-        if (error instanceof UsageError) {
-          // With a wrong environment variable the example would fail too.
-          const isEnvironment = NAMES_SETTING.test(error.message);
-          error.example ??= isEnvironment ? `${pathOf(command)} --help` : spec.example;
-        }
+        if (error instanceof UsageError) error.example ??= spec.example;
         throw error;
       }
     });
   };
 }
-
-/** Matches problems of the environment, which begin with the name of a setting. */
-const NAMES_SETTING = new RegExp(
-  `(^|; )(${SETTINGS.map(({ name }) => name).join("|")})\\b`,
-);
 
 /** The path of a command without the program's name, such as `org create`. */
 function pathOf(command: Command): string {
@@ -201,16 +189,15 @@ function addFlags<Input extends Parameters, Name extends CheckedSetting>(
   command.option("--json", "print JSON");
   command.addHelpText(
     "after",
-    commandHelp({
-      environment: [
+    commandHelp(
+      [
         ...usesDatabase ? DATABASE_SETTINGS : [],
         ...settings,
         ...spec.environment ?? [],
         "TEST_ANALYTICS_DEBUG",
       ],
-      exitCodes: spec.exitCodes ?? {},
-      examples: [spec.example, ...spec.moreExamples ?? []],
-    }),
+      [spec.example, ...spec.moreExamples ?? []],
+    ),
   );
 }
 

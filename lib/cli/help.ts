@@ -11,26 +11,23 @@ import { PROGRAM } from "../base/version.ts";
 
 export const EXIT = { done: 0, failed: 1, usedWrongly: 2 } as const;
 
-export type ExitCodes = Partial<Record<keyof typeof EXIT, string>>;
+const EXIT_CODES = `
+Exit codes:
+  ${EXIT.done}  success; also when there was nothing to change
+  ${EXIT.failed}  failure; standard error has the reason
+  ${EXIT.usedWrongly}  usage error; the last line on standard error is a valid command`;
 
-const USUAL_EXIT_CODES: ExitCodes = {
-  done: "success; also when there was nothing to change",
-  failed: "failure; standard error has the reason",
-  usedWrongly: "usage error; the last line on standard error is a valid command",
-};
-
-/** The sections below the options of a command. */
-export function commandHelp({ environment, exitCodes, examples }: {
-  /** Environment variables that the command reads. */
-  environment: readonly SettingName[];
-  /** Exit codes that mean something else than usual. */
-  exitCodes: ExitCodes;
-  /** Commands without the program's name. */
-  examples: readonly string[];
-}): string {
+/**
+ * The sections below the options of a command: the environment variables that it reads, and examples
+ * without the program's name.
+ */
+export function commandHelp(
+  environment: readonly SettingName[],
+  examples: readonly string[],
+): string {
   return [
     section("Environment", settingsTable(environment, meaningHere)),
-    exitCodesSection(exitCodes),
+    EXIT_CODES,
     exampleSection(examples),
   ].join("\n");
 }
@@ -42,21 +39,13 @@ export function programHelp(): string {
       "Environment (options win; an empty value counts as unset)",
       settingsTable(SETTINGS.map(({ name }) => name), ({ meaning }) => meaning),
     ),
-    exitCodesSection({}),
+    EXIT_CODES,
     exampleSection(["demo", "serve --help", "doctor"]),
   ].join("\n");
 }
 
 function section(title: string, body: string): string {
   return `\n${title}:\n${body}`;
-}
-
-function exitCodesSection(changes: ExitCodes): string {
-  const codes = Object.entries({ ...USUAL_EXIT_CODES, ...changes });
-  return section(
-    "Exit codes",
-    codes.map(([name, meaning]) => `  ${EXIT[name as keyof typeof EXIT]}  ${meaning}`).join("\n"),
-  );
 }
 
 function exampleSection(examples: readonly string[]): string {

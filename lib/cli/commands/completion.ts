@@ -9,16 +9,6 @@ import zsh from "./completion.zsh" with { type: "text" };
 /** The command in a shell; from source there is none to complete. */
 const PROGRAM = "test-analytics";
 
-/** A command or group: its path, and what can follow. */
-interface Level {
-  /** Such as ` org create`, with a blank before each word. */
-  path: string;
-  /** Commands of a group, with their summaries. */
-  commands: { name: string; summary: string }[];
-  /** Options, such as `--org`. */
-  options: { name: string; meaning: string; takesValue: boolean }[];
-}
-
 /** `completion`. It needs the program with all commands. */
 export const completionCommand: AddCommand = (program, io) =>
   command({
@@ -33,67 +23,41 @@ export const completionCommand: AddCommand = (program, io) =>
     usesDatabase: false,
     input: { shell: argument("bash, zsh or fish", oneOf(["bash", "zsh", "fish"])) },
     async run({ shell }, { json, print }) {
-      const text = SCRIPTS[shell](levelsOf(program, ""));
+      const levels = levelsOf(program, "");
+      const paths = levels.slice(1).map(({ path }) => `'${path}'`);
+      const { script, separator, caseOf } = SHELLS[shell];
+      const text = script.replace("{paths}", paths.join(separator))
+        .replace("{cases}", levels.map(caseOf).join("\n"));
       if (json) await print("", { shell, script: text });
       else await io.stdout(text);
     },
   })(program, io);
 
+/** A command or group: its path, with a blank before each word, and the words that can follow. */
+interface Level {
+  path: string;
+  commands: string;
+  options: string;
+}
+
 function levelsOf(of: Command, path: string): Level[] {
-  return [
-    {
-      path,
-      commands: of.commands.map((one) => ({
-        name: one.name(),
-        summary: one.summary() || one.description(),
-      })),
-      options: [
-        ...of.options.map(({ long, description, required }) => ({
-          name: long ?? "",
-          meaning: description,
-          takesValue: required,
-        })),
-        { name: "--help", meaning: "describe the command", takesValue: false },
-      ],
-    },
-    ...of.commands.flatMap((one) => levelsOf(one, `${path} ${one.name()}`)),
-  ];
+  const commands = of.commands.map((one) => one.name()).join(" ");
+  const options = [...of.options.map(({ long }) => long), "--help"].join(" ");
+  const below = of.commands.flatMap((one) => levelsOf(one, `${path} ${one.name()}`));
+  return [{ path, commands, options }, ...below];
 }
 
-/** The scripts; bash and zsh offer commands or, after a dash, options that can follow the path. */
-const SCRIPTS: Record<"bash" | "zsh" | "fish", (levels: Level[]) => string> = {
-  bash: (levels) => filled(bash, { paths: pathsOf(levels).join("|"), cases: casesOf(levels) }),
-  zsh: (levels) => filled(zsh, { paths: pathsOf(levels).join("|"), cases: casesOf(levels) }),
-  fish: (levels) => filled(fish, { paths: pathsOf(levels).join(" "), lines: fishLines(levels) }),
+const posixCase = ({ path, commands, options }: Level) =>
+  `    '${path}') _offer '${commands}' '${options}' ;;`;
+
+/** Every script offers commands or, after a dash, options that can follow the path. */
+const SHELLS = {
+  bash: { script: bash, separator: "|", caseOf: posixCase },
+  zsh: { script: zsh, separator: "|", caseOf: posixCase },
+  fish: {
+    script: fish,
+    separator: " ",
+    caseOf: ({ path, commands, options }: Level) =>
+      `    case '${path}'; __test_analytics_words '${commands}' '${options}'`,
+  },
 };
-
-/** A script with values for `{name}`. */
-function filled(script: string, values: Record<string, string>): string {
-  return script.replaceAll(/\{([a-z]+)\}/g, (_, name) => values[name]!);
-}
-
-function pathsOf(levels: Level[]): string[] {
-  return levels.filter(({ path }) => path !== "").map(({ path }) => `'${path}'`);
-}
-
-function casesOf(levels: Level[]): string {
-  return levels.map(({ path, commands, options }) =>
-    `    '${path}') _offer '${namesOf(commands)}' '${namesOf(options)}' ;;`
-  ).join("\n");
-}
-
-function namesOf(items: { name: string }[]): string {
-  return items.map(({ name }) => name).join(" ");
-}
-
-function fishLines(levels: Level[]): string {
-  const complete = (path: string, rest: string) =>
-    `complete -c ${PROGRAM} -n "__test_analytics_at '${path}'" ${rest}`;
-  const described = (text: string) => `-d '${text.replaceAll(/['\\]/g, "\\$&")}'`;
-  return levels.flatMap(({ path, commands, options }) => [
-    ...commands.map(({ name, summary }) => complete(path, `-f -a ${name} ${described(summary)}`)),
-    ...options.map(({ name, meaning, takesValue }) =>
-      complete(path, `${takesValue ? "-r " : ""}-l ${name.slice(2)} ${described(meaning)}`)
-    ),
-  ]).join("\n");
-}

@@ -3,26 +3,45 @@ import {
   addQuarantine,
   findTest,
   listQuarantined,
+  listQuarantineLog,
   removeQuarantine,
   type StoredTest,
 } from "../../../db/admin/quarantine.ts";
-import { listQuarantineLog } from "../../../db/admin/quarantine.ts";
+import {
+  applyPolicy,
+  listPolicies,
+  loadPolicy,
+  setPolicy,
+} from "../../../db/admin/quarantine_policy.ts";
+import { listRepositories } from "../../../db/admin/repositories.ts";
 import type { Queryable } from "../../../db/connection/sql.ts";
 import { writeTransaction } from "../../../db/write/transaction.ts";
+import { DEFAULT_POLICY, type QuarantinePolicy } from "../../analysis/quarantine_policy.ts";
 import { testId } from "../../base/identity.ts";
-import { formatTimestamp } from "../../base/time.ts";
-import { type AddCommand, command, group } from "../command.ts";
-import { argument, option } from "../parameters.ts";
+import { formatRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
+import { formatTimestamp, SECONDS_PER_DAY, WINDOW_SECONDS } from "../../base/time.ts";
+import { PROGRAM } from "../../base/version.ts";
+import { type AddCommand, command, type CommandContext, group } from "../command.ts";
+import { argument, flag, option } from "../parameters.ts";
 import { Failure, UsageError } from "../errors.ts";
 import {
   openOrganization,
   ORG,
   quarantineRecord,
+  requireRepository,
   testRecord,
   timestampOrNull,
 } from "../resources.ts";
-import { applyCommand, policyCommands } from "./quarantine_policy.ts";
-import { end, lineOfText, oneOf, testIdentifier } from "../values.ts";
+import {
+  duration,
+  end,
+  lineOfText,
+  MAX_LIFETIME_SECONDS,
+  oneOf,
+  repositoryName,
+  testIdentifier,
+  wholeNumber,
+} from "../values.ts";
 
 const TEST = argument("test id, 24 hex digits", testIdentifier);
 
@@ -142,6 +161,165 @@ const logCommand = command({
     );
   },
 });
+
+const REPO = option(
+  "<owner/name>",
+  "repository (default: all without a policy of their own)",
+  v.optional(repositoryName),
+);
+
+const count = (meaning: string, standard: number) =>
+  option(
+    "<n>",
+    `${meaning} (default: ${standard})`,
+    v.optional(wholeNumber({ min: 1, max: 1_000_000 }), String(standard)),
+  );
+
+const time = (meaning: string, standard: number) => {
+  const text = `${standard / SECONDS_PER_DAY}d`;
+  const schema = v.optional(duration({ max: MAX_LIFETIME_SECONDS }), text);
+  return option("<duration>", `${meaning} (default: ${text})`, schema);
+};
+
+const setCommand = command({
+  name: "set",
+  summary: "Turn the policy on for an organization or a repository; prints its name",
+  example: "quarantine policy set --org acme --max-tests 20",
+  input: {
+    org: ORG,
+    repo: REPO,
+    disruptions: count("disruptions in the window to enter", DEFAULT_POLICY.disruptions),
+    codeVersions: count("code versions with a disruption to enter", DEFAULT_POLICY.codeVersions),
+    minResults: count("results in the window to enter", DEFAULT_POLICY.minResults),
+    maxTests: count("maximum automatic entries of a repository", DEFAULT_POLICY.maxTests),
+    releasePasses: count("passes since the last failure to leave", DEFAULT_POLICY.releasePasses),
+    releaseAfter: time("time since the last failure to leave", DEFAULT_POLICY.releaseAfter),
+    expires: time("length of an entry", DEFAULT_POLICY.expires),
+  },
+  run: ({ org, repo, ...policy }, context) => store(context, { org, repo }, policy),
+});
+
+const offCommand = command({
+  name: "off",
+  summary: "Turn the policy off for an organization or a repository; prints its name",
+  example: "quarantine policy off --org acme",
+  input: { org: ORG, repo: REPO },
+  run: (names, context) => store(context, names, null),
+});
+
+async function store(
+  context: CommandContext,
+  { org, repo }: { org: string; repo: RepositoryName | undefined },
+  policy: QuarantinePolicy | null,
+): Promise<void> {
+  const { sql, organization } = await openOrganization(context, org);
+  const { organizationId } = organization;
+  const repository = repo ? await requireRepository(sql, organization, repo) : null;
+  const subject = repository ? formatRepositoryName(repository) : organization.name;
+  const record = policyRecord({ repository, policy });
+  const stored = (await listPolicies(sql, organizationId)).map(policyRecord);
+  const before = stored.find((one) => one.repository === record.repository) ??
+    (repository ? null : policyRecord({ repository, policy: null }));
+  if (JSON.stringify(before) === JSON.stringify(record)) {
+    context.note(policy ? "the policy is already set to this" : "the policy is already off");
+  } else {
+    const scope = { organizationId, repositoryId: repository?.repositoryId ?? null };
+    await writeTransaction(sql, async (tx) => {
+      await setPolicy(tx, scope, policy);
+      await context.logChange(tx, { organizationId, subject, detail: record });
+    });
+  }
+  if (!repository) {
+    const own = stored.flatMap(({ repository }) => repository ?? []);
+    if (own.length > 0) {
+      context.note(`repositories with a policy of their own are unchanged: ${own.join(", ")}`);
+    }
+  }
+  await context.print(subject, record);
+}
+
+const showCommand = command({
+  name: "show",
+  summary:
+    "Show the policies: OWNER/NAME (none for the organization), state, disruptions, code versions, " +
+    "results, tests, release passes, release after (s), length (s)",
+  example: "quarantine policy show --org acme",
+  input: { org: ORG },
+  async run({ org }, context) {
+    const { sql, organization: { organizationId } } = await openOrganization(context, org);
+    const records = (await listPolicies(sql, organizationId)).map(policyRecord);
+    if (records.length === 0) context.note("the policy is off: nothing is set");
+    await context.printList(records);
+  },
+});
+
+/** The commands of `quarantine policy`. */
+const policyCommands: AddCommand = group({
+  name: "policy",
+  summary: "Set when tests are quarantined and released automatically",
+  example: "quarantine policy show --org acme",
+  commands: [setCommand, showCommand, offCommand],
+});
+
+/** `quarantine apply`. */
+const applyCommand: AddCommand = command({
+  name: "apply",
+  summary:
+    "Apply the policy now: action, id, OWNER/NAME, suite, class, name, file, reason of each test",
+  example: "quarantine apply --org acme --dry-run",
+  details: [
+    "Lists the tests that are automatically quarantined or have enough disruptions: enter, leave, " +
+    "stay, or skip. `watch` and `up` apply the policy after every upload.",
+  ],
+  input: {
+    org: ORG,
+    dryRun: flag("only show the decisions; without a policy, those of the defaults"),
+  },
+  async run({ org, dryRun: isDryRun }, context) {
+    const { now } = context;
+    const { sql, organization: { organizationId } } = await openOrganization(context, org);
+    const isUnset = (await listPolicies(sql, organizationId)).length === 0;
+    if (isUnset) {
+      const hint = `turn it on with \`${PROGRAM} quarantine policy set --org NAME\``;
+      context.note(`the policy is off${isDryRun ? "; these are its defaults" : ""}: ${hint}`);
+    }
+    const otherwise = isDryRun && isUnset ? DEFAULT_POLICY : null;
+    const options = { now, windowStart: now - WINDOW_SECONDS, isDryRun };
+    const origin = await context.origin();
+    const decisions = [];
+    for (const repository of await listRepositories(sql, organizationId)) {
+      const policy = await loadPolicy(sql, repository) ?? otherwise;
+      if (policy) {
+        decisions.push(...await applyPolicy(sql, repository, policy, { ...options, origin }));
+      }
+    }
+    await context.printList(
+      decisions.map(({ test, action, reason }) => ({
+        action,
+        ...testRecord(test.id, formatRepositoryName(test.repository), test),
+        reason,
+      })),
+    );
+  },
+});
+
+/** JSON of a policy. */
+function policyRecord({ repository, policy }: {
+  repository: RepositoryName | null;
+  policy: QuarantinePolicy | null;
+}) {
+  return {
+    repository: repository && formatRepositoryName(repository),
+    state: policy ? "on" : "off",
+    disruptions: policy?.disruptions ?? null,
+    code_versions: policy?.codeVersions ?? null,
+    min_results: policy?.minResults ?? null,
+    max_tests: policy?.maxTests ?? null,
+    release_passes: policy?.releasePasses ?? null,
+    release_after_seconds: policy?.releaseAfter ?? null,
+    expires_seconds: policy?.expires ?? null,
+  };
+}
 
 /** The commands of `quarantine`. */
 export const quarantineCommands: AddCommand = group({

@@ -26,7 +26,6 @@ export const receiveCommand: AddCommand = command({
     "(`token create --upload`). The response is 202 once the archive is stored durably.",
     "Uses the database for tokens only; deploy/upload_role.sql creates a sufficient role.",
   ],
-  exitCodes: { done: "stopped by a signal" },
   settings: ["HOST", ...UPLOAD_SETTINGS, "TRUSTED_PROXIES", ...SERVICE_SETTINGS],
   environment: ["UPLOAD_PORT", ...STORAGE_VARIABLES],
   input: {

@@ -40,10 +40,6 @@ export const serveCommand: AddCommand = command({
     "organization, token id, client address and user agent; never a token, a path or a query " +
     "value. OTEL_DENO=true exports traces and metrics by OpenTelemetry.",
   ],
-  exitCodes: {
-    done: "stopped by a signal",
-    failed: "startup failed, or stopped by a second signal",
-  },
   settings: API_SETTINGS,
   createsDatabase: true,
   input: {},

@@ -29,10 +29,6 @@ export const upCommand: AddCommand = command({
     "The first SIGTERM or SIGINT drains running requests and uploads for up to 10 seconds, the " +
     "second ends at once. Uploads in the inbox are processed after the next start.",
   ],
-  exitCodes: {
-    done: "stopped by a signal",
-    failed: "startup failed, or stopped by a second signal",
-  },
   settings: [...API_SETTINGS, "UPLOAD_PORT", ...UPLOAD_SETTINGS],
   createsDatabase: true,
   input: {},

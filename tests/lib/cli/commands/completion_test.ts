@@ -52,13 +52,9 @@ describe("completion", () => {
   it("has every command and option of the command table, in every shell", () => {
     for (const { path, command } of leafCommands()) {
       const options = command.options.map(({ long = "" }) => long);
-      for (const name of ["bash", "zsh"]) {
-        const [, words = ""] = new RegExp(`^ +' ${path}'\\) _offer '' '(.*)' ;;$`, "m")
-          .exec(scripts[name]!) ?? [];
+      for (const script of Object.values(scripts)) {
+        const [, words = ""] = new RegExp(`' ${path}'.* '' '(.*)'( ;;)?$`, "m").exec(script) ?? [];
         for (const option of options) assert.ok(words.split(" ").includes(option), path + option);
-      }
-      for (const option of options) {
-        assert.match(scripts.fish!, new RegExp(`' ${path}'" (-r )?-l ${option.slice(2)} `));
       }
     }
   });

@@ -1,6 +1,6 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import * as judge from "../../../../lib/cli/commands/doctor_findings.ts";
+import * as judge from "../../../../lib/cli/commands/doctor.ts";
 
 const SERVER = {
   version: "15.8",

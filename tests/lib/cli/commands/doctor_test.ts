@@ -130,10 +130,7 @@ describe("healthcheck", () => {
   it("ends with 1 when it does not, or something else does", async () => {
     const broken = await against(() => new Response(null, { status: 500 }));
     assert.equal(broken.code, 1);
-    assert.match(
-      broken.stderr,
-      /^error: http:\/\/127.0.0.1:\d+\/health responded with status 500, expected 200\n$/,
-    );
+    assert.match(broken.stderr, /^error: unexpected response from http:\S+\/health: expected /);
     const other = await against(() => new Response("It works!"));
     assert.match(other.stderr, /unexpected response from \S+: expected {"status":"ok"}/);
     const absent = await withoutDatabase("healthcheck --port 1");
