@@ -36,29 +36,30 @@ export interface Builds {
   disruptedBuildCount: number;
 }
 
-/** Input of a digest. */
-export interface DigestFacts {
-  repositories: readonly { repository: string; now: Builds; before: Builds }[];
-  tests: readonly DisruptedTest[];
-  /** Quarantine entries that began in the period. */
-  began: readonly DigestEntry[];
-  /** Those that end within the same length of time from now. */
-  ending: readonly DigestEntry[];
+/** Quarantine entries, with the field names of the JSON. */
+interface Entries {
+  /** Began in the period. */
+  quarantine_began: DigestEntry[];
+  /** End within the same length of time from now. */
+  quarantine_ends: DigestEntry[];
   /** Automatic entries that the policy would release. */
-  releasable: readonly DigestEntry[];
+  quarantine_may_be_released: DigestEntry[];
+}
+
+/** Input of a digest. */
+export interface DigestFacts extends Entries {
+  repositories: { repository: string; now: Builds; before: Builds }[];
+  tests: DisruptedTest[];
 }
 
 /** The changes of all tests, or of the tests of one owner. */
-export interface DigestGroup {
+export interface DigestGroup extends Entries {
   /** `null` for tests without an owner, or if tests are not grouped. */
   owner: string | null;
   became_flaky: DisruptedTest[];
   calmed_down: DisruptedTest[];
   /** Most builds first. */
   cost_most_builds: DisruptedTest[];
-  quarantine_began: DigestEntry[];
-  quarantine_ends: DigestEntry[];
-  quarantine_may_be_released: DigestEntry[];
 }
 
 /** A digest, with the field names of the JSON. */
@@ -98,19 +99,19 @@ export function composeDigest(
 
 type Lists = Omit<DigestFacts, "repositories">;
 
-function groupsByOwner(facts: Lists): DigestGroup[] {
-  const { tests, began, ending, releasable } = facts;
-  const owners = new Set([tests, began, ending, releasable].flat().flatMap(ownersOf));
+function groupsByOwner({ tests, ...entries }: Lists): DigestGroup[] {
+  const all: DigestTest[] = [tests, Object.values(entries).flat()].flat();
   // Tests without an owner come last.
-  const sorted = [...owners].sort((a, b) => a === null ? 1 : b === null ? -1 : a < b ? -1 : 1);
+  const sorted = [...new Set(all.flatMap(ownersOf))]
+    .sort((a, b) => a === null ? 1 : b === null ? -1 : a < b ? -1 : 1);
   return sorted.map((owner) => {
-    const own = <Test extends DigestTest>(tests: readonly Test[]) =>
+    const own = <Test extends DigestTest>(tests: Test[]) =>
       tests.filter((test) => ownersOf(test).includes(owner));
     return groupOf(owner, {
       tests: own(tests),
-      began: own(began),
-      ending: own(ending),
-      releasable: own(releasable),
+      quarantine_began: own(entries.quarantine_began),
+      quarantine_ends: own(entries.quarantine_ends),
+      quarantine_may_be_released: own(entries.quarantine_may_be_released),
     });
   });
 }
@@ -119,7 +120,7 @@ function ownersOf({ owners }: DigestTest): (string | null)[] {
   return owners.length > 0 ? [...owners] : [null];
 }
 
-function groupOf(owner: string | null, { tests, began, ending, releasable }: Lists): DigestGroup {
+function groupOf(owner: string | null, { tests, ...entries }: Lists): DigestGroup {
   const byCost = tests.toSorted((a, b) =>
     b.builds - a.builds || b.disruptions - a.disruptions || (a.id < b.id ? -1 : 1)
   );
@@ -128,9 +129,7 @@ function groupOf(owner: string | null, { tests, began, ending, releasable }: Lis
     became_flaky: byCost.filter((test) => test.disruptions > 0 && test.disruptions_before === 0),
     calmed_down: byCost.filter((test) => test.disruptions === 0),
     cost_most_builds: byCost.filter(({ builds }) => builds > 0),
-    quarantine_began: [...began],
-    quarantine_ends: [...ending],
-    quarantine_may_be_released: [...releasable],
+    ...entries,
   };
 }
 

@@ -1,7 +1,6 @@
 import * as v from "valibot";
-import { listQuarantined } from "../../../db/admin/quarantine.ts";
-import { listQuarantineLog, type Origin } from "../../../db/admin/quarantine.ts";
-import { applyPolicy, loadPolicy, type TestDecision } from "../../../db/admin/quarantine_policy.ts";
+import { listQuarantined, listQuarantineLog, type Origin } from "../../../db/admin/quarantine.ts";
+import { applyPolicy, loadPolicy } from "../../../db/admin/quarantine_policy.ts";
 import type { Repository } from "../../../db/admin/repositories.ts";
 import type { Database } from "../../../db/connection/connect.ts";
 import { loadBuildCounts } from "../../../db/read/badges.ts";
@@ -10,12 +9,7 @@ import { DEFAULT_POLICY } from "../../analysis/quarantine_policy.ts";
 import { parseTestId, type TestIdentity } from "../../base/identity.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
 import { formatTimestamp, WINDOW_SECONDS } from "../../base/time.ts";
-import {
-  composeDigest,
-  type DigestEntry,
-  type DigestFacts,
-  type DisruptedTest,
-} from "../../digest/digest.ts";
+import { composeDigest, type DigestEntry, type DigestFacts } from "../../digest/digest.ts";
 import { digestMarkdown, digestSlack } from "../../digest/format.ts";
 import { type AddCommand, command } from "../command.ts";
 import { option } from "../parameters.ts";
@@ -86,59 +80,55 @@ async function loadFacts(
   const periods = { windowStart, previousWindowStart: previous.windowStart, since: begin };
   // By id prefix: the log has the names of its time.
   const names = new Map(repositories.map((one) => [one.idPrefix, formatRepositoryName(one)]));
+  const nameOf = (id: string) => names.get(parseTestId(id)!.idPrefix);
   const owners = new Map<string, string[]>();
-  const builds: DigestFacts["repositories"][number][] = [];
-  const tests: DisruptedTest[] = [];
-  const decisions: TestDecision[] = [];
-  for (const repository of repositories) {
-    const { repositoryId } = repository;
-    const name = formatRepositoryName(repository);
-    for (const [id, some] of await loadOwners(sql, repository)) owners.set(id, some);
-    builds.push({
-      repository: name,
-      now: await loadBuildCounts(sql, { repositoryId, windowStart }),
-      before: await loadBuildCounts(sql, { repositoryId, ...previous }),
-    });
-    for (const test of await loadDisruptedTests(sql, { repositoryId, periods })) {
-      tests.push({ ...test, repository: name, owners: owners.get(test.id) ?? [] });
-    }
-    const policy = await loadPolicy(sql, repository) ?? DEFAULT_POLICY;
-    const options = { now, windowStart, isDryRun: true, origin };
-    decisions.push(...await applyPolicy(sql, repository, policy, options));
-  }
-  const entryOf = (
+  const entry = (
     id: string,
     test: TestIdentity,
     { at, reason, owner }: { at: number; reason: string | null; owner: string | null },
   ): DigestEntry => ({
-    ...testRecord(id, names.get(parseTestId(id)!.idPrefix)!, test),
+    ...testRecord(id, nameOf(id)!, test),
     owners: owners.get(id) ?? [],
     at: formatTimestamp(at),
     reason,
     owner,
   });
-  const isSelected = (id: string) => names.has(parseTestId(id)!.idPrefix);
-  const log = await listQuarantineLog(sql, { organizationId, now });
-  const quarantined = await listQuarantined(sql, organizationId, now);
-  return {
-    repositories: builds,
-    tests,
-    began: log
-      .filter(({ action, at, testId }) => action === "added" && at >= begin && isSelected(testId))
-      .map((event) =>
-        entryOf(event.testId, event, {
-          at: event.at,
-          reason: event.quarantineReason,
-          owner: event.quarantineOwner,
-        })
-      ),
-    ending: quarantined.filter(({ id }) => isSelected(id)).flatMap((test) => {
-      const { quarantineExpiresAt: at, quarantineReason: reason, quarantineOwner: owner } = test;
-      return at === null || at > now + since ? [] : [entryOf(test.id, test, { at, reason, owner })];
-    }),
-    releasable: decisions.filter(({ action }) => action === "leave").map(({ test, reason }) => {
-      const { quarantinedAt: at, quarantineOwner: owner } = test.history.quarantine!;
-      return entryOf(test.id, test, { at, reason, owner });
-    }),
+  const facts: DigestFacts = {
+    repositories: [],
+    tests: [],
+    quarantine_began: [],
+    quarantine_ends: [],
+    quarantine_may_be_released: [],
   };
+  for (const repository of repositories) {
+    const { repositoryId } = repository;
+    const name = formatRepositoryName(repository);
+    for (const [id, some] of await loadOwners(sql, repository)) owners.set(id, some);
+    facts.repositories.push({
+      repository: name,
+      now: await loadBuildCounts(sql, { repositoryId, windowStart }),
+      before: await loadBuildCounts(sql, { repositoryId, ...previous }),
+    });
+    for (const test of await loadDisruptedTests(sql, { repositoryId, periods })) {
+      facts.tests.push({ ...test, repository: name, owners: owners.get(test.id) ?? [] });
+    }
+    const policy = await loadPolicy(sql, repository) ?? DEFAULT_POLICY;
+    const options = { now, windowStart, isDryRun: true, origin };
+    for (const { action, test, reason } of await applyPolicy(sql, repository, policy, options)) {
+      if (action !== "leave") continue;
+      const { quarantinedAt: at, quarantineOwner: owner } = test.history.quarantine!;
+      facts.quarantine_may_be_released.push(entry(test.id, test, { at, reason, owner }));
+    }
+  }
+  for (const event of await listQuarantineLog(sql, { organizationId, now })) {
+    const { action, at, testId, quarantineReason: reason, quarantineOwner: owner } = event;
+    if (action !== "added" || at < begin || !nameOf(testId)) continue;
+    facts.quarantine_began.push(entry(testId, event, { at, reason, owner }));
+  }
+  for (const test of await listQuarantined(sql, organizationId, now)) {
+    const { quarantineExpiresAt: at, quarantineReason: reason, quarantineOwner: owner } = test;
+    if (at === null || at > now + since || !nameOf(test.id)) continue;
+    facts.quarantine_ends.push(entry(test.id, test, { at, reason, owner }));
+  }
+  return facts;
 }

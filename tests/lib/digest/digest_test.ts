@@ -47,9 +47,9 @@ const FACTS: DigestFacts = {
     test("calm", [0, 3, 0]),
     test("older", [2, 1, 0]),
   ],
-  began: [entry("worse", ["@acme/pay"])],
-  ending: [entry("older")],
-  releasable: [],
+  quarantine_began: [entry("worse", ["@acme/pay"])],
+  quarantine_ends: [entry("older")],
+  quarantine_may_be_released: [],
 };
 
 const HEAD = {
@@ -119,7 +119,7 @@ describe("the digest", () => {
 
   it("is the body of a request to Slack, in which names are no markup", () => {
     const tests = [test("<!channel> `a` & b|c", [1, 0, 1])];
-    const facts = { ...FACTS, tests, began: [], ending: [] };
+    const facts = { ...FACTS, tests, quarantine_began: [], quarantine_ends: [] };
     const digest = composeDigest(facts, { ...HEAD, group_by: "owner" });
     const markdown = digestMarkdown(digest);
     assert.ok(markdown.includes("- `` shop > Cart > <!channel> `a` & b|c ``"), markdown);
@@ -138,7 +138,13 @@ describe("the digest", () => {
   });
 
   it("says when nothing changed", () => {
-    const nothing = { repositories: [], tests: [], began: [], ending: [], releasable: [] };
+    const nothing = {
+      repositories: [],
+      tests: [],
+      quarantine_began: [],
+      quarantine_ends: [],
+      quarantine_may_be_released: [],
+    };
     assert.match(
       digestMarkdown(composeDigest(nothing, { ...HEAD, group_by: null })),
       /No builds\.\n\nNothing changed\.\n$/,
