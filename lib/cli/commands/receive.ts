@@ -8,7 +8,7 @@ import { openInbox } from "../receive/inbox.ts";
 import { startReceiver, UPLOAD_SETTINGS } from "../receive/receiver.ts";
 import { runService, SERVICE_SETTINGS } from "../service.ts";
 import { readSettings } from "../settings.ts";
-import { STORAGE_VARIABLES } from "../storage/s3_settings.ts";
+import { STORAGE_VARIABLES } from "../storage/s3_storage.ts";
 import { location, port } from "../values.ts";
 
 /** One token look-up per upload. */

@@ -19,7 +19,7 @@ import {
   requireFiles,
   RUN_OPTIONS,
 } from "../intake/run_options.ts";
-import { STORAGE_VARIABLES } from "../storage/s3_settings.ts";
+import { STORAGE_VARIABLES } from "../storage/s3_storage.ts";
 import { openTarget } from "../storage/target.ts";
 import { location } from "../values.ts";
 

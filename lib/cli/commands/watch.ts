@@ -16,8 +16,7 @@ import { plainLine, progressLine, readingText } from "../output.ts";
 import { requireOrganization, timestampOrNull } from "../resources.ts";
 import { runService, SERVICE_SETTINGS } from "../service.ts";
 import { FolderStorage } from "../storage/folder.ts";
-import { parseS3Url, readS3Settings, STORAGE_VARIABLES } from "../storage/s3_settings.ts";
-import { S3Storage } from "../storage/s3_storage.ts";
+import { parseS3Url, readS3Settings, S3Storage, STORAGE_VARIABLES } from "../storage/s3_storage.ts";
 import type { ArchiveStorage } from "../storage/storage.ts";
 import { duration, lineOfText, location, wholeNumber } from "../values.ts";
 

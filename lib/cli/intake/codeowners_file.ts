@@ -29,15 +29,12 @@ export async function findCodeowners(
 }
 
 async function readBounded(path: string): Promise<string> {
-  const { codeownersBytes } = ARCHIVE_LIMITS;
-  try {
-    const { size } = await Deno.stat(path);
-    if (size > codeownersBytes) {
-      throw new RangeError(`found ${size} bytes, expected at most ${codeownersBytes}`);
-    }
-    return await Deno.readTextFile(path);
-  } catch (error) {
-    if (error instanceof RangeError) throw new Failure(`${quote(path)}: ${error.message}`);
+  const bytes = await Deno.readFile(path).catch((error) => {
     throw cannotRead(error, { what: "file", path, hint: "check --codeowners" });
-  }
+  });
+  const { codeownersBytes } = ARCHIVE_LIMITS;
+  if (bytes.length <= codeownersBytes) return new TextDecoder().decode(bytes);
+  throw new Failure(
+    `${quote(path)}: found ${bytes.length} bytes, expected at most ${codeownersBytes}`,
+  );
 }

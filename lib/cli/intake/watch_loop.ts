@@ -86,14 +86,10 @@ export async function watchArchives(
         for (const { key } of processed) await storage.remove(key);
       }
       const unclaimed = await findArchives(sql, { source, archives, state: "unclaimed" });
-      // The oldest of each archive and those after it.
-      const oldest = unclaimed.map(({ uploadedAt }) => uploadedAt);
-      for (let index = oldest.length - 2; index >= 0; index--) {
-        oldest[index] = Math.min(oldest[index]!, oldest[index + 1]!);
-      }
       for (const [index, archive] of unclaimed.entries()) {
         const count = unclaimed.length - index;
-        const oldestSeconds = Math.max(0, watcher.now() - oldest[index]!);
+        const oldest = Math.min(...unclaimed.slice(index).map(({ uploadedAt }) => uploadedAt));
+        const oldestSeconds = Math.max(0, watcher.now() - oldest);
         if (index === 0 && !once) {
           log.info("archives waiting", { count, oldest_seconds: oldestSeconds });
         }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Environment } from "../../base/config.ts";
 import { moveDurably } from "../storage/folder.ts";
 import { S3Bucket, type StoredFile } from "../storage/s3_client.ts";
-import { parseS3Url, readS3Settings } from "../storage/s3_settings.ts";
+import { parseS3Url, readS3Settings } from "../storage/s3_storage.ts";
 
 /** Stores archives for `watch`. */
 export interface Inbox {

@@ -1,5 +1,4 @@
 import { pause } from "../../base/delay.ts";
-import { readS3Error } from "./s3_responses.ts";
 import { StorageError } from "./storage.ts";
 
 const ATTEMPTS = 4;
@@ -17,10 +16,10 @@ const MAX_PAUSE_SECONDS = 30;
  */
 export async function fetchWithRetries(
   request: string,
-  { send, readText, describe = readS3Error, stop }: {
+  { send, readText, describe, stop }: {
     send: () => Promise<Response>;
     readText: (response: Response) => Promise<string>;
-    describe?: (status: number, text: string) => string;
+    describe: (status: number, text: string) => string;
     stop?: AbortSignal | undefined;
   },
 ): Promise<Response> {

@@ -10,9 +10,8 @@ import { UsageError } from "../errors.ts";
 import { readSecret } from "../settings.ts";
 import { moveDurably } from "./folder.ts";
 import { fetchWithRetries } from "./retries.ts";
-import { S3Bucket } from "./s3_client.ts";
-import { readS3Error } from "./s3_responses.ts";
-import { parseS3Url, readS3Settings } from "./s3_settings.ts";
+import { readS3Error, S3Bucket } from "./s3_client.ts";
+import { parseS3Url, readS3Settings } from "./s3_storage.ts";
 import { StorageError } from "./storage.ts";
 
 /** Stores an archive under a name and returns its location, without secrets. */

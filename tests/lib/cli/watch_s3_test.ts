@@ -2,7 +2,7 @@ import { after, before, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { S3Bucket } from "../../../lib/cli/storage/s3_client.ts";
-import { readS3Settings } from "../../../lib/cli/storage/s3_settings.ts";
+import { readS3Settings } from "../../../lib/cli/storage/s3_storage.ts";
 import { describeWithDatabases } from "../../database.ts";
 import { type S3Server, startS3Server } from "../../s3/server.ts";
 import { archiveOf, reportOf } from "../report/archive/make_archive.ts";
