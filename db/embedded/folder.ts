@@ -99,6 +99,16 @@ export async function ensureData(
   }
 }
 
+/** Caches of the catalog, which PostgreSQL writes with the process's umask when it starts. */
+const CACHES = ["global/pg_internal.init", "base/5/pg_internal.init"];
+
+/** Makes the files that opening a database creates readable by their owner alone. */
+export async function makeCachesPrivate(folder: EmbeddedFolder): Promise<void> {
+  for (const cache of CACHES) {
+    await Deno.chmod(join(folder.data, cache), 0o600).catch(() => {});
+  }
+}
+
 /**
  * Makes files readable by their owner alone, because PGlite creates them for everybody, and flushes
  * them to disk: 1,000 files in a second.

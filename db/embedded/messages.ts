@@ -21,10 +21,6 @@ export class IncomingBytes {
   /** Bytes that must have arrived before parsing again. */
   #needed = 8;
 
-  get isEmpty(): boolean {
-    return this.#length === 0;
-  }
-
   /** Whether parsing may find something. */
   get isReady(): boolean {
     return this.#length >= this.#needed;

@@ -3,6 +3,7 @@ import {
   claimSocket,
   type EmbeddedFolder,
   ensureData,
+  makeCachesPrivate,
   openFolder,
   removeSocket,
   socketPath,
@@ -109,6 +110,7 @@ async function openOwned(
     });
     const server = createServer((socket) => sessions.accept(socket));
     try {
+      await makeCachesPrivate(folder);
       await listen(server, await claimSocket(folder));
     } catch (error) {
       await db.close();

@@ -38,9 +38,6 @@ const SILENCE_TIMEOUT_MS = 60_000;
  */
 export const SHUTTING_DOWN = "test_analytics.shutting_down";
 
-/** How long clients have to leave by themselves before idle ones are disconnected. */
-const LEAVE_TIMEOUT_MS = 5_000;
-
 const PROTOCOL_3 = 196608;
 
 interface Client {
@@ -73,7 +70,6 @@ export class SessionServer {
   #greeting: Promise<Buffer> | undefined;
   #running = false;
   #draining = false;
-  #leaving = false;
   #failed = false;
   #silence: ReturnType<typeof setTimeout> | undefined;
 
@@ -113,15 +109,12 @@ export class SessionServer {
   }
 
   /**
-   * Asks the clients to leave, disconnects idle ones that do not, lets the others finish their
-   * transactions for at most `timeoutMs`, and then disconnects them too.
+   * Asks the clients to leave, which lets them finish their transactions, and disconnects those that
+   * have not left after `timeoutMs`.
    */
   async drain(timeoutMs: number): Promise<void> {
     this.#draining = true;
     if (!this.#running) this.#announceShutdown();
-    await this.#untilIdle(Math.min(timeoutMs, LEAVE_TIMEOUT_MS));
-    this.#leaving = true;
-    this.#endIdle();
     await this.#untilIdle(timeoutMs);
     for (const client of this.#clients) client.socket.destroy();
     await this.#untilIdle(Infinity);
@@ -168,7 +161,6 @@ export class SessionServer {
       this.#fail(error);
     }
     this.#running = false;
-    this.#endIdle();
     const owner = this.#owner;
     if (owner) {
       const timeoutMs = this.#options.silenceTimeoutMs ?? SILENCE_TIMEOUT_MS;
@@ -255,13 +247,6 @@ export class SessionServer {
       },
     });
     return response;
-  }
-
-  #endIdle(): void {
-    if (!this.#leaving || this.#running) return;
-    for (const client of this.#clients) {
-      if (client !== this.#owner && client.incoming.isEmpty) client.socket.destroy();
-    }
   }
 
   #fail(error: unknown): void {

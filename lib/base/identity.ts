@@ -150,10 +150,7 @@ function secondsHex(seconds: number): string {
 }
 
 function sha256Hex(parts: string[]): string {
-  return createHash("sha256").update(joined(parts)).digest("hex");
-}
-
-// With lengths, because names may contain any separator.
-function joined(parts: string[]): string {
-  return parts.map((part) => `${part.length}:${part}`).join("");
+  // With lengths, because names may contain any separator.
+  const joined = parts.map((part) => `${part.length}:${part}`).join("");
+  return createHash("sha256").update(joined).digest("hex");
 }

@@ -46,12 +46,11 @@ export function parseTimestamp(text: string): number {
   }
   const [, day, time, zone] = match;
   const seconds = instantOf(`${day}T${time}${zone}`);
-  if (seconds === null) {
-    throw new SyntaxError(`invalid timestamp "${text}": expected a day and time that exist`);
-  }
   // The zone can carry the first and last day over the edge.
-  if (!isWritable(seconds)) {
-    throw new SyntaxError(`invalid timestamp "${text}": expected the years 0000 to 9999 in UTC`);
+  if (seconds === null || !isWritable(seconds)) {
+    throw new SyntaxError(
+      `invalid timestamp "${text}": expected a day and time that exist, in the years 0000 to 9999`,
+    );
   }
   return seconds;
 }

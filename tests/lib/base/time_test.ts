@@ -164,7 +164,8 @@ describe("a time stamp is read", () => {
     it(`only from the calendar and the clock, so not from ${text}`, () => {
       assert.throws(() => parseTimestamp(text), {
         name: "SyntaxError",
-        message: `invalid timestamp "${text}": expected a day and time that exist`,
+        message:
+          `invalid timestamp "${text}": expected a day and time that exist, in the years 0000 to 9999`,
       });
     });
   }
@@ -173,7 +174,8 @@ describe("a time stamp is read", () => {
     it(`only where it can be written again, so not from ${text}`, () => {
       assert.throws(() => parseTimestamp(text), {
         name: "SyntaxError",
-        message: `invalid timestamp "${text}": expected the years 0000 to 9999 in UTC`,
+        message:
+          `invalid timestamp "${text}": expected a day and time that exist, in the years 0000 to 9999`,
       });
     });
   }
