@@ -79,10 +79,7 @@ export async function loadOverviews(
 
 const NO_BUILDS: BuildTotals = { buildCount: 0, failedBuildCount: 0, disruptedBuildCount: 0 };
 
-function selectCounts(
-  sql: Queryable,
-  { repositoryIds, now, windowStart }: OverviewQuery,
-) {
+function selectCounts(sql: Queryable, { repositoryIds, now, windowStart }: OverviewQuery) {
   const ids = arrayOf(repositoryIds);
   return sql<RepositoryCounts[]>`
     select r.repository_id::float8 as "repositoryId",

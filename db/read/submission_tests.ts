@@ -62,18 +62,15 @@ export async function loadSubmissionTests(sql: Database["sql"], options: {
       version: repository,
       count: page.count,
       attempts: tests.map(({ testNo, position, ...attempt }) => {
-        const { testHash, suite, class: className, name, file } = identityOf.get(testNo)!;
+        const { testNo: _, testHash, ...identity } = identityOf.get(testNo)!;
         const { failure } = attempt;
         return {
           ...attempt,
+          ...identity,
           id: failure
             ? eventId(submissionId, failure.resultNo)
             : attemptId(submissionId, { resultCount, position }),
           testId: testId(repository.idPrefix, testHash),
-          suite,
-          class: className,
-          name,
-          file,
           text: failure && texts.get(failure.textId)!,
         };
       }),

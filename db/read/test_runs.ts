@@ -8,7 +8,12 @@ import {
   type TestAttempt,
   testAttempts,
 } from "../../lib/analysis/attempts.ts";
-import { attemptsAt, type ResultCounts, resultCountsAt } from "../../lib/analysis/columns.ts";
+import {
+  attemptsAt,
+  type ResultColumns,
+  type ResultCounts,
+  resultCountsAt,
+} from "../../lib/analysis/columns.ts";
 import type { FailureText } from "../../lib/analysis/failure_texts.ts";
 import type { RunPosition } from "../../lib/base/cursor.ts";
 import type { Versioned } from "../../lib/base/data_version.ts";
@@ -101,11 +106,8 @@ export async function loadSubmissionRuns(
 ): Promise<Versioned<{ submissions: SubmissionRuns[] }>> {
   return await sql.begin(SNAPSHOT, async (tx) => {
     const [repository] = await selectRepository(tx, query.repositoryId);
-    const limit = Infinity;
-    const found = await findSubmissions(
-      tx,
-      { ...query, branches: null, status: "all", after: null, limit },
-    );
+    const all = { branches: null, status: "all", after: null, limit: Infinity } as const;
+    const found = await findSubmissions(tx, { ...query, ...all });
     return { version: repository ?? null, submissions: [...found.values()] };
   });
 }
@@ -194,12 +196,9 @@ function selectCandidates(
     limit ${SUBMISSIONS_PER_STATEMENT}`;
 }
 
-interface SubmissionRow extends Pick<TestRun, "buildUrl" | "commitOid" | "treeOid" | "branch"> {
-  submissionId: string;
-  durations: Uint8Array;
-  durationUnit: number;
-  exceptions: Uint8Array;
-}
+type SubmissionRow =
+  & Pick<TestRun, "submissionId" | "buildUrl" | "commitOid" | "treeOid" | "branch">
+  & ResultColumns;
 
 /** Submissions, newest first. */
 function selectSubmissions(

@@ -72,11 +72,10 @@ export async function loadTrackedTests(
             ).then((rows) => rows.flat()),
         ])),
     ]);
-  let [[versions, tests, runs, lists, tags], [countedVersions, counts]] = await loadBoth();
+  let rows = await loadBoth();
   // An upload was committed between the two.
-  while (!isSameData(versions, countedVersions)) {
-    [[versions, tests, runs, lists, tags], [countedVersions, counts]] = await loadBoth();
-  }
+  while (!isSameData(rows[0][0], rows[1][0])) rows = await loadBoth();
+  const [[versions, tests, runs, lists, tags], [, counts]] = rows;
   const of = <Row extends { repositoryId: number }>(rows: readonly Row[]) => {
     const byRepository = Map.groupBy(rows, (row) => row.repositoryId);
     return (repositoryId: number) => byRepository.get(repositoryId) ?? [];

@@ -32,20 +32,12 @@ export function testAttempts(
 ): TestAttempt[] {
   let failureCount = 0;
   return attempts.map(({ kind, durationMicroseconds }, index) => {
-    const runCount = index + 1;
-    const isLast = runCount === attempts.length;
+    const place = { runCount: index + 1, isLast: index === attempts.length - 1 };
     if (kind !== "negative") {
-      return {
-        runCount,
-        isLast,
-        conclusion: CONCLUSIONS[kind],
-        durationMicroseconds,
-        failure: null,
-      };
+      return { ...place, conclusion: CONCLUSIONS[kind], durationMicroseconds, failure: null };
     }
-    const failure = failures[failureCount++];
-    if (!failure) throw new Error("the columns have more failures than are stored");
-    return { runCount, isLast, conclusion: failure.conclusion, durationMicroseconds, failure };
+    const failure = failures[failureCount++]!;
+    return { ...place, conclusion: failure.conclusion, durationMicroseconds, failure };
   });
 }
 
@@ -64,16 +56,9 @@ export type AttemptStatus = typeof ATTEMPT_STATUSES[number];
 
 /** Whether a status selects attempts with this conclusion. */
 export function hasStatus(conclusion: Conclusion, status: AttemptStatus): boolean {
-  switch (status) {
-    case "all":
-      return true;
-    case "failed":
-      return isNegative(conclusion);
-    case "passed":
-      return conclusion === "passing";
-    default:
-      return conclusion === status;
-  }
+  if (status === "all") return true;
+  if (status === "failed") return isNegative(conclusion);
+  return conclusion === (status === "passed" ? "passing" : status);
 }
 
 /** The conclusions of negative results that a status selects. */

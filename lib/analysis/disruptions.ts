@@ -78,22 +78,16 @@ export function mergeDisruptive(
   here: DisruptiveTest,
 ): DisruptiveTest {
   if (!known) return here;
-  const merged = { ...known };
-  merged.firstDisruptionAt = Math.min(known.firstDisruptionAt, here.firstDisruptionAt);
-  const later = compareIds(here.latestSubmissionId, known.latestSubmissionId) ||
+  const order = compareIds(here.latestSubmissionId, known.latestSubmissionId) ||
     here.latestResultNo - known.latestResultNo;
-  if (later > 0) {
-    merged.latestSubmissionId = here.latestSubmissionId;
-    merged.latestResultNo = here.latestResultNo;
-    merged.latestCommitOid = here.latestCommitOid;
-    merged.latestBuildUrl = here.latestBuildUrl;
-    merged.latestMessage = here.latestMessage;
-  }
-  if (here.positiveSubmissionId > known.positiveSubmissionId) {
-    merged.positiveSubmissionId = here.positiveSubmissionId;
-    merged.positiveBuildUrl = here.positiveBuildUrl;
-  }
-  return merged;
+  const { positiveSubmissionId, positiveBuildUrl } =
+    here.positiveSubmissionId > known.positiveSubmissionId ? here : known;
+  return {
+    ...(order > 0 ? here : known),
+    firstDisruptionAt: Math.min(known.firstDisruptionAt, here.firstDisruptionAt),
+    positiveSubmissionId,
+    positiveBuildUrl,
+  };
 }
 
 /**

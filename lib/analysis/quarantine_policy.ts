@@ -100,9 +100,7 @@ export function decideQuarantine<Test extends { history: PolicyHistory }>(
   for (const decision of entering) {
     if (free-- > 0) continue;
     decision.action = "skip";
-    const { maxTests } = policy;
-    decision.reason += `, but ${plural(maxTests, "test")} ${maxTests === 1 ? "is" : "are"} ` +
-      "automatically quarantined already";
+    decision.reason += `, but the limit of automatic entries is ${policy.maxTests}`;
   }
   return decided.map(({ evidence: _, ...decision }) => decision);
 }
@@ -120,10 +118,9 @@ function decideAlone(
   }
   if (history.quarantine) return { action: calm.isReleased ? "leave" : "stay", reason: calm.text };
   const passed = latest.filter((isPositive) => isPositive).length;
-  const found = `${plural(disruptions, "disruption")} at ` +
-    `${
-      plural(codeVersions, "code version")
-    }, ${passed} of its last ${latest.length} results passed`;
+  const versions = plural(codeVersions, "code version");
+  const found = `${plural(disruptions, "disruption")} at ${versions}, ` +
+    `${passed} of its last ${latest.length} results passed`;
   const skip = (why: string): PolicyDecision => ({ action: "skip", reason: `${found}: ${why}` });
   if (disruptions < policy.disruptions) {
     return skip(`needs ${plural(policy.disruptions, "disruption")}`);

@@ -1,14 +1,6 @@
+import type { TestIdentity } from "../base/identity.ts";
 import type { Quarantine } from "./quarantine.ts";
 import type { RunTotals } from "./run_counts.ts";
-
-/** A negative result of a test at a code version where the test is nondeterministic. */
-export interface LatestDisruption {
-  /** Seconds since 1970. */
-  recordedAt: number;
-  commitOid: string;
-  buildUrl: string;
-  message: string;
-}
 
 /** A positive result of a test at a code version where the test is nondeterministic. */
 export interface LatestPositive {
@@ -17,14 +9,16 @@ export interface LatestPositive {
   buildUrl: string;
 }
 
+/** A negative result of a test at a code version where the test is nondeterministic. */
+export interface LatestDisruption extends LatestPositive {
+  commitOid: string;
+  message: string;
+}
+
 /** A test that lists can show: disruptive or quarantined. Totals are those of the window. */
-export interface TrackedTest extends RunTotals {
+export interface TrackedTest extends TestIdentity, RunTotals {
   /** 24 lower-case hex digits. */
   id: string;
-  suite: string;
-  class: string;
-  name: string;
-  file: string;
   /** Sorted. */
   tags: string[];
   /** Disruptions in the window. */
@@ -41,10 +35,7 @@ export interface TrackedTest extends RunTotals {
 
 /** Passes in the positive and negative results, in truncated thousandths; `null` without any. */
 export function passRateThousandths(
-  { countedResultCount, negativeResultCount }: Pick<
-    RunTotals,
-    "countedResultCount" | "negativeResultCount"
-  >,
+  { countedResultCount, negativeResultCount }: Omit<RunTotals, "timeConsumed" | "resultCount">,
 ): number | null {
   if (countedResultCount === 0) return null;
   return Math.floor(((countedResultCount - negativeResultCount) * 1000) / countedResultCount);

@@ -113,7 +113,7 @@ describe("a test enters the quarantine", () => {
   it("while there are places, which go to those with the most disruptions", () => {
     assert.match(
       decided(flaky, {}, 10),
-      /^skip: 3 disruptions .*, but 10 tests are automatically quarantined already$/,
+      /^skip: 3 disruptions .*, but the limit of automatic entries is 10$/,
     );
     const test = (name: string, runs: PolicyRun[], quarantine: Quarantine | null = null) => ({
       name,

@@ -180,7 +180,7 @@ describeWithDatabases("quarantine apply", (database) => {
     );
     assert.deepEqual(actions((await cli("quarantine apply --org acme")).stdout), [
       "skip bad: 3 disruptions at 3 code versions, 3 of its last 6 results passed, " +
-      "but 1 test is automatically quarantined already",
+      "but the limit of automatic entries is 1",
       "stay worse: passed 0 times since its last failure 1 day ago",
     ]);
   });
