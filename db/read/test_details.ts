@@ -13,12 +13,6 @@ export interface TestDetails {
   test: TrackedTestBase & { tags: string[] };
 }
 
-type DetailsRow = DataVersion & TestRow & {
-  idPrefix: number;
-  disruptionCount: number;
-  tags: string[];
-};
-
 /** A test; `null` when it is gone. */
 export async function loadTestDetails(sql: Queryable, options: {
   repositoryId: number;
@@ -27,7 +21,8 @@ export async function loadTestDetails(sql: Queryable, options: {
   windowStart: number;
 }): Promise<TestDetails | null> {
   const { repositoryId, testNo, now, windowStart } = options;
-  const [row] = await sql<DetailsRow[]>`
+  type Extra = { idPrefix: number; disruptionCount: number; tags: string[] };
+  const [row] = await sql<(DataVersion & TestRow & Extra)[]>`
     select ${versionColumns(sql)}, r.id_prefix::float8 as "idPrefix", ${testColumns(sql)},
       (select count(*)::int from negative_result n
         where n.repository_id = ${repositoryId} and n.test_no = ${testNo} and n.is_disruption

@@ -4,7 +4,7 @@ import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import type { Database } from "../connection/connect.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { isRecordedSince, weekOfNegative } from "./fragments.ts";
-import { loadTestRuns, type TestRun } from "./test_runs.ts";
+import { loadTestRuns, type RunVersion, type TestRun } from "./test_runs.ts";
 
 /** The failures of a test on a day. */
 export interface FailureDay {
@@ -34,12 +34,6 @@ export async function loadFailureDays(
     ) f
     group by f.day`;
 }
-
-/** The code version of a submission in which a test ran. */
-type RunVersion = Pick<
-  TestRun,
-  "submissionId" | "commitOid" | "treeOid" | "branch" | "buildUrl"
->;
 
 /** The first disruption of a test, and its last pass at another version of the code before. */
 export interface FirstDisruption {

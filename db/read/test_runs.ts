@@ -34,6 +34,12 @@ export interface TestRun extends TestAttempt, RunPosition {
   text: FailureText | null;
 }
 
+/** The code version of a submission in which a test ran. */
+export type RunVersion = Pick<
+  TestRun,
+  "submissionId" | "commitOid" | "treeOid" | "branch" | "buildUrl"
+>;
+
 interface RunsQuery {
   repositoryId: number;
   testNo: number;
@@ -196,16 +202,12 @@ function selectCandidates(
     limit ${SUBMISSIONS_PER_STATEMENT}`;
 }
 
-type SubmissionRow =
-  & Pick<TestRun, "submissionId" | "buildUrl" | "commitOid" | "treeOid" | "branch">
-  & ResultColumns;
-
 /** Submissions, newest first. */
 function selectSubmissions(
   sql: Queryable,
   { repositoryId, submissionIds }: { repositoryId: number; submissionIds: string[] },
 ) {
-  return sql<SubmissionRow[]>`
+  return sql<(RunVersion & ResultColumns)[]>`
     select encode(submission_id, 'hex') as "submissionId", build_url as "buildUrl",
       commit_oid as "commitOid", tree_oid as "treeOid", branch, durations,
       duration_unit as "durationUnit", exceptions

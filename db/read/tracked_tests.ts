@@ -200,19 +200,13 @@ function selectTests(sql: Queryable, { repositoryIds, firstId }: Scope) {
       and (d.latest_submission_id >= decode(${firstId}, 'hex')) is not true`;
 }
 
-interface TestListRow {
-  repositoryId: number;
-  testListNo: number;
-  testCount: number;
-  tests: Uint8Array;
-}
-
 /**
  * The lists that were run in the window. The upper bound, below which all submissions are, makes a
  * planner that does not know the window expect few of them.
  */
 function selectTestLists(sql: Queryable, { repositoryIds, firstId }: Scope) {
-  return sql<TestListRow[]>`
+  type Row = { repositoryId: number; testListNo: number; testCount: number; tests: Uint8Array };
+  return sql<Row[]>`
     select repository_id::float8 as "repositoryId", test_list_no as "testListNo",
       test_count as "testCount", tests
     from test_list

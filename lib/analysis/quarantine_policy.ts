@@ -149,10 +149,7 @@ interface Evidence {
   isOneStretch: boolean;
 }
 
-function evidenceOf(
-  { runs, leftAt }: PolicyHistory,
-  { windowStart }: PolicyMoment,
-): Evidence {
+function evidenceOf({ runs, leftAt }: PolicyHistory, { windowStart }: PolicyMoment): Evidence {
   const since = Math.max(windowStart, leftAt);
   const counting = runs.filter((run) => run.recordedAt >= since && !run.isBrokenEnvironment);
   const disrupted = counting.filter(({ isDisrupted }) => isDisrupted);
