@@ -11,18 +11,20 @@ import {
   type SettingName,
 } from "../base/config.ts";
 import { authorOf } from "./author.ts";
-import {
-  DATABASE_OPTIONS,
-  DATABASE_SETTINGS,
-  type DatabaseLocation,
-  readDatabaseLocation,
-} from "./database_location.ts";
 import { UsageError } from "./errors.ts";
 import { commandHelp } from "./help.ts";
 import type { Git } from "./intake/ci/git.ts";
 import { type Cell, oneLine, plainLine } from "./output.ts";
 import { isBlank, isRequired, type Parameters, readInput, type Values } from "./parameters.ts";
-import { type CheckedSetting, readSettings, type SettingValues } from "./settings.ts";
+import {
+  type CheckedSetting,
+  DATABASE_OPTIONS,
+  DATABASE_SETTINGS,
+  type DatabaseLocation,
+  readDatabaseLocation,
+  readSettings,
+  type SettingValues,
+} from "./settings.ts";
 
 /** Input and output of the program; tests pass their own. */
 export interface CliIo {

@@ -7,7 +7,7 @@ import { pause } from "../base/delay.ts";
 import { PROGRAM } from "../base/version.ts";
 import { shellWord } from "../base/quote.ts";
 import type { OpenOptions } from "./command.ts";
-import type { DatabaseLocation } from "./database_location.ts";
+import type { DatabaseLocation } from "./settings.ts";
 import { Failure } from "./errors.ts";
 
 // SQLSTATE: read-only transaction (a replica), insufficient privilege.

@@ -1,7 +1,8 @@
+import process from "node:process";
 import type { Environment } from "../base/config.ts";
 import { pause } from "../base/delay.ts";
+import type { CliIo } from "./command.ts";
 import { isTelemetryOn } from "./log_output.ts";
-import { processIo } from "./process_io.ts";
 import { runCli } from "./program.ts";
 
 /** With telemetry: how long open requests and statements may delay the exit. */
@@ -28,4 +29,74 @@ function endProcess(code: number, environment: Environment): void {
     await pause(FLUSH_TIMEOUT_MS);
     Deno.exit(code);
   }, DRAIN_TIMEOUT_MS));
+}
+
+// A pipe inherited from a Node.js parent (npx) may be non-blocking: when it is full, try again.
+const RETRY_MS = 5;
+// A wrapper (npx, deno task, timeout) forwards the signal that the terminal has sent to both.
+const SAME_SIGNAL_MS = 200;
+
+/** The streams, environment, clock and signals of this process. */
+function processIo(): CliIo {
+  const stop = new AbortController();
+  const stopAtOnce = new AbortController();
+  let firstAt = 0;
+  const onSignal = () => {
+    if (!stop.signal.aborted) {
+      firstAt = performance.now();
+      stop.abort();
+    } else if (performance.now() - firstAt > SAME_SIGNAL_MS) stopAtOnce.abort();
+  };
+  let listening = false;
+  return {
+    stdout: writeToStdout(),
+    stderr: writeToStderr,
+    environment: process.env,
+    now: () => Math.floor(Date.now() / 1000),
+    stderrIsTerminal: Deno.stderr.isTerminal(),
+    // Some pseudo-terminals report 0 columns.
+    ...Deno.stdout.isTerminal() && { columns: Deno.consoleSize().columns || 80 },
+    // A command that does not use `stop` is ended by a signal, as usual.
+    get stop() {
+      if (!listening) {
+        listening = true;
+        for (const signal of ["SIGINT", "SIGTERM"] as const) {
+          Deno.addSignalListener(signal, onSignal);
+        }
+      }
+      return stop.signal;
+    },
+    stopAtOnce: stopAtOnce.signal,
+    async openDatabase(location, options) {
+      // Commands that need no database start sooner without it.
+      const { openCurrentDatabase } = await import("./database.ts");
+      return await openCurrentDatabase(location, options);
+    },
+  };
+}
+
+function writeToStdout(): (text: string) => Promise<void> {
+  let readerIsGone = false;
+  return async (text) => {
+    let rest = new TextEncoder().encode(text);
+    while (rest.length > 0 && !readerIsGone) {
+      try {
+        rest = rest.subarray(await Deno.stdout.write(rest));
+      } catch (error) {
+        // As in `... | head -1`.
+        if (error instanceof Deno.errors.BrokenPipe) readerIsGone = true;
+        else if (error instanceof Deno.errors.WouldBlock) await pause(RETRY_MS);
+        else throw error;
+      }
+    }
+  };
+}
+
+function writeToStderr(text: string): void {
+  let rest = new TextEncoder().encode(text);
+  try {
+    while (rest.length > 0) rest = rest.subarray(Deno.stderr.writeSync(rest));
+  } catch {
+    // Standard error is closed.
+  }
 }

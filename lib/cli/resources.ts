@@ -8,7 +8,6 @@ import {
 import type { StoredTest } from "../../db/admin/quarantine.ts";
 import { findRepository, listRepositories, type Repository } from "../../db/admin/repositories.ts";
 import type { StoredSubmission } from "../../db/read/submissions.ts";
-import type { Token } from "../../db/admin/tokens.ts";
 import type { Queryable } from "../../db/connection/sql.ts";
 import type { Quarantine } from "../analysis/quarantine.ts";
 import { caseKey, type TestIdentity } from "../base/identity.ts";
@@ -17,9 +16,8 @@ import { shellWord } from "../base/quote.ts";
 import { formatTimestamp } from "../base/time.ts";
 import { PROGRAM } from "../base/version.ts";
 import type { CommandContext } from "./command.ts";
-import { option } from "./parameters.ts";
+import { lineOfText, option } from "./parameters.ts";
 import { Failure } from "./errors.ts";
-import { lineOfText } from "./values.ts";
 
 export const ORG = option("<name>", "name of the organization", lineOfText);
 
@@ -90,41 +88,28 @@ export async function selectRepositories(
     : await listRepositories(sql, organization.organizationId);
 }
 
-/** JSON of an organization. */
-export function organizationRecord(organization: Organization) {
-  return {
-    organization_id: organization.organizationId,
-    name: organization.name,
-    purchase_unit_count: organization.purchaseUnitCount,
-    created_at: formatTimestamp(organization.createdAt),
+/** `createdAt` as `created_at`. */
+type SnakeCase<Name> = Name extends `${infer First}${infer Rest}`
+  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${SnakeCase<Rest>}`
+  : "";
+
+/** Fields as `--json` shows them: with the database's names, and times as timestamps. */
+export function jsonRecord<Row extends object>(row: Row) {
+  const entries = Object.entries(row).map(([name, value]) => [
+    name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+    name.endsWith("At") ? timestampOrNull(value) : value,
+  ]);
+  return Object.fromEntries(entries) as {
+    [Name in keyof Row as SnakeCase<Name>]: Name extends `${string}At`
+      ? null extends Row[Name] ? string | null : string
+      : Row[Name];
   };
 }
 
 /** JSON of a repository. */
 export function repositoryRecord(repository: Repository) {
-  return {
-    organization_id: repository.organizationId,
-    repository_id: repository.repositoryNumber,
-    owner: repository.owner,
-    name: repository.name,
-    created_at: formatTimestamp(repository.createdAt),
-  };
-}
-
-/** JSON of a token, without its hash. */
-export function tokenRecord(token: Token) {
-  return {
-    organization_id: token.organizationId,
-    api_token_id: token.apiTokenId,
-    type: token.type,
-    token_prefix: token.tokenPrefix,
-    label: token.label,
-    created_at: formatTimestamp(token.createdAt),
-    expires_at: timestampOrNull(token.expiresAt),
-    revoked_at: timestampOrNull(token.revokedAt),
-    last_used_at: timestampOrNull(token.lastUsedAt),
-    repository: token.repository,
-  };
+  const { organizationId, repositoryNumber: repositoryId, owner, name, createdAt } = repository;
+  return jsonRecord({ organizationId, repositoryId, owner, name, createdAt });
 }
 
 /** JSON of what names a test. */
@@ -150,17 +135,12 @@ export function quarantineRecord(test: StoredTest, quarantine: Quarantine | null
 }
 
 /** JSON of a submission. */
-export function submissionRecord(submission: StoredSubmission) {
+export function submissionRecord({ treeOid, branch, ...rest }: StoredSubmission) {
+  const { key, status, recordedAt, uploadedAt, buildUrl, commitOid, testResultCount } = rest;
   return {
-    key: submission.key,
-    status: submission.status,
-    recorded_at: formatTimestamp(submission.recordedAt),
-    uploaded_at: formatTimestamp(submission.uploadedAt),
-    build_url: submission.buildUrl,
-    commit_oid: submission.commitOid,
-    tree_oid: submission.treeOid || null,
-    branch: submission.branch || null,
-    test_result_count: submission.testResultCount,
+    ...jsonRecord({ key, status, recordedAt, uploadedAt, buildUrl, commitOid, testResultCount }),
+    tree_oid: treeOid || null,
+    branch: branch || null,
   };
 }
 

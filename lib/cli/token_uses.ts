@@ -1,7 +1,7 @@
 import { recordTokenUses, type TokenUse } from "../../db/admin/tokens.ts";
 import { type Database, openDatabase } from "../../db/connection/connect.ts";
 import { errorFields, type Log } from "../base/log.ts";
-import type { DatabaseLocation } from "./database_location.ts";
+import type { DatabaseLocation } from "./settings.ts";
 
 // One connection for many tokens, soon enough for `token list`.
 const DELAY_MS = 5_000;

@@ -3,9 +3,8 @@ import { openDatabase } from "../../../db/connection/connect.ts";
 import { exists, inspectEmbedded } from "../../../db/embedded/folder.ts";
 import { backUpEmbedded } from "../../../db/embedded/backup.ts";
 import { type AddCommand, command } from "../command.ts";
-import { argument } from "../parameters.ts";
+import { argument, location } from "../parameters.ts";
 import { Failure } from "../errors.ts";
-import { location } from "../values.ts";
 
 export const backupCommand: AddCommand = command({
   name: "backup",

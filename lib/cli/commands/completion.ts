@@ -1,7 +1,6 @@
 import type { Command } from "commander";
 import { type AddCommand, command } from "../command.ts";
-import { argument } from "../parameters.ts";
-import { oneOf } from "../values.ts";
+import { argument, oneOf } from "../parameters.ts";
 import bash from "./completion.bash" with { type: "text" };
 import fish from "./completion.fish" with { type: "text" };
 import zsh from "./completion.zsh" with { type: "text" };

@@ -12,9 +12,8 @@ import { formatTimestamp, WINDOW_SECONDS } from "../../base/time.ts";
 import { composeDigest, type DigestEntry, type DigestFacts } from "../../digest/digest.ts";
 import { digestMarkdown, digestSlack } from "../../digest/format.ts";
 import { type AddCommand, command } from "../command.ts";
-import { option } from "../parameters.ts";
+import { duration, MAX_LIFETIME_SECONDS, oneOf, option, repositoryName } from "../parameters.ts";
 import { openOrganization, ORG, selectRepositories, testRecord } from "../resources.ts";
-import { duration, MAX_LIFETIME_SECONDS, oneOf, repositoryName } from "../values.ts";
 
 /** `digest`: changes in flaky and quarantined tests. */
 export const digestCommand: AddCommand = command({

@@ -8,12 +8,11 @@ import { SECONDS_PER_DAY, WINDOW_SECONDS } from "../../base/time.ts";
 import * as parameters from "../../http/request/parameters.ts";
 import { TestCollection } from "../../http/request/test_collection.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
-import { option } from "../parameters.ts";
+import { lineOfText, option, repositoryName, wholeNumber } from "../parameters.ts";
 import { Failure } from "../errors.ts";
 import { oneLine, plainLine } from "../output.ts";
 import { findDefaultOrganization, requireOrganization, selectRepositories } from "../resources.ts";
 import { type Column, tableLines } from "../table.ts";
-import { lineOfText, repositoryName, wholeNumber } from "../values.ts";
 
 const DAYS = WINDOW_SECONDS / SECONDS_PER_DAY;
 

@@ -8,13 +8,12 @@ import { decideExitCode, type GateFacts } from "../../gate/rule.ts";
 import { type GateSummary, summarize, summaryLines, summaryMarkdown } from "../../gate/summary.ts";
 import { parseBranches } from "../../query/branches.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
-import { argument, flag, option } from "../parameters.ts";
+import { argument, flag, location, option, repositoryName, wholeNumber } from "../parameters.ts";
 import { ExitWith, UsageError } from "../errors.ts";
 import { findCheckout, startLookup } from "../gate/lookup.ts";
 import { readRunReports, snapshotReports } from "../gate/read_reports.ts";
 import { runCommand } from "../gate/run_command.ts";
 import { plainLine } from "../output.ts";
-import { location, repositoryName, wholeNumber } from "../values.ts";
 
 const DEFAULT_BASE = "main";
 

@@ -7,12 +7,10 @@ import {
   setPurchaseUnits,
 } from "../../../db/admin/organizations.ts";
 import { writeTransaction } from "../../../db/write/transaction.ts";
-import { formatTimestamp } from "../../base/time.ts";
 import { type AddCommand, command, type CommandContext, group } from "../command.ts";
-import { argument, option } from "../parameters.ts";
+import { argument, lineOfText, option, purchaseUnits } from "../parameters.ts";
 import { Failure } from "../errors.ts";
-import { openOrganization, ORG, organizationRecord, unknownOrganization } from "../resources.ts";
-import { lineOfText, purchaseUnits } from "../values.ts";
+import { jsonRecord, openOrganization, ORG, unknownOrganization } from "../resources.ts";
 
 const NAME = argument("organization name, unique regardless of case", lineOfText);
 const PURCHASE_UNITS = "legacy tokens are valid only above 0";
@@ -66,11 +64,8 @@ const listCommand = command({
   input: {},
   async run(_input, context) {
     const { sql } = await context.openDatabase();
-    const records = (await listOrganizations(sql)).map(organizationRecord);
-    await context.printList(
-      records,
-      ["name", "purchase_unit_count", "created_at"],
-    );
+    const records = (await listOrganizations(sql)).map(jsonRecord);
+    await context.printList(records, ["name", "purchase_unit_count", "created_at"]);
   },
 });
 
@@ -84,10 +79,7 @@ const logCommand = command({
     const { sql, organization: { organizationId } } = await openOrganization(context, org);
     const changes = await listChanges(sql, organizationId);
     await context.printList(
-      changes.map(({ changedAt, ...rest }) => ({
-        changed_at: formatTimestamp(changedAt),
-        ...rest,
-      })),
+      changes.map(jsonRecord),
       (change) => [
         change.changed_at,
         change.author,
@@ -112,5 +104,5 @@ export const orgCommands: AddCommand = group({
 });
 
 async function printOrganization(context: CommandContext, organization: Organization) {
-  await context.print(organization.name, organizationRecord(organization));
+  await context.print(organization.name, jsonRecord(organization));
 }

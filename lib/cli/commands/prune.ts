@@ -6,11 +6,10 @@ import { planPrune, type Pruned, pruneRepository, reclaimSpace } from "../../../
 import { formatRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
 import { formatTimestamp, SECONDS_PER_DAY, WINDOW_SECONDS } from "../../base/time.ts";
 import { type AddCommand, command } from "../command.ts";
-import { flag, option } from "../parameters.ts";
+import { duration, flag, lineOfText, option, repositoryName } from "../parameters.ts";
 import { Failure, UsageError } from "../errors.ts";
 import { progressLine } from "../output.ts";
 import { requireOrganization, selectRepositories } from "../resources.ts";
-import { duration, lineOfText, repositoryName } from "../values.ts";
 
 const WINDOW_DAYS = WINDOW_SECONDS / SECONDS_PER_DAY;
 

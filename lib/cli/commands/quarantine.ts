@@ -22,7 +22,19 @@ import { formatRepositoryName, type RepositoryName } from "../../base/repository
 import { formatTimestamp, SECONDS_PER_DAY, WINDOW_SECONDS } from "../../base/time.ts";
 import { PROGRAM } from "../../base/version.ts";
 import { type AddCommand, command, type CommandContext, group } from "../command.ts";
-import { argument, flag, option } from "../parameters.ts";
+import {
+  argument,
+  duration,
+  end,
+  flag,
+  lineOfText,
+  MAX_LIFETIME_SECONDS,
+  oneOf,
+  option,
+  repositoryName,
+  testIdentifier,
+  wholeNumber,
+} from "../parameters.ts";
 import { Failure, UsageError } from "../errors.ts";
 import {
   openOrganization,
@@ -32,16 +44,6 @@ import {
   testRecord,
   timestampOrNull,
 } from "../resources.ts";
-import {
-  duration,
-  end,
-  lineOfText,
-  MAX_LIFETIME_SECONDS,
-  oneOf,
-  repositoryName,
-  testIdentifier,
-  wholeNumber,
-} from "../values.ts";
 
 const TEST = argument("test id, 24 hex digits", testIdentifier);
 

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { aborted } from "../../base/delay.ts";
 import { type AddCommand, command } from "../command.ts";
-import { option } from "../parameters.ts";
+import { location, option, port } from "../parameters.ts";
 import { reopenForReading } from "../database.ts";
 import { UsageError } from "../errors.ts";
 import { openInbox } from "../receive/inbox.ts";
@@ -9,7 +9,6 @@ import { startReceiver, UPLOAD_SETTINGS } from "../receive/receiver.ts";
 import { runService, SERVICE_SETTINGS } from "../service.ts";
 import { readSettings } from "../settings.ts";
 import { STORAGE_VARIABLES } from "../storage/s3_storage.ts";
-import { location, port } from "../values.ts";
 
 /** One token look-up per upload. */
 const MAX_CONNECTIONS = 2;

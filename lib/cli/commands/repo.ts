@@ -10,10 +10,9 @@ import {
 import { writeTransaction } from "../../../db/write/transaction.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
 import { type AddCommand, command, type CommandContext, group } from "../command.ts";
-import { argument, option } from "../parameters.ts";
+import { argument, option, repositoryId, repositoryName } from "../parameters.ts";
 import { Failure } from "../errors.ts";
 import { openOrganization, ORG, repositoryRecord, requireRepository, YES } from "../resources.ts";
-import { repositoryId, repositoryName } from "../values.ts";
 
 const REPOSITORY = argument("OWNER/NAME, split at the last slash", repositoryName);
 

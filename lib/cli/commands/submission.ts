@@ -3,10 +3,9 @@ import { listStoredSubmissions } from "../../../db/read/submissions.ts";
 import type { Queryable } from "../../../db/connection/sql.ts";
 import { PROGRAM } from "../../base/version.ts";
 import { type AddCommand, command, group } from "../command.ts";
-import { argument, option } from "../parameters.ts";
+import { argument, option, repositoryName, submissionKey } from "../parameters.ts";
 import { Failure } from "../errors.ts";
 import { openOrganization, ORG, requireRepository, submissionRecord, YES } from "../resources.ts";
-import { repositoryName, submissionKey } from "../values.ts";
 
 const listCommand = command({
   name: "list",

@@ -11,19 +11,21 @@ import { writeTransaction } from "../../../db/write/transaction.ts";
 import { makeToken, type TokenType } from "../../base/token.ts";
 import { PROGRAM } from "../../base/version.ts";
 import { type AddCommand, command, type CommandContext, group } from "../command.ts";
-import { argument, flag, option } from "../parameters.ts";
-import { Failure, UsageError } from "../errors.ts";
-import { openOrganization, ORG, requireRepository, tokenRecord } from "../resources.ts";
 import {
+  argument,
   duration,
+  flag,
   lineOfText,
   MAX_LIFETIME_SECONDS,
+  option,
   repositoryName,
   rowId,
   timestamp,
   tokenHash,
   tokenPrefix,
-} from "../values.ts";
+} from "../parameters.ts";
+import { Failure, UsageError } from "../errors.ts";
+import { jsonRecord, openOrganization, ORG, requireRepository } from "../resources.ts";
 
 const EXPIRES_AT = option(
   "<timestamp>",
@@ -84,7 +86,7 @@ const createCommand = command({
           `\`${PROGRAM} org set NAME --purchase-units N\``,
       );
     }
-    await context.print(plain, { token: plain, ...tokenRecord(stored.token) });
+    await context.print(plain, { token: plain, ...jsonRecord(stored.token) });
   },
 });
 
@@ -125,7 +127,7 @@ const importCommand = command({
       const revoked = token.revokedAt === null ? "" : ", and it is revoked";
       context.note(`token ${token.apiTokenId} already exists and is unchanged${revoked}`);
     }
-    await context.print(String(token.apiTokenId), tokenRecord(token));
+    await context.print(String(token.apiTokenId), jsonRecord(token));
   },
 });
 
@@ -140,7 +142,7 @@ const listCommand = command({
     const tokens = await listTokens(sql, organization.organizationId);
     await context.printList(
       tokens.map((token) => ({
-        ...tokenRecord(token),
+        ...jsonRecord(token),
         state: stateOf(token, context.now, organization.purchaseUnitCount),
       })),
       [
@@ -177,7 +179,7 @@ const revokeCommand = command({
       );
     }
     if (!result.revoked) context.note(`token ${tokenId} is already revoked`);
-    await context.print(String(tokenId), tokenRecord(result.token));
+    await context.print(String(tokenId), jsonRecord(result.token));
   },
 });
 
@@ -195,7 +197,7 @@ async function storeToken(
 
 function changeOf(token: Token) {
   const { organizationId, apiTokenId, label, type } = token;
-  const { expires_at, repository } = tokenRecord(token);
+  const { expires_at, repository } = jsonRecord(token);
   return {
     organizationId,
     subject: String(apiTokenId),

@@ -7,7 +7,7 @@ import { formatRepositoryName } from "../../base/repository_name.ts";
 import { formatTimestamp } from "../../base/time.ts";
 import { findCodeowners } from "../intake/codeowners_file.ts";
 import { type AddCommand, command } from "../command.ts";
-import { argument, option } from "../parameters.ts";
+import { argument, location, option } from "../parameters.ts";
 import { Failure } from "../errors.ts";
 import { archiveName, FilesToPack } from "../intake/files_to_pack.ts";
 import { readUploadFiles } from "../intake/read_files.ts";
@@ -21,7 +21,6 @@ import {
 } from "../intake/run_options.ts";
 import { STORAGE_VARIABLES } from "../storage/s3_storage.ts";
 import { openTarget } from "../storage/target.ts";
-import { location } from "../values.ts";
 
 /** `upload`: packs reports into an archive, for machines that cannot reach the database. */
 export const uploadCommand: AddCommand = command({

@@ -1,24 +1,27 @@
 import { realpath } from "node:fs/promises";
 import * as v from "valibot";
-import {
-  type ArchiveRecord,
-  listArchives,
-  retryFailedArchives,
-} from "../../../db/admin/archives.ts";
-import { formatTimestamp, SECONDS_PER_DAY } from "../../base/time.ts";
+import { listArchives, retryFailedArchives } from "../../../db/admin/archives.ts";
+import { SECONDS_PER_DAY } from "../../base/time.ts";
 import { type AddCommand, type CliIo, command, type CommandContext } from "../command.ts";
-import { argument, flag, option } from "../parameters.ts";
+import {
+  argument,
+  duration,
+  flag,
+  lineOfText,
+  location,
+  option,
+  wholeNumber,
+} from "../parameters.ts";
 import { Failure } from "../errors.ts";
 import type { ArchiveOutcome } from "../intake/process_archive.ts";
 import { cannotRead, type ReadProgress } from "../intake/read_files.ts";
 import { watchArchives } from "../intake/watch_loop.ts";
 import { plainLine, progressLine, readingText } from "../output.ts";
-import { requireOrganization, timestampOrNull } from "../resources.ts";
+import { jsonRecord, requireOrganization } from "../resources.ts";
 import { runService, SERVICE_SETTINGS } from "../service.ts";
 import { FolderStorage } from "../storage/folder.ts";
 import { parseS3Url, readS3Settings, S3Storage, STORAGE_VARIABLES } from "../storage/s3_storage.ts";
 import type { ArchiveStorage } from "../storage/storage.ts";
-import { duration, lineOfText, location, wholeNumber } from "../values.ts";
 
 /** `watch`. */
 export const watchCommand: AddCommand = command({
@@ -68,7 +71,7 @@ export const watchCommand: AddCommand = command({
         const { sql } = database;
         if (options.list) {
           const archives = await listArchives(sql, storage.name);
-          return await context.printList(archives.map(archiveRecord), ["key", "status", "reason"]);
+          return await context.printList(archives.map(jsonRecord), ["key", "status", "reason"]);
         }
         const organization = options.org === undefined
           ? null
@@ -79,14 +82,10 @@ export const watchCommand: AddCommand = command({
         }
         if (!options.once) logStarted({ source: storage.name });
         database.observeLockWaits((wait) =>
-          log.warn("waiting for a lock", {
-            waited_ms: Math.round(wait.waitedMs),
-            blocking_pid: wait.blockingPid,
-            application_name: wait.applicationName,
-            state: wait.state,
-            statement: wait.statement,
-            transaction_seconds: wait.transactionSeconds,
-          })
+          log.warn(
+            "waiting for a lock",
+            jsonRecord({ ...wait, waitedMs: Math.round(wait.waitedMs) }),
+          )
         );
         const watcher = {
           sql,
@@ -143,16 +142,4 @@ async function printOutcome(
     ? [key, status, outcome.reason]
     : [key, status, outcome.test_result_count, ...outcome.duplicate ? ["duplicate"] : []];
   await io.stdout(`${json ? JSON.stringify(outcome) : plainLine(line)}\n`);
-}
-
-/** JSON of a known archive. */
-function archiveRecord(archive: ArchiveRecord) {
-  return {
-    key: archive.key,
-    status: archive.status,
-    reason: archive.reason,
-    attempt_count: archive.attemptCount,
-    found_at: formatTimestamp(archive.foundAt),
-    finished_at: timestampOrNull(archive.finishedAt),
-  };
 }

@@ -5,7 +5,7 @@ import { checkoutFacts, type CiFacts, detectCiJob } from "./ci/mod.ts";
 import { readWith } from "../../base/read_with.ts";
 import { parseRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
 import type { CommandContext } from "../command.ts";
-import { option, type Values } from "../parameters.ts";
+import { option, repositoryName, timestamp, type Values } from "../parameters.ts";
 import { UsageError } from "../errors.ts";
 import {
   isObjectId,
@@ -16,7 +16,6 @@ import {
   readText,
   readTree,
 } from "./upload_values.ts";
-import { repositoryName, timestamp } from "../values.ts";
 
 /** The options. */
 export const RUN_OPTIONS = {
