@@ -144,7 +144,11 @@ export function command<Input extends Parameters, Name extends CheckedSetting = 
       try {
         await run(command, spec, io, argv);
       } catch (error) {
-        if (error instanceof UsageError) error.example ??= spec.example;
+        if (error instanceof UsageError) {
+          // With a wrong environment variable the example would fail too.
+          const isHelp = /(^|; )(HOST|PORT|[A-Z]+(_[A-Z]+)+)\b/.test(error.message);
+          error.example ??= isHelp ? `${pathOf(command)} --help` : spec.example;
+        }
         throw error;
       }
     });

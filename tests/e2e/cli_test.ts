@@ -162,7 +162,8 @@ describe("demo", () => {
       assert.deepEqual([code, stdout.length], [1, 0]);
       assert.equal(
         new TextDecoder().decode(stderr),
-        `error: port ${port} is in use; try --port ${port + 1}\n`,
+        `error: port ${port} of 127.0.0.1 is already in use: use --port ${port + 1}, or --port 0 ` +
+          "for any free port\n",
       );
       assert.deepEqual([...Deno.readDirSync(temporary)], []);
     } finally {

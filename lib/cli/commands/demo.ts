@@ -21,9 +21,9 @@ import { formatRepositoryName } from "../../base/repository_name.ts";
 import { SECONDS_PER_DAY } from "../../base/time.ts";
 import { makeToken } from "../../base/token.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
-import { Failure } from "../errors.ts";
 import { readCoverage, readResults, type UploadFiles } from "../intake/read_files.ts";
 import { storeUpload } from "../intake/store_upload.ts";
+import { listenOrFail } from "../listen.ts";
 import { withLog } from "../log_output.ts";
 import { serveUntilStopped } from "./serve.ts";
 
@@ -39,13 +39,8 @@ export const demoCommand: AddCommand = command({
     const { io } = context;
     const host = setting(io.environment, "HOST");
     const port = settings.PORT;
-    try {
-      // Before anything is created.
-      Deno.listen({ hostname: host, port }).close();
-    } catch (error) {
-      if (!(error instanceof Deno.errors.AddrInUse)) throw error;
-      throw new Failure(`port ${port} is in use; try --port ${port + 1}`);
-    }
+    // Before anything is created.
+    listenOrFail({ host, port }, () => Deno.listen({ hostname: host, port }).close());
     // Readable by people, regardless of the log settings of the environment.
     await withLog(io, { LOG_LEVEL: "info", LOG_FORMAT: "human" }, async (log) => {
       await serveExample(context, { log, host, port });

@@ -1,15 +1,14 @@
 import * as v from "valibot";
 import { listOrganizations } from "../../../db/admin/organizations.ts";
 import type { Repository } from "../../../db/admin/repositories.ts";
-import type { Database } from "../../../db/connection/connect.ts";
 import { planPrune, type Pruned, pruneRepository, reclaimSpace } from "../../../db/write/prune.ts";
-import { formatRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
+import { formatRepositoryName } from "../../base/repository_name.ts";
 import { formatTimestamp, SECONDS_PER_DAY, WINDOW_SECONDS } from "../../base/time.ts";
 import { type AddCommand, command } from "../command.ts";
 import { duration, flag, lineOfText, option, repositoryName } from "../parameters.ts";
 import { Failure, UsageError } from "../errors.ts";
 import { progressLine } from "../output.ts";
-import { requireOrganization, selectRepositories } from "../resources.ts";
+import { jsonRecord, requireOrganization, selectRepositories } from "../resources.ts";
 
 const WINDOW_DAYS = WINDOW_SECONDS / SECONDS_PER_DAY;
 
@@ -46,39 +45,39 @@ export const pruneCommand: AddCommand = command({
       throw new UsageError("--org: missing: --repo needs it");
     }
     const database = await context.openDatabase();
+    const { sql } = database;
+    const { stop } = io;
     const cutoff = context.now - keep;
+    const organizations = org === undefined
+      ? await listOrganizations(sql)
+      : [await requireOrganization(sql, org)];
     const progress = progressLine(io);
-    const total: Pruned = { submissionCount: 0, testResultCount: 0 };
-    const rows: Record<string, string | number>[] = [];
+    const onRepository = async (repository: Repository): Promise<Pruned> => {
+      const { repositoryId } = repository;
+      if (dryRun) return await planPrune(sql, { repositoryId, cutoff });
+      const subject = formatRepositoryName(repository);
+      // Written first: an interrupted run has deleted something too.
+      const detail = { before: formatTimestamp(cutoff) };
+      await context.logChange(sql, { ...repository, subject, detail });
+      const onBatch = ({ submissionCount, testResultCount }: Pruned) =>
+        progress.show(
+          `${subject}: ${submissionCount} submissions, ${testResultCount} results deleted`,
+        );
+      return await pruneRepository(sql, { repositoryId, cutoff, stop, onBatch });
+    };
+    const rows = [];
     try {
-      for (const { organization, repository } of await findTargets(database, { org, repo })) {
-        if (!dryRun && io.stop.aborted) break;
-        const { repositoryId } = repository;
-        const name = formatRepositoryName(repository);
-        const onBatch = (batch: Pruned) =>
-          progress.show(
-            `${name}: ${total.submissionCount + batch.submissionCount} submissions, ` +
-              `${total.testResultCount + batch.testResultCount} results deleted`,
-          );
-        const options = { repositoryId, cutoff, stop: io.stop, onBatch };
-        if (!dryRun) {
-          // Written first: an interrupted run has deleted something too.
-          const detail = { before: formatTimestamp(cutoff) };
-          await context.logChange(database.sql, { ...repository, subject: name, detail });
+      for (const organization of organizations) {
+        for (const repository of await selectRepositories(sql, organization, repo)) {
+          if (!dryRun && stop.aborted) break;
+          const pruned = await onRepository(repository);
+          if (pruned.submissionCount === 0) continue;
+          rows.push(jsonRecord({
+            organization: organization.name,
+            repository: formatRepositoryName(repository),
+            ...pruned,
+          }));
         }
-        const pruned = dryRun
-          ? await planPrune(database.sql, options)
-          : await pruneRepository(database.sql, options);
-        const { submissionCount, testResultCount } = pruned;
-        total.submissionCount += submissionCount;
-        total.testResultCount += testResultCount;
-        if (submissionCount === 0) continue;
-        rows.push({
-          organization,
-          repository: name,
-          submission_count: submissionCount,
-          test_result_count: testResultCount,
-        });
       }
       // Also after a first signal: there may be no later run.
       if (!dryRun && rows.length > 0) await reclaimSpace(database, io.stopAtOnce);
@@ -86,22 +85,8 @@ export const pruneCommand: AddCommand = command({
       progress.clear();
     }
     await context.printList(rows);
-    if (!dryRun && io.stop.aborted) {
+    if (!dryRun && stop.aborted) {
       throw new Failure("stopped before the end: run it again to continue");
     }
   },
 });
-
-async function findTargets(
-  { sql }: Database,
-  { org, repo }: { org: string | undefined; repo: RepositoryName | undefined },
-): Promise<{ organization: string; repository: Repository }[]> {
-  const organizations = org === undefined
-    ? await listOrganizations(sql)
-    : [await requireOrganization(sql, org)];
-  const targets = await Promise.all(organizations.map(async (organization) => {
-    const repositories = await selectRepositories(sql, organization, repo);
-    return repositories.map((repository) => ({ organization: organization.name, repository }));
-  }));
-  return targets.flat();
-}
