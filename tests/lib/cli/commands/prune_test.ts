@@ -124,7 +124,10 @@ describeWithDatabases("prune", (database) => {
 
   it("shows its progress where a person watches", async () => {
     const { code, stderr } = await cli("prune --keep 14d", { stderrIsTerminal: true });
-    assert.deepEqual([code, stderr], [0, ""]);
+    assert.equal(code, 0);
+    // Only on a slow machine; cleared at the end.
+    const shown = stderr.replaceAll("\r\x1b[K", "\n");
+    assert.match(shown, /^(\n\S+: \d+ submissions, \d+ results deleted)*\n?$/);
   });
 
   it("names an organization or repository that is unknown", async () => {
