@@ -110,8 +110,8 @@ function archiveBytes(upload: Upload): ReadableStream<Uint8Array> {
   return writeArchive({
     facts: {
       repository: { owner, name },
-      commit: upload.commit,
-      tree: null,
+      commitOid: upload.commit,
+      treeOid: null,
       branch: "main",
       buildUrl: upload.buildUrl,
       repositoryUrl: "",

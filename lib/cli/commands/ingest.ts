@@ -1,3 +1,4 @@
+import type { RunFacts } from "../../report/archive/mod.ts";
 import { plural } from "../../base/text.ts";
 import { PROGRAM } from "../../base/version.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
@@ -13,7 +14,6 @@ import {
   REPORTS,
   requireFiles,
   RUN_OPTIONS,
-  type RunFacts,
 } from "../intake/run_options.ts";
 import { type IntakeOutcome, type StoredUpload, storeUpload } from "../intake/store_upload.ts";
 import { ORG, requireOrganization } from "../resources.ts";

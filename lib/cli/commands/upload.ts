@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { stat } from "node:fs/promises";
-import { archivePath, writeArchive } from "../../report/archive/mod.ts";
+import { type ArchiveFacts, archivePath, writeArchive } from "../../report/archive/mod.ts";
 import { ARCHIVE_LIMITS } from "../../report/limits.ts";
 import { findReports } from "../../report/report_files.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
@@ -12,13 +12,7 @@ import { Failure } from "../errors.ts";
 import { archiveName, FilesToPack } from "../intake/files_to_pack.ts";
 import { readUploadFiles } from "../intake/read_files.ts";
 import { progressListener } from "../output.ts";
-import {
-  type DescribedRun,
-  factsOfRun,
-  REPORTS,
-  requireFiles,
-  RUN_OPTIONS,
-} from "../intake/run_options.ts";
+import { factsOfRun, REPORTS, requireFiles, RUN_OPTIONS } from "../intake/run_options.ts";
 import { STORAGE_VARIABLES } from "../storage/s3_storage.ts";
 import { openTarget } from "../storage/target.ts";
 
@@ -68,7 +62,7 @@ export const uploadCommand: AddCommand = command({
 
 async function pack(
   { facts, codeowners, reports, coverage }: {
-    facts: DescribedRun;
+    facts: ArchiveFacts;
     codeowners: string | null;
     reports: string[];
     coverage: string[];
@@ -81,12 +75,7 @@ async function pack(
   for (const { path } of found) await add(path, archivePath("test-results", path));
   for (const path of coverage) await add(path, archivePath("coverage", path));
 
-  const { commitOid: commit, treeOid: tree, branch, ...rest } = facts;
-  const stream = writeArchive({
-    facts: { commit, tree, branch: branch ?? "", ...rest },
-    codeowners,
-    files: packed.files,
-  });
+  const stream = writeArchive({ facts, codeowners, files: packed.files });
   const chunks: Uint8Array<ArrayBuffer>[] = [];
   let length = 0;
   for await (const chunk of stream) {

@@ -103,7 +103,7 @@ export async function processArchive(
       await releaseArchive(sql, { ...claim, reason: "", isAttempt: false });
       throw error;
     }
-    if (!(error instanceof ArchiveError)) {
+    if (!(error instanceof ArchiveError || error instanceof TagLimitError)) {
       await releaseArchive(sql, { ...claim, reason, isAttempt: !isTransient(error) });
       return { status: "left", key, reason };
     }
@@ -133,36 +133,27 @@ async function intake(
   // Without a timestamp its tests ran when it was uploaded.
   const recordedAt = Math.min(archive.uploadedAt, moment);
   let metadata: ArchiveMetadata | undefined;
-  const { contents, facts } = await asArchiveError(() =>
-    reader.open(source, {
-      given: {},
-      now: moment,
-      recordedAt,
-      listener,
-      onMetadata: (read) => metadata = read,
-    })
-  ).catch(async (error) => {
-    const facts = error instanceof ArchiveError && metadata && readableFacts(metadata, recordedAt);
+  const onMetadata = (read: ArchiveMetadata) => void (metadata = read);
+  const options = { given: {}, now: moment, recordedAt, listener, onMetadata };
+  const { contents, facts } = await reader.open(source, options).catch(async (error) => {
+    const facts = !isUnavailable(error) && metadata && readableFacts(metadata, recordedAt);
     if (facts) await show(facts);
-    throw error;
+    throw asArchiveError(error);
   });
   const { organization, repository } = await show(facts);
-  const files = await asArchiveError(() => reader.readFiles(source, contents, { listener }));
+  const files = await reader.readFiles(source, contents, { listener }).catch((error) => {
+    throw asArchiveError(error);
+  });
   const { outcome } = await storeUpload(sql, { ...facts, organization: organization.name }, files, {
     now: moment,
     key: shown.key,
     alongside: (tx) => finishArchive(tx, claim),
-  }).catch((error) => {
-    if (!(error instanceof TagLimitError)) throw error;
-    throw new ArchiveError(error.message, { cause: error });
   });
   await applyPolicyAfterUpload(sql, repository, { now: now(), origin, log });
   return outcome;
 
   /** Lists the archive under its repository as `processing`. */
-  async function show(
-    facts: ShownFacts,
-  ): Promise<{ organization: Organization; repository: Repository }> {
+  async function show(facts: ShownFacts) {
     const organization = given ??
       await organizationOf(sql, facts.repository, metadata?.organization);
     const repository = await findOrCreateRepository(sql, {
@@ -232,14 +223,9 @@ function readableFacts(metadata: ArchiveMetadata, recordedAt: number): ShownFact
   };
 }
 
-/** Turns errors of reading into an ArchiveError, except when the archive was not available. */
-async function asArchiveError<T>(read: () => Promise<T>): Promise<T> {
-  try {
-    return await read();
-  } catch (error) {
-    if (isUnavailable(error)) throw error;
-    throw new ArchiveError(messageOf(error), { cause: error });
-  }
+/** An error of reading as an ArchiveError, except when the archive was not available. */
+function asArchiveError(error: unknown): unknown {
+  return isUnavailable(error) ? error : new ArchiveError(messageOf(error), { cause: error });
 }
 
 /** True when the storage is down, or the archive changed while it was read. */

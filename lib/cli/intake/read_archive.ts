@@ -8,13 +8,14 @@ import {
   METADATA_KEYS,
   parseMetadataTimestamp,
   readArchived,
+  type RunFacts,
 } from "../../report/archive/mod.ts";
 import { quote, ReportError } from "../../report/report_error.ts";
 import type { StreamedReport } from "../../report/read_reports.ts";
 import { parseRepositoryName } from "../../base/repository_name.ts";
 import { type Listener, readCoverage, readResults, type UploadFiles } from "./read_files.ts";
 import { pageOfGitUrl } from "./ci/git.ts";
-import type { RunFacts, RunValues } from "./run_options.ts";
+import type { RunValues } from "./run_options.ts";
 import {
   isObjectId,
   readBuildUrl,

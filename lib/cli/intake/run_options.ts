@@ -3,7 +3,8 @@ import * as v from "valibot";
 import { askGit, commitOf, treeOf } from "./ci/git.ts";
 import { checkoutFacts, type CiFacts, detectCiJob } from "./ci/mod.ts";
 import { readWith } from "../../base/read_with.ts";
-import { parseRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
+import { parseRepositoryName } from "../../base/repository_name.ts";
+import type { ArchiveFacts } from "../../report/archive/mod.ts";
 import type { CommandContext } from "../command.ts";
 import { option, repositoryName, timestamp, type Values } from "../parameters.ts";
 import { UsageError } from "../errors.ts";
@@ -75,35 +76,12 @@ export function requireFiles({ reports, coverage }: { reports: string[]; coverag
 /** Values of the options that were given, and of the parameters of an upload. */
 export type RunValues = Partial<Omit<Values<typeof RUN_OPTIONS>, "coverage" | "codeowners">>;
 
-/** When, where and on which code the tests of an upload ran. */
-export interface RunFacts {
-  repository: RepositoryName;
-  commitOid: string;
-  treeOid: string | null;
-  branch: string | null;
-  /** `""` when there is none. */
-  buildUrl: string;
-  /** Page of the repository, `""` when it is not known. */
-  repositoryUrl: string;
-  tags: string[];
-  /** Seconds since 1970. */
-  recordedAt: number;
-}
-
-/** A run, as the options and the CI job or checkout describe it. */
-export interface DescribedRun extends RunFacts {
-  /** Name of the CI service, `""` outside of CI. */
-  provider: string;
-  /** The checkout, to make paths in reports relative; `""` when unknown. */
-  checkoutFolder: string;
-}
-
 /**
  * Merges the options with the facts of the CI job, or of the checkout outside of CI; options win.
  *
  * @throws {UsageError} when the repository or the commit is unknown
  */
-export async function factsOfRun(given: RunValues, context: CommandContext): Promise<DescribedRun> {
+export async function factsOfRun(given: RunValues, context: CommandContext): Promise<ArchiveFacts> {
   const git = context.io.git ?? askGit;
   const job = await detectCiJob(context.io.environment, git);
   const isDescribed = given.repo !== undefined && given.commit !== undefined;
@@ -129,7 +107,7 @@ export async function factsOfRun(given: RunValues, context: CommandContext): Pro
   }
   // The branch and tree of a checkout belong to its commit.
   const ofCommit = job || given.commit === undefined ? found : null;
-  const facts: DescribedRun = {
+  const facts: ArchiveFacts = {
     repository,
     commitOid,
     treeOid: given.tree ?? null,

@@ -9,7 +9,7 @@ import { formatRepositoryName } from "../../base/repository_name.ts";
 import { formatTimestamp } from "../../base/time.ts";
 import { requireOrganization } from "../resources.ts";
 import type { UploadFiles } from "./read_files.ts";
-import type { RunFacts } from "./run_options.ts";
+import type { RunFacts } from "../../report/archive/mod.ts";
 
 /** The result of {@linkcode storeUpload}. */
 export type StoredUpload = Awaited<ReturnType<typeof storeUpload>>;

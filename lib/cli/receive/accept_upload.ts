@@ -8,25 +8,29 @@ import { quote } from "../../base/quote.ts";
 import { formatRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
 import { readEntries } from "../../report/archive/entries.ts";
 import {
-  type ArchiveContents,
+  type ArchiveContent,
   archivePath,
-  type ArchiveSource,
   type FileToPack,
+  type RunFacts,
   writeArchive,
 } from "../../report/archive/mod.ts";
 import { hashed } from "../../report/file_chunks.ts";
 import { ARCHIVE_LIMITS as LIMITS } from "../../report/limits.ts";
 import { pageOfGitUrl } from "../intake/ci/git.ts";
 import { archiveName, FilesToPack } from "../intake/files_to_pack.ts";
-import type { RunFacts, RunValues } from "../intake/run_options.ts";
+import type { RunValues } from "../intake/run_options.ts";
 import { fileSource } from "../storage/folder.ts";
 import type { StoredFile } from "../storage/s3_client.ts";
 import type { Inbox } from "./inbox.ts";
 import type { ReaderPool } from "./reader_pool.ts";
 import { type ReceivedBody, type ReceivedFile, UploadError } from "./receive_body.ts";
 
-/** Facts of an upload that are known before its files are read. */
+/** An upload before its files are read, and what it needs. */
 export interface UploadRequest {
+  inbox: Inbox;
+  readers: ReaderPool;
+  /** Folder for unfinished files of this upload. */
+  folder: string;
   /** Name of the organization. */
   organization: string;
   /** The parameters, and the repository of the address. */
@@ -35,20 +39,10 @@ export interface UploadRequest {
   now: number;
 }
 
-/** Dependencies of {@linkcode acceptUpload}. */
-export interface AcceptContext {
-  inbox: Inbox;
-  readers: ReaderPool;
-  /** Folder for unfinished files of this upload. */
-  folder: string;
-}
-
 /** The content of an archive. */
-interface Content {
+interface Content extends Omit<ArchiveContent, "facts"> {
   run: RunFacts;
   checkoutFolder: string;
-  codeowners: string | null;
-  files: Iterable<FileToPack> | AsyncIterable<FileToPack>;
 }
 
 // Notes are for `watch`, which reads the archive again.
@@ -62,26 +56,22 @@ const MAX_NAME_CHARACTERS = 200;
  * @throws {UploadError} when the parameters do not fit the files
  * @throws {ReportError} when a file cannot be read
  */
-export async function acceptUpload(
-  body: ReceivedBody,
-  request: UploadRequest,
-  context: AcceptContext,
-): Promise<string> {
-  const path = join(context.folder, "archive.gz");
-  const { organization, now } = request;
+export async function acceptUpload(body: ReceivedBody, request: UploadRequest): Promise<string> {
+  const { inbox, readers, folder, organization, now } = request;
+  const path = join(folder, "archive.gz");
   const content = body.archive === null
     ? await contentOfFiles(body.files, request)
-    : await contentOfArchive(body.archive, body, request, context);
+    : await contentOfArchive(body.archive, body, request);
   const archive = await pack(path, content, organization);
   if (body.archive === null) {
     const source = { ...fileSource(path), name: "upload" };
-    await context.readers.use(body.byteCount, async (reader) => {
+    await readers.use(body.byteCount, async (reader) => {
       const options = { given: {}, now, recordedAt: now, listener };
       const { contents } = await reader.open(source, options);
       await reader.readFiles(source, contents, { listener, areNamed: true, isCheck: true });
     });
   }
-  return await context.inbox.put(archive, archiveName(content.run, archive.digest));
+  return await inbox.put(archive, archiveName(content.run, archive.digest));
 }
 
 async function contentOfFiles(
@@ -128,8 +118,7 @@ function pathOf(part: "report" | "coverage", name: string): string {
 async function contentOfArchive(
   archive: string,
   { byteCount }: ReceivedBody,
-  { given, now }: UploadRequest,
-  { readers }: AcceptContext,
+  { given, now, readers }: UploadRequest,
 ): Promise<Content> {
   const source = { ...fileSource(archive), name: "archive" };
   const { contents, facts } = await readers.use(byteCount, async (reader) => {
@@ -147,32 +136,32 @@ async function contentOfArchive(
       ],
     });
   }
+  const wantedOrdinals = new Set(
+    [...contents.reports, ...contents.coverage].map(({ ordinal }) => ordinal),
+  );
+  const files = async function* (): AsyncGenerator<FileToPack, void> {
+    for await (
+      const { ordinal, bytes, ...file } of readEntries(source.open(), { archive: "archive" })
+    ) {
+      if (wantedOrdinals.has(ordinal)) yield { ...file, open: () => ReadableStream.from(bytes) };
+    }
+  };
   return {
     run: { ...facts, repositoryUrl: pageOfGitUrl(metadata?.repositoryUrl ?? "") },
     checkoutFolder: metadata?.checkoutFolder ?? "",
     codeowners,
-    files: entriesOf(source, contents),
+    files: files(),
   };
 }
 
-async function* entriesOf(
-  source: ArchiveSource,
-  { reports, coverage }: ArchiveContents,
-): AsyncGenerator<FileToPack, void> {
-  const wanted = new Set([...reports, ...coverage].map(({ ordinal }) => ordinal));
-  for await (
-    const { path, ordinal, size, bytes } of readEntries(source.open(), { archive: source.name })
-  ) {
-    if (wanted.has(ordinal)) yield { path, size, open: () => ReadableStream.from(bytes) };
-  }
-}
-
-async function pack(path: string, content: Content, organization: string): Promise<StoredFile> {
-  const { run: { commitOid: commit, treeOid: tree, branch, ...run }, ...rest } = content;
-  const { checkoutFolder } = rest;
-  const facts = { ...run, organization, commit, tree, branch: branch ?? "", checkoutFolder };
+async function pack(
+  path: string,
+  { run, checkoutFolder, ...rest }: Content,
+  organization: string,
+): Promise<StoredFile> {
+  const facts = { ...run, organization, checkoutFolder, provider: "" };
   const hash = createHash("sha256");
-  const bytes = hashed(writeArchive({ ...rest, facts: { ...facts, provider: "" } }), hash);
+  const bytes = hashed(writeArchive({ ...rest, facts }), hash);
   await pipeline(bytes, createWriteStream(path));
   const { size } = await Deno.stat(path);
   if (size > LIMITS.compressedBytes) {

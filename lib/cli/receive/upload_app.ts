@@ -34,7 +34,7 @@ import {
   readTree,
 } from "../intake/upload_values.ts";
 import { StorageError } from "../storage/storage.ts";
-import { type AcceptContext, acceptUpload } from "./accept_upload.ts";
+import { acceptUpload, type UploadRequest } from "./accept_upload.ts";
 import { type BodyLimits, receiveBody, UploadError } from "./receive_body.ts";
 import { createAuthenticator } from "./upload_authentication.ts";
 
@@ -47,7 +47,7 @@ const RETRY_AFTER_SECONDS = "5";
 export interface UploadContext
   extends
     Pick<Context, "sql" | "log" | "metrics" | "trustedProxies" | "onTokenUse" | "now">,
-    Omit<AcceptContext, "folder"> {
+    Pick<UploadRequest, "inbox" | "readers"> {
   /** Parent of a folder for each upload. */
   workFolder: string;
   limits: BodyLimits;
@@ -110,12 +110,13 @@ export function createUploadApp(context: UploadContext): App {
     try {
       await Deno.mkdir(folder);
       const body = await receiveBody(request, folder, context.limits);
-      const upload = {
+      const key = await acceptUpload(body, {
+        ...context,
+        folder,
         organization: uploader.organizationName,
         given: { ...read.given, repo },
         now,
-      };
-      const key = await acceptUpload(body, upload, { ...context, folder });
+      });
       Object.assign(logFields, { bytes: body.byteCount, key });
       metrics?.count("upload_bytes_total", {}, body.byteCount);
       return jsonResponse(202, { key });

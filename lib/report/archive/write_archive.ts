@@ -4,23 +4,28 @@ import { stringify } from "yaml";
 import { formatTimestamp } from "../../base/time.ts";
 import type { RepositoryName } from "../../base/repository_name.ts";
 
-/** The facts of the run that an archive records; `""` for what is not known. */
-export interface ArchiveFacts {
-  /** Name of the organization that it was uploaded to, when that is known. */
-  organization?: string;
+/** When, where and on which code the tests of an upload ran. */
+export interface RunFacts {
   repository: RepositoryName;
-  commit: string;
-  tree: string | null;
-  branch: string;
+  commitOid: string;
+  treeOid: string | null;
+  branch: string | null;
+  /** `""` when there is none. */
   buildUrl: string;
-  /** Page of the repository. */
+  /** Page of the repository, `""` when it is not known. */
   repositoryUrl: string;
-  /** Name of the CI service. */
-  provider: string;
   tags: string[];
   /** Seconds since 1970. */
   recordedAt: number;
-  /** Where the repository was checked out. */
+}
+
+/** The facts that an archive records; `""` for what is not known. */
+export interface ArchiveFacts extends RunFacts {
+  /** Name of the organization that it was uploaded to, when that is known. */
+  organization?: string;
+  /** Name of the CI service. */
+  provider: string;
+  /** Where the repository was checked out, to make paths in reports relative. */
   checkoutFolder: string;
 }
 
@@ -38,13 +43,16 @@ export function archivePath(folder: "test-results" | "coverage", path: string): 
   return `${folder}/${segments.filter((each) => !["", ".", ".."].includes(each)).join("/")}`;
 }
 
+/** What goes into an archive. */
+export interface ArchiveContent {
+  facts: ArchiveFacts;
+  codeowners: string | null;
+  files: Iterable<FileToPack> | AsyncIterable<FileToPack>;
+}
+
 /** The bytes of an archive, as they are made. The stream fails when a file has another size. */
 export function writeArchive(
-  { facts, codeowners, files }: {
-    facts: ArchiveFacts;
-    codeowners: string | null;
-    files: Iterable<FileToPack> | AsyncIterable<FileToPack>;
-  },
+  { facts, codeowners, files }: ArchiveContent,
 ): ReadableStream<Uint8Array> {
   async function* all() {
     yield textFile("buildpulse.yml", metadataText(facts));
@@ -63,14 +71,14 @@ export function writeArchive(
   return readable.pipeThrough<Uint8Array>(new CompressionStream("gzip"));
 }
 
-function metadataText({ organization, commit, branch, tree, ...facts }: ArchiveFacts): string {
+function metadataText(facts: ArchiveFacts): string {
   return stringify({
     version: "1.0",
-    organization,
+    organization: facts.organization,
     git: {
-      commit,
-      branch,
-      tree: tree ?? "",
+      commit: facts.commitOid,
+      branch: facts.branch ?? "",
+      tree: facts.treeOid ?? "",
       checkout_folder: facts.checkoutFolder,
       repository: facts.repository,
       repository_url: facts.repositoryUrl,

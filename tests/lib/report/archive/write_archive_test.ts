@@ -11,8 +11,8 @@ import { reportOf, sourceOf } from "./make_archive.ts";
 
 const FACTS: ArchiveFacts = {
   repository: { owner: "acme/web", name: "shop" },
-  commit: "0123e4",
-  tree: "abc",
+  commitOid: "0123e4",
+  treeOid: "abc",
   branch: "a: branch #1",
   buildUrl: "https://ci.example/1",
   repositoryUrl: "https://github.com/acme/shop",
@@ -55,7 +55,7 @@ describe("an archive that is written", () => {
   });
 
   it("has no tree when it is not known", async () => {
-    const contents = await inspectArchive(sourceOf(await written([], { ...FACTS, tree: null })));
+    const contents = await inspectArchive(sourceOf(await written([], { ...FACTS, treeOid: null })));
     assert.equal(contents.metadata?.tree, "");
   });
 
