@@ -11,7 +11,6 @@ import {
   type ArchiveContent,
   archivePath,
   type FileToPack,
-  type RunFacts,
   writeArchive,
 } from "../../report/archive/mod.ts";
 import { hashed } from "../../report/file_chunks.ts";
@@ -39,12 +38,6 @@ export interface UploadRequest {
   now: number;
 }
 
-/** The content of an archive. */
-interface Content extends Omit<ArchiveContent, "facts"> {
-  run: RunFacts;
-  checkoutFolder: string;
-}
-
 // Notes are for `watch`, which reads the archive again.
 const listener = { note: () => {} };
 
@@ -57,12 +50,12 @@ const MAX_NAME_CHARACTERS = 200;
  * @throws {ReportError} when a file cannot be read
  */
 export async function acceptUpload(body: ReceivedBody, request: UploadRequest): Promise<string> {
-  const { inbox, readers, folder, organization, now } = request;
+  const { inbox, readers, folder, now } = request;
   const path = join(folder, "archive.gz");
   const content = body.archive === null
     ? await contentOfFiles(body.files, request)
     : await contentOfArchive(body.archive, body, request);
-  const archive = await pack(path, content, organization);
+  const archive = await pack(path, content);
   if (body.archive === null) {
     const source = { ...fileSource(path), name: "upload" };
     await readers.use(body.byteCount, async (reader) => {
@@ -71,13 +64,13 @@ export async function acceptUpload(body: ReceivedBody, request: UploadRequest): 
       await reader.readFiles(source, contents, { listener, areNamed: true, isCheck: true });
     });
   }
-  return await inbox.put(archive, archiveName(content.run, archive.digest));
+  return await inbox.put(archive, archiveName(content.facts, archive.digest));
 }
 
 async function contentOfFiles(
   received: readonly ReceivedFile[],
-  { given, now }: UploadRequest,
-): Promise<Content> {
+  { given, now, organization }: UploadRequest,
+): Promise<ArchiveContent> {
   const { commit } = given;
   if (commit === undefined) {
     throw new UploadError(400, { commit: ["missing commit: expected 7 to 64 hex digits"] });
@@ -94,17 +87,20 @@ async function contentOfFiles(
   if (packed.files.length === 0) {
     throw new UploadError(400, { report: ["missing report: expected one, or coverage"] });
   }
-  const run: RunFacts = {
+  const facts = {
+    organization,
     repository: given.repo,
     commitOid: commit,
     treeOid: given.tree ?? null,
     branch: given.branch || null,
     buildUrl: given.buildUrl ?? "",
     repositoryUrl: "",
+    provider: "",
     tags: given.tags ?? [],
     recordedAt: given.recordedAt ?? now,
+    checkoutFolder: "",
   };
-  return { run, checkoutFolder: "", codeowners, files: packed.files };
+  return { facts, codeowners, files: packed.files };
 }
 
 function pathOf(part: "report" | "coverage", name: string): string {
@@ -118,8 +114,8 @@ function pathOf(part: "report" | "coverage", name: string): string {
 async function contentOfArchive(
   archive: string,
   { byteCount }: ReceivedBody,
-  { given, now, readers }: UploadRequest,
-): Promise<Content> {
+  { given, now, organization, readers }: UploadRequest,
+): Promise<ArchiveContent> {
   const source = { ...fileSource(archive), name: "archive" };
   const { contents, facts } = await readers.use(byteCount, async (reader) => {
     const opened = await reader.open(source, { given, now, recordedAt: now, listener });
@@ -147,21 +143,21 @@ async function contentOfArchive(
     }
   };
   return {
-    run: { ...facts, repositoryUrl: pageOfGitUrl(metadata?.repositoryUrl ?? "") },
-    checkoutFolder: metadata?.checkoutFolder ?? "",
+    facts: {
+      ...facts,
+      organization,
+      repositoryUrl: pageOfGitUrl(metadata?.repositoryUrl ?? ""),
+      provider: "",
+      checkoutFolder: metadata?.checkoutFolder ?? "",
+    },
     codeowners,
     files: files(),
   };
 }
 
-async function pack(
-  path: string,
-  { run, checkoutFolder, ...rest }: Content,
-  organization: string,
-): Promise<StoredFile> {
-  const facts = { ...run, organization, checkoutFolder, provider: "" };
+async function pack(path: string, content: ArchiveContent): Promise<StoredFile> {
   const hash = createHash("sha256");
-  const bytes = hashed(writeArchive({ ...rest, facts }), hash);
+  const bytes = hashed(writeArchive(content), hash);
   await pipeline(bytes, createWriteStream(path));
   const { size } = await Deno.stat(path);
   if (size > LIMITS.compressedBytes) {
