@@ -1,9 +1,8 @@
 import { Command, CommanderError } from "commander";
 import { setting } from "../base/config.ts";
-import { PROGRAM } from "../base/version.ts";
+import { BUILD, PROGRAM } from "../base/version.ts";
 import { type AddCommand, asUsageError, type CliIo } from "./command.ts";
 import { COMMANDS } from "./commands/mod.ts";
-import { BUILD } from "./commit.ts";
 import { ExitWith, Failure, UsageError } from "./errors.ts";
 import { EXIT, programHelp } from "./help.ts";
 import { oneLine } from "./output.ts";

@@ -1,19 +1,18 @@
-/** What `serve`, `receive`, `watch` and `up` have in common: log, database, operators' port. */
-import type { Database } from "../../db/connection/connect.ts";
+/** What `serve`, `receive`, `watch` and `up` have in common: log, database, operators' port, uses of tokens. */
+import { recordTokenUses, type TokenUse } from "../../db/admin/tokens.ts";
+import { type Database, openDatabase } from "../../db/connection/connect.ts";
 import { checkSchema } from "../../db/schema/migrate.ts";
 import type { SettingName } from "../base/config.ts";
-import type { Log, LogFields } from "../base/log.ts";
+import { errorFields, type Log, type LogFields } from "../base/log.ts";
 import { Metrics } from "../base/metrics.ts";
-import { VERSION } from "../base/version.ts";
+import { COMMIT, VERSION } from "../base/version.ts";
 import { serveOps } from "../http/ops/ops_server.ts";
 import type { Context } from "../http/request/context.ts";
 import type { CommandContext } from "./command.ts";
-import { COMMIT } from "./commit.ts";
 import { waitForDatabase } from "./database.ts";
 import { listenOrFail } from "./listen.ts";
 import { withLog } from "./log_output.ts";
-import type { SettingValues } from "./settings.ts";
-import { recordTokenUsesLater } from "./token_uses.ts";
+import type { DatabaseLocation, SettingValues } from "./settings.ts";
 
 /** The settings of every service. */
 export const SERVICE_SETTINGS = [
@@ -94,4 +93,57 @@ function startOps(
 async function checkReady({ sql }: Database): Promise<void> {
   const { state, problem } = await checkSchema(sql);
   if (state !== "current") throw new Error(problem ?? `the database schema is ${state}`);
+}
+
+// One connection for many tokens, soon enough for `token list`.
+const DELAY_MS = 5_000;
+
+/**
+ * Records the last use of tokens in the background, until `close`: the API itself only reads. A server
+ * gets a connection of its own, as those of `serve` are read-only. Where it may not write (a read-only
+ * role, a replica), one log line says so and it stops.
+ */
+export function recordTokenUsesLater(
+  database: Database,
+  { location, log, delayMs = DELAY_MS }: {
+    location: DatabaseLocation;
+    log: Log;
+    delayMs?: number;
+  },
+) {
+  let pending: TokenUse[] = [];
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let writing: Promise<void> = Promise.resolve();
+  let isOff = false;
+
+  async function write(): Promise<void> {
+    timer = undefined;
+    const uses = pending;
+    pending = [];
+    try {
+      if (database.kind === "embedded") return await recordTokenUses(database.sql, uses);
+      const writer = await openDatabase({ ...location, maxConnections: 1 });
+      try {
+        await recordTokenUses(writer.sql, uses);
+      } finally {
+        await writer.close();
+      }
+    } catch (error) {
+      isOff = true;
+      log.info("the last use of tokens is not recorded", { error: errorFields(error).error });
+    }
+  }
+
+  return {
+    record(use: TokenUse): void {
+      if (isOff) return;
+      pending.push(use);
+      timer ??= setTimeout(() => writing = write(), delayMs);
+    },
+    async close(): Promise<void> {
+      isOff = true;
+      clearTimeout(timer);
+      await writing;
+    },
+  };
 }

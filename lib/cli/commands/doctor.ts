@@ -11,9 +11,8 @@ import { inspectEmbedded } from "../../../db/embedded/folder.ts";
 import { loadWorkers, type Worker } from "../../../db/schema/distribute.ts";
 import { checkSchema, SCHEMA_VERSION, type SchemaStatus } from "../../../db/schema/migrate.ts";
 import { formatTimestamp, SECONDS_PER_DAY, WINDOW_SECONDS } from "../../base/time.ts";
-import { PROGRAM } from "../../base/version.ts";
+import { BUILD, PROGRAM } from "../../base/version.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
-import { BUILD } from "../commit.ts";
 import { nearestFolder } from "../database.ts";
 import { Failure } from "../errors.ts";
 

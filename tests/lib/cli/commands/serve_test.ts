@@ -2,7 +2,7 @@ import { it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { describeWithDatabases } from "../../../database.ts";
 import { createLog } from "../../../../lib/base/log.ts";
-import { recordTokenUsesLater } from "../../../../lib/cli/token_uses.ts";
+import { recordTokenUsesLater } from "../../../../lib/cli/service.ts";
 import { commandLine, NOON } from "../run_in_process.ts";
 
 describeWithDatabases("serve", (database) => {
