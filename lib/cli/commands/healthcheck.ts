@@ -22,7 +22,7 @@ export const healthcheckCommand: AddCommand = command({
     const found = await fetch(url, options).then((response) => response.text()).catch((error) => {
       throw new Failure(`no response from ${url}: ${error.cause?.message ?? error.message}`);
     });
-    if (found !== '{"status":"ok"}') {
+    if (found.trim() !== '{"status":"ok"}') {
       throw new Failure(`unexpected response from ${url}: expected {"status":"ok"}`);
     }
     await context.print("ok", { status: "ok", url });

@@ -108,7 +108,7 @@ describe("healthcheck", () => {
   }
 
   it("ends with 0 when the service answers", async () => {
-    const { code, stdout, stderr } = await against(() => Response.json({ status: "ok" }));
+    const { code, stdout, stderr } = await against(() => new Response(`{"status":"ok"}\n`));
     assert.deepEqual([code, stdout, stderr], [0, "ok\n", ""]);
   });
 
