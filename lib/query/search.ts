@@ -5,7 +5,7 @@
 import { LRUCache } from "lru-cache";
 import type { TrackedTest } from "../analysis/tracked_test.ts";
 import { parseDay, SECONDS_PER_DAY } from "../base/time.ts";
-import { type DayOperator, foldCase, type Query, type SeenTerm } from "./parse.ts";
+import { foldCase, type Query, type SeenTerm } from "./parse.ts";
 
 /** The fields of a test that a query can match. */
 export type Searchable = Pick<
@@ -64,8 +64,11 @@ export class TestSearch {
 
   #seen({ kind, operator, day }: SeenTerm, positions: readonly number[]): readonly number[] {
     const days = kind === "first-seen" ? this.#firstSeen : this.#lastSeen;
-    const [isInRange, bound] = [IS_IN_RANGE[operator], parseDay(day)!];
-    return positions.filter((position) => isInRange(days[position]!, bound));
+    const bound = parseDay(day)!;
+    let [first, last] = [-Infinity, Infinity];
+    if (!operator.startsWith("<")) first = operator === ">" ? bound + 1 : bound;
+    if (!operator.startsWith(">")) last = operator === "<" ? bound - 1 : bound;
+    return positions.filter((position) => days[position]! >= first && days[position]! <= last);
   }
 
   #withTag(tags: readonly string[], positions: readonly number[]): readonly number[] {
@@ -99,15 +102,6 @@ export class TestSearch {
     return positions.filter((position) => contains[position] === 1);
   }
 }
-
-/** Whether the day of a test is in the range of a term; never for NaN. */
-const IS_IN_RANGE: Record<DayOperator, (day: number, bound: number) => boolean> = {
-  "<": (day, bound) => day < bound,
-  "<=": (day, bound) => day <= bound,
-  ">": (day, bound) => day > bound,
-  ">=": (day, bound) => day >= bound,
-  "=": (day, bound) => day === bound,
-};
 
 function dayOf(moment: number | null | undefined): number {
   return moment === null || moment === undefined ? NaN : Math.floor(moment / SECONDS_PER_DAY);
