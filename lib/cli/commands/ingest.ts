@@ -94,20 +94,15 @@ async function ingestArchive(
   const reader = new ArchiveReader();
   try {
     return await store(options.org, intake, async () => {
-      const { contents, facts } = await reader.open(source, {
+      const { codeowners } = options;
+      const { facts, files } = await reader.read(source, {
         given,
         now: context.now,
         recordedAt: context.now,
+        // Options win over the archive.
+        codeowners: codeowners && (await findCodeowners(codeowners, context))?.text,
+        hasOwnCoverage: options.coverage.length > 0,
         listener,
-      });
-      // Options win over the archive.
-      const codeowners = options.codeowners === undefined
-        ? contents.codeowners
-        : (await findCodeowners(options.codeowners, context))?.text ?? null;
-      const coverage = options.coverage.length > 0 ? [] : contents.coverage;
-      const files = await reader.readFiles(source, { ...contents, codeowners, coverage }, {
-        listener,
-        mayBeEmpty: options.coverage.length > 0,
       });
       const more = await readUploadFiles({ reports: [], coverage: options.coverage }, listener);
       return { facts, files: { ...files, coverage: more.coverage ?? files.coverage } };

@@ -3,12 +3,11 @@
  * signals and continues with other archives even if a file blocks or crashes its parser.
  */
 import { contentOf } from "../../analysis/submission_content.ts";
-import type { ArchiveContents, ArchiveMetadata, ArchiveSource } from "../../report/archive/mod.ts";
+import type { ArchiveSource } from "../../report/archive/mod.ts";
 import { ReportError } from "../../report/report_error.ts";
 import { StorageError } from "../storage/storage.ts";
-import type { ArchiveRequest, FromWorker, ToWorker } from "./archive_worker.ts";
-import type { OpenArchiveOptions, OpenedArchive, ReadArchiveOptions } from "./read_archive.ts";
-import type { Listener, UploadFiles } from "./read_files.ts";
+import type { FromWorker, ToWorker } from "./archive_worker.ts";
+import type { ReadArchive, ReadArchiveOptions, ReadCallbacks } from "./read_archive.ts";
 
 // In the bundle this module is part of the one file, which starts itself as the worker (see main.ts).
 const WORKER_URL = import.meta.url.endsWith(".ts")
@@ -28,11 +27,6 @@ const DEADLINE: ArchiveDeadline = { baseMs: 10_000, msPerByte: 0.02 };
 // Time is counted in ticks, so that suspending the machine does not fail an archive.
 const TICK_MS = 100;
 
-interface Callbacks {
-  listener: Listener;
-  onMetadata?: ((metadata: ArchiveMetadata) => void) | undefined;
-}
-
 /** Reads one archive at a time. */
 export class ArchiveReader {
   #worker: Promise<Worker> | null = null;
@@ -40,45 +34,22 @@ export class ArchiveReader {
   /** @param options.stop ends what is being read, with a StorageError: it says nothing about the archive */
   constructor(private readonly options: { deadline?: ArchiveDeadline; stop?: AbortSignal } = {}) {}
 
-  /** As `openArchive` of read_archive.ts. @throws {ReportError} `limit` after the deadline */
-  async open(
+  /**
+   * As `readArchive` of read_archive.ts; waits for a promise of `onFacts` before it continues.
+   *
+   * @throws {ReportError} `limit` after the deadline
+   */
+  async read(
     source: ArchiveSource,
-    { listener, onMetadata, ...options }: OpenArchiveOptions & Callbacks,
-  ): Promise<OpenedArchive> {
-    const request: ArchiveRequest = { call: "openArchive", name: source.name, ...options };
-    return await this.#run(source, request, { listener, onMetadata }) as OpenedArchive;
-  }
-
-  /** As `readArchiveFiles` of read_archive.ts. @throws {ReportError} `limit` after the deadline */
-  async readFiles(
-    source: ArchiveSource,
-    contents: ArchiveContents,
-    { listener, ...options }: ReadArchiveOptions & { listener: Listener },
-  ): Promise<UploadFiles> {
-    const call = "readArchiveFiles";
-    const request: ArchiveRequest = { call, name: source.name, contents, ...options };
-    const files = await this.#run(source, request, { listener }) as UploadFiles;
-    const { results } = files;
-    return { ...files, results: results && { ...results, content: contentOf(results.content) } };
-  }
-
-  /** Ends the worker thread; the next read starts another. */
-  close(): void {
-    this.#worker?.then((worker) => worker.terminate(), () => {});
-    this.#worker = null;
-  }
-
-  async #run(
-    source: ArchiveSource,
-    request: ArchiveRequest,
-    { listener, onMetadata }: Callbacks,
-  ): Promise<unknown> {
+    { listener, onFacts, ...options }: ReadArchiveOptions & ReadCallbacks,
+  ): Promise<ReadArchive> {
     const { deadline = DEADLINE, stop } = this.options;
     const worker = await (this.#worker ??= startWorker());
-    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    const { promise, resolve, reject } = Promise.withResolvers<ReadArchive>();
     const send = (message: ToWorker) => worker.postMessage(message);
     let hasAnswered = false;
     let bytes: AsyncIterator<Uint8Array> | undefined;
+    let shown: unknown;
     let isComputing = true;
     let computedMs = 0;
     let deadlineMs = deadline.baseMs;
@@ -91,10 +62,21 @@ export class ArchiveReader {
     const onStop = () => reject(new StorageError(`${source.name}: stopped`));
     const deliver = async () => {
       isComputing = false;
+      await shown;
       const { value, done } = await bytes!.next();
       isComputing = true;
       if (!done) deadlineMs += value.length * deadline.msPerByte;
       send({ chunk: done ? null : value });
+    };
+
+    const finish = async (data: FromWorker & { type: "done" | "error" }) => {
+      hasAnswered = true;
+      isComputing = false;
+      await shown;
+      if (data.type === "error") throw errorOf(data);
+      const { results } = data.value.files;
+      if (results) results.content = contentOf(results.content);
+      resolve(data.value);
     };
 
     worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
@@ -103,12 +85,9 @@ export class ArchiveReader {
       else if (data.type === "close") bytes?.return?.().catch(() => {});
       else if (data.type === "note") listener.note(data.text);
       else if (data.type === "progress") listener.progress?.(data);
-      else if (data.type === "metadata") onMetadata?.(data.metadata);
-      else if (data.type === "done" || data.type === "error") {
-        hasAnswered = true;
-        if (data.type === "done") resolve(data.value);
-        else reject(errorOf(data));
-      }
+      else if (data.type === "facts") {
+        shown = Promise.resolve(onFacts?.(data.facts)).catch(reject);
+      } else if (data.type === "done" || data.type === "error") finish(data).catch(reject);
     };
     worker.onerror = (event) => {
       event.preventDefault();
@@ -116,7 +95,7 @@ export class ArchiveReader {
     };
     stop?.addEventListener("abort", onStop);
     if (stop?.aborted) onStop();
-    send(request);
+    send({ name: source.name, ...options });
     try {
       return await promise;
     } finally {
@@ -127,6 +106,12 @@ export class ArchiveReader {
         await bytes?.return?.();
       }
     }
+  }
+
+  /** Ends the worker thread; the next read starts another. */
+  close(): void {
+    this.#worker?.then((worker) => worker.terminate(), () => {});
+    this.#worker = null;
   }
 }
 

@@ -2,23 +2,17 @@
  * The worker thread of {@link ArchiveReader}: this module runs in it. It gets the bytes of an archive
  * from the main thread, so it needs neither credentials nor the kind of storage.
  */
-import type { ArchiveContents, ArchiveMetadata } from "../../report/archive/mod.ts";
 import { ReportError, type ReportErrorKind } from "../../report/report_error.ts";
 import {
-  openArchive,
-  type OpenArchiveOptions,
-  readArchiveFiles,
+  type FoundFacts,
+  type ReadArchive,
+  readArchive,
   type ReadArchiveOptions,
 } from "./read_archive.ts";
-import type { Listener, ReadProgress, UploadFiles } from "./read_files.ts";
+import type { ReadProgress } from "./read_files.ts";
 
-/** One of the two functions of read_archive.ts, with its arguments. */
-export type ArchiveRequest =
-  | OpenArchiveOptions & { call: "openArchive"; name: string }
-  | ReadArchiveOptions & { call: "readArchiveFiles"; name: string; contents: ArchiveContents };
-
-/** To the worker: a request, or the next bytes of the archive (`null` at the end). */
-export type ToWorker = ArchiveRequest | { chunk: Uint8Array | null };
+/** To the worker: an archive to read, or its next bytes (`null` at the end). */
+export type ToWorker = ReadArchiveOptions & { name: string } | { chunk: Uint8Array | null };
 
 /** From the worker. */
 export type FromWorker =
@@ -27,8 +21,8 @@ export type FromWorker =
   | { type: "open" | "pull" | "close" }
   | { type: "note"; text: string }
   | { type: "progress" } & ReadProgress
-  | { type: "metadata"; metadata: ArchiveMetadata }
-  | { type: "done"; value: unknown }
+  | { type: "facts"; facts: FoundFacts }
+  | { type: "done"; value: ReadArchive }
   | { type: "error"; message: string; report: { file: string; kind: ReportErrorKind } | null };
 
 // The library types of the program are those of the main thread.
@@ -45,22 +39,15 @@ scope.onmessage = ({ data }) => {
 };
 scope.postMessage({ type: "ready" });
 
-async function handle(request: ArchiveRequest): Promise<void> {
-  const source = { name: request.name, open: chunks };
-  const listener: Listener = {
-    note: (text) => scope.postMessage({ type: "note", text }),
-    progress: (read) => scope.postMessage({ type: "progress", ...read }),
+async function handle({ name, ...options }: ReadArchiveOptions & { name: string }): Promise<void> {
+  const listener = {
+    note: (text: string) => scope.postMessage({ type: "note", text }),
+    progress: (read: ReadProgress) => scope.postMessage({ type: "progress", ...read }),
   };
+  const onFacts = (facts: FoundFacts) => scope.postMessage({ type: "facts", facts });
   try {
-    if (request.call === "openArchive") {
-      const onMetadata = (metadata: ArchiveMetadata) =>
-        scope.postMessage({ type: "metadata", metadata });
-      const value = await openArchive(source, { ...request, listener, onMetadata });
-      return scope.postMessage({ type: "done", value });
-    }
-    const files = await readArchiveFiles(source, request.contents, { ...request, listener });
-    const { value, transfer } = plainFiles(files);
-    scope.postMessage({ type: "done", value }, transfer);
+    const value = await readArchive({ name, open: chunks }, { ...options, listener, onFacts });
+    scope.postMessage({ type: "done", value }, withoutFunctions(value));
   } catch (error) {
     const message = error instanceof Error ? error.message || error.name : String(error);
     const report = error instanceof ReportError ? { file: error.file, kind: error.kind } : null;
@@ -85,14 +72,13 @@ async function* chunks(): AsyncGenerator<Uint8Array, void> {
   }
 }
 
-/** Without functions, which cannot be sent; the large arrays are handed over, not copied. */
-function plainFiles(files: UploadFiles): { value: unknown; transfer: ArrayBufferLike[] } {
-  if (!files.results) return { value: files, transfer: [] };
-  const { identityAt: _, ...content } = files.results.content;
+/** Removes what cannot be sent; returns the large arrays, which are handed over and not copied. */
+function withoutFunctions({ files: { results } }: ReadArchive): ArrayBufferLike[] {
+  if (!results) return [];
+  const { identityAt: _, ...content } = results.content;
+  // The main thread adds the function again.
+  results.content = content as typeof results.content;
   const { chunks, positions } = content.identities;
   const arrays = [content.testHashes, content.firstResults, positions, ...chunks];
-  return {
-    value: { ...files, results: { ...files.results, content } },
-    transfer: arrays.map(({ buffer }) => buffer),
-  };
+  return arrays.map(({ buffer }) => buffer);
 }

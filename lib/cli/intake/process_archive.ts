@@ -17,24 +17,19 @@ import { findOrCreateRepository, type Repository } from "../../../db/admin/repos
 import type { Database } from "../../../db/connection/connect.ts";
 import { SchemaVersionError } from "../../../db/schema/migrate.ts";
 import { writeTransaction } from "../../../db/write/transaction.ts";
-import { showProcessing, type SubmissionFacts } from "../../../db/write/submission_rows.ts";
+import { showProcessing } from "../../../db/write/submission_rows.ts";
 import { TagLimitError } from "../../../db/write/test_tags.ts";
 import type { Log } from "../../base/log.ts";
-import {
-  formatRepositoryName,
-  parseRepositoryName,
-  type RepositoryName,
-} from "../../base/repository_name.ts";
+import { formatRepositoryName } from "../../base/repository_name.ts";
 import { WINDOW_SECONDS } from "../../base/time.ts";
-import type { ArchiveMetadata } from "../../report/archive/mod.ts";
 import { ReportError } from "../../report/report_error.ts";
 import { oneLine } from "../output.ts";
 import { findDefaultOrganization } from "../resources.ts";
 import { type ArchiveStorage, StorageError, type StoredArchive } from "../storage/storage.ts";
 import type { ArchiveReader } from "./archive_reader.ts";
+import type { FoundFacts } from "./read_archive.ts";
 import type { Listener } from "./read_files.ts";
 import { type IntakeOutcome, storeUpload } from "./store_upload.ts";
-import { readBuildUrl, readObjectId, readText, readTree } from "./upload_values.ts";
 
 // An archive that kills its watcher (by exhausting memory) must not kill all watchers for ever. An
 // archive whose watchers are merely restarted needs fewer attempts.
@@ -132,18 +127,19 @@ async function intake(
   const moment = now();
   // Without a timestamp its tests ran when it was uploaded.
   const recordedAt = Math.min(archive.uploadedAt, moment);
-  let metadata: ArchiveMetadata | undefined;
-  const onMetadata = (read: ArchiveMetadata) => void (metadata = read);
-  const options = { given: {}, now: moment, recordedAt, listener, onMetadata };
-  const { contents, facts } = await reader.open(source, options).catch(async (error) => {
-    const facts = !isUnavailable(error) && metadata && readableFacts(metadata, recordedAt);
-    if (facts) await show(facts);
+  let listed: ReturnType<typeof show> | undefined;
+  const { facts, files } = await reader.read(source, {
+    given: {},
+    now: moment,
+    recordedAt,
+    listener,
+    onFacts: (facts) => listed = show(facts),
+  }).catch(async (error) => {
+    // An error of the database or of the organization comes first.
+    await listed;
     throw asArchiveError(error);
   });
-  const { organization, repository } = await show(facts);
-  const files = await reader.readFiles(source, contents, { listener }).catch((error) => {
-    throw asArchiveError(error);
-  });
+  const { organization, repository } = await listed!;
   const { outcome } = await storeUpload(sql, { ...facts, organization: organization.name }, files, {
     now: moment,
     key: shown.key,
@@ -153,9 +149,9 @@ async function intake(
   return outcome;
 
   /** Lists the archive under its repository as `processing`. */
-  async function show(facts: ShownFacts) {
+  async function show(facts: FoundFacts) {
     const organization = given ??
-      await organizationOf(sql, facts.repository, metadata?.organization);
+      await organizationOf(sql, facts);
     const repository = await findOrCreateRepository(sql, {
       ...facts.repository,
       organization,
@@ -197,32 +193,6 @@ async function applyPolicyAfterUpload(
   }
 }
 
-/** The facts that lists show of an archive before its reports were read. */
-type ShownFacts = Omit<SubmissionFacts, "repositoryId" | "key" | "uploadedAt"> & {
-  repository: RepositoryName;
-};
-
-/** The valid part of the metadata of a failed archive; `null` without a repository. */
-function readableFacts(metadata: ArchiveMetadata, recordedAt: number): ShownFacts | null {
-  const readOr = <T>(read: (text: string) => T, text: string, otherwise: T): T => {
-    try {
-      return read(text);
-    } catch {
-      return otherwise;
-    }
-  };
-  const repository = readOr(parseRepositoryName, metadata.repository, null);
-  return repository && {
-    repository,
-    commitOid: readOr(readObjectId, metadata.commit, ""),
-    treeOid: readOr(readTree, metadata.tree, null),
-    branch: readOr(readText, metadata.branch, "") || null,
-    buildUrl: readOr(readBuildUrl, metadata.buildUrl, ""),
-    tags: [],
-    recordedAt,
-  };
-}
-
 /** An error of reading as an ArchiveError, except when the archive was not available. */
 function asArchiveError(error: unknown): unknown {
   return isUnavailable(error) ? error : new ArchiveError(messageOf(error), { cause: error });
@@ -248,13 +218,12 @@ function isTransient(error: unknown): boolean {
  */
 async function organizationOf(
   sql: Database["sql"],
-  repository: RepositoryName,
-  receiver = "",
+  { organization: name, repository }: FoundFacts,
 ): Promise<Organization> {
-  if (receiver !== "") {
-    const organization = await findOrganization(sql, receiver);
+  if (name !== "") {
+    const organization = await findOrganization(sql, name);
     if (organization) return organization;
-    throw new ArchiveError(`organization "${receiver}", which the archive names, is unknown`);
+    throw new ArchiveError(`organization "${name}", which the archive names, is unknown`);
   }
   const { owner } = repository;
   const organization = await findDefaultOrganization(sql, owner);

@@ -27,116 +27,143 @@ import {
   splitTags,
 } from "./upload_values.ts";
 
-/** An archive whose metadata is valid. */
-export interface OpenedArchive {
-  contents: ArchiveContents;
-  facts: RunFacts;
-}
-
-/** Arguments of {@linkcode openArchive}; without a timestamp `recordedAt` counts. */
-export interface OpenArchiveOptions {
-  given: RunValues;
-  now: number;
-  recordedAt: number;
-}
-
-/**
- * Reads an archive once to its end, and merges its metadata with the given options, which win.
- *
- * @param options.onMetadata called once the metadata was read; the rest may still fail
- * @throws {ReportError} when the archive cannot be read, or facts are missing or invalid
- */
-export async function openArchive(
-  source: ArchiveSource,
-  { given, now, recordedAt, listener, onMetadata }: OpenArchiveOptions & {
-    listener: Listener;
-    onMetadata?: (metadata: ArchiveMetadata) => void;
-  },
-): Promise<OpenedArchive> {
-  const note = (text: string) => listener.note(text);
-  const contents = await inspectArchive(source, { onNote: note, ...onMetadata && { onMetadata } });
-  const { metadata } = contents;
-  const fail = (kind: "malformed" | "not-found", problem: string): never => {
-    throw new ReportError({ file: `${source.name}: buildpulse.yml`, kind, problem });
-  };
-  const keysOf = (name: keyof typeof METADATA_KEYS.flat) =>
-    `${METADATA_KEYS.flat[name]} (or ${METADATA_KEYS.nested[name]})`;
-  const read = <T>(name: keyof typeof METADATA_KEYS.flat, parse: () => T): T => {
-    try {
-      return parse();
-    } catch (error) {
-      if (!(error instanceof SyntaxError || error instanceof RangeError)) throw error;
-      return fail("malformed", `${keysOf(name)}: ${error.message}`);
-    }
-  };
-  const required = <T>(name: "repository" | "commit", parse: (text: string) => T): T => {
-    const text = metadata?.[name] ?? "";
-    if (text !== "" && text !== "/") return read(name, () => parse(text));
-    const option = name === "commit" ? "--commit" : "--repo";
-    return fail(
-      "not-found",
-      metadata
-        ? `found no ${keysOf(name)}, expected one, or the option ${option}`
-        : "found no such file, expected one, or the options --repo and --commit",
-    );
-  };
-  const { tree = "", branch = "", buildUrl = "", timestamp, tags = [] } = metadata ?? {};
-
-  const repository = given.repo ?? required("repository", parseRepositoryName);
-  const commitOid = given.commit ?? required("commit", readObjectId);
-  if (given.commit === undefined && !isObjectId(commitOid)) {
-    note(
-      `${source.name}: kept the commit ${quote(commitOid)} as text: expected 7 to 64 hex digits`,
-    );
-  }
-  if (given.tree === undefined && tree !== "" && !isObjectId(tree)) {
-    note(`${source.name}: ignored the tree ${quote(tree)}: expected 7 to 64 hex digits`);
-  }
-  const split = splitTags(tags);
-  if (given.tags === undefined && split.length !== tags.length) {
-    note(`${source.name}: split tags at white space and commas`);
-  }
-  return {
-    contents,
-    facts: {
-      repository,
-      commitOid,
-      treeOid: given.tree ?? (isObjectId(tree) ? readTree(tree) : null),
-      branch: given.branch ?? (read("branch", () => readText(branch)) || null),
-      buildUrl: given.buildUrl ?? read("buildUrl", () => readBuildUrl(buildUrl)),
-      // Only a link: not worth an error.
-      repositoryUrl: given.repo ? "" : pageOfGitUrl(metadata?.repositoryUrl ?? ""),
-      tags: given.tags ?? read("tags", () => readTags(split)),
-      recordedAt: read("recordedAt", () => {
-        const told = () => timestamp ? parseMetadataTimestamp(timestamp) : recordedAt;
-        return readRecordedAt(given.recordedAt ?? told(), now);
-      }),
-    },
-  };
-}
-
-/** Options of {@link readArchiveFiles}, all false unless given. */
+/** How an archive is read. */
 export interface ReadArchiveOptions {
-  /** Neither a report nor a coverage report is no error. */
-  mayBeEmpty?: boolean;
+  /** Win over the metadata. */
+  given: RunValues;
+  /** Seconds since 1970. */
+  now: number;
+  /** Counts without a timestamp in the metadata. */
+  recordedAt: number;
+  /** Text of a CODEOWNERS file that wins over the one in the archive. */
+  codeowners?: string | undefined;
+  /** The caller has coverage: that of the archive is not read, and may be all that it has. */
+  hasOwnCoverage?: boolean;
   /** The uploader named every file: one of another kind is an error. */
   areNamed?: boolean;
   /** Looks for errors only, and returns no results: little memory is enough for any report. */
   isCheck?: boolean;
 }
 
+/** The facts in an archive; `organization` is `""` unless `receive` has written it. */
+export type FoundFacts = RunFacts & { organization: string };
+
+/** What an archive contains. */
+export interface ReadArchive {
+  contents: ArchiveContents;
+  facts: FoundFacts;
+  files: UploadFiles;
+}
+
+/** Calls while an archive is read. */
+export interface ReadCallbacks {
+  listener: Listener;
+  /**
+   * Called once, before the reports are read, with the facts: the valid ones when the archive turns
+   * out to be damaged. Not called without a repository.
+   */
+  onFacts?: ((facts: FoundFacts) => unknown) | undefined;
+}
+
 /**
- * Streams the reports and coverage reports of an archive. @throws {ReportError} for one that cannot
- * be read, or when there is none and `mayBeEmpty` is false
+ * Reads an archive once to its end, merges its metadata with the given options, and then streams its
+ * reports and coverage reports.
+ *
+ * @throws {ReportError} when something cannot be read, is missing or invalid
  */
-export async function readArchiveFiles(
+export async function readArchive(
+  source: ArchiveSource,
+  { listener, onFacts, ...options }: ReadArchiveOptions & ReadCallbacks,
+): Promise<ReadArchive> {
+  const onNote = (text: string) => listener.note(text);
+  const parse = (metadata: ArchiveMetadata | null) =>
+    parseFacts(metadata, { ...options, archive: source.name, onNote });
+  let parsed = parse(null);
+  const onMetadata = (metadata: ArchiveMetadata) => void (parsed = parse(metadata));
+  const inspected = inspectArchive(source, { onNote, onMetadata });
+  await inspected.catch(() => {});
+  const { facts, problem } = parsed;
+  if (facts) onFacts?.(facts);
+  const contents = await inspected;
+  if (!facts || problem) throw problem;
+  return { contents, facts, files: await readFiles(source, contents, listener, options) };
+}
+
+/** Merges metadata with options: the valid facts (`null` without a repository), the first problem. */
+function parseFacts(
+  metadata: ArchiveMetadata | null,
+  { archive, given, now, recordedAt, onNote }:
+    & Pick<ReadArchiveOptions, "given" | "now" | "recordedAt">
+    & { archive: string; onNote(text: string): void },
+): { facts: FoundFacts | null; problem: ReportError | null } {
+  let found: ReportError | null = null;
+  const fail = (kind: "malformed" | "not-found", problem: string) => {
+    found ??= new ReportError({ file: `${archive}: buildpulse.yml`, kind, problem });
+  };
+  const keysOf = (name: keyof typeof METADATA_KEYS.flat) =>
+    `${METADATA_KEYS.flat[name]} (or ${METADATA_KEYS.nested[name]})`;
+  const read = <T>(name: keyof typeof METADATA_KEYS.flat, parse: () => T, otherwise: T): T => {
+    try {
+      return parse();
+    } catch (error) {
+      if (!(error instanceof SyntaxError || error instanceof RangeError)) throw error;
+      fail("malformed", `${keysOf(name)}: ${error.message}`);
+      return otherwise;
+    }
+  };
+  const required = <T>(name: "repository" | "commit", parse: (text: string) => T): T | null => {
+    const text = metadata?.[name] ?? "";
+    if (text !== "" && text !== "/") return read(name, () => parse(text), null);
+    const option = name === "commit" ? "--commit" : "--repo";
+    fail(
+      "not-found",
+      metadata
+        ? `found no ${keysOf(name)}, expected one, or the option ${option}`
+        : "found no such file, expected one, or the options --repo and --commit",
+    );
+    return null;
+  };
+  const { tree = "", branch = "", buildUrl = "", timestamp, tags = [] } = metadata ?? {};
+
+  const repository = given.repo ?? required("repository", parseRepositoryName);
+  const commitOid = given.commit ?? required("commit", readObjectId) ?? "";
+  if (given.commit === undefined && commitOid !== "" && !isObjectId(commitOid)) {
+    onNote(`${archive}: kept the commit ${quote(commitOid)} as text: expected 7 to 64 hex digits`);
+  }
+  if (given.tree === undefined && tree !== "" && !isObjectId(tree)) {
+    onNote(`${archive}: ignored the tree ${quote(tree)}: expected 7 to 64 hex digits`);
+  }
+  const split = splitTags(tags);
+  if (given.tags === undefined && split.length !== tags.length) {
+    onNote(`${archive}: split tags at white space and commas`);
+  }
+  const facts = repository && {
+    organization: metadata?.organization ?? "",
+    repository,
+    commitOid,
+    treeOid: given.tree ?? (isObjectId(tree) ? readTree(tree) : null),
+    branch: given.branch ?? (read("branch", () => readText(branch), "") || null),
+    buildUrl: given.buildUrl ?? read("buildUrl", () => readBuildUrl(buildUrl), ""),
+    // Only a link: not worth an error.
+    repositoryUrl: given.repo ? "" : pageOfGitUrl(metadata?.repositoryUrl ?? ""),
+    tags: given.tags ?? read("tags", () => readTags(split), []),
+    recordedAt: read("recordedAt", () => {
+      const told = () => timestamp ? parseMetadataTimestamp(timestamp) : recordedAt;
+      return readRecordedAt(given.recordedAt ?? told(), now);
+    }, recordedAt),
+  };
+  return { facts, problem: found };
+}
+
+async function readFiles(
   source: ArchiveSource,
   contents: ArchiveContents,
-  { listener, mayBeEmpty = false, areNamed = false, isCheck = false }:
-    & ReadArchiveOptions
-    & { listener: Listener },
+  listener: Listener,
+  { hasOwnCoverage = false, areNamed = false, isCheck = false, ...given }: ReadArchiveOptions,
 ): Promise<UploadFiles> {
-  const { reports, coverage, codeowners, metadata } = contents;
+  const { reports, metadata } = contents;
+  const codeowners = given.codeowners ?? contents.codeowners;
+  const coverage = hasOwnCoverage ? [] : contents.coverage;
   const streamed = async function* (files: ArchivedFile[]): AsyncGenerator<StreamedReport, void> {
     for await (const { path, bytes } of readArchived(source, files, contents)) {
       yield { path: `${source.name}: ${path}`, isNamed: areNamed, bytes };
@@ -159,7 +186,7 @@ export async function readArchiveFiles(
     ? null
     : await readCoverage(streamed(coverage), listener, areNamed ? {} : { onOther });
   const hasCoverage = totals !== null && others < coverage.length;
-  if (results === null && !hasCoverage && !mayBeEmpty) {
+  if (results === null && !hasCoverage && !hasOwnCoverage) {
     throw new ReportError({
       file: source.name,
       kind: "not-found",

@@ -58,11 +58,8 @@ export async function acceptUpload(body: ReceivedBody, request: UploadRequest): 
   const archive = await pack(path, content);
   if (body.archive === null) {
     const source = { ...fileSource(path), name: "upload" };
-    await readers.use(body.byteCount, async (reader) => {
-      const options = { given: {}, now, recordedAt: now, listener };
-      const { contents } = await reader.open(source, options);
-      await reader.readFiles(source, contents, { listener, areNamed: true, isCheck: true });
-    });
+    const options = { given: {}, now, recordedAt: now, areNamed: true, isCheck: true, listener };
+    await readers.use(body.byteCount, (reader) => reader.read(source, options));
   }
   return await inbox.put(archive, archiveName(content.facts, archive.digest));
 }
@@ -117,11 +114,11 @@ async function contentOfArchive(
   { given, now, organization, readers }: UploadRequest,
 ): Promise<ArchiveContent> {
   const source = { ...fileSource(archive), name: "archive" };
-  const { contents, facts } = await readers.use(byteCount, async (reader) => {
-    const opened = await reader.open(source, { given, now, recordedAt: now, listener });
-    await reader.readFiles(source, opened.contents, { listener, isCheck: true });
-    return opened;
-  });
+  const options = { given, now, recordedAt: now, isCheck: true, listener };
+  const { contents, facts } = await readers.use(
+    byteCount,
+    (reader) => reader.read(source, options),
+  );
   const { metadata, codeowners } = contents;
   const wanted = formatRepositoryName(given.repo);
   const named = metadata?.repository ?? "";

@@ -27,9 +27,12 @@ function slowReport(): string {
 }
 
 async function read(reader: ArchiveReader, source: ArchiveSource) {
-  const options = { given: {}, now: 2_000, recordedAt: 1_000, listener: LISTENER };
-  const { contents, facts } = await reader.open(source, options);
-  return { facts, files: await reader.readFiles(source, contents, { listener: LISTENER }) };
+  return await reader.read(source, {
+    given: {},
+    now: 2_000,
+    recordedAt: 1_000,
+    listener: LISTENER,
+  });
 }
 
 describe("reading archives in a worker thread", () => {
