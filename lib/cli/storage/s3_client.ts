@@ -76,7 +76,7 @@ export class S3Bucket {
   }
 
   /** A page of the objects whose keys begin with `prefix`, in key order. */
-  async list(prefix: string, token = ""): Promise<S3Page> {
+  async list(prefix: string, token = "") {
     const response = await this.#send({
       method: "GET",
       query: {
@@ -222,15 +222,13 @@ async function* chunksOf(
   }
 }
 
-interface S3Page {
-  /** `modifiedAt` is in seconds since 1970. */
-  objects: { key: string; etag: string; modifiedAt: number }[];
-  /** Continuation token, `""` on the last page. */
-  nextToken: string;
-}
-
-/** Reads a page of a list; the XML uses no more than elements of text. @throws {StorageError} when it is something else */
-function readListPage(xml: string): S3Page {
+/**
+ * Reads a page of a list; the XML uses no more than elements of text. `modifiedAt` is in seconds since
+ * 1970, `nextToken` is `""` on the last page.
+ *
+ * @throws {StorageError} when it is something else
+ */
+function readListPage(xml: string) {
   if (!/<ListBucketResult[\s>][^]*<\/ListBucketResult>/.test(xml)) {
     throw new StorageError("the response is not a list of objects: check the endpoint");
   }

@@ -3,13 +3,7 @@ import { type Environment, setting, type SettingName } from "../../base/config.t
 import type { ArchiveSource } from "../../report/archive/mod.ts";
 import { UsageError } from "../errors.ts";
 import { S3Bucket, type S3Options, type S3Settings } from "./s3_client.ts";
-import {
-  type ArchiveStorage,
-  isArchiveName,
-  isStorableKey,
-  StorageError,
-  type StoredArchive,
-} from "./storage.ts";
+import { type ArchiveStorage, isArchiveName, StorageError, type StoredArchive } from "./storage.ts";
 
 /** A bucket and a prefix of keys. */
 export interface S3Location {
@@ -95,7 +89,7 @@ export class S3Storage implements ArchiveStorage {
       if (page.nextToken !== "" && page.nextToken === token) {
         throw new StorageError(`${this.name}: the list repeats itself: check the endpoint`);
       }
-      const archives = page.objects.filter(({ key }) => isArchiveName(key) && isStorableKey(key))
+      const archives = page.objects.filter(({ key }) => isArchiveName(key))
         .map(({ key, etag, modifiedAt }) => ({
           key,
           version: etag,

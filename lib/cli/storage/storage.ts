@@ -28,32 +28,31 @@ export class StorageError extends Error {
   override name = "StorageError";
 }
 
-/** True for the name of an archive; other files in the folder or bucket are ignored. */
+/**
+ * True for the name of an archive; other files in the folder or bucket are ignored, as are names with
+ * NUL or an unpaired surrogate, which PostgreSQL cannot store.
+ */
 export function isArchiveName(key: string): boolean {
-  return /\.(gz|tgz)$/i.test(key);
+  return /\.(gz|tgz)$/i.test(key) && !key.includes("\0") && key.isWellFormed();
 }
 
-/** False for a key with NUL or an unpaired surrogate, which PostgreSQL cannot store. */
-export function isStorableKey(key: string): boolean {
-  return !key.includes("\0") && key.isWellFormed();
-}
-
-/** Options of {@link readChunks}. */
-export interface ChunkOptions {
-  /** The beginning of error messages. */
-  what: string;
+interface Interrupts {
   /** Timeout for each chunk. */
   idleMs: number;
   /** Aborts the reading. */
   stop?: AbortSignal | undefined;
-  /** Releases the source; called at the end. */
-  close(): void;
 }
 
-/** The chunks of a file or object. @throws {StorageError} for any failure, timeout or `stop` */
+/**
+ * The chunks of a file or object.
+ *
+ * @param options.what the beginning of error messages
+ * @param options.close releases the source; called at the end
+ * @throws {StorageError} for any failure, timeout or `stop`
+ */
 export async function* readChunks(
   bytes: AsyncIterable<Uint8Array>,
-  { what, idleMs, stop, close }: ChunkOptions,
+  { what, idleMs, stop, close }: Interrupts & { what: string; close(): void },
 ): AsyncGenerator<Uint8Array, void> {
   const iterator = bytes[Symbol.asyncIterator]();
   try {
@@ -73,7 +72,7 @@ export async function* readChunks(
 
 async function nextInTime(
   iterator: AsyncIterator<Uint8Array>,
-  { idleMs, stop }: Pick<ChunkOptions, "idleMs" | "stop">,
+  { idleMs, stop }: Interrupts,
 ): Promise<IteratorResult<Uint8Array, void>> {
   const { promise: interrupted, reject } = Promise.withResolvers<never>();
   const onStop = () => reject(stop?.reason);

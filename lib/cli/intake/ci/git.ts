@@ -3,10 +3,9 @@ import { isObjectId } from "../upload_values.ts";
 // Enough for a repository on a slow disk.
 const TIMEOUT_MS = 10_000;
 
-/** Runs git in the checkout and returns its output, trimmed; `""` when it fails. */
-export type Git = (args: string[]) => Promise<string>;
+export type Git = typeof askGit;
 
-/** Runs git in the current folder and returns its output; `""` when it fails. */
+/** Runs git in the current folder and returns its output, trimmed; `""` when it fails. */
 export async function askGit(args: string[]): Promise<string> {
   try {
     const { success, stdout } = await new Deno.Command("git", {

@@ -2,31 +2,19 @@
 import type { Environment } from "../../../base/config.ts";
 import { isObjectId } from "../upload_values.ts";
 import { type Git, pageOfGitUrl, repositoryOfGitUrl, treeOf } from "./git.ts";
-import { PROVIDERS } from "./providers.ts";
+import { type Provider, PROVIDERS } from "./providers.ts";
 
-/** Facts of a run in CI or in a checkout; `""` means unknown. */
-export interface CiFacts {
-  /** `OWNER/NAME`. */
-  repository: string;
-  commit: string;
-  /** The git tree of the commit. */
-  tree: string;
-  branch: string;
-  /** URL of the whole run. */
-  buildUrl: string;
-  /** Page of the repository, without credentials. */
-  repositoryUrl: string;
-}
-
-/** Facts that services have in their environment. */
+/** Facts that services have in their environment, see {@link Provider}. */
 const FACTS = ["repository", "commit", "branch", "buildUrl", "repositoryUrl"] as const;
 
-/** A CI job. */
-export interface CiJob {
-  /** Name of the service in archives, such as `github-actions`. */
-  provider: string;
-  /** Name of the service in messages. */
-  title: string;
+/**
+ * Facts of a run in CI or in a checkout; `""` means unknown. `tree` is the git tree of the commit,
+ * `repositoryUrl` the page of the repository, without credentials.
+ */
+export type CiFacts = Record<typeof FACTS[number] | "tree", string>;
+
+/** A CI job: its service and facts. */
+export interface CiJob extends Pick<Provider, "name" | "title"> {
   facts: CiFacts;
   /** The environment variables that a fact could come from and that are not set, for messages. */
   sources: Record<typeof FACTS[number], string>;
@@ -66,7 +54,7 @@ export async function detectCiJob(environment: Environment, git: Git): Promise<C
     facts.commit = await git(["rev-parse", "--verify", "--quiet", "HEAD"]);
   }
   facts.tree = await treeOf(facts.commit, git);
-  return { provider: provider.name, title: provider.title, facts, sources };
+  return { name: provider.name, title: provider.title, facts, sources };
 }
 
 /**

@@ -11,7 +11,7 @@ type Fact = readonly string[] | ((get: Get) => string);
 
 /** One CI service. */
 export interface Provider {
-  /** Name in archives. */
+  /** Name in archives, such as `github-actions`. */
   name: string;
   /** Name in messages. */
   title: string;

@@ -176,7 +176,7 @@ describe("the environment of Jenkins", () => {
 
   it("counts only where no other service does", async () => {
     const job = await detectCiJob({ ...environment, GITLAB_CI: "true" }, noGit);
-    assert.equal(job?.provider, "gitlab-ci");
+    assert.equal(job?.name, "gitlab-ci");
   });
 });
 
