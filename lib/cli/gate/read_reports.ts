@@ -12,14 +12,10 @@ import { isNegative } from "../../report/result.ts";
 const TIME_RESOLUTION_MS = 2_000;
 
 /** The report files that existed before the tests started. */
-export interface ReportSnapshot {
-  startedAtMs: number;
-  /** Inode, size and modification time, by path. */
-  versions: ReadonlyMap<string, string>;
-}
+type ReportSnapshot = Awaited<ReturnType<typeof snapshotReports>>;
 
-/** Takes a snapshot of the files that REPORT arguments name. */
-export async function snapshotReports(reportArguments: readonly string[]): Promise<ReportSnapshot> {
+/** The inode, size and modification time of the files that REPORT arguments name, by path. */
+export async function snapshotReports(reportArguments: readonly string[]) {
   const startedAtMs = Date.now();
   const { files } = await findAll(reportArguments);
   const versions = new Map<string, string>();

@@ -15,14 +15,12 @@ const WORKER_URL = import.meta.url.endsWith(".ts")
   : import.meta.url;
 
 /** How long the worker may compute for one archive. Waiting for the storage does not count. */
-export interface ArchiveDeadline {
+const DEADLINE = {
   /** For any archive. An ordinary one takes milliseconds. */
-  baseMs: number;
+  baseMs: 10_000,
   /** For each byte of the compressed archive. Reports shrink to a thirtieth, so that 1 MB is read in 0.5 s. */
-  msPerByte: number;
-}
-
-const DEADLINE: ArchiveDeadline = { baseMs: 10_000, msPerByte: 0.02 };
+  msPerByte: 0.02,
+};
 
 // Time is counted in ticks, so that suspending the machine does not fail an archive.
 const TICK_MS = 100;
@@ -32,7 +30,7 @@ export class ArchiveReader {
   #worker: Promise<Worker> | null = null;
 
   /** @param options.stop ends what is being read, with a StorageError: it says nothing about the archive */
-  constructor(private readonly options: { deadline?: ArchiveDeadline; stop?: AbortSignal } = {}) {}
+  constructor(private readonly options: { deadline?: typeof DEADLINE; stop?: AbortSignal } = {}) {}
 
   /**
    * As `readArchive` of read_archive.ts; waits for a promise of `onFacts` before it continues.
@@ -78,7 +76,6 @@ export class ArchiveReader {
       if (results) results.content = contentOf(results.content);
       resolve(data.value);
     };
-
     worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
       if (data.type === "open") bytes = source.open()[Symbol.asyncIterator]();
       else if (data.type === "pull") deliver().catch(reject);
