@@ -107,7 +107,8 @@ export function judge(tests: readonly TestOnBase[], tracked: readonly TrackedTes
 function parseTests(list: string): { text: string; testHash: number }[] {
   const ids = list.split(",").map((id) => id.trim().toLowerCase()).filter((id) => id !== "");
   if (ids.length === 0 || ids.length > parameters.MAX_LIMIT) {
-    throw new RangeError(`found ${ids.length} ids: expected 1 to ${parameters.MAX_LIMIT}`);
+    const found = ids.length === 0 ? "missing tests" : `found ${ids.length} ids`;
+    throw new RangeError(`${found}: expected 1 to ${parameters.MAX_LIMIT}`);
   }
   return ids.map((text) => {
     const testHash = parseShortTestId(text);

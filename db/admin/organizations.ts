@@ -18,7 +18,9 @@ export async function createOrganization(
 ): Promise<Organization | null> {
   const [row] = await sql<Organization[]>`
     insert into organization (name, name_key, purchase_unit_count, created_at)
-    values (${name}, ${caseKey(name)}, ${purchaseUnitCount}, to_timestamp(${createdAt}))
+    select ${name}, ${caseKey(name)}, ${purchaseUnitCount}, to_timestamp(${createdAt})
+    -- A conflict would use up an id, of which the UUID of the organization is made.
+    where not exists (select 1 from organization where name_key = ${caseKey(name)})
     on conflict (name_key) do nothing
     returning ${columns(sql)}`;
   return row ?? null;

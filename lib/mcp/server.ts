@@ -63,11 +63,16 @@ export function createToolServer(
           structuredContent: JSON.parse(text),
         };
       } catch (error) {
-        if (error instanceof ApiError) throw error;
+        if (error instanceof ApiError) throw new Error(withToolNames(error.message));
         if (!signal.aborted) onError(error);
         throw new Error("The tool server failed. Tell the user; its standard error has the cause.");
       }
     });
   }
   return server;
+}
+
+/** A message of the API with the names that the tools have for its parameters and fields. */
+function withToolNames(message: string): string {
+  return message.replaceAll("metadata.after", "next_cursor").replaceAll(/\bq: /g, "search: ");
 }

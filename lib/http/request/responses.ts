@@ -192,5 +192,7 @@ async function compress(text: string): Promise<Uint8Array<ArrayBuffer>> {
 
 /** Whether an `Accept-Encoding` header names gzip, with a quality other than 0. */
 export function acceptsGzip(acceptEncoding: string | null): boolean {
-  return /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(acceptEncoding ?? "");
+  const [, quality = "1"] = /\bgzip\s*(?:;\s*q=([\d.]+))?/i.exec(acceptEncoding ?? "") ??
+    /\*\s*(?:;\s*q=([\d.]+))?/.exec(acceptEncoding ?? "") ?? ["", "0"];
+  return Number(quality) > 0;
 }

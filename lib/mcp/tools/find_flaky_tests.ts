@@ -30,7 +30,13 @@ const expansions = {
 
 const tests = v.array(v.object({ id: v.string(), ...testEntries, ...expansions }));
 
-const tag = v.pipe(v.string(), v.regex(/^[^\s,]+$/));
+const tag = v.pipe(
+  v.string(),
+  v.regex(
+    /^[^\s,]+$/,
+    ({ received }) => `invalid tag ${received}: expected no white space or comma`,
+  ),
+);
 
 export const findFlakyTests = defineTool({
   name: "find_flaky_tests",
@@ -53,7 +59,11 @@ export const findFlakyTests = defineTool({
       "",
     ),
     since: v.optional(
-      v.pipe(v.string(), v.isoDate(), v.description("YYYY-MM-DD: disrupted on or after this day")),
+      v.pipe(
+        v.string(),
+        v.isoDate(({ received }) => `invalid day ${received}: expected YYYY-MM-DD`),
+        v.description("YYYY-MM-DD: disrupted on or after this day"),
+      ),
     ),
     sort: v.optional(v.picklist(TEST_ORDERS), TEST_ORDERS[0]),
     quarantined: v.optional(

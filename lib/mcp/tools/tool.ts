@@ -30,7 +30,14 @@ export function defineTool<Input extends v.ObjectEntries, Output extends v.Objec
   },
 ): Tool {
   // Unknown arguments are rejected: a misspelt filter must not be ignored.
-  return { ...tool, input: v.strictObject(input), output: v.object(output) } as Tool;
+  const schema = v.strictObject(
+    input,
+    ({ expected, received }) =>
+      expected === "never"
+        ? `unknown argument ${received}: expected ${Object.keys(input).join(", ")}`
+        : `missing argument ${expected}`,
+  );
+  return { ...tool, input: schema, output: v.object(output) } as unknown as Tool;
 }
 
 export function described<Schema extends v.GenericSchema>(schema: Schema, description: string) {

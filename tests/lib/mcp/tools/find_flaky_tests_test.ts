@@ -110,10 +110,10 @@ describe("find_flaky_tests", () => {
         [{ tags: [""] }, /tags.*""/],
         [{ tags: "a" }, /tags.*"a"/],
         [{ repository: "" }, /repository.*expected owner\/name/],
-        [{ since: "yesterday" }, /since.*Invalid date.*"yesterday"/],
+        [{ since: "yesterday" }, /since.*invalid day "yesterday": expected YYYY-MM-DD/],
         [{ sort: "name" }, /sort.*recency.*"name"/],
         [{ quarantined: "false" }, /quarantined.*"false"/],
-        [{ repo: "acme/web" }, /Invalid key.*"repo"/],
+        [{ repo: "acme/web" }, /unknown argument "repo": expected repository, tags/],
       ] as const
     ) {
       const { isError, text } = await call("find_flaky_tests", args);
@@ -141,7 +141,7 @@ describe("find_flaky_tests", () => {
     );
     const { isError, text } = await call("find_flaky_tests", { search: "tags:", after: "x" });
     assert.ok(isError);
-    assert.match(text, /q: term 1 "tags:" is wrong/);
-    assert.match(text, /after: invalid cursor "x"/);
+    assert.match(text, /search: term 1 "tags:" is wrong/);
+    assert.match(text, /after: invalid cursor "x": expected next_cursor/);
   });
 });
