@@ -226,8 +226,8 @@ describe("the agent tools over the demo", () => {
         ["list_recent_submissions", { owner: "nobody", name: "web-shop" }, /No repository/],
         ["get_test_history", { test_id: "f".repeat(24) }, /No test "f{24}".*find_flaky_tests/],
         ["get_test_history", { test_id: "pays" }, /invalid id "pays".*find_flaky_tests/],
-        ["find_flaky_tests", { search: "last-seen:>soon" }, /q: term 1/],
-        ["find_flaky_tests", { after: "x" }, /after: /],
+        ["find_flaky_tests", { search: "last-seen:>soon" }, /search: term 1/],
+        ["find_flaky_tests", { after: "x" }, /after: .*next_cursor/],
         ["list_recent_submissions", { owner: "acme", name: "web-shop", after: "x" }, /after: /],
       ] as const
     ) {
