@@ -2,8 +2,8 @@ import { embeddedDatabase } from "../embedded/mod.ts";
 import { type ClientOptions, createClient } from "./client.ts";
 import { readDatabaseUrl } from "./database_url.ts";
 import { databaseUnavailable } from "./errors.ts";
-import { hostConnector } from "./hosts.ts";
 import { type ConnectionPool, createPool } from "./pool.ts";
+import { connectTo } from "./socket.ts";
 
 /** The oldest server that supports our SQL. */
 const MIN_SERVER_VERSION = 15;
@@ -84,13 +84,12 @@ async function openServer(options: DatabaseOptions, databaseUrl: string): Promis
         createClient(url.text, {
           ...poolOptions,
           ...debugOptions(options),
-          // `hostConnector` selects the host: postgres.js hangs when none of several answers.
-          ...url.addresses[0],
+          ...url.address,
           max: options.maxConnections ?? DEFAULT_MAX_CONNECTIONS,
           connect_timeout: timeoutSeconds,
           connection,
         }),
-      () => hostConnector(url, timeoutSeconds * 1000),
+      () => connectTo(url.address, timeoutSeconds * 1000),
     );
     const [row] = await pool.sql<{ version: number }[]>`
       select current_setting('server_version_num')::integer / 10000 as version`;
@@ -118,7 +117,7 @@ async function openEmbedded(options: DatabaseOptions): Promise<Database> {
         // Starts when the socket is connected; from then on it only waits for other clients.
         connect_timeout: 60,
       }),
-    () => () => embedded.connect(),
+    () => embedded.connect(),
   );
   const close = async () => {
     await pool.close(CLOSE_TIMEOUT_SECONDS);

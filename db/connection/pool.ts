@@ -75,11 +75,11 @@ interface Client {
  * would cost a client for every request (1 GB in half a minute).
  *
  * @param create creates a client with these options added
- * @param createConnector called for each client; its result opens the client's sockets
+ * @param connect opens a socket for a client
  */
 export function createPool(
   create: (options: PoolOptions) => postgres.Sql,
-  createConnector: () => () => Promise<Socket>,
+  connect: () => Promise<Socket>,
 ): ConnectionPool {
   const backoff = new ConnectionBackoff();
   const replaced = new Set<Client>();
@@ -89,7 +89,6 @@ export function createPool(
   let current = open();
 
   function open(): Client {
-    const connect = createConnector();
     let wasAccepted = false;
     let isAttemptFailing = false;
     const onLost = (): Error => {

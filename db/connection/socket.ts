@@ -5,11 +5,13 @@
  */
 import { connect, type Socket } from "node:net";
 import { Duplex } from "node:stream";
-import type { Address } from "./database_url.ts";
 import { connectTimeout } from "./errors.ts";
 
 /** Connects to an address. @throws {Error} with a system error code or `CONNECT_TIMEOUT` */
-export function connectTo({ host, port }: Address, timeoutMs: number): Promise<Socket> {
+export function connectTo(
+  { host, port }: { host: string; port: number },
+  timeoutMs: number,
+): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = host.startsWith("/")
       ? connect(`${host}/.s.PGSQL.${port}`)

@@ -90,8 +90,7 @@ const EXPLANATIONS: Record<string, string> = {
   "57P01": LOST,
   "42501": "the database user lacks the privilege: expected a user with write privileges",
   [READ_ONLY]:
-    "the database is read-only: expected a primary (target_session_attrs=read-write chooses it " +
-    "among several hosts in DATABASE_URL) and a user with write privileges",
+    "the database is read-only: expected a primary in DATABASE_URL and a user with write privileges",
 };
 
 function messageOf(error: unknown): string {

@@ -44,12 +44,6 @@ export class Replicas {
     await Deno.remove(this.folder, { recursive: true });
   }
 
-  /** A URL of both servers, the primary first. */
-  pairUrl(targetSessionAttrs: string): string {
-    return `postgres://postgres@127.0.0.1:${this.primary.port},127.0.0.1:${this.standby.port}` +
-      `/postgres?target_session_attrs=${targetSessionAttrs}`;
-  }
-
   /** Resolves when the standby has replayed everything from the primary. */
   async untilReplayed(): Promise<void> {
     const wanted = await statement(this.primary, async (sql) => {

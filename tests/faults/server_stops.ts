@@ -1,5 +1,6 @@
 /** Stops a PostgreSQL server, or fails it over to a standby, while the program works. */
 import postgres from "postgres";
+import { startForwarder } from "../e2e/forwarder.ts";
 import { pause } from "../e2e/launch.ts";
 import { installedServer, makeOwnServer, makeStandby, type OwnServer } from "../e2e/postgres.ts";
 import { type Load, settle, startLoad } from "./load.ts";
@@ -143,15 +144,14 @@ async function failOver(
 ): Promise<void> {
   const primary = await makeOwnServer({ fsync: "on" });
   const standby = await makeStandby(primary, { fsync: "on" });
+  const address = await startForwarder(primary.port);
   const remove = async () => {
+    address.close();
     await standby.remove();
     await primary.remove();
   };
   if (isSynchronous) await followSynchronously(primary);
-  // Both are named, and whichever takes writes is used.
-  const url = `postgres://postgres@127.0.0.1:${primary.port},127.0.0.1:${standby.port}/postgres` +
-    "?target_session_attrs=primary";
-  const scene = await Scene.on(await placeOn({ url }, remove), random);
+  const scene = await Scene.on(await placeOn(address, remove), random);
   try {
     await scene.newRepository(300);
     const load = await startLoad(scene);
@@ -162,6 +162,7 @@ async function failOver(
     }
     await primary.stop("immediate");
     await standby.promote();
+    address.switchTo(standby.port);
     findings.recoveryMs.push(await load.prober.untilRight());
     await pause(LOAD_MS);
     await findings.add(scene, load, { mayBeLost: !isSynchronous });

@@ -20,7 +20,7 @@ function poolTo(connect: () => Promise<Socket>) {
       fetch_types: false,
       connect_timeout: 5,
     });
-  }, () => () => {
+  }, () => {
     counts.attempts++;
     return connect();
   });
