@@ -4,7 +4,13 @@ import { type App, createDispatcher } from "../lib/http/request/dispatch.ts";
 import type { Context } from "../lib/http/request/context.ts";
 import type { Endpoint, Route } from "../lib/http/request/route.ts";
 import { TEST_BYTES } from "../lib/http/request/tests_loader.ts";
-import { listen, type ListenOptions, type RunningServer } from "../lib/http/server/server.ts";
+import {
+  limitRequests,
+  listen,
+  type ListenOptions,
+  type RequestLimits,
+  type RunningServer,
+} from "../lib/http/server/server.ts";
 import { organizations, repositories } from "./account.ts";
 import { coverageBadgeRoute, flakyBadge } from "./badges.ts";
 import examples from "./examples.json" with { type: "json" };
@@ -67,7 +73,7 @@ export function createApp(context: Context): App {
 
 /** Dependencies of the handlers, where to listen, and limits. */
 export interface ServeOptions
-  extends Omit<Context, "now" | "windowSeconds" | "cache">, ListenOptions {
+  extends Omit<Context, "now" | "windowSeconds" | "cache">, ListenOptions, RequestLimits {
   now?: Context["now"];
   windowSeconds?: number;
   /** Approximate memory of the caches. */
@@ -87,7 +93,8 @@ export function serve(
     maxCachedBytes: cacheBytes * (1 - TESTS_SHARE),
     maxCachedTests: cacheBytes * TESTS_SHARE / TEST_BYTES,
   };
-  return listen(createApp({ ...options, now, windowSeconds, cache }), options);
+  const app = createApp({ ...options, now, windowSeconds, cache });
+  return listen(limitRequests(app, options), options);
 }
 
 function wholeSeconds(): number {

@@ -20,7 +20,6 @@ const TABLE = {
   DATABASE_POOL_SIZE: ["4", "serve, up: size of the connection pool of a PostgreSQL server", "<n>"],
   STATEMENT_TIMEOUT_MS: ["10000", "serve, up: the server cancels longer statements", "<n>"],
   REQUEST_TIMEOUT_MS: ["30000", "serve, up: a request that takes longer gets 500", "<n>"],
-  MAX_RUNNING_REQUESTS: ["1000", "serve, up: limit of concurrent requests; others get 500", "<n>"],
   MAX_UPLOAD_MB: ["2048", "up, receive: an upload of more MiB gets 413", "<n>"],
   MAX_RUNNING_UPLOADS: ["100", "up, receive: limit of concurrent uploads; others get 503", "<n>"],
   UPLOAD_IDLE_SECONDS: ["60", "up, receive: an upload that pauses longer gets 408", "<n>"],

@@ -25,7 +25,6 @@ export const SETTING_SCHEMAS = {
   DATABASE_POOL_SIZE: wholeNumber({ min: 1, max: 1_000 }),
   STATEMENT_TIMEOUT_MS: wholeNumber({ min: 1, max: MAX_MS }),
   REQUEST_TIMEOUT_MS: wholeNumber({ min: 1, max: MAX_MS }),
-  MAX_RUNNING_REQUESTS: wholeNumber({ min: 1, max: 1_000_000 }),
   MAX_UPLOAD_MB: wholeNumber({ min: 1, max: 1_000_000 }),
   MAX_RUNNING_UPLOADS: wholeNumber({ min: 1, max: 10_000 }),
   UPLOAD_IDLE_SECONDS: wholeNumber({ min: 1, max: MAX_SECONDS }),

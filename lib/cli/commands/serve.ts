@@ -21,7 +21,6 @@ export const API_SETTINGS = [
   "DATABASE_POOL_SIZE",
   "STATEMENT_TIMEOUT_MS",
   "REQUEST_TIMEOUT_MS",
-  "MAX_RUNNING_REQUESTS",
   "CACHE_SIZE_MB",
 ] as const satisfies readonly SettingName[];
 
@@ -76,7 +75,6 @@ export function apiOptions(settings: ApiSettings) {
     host: settings.HOST,
     port: settings.PORT,
     requestTimeoutMs: settings.REQUEST_TIMEOUT_MS,
-    maxRunningRequests: settings.MAX_RUNNING_REQUESTS,
     cacheSizeMb: settings.CACHE_SIZE_MB,
   };
 }

@@ -22,8 +22,6 @@ const READERS = 2;
 
 /** Drain timeout: the same as that of the API. */
 const DRAIN_MS = 10_000;
-/** 24 days: a timer of more fires at once. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
 /** Time to remove the files of aborted uploads. */
 const CLEAN_UP_MS = 2_000;
 
@@ -72,9 +70,6 @@ export async function startReceiver(
         host,
         port,
         log: context.log,
-        // The app has its own limits.
-        maxRunningRequests: Infinity,
-        requestTimeoutMs: MAX_TIMER_MS,
         drainTimeoutMs: DRAIN_MS + CLEAN_UP_MS,
       }));
     return {
