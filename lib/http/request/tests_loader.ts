@@ -5,7 +5,7 @@ import { loadTrackedChanges, loadTrackedTests } from "../../../db/read/tracked_t
 import type { TestsState } from "../../analysis/tests_state.ts";
 import type { WindowVersion } from "../../base/data_version.ts";
 import type { LoadTestsOptions, Moment } from "./route.ts";
-import { checkVersion, StaleVersionError } from "./stale_version.ts";
+import { checkVersion } from "./stale_version.ts";
 import { TestCollection } from "./test_collection.ts";
 
 /** Memory of a test: about 1 kB, and as much again once it is searched and shown. */
@@ -14,15 +14,6 @@ const MAX_CACHED_TESTS = 25_000;
 
 // Share of the memory for collections of several repositories, which refer to cached tests.
 const MERGED_SHARE = 0.25;
-
-/**
- * Loads the tests that lists can show, at the version that a request is answered for.
- * @throws {StaleVersionError} when the data has another version by now
- */
-type TestsLoader = (
-  repositories: readonly RepositoryVersion[],
-  options: LoadTestsOptions & Moment,
-) => Promise<TestCollection>;
 
 /** What is loaded of a repository. */
 type Variant = Required<LoadTestsOptions>;
@@ -39,14 +30,14 @@ interface Merged {
 }
 
 /**
- * Creates a loader with a cache of the newest version of each repository. A newer version is made
- * from the cached one and what changed since, where that is possible. Concurrent requests for one
- * version share its load.
+ * Creates the function that loads the tests that lists can show, with a cache of the newest version of
+ * each repository. A newer version is made from the cached one and what changed since, where that is
+ * possible. Concurrent requests for the same versions share their load (single-flight).
  */
 export function createTestsLoader(
   sql: Database["sql"],
   { maxCachedTests = MAX_CACHED_TESTS } = {},
-): TestsLoader {
+) {
   const cache = new LRUCache<string, Loaded>({
     maxSize: Math.ceil(maxCachedTests * (1 - MERGED_SHARE)),
     sizeCalculation: ({ state: { tests, runs, recordedAts } }) =>
@@ -57,80 +48,69 @@ export function createTestsLoader(
     sizeCalculation: ({ collection: { tests } }, key) =>
       1 + Math.ceil(tests.length / 2 + key.length / TEST_BYTES),
   });
-  /** Loads that have not finished, by version. */
-  const loading = new Map<string, Promise<Loaded>>();
+  /** Loads that have not finished, by what they load. */
+  const loading = new Map<string, Promise<Map<number, Loaded>>>();
 
-  return async (repositories, { now, windowStart, withTime = false, branches = null }) => {
+  /** @throws {StaleVersionError} when the data has another version than the request by now */
+  return async (
+    repositories: readonly RepositoryVersion[],
+    { now, windowStart, withTime = false, branches = null }: LoadTestsOptions & Moment,
+  ): Promise<TestCollection> => {
     const variant = { withTime, branches };
-    const find = (repository: RepositoryVersion) => {
-      const loaded = cache.get(cacheKey(repository, variant));
-      return loaded && isSame(repository, loaded.state) ? loaded : undefined;
-    };
-    const found = repositories.map(find);
+    const found = repositories.map((repository) => {
+      const loaded = cache.get(cacheKey(repository.repositoryId, variant));
+      return loaded && isSame(repository, loaded.state.version) ? loaded : null;
+    });
     const missing = repositories.filter((_, index) => !found[index]);
-    const loads = startLoads(missing, { now, windowStart, ...variant }).values();
-    const parts: TestCollection[] = [];
-    for (const [index, repository] of repositories.entries()) {
-      const { state, collection } = found[index] ?? await loads.next().value!;
-      checkVersion(repository, state.version);
-      parts.push(collection);
-    }
+    const loaded = missing.length > 0
+      ? await loadOnce(missing, { now, windowStart, ...variant })
+      : null;
+    const parts = repositories.map((repository, index) => {
+      const one = found[index] ?? loaded?.get(repository.repositoryId);
+      checkVersion(repository, one?.state.version ?? null);
+      return one!.collection;
+    });
     const ids = repositories.map(({ repositoryId }) => repositoryId);
     return merge(parts, JSON.stringify([branches, ids]));
   };
 
-  /** Loads all missing repositories together, except those that are being loaded already. */
-  function startLoads(
+  function loadOnce(
     missing: readonly RepositoryVersion[],
     options: Moment & Variant,
-  ): Promise<Loaded>[] {
-    const { withTime, branches } = options;
-    // Everything that distinguishes one version of a repository's data and window from another.
-    const keyOf = (one: RepositoryVersion) => {
-      const { repositoryId, dataVersion, oldestSubmissionId, nextQuarantineEnd } = one;
-      const version = [dataVersion, oldestSubmissionId, nextQuarantineEnd];
-      return JSON.stringify([repositoryId, withTime, branches, version]);
-    };
-    const unshared = missing.filter((repository) => !loading.has(keyOf(repository)));
-    const states = unshared.length > 0 ? load(unshared, options) : null;
-    for (const repository of unshared) {
-      const key = keyOf(repository);
-      const { repositoryId } = repository;
-      const load = states!.then((states) => store(repositoryId, states.get(repositoryId), options))
-        .finally(() => loading.delete(key));
-      // The request that awaits several loads fails with the first one that does.
-      load.catch(() => {});
+  ): Promise<Map<number, Loaded>> {
+    const versions = missing.map((
+      { repositoryId, dataVersion, oldestSubmissionId, nextQuarantineEnd },
+    ) => [repositoryId, dataVersion, oldestSubmissionId, nextQuarantineEnd]);
+    const key = JSON.stringify([options.withTime, options.branches, versions]);
+    let load = loading.get(key);
+    if (!load) {
+      load = loadAll(missing, options).finally(() => loading.delete(key));
       loading.set(key, load);
     }
-    return missing.map((repository) => loading.get(keyOf(repository))!);
+    return load;
   }
 
-  async function load(
+  /** Loads several repositories with the same few statements as one. */
+  async function loadAll(
     repositories: readonly RepositoryVersion[],
     options: Moment & Variant,
-  ): Promise<Map<number, TestsState>> {
-    const [first, ...others] = repositories;
+  ): Promise<Map<number, Loaded>> {
     const repositoryIds = repositories.map(({ repositoryId }) => repositoryId);
-    // Several are loaded with the same few statements as one. A selection of branches, which few
-    // requests have, is always loaded whole.
-    const since = first && others.length === 0 && options.branches === null
-      ? cache.get(cacheKey(first, options))?.state
+    const [repositoryId = 0] = repositoryIds;
+    // A selection of branches, which few requests have, is always loaded whole.
+    const since = repositories.length === 1 && options.branches === null
+      ? cache.get(cacheKey(repositoryId, options))?.state
       : undefined;
-    const state = since &&
-      await loadTrackedChanges(sql, { repositoryId: repositoryIds[0]!, since, ...options });
-    return state
-      ? new Map([[repositoryIds[0]!, state]])
+    const changed = since && await loadTrackedChanges(sql, { repositoryId, since, ...options });
+    const states = changed
+      ? new Map([[repositoryId, changed]])
       : await loadTrackedTests(sql, { repositoryIds, ...options });
-  }
-
-  function store(
-    repositoryId: number,
-    state: TestsState | undefined,
-    variant: Variant,
-  ): Loaded {
-    if (!state) throw new StaleVersionError();
-    const loaded = { state, collection: new TestCollection([...state.tests.values()], state.runs) };
-    cache.set(cacheKey({ repositoryId }, variant), loaded);
+    const loaded = new Map<number, Loaded>();
+    for (const [id, state] of states) {
+      const collection = new TestCollection([...state.tests.values()], state.runs);
+      loaded.set(id, { state, collection });
+      cache.set(cacheKey(id, options), { state, collection });
+    }
     return loaded;
   }
 
@@ -145,15 +125,12 @@ export function createTestsLoader(
   }
 }
 
-function cacheKey(
-  { repositoryId }: { repositoryId: number },
-  { withTime, branches }: Variant,
-): string {
+function cacheKey(repositoryId: number, { withTime, branches }: Variant): string {
   return JSON.stringify([repositoryId, withTime, branches]);
 }
 
-function isSame(repository: WindowVersion, { version }: TestsState): boolean {
-  return repository.dataVersion === version.dataVersion &&
-    repository.oldestSubmissionId === version.oldestSubmissionId &&
-    repository.nextQuarantineEnd === version.nextQuarantineEnd;
+function isSame(one: WindowVersion, other: WindowVersion): boolean {
+  return one.dataVersion === other.dataVersion &&
+    one.oldestSubmissionId === other.oldestSubmissionId &&
+    one.nextQuarantineEnd === other.nextQuarantineEnd;
 }
