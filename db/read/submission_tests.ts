@@ -3,7 +3,7 @@ import type { AttemptStatus, StoredFailure, TestAttempt } from "../../lib/analys
 import { decodeTestList, type ResultColumns } from "../../lib/analysis/columns.ts";
 import type { FailureText } from "../../lib/analysis/failure_texts.ts";
 import { attemptsPage } from "../../lib/analysis/submission_attempts.ts";
-import { attemptId, eventId, testId, type TestIdentity } from "../../lib/base/identity.ts";
+import { eventId, testId, type TestIdentity } from "../../lib/base/identity.ts";
 import type { Versioned } from "../../lib/base/data_version.ts";
 import type { Database } from "../connection/connect.ts";
 import { integersIn, type Queryable } from "../connection/sql.ts";
@@ -67,9 +67,7 @@ export async function loadSubmissionTests(sql: Database["sql"], options: {
         return {
           ...attempt,
           ...identity,
-          id: failure
-            ? eventId(submissionId, failure.resultNo)
-            : attemptId(submissionId, { resultCount, position }),
+          id: eventId(submissionId, failure?.resultNo ?? resultCount + position),
           testId: testId(repository.idPrefix, testHash),
           text: failure && texts.get(failure.textId)!,
         };

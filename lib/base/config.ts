@@ -14,7 +14,7 @@ const TABLE = {
   TRUSTED_PROXIES: ["", "services: addresses or networks of trusted reverse proxies", "<list>"],
   OPS_HOST: ["127.0.0.1", "services: address for readiness and metrics", "<address>"],
   OPS_PORT: ["", "services: port for readiness and metrics, without a token", "<n>"],
-  LOG_LEVEL: ["info", "services: minimum level: debug, info, warn or error", "<level>"],
+  LOG_LEVEL: ["info", "services: minimum level: info, warn or error", "<level>"],
   LOG_FORMAT: ["auto", "services: human, json, or auto: human on a terminal", "<format>"],
   DATABASE_WAIT_SECONDS: ["60", "services: how long to wait for a database at startup", "<n>"],
   DATABASE_POOL_SIZE: ["4", "serve, up: size of the connection pool of a PostgreSQL server", "<n>"],

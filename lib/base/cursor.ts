@@ -4,11 +4,6 @@ import { quote } from "./quote.ts";
 /** Maximum offset: more than any list holds, and a 32-bit integer. */
 export const MAX_OFFSET = 2_147_483_647;
 
-/** Encodes the position after a submission, given as 24 hex digits. */
-export function encodeKeysetCursor(submissionId: string): string {
-  return btoa(`id:${submissionId}`);
-}
-
 /** The position of an attempt among those of a test. */
 export interface RunPosition {
   /** 24 hex digits. */
@@ -17,49 +12,47 @@ export interface RunPosition {
   runCount: number;
 }
 
-/** Encodes the position after an attempt of a test. */
+/** The position after a submission, given as 24 hex digits. */
+export function encodeKeysetCursor(submissionId: string): string {
+  return btoa(`id:${submissionId}`);
+}
+
+/** The position after an attempt of a test. */
 export function encodeRunCursor({ submissionId, runCount }: RunPosition): string {
   return btoa(`run:${submissionId}:${runCount}`);
 }
 
-/** Encodes the position after a number of items. */
+/** The position after a number of items. */
 export function encodeOffsetCursor(offset: number): string {
   return btoa(`offset:${offset}`);
 }
 
-/** Decodes the submission id, in lower case, after which a page begins. @throws {SyntaxError} */
+/** @throws {SyntaxError} */
 export function decodeKeysetCursor(cursor: string): string {
-  const [id = ""] = decode(cursor, /^id:([0-9a-f]{24})$/i);
-  return id.toLowerCase();
+  return decode(cursor, /^id:(?<id>[0-9a-f]{24})$/i).id;
 }
 
-/** Decodes the attempt after which a page begins. @throws {SyntaxError | RangeError} */
+/** @throws {SyntaxError} */
 export function decodeRunCursor(cursor: string): RunPosition {
-  const [id = "", count = ""] = decode(cursor, /^run:([0-9a-f]{24}):(\d+)$/i);
-  return { submissionId: id.toLowerCase(), runCount: numberIn(count, cursor) };
+  const { id, number } = decode(cursor, /^run:(?<id>[0-9a-f]{24}):(?<number>\d+)$/i);
+  return { submissionId: id, runCount: number };
 }
 
-/** Decodes the number of items before a page. @throws {SyntaxError | RangeError} */
+/** @throws {SyntaxError} */
 export function decodeOffsetCursor(cursor: string): number {
-  const [offset = ""] = decode(cursor, /^offset:(\d+)$/);
-  return numberIn(offset, cursor);
+  return decode(cursor, /^offset:(?<number>\d+)$/).number;
 }
 
-function numberIn(digits: string, cursor: string): number {
-  const number = Number(digits);
-  if (number <= MAX_OFFSET) return number;
-  throw new RangeError(
-    `invalid cursor ${quote(cursor)}: expected an offset of at most ${MAX_OFFSET}`,
-  );
-}
-
-/** Decodes standard and URL-safe base64, with and without padding. Returns the groups of the pattern. */
-function decode(cursor: string, pattern: RegExp): string[] {
+/** Decodes standard and URL-safe base64, with and without padding; an id is in lower case. */
+function decode(cursor: string, pattern: RegExp): { id: string; number: number } {
   const digits = cursor.replaceAll("-", "+").replaceAll("_", "/");
   try {
     // atob alone would accept white space.
     const match = /^[A-Za-z0-9+/]*={0,2}$/.test(digits) && pattern.exec(atob(digits));
-    if (match) return match.slice(1);
+    const { id = "", number = "0" } = match && match.groups || {};
+    if (match && Number(number) <= MAX_OFFSET) {
+      return { id: id.toLowerCase(), number: Number(number) };
+    }
   } catch {
     // Of a length that base64 never has.
   }

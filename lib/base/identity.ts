@@ -128,21 +128,12 @@ export function firstSubmissionId(recordedAt: number): string {
   return secondsHex(recordedAt).padEnd(24, "0");
 }
 
-/** The id of a disruption event: 24 lower-case hex digits, the first 8 its seconds since 1970. */
+/**
+ * The id of a disruption event: 24 lower-case hex digits, the first 8 its seconds since 1970. Negative
+ * results have the first numbers of a submission; other attempts get ids from the numbers after them.
+ */
 export function eventId(submissionId: string, resultNo: number): string {
   return submissionId.slice(0, 8) + sha256Hex([submissionId, String(resultNo)]).slice(0, 16);
-}
-
-/**
- * The id of an attempt that is not negative, in the form of an event's id and different from all of
- * them. `position` is among all attempts of the submission, by test in the order of its columns.
- */
-export function attemptId(
-  submissionId: string,
-  { resultCount, position }: { resultCount: number; position: number },
-): string {
-  // Events have the numbers below.
-  return eventId(submissionId, resultCount + position);
 }
 
 function secondsHex(seconds: number): string {

@@ -5,23 +5,19 @@
  */
 
 /** From the least to the most urgent. */
-export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
+export const LOG_LEVELS = ["info", "warn", "error"] as const;
 export type LogLevel = typeof LOG_LEVELS[number];
 
 /** `human`: a time, a level, a message and `key=value`; `json`: one object a line. */
 export const LOG_FORMATS = ["human", "json"] as const;
-export type LogFormat = typeof LOG_FORMATS[number];
+
+type LogValue = string | number | boolean | null | undefined;
 
 /** Fields of an event; `undefined` ones are left out. */
-export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
+export type LogFields = Readonly<Record<string, LogValue>>;
 
 /** Where events go. */
-export interface Log {
-  debug(message: string, fields?: LogFields): void;
-  info(message: string, fields?: LogFields): void;
-  warn(message: string, fields?: LogFields): void;
-  error(message: string, fields?: LogFields): void;
-}
+export type Log = Readonly<Record<LogLevel, (message: string, fields?: LogFields) => void>>;
 
 interface LogOptions {
   /** Receives one line, without a line feed. */
@@ -30,7 +26,7 @@ interface LogOptions {
   now(): number;
   /** Events below it are dropped. */
   level?: LogLevel;
-  format?: LogFormat;
+  format?: typeof LOG_FORMATS[number];
 }
 
 /**
@@ -38,15 +34,16 @@ interface LogOptions {
  * `{"time":"2026-01-31T08:00:00.000Z","level":"info","message":"answered","status":200}`.
  */
 export function createLog({ write, now, level = "info", format = "human" }: LogOptions): Log {
-  const line = format === "json" ? jsonLine : humanLine;
-  const at = (lineLevel: LogLevel) => {
-    if (LOG_LEVELS.indexOf(lineLevel) < LOG_LEVELS.indexOf(level)) return () => {};
-    return (message: string, fields: LogFields = {}) => {
-      const time = new Date(now() * 1000).toISOString();
-      write(line(time, lineLevel, message, fields), lineLevel);
-    };
+  const at = (lineLevel: LogLevel) => (message: string, fields: LogFields = {}) => {
+    if (LOG_LEVELS.indexOf(lineLevel) < LOG_LEVELS.indexOf(level)) return;
+    const time = new Date(now() * 1000).toISOString();
+    const line: Record<string, LogValue> = { time, level: lineLevel, message };
+    for (const [name, value] of Object.entries(fields)) {
+      line[name] = typeof value === "string" ? redactTokens(value) : value;
+    }
+    write(format === "json" ? JSON.stringify(line) : humanLine(line), lineLevel);
   };
-  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+  return { info: at("info"), warn: at("warn"), error: at("error") };
 }
 
 /** A log that drops everything. */
@@ -61,30 +58,18 @@ export function errorFields(error: unknown): LogFields {
 }
 
 function stackOf(error: unknown): string {
-  return error instanceof Error ? error.stack ?? `${error.name}: ${error.message}` : String(error);
+  return error instanceof Error && error.stack || String(error);
 }
 
-function humanLine(time: string, level: LogLevel, message: string, fields: LogFields): string {
-  let line = `${time.slice(0, 19)}Z ${level} ${message}`;
-  for (const [key, value] of Object.entries(fields)) {
-    if (value !== undefined) line += ` ${key}=${humanValue(value)}`;
+function humanLine({ time, level, message, ...fields }: Record<string, LogValue>): string {
+  let line = `${String(time).slice(0, 19)}Z ${level} ${message}`;
+  for (const [name, value] of Object.entries(fields)) {
+    if (value === undefined) continue;
+    // Quoted where it is ambiguous; a line feed would start another line.
+    const isPlain = typeof value !== "string" || /^[\w.:/+@%,~-]+$/.test(value);
+    line += ` ${name}=${isPlain ? value : JSON.stringify(value)}`;
   }
   return line;
-}
-
-// Quoted where it is ambiguous; a line feed would start another line.
-function humanValue(value: string | number | boolean | null): string {
-  if (typeof value !== "string") return String(value);
-  const text = redactTokens(value);
-  return /^[\w.:/+@%,~-]+$/.test(text) ? text : JSON.stringify(text);
-}
-
-function jsonLine(time: string, level: LogLevel, message: string, fields: LogFields): string {
-  const line: Record<string, LogFields[string]> = { time, level, message };
-  for (const [key, value] of Object.entries(fields)) {
-    line[key] = typeof value === "string" ? redactTokens(value) : value;
-  }
-  return JSON.stringify(line);
 }
 
 // A token may end up where only names belong. A commit id looks like a legacy token and is redacted

@@ -6,20 +6,15 @@ export const SECONDS_PER_DAY = 24 * 60 * 60;
 /** Length of the rolling window of 14 days. */
 export const WINDOW_SECONDS = 14 * SECONDS_PER_DAY;
 
-// Outside of these a year does not have four digits.
-const FIRST_SECOND = Date.parse("0000-01-01T00:00:00Z") / 1000;
-const LAST_SECOND = Date.parse("9999-12-31T23:59:59Z") / 1000;
-
 /** Formats seconds since 1970 as `YYYY-MM-DDTHH:MM:SSZ`. @throws {RangeError} after year 9999 */
 export function formatTimestamp(seconds: number): string {
-  if (!isWritable(seconds)) {
-    throw new RangeError(`invalid time ${seconds}: expected seconds within the years 0000 to 9999`);
-  }
-  return new Date(seconds * 1000).toISOString().slice(0, 19) + "Z";
+  if (isWritable(seconds)) return new Date(seconds * 1000).toISOString().slice(0, 19) + "Z";
+  throw new RangeError(`invalid time ${seconds}: expected seconds within the years 0000 to 9999`);
 }
 
+/** Whether the year has four digits. */
 function isWritable(seconds: number): boolean {
-  return seconds >= FIRST_SECOND && seconds <= LAST_SECOND;
+  return seconds >= -62_167_219_200 && seconds <= 253_402_300_799;
 }
 
 /** The day `YYYY-MM-DD` in days since 1970; `null` when the calendar has no such day. */
@@ -34,25 +29,18 @@ const RFC_3339 = /^(\d{4}-\d{2}-\d{2})[Tt ](\d{2}:\d{2}:\d{2})(?:\.\d+)?(Z|z|[+-
 /**
  * Reads an RFC 3339 timestamp with a zone as seconds since 1970; fractions are cut, and a leap second
  * counts as the last second of its minute.
- * @throws {SyntaxError} for another form, a day or time that does not exist, or one outside the
- * years 0000 to 9999 in UTC
+ * @throws {SyntaxError} for another form, a day or time that does not exist, or a year outside of 0000
+ * to 9999 in UTC
  */
 export function parseTimestamp(text: string): number {
-  const match = RFC_3339.exec(text);
-  if (!match) {
-    throw new SyntaxError(
-      `invalid timestamp "${text}": expected RFC 3339 with a zone, such as 2026-01-31T08:00:00Z`,
-    );
-  }
-  const [, day, time, zone] = match;
+  const [, day, time, zone] = RFC_3339.exec(text) ?? [];
   const seconds = instantOf(`${day}T${time}${zone}`);
   // The zone can carry the first and last day over the edge.
-  if (seconds === null || !isWritable(seconds)) {
-    throw new SyntaxError(
-      `invalid timestamp "${text}": expected a day and time that exist, in the years 0000 to 9999`,
-    );
-  }
-  return seconds;
+  if (seconds !== null && isWritable(seconds)) return seconds;
+  throw new SyntaxError(
+    `invalid timestamp "${text}": expected a day and time that exist, in RFC 3339 with a zone, such ` +
+      "as 2026-01-31T08:00:00Z",
+  );
 }
 
 /** Seconds since 1970; `null` for a day or time that does not exist. `Date` would carry it over. */

@@ -21,23 +21,15 @@ const PATTERNS = Object.entries(SHAPES).map(([type, { prefix, byteCount }]) => (
   pattern: new RegExp(`^${prefix}[0-9a-f]{${2 * byteCount}}$`, "i"),
 }));
 
-/** A new token, to be shown once. */
-export interface NewToken {
-  type: TokenType;
-  plain: string;
-  hash: string;
-  /** The first digits, shown in lists. */
-  prefix: string;
-}
-
 // 32 of 256 bits (160 for a legacy token): the rest cannot be guessed.
-const PREFIX_HEX_DIGITS = 8;
+const SHOWN_HEX_DIGITS = 8;
 
-/** Makes a random token. */
-export function makeToken(type: TokenType): NewToken {
+/** Makes a random token, to be shown once; its `prefix` is shown in lists. */
+export function makeToken(type: TokenType) {
   const { prefix, byteCount } = SHAPES[type];
   const plain = prefix + randomBytes(byteCount).toString("hex");
-  return { type, plain, hash: hashToken(plain, type), prefix: tokenPrefix(plain, type) };
+  const shown = plain.slice(0, prefix.length + SHOWN_HEX_DIGITS);
+  return { type, plain, hash: hashToken(plain, type), prefix: shown };
 }
 
 /** The type of a token by its shape; `null` when it has none of them. */
@@ -48,11 +40,6 @@ export function tokenType(text: string): TokenType | null {
 /** SHA-256 of a token: in hex, in base64 for `legacy`. */
 export function hashToken(plain: string, type: TokenType): string {
   return createHash("sha256").update(plain).digest(type === "legacy" ? "base64" : "hex");
-}
-
-/** The beginning of a token that lists may show. */
-export function tokenPrefix(plain: string, type: TokenType): string {
-  return plain.slice(0, SHAPES[type].prefix.length + PREFIX_HEX_DIGITS);
 }
 
 /** Reads a token's hash of the earlier service: 64 hex digits, or base64. @throws {SyntaxError} */

@@ -21,7 +21,7 @@ describe("what the program writes", () => {
 
   before(async () => {
     folder = await copyTemplate();
-    environment = { DATA_DIR: folder, TEST_ANALYTICS_DEBUG: "1", LOG_LEVEL: "debug" };
+    environment = { DATA_DIR: folder, TEST_ANALYTICS_DEBUG: "1" };
   });
   after(async () => {
     await Deno.remove(folder, { recursive: true });

@@ -1,12 +1,6 @@
 /** The response bodies of the API, made from the definitions. */
 import { fingerprint } from "../../lib/analysis/failure_groups.ts";
-import {
-  attemptId,
-  eventId,
-  organizationUuid,
-  testHash,
-  type TestIdentity,
-} from "../../lib/base/identity.ts";
+import { eventId, organizationUuid, testHash, type TestIdentity } from "../../lib/base/identity.ts";
 import { plainGroups } from "./failure_groups.ts";
 import { isSameTest, type KnownTest, type PlainSubmission, repositoryAt } from "./model.ts";
 import { compareText, type Oracle, type Row, type Sort, type Term, timestamp } from "./oracle.ts";
@@ -256,9 +250,10 @@ export function submissionTests(
       )!;
       return {
         ...names(test),
-        id: oracle.isNegative(row)
-          ? eventId(submission.id, row.position)
-          : attemptId(submission.id, { resultCount: results.length, position }),
+        id: eventId(
+          submission.id,
+          oracle.isNegative(row) ? row.position : results.length + position,
+        ),
         test_case_id: test.id,
         ...attempt(oracle, test, row),
         ran_at: timestamp(submission.recordedAt),

@@ -7,7 +7,7 @@ describe("the output of a log", () => {
     const written: string[] = [];
     const output = bufferedOutput((text) => written.push(text));
     output.write("a", "info");
-    output.write("b", "debug");
+    output.write("b", "info");
     assert.deepEqual(written, []);
     await new Promise((resolve) => setTimeout(resolve, 100));
     assert.deepEqual(written, ["a\nb\n"]);

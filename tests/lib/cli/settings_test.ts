@@ -58,7 +58,7 @@ describe("settings", () => {
       const expected of [
         /DATABASE_URL is not the URL of a PostgreSQL server/,
         /PORT: invalid number "http"/,
-        /LOG_LEVEL: invalid value "loud": expected one of debug, info, warn, error/,
+        /LOG_LEVEL: invalid value "loud": expected one of info, warn, error/,
         /LOG_FORMAT: invalid value "xml": expected one of auto, human, json/,
         /REQUEST_TIMEOUT_MS: invalid number "0": expected an integer from 1 to/,
         /--cache-size-mb: invalid number "x"/,
