@@ -13,7 +13,6 @@ import { lockRepository } from "../write/repository_row.ts";
 import { writeTransaction } from "../write/transaction.ts";
 import { showFailed } from "../write/submission_rows.ts";
 
-/** The right to process an archive. */
 export interface ArchiveClaim {
   /** A folder or a bucket. */
   source: string;
@@ -21,7 +20,6 @@ export interface ArchiveClaim {
   claimId: string;
 }
 
-/** The state of an archive, for operators. */
 export interface ArchiveRecord {
   key: string;
   status: "processing" | "processed" | "failed";

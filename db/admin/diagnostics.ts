@@ -64,7 +64,6 @@ export async function loadServerState(sql: Queryable): Promise<ServerState> {
   return row!;
 }
 
-/** How recent the data of all organizations is. */
 export interface Freshness {
   repositoryCount: number;
   /** Repositories with a processed submission in the window. */

@@ -1,7 +1,6 @@
 import { caseKey } from "../../lib/base/identity.ts";
 import type { Queryable } from "../connection/sql.ts";
 
-/** An owner of repositories and tokens. */
 export interface Organization {
   organizationId: number;
   name: string;

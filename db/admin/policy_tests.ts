@@ -17,7 +17,6 @@ import { selectDisruptionCounts } from "../read/tracked_test_rows.ts";
 import { type StoredTest, storedTest, testColumns, type TestRow } from "./quarantine.ts";
 import type { Repository } from "./repositories.ts";
 
-/** A test with its history. */
 export interface PolicyTest extends StoredTest {
   history: PolicyHistory;
 }

@@ -1,4 +1,3 @@
-/** Quarantine entries of tests, and the log of their changes. */
 import { isDeepStrictEqual } from "node:util";
 import { activeQuarantine, type Quarantine } from "../../lib/analysis/quarantine.ts";
 import { type QuarantineEvent, withEnds } from "../../lib/analysis/quarantine_log.ts";
@@ -10,10 +9,8 @@ import { bumpDataVersion, lockRepository } from "../write/repository_row.ts";
 import { type Change, insertChange } from "./changes.ts";
 import { listRepositories, type Repository, repositoryColumns } from "./repositories.ts";
 
-/** Author and command of a change. */
 export type Origin = Pick<Change, "author" | "command">;
 
-/** A stored test with its repository. */
 export interface StoredTest extends TestIdentity {
   /** 24 lower-case hex digits. */
   id: string;
@@ -65,7 +62,6 @@ export async function addQuarantine(
   return { outcome, quarantine };
 }
 
-/** A removal of an entry. */
 export interface Removal {
   /** Seconds since 1970. */
   removedAt: number;
@@ -185,7 +181,6 @@ export async function listQuarantined(
   );
 }
 
-/** A row with the {@linkcode testColumns}. */
 export type TestRow = TestIdentity & { testHash: number; testNo: number };
 
 /** SQL: the columns of a {@linkcode TestRow} from `test` t. */

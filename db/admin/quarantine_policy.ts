@@ -64,7 +64,6 @@ export async function listPolicies(sql: Queryable, organizationId: number) {
       order by owner_key collate "C", name_key collate "C")`;
 }
 
-/** A decision about a test. */
 export type TestDecision = PolicyDecision & { test: PolicyTest };
 
 /**

@@ -22,7 +22,6 @@ export interface NewRepository extends RepositoryName {
   organization: Pick<Organization, "organizationId" | "name">;
   /** The next free number of the organization unless given. */
   repositoryNumber?: number | undefined;
-  /** Seconds since 1970. */
   createdAt: number;
 }
 

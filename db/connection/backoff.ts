@@ -32,7 +32,6 @@ export class ConnectionBackoff {
     this.#failure = { error, retryAt: performance.now() + RETRY_DELAY_MS };
   }
 
-  /** The server accepted a connection. */
   recordSuccess(): void {
     this.#failure = null;
   }

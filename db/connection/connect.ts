@@ -28,7 +28,6 @@ const IDLE_IN_TRANSACTION_TIMEOUT_MS = 60_000;
 /** How soon the server notices during a statement that its client was killed; 0 by default: never. */
 const CLIENT_CHECK_INTERVAL_MS = 2_000;
 
-/** How long `close` lets running statements finish. */
 const CLOSE_TIMEOUT_SECONDS = 5;
 
 export interface Database extends Omit<ConnectionPool, "close"> {
@@ -38,7 +37,6 @@ export interface Database extends Omit<ConnectionPool, "close"> {
   close(): Promise<void>;
 }
 
-/** How to open a database. */
 export interface DatabaseOptions {
   /** `postgres://...`; unset or empty: the embedded database. */
   databaseUrl?: string | undefined;

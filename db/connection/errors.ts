@@ -22,7 +22,6 @@ export function databaseUnavailable(error: unknown, host: string): DatabaseError
 /** Of an error that the coordinator of a cluster reports. */
 const WORKER_AWAY = "08006";
 
-/** Codes of errors that may go away. */
 const TRANSIENT_CODES = new Set(
   // A server that is starting, restarting, failing over, or out of connections. ENOENT: a Unix socket
   // that does not exist yet. 40001: a standby cancelled the statement in favour of replication. 08006: a worker of a cluster is unavailable.

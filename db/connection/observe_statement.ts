@@ -1,6 +1,5 @@
 import type postgres from "postgres";
 
-/** How a statement ended. */
 export type Settled = { result: postgres.RowList<postgres.Row[]> } | { error: unknown };
 
 /**

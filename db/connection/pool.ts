@@ -46,7 +46,6 @@ export interface ConnectionPool {
    * the server may be gone without having closed its connections.
    */
   renew(): void;
-  /** Passes the duration of every statement and transaction to a function. */
   observe(onTiming: OnTiming): void;
   /** Passes the locks that transactions wait for to a function. Servers only. */
   observeLockWaits(onLockWait: (wait: LockWait) => void): void;
@@ -54,7 +53,6 @@ export interface ConnectionPool {
   close(timeoutSeconds: number): Promise<void>;
 }
 
-/** A postgres.js client with its connections. */
 interface Client {
   sql: postgres.Sql;
   queues: ConnectionQueues;

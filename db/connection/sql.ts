@@ -4,7 +4,6 @@ import type postgres from "postgres";
 // deno-lint-ignore ban-types -- this is how postgres.js spells "no custom types"
 export type Queryable = postgres.ISql<{}>;
 
-/** SQL that becomes part of a statement. */
 export type Fragment = ReturnType<typeof integersIn>;
 
 /**

@@ -48,7 +48,6 @@ export async function inspectEmbedded(dataDir: string) {
     path,
     /** False until it is created. */
     exists: await exists(join(path, "data", "PG_VERSION")).catch(() => false),
-    /** Whether a process has it open. */
     isInUse: await isLocked(join(path, "lock")),
   };
 }

@@ -98,7 +98,6 @@ export class ResponseReader {
   /** `I`dle, `T`ransaction, failed transaction (`E`), or undefined: not ready for a statement. */
   status: string | undefined;
   hasError = false;
-  /** Statements whose execution has ended. */
   executionCount = 0;
   readonly #header = Buffer.alloc(5);
   #headerLength = 0;

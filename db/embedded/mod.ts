@@ -29,7 +29,6 @@ const DRAIN_TIMEOUT_MS = 10_000;
 /** How long the event loop still runs when the process ends because the database failed. */
 const LAST_TURNS_MS = 50;
 
-/** Pause between two attempts to connect. */
 const RETRY_MS = 50;
 
 /**

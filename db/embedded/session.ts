@@ -59,7 +59,6 @@ interface SessionServerOptions {
   refuseWrites?(): string | null;
 }
 
-/** Serves any number of clients through one session. */
 export class SessionServer {
   readonly #session: Session;
   readonly #options: SessionServerOptions;
@@ -121,7 +120,6 @@ export class SessionServer {
     clearTimeout(this.#silence);
   }
 
-  /** Waits until nothing runs and all clients have left, or the timeout. */
   async #untilIdle(timeoutMs: number): Promise<void> {
     const deadline = performance.now() + timeoutMs;
     while ((this.#running || this.#clients.size > 0) && performance.now() < deadline) {
@@ -176,7 +174,6 @@ export class SessionServer {
     return client && this.#queue.delete(client) ? client : undefined;
   }
 
-  /** Answers the startup message with the greeting. */
   async #start(client: Client): Promise<void> {
     const { incoming } = client;
     const bytes = incoming.bytes();

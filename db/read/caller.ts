@@ -13,7 +13,6 @@ export interface Caller {
 /** The repositories that a request is about. */
 export type Selection =
   | { kind: "none" }
-  /** The organization of the caller. */
   | { kind: "organization" }
   | { kind: "all" }
   /** The repository of a test, and the test. */
@@ -56,9 +55,7 @@ export interface CallerScope {
 export interface CallerLookUp {
   /** Of the type `proxy`: the organization that a trusted proxy named, as it is compared. */
   token: { type: string; hash: string };
-  /** Seconds since 1970. */
   now: number;
-  /** First second of the window, since 1970. */
   windowStart: number;
   selection: Selection;
 }

@@ -1,4 +1,3 @@
-/** Queries for the digest. */
 import { OWNER_TAG } from "../../lib/analysis/test_tags.ts";
 import type { DisruptedTest } from "../../lib/digest/digest.ts";
 import { firstSubmissionId, testId, type TestIdentity } from "../../lib/base/identity.ts";

@@ -1,11 +1,9 @@
-/** Queries about the disruptions of one test. */
 import type { DataVersion, Versioned } from "../../lib/base/data_version.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { messageOf } from "./failure_texts.ts";
 import { isRecordedSince, versionColumns } from "./fragments.ts";
 
-/** A disruption as a list shows it. */
 export interface DisruptionEvent {
   /** 24 hex digits. */
   submissionId: string;

@@ -1,4 +1,3 @@
-/** Queries about the failures of a test or repository, grouped by cause. */
 import {
   type FailedAttempt,
   type FailureGroup,
@@ -27,7 +26,6 @@ interface FailuresQuery {
   repositoryId: number;
   /** `null` for all tests of the repository. */
   testNo: number | null;
-  /** First second of the window, since 1970. */
   windowStart: number;
   branches: BranchFilter;
 }
@@ -88,7 +86,6 @@ interface Failure extends FailedAttempt, BuildFailure {
 /** More results than a submission may have. */
 const MAX_RESULTS = 2 ** 31;
 
-/** The failures of a submission. */
 interface FailuresRow {
   submissionId: string;
   /** Each has a fingerprint, test_no, and result_no, inverted for a disruption. */

@@ -1,4 +1,3 @@
-/** SQL fragments that several statements share. */
 import type { DataVersion } from "../../lib/base/data_version.ts";
 import type { BranchFilter } from "../../lib/query/branches.ts";
 import { type Queryable, textsIn } from "../connection/sql.ts";

@@ -1,4 +1,3 @@
-/** Queries about repositories in numbers. */
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import type { Database } from "../connection/connect.ts";
@@ -36,9 +35,7 @@ interface RepositoryCounts {
   lastRecordedAt: number | null;
 }
 
-/** A repository in numbers. */
 export interface Overview extends RepositoryDetails, Omit<RepositoryCounts, "repositoryId"> {
-  /** Builds of the window. */
   builds: BuildTotals;
   /** Builds by day, oldest first, without days that had none. */
   days: BuildDay[];
@@ -46,9 +43,7 @@ export interface Overview extends RepositoryDetails, Omit<RepositoryCounts, "rep
 
 interface OverviewQuery {
   repositoryIds: readonly number[];
-  /** Seconds since 1970. */
   now: number;
-  /** First second of the window, since 1970. */
   windowStart: number;
   /** From which builds are shown by day, in days since 1970. */
   firstDay: number;

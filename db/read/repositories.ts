@@ -1,4 +1,3 @@
-/** Queries about repositories, as the API shows them. */
 import type { DataVersion, Versioned } from "../../lib/base/data_version.ts";
 import type { RepositoryName } from "../../lib/base/repository_name.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";

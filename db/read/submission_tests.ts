@@ -1,4 +1,3 @@
-/** Queries about the attempts of one submission. */
 import type { AttemptStatus, StoredFailure, TestAttempt } from "../../lib/analysis/attempts.ts";
 import { decodeTestList, type ResultColumns } from "../../lib/analysis/columns.ts";
 import type { FailureText } from "../../lib/analysis/failure_texts.ts";

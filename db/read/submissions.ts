@@ -1,4 +1,3 @@
-/** Queries about submissions, as the API shows them. */
 import type { DataVersion, Versioned } from "../../lib/base/data_version.ts";
 import { firstSubmissionId, recordedAtOf } from "../../lib/base/identity.ts";
 import type { BranchFilter } from "../../lib/query/branches.ts";
@@ -22,7 +21,6 @@ export interface SubmissionRow {
   testResultCount: number;
 }
 
-/** SQL: the columns of a {@linkcode SubmissionRow} from `submission` s. */
 function submissionColumns(sql: Queryable) {
   return sql`encode(s.submission_id, 'hex') as "submissionId", s.key, s.build_url as "buildUrl",
     s.commit_oid as "commitOid", coalesce(s.tree_oid, '') as "treeOid",

@@ -1,4 +1,3 @@
-/** Queries about one test. */
 import type { DataVersion } from "../../lib/base/data_version.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { TrackedTestBase } from "../../lib/analysis/tests_state.ts";

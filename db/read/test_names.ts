@@ -1,9 +1,7 @@
-/** Queries about the names of tests. */
 import { parseTestId, testId, type TestIdentity } from "../../lib/base/identity.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { isActive } from "./fragments.ts";
 
-/** A test with its names. */
 interface NamedTest extends TestIdentity {
   isQuarantined: boolean;
 }
@@ -14,7 +12,6 @@ export async function loadTestNames(
   { repositoryId, testIds, now }: {
     repositoryId: number;
     testIds: Iterable<string>;
-    /** Seconds since 1970. */
     now: number;
   },
 ): Promise<Map<string, NamedTest>> {

@@ -1,4 +1,3 @@
-/** Queries about the attempts of one test. */
 import {
   type AttemptStatus,
   countOthers,
@@ -43,7 +42,6 @@ export type RunVersion = Pick<
 interface RunsQuery {
   repositoryId: number;
   testNo: number;
-  /** First second of the window, since 1970. */
   windowStart: number;
   branches: BranchFilter;
   status: AttemptStatus;

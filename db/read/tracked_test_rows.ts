@@ -219,7 +219,6 @@ export function selectBranchDisruptions(
     join disruptive_test t on t.repository_id = ${repositoryId} and t.test_no = d.test_no`;
 }
 
-/** A repository with the version of its data. */
 export interface VersionRow extends StateVersion {
   repositoryId: number;
   idPrefix: number;

@@ -1,4 +1,3 @@
-/** Queries for verdicts on failed tests. */
 import type { DataVersion } from "../../lib/base/data_version.ts";
 import {
   firstSubmissionId,

@@ -77,7 +77,6 @@ export async function distribute(tx: Queryable): Promise<string[]> {
   return names;
 }
 
-/** A worker of a cluster. */
 export interface Worker {
   /** Host and port. */
   name: string;

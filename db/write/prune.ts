@@ -22,7 +22,6 @@ const RESULTS_PER_BATCH = 20_000;
 const TEXTS_PER_BATCH = 10_000;
 const TESTS_PER_BATCH = 500;
 
-/** How much is pruned of a repository. */
 export interface Pruned {
   submissionCount: number;
   testResultCount: number;

@@ -41,7 +41,6 @@ export interface Upload extends Omit<SubmissionFacts, "key"> {
   alongside?(tx: Queryable): Promise<void>;
 }
 
-/** A submission that was stored, now or before. */
 export interface StoreResult {
   /** 24 hex digits. */
   submissionId: string;

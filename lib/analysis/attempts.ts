@@ -2,7 +2,6 @@
 import { type Conclusion, isNegative } from "../report/result.ts";
 import type { Attempt, ResultCounts } from "./columns.ts";
 
-/** A failure or error, as it is stored. */
 export interface StoredFailure {
   /** Position of the result in its submission. */
   resultNo: number;

@@ -11,7 +11,6 @@ export const ATTEMPT_KINDS = ["positive", "negative", "skipped", "unknown"] as c
 
 export type AttemptKind = typeof ATTEMPT_KINDS[number];
 
-/** One attempt of a test in a submission. */
 export interface Attempt {
   kind: AttemptKind;
   durationMicroseconds: number;

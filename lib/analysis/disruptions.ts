@@ -7,7 +7,6 @@
  */
 import { firstSubmissionId, recordedAtOf } from "../base/identity.ts";
 
-/** One processed submission of the code version. */
 export interface ProcessedSubmission {
   /** 24 hex digits; ids sort like time. */
   submissionId: string;
@@ -17,7 +16,6 @@ export interface ProcessedSubmission {
   hasPositive(testNo: number): boolean;
 }
 
-/** A failure or error at the code version. */
 export interface NegativeResult {
   submissionId: string;
   resultNo: number;

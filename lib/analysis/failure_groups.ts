@@ -152,7 +152,6 @@ export function fingerprint(cause: string): string {
   return createHash("sha256").update(cause).digest("hex").slice(0, 16);
 }
 
-/** Input of grouping: a failure or error. */
 export interface FailedAttempt {
   /** Of its cause. */
   fingerprint: string;
@@ -167,7 +166,6 @@ export interface FailedAttempt {
   isDisruption: boolean;
 }
 
-/** Failures of one cause. */
 export type FailureGroup<T extends FailedAttempt> = ReturnType<typeof summarize<T>>;
 
 const MAX_GROUPS = 50;

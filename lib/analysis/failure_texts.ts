@@ -7,7 +7,6 @@ import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { detach } from "../report/xml/characters.ts";
 import { failureCause, fingerprint } from "./failure_groups.ts";
 
-/** The texts of a failure or error in a report. */
 export interface FailureText {
   /** One line. */
   message: string;
@@ -15,7 +14,6 @@ export interface FailureText {
   body: string;
 }
 
-/** A text to be stored. */
 export interface CompressedText {
   /** 20 hex digits. */
   textId: string;

@@ -1,4 +1,3 @@
-/** A quarantine entry of a test. */
 export interface Quarantine {
   /** Seconds since 1970. */
   quarantinedAt: number;

@@ -1,4 +1,3 @@
-/** The log of quarantine entries. */
 import type { TestIdentity } from "../base/identity.ts";
 import type { Quarantine } from "./quarantine.ts";
 

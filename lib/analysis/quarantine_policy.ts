@@ -1,4 +1,3 @@
-/** The policy by which tests are quarantined and released automatically. */
 import { plural } from "../base/text.ts";
 import { SECONDS_PER_DAY } from "../base/time.ts";
 import type { Quarantine } from "./quarantine.ts";
@@ -42,7 +41,6 @@ export function isBrokenEnvironment(
   return testCount >= 20 && failedTestCount * 5 > testCount;
 }
 
-/** How a test ran in one submission. */
 export interface PolicyRun {
   /** Seconds since 1970. */
   recordedAt: number;
@@ -54,7 +52,6 @@ export interface PolicyRun {
   isBrokenEnvironment: boolean;
 }
 
-/** History of a test. */
 export interface PolicyHistory {
   /** Oldest first: those of the window, and those since the last failure of a quarantined test. */
   runs: readonly PolicyRun[];
@@ -64,7 +61,6 @@ export interface PolicyHistory {
   leftAt: number;
 }
 
-/** The change for a test, and its reason. */
 export interface PolicyDecision {
   action: "enter" | "stay" | "leave" | "skip";
   reason: string;

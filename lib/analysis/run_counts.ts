@@ -1,7 +1,6 @@
 import { forEachException } from "./columns.ts";
 import { VarintReader } from "./varint.ts";
 
-/** The results of a submission. */
 export interface Run {
   testListNo: number;
   exceptions: Uint8Array;
@@ -51,12 +50,10 @@ export class RunCounts {
     });
   }
 
-  /** Memory in bytes. */
   get byteLength(): number {
     return Object.values(this.#totals).reduce((sum, array) => sum + (array?.byteLength ?? 0), 0);
   }
 
-  /** The totals of a test. */
   of(testNo: number): RunTotals {
     const { counted, negative, all, microseconds } = this.#totals;
     return {
@@ -67,7 +64,6 @@ export class RunCounts {
     };
   }
 
-  /** Returns counts with runs added and removed. */
   changed(
     { added, removed, lists }: {
       added: readonly Run[];

@@ -6,7 +6,6 @@ import { ATTEMPT_KINDS, type AttemptKind, encodeResults, type ResultColumns } fr
 import { type CompressedText, TextCollector } from "./failure_texts.ts";
 import { identityIn, IdentityStore, type StoredIdentities } from "./identity_store.ts";
 
-/** Everything that is stored of a submission's results. */
 export interface SubmissionContent extends ResultColumns {
   resultCount: number;
   /** The tests that ran, each once, ascending: the order of all columns. */
@@ -78,7 +77,6 @@ export class SubmissionBuilder {
     }
   }
 
-  /** The columns of everything added so far. */
   finish(): ContentData & SubmissionContent {
     const testHashes = distinct(this.#hashes.slice(0, this.#count).sort());
     const testIndexes = new Uint32Array(this.#count);

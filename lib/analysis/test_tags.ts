@@ -47,7 +47,6 @@ function relativeTo(root: string, file: string): string {
   return folder && path!.startsWith(`${folder}/`) ? path!.slice(folder.length + 1) : file;
 }
 
-/** Tags as they are stored. */
 export interface EncodedTestTags {
   /** JSON. */
   groups: string;

@@ -3,7 +3,6 @@
  * the last. Up to 2^53 - 1, so with arithmetic, because bit operations end at 2^31.
  */
 
-/** Encodes numbers. */
 export class VarintWriter {
   #bytes = new Uint8Array(256);
   #length = 0;
@@ -28,13 +27,11 @@ export class VarintWriter {
     this.write(value >= 0 ? value * 2 : -value * 2 - 1);
   }
 
-  /** The bytes written so far. */
   finish(): Uint8Array {
     return this.#bytes.slice(0, this.#length);
   }
 }
 
-/** Decodes numbers in the order in which they were written. */
 export class VarintReader {
   #bytes: Uint8Array;
   #position = 0;

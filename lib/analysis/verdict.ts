@@ -1,7 +1,6 @@
 /** Verdicts on failures that are not new. */
 export const KNOWN_VERDICTS = ["quarantined", "flaky", "known"] as const;
 
-/** All verdicts on a failed test. */
 export const VERDICTS = [...KNOWN_VERDICTS, "new"] as const;
 
 /** `flaky`: disruptive in the window; `known`: it also failed in the window on the base branch. */

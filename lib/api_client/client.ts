@@ -67,7 +67,6 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
   };
 }
 
-/** Sends one request and reads the whole body. */
 async function get(
   request: GetRequest,
   { baseUrl, token, userAgent, timeoutMs = TIMEOUT_MS }: ApiClientOptions,
@@ -128,7 +127,6 @@ function valueOf(body: string): unknown {
   }
 }
 
-/** The error for any status but 200. */
 function errorOf(
   { status, headers }: Response,
   body: unknown,

@@ -49,7 +49,6 @@ export interface CliIo {
   openDatabase(location: DatabaseLocation, options: OpenOptions): Promise<Database>;
 }
 
-/** How a database is opened. */
 export interface OpenOptions {
   /** Whether a missing embedded database is created. */
   mayCreate: boolean;
@@ -91,15 +90,12 @@ export type LoggedChange = Pick<Change, "subject"> & Partial<Pick<Change, "detai
   organizationId: number;
 };
 
-/** The definition of a command. */
 interface CommandSpec<Input extends Parameters, Name extends CheckedSetting> {
   name: string;
   summary: string;
   /** A valid command without the program's name: shown by `--help` and after a usage error. */
   example: string;
-  /** More examples for `--help`. */
   moreExamples?: string[];
-  /** Paragraphs for `--help`. */
   details?: string[];
   /** False for a command that opens no database, or one of its own. */
   usesDatabase?: boolean;

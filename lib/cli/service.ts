@@ -14,7 +14,6 @@ import { listenOrFail } from "./listen.ts";
 import { withLog } from "./log_output.ts";
 import type { DatabaseLocation, SettingValues } from "./settings.ts";
 
-/** The settings of every service. */
 export const SERVICE_SETTINGS = [
   "OPS_HOST",
   "OPS_PORT",

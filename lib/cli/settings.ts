@@ -32,7 +32,6 @@ export const SETTING_SCHEMAS = {
   CACHE_SIZE_MB: wholeNumber({ min: 0, max: 1_000_000 }),
 };
 
-/** Name of a setting that is validated at startup. */
 export type CheckedSetting = keyof typeof SETTING_SCHEMAS;
 
 export type SettingValues<Name extends CheckedSetting = CheckedSetting> = {
@@ -110,10 +109,8 @@ export interface DatabaseLocation {
   dataDir: string;
 }
 
-/** The settings of every command that uses the database. */
 export const DATABASE_SETTINGS = ["DATABASE_URL", "DATABASE_URL_FILE", "DATA_DIR"] as const;
 
-/** The options of every command that uses the database. */
 export const DATABASE_OPTIONS = {
   databaseUrl: option(
     "<url>",

@@ -15,7 +15,6 @@
 
 import { quote } from "./report_error.ts";
 
-/** Who owns which files. */
 export interface Codeowners {
   /** Owners of a file, `@acme/web` or an address, in the order of the file and without repetition. */
   ownersOf(path: string): string[];

@@ -1,4 +1,3 @@
-/** The bytes of files in chunks. */
 import type { Hash } from "node:crypto";
 import { open } from "node:fs/promises";
 import { unreadable } from "./report_files.ts";

@@ -1,4 +1,3 @@
-/** Reads all reports of one upload. */
 import { createHash } from "node:crypto";
 import { FILE_CHUNK_BYTES, hashed, readFileChunks } from "./file_chunks.ts";
 import { type JUnitOptions, readJUnit } from "./junit/read_junit.ts";
@@ -12,7 +11,6 @@ export interface StreamedReport extends ReportFile {
 }
 
 export interface ReadReportsOptions extends Omit<JUnitOptions, "file" | "onFailureOutside"> {
-  /** Called for each file before it is read. */
   onFile?(file: ReportFile): void;
   /** Called with the number of bytes of each chunk that is read. */
   onBytes?(count: number): void;

@@ -15,7 +15,6 @@ import { type AddCommand, command } from "../command.ts";
 import { duration, MAX_LIFETIME_SECONDS, oneOf, option, repositoryName } from "../parameters.ts";
 import { openOrganization, ORG, selectRepositories, testRecord } from "../resources.ts";
 
-/** `digest`: changes in flaky and quarantined tests. */
 export const digestCommand: AddCommand = command({
   name: "digest",
   summary: "Print recent changes in flaky and quarantined tests",

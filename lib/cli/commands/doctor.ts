@@ -16,7 +16,6 @@ import { type AddCommand, command, type CommandContext } from "../command.ts";
 import { nearestFolder } from "../database.ts";
 import { Failure } from "../errors.ts";
 
-/** One line of the report. */
 export interface Finding {
   /** `fail`: something does not work. `warn`: it needs attention. */
   status: "ok" | "warn" | "fail";

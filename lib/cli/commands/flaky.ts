@@ -16,13 +16,11 @@ import { type Column, tableLines } from "../table.ts";
 
 const DAYS = WINDOW_SECONDS / SECONDS_PER_DAY;
 
-/** A test with the name of its repository. */
 interface Listed {
   repository: string;
   test: TrackedTest;
 }
 
-/** `flaky`. */
 export const flakyCommand: AddCommand = command({
   name: "flaky",
   summary: `List the flaky tests of the last ${DAYS} days, the worst first`,

@@ -143,7 +143,6 @@ export const gateCommand: AddCommand = command({
   },
 });
 
-/** Prints the outcome. */
 async function show(
   summary: GateSummary,
   file: string | undefined,

@@ -40,7 +40,6 @@ const MAX_LISTED_TESTS = 20;
 
 const ARCHIVE = /\.(gz|tgz)$/i;
 
-/** `ingest`. */
 export const ingestCommand: AddCommand = command({
   name: "ingest",
   summary: "Store the reports of one CI run; prints the key of the submission",

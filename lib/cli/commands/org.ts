@@ -95,7 +95,6 @@ function changeOf({ organizationId, name, purchaseUnitCount }: Organization) {
   return { organizationId, subject: name, detail: { purchase_unit_count: purchaseUnitCount } };
 }
 
-/** `org create`, `org set`, `org list` and `org log`. */
 export const orgCommands: AddCommand = group({
   name: "org",
   summary: "Create, change and list organizations",

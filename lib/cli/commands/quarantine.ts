@@ -255,7 +255,6 @@ const showCommand = command({
   },
 });
 
-/** The commands of `quarantine policy`. */
 const policyCommands: AddCommand = group({
   name: "policy",
   summary: "Set when tests are quarantined and released automatically",
@@ -263,7 +262,6 @@ const policyCommands: AddCommand = group({
   commands: [setCommand, showCommand, offCommand],
 });
 
-/** `quarantine apply`. */
 const applyCommand: AddCommand = command({
   name: "apply",
   summary:
@@ -305,7 +303,6 @@ const applyCommand: AddCommand = command({
   },
 });
 
-/** JSON of a policy. */
 function policyRecord({ repository, policy }: {
   repository: RepositoryName | null;
   policy: QuarantinePolicy | null;
@@ -323,7 +320,6 @@ function policyRecord({ repository, policy }: {
   };
 }
 
-/** The commands of `quarantine`. */
 export const quarantineCommands: AddCommand = group({
   name: "quarantine",
   summary: "Quarantine tests, release them, list them and their log",

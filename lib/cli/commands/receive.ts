@@ -14,7 +14,6 @@ import { STORAGE_VARIABLES } from "../storage/s3_storage.ts";
 const MAX_CONNECTIONS = 2;
 const STATEMENT_TIMEOUT_MS = 10_000;
 
-/** `receive`: the upload server. */
 export const receiveCommand: AddCommand = command({
   name: "receive",
   summary: "Receive uploads over HTTP into a folder or bucket for `watch`, until SIGTERM or SIGINT",

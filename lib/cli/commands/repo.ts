@@ -100,7 +100,6 @@ const deleteCommand = command({
   },
 });
 
-/** `repo create`, `repo list`, `repo rename` and `repo delete`. */
 export const repoCommands: AddCommand = group({
   name: "repo",
   summary: "Create, list, rename and delete repositories",

@@ -11,7 +11,6 @@ import type { SettingValues } from "../settings.ts";
 
 const SCHEMA_CHECK_MS = 1_000;
 
-/** The settings of what serves the API. */
 export const API_SETTINGS = [
   "HOST",
   "PORT",

@@ -41,7 +41,6 @@ const deleteCommand = command({
   },
 });
 
-/** `submission list` and `submission delete`. */
 export const submissionCommands: AddCommand = group({
   name: "submission",
   summary: "List and delete submissions",

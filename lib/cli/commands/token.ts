@@ -213,7 +213,6 @@ function stateOf(token: Token, now: number, purchaseUnitCount: number): string {
   return "active";
 }
 
-/** `token create`, `token import`, `token list` and `token revoke`. */
 export const tokenCommands: AddCommand = group({
   name: "token",
   summary: "Create, import, list and revoke tokens",

@@ -18,7 +18,6 @@ const WORKERS = 2;
 /** After a kill, the next start waits this long. A lease that expires costs a second reading. */
 const LEASE_SECONDS = 10;
 
-/** `up`: the whole service in one process. */
 export const upCommand: AddCommand = command({
   name: "up",
   summary: "Run the whole service on one machine, until SIGTERM or SIGINT",

@@ -23,7 +23,6 @@ import { FolderStorage } from "../storage/folder.ts";
 import { parseS3Url, readS3Settings, S3Storage, STORAGE_VARIABLES } from "../storage/s3_storage.ts";
 import type { ArchiveStorage } from "../storage/storage.ts";
 
-/** `watch`. */
 export const watchCommand: AddCommand = command({
   name: "watch",
   summary: "Process the archives that arrive in a folder or bucket, each once",

@@ -1,4 +1,3 @@
-/** Reads the reports of one test run for the gate. */
 import { stat } from "node:fs/promises";
 import { FinalAttempts } from "../../gate/final_attempts.ts";
 import type { GateReport } from "../../gate/rule.ts";

@@ -1,5 +1,3 @@
-/** Runs the test command of the gate. */
-
 // Signals from a terminal or a CI service; SIGKILL cannot be passed on.
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"] as const;
 

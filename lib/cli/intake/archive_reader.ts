@@ -25,7 +25,6 @@ const DEADLINE = {
 // Time is counted in ticks, so that suspending the machine does not fail an archive.
 const TICK_MS = 100;
 
-/** Reads one archive at a time. */
 export class ArchiveReader {
   #worker: Promise<Worker> | null = null;
 

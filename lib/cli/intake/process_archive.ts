@@ -36,7 +36,6 @@ import { type IntakeOutcome, storeUpload } from "./store_upload.ts";
 const MAX_ATTEMPTS = 20;
 const MAX_REASON_CHARACTERS = 2_000;
 
-/** The dependencies and settings of a watcher. */
 export interface WatcherContext {
   sql: Database["sql"];
   storage: ArchiveStorage;

@@ -27,7 +27,6 @@ import {
   splitTags,
 } from "./upload_values.ts";
 
-/** How an archive is read. */
 export interface ReadArchiveOptions {
   /** Win over the metadata. */
   given: RunValues;
@@ -48,7 +47,6 @@ export interface ReadArchiveOptions {
 /** The facts in an archive; `organization` is `""` unless `receive` has written it. */
 export type FoundFacts = RunFacts & { organization: string };
 
-/** What an archive contains. */
 export interface ReadArchive {
   contents: ArchiveContents;
   facts: FoundFacts;

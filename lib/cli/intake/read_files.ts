@@ -52,7 +52,6 @@ export interface OwnersFile {
   root: string;
 }
 
-/** How reports are read. */
 interface ReportOptions {
   /** `null` when there is none. */
   codeowners?: OwnersFile | null;

@@ -18,7 +18,6 @@ import {
   readTree,
 } from "./upload_values.ts";
 
-/** The options. */
 export const RUN_OPTIONS = {
   repo: option(
     "<owner/name>",
@@ -63,7 +62,6 @@ export const RUN_OPTIONS = {
   ),
 };
 
-/** Paths of reports. */
 export const REPORTS = v.array(v.string());
 
 /** @throws {UsageError} when there is nothing to read */

@@ -11,7 +11,6 @@ import { requireOrganization } from "../resources.ts";
 import type { UploadFiles } from "./read_files.ts";
 import type { RunFacts } from "../../report/archive/mod.ts";
 
-/** The result of {@linkcode storeUpload}. */
 export type StoredUpload = Awaited<ReturnType<typeof storeUpload>>;
 
 /** The result of an upload, as `ingest --json` prints it. */

@@ -11,7 +11,6 @@ import { type ArchiveOutcome, processArchive, type WatcherContext } from "./proc
 // Longer than a file has to be unchanged.
 const SETTLE_PAUSE_MS = 2_100;
 
-/** Options of {@link watchArchives}. */
 interface WatchOptions {
   /** Seconds between sweeps. */
   interval: number;

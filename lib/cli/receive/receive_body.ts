@@ -1,4 +1,3 @@
-/** Streams the body of an upload to files. */
 import { createWriteStream } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -15,7 +14,6 @@ const PARTS = ["report", "coverage", "codeowners"] as const;
 const MAX_FILES = 10_000;
 const MAX_HEADER_BYTES = 4_096;
 
-/** A file that was received. */
 export interface ReceivedFile {
   part: typeof PARTS[number];
   /** File name from the client; `""` without one. */
@@ -32,7 +30,6 @@ export interface ReceivedBody {
   byteCount: number;
 }
 
-/** Limits of a body. */
 export interface BodyLimits {
   maxBytes: number;
   /** Timeout for the next bytes. */

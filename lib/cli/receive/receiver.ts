@@ -1,4 +1,3 @@
-/** The server of `receive`. */
 import type { Database } from "../../../db/connection/connect.ts";
 import type { Context } from "../../http/request/context.ts";
 import { listen, type RunningServer } from "../../http/server/server.ts";
@@ -9,7 +8,6 @@ import { type Inbox, openWorkFolder } from "./inbox.ts";
 import { ReaderPool } from "./reader_pool.ts";
 import { createUploadApp } from "./upload_app.ts";
 
-/** The settings of the server. */
 export const UPLOAD_SETTINGS = [
   "MAX_UPLOAD_MB",
   "MAX_RUNNING_UPLOADS",

@@ -43,7 +43,6 @@ const UPLOAD_METHODS = ["POST", "PUT"];
 /** Retry-After in seconds: most outages and queues are short. */
 const RETRY_AFTER_SECONDS = "5";
 
-/** Dependencies of the app. */
 export interface UploadContext
   extends
     Pick<Context, "sql" | "log" | "metrics" | "trustedProxies" | "onTokenUse" | "now">,

@@ -9,7 +9,6 @@ import { AwsV4Signer } from "aws4fetch";
 import { fetchWithRetries } from "./retries.ts";
 import { readChunks, StorageError } from "./storage.ts";
 
-/** Credentials and endpoint. */
 export interface S3Settings {
   accessKeyId: string;
   secretAccessKey: string;
@@ -41,7 +40,6 @@ interface S3Request {
   body?: Uint8Array<ArrayBuffer> | StoredFile;
 }
 
-/** Timeout and cancellation. */
 export interface S3Options {
   /** Timeout for the response, and for each chunk of its body. */
   idleMs?: number;
@@ -49,7 +47,6 @@ export interface S3Options {
   stop?: AbortSignal | undefined;
 }
 
-/** A bucket. */
 export class S3Bucket {
   #settings: S3Settings;
   #base: string;

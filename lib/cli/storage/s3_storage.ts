@@ -5,7 +5,6 @@ import { UsageError } from "../errors.ts";
 import { S3Bucket, type S3Options, type S3Settings } from "./s3_client.ts";
 import { type ArchiveStorage, isArchiveName, StorageError, type StoredArchive } from "./storage.ts";
 
-/** A bucket and a prefix of keys. */
 export interface S3Location {
   bucket: string;
   /** `""`, or ending with a slash. */
@@ -56,7 +55,6 @@ export function readS3Settings(environment: Environment): S3Settings {
   return settings;
 }
 
-/** The environment variables of S3-compatible storage. */
 export const STORAGE_VARIABLES = [
   "AWS_ACCESS_KEY_ID",
   "AWS_SECRET_ACCESS_KEY",
@@ -67,7 +65,6 @@ export const STORAGE_VARIABLES = [
   "AWS_ENDPOINT_URL",
 ] as const satisfies readonly SettingName[];
 
-/** The archives in a bucket, below a prefix. */
 export class S3Storage implements ArchiveStorage {
   readonly name: string;
   #bucket: S3Bucket;

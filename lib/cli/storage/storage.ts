@@ -1,6 +1,5 @@
 import type { ArchiveSource } from "../../report/archive/mod.ts";
 
-/** An archive in a folder or bucket. */
 export interface StoredArchive {
   /** Path relative to the folder, with `/`, or key of the object. */
   key: string;
@@ -12,7 +11,6 @@ export interface StoredArchive {
   isComplete: boolean;
 }
 
-/** A folder or bucket of archives. */
 export interface ArchiveStorage {
   /** Its name in the database and in messages: a path, or `s3://bucket/prefix`. */
   name: string;

@@ -5,13 +5,11 @@ import { createTarDecoder } from "modern-tar";
 import { ARCHIVE_LIMITS, type ArchiveLimits } from "../limits.ts";
 import { limitError, quote, ReportError } from "../report_error.ts";
 
-/** One file of an archive. */
 export interface ArchiveEntry {
   /** As the archive has it, without `./` segments. Never used as a path: nothing is extracted. */
   path: string;
   /** Position among the entries of the archive. */
   ordinal: number;
-  /** Bytes of the file. */
   size: number;
   /** The file, to be read before the next entry is requested. */
   bytes: AsyncIterable<Uint8Array>;

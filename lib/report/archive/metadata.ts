@@ -19,7 +19,6 @@ export interface ArchiveMetadata {
   tree: string;
   branch: string;
   buildUrl: string;
-  /** Page of the repository. */
   repositoryUrl: string;
   /** Without empty ones, not split yet. */
   tags: string[];

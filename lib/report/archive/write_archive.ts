@@ -29,7 +29,6 @@ export interface ArchiveFacts extends RunFacts {
   checkoutFolder: string;
 }
 
-/** A file that goes into an archive. */
 export interface FileToPack {
   /** Inside the archive, see {@link archivePath}. */
   path: string;
@@ -43,7 +42,6 @@ export function archivePath(folder: "test-results" | "coverage", path: string): 
   return `${folder}/${segments.filter((each) => !["", ".", ".."].includes(each)).join("/")}`;
 }
 
-/** What goes into an archive. */
 export interface ArchiveContent {
   facts: ArchiveFacts;
   codeowners: string | null;

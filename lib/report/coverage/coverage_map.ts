@@ -86,7 +86,6 @@ export class FileLines {
   }
 }
 
-/** The merged coverage reports of one upload. */
 export class CoverageMap {
   readonly limits: CoverageLimits;
   /** By path; a file without one by a key of its own. A Map, because a file may be called `__proto__`. */

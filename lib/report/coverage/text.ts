@@ -38,10 +38,8 @@ abstract class LineReader implements FormatReader {
   }
 }
 
-/** Lines with which a tracefile may begin. */
 export const LCOV_BEGINNING = /^(?:TN|SF|VER):/;
 
-/** The records between `SF` and `end_of_record`. */
 interface Section {
   path: string;
   file: FileLines;
@@ -108,7 +106,6 @@ export class LcovReader extends LineReader {
   }
 }
 
-/** Lines with which a cover profile begins. */
 export const GO_BEGINNING = /^mode:/;
 
 const MODE = /^mode: (?:set|count|atomic)$/;

@@ -1,4 +1,3 @@
-/** Reads the coverage formats in XML. */
 import type { ReportPosition } from "../report_error.ts";
 import { type XmlHandler, XmlReader } from "../xml/reader.ts";
 import type { XmlAttributes } from "../xml/start_tag.ts";

@@ -3,7 +3,6 @@ import type { XmlAttributes } from "../xml/start_tag.ts";
 import type { CoverageTotals } from "./coverage_map.ts";
 import { ran, wholeNumber } from "./format_reader.ts";
 
-/** A line that can be covered. */
 export interface XmlLine {
   number: number;
   covered: boolean;
@@ -11,7 +10,6 @@ export interface XmlLine {
   isOfMethod?: boolean;
 }
 
-/** One format. */
 export interface XmlFormat {
   /** Name of the outermost element. */
   root: string;

@@ -40,7 +40,6 @@ export class FailureText {
     return firstLine(this.#text);
   }
 
-  /** Adds the next part of the text. */
   add(chunk: string): void {
     const kept = chunk.slice(0, KEPT_UNITS - this.#text.length);
     this.#text += kept;

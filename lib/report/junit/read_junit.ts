@@ -123,7 +123,6 @@ class JUnitReader implements XmlHandler {
     this.#depth--;
   }
 
-  /** The report ends here. */
   end(): void {
     this.xml.end();
     const { replacementCount, firstReplacement } = this.xml.input;

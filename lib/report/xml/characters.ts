@@ -1,5 +1,3 @@
-/** Characters of XML. */
-
 /** Replaces a character that cannot be kept. */
 export const REPLACEMENT = "\ufffd";
 

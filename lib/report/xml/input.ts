@@ -69,7 +69,6 @@ export class XmlInput {
     if (forbidden !== -1) this.firstReplacement ??= this.positionOf(at);
   }
 
-  /** Drops what was read. */
   discard(): void {
     this.#start = this.positionOf(this.at);
     this.#mark = { index: 0, position: this.#start };

@@ -73,7 +73,6 @@ export class XmlReader {
     this.#handler = handler;
   }
 
-  /** Position of the element that was opened last. */
   get elementPosition(): ReportPosition {
     return this.#elementAt === -1 ? this.#elementPosition : this.input.positionOf(this.#elementAt);
   }

@@ -1,4 +1,3 @@
-/** Start tags and their attributes. */
 import { REPORT_LIMITS } from "../limits.ts";
 import { quote, shorten } from "../report_error.ts";
 import { detach } from "./characters.ts";
@@ -7,7 +6,6 @@ import type { XmlInput } from "./input.ts";
 /** Attributes of an element by name. It has no prototype: any name is safe. */
 export type XmlAttributes = Readonly<Record<string, string | undefined>>;
 
-/** A start tag that has arrived completely. */
 export interface StartTag {
   /** With its namespace prefix. */
   name: string;

@@ -13,7 +13,6 @@ const FACTS = ["repository", "commit", "branch", "buildUrl", "repositoryUrl"] as
  */
 export type CiFacts = Record<typeof FACTS[number] | "tree", string>;
 
-/** A CI job: its service and facts. */
 export interface CiJob extends Pick<Provider, "name" | "title"> {
   facts: CiFacts;
   /** The environment variables that a fact could come from and that are not set, for messages. */

@@ -9,7 +9,6 @@ export type Get = (name: string) => string;
 /** Names of variables, the first one that is set counts; or a function, `""` means unknown. */
 type Fact = readonly string[] | ((get: Get) => string);
 
-/** One CI service. */
 export interface Provider {
   /** Name in archives, such as `github-actions`. */
   name: string;
