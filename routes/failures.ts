@@ -36,12 +36,7 @@ const repositoryGroupSchema = schemas.object("RepositoryFailureGroup", {
   ),
 });
 
-function groupsSchema<Group extends v.GenericSchema>(title: string, group: Group) {
-  return schemas.object(title, {
-    count: schemas.count("All groups; at most 50 are listed"),
-    failures: v.array(group),
-  });
-}
+const groupCount = schemas.count("All groups; at most 50 are listed");
 
 export const testFailures = defineJsonRoute({
   path: "/api/tests/:id/failures",
@@ -54,7 +49,7 @@ export const testFailures = defineJsonRoute({
   query: { branch: parameters.branch },
   response: {
     description: "The largest groups",
-    schema: groupsSchema("FailureGroups", groupSchema),
+    schema: schemas.object("FailureGroups", { count: groupCount, failures: v.array(groupSchema) }),
   },
   resource: "test in path",
   async handler({ load, query: { branch } }) {
@@ -74,7 +69,10 @@ export const repositoryFailures = defineJsonRoute({
   query: { branch: parameters.branch },
   response: {
     description: "The largest groups",
-    schema: groupsSchema("RepositoryFailureGroups", repositoryGroupSchema),
+    schema: schemas.object("RepositoryFailureGroups", {
+      count: groupCount,
+      failures: v.array(repositoryGroupSchema),
+    }),
   },
   resource: "repository in path",
   async handler({ load, query: { branch } }) {

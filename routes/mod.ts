@@ -72,31 +72,24 @@ export function createApp(context: Context): App {
 }
 
 /** Dependencies of the handlers, where to listen, and limits. */
-export interface ServeOptions
-  extends Omit<Context, "now" | "windowSeconds" | "cache">, ListenOptions, RequestLimits {
-  now?: Context["now"];
-  windowSeconds?: number;
-  /** Approximate memory of the caches. */
-  cacheSizeMb?: number;
-}
+export type ServeOptions =
+  & Partial<Context>
+  & Pick<Context, "sql" | "log">
+  & ListenOptions
+  & RequestLimits
+  & { /** Approximate memory of the caches. */ cacheSizeMb?: number };
 
 // Share of the cache for tests: they take longer to load than responses to make from them.
 const TESTS_SHARE = 0.6;
 
 /** Serves the HTTP API until it is shut down. @throws errors of `Deno.serve` */
-export function serve(
-  { now = wholeSeconds, windowSeconds = WINDOW_SECONDS, cacheSizeMb = 80, ...options }:
-    ServeOptions,
-): RunningServer {
+export function serve({ cacheSizeMb = 80, ...options }: ServeOptions): RunningServer {
   const cacheBytes = Math.max(1, cacheSizeMb * 1024 * 1024);
   const cache = {
     maxCachedBytes: cacheBytes * (1 - TESTS_SHARE),
     maxCachedTests: cacheBytes * TESTS_SHARE / TEST_BYTES,
   };
-  const app = createApp({ ...options, now, windowSeconds, cache });
+  const now = () => Math.floor(Date.now() / 1000);
+  const app = createApp({ now, windowSeconds: WINDOW_SECONDS, cache, ...options });
   return listen(limitRequests(app, options), options);
-}
-
-function wholeSeconds(): number {
-  return Math.floor(Date.now() / 1000);
 }

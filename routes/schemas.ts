@@ -42,42 +42,33 @@ export function text(description: string) {
   return described(v.string(), description);
 }
 
-/** Accepts `null` as well. */
+/** Accepts `null` as well, when there is none. */
 export function nullable<Schema extends v.GenericSchema>(schema: Schema, description: string) {
-  return described(v.nullable(schema), description);
+  return described(v.nullable(schema), `${description}; null when there is none`);
 }
 
 export const buildUrl = text('URL of the CI run, "" when it is not known');
 export const commit = text("Commit that was tested");
 export const branch = text('Branch that was tested, "" when it is not known');
 
-export const ratio = v.pipe(
-  v.number(),
-  v.minValue(0),
-  v.maxValue(1),
-  v.description(
-    "Share of disruptions in the passing and failing results of the last 14 days, truncated to " +
-      "3 decimals",
-  ),
+export const share = v.pipe(v.number(), v.minValue(0), v.maxValue(1));
+
+export const ratio = described(
+  share,
+  "Share of disruptions in the passing and failing results of the last 14 days, truncated to " +
+    "3 decimals",
 );
 
 export const metadata = described(
   object("PageMetadata", {
-    after: nullable(
-      v.string(),
-      "Cursor of the next page, passed back verbatim as after; null on the last page",
-    ),
+    after: nullable(v.string(), "Cursor of the next page, passed back verbatim as after"),
     limit: count("Page size in effect"),
   }),
   "Position of this page in the list",
 );
 
 /** A page of a list: `count` with its description, the items, and `metadata`. */
-export function page<Items extends v.ObjectEntries>(
-  title: string,
-  counted: string,
-  items: Items,
-) {
+export function page<Items extends v.ObjectEntries>(title: string, counted: string, items: Items) {
   return object(title, { count: count(counted), ...items, metadata });
 }
 
@@ -111,9 +102,12 @@ export const attempt = {
     "failure: an assertion failed; error: anything else went wrong",
   ),
   duration_us: count("Microseconds, 0 when the report does not say"),
-  message: nullable(v.string(), "First line of a failure or error, null for other conclusions"),
-  body: nullable(
-    v.string(),
+  message: described(
+    v.nullable(v.string()),
+    "First line of a failure or error, null for other conclusions",
+  ),
+  body: described(
+    v.nullable(v.string()),
     'Whole text of a failure or error with its stack trace, at most 16,384 characters, "" when the ' +
       "report has none; null for other conclusions",
   ),

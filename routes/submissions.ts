@@ -7,7 +7,7 @@ import { formatTimestamp } from "../lib/base/time.ts";
 import * as parameters from "../lib/http/request/parameters.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
 import * as schemas from "./schemas.ts";
-import { attemptView, keysetPage, offsetMetadata, recordedAtView, testView } from "./views.ts";
+import * as views from "./views.ts";
 
 const submissionSchema = schemas.object("Submission", {
   id: schemas.described(schemas.objectId, "Its first 8 digits are the seconds of recorded_at"),
@@ -51,8 +51,11 @@ export const submissions = defineJsonRoute({
       after,
       limit: limit + 1,
     });
-    const cursorOf = (row: { submissionId: string }) => encodeKeysetCursor(row.submissionId);
-    const { shown, metadata } = keysetPage(submissions, limit, cursorOf);
+    const { shown, metadata } = views.keysetPage(
+      submissions,
+      limit,
+      ({ submissionId }) => encodeKeysetCursor(submissionId),
+    );
     return {
       count,
       submissions: shown.map((submission) => ({
@@ -102,16 +105,16 @@ export const submissionTests = defineJsonRoute({
   resource: "submission in path",
   async handler({ load, query, repositories: [submission] }) {
     const { count, attempts } = await load(loadSubmissionTests, query);
-    const ranAt = recordedAtView(submission!.submissionId!);
+    const ranAt = views.recordedAt(submission!.submissionId!);
     return {
       count,
       tests: attempts.map((attempt) => ({
-        ...testView(attempt),
+        ...views.test(attempt),
         test_case_id: attempt.testId,
-        ...attemptView(attempt),
+        ...views.attempt(attempt),
         ran_at: ranAt,
       })),
-      metadata: offsetMetadata(query, count),
+      metadata: views.offsetMetadata(query, count),
     };
   },
 });

@@ -1,25 +1,19 @@
 /** The two lists of tests: the disruptive ones of a repository, and the inventory. */
 import * as v from "valibot";
 import type { TrackedTest } from "../lib/analysis/tracked_test.ts";
+import { formatTimestamp } from "../lib/base/time.ts";
 import * as parameters from "../lib/http/request/parameters.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
 import type { IsListed, ListQuery, TestCollection } from "../lib/http/request/test_collection.ts";
 import {
   EXPANSION_NAMES,
   expansionEntries,
-  expansionsView,
+  include,
   needTime,
-  parseExpansions,
+  someExpansionsView,
 } from "./expansions.ts";
 import * as schemas from "./schemas.ts";
-import {
-  negativeResultView,
-  offsetMetadata,
-  positiveResultView,
-  ratioView,
-  testView,
-  timestampView,
-} from "./views.ts";
+import * as views from "./views.ts";
 
 /** A page of tests, each as `view` shows it. */
 function testPage<View>(
@@ -28,7 +22,7 @@ function testPage<View>(
   view: (test: TrackedTest) => View,
 ) {
   const page = tests.list(query);
-  const metadata = offsetMetadata(query, page.count);
+  const metadata = views.offsetMetadata(query, page.count);
   return { count: page.count, tests: page.tests.map(view), metadata };
 }
 
@@ -85,13 +79,13 @@ export const isDisruptive = ({ disruptionCount }: TrackedTest) => disruptionCoun
 /** A disruptive test as the list of a repository shows it. */
 export function disruptiveTestView(test: TrackedTest) {
   return {
-    ...testView(test),
-    disruptiveness: ratioView(test),
+    ...views.test(test),
+    disruptiveness: views.ratio(test),
     nondeterministic_negative_result_count: test.disruptionCount,
-    nondeterminism_first_recorded_at: timestampView(test.firstDisruptionAt)!,
+    nondeterminism_first_recorded_at: formatTimestamp(test.firstDisruptionAt!),
     latest_nondeterministic_commit_oid: test.latestDisruption!.commitOid,
-    latest_nondeterministic_negative_result: negativeResultView(test.latestDisruption)!,
-    latest_nondeterministic_positive_result: positiveResultView(test.latestPositive)!,
+    latest_nondeterministic_negative_result: views.negativeResult(test.latestDisruption!),
+    latest_nondeterministic_positive_result: views.positiveResult(test.latestPositive!),
   };
 }
 
@@ -114,16 +108,6 @@ export const inventoryParameters = {
   ),
 };
 
-const includeParameter = parameters.parsed(
-  parseExpansions,
-  `Comma-separated fields to add to each test: ${EXPANSION_NAMES.join(", ")}. ` +
-    "Unknown names are ignored",
-  {
-    jsonSchema: { type: "array", items: { type: "string", enum: EXPANSION_NAMES } },
-    example: "disruptiveness_ratio,tags",
-  },
-);
-
 const flakyTestSchema = schemas.object("FlakyTest", {
   ...schemas.test,
   ...v.partial(v.object(expansionEntries)).entries,
@@ -137,7 +121,7 @@ export const flakyTests = defineJsonRoute({
   description:
     "The quarantined tests, or the tests that are not quarantined and had a disruption in the last " +
     "14 days. A quarantined test stays listed however long ago its last disruption was.",
-  query: { ...inventoryParameters, include: includeParameter },
+  query: { ...inventoryParameters, include },
   response: {
     description: "A page of tests",
     schema: schemas.page("FlakyTestPage", "Tests that match, on all pages", {
@@ -149,8 +133,8 @@ export const flakyTests = defineJsonRoute({
   async handler({ loadTests, query: { include, branch, ...query } }) {
     const tests = await loadTests({ withTime: needTime(include), branches: branch });
     return testPage(tests, { ...query, isListed: isListedBy(query) }, (test) => ({
-      ...testView(test),
-      ...expansionsView(test, include),
+      ...views.test(test),
+      ...someExpansionsView(test, include),
     }));
   },
 });

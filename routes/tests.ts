@@ -9,9 +9,9 @@ import { eventId } from "../lib/base/identity.ts";
 import { formatRepositoryName } from "../lib/base/repository_name.ts";
 import * as parameters from "../lib/http/request/parameters.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
-import { EXPANSION_NAMES, expansionEntries, expansionsView } from "./expansions.ts";
+import { expansionEntries, expansionsView } from "./expansions.ts";
 import * as schemas from "./schemas.ts";
-import { attemptView, keysetPage, recordedAtView, testView } from "./views.ts";
+import * as views from "./views.ts";
 
 export const testDetails = defineJsonRoute({
   path: "/api/tests/:id",
@@ -41,11 +41,11 @@ export const testDetails = defineJsonRoute({
     // One repository always has runs.
     const test = { ...details.test, ...runs!.of(selected!.testNo!) };
     return {
-      ...testView(test),
+      ...views.test(test),
       repository: formatRepositoryName(repository),
       repository_id: repository.repositoryNumber,
       is_quarantined: test.quarantine !== null,
-      ...expansionsView(test, EXPANSION_NAMES),
+      ...expansionsView(test),
     };
   },
 });
@@ -85,7 +85,7 @@ export const testResults = defineJsonRoute({
         build_url: event.buildUrl,
         commit_oid: event.commitOid,
         conclusion: event.conclusion,
-        recorded_at: recordedAtView(event.submissionId),
+        recorded_at: views.recordedAt(event.submissionId),
         message: event.message,
       })),
     };
@@ -129,16 +129,16 @@ export const testRuns = defineJsonRoute({
       after,
       limit: limit + 1,
     });
-    const { shown, metadata } = keysetPage(runs, limit, encodeRunCursor);
+    const { shown, metadata } = views.keysetPage(runs, limit, encodeRunCursor);
     return {
       runs: shown.map((run) => ({
         submission_id: run.submissionId,
-        recorded_at: recordedAtView(run.submissionId),
+        recorded_at: views.recordedAt(run.submissionId),
         build_url: run.buildUrl,
         commit_oid: run.commitOid,
         tree_oid: run.treeOid ?? "",
         branch: run.branch ?? "",
-        ...attemptView(run),
+        ...views.attempt(run),
       })),
       metadata,
     };

@@ -8,7 +8,7 @@ import * as parameters from "../lib/http/request/parameters.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
 import { MAX_BRANCH_CHARACTERS, parseBranches } from "../lib/query/branches.ts";
 import * as schemas from "./schemas.ts";
-import { negativeResultView, ratioView } from "./views.ts";
+import * as views from "./views.ts";
 
 /** The branch whose failures make a verdict `known`, unless another is given. */
 export const DEFAULT_BASE = "main";
@@ -43,11 +43,11 @@ const verdictSchema = schemas.object("TestVerdict", {
   disruptiveness_ratio: schemas.ratio,
   recent_nondeterministic_negative_result: schemas.nullable(
     schemas.negativeResult,
-    "The latest disruption, null for a test that is neither quarantined nor flaky",
+    "The latest disruption",
   ),
   recent_base_negative_result: schemas.nullable(
     schemas.negativeResult,
-    "The latest failure of the last 14 days on the base branch, null without any",
+    "The latest failure of the last 14 days on the base branch",
   ),
 });
 
@@ -73,19 +73,20 @@ export const verdicts = defineJsonRoute({
     ]);
     const shown = tests.filter(({ id }) => wanted.some(({ text }) => id.endsWith(text)))
       .sort((a, b) => a.id < b.id ? -1 : 1);
-    const views = judge(shown, tracked).flatMap(({ known, verdict, failure, ...test }) => {
-      // Left out because `prune` deletes tests without recent results, which must not change a response.
-      if (verdict === "new") return [];
-      const latest = known?.latestDisruption ?? null;
-      return {
-        ...test,
-        verdict,
-        disruptiveness_ratio: known ? ratioView(known) : 0,
-        recent_nondeterministic_negative_result: negativeResultView(latest),
-        recent_base_negative_result: negativeResultView(failure),
-      };
-    });
-    return { tests: views };
+    return {
+      tests: judge(shown, tracked).flatMap(({ known, verdict, failure, ...test }) => {
+        // Left out because `prune` deletes tests without recent results, which must not change a response.
+        if (verdict === "new") return [];
+        const latest = known?.latestDisruption ?? null;
+        return {
+          ...test,
+          verdict,
+          disruptiveness_ratio: known ? views.ratio(known) : 0,
+          recent_nondeterministic_negative_result: latest && views.negativeResult(latest),
+          recent_base_negative_result: failure && views.negativeResult(failure),
+        };
+      }),
+    };
   },
 });
 
@@ -95,8 +96,8 @@ export function judge(tests: readonly TestOnBase[], tracked: readonly TrackedTes
   return tests.map((test) => {
     const known = trackedById.get(test.id);
     const verdict = verdictOf({
-      isQuarantined: (known?.quarantine ?? null) !== null,
-      isDisruptive: known !== undefined && known.disruptionCount > 0,
+      isQuarantined: Boolean(known?.quarantine),
+      isDisruptive: (known?.disruptionCount ?? 0) > 0,
       hasFailedOnBase: test.failure !== null,
     });
     return { ...test, known, verdict };
@@ -107,14 +108,11 @@ export function judge(tests: readonly TestOnBase[], tracked: readonly TrackedTes
 function parseTests(list: string): { text: string; testHash: number }[] {
   const ids = list.split(",").map((id) => id.trim().toLowerCase()).filter((id) => id !== "");
   if (ids.length === 0 || ids.length > parameters.MAX_LIMIT) {
-    const found = ids.length === 0 ? "missing tests" : `found ${ids.length} ids`;
-    throw new RangeError(`${found}: expected 1 to ${parameters.MAX_LIMIT}`);
+    throw new RangeError(`found ${ids.length} ids: expected 1 to ${parameters.MAX_LIMIT}`);
   }
   return ids.map((text) => {
     const testHash = parseShortTestId(text);
-    if (testHash === null) {
-      throw new SyntaxError(`invalid test id ${quote(text)}: expected 24 or 13 hex digits`);
-    }
-    return { text, testHash };
+    if (testHash !== null) return { text, testHash };
+    throw new SyntaxError(`invalid test id ${quote(text)}: expected 24 or 13 hex digits`);
   });
 }

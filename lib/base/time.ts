@@ -12,6 +12,11 @@ export function formatTimestamp(seconds: number): string {
   throw new RangeError(`invalid time ${seconds}: expected seconds within the years 0000 to 9999`);
 }
 
+/** A timestamp, `null` when there is none. */
+export function timestampOrNull(seconds: number | null): string | null {
+  return seconds === null ? null : formatTimestamp(seconds);
+}
+
 /** Whether the year has four digits. */
 function isWritable(seconds: number): boolean {
   return seconds >= -62_167_219_200 && seconds <= 253_402_300_799;

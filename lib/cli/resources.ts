@@ -13,7 +13,7 @@ import type { Quarantine } from "../analysis/quarantine.ts";
 import { caseKey, type TestIdentity } from "../base/identity.ts";
 import { formatRepositoryName, type RepositoryName } from "../base/repository_name.ts";
 import { shellWord } from "../base/quote.ts";
-import { formatTimestamp } from "../base/time.ts";
+import { timestampOrNull } from "../base/time.ts";
 import { PROGRAM } from "../base/version.ts";
 import type { CommandContext } from "./command.ts";
 import { lineOfText, option } from "./parameters.ts";
@@ -142,9 +142,4 @@ export function submissionRecord({ treeOid, branch, ...rest }: StoredSubmission)
     tree_oid: treeOid || null,
     branch: branch || null,
   };
-}
-
-/** A timestamp, `null` when there is none. */
-export function timestampOrNull(seconds: number | null): string | null {
-  return seconds === null ? null : formatTimestamp(seconds);
 }

@@ -2,9 +2,8 @@
  * SVG charts. Each has a title and a text alternative, and distinguishes outcomes by shape as well
  * as by colour. They contain no text, so that they can be scaled.
  */
-import { formatDay } from "./format.ts";
+import { formatDay, table } from "./elements.ts";
 import { type Content, type Markup, markup } from "./markup.ts";
-import { table } from "./elements.ts";
 
 /** A part of the bars of a chart. */
 interface Series {

@@ -7,8 +7,14 @@ import { type Verdict, VERDICTS } from "../../lib/analysis/verdict.ts";
 import { parseTestId } from "../../lib/base/identity.ts";
 import { formatCount, plural } from "../../lib/base/text.ts";
 import { glyph } from "../../lib/html/charts.ts";
-import { commit, emptyState, failureDetails, keyFigures, label } from "../../lib/html/elements.ts";
-import { shortOid } from "../../lib/html/format.ts";
+import {
+  commit,
+  emptyState,
+  failureDetails,
+  keyFigures,
+  label,
+  shortOid,
+} from "../../lib/html/elements.ts";
 import { externalAddress, externalLink, type Markup, markup } from "../../lib/html/markup.ts";
 import { DEFAULT_BASE, judge } from "../verdicts.ts";
 import { definePage, type PageRequest, placeOf } from "./page.ts";

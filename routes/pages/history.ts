@@ -2,7 +2,7 @@
 import type { BuildDay } from "../../db/read/overviews.ts";
 import type { FailureDay } from "../../db/read/test_history.ts";
 import { dayBars, trend } from "../../lib/html/charts.ts";
-import { formatDay } from "../../lib/html/format.ts";
+import { formatDay } from "../../lib/html/elements.ts";
 import { type Markup, markup } from "../../lib/html/markup.ts";
 
 /** Days that are loaded: 13 weeks. */

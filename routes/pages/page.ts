@@ -2,8 +2,7 @@
 import * as v from "valibot";
 import { recordedAtOf, type TestIdentity } from "../../lib/base/identity.ts";
 import { formatRepositoryName, type RepositoryName } from "../../lib/base/repository_name.ts";
-import { verbatim } from "../../lib/html/elements.ts";
-import { formatTime } from "../../lib/html/format.ts";
+import { formatTime, verbatim } from "../../lib/html/elements.ts";
 import { layout, type Page, PAGE_HEADERS } from "../../lib/html/layout.ts";
 import {
   type Content,

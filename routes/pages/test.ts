@@ -24,11 +24,11 @@ import {
   failureDetails,
   keyFigures,
   label,
+  shortOid,
   table,
   verbatim,
 } from "../../lib/html/elements.ts";
-import { shortOid } from "../../lib/html/format.ts";
-import { externalLink, type Markup, markup } from "../../lib/html/markup.ts";
+import { type Markup, markup } from "../../lib/html/markup.ts";
 import { failureBars, HISTORY_DAYS } from "./history.ts";
 import { definePage, type PageRequest, placeOf } from "./page.ts";
 
@@ -67,20 +67,17 @@ export const testPage = definePage({
 <p class="soft">${placeOf(test)}</p>
 <p>${test.tags.map(label)}</p>
 ${testFigures(all.submissions, page)}
-<nav class="pages" aria-label="On this page"><a href="#how">How it fails</a>
-<a href="#since">When it became flaky</a> <a href="#quarantine">Quarantine</a>
-<a href="#again">Run it again</a></nav>
 <h2>Latest runs</h2>
-${latest.runs.length > 0 ? strip(latest.runs, page) : NO_RUNS}
-<h2 id="how">How it fails</h2>
+${latest.runs.length > 0 ? strip(latest.runs) : NO_RUNS}
+<h2>How it fails</h2>
 ${causes(failures, page)}
 <div class="pair">${failureBars(days, today)}<section><h2>Runs by branch</h2>
 ${branchTable(all.submissions)}</section></div>
-<h2 id="since">When it became flaky</h2>
+<h2>When it became flaky</h2>
 ${since(first, page)}
-<h2 id="quarantine">Quarantine</h2>
+<h2>Quarantine</h2>
 ${quarantine(log, page)}
-<h2 id="again">Run it again</h2>
+<h2>Run it again</h2>
 ${rerun(test)}
 <p class="soft">Id <code>${test.id}</code></p>`,
     };
@@ -119,38 +116,25 @@ function outcomeOf({ conclusion, failure }: TestRun): Outcome {
   return conclusion === "skipped" || conclusion === "unknown" ? conclusion : "passed";
 }
 
-/** The outcomes of the latest runs, and a table of those that failed. */
-function strip(runs: readonly TestRun[], { link, repository }: TestPage): Markup {
+function strip(runs: readonly TestRun[]): Markup {
   const shapes = runs.toReversed().map((run) => {
     const where = run.branch ? ` on ${run.branch}` : "";
     const outcome = outcomeOf(run);
     return { outcome, text: `${outcome}${where}, ${shortOid(run.commitOid)}` };
   });
-  const rows = runs.filter(({ failure }) => failure !== null).map((run) => [
-    link.build(repository, run.submissionId),
-    outcomeOf(run) + (run.runCount > 1 ? ` (attempt ${run.runCount})` : ""),
-    run.branch,
-    commit(run.commitOid),
-  ]);
-  const list = markup`<details><summary>${plural(rows.length, "failed run")}</summary>
-${table("Failed runs", ["Build|nowrap", "Outcome", "Branch", "Commit|wide"], rows)}</details>`;
-  const title = `The latest ${plural(runs.length, "run")}`;
-  return markup`${outcomeStrip({ title, runs: shapes })}${rows.length > 0 && list}`;
+  return outcomeStrip({ title: `The latest ${plural(runs.length, "run")}`, runs: shapes });
 }
 
 function causes({ groups, count }: ShownGroups, { at, link, repository }: TestPage): Markup {
   if (count === 0) return emptyState("It did not fail in the last 14 days.");
   const shown = groups.slice(0, MAX_ROWS).map((group, index) => {
-    const { text, buildUrl, branches } = group;
-    const places = branches.length > 0 && `; on ${branches.slice(0, 3).join(", ")}`;
-    const others = branches.length > 3 && ` and ${branches.length - 3} more`;
+    const { text } = group;
     const summary = markup`<b>${text.message || "without a message"}</b>
 <small>${plural(group.count, "failure")}, ${group.disruptionCount} flaky; first
-${at(group.firstRecordedAt)}, latest ${at(group.lastRecordedAt)}${places}${others}</small>`;
-    const run = buildUrl && markup` (${externalLink(buildUrl, "CI run")})`;
+${at(group.firstRecordedAt)}, latest ${at(group.lastRecordedAt)}</small>`;
     const content = markup`<p>Latest in the build of ${
       link.build(repository, group.submissionId)
-    }${run}, commit ${commit(group.commitOid)}:</p>
+    }, commit ${commit(group.commitOid)}:</p>
 `;
     return failureDetails(summary, { content, body: text.body, isOpen: index === 0 });
   });

@@ -19,7 +19,12 @@ import { writeTransaction } from "../../../db/write/transaction.ts";
 import { DEFAULT_POLICY, type QuarantinePolicy } from "../../analysis/quarantine_policy.ts";
 import { testId } from "../../base/identity.ts";
 import { formatRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
-import { formatTimestamp, SECONDS_PER_DAY, WINDOW_SECONDS } from "../../base/time.ts";
+import {
+  formatTimestamp,
+  SECONDS_PER_DAY,
+  timestampOrNull,
+  WINDOW_SECONDS,
+} from "../../base/time.ts";
 import { PROGRAM } from "../../base/version.ts";
 import { type AddCommand, command, type CommandContext, group } from "../command.ts";
 import {
@@ -42,7 +47,6 @@ import {
   quarantineRecord,
   requireRepository,
   testRecord,
-  timestampOrNull,
 } from "../resources.ts";
 
 const TEST = argument("test id, 24 hex digits", testIdentifier);

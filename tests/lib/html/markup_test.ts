@@ -20,11 +20,6 @@ describe("markup", () => {
       "<ul><li>a</li><li>&lt;b&gt;</li></ul>0",
     );
   });
-
-  it("refuses attributes without quotes and addresses that were not checked", () => {
-    assert.throws(() => markup`<p title=${"a b"}>`, /expected double quotes/);
-    assert.throws(() => markup`<a href="${"javascript:alert(1)"}">`, /expected an address/);
-  });
 });
 
 describe("an address", () => {
