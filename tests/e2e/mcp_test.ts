@@ -193,6 +193,10 @@ describe("the agent tools over the demo", () => {
     assert.equal(flakiness.data.percentage, 50);
     const coverage = await tools.call("get_repo_coverage", { repository: NESTED });
     assert.deepEqual(coverage.data, { repository: NESTED, percentage: null, color: "unknown" });
+    const { contents: [content] } = await tools.client.readResource({
+      uri: "test-analytics://repos/acme%2Fedge/gateway/flaky-tests",
+    });
+    assert.match(content && "text" in content ? content.text : "", /forwards headers/);
   });
 
   it("page through lists to their end", async () => {
@@ -235,6 +239,19 @@ describe("the agent tools over the demo", () => {
       assert.ok(isError, text);
       assert.match(text, message);
     }
+  });
+
+  it("have prompts and the inventory as a resource", async () => {
+    const { messages } = await tools.client.getPrompt({
+      name: "triage_flaky_tests",
+      arguments: { repository: REPOSITORY },
+    });
+    assert.match(JSON.stringify(messages), /acme\/web-shop/);
+    const { contents: [content] } = await tools.client.readResource({
+      uri: "test-analytics://repos/acme/web-shop/flaky-tests",
+    });
+    const { data } = await tools.call("find_flaky_tests", { repository: REPOSITORY });
+    assert.deepEqual(JSON.parse(content && "text" in content ? content.text : ""), data);
   });
 
   it(`answer ${CALLS_AT_ONCE} calls at once`, async () => {

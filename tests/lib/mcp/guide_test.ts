@@ -81,4 +81,20 @@ describe("the guide for agents", () => {
       );
     }
   });
+
+  it("lists the prompts with their arguments", async () => {
+    const rows = rowsOf(section("Prompts"));
+    const { prompts } = await connection.client.listPrompts();
+    assert.deepEqual([...rows.keys()], prompts.map((prompt) => prompt.name));
+    for (const { name, arguments: args = [] } of prompts) {
+      const names = args.map((arg) => `${arg.name}${arg.required ? "*" : ""}`);
+      assert.deepEqual(namesIn(rows.get(name)?.[0]), names);
+    }
+  });
+
+  it("lists the resource templates", async () => {
+    const { resourceTemplates } = await connection.client.listResourceTemplates();
+    const listed = [...rowsOf(section("Resources")).keys()];
+    assert.deepEqual(listed, resourceTemplates.map((template) => template.uriTemplate));
+  });
 });

@@ -68,6 +68,76 @@ describe("the agent tool server", () => {
     );
   });
 
+  it("has prompts that name the repository and only tools that exist", async () => {
+    const { client } = connection;
+    const names = new Set((await client.listTools()).tools.map((tool) => tool.name));
+    const { prompts } = await client.listPrompts();
+    assert.deepEqual(prompts.map((prompt) => prompt.name), [
+      "triage_flaky_tests",
+      "explain_red_ci",
+    ]);
+    for (const { name } of prompts) {
+      const { messages } = await client.getPrompt({
+        name,
+        arguments: { repository: "acme/web" },
+      });
+      const text = messages.map(({ content }) => content.type === "text" ? content.text : "")
+        .join();
+      assert.match(text, /"acme\/web"/);
+      const named = [...text.matchAll(/\b(?:find|get|list)_\w+/g)].map(([tool]) => tool);
+      assert.ok(named.length >= 4, name);
+      for (const tool of named) assert.ok(names.has(tool), tool);
+    }
+  });
+
+  it("includes the failure in the prompt about a red build", async () => {
+    const { messages } = await connection.client.getPrompt({
+      name: "explain_red_ci",
+      arguments: { repository: "acme/web", failure: "adds an item" },
+    });
+    assert.match(JSON.stringify(messages), /What failed: \\"adds an item\\"/);
+  });
+
+  it("rejects a prompt without a repository", async () => {
+    const wrong: Record<string, string>[] = [{}, { repository: "" }];
+    for (const args of wrong) {
+      await assert.rejects(
+        connection.client.getPrompt({ name: "triage_flaky_tests", arguments: args }),
+        { code: -32602, message: /repository/ },
+      );
+    }
+  });
+
+  it("serves the flaky inventory of a repository as a resource", async () => {
+    const { client } = connection;
+    const { resourceTemplates: [template] } = await client.listResourceTemplates();
+    assert.equal(template?.uriTemplate, "test-analytics://repos/{owner}/{name}/flaky-tests");
+    const uri = "test-analytics://repos/group%2Fsub/my%20web/flaky-tests";
+    const { contents: [content] } = await client.readResource({ uri });
+    assert.equal(content?.mimeType, "application/json");
+    const { count, tests } = JSON.parse(
+      content && "text" in content ? content.text : "",
+    );
+    assert.deepEqual([count, tests.length], [1, 1]);
+    const asked = new URL(api.asked.at(-1)?.url ?? "", api.url).searchParams;
+    assert.equal(asked.get("repository"), "group/sub/my web");
+    assert.equal(asked.get("quarantine"), "false");
+  });
+
+  it("rejects unknown resources", async () => {
+    const uri = "test-analytics://repos/acme/nope/flaky-tests";
+    await assert.rejects(connection.client.readResource({ uri }), {
+      message: /No repository "acme\/nope"/,
+    });
+    for (const uri of ["test-analytics://repos/acme/flaky-tests", "file:///etc/passwd"]) {
+      await assert.rejects(connection.client.readResource({ uri }), { code: -32602 });
+    }
+    await assert.rejects(
+      connection.client.readResource({ uri: "test-analytics://repos/a%ff/b/flaky-tests" }),
+      { message: /malformed/ },
+    );
+  });
+
   it("hides internal errors from the client", async () => {
     const fail = () => Promise.reject(new Error("internal details"));
     const broken = await connect(api.url, fail);
