@@ -1,11 +1,18 @@
-import type { Database } from "../../../db/connection/connect.ts";
+import { type Database, openDatabase } from "../../../db/connection/connect.ts";
+import { inspectEmbedded } from "../../../db/embedded/folder.ts";
 import { serve, type ServeOptions } from "../../../routes/mod.ts";
-import { requireSchemaVersion, SchemaVersionError } from "../../../db/schema/migrate.ts";
+import {
+  checkSchema,
+  requireSchemaVersion,
+  SchemaVersionError,
+} from "../../../db/schema/migrate.ts";
 import { aborted, pause } from "../../base/delay.ts";
 import type { SettingName } from "../../base/config.ts";
 import { type AddCommand, type CliIo, command, type CommandContext } from "../command.ts";
 import { reopenForReading } from "../database.ts";
+import { Failure } from "../errors.ts";
 import { listenOrFail } from "../listen.ts";
+import { flag } from "../parameters.ts";
 import { runService, SERVICE_SETTINGS } from "../service.ts";
 import type { SettingValues } from "../settings.ts";
 
@@ -27,7 +34,7 @@ export const serveCommand: AddCommand = command({
   name: "serve",
   summary: "Serve the HTTP API until SIGTERM or SIGINT",
   example: "serve --port 8000",
-  moreExamples: ["serve --host 0.0.0.0 --log-format json"],
+  moreExamples: ["serve --host 0.0.0.0 --log-format json", "serve --check"],
   details: [
     "Migrates the database where it has the privileges, then only reads. Connections to a " +
     "PostgreSQL server are read-only; a read-only role is enough.",
@@ -40,8 +47,9 @@ export const serveCommand: AddCommand = command({
   ],
   settings: API_SETTINGS,
   createsDatabase: true,
-  input: {},
-  async run(_input, context, settings) {
+  input: { check: flag("check settings, database and schema, and exit") },
+  async run({ check }, context, settings) {
+    if (check) return await checkStart(context);
     await runService(context, settings, {
       open: async () =>
         await reopenForReading(await context.openDatabase(), readingOptions(context, settings)),
@@ -54,6 +62,20 @@ export const serveCommand: AddCommand = command({
     });
   },
 });
+
+/** Fails where the start would. A missing embedded database is created then. @throws {Failure} */
+async function checkStart({ database: location, print }: CommandContext): Promise<void> {
+  if (location.databaseUrl || (await inspectEmbedded(location.dataDir)).exists) {
+    const { sql, close } = await openDatabase({ ...location, maxConnections: 1 });
+    try {
+      const { problem } = await checkSchema(sql);
+      if (problem !== null) throw new Failure(problem);
+    } finally {
+      await close();
+    }
+  }
+  await print("ok", { status: "ok" });
+}
 
 type ApiSettings = SettingValues<typeof API_SETTINGS[number]>;
 

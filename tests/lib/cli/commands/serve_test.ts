@@ -1,6 +1,6 @@
-import { it } from "@std/testing/bdd";
+import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import { describeWithDatabases } from "../../../database.ts";
+import { copyTemplate, describeWithDatabases } from "../../../database.ts";
 import { createLog } from "../../../../lib/base/log.ts";
 import { recordTokenUsesLater } from "../../../../lib/cli/service.ts";
 import { commandLine, NOON } from "../run_in_process.ts";
@@ -185,5 +185,34 @@ describeWithDatabases("serve", (database) => {
       1,
       "error: stopped by a second signal before all work was done\n",
     ]);
+  });
+});
+
+describe("serve --check", () => {
+  const cli = commandLine(() => {
+    throw new Error("it opens what it finds by itself");
+  });
+
+  it("is right where it would start, and creates nothing", async () => {
+    const folder = await Deno.makeTempDir();
+    const existing = await copyTemplate();
+    try {
+      for (const dataDir of [`${folder}/new`, existing]) {
+        const { code, stdout } = await cli(["serve", "--check", "--data-dir", dataDir]);
+        assert.deepEqual([code, stdout], [0, "ok\n"]);
+      }
+      assert.deepEqual([...Deno.readDirSync(folder)], []);
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+      await Deno.remove(existing, { recursive: true });
+    }
+  });
+
+  it("is wrong where it would not", async () => {
+    const away = await cli("serve --check --database-url postgres://u@127.0.0.1:1/d");
+    assert.equal(away.code, 1);
+    assert.match(away.stderr, /cannot be used: nothing listens there/);
+    const wrong = await cli("serve --check --port 99999");
+    assert.equal(wrong.code, 2);
   });
 });
