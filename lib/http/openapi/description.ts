@@ -86,32 +86,22 @@ export function fieldLines(schema: v.GenericSchema): string[] {
   return listFields(toJsonSchema(schema, { target: "draft-2020-12" }) as Schema, "");
 }
 
-function listFields({ properties = {}, required = [] }: Schema, prefix: string): string[] {
-  return Object.entries(properties).flatMap(([name, property]) => {
-    const path = prefix + name;
-    const { value, isNullable } = withoutNull(property);
-    const isArray = value.type === "array";
-    const nested = isArray ? withoutNull(value.items ?? {}).value : value;
-    const type = typeOf(value) + (isNullable ? " or null" : "");
+function listFields({ properties = {}, required = [], ...schema }: Schema, path: string): string[] {
+  const lines = Object.entries(properties).flatMap(([name, property]) => {
+    const own = path === "" ? name : `${path}.${name}`;
     const condition = required.includes(name) ? "" : ", with `include`";
-    const description = property.description ?? value.description;
+    const { description } = property;
     return [
-      `- \`${path}\` (${type}${condition})` + (description ? `: ${description}` : ""),
-      ...listFields(nested, `${path}${isArray ? "[]" : ""}.`),
+      `- \`${own}\` (${typeOf(property)}${condition})` + (description ? `: ${description}` : ""),
+      ...listFields(property, own),
     ];
   });
+  const inItems = schema.items ? listFields(schema.items, `${path}[]`) : [];
+  return [...lines, ...inItems, ...(schema.anyOf ?? []).flatMap((one) => listFields(one, path))];
 }
 
-/** The schema without its `null` alternative. */
-function withoutNull(schema: Schema): { value: Schema; isNullable: boolean } {
-  const others = schema.anyOf?.filter(({ type }) => type !== "null");
-  const [value] = others ?? [];
-  return value && others?.length === 1
-    ? { value, isNullable: true }
-    : { value: schema, isNullable: false };
-}
-
-function typeOf({ type, const: constant, enum: values, items }: Schema): string {
+function typeOf({ type, const: constant, enum: values, items, anyOf }: Schema): string {
+  if (anyOf) return anyOf.map(typeOf).join(" or ");
   if (constant !== undefined) return JSON.stringify(constant);
   if (values) return values.map((value) => JSON.stringify(value)).join(", ");
   if (type === "array") return `array of ${typeOf(items ?? {})}s`;
