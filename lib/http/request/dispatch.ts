@@ -22,9 +22,9 @@ import {
 import { readParameters } from "./parameters.ts";
 import { checkSelected, createUrlParser } from "./parsed_url.ts";
 import { errorPage } from "./error_page.ts";
+import { createQueries, StaleVersionError } from "./queries.ts";
 import { completeError, createResponder, requestIdOf } from "./responses.ts";
 import type { Endpoint } from "./route.ts";
-import { createLoads, StaleVersionError } from "./stale_version.ts";
 import { createTestsLoader } from "./tests_loader.ts";
 
 /** Responds to a request from a peer with this IP address; never throws. */
@@ -75,16 +75,14 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
     request: Request,
     logged: DispatchedRequest,
   ): Promise<Response> {
-    let staleAttempts = 0;
-    let isRetry = false;
-    for (;;) {
+    for (let attempt = 1;; attempt++) {
       try {
         return await dispatch(request, logged);
       } catch (error) {
-        if (error instanceof StaleVersionError && ++staleAttempts < MAX_STALE_ATTEMPTS) continue;
         // Requests only read: they can be repeated.
-        if (isRetry || !isTransient(error)) throw error;
-        isRetry = true;
+        const isStale = error instanceof StaleVersionError && attempt < MAX_STALE_ATTEMPTS;
+        const isRetried = isStale || attempt === 1 && isTransient(error);
+        if (!isRetried) throw error;
       }
     }
   }
@@ -148,7 +146,7 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
         root,
         today,
         ...moment,
-        ...createLoads(context.sql, repositories, moment),
+        ...createQueries(context.sql, repositories, moment),
         loadTests: (options) => loadTests(repositories, { ...moment, ...options }),
       }, context));
   }

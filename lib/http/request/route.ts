@@ -1,11 +1,10 @@
 /** Routes: rows of the route table, and the input and output of their handlers. */
 import * as v from "valibot";
-import type { Database } from "../../../db/connection/connect.ts";
-import type { CallerScope, RepositoryVersion } from "../../../db/read/caller.ts";
-import type { DataVersion } from "../../base/data_version.ts";
+import type { CallerScope } from "../../../db/read/caller.ts";
 import type { BranchFilter } from "../../query/branches.ts";
 import type { Context } from "./context.ts";
 import { organizationId, PATH_PARAMETERS } from "./parameters.ts";
+import type { Moment, RequestQueries } from "./queries.ts";
 import type { TestCollection } from "./test_collection.ts";
 
 /**
@@ -40,24 +39,11 @@ export interface LoadTestsOptions {
   branches?: BranchFilter;
 }
 
-/** When a request is answered, in seconds since 1970. */
-export interface Moment {
-  now: number;
-  /** First second of the window. */
-  windowStart: number;
-}
-
-/** What a query learns from the request: the moment and the resource. */
-type QueryScope = Moment & Pick<RepositoryVersion, "repositoryId" | "testNo" | "submissionId">;
-
-/** A query of `db/read`. */
-type Load<Options, Result> = (sql: Database["sql"], options: Options) => Promise<Result>;
-
 /**
  * A request that passed all checks, with its caller and the repositories that the route's `resource`
  * names.
  */
-export interface ApiRequest<Query = unknown> extends CallerScope, Moment {
+export interface ApiRequest<Query = unknown> extends CallerScope, Moment, RequestQueries {
   query: Query;
   /** The query parameters that the route knows, as they were sent. */
   parameters: RawParameters;
@@ -65,19 +51,6 @@ export interface ApiRequest<Query = unknown> extends CallerScope, Moment {
   root: string;
   /** The day of the request, in days since 1970. */
   today: number;
-  /**
-   * Queries the resource of the request, a repository or what is in it. `null`: it is gone.
-   * @throws {StaleVersionError} when the data has another version than the request by now
-   */
-  load<Options extends Partial<QueryScope>, Result extends { version: DataVersion | null }>(
-    query: Load<Options, Result | null>,
-    options: Omit<Options, keyof QueryScope> & Partial<Options>,
-  ): Promise<Result>;
-  /** Queries each repository of the request. @throws {StaleVersionError} as `load` does */
-  loadEach<Options, Row extends DataVersion & { repositoryId: number }>(
-    query: Load<Options, Row[]>,
-    options: Omit<Options, keyof Moment | "repositoryIds">,
-  ): Promise<Row[]>;
   /** Tests of the repositories that are disruptive in the window or quarantined. */
   loadTests(options?: LoadTestsOptions): Promise<TestCollection>;
 }

@@ -4,8 +4,8 @@ import type { Database } from "../../../db/connection/connect.ts";
 import { loadTrackedChanges, loadTrackedTests } from "../../../db/read/tracked_tests.ts";
 import type { TestsState } from "../../analysis/tests_state.ts";
 import type { WindowVersion } from "../../base/data_version.ts";
-import type { LoadTestsOptions, Moment } from "./route.ts";
-import { checkVersion } from "./stale_version.ts";
+import { checkVersion, type Moment } from "./queries.ts";
+import type { LoadTestsOptions } from "./route.ts";
 import { TestCollection } from "./test_collection.ts";
 
 /** Memory of a test: about 1 kB, and as much again once it is searched and shown. */
