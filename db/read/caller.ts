@@ -64,7 +64,7 @@ type CallerRow =
   & Caller
   & Pick<CallerScope, "organizationName">
   & { lookUpNo: number }
-  & (Omit<RepositoryVersion, "submissionId"> | { dataVersion: null });
+  & (RepositoryVersion | { dataVersion: null });
 
 /**
  * Loads callers and the repositories that they selected; `null` for a token that is unknown, expired,
@@ -90,19 +90,10 @@ export async function loadCallers(
       oldest: firstSubmissionId(windowStart),
     }));
     const rows = await sql.unsafe<CallerRow[]>(text, [JSON.stringify(values)], { prepare: true });
-    for (
-      const { lookUpNo, organizationId, tokenId, organizationName, ...repository } of rows
-    ) {
-      const { selection } = lookUps[lookUpNo]!;
-      const submissionId = selection.kind === "submission" ? selection.submissionId : null;
-      const scope = found[lookUpNo] ??= {
-        caller: { organizationId, tokenId },
-        organizationName,
-        repositories: [],
-      };
-      if (repository.dataVersion !== null) {
-        scope.repositories.push({ ...repository, submissionId });
-      }
+    for (const { lookUpNo, organizationId, tokenId, organizationName, ...repository } of rows) {
+      const caller = { organizationId, tokenId };
+      const scope = found[lookUpNo] ??= { caller, organizationName, repositories: [] };
+      if (repository.dataVersion !== null) scope.repositories.push(repository);
     }
   };
   await Promise.all([...Map.groupBy(numbered, callerStatement)].map((group) => load(...group)));
@@ -122,7 +113,7 @@ function callerStatement({ token, selection }: CallerLookUp): string {
       r.owner_key as "ownerKey", r.name_key as "nameKey", v.data_version::float8 as "dataVersion",
       encode(v.oldest_submission_id, 'hex') as "oldestSubmissionId",
       extract(epoch from v.next_quarantine_end)::float8 as "nextQuarantineEnd",
-      ${selection.kind === "test" ? TEST_NO : "null::integer"} as "testNo",
+      ${selection.kind === "test" ? TEST_NO : "null::integer"} as "testNo", l."submissionId",
       ${selection.kind === "organization" ? ORGANIZATION_NAME : "null"} as "organizationName"
     from json_to_recordset($1::text::json) as l(
       "lookUpNo" integer, hash text, type text, now float8, oldest text, "idPrefix" bigint,
@@ -180,14 +171,14 @@ function isSelected(selection: Selection): string {
   }
 }
 
+/** An owner is given with a name only. */
 function isNamed({ ownerKey, nameKey, repositoryNumber }: NamedSelection): string {
-  const names = [
-    ...(nameKey === undefined ? [] : [`r.name_key = l."nameKey"`]),
-    ...(ownerKey === undefined ? [] : [`r.owner_key = l."ownerKey"`]),
-  ].join(" and ");
-  if (repositoryNumber === undefined) return names;
-  const isNumber = `r.repository_number = l."repositoryNumber"`;
-  return names ? `(${isNumber} or ${names})` : isNumber;
+  const isOwner = ownerKey === undefined ? "" : ` and r.owner_key = l."ownerKey"`;
+  const ways = [
+    ...(repositoryNumber === undefined ? [] : [`r.repository_number = l."repositoryNumber"`]),
+    ...(nameKey === undefined ? [] : [`r.name_key = l."nameKey"${isOwner}`]),
+  ];
+  return `(${ways.join(" or ")})`;
 }
 
 /** Who uploads: an organization, by a valid upload token of it. */
