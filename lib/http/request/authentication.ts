@@ -1,4 +1,7 @@
-/** Who is calling: reads the token of the `Authorization` header and looks it up. */
+/**
+ * Who is calling: reads the token of the `Authorization` header and looks it up. The plain token goes no
+ * further than this module.
+ */
 import { LRUCache } from "lru-cache";
 import { isWorkerAway } from "../../../db/connection/errors.ts";
 import { type CallerLookUp, type CallerScope, loadCallers } from "../../../db/read/caller.ts";
@@ -11,12 +14,6 @@ import { createTokenThrottle } from "./token_throttle.ts";
 
 // 200 bytes each. The rest are looked up as if they were new.
 const MAX_VALID_TOKENS = 10_000;
-
-/** The plain token goes no further than this module. */
-interface TokenHash {
-  type: TokenType;
-  hash: string;
-}
 
 /** What a request says about its caller, and what it is about. */
 interface Credentials extends Omit<CallerLookUp, "token"> {
@@ -87,9 +84,9 @@ export function readToken(
   authorization: string | null,
   access: Access,
   types?: readonly TokenType[],
-): TokenHash | null {
-  const match = /^[ \t]*(\S+)[ \t]+(\S+)[ \t]*$/.exec(authorization ?? "");
-  const [, scheme = "", credentials = ""] = match ?? [];
+) {
+  const [, scheme = "", credentials = ""] =
+    /^[ \t]*(\S+)[ \t]+(\S+)[ \t]*$/.exec(authorization ?? "") ?? [];
   switch (scheme.toLowerCase()) {
     case "token":
     case "bearer":
@@ -102,22 +99,16 @@ export function readToken(
 }
 
 /** `null` for a token of another type, which opens something else. */
-function hashed(
-  token: string,
-  types: readonly TokenType[] = ["api_token", "legacy"],
-): TokenHash | null {
+function hashed(token: string, types: readonly TokenType[] = ["api_token", "legacy"]) {
   const type = tokenType(token);
   return type && types.includes(type) ? { type, hash: hashToken(token, type) } : null;
 }
 
 /** Returns what follows the first colon of Basic credentials, `""` when they cannot be decoded. */
 function basicPassword(credentials: string): string {
-  let decoded: string;
   try {
-    decoded = atob(credentials);
+    return atob(credentials).replace(/^[^:]*:?/, "");
   } catch {
     return "";
   }
-  const colon = decoded.indexOf(":");
-  return colon < 0 ? "" : decoded.slice(colon + 1);
 }

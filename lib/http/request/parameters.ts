@@ -9,7 +9,7 @@ import {
   decodeKeysetCursor,
   decodeOffsetCursor,
   decodeRunCursor,
-  MAX_OFFSET,
+  type RunPosition,
 } from "../../base/cursor.ts";
 import { organizationUuid } from "../../base/identity.ts";
 import { MAX_BRANCH_CHARACTERS, MAX_BRANCH_PATTERNS, parseBranches } from "../../query/branches.ts";
@@ -78,28 +78,31 @@ export function limit(defaultLimit: number) {
   );
 }
 
-const CURSOR = "Cursor of the page: metadata.after of the page before";
+/** `after`: `decode` reads the position before the page; `first` is that of the first page. */
+function cursor<T>(decode: (cursor: string) => T, first: T, example: string) {
+  return parsed(
+    (text) => text === "" ? first : decode(text),
+    "Cursor of the page: metadata.after of the page before",
+    { jsonSchema: TEXT, example: btoa(example) },
+  );
+}
 
-/** `after` of submissions: the id of the submission before the page, `null` for the first page. */
-export const keysetCursor = parsed(
-  (text) => text === "" ? null : decodeKeysetCursor(text),
-  CURSOR,
-  { jsonSchema: TEXT, example: btoa("id:65f1c0a0d4a86f01c2e35f3a") },
+/** `after` of submissions: the id of the one before the page. */
+export const keysetCursor = cursor<string | null>(
+  decodeKeysetCursor,
+  null,
+  "id:65f1c0a0d4a86f01c2e35f3a",
 );
 
-/** `after` of the attempts of a test: the one before the page, `null` for the first page. */
-export const runCursor = parsed(
-  (text) => text === "" ? null : decodeRunCursor(text),
-  CURSOR,
-  { jsonSchema: TEXT, example: btoa("run:65f1c0a0d4a86f01c2e35f3a:1") },
+/** `after` of the attempts of a test: the one before the page. */
+export const runCursor = cursor<RunPosition | null>(
+  decodeRunCursor,
+  null,
+  "run:65f1c0a0d4a86f01c2e35f3a:1",
 );
 
 /** `after` of lists with an offset: the number of items before the page. */
-export const offsetCursor = parsed(
-  (text) => text === "" ? 0 : decodeOffsetCursor(text),
-  `${CURSOR}, at most offset ${MAX_OFFSET}`,
-  { jsonSchema: TEXT, example: btoa("offset:10") },
-);
+export const offsetCursor = cursor(decodeOffsetCursor, 0, "offset:10");
 
 /** `status` or `conclusion`: the attempts that are listed. */
 export function attemptStatus(name: string) {
