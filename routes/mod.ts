@@ -1,7 +1,7 @@
 /** The route table, from which the router, OpenAPI and the documentation are generated, and its server. */
 import { WINDOW_SECONDS } from "../lib/base/time.ts";
-import { type App, createDispatcher } from "../lib/http/request/dispatch.ts";
-import type { Context } from "../lib/http/request/context.ts";
+import type { App, Context } from "../lib/http/request/context.ts";
+import { createDispatcher } from "../lib/http/request/dispatch.ts";
 import type { Endpoint, Route } from "../lib/http/request/route.ts";
 import { TEST_BYTES } from "../lib/http/request/tests_loader.ts";
 import {

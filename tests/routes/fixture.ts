@@ -15,7 +15,7 @@ import { silentLog } from "../../lib/base/log.ts";
 import type { TestResult } from "../../lib/report/result.ts";
 import { WINDOW_SECONDS } from "../../lib/base/time.ts";
 import { makeToken } from "../../lib/base/token.ts";
-import type { App } from "../../lib/http/request/dispatch.ts";
+import type { App } from "../../lib/http/request/context.ts";
 import { createApp, routes } from "../../routes/mod.ts";
 
 /** Initial clock of the tests in seconds since 1970: 2026-09-21T14:13:20Z. */

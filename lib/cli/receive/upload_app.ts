@@ -7,10 +7,7 @@ import { quote } from "../../base/quote.ts";
 import { readWith } from "../../base/read_with.ts";
 import { parseRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
 import { parseTimestamp } from "../../base/time.ts";
-import { type LoggedRequest, logRequest } from "../../http/request/request_log.ts";
-import { clientAddress } from "../../http/request/client_address.ts";
-import type { Context } from "../../http/request/context.ts";
-import type { App } from "../../http/request/dispatch.ts";
+import type { App, Context } from "../../http/request/context.ts";
 import {
   ALLOWED_METHODS,
   badRequest,
@@ -22,7 +19,8 @@ import {
   unauthorized,
 } from "../../http/request/errors.ts";
 import { splitUrl } from "../../http/request/parsed_url.ts";
-import { completeError, requestIdOf } from "../../http/request/responses.ts";
+import { type LoggedRequest, logRequests } from "../../http/request/request_log.ts";
+import { completeError } from "../../http/request/responses.ts";
 import { ReportError } from "../../report/report_error.ts";
 import type { RunValues } from "../intake/run_options.ts";
 import {
@@ -56,36 +54,24 @@ export interface UploadContext
 
 /** Creates the app. */
 export function createUploadApp(context: UploadContext): App {
-  const { log, metrics, trustedProxies } = context;
+  const { log, metrics } = context;
   const authenticate = createAuthenticator(context);
   let uploadCount = 0;
   let runningCount = 0;
 
-  return async (request, peer = "") => {
-    const startedAt = performance.now();
-    const requestId = requestIdOf(request);
-    const address = trustedProxies
-      ? clientAddress(peer, request.headers.get("x-forwarded-for"), trustedProxies)
-      : peer;
-    const logged: LoggedRequest = { requestId, route: null, caller: null, address };
-    const logFields: Record<string, string | number> = {};
-    const response = await respond(request, logged, logFields).catch((error) => {
+  return logRequests(context, async (request, logged) => {
+    const response = await respond(request, logged).catch((error) => {
       const [response, reason] = failureResponse(error);
       if (response.status >= 500) {
         const report = response.status === 500 ? log.error : log.warn;
-        report("upload failed", { request_id: requestId, ...errorFields(error) });
-      } else logFields.reason = reason;
+        report("upload failed", { request_id: logged.requestId, ...errorFields(error) });
+      } else logged.more.reason = reason;
       return response;
     });
-    logRequest(context, request, { ...logged, status: response.status, startedAt }, logFields);
-    return completeError(request, response, requestId);
-  };
+    return completeError(request, response, logged.requestId);
+  });
 
-  async function respond(
-    request: Request,
-    logged: LoggedRequest,
-    logFields: Record<string, string | number>,
-  ): Promise<Response> {
+  async function respond(request: Request, logged: LoggedRequest): Promise<Response> {
     const { path, search } = splitUrl(request.url);
     if (/^\/health\/?$/.test(path)) {
       logged.route = "/health";
@@ -116,7 +102,7 @@ export function createUploadApp(context: UploadContext): App {
         given: { ...read.given, repo },
         now,
       });
-      Object.assign(logFields, { bytes: body.byteCount, key });
+      Object.assign(logged.more, { bytes: body.byteCount, key });
       metrics?.count("upload_bytes_total", {}, body.byteCount);
       return jsonResponse(202, { key });
     } finally {

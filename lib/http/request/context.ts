@@ -3,6 +3,9 @@ import type { Database } from "../../../db/connection/connect.ts";
 import type { Log } from "../../base/log.ts";
 import type { Metrics } from "../../base/metrics.ts";
 
+/** Responds to a request from a peer with this IP address; never throws. */
+export type App = (request: Request, peer?: string) => Promise<Response>;
+
 /** Dependencies of handlers; passed in, so that tests can replace them. */
 export interface Context {
   /** Only reads: a replica or a read-only connection is enough. */

@@ -7,10 +7,9 @@ import type { Caller, CallerScope, Selection } from "../../../db/read/caller.ts"
 import { organizationUuid } from "../../base/identity.ts";
 import { errorFields } from "../../base/log.ts";
 import { SECONDS_PER_DAY } from "../../base/time.ts";
-import { type LoggedRequest, logRequest } from "./request_log.ts";
 import { createAuthentication } from "./authentication.ts";
-import { clientAddress, isTrusted } from "./client_address.ts";
-import type { Context } from "./context.ts";
+import { isTrusted } from "./client_address.ts";
+import type { App, Context } from "./context.ts";
 import {
   ALLOWED_METHODS,
   badRequest,
@@ -23,21 +22,13 @@ import { readParameters } from "./parameters.ts";
 import { checkSelected, createUrlParser } from "./parsed_url.ts";
 import { errorPage } from "./error_page.ts";
 import { createQueries, StaleVersionError } from "./queries.ts";
-import { completeError, createResponder, requestIdOf } from "./responses.ts";
+import { type LoggedRequest, logRequests } from "./request_log.ts";
+import { completeError, createResponder } from "./responses.ts";
 import type { Endpoint } from "./route.ts";
 import { createTestsLoader } from "./tests_loader.ts";
 
-/** Responds to a request from a peer with this IP address; never throws. */
-export type App = (request: Request, peer?: string) => Promise<Response>;
-
 /** A retry is needed only when an upload commits in the milliseconds between two statements. */
 const MAX_STALE_ATTEMPTS = 10;
-
-/** A request before authentication. */
-interface DispatchedRequest extends LoggedRequest {
-  /** The organization that a trusted proxy named, `null` when it named none. */
-  organization: string | null;
-}
 
 /** Creates the app that serves some endpoints. */
 export function createDispatcher(routes: readonly Endpoint[], context: Context): App {
@@ -47,48 +38,23 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
   const responder = createResponder(context.cache);
   const loadTests = createTestsLoader(context.sql, context.cache);
 
-  return async (request, peer = "") => {
-    const startedAt = performance.now();
-    const requestId = requestIdOf(request);
-    const { headers } = request;
-    const address = context.trustedProxies
-      ? clientAddress(peer, headers.get("x-forwarded-for"), context.trustedProxies)
-      : peer;
-    const organization = organizationNamedBy(peer, headers, context);
-    const logged = { requestId, route: null, caller: null, address, organization };
-    let response: Response;
-    try {
-      response = await dispatchWithRetries(request, logged);
-    } catch (error) {
-      context.log.error("failed", {
-        request_id: requestId,
-        route: logged.route,
-        ...errorFields(error),
-      });
-      response = completeError(request, internalServerError(), requestId);
-    }
-    logRequest(context, request, { ...logged, status: response.status, startedAt });
-    return response;
-  };
-
-  async function dispatchWithRetries(
-    request: Request,
-    logged: DispatchedRequest,
-  ): Promise<Response> {
+  return logRequests(context, async (request, logged) => {
     for (let attempt = 1;; attempt++) {
       try {
         return await dispatch(request, logged);
       } catch (error) {
         // Requests only read: they can be repeated.
         const isStale = error instanceof StaleVersionError && attempt < MAX_STALE_ATTEMPTS;
-        const isRetried = isStale || attempt === 1 && isTransient(error);
-        if (!isRetried) throw error;
+        if (isStale || attempt === 1 && isTransient(error)) continue;
+        const { requestId, route } = logged;
+        context.log.error("failed", { request_id: requestId, route, ...errorFields(error) });
+        return completeError(request, internalServerError(), requestId);
       }
     }
-  }
+  });
 
-  async function dispatch(request: Request, logged: DispatchedRequest): Promise<Response> {
-    const { requestId, address, organization } = logged;
+  async function dispatch(request: Request, logged: LoggedRequest): Promise<Response> {
+    const { requestId, peer, address } = logged;
     const parsed = parseUrl(request.url);
     const { route, root, parameters, badgeToken, selection } = parsed;
     const refuse = async (response: Response) =>
@@ -97,9 +63,9 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
     const access = route?.access ?? "token";
     const now = context.now();
     const moment = { now, windowStart: now - context.windowSeconds };
-    const authorization = request.headers.get("authorization");
+    const organization = organizationNamedBy(peer, request.headers, context);
     const found = await authenticate(
-      authorization,
+      request.headers.get("authorization"),
       { access, badgeToken, organization, address, selection, ...moment },
     );
     if (!found) return await refuse(unauthorized(access));

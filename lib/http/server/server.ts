@@ -1,6 +1,6 @@
 /** Listens for requests, with a shutdown that drains; limits requests in number and in time. */
 import { errorFields, type Log } from "../../base/log.ts";
-import type { App } from "../request/dispatch.ts";
+import type { App } from "../request/context.ts";
 import { internalServerError, overloaded } from "../request/errors.ts";
 import { completeError, requestIdOf } from "../request/responses.ts";
 import { listenWithRestarts } from "./restarting_listener.ts";

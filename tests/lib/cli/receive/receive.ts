@@ -9,7 +9,7 @@ import { makeToken, type TokenType } from "../../../../lib/base/token.ts";
 import { openInbox, openWorkFolder } from "../../../../lib/cli/receive/inbox.ts";
 import { ReaderPool } from "../../../../lib/cli/receive/reader_pool.ts";
 import { createUploadApp, type UploadContext } from "../../../../lib/cli/receive/upload_app.ts";
-import type { App } from "../../../../lib/http/request/dispatch.ts";
+import type { App } from "../../../../lib/http/request/context.ts";
 import { NOON } from "../run_in_process.ts";
 
 /** A receiver. */
