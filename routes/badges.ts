@@ -29,7 +29,7 @@ export const flakyBadge = defineRoute({
   resource: "repository in query",
   async handler({ load }, { windowSeconds }) {
     const counts = await load(loadBuildCounts, {});
-    return { body: flakinessBadge(counts, { windowSeconds }).svg };
+    return { body: flakinessBadge(counts, windowSeconds).svg };
   },
 });
 

@@ -32,11 +32,6 @@ export function count(description: string) {
   return v.pipe(v.number(), v.integer(), v.minValue(0), v.description(description));
 }
 
-/** A number from 1. */
-export function ordinal(description: string) {
-  return v.pipe(v.number(), v.integer(), v.minValue(1), v.description(description));
-}
-
 /** A text, never `null`. */
 export function text(description: string) {
   return described(v.string(), description);
@@ -111,7 +106,7 @@ export const attempt = {
     'Whole text of a failure or error with its stack trace, at most 16,384 characters, "" when the ' +
       "report has none; null for other conclusions",
   ),
-  run_count: ordinal("1 for the first attempt in the submission, 2 and more for retries"),
+  run_count: count("1 for the first attempt in the submission, 2 and more for retries"),
   is_disruption: described(
     v.boolean(),
     "Whether it failed at a code version where the test also passed",

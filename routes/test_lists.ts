@@ -4,7 +4,7 @@ import type { TrackedTest } from "../lib/analysis/tracked_test.ts";
 import { formatTimestamp } from "../lib/base/time.ts";
 import * as parameters from "../lib/http/request/parameters.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
-import type { IsListed, ListQuery, TestCollection } from "../lib/http/request/test_collection.ts";
+import type { IsListed } from "../lib/http/request/test_collection.ts";
 import {
   EXPANSION_NAMES,
   expansionEntries,
@@ -14,17 +14,6 @@ import {
 } from "./expansions.ts";
 import * as schemas from "./schemas.ts";
 import * as views from "./views.ts";
-
-/** A page of tests, each as `view` shows it. */
-function testPage<View>(
-  tests: TestCollection,
-  query: ListQuery,
-  view: (test: TrackedTest) => View,
-) {
-  const page = tests.list(query);
-  const metadata = views.offsetMetadata(query, page.count);
-  return { count: page.count, tests: page.tests.map(view), metadata };
-}
 
 const disruptiveTestSchema = schemas.object("DisruptiveTest", {
   ...schemas.test,
@@ -69,7 +58,9 @@ export const disruptiveTests = defineJsonRoute({
   resource: "repository in path",
   async handler({ loadTests, query: { branch, ...query } }) {
     const tests = await loadTests({ branches: branch });
-    return testPage(tests, { ...query, isListed: isDisruptive }, disruptiveTestView);
+    const { count, tests: shown } = tests.list({ ...query, isListed: isDisruptive });
+    const metadata = views.offsetMetadata(query, count);
+    return { count, tests: shown.map(disruptiveTestView), metadata };
   },
 });
 
@@ -132,10 +123,12 @@ export const flakyTests = defineJsonRoute({
   resource: "repositories in query",
   async handler({ loadTests, query: { include, branch, ...query } }) {
     const tests = await loadTests({ withTime: needTime(include), branches: branch });
-    return testPage(tests, { ...query, isListed: isListedBy(query) }, (test) => ({
-      ...views.test(test),
-      ...someExpansionsView(test, include),
-    }));
+    const { count, tests: shown } = tests.list({ ...query, isListed: isListedBy(query) });
+    return {
+      count,
+      tests: shown.map((test) => ({ ...views.test(test), ...someExpansionsView(test, include) })),
+      metadata: views.offsetMetadata(query, count),
+    };
   },
 });
 

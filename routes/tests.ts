@@ -26,7 +26,7 @@ export const testDetails = defineJsonRoute({
     schema: schemas.object("TestDetails", {
       ...schemas.test,
       repository: schemas.text("Repository as owner/name"),
-      repository_id: schemas.ordinal("Numeric identifier of the repository"),
+      repository_id: schemas.count("Numeric identifier of the repository"),
       is_quarantined: schemas.described(v.boolean(), "Whether it is quarantined now"),
       ...expansionEntries,
     }),

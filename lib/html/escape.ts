@@ -4,10 +4,11 @@ const DIRECTIONS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 /** Shows characters that reverse the direction of a text as their numbers: `[U+202E]`. */
 export function showDirections(text: string): string {
-  return text.replace(
-    DIRECTIONS,
-    (found) => `[U+${found.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}]`,
-  );
+  return text.replace(DIRECTIONS, asNumber);
+}
+
+function asNumber(character: string): string {
+  return `[U+${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}]`;
 }
 
 // In order: what HTML reads, terminal colours, control characters but tab and line ends.
@@ -17,15 +18,9 @@ const SPECIAL =
 
 /**
  * Escapes plain text for HTML and SVG: between tags and in double-quoted attributes. Terminal colours
- * are removed; other control characters and those that reverse the direction become visible.
+ * are removed; other control characters and those that reverse the direction become numbers.
  */
 export function escapeHtml(text: string): string {
-  return showDirections(text.replace(SPECIAL, (found) => ENTITIES[found] ?? visible(found)));
-}
-
-/** A control character as its picture. */
-function visible(found: string): string {
-  if (found.length > 1) return "";
-  const code = found.charCodeAt(0);
-  return code < 0x20 ? String.fromCharCode(0x2400 + code) : "\ufffd";
+  const escape = (found: string) => ENTITIES[found] ?? (found.length > 1 ? "" : asNumber(found));
+  return showDirections(text.replace(SPECIAL, escape));
 }

@@ -23,11 +23,8 @@
  */
 import { parseDay } from "../base/time.ts";
 
-/** How the day of a test compares with the day of a term; `=` without an operator. */
-export type DayOperator = "<" | "<=" | ">" | ">=" | "=";
-
-/** `day` is `YYYY-MM-DD`. */
-export type SeenTerm = { kind: "first-seen" | "last-seen"; operator: DayOperator; day: string };
+/** `operator` is `=` unless given, `day` is `YYYY-MM-DD`. */
+export type SeenTerm = { kind: "first-seen" | "last-seen"; operator: string; day: string };
 
 export type Term =
   | SeenTerm
@@ -36,24 +33,20 @@ export type Term =
   /** A part of suite, name, file or class; folded. */
   | { kind: "text"; text: string };
 
-/** Terms that must all match; none for blank text. */
-export interface Query {
-  terms: Term[];
-}
-
 /** Bounds the cost of hostile queries. */
 export const MAX_QUERY_CHARACTERS = 1000;
 
 /**
- * Parses the text of a query; a blank one has no terms. Each error names an invalid term by its
- * number from 1 and its text, as in `term 1 "tags:": "" is not a list of tags, ...`.
+ * Parses the text of a query into terms that must all match; a blank one has none. Each error names an
+ * invalid term by its number from 1 and its text, as in `term 1 "tags:": "" is not a list of tags, ...`.
  */
-export function parseQuery(
-  text: string,
-): { query: Query; errors?: undefined } | { query?: undefined; errors: string[] } {
+export function parseQuery(text: string): { terms: Term[]; errors: string[] } {
   const { length } = [...text];
   if (length > MAX_QUERY_CHARACTERS) {
-    return { errors: [`${length} characters, expected at most ${MAX_QUERY_CHARACTERS}`] };
+    return {
+      terms: [],
+      errors: [`${length} characters, expected at most ${MAX_QUERY_CHARACTERS}`],
+    };
   }
   const terms = new Map<string, Term>();
   const errors: string[] = [];
@@ -66,14 +59,14 @@ export function parseQuery(
       errors.push(`term ${index + 1} "${word}": ${error.message}`);
     }
   }
-  return errors.length > 0 ? { errors } : { query: { terms: [...terms.values()] } };
+  return { terms: [...terms.values()], errors };
 }
 
 function parseTerm(text: string): Term {
   const [, kind, operator = "=", day = ""] =
     /^(first-seen|last-seen):(<=|<|>=|>)?(.*)$/.exec(text) ?? [];
   if (kind === "first-seen" || kind === "last-seen") {
-    return { kind, operator: operator as DayOperator, day: checkedDay(day) };
+    return { kind, operator, day: checkedDay(day) };
   }
   if (text.startsWith("tags:")) return { kind: "tags", tags: parseTags(text.slice(5)) };
   return { kind: "text", text: foldCase(text) };

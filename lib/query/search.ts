@@ -5,13 +5,7 @@
 import { LRUCache } from "lru-cache";
 import type { TrackedTest } from "../analysis/tracked_test.ts";
 import { parseDay, SECONDS_PER_DAY } from "../base/time.ts";
-import { foldCase, type Query, type SeenTerm } from "./parse.ts";
-
-/** The fields of a test that a query can match. */
-export type Searchable = Pick<
-  TrackedTest,
-  "suite" | "name" | "file" | "class" | "tags" | "firstDisruptionAt" | "latestDisruption"
->;
+import { foldCase, type SeenTerm, type Term } from "./parse.ts";
 
 // 512 bits a test: 150 trigrams set a quarter of them, and a word of seven letters passes the filter
 // of one in a thousand tests that do not contain it.
@@ -35,7 +29,7 @@ export class TestSearch {
   /** For frequent words, whether each text contains them. */
   readonly #words = new LRUCache<string, Uint8Array>({ max: MAX_CACHED_WORDS });
 
-  constructor(tests: readonly Searchable[]) {
+  constructor(tests: readonly TrackedTest[]) {
     // A word of a query contains no line end, so that none matches across two fields.
     this.#texts = tests.map((test) =>
       foldCase([test.suite, test.name, test.file, test.class].join("\n"))
@@ -50,8 +44,8 @@ export class TestSearch {
     }
   }
 
-  /** Those of the positions, in their order, whose tests match all terms of a query. */
-  find({ terms }: Query, positions: readonly number[]): readonly number[] {
+  /** Those of the positions, in their order, whose tests match all terms. */
+  find(terms: readonly Term[], positions: readonly number[]): readonly number[] {
     const words = terms.flatMap((term) => term.kind === "text" ? [term.text] : []);
     let found = words.length > 0 ? this.#maybeWith(words, positions) : positions;
     for (const term of terms) {

@@ -1,5 +1,5 @@
 /** `/repos/{owner}/{name}/builds/{submission id}`: one build, with all its submissions. */
-import { loadRepository, type RepositoryDetails } from "../../db/read/repositories.ts";
+import { loadRepository } from "../../db/read/repositories.ts";
 import { loadSubmissionTests, type SubmissionAttempt } from "../../db/read/submission_tests.ts";
 import { type BuildPart, loadBuild } from "../../db/read/submissions.ts";
 import { loadTestsOnBase } from "../../db/read/verdicts.ts";
@@ -51,13 +51,13 @@ export const buildPage = definePage({
       title: `Build ${shortOid(latest.commitOid)}`,
       crumbs: [page.link.repositories, page.link.repository(repository)],
       content: markup`<h1>Build of ${page.at(latest.recordedAt)}</h1>
-${buildFigures(parts, repository)}
+${buildFigures(parts)}
 <h2>Failures</h2>
 ${failed.length > 0 ? failures(failed, verdicts, page) : emptyState(NO_FAILURES[status])}
 ${isCut && markup`<p>Only the first ${MAX_ATTEMPTS} failures of a report are shown.</p>`}
 ${
         retried.length > 0 && markup`<h2>Passed after a retry</h2>
-${retried.map((attempt) => failure(attempt, page, { isOpen: false }))}`
+${retried.map((attempt) => failure(attempt, page, false))}`
       }`,
     };
   },
@@ -99,19 +99,16 @@ function failures(
   const summary = order.map((verdict) =>
     markup`<li><b>${groups.get(verdict)!.length} ${verdict}</b>: ${ADVICE[verdict]}</li>`
   );
-  const list = order.flatMap((verdict) =>
-    groups.get(verdict)!.map((attempt, index) =>
-      failure(attempt, page, { verdict, isOpen: verdict === order[0] && index === 0 })
-    )
-  );
+  const list = order.flatMap((verdict) => groups.get(verdict)!.map((one) => ({ ...one, verdict })))
+    .map((attempt, index) => failure(attempt, page, index === 0));
   return markup`<ul>${summary}</ul>${list}`;
 }
 
 /** A failed attempt with its stack trace. */
 function failure(
-  { testId, text, failure, ...test }: SubmissionAttempt,
+  { testId, text, failure, verdict, ...test }: SubmissionAttempt & { verdict?: Verdict },
   { pathTo }: PageRequest,
-  { verdict, isOpen }: { verdict?: Verdict; isOpen: boolean },
+  isOpen: boolean,
 ): Markup {
   return failureDetails(
     markup`${glyph(failure?.isDisruption ? "flaky" : "failed")} <b><bdi>${test.name}</bdi></b>
@@ -132,16 +129,12 @@ const NO_FAILURES: Record<BuildPart["status"], string> = {
   processed: "No test failed at its last attempt: there is nothing to fix.",
 };
 
-function buildFigures(parts: readonly BuildPart[], { url }: RepositoryDetails): Markup {
+function buildFigures(parts: readonly BuildPart[]): Markup {
   const [{ commitOid, branch, buildUrl }] = parts as [BuildPart];
-  const isCommit = /^[0-9a-f]{7,64}$/.test(commitOid);
   const results = parts.reduce((sum, { testResultCount }) => sum + testResultCount, 0);
   return keyFigures(
     ["Branch", branch || "unknown"],
-    [
-      "Commit",
-      externalLink(isCommit && url ? `${url}/commit/${commitOid}` : "", commit(commitOid)),
-    ],
+    ["Commit", commit(commitOid)],
     ["Results", formatCount(results), `in ${plural(parts.length, "upload")}`],
     ["CI run", externalLink(buildUrl, externalAddress(buildUrl) ? "open" : buildUrl || "unknown")],
   );

@@ -89,15 +89,13 @@ ${field("branch", "Branch", "all, or main,release/*")}
 <code>first-seen:&gt;=2026-01-31</code> and <code>last-seen:&lt;2026-01-31</code>.</p></form>`;
 }
 
-function nothingFound({ parameters: { q, branch, repository }, isFlakyView }: ListPage): string {
+function nothingFound({ parameters: { q, branch }, isFlakyView }: ListPage): string {
   if (q || branch) return "Nothing matches. Remove a word of the search, or the branch.";
   if (!isFlakyView) {
     return "No test is quarantined. The page of a flaky test has the command for it.";
   }
-  return `No test of ${
-    repository ?? "any repository"
-  } failed in the last 14 days on code on which ` +
-    "it also passed. Flaky tests show when a commit is tested twice, or when tests are retried.";
+  return "No test failed in the last 14 days on code on which it also passed. Flaky tests show when " +
+    "a commit is tested twice, or when tests are retried.";
 }
 
 function testTable(tests: readonly TrackedTest[], page: ListPage): Markup {

@@ -57,7 +57,7 @@ export const repositoryPage = definePage({
     const since = newDay * SECONDS_PER_DAY;
     const [names, newTests] = await Promise.all([
       loadTestNames(sql, { repositoryId, testIds, now }),
-      loadNewlyFlakyTests(sql, { repositoryId, since, limit: MAX_ROWS + 1 }),
+      loadNewlyFlakyTests(sql, { repositoryId, since, limit: MAX_ROWS }),
     ]);
     const repository = formatRepositoryName(overview);
     const page: RepositoryPage = { ...request, repository, overview, names };
@@ -99,8 +99,7 @@ function repositoryFigures(page: RepositoryPage): Markup {
 
 function costTable(costs: readonly TestCost[], page: RepositoryPage): Markup {
   const { repository, overview: { builds }, names } = page;
-  const [worst] = costs;
-  if (!worst) {
+  if (costs.length === 0) {
     return emptyState(
       `No flaky failure in ${plural(builds.buildCount, "build")} of the last 14 days.`,
     );
@@ -112,17 +111,13 @@ function costTable(costs: readonly TestCost[], page: RepositoryPage): Markup {
     return [[page.link.test(testId, test), tag], buildCount, share, disruptionCount];
   });
   const columns = ["Test|name", "Builds|number", "Share of builds|number wide", "Failures|number"];
-  return markup`<p>Start with <b>${
-    names.get(worst.testId)!.name
-  }</b>: it was in ${worst.buildCount} of the
-${plural(builds.disruptedBuildCount, "build")} with a flaky failure.</p>
-${table("Tests that cost the most builds", columns, rows)}
+  return markup`${table("Tests that cost the most builds", columns, rows)}
 <p>${page.link.inventory({ repository, quarantine: "false" }, "All flaky tests")}</p>`;
 }
 
 function newTable(tests: NewlyFlakyTests, newDay: number, page: RepositoryPage): Markup {
   if (tests.length === 0) return emptyState("No test became flaky.");
-  const rows = tests.slice(0, MAX_ROWS).map((test) => [
+  const rows = tests.map((test) => [
     page.link.test(test.id, test),
     page.at(test.firstDisruptionAt),
     markup`<code class="message">${test.message}</code>`,
@@ -130,9 +125,8 @@ function newTable(tests: NewlyFlakyTests, newDay: number, page: RepositoryPage):
   const columns = ["Test|name", "First flaky failure|nowrap", "Message|wide"];
   const q = `first-seen:>=${isoDay(newDay)}`;
   const query = { repository: page.repository, quarantine: "false", q };
-  return markup`${table("Flaky for the first time", columns, rows)}${
-    tests.length > MAX_ROWS && markup`<p>${page.link.inventory(query, "All new flaky tests")}</p>`
-  }`;
+  return markup`${table("Flaky for the first time", columns, rows)}
+<p>${page.link.inventory(query, "All new flaky tests")}</p>`;
 }
 
 function causeTable(causes: readonly ShownGroup[], page: RepositoryPage): Markup {

@@ -171,7 +171,13 @@ describeWithDatabases("the pages", (database) => {
     const repository = `/repos/acme/${encodeURIComponent("hostile <b>")}`;
     const page = await read(repository);
     const shown = page.text;
-    for (const text of ["<script>alert(1)</script>", "invoice[U+202E]fdp.exe", "␛]0;title␇"]) {
+    for (
+      const text of [
+        "<script>alert(1)</script>",
+        "invoice[U+202E]fdp.exe",
+        "[U+001B]]0;title[U+0007]",
+      ]
+    ) {
       assert.ok(shown.includes(text), text);
     }
     const external = page.all("a").map(({ attributes }) => attributes.href!)

@@ -13,7 +13,7 @@ import {
 } from "../../base/cursor.ts";
 import { organizationUuid } from "../../base/identity.ts";
 import { MAX_BRANCH_CHARACTERS, MAX_BRANCH_PATTERNS, parseBranches } from "../../query/branches.ts";
-import { MAX_QUERY_CHARACTERS, parseQuery, type Query } from "../../query/parse.ts";
+import { MAX_QUERY_CHARACTERS, parseQuery, type Term } from "../../query/parse.ts";
 import { quote } from "../../base/quote.ts";
 import { readWith } from "../../base/read_with.ts";
 import type { ParameterErrors } from "./errors.ts";
@@ -140,11 +140,10 @@ function choice<const Word extends string>(
 export const search = described(
   v.pipe(
     v.optional(v.string(), ""),
-    v.rawTransform<string, Query>(({ dataset, addIssue, NEVER }) => {
-      const { query, errors } = parseQuery(dataset.value);
-      if (query) return query;
+    v.rawTransform<string, Term[]>(({ dataset, addIssue, NEVER }) => {
+      const { terms, errors } = parseQuery(dataset.value);
       for (const message of errors) addIssue({ message });
-      return NEVER;
+      return errors.length > 0 ? NEVER : terms;
     }),
   ),
   "Terms separated by white space, which must all match: first-seen:DAY and last-seen:DAY, " +

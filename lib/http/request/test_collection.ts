@@ -1,7 +1,7 @@
 import { sortTests, type TestOrder } from "../../analysis/order.ts";
 import type { RunCounts } from "../../analysis/run_counts.ts";
 import type { TrackedTest } from "../../analysis/tracked_test.ts";
-import type { Query } from "../../query/parse.ts";
+import type { Term } from "../../query/parse.ts";
 import { TestSearch } from "../../query/search.ts";
 
 export type IsListed = (test: TrackedTest) => boolean;
@@ -11,7 +11,7 @@ export interface ListQuery {
   /** One of a few functions: the sorted list is kept for each. */
   isListed: IsListed;
   sort: TestOrder;
-  q: Query;
+  q: readonly Term[];
   /** Matching tests before the page. */
   after: number;
   limit: number;
@@ -35,7 +35,7 @@ export class TestCollection {
   /** Returns a page of the tests that match. */
   list({ isListed, sort, q, after, limit }: ListQuery): ListPage {
     let found = this.#sorted(isListed, sort);
-    if (q.terms.length > 0) {
+    if (q.length > 0) {
       this.#search ??= new TestSearch(this.tests);
       found = this.#search.find(q, found);
     }

@@ -2,12 +2,16 @@ import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { SaxesParser } from "saxes";
 import {
-  type Badge,
   BADGE_FILLS,
   coverageBadge,
   flakinessBadge,
+  LABEL_FILL,
+  LABEL_INK,
+  renderSvg,
+  VALUE_INK,
 } from "../../../lib/badge/badge.ts";
-import { LABEL_FILL, LABEL_INK, renderSvg, VALUE_INK } from "../../../lib/badge/svg.ts";
+
+type Badge = ReturnType<typeof coverageBadge>;
 
 function flakiness(disruptedBuildCount: number, buildCount: number): Badge {
   return flakinessBadge({ disruptedBuildCount, buildCount });
@@ -95,9 +99,7 @@ describe("the flakiness badge", () => {
       only(flakiness(3, 24).svg, "title").text,
       "flakiness: 12.5% (builds with a disruption in the last 14 days: 3 of 24)",
     );
-    const { svg } = flakinessBadge({ disruptedBuildCount: 1, buildCount: 4 }, {
-      windowSeconds: 30 * 86_400,
-    });
+    const { svg } = flakinessBadge({ disruptedBuildCount: 1, buildCount: 4 }, 30 * 86_400);
     assert.equal(
       only(svg, "title").text,
       "flakiness: 25% (builds with a disruption in the last 30 days: 1 of 4)",

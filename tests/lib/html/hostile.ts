@@ -6,7 +6,7 @@ export const HOSTILE: readonly (readonly [text: string, shown: string])[] = [
   ["invoice\u202efdp.exe", "invoice[U+202E]fdp.exe"],
   ["\u2066isolated\u2069\u200f", "[U+2066]isolated[U+2069][U+200F]"],
   ["\x1b[31mred\x1b[0m", "red"],
-  ["\x1b]0;title\x07", "␛]0;title␇"],
-  ["nul\0 bell\x07 \x9b31m", "nul␀ bell␇ \ufffd31m"],
+  ["\x1b]0;title\x07", "[U+001B]]0;title[U+0007]"],
+  ["nul\0 bell\x07 \x9b31m", "nul[U+0000] bell[U+0007] [U+009B]31m"],
   ["two\tcolumns\ntwo lines", "two\tcolumns\ntwo lines"],
 ];

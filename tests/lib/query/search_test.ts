@@ -1,10 +1,19 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import type { TrackedTest } from "../../../lib/analysis/tracked_test.ts";
 import { parseQuery } from "../../../lib/query/parse.ts";
-import { type Searchable, TestSearch } from "../../../lib/query/search.ts";
+import { TestSearch } from "../../../lib/query/search.ts";
 
-const LOGIN: Searchable = {
+const LOGIN: TrackedTest = {
+  id: "5f3a9c0e7b12d4a86f01c2e3",
+  disruptionCount: 1,
+  countedResultCount: 2,
+  negativeResultCount: 1,
+  resultCount: 2,
+  timeConsumed: null,
+  latestPositive: null,
+  quarantine: null,
   suite: "Accounts",
   class: "com.example.LoginTest",
   name: "rejects a wrong password: 100%_sure\\",
@@ -19,10 +28,10 @@ const LOGIN: Searchable = {
   },
 };
 
-function found(q: string, test: Partial<Searchable> = {}): boolean {
-  const { query, errors } = parseQuery(q);
-  assert.ok(query, errors?.join("\n"));
-  return new TestSearch([{ ...LOGIN, ...test }]).find(query, [0]).length === 1;
+function found(q: string, test: Partial<TrackedTest> = {}): boolean {
+  const { terms, errors } = parseQuery(q);
+  assert.deepEqual(errors, []);
+  return new TestSearch([{ ...LOGIN, ...test }]).find(terms, [0]).length === 1;
 }
 
 describe("words", () => {
@@ -166,7 +175,7 @@ describe("any query", () => {
         // Some words come again and again.
         fc.array(fc.array(term, { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 4 }),
         (specs, queries) => {
-          const tests = specs.map(({ name, suite, tag, day }): Searchable => ({
+          const tests = specs.map(({ name, suite, tag, day }): TrackedTest => ({
             ...LOGIN,
             name,
             suite,
@@ -178,14 +187,13 @@ describe("any query", () => {
           }));
           const search = new TestSearch(tests);
           const positions = [...tests.keys()].reverse();
-          for (const terms of [...queries, ...queries]) {
-            const { query } = parseQuery(terms.join(" "));
-            assert.ok(query);
+          for (const words of [...queries, ...queries]) {
+            const { terms } = parseQuery(words.join(" "));
             const expected = [...tests.keys()].filter((position) =>
-              new TestSearch([tests[position]!]).find(query, [0]).length === 1
+              new TestSearch([tests[position]!]).find(terms, [0]).length === 1
             ).reverse();
             seen[expected.length > 0 ? "some" : "none"]++;
-            assert.deepEqual(search.find(query, positions), expected);
+            assert.deepEqual(search.find(terms, positions), expected);
           }
         },
       ),
