@@ -1,6 +1,11 @@
+/** Queries about repositories: what they are called, and their figures. */
 import type { DataVersion, Versioned } from "../../lib/base/data_version.ts";
+import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { RepositoryName } from "../../lib/base/repository_name.ts";
+import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
+import type { Database } from "../connection/connect.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
+import { buildKeyOf, isActive, SNAPSHOT } from "./fragments.ts";
 
 export interface RepositoryDetails extends RepositoryName, DataVersion {
   repositoryId: number;
@@ -35,4 +40,144 @@ export async function loadRepository(
 ): Promise<Versioned<RepositoryDetails> | null> {
   const [repository] = await loadRepositoryDetails(sql, { repositoryIds: [repositoryId] });
   return repository ? { ...repository, version: repository } : null;
+}
+
+/** Builds, and those among them with a failure. */
+export interface BuildTotals {
+  buildCount: number;
+  /** With at least one failure or error. */
+  failedBuildCount: number;
+  /** With at least one disruption. */
+  disruptedBuildCount: number;
+}
+
+/** The builds of a day. */
+export interface BuildDay extends BuildTotals {
+  /** In days since 1970. */
+  day: number;
+}
+
+/** Without a day: the window. */
+type BuildDayRow = BuildTotals & { repositoryId: number; day: number | null };
+
+interface RepositoryCounts {
+  repositoryId: number;
+  /** Disruptive in the window and not quarantined. */
+  flakyTestCount: number;
+  quarantinedTestCount: number;
+  /** Of the latest coverage report; `null` when there is none. */
+  coveredLineCount: number | null;
+  lineCount: number | null;
+  /** Of the latest submission; `null` when there is none. Seconds since 1970. */
+  lastRecordedAt: number | null;
+}
+
+export interface Overview extends RepositoryDetails, Omit<RepositoryCounts, "repositoryId"> {
+  builds: BuildTotals;
+  /** Builds by day, oldest first, without days that had none. */
+  days: BuildDay[];
+}
+
+interface OverviewQuery {
+  repositoryIds: readonly number[];
+  now: number;
+  windowStart: number;
+  /** From which builds are shown by day, in days since 1970. */
+  firstDay: number;
+}
+
+/** The given repositories that still exist, by owner and name in any case. */
+export async function loadOverviews(
+  sql: Database["sql"],
+  query: OverviewQuery,
+): Promise<Overview[]> {
+  const [details, counts, days] = await sql.begin(SNAPSHOT, (tx) => [
+    loadRepositoryDetails(tx, query),
+    selectCounts(tx, query),
+    selectBuildDays(tx, query),
+  ]);
+  const countsOf = new Map(counts.map((row) => [row.repositoryId, row]));
+  const daysOf = Map.groupBy(days, ({ repositoryId }) => repositoryId);
+  return details.map((repository) => {
+    const rows = daysOf.get(repository.repositoryId) ?? [];
+    return {
+      ...repository,
+      ...countsOf.get(repository.repositoryId)!,
+      builds: rows.find(({ day }) => day === null) ?? NO_BUILDS,
+      days: rows.filter((row): row is BuildDayRow & { day: number } => row.day !== null),
+    };
+  });
+}
+
+const NO_BUILDS: BuildTotals = { buildCount: 0, failedBuildCount: 0, disruptedBuildCount: 0 };
+
+function selectCounts(sql: Queryable, { repositoryIds, now, windowStart }: OverviewQuery) {
+  const ids = arrayOf(repositoryIds);
+  return sql<RepositoryCounts[]>`
+    select r.repository_id::float8 as "repositoryId",
+      (select count(*)::int from disruptive_test d
+        left join quarantine q
+          on q.repository_id = any(${ids}::bigint[]) and q.repository_id = d.repository_id
+            and q.test_no = d.test_no and ${isActive(sql, now)}
+        where d.repository_id = any(${ids}::bigint[]) and d.repository_id = r.repository_id
+          and q.test_no is null
+          and d.latest_submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
+      ) as "flakyTestCount",
+      (select count(*)::int from quarantine q
+        where q.repository_id = any(${ids}::bigint[]) and q.repository_id = r.repository_id
+          and ${isActive(sql, now)}) as "quarantinedTestCount",
+      coverage.covered_line_count::float8 as "coveredLineCount",
+      coverage.line_count::float8 as "lineCount",
+      extract(epoch from latest.recorded_at)::float8 as "lastRecordedAt"
+    from repository_state r
+    left join lateral (
+      select c.covered_line_count, c.line_count from coverage_report c
+      where c.repository_id = any(${ids}::bigint[]) and c.repository_id = r.repository_id
+      order by c.coverage_report_id desc
+      limit 1
+    ) coverage on true
+    left join lateral (
+      select s.recorded_at from submission s
+      where s.repository_id = any(${ids}::bigint[]) and s.repository_id = r.repository_id
+      order by s.submission_id desc
+      limit 1
+    ) latest on true
+    where r.repository_id = any(${ids}::bigint[])`;
+}
+
+/**
+ * Builds of some repositories by day, and in the window. A build whose submissions are of two days
+ * counts on both. Grows with the submissions, not with their results. Each row is counted twice instead
+ * of by `grouping sets`, which Citus refuses; `offset 0` looks for its failures once.
+ */
+function selectBuildDays(sql: Queryable, { repositoryIds, firstDay, windowStart }: OverviewQuery) {
+  const ids = arrayOf(repositoryIds);
+  const start = Math.min(firstDay * SECONDS_PER_DAY, windowStart);
+  const hasNegative = (isDisruption: boolean) =>
+    sql`exists (
+      select 1 from negative_result n
+      where n.repository_id = any(${ids}::bigint[]) and n.repository_id = s.repository_id
+        and n.submission_id = s.submission_id and n.is_disruption = ${isDisruption})`;
+  const day = sql`case when not scope.is_window then b.day end`;
+  return sql<BuildDayRow[]>`
+    select b.repository_id::float8 as "repositoryId", ${day} as day,
+      count(distinct b.build)::int as "buildCount",
+      (count(distinct b.build) filter (where b.is_disrupted or b.is_failed))::int
+        as "failedBuildCount",
+      (count(distinct b.build) filter (where b.is_disrupted))::int as "disruptedBuildCount"
+    from (
+      select s.repository_id, ${buildKeyOf(sql)} as build,
+        (extract(epoch from s.recorded_at)::bigint / ${SECONDS_PER_DAY}::int)::int as day,
+        s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex') as in_window,
+        ${hasNegative(true)} as is_disrupted, ${hasNegative(false)} as is_failed
+      from submission s
+      where s.repository_id = any(${ids}::bigint[])
+        and s.submission_id >= decode(${firstSubmissionId(start)}, 'hex')
+        and s.status = 'processed'
+      offset 0
+    ) b
+    cross join (values (true), (false)) as scope(is_window)
+    where b.in_window or not scope.is_window
+    group by b.repository_id, ${day}
+    order by b.repository_id, day`;
 }

@@ -1,6 +1,5 @@
 /** Formats a digest as text. */
-import { markdownCode } from "../base/markdown.ts";
-import { fullTestName, plural } from "../base/text.ts";
+import { fullTestName, markdownCode, plural } from "../base/text.ts";
 import type { Digest, DigestEntry, DigestGroup, DisruptedTest } from "./digest.ts";
 
 /** Maximum number of tests in a section. */

@@ -2,8 +2,7 @@
 import * as v from "valibot";
 import { VERDICTS } from "../analysis/verdict.ts";
 import type { TestIdentity } from "../base/identity.ts";
-import { markdownCode, markdownLink } from "../base/markdown.ts";
-import { fullTestName } from "../base/text.ts";
+import { fullTestName, markdownCode, markdownLink } from "../base/text.ts";
 import { formatTimestamp, SECONDS_PER_DAY } from "../base/time.ts";
 import {
   type decideExitCode,

@@ -1,5 +1,5 @@
 /** Charts of the last weeks, by day and by week. */
-import type { BuildDay } from "../../db/read/overviews.ts";
+import type { BuildDay } from "../../db/read/repositories.ts";
 import type { FailureDay } from "../../db/read/test_history.ts";
 import { dayBars, trend } from "../../lib/html/charts.ts";
 import { formatDay } from "../../lib/html/elements.ts";

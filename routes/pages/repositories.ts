@@ -1,6 +1,5 @@
 /** The list of repositories, and redirects to it and to a repository. */
-import { loadOverviews, type Overview } from "../../db/read/overviews.ts";
-import { loadRepositoryDetails } from "../../db/read/repositories.ts";
+import { loadOverviews, loadRepositoryDetails, type Overview } from "../../db/read/repositories.ts";
 import { coverageBadge, flakinessBadge } from "../../lib/badge/badge.ts";
 import { formatRepositoryName } from "../../lib/base/repository_name.ts";
 import { formatCount } from "../../lib/base/text.ts";

@@ -1,6 +1,6 @@
 /** `/repos/{owner}/{name}`: one repository. */
 import { loadFailures, type ShownGroup } from "../../db/read/failures.ts";
-import { loadOverviews, type Overview } from "../../db/read/overviews.ts";
+import { loadOverviews, type Overview } from "../../db/read/repositories.ts";
 import { loadSubmissionsPage, type SubmissionRow } from "../../db/read/submissions.ts";
 import { loadNewlyFlakyTests, loadTestNames } from "../../db/read/test_names.ts";
 import {

@@ -44,14 +44,8 @@ export function methodNotAllowed(allowed = ALLOWED_METHODS): Response {
 }
 
 /** 500: an empty body; the details are logged, never sent to the client. */
-export function internalServerError(): Response {
-  return new Response(null, { status: 500 });
-}
-
-/** 500 with `Retry-After`: too many concurrent requests. The API documents no 503. */
-export function overloaded(): Response {
-  // In seconds: most requests take milliseconds.
-  return new Response(null, { status: 500, headers: { "retry-after": "1" } });
+export function internalServerError(headers?: Record<string, string>): Response {
+  return new Response(null, { status: 500, headers });
 }
 
 /** A JSON response with its length, which the response to HEAD has without the body. */

@@ -1,7 +1,7 @@
 /** Listens for requests, with a shutdown that drains; limits requests in number and in time. */
 import { errorFields, type Log } from "../../base/log.ts";
 import type { App } from "../request/context.ts";
-import { internalServerError, overloaded } from "../request/errors.ts";
+import { internalServerError } from "../request/errors.ts";
 import { completeError, requestIdOf } from "../request/responses.ts";
 import { listenWithRestarts } from "./restarting_listener.ts";
 
@@ -101,7 +101,9 @@ export function limitRequests(
     if (running >= MAX_RUNNING_REQUESTS && !LIVENESS_PROBE.test(request.url)) {
       reportSoon();
       refused++;
-      return completeError(request, overloaded(), requestIdOf(request));
+      // In seconds: most requests take milliseconds. The API documents no 503.
+      const response = internalServerError({ "retry-after": "1" });
+      return completeError(request, response, requestIdOf(request));
     }
     const { promise: expiry, resolve: respond } = Promise.withResolvers<Response>();
     const timer = setTimeout(() => {
