@@ -6,24 +6,20 @@ import { isDoneWithin, urlOf } from "../server/server.ts";
 /** Shorter than the timeout of most probes. */
 const READY_TIMEOUT_MS = 2_000;
 
-/** Where to listen, and what to tell. */
-interface OpsOptions {
+/** Listens until it is shut down. @throws errors of `Deno.serve`, such as `AddrInUse` */
+export function serveOps({ host, port, metrics, log, checkReady }: {
   host: string;
   /** 0 takes any free port. */
   port: number;
   metrics: Metrics;
+  log: Log;
   /** Resolves when the database responds and its schema is right, else rejects. */
   checkReady(): Promise<void>;
-  log: Log;
-}
-
-/** Listens until it is shut down. @throws errors of `Deno.serve`, such as `AddrInUse` */
-export function serveOps(options: OpsOptions): { url: string; shutdown(): Promise<void> } {
-  const { host, port, metrics, log } = options;
+}): { url: string; shutdown(): Promise<void> } {
   let wasReady = true;
   const readiness = async () => {
     let reason = "no answer in time";
-    const isReady = await isDoneWithin(options.checkReady(), READY_TIMEOUT_MS).catch((error) => {
+    const isReady = await isDoneWithin(checkReady(), READY_TIMEOUT_MS).catch((error) => {
       reason = String(error);
       return false;
     });

@@ -1,20 +1,17 @@
 import { setImmediate } from "node:timers/promises";
 
 /**
- * Batches look-ups: the calls of one turn of the event loop share a load, and equal keys a result.
- * Returns the function that looks up; its key names everything that the result depends on, except the
- * time.
+ * Creates a function that looks up in batches: the calls of one turn of the event loop share a load, and
+ * equal keys a result. A key names everything that the result depends on, except the time.
  *
  * A caller never receives a result that started before its call: a batch starts at the end of the turn in
- * which it was first called for, and takes no callers after that.
+ * which it was first called for (or after `wait`), and takes no callers after that.
  *
  * With 64 callers of 200 repositories at once the server answers twice as many requests as with a
  * statement for each; with many callers of one page four times as many.
  *
- * @param loadAll returns results in the order of what is wanted; its error is everybody's
- * @param options.wait when a batch starts: at the end of the turn unless given
- * @param options.mayDiffer whether others of a batch may succeed after an error: then each is loaded
- * alone
+ * @param loadAll returns results in the order of what is wanted; its error is everybody's, unless others
+ * of a batch may succeed after it (`mayDiffer`): then each is loaded alone
  */
 export function createBatches<K, V>(
   loadAll: (wanted: readonly K[]) => Promise<V[]>,

@@ -78,6 +78,8 @@ export function limit(defaultLimit: number) {
   );
 }
 
+const EXAMPLE_ID = "65f1c0a0d4a86f01c2e35f3a";
+
 /** `after`: `decode` reads the position before the page; `first` is that of the first page. */
 function cursor<T>(decode: (cursor: string) => T, first: T, example: string) {
   return parsed(
@@ -88,26 +90,17 @@ function cursor<T>(decode: (cursor: string) => T, first: T, example: string) {
 }
 
 /** `after` of submissions: the id of the one before the page. */
-export const keysetCursor = cursor<string | null>(
-  decodeKeysetCursor,
-  null,
-  "id:65f1c0a0d4a86f01c2e35f3a",
-);
+export const keysetCursor = cursor<string | null>(decodeKeysetCursor, null, `id:${EXAMPLE_ID}`);
 
 /** `after` of the attempts of a test: the one before the page. */
-export const runCursor = cursor<RunPosition | null>(
-  decodeRunCursor,
-  null,
-  "run:65f1c0a0d4a86f01c2e35f3a:1",
-);
+export const runCursor = cursor<RunPosition | null>(decodeRunCursor, null, `run:${EXAMPLE_ID}:1`);
 
 /** `after` of lists with an offset: the number of items before the page. */
 export const offsetCursor = cursor(decodeOffsetCursor, 0, "offset:10");
 
 /** `status` or `conclusion`: the attempts that are listed. */
 export function attemptStatus(name: string) {
-  const description = "Attempts to list; failed: those with failure or error";
-  return choice(name, ATTEMPT_STATUSES, description);
+  return choice(name, ATTEMPT_STATUSES, "Attempts to list; failed: those with failure or error");
 }
 
 /** `sort` of lists of tests. */

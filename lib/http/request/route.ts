@@ -39,10 +39,7 @@ export interface LoadTestsOptions {
   branches?: BranchFilter;
 }
 
-/**
- * A request that passed all checks, with its caller and the repositories that the route's `resource`
- * names.
- */
+/** A request that passed all checks, with its caller and the repositories of its resource. */
 export interface ApiRequest<Query = unknown> extends CallerScope, Moment, RequestQueries {
   query: Query;
   /** The query parameters that the route knows, as they were sent. */

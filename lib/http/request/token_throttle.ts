@@ -33,7 +33,6 @@ export function createTokenThrottle({ sql, log }: Pick<Context, "sql" | "log">) 
     ttl: PERIOD_MS,
     ttlResolution: 0,
   });
-  /** Hashes. */
   const wrong = new LRUCache<string, true>({ max: MAX_TOKENS, ttl: WRONG_MS, ttlResolution: 0 });
   const exists = createBatches(async (hashes: readonly string[]) => {
     const existing = await existingTokenHashes(sql, hashes);

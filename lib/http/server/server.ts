@@ -24,11 +24,7 @@ export interface RunningServer {
   shutdown(): Promise<void>;
 }
 
-/**
- * Listens until it is shut down.
- *
- * @throws {Deno.errors.AddrInUse} when another program listens there, and other errors of `listen`
- */
+/** Listens until it is shut down. @throws errors of `Deno.serve`, such as `AddrInUse` */
 export function listen(
   app: App,
   { host, port, log, drainTimeoutMs = DRAIN_TIMEOUT_MS }: ListenOptions,
