@@ -13,7 +13,6 @@ import * as views from "./views.ts";
 const disruptionCount = schemas.count("Disruptions of the last 14 days");
 const firstDisruptionAt = schemas.nullable(schemas.timestamp, "The first disruption ever");
 
-/** All fields that `include` can add. */
 export const expansionEntries = {
   disruptiveness_ratio: schemas.ratio,
   nondeterministic_negative_result_count: disruptionCount,
@@ -120,7 +119,6 @@ export function expansionsView(test: TrackedTest) {
   };
 }
 
-/** A number of fractions of a unit in that unit. */
 function inUnits(count: number | null, perUnit: number): number | null {
   return count === null ? null : count / perUnit;
 }

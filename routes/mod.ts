@@ -55,7 +55,6 @@ function withExamples(routes: readonly Route[]): Route[] {
   ));
 }
 
-/** The pages for people with a browser. */
 export const pages: readonly Endpoint[] = [
   homePage,
   repositoriesPage,
@@ -66,7 +65,6 @@ export const pages: readonly Endpoint[] = [
   buildPage,
 ];
 
-/** Creates the app that serves this API and the pages. */
 export function createApp(context: Context): App {
   return createDispatcher([...routes, ...pages], context);
 }

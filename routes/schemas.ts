@@ -17,7 +17,6 @@ export const objectId = v.pipe(
   v.examples(["5f3a9c0e7b12d4a86f01c2e3"]),
 );
 
-/** Adds a description to a schema. */
 export function described<Schema extends v.GenericSchema>(schema: Schema, description: string) {
   return v.pipe(schema, v.description(description));
 }
@@ -32,7 +31,6 @@ export function count(description: string) {
   return v.pipe(v.number(), v.integer(), v.minValue(0), v.description(description));
 }
 
-/** A text, never `null`. */
 export function text(description: string) {
   return described(v.string(), description);
 }
@@ -67,7 +65,6 @@ export function page<Items extends v.ObjectEntries>(title: string, counted: stri
   return object(title, { count: count(counted), ...items, metadata });
 }
 
-/** Fields of a test in every list. */
 export const test = {
   id: objectId,
   name: text("Name of the test"),
@@ -90,7 +87,6 @@ export const positiveResult = object("PositiveResult", {
   message: described(v.null(), "Always null"),
 });
 
-/** Fields of an attempt. */
 export const attempt = {
   conclusion: described(
     v.picklist(["passing", "failure", "error", "skipped", "unknown"]),

@@ -95,11 +95,7 @@ export function judge(tests: readonly TestOnBase[], tracked: readonly TrackedTes
   const trackedById = new Map(tracked.map((test) => [test.id, test]));
   return tests.map((test) => {
     const known = trackedById.get(test.id);
-    const verdict = verdictOf({
-      isQuarantined: Boolean(known?.quarantine),
-      isDisruptive: (known?.disruptionCount ?? 0) > 0,
-      hasFailedOnBase: test.failure !== null,
-    });
+    const verdict = verdictOf(known, test.failure !== null);
     return { ...test, known, verdict };
   });
 }

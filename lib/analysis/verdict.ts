@@ -1,3 +1,5 @@
+import type { TrackedTest } from "./tracked_test.ts";
+
 /** Verdicts on failures that are not new. */
 export const KNOWN_VERDICTS = ["quarantined", "flaky", "known"] as const;
 
@@ -6,15 +8,9 @@ export const VERDICTS = [...KNOWN_VERDICTS, "new"] as const;
 /** `flaky`: disruptive in the window; `known`: it also failed in the window on the base branch. */
 export type Verdict = typeof VERDICTS[number];
 
-/** The first verdict that applies. */
-export function verdictOf(
-  { isQuarantined, isDisruptive, hasFailedOnBase }: {
-    isQuarantined: boolean;
-    isDisruptive: boolean;
-    hasFailedOnBase: boolean;
-  },
-): Verdict {
-  if (isQuarantined) return "quarantined";
-  if (isDisruptive) return "flaky";
+/** The first verdict that applies to a failed test, which lists show or not. */
+export function verdictOf(tracked: TrackedTest | undefined, hasFailedOnBase: boolean): Verdict {
+  if (tracked?.quarantine) return "quarantined";
+  if (tracked && tracked.disruptionCount > 0) return "flaky";
   return hasFailedOnBase ? "known" : "new";
 }

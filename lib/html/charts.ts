@@ -5,10 +5,8 @@
 import { formatDay, table } from "./elements.ts";
 import { type Content, type Markup, markup } from "./markup.ts";
 
-/** A part of the bars of a chart. */
 interface Series {
   name: string;
-  /** CSS class of its colour. */
   className: string;
   /** Share of the width of a bar: distinguishes it without colour. */
   width: number;
@@ -58,7 +56,6 @@ export function dayBars({ title, series, days }: {
   });
 }
 
-/** The marks of the first and of the second line. */
 const MARKS = [
   (x: number, y: number) => markup`<circle cx="${x}" cy="${y}" r="4"/>`,
   (x: number, y: number) => markup`<rect x="${x - 3.5}" y="${y - 3.5}" width="7" height="7"/>`,
@@ -130,7 +127,6 @@ function pointsOf(
   );
 }
 
-/** The outcome of a run in charts. */
 export type Outcome = "passed" | "flaky" | "failed" | "skipped" | "unknown";
 
 /** Shapes of 12 by 12, small enough for a line of text. */

@@ -7,7 +7,6 @@ import style from "./style.css" with { type: "text" };
 /** The name of the service on its pages. */
 const PRODUCT = "test-analytics";
 
-/** The style sheet that all pages share. */
 export const STYLE: string = style;
 
 /** The icon of the service, 32 by 32. */
@@ -16,7 +15,6 @@ export const LOGO =
 
 const ICON = `data:image/svg+xml,${encodeURIComponent(String(LOGO))}`;
 
-/** The content of a page. */
 export interface Page {
   /** Plain text. */
   title: string;

@@ -1,7 +1,6 @@
 /** Maximum length of `branch` in characters (code points). */
 export const MAX_BRANCH_CHARACTERS = 2000;
 
-/** Maximum number of patterns in `branch`. */
 export const MAX_BRANCH_PATTERNS = 20;
 
 /**

@@ -104,7 +104,6 @@ function failures(
   return markup`<ul>${summary}</ul>${list}`;
 }
 
-/** A failed attempt with its stack trace. */
 function failure(
   { testId, text, failure, verdict, ...test }: SubmissionAttempt & { verdict?: Verdict },
   { pathTo }: PageRequest,

@@ -11,7 +11,6 @@ import { type Content, type Markup, markup } from "../../lib/html/markup.ts";
 import { inventoryParameters, isListedBy } from "../test_lists.ts";
 import { definePage, type PageRequest } from "./page.ts";
 
-/** Input of the functions that render the page's sections. */
 interface ListPage extends PageRequest {
   isFlakyView: boolean;
   repositoryOf: ReadonlyMap<number, RepositoryName>;

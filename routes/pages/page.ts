@@ -20,7 +20,6 @@ import type {
   Resource,
 } from "../../lib/http/request/route.ts";
 
-/** A request of a page, with its links and times. */
 export interface PageRequest<Query = unknown> extends ApiRequest<Query> {
   sql: Context["sql"];
   pathTo: PathTo;
@@ -58,7 +57,6 @@ export function definePage<Query extends Entries>(
   return endpoint as Endpoint;
 }
 
-/** The links of a page to others. */
 function linksWith(pathTo: PathTo, at: PageRequest["at"]) {
   return {
     repositories: markup`<a href="${pathTo(["repos"])}">Repositories</a>`,

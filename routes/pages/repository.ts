@@ -25,7 +25,6 @@ const MAX_ROWS = 10;
 /** Enough for ten builds in ten shards. */
 const RECENT_SUBMISSIONS = 100;
 
-/** Input of the functions that render the page's sections. */
 interface RepositoryPage extends PageRequest {
   repository: string;
   overview: Overview;
@@ -172,7 +171,6 @@ function buildTable(
   );
 }
 
-/** The outcome of a build by its tests that failed. */
 function outcomeOf(parts: readonly SubmissionRow[], tests: FailedTests | undefined): Content {
   const unfinished = parts.find(({ status }) => status !== "processed");
   if (unfinished) return unfinished.status === "failed" ? "upload failed" : unfinished.status;

@@ -35,7 +35,6 @@ import { definePage, type PageRequest, placeOf } from "./page.ts";
 const SHOWN_RUNS = 100;
 const MAX_ROWS = 10;
 
-/** Input of the functions that render the page's sections. */
 interface TestPage extends PageRequest {
   repository: RepositoryDetails;
   test: TestDetails["test"];
@@ -100,7 +99,6 @@ function testFigures(submissions: readonly SubmissionRuns[], { at, test }: TestP
   );
 }
 
-/** Totals over submissions. */
 function totalsOf(submissions: readonly SubmissionRuns[]) {
   let [countedResultCount, negativeResultCount] = [0, 0];
   for (const { positive, negative } of submissions) {
@@ -110,7 +108,6 @@ function totalsOf(submissions: readonly SubmissionRuns[]) {
   return { countedResultCount, negativeResultCount };
 }
 
-/** The outcome of an attempt in charts. */
 function outcomeOf({ conclusion, failure }: TestRun): Outcome {
   if (failure) return failure.isDisruption ? "flaky" : "failed";
   return conclusion === "skipped" || conclusion === "unknown" ? conclusion : "passed";
