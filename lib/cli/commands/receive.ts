@@ -4,7 +4,7 @@ import { type AddCommand, command } from "../command.ts";
 import { location, option, port } from "../parameters.ts";
 import { reopenForReading } from "../database.ts";
 import { UsageError } from "../errors.ts";
-import { openInbox } from "../receive/inbox.ts";
+import { openInbox } from "../storage/inbox.ts";
 import { startReceiver, UPLOAD_SETTINGS } from "../receive/receiver.ts";
 import { runService, SERVICE_SETTINGS } from "../service.ts";
 import { readSettings } from "../settings.ts";

@@ -6,7 +6,7 @@ import { PROGRAM } from "../../base/version.ts";
 import { type AddCommand, command } from "../command.ts";
 import { openForReading } from "../database.ts";
 import { watchArchives } from "../intake/watch_loop.ts";
-import { openInbox } from "../receive/inbox.ts";
+import { openInbox } from "../storage/inbox.ts";
 import { startReceiver, UPLOAD_SETTINGS } from "../receive/receiver.ts";
 import { runService } from "../service.ts";
 import { FolderStorage } from "../storage/folder.ts";

@@ -1,18 +1,17 @@
-import { createHash } from "node:crypto";
 import { stat } from "node:fs/promises";
-import { type ArchiveFacts, archivePath, writeArchive } from "../../report/archive/mod.ts";
-import { ARCHIVE_LIMITS } from "../../report/limits.ts";
+import { join } from "node:path";
+import { type ArchiveContent, type ArchiveFacts, archivePath } from "../../report/archive/mod.ts";
 import { findReports } from "../../report/report_files.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
 import { formatTimestamp } from "../../base/time.ts";
 import { findCodeowners } from "../intake/codeowners_file.ts";
 import { type AddCommand, command } from "../command.ts";
 import { argument, location, option } from "../parameters.ts";
-import { Failure } from "../errors.ts";
-import { archiveName, FilesToPack } from "../intake/files_to_pack.ts";
+import { archiveName, FilesToPack, packArchive } from "../intake/files_to_pack.ts";
 import { readUploadFiles } from "../intake/read_files.ts";
 import { progressListener } from "../output.ts";
 import { factsOfRun, REPORTS, requireFiles, RUN_OPTIONS } from "../intake/run_options.ts";
+import { openWorkFolder } from "../storage/inbox.ts";
 import { STORAGE_VARIABLES } from "../storage/s3_storage.ts";
 import { openTarget } from "../storage/target.ts";
 
@@ -37,56 +36,47 @@ export const uploadCommand: AddCommand = command({
     requireFiles(options);
     const { environment } = context.io;
     const facts = await factsOfRun(options, context);
-    const put = openTarget(options.to, { environment, repository: facts.repository });
+    const target = openTarget(options.to, { environment, repository: facts.repository });
     const listener = progressListener(context);
     // A broken report should fail the job that can fix it, not `watch`.
     const { reports, coverage } = options;
     const read = await readUploadFiles({ reports, coverage }, listener);
     const codeowners = await findCodeowners(options.codeowners, context);
-    const bytes = await pack({ ...options, facts, codeowners: codeowners?.text ?? null });
-    listener.show(`sending ${bytes.length} bytes`);
-    const digest = createHash("sha256").update(bytes).digest("hex");
-    const location = await put(archiveName(facts, digest), bytes);
-    listener.clear();
-    await context.print(location, {
-      location,
-      repository: formatRepositoryName(facts.repository),
-      commit_oid: facts.commitOid,
-      build_url: facts.buildUrl,
-      recorded_at: formatTimestamp(facts.recordedAt),
-      test_result_count: read.results?.content.resultCount ?? 0,
-      byte_count: bytes.length,
-    });
+    const content = await contentOf({ ...options, facts, codeowners: codeowners?.text ?? null });
+    const work = await openWorkFolder(target.unfinished);
+    try {
+      const archive = await packArchive(join(work.path, "archive.gz"), content);
+      listener.show(`sending ${archive.size} bytes`);
+      const location = await target.put(archive, archiveName(facts, archive.digest));
+      listener.clear();
+      await context.print(location, {
+        location,
+        repository: formatRepositoryName(facts.repository),
+        commit_oid: facts.commitOid,
+        build_url: facts.buildUrl,
+        recorded_at: formatTimestamp(facts.recordedAt),
+        test_result_count: read.results?.content.resultCount ?? 0,
+        byte_count: archive.size,
+      });
+    } finally {
+      await work.close();
+    }
   },
 });
 
-async function pack(
+async function contentOf(
   { facts, codeowners, reports, coverage }: {
     facts: ArchiveFacts;
     codeowners: string | null;
     reports: string[];
     coverage: string[];
   },
-): Promise<Uint8Array<ArrayBuffer>> {
+): Promise<ArchiveContent> {
   const packed = new FilesToPack();
   const add = async (file: string, path: string) =>
     packed.add(path, { file, size: (await stat(file)).size });
   const found = reports.length > 0 ? await findReports(reports) : [];
   for (const { path } of found) await add(path, archivePath("test-results", path));
   for (const path of coverage) await add(path, archivePath("coverage", path));
-
-  const stream = writeArchive({ facts, codeowners, files: packed.files });
-  const chunks: Uint8Array<ArrayBuffer>[] = [];
-  let length = 0;
-  for await (const chunk of stream) {
-    length += chunk.length;
-    if (length > ARCHIVE_LIMITS.compressedBytes) {
-      throw new Failure(
-        `the archive exceeds ${ARCHIVE_LIMITS.compressedBytes} bytes: upload fewer reports ` +
-          "at a time",
-      );
-    }
-    chunks.push(new Uint8Array(chunk));
-  }
-  return new Uint8Array(await new Blob(chunks).arrayBuffer());
+  return { facts, codeowners, files: packed.files };
 }

@@ -1,7 +1,14 @@
-/** The files of an archive, and its name. */
+/** The files of an archive, the archive, and its name. */
+import { createHash } from "node:crypto";
+import { createWriteStream } from "node:fs";
+import { pipeline } from "node:stream/promises";
 import { formatRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
 import { formatTimestamp } from "../../base/time.ts";
-import type { FileToPack } from "../../report/archive/mod.ts";
+import { type ArchiveContent, type FileToPack, writeArchive } from "../../report/archive/mod.ts";
+import { hashed } from "../../report/file_chunks.ts";
+import { ARCHIVE_LIMITS } from "../../report/limits.ts";
+import { limitError } from "../../report/report_error.ts";
+import type { StoredFile } from "../storage/storage.ts";
 
 // Fits into a segment of a path, or a key of 1,024 bytes, with the rest of the name.
 const MAX_SEGMENT_CHARACTERS = 100;
@@ -27,6 +34,18 @@ function openFile(path: string): ReadableStream<Uint8Array> {
     const file = await Deno.open(path);
     yield* file.readable;
   })());
+}
+
+/** Writes an archive to a file. @throws {ReportError} `limit` */
+export async function packArchive(path: string, content: ArchiveContent): Promise<StoredFile> {
+  const hash = createHash("sha256");
+  await pipeline(hashed(writeArchive(content), hash), createWriteStream(path));
+  const { size } = await Deno.stat(path);
+  const { compressedBytes } = ARCHIVE_LIMITS;
+  if (size > compressedBytes) {
+    throw limitError("the archive", `${size} bytes`, `at most ${compressedBytes}: fewer reports`);
+  }
+  return { path, size, digest: hash.digest("hex") };
 }
 
 /**

@@ -1,26 +1,16 @@
 /** Checks the received files of an upload and stores them as an archive in the inbox. */
-import { createHash } from "node:crypto";
-import { createWriteStream } from "node:fs";
 import { join } from "node:path";
-import { pipeline } from "node:stream/promises";
 import { caseKey } from "../../base/identity.ts";
 import { quote } from "../../base/quote.ts";
 import { formatRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
 import { readEntries } from "../../report/archive/entries.ts";
-import {
-  type ArchiveContent,
-  archivePath,
-  type FileToPack,
-  writeArchive,
-} from "../../report/archive/mod.ts";
-import { hashed } from "../../report/file_chunks.ts";
+import { type ArchiveContent, archivePath, type FileToPack } from "../../report/archive/mod.ts";
 import { ARCHIVE_LIMITS as LIMITS } from "../../report/limits.ts";
 import { pageOfGitUrl } from "../intake/ci/git.ts";
-import { archiveName, FilesToPack } from "../intake/files_to_pack.ts";
+import { archiveName, FilesToPack, packArchive } from "../intake/files_to_pack.ts";
 import type { RunValues } from "../intake/run_options.ts";
 import { fileSource } from "../storage/folder.ts";
-import type { StoredFile } from "../storage/s3_client.ts";
-import type { Inbox } from "./inbox.ts";
+import type { Inbox } from "../storage/inbox.ts";
 import type { ReaderPool } from "./reader_pool.ts";
 import { type ReceivedBody, type ReceivedFile, UploadError } from "./receive_body.ts";
 
@@ -55,7 +45,7 @@ export async function acceptUpload(body: ReceivedBody, request: UploadRequest): 
   const content = body.archive === null
     ? await contentOfFiles(body.files, request)
     : await contentOfArchive(body.archive, body, request);
-  const archive = await pack(path, content);
+  const archive = await packArchive(path, content);
   if (body.archive === null) {
     const source = { ...fileSource(path), name: "upload" };
     const options = { given: {}, now, recordedAt: now, areNamed: true, isCheck: true, listener };
@@ -150,17 +140,4 @@ async function contentOfArchive(
     codeowners,
     files: files(),
   };
-}
-
-async function pack(path: string, content: ArchiveContent): Promise<StoredFile> {
-  const hash = createHash("sha256");
-  const bytes = hashed(writeArchive(content), hash);
-  await pipeline(bytes, createWriteStream(path));
-  const { size } = await Deno.stat(path);
-  if (size > LIMITS.compressedBytes) {
-    throw new UploadError(413, {
-      body: [`packed ${size} bytes: expected at most ${LIMITS.compressedBytes}`],
-    });
-  }
-  return { path, size, digest: hash.digest("hex") };
 }

@@ -1,5 +1,4 @@
 /** A client for S3-compatible storage: list, get, put, with retries. Requests are signed by aws4fetch. */
-import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createReadStream } from "node:fs";
 import http from "node:http";
@@ -7,7 +6,7 @@ import https from "node:https";
 import { pipeline } from "node:stream/promises";
 import { AwsV4Signer } from "aws4fetch";
 import { fetchWithRetries } from "./retries.ts";
-import { readChunks, StorageError } from "./storage.ts";
+import { readChunks, StorageError, type StoredFile } from "./storage.ts";
 
 export interface S3Settings {
   accessKeyId: string;
@@ -24,20 +23,12 @@ const PUT_TIMEOUT_MS = 10 * 60_000;
 /** Limit of a response other than an object: a list of 1,000 keys has about 300 kB. */
 const MAX_TEXT_BYTES = 8 * 1024 * 1024;
 
-/** A file to put. */
-export interface StoredFile {
-  path: string;
-  size: number;
-  /** SHA-256, hex. */
-  digest: string;
-}
-
 interface S3Request {
   method: "GET" | "PUT";
   key?: string;
   query?: Record<string, string>;
   headers?: Record<string, string>;
-  body?: Uint8Array<ArrayBuffer> | StoredFile;
+  file?: StoredFile;
 }
 
 export interface S3Options {
@@ -96,14 +87,9 @@ export class S3Bucket {
     return this.#chunks(response, key);
   }
 
-  async put(key: string, body: Uint8Array<ArrayBuffer> | StoredFile): Promise<void> {
-    const headers = {
-      "content-type": "application/gzip",
-      "x-amz-content-sha256": "digest" in body
-        ? body.digest
-        : createHash("sha256").update(body).digest("hex"),
-    };
-    const response = await this.#send({ method: "PUT", key, body, headers });
+  async put(key: string, file: StoredFile): Promise<void> {
+    const headers = { "content-type": "application/gzip", "x-amz-content-sha256": file.digest };
+    const response = await this.#send({ method: "PUT", key, file, headers });
     await response.body?.cancel();
   }
 
@@ -140,7 +126,7 @@ export class S3Bucket {
     });
   }
 
-  async #fetch({ method, key, query = {}, headers, body }: S3Request): Promise<Response> {
+  async #fetch({ method, key, query = {}, headers, file }: S3Request): Promise<Response> {
     const search = Object.entries(query)
       .map(([name, value]) => `${name}=${encodeStrictly(value)}`).join("&");
     const path = key === undefined
@@ -162,12 +148,11 @@ export class S3Bucket {
     const timer = setTimeout(() => abort.abort(), timeoutMs);
     const signal = this.#stop ? AbortSignal.any([abort.signal, this.#stop]) : abort.signal;
     try {
-      if (body && "digest" in body) return await putFile(body, signed, signal);
+      if (file) return await putFile(file, signed, signal);
       // A signature is valid for one host only.
       return await fetch(signed.url, {
         method,
         headers: signed.headers,
-        body: body ?? null,
         redirect: "manual",
         signal,
       });

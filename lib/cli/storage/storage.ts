@@ -11,6 +11,14 @@ export interface StoredArchive {
   isComplete: boolean;
 }
 
+/** An archive on disk. */
+export interface StoredFile {
+  path: string;
+  size: number;
+  /** SHA-256, hex. */
+  digest: string;
+}
+
 export interface ArchiveStorage {
   /** Its name in the database and in messages: a path, or `s3://bucket/prefix`. */
   name: string;

@@ -1,21 +1,15 @@
 /** Targets of `upload`: a folder, a bucket, an address of `receive`, or an HTTP URL for a PUT. */
-import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { randomUUID } from "node:crypto";
 import * as v from "valibot";
 import type { Environment } from "../../base/config.ts";
 import { formatRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
 import { PROGRAM } from "../../base/version.ts";
 import { UsageError } from "../errors.ts";
 import { readSecret } from "../settings.ts";
-import { moveDurably } from "./folder.ts";
+import { type Inbox, openInbox, TEMPORARY_FOLDER } from "./inbox.ts";
 import { fetchWithRetries } from "./retries.ts";
-import { readS3Error, S3Bucket } from "./s3_client.ts";
-import { parseS3Url, readS3Settings } from "./s3_storage.ts";
+import { readS3Error } from "./s3_client.ts";
 import { StorageError } from "./storage.ts";
-
-/** Stores an archive under a name and returns its location, without secrets. */
-export type Target = (name: string, bytes: Uint8Array<ArrayBuffer>) => Promise<string>;
 
 const PUT_TIMEOUT_MS = 10 * 60_000;
 const MAX_RESPONSE_CHARACTERS = 10_000;
@@ -30,28 +24,35 @@ const REFUSED = v.pipe(
 
 /**
  * Parses `--to`: `s3://BUCKET/PREFIX`, `https://...` or a folder. With `UPLOAD_TOKEN` a URL without
- * credentials of its own is the address of `receive`.
+ * credentials of its own is the address of `receive`. `put` returns a location without secrets.
  *
  * @throws {UsageError} when it is something else, or credentials are missing or cannot be read
  */
 export function openTarget(
   to: string,
   { environment, repository }: { environment: Environment; repository: RepositoryName },
-): Target {
-  if (/^https?:\/\//i.test(to)) {
-    const url = URL.parse(to);
-    if (!url) throw new UsageError("--to: invalid URL: expected https://HOST/PATH");
-    const token = url.search + url.username === "" ? readUploadToken(environment) : undefined;
-    if (token !== undefined) return (_, bytes) => putToReceiver(url, { token, repository }, bytes);
-    return (name, bytes) => putHttp(url, name, bytes);
+): Inbox {
+  if (!/^https?:\/\//i.test(to)) {
+    const inbox = openInbox(to, environment, "a folder, s3://BUCKET/PREFIX or https://");
+    return {
+      ...inbox,
+      async put(file, name) {
+        await inbox.put(file, name);
+        return to.startsWith("s3:") ? `${to.replace(/\/+$/, "")}/${name}` : join(to, name);
+      },
+    };
   }
-  const location = parseS3Url(to, "--to", "a folder, s3://BUCKET/PREFIX or https://");
-  if (!location) return (name, bytes) => putFile(to, name, bytes);
-  const { bucket, prefix } = location;
-  const s3 = new S3Bucket(bucket, readS3Settings(environment));
-  return async (name, bytes) => {
-    await s3.put(`${prefix}${name}`, bytes);
-    return `s3://${bucket}/${prefix}${name}`;
+  const url = URL.parse(to);
+  if (!url) throw new UsageError("--to: invalid URL: expected https://HOST/PATH");
+  const token = url.search + url.username === "" ? readUploadToken(environment) : undefined;
+  return {
+    unfinished: TEMPORARY_FOLDER,
+    async put({ path }, name) {
+      const bytes = await Deno.readFile(path);
+      return token === undefined
+        ? await putHttp(url, name, bytes)
+        : await putToReceiver(url, { token, repository }, bytes);
+    },
   };
 }
 
@@ -62,23 +63,6 @@ function readUploadToken(environment: Environment): string | undefined {
     if (error instanceof TypeError) throw new UsageError(error.message);
     throw error;
   }
-}
-
-/** Writes a temporary file and renames it, so that a watcher never sees an incomplete one. */
-async function putFile(folder: string, name: string, bytes: Uint8Array): Promise<string> {
-  const path = join(folder, name);
-  const temporary = join(folder, `.${randomUUID()}.unfinished`);
-  try {
-    await mkdir(folder, { recursive: true });
-    await writeFile(temporary, bytes);
-    await moveDurably(temporary, folder, name);
-  } catch (error) {
-    await rm(temporary, { force: true }).catch(() => {});
-    throw new StorageError(
-      `${path}: ${error instanceof Error ? error.message : error}: check --to`,
-    );
-  }
-  return path;
 }
 
 /** Puts an archive to `receive`; returns its key there. */

@@ -5,6 +5,7 @@ import { S3Bucket } from "../../../lib/cli/storage/s3_client.ts";
 import { readS3Settings } from "../../../lib/cli/storage/s3_storage.ts";
 import { describeWithDatabases } from "../../database.ts";
 import { type S3Server, startS3Server } from "../../s3/server.ts";
+import { storedFile } from "../../s3/stored_file.ts";
 import { archiveOf, reportOf } from "../report/archive/make_archive.ts";
 import { commandLine } from "./run_in_process.ts";
 
@@ -35,9 +36,10 @@ describeWithDatabases("watch of a bucket", (database) => {
       /^s3:\/\/ci\/uploads\/acme\/shop\/\d{8}T\d{6}Z-[0-9a-f]{16}\.gz\n$/,
     );
     const bucket = new S3Bucket("ci", readS3Settings(server.environment));
-    await bucket.put("uploads/broken.gz", new Uint8Array([1, 2, 3]));
-    await bucket.put("elsewhere/a.gz", new Uint8Array([1, 2, 3]));
-    await bucket.put("uploads/readme.txt", new Uint8Array([1, 2, 3]));
+    const broken = await storedFile("123");
+    for (const key of ["uploads/broken.gz", "elsewhere/a.gz", "uploads/readme.txt"]) {
+      await bucket.put(key, broken);
+    }
 
     const first = await run("watch s3://ci/uploads --org acme --once --workers 1".split(" "));
     const key = uploaded.stdout.trim().replace("s3://ci/", "");

@@ -74,7 +74,7 @@ describeWithDatabases("ingest", (database) => {
         path("a.xml"),
       ]);
       assert.equal(code, 1);
-      assert.match(stderr, /^error: .+\.gz: .+: check --to\n$/);
+      assert.match(stderr, /^error: .+ .*a\.xml.*: check --to\n$/);
     }
   });
 

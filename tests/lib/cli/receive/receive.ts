@@ -6,7 +6,7 @@ import { createOrganization } from "../../../../db/admin/organizations.ts";
 import type { Database } from "../../../../db/connection/connect.ts";
 import { silentLog } from "../../../../lib/base/log.ts";
 import { makeToken, type TokenType } from "../../../../lib/base/token.ts";
-import { openInbox, openWorkFolder } from "../../../../lib/cli/receive/inbox.ts";
+import { openInbox, openWorkFolder } from "../../../../lib/cli/storage/inbox.ts";
 import { ReaderPool } from "../../../../lib/cli/receive/reader_pool.ts";
 import { createUploadApp, type UploadContext } from "../../../../lib/cli/receive/upload_app.ts";
 import type { App } from "../../../../lib/http/request/context.ts";

@@ -7,7 +7,7 @@ import { pause } from "../../../../lib/base/delay.ts";
 import { Metrics } from "../../../../lib/base/metrics.ts";
 import { describeWithDatabases } from "../../../database.ts";
 import { archiveOf, reportOf } from "../../report/archive/make_archive.ts";
-import { openInbox } from "../../../../lib/cli/receive/inbox.ts";
+import { openInbox } from "../../../../lib/cli/storage/inbox.ts";
 import { startS3Server } from "../../../s3/server.ts";
 import { commandLine, NOON } from "../run_in_process.ts";
 import { addOrganization, addToken, createReceiver, formOf, type Receiver } from "./receive.ts";

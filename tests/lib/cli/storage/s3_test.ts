@@ -1,12 +1,12 @@
 import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import { AwsV4Signer } from "aws4fetch";
 import { S3Bucket } from "../../../../lib/cli/storage/s3_client.ts";
 import { parseS3Url, readS3Settings, S3Storage } from "../../../../lib/cli/storage/s3_storage.ts";
 import { StorageError } from "../../../../lib/cli/storage/storage.ts";
 import { openTarget } from "../../../../lib/cli/storage/target.ts";
 import { type S3Server, startS3Server } from "../../../s3/server.ts";
+import { storedFile } from "../../../s3/stored_file.ts";
 
 const repository = { owner: "acme", name: "shop" };
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -56,7 +56,7 @@ describe("an S3-compatible bucket", () => {
 
   it("returns stored objects under any name", async () => {
     for (const name of NAMES) {
-      await bucket.put(`names/${name}`, bytes(name));
+      await bucket.put(`names/${name}`, await storedFile(name));
       assert.equal(await textOf(await bucket.get(`names/${name}`, "")), name);
     }
     const { objects, nextToken } = await bucket.list("names/");
@@ -69,11 +69,12 @@ describe("an S3-compatible bucket", () => {
   });
 
   it("is listed page by page", async () => {
+    const file = await storedFile("x");
     const keys = Array.from({ length: 1_100 }, (_, i) => `many/${String(i).padStart(4, "0")}.gz`);
     for (let at = 0; at < keys.length; at += 50) {
-      await Promise.all(keys.slice(at, at + 50).map((key) => bucket.put(key, bytes("x"))));
+      await Promise.all(keys.slice(at, at + 50).map((key) => bucket.put(key, file)));
     }
-    await bucket.put("many/readme.txt", bytes("x"));
+    await bucket.put("many/readme.txt", file);
     const storage = new S3Storage(
       { bucket: "ci", prefix: "many/" },
       readS3Settings(server.environment),
@@ -103,7 +104,7 @@ describe("an S3-compatible bucket", () => {
 
   it("may have dots in its name", async () => {
     const dotted = new S3Bucket("ci.with.dots", readS3Settings(server.environment));
-    await dotted.put("a.gz", bytes("x"));
+    await dotted.put("a.gz", await storedFile("x"));
     assert.equal((await dotted.list("")).objects.length, 1);
   });
 
@@ -122,11 +123,8 @@ describe("an S3-compatible bucket", () => {
   });
 
   it("takes a file as it is read, and says why it does not", async () => {
-    const path = await Deno.makeTempFile();
     const large = new Uint8Array(5_000_000).fill(65);
-    await Deno.writeFile(path, large);
-    const digest = createHash("sha256").update(large).digest("hex");
-    const file = { path, size: large.length, digest };
+    const file = await storedFile(large);
     try {
       await bucket.put("large.gz", file);
       assert.equal((await textOf(await bucket.get("large.gz", ""))).length, large.length);
@@ -135,7 +133,7 @@ describe("an S3-compatible bucket", () => {
       const away = new S3Bucket("ci", { ...KEYS, endpoint: "http://127.0.0.1:1" });
       await assert.rejects(away.put("a.gz", file), { name: "StorageError", message: /refused/i });
     } finally {
-      await Deno.remove(path);
+      await Deno.remove(file.path);
     }
   });
 
@@ -149,13 +147,16 @@ describe("an S3-compatible bucket", () => {
       region: "us-east-1",
       signQuery: true,
     }).sign();
-    const put = openTarget(signed.url.href, { environment: {}, repository });
-    assert.equal(await put("ignored.gz", bytes("signed")), `${server.endpoint}/ci/presigned/a.gz`);
+    const target = openTarget(signed.url.href, { environment: {}, repository });
+    assert.equal(
+      await target.put(await storedFile("signed"), "ignored.gz"),
+      `${server.endpoint}/ci/presigned/a.gz`,
+    );
     assert.equal(await textOf(await bucket.get("presigned/a.gz", "")), "signed");
 
     const forged = signed.url.href.replace(/Signature=.{6}/, "Signature=000000");
     const refused = openTarget(forged, { environment: {}, repository });
-    await assert.rejects(refused("a.gz", bytes("x")), (error: Error) => {
+    await assert.rejects(refused.put(await storedFile("x"), "a.gz"), (error: Error) => {
       assert.match(error.message, /^PUT http:\S+\/ci\/presigned\/a\.gz: HTTP 403/);
       assert.doesNotMatch(error.message, /Signature=/);
       return true;
@@ -167,8 +168,8 @@ describe("an S3-compatible bucket", () => {
     const host = `127.0.0.1:${listener.addr.port}`;
     listener.close();
     const address = `http://ada:secret-password@${host}/a.gz?Signature=secret-signature`;
-    const put = openTarget(address, { environment: {}, repository });
-    await assert.rejects(put("a.gz", bytes("x")), (error: Error) => {
+    const target = openTarget(address, { environment: {}, repository });
+    await assert.rejects(target.put(await storedFile("x"), "a.gz"), (error: Error) => {
       assert.ok(error instanceof StorageError);
       assert.match(error.message, /^PUT http:\/\/127\.0\.0\.1:\d+\/a\.gz: .*refused/i);
       assert.doesNotMatch(error.message, /secret/);
@@ -177,11 +178,14 @@ describe("an S3-compatible bucket", () => {
   });
 
   it("takes an archive below a prefix", async () => {
-    const put = openTarget("s3://ci/below", {
+    const target = openTarget("s3://ci/below", {
       environment: server.environment,
       repository,
     });
-    assert.equal(await put("acme/shop/x.gz", bytes("y")), "s3://ci/below/acme/shop/x.gz");
+    assert.equal(
+      await target.put(await storedFile("y"), "acme/shop/x.gz"),
+      "s3://ci/below/acme/shop/x.gz",
+    );
     assert.equal(await textOf(await bucket.get("below/acme/shop/x.gz", "")), "y");
   });
 });

@@ -1,35 +1,35 @@
-/** The destination of received archives, a folder or a bucket, and the folder of unfinished ones. */
+/** A folder or bucket that archives are stored in, and the folder of unfinished ones. */
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Environment } from "../../base/config.ts";
-import { moveDurably } from "../storage/folder.ts";
-import { S3Bucket, type StoredFile } from "../storage/s3_client.ts";
-import { parseS3Url, readS3Settings } from "../storage/s3_storage.ts";
+import { moveDurably } from "./folder.ts";
+import { S3Bucket } from "./s3_client.ts";
+import { parseS3Url, readS3Settings } from "./s3_storage.ts";
+import { StorageError, type StoredFile } from "./storage.ts";
 
 /** Stores archives for `watch`. */
 export interface Inbox {
   /** Parent of the folders for unfinished files: on the file system of the folder. */
   unfinished: string;
-  /**
-   * Stores a finished file durably; the file may be moved.
-   *
-   * @returns its key in `watch`
-   */
+  /** Stores a finished file durably; the file may be moved. @returns its key in `watch` */
   put(file: StoredFile, name: string): Promise<string>;
 }
+
+/** Of archives that are sent elsewhere. */
+export const TEMPORARY_FOLDER = join(tmpdir(), `test-analytics-unfinished-${Deno.uid() ?? 0}`);
 
 /**
  * Parses `--to`: a folder or `s3://BUCKET/PREFIX`.
  *
  * @throws {UsageError} when it is something else, or credentials are missing
  */
-export function openInbox(to: string, environment: Environment): Inbox {
-  const location = parseS3Url(to, "--to");
+export function openInbox(to: string, environment: Environment, expected?: string): Inbox {
+  const location = parseS3Url(to, "--to", expected);
   if (location) {
     const { bucket, prefix } = location;
     const s3 = new S3Bucket(bucket, readS3Settings(environment));
     return {
-      unfinished: join(tmpdir(), `test-analytics-receive-${Deno.uid() ?? 0}`),
+      unfinished: TEMPORARY_FOLDER,
       async put(file, name) {
         await s3.put(`${prefix}${name}`, file);
         return `${prefix}${name}`;
@@ -49,9 +49,13 @@ export function openInbox(to: string, environment: Environment): Inbox {
 /**
  * Creates a folder below `parent` for the unfinished files of this process, which `close` removes, and
  * removes those of killed processes: the kernel releases the lock of a process when it ends.
+ *
+ * @throws {StorageError} when `parent` cannot be created
  */
 export async function openWorkFolder(parent: string) {
-  await Deno.mkdir(parent, { recursive: true, mode: 0o700 });
+  await Deno.mkdir(parent, { recursive: true, mode: 0o700 }).catch((error) => {
+    throw new StorageError(`${error.message}: check --to`);
+  });
   // One process at a time: a new folder is not locked yet.
   using mutex = await Deno.open(join(parent, "lock"), { create: true, write: true });
   await mutex.lock(true);
