@@ -1,4 +1,5 @@
 import { DatabaseError } from "../database_error.ts";
+import { errorCode, errorMessage } from "../../lib/base/error.ts";
 
 /** Explanations by error code, where the error's own message does not say what is wrong. */
 const EXPLANATIONS: Record<string, string> = {
@@ -10,17 +11,13 @@ const EXPLANATIONS: Record<string, string> = {
 
 /** Explains a failed connection, without the password. */
 export function databaseUnavailable(error: unknown, host: string): DatabaseError {
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  const message = error instanceof Error ? error.message : String(error);
+  const code = errorCode(error);
   return new DatabaseError(
     `the PostgreSQL server at ${host} (DATABASE_URL) cannot be used: ` +
-      (EXPLANATIONS[code] ?? message) + (code && ` (${code})`),
+      (EXPLANATIONS[code] ?? errorMessage(error)) + (code && ` (${code})`),
     { cause: error },
   );
 }
-
-/** Of an error that the coordinator of a cluster reports. */
-const WORKER_AWAY = "08006";
 
 const TRANSIENT_CODES = new Set(
   // A server that is starting, restarting, failing over, or out of connections. ENOENT: a Unix socket
@@ -32,13 +29,12 @@ const TRANSIENT_CODES = new Set(
 
 /** True for an error of the database or network that may go away, so that a retry makes sense. */
 export function isTransient(error: unknown): error is Error {
-  const cause = error instanceof DatabaseError ? error.cause : error;
-  return cause instanceof Error && "code" in cause && TRANSIENT_CODES.has(String(cause.code));
+  return TRANSIENT_CODES.has(errorCode(error instanceof DatabaseError ? error.cause : error));
 }
 
 /** Whether a worker of a cluster is unavailable, so that a statement about others may succeed. */
 export function isWorkerAway(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === WORKER_AWAY;
+  return errorCode(error) === "08006";
 }
 
 /** The connection was lost. */

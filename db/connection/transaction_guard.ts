@@ -2,6 +2,7 @@ import type postgres from "postgres";
 import { connectionLost } from "./errors.ts";
 import { forwardingProxy } from "./forwarding_proxy.ts";
 import { observeStatement } from "./observe_statement.ts";
+import { errorCode } from "../../lib/base/error.ts";
 
 type Callable = (...args: unknown[]) => unknown;
 
@@ -43,12 +44,8 @@ export class TransactionGuard {
       // Known here before `begin` fails.
       return observeStatement((tx as unknown as Callable)(...values), () => (settled) => {
         if ("result" in settled) this.pid ??= settled.result.state.pid;
-        else if (isConnectionLost(settled.error)) this.isOver = true;
+        else if (errorCode(settled.error) === "CONNECTION_CLOSED") this.isOver = true;
       });
     });
   }
-}
-
-function isConnectionLost(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "CONNECTION_CLOSED";
 }

@@ -1,6 +1,7 @@
 import { open, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import process from "node:process";
+import { errorMessage } from "../../lib/base/error.ts";
 
 /** Longest path of a Unix socket: 107 bytes on Linux, 103 on macOS. Some systems truncate silently. */
 const MAX_SOCKET_PATH_BYTES = 103;
@@ -24,7 +25,7 @@ export async function openFolder(dataDir: string) {
     await Deno.chmod(folder, 0o700);
   } catch (error) {
     throw new Error(
-      `data folder ${JSON.stringify(dataDir)} cannot be used: ${reason(error)}; ` +
+      `data folder ${JSON.stringify(dataDir)} cannot be used: ${errorMessage(error)}; ` +
         `expected a folder that may be written to (DATA_DIR)`,
       { cause: error },
     );
@@ -181,8 +182,4 @@ export async function exists(path: string): Promise<boolean> {
     if (error instanceof Deno.errors.NotFound) return false;
     throw error;
   }
-}
-
-function reason(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,6 +1,7 @@
 import { databaseFailed, databaseNotOpened } from "./errors.ts";
 import { embeddedFiles } from "./files.ts";
 import type { Session } from "./session.ts";
+import { errorMessage } from "../../lib/base/error.ts";
 
 /**
  * A line of the engine's log that says why it ended. Anchored behind the line's prefix, so that a
@@ -54,7 +55,7 @@ export async function openPostgres(path: string): Promise<Postgres> {
  * the files as after a kill.
  */
 export function exitProcess(error: unknown): never {
-  const text = `error: ${error instanceof Error ? error.message : error}\n`;
+  const text = `error: ${errorMessage(error)}\n`;
   Deno.stderr.writeSync(new TextEncoder().encode(text));
   Deno.exit(1);
 }

@@ -3,6 +3,7 @@ import * as v from "valibot";
 import { pause } from "../base/delay.ts";
 import { quote } from "../base/quote.ts";
 import { type ApiSettings, TOKEN_VARIABLE, URL_VARIABLE } from "./settings.ts";
+import { errorMessage } from "../base/error.ts";
 
 /** A failed call: what is wrong, and what an agent or a person can do about it. */
 export class ApiError extends Error {
@@ -95,7 +96,7 @@ async function get(
   } catch (error) {
     if (error instanceof ApiError) throw error;
     signal.throwIfAborted();
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorMessage(error);
     throw new TransientError(
       `The service at ${baseUrl} cannot be reached (${reason}).`,
       `Ask the user to check that it is running and that ${URL_VARIABLE} holds its address.`,

@@ -1,3 +1,4 @@
+import { errorCode } from "./error.ts";
 /**
  * The log: one line per event, `key=value` for people or JSON for programs.
  *
@@ -52,7 +53,7 @@ export const silentLog: Log = createLog({ write: () => {}, now: () => 0 });
 /** Fields of an error: name, message, code, stack and cause. */
 export function errorFields(error: unknown): LogFields {
   if (!(error instanceof Error)) return { error: String(error) };
-  const code = "code" in error ? String(error.code) : undefined;
+  const code = errorCode(error) || undefined;
   const cause = error.cause === undefined ? undefined : stackOf(error.cause);
   return { error: `${error.name}: ${error.message}`, code, stack: stackOf(error), cause };
 }

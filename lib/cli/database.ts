@@ -9,6 +9,7 @@ import { shellWord } from "../base/quote.ts";
 import type { OpenOptions } from "./command.ts";
 import type { DatabaseLocation } from "./settings.ts";
 import { Failure } from "./errors.ts";
+import { errorCode } from "../base/error.ts";
 
 // SQLSTATE: read-only transaction (a replica), insufficient privilege.
 const NOT_WRITABLE = new Set(["25006", "42501"]);
@@ -73,9 +74,7 @@ export async function ensureCurrentSchema({ sql }: Database): Promise<void> {
   try {
     await migrate(sql);
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && NOT_WRITABLE.has(String(error.code)))) {
-      throw error;
-    }
+    if (!NOT_WRITABLE.has(errorCode(error))) throw error;
     throw new Failure(
       `the database schema is ${state} and this user cannot migrate it: run ` +
         `\`${PROGRAM} migrate\` as a user with write privileges`,

@@ -6,6 +6,7 @@ import { COMMANDS } from "./commands/mod.ts";
 import { ExitWith, Failure, UsageError } from "./errors.ts";
 import { EXIT, programHelp } from "./help.ts";
 import { oneLine } from "./output.ts";
+import { errorCode, errorMessage } from "../base/error.ts";
 
 const EXAMPLE = "org list";
 
@@ -67,12 +68,15 @@ function stoppedAtOnce(io: CliIo): Promise<never> {
 
 /** Prints an error, and returns the exit code. */
 function report(error: unknown, io: CliIo): number {
-  io.stderr(`error: ${oneLine(messageOf(error))}\n`);
+  const code = errorCode(error);
+  const explanation = EXPLANATIONS[code];
+  const message = explanation ? `${explanation} (${code})` : errorMessage(error);
+  io.stderr(`error: ${oneLine(message)}\n`);
   if (error instanceof UsageError) {
     io.stderr(`Try: ${PROGRAM} ${error.example ?? EXAMPLE}\n`);
     return EXIT.usedWrongly;
   }
-  if (codeOf(error) === READ_ONLY) io.stderr(`Try: ${PROGRAM} doctor\n`);
+  if (code === READ_ONLY) io.stderr(`Try: ${PROGRAM} doctor\n`);
   const isDebug = setting(io.environment, "TEST_ANALYTICS_DEBUG") !== "";
   if (isDebug && error instanceof Error) io.stderr(`${error.stack}\n`);
   return EXIT.failed;
@@ -92,16 +96,3 @@ const EXPLANATIONS: Record<string, string> = {
   [READ_ONLY]:
     "the database is read-only: expected a primary in DATABASE_URL and a user with write privileges",
 };
-
-function messageOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  // Network errors of Node.js may have an empty message.
-  const code = codeOf(error);
-  const explanation = EXPLANATIONS[code];
-  if (explanation) return `${explanation} (${code})`;
-  return error.message.trim() || code || error.name;
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "";
-}

@@ -6,6 +6,7 @@ import { LOG_FORMATS, LOG_LEVELS } from "../base/log.ts";
 import { readWith } from "../base/read_with.ts";
 import { parseTrustedProxies } from "../http/request/client_address.ts";
 import { lineOfText, location, oneOf, option, port, readInput, wholeNumber } from "./parameters.ts";
+import { errorMessage } from "../base/error.ts";
 
 // One day, which fits a timer of 31 bits.
 const MAX_SECONDS = 86_400;
@@ -84,7 +85,7 @@ export function readSecret(
   try {
     text = Deno.readTextFileSync(path).trim();
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorMessage(error);
     throw new TypeError(`${name}_FILE: ${JSON.stringify(path)} cannot be read: ${reason}`);
   }
   if (text === "") {

@@ -15,6 +15,7 @@ import { BUILD, PROGRAM } from "../../base/version.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
 import { nearestFolder } from "../database.ts";
 import { Failure } from "../errors.ts";
+import { errorMessage } from "../../base/error.ts";
 
 export interface Finding {
   /** `fail`: something does not work. `warn`: it needs attention. */
@@ -87,7 +88,7 @@ async function examine(context: CommandContext): Promise<Finding[]> {
       statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     });
   } catch (error) {
-    const finding = error instanceof Error ? error.message : String(error);
+    const finding = errorMessage(error);
     // A message about the embedded database says what to do about its files.
     const hint = embedded ? "" : "check that the server is running, and DATABASE_URL";
     return [fail("database", finding, hint), ...others];

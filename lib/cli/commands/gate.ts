@@ -14,6 +14,7 @@ import { findCheckout, startLookup } from "../gate/lookup.ts";
 import { readRunReports, snapshotReports } from "../gate/read_reports.ts";
 import { runCommand } from "../gate/run_command.ts";
 import { plainLine } from "../output.ts";
+import { errorMessage } from "../../base/error.ts";
 
 const DEFAULT_BASE = "main";
 
@@ -135,7 +136,7 @@ export const gateCommand: AddCommand = command({
       await show(summary, options.summary, context);
     } catch (error) {
       // An error of the gate must not change the exit code of the tests.
-      context.note(`gate: ${error instanceof Error ? error.message : String(error)}`);
+      context.note(`gate: ${errorMessage(error)}`);
     } finally {
       lookup.close();
     }

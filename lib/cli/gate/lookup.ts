@@ -17,6 +17,7 @@ import { askGit, repositoryOfGitUrl } from "../intake/ci/git.ts";
 import { detectCiJob } from "../intake/ci/mod.ts";
 import { readApiAccess } from "../settings.ts";
 import { onSignals } from "./run_command.ts";
+import { errorMessage } from "../../base/error.ts";
 
 /** For all requests while the tests run, and again for all afterwards; includes retries. */
 const TIMEOUT_MS = 10_000;
@@ -129,7 +130,7 @@ async function settled<T>(
     return { value: await requests, problem: null };
   } catch (error) {
     if (error instanceof ApiError) return { value: null, problem: error.problem };
-    return { value: null, problem: error instanceof Error ? error.message : String(error) };
+    return { value: null, problem: errorMessage(error) };
   }
 }
 

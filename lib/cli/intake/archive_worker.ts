@@ -10,6 +10,7 @@ import {
   type ReadArchiveOptions,
 } from "./read_archive.ts";
 import type { ReadProgress } from "./read_files.ts";
+import { errorMessage } from "../../base/error.ts";
 
 /** To the worker: an archive to read, or its next bytes (`null` at the end). */
 export type ToWorker = ReadArchiveOptions & { name: string } | { chunk: Uint8Array | null };
@@ -49,7 +50,7 @@ async function handle({ name, ...options }: ReadArchiveOptions & { name: string 
     const value = await readArchive({ name, open: chunks }, { ...options, listener, onFacts });
     scope.postMessage({ type: "done", value }, withoutFunctions(value));
   } catch (error) {
-    const message = error instanceof Error ? error.message || error.name : String(error);
+    const message = errorMessage(error);
     const report = error instanceof ReportError ? { file: error.file, kind: error.kind } : null;
     scope.postMessage({ type: "error", message, report });
   }

@@ -22,14 +22,14 @@ import { TagLimitError } from "../../../db/write/test_tags.ts";
 import type { Log } from "../../base/log.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
 import { WINDOW_SECONDS } from "../../base/time.ts";
-import { ReportError } from "../../report/report_error.ts";
 import { oneLine } from "../output.ts";
 import { findDefaultOrganization } from "../resources.ts";
-import { type ArchiveStorage, StorageError, type StoredArchive } from "../storage/storage.ts";
+import { type ArchiveStorage, isOutage, type StoredArchive } from "../storage/storage.ts";
 import type { ArchiveReader } from "./archive_reader.ts";
 import type { FoundFacts } from "./read_archive.ts";
 import type { Listener } from "./read_files.ts";
 import { type IntakeOutcome, storeUpload } from "./store_upload.ts";
+import { errorMessage } from "../../base/error.ts";
 
 // An archive that kills its watcher (by exhausting memory) must not kill all watchers for ever. An
 // archive whose watchers are merely restarted needs fewer attempts.
@@ -77,7 +77,7 @@ export async function processArchive(
   if (!claimed) return { status: "left", key, reason: "" };
   const lease = setInterval(() => {
     extendClaim(sql, { ...claim, leaseSeconds }).catch((error) =>
-      listener.note(`${key}: the lease could not be extended: ${messageOf(error)}`)
+      listener.note(`${key}: the lease could not be extended: ${errorMessage(error)}`)
     );
   }, leaseSeconds * 1000 / 3);
   const shown = { key };
@@ -90,7 +90,7 @@ export async function processArchive(
     const { key: submissionKey, ...outcome } = await intake(context, { archive, claim, shown });
     return { ...outcome, key, status: "processed", submission_key: submissionKey };
   } catch (error) {
-    const reason = oneLine(messageOf(error)).slice(0, MAX_REASON_CHARACTERS);
+    const reason = oneLine(errorMessage(error)).slice(0, MAX_REASON_CHARACTERS);
     if (error instanceof ClaimLostError) return { status: "left", key, reason };
     if (error instanceof SchemaVersionError) {
       // Not the archive's fault: it stays free for a process of the new version.
@@ -98,7 +98,7 @@ export async function processArchive(
       throw error;
     }
     if (!(error instanceof ArchiveError || error instanceof TagLimitError)) {
-      await releaseArchive(sql, { ...claim, reason, isAttempt: !isTransient(error) });
+      await releaseArchive(sql, { ...claim, reason, isAttempt: !isOutage(error) });
       return { status: "left", key, reason };
     }
     try {
@@ -136,7 +136,7 @@ async function intake(
   }).catch(async (error) => {
     // An error of the database or of the organization comes first.
     await listed;
-    throw asArchiveError(error);
+    throw isOutage(error) ? error : new ArchiveError(errorMessage(error), { cause: error });
   });
   const { organization, repository } = await listed!;
   const { outcome } = await storeUpload(sql, { ...facts, organization: organization.name }, files, {
@@ -188,27 +188,8 @@ async function applyPolicyAfterUpload(
       }
     }
   } catch (error) {
-    log.warn("quarantine policy not applied", { repository: name, error: messageOf(error) });
+    log.warn("quarantine policy not applied", { repository: name, error: errorMessage(error) });
   }
-}
-
-/** An error of reading as an ArchiveError, except when the archive was not available. */
-function asArchiveError(error: unknown): unknown {
-  return isUnavailable(error) ? error : new ArchiveError(messageOf(error), { cause: error });
-}
-
-/** True when the storage is down, or the archive changed while it was read. */
-function isUnavailable(error: unknown): boolean {
-  return error instanceof StorageError ||
-    error instanceof ReportError && error.kind === "unreadable";
-}
-
-/** False when the database refuses the data, or for a bug: the attempt counts. */
-function isTransient(error: unknown): boolean {
-  if (isUnavailable(error)) return true;
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  // SQLSTATE classes: data exception, constraint violation, program limit exceeded.
-  return code !== "" && !/^(?:22|23|54)/.test(code);
 }
 
 /**
@@ -231,8 +212,4 @@ async function organizationOf(
     `no organization is called "${owner.split("/")[0]}", as the owner of ` +
       `${formatRepositoryName(repository)}: create it, or use \`watch --org NAME\``,
   );
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message || error.name : String(error);
 }

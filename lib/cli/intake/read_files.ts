@@ -13,6 +13,7 @@ import { ReportError } from "../../report/report_error.ts";
 import { findReports, type ReportFile } from "../../report/report_files.ts";
 import { quote } from "../../base/quote.ts";
 import { Failure } from "../errors.ts";
+import { errorCode, errorMessage } from "../../base/error.ts";
 
 const RESULTS_PER_PROGRESS = 1_000;
 
@@ -147,11 +148,10 @@ export function cannotRead(
   error: unknown,
   { what, path, hint }: { what: "file" | "folder"; path: string; hint: string },
 ): Failure {
-  const reason = error instanceof Error ? error.message : String(error);
   return new Failure(
-    error instanceof Error && "code" in error && error.code === "ENOENT"
+    errorCode(error) === "ENOENT"
       ? `${what} ${quote(path)} not found: ${hint}`
-      : `${what} ${quote(path)} cannot be read: ${reason}`,
+      : `${what} ${quote(path)} cannot be read: ${errorMessage(error)}`,
   );
 }
 

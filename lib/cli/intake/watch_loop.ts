@@ -1,12 +1,12 @@
 /** The loop of `watch`: finds archives and has them processed, several at a time. */
 import { findArchives } from "../../../db/admin/archives.ts";
-import { isTransient } from "../../../db/connection/errors.ts";
 import { requireSchemaVersion } from "../../../db/schema/migrate.ts";
 import { pause } from "../../base/delay.ts";
 import type { Metrics } from "../../base/metrics.ts";
-import { StorageError, type StoredArchive } from "../storage/storage.ts";
+import { isOutage, StorageError, type StoredArchive } from "../storage/storage.ts";
 import { ArchiveReader } from "./archive_reader.ts";
 import { type ArchiveOutcome, processArchive, type WatcherContext } from "./process_archive.ts";
+import { errorMessage } from "../../base/error.ts";
 
 // Longer than a file has to be unchanged.
 const SETTLE_PAUSE_MS = 2_100;
@@ -119,11 +119,12 @@ export async function watchArchives(
         outage = "";
       } catch (error) {
         if (stop.aborted && error instanceof StorageError) break;
-        if (once || !isRetried(error)) throw error;
-        if (error.message !== outage) {
-          log.warn("sweep failed", { source: storage.name, error: error.message });
+        if (once || !isOutage(error)) throw error;
+        const message = errorMessage(error);
+        if (message !== outage) {
+          log.warn("sweep failed", { source: storage.name, error: message });
         }
-        outage = error.message;
+        outage = message;
       }
       if (once && !isIncomplete) break;
       await pause(once || isIncomplete ? SETTLE_PAUSE_MS : interval * 1000, stop);
@@ -135,12 +136,4 @@ export async function watchArchives(
     await Promise.all(running);
     for (const reader of idle) reader.close();
   }
-}
-
-/** True for errors of storage and database that may go away. */
-function isRetried(error: unknown): error is Error {
-  if (error instanceof StorageError || isTransient(error)) return true;
-  // SQLSTATE classes: connection, transaction conflict, resources, lock, operator intervention.
-  return error instanceof Error && "code" in error &&
-    /^(?:08|40|53|55|57)...$/.test(`${error.code}`);
 }

@@ -1,7 +1,6 @@
 /** Routes of `receive`: `PUT` or `POST /upload/OWNER/NAME`, and `GET /health`. */
 import { join } from "node:path";
 import * as v from "valibot";
-import { isTransient } from "../../../db/connection/errors.ts";
 import { errorFields } from "../../base/log.ts";
 import { quote } from "../../base/quote.ts";
 import { readWith } from "../../base/read_with.ts";
@@ -31,7 +30,7 @@ import {
   readText,
   readTree,
 } from "../intake/upload_values.ts";
-import { StorageError } from "../storage/storage.ts";
+import { isOutage } from "../storage/storage.ts";
 import { acceptUpload, type UploadRequest } from "./accept_upload.ts";
 import { type BodyLimits, receiveBody, UploadError } from "./receive_body.ts";
 import { createAuthenticator } from "./upload_authentication.ts";
@@ -171,14 +170,4 @@ function failureResponse(error: unknown): [Response, reason: string] {
     return [badRequest({ [name]: [message] }, error.kind === "limit" ? 413 : 400), message];
   }
   return [isOutage(error) ? unavailable() : internalServerError(), ""];
-}
-
-/** Storage is full or away, or the database. */
-function isOutage(error: unknown): boolean {
-  if (error instanceof StorageError || error instanceof ReportError || isTransient(error)) {
-    return true;
-  }
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  // Of the system, such as ENOSPC, or an SQLSTATE.
-  return /^(E[A-Z0-9]+|[0-9A-Z]{5})$/.test(code);
 }

@@ -1,4 +1,7 @@
+import { isTransient } from "../../../db/connection/errors.ts";
+import { errorCode, errorMessage } from "../../base/error.ts";
 import type { ArchiveSource } from "../../report/archive/mod.ts";
+import { ReportError } from "../../report/report_error.ts";
 
 export interface StoredArchive {
   /** Path relative to the folder, with `/`, or key of the object. */
@@ -32,6 +35,16 @@ export interface ArchiveStorage {
 /** A folder or bucket is unavailable. It is retried and does not count as a failure of the archive. */
 export class StorageError extends Error {
   override name = "StorageError";
+}
+
+/**
+ * True when storage or database are at fault, so that a retry makes sense: for any code of the system or
+ * SQLSTATE, except where the database refuses the data (classes 22, 23 and 54).
+ */
+export function isOutage(error: unknown): boolean {
+  if (error instanceof StorageError || isTransient(error)) return true;
+  if (error instanceof ReportError) return error.kind === "unreadable";
+  return /^(E[A-Z0-9]+|(?!22|23|54)[0-9A-Z]{5})$/.test(errorCode(error));
 }
 
 /**
@@ -69,8 +82,7 @@ export async function* readChunks(
     }
   } catch (error) {
     if (error instanceof StorageError) throw error;
-    const reason = error instanceof Error ? error.message : error;
-    throw new StorageError(`${what}: ${stop?.aborted ? "stopped" : reason}`);
+    throw new StorageError(`${what}: ${stop?.aborted ? "stopped" : errorMessage(error)}`);
   } finally {
     close();
   }
