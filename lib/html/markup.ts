@@ -6,7 +6,9 @@ export class Markup {
   readonly #text: string;
 
   constructor(parts: TemplateStringsArray, values: readonly Content[]) {
-    this.#text = String.raw({ raw: parts }, ...values.map(textOf));
+    let text = parts[0]!;
+    for (const [index, value] of values.entries()) text += textOf(value) + parts[index + 1]!;
+    this.#text = text;
   }
 
   toString(): string {
