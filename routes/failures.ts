@@ -1,7 +1,7 @@
 /** The routes about the causes of failures, of a test and of a repository. */
 import * as v from "valibot";
-import { loadFailures, type ShownGroup } from "../db/read/failures.ts";
-import { formatTimestamp } from "../lib/base/time.ts";
+import { loadFailures } from "../db/read/failures.ts";
+import { jsonRecord } from "../lib/base/json_record.ts";
 import * as parameters from "../lib/http/request/parameters.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
 import * as schemas from "./schemas.ts";
@@ -54,7 +54,12 @@ export const testFailures = defineJsonRoute({
   resource: "test in path",
   async handler({ load, query: { branch } }) {
     const { count, groups } = await load(loadFailures, { branches: branch });
-    return { count, failures: groups.map(groupView) };
+    return {
+      count,
+      failures: groups.map(({ submissionId: _id, testCount: _count, tests: _tests, ...group }) =>
+        jsonRecord(group)
+      ),
+    };
   },
 });
 
@@ -77,26 +82,11 @@ export const repositoryFailures = defineJsonRoute({
   resource: "repository in path",
   async handler({ load, query: { branch } }) {
     const { count, groups } = await load(loadFailures, { branches: branch });
-    const failures = groups.map((group) => ({
-      ...groupView(group),
-      test_count: group.testCount,
-      tests: group.tests,
-    }));
-    return { count, failures };
+    return {
+      count,
+      failures: groups.map(({ submissionId: _id, testCount, tests, ...group }) =>
+        jsonRecord({ ...group, testCount, tests })
+      ),
+    };
   },
 });
-
-function groupView(group: ShownGroup) {
-  return {
-    fingerprint: group.fingerprint,
-    message: group.text.message,
-    body: group.text.body,
-    count: group.count,
-    disruption_count: group.disruptionCount,
-    first_recorded_at: formatTimestamp(group.firstRecordedAt),
-    last_recorded_at: formatTimestamp(group.lastRecordedAt),
-    branches: group.branches,
-    latest_build_url: group.buildUrl,
-    latest_commit_oid: group.commitOid,
-  };
-}

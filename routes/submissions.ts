@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { loadSubmissionTests } from "../db/read/submission_tests.ts";
 import { loadSubmissionsPage } from "../db/read/submissions.ts";
 import { encodeKeysetCursor } from "../lib/base/cursor.ts";
-import { formatTimestamp } from "../lib/base/time.ts";
+import { jsonRecord } from "../lib/base/json_record.ts";
 import * as parameters from "../lib/http/request/parameters.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
 import * as schemas from "./schemas.ts";
@@ -58,17 +58,7 @@ export const submissions = defineJsonRoute({
     );
     return {
       count,
-      submissions: shown.map((submission) => ({
-        id: submission.submissionId,
-        key: submission.key,
-        build_url: submission.buildUrl,
-        commit_oid: submission.commitOid,
-        tree_oid: submission.treeOid,
-        branch: submission.branch,
-        recorded_at: formatTimestamp(submission.recordedAt),
-        status: submission.status,
-        test_result_count: submission.testResultCount,
-      })),
+      submissions: shown.map(({ submissionId: id, ...row }) => ({ id, ...jsonRecord(row) })),
       metadata,
     };
   },

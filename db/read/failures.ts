@@ -14,12 +14,11 @@ import { loadTexts } from "./failure_texts.ts";
 import { isOnBranch, isRecordedSince, selectRepository, SNAPSHOT } from "./fragments.ts";
 
 /** Failures of one cause, with fields of the latest one. */
-export interface ShownGroup extends Omit<FailureGroup<FailedAttempt>, "latest"> {
-  text: FailureText;
+export interface ShownGroup extends Omit<FailureGroup<FailedAttempt>, "latest">, FailureText {
   /** Of the latest. */
   submissionId: string;
-  buildUrl: string;
-  commitOid: string;
+  latestBuildUrl: string;
+  latestCommitOid: string;
 }
 
 interface FailuresQuery {
@@ -68,10 +67,10 @@ export async function loadFailures(
       version: repository,
       count,
       failures,
-      groups: groups.map(({ latest, ...group }) => {
-        const { textId, buildUrl, commitOid } = latestOf.get(latest.position)!;
+      groups: groups.map(({ fingerprint, latest, ...group }) => {
+        const { textId, position: _position, ...build } = latestOf.get(latest.position)!;
         const { submissionId } = latest;
-        return { ...group, submissionId, text: texts.get(textId)!, buildUrl, commitOid };
+        return { fingerprint, ...texts.get(textId)!, ...group, ...build, submissionId };
       }),
     };
   });
@@ -215,10 +214,13 @@ function readTests(tests: Uint8Array, idPrefix: number) {
 
 /** The latest failures of groups, as they are shown. `offset 0` keeps the lookup of each by its key. */
 function selectLatest(sql: Queryable, repositoryId: number, failures: readonly Failure[]) {
-  type Row = { position: number; textId: string; buildUrl: string; commitOid: string };
+  type Row = Pick<ShownGroup, "latestBuildUrl" | "latestCommitOid"> & {
+    position: number;
+    textId: string;
+  };
   return sql<Row[]>`
-    select k.position, encode(n.text_id, 'hex') as "textId", s.build_url as "buildUrl",
-      s.commit_oid as "commitOid"
+    select k.position, encode(n.text_id, 'hex') as "textId", s.build_url as "latestBuildUrl",
+      s.commit_oid as "latestCommitOid"
     from json_to_recordset(${JSON.stringify(failures)}::text::json) as k(position float8,
       "submissionId" text, "isDisruption" boolean, "testNo" int, "resultNo" int)
     cross join lateral (

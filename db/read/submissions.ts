@@ -62,7 +62,8 @@ export async function loadSubmissionsPage(sql: Queryable, options: {
   return {
     version: rows[0] ?? null,
     count: rows[0]?.count ?? 0,
-    submissions: rows.filter((row) => row.submissionId !== null),
+    submissions: rows.map(({ dataVersion: _version, count: _count, ...page }) => page)
+      .filter((page) => page.submissionId !== null),
   };
 }
 

@@ -12,6 +12,7 @@ import type { Queryable } from "../../db/connection/sql.ts";
 import type { Quarantine } from "../analysis/quarantine.ts";
 import { caseKey, type TestIdentity } from "../base/identity.ts";
 import { formatRepositoryName, type RepositoryName } from "../base/repository_name.ts";
+import { jsonRecord } from "../base/json_record.ts";
 import { shellWord } from "../base/quote.ts";
 import { timestampOrNull } from "../base/time.ts";
 import { PROGRAM } from "../base/version.ts";
@@ -86,24 +87,6 @@ export async function selectRepositories(
   return name
     ? [await requireRepository(sql, organization, name)]
     : await listRepositories(sql, organization.organizationId);
-}
-
-/** `createdAt` as `created_at`. */
-type SnakeCase<Name> = Name extends `${infer First}${infer Rest}`
-  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${SnakeCase<Rest>}`
-  : "";
-
-/** Fields as `--json` shows them: with the database's names, and times as timestamps. */
-export function jsonRecord<Row extends object>(row: Row) {
-  const entries = Object.entries(row).map(([name, value]) => [
-    name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-    name.endsWith("At") ? timestampOrNull(value) : value,
-  ]);
-  return Object.fromEntries(entries) as {
-    [Name in keyof Row as SnakeCase<Name>]: Name extends `${string}At`
-      ? null extends Row[Name] ? string | null : string
-      : Row[Name];
-  };
 }
 
 /** JSON of a repository. */

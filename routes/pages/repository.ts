@@ -49,8 +49,8 @@ export const repositoryPage = definePage({
     const failedTests = failedTestsByBuild(failures.failures);
     const costs = costliestTests(failedTests.values(), MAX_ROWS);
     // Failures without any text may have different causes.
-    const causes = failures.groups.filter(({ testCount, text }) =>
-      testCount > 1 && text.message !== ""
+    const causes = failures.groups.filter(({ testCount, message }) =>
+      testCount > 1 && message !== ""
     ).slice(0, MAX_ROWS);
     const testIds = [...costs.map(({ testId }) => testId), ...causes.flatMap(({ tests }) => tests)];
     const since = newDay * SECONDS_PER_DAY;
@@ -129,10 +129,10 @@ function newTable(tests: NewlyFlakyTests, newDay: number, page: RepositoryPage):
 }
 
 function causeTable(causes: readonly ShownGroup[], page: RepositoryPage): Markup {
-  const rows = causes.map(({ text, testCount, tests, count, lastRecordedAt }) => {
+  const rows = causes.map(({ message, testCount, tests, count, lastRecordedAt }) => {
     const list = tests.map((id) => markup`<li>${page.link.test(id, page.names.get(id)!)}</li>`);
     return [
-      markup`<code class="message">${text.message}</code>
+      markup`<code class="message">${message}</code>
 <details><summary>${plural(testCount, "test")}</summary><ul>${list}</ul></details>`,
       testCount,
       count,

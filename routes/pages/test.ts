@@ -125,15 +125,14 @@ function strip(runs: readonly TestRun[]): Markup {
 function causes({ groups, count }: ShownGroups, { at, link, repository }: TestPage): Markup {
   if (count === 0) return emptyState("It did not fail in the last 14 days.");
   const shown = groups.slice(0, MAX_ROWS).map((group, index) => {
-    const { text } = group;
-    const summary = markup`<b>${text.message || "without a message"}</b>
+    const summary = markup`<b>${group.message || "without a message"}</b>
 <small>${plural(group.count, "failure")}, ${group.disruptionCount} flaky; first
 ${at(group.firstRecordedAt)}, latest ${at(group.lastRecordedAt)}</small>`;
     const content = markup`<p>Latest in the build of ${
       link.build(repository, group.submissionId)
-    }, commit ${commit(group.commitOid)}:</p>
+    }, commit ${commit(group.latestCommitOid)}:</p>
 `;
-    return failureDetails(summary, { content, body: text.body, isOpen: index === 0 });
+    return failureDetails(summary, { content, body: group.body, isOpen: index === 0 });
   });
   const rarer = count > MAX_ROWS &&
     markup`<p>${plural(count - MAX_ROWS, "rarer cause")} not shown.</p>`;

@@ -7,10 +7,11 @@ import {
   setPurchaseUnits,
 } from "../../../db/admin/organizations.ts";
 import { writeTransaction } from "../../../db/write/transaction.ts";
+import { jsonRecord } from "../../base/json_record.ts";
 import { type AddCommand, command, type CommandContext, group } from "../command.ts";
 import { argument, lineOfText, option, purchaseUnits } from "../parameters.ts";
 import { Failure } from "../errors.ts";
-import { jsonRecord, openOrganization, ORG, unknownOrganization } from "../resources.ts";
+import { openOrganization, ORG, unknownOrganization } from "../resources.ts";
 
 const NAME = argument("organization name, unique regardless of case", lineOfText);
 const PURCHASE_UNITS = "legacy tokens are valid only above 0";

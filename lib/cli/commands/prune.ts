@@ -4,11 +4,12 @@ import type { Repository } from "../../../db/admin/repositories.ts";
 import { planPrune, type Pruned, pruneRepository, reclaimSpace } from "../../../db/write/prune.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
 import { formatTimestamp, SECONDS_PER_DAY, WINDOW_SECONDS } from "../../base/time.ts";
+import { jsonRecord } from "../../base/json_record.ts";
 import { type AddCommand, command } from "../command.ts";
 import { duration, flag, lineOfText, option, repositoryName } from "../parameters.ts";
 import { Failure, UsageError } from "../errors.ts";
 import { progressLine } from "../output.ts";
-import { jsonRecord, requireOrganization, selectRepositories } from "../resources.ts";
+import { requireOrganization, selectRepositories } from "../resources.ts";
 
 const WINDOW_DAYS = WINDOW_SECONDS / SECONDS_PER_DAY;
 

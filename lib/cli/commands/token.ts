@@ -10,6 +10,7 @@ import type { Database } from "../../../db/connection/connect.ts";
 import { writeTransaction } from "../../../db/write/transaction.ts";
 import { makeToken, type TokenType } from "../../base/token.ts";
 import { PROGRAM } from "../../base/version.ts";
+import { jsonRecord } from "../../base/json_record.ts";
 import { type AddCommand, command, type CommandContext, group } from "../command.ts";
 import {
   argument,
@@ -25,7 +26,7 @@ import {
   tokenPrefix,
 } from "../parameters.ts";
 import { Failure, UsageError } from "../errors.ts";
-import { jsonRecord, openOrganization, ORG, requireRepository } from "../resources.ts";
+import { openOrganization, ORG, requireRepository } from "../resources.ts";
 
 const EXPIRES_AT = option(
   "<timestamp>",

@@ -2,6 +2,7 @@ import { realpath } from "node:fs/promises";
 import * as v from "valibot";
 import { listArchives, retryFailedArchives } from "../../../db/admin/archives.ts";
 import { SECONDS_PER_DAY } from "../../base/time.ts";
+import { jsonRecord } from "../../base/json_record.ts";
 import { type AddCommand, type CliIo, command, type CommandContext } from "../command.ts";
 import {
   argument,
@@ -17,7 +18,7 @@ import type { ArchiveOutcome } from "../intake/process_archive.ts";
 import { cannotRead, type ReadProgress } from "../intake/read_files.ts";
 import { watchArchives } from "../intake/watch_loop.ts";
 import { plainLine, progressLine, readingText } from "../output.ts";
-import { jsonRecord, requireOrganization } from "../resources.ts";
+import { requireOrganization } from "../resources.ts";
 import { runService, SERVICE_SETTINGS } from "../service.ts";
 import { FolderStorage } from "../storage/folder.ts";
 import { parseS3Url, readS3Settings, S3Storage, STORAGE_VARIABLES } from "../storage/s3_storage.ts";
