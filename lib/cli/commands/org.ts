@@ -6,6 +6,7 @@ import {
   type Organization,
   setPurchaseUnits,
 } from "../../../db/admin/organizations.ts";
+import type { Queryable } from "../../../db/connection/sql.ts";
 import { writeTransaction } from "../../../db/write/transaction.ts";
 import { jsonRecord } from "../../base/json_record.ts";
 import { type AddCommand, command, type CommandContext, group } from "../command.ts";
@@ -25,20 +26,13 @@ const createCommand = command({
     name: NAME,
     purchaseUnits: option("<n>", `${PURCHASE_UNITS} (default: 0)`, v.optional(purchaseUnits, "0")),
   },
-  async run({ name, purchaseUnits }, context) {
-    const { sql } = await context.openDatabase();
-    const organization = await writeTransaction(sql, async (tx) => {
-      const created = await createOrganization(tx, {
-        name,
-        purchaseUnitCount: purchaseUnits,
-        createdAt: context.now,
-      });
+  run: ({ name, purchaseUnits: purchaseUnitCount }, context) =>
+    change(context, async (tx) => {
+      const { now: createdAt } = context;
+      const created = await createOrganization(tx, { name, purchaseUnitCount, createdAt });
       if (!created) throw new Failure(`organization "${name}" already exists`);
-      await context.logChange(tx, changeOf(created));
       return created;
-    });
-    await printOrganization(context, organization);
-  },
+    }),
 });
 
 const setCommand = command({
@@ -46,16 +40,12 @@ const setCommand = command({
   summary: "Set the purchase units of an organization; prints its name",
   example: "org set acme --purchase-units 10",
   input: { name: NAME, purchaseUnits: option("<n>", PURCHASE_UNITS, purchaseUnits) },
-  async run({ name, purchaseUnits }, context) {
-    const { sql } = await context.openDatabase();
-    const organization = await writeTransaction(sql, async (tx) => {
-      const changed = await setPurchaseUnits(tx, { name, purchaseUnitCount: purchaseUnits });
+  run: ({ name, purchaseUnits: purchaseUnitCount }, context) =>
+    change(context, async (tx) => {
+      const changed = await setPurchaseUnits(tx, { name, purchaseUnitCount });
       if (!changed) throw unknownOrganization(name);
-      await context.logChange(tx, changeOf(changed));
       return changed;
-    });
-    await printOrganization(context, organization);
-  },
+    }),
 });
 
 const listCommand = command({
@@ -92,10 +82,6 @@ const logCommand = command({
   },
 });
 
-function changeOf({ organizationId, name, purchaseUnitCount }: Organization) {
-  return { organizationId, subject: name, detail: { purchase_unit_count: purchaseUnitCount } };
-}
-
 export const orgCommands: AddCommand = group({
   name: "org",
   summary: "Create, change and list organizations",
@@ -103,6 +89,18 @@ export const orgCommands: AddCommand = group({
   commands: [createCommand, setCommand, listCommand, logCommand],
 });
 
-async function printOrganization(context: CommandContext, organization: Organization) {
+/** Makes a change, logs it, and prints the organization. */
+async function change(
+  context: CommandContext,
+  make: (tx: Queryable) => Promise<Organization>,
+): Promise<void> {
+  const { sql } = await context.openDatabase();
+  const organization = await writeTransaction(sql, async (tx) => {
+    const changed = await make(tx);
+    const { organizationId, name: subject, purchaseUnitCount } = changed;
+    const detail = { purchase_unit_count: purchaseUnitCount };
+    await context.logChange(tx, { organizationId, subject, detail });
+    return changed;
+  });
   await context.print(organization.name, jsonRecord(organization));
 }

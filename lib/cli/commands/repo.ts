@@ -7,9 +7,17 @@ import {
   renameRepository,
   type Repository,
 } from "../../../db/admin/repositories.ts";
+import type { Database } from "../../../db/connection/connect.ts";
+import type { Queryable } from "../../../db/connection/sql.ts";
 import { writeTransaction } from "../../../db/write/transaction.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
-import { type AddCommand, command, type CommandContext, group } from "../command.ts";
+import {
+  type AddCommand,
+  command,
+  type CommandContext,
+  group,
+  type LoggedChange,
+} from "../command.ts";
 import { argument, option, repositoryId, repositoryName } from "../parameters.ts";
 import { Failure } from "../errors.ts";
 import { openOrganization, ORG, repositoryRecord, requireRepository, YES } from "../resources.ts";
@@ -27,17 +35,8 @@ const createCommand = command({
   },
   async run({ org, repository, id }, context) {
     const { sql, organization } = await openOrganization(context, org);
-    const created = await writeTransaction(sql, async (tx) => {
-      const created = await createRepository(tx, {
-        ...repository,
-        organization,
-        repositoryNumber: id,
-        createdAt: context.now,
-      });
-      await context.logChange(tx, changeOf(created));
-      return created;
-    });
-    await printRepository(context, created);
+    const options = { organization, repositoryNumber: id, createdAt: context.now };
+    await change(context, sql, (tx) => createRepository(tx, { ...repository, ...options }));
   },
 });
 
@@ -68,16 +67,12 @@ const renameCommand = command({
   async run({ org, repository, newName }, context) {
     const { sql, organization } = await openOrganization(context, org);
     const present = await requireRepository(sql, organization, repository);
-    const renamed = await writeTransaction(sql, async (tx) => {
+    const newText = formatRepositoryName(newName);
+    await change(context, sql, async (tx) => {
       const renamed = await renameRepository(tx, present, newName);
-      const detail = { new_name: formatRepositoryName(newName) };
-      if (renamed) await context.logChange(tx, { ...changeOf(present), detail });
+      if (!renamed) throw new Failure(`repository "${newText}" already exists`);
       return renamed;
-    });
-    if (!renamed) {
-      throw new Failure(`repository "${formatRepositoryName(newName)}" already exists`);
-    }
-    await printRepository(context, renamed);
+    }, { subject: formatRepositoryName(present), detail: { new_name: newText } });
   },
 });
 
@@ -91,12 +86,11 @@ const deleteCommand = command({
     const present = await requireRepository(sql, organization, repository);
     const origin = await context.origin();
     const removal = { removedAt: context.now, removedBy: null, reason: "repository deleted" };
-    await writeTransaction(sql, async (tx) => {
+    await change(context, sql, async (tx) => {
       await releaseRepository(tx, present, removal, origin);
       await deleteRepository(tx, present);
-      await context.logChange(tx, changeOf(present));
+      return present;
     });
-    await printRepository(context, present);
   },
 });
 
@@ -107,12 +101,20 @@ export const repoCommands: AddCommand = group({
   commands: [createCommand, listCommand, renameCommand, deleteCommand],
 });
 
-function changeOf(repository: Repository) {
-  const { organizationId, repositoryNumber } = repository;
-  const detail = { repository_id: repositoryNumber };
-  return { organizationId, subject: formatRepositoryName(repository), detail };
-}
-
-async function printRepository(context: CommandContext, repository: Repository) {
+/** Makes a change, logs it, and prints the repository. */
+async function change(
+  context: CommandContext,
+  sql: Database["sql"],
+  make: (tx: Queryable) => Promise<Repository>,
+  logged: Partial<LoggedChange> = {},
+): Promise<void> {
+  const repository = await writeTransaction(sql, async (tx) => {
+    const changed = await make(tx);
+    const { organizationId, repositoryNumber } = changed;
+    const subject = formatRepositoryName(changed);
+    const detail = { repository_id: repositoryNumber };
+    await context.logChange(tx, { organizationId, subject, detail, ...logged });
+    return changed;
+  });
   await context.print(formatRepositoryName(repository), repositoryRecord(repository));
 }

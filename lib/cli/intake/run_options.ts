@@ -115,7 +115,7 @@ export async function factsOfRun(given: RunValues, context: CommandContext): Pro
     repositoryUrl: given.repo === undefined ? found?.repositoryUrl ?? "" : "",
     tags: given.tags ?? [],
     recordedAt: checkedTime(given.recordedAt ?? context.now, context.now),
-    provider: job?.name ?? "",
+    provider: job?.title.toLowerCase().replaceAll(" ", "-") ?? "",
     checkoutFolder: found ? await git(["rev-parse", "--show-toplevel"]) : "",
   };
   facts.treeOid ??=

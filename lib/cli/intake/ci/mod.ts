@@ -2,9 +2,9 @@
 import type { Environment } from "../../../base/config.ts";
 import { isObjectId } from "../upload_values.ts";
 import { type Git, pageOfGitUrl, repositoryOfGitUrl, treeOf } from "./git.ts";
-import { type Provider, PROVIDERS } from "./providers.ts";
+import { PROVIDERS } from "./providers.ts";
 
-/** Facts that services have in their environment, see {@link Provider}. */
+/** Facts that services have in their environment, see `Provider`. */
 const FACTS = ["repository", "commit", "branch", "buildUrl", "repositoryUrl"] as const;
 
 /**
@@ -13,7 +13,9 @@ const FACTS = ["repository", "commit", "branch", "buildUrl", "repositoryUrl"] as
  */
 export type CiFacts = Record<typeof FACTS[number] | "tree", string>;
 
-export interface CiJob extends Pick<Provider, "name" | "title"> {
+export interface CiJob {
+  /** Such as `GitHub Actions`. */
+  title: string;
   facts: CiFacts;
   /** The environment variables that a fact could come from and that are not set, for messages. */
   sources: Record<typeof FACTS[number], string>;
@@ -34,7 +36,7 @@ export async function detectCiJob(environment: Environment, git: Git): Promise<C
       if (value === "") missing.push(name);
       return value;
     };
-    const source = provider[fact];
+    const source = provider[fact] ?? [];
     facts[fact] = typeof source === "function"
       ? source(read)
       : source.map(read).find((value) => value !== "") ?? "";
@@ -53,7 +55,7 @@ export async function detectCiJob(environment: Environment, git: Git): Promise<C
     facts.commit = await git(["rev-parse", "--verify", "--quiet", "HEAD"]);
   }
   facts.tree = await treeOf(facts.commit, git);
-  return { name: provider.name, title: provider.title, facts, sources };
+  return { title: provider.title, facts, sources };
 }
 
 /**

@@ -10,25 +10,22 @@ export type Get = (name: string) => string;
 type Fact = readonly string[] | ((get: Get) => string);
 
 export interface Provider {
-  /** Name in archives, such as `github-actions`. */
-  name: string;
-  /** Name in messages. */
+  /** Name in messages; archives have it as `github-actions`. */
   title: string;
   /** Variables, one of which is set in every job. */
   presence: readonly string[];
   /** `OWNER/NAME`; by default the path of `repositoryUrl`. */
-  repository: Fact;
+  repository?: Fact;
   commit: Fact;
   branch: Fact;
   buildUrl: Fact;
   /** URL of the repository or of its page, with credentials at times. */
-  repositoryUrl: Fact;
+  repositoryUrl?: Fact;
 }
 
 /** The first one that is present is used. */
 export const PROVIDERS: readonly Provider[] = [
   {
-    name: "github-actions",
     title: "GitHub Actions",
     presence: ["GITHUB_ACTIONS"],
     repository: ["GITHUB_REPOSITORY"],
@@ -46,7 +43,6 @@ export const PROVIDERS: readonly Provider[] = [
     repositoryUrl: githubPage,
   },
   {
-    name: "gitlab-ci",
     title: "GitLab CI",
     presence: ["GITLAB_CI"],
     repository: ["CI_PROJECT_PATH"],
@@ -56,7 +52,6 @@ export const PROVIDERS: readonly Provider[] = [
     repositoryUrl: ["CI_PROJECT_URL"],
   },
   {
-    name: "circleci",
     title: "CircleCI",
     presence: ["CIRCLECI"],
     repository(get) {
@@ -76,17 +71,14 @@ export const PROVIDERS: readonly Provider[] = [
     repositoryUrl: ["CIRCLE_REPOSITORY_URL"],
   },
   {
-    name: "buildkite",
     title: "Buildkite",
     presence: ["BUILDKITE"],
-    repository: [],
     commit: ["BUILDKITE_COMMIT"],
     branch: ["BUILDKITE_BRANCH"],
     buildUrl: ["BUILDKITE_BUILD_URL"],
     repositoryUrl: ["BUILDKITE_REPO"],
   },
   {
-    name: "travis-ci",
     title: "Travis CI",
     presence: ["TRAVIS"],
     repository: ["TRAVIS_REPO_SLUG"],
@@ -96,11 +88,8 @@ export const PROVIDERS: readonly Provider[] = [
       // For a tag, TRAVIS_BRANCH is the tag.
       (get("TRAVIS_TAG") ? "" : get("TRAVIS_BRANCH")),
     buildUrl: ["TRAVIS_BUILD_WEB_URL", "TRAVIS_JOB_WEB_URL"],
-    // TRAVIS_REPO_SLUG has no host.
-    repositoryUrl: [],
   },
   {
-    name: "semaphore",
     title: "Semaphore",
     presence: ["SEMAPHORE"],
     repository: ["SEMAPHORE_GIT_REPO_SLUG"],
@@ -117,7 +106,6 @@ export const PROVIDERS: readonly Provider[] = [
     repositoryUrl: ["SEMAPHORE_GIT_URL"],
   },
   {
-    name: "azure-pipelines",
     title: "Azure Pipelines",
     presence: ["TF_BUILD"],
     repository(get) {
@@ -140,7 +128,6 @@ export const PROVIDERS: readonly Provider[] = [
     repositoryUrl: ["BUILD_REPOSITORY_URI"],
   },
   {
-    name: "bitbucket-pipelines",
     title: "Bitbucket Pipelines",
     presence: ["BITBUCKET_BUILD_NUMBER"],
     repository: ["BITBUCKET_REPO_FULL_NAME"],
@@ -154,10 +141,8 @@ export const PROVIDERS: readonly Provider[] = [
     repositoryUrl: ["BITBUCKET_GIT_HTTP_ORIGIN"],
   },
   {
-    name: "aws-codebuild",
     title: "AWS CodeBuild",
     presence: ["CODEBUILD_BUILD_ID"],
-    repository: [],
     commit: ["CODEBUILD_RESOLVED_SOURCE_VERSION"],
     branch(get) {
       const trigger = get("CODEBUILD_WEBHOOK_TRIGGER");
@@ -169,10 +154,8 @@ export const PROVIDERS: readonly Provider[] = [
   },
   {
     // Last: child processes of an agent may inherit its variables.
-    name: "jenkins",
     title: "Jenkins",
     presence: ["JENKINS_URL", "JENKINS_HOME"],
-    repository: [],
     commit: ["GIT_COMMIT"],
     branch: (get) =>
       get("CHANGE_BRANCH") || get("BRANCH_NAME") ||

@@ -176,7 +176,7 @@ describe("the environment of Jenkins", () => {
 
   it("counts only where no other service does", async () => {
     const job = await detectCiJob({ ...environment, GITLAB_CI: "true" }, noGit);
-    assert.equal(job?.name, "gitlab-ci");
+    assert.equal(job?.title, "GitLab CI");
   });
 });
 
@@ -345,7 +345,7 @@ describe("detecting CI", () => {
   });
 
   it("knows ten services, each by a name of its own", () => {
-    assert.equal(new Set(PROVIDERS.map((provider) => provider.name)).size, 10);
+    assert.equal(new Set(PROVIDERS.map((provider) => provider.title)).size, 10);
   });
 });
 
