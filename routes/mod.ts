@@ -3,7 +3,6 @@ import { WINDOW_SECONDS } from "../lib/base/time.ts";
 import type { App, Context } from "../lib/http/request/context.ts";
 import { createDispatcher } from "../lib/http/request/dispatch.ts";
 import type { Endpoint, Route } from "../lib/http/request/route.ts";
-import { TEST_BYTES } from "../lib/http/request/tests_loader.ts";
 import {
   limitRequests,
   listen,
@@ -74,20 +73,11 @@ export type ServeOptions =
   & Partial<Context>
   & Pick<Context, "sql" | "log">
   & ListenOptions
-  & RequestLimits
-  & { /** Approximate memory of the caches. */ cacheSizeMb?: number };
-
-// Share of the cache for tests: they take longer to load than responses to make from them.
-const TESTS_SHARE = 0.6;
+  & RequestLimits;
 
 /** Serves the HTTP API until it is shut down. @throws errors of `Deno.serve` */
-export function serve({ cacheSizeMb = 80, ...options }: ServeOptions): RunningServer {
-  const cacheBytes = Math.max(1, cacheSizeMb * 1024 * 1024);
-  const cache = {
-    maxCachedBytes: cacheBytes * (1 - TESTS_SHARE),
-    maxCachedTests: cacheBytes * TESTS_SHARE / TEST_BYTES,
-  };
+export function serve(options: ServeOptions): RunningServer {
   const now = () => Math.floor(Date.now() / 1000);
-  const app = createApp({ now, windowSeconds: WINDOW_SECONDS, cache, ...options });
+  const app = createApp({ now, windowSeconds: WINDOW_SECONDS, ...options });
   return listen(limitRequests(app, options), options);
 }

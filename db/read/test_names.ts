@@ -2,10 +2,6 @@ import { parseTestId, testId, type TestIdentity } from "../../lib/base/identity.
 import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { isActive } from "./fragments.ts";
 
-interface NamedTest extends TestIdentity {
-  isQuarantined: boolean;
-}
-
 /** The names of tests of a repository, by id (24 hex digits). */
 export async function loadTestNames(
   sql: Queryable,
@@ -14,10 +10,10 @@ export async function loadTestNames(
     testIds: Iterable<string>;
     now: number;
   },
-): Promise<Map<string, NamedTest>> {
+) {
   const parsed = [...new Set(testIds)].map((id) => parseTestId(id)!);
   const hashes = arrayOf(parsed.map(({ testHash }) => testHash));
-  const rows = await sql<(NamedTest & { testHash: number })[]>`
+  const rows = await sql<(TestIdentity & { testHash: number; isQuarantined: boolean })[]>`
     select t.test_hash::float8 as "testHash", t.suite, t.class, t.name, t.file,
       q.test_no is not null as "isQuarantined"
     from test t
@@ -27,26 +23,22 @@ export async function loadTestNames(
   return new Map(rows.map((row) => [testId(parsed[0]!.idPrefix, row.testHash), row]));
 }
 
-/** A test whose first disruption is recent. */
-interface NewlyFlakyTest extends TestIdentity {
-  /** 24 hex digits. */
-  id: string;
-  /** Seconds since 1970. */
+/** What is selected of a test whose first disruption is recent. */
+interface NewlyFlakyRow extends TestIdentity {
+  idPrefix: number;
+  testHash: number;
+  /** Seconds since 1970, as `since`. */
   firstDisruptionAt: number;
   /** Of the latest disruption. */
   message: string;
 }
 
-/**
- * The tests of a repository whose first disruption was at or after a moment, the latest first.
- *
- * @param options.since seconds since 1970
- */
+/** The tests of a repository whose first disruption was at or after a moment, the latest first. */
 export async function loadNewlyFlakyTests(
   sql: Queryable,
   { repositoryId, since, limit }: { repositoryId: number; since: number; limit: number },
-): Promise<NewlyFlakyTest[]> {
-  const rows = await sql<(Omit<NewlyFlakyTest, "id"> & { idPrefix: number; testHash: number })[]>`
+) {
+  const rows = await sql<NewlyFlakyRow[]>`
     select r.id_prefix::float8 as "idPrefix", t.test_hash::float8 as "testHash", t.suite, t.class,
       t.name, t.file, extract(epoch from d.first_disruption_at)::float8 as "firstDisruptionAt",
       d.latest_message as message

@@ -15,12 +15,11 @@ export function formatRepositoryName({ owner, name }: RepositoryName): string {
  */
 export function parseRepositoryName(text: string): RepositoryName {
   const parts = text.split("/");
-  const wrong = parts.length < 2 ||
-    parts.some((part) =>
-      part === "" || part === "." || part === ".." || part !== part.trim() || /\p{Cc}/u.test(part)
-    );
-  if (wrong) {
+  const isValid = (part: string) =>
+    part !== "" && part !== "." && part !== ".." && part === part.trim() && !/\p{Cc}/u.test(part);
+  if (parts.length < 2 || !parts.every(isValid)) {
     throw new SyntaxError(`invalid repository "${text}": expected OWNER/NAME, such as acme/shop`);
   }
-  return { owner: parts.slice(0, -1).join("/"), name: parts.at(-1) ?? "" };
+  const name = parts.pop()!;
+  return { owner: parts.join("/"), name };
 }

@@ -22,6 +22,6 @@ export interface Context {
   /** Called at most once an hour per token, with the hour in seconds since 1970. */
   onTokenUse?(token: { organizationId: number; tokenId: number }, hour: number): void;
   metrics?: Metrics;
-  /** Limits of the caches; each has a default. */
-  cache?: { maxCachedBytes: number; maxCachedTests: number };
+  /** Approximate memory of the caches, 80 unless given. */
+  cacheSizeMb?: number;
 }

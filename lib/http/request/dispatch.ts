@@ -30,13 +30,17 @@ import { createTestsLoader } from "./tests_loader.ts";
 /** A retry is needed only when an upload commits in the milliseconds between two statements. */
 const MAX_STALE_ATTEMPTS = 10;
 
+// Share of the cache for tests: they take longer to load than responses to make from them.
+const TESTS_SHARE = 0.6;
+
 /** Creates the app that serves some endpoints. */
 export function createDispatcher(routes: readonly Endpoint[], context: Context): App {
   const { metrics } = context;
   const parseUrl = createUrlParser(routes);
   const authenticate = createAuthentication(context);
-  const responder = createResponder(context.cache);
-  const loadTests = createTestsLoader(context.sql, context.cache);
+  const cacheBytes = Math.max(1, (context.cacheSizeMb ?? 80) * 1024 * 1024);
+  const responder = createResponder(cacheBytes * (1 - TESTS_SHARE));
+  const loadTests = createTestsLoader(context.sql, cacheBytes * TESTS_SHARE);
 
   return logRequests(context, async (request, logged) => {
     for (let attempt = 1;; attempt++) {

@@ -7,9 +7,6 @@ import { gzip } from "node:zlib";
 import { VERSION } from "../../base/version.ts";
 import type { Endpoint, HandlerResult, RawParameters } from "./route.ts";
 
-/** Bytes of responses that are cached by default. */
-const MAX_CACHED_BYTES = 32 * 1024 * 1024;
-
 // Headers and what the engine adds to an entry.
 const ENTRY_OVERHEAD_BYTES = 500;
 
@@ -44,7 +41,7 @@ interface Responding {
 }
 
 /** Creates responses, and keeps them. */
-export function createResponder({ maxCachedBytes = MAX_CACHED_BYTES } = {}) {
+export function createResponder(maxCachedBytes: number) {
   const cache = new LRUCache<string, CachedResponse>({
     maxSize: Math.ceil(maxCachedBytes),
     // The compressed bytes come later: of JSON less than half of the plain ones.

@@ -9,8 +9,7 @@ import type { LoadTestsOptions } from "./route.ts";
 import { TestCollection } from "./test_collection.ts";
 
 /** Memory of a test: about 1 kB, and as much again once it is searched and shown. */
-export const TEST_BYTES = 2048;
-const MAX_CACHED_TESTS = 25_000;
+const TEST_BYTES = 2048;
 
 // Share of the memory for collections of several repositories, which refer to cached tests.
 const MERGED_SHARE = 0.25;
@@ -34,19 +33,16 @@ interface Merged {
  * each repository. A newer version is made from the cached one and what changed since, where that is
  * possible. Concurrent requests for the same versions share their load (single-flight).
  */
-export function createTestsLoader(
-  sql: Database["sql"],
-  { maxCachedTests = MAX_CACHED_TESTS } = {},
-) {
+export function createTestsLoader(sql: Database["sql"], maxCachedBytes: number) {
   const cache = new LRUCache<string, Loaded>({
-    maxSize: Math.ceil(maxCachedTests * (1 - MERGED_SHARE)),
+    maxSize: Math.ceil(maxCachedBytes * (1 - MERGED_SHARE)),
     sizeCalculation: ({ state: { tests, runs, recordedAts } }) =>
-      1 + tests.size + Math.ceil((runs.byteLength + 8 * recordedAts.length) / TEST_BYTES),
+      (1 + tests.size) * TEST_BYTES + runs.byteLength + 8 * recordedAts.length,
   });
   const mergedCache = new LRUCache<string, Merged>({
-    maxSize: Math.ceil(maxCachedTests * MERGED_SHARE),
+    maxSize: Math.ceil(maxCachedBytes * MERGED_SHARE),
     sizeCalculation: ({ collection: { tests } }, key) =>
-      1 + Math.ceil(tests.length / 2 + key.length / TEST_BYTES),
+      (1 + tests.length / 2) * TEST_BYTES + key.length,
   });
   /** Loads that have not finished, by what they load. */
   const loading = new Map<string, Promise<Map<number, Loaded>>>();
