@@ -19,10 +19,7 @@ export const organizations = defineJsonRoute({
   tag: "Account",
   summary: "Organization of the token",
   description: "The organization that the token belongs to, as a list of one.",
-  response: {
-    description: "The organization",
-    schema: schemas.object("Organizations", { organizations: v.array(organizationSchema) }),
-  },
+  schema: schemas.object("Organizations", { organizations: v.array(organizationSchema) }),
   resource: "organization",
   handler({ caller, organizationName }) {
     const id = organizationUuid(caller!.organizationId);
@@ -48,10 +45,7 @@ export const repositories = defineJsonRoute({
   tag: "Account",
   summary: "Repositories of the organization",
   description: "All repositories that the token can read, by full_name in any case.",
-  response: {
-    description: "All repositories",
-    schema: schemas.object("Repositories", { repositories: v.array(repositorySchema) }),
-  },
+  schema: schemas.object("Repositories", { repositories: v.array(repositorySchema) }),
   resource: "repositories in query",
   async handler({ loadEach }) {
     const details = await loadEach(loadRepositoryDetails, {});

@@ -5,7 +5,6 @@ import { defineRoute, type ResponseDescription } from "../lib/http/request/route
 
 const SVG_RESPONSE = {
   status: 200,
-  description: "A badge, grey and without a percentage when there is no data",
   mediaType: "image/svg+xml; charset=utf-8",
   // Not private: image proxies store badges, and revalidate them on each request.
   cacheControl: "no-cache",

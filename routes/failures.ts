@@ -47,10 +47,7 @@ export const testFailures = defineJsonRoute({
     "Failures and errors of the test in the last 14 days in groups of one cause, the largest first. " +
     "Two failures have one cause when their messages differ only in numbers, times, ids and the like.",
   query: { branch: parameters.branch },
-  response: {
-    description: "The largest groups",
-    schema: schemas.object("FailureGroups", { count: groupCount, failures: v.array(groupSchema) }),
-  },
+  schema: schemas.object("FailureGroups", { count: groupCount, failures: v.array(groupSchema) }),
   resource: "test in path",
   async handler({ load, query: { branch } }) {
     const { count, groups } = await load(loadFailures, { branches: branch });
@@ -72,13 +69,10 @@ export const repositoryFailures = defineJsonRoute({
     "Failures and errors of all tests in the last 14 days in groups of one cause, the largest " +
     "first: a broken service behind forty tests is one group.",
   query: { branch: parameters.branch },
-  response: {
-    description: "The largest groups",
-    schema: schemas.object("RepositoryFailureGroups", {
-      count: groupCount,
-      failures: v.array(repositoryGroupSchema),
-    }),
-  },
+  schema: schemas.object("RepositoryFailureGroups", {
+    count: groupCount,
+    failures: v.array(repositoryGroupSchema),
+  }),
   resource: "repository in path",
   async handler({ load, query: { branch } }) {
     const { count, groups } = await load(loadFailures, { branches: branch });

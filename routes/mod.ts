@@ -46,7 +46,7 @@ export const routes: readonly Route[] = withExamples([
   ...documentation(() => routes),
 ]);
 
-/** Adds the examples of JSON responses, by operation. */
+/** Adds the examples of responses, by operation. */
 function withExamples(routes: readonly Route[]): Route[] {
   const exampleOf: Record<string, unknown> = examples;
   return routes.map(({ response, ...route }) => (

@@ -3,7 +3,6 @@ import * as v from "valibot";
 import { docsPage } from "../lib/http/docs_page/page.ts";
 import { llmsText } from "../lib/http/llms_txt/document.ts";
 import { openapiDocument, openapiYaml } from "../lib/http/openapi/document.ts";
-import { API_TITLE } from "../lib/http/openapi/description.ts";
 import {
   defineJsonRoute,
   defineRoute,
@@ -19,10 +18,7 @@ export const health = defineJsonRoute({
   tag: "Service",
   summary: "Liveness probe",
   description: "Responds while the process runs. Needs no token and reads no data.",
-  response: {
-    description: "The process is running",
-    schema: schemas.object("Health", { status: v.literal("ok") }),
-  },
+  schema: schemas.object("Health", { status: v.literal("ok") }),
   handler: () => ({ status: "ok" as const }),
 });
 
@@ -33,7 +29,7 @@ export const tokenCheck = defineRoute({
   tag: "Service",
   summary: "Token check",
   description: "Validates the token.",
-  response: { status: 204, description: "The token is valid" },
+  response: { status: 204 },
   handler: () => ({ body: "" }),
 });
 
@@ -46,7 +42,6 @@ export function documentation(routes: () => readonly Route[]): Route[] {
       summary: "OpenAPI document",
       description: "This API as an OpenAPI 3.1 document, in YAML.",
       mediaType: "application/yaml; charset=utf-8",
-      example: `openapi: 3.1.1\ninfo:\n  title: ${API_TITLE}\n`,
       generate: () => ({ body: openapiYaml(openapiDocument(routes())) }),
     },
     {
@@ -57,7 +52,6 @@ export function documentation(routes: () => readonly Route[]): Route[] {
         "The reference as a page for browsers, with a form for each endpoint. A browser " +
         "asks for a user name (any) and a password (the token).",
       mediaType: "text/html; charset=utf-8",
-      example: '<!doctype html>\n<html lang="en">\n',
       generate: () => docsPage(routes()),
     },
     {
@@ -67,17 +61,16 @@ export function documentation(routes: () => readonly Route[]): Route[] {
       description: "The whole reference as one Markdown text: terms, every endpoint with an " +
         "example, and how percentages are calculated.",
       mediaType: "text/plain; charset=utf-8",
-      example: `# ${API_TITLE}\n`,
       generate: () => ({ body: llmsText(routes()) }),
     },
   ];
-  return documents.map(({ mediaType, example, generate, ...route }) => {
+  return documents.map(({ mediaType, generate, ...route }) => {
     let result: HandlerResult | undefined;
     return defineRoute({
       ...route,
       access: "token or basic",
       tag: "Service",
-      response: { status: 200, description: route.summary, mediaType, example },
+      response: { status: 200, mediaType },
       handler: () => result ??= generate(),
     });
   });

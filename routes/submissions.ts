@@ -37,13 +37,10 @@ export const submissions = defineJsonRoute({
     after: parameters.keysetCursor,
     branch: parameters.branch,
   },
-  response: {
-    description: "A page of submissions",
-    schema: schemas.page("SubmissionPage", "Submissions of the last 14 days, on all pages", {
-      submissions: v.array(submissionSchema),
-    }),
-    exampleQuery: { limit: "2" },
-  },
+  schema: schemas.page("SubmissionPage", "Submissions of the last 14 days, on all pages", {
+    submissions: v.array(submissionSchema),
+  }),
+  exampleQuery: { limit: "2" },
   resource: "repository in path",
   async handler({ load, query: { limit, after, branch } }) {
     const { count, submissions } = await load(loadSubmissionsPage, {
@@ -85,13 +82,10 @@ export const submissionTests = defineJsonRoute({
     limit: parameters.limit(25),
     after: parameters.offsetCursor,
   },
-  response: {
-    description: "A page of attempts",
-    schema: schemas.page("SubmissionTestPage", "Attempts with the status, on all pages", {
-      tests: v.array(submissionTestSchema),
-    }),
-    exampleQuery: { status: "failed" },
-  },
+  schema: schemas.page("SubmissionTestPage", "Attempts with the status, on all pages", {
+    tests: v.array(submissionTestSchema),
+  }),
+  exampleQuery: { status: "failed" },
   resource: "submission in path",
   async handler({ load, query, repositories: [submission] }) {
     const { count, attempts } = await load(loadSubmissionTests, query);

@@ -49,12 +49,9 @@ export const disruptiveTests = defineJsonRoute({
     q: parameters.search,
     branch: parameters.branch,
   },
-  response: {
-    description: "A page of tests",
-    schema: schemas.page("DisruptiveTestPage", "Tests that match, on all pages", {
-      tests: v.array(disruptiveTestSchema),
-    }),
-  },
+  schema: schemas.page("DisruptiveTestPage", "Tests that match, on all pages", {
+    tests: v.array(disruptiveTestSchema),
+  }),
   resource: "repository in path",
   async handler({ loadTests, query: { branch, ...query } }) {
     const tests = await loadTests({ branches: branch });
@@ -113,13 +110,10 @@ export const flakyTests = defineJsonRoute({
     "The quarantined tests, or the tests that are not quarantined and had a disruption in the last " +
     "14 days. A quarantined test stays listed however long ago its last disruption was.",
   query: { ...inventoryParameters, include },
-  response: {
-    description: "A page of tests",
-    schema: schemas.page("FlakyTestPage", "Tests that match, on all pages", {
-      tests: v.array(flakyTestSchema),
-    }),
-    exampleQuery: { repository: "acme/shop", include: EXPANSION_NAMES.join(",") },
-  },
+  schema: schemas.page("FlakyTestPage", "Tests that match, on all pages", {
+    tests: v.array(flakyTestSchema),
+  }),
+  exampleQuery: { repository: "acme/shop", include: EXPANSION_NAMES.join(",") },
   resource: "repositories in query",
   async handler({ loadTests, query: { include, branch, ...query } }) {
     const tests = await loadTests({ withTime: needTime(include), branches: branch });

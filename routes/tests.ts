@@ -21,16 +21,13 @@ export const testDetails = defineJsonRoute({
   description:
     "A test with its repository and every field that `include` adds in the inventory. A test without " +
     "any disruption is known here, too.",
-  response: {
-    description: "The test",
-    schema: schemas.object("TestDetails", {
-      ...schemas.test,
-      repository: schemas.text("Repository as owner/name"),
-      repository_id: schemas.count("Numeric identifier of the repository"),
-      is_quarantined: schemas.described(v.boolean(), "Whether it is quarantined now"),
-      ...expansionEntries,
-    }),
-  },
+  schema: schemas.object("TestDetails", {
+    ...schemas.test,
+    repository: schemas.text("Repository as owner/name"),
+    repository_id: schemas.count("Numeric identifier of the repository"),
+    is_quarantined: schemas.described(v.boolean(), "Whether it is quarantined now"),
+    ...expansionEntries,
+  }),
   resource: "test in path",
   async handler({ load, loadTests, repositories: [selected] }) {
     const [details, repository, { runs }] = await Promise.all([
@@ -72,10 +69,7 @@ export const testResults = defineJsonRoute({
   description:
     `The ${MAX_EVENTS} latest failures of the last 14 days at code versions where the test also ` +
     "passed, newest first.",
-  response: {
-    description: "The latest events",
-    schema: schemas.object("DisruptionEvents", { results: v.array(eventSchema) }),
-  },
+  schema: schemas.object("DisruptionEvents", { results: v.array(eventSchema) }),
   resource: "test in path",
   async handler({ load }) {
     const { events } = await load(loadDisruptionEvents, { limit: MAX_EVENTS });
@@ -116,11 +110,8 @@ export const testRuns = defineJsonRoute({
     limit: parameters.limit(25),
     after: parameters.runCursor,
   },
-  response: {
-    description: "A page of attempts",
-    schema: schemas.object("TestRunPage", { runs: v.array(runSchema), metadata: schemas.metadata }),
-    exampleQuery: { limit: "2" },
-  },
+  schema: schemas.object("TestRunPage", { runs: v.array(runSchema), metadata: schemas.metadata }),
+  exampleQuery: { limit: "2" },
   resource: "test in path",
   async handler({ load, query: { conclusion, branch, limit, after } }) {
     const { runs } = await load(loadTestRuns, {

@@ -60,10 +60,7 @@ export const verdicts = defineJsonRoute({
     "For each of the given tests, whether its failure is already known. Tests that are missing from the " +
     "response are new failures.",
   query: { tests: testsParameter, base: baseParameter },
-  response: {
-    description: "The tests whose failure is known, by id",
-    schema: schemas.object("TestVerdicts", { tests: v.array(verdictSchema) }),
-  },
+  schema: schemas.object("TestVerdicts", { tests: v.array(verdictSchema) }),
   resource: "repository in path",
   async handler({ load, loadTests, query: { tests: wanted, base } }) {
     const testHashes = [...new Set(wanted.map(({ testHash }) => testHash))];

@@ -111,7 +111,7 @@ export function sparkline(
     markup`${axis}<polyline class="line" points="${points.join(" ")}"/>${
       last && markup`<circle cx="${last[0]}" cy="${last[1]}" r="3"/>`
     }`,
-    { className: "sparkline flaky" },
+    markup`class="sparkline flaky"`,
   );
 }
 
@@ -127,16 +127,16 @@ function pointsOf(
   );
 }
 
-export type Outcome = "passed" | "flaky" | "failed" | "skipped" | "unknown";
-
 /** Shapes of 12 by 12, small enough for a line of text. */
-const GLYPHS: Record<Outcome, Markup> = {
+const GLYPHS = {
   passed: markup`<circle class="passed" cx="6" cy="6" r="2.6"/>`,
   flaky: markup`<path class="flaky" d="M6 0L12 6L6 12L0 6Z"/>`,
   failed: markup`<rect class="failed" x="3.2" width="5.6" height="12"/>`,
   skipped: markup`<circle class="skipped" cx="6" cy="6" r="3"/>`,
   unknown: markup`<path class="unknown" d="M2 5H10V7H2Z"/>`,
 };
+
+export type Outcome = keyof typeof GLYPHS;
 
 /** The shape of an outcome, for use next to its name. */
 export const glyph = (outcome: Outcome): Markup => small(GLYPHS[outcome]);
@@ -162,7 +162,8 @@ export function outcomeStrip({ title, runs }: {
     .map((outcome) => ({ outcome, text: `${groups.get(outcome)!.length} ${outcome}` }));
   const alternative = counts.map(({ text }) => text).join(", ");
   const size = [columns * 14, Math.ceil(runs.length / columns) * 20] as const;
-  const svg = image(`${title}: ${alternative}`, size, marks, { scale: 1.4 });
+  const scaled = markup`class="chart" width="${1.4 * size[0]}" height="${1.4 * size[1]}"`;
+  const svg = image(`${title}: ${alternative}`, size, marks, scaled);
   const legend = counts.map(({ outcome, text }) => legendItem(GLYPHS[outcome], text));
   return markup`<figure class="strip">${svg}
 <p class="ends"><span>oldest</span><span>newest</span></p>
@@ -179,13 +180,12 @@ function figure({ title, alternative, drawing, ends, legend, head, rows }: {
   head: readonly string[];
   rows: readonly (readonly Content[])[];
 }): Markup {
-  const [first, ...others] = head as [string, ...string[]];
   return markup`<figure><figcaption>${title}</figcaption>
 <ul class="legend">${legend}</ul>
 ${image(`${title}: ${alternative}`, [WIDTH, HEIGHT], drawing)}
 <p class="ends">${ends.map((text) => markup`<span>${text}</span>`)}</p>
 <details><summary>Figures</summary>${
-    table(title, [first, ...others.map((name) => `${name}|number`)], rows)
+    table(title, head.map((name, index) => index === 0 ? name : `${name}|number`), rows)
   }</details></figure>`;
 }
 
@@ -193,10 +193,9 @@ function image(
   alternative: string,
   [width, height]: readonly [number, number],
   content: Content,
-  { className = "chart", scale = 0 } = {},
+  attributes = markup`class="chart"`,
 ): Markup {
-  const size = scale > 0 && markup` width="${width * scale}" height="${height * scale}"`;
-  return markup`<svg class="${className}" viewBox="0 0 ${width} ${height}"${size} role="img" aria-label="${alternative}"><title>${alternative}</title>${content}</svg>`;
+  return markup`<svg ${attributes} viewBox="0 0 ${width} ${height}" role="img" aria-label="${alternative}"><title>${alternative}</title>${content}</svg>`;
 }
 
 function legendItem(shape: Markup, text: string): Markup {

@@ -42,7 +42,7 @@ export function definePage<Query extends Entries>(
     access: "token or basic",
     isPage: true,
     parameters: { query: v.object({ ...query }) },
-    response: { status: 200, description: "", mediaType: "text/html; charset=utf-8" },
+    response: { status: 200, mediaType: "text/html; charset=utf-8" },
     async handler(request, { sql }) {
       const pathTo = pathsFrom(request.root);
       const at = (seconds: number | null) =>

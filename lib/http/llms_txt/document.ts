@@ -79,10 +79,10 @@ function parameterLine(parameter: DescribedParameter): string {
 
 /** The response of a route with its fields and an example, as Markdown. */
 export function responseText(route: Route): string {
-  const { status, mediaType, schema, description } = route.response;
+  const { status, mediaType, schema } = route.response;
   const example = exampleResponse(route);
   return [
-    `Response: ${status}, ${mediaType ? `\`${mediaType}\`` : "no body"}. ${description}.`,
+    `Response: ${status}, ${mediaType ? `\`${mediaType}\`` : "no body"}.`,
     ...(schema ? [fieldLines(schema).join("\n")] : []),
     "Example:",
     fenced("sh", exampleRequest(route)),

@@ -146,10 +146,10 @@ function exampleOf(text: string, type: unknown): unknown {
 
 /** All responses of a route, by status. */
 function responsesOf(
-  { access, resource, parameters, response }: Route,
+  { access, resource, summary, parameters, response }: Route,
   schemas: Record<string, JsonObject>,
 ): Record<string, JsonObject> {
-  const { status, description, mediaType, schema, example } = response;
+  const { status, mediaType, schema, example } = response;
   // Without parameters, which every client finds.
   const type = mediaType?.replace(/;.*/, "");
   const text = type && { [type]: { schema: { type: "string" }, example } };
@@ -158,7 +158,7 @@ function responsesOf(
     !v.getMetadata(entry).acceptsAnyText
   );
   return {
-    [status]: { description, ...(content && { content }) },
+    [status]: { description: summary, ...(content && { content }) },
     ...(status === 200 && { 304: shared("NotModified") }),
     ...(canBeInvalid && { 400: shared("BadRequest") }),
     ...(access !== "public" && { 401: shared("Unauthorized") }),

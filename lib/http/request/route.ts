@@ -66,7 +66,6 @@ export interface HandlerResult {
 /** Describes a successful response. */
 export interface ResponseDescription {
   status: 200 | 204;
-  description: string;
   /** Absent when there is no body. */
   mediaType?: string;
   /** Schema of a JSON body. */
@@ -149,10 +148,11 @@ export function defineJsonRoute<
   Query extends Entries,
   Schema extends v.GenericSchema<unknown, object>,
 >(
-  { response, handler, ...route }:
+  { schema, exampleQuery, handler, ...route }:
     & Omit<RouteDeclaration<Query>, "response" | "handler">
+    & Pick<ResponseDescription, "exampleQuery">
     & {
-      response: Omit<ResponseDescription, "status" | "mediaType" | "schema"> & { schema: Schema };
+      schema: Schema;
       handler(
         request: ApiRequest<QueryOf<Query>>,
         context: Context,
@@ -161,7 +161,7 @@ export function defineJsonRoute<
 ): Route {
   return defineRoute<Query>({
     ...route,
-    response: { status: 200, mediaType: JSON_MEDIA_TYPE, ...response },
+    response: { status: 200, mediaType: JSON_MEDIA_TYPE, schema, exampleQuery },
     async handler(request, context) {
       const value: { metadata?: { after: string | null } } = await handler(request, context);
       return { body: jsonBody(value), nextCursor: value.metadata?.after ?? null };
