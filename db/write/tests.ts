@@ -27,19 +27,40 @@ export async function prepareTests(
   sql: Queryable,
   { repositoryId, content }: { repositoryId: number; content: SubmissionContent },
 ): Promise<Int32Array> {
-  const testNos = new Int32Array(content.testHashes.length);
+  const { testHashes } = content;
+  const testNos = new Int32Array(testHashes.length);
+  const unknown: number[] = [];
   for (let start = 0; start < testNos.length; start += TESTS_PER_STATEMENT) {
-    const hashes = content.testHashes.subarray(start, start + TESTS_PER_STATEMENT);
-    let known = await testNosByHash(sql, repositoryId, hashes);
-    if (known.size < hashes.length) {
-      const tests = [...hashes].flatMap((testHash, offset) =>
-        known.has(testHash) ? [] : [{ testHash, ...content.identityAt(start + offset) }]
-      );
-      await insertTests(sql, repositoryId, tests);
-      // Some may have been stored by another process at the same time.
-      known = await testNosByHash(sql, repositoryId, hashes);
-    }
-    hashes.forEach((hash, offset) => testNos[start + offset] = known.get(hash)!);
+    const hashes = testHashes.subarray(start, start + TESTS_PER_STATEMENT);
+    const known = await testNosByHash(sql, repositoryId, hashes);
+    hashes.forEach((hash, offset) => {
+      const testNo = known.get(hash);
+      if (testNo === undefined) unknown.push(start + offset);
+      else testNos[start + offset] = testNo;
+    });
+  }
+  if (unknown.length === 0) return testNos;
+  const count = unknown.length;
+  const first = await takeNumbers(sql, { repositoryId, column: "next_test_no", count });
+  await sql`
+    insert into unpublished_test_range (repository_id, first_test_no, end_test_no)
+    values (${repositoryId}, ${first}, ${first + count})`;
+  for (let start = 0; start < unknown.length; start += TESTS_PER_STATEMENT) {
+    const indexes = unknown.slice(start, start + TESTS_PER_STATEMENT);
+    // Numbers ascend with test_hash, so that the differences in a list are small.
+    const tests = indexes.map((index, offset) => ({
+      ...content.identityAt(index),
+      testNo: first + start + offset,
+      testHash: testHashes[index]!,
+    }));
+    const insertedCount = await insertTests(sql, repositoryId, tests);
+    // The others were stored by another process at the same time.
+    const stored = insertedCount < tests.length
+      ? await testNosByHash(sql, repositoryId, tests.map(({ testHash }) => testHash))
+      : null;
+    tests.forEach(({ testNo, testHash }, offset) => {
+      testNos[indexes[offset]!] = stored?.get(testHash) ?? testNo;
+    });
   }
   return testNos;
 }
@@ -81,27 +102,19 @@ export async function testNosByHash(
   return new Map(rows.map(({ testHash, testNo }) => [testHash, testNo]));
 }
 
-/** Stores tests unpublished; skips those that another process has stored. */
+/** Stores tests, except those that another process has stored; returns how many. */
 async function insertTests(
   sql: Queryable,
   repositoryId: number,
-  tests: (TestIdentity & { testHash: number })[],
-): Promise<void> {
-  const count = tests.length;
-  const first = await takeNumbers(sql, { repositoryId, column: "next_test_no", count });
-  await sql`
-    insert into unpublished_test_range (repository_id, first_test_no, end_test_no)
-    values (${repositoryId}, ${first}, ${first + count})`;
-  // Numbers ascend with test_hash, so that the differences in a list are small.
-  await sql`
+  tests: (TestIdentity & { testNo: number; testHash: number })[],
+): Promise<number> {
+  const { count } = await sql`
     insert into test (repository_id, test_no, test_hash, suite, class, name, file)
-    select ${repositoryId}, ${first}::int + t.ordinality - 1, t.test_hash, t.suite, t.class, t.name,
-      t.file
-    from rows from (
-      json_to_recordset(${JSON.stringify(tests)}::text::json) as ("testHash" bigint, suite text,
-        class text, name text, file text)
-    ) with ordinality as t(test_hash, suite, class, name, file)
+    select ${repositoryId}, "testNo", "testHash", suite, class, name, file
+    from json_to_recordset(${JSON.stringify(tests)}::text::json) as t("testNo" int,
+      "testHash" bigint, suite text, class text, name text, file text)
     on conflict (repository_id, test_hash) do nothing`;
+  return count;
 }
 
 /** The number of the list of exactly these tests; `null` when no submission has run it. */
