@@ -42,8 +42,11 @@ export async function loadRepository(
   return repository ? { ...repository, version: repository } : null;
 }
 
-/** Builds, and those among them with a failure. */
-export interface BuildTotals {
+/** The builds of a day or of the window, and those among them with a failure. */
+interface BuildCounts {
+  repositoryId: number;
+  /** In days since 1970; `null` for the window. */
+  day: number | null;
   buildCount: number;
   /** With at least one failure or error. */
   failedBuildCount: number;
@@ -51,14 +54,7 @@ export interface BuildTotals {
   disruptedBuildCount: number;
 }
 
-/** The builds of a day. */
-export interface BuildDay extends BuildTotals {
-  /** In days since 1970. */
-  day: number;
-}
-
-/** Without a day: the window. */
-type BuildDayRow = BuildTotals & { repositoryId: number; day: number | null };
+export type BuildDay = Omit<BuildCounts, "repositoryId"> & { day: number };
 
 interface RepositoryCounts {
   repositoryId: number;
@@ -72,11 +68,7 @@ interface RepositoryCounts {
   lastRecordedAt: number | null;
 }
 
-export interface Overview extends RepositoryDetails, Omit<RepositoryCounts, "repositoryId"> {
-  builds: BuildTotals;
-  /** Builds by day, oldest first, without days that had none. */
-  days: BuildDay[];
-}
+export type Overview = Awaited<ReturnType<typeof loadOverviews>>[number];
 
 interface OverviewQuery {
   repositoryIds: readonly number[];
@@ -90,7 +82,7 @@ interface OverviewQuery {
 export async function loadOverviews(
   sql: Database["sql"],
   query: OverviewQuery,
-): Promise<Overview[]> {
+) {
   const [details, counts, days] = await sql.begin(SNAPSHOT, (tx) => [
     loadRepositoryDetails(tx, query),
     selectCounts(tx, query),
@@ -103,13 +95,15 @@ export async function loadOverviews(
     return {
       ...repository,
       ...countsOf.get(repository.repositoryId)!,
+      /** Of the window. */
       builds: rows.find(({ day }) => day === null) ?? NO_BUILDS,
-      days: rows.filter((row): row is BuildDayRow & { day: number } => row.day !== null),
+      /** By day, oldest first, without days that had none. */
+      days: rows.filter((row): row is BuildCounts & { day: number } => row.day !== null),
     };
   });
 }
 
-const NO_BUILDS: BuildTotals = { buildCount: 0, failedBuildCount: 0, disruptedBuildCount: 0 };
+const NO_BUILDS = { buildCount: 0, failedBuildCount: 0, disruptedBuildCount: 0 };
 
 function selectCounts(sql: Queryable, { repositoryIds, now, windowStart }: OverviewQuery) {
   const ids = arrayOf(repositoryIds);
@@ -159,7 +153,7 @@ function selectBuildDays(sql: Queryable, { repositoryIds, firstDay, windowStart 
       where n.repository_id = any(${ids}::bigint[]) and n.repository_id = s.repository_id
         and n.submission_id = s.submission_id and n.is_disruption = ${isDisruption})`;
   const day = sql`case when not scope.is_window then b.day end`;
-  return sql<BuildDayRow[]>`
+  return sql<BuildCounts[]>`
     select b.repository_id::float8 as "repositoryId", ${day} as day,
       count(distinct b.build)::int as "buildCount",
       (count(distinct b.build) filter (where b.is_disrupted or b.is_failed))::int

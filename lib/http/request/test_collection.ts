@@ -17,12 +17,6 @@ export interface ListQuery {
   limit: number;
 }
 
-interface ListPage {
-  /** Matching tests on all pages. */
-  count: number;
-  tests: readonly TrackedTest[];
-}
-
 /** Immutable tests that are listed and searched. Sorted lists and the search are made once. */
 export class TestCollection {
   /** Positions of tests, sorted. */
@@ -32,8 +26,8 @@ export class TestCollection {
   /** @param runs how often each test of the repository ran, listed or not; `null` for several */
   constructor(readonly tests: readonly TrackedTest[], readonly runs: RunCounts | null = null) {}
 
-  /** Returns a page of the tests that match. */
-  list({ isListed, sort, q, after, limit }: ListQuery): ListPage {
+  /** Returns a page of the tests that match, and the number of them on all pages. */
+  list({ isListed, sort, q, after, limit }: ListQuery) {
     let found = this.#sorted(isListed, sort);
     if (q.length > 0) {
       this.#search ??= new TestSearch(this.tests);
