@@ -101,19 +101,13 @@ export function limitRequests(
       const response = internalServerError({ "retry-after": "1" });
       return completeError(request, response, requestIdOf(request));
     }
-    const { promise: expiry, resolve: respond } = Promise.withResolvers<Response>();
-    const timer = setTimeout(() => {
-      reportSoon();
-      // Once for all that expire together.
-      if (expired++ === 0) onTimeout?.();
-      respond(completeError(request, internalServerError(), requestIdOf(request)));
-    }, requestTimeoutMs);
     running++;
-    const response = app(request, peer).finally(() => {
-      running--;
-      clearTimeout(timer);
-    });
-    return await Promise.race([response, expiry]);
+    const response = app(request, peer).finally(() => running--);
+    if (await isDoneWithin(response, requestTimeoutMs)) return await response;
+    reportSoon();
+    // Once for all that expire together.
+    if (expired++ === 0) onTimeout?.();
+    return completeError(request, internalServerError(), requestIdOf(request));
   };
 }
 
