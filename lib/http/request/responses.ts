@@ -127,13 +127,8 @@ function prepare(
 }
 
 /** Relative, so that it is right behind any path prefix. */
-function nextLink(parameters: RawParameters, nextCursor: string): string {
-  const next = new URLSearchParams();
-  for (const [name, value] of Object.entries(parameters)) {
-    if (value !== undefined && name !== "after") next.set(name, value);
-  }
-  next.set("after", nextCursor);
-  return `<?${next}>; rel="next"`;
+function nextLink({ after: _, ...parameters }: RawParameters, nextCursor: string): string {
+  return `<?${new URLSearchParams({ ...parameters, after: nextCursor })}>; rel="next"`;
 }
 
 /** Completes an error response with the headers of every response, and drops the body for HEAD. */
@@ -141,7 +136,7 @@ export function completeError(request: Request, response: Response, requestId: s
   for (const [name, value] of Object.entries(commonHeaders(requestId))) {
     response.headers.set(name, value);
   }
-  if (request.method !== "HEAD" || response.body === null) return response;
+  if (request.method !== "HEAD") return response;
   return new Response(null, { status: response.status, headers: response.headers });
 }
 

@@ -24,8 +24,8 @@ export const TAGS = {
 
 export type Tag = keyof typeof TAGS;
 
-/** Parameters as they were sent: the first value of each, absent ones `undefined`. */
-export type RawParameters = Readonly<Record<string, string | undefined>>;
+/** Parameters as they were sent: the first value of each. */
+export type RawParameters = Readonly<Record<string, string>>;
 
 /** Schemas of parameters by name; each turns text into a value. */
 export type Entries = Record<string, v.GenericSchema<string | undefined, unknown>>;
