@@ -67,10 +67,11 @@ export async function loadFailures(
       version: repository,
       count,
       failures,
-      groups: groups.map(({ fingerprint, latest, ...group }) => {
+      groups: groups.map(({ fingerprint, branches, latest, ...group }) => {
         const { textId, position: _position, ...build } = latestOf.get(latest.position)!;
         const { submissionId } = latest;
-        return { fingerprint, ...texts.get(textId)!, ...group, ...build, submissionId };
+        const text = texts.get(textId)!;
+        return { fingerprint, ...text, ...group, branches, ...build, submissionId };
       }),
     };
   });
