@@ -13,7 +13,7 @@ import * as views from "./views.ts";
 const disruptionCount = schemas.count("Disruptions of the last 14 days");
 const firstDisruptionAt = schemas.nullable(schemas.timestamp, "The first disruption ever");
 
-export const expansionEntries = {
+export const entries = {
   disruptiveness_ratio: schemas.ratio,
   nondeterministic_negative_result_count: disruptionCount,
   disruption_count: disruptionCount,
@@ -52,7 +52,7 @@ export const expansionEntries = {
   ),
 };
 
-type Expansion = keyof typeof expansionEntries;
+type Expansion = keyof typeof entries;
 
 /** The names under which clients of the earlier service read a field as well; not values of `include`. */
 const ALIASES: { [Name in Expansion]?: Expansion } = {
@@ -60,10 +60,10 @@ const ALIASES: { [Name in Expansion]?: Expansion } = {
   first_disruption_at: "nondeterminism_first_recorded_at",
 };
 
-const FIELDS = Object.keys(expansionEntries) as Expansion[];
+const FIELDS = Object.keys(entries) as Expansion[];
 
 /** All values of `include`. */
-export const EXPANSION_NAMES: readonly string[] = FIELDS.filter((field) => !ALIASES[field]);
+export const NAMES: readonly string[] = FIELDS.filter((field) => !ALIASES[field]);
 
 /** `include`: the fields to add. Unknown names are dropped, a repeated one counts once. */
 export const include = parameters.parsed(
@@ -71,10 +71,10 @@ export const include = parameters.parsed(
     const included = new Set(text.split(",").map((name) => name.trim()));
     return FIELDS.filter((field) => included.has(ALIASES[field] ?? field));
   },
-  `Comma-separated fields to add to each test: ${EXPANSION_NAMES.join(", ")}. ` +
+  `Comma-separated fields to add to each test: ${NAMES.join(", ")}. ` +
     "Unknown names are ignored",
   {
-    jsonSchema: { type: "array", items: { type: "string", enum: EXPANSION_NAMES } },
+    jsonSchema: { type: "array", items: { type: "string", enum: NAMES } },
     example: "disruptiveness_ratio,tags",
   },
 );
@@ -84,39 +84,34 @@ export function needTime(fields: readonly Expansion[]): boolean {
   return fields.includes("time_consumed") || fields.includes("avg_duration_ms");
 }
 
-/** Some of the fields that `include` can add to a test. */
-export function someExpansionsView(test: TrackedTest, fields: readonly Expansion[]) {
-  if (fields.length === 0) return {};
-  const all = expansionsView(test);
-  return Object.fromEntries(fields.map((field) => [field, all[field]]));
-}
+const VIEWS = {
+  disruptiveness_ratio: views.ratio,
+  nondeterministic_negative_result_count: (test) => test.disruptionCount,
+  disruption_count: (test) => test.disruptionCount,
+  nondeterminism_first_recorded_at: (test) => timestampOrNull(test.firstDisruptionAt),
+  first_disruption_at: (test) => timestampOrNull(test.firstDisruptionAt),
+  recent_nondeterministic_commit_oid: (test) => test.latestDisruption?.commitOid ?? null,
+  recent_nondeterministic_negative_result: ({ latestDisruption }) =>
+    latestDisruption && views.negativeResult(latestDisruption),
+  recent_nondeterministic_positive_result: ({ latestPositive }) =>
+    latestPositive && views.positiveResult(latestPositive),
+  tags: (test) => test.tags,
+  quarantine_date: ({ quarantine }) => timestampOrNull(quarantine?.quarantinedAt ?? null),
+  quarantined_by: ({ quarantine }) => quarantine?.quarantinedBy ?? null,
+  quarantine_type: ({ quarantine }) => quarantine?.quarantineType ?? null,
+  time_consumed: (test) => test.timeConsumed ?? 0,
+  pass_rate: (test) => inUnits(passRateThousandths(test), 1000),
+  avg_duration_ms: (test) => inUnits(averageDurationTenths(test), 10),
+  quarantine_reason: ({ quarantine }) => quarantine?.quarantineReason ?? null,
+  quarantine_owner: ({ quarantine }) => quarantine?.quarantineOwner ?? null,
+  quarantine_expires_at: ({ quarantine }) =>
+    timestampOrNull(quarantine?.quarantineExpiresAt ?? null),
+} satisfies Record<Expansion, (test: TrackedTest) => unknown>;
 
-/** All fields that `include` can add to a test. */
-export function expansionsView(test: TrackedTest) {
-  const { disruptionCount, latestDisruption, latestPositive, quarantine } = test;
-  const firstDisruptionAt = timestampOrNull(test.firstDisruptionAt);
-  return {
-    disruptiveness_ratio: views.ratio(test),
-    nondeterministic_negative_result_count: disruptionCount,
-    disruption_count: disruptionCount,
-    nondeterminism_first_recorded_at: firstDisruptionAt,
-    first_disruption_at: firstDisruptionAt,
-    recent_nondeterministic_commit_oid: latestDisruption?.commitOid ?? null,
-    recent_nondeterministic_negative_result: latestDisruption &&
-      views.negativeResult(latestDisruption),
-    recent_nondeterministic_positive_result: latestPositive &&
-      views.positiveResult(latestPositive),
-    tags: test.tags,
-    quarantine_date: timestampOrNull(quarantine?.quarantinedAt ?? null),
-    quarantined_by: quarantine?.quarantinedBy ?? null,
-    quarantine_type: quarantine?.quarantineType ?? null,
-    time_consumed: test.timeConsumed ?? 0,
-    pass_rate: inUnits(passRateThousandths(test), 1000),
-    avg_duration_ms: inUnits(averageDurationTenths(test), 10),
-    quarantine_reason: quarantine?.quarantineReason ?? null,
-    quarantine_owner: quarantine?.quarantineOwner ?? null,
-    quarantine_expires_at: timestampOrNull(quarantine?.quarantineExpiresAt ?? null),
-  };
+/** The fields that `include` adds to a test, all unless given. */
+export function view(test: TrackedTest, fields = FIELDS) {
+  const values = fields.map((field) => [field, VIEWS[field](test)]);
+  return Object.fromEntries(values) as { [Name in Expansion]: ReturnType<typeof VIEWS[Name]> };
 }
 
 function inUnits(count: number | null, perUnit: number): number | null {

@@ -52,13 +52,10 @@ export const ratio = described(
     "3 decimals",
 );
 
-export const metadata = described(
-  object("PageMetadata", {
-    after: nullable(v.string(), "Cursor of the next page, passed back verbatim as after"),
-    limit: count("Page size in effect"),
-  }),
-  "Position of this page in the list",
-);
+export const metadata = object("PageMetadata", {
+  after: nullable(v.string(), "Cursor of the next page, passed back verbatim as after"),
+  limit: count("Page size in effect"),
+});
 
 /** A page of a list: `count` with its description, the items, and `metadata`. */
 export function page<Items extends v.ObjectEntries>(title: string, counted: string, items: Items) {
@@ -73,19 +70,15 @@ export const test = {
   file: text('Path of the file, "" when the report names none'),
 };
 
+function latestResult<Message extends v.GenericSchema>(title: string, message: Message) {
+  return object(title, { recorded_at: timestamp, build_url: buildUrl, message });
+}
+
 /** A disruption as part of a test. */
-export const negativeResult = object("NegativeResult", {
-  recorded_at: timestamp,
-  build_url: buildUrl,
-  message: text("First line of the failure"),
-});
+export const negativeResult = latestResult("NegativeResult", text("First line of the failure"));
 
 /** The pass that proves a test nondeterministic. */
-export const positiveResult = object("PositiveResult", {
-  recorded_at: timestamp,
-  build_url: buildUrl,
-  message: described(v.null(), "Always null"),
-});
+export const positiveResult = latestResult("PositiveResult", described(v.null(), "Always null"));
 
 export const attempt = {
   conclusion: described(

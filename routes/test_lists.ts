@@ -5,13 +5,7 @@ import { formatTimestamp } from "../lib/base/time.ts";
 import * as parameters from "../lib/http/request/parameters.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
 import type { IsListed } from "../lib/http/request/test_collection.ts";
-import {
-  EXPANSION_NAMES,
-  expansionEntries,
-  include,
-  needTime,
-  someExpansionsView,
-} from "./expansions.ts";
+import * as expansions from "./expansions.ts";
 import * as schemas from "./schemas.ts";
 import * as views from "./views.ts";
 
@@ -98,7 +92,7 @@ export const inventoryParameters = {
 
 const flakyTestSchema = schemas.object("FlakyTest", {
   ...schemas.test,
-  ...v.partial(v.object(expansionEntries)).entries,
+  ...v.partial(v.object(expansions.entries)).entries,
 });
 
 export const flakyTests = defineJsonRoute({
@@ -109,18 +103,18 @@ export const flakyTests = defineJsonRoute({
   description:
     "The quarantined tests, or the tests that are not quarantined and had a disruption in the last " +
     "14 days. A quarantined test stays listed however long ago its last disruption was.",
-  query: { ...inventoryParameters, include },
+  query: { ...inventoryParameters, include: expansions.include },
   schema: schemas.page("FlakyTestPage", "Tests that match, on all pages", {
     tests: v.array(flakyTestSchema),
   }),
-  exampleQuery: { repository: "acme/shop", include: EXPANSION_NAMES.join(",") },
+  exampleQuery: { repository: "acme/shop", include: expansions.NAMES.join(",") },
   resource: "repositories in query",
   async handler({ loadTests, query: { include, branch, ...query } }) {
-    const tests = await loadTests({ withTime: needTime(include), branches: branch });
+    const tests = await loadTests({ withTime: expansions.needTime(include), branches: branch });
     const { count, tests: shown } = tests.list({ ...query, isListed: isListedBy(query) });
     return {
       count,
-      tests: shown.map((test) => ({ ...views.test(test), ...someExpansionsView(test, include) })),
+      tests: shown.map((test) => ({ ...views.test(test), ...expansions.view(test, include) })),
       metadata: views.offsetMetadata(query, count),
     };
   },

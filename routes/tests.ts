@@ -9,7 +9,7 @@ import { eventId } from "../lib/base/identity.ts";
 import { formatRepositoryName } from "../lib/base/repository_name.ts";
 import * as parameters from "../lib/http/request/parameters.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
-import { expansionEntries, expansionsView } from "./expansions.ts";
+import * as expansions from "./expansions.ts";
 import * as schemas from "./schemas.ts";
 import * as views from "./views.ts";
 
@@ -26,7 +26,7 @@ export const testDetails = defineJsonRoute({
     repository: schemas.text("Repository as owner/name"),
     repository_id: schemas.count("Numeric identifier of the repository"),
     is_quarantined: schemas.described(v.boolean(), "Whether it is quarantined now"),
-    ...expansionEntries,
+    ...expansions.entries,
   }),
   resource: "test in path",
   async handler({ load, loadTests, repositories: [selected] }) {
@@ -42,7 +42,7 @@ export const testDetails = defineJsonRoute({
       repository: formatRepositoryName(repository),
       repository_id: repository.repositoryNumber,
       is_quarantined: test.quarantine !== null,
-      ...expansionsView(test),
+      ...expansions.view(test),
     };
   },
 });
