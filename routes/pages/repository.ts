@@ -175,10 +175,8 @@ function outcomeOf(parts: readonly SubmissionRow[], tests: FailedTests | undefin
   const unfinished = parts.find(({ status }) => status !== "processed");
   if (unfinished) return unfinished.status === "failed" ? "upload failed" : unfinished.status;
   if (!tests) return [glyph("passed"), " passed"];
-  const counts = [
-    tests.others.size > 0 && `${tests.others.size} failed`,
-    tests.flaky.size > 0 && `${tests.flaky.size} flaky`,
-  ];
-  const shape = glyph(tests.others.size > 0 ? "failed" : "flaky");
-  return [shape, " ", counts.filter(Boolean).join(", ")];
+  const { flaky, others } = tests;
+  const failed = others.size > 0 && `${others.size} failed`;
+  const counts = [failed, flaky.size > 0 && `${flaky.size} flaky`].filter(Boolean);
+  return [glyph(failed ? "failed" : "flaky"), " ", counts.join(", ")];
 }

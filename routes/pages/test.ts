@@ -150,11 +150,8 @@ function branchTable(submissions: readonly SubmissionRuns[]): Markup {
       failed,
       counted > 0 && formatTenths(Math.floor(1000 * failed / counted)),
     ]);
-  return table(
-    "Runs by branch",
-    ["Branch", "Results|number", "Failures|number", "Share|number"],
-    rows,
-  );
+  const columns = ["Branch", "Results|number", "Failures|number", "Share|number"];
+  return table("Runs by branch", columns, rows);
 }
 
 type FirstDisruption = Awaited<ReturnType<typeof loadFirstDisruption>>;
