@@ -55,7 +55,6 @@ export const SETTINGS = Object.entries<Row>(TABLE).map(([name, [standard, meanin
 
 export type Setting = typeof SETTINGS[number];
 
-/** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The value of a setting, or its default. */
@@ -63,7 +62,6 @@ export function setting(environment: Environment, name: SettingName): string {
   return environment[name] || TABLE[name][0];
 }
 
-/** The row of a setting. */
 export function describeSetting(name: SettingName): Setting {
   return SETTINGS.find((entry) => entry.name === name)!;
 }

@@ -17,7 +17,6 @@ import ownStyle from "./style.css" with { type: "text" };
 
 const style = STYLE + ownStyle;
 
-/** Draws the page of a route table, and the headers that it needs. */
 export function docsPage(
   routes: readonly Route[],
 ): { body: string; headers: Readonly<Record<string, string>> } {

@@ -35,7 +35,6 @@ const ACCESS: Record<Access, string> = {
   "token or badge token": "Requires a token, or a badge token as the query parameter `token`.",
 };
 
-/** Renders the whole reference as Markdown. */
 export function llmsText(routes: readonly Route[]): string {
   const overview = routes.map(({ path, summary }) => `| \`${pathTemplate(path)}\` | ${summary} |`);
   return [

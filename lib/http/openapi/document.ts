@@ -53,7 +53,6 @@ const SECURITY: Record<Access, JsonObject[]> = {
   "token or badge token": [{ bearer: [] }, { token: [] }, { badge: [] }],
 };
 
-/** Generates the OpenAPI document of a route table. */
 export function openapiDocument(routes: readonly Route[]): JsonObject {
   const schemas: Record<string, JsonObject> = {};
   const message = (text: string) => jsonContent(MESSAGE_SCHEMA, { message: text }, schemas);

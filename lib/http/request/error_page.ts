@@ -1,4 +1,3 @@
-/** Error pages for browsers. */
 import { layout, PAGE_HEADERS } from "../../html/layout.ts";
 import { type Markup, markup, pathsFrom, type PathTo } from "../../html/markup.ts";
 import type { ParameterErrors } from "./errors.ts";

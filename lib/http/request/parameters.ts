@@ -60,7 +60,6 @@ export const PATH_PARAMETERS: Readonly<Record<string, Entries | undefined>> = {
   },
 };
 
-/** `limit`: the page size. */
 export function limit(defaultLimit: number) {
   return parsed(
     (text) => {
@@ -103,7 +102,6 @@ export function attemptStatus(name: string) {
   return choice(name, ATTEMPT_STATUSES, "Attempts to list; failed: those with failure or error");
 }
 
-/** `sort` of lists of tests. */
 export const sort = choice(
   "sort",
   TEST_ORDERS,
@@ -129,7 +127,6 @@ function choice<const Word extends string>(
   );
 }
 
-/** `q` of lists of tests. */
 export const search = described(
   v.pipe(
     v.optional(v.string(), ""),
@@ -175,14 +172,12 @@ export const repository = described(
   REPOSITORY_METADATA,
 );
 
-/** Required `repository`. */
 export const requiredRepository = described(
   v.optional(v.pipe(v.string(), v.nonEmpty("missing repository: expected name or owner/name")), ""),
   REPOSITORY_MEANING,
   { ...REPOSITORY_METADATA, required: true },
 );
 
-/** `repository_id`: the number of a repository. */
 export const repositoryId = described(
   v.optional(v.pipe(
     v.string(),
@@ -229,10 +224,7 @@ function described<Schema extends v.GenericSchema<string | undefined, unknown>>(
 }
 
 /** Parses all parameters, or returns all that is wrong with them. */
-export function readParameters(
-  raw: RawParameters,
-  schema: ParametersSchema,
-): { value: unknown; errors?: undefined } | { value?: undefined; errors: ParameterErrors } {
+export function readParameters(raw: RawParameters, schema: ParametersSchema) {
   const result = v.safeParse(schema, raw);
   if (result.success) return { value: result.output };
   return { errors: v.flatten<ParametersSchema>(result.issues).nested as ParameterErrors };

@@ -122,7 +122,6 @@ export async function isDoneWithin(work: Promise<unknown>, timeoutMs: number): P
   }
 }
 
-/** The base URL of an address that is listened on. */
 export function urlOf({ hostname, port }: Deno.NetAddr): string {
   return `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
 }
