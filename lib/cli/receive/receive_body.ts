@@ -89,7 +89,7 @@ async function* countedChunks(
 ): AsyncGenerator<Uint8Array, void> {
   if (!body) return;
   const deadline = performance.now() + timeoutMs;
-  const chunks = readChunks(body, { what: "the upload", idleMs, stop, close: () => {} });
+  const chunks = readChunks(Readable.fromWeb(body), { what: "the upload", idleMs, stop });
   try {
     for await (const chunk of chunks) {
       received.byteCount += chunk.length;

@@ -86,11 +86,7 @@ export class FolderStorage implements ArchiveStorage {
     const { stop } = this.options;
     return {
       name: key,
-      async *open() {
-        const file = createReadStream(path);
-        const close = () => void file.destroy();
-        yield* readChunks(file, { what: key, idleMs: IDLE_TIMEOUT_MS, stop, close });
-      },
+      open: () => readChunks(createReadStream(path), { what: key, idleMs: IDLE_TIMEOUT_MS, stop }),
     };
   }
 

@@ -3,10 +3,11 @@ import { once } from "node:events";
 import { createReadStream } from "node:fs";
 import http from "node:http";
 import https from "node:https";
+import { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import { AwsV4Signer } from "aws4fetch";
-import { fetchWithRetries } from "./retries.ts";
-import { readChunks, StorageError, type StoredFile } from "./storage.ts";
+import { fetchWithRetries, readChunks, StorageError, type StoredFile } from "./storage.ts";
 
 export interface S3Settings {
   accessKeyId: string;
@@ -20,8 +21,6 @@ export interface S3Settings {
 // For the response, and for each chunk of its body.
 const IDLE_TIMEOUT_MS = 60_000;
 const PUT_TIMEOUT_MS = 10 * 60_000;
-/** Limit of a response other than an object: a list of 1,000 keys has about 300 kB. */
-const MAX_TEXT_BYTES = 8 * 1024 * 1024;
 
 interface S3Request {
   method: "GET" | "PUT";
@@ -63,28 +62,31 @@ export class S3Bucket {
       : `https://${bucket}.${host}`;
   }
 
-  /** A page of the objects whose keys begin with `prefix`, in key order. */
-  async list(prefix: string, token = "") {
-    const response = await this.#send({
-      method: "GET",
-      query: {
+  /** The objects whose keys begin with `prefix`, in key order, page by page. */
+  async *list(prefix: string) {
+    let token = "";
+    do {
+      const query = {
         "list-type": "2",
         prefix,
         "encoding-type": "url",
         ...token === "" ? {} : { "continuation-token": token },
-      },
-    });
-    return readListPage(await this.#text(response, "list"));
+      };
+      const response = await this.#send({ method: "GET", query });
+      const { objects, nextToken } = readListPage(await this.#text(response, "list"));
+      // A service that ignores the token would be listed for ever.
+      if (nextToken !== "" && nextToken === token) {
+        throw new StorageError(`${this.#base}: the list repeats itself: check the endpoint`);
+      }
+      yield objects;
+      token = nextToken;
+    } while (token !== "");
   }
 
   /** The bytes of an object, unless it was overwritten since `etag`; failures are StorageErrors. */
-  async get(key: string, etag: string): Promise<AsyncGenerator<Uint8Array, void>> {
-    const response = await this.#send({
-      method: "GET",
-      key,
-      headers: etag === "" ? {} : { "if-match": etag },
-    });
-    return this.#chunks(response, key);
+  async *get(key: string, etag: string): AsyncGenerator<Uint8Array, void> {
+    const headers: Record<string, string> = etag === "" ? {} : { "if-match": etag };
+    yield* this.#chunks(await this.#send({ method: "GET", key, headers }), key);
   }
 
   async put(key: string, file: StoredFile): Promise<void> {
@@ -93,35 +95,22 @@ export class S3Bucket {
     await response.body?.cancel();
   }
 
-  #chunks(response: Response, name: string): AsyncGenerator<Uint8Array, void> {
-    const reader = (response.body ?? new Blob([]).stream()).getReader();
-    return readChunks(chunksOf(reader), {
-      what: `GET ${name} at ${this.#base}`,
-      idleMs: this.#idleMs,
-      stop: this.#stop,
-      close: () => void reader.cancel().catch(() => {}),
-    });
+  #chunks({ body }: Response, name: string): AsyncGenerator<Uint8Array, void> {
+    const what = `GET ${name} at ${this.#base}`;
+    const bytes = body ? Readable.fromWeb(body) : Readable.from([]);
+    return readChunks(bytes, { what, idleMs: this.#idleMs, stop: this.#stop });
   }
 
   /** The body of a response other than an object. */
-  async #text(response: Response, name: string): Promise<string> {
-    const decoder = new TextDecoder();
-    let text = "";
-    for await (const chunk of this.#chunks(response, name)) {
-      text += decoder.decode(chunk, { stream: true });
-      if (text.length > MAX_TEXT_BYTES) {
-        throw new StorageError(`a response of more than ${MAX_TEXT_BYTES} bytes`);
-      }
-    }
-    return text;
+  #text(response: Response, name: string): Promise<string> {
+    return text(this.#chunks(response, name));
   }
 
-  async #send(request: S3Request): Promise<Response> {
-    const what = `${request.method} ${request.key ?? "list"} at ${this.#base}`;
-    return await fetchWithRetries(what, {
+  #send(request: S3Request): Promise<Response> {
+    const name = request.key ?? "list";
+    return fetchWithRetries(`${request.method} ${name} at ${this.#base}`, {
       send: () => this.#fetch(request),
-      readText: (response) => this.#text(response, request.key ?? "list"),
-      describe: readS3Error,
+      problemOf: async (response) => readS3Error(response.status, await this.#text(response, name)),
       stop: this.#stop,
     });
   }
@@ -132,17 +121,14 @@ export class S3Bucket {
     const path = key === undefined
       ? "/"
       : `/${checkedKey(key).split("/").map(encodeStrictly).join("/")}`;
-    const signed = await new AwsV4Signer(
-      {
-        ...this.#settings,
-        ...this.#settings.sessionToken === "" ? { sessionToken: undefined } : {},
-        method,
-        url: `${this.#base}${path}${search && `?${search}`}`,
-        headers: headers ?? {},
-        service: "s3",
-        cache: this.#signingKeys,
-      } as ConstructorParameters<typeof AwsV4Signer>[0],
-    ).sign();
+    const signed = await new AwsV4Signer({
+      ...this.#settings,
+      method,
+      url: `${this.#base}${path}${search && `?${search}`}`,
+      headers: headers ?? {},
+      service: "s3",
+      cache: this.#signingKeys,
+    }).sign();
     const abort = new AbortController();
     const timeoutMs = method === "PUT" ? PUT_TIMEOUT_MS : this.#idleMs;
     const timer = setTimeout(() => abort.abort(), timeoutMs);
@@ -192,16 +178,6 @@ function encodeStrictly(text: string): string {
     /[!'()*]/g,
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
   );
-}
-
-async function* chunksOf(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-): AsyncGenerator<Uint8Array, void> {
-  while (true) {
-    const { value, done } = await reader.read();
-    if (done) return;
-    yield value;
-  }
 }
 
 /**

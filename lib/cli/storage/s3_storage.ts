@@ -79,34 +79,20 @@ export class S3Storage implements ArchiveStorage {
   }
 
   async *list(): AsyncGenerator<StoredArchive[], void> {
-    let token = "";
-    do {
-      const page = await this.#bucket.list(this.#prefix, token);
-      // A service that ignores the token would be listed for ever.
-      if (page.nextToken !== "" && page.nextToken === token) {
-        throw new StorageError(`${this.name}: the list repeats itself: check the endpoint`);
-      }
-      const archives = page.objects.filter(({ key }) => isArchiveName(key))
-        .map(({ key, etag, modifiedAt }) => ({
+    for await (const objects of this.#bucket.list(this.#prefix)) {
+      yield objects.filter(({ key }) => isArchiveName(key))
+        // Objects appear only when they are complete.
+        .map(({ key, etag: version, modifiedAt: uploadedAt }) => ({
           key,
-          version: etag,
-          uploadedAt: modifiedAt,
-          // Objects appear only when they are complete.
+          version,
+          uploadedAt,
           isComplete: true,
         }));
-      if (archives.length > 0) yield archives;
-      token = page.nextToken;
-    } while (token !== "");
+    }
   }
 
   /** Downloads the archive at each reading: most are small, and no temporary files are needed. */
   open({ key, version }: StoredArchive): ArchiveSource {
-    const bucket = this.#bucket;
-    return {
-      name: key,
-      async *open() {
-        yield* await bucket.get(key, version);
-      },
-    };
+    return { name: key, open: () => this.#bucket.get(key, version) };
   }
 }

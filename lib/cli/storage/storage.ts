@@ -1,4 +1,6 @@
+import { addAbortSignal, type Readable } from "node:stream";
 import { isTransient } from "../../../db/connection/errors.ts";
+import { pause } from "../../base/delay.ts";
 import { errorCode, errorMessage } from "../../base/error.ts";
 import type { ArchiveSource } from "../../report/archive/mod.ts";
 import { ReportError } from "../../report/report_error.ts";
@@ -55,55 +57,81 @@ export function isArchiveName(key: string): boolean {
   return /\.(gz|tgz)$/i.test(key) && !key.includes("\0") && key.isWellFormed();
 }
 
-interface Interrupts {
-  /** Timeout for each chunk. */
-  idleMs: number;
-  /** Aborts the reading. */
-  stop?: AbortSignal | undefined;
-}
-
 /**
- * The chunks of a file or object.
+ * The chunks of a file, an object or the body of a request.
  *
  * @param options.what the beginning of error messages
- * @param options.close releases the source; called at the end
+ * @param options.idleMs timeout for each chunk
  * @throws {StorageError} for any failure, timeout or `stop`
  */
 export async function* readChunks(
-  bytes: AsyncIterable<Uint8Array>,
-  { what, idleMs, stop, close }: Interrupts & { what: string; close(): void },
+  bytes: Readable,
+  { what, idleMs, stop }: { what: string; idleMs: number; stop?: AbortSignal | undefined },
 ): AsyncGenerator<Uint8Array, void> {
-  const iterator = bytes[Symbol.asyncIterator]();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const startTimer = () => {
+    const expire = () => bytes.destroy(new Error(`no data for ${idleMs / 1000} s`));
+    timer = setTimeout(expire, idleMs);
+  };
   try {
-    while (true) {
-      const { value, done } = await nextInTime(iterator, { idleMs, stop });
-      if (done) return;
-      yield value;
+    if (stop) addAbortSignal(stop, bytes);
+    startTimer();
+    for await (const chunk of bytes) {
+      clearTimeout(timer);
+      yield chunk;
+      startTimer();
     }
   } catch (error) {
     if (error instanceof StorageError) throw error;
     throw new StorageError(`${what}: ${stop?.aborted ? "stopped" : errorMessage(error)}`);
   } finally {
-    close();
+    clearTimeout(timer);
   }
 }
 
-async function nextInTime(
-  iterator: AsyncIterator<Uint8Array>,
-  { idleMs, stop }: Interrupts,
-): Promise<IteratorResult<Uint8Array, void>> {
-  const { promise: interrupted, reject } = Promise.withResolvers<never>();
-  const onStop = () => reject(stop?.reason);
-  if (stop?.aborted) onStop();
-  stop?.addEventListener("abort", onStop);
-  const timer = setTimeout(
-    () => reject(new Error(`no data for ${idleMs / 1000} s`)),
-    idleMs,
-  );
-  try {
-    return await Promise.race([interrupted, iterator.next()]);
-  } finally {
-    clearTimeout(timer);
-    stop?.removeEventListener("abort", onStop);
+const ATTEMPTS = 4;
+const FIRST_PAUSE_MS = 200;
+/** Of what a server asks for. */
+const MAX_PAUSE_SECONDS = 30;
+
+/**
+ * Sends a request again after 429, 5xx and a failed connection, not before `Retry-After`.
+ *
+ * @param request names it in errors, without secrets
+ * @param options.problemOf reads what a response that is an error says
+ * @throws {StorageError} when all attempts failed, or repeating is of no use
+ */
+export async function fetchWithRetries(
+  request: string,
+  { send, problemOf, stop }: {
+    send: () => Promise<Response>;
+    problemOf: (response: Response) => Promise<string>;
+    stop?: AbortSignal | undefined;
+  },
+): Promise<Response> {
+  for (let attempt = 1;; attempt++) {
+    let problem: string;
+    let isRetryable = true;
+    let pauseMs = FIRST_PAUSE_MS * 2 ** (attempt - 1);
+    try {
+      const response = await send();
+      if (response.ok) return response;
+      isRetryable = response.status >= 500 || response.status === 429;
+      problem = await problemOf(response);
+      const seconds = Number(response.headers.get("retry-after")) || 0;
+      pauseMs = Math.max(pauseMs, Math.min(seconds, MAX_PAUSE_SECONDS) * 1000);
+    } catch (error) {
+      if (error instanceof StorageError) throw error;
+      if (stop?.aborted) throw new StorageError(`${request}: stopped`);
+      problem = error instanceof DOMException ? error.name : causeOf(error);
+    }
+    if (!isRetryable || attempt === ATTEMPTS) throw new StorageError(`${request}: ${problem}`);
+    await pause(pauseMs, stop);
   }
+}
+
+/** The message of a failed fetch contains the URL, whose query may be a secret. */
+function causeOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause || error;
+  return errorMessage(cause).replaceAll(/\?\S*/g, "?...");
 }

@@ -7,9 +7,8 @@ import { PROGRAM } from "../../base/version.ts";
 import { UsageError } from "../errors.ts";
 import { readSecret } from "../settings.ts";
 import { type Inbox, openInbox, TEMPORARY_FOLDER } from "./inbox.ts";
-import { fetchWithRetries } from "./retries.ts";
 import { readS3Error } from "./s3_client.ts";
-import { StorageError } from "./storage.ts";
+import { fetchWithRetries, StorageError } from "./storage.ts";
 
 const PUT_TIMEOUT_MS = 10 * 60_000;
 const MAX_RESPONSE_CHARACTERS = 10_000;
@@ -109,13 +108,14 @@ async function putBytes(
       const signal = AbortSignal.timeout(PUT_TIMEOUT_MS);
       return fetch(url, { method: "PUT", headers, body, redirect: "manual", signal });
     },
-    readText,
-    describe(status, text) {
+    async problemOf(response) {
+      const { status } = response;
       if (status === 401) {
         return `HTTP 401: expected credentials in the URL, or the address of \`${PROGRAM} receive\` ` +
           "(not the API's) with a valid token in UPLOAD_TOKEN: create one with " +
           `\`${PROGRAM} token create --org NAME --upload\``;
       }
+      const text = await readText(response);
       const refused = v.safeParse(REFUSED, text);
       if (refused.success) return Object.values(refused.output.errors).flat().join("; ");
       return `${readS3Error(status, text)}: check --to`;
