@@ -1,11 +1,13 @@
 /** Routes of `receive`: `PUT` or `POST /upload/OWNER/NAME`, and `GET /health`. */
 import { join } from "node:path";
 import * as v from "valibot";
+import { loadUploader, type Uploader } from "../../../db/read/caller.ts";
 import { errorFields } from "../../base/log.ts";
 import { quote } from "../../base/quote.ts";
 import { readWith } from "../../base/read_with.ts";
 import { parseRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
 import { parseTimestamp } from "../../base/time.ts";
+import { readToken } from "../../http/request/authentication.ts";
 import type { App, Context } from "../../http/request/context.ts";
 import {
   ALLOWED_METHODS,
@@ -20,6 +22,7 @@ import {
 import { splitUrl } from "../../http/request/parsed_url.ts";
 import { type LoggedRequest, logRequests } from "../../http/request/request_log.ts";
 import { completeError } from "../../http/request/responses.ts";
+import { createTokenThrottle } from "../../http/request/token_throttle.ts";
 import { ReportError } from "../../report/report_error.ts";
 import type { RunValues } from "../intake/run_options.ts";
 import {
@@ -33,7 +36,6 @@ import {
 import { isOutage } from "../storage/storage.ts";
 import { acceptUpload, type UploadRequest } from "./accept_upload.ts";
 import { type BodyLimits, receiveBody, UploadError } from "./receive_body.ts";
-import { createAuthenticator } from "./upload_authentication.ts";
 
 const UPLOAD_METHODS = ["POST", "PUT"];
 
@@ -54,7 +56,7 @@ export interface UploadContext
 /** Creates the app. */
 export function createUploadApp(context: UploadContext): App {
   const { log, metrics } = context;
-  const authenticate = createAuthenticator(context);
+  const throttle = createTokenThrottle(context);
   let uploadCount = 0;
   let runningCount = 0;
 
@@ -78,8 +80,7 @@ export function createUploadApp(context: UploadContext): App {
       return jsonResponse(200, { status: "ok" });
     }
     const now = context.now();
-    const authorization = request.headers.get("authorization");
-    const uploader = await authenticate(authorization, { address: logged.address, now });
+    const uploader = await authenticate(request, logged.address, now);
     if (!uploader) return unauthorized("token");
     logged.caller = uploader;
     const repo = repositoryOf(path);
@@ -108,6 +109,20 @@ export function createUploadApp(context: UploadContext): App {
       metrics?.set("uploads_running", --runningCount);
       await Deno.remove(folder, { recursive: true }).catch(() => {});
     }
+  }
+
+  /** Looks up the upload token for every upload, so that a revoked one is rejected immediately. */
+  async function authenticate(
+    { headers }: Request,
+    address: string,
+    now: number,
+  ): Promise<Uploader | null> {
+    const token = readToken(headers.get("authorization"), "token", ["upload"]);
+    if (!token || !await throttle.mayBeValid(address, token.hash)) return null;
+    const uploader = await loadUploader(context.sql, { hash: token.hash, now });
+    if (uploader) context.onTokenUse?.(uploader, now - now % 3600);
+    else throttle.recordWrong(address);
+    return uploader;
   }
 }
 

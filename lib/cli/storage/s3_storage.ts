@@ -3,7 +3,7 @@ import { type Environment, setting, type SettingName } from "../../base/config.t
 import type { ArchiveSource } from "../../report/archive/mod.ts";
 import { UsageError } from "../errors.ts";
 import { S3Bucket, type S3Options, type S3Settings } from "./s3_client.ts";
-import { type ArchiveStorage, isArchiveName, StorageError, type StoredArchive } from "./storage.ts";
+import { type ArchiveStorage, isArchiveName, type StoredArchive } from "./storage.ts";
 
 export interface S3Location {
   bucket: string;

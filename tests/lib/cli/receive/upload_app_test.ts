@@ -469,29 +469,18 @@ describeWithDatabases("limits of uploads", (database) => {
     });
   });
 
-  it("of the database are not those of a token that was valid a short time ago", async () => {
-    let isAway = false;
+  it("of the database are 503", async () => {
+    let isAway = true;
     const away = () => Object.assign(new Error("connection refused"), { code: "ECONNREFUSED" });
     const sql = new Proxy(database().sql, {
       apply: (target, self, args) =>
         isAway ? Promise.reject(away()) : Reflect.apply(target, self, args),
     });
-    const clock = { now: NOON };
-    await withReceiver({ now: () => clock.now }, async (receiver) => {
-      const statusOf = async (token: string) => {
-        const response = await receiver.send(path, token, { body: JUNIT });
-        await response.body?.cancel();
-        return response.status;
-      };
-      const other = await addToken(database().sql, acme);
-      assert.equal(await statusOf(token), 202);
-      isAway = true;
-      clock.now += 300;
-      assert.deepEqual([await statusOf(token), await statusOf(other)], [202, 503]);
-      clock.now += 1;
-      assert.equal(await statusOf(token), 503);
+    await withReceiver({}, async (receiver) => {
+      const response = await receiver.send(path, token, { body: JUNIT });
+      assert.deepEqual([response.status, await response.text()], [503, ""]);
       isAway = false;
-      assert.deepEqual([await statusOf(token), await statusOf(other)], [202, 202]);
+      assert.equal((await receiver.send(path, token, { body: JUNIT })).status, 202);
     }, sql);
   });
 });
