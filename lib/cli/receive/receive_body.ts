@@ -58,13 +58,13 @@ export class UploadError extends Error {
  * @throws {UploadError} when it is incomplete, too large or a malformed form
  */
 export async function receiveBody(
-  { body, headers }: Request,
+  request: Request,
   folder: string,
   limits: BodyLimits,
 ): Promise<ReceivedBody> {
   const received: ReceivedBody = { archive: null, files: [], byteCount: 0 };
-  const contentType = headers.get("content-type") ?? "";
-  const chunks = countedChunks(body, limits, received);
+  const contentType = request.headers.get("content-type") ?? "";
+  const chunks = countedChunks(request, limits, received);
   if (/^multipart\//i.test(contentType)) {
     await receiveForm(chunks, { contentType, folder, received });
   } else {
@@ -83,21 +83,19 @@ export async function receiveBody(
 }
 
 async function* countedChunks(
-  body: Request["body"],
+  { body, headers }: Request,
   { maxBytes, idleMs, timeoutMs, stop }: BodyLimits,
   received: ReceivedBody,
 ): AsyncGenerator<Uint8Array, void> {
   if (!body) return;
+  const tooLarge = { body: [`more than ${maxBytes} bytes: upload fewer reports at a time`] };
+  if (Number(headers.get("content-length")) > maxBytes) throw new UploadError(413, tooLarge);
   const deadline = performance.now() + timeoutMs;
   const chunks = readChunks(Readable.fromWeb(body), { what: "the upload", idleMs, stop });
   try {
     for await (const chunk of chunks) {
       received.byteCount += chunk.length;
-      if (received.byteCount > maxBytes) {
-        throw new UploadError(413, {
-          body: [`more than ${maxBytes} bytes: upload fewer reports at a time`],
-        });
-      }
+      if (received.byteCount > maxBytes) throw new UploadError(413, tooLarge);
       if (performance.now() > deadline) {
         throw new StorageError(`the upload: not complete after ${timeoutMs / 1000} s`);
       }
