@@ -156,7 +156,6 @@ create table repository_state (
   addition_count bigint not null default 0,
   next_test_no integer not null default 0,
   next_test_list_no integer not null default 0,
-  next_test_tag_set_no integer not null default 0,
   constraint repository_state_pkey PRIMARY KEY (repository_id)
 );
 
@@ -188,7 +187,7 @@ END) stored,
   upload_digest bytea,
   test_result_count integer not null default 0,
   test_list_no integer,
-  test_tag_set_no integer,
+  test_tag_digest bytea,
   durations bytea storage external,
   duration_unit integer,
   exceptions bytea,
@@ -234,13 +233,9 @@ create table test_tag (
 
 create table test_tag_set (
   repository_id bigint not null,
-  test_tag_set_no integer not null,
-  test_list_no integer not null,
   digest bytea not null,
   tag_groups text not null,
-  members bytea not null,
-  constraint test_tag_set_pkey PRIMARY KEY (repository_id, test_tag_set_no),
-  constraint test_tag_set_repository_id_test_list_no_digest_key UNIQUE (repository_id, test_list_no, digest)
+  constraint test_tag_set_pkey PRIMARY KEY (repository_id, digest)
 );
 
 create table unpublished_test_range (

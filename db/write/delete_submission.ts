@@ -80,7 +80,7 @@ async function lockSubmission(
       select repository_id::float8 as "repositoryId",
         encode(submission_id, 'hex') as "submissionId", code_version as "codeVersion",
         test_list_no as "testListNo", array_to_json(tags) as tags,
-        test_tag_set_no as "testTagSetNo"
+        encode(test_tag_digest, 'hex') as "testTagDigest"
       from submission
       where repository_id = any(${arrayOf(repositoryIds)}::bigint[]) and key = ${key}`;
   const [found, ...others] = await find(repositories.map(({ repositoryId }) => repositoryId));

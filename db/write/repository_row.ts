@@ -59,7 +59,7 @@ export async function takeNumbers(
   sql: Queryable,
   { repositoryId, column, count = 1 }: {
     repositoryId: number;
-    column: "next_test_no" | "next_test_list_no" | "next_test_tag_set_no";
+    column: "next_test_no" | "next_test_list_no";
     count?: number;
   },
 ): Promise<number> {

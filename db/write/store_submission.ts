@@ -151,9 +151,9 @@ async function insertUpload(
     await publishTests(tx, { repositoryId, testNos });
     testListNo = await insertTestList(tx, { ...list, testNos });
   }
-  const testTagSetNo = await addTags(tx, { repositoryId, testListNo }, { tags, testTags });
+  const testTagDigest = await addTags(tx, { repositoryId, testListNo }, { tags, testTags });
 
-  const results = { content, digest, testListNo, testTagSetNo };
+  const results = { content, digest, testListNo, testTagDigest };
   const codeVersion = await insertSubmission(tx, { ...upload, id, key }, results);
   await storeTexts(tx, { repositoryId, texts: content.texts });
   const negatives = await newNegatives(tx, upload, id);

@@ -32,7 +32,7 @@ export async function insertSubmission(
     content: SubmissionContent;
     digest: string;
     testListNo: number;
-    testTagSetNo: number | null;
+    testTagDigest: string | null;
   } | null,
 ): Promise<string | undefined> {
   const dataVersion = await bumpForAddition(tx, facts.repositoryId);
@@ -40,13 +40,13 @@ export async function insertSubmission(
   const [row] = await tx<{ codeVersion: string }[]>`
     insert into submission (repository_id, submission_id, recorded_at, uploaded_at, status, key,
       build_url, commit_oid, tree_oid, branch, tags, upload_digest, test_result_count,
-      test_list_no, test_tag_set_no, durations, duration_unit, exceptions, data_version)
+      test_list_no, test_tag_digest, durations, duration_unit, exceptions, data_version)
     values (${facts.repositoryId}, decode(${facts.id}, 'hex'), to_timestamp(${facts.recordedAt}),
       to_timestamp(${facts.uploadedAt}), ${results ? "processed" : "processing"}, ${facts.key},
       ${facts.buildUrl}, ${facts.commitOid}, ${facts.treeOid}, ${facts.branch},
       ${textArray(facts.tags)}::text[], decode(${results?.digest ?? null}::text, 'hex'),
       ${content?.resultCount ?? 0}, ${results?.testListNo ?? null}::int,
-      ${results?.testTagSetNo ?? null}::int, ${content?.durations ?? null}::bytea,
+      decode(${results?.testTagDigest ?? null}::text, 'hex'), ${content?.durations ?? null}::bytea,
       ${content?.durationUnit ?? null}::int, ${content?.exceptions ?? null}::bytea, ${dataVersion})
     on conflict do nothing
     returning code_version as "codeVersion"`;

@@ -3,11 +3,11 @@
  * numbers of its tests as ranges, mostly a few, so that an upload with a new tag costs the same after
  * a thousand others.
  */
-import { decodeTestTags, encodeTestTags, type TestTags } from "../../lib/analysis/test_tags.ts";
+import { createHash } from "node:crypto";
+import type { TestTags } from "../../lib/analysis/test_tags.ts";
 import { TAG_LIMITS } from "../../lib/report/limits.ts";
-import { type Fragment, type Queryable, rangesOf, textsIn } from "../connection/sql.ts";
+import { type Queryable, rangesOf, textsIn } from "../connection/sql.ts";
 import { loadTestList } from "../read/test_lists.ts";
-import { takeNumbers } from "./repository_row.ts";
 
 /** A repository would have too many distinct tags. */
 export class TagLimitError extends Error {
@@ -22,55 +22,59 @@ interface TestList {
 /** Tests that have the same tags. */
 interface TagGroup {
   tags: readonly string[];
-  testNos: Iterable<number>;
+  /** Their test_no, as the text of an `int4multirange`. */
+  tests: string;
 }
 
 /**
- * Adds the tags of a new submission to the tests that it ran. Returns the number of its set of tags
- * of single tests. @throws {TagLimitError} when the repository would have too many distinct tags
+ * Adds the tags of a new submission to the tests that it ran. Returns the digest (hex) of its tags of
+ * single tests. @throws {TagLimitError} when the repository would have too many distinct tags
  */
 export async function addTags(
   tx: Queryable,
   list: TestList,
   { tags, testTags }: { tags: readonly string[]; testTags: TestTags | null },
-): Promise<number | null> {
+): Promise<string | null> {
   if (tags.length === 0 && !testTags) return null;
+  const { repositoryId } = list;
   const listed = await loadTestList(tx, list);
-  const groups: TagGroup[] = tags.length > 0 ? [{ tags, testNos: listed }] : [];
-  const set = testTags && await storeTagSet(tx, list, testTags);
-  if (set?.isNew) groups.push(...groupsOf(testTags!, listed));
-  await tagTests(tx, list.repositoryId, groups);
-  return set?.testTagSetNo ?? null;
+  const groups: TagGroup[] = tags.length > 0 ? [{ tags, tests: rangesOf(listed) }] : [];
+  if (!testTags) {
+    await tagTests(tx, repositoryId, groups);
+    return null;
+  }
+  const ofSingleTests = groupsOf(testTags, listed);
+  const json = JSON.stringify(ofSingleTests);
+  const digest = createHash("sha256").update(json).digest("hex").slice(0, DIGEST_DIGITS);
+  // Stored once for all submissions that have the same.
+  const { count } = await tx`
+    insert into test_tag_set (repository_id, digest, tag_groups)
+    values (${repositoryId}, decode(${digest}, 'hex'), ${json})
+    on conflict do nothing`;
+  await tagTests(tx, repositoryId, count > 0 ? [...groups, ...ofSingleTests] : groups);
+  return digest;
 }
 
-/** Stores the tags of single tests, once for all submissions of the list that have the same. */
-async function storeTagSet(
-  tx: Queryable,
-  { repositoryId, testListNo }: TestList,
-  testTags: TestTags,
-): Promise<{ testTagSetNo: number; isNew: boolean }> {
-  const { groups, members, digest } = encodeTestTags(testTags);
-  const [known] = await tx<{ testTagSetNo: number }[]>`
-    select test_tag_set_no as "testTagSetNo" from test_tag_set
-    where repository_id = ${repositoryId} and test_list_no = ${testListNo}
-      and digest = decode(${digest}, 'hex')`;
-  if (known) return { ...known, isNew: false };
-  const testTagSetNo = await takeNumbers(tx, { repositoryId, column: "next_test_tag_set_no" });
-  await tx`
-    insert into test_tag_set
-      (repository_id, test_tag_set_no, test_list_no, digest, tag_groups, members)
-    values (${repositoryId}, ${testTagSetNo}, ${testListNo}, decode(${digest}, 'hex'), ${groups},
-      ${members})`;
-  return { testTagSetNo, isNew: true };
+const DIGEST_DIGITS = 32;
+
+function groupsOf({ groups, groupOf }: TestTags, listed: Int32Array): TagGroup[] {
+  const testNos = groups.map((): number[] => []);
+  groupOf.forEach((groupNo, index) => testNos[groupNo - 1]?.push(listed[index]!));
+  return groups.map((tags, index) => ({ tags, tests: rangesOf(testNos[index]!) }));
 }
 
-function groupsOf(testTags: TestTags, listed: Int32Array): TagGroup[] {
-  const groups = testTags.groups.map((tags) => ({ tags, testNos: [] as number[] }));
-  testTags.groupOf.forEach((groupNo, place) => groups[groupNo - 1]?.testNos.push(listed[place]!));
-  return groups;
+/** SQL: the tests of each tag. */
+function testsByTag(sql: Queryable, groups: TagGroup[]) {
+  return sql`(
+    select tag, range_agg(tests) as tests
+    from json_to_recordset(${JSON.stringify(groups)}::text::json)
+        as g(tags json, tests int4multirange),
+      json_array_elements_text(tags) as tag
+    group by tag)`;
 }
 
 async function tagTests(tx: Queryable, repositoryId: number, groups: TagGroup[]): Promise<void> {
+  if (groups.length === 0) return;
   const tags = [...new Set(groups.flatMap((group) => group.tags))];
   const [counts] = await tx<{ newTag: string | null; count: number; presentCount: number }[]>`
     select min(tag) filter (where repository_id is null) as "newTag", count(*)::int as count,
@@ -85,14 +89,9 @@ async function tagTests(tx: Queryable, repositoryId: number, groups: TagGroup[])
         "from run to run, such as build numbers",
     );
   }
-  const rows = groups.map(({ tags, testNos }) => ({ tags, tests: rangesOf(testNos) }));
   await tx`
     insert into test_tag as present (repository_id, tag, tests)
-    select ${repositoryId}, tag, range_agg(tests)
-    from json_to_recordset(${JSON.stringify(rows)}::text::json)
-        as g(tags json, tests int4multirange),
-      json_array_elements_text(tags) as tag
-    group by tag
+    select ${repositoryId}, tag, tests from ${testsByTag(tx, groups)} added
     on conflict (repository_id, tag) do update set tests = present.tests + excluded.tests
     where not present.tests @> excluded.tests`;
 }
@@ -103,18 +102,20 @@ export interface TaggedSubmission {
   /** `null` for one that was not processed. */
   testListNo: number | null;
   tags: readonly string[];
-  testTagSetNo: number | null;
+  /** Hex; `null` without tags of single tests. */
+  testTagDigest: string | null;
 }
 
 /** The tags of a submission, each with the tests that it has there. */
 export async function loadTags(
   tx: Queryable,
-  { repositoryId, testListNo, tags, testTagSetNo }: TaggedSubmission,
+  { repositoryId, testListNo, tags, testTagDigest }: TaggedSubmission,
 ): Promise<TagGroup[]> {
-  if (testListNo === null || tags.length === 0 && testTagSetNo === null) return [];
-  const testNos = await loadTestList(tx, { repositoryId, testListNo });
-  const sets = await loadTagSets(tx, repositoryId, tx`test_tag_set_no = ${testTagSetNo}`);
-  return [{ tags, testNos }, ...sets];
+  if (testListNo === null) return [];
+  const ofSingleTests = await loadTagSets(tx, repositoryId, testTagDigest);
+  if (tags.length === 0) return ofSingleTests;
+  const tests = rangesOf(await loadTestList(tx, { repositoryId, testListNo }));
+  return [{ tags, tests }, ...ofSingleTests];
 }
 
 /**
@@ -124,51 +125,36 @@ export async function loadTags(
 export async function removeTags(
   tx: Queryable,
   repositoryId: number,
-  groups: TagGroup[],
+  removed: TagGroup[],
 ): Promise<void> {
-  if (groups.length === 0) return;
-  const removed = new Map<string, Set<number>>();
-  for (const { tags, testNos } of groups) {
-    for (const tag of tags) {
-      removed.set(tag, (removed.get(tag) ?? new Set()).union(new Set(testNos)));
-    }
-  }
+  if (removed.length === 0) return;
   const lists = await tx<{ testListNo: number; tags: string[] }[]>`
     select test_list_no as "testListNo", json_agg(distinct tag) as tags
     from submission, unnest(tags) as tag
     where repository_id = ${repositoryId} and status = 'processed'
-      and tag = any(${textsIn(tx, [...removed.keys()])})
+      and tag = any(${textsIn(tx, removed.flatMap(({ tags }) => tags))})
     group by test_list_no`;
-  const others: TagGroup[] = await loadTagSets(tx, repositoryId, tx`true`);
+  const kept = await loadTagSets(tx, repositoryId);
   for (const { testListNo, tags } of lists) {
-    others.push({ tags, testNos: await loadTestList(tx, { repositoryId, testListNo }) });
+    kept.push({ tags, tests: rangesOf(await loadTestList(tx, { repositoryId, testListNo })) });
   }
-  for (const { tags, testNos } of others) {
-    for (const tests of tags.flatMap((tag) => removed.get(tag) ?? [])) {
-      for (const testNo of testNos) tests.delete(testNo);
-    }
-  }
-  const rows = [...removed].map(([tag, tests]) => ({ tag, tests: rangesOf(tests) }));
   await tx`
-    update test_tag t set tests = t.tests - r.tests
-    from json_to_recordset(${JSON.stringify(rows)}::text::json) as r(tag text, tests int4multirange)
-    where t.repository_id = ${repositoryId} and t.tag = r.tag`;
+    update test_tag t set tests = t.tests - (removed.tests - coalesce(kept.tests, '{}'))
+    from ${testsByTag(tx, removed)} removed
+    left join ${testsByTag(tx, kept)} kept on kept.tag = removed.tag
+    where t.repository_id = ${repositoryId} and t.tag = removed.tag`;
   await tx`delete from test_tag where repository_id = ${repositoryId} and isempty(tests)`;
 }
 
-/** Tests with the tags of single tests, of the sets of a repository where a condition holds. */
+/** The tags of single tests with a digest, or of all submissions of a repository. */
 async function loadTagSets(
   sql: Queryable,
   repositoryId: number,
-  condition: Fragment,
+  digest?: string | null,
 ): Promise<TagGroup[]> {
-  const sets = await sql<{ testListNo: number; groups: string; members: Uint8Array }[]>`
-    select test_list_no as "testListNo", tag_groups as groups, members from test_tag_set
-    where repository_id = ${repositoryId} and ${condition}`;
-  const groups: TagGroup[] = [];
-  for (const { testListNo, ...encoded } of sets) {
-    const listed = await loadTestList(sql, { repositoryId, testListNo });
-    groups.push(...groupsOf(decodeTestTags(encoded), listed));
-  }
-  return groups;
+  const sets = await sql<{ groups: string }[]>`
+    select tag_groups as groups from test_tag_set
+    where repository_id = ${repositoryId}
+      and ${digest === undefined ? sql`true` : sql`digest = decode(${digest}::text, 'hex')`}`;
+  return sets.flatMap(({ groups }) => JSON.parse(groups));
 }

@@ -108,13 +108,15 @@ async function insertTests(
   repositoryId: number,
   tests: (TestIdentity & { testNo: number; testHash: number })[],
 ): Promise<number> {
-  const { count } = await sql`
+  // Citus counts those too that are not stored.
+  const inserted = await sql`
     insert into test (repository_id, test_no, test_hash, suite, class, name, file)
     select ${repositoryId}, "testNo", "testHash", suite, class, name, file
     from json_to_recordset(${JSON.stringify(tests)}::text::json) as t("testNo" int,
       "testHash" bigint, suite text, class text, name text, file text)
-    on conflict (repository_id, test_hash) do nothing`;
-  return count;
+    on conflict (repository_id, test_hash) do nothing
+    returning test_no`;
+  return inserted.length;
 }
 
 /** The number of the list of exactly these tests; `null` when no submission has run it. */
@@ -151,7 +153,7 @@ export async function deleteUnusedLists(tx: Queryable, repositoryId: number): Pr
     delete from test_tag_set t
     where repository_id = ${repositoryId} and not exists (
       select 1 from submission s
-      where s.repository_id = ${repositoryId} and s.test_tag_set_no = t.test_tag_set_no)`;
+      where s.repository_id = ${repositoryId} and s.test_tag_digest = t.digest)`;
   const { count } = await tx`
     delete from test_list l
     where repository_id = ${repositoryId} and not exists (

@@ -1,8 +1,6 @@
 /** Tags of single tests of a submission, in addition to its own: the owners of their files. */
-import { createHash } from "node:crypto";
 import type { Codeowners } from "../report/codeowners.ts";
 import type { SubmissionContent } from "./submission_content.ts";
-import { VarintReader, VarintWriter } from "./varint.ts";
 
 /** Prefix of the tags that name the owners of a test's file. */
 export const OWNER_TAG = "owner:";
@@ -45,32 +43,4 @@ export function ownerTags(
 function relativeTo(root: string, file: string): string {
   const [folder, path] = [root, file].map((text) => text.replaceAll("\\", "/"));
   return folder && path!.startsWith(`${folder}/`) ? path!.slice(folder.length + 1) : file;
-}
-
-export interface EncodedTestTags {
-  /** JSON. */
-  groups: string;
-  members: Uint8Array;
-  /** SHA-256 over both, hex. */
-  digest: string;
-}
-
-/** Encodes tags. */
-export function encodeTestTags({ groups, groupOf }: TestTags): EncodedTestTags {
-  const json = JSON.stringify(groups);
-  const writer = new VarintWriter();
-  for (const groupNo of groupOf) writer.write(groupNo);
-  const members = writer.finish();
-  const digest = createHash("sha256").update(json).update("\0").update(members).digest("hex");
-  return { groups: json, members, digest };
-}
-
-/** Decodes what {@linkcode encodeTestTags} returned. */
-export function decodeTestTags(
-  { groups, members }: Pick<EncodedTestTags, "groups" | "members">,
-): TestTags {
-  const groupOf: number[] = [];
-  const reader = new VarintReader(members);
-  while (!reader.done) groupOf.push(reader.read());
-  return { groups: JSON.parse(groups), groupOf };
 }

@@ -93,8 +93,7 @@ create table repository_state (
   -- loaded again.
   addition_count bigint not null default 0,
   next_test_no integer not null default 0,
-  next_test_list_no integer not null default 0,
-  next_test_tag_set_no integer not null default 0
+  next_test_list_no integer not null default 0
 );
 
 -- Test identities.
@@ -144,20 +143,15 @@ create table test_list (
   unique (list_hash, repository_id)
 );
 
--- Tags of single tests of a list, in addition to those of whole submissions: the owners of their files.
--- Stored once for all submissions that ran the list with the same tags.
+-- Tags of single tests, in addition to those of whole submissions: the owners of their files. Stored
+-- once for all submissions that have the same.
 create table test_tag_set (
   repository_id bigint not null,
-  test_tag_set_no integer not null,
-  test_list_no integer not null,
-  -- SHA-256 of tag_groups and members.
+  -- First 16 bytes of the SHA-256 of tag_groups.
   digest bytea not null,
-  -- JSON: an array of arrays of tags.
+  -- JSON: an array of objects, each with tags and the tests that have them, as ranges of test_no.
   tag_groups text not null,
-  -- For each test of the list a varint: 0 for no tags, else 1 + the position in tag_groups.
-  members bytea not null,
-  primary key (repository_id, test_tag_set_no),
-  unique (repository_id, test_list_no, digest)
+  primary key (repository_id, digest)
 );
 
 -- One upload of results. Results are stored by column; negative ones are also rows of
@@ -188,7 +182,7 @@ create table submission (
   upload_digest bytea check (length(upload_digest) = 16),
   test_result_count integer not null default 0,
   test_list_no integer,
-  test_tag_set_no integer,
+  test_tag_digest bytea,
   -- Total duration of each test of the list, as varints in units of duration_unit microseconds.
   durations bytea,
   duration_unit integer,

@@ -153,13 +153,10 @@ export async function assertWhole({ sql }: Pick<Database, "sql">): Promise<void>
         select from test_list l
         where (l.repository_id, l.test_list_no) = (s.repository_id, s.test_list_no)))::int
         as "submissions without a list",
-      (select count(*) from submission s where test_tag_set_no is not null and not exists (
+      (select count(*) from submission s where test_tag_digest is not null and not exists (
         select from test_tag_set t
-        where (t.repository_id, t.test_tag_set_no) = (s.repository_id, s.test_tag_set_no)))::int
+        where (t.repository_id, t.digest) = (s.repository_id, s.test_tag_digest)))::int
         as "submissions without their set of tags",
-      (select count(*) from test_tag_set t where not exists (select from test_list l
-        where (l.repository_id, l.test_list_no) = (t.repository_id, t.test_list_no)))::int
-        as "sets of tags without a list",
       (select count(*) from disruptive_test d where not exists (select from test t
         where (t.repository_id, t.test_no) = (d.repository_id, d.test_no)))::int
         as "disruptive tests without a name",

@@ -1,6 +1,6 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import { decodeTestTags, encodeTestTags, ownerTags } from "../../../lib/analysis/test_tags.ts";
+import { ownerTags } from "../../../lib/analysis/test_tags.ts";
 import { parseCodeowners } from "../../../lib/report/codeowners.ts";
 
 function contentOf(files: string[]) {
@@ -34,12 +34,5 @@ describe("tags of owners", () => {
 
   it("are null when no file has an owner", () => {
     assert.equal(ownerTags(contentOf(["a", ""]), parseCodeowners("/web/ @a\n")), null);
-  });
-
-  it("are decoded as they were encoded", () => {
-    const tags = { groups: [["a", "b"], ["c"]], groupOf: [1, 0, 2, 0, 1] };
-    const encoded = encodeTestTags(tags);
-    assert.equal(encoded.members.length, 5);
-    assert.deepEqual(decodeTestTags(encoded), tags);
   });
 });

@@ -197,9 +197,8 @@ describeWithDatabases("repo", (database) => {
       values (${repositoryId}, 0, '\\x00', 1, '\\x00')`;
     await sql`insert into test_tag values (${repositoryId}, 'tag', '{[0,1)}')`;
     await sql`
-      insert into test_tag_set
-        (repository_id, test_tag_set_no, test_list_no, digest, tag_groups, members)
-      values (${repositoryId}, 0, 0, '\\x00', '[]', '\\x00')`;
+      insert into test_tag_set (repository_id, digest, tag_groups)
+      values (${repositoryId}, '\\x00', '[]')`;
     await sql`
       insert into unpublished_test_range (repository_id, first_test_no, end_test_no)
       values (${repositoryId}, 7, 8)`;
