@@ -41,7 +41,7 @@ export function definePage<Query extends Entries>(
     ...page,
     access: "token or basic",
     isPage: true,
-    parameters: { query: v.object({ ...query }) },
+    query: v.object({ ...query }),
     response: { status: 200, mediaType: "text/html; charset=utf-8" },
     async handler(request, { sql }) {
       const pathTo = pathsFrom(request.root);

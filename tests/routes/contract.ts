@@ -75,7 +75,7 @@ function headerPatterns(route: Route | undefined, status: number): Record<string
   if (status === 200) {
     patterns.etag = tag;
     patterns["content-encoding"] = /^(gzip)?$/;
-    if (route && "after" in route.parameters.query.entries) {
+    if (route && "after" in route.query.entries) {
       patterns.link = /^(<\?[^<>]+>; rel="next")?$/;
     }
     if (route?.operationId === "getDocs") {

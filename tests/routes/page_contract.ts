@@ -1,7 +1,6 @@
 /** What holds for every page, which the OpenAPI document does not describe. */
 import { gunzipSync } from "node:zlib";
 import { describedParameters, pathTemplate } from "../../lib/http/openapi/description.ts";
-import { defineRoute } from "../../lib/http/request/route.ts";
 import { pages } from "../../routes/mod.ts";
 import type { Operation, ParameterObject, SeenResponse, SentRequest } from "./contract.ts";
 import { assertHarmless, parseHtml } from "./html.ts";
@@ -10,14 +9,7 @@ import { assertHarmless, parseHtml } from "./html.ts";
 export const PAGE_OPERATIONS: readonly Operation[] = pages.map((page) => ({
   path: pathTemplate(page.path),
   operationId: page.path,
-  parameters: describedParameters(defineRoute({
-    ...page,
-    query: page.parameters.query.entries,
-    operationId: "",
-    tag: "Service",
-    summary: "",
-    description: "",
-  })).map(({ name, place, required, jsonSchema }) => ({
+  parameters: describedParameters(page).map(({ name, place, required, jsonSchema }) => ({
     name,
     in: place,
     required: required ?? false,

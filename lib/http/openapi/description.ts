@@ -1,8 +1,8 @@
 /** What documents the API: its title and rules, and the parameters, fields and examples of a route. */
 import { toJsonSchema } from "@valibot/to-json-schema";
 import * as v from "valibot";
-import type { ParameterMetadata } from "../request/parameters.ts";
-import type { Route } from "../request/route.ts";
+import { type ParameterMetadata, PATH_PARAMETERS } from "../request/parameters.ts";
+import type { Endpoint, Route } from "../request/route.ts";
 import rules from "./rules.md" with { type: "text" };
 
 export const API_TITLE = "Test Analytics Platform";
@@ -23,10 +23,11 @@ export interface DescribedParameter extends ParameterMetadata {
   description: string;
 }
 
-/** The parameters of a route, path parameters first. */
-export function describedParameters({ parameters }: Route): DescribedParameter[] {
+/** The parameters of a route: those of its path, which its resource has, and those of the query. */
+export function describedParameters({ resource, query }: Endpoint): DescribedParameter[] {
+  const places = { path: PATH_PARAMETERS[resource ?? ""] ?? {}, query: query.entries };
   return (["path", "query"] as const).flatMap((place) =>
-    Object.entries(parameters[place].entries).map(([name, entry]) => {
+    Object.entries(places[place]).map(([name, entry]) => {
       // Sound: every parameter is made by a function that adds them.
       const metadata = v.getMetadata(entry) as unknown as ParameterMetadata;
       return { name, place, description: v.getDescription(entry) ?? "", ...metadata };

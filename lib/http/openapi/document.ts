@@ -145,7 +145,7 @@ function exampleOf(text: string, type: unknown): unknown {
 
 /** All responses of a route, by status. */
 function responsesOf(
-  { access, resource, summary, parameters, response }: Route,
+  { access, resource, summary, query, response }: Route,
   schemas: Record<string, JsonObject>,
 ): Record<string, JsonObject> {
   const { status, mediaType, schema, example } = response;
@@ -153,7 +153,7 @@ function responsesOf(
   const type = mediaType?.replace(/;.*/, "");
   const text = type && { [type]: { schema: { type: "string" }, example } };
   const content = schema ? jsonContent(schema, example, schemas) : text;
-  const canBeInvalid = Object.values(parameters.query.entries).some((entry) =>
+  const canBeInvalid = Object.values(query.entries).some((entry) =>
     !v.getMetadata(entry).acceptsAnyText
   );
   return {

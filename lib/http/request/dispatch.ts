@@ -96,7 +96,7 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
     metrics?.count("response_cache_total", { result: cached ? "hit" : "miss" });
     if (cached) return await cached;
 
-    const { value: query, errors } = readParameters(parameters, route.parameters.query);
+    const { value: query, errors } = readParameters(parameters, route.query);
     const named = route.resource && !isInPath ? checkSelected(parsed, found.repositories) : null;
     const allErrors = { ...named?.errors, ...errors };
     if (Object.keys(allErrors).length > 0) return await refuse(badRequest(allErrors));

@@ -66,11 +66,11 @@ function decode(encoded: Record<string, string>): RawParameters | null {
 }
 
 /** The known parameters: the first value of each. A form sends empty values for empty fields. */
-function rawParameters(query: string, { parameters, isPage }: Endpoint): RawParameters {
+function rawParameters(text: string, { query, isPage }: Endpoint): RawParameters {
   const raw: Record<string, string> = {};
-  if (query === "") return raw;
-  const search = new URLSearchParams(query);
-  for (const name of Object.keys(parameters.query.entries)) {
+  if (text === "") return raw;
+  const search = new URLSearchParams(text);
+  for (const name of Object.keys(query.entries)) {
     const value = search.get(name);
     if (value !== null && !(isPage && value === "")) raw[name] = value;
   }

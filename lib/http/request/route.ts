@@ -3,7 +3,7 @@ import * as v from "valibot";
 import type { CallerScope } from "../../../db/read/caller.ts";
 import type { BranchFilter } from "../../query/branches.ts";
 import type { Context } from "./context.ts";
-import { organizationId, PATH_PARAMETERS } from "./parameters.ts";
+import { organizationId } from "./parameters.ts";
 import type { Moment, RequestQueries } from "./queries.ts";
 import type { TestCollection } from "./test_collection.ts";
 
@@ -99,7 +99,8 @@ export interface Endpoint<Query = unknown> {
   access: Access;
   /** For people: errors are pages too, and it may say how many days ago something was. */
   isPage?: boolean;
-  parameters: { query: ParametersSchema };
+  /** Schema of the query parameters. */
+  query: ParametersSchema;
   response: ResponseDescription;
   /** Absent when the response depends on no data. */
   resource?: Resource;
@@ -113,27 +114,22 @@ export interface Route<Query = unknown> extends Endpoint<Query> {
   tag: Tag;
   summary: string;
   description: string;
-  parameters: { path: ParametersSchema; query: ParametersSchema };
 }
 
 export type QueryOf<Query extends Entries> = v.InferOutput<v.ObjectSchema<Query, undefined>>;
 
 /** A route as it is declared: by default with a token and without query parameters. */
 type RouteDeclaration<Query extends Entries> =
-  & Omit<Route<QueryOf<Query>>, "access" | "parameters">
+  & Omit<Route<QueryOf<Query>>, "access" | "query">
   & { access?: Access; query?: Query };
 
-/** Declares a route. The parameters of its path are those of its resource. */
+/** Declares a route. */
 export function defineRoute<Query extends Entries>(
   { access = "token", query, ...route }: RouteDeclaration<Query>,
 ): Route {
-  const { resource = "" } = route;
-  const parameters = {
-    path: v.object({ ...PATH_PARAMETERS[resource] }),
-    query: v.object({ ...query, ...resource && { organization_id: organizationId } }),
-  };
+  const schema = v.object({ ...query, ...route.resource && { organization_id: organizationId } });
   // Sound: the handler only receives what this schema produced.
-  return { ...route, access, parameters } as Route;
+  return { ...route, access, query: schema } as Route;
 }
 
 export const JSON_MEDIA_TYPE = "application/json; charset=utf-8";

@@ -54,7 +54,7 @@ describe("the prose reference", () => {
     for (const route of routes) {
       const [, search = ""] = /\$BASE_URL[^"?]*\??([^"]*)"/.exec(chapterOf(route.path)) ?? [];
       const raw = Object.fromEntries(new URLSearchParams(search));
-      assert.ok(v.is(route.parameters.query, raw), `${route.path}?${search}`);
+      assert.ok(v.is(route.query, raw), `${route.path}?${search}`);
     }
   });
 
@@ -90,7 +90,7 @@ describe("the prose reference", () => {
       ]
     ) assert.ok(values.includes(value), value);
     const listsOf = (size: number) =>
-      routes.filter(({ parameters: { query: { entries: { limit } } } }) =>
+      routes.filter(({ query: { entries: { limit } } }) =>
         limit && (v.getMetadata(limit).jsonSchema as { default: number }).default === size
       ).map(({ operationId }) => operationId);
     assert.deepEqual(listsOf(10), ["listSubmissions", "listDisruptiveTests"]);
