@@ -67,7 +67,7 @@ export const testPage = definePage({
 <p>${test.tags.map(label)}</p>
 ${testFigures(all.submissions, page)}
 <h2>Latest runs</h2>
-${latest.runs.length > 0 ? strip(latest.runs) : NO_RUNS}
+${latest.runs.length > 0 ? strip(latest.runs, page) : NO_RUNS}
 <h2>How it fails</h2>
 ${causes(failures, page)}
 <div class="pair">${failureBars(days, today)}<section><h2>Runs by branch</h2>
@@ -113,13 +113,22 @@ function outcomeOf({ conclusion, failure }: TestRun): Outcome {
   return conclusion === "skipped" || conclusion === "unknown" ? conclusion : "passed";
 }
 
-function strip(runs: readonly TestRun[]): Markup {
+function strip(runs: readonly TestRun[], { link, repository }: TestPage): Markup {
   const shapes = runs.toReversed().map((run) => {
     const where = run.branch ? ` on ${run.branch}` : "";
     const outcome = outcomeOf(run);
     return { outcome, text: `${outcome}${where}, ${shortOid(run.commitOid)}` };
   });
-  return outcomeStrip({ title: `The latest ${plural(runs.length, "run")}`, runs: shapes });
+  const rows = runs.filter(({ failure }) => failure !== null).map((run) => [
+    link.build(repository, run.submissionId),
+    outcomeOf(run),
+    run.branch,
+    commit(run.commitOid),
+  ]);
+  return markup`${outcomeStrip({ title: `The latest ${plural(runs.length, "run")}`, runs: shapes })}
+<details><summary>${plural(rows.length, "failed run")}</summary>${
+    table("Failed runs", ["Build|nowrap", "Outcome", "Branch", "Commit|wide"], rows)
+  }</details>`;
 }
 
 function causes({ groups, count }: ShownGroups, { at, link, repository }: TestPage): Markup {
