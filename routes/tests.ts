@@ -1,7 +1,7 @@
 /** The routes about one test: its fields, its latest disruptions, and its runs. */
 import * as v from "valibot";
 import { loadDisruptionEvents } from "../db/read/disruption_events.ts";
-import { loadRepository } from "../db/read/repositories.ts";
+import { loadRepositoryDetails } from "../db/read/repositories.ts";
 import { loadTestDetails } from "../db/read/test_details.ts";
 import { loadTestRuns } from "../db/read/test_runs.ts";
 import { encodeRunCursor } from "../lib/base/cursor.ts";
@@ -29,18 +29,18 @@ export const testDetails = defineJsonRoute({
     ...expansions.entries,
   }),
   resource: "test in path",
-  async handler({ load, loadTests, repositories: [selected] }) {
-    const [details, repository, { runs }] = await Promise.all([
+  async handler({ load, loadEach, loadTests, repositories: [selected] }) {
+    const [details, [repository], { runs }] = await Promise.all([
       load(loadTestDetails, {}),
-      load(loadRepository, {}),
+      loadEach(loadRepositoryDetails, {}),
       loadTests({ withTime: true }),
     ]);
     // One repository always has runs.
     const test = { ...details.test, ...runs!.of(selected!.testNo!) };
     return {
       ...views.test(test),
-      repository: formatRepositoryName(repository),
-      repository_id: repository.repositoryNumber,
+      repository: formatRepositoryName(repository!),
+      repository_id: repository!.repositoryNumber,
       is_quarantined: test.quarantine !== null,
       ...expansions.view(test),
     };

@@ -1,5 +1,5 @@
 /** Queries about repositories: what they are called, and their figures. */
-import type { DataVersion, Versioned } from "../../lib/base/data_version.ts";
+import type { DataVersion } from "../../lib/base/data_version.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { RepositoryName } from "../../lib/base/repository_name.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
@@ -31,15 +31,6 @@ export async function loadRepositoryDetails(
     cross join lateral repository_version(r.repository_id, null, null) v
     where r.repository_id = any(${arrayOf(repositoryIds)}::bigint[])
     order by (r.owner_key || '/' || r.name_key) collate "C"`;
-}
-
-/** One of them, `null` when it is gone. */
-export async function loadRepository(
-  sql: Queryable,
-  { repositoryId }: { repositoryId: number },
-): Promise<Versioned<RepositoryDetails> | null> {
-  const [repository] = await loadRepositoryDetails(sql, { repositoryIds: [repositoryId] });
-  return repository ? { ...repository, version: repository } : null;
 }
 
 /** The builds of a day or of the window, and those among them with a failure. */

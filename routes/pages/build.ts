@@ -1,5 +1,5 @@
 /** `/repos/{owner}/{name}/builds/{submission id}`: one build, with all its submissions. */
-import { loadRepository } from "../../db/read/repositories.ts";
+import { loadRepositoryDetails } from "../../db/read/repositories.ts";
 import { loadSubmissionTests, type SubmissionAttempt } from "../../db/read/submission_tests.ts";
 import { type BuildPart, loadBuild } from "../../db/read/submissions.ts";
 import { loadTestsOnBase } from "../../db/read/verdicts.ts";
@@ -27,8 +27,8 @@ export const buildPage = definePage({
   path: "/repos/:owner/:name/builds/:id",
   resource: "submission in path",
   async show(page) {
-    const [repository, { parts }] = await Promise.all([
-      page.load(loadRepository, {}),
+    const [[repository], { parts }] = await Promise.all([
+      page.loadEach(loadRepositoryDetails, {}),
       page.load(loadBuild, {}),
     ]);
     const [latest] = parts as [BuildPart];
@@ -49,7 +49,7 @@ export const buildPage = definePage({
     const isCut = pages.some(({ count, attempts }) => count > attempts.length);
     return {
       title: `Build ${shortOid(latest.commitOid)}`,
-      crumbs: [page.link.repositories, page.link.repository(repository)],
+      crumbs: [page.link.repositories, page.link.repository(repository!)],
       content: markup`<h1>Build of ${page.at(latest.recordedAt)}</h1>
 ${buildFigures(parts)}
 <h2>Failures</h2>

@@ -2,7 +2,7 @@
 import { listQuarantineLog } from "../../db/admin/quarantine.ts";
 import type { RepositoryVersion } from "../../db/read/caller.ts";
 import { loadFailures, type ShownGroups } from "../../db/read/failures.ts";
-import { loadRepository, type RepositoryDetails } from "../../db/read/repositories.ts";
+import { loadRepositoryDetails, type RepositoryDetails } from "../../db/read/repositories.ts";
 import { loadTestDetails, type TestDetails } from "../../db/read/test_details.ts";
 import { loadFailureDays, loadFirstDisruption } from "../../db/read/test_history.ts";
 import {
@@ -44,11 +44,11 @@ export const testPage = definePage({
   path: "/tests/:id",
   resource: "test in path",
   async show(request) {
-    const { sql, load, now, today } = request;
+    const { sql, load, loadEach, now, today } = request;
     const [selected] = request.repositories as [RepositoryVersion & { testNo: number }];
     const allBranches = { branches: null };
-    const [repository, { test }, latest, all, failures, days, first] = await Promise.all([
-      load(loadRepository, {}),
+    const [[repository], { test }, latest, all, failures, days, first] = await Promise.all([
+      loadEach(loadRepositoryDetails, {}),
       load(loadTestDetails, {}),
       load(loadTestRuns, { ...allBranches, status: "all", after: null, limit: SHOWN_RUNS }),
       load(loadSubmissionRuns, {}),
@@ -56,12 +56,12 @@ export const testPage = definePage({
       loadFailureDays(sql, { ...selected, firstDay: today - HISTORY_DAYS + 1 }),
       loadFirstDisruption(sql, selected),
     ]);
-    const page: TestPage = { ...request, repository, test };
+    const page: TestPage = { ...request, repository: repository!, test };
     const { organizationId } = request.caller!;
     const log = await listQuarantineLog(sql, { organizationId, testId: test.id, now });
     return {
       title: test.name,
-      crumbs: [page.link.repositories, page.link.repository(repository)],
+      crumbs: [page.link.repositories, page.link.repository(page.repository)],
       content: markup`<h1><bdi>${test.name}</bdi></h1>
 <p class="soft">${placeOf(test)}</p>
 <p>${test.tags.map(label)}</p>
