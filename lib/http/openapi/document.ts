@@ -53,31 +53,44 @@ const SECURITY: Record<Access, JsonObject[]> = {
   "token or badge token": [{ bearer: [] }, { token: [] }, { badge: [] }],
 };
 
+const INVALID_LIMIT = { limit: ['invalid limit "none": expected an integer from 1 to 100'] };
+
+const ERROR_RESPONSES = {
+  NotModified: {
+    description: "Not modified: the client's If-None-Match is current. The body is empty",
+  },
+  BadRequest: {
+    description: "Invalid parameters; all of them are listed",
+    content: jsonContent(ERRORS_SCHEMA, { errors: INVALID_LIMIT }),
+  },
+  Unauthorized: { description: "No valid token. The body is empty" },
+  NotFound: {
+    description: "The resource does not exist, or belongs to another organization",
+    content: jsonContent(MESSAGE_SCHEMA, { message: "Not Found" }),
+  },
+  MethodNotAllowed: {
+    description: "A method other than GET and HEAD",
+    content: jsonContent(MESSAGE_SCHEMA, { message: "Method Not Allowed" }),
+  },
+  InternalServerError: {
+    description: "Internal error; details are in the log under the request id. The body is empty",
+  },
+};
+
 export function openapiDocument(routes: readonly Route[]): JsonObject {
   const schemas: Record<string, JsonObject> = {};
-  const message = (text: string) => jsonContent(MESSAGE_SCHEMA, { message: text }, schemas);
-  const errors = { limit: ['invalid limit "none": expected an integer from 1 to 100'] };
-  const responses = {
-    NotModified: {
-      description: "Not modified: the client's If-None-Match is current. The body is empty",
-    },
-    BadRequest: {
-      description: "Invalid parameters; all of them are listed",
-      content: jsonContent(ERRORS_SCHEMA, { errors }, schemas),
-    },
-    Unauthorized: { description: "No valid token. The body is empty" },
-    NotFound: {
-      description: "The resource does not exist, or belongs to another organization",
-      content: message("Not Found"),
-    },
-    MethodNotAllowed: {
-      description: "A method other than GET and HEAD",
-      content: message("Method Not Allowed"),
-    },
-    InternalServerError: {
-      description: "Internal error; details are in the log under the request id. The body is empty",
-    },
-  };
+  /** Moves the parts of JSON Schemas that have a title to `schemas`, and refers to them. */
+  const withReferences = (value: JsonObject): JsonObject =>
+    JSON.parse(JSON.stringify(value), (_name, part) => {
+      // A property named "title" has a schema as its value, not a string.
+      if (typeof part?.title !== "string") return part;
+      const { title, description, ...rest } = part;
+      schemas[title] = rest;
+      // The description stays at the reference, because it differs from use to use.
+      return { $ref: `#/components/schemas/${title}`, description };
+    });
+  const responses = withReferences(ERROR_RESPONSES);
+  const paths = routes.map((route) => [pathTemplate(route.path), { get: operation(route) }]);
   return {
     openapi: "3.1.1",
     info: {
@@ -91,9 +104,7 @@ export function openapiDocument(routes: readonly Route[]): JsonObject {
     servers: [{ url: ".", description: "The service that serves this document" }],
     security: SECURITY.token,
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
-    paths: Object.fromEntries(
-      routes.map((route) => [pathTemplate(route.path), { get: operation(route, schemas) }]),
-    ),
+    paths: withReferences(Object.fromEntries(paths)),
     components: { securitySchemes: SECURITY_SCHEMES, schemas, responses },
   };
 }
@@ -109,7 +120,7 @@ export function openapiYaml(document: JsonObject): string {
   });
 }
 
-function operation(route: Route, schemas: Record<string, JsonObject>): JsonObject {
+function operation(route: Route): JsonObject {
   const { operationId, tag, summary, description, access } = route;
   const parameters = describedParameters(route).map(parameterObject);
   return {
@@ -119,7 +130,7 @@ function operation(route: Route, schemas: Record<string, JsonObject>): JsonObjec
     description,
     ...(access !== "token" && { security: SECURITY[access] }),
     ...(parameters.length > 0 && { parameters }),
-    responses: responsesOf(route, schemas),
+    responses: responsesOf(route),
   };
 }
 
@@ -144,15 +155,12 @@ function exampleOf(text: string, type: unknown): unknown {
 }
 
 /** All responses of a route, by status. */
-function responsesOf(
-  { access, resource, summary, query, response }: Route,
-  schemas: Record<string, JsonObject>,
-): Record<string, JsonObject> {
+function responsesOf({ access, resource, summary, query, response }: Route): JsonObject {
   const { status, mediaType, schema, example } = response;
   // Without parameters, which every client finds.
   const type = mediaType?.replace(/;.*/, "");
   const text = type && { [type]: { schema: { type: "string" }, example } };
-  const content = schema ? jsonContent(schema, example, schemas) : text;
+  const content = schema ? jsonContent(schema, example) : text;
   const canBeInvalid = Object.values(query.entries).some((entry) =>
     !v.getMetadata(entry).acceptsAnyText
   );
@@ -171,23 +179,7 @@ function shared(name: string): JsonObject {
   return { $ref: `#/components/responses/${name}` };
 }
 
-function jsonContent(
-  schema: v.GenericSchema,
-  example: unknown,
-  schemas: Record<string, JsonObject>,
-): JsonObject {
-  return { "application/json": { schema: schemaOf(schema, schemas), example } };
-}
-
-/** The JSON Schema of a body; parts with a title are moved to `schemas` and referred to. */
-function schemaOf(schema: v.GenericSchema, schemas: Record<string, JsonObject>): JsonObject {
+function jsonContent(schema: v.GenericSchema, example: unknown): JsonObject {
   const { $schema: _, ...converted } = toJsonSchema(schema, { target: "draft-2020-12" });
-  return JSON.parse(JSON.stringify(converted), (_name, value) => {
-    // A property named "title" has a schema as its value, not a string.
-    if (typeof value?.title !== "string") return value;
-    const { title, description, ...rest } = value;
-    schemas[title] = rest;
-    // The description stays at the reference, because it differs from use to use.
-    return { $ref: `#/components/schemas/${title}`, description };
-  });
+  return { "application/json": { schema: converted, example } };
 }
