@@ -1,3 +1,5 @@
+import { sameError } from "./errors.ts";
+
 /** Pause after a failed attempt: too short for a user to notice. */
 const RETRY_DELAY_MS = 250;
 
@@ -16,7 +18,8 @@ export class ConnectionBackoff {
   async run<T>(connect: () => Promise<T>): Promise<T> {
     const now = performance.now();
     if (this.#failure !== null) {
-      if (now < this.#failure.retryAt) throw copyOf(this.#failure.error);
+      // A new one for each: postgres.js attaches the statement to the error it rejects with.
+      if (now < this.#failure.retryAt) throw sameError(this.#failure.error);
       this.#failure.retryAt = now + ATTEMPT_TIMEOUT_MS;
     }
     try {
@@ -35,11 +38,4 @@ export class ConnectionBackoff {
   recordSuccess(): void {
     this.#failure = null;
   }
-}
-
-/** postgres.js attaches the statement to the error it rejects with, so errors cannot be shared. */
-function copyOf(error: unknown): Error {
-  if (!(error instanceof Error)) return new Error(String(error));
-  const copy = new Error(error.message, { cause: error });
-  return Object.assign(copy, "code" in error ? { code: error.code } : {});
 }

@@ -37,14 +37,19 @@ export function isWorkerAway(error: unknown): boolean {
   return errorCode(error) === "08006";
 }
 
-/** The connection was lost. */
 export function connectionLost(): Error {
-  return Object.assign(new Error("the connection to the database was lost"), {
-    code: "CONNECTION_CLOSED",
-  });
+  return errorWithCode("CONNECTION_CLOSED", "the connection to the database was lost");
 }
 
-/** The server did not answer in time. */
 export function connectTimeout(): Error {
-  return Object.assign(new Error("no answer in time"), { code: "CONNECT_TIMEOUT" });
+  return errorWithCode("CONNECT_TIMEOUT", "no answer in time");
+}
+
+/** Another error with the same message and code. */
+export function sameError(error: unknown): Error {
+  return errorWithCode(errorCode(error), errorMessage(error));
+}
+
+function errorWithCode(code: string, message: string): Error {
+  return Object.assign(new Error(message), { code });
 }

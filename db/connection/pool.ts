@@ -3,13 +3,11 @@ import type postgres from "postgres";
 import { SHUTTING_DOWN } from "../embedded/session.ts";
 import { ConnectionBackoff } from "./backoff.ts";
 import type { ClientOptions } from "./client.ts";
-import { ConnectionQueues } from "./connection_queues.ts";
 import { connectionLost } from "./errors.ts";
-import { forwardingProxy } from "./forwarding_proxy.ts";
 import { type LockWait, watchLockWaits } from "./lock_waits.ts";
-import { observeStatement } from "./observe_statement.ts";
 import { failingSocket, suppressErrorEvent } from "./socket.ts";
-import { type BeginArguments, TransactionGuard } from "./transaction_guard.ts";
+import { guardTransaction, observeStatement, type TransactionState } from "./statements.ts";
+import { pause } from "../../lib/base/delay.ts";
 
 /**
  * How often it is checked whether a replaced client has finished. Statements that were created before
@@ -53,15 +51,14 @@ export interface ConnectionPool {
   close(timeoutSeconds: number): Promise<void>;
 }
 
+type Callable = (...args: unknown[]) => unknown;
+
 interface Client {
   sql: postgres.Sql;
-  queues: ConnectionQueues;
   sockets: Set<Socket>;
   /** Statements and transactions that have not settled. */
   runningCount: number;
   isEnded: boolean;
-  /** Ends it after it was replaced. */
-  timer: ReturnType<typeof setInterval> | undefined;
 }
 
 /**
@@ -80,8 +77,9 @@ export function createPool(
   connect: () => Promise<Socket>,
 ): ConnectionPool {
   const backoff = new ConnectionBackoff();
-  const replaced = new Set<Client>();
-  let isClosed = false;
+  /** Replaced clients that have not ended. */
+  const retirements = new Set<Promise<void>>();
+  const closing = new AbortController();
   let onTiming: OnTiming | undefined;
   let onLockWait: ((wait: LockWait) => void) | undefined;
   let current = open();
@@ -138,42 +136,40 @@ export function createPool(
     });
     const client: Client = {
       sql,
-      queues: new ConnectionQueues(),
       sockets: new Set(),
       runningCount: 0,
       isEnded: false,
-      timer: undefined,
     };
     return client;
   }
 
   /** @param timeoutMs after which its statements fail; by default TCP keep-alive bounds the time */
   function replace(timeoutMs = Infinity): void {
-    if (isClosed) return;
-    const client = current;
+    if (closing.signal.aborted) return;
+    const retiring = retire(current, timeoutMs).finally(() => retirements.delete(retiring));
+    retirements.add(retiring);
     current = open();
-    replaced.add(client);
-    const deadline = performance.now() + timeoutMs;
-    client.timer = setInterval(() => {
-      if (client.runningCount === 0 || performance.now() > deadline) void retire(client);
-    }, RETIRE_INTERVAL_MS);
   }
 
-  async function retire(client: Client): Promise<void> {
-    clearInterval(client.timer);
-    if (!replaced.delete(client)) return;
+  async function retire(client: Client, timeoutMs: number): Promise<void> {
+    const deadline = performance.now() + timeoutMs;
+    do {
+      await pause(RETIRE_INTERVAL_MS, closing.signal);
+    } while (
+      client.runningCount > 0 && performance.now() < deadline && !closing.signal.aborted
+    );
     // Its connections are lost, and so is the error of ending them.
     await end(client, 0).catch(() => {});
   }
 
   /** Counts something that runs on the client, and measures it. */
-  function start(client: Client): { sent(): void; finished(): void } {
+  function start(client: Client): { sent(): void; settled(): void } {
     const startedAt = performance.now();
     let waitedMs: number | null = null;
     client.runningCount++;
     return {
       sent: () => waitedMs = performance.now() - startedAt,
-      finished() {
+      settled() {
         client.runningCount--;
         onTiming?.({ totalMs: performance.now() - startedAt, waitedMs });
       },
@@ -182,45 +178,46 @@ export function createPool(
 
   function send(create: (sql: postgres.Sql) => unknown): unknown {
     const client = current;
-    const statement = create(client.sql);
-    let run: ReturnType<typeof start> | undefined;
-    client.queues.observe(statement, onTiming && (() => run?.sent()));
-    return observeStatement(statement, () => {
-      run = start(client);
-      return run.finished;
-    });
+    return observeStatement(create(client.sql), () => start(client));
   }
 
-  async function begin(...args: BeginArguments): Promise<unknown> {
+  async function begin(...args: unknown[]): Promise<unknown> {
     const client = current;
-    const transaction = new TransactionGuard();
     const run = start(client);
+    const transaction: TransactionState = { isOver: false };
+    // Options may precede it.
+    const body = guardTransaction(
+      args.pop() as Parameters<typeof guardTransaction>[0],
+      transaction,
+    );
     const endWatch = onLockWait && watchLockWaits(sql, () => transaction.pid, onLockWait);
     try {
-      return await client.sql.begin(...transaction.guard(args, run.sent));
+      return await (client.sql.begin as Callable)(...args, (tx: postgres.TransactionSql) => {
+        run.sent();
+        return body(tx);
+      });
     } finally {
       transaction.isOver = true;
       endWatch?.();
-      run.finished();
+      run.settled();
     }
   }
 
-  const sql = forwardingProxy(
-    () => current.sql,
-    (...args) => send((client) => (client as unknown as (...args: unknown[]) => unknown)(...args)),
+  const sql = Object.assign(
+    (...args: unknown[]) => send((client) => (client as unknown as Callable)(...args)),
     {
-      begin: begin as postgres.Sql["begin"],
-      unsafe: ((...args) => send((client) => client.unsafe(...args))) as postgres.Sql["unsafe"],
+      begin,
+      unsafe: (...args: unknown[]) => send((client) => (client.unsafe as Callable)(...args)),
     },
-  );
+  ) as unknown as postgres.Sql;
   return {
     sql,
     observe: (listener) => onTiming = listener,
     observeLockWaits: (listener) => onLockWait = listener,
     renew: () => replace(UNRESPONSIVE_TIMEOUT_MS),
     async close(timeoutSeconds) {
-      isClosed = true;
-      for (const client of replaced) await retire(client);
+      closing.abort();
+      await Promise.all(retirements);
       await end(current, timeoutSeconds);
     },
   };

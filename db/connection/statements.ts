@@ -1,0 +1,107 @@
+/** Observes statements of postgres.js 3.4.9, to measure them and to work around its faults. */
+import type postgres from "postgres";
+import { errorCode } from "../../lib/base/error.ts";
+import { connectionLost } from "./errors.ts";
+
+type Settled = { result: postgres.RowList<postgres.Row[]> } | { error: unknown };
+
+interface StatementObserver {
+  /** It has a connection. Not called for the first run of a statement on a connection. */
+  sent?(): void;
+  /** Called before anything else that waits for the statement. */
+  settled(settled: Settled): void;
+}
+
+/** The hook of postgres.js that receives the connection on which a statement is sent. */
+interface Hooked {
+  options: { onexecute?: (connection: { queue: Queue }) => boolean };
+}
+
+/** A queue of connections in postgres.js. */
+interface Queue {
+  readonly length: number;
+  push(connection: unknown): unknown;
+  shift(): unknown;
+}
+
+/**
+ * Calls `onStart` when a statement is awaited, which makes postgres.js send it. Fragments, identifiers
+ * and lists of values are created by the same calls, and are never awaited.
+ */
+export function observeStatement<T>(statement: T, onStart: () => StatementObserver): T {
+  if (!(statement instanceof Promise)) return statement;
+  const { then } = statement;
+  statement.then = ((...handlers: Parameters<typeof then>) => {
+    statement.then = then;
+    const observer = onStart();
+    (statement as unknown as Hooked).options.onexecute = ({ queue }) => {
+      observer.sent?.();
+      compact(queue);
+      // The connection may take more statements at once.
+      return true;
+    };
+    statement.then((result) => {
+      dropEmptySlots(result);
+      observer.settled({ result });
+    }, (error) => observer.settled({ error }));
+    return statement.then(...handlers);
+  }) as typeof then;
+  return statement;
+}
+
+/**
+ * The queues of postgres.js keep an empty slot for each statement until they happen to be empty, and
+ * every statement searches them: half of the CPU time after a minute of load, and growing. So the queue
+ * that a connection was taken from is emptied and filled again. This and `Hooked` are the only uses of
+ * private parts; its test fails when postgres.js no longer needs it.
+ */
+function compact(queue: Queue): void {
+  const connections = Array.from({ length: queue.length }, () => queue.shift());
+  for (const connection of connections) queue.push(connection);
+}
+
+/** After a statement that failed between two rows, the next result begins with as many empty slots. */
+function dropEmptySlots(rows: unknown): void {
+  if (!Array.isArray(rows) || rows.length === 0 || 0 in rows) return;
+  rows.splice(0, Number(Object.keys(rows).find((key) => /^\d+$/.test(key)) ?? rows.length));
+}
+
+type Transaction = (tx: postgres.TransactionSql) => unknown;
+
+/** What is known of a running transaction. */
+export interface TransactionState {
+  /** Set once it has settled, also because its connection was lost. */
+  isOver: boolean;
+  /** The server process that runs it, known after its first statement. */
+  pid?: number;
+}
+
+/**
+ * Keeps a transaction from sending anything after its connection was lost: postgres.js would never
+ * settle a statement, and its own `rollback` or `commit` throws outside of any promise, which ends the
+ * process (porsager/postgres, issue 1208).
+ */
+export function guardTransaction(body: Transaction, state: TransactionState): Transaction {
+  return async (tx) => {
+    const send = tx as unknown as (...args: unknown[]) => unknown;
+    const guarded = (...args: unknown[]) => {
+      if (state.isOver) throw connectionLost();
+      return observeStatement(send(...args), () => ({
+        settled(settled) {
+          if ("result" in settled) state.pid ??= settled.result.state.pid;
+          // Known here before `begin` fails.
+          else if (errorCode(settled.error) === "CONNECTION_CLOSED") state.isOver = true;
+        },
+      }));
+    };
+    try {
+      const result = body(Object.assign(guarded, tx) as unknown as postgres.TransactionSql);
+      const settled = await (Array.isArray(result) ? Promise.all(result) : result);
+      if (!state.isOver) return settled;
+    } catch (error) {
+      if (!state.isOver) throw error;
+    }
+    // `begin` has failed already. It must not see the end of its body.
+    return await new Promise(() => {});
+  };
+}
