@@ -15,7 +15,7 @@ export const VARIABLES: readonly string[] = [
     ...FOLDERS,
     ...TELEMETRY,
     // All names in the table of CI services.
-    ...[...providers.matchAll(/"([A-Z][A-Z0-9_]*)"/g)].map(([, name = ""]) => name),
+    ...[...providers.matchAll(/["$]([A-Z][A-Z0-9_]*)\b(?! )/g)].map(([, name = ""]) => name),
   ]),
 ].sort();
 

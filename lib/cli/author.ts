@@ -10,7 +10,7 @@ const MAX_URL_CHARACTERS = 500;
 export async function authorOf(environment: Environment): Promise<string> {
   const job = await detectCiJob(environment, () => Promise.resolve(""));
   if (!job) return `${userName()}@${hostname()}`;
-  const url = readBuildUrl(oneLine(job.facts.buildUrl).slice(0, MAX_URL_CHARACTERS));
+  const url = readBuildUrl(oneLine(job.buildUrl).slice(0, MAX_URL_CHARACTERS));
   return `${job.title} ${url}`.trim();
 }
 

@@ -13,7 +13,7 @@ import { identityKey, QUARANTINED_TEST, type QuarantinedTest } from "../../gate/
 import { SERVICE_VERDICT, type ServiceVerdict } from "../../gate/summary.ts";
 import type { CliIo } from "../command.ts";
 import { Failure } from "../errors.ts";
-import { askGit, repositoryOfGitUrl } from "../intake/ci/git.ts";
+import { askGit, readOrigin } from "../intake/ci/git.ts";
 import { detectCiJob } from "../intake/ci/mod.ts";
 import { readApiAccess } from "../settings.ts";
 import { onSignals } from "./run_command.ts";
@@ -41,8 +41,7 @@ export async function findCheckout(
   const folder = await git(["rev-parse", "--show-toplevel"]);
   if (given) return { repository: given, folder };
   const job = await detectCiJob(environment, git);
-  const name = job?.facts.repository ??
-    repositoryOfGitUrl(await git(["config", "--get", "remote.origin.url"]));
+  const name = (job ?? await readOrigin(git)).repository;
   try {
     return { repository: parseRepositoryName(name), folder };
   } catch {

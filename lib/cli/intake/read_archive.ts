@@ -14,7 +14,7 @@ import { quote, ReportError } from "../../report/report_error.ts";
 import type { StreamedReport } from "../../report/read_reports.ts";
 import { parseRepositoryName } from "../../base/repository_name.ts";
 import { type Listener, readCoverage, readResults, type UploadFiles } from "./read_files.ts";
-import { pageOfGitUrl } from "./ci/git.ts";
+import { readGitUrl } from "./ci/git.ts";
 import type { RunValues } from "./run_options.ts";
 import {
   isObjectId,
@@ -143,7 +143,7 @@ function parseFacts(
     branch: given.branch ?? (read("branch", () => readText(branch), "") || null),
     buildUrl: given.buildUrl ?? read("buildUrl", () => readBuildUrl(buildUrl), ""),
     // Only a link: not worth an error.
-    repositoryUrl: given.repo ? "" : pageOfGitUrl(metadata?.repositoryUrl ?? ""),
+    repositoryUrl: given.repo ? "" : readGitUrl(metadata?.repositoryUrl ?? "").page,
     tags: given.tags ?? read("tags", () => readTags(split), []),
     recordedAt: read("recordedAt", () => {
       const told = () => timestamp ? parseMetadataTimestamp(timestamp) : recordedAt;

@@ -84,23 +84,19 @@ export async function factsOfRun(given: RunValues, context: CommandContext): Pro
   const job = await detectCiJob(context.io.environment, git);
   const isDescribed = given.repo !== undefined && given.commit !== undefined;
   const note = given.commit === undefined ? context.note : undefined;
-  const found = job?.facts ?? (isDescribed ? null : await checkoutFacts(git, note));
+  const found = job ?? (isDescribed ? null : await checkoutFacts(git, note));
   const repository = given.repo ?? readFact(found, "repository", parseRepositoryName);
   const commitOid = await givenCommit(given, context) ?? readFact(found, "commit", readObjectId);
   if (repository === undefined || commitOid === undefined) {
     const missing = [
-      ...repository === undefined ? [["--repo OWNER/NAME", job?.sources.repository]] : [],
-      ...commitOid === undefined ? [["--commit OID", job?.sources.commit]] : [],
+      ...repository === undefined ? ["--repo OWNER/NAME"] : [],
+      ...commitOid === undefined ? ["--commit OID"] : [],
     ];
     throw new UsageError(
-      job
-        ? missing.map(([option, variables]) =>
-          `missing ${option}: this ${job.title} job does not set ${variables}`
-        ).join("; ")
-        : `missing ${
-          missing.map(([option]) => option).join(", ")
-        }: required outside of a CI job, ` +
-          'where the git checkout does not tell it (the remote "origin", HEAD)',
+      `missing ${
+        missing.join(", ")
+      }: found neither in the environment of a CI job nor in the git ` +
+        'checkout (the remote "origin", HEAD)',
     );
   }
   // The branch and tree of a checkout belong to its commit.
@@ -129,8 +125,7 @@ export async function factsOfRun(given: RunValues, context: CommandContext): Pro
   }
   if (facts.buildUrl === "") {
     context.note(
-      `this ${job.title} job has no build URL (${job.sources.buildUrl}): use --build-url URL to join ` +
-        "the shards of one run",
+      `this ${job.title} job has no build URL: use --build-url URL to join the shards of one run`,
     );
   }
   return facts;

@@ -6,7 +6,7 @@ import { formatRepositoryName, type RepositoryName } from "../../base/repository
 import { readEntries } from "../../report/archive/entries.ts";
 import { type ArchiveContent, archivePath, type FileToPack } from "../../report/archive/mod.ts";
 import { ARCHIVE_LIMITS as LIMITS } from "../../report/limits.ts";
-import { pageOfGitUrl } from "../intake/ci/git.ts";
+import { readGitUrl } from "../intake/ci/git.ts";
 import { archiveName, FilesToPack, packArchive } from "../intake/files_to_pack.ts";
 import type { RunValues } from "../intake/run_options.ts";
 import { fileSource } from "../storage/folder.ts";
@@ -133,7 +133,7 @@ async function contentOfArchive(
     facts: {
       ...facts,
       organization,
-      repositoryUrl: pageOfGitUrl(metadata?.repositoryUrl ?? ""),
+      repositoryUrl: readGitUrl(metadata?.repositoryUrl ?? "").page,
       provider: "",
       checkoutFolder: metadata?.checkoutFolder ?? "",
     },

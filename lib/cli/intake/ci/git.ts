@@ -38,36 +38,32 @@ export async function treeOf(commit: string, git: Git): Promise<string> {
 }
 
 /**
- * The page of a repository, such as `https://github.com/acme/shop`, from that URL or the URL of its git
- * repository, in the forms that {@linkcode repositoryOfGitUrl} handles; `""` for a local path and for
- * hosts whose pages have other paths. User, password and the port of SSH are removed.
+ * `OWNER/NAME` of a git repository and its page, such as `https://github.com/acme/shop`, from the URL of
+ * either; `""` where it does not tell them. Handles `https://user:token@host/owner/name.git`,
+ * `git@host:owner/name.git` and `ssh://git@host:22/...`. User, password and the port of SSH are removed.
  */
-export function pageOfGitUrl(text: string): string {
-  if (!/^\S{1,2000}$/.test(text)) return "";
-  const scp = /^(?:[^@/\s]+@)?([a-z0-9-]+(?:\.[a-z0-9-]+)+):(?!\/\/)([^\s]+)$/i.exec(text);
-  const url = URL.parse(scp ? `ssh://${scp[1]}/${scp[2]!.replace(/^\/+/, "")}` : text);
-  if (!url || !["http:", "https:", "ssh:", "git:"].includes(url.protocol)) return "";
-  const path = url.pathname.replace(/\/+$/, "").replace(/\.git$/, "");
-  // Azure Repos over SSH, AWS CodeCommit.
-  if (path.split("/").length < 3 || /^\/v\d\//.test(path)) return "";
-  return url.protocol.startsWith("http")
-    ? `${url.protocol}//${url.host}${path}`
-    : `https://${url.hostname}${path}`;
+export function readGitUrl(text: string): { repository: string; page: string } {
+  const [, host, scpPath] = /^([^/\s:]{2,}):(?!\/\/)\/*(\S+)$/.exec(text) ?? [];
+  const url = URL.parse(host ? `ssh://${host}/${scpPath}` : text);
+  const path = url?.pathname.replace(/\/+$/, "").replace(/\.git$/, "") ?? "";
+  const segments = path.split("/").slice(1);
+  const isGit = /^(https?|ssh|git):$/.test(url?.protocol ?? "") && /^\S{1,2000}$/.test(text);
+  // Azure Repos over SSH (v3/...) and AWS CodeCommit (v1/repos/name) name neither.
+  if (!url || !isGit || segments.length < 2 || /^v\d$/.test(segments[0]!)) {
+    return { repository: "", page: "" };
+  }
+  // Azure Repos: project/_git/name.
+  const named = segments.at(-2) === "_git" ? segments.toSpliced(-2, 1).slice(-2) : segments;
+  const isPage = url.protocol.startsWith("http");
+  const origin = isPage ? `${url.protocol}//${url.host}` : `https://${url.hostname}`;
+  return {
+    repository: named.join("/"),
+    // A host without a dot is an alias in the configuration of SSH.
+    page: isPage || url.hostname.includes(".") ? origin + path : "",
+  };
 }
 
-/**
- * `OWNER/NAME` from the URL of a git repository, else `""`. Handles
- * `https://user:token@host/owner/name.git`, `git@host:owner/name.git` and `ssh://git@host:22/...`.
- * Only the path is used, so that no credentials are stored.
- */
-export function repositoryOfGitUrl(url: string): string {
-  const path = /^[a-z][a-z0-9+.-]*:\/\/[^/]+\/(.+)$/i.exec(url)?.[1] ??
-    /^[^/\s]+:(?!\/\/)(.+)$/.exec(url)?.[1] ?? "";
-  const segments = path.split(/[?#]/)[0]!.replace(/\/+$/, "").replace(/\.git$/, "").split("/")
-    .filter((segment) => segment !== "");
-  // Azure Repos: project/_git/name. AWS CodeCommit: v1/repos/name, without an owner.
-  const git = segments.indexOf("_git");
-  if (git > 0 && git === segments.length - 2) return `${segments[git - 1]}/${segments[git + 1]}`;
-  if (segments[0] === "v1" && segments[1] === "repos") return "";
-  return segments.length < 2 ? "" : segments.join("/");
+/** {@linkcode readGitUrl} of the remote `origin`. */
+export async function readOrigin(git: Git) {
+  return readGitUrl(await git(["config", "--get", "remote.origin.url"]));
 }

@@ -1,24 +1,24 @@
 /** Detects the CI job or git checkout that the program runs in: its repository, commit, branch and build URL. */
 import type { Environment } from "../../../base/config.ts";
 import { isObjectId } from "../upload_values.ts";
-import { type Git, pageOfGitUrl, repositoryOfGitUrl, treeOf } from "./git.ts";
-import { PROVIDERS } from "./providers.ts";
+import { type Git, readGitUrl, readOrigin, treeOf } from "./git.ts";
+import { type Fact, type Get, PROVIDERS } from "./providers.ts";
 
-/** Facts that services have in their environment, see `Provider`. */
-const FACTS = ["repository", "commit", "branch", "buildUrl", "repositoryUrl"] as const;
+/** Facts of a run in CI or in a checkout; `""` means unknown. */
+export interface CiFacts {
+  repository: string;
+  /** Page of the repository, without credentials. */
+  repositoryUrl: string;
+  commit: string;
+  /** Git tree of the commit. */
+  tree: string;
+  branch: string;
+  buildUrl: string;
+}
 
-/**
- * Facts of a run in CI or in a checkout; `""` means unknown. `tree` is the git tree of the commit,
- * `repositoryUrl` the page of the repository, without credentials.
- */
-export type CiFacts = Record<typeof FACTS[number] | "tree", string>;
-
-export interface CiJob {
+export interface CiJob extends CiFacts {
   /** Such as `GitHub Actions`. */
   title: string;
-  facts: CiFacts;
-  /** The environment variables that a fact could come from and that are not set, for messages. */
-  sources: Record<typeof FACTS[number], string>;
 }
 
 /** The CI job of an environment; `null` outside of CI. */
@@ -27,35 +27,32 @@ export async function detectCiJob(environment: Environment, git: Git): Promise<C
   const isSet = (name: string) => !["", "false"].includes(get(name).toLowerCase());
   const provider = PROVIDERS.find(({ presence }) => presence.some(isSet));
   if (!provider) return null;
-  const facts = { tree: "" } as CiFacts;
-  const sources = {} as CiJob["sources"];
-  for (const fact of FACTS) {
-    const missing: string[] = [];
-    const read = (name: string) => {
-      const value = get(name);
-      if (value === "") missing.push(name);
-      return value;
-    };
-    const source = provider[fact] ?? [];
-    facts[fact] = typeof source === "function"
-      ? source(read)
-      : source.map(read).find((value) => value !== "") ?? "";
-    sources[fact] = missing.join(", ");
-  }
-  facts.repository ||= repositoryOfGitUrl(facts.repositoryUrl);
-  sources.repository ||= sources.repositoryUrl;
-  facts.repositoryUrl = pageOfGitUrl(facts.repositoryUrl);
-  if (facts.repository === "" || facts.repositoryUrl === "") {
-    const origin = await git(["config", "--get", "remote.origin.url"]);
-    facts.repository ||= repositoryOfGitUrl(origin);
-    facts.repositoryUrl ||= pageOfGitUrl(origin);
-  }
+  const read = (fact: Fact = []) => typeof fact === "function" ? fact(get) : fill(fact, get);
+  const told = readGitUrl(read(provider.repositoryUrl));
+  const origin = await readOrigin(git);
   // A build that was started manually may say "HEAD".
-  if (!isObjectId(facts.commit)) {
-    facts.commit = await git(["rev-parse", "--verify", "--quiet", "HEAD"]);
-  }
-  facts.tree = await treeOf(facts.commit, git);
-  return { title: provider.title, facts, sources };
+  const named = read(provider.commit);
+  const commit = isObjectId(named)
+    ? named
+    : await git(["rev-parse", "--verify", "--quiet", "HEAD"]);
+  return {
+    title: provider.title,
+    repository: read(provider.repository) || told.repository || origin.repository,
+    repositoryUrl: told.page || origin.page,
+    commit,
+    tree: await treeOf(commit, git),
+    branch: read(provider.branch),
+    buildUrl: read(provider.buildUrl),
+  };
+}
+
+const VARIABLE = /\$([A-Z][A-Z0-9_]*)/g;
+
+/** The first text whose variables are all set, with their values. */
+function fill(texts: readonly string[], get: Get): string {
+  const isComplete = (text: string) =>
+    text.matchAll(VARIABLE).every(([, name = ""]) => get(name) !== "");
+  return texts.find(isComplete)?.replaceAll(VARIABLE, (_, name) => get(name)) ?? "";
 }
 
 /**
@@ -71,17 +68,17 @@ export async function checkoutFacts(
   git: Git,
   note: (text: string) => void = () => {},
 ): Promise<CiFacts> {
-  const origin = await git(["config", "--get", "remote.origin.url"]);
+  const { repository, page } = await readOrigin(git);
   const commit = await git(["rev-parse", "--verify", "--quiet", "HEAD"]);
   const tree = await treeOf(await git(["stash", "create"]), git);
   if (tree !== "") note(`the checkout has uncommitted changes: tree ${tree} includes them`);
   return {
-    repository: repositoryOfGitUrl(origin),
+    repository,
+    repositoryUrl: page,
     commit,
     tree: tree || await treeOf(commit, git),
     // A detached HEAD has no branch.
     branch: await git(["symbolic-ref", "--short", "--quiet", "HEAD"]),
     buildUrl: "",
-    repositoryUrl: pageOfGitUrl(origin),
   };
 }

@@ -90,6 +90,6 @@ describe("a git checkout outside of CI", () => {
     assert.deepEqual([repository, branch, repositoryUrl], ["", "", ""]);
     const { code, stderr } = await ingest();
     assert.equal(code, 2);
-    assert.match(stderr, /^error: missing --repo OWNER\/NAME: required outside of a CI job, where/);
+    assert.match(stderr, /^error: missing --repo OWNER\/NAME: found neither in/);
   });
 });

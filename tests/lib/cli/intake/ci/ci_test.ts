@@ -14,7 +14,7 @@ async function factsOf(
 ): Promise<Omit<CiFacts, "tree" | "repositoryUrl">> {
   const job = await detectCiJob(environment, noGit);
   assert.ok(job);
-  const { tree: _, repositoryUrl: __, ...facts } = job.facts;
+  const { title: _, tree: __, repositoryUrl: ___, ...facts } = job;
   return facts;
 }
 
@@ -137,7 +137,7 @@ describe("the environment of Buildkite", () => {
   it("leaves a commit that is only called HEAD to git", async () => {
     const git = (args: string[]) => Promise.resolve(args.at(-1) === "HEAD" ? SHA : "");
     const job = await detectCiJob({ ...environment, BUILDKITE_COMMIT: "HEAD" }, git);
-    assert.equal(job?.facts.commit, SHA);
+    assert.equal(job?.commit, SHA);
   });
 });
 
@@ -170,8 +170,8 @@ describe("the environment of Jenkins", () => {
     const git = (args: string[]) =>
       Promise.resolve(args[0] === "config" ? "git@git.example:acme/shop.git" : SHA);
     const job = await detectCiJob({ JENKINS_HOME: "/var/jenkins" }, git);
-    assert.equal(job?.facts.repository, "acme/shop");
-    assert.equal(job?.facts.commit, SHA);
+    assert.equal(job?.repository, "acme/shop");
+    assert.equal(job?.commit, SHA);
   });
 
   it("counts only where no other service does", async () => {
@@ -311,9 +311,10 @@ describe("detecting CI", () => {
     assert.equal(await detectCiJob({ GITHUB_ACTIONS: "", JENKINS_URL: "" }, noGit), null);
   });
 
-  it("leaves missing facts empty, and names the variables they come from", async () => {
+  it("leaves missing facts empty", async () => {
     const job = await detectCiJob({ GITLAB_CI: "true" }, noGit);
-    assert.deepEqual(job?.facts, {
+    assert.deepEqual(job, {
+      title: "GitLab CI",
       repository: "",
       commit: "",
       tree: "",
@@ -321,8 +322,6 @@ describe("detecting CI", () => {
       buildUrl: "",
       repositoryUrl: "",
     });
-    assert.equal(job?.sources.commit, "CI_COMMIT_SHA");
-    assert.equal(job?.title, "GitLab CI");
   });
 
   it("asks git for the commit where the job names something else, and for its tree", async () => {
@@ -337,10 +336,13 @@ describe("detecting CI", () => {
       CI_PROJECT_URL: "https://gitlab.example/a/b",
       CI_COMMIT_SHA: SHA,
     };
-    assert.equal((await detectCiJob(environment, git))?.facts.tree, TREE);
-    assert.deepEqual(asked, [`rev-parse --verify --quiet ${SHA}^{tree}`]);
+    assert.equal((await detectCiJob(environment, git))?.tree, TREE);
+    assert.deepEqual(asked, [
+      "config --get remote.origin.url",
+      `rev-parse --verify --quiet ${SHA}^{tree}`,
+    ]);
     const hostile = { ...environment, CI_COMMIT_SHA: "--upload-pack=x" };
-    assert.equal((await detectCiJob(hostile, git))?.facts.commit, SHA);
+    assert.equal((await detectCiJob(hostile, git))?.commit, SHA);
     assert.ok(!asked.some((line) => line.includes("upload-pack")));
   });
 
@@ -371,7 +373,7 @@ describe("the page of the repository", () => {
   for (const [name, environment] of Object.entries(environments)) {
     it(`is found in the environment of ${name}`, async () => {
       const job = await detectCiJob(environment, noGit);
-      assert.equal(job?.facts.repositoryUrl, "https://github.com/acme/shop");
+      assert.equal(job?.repositoryUrl, "https://github.com/acme/shop");
     });
   }
 
@@ -379,6 +381,6 @@ describe("the page of the repository", () => {
     const git = (args: string[]) =>
       Promise.resolve(args[0] === "config" ? "https://x:secret@git.example/acme/shop.git" : "");
     const job = await detectCiJob({ TRAVIS: "true", TRAVIS_REPO_SLUG: "acme/shop" }, git);
-    assert.equal(job?.facts.repositoryUrl, "https://git.example/acme/shop");
+    assert.equal(job?.repositoryUrl, "https://git.example/acme/shop");
   });
 });

@@ -1,6 +1,6 @@
 import { it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import { pageOfGitUrl, repositoryOfGitUrl } from "../../../../../lib/cli/intake/ci/git.ts";
+import { readGitUrl } from "../../../../../lib/cli/intake/ci/git.ts";
 
 it("the address of a git repository has its owner and name", () => {
   const cases = [
@@ -12,11 +12,14 @@ it("the address of a git repository has its owner and name", () => {
     ["ssh://git@git.example:2222/acme/shop.git", "acme/shop"],
     ["https://dev.azure.com/org/Project/_git/shop", "Project/shop"],
     ["https://git-codecommit.eu-west-1.amazonaws.com/v1/repos/shop", ""],
+    ["git@ssh.dev.azure.com:v3/org/Project/shop", ""],
+    ["work:acme/shop", "acme/shop"],
     ["/srv/git/shop.git", ""],
+    ["C:/git/acme/shop", ""],
     ["https://github.com/shop", ""],
     ["", ""],
   ];
-  for (const [url, expected] of cases) assert.equal(repositoryOfGitUrl(url!), expected, url);
+  for (const [url, expected] of cases) assert.equal(readGitUrl(url!).repository, expected, url);
 });
 
 it("the page of a git repository follows from its address, without credentials", () => {
@@ -34,6 +37,7 @@ it("the page of a git repository follows from its address, without credentials",
     ["git@ssh.dev.azure.com:v3/org/Project/shop", ""],
     ["https://git-codecommit.eu-west-1.amazonaws.com/v1/repos/shop", ""],
     ["javascript:alert(1)//acme/shop", ""],
+    ["work:acme/shop", ""],
     ["file:///srv/git/shop.git", ""],
     ["/srv/git/shop.git", ""],
     ["C:/git/acme/shop", ""],
@@ -42,5 +46,5 @@ it("the page of a git repository follows from its address, without credentials",
     [`https://github.com/acme/${"s".repeat(2_000)}`, ""],
     ["", ""],
   ];
-  for (const [url, expected] of cases) assert.equal(pageOfGitUrl(url!), expected, url);
+  for (const [url, expected] of cases) assert.equal(readGitUrl(url!).page, expected, url);
 });
