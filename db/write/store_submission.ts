@@ -50,7 +50,6 @@ export interface StoreResult {
   /** Seconds since 1970. */
   recordedAt: number;
   testResultCount: number;
-  tags: string[];
   /** Results of the submission that are disruptions now. */
   disruptionCount: number;
   /** Tests of the upload that were never disruptive before. */
@@ -77,21 +76,33 @@ export async function storeSubmission(
   sql: Database["sql"],
   given: Upload,
 ): Promise<StoreResult> {
-  const { repositoryId, key, commitOid, buildUrl, reportDigest, coverage } = given;
+  const { repositoryId, commitOid, buildUrl, reportDigest, coverage } = given;
   // The same report bytes with the same commit and build URL are the same submission. Two runs
   // never write the same bytes, because durations differ.
   const digest = createHash("sha256").update(JSON.stringify([commitOid, buildUrl, reportDigest]))
     .digest("hex").slice(0, 32);
   const upload = { ...given, digest };
   const prepared = await prepareNewList(sql, upload);
+  return await storeInRepository(sql, upload, async (tx, repository) => {
+    const stored = await findDuplicate(tx, upload) ??
+      await insertUpload(tx, upload, { repository, prepared });
+    if (coverage) await storeCoverage(tx, { repositoryId, ...stored }, coverage);
+    return stored;
+  });
+}
+
+/** Stores something of an upload in one transaction, in place of what is shown of its archive. */
+export async function storeInRepository<T>(
+  sql: Database["sql"],
+  { repositoryId, key, alongside }: Pick<Upload, "repositoryId" | "key" | "alongside">,
+  store: (tx: Queryable, repository: LockedRepository) => Promise<T>,
+): Promise<T> {
   return await writeTransaction(sql, async (tx) => {
     const repository = await lockRepository(tx, repositoryId);
     if (!repository) throw new Error("the repository was deleted during the upload");
     if (key !== undefined) await removeUnprocessed(tx, { repositoryId, key });
-    const stored = await findDuplicate(tx, upload) ??
-      await insertUpload(tx, upload, { repository, prepared });
-    if (coverage) await storeCoverage(tx, { repositoryId, ...stored }, coverage);
-    await upload.alongside?.(tx);
+    const stored = await store(tx, repository);
+    await alongside?.(tx);
     return stored;
   });
 }
@@ -118,7 +129,7 @@ async function findDuplicate(
   const [row] = await sql<Omit<StoreResult, "duplicate" | "newlyDisruptive">[]>`
     select encode(submission_id, 'hex') as "submissionId", key,
       extract(epoch from recorded_at)::float8 as "recordedAt",
-      test_result_count as "testResultCount", array_to_json(tags) as tags,
+      test_result_count as "testResultCount",
       (select count(*) from negative_result n
         where n.repository_id = ${repositoryId} and n.submission_id = s.submission_id
           and n.is_disruption)::int as "disruptionCount"
@@ -175,7 +186,6 @@ async function insertUpload(
     duplicate: false,
     recordedAt,
     testResultCount: content.resultCount,
-    tags,
     disruptionCount: negatives.filter(({ isDisruption }) => isDisruption).length,
     newlyDisruptive,
   };

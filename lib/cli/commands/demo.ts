@@ -102,9 +102,9 @@ async function fillExample({ sql }: Database, { now }: { now: number }) {
   for await (const { repository, age, files, ...run } of demoRuns()) {
     await storeUpload(
       sql,
+      organization,
       {
         ...run,
-        organization: DEMO.organization,
         repository: { owner: DEMO.repository.owner, name: repository },
         treeOid: null,
         buildUrl: `https://ci.example.com/${repository}/builds/${++build}`,

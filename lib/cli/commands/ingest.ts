@@ -15,8 +15,8 @@ import {
   requireFiles,
   RUN_OPTIONS,
 } from "../intake/run_options.ts";
-import { type IntakeOutcome, type StoredUpload, storeUpload } from "../intake/store_upload.ts";
-import { ORG, requireOrganization } from "../resources.ts";
+import { type StoredUpload, storeUpload } from "../intake/store_upload.ts";
+import { openOrganization, ORG } from "../resources.ts";
 import { fileSource } from "../storage/folder.ts";
 
 const INPUT = {
@@ -28,12 +28,6 @@ const INPUT = {
   ...RUN_OPTIONS,
 };
 type Options = Values<typeof INPUT>;
-
-/** An upload that was read and can be stored. */
-interface ReadUpload {
-  facts: RunFacts;
-  files: UploadFiles;
-}
 
 /** A change that breaks everything is not a list to read. */
 const MAX_LISTED_TESTS = 20;
@@ -47,109 +41,81 @@ export const ingestCommand: AddCommand = command({
   input: INPUT,
   async run(options, context) {
     requireFiles(options);
-    const [report = "", ...others] = options.reports;
     const isArchive = options.reports.some((path) => ARCHIVE.test(path));
-    if (isArchive && others.length > 0) {
+    if (isArchive && options.reports.length > 1) {
       throw new UsageError("expected either one archive (*.gz) or reports");
     }
     const listener = progressListener(context);
-    const outcome = isArchive
-      ? await ingestArchive(report, options, { context, listener })
-      : await ingestReports(options, { context, listener });
+    const prepare = isArchive ? prepareArchive : prepareReports;
+    const read = await prepare(options, context, listener);
+    // Before the reports are read, which may take long.
+    const { sql, organization } = await openOrganization(context, options.org);
+    const { facts, files } = await read();
+    const { now } = context;
+    const stored = await storeUpload(sql, organization, facts, files, { now });
+    if (!context.json) {
+      for (const line of summaryLines(stored, files, facts)) listener.note(line);
+    }
     listener.clear();
-    if (outcome.key !== null || context.json) await context.print(outcome.key ?? "", outcome);
+    const { key } = stored.outcome;
+    if (key !== null || context.json) await context.print(key ?? "", stored.outcome);
   },
 });
 
-interface Intake {
-  context: CommandContext;
-  listener: Listener;
-}
-
 // Reports are read in this thread: they are the caller's own files, and a signal ends the process.
-async function ingestReports(options: Options, intake: Intake): Promise<IntakeOutcome> {
-  const facts = await factsOfRun(options, intake.context);
-  const codeowners = await findCodeowners(options.codeowners, intake.context);
-  return await store(options.org, intake, async () => ({
+async function prepareReports(options: Options, context: CommandContext, listener: Listener) {
+  const facts = await factsOfRun(options, context);
+  const codeowners = await findCodeowners(options.codeowners, context);
+  const { checkoutFolder } = facts;
+  return async () => ({
     facts,
-    files: await readUploadFiles(
-      { ...options, codeowners, checkoutFolder: facts.checkoutFolder },
-      intake.listener,
-    ),
-  }));
+    files: await readUploadFiles({ ...options, codeowners, checkoutFolder }, listener),
+  });
 }
 
 // An archive comes from elsewhere: it is read as by `watch`, in a worker thread and under a deadline.
-async function ingestArchive(
-  path: string,
-  options: Options,
-  intake: Intake,
-): Promise<IntakeOutcome> {
-  const { context, listener } = intake;
-  const source = fileSource(path);
-  const { repo, tree, branch, buildUrl, recordedAt, tags } = options;
+async function prepareArchive(options: Options, context: CommandContext, listener: Listener) {
+  const { repo, tree, branch, buildUrl, recordedAt, tags, coverage, codeowners } = options;
+  const [path = ""] = options.reports;
   const commit = await givenCommit(options, context);
   const given = { repo, commit, tree, branch, buildUrl, recordedAt, tags };
-  const reader = new ArchiveReader();
-  try {
-    return await store(options.org, intake, async () => {
-      const { codeowners } = options;
-      const { facts, files } = await reader.read(source, {
+  return async () => {
+    const reader = new ArchiveReader();
+    try {
+      const { facts, files } = await reader.read(fileSource(path), {
         given,
         now: context.now,
         recordedAt: context.now,
         // Options win over the archive.
         codeowners: codeowners && (await findCodeowners(codeowners, context))?.text,
-        hasOwnCoverage: options.coverage.length > 0,
+        hasOwnCoverage: coverage.length > 0,
         listener,
       });
-      const more = await readUploadFiles({ reports: [], coverage: options.coverage }, listener);
-      return { facts, files: { ...files, coverage: more.coverage ?? files.coverage } };
-    });
-  } finally {
-    reader.close();
-  }
-}
-
-async function store(
-  organization: string,
-  { context, listener }: Intake,
-  read: () => Promise<ReadUpload>,
-): Promise<IntakeOutcome> {
-  const { sql } = await context.openDatabase();
-  // Before the reports are read, which may take long.
-  await requireOrganization(sql, organization);
-  const { facts, files } = await read();
-  const { now } = context;
-  const stored = await storeUpload(sql, { ...facts, organization }, files, { now });
-  const { outcome, droppedTags } = stored;
-  if (outcome.duplicate) {
-    const changed = files.coverage ? "replaced its coverage" : "nothing changed";
-    listener.note(`these reports were already uploaded: ${changed}`);
-    if (droppedTags.length > 0) listener.note(`ignored the new tags ${droppedTags.join(", ")}`);
-  }
-  if (files.results && !outcome.duplicate && !context.json) {
-    const failures = files.results.content.negatives.length;
-    for (const line of summaryLines(stored, { failures, branch: facts.branch })) {
-      listener.note(line);
+      const own = await readUploadFiles({ reports: [], coverage }, listener);
+      return { facts, files: { ...files, coverage: own.coverage ?? files.coverage } };
+    } finally {
+      reader.close();
     }
-  }
-  const { coverage, repository } = outcome;
-  if (outcome.key === null && coverage && coverage.line_count > 0) {
-    const { covered_line_count: covered, line_count: lines } = coverage;
-    listener.note(
-      `stored coverage of ${repository}: ${covered} of ${plural(lines, "line")}; no submission`,
-    );
-  }
-  return outcome;
+  };
 }
 
 /** Summary for people: results, failures, new flaky tests. */
 function summaryLines(
   { outcome, newlyDisruptive }: StoredUpload,
-  { failures, branch }: { failures: number; branch: string | null },
+  { results, coverage }: UploadFiles,
+  { branch }: RunFacts,
 ): string[] {
-  const { repository, commit_oid, test_result_count, disruption_count } = outcome;
+  const { repository, commit_oid, test_result_count, disruption_count, duplicate } = outcome;
+  if (duplicate) {
+    const change = coverage ? "replaced its coverage" : "nothing changed";
+    return [`these reports were already uploaded: ${change}`];
+  }
+  if (!results) {
+    const { coveredLineCount = 0, lineCount = 0 } = coverage ?? {};
+    const lines = `${coveredLineCount} of ${plural(lineCount, "line")}`;
+    return lineCount > 0 ? [`stored coverage of ${repository}: ${lines}; no submission`] : [];
+  }
+  const failures = results.content.negatives.length;
   const flaky = disruption_count > 0 ? `, ${disruption_count} of them flaky` : "";
   const place = [repository, branch, commit_oid.slice(0, 12)].filter(Boolean).join(" ");
   const listed = newlyDisruptive.slice(0, MAX_LISTED_TESTS)

@@ -139,7 +139,7 @@ async function intake(
     throw isOutage(error) ? error : new ArchiveError(errorMessage(error), { cause: error });
   });
   const { organization, repository } = await listed!;
-  const { outcome } = await storeUpload(sql, { ...facts, organization: organization.name }, files, {
+  const { outcome } = await storeUpload(sql, organization, facts, files, {
     now: moment,
     key: shown.key,
     alongside: (tx) => finishArchive(tx, claim),
@@ -149,8 +149,7 @@ async function intake(
 
   /** Lists the archive under its repository as `processing`. */
   async function show(facts: FoundFacts) {
-    const organization = given ??
-      await organizationOf(sql, facts);
+    const organization = given ?? await organizationOf(sql, facts);
     const repository = await findOrCreateRepository(sql, {
       ...facts.repository,
       organization,

@@ -1,13 +1,15 @@
 /** Stores an upload that was read: all of it or nothing. */
-import { storeCoverage, storeSubmission, type Upload } from "../../../db/write/store_submission.ts";
+import type { Organization } from "../../../db/admin/organizations.ts";
 import { findOrCreateRepository } from "../../../db/admin/repositories.ts";
-import { lockRepository } from "../../../db/write/repository_row.ts";
 import type { Database } from "../../../db/connection/connect.ts";
-import { writeTransaction } from "../../../db/write/transaction.ts";
-import { removeUnprocessed } from "../../../db/write/submission_rows.ts";
+import {
+  storeCoverage,
+  storeInRepository,
+  storeSubmission,
+  type Upload,
+} from "../../../db/write/store_submission.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
 import { formatTimestamp } from "../../base/time.ts";
-import { requireOrganization } from "../resources.ts";
 import type { UploadFiles } from "./read_files.ts";
 import type { RunFacts } from "../../report/archive/mod.ts";
 
@@ -16,42 +18,24 @@ export type StoredUpload = Awaited<ReturnType<typeof storeUpload>>;
 /** The result of an upload, as `ingest --json` prints it. */
 export type IntakeOutcome = StoredUpload["outcome"];
 
-/**
- * Stores an upload in one transaction, which `alongside` ends, and creates its repository.
- * @throws {Failure | TagLimitError}
- */
+/** Stores an upload in one transaction, which `alongside` ends, and creates its repository. */
 export async function storeUpload(
   sql: Database["sql"],
-  facts: RunFacts & { organization: string },
+  organization: Organization,
+  facts: RunFacts,
   { results, coverage }: UploadFiles,
   { now, key, alongside }: Pick<Upload, "key" | "alongside"> & { now: number },
 ) {
-  const organization = await requireOrganization(sql, facts.organization);
-  const repository = await findOrCreateRepository(sql, {
-    ...facts.repository,
-    organization,
-    createdAt: now,
-  });
+  const created = { ...facts.repository, organization, createdAt: now };
+  const repository = await findOrCreateRepository(sql, created);
   const { repositoryId } = repository;
-  const submission = results && await storeSubmission(sql, {
-    ...facts,
-    ...results,
-    coverage,
-    repositoryId,
-    uploadedAt: now,
-    key,
-    alongside,
-  });
-  if (!submission) {
-    await writeTransaction(sql, async (tx) => {
-      if (!await lockRepository(tx, repositoryId)) {
-        throw new Error("the repository was deleted during the upload");
-      }
-      if (key !== undefined) await removeUnprocessed(tx, { repositoryId, key });
-      if (coverage) await storeCoverage(tx, { repositoryId, ...facts }, coverage);
-      await alongside?.(tx);
+  const upload = { ...facts, coverage, repositoryId, uploadedAt: now, key, alongside };
+  const submission = results
+    ? await storeSubmission(sql, { ...upload, ...results })
+    : await storeInRepository(sql, upload, async (tx) => {
+      if (coverage) await storeCoverage(tx, upload, coverage);
+      return null;
     });
-  }
   return {
     outcome: {
       /** `null` when there was only coverage, as there is no submission then. */
@@ -67,8 +51,6 @@ export async function storeUpload(
       coverage: coverage &&
         { covered_line_count: coverage.coveredLineCount, line_count: coverage.lineCount },
     },
-    /** Given tags that a duplicate does not have. */
-    droppedTags: submission ? facts.tags.filter((tag) => !submission.tags.includes(tag)) : [],
     /** Tests that were never disruptive before. */
     newlyDisruptive: submission?.newlyDisruptive ?? [],
   };
