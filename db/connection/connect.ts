@@ -48,8 +48,6 @@ export interface DatabaseOptions {
   maxConnections?: number;
   /** Cancels longer statements, in milliseconds; 5 minutes by default. Servers only. */
   statementTimeoutMs?: number;
-  /** Returns the free disk space of the embedded database's folder. For tests. */
-  freeDiskBytes?(folder: string): number;
   /** Receives every statement that is sent, `begin` and `commit` included. For tests. */
   onStatement?(text: string, parameters: readonly unknown[]): void;
 }
@@ -105,7 +103,7 @@ async function openServer(options: DatabaseOptions, databaseUrl: string): Promis
 }
 
 async function openEmbedded(options: DatabaseOptions): Promise<Database> {
-  const embedded = await embeddedDatabase(options.dataDir, options.freeDiskBytes);
+  const embedded = await embeddedDatabase(options.dataDir);
   const pool = createPool(
     (poolOptions) =>
       createClient("postgres://postgres@localhost/postgres", {

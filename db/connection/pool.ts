@@ -4,7 +4,7 @@ import { SHUTTING_DOWN } from "../embedded/session.ts";
 import { ConnectionBackoff } from "./backoff.ts";
 import type { ClientOptions } from "./client.ts";
 import { connectionLost } from "./errors.ts";
-import { type LockWait, watchLockWaits } from "./lock_waits.ts";
+import { type OnLockWait, watchLockWaits } from "./lock_waits.ts";
 import { failingSocket, suppressErrorEvent } from "./socket.ts";
 import { guardTransaction, observeStatement, type TransactionState } from "./statements.ts";
 import { pause } from "../../lib/base/delay.ts";
@@ -45,8 +45,8 @@ export interface ConnectionPool {
    */
   renew(): void;
   observe(onTiming: OnTiming): void;
-  /** Passes the locks that transactions wait for to a function. Servers only. */
-  observeLockWaits(onLockWait: (wait: LockWait) => void): void;
+  /** Passes who holds a lock that a transaction waits for. Servers only. */
+  observeLockWaits(onLockWait: OnLockWait): void;
   /** Closes all connections; statements of the current client get `timeoutSeconds` to finish. */
   close(timeoutSeconds: number): Promise<void>;
 }
@@ -81,7 +81,7 @@ export function createPool(
   const retirements = new Set<Promise<void>>();
   const closing = new AbortController();
   let onTiming: OnTiming | undefined;
-  let onLockWait: ((wait: LockWait) => void) | undefined;
+  let onLockWait: OnLockWait | undefined;
   let current = open();
 
   function open(): Client {

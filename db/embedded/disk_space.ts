@@ -1,4 +1,4 @@
-import { statfsSync } from "node:fs";
+import fs from "node:fs";
 
 const MEGABYTE = 1024 * 1024;
 
@@ -10,13 +10,10 @@ const MIN_FREE_DISK_MB = 64;
 
 const NEW_DATABASE_MB = 40;
 
-/** Returns the free disk space of a folder in bytes; injectable for tests. */
-export type FreeBytes = (folder: string) => number;
-
 /** Free disk space of a folder in bytes; infinite where the system does not say. */
 export function freeBytes(folder: string): number {
   try {
-    const { bavail, bsize } = statfsSync(folder);
+    const { bavail, bsize } = fs.statfsSync(folder);
     return bavail * bsize;
   } catch {
     return Infinity;
@@ -24,8 +21,8 @@ export function freeBytes(folder: string): number {
 }
 
 /** Why writes to a database in this folder are refused, or a new one is; `null` when they are not. */
-export function diskFull(folder: string, free: FreeBytes, isNew = false): string | null {
-  const bytes = free(folder);
+export function diskFull(folder: string, isNew = false): string | null {
+  const bytes = freeBytes(folder);
   const expectedMb = MIN_FREE_DISK_MB + (isNew ? NEW_DATABASE_MB : 0);
   if (bytes >= expectedMb * MEGABYTE) return null;
   return `the disk of ${JSON.stringify(folder)} is almost full: ` +

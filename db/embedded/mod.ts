@@ -11,10 +11,9 @@ import {
 } from "./folder.ts";
 import { pause } from "../../lib/base/delay.ts";
 import { DatabaseError } from "../database_error.ts";
-import { diskFull, type FreeBytes, freeBytes } from "./disk_space.ts";
-import { databaseFailed } from "./errors.ts";
+import { diskFull } from "./disk_space.ts";
 import { SSL_REQUEST_MESSAGE } from "./messages.ts";
-import { exitProcess, openPostgres } from "./open.ts";
+import { databaseFailed, exitProcess, openPostgres } from "./open.ts";
 import { SessionServer } from "./session.ts";
 
 /**
@@ -36,7 +35,7 @@ const RETRY_MS = 50;
  * it opens the database and listens on a socket for the others. When the owner ends, the next
  * process that connects becomes the owner. @throws {Error} when the data folder cannot be used
  */
-export async function embeddedDatabase(dataDir: string, free: FreeBytes = freeBytes) {
+export async function embeddedDatabase(dataDir: string) {
   const folder = await openFolder(dataDir);
   /** Closes the database that this process owns. */
   let closeOwned: (() => Promise<void>) | undefined;
@@ -48,7 +47,7 @@ export async function embeddedDatabase(dataDir: string, free: FreeBytes = freeBy
     if (!opening) {
       const lock = closeOwned ? undefined : await tryLock(folder);
       if (!lock) return false;
-      opening = openOwned(folder, lock, free)
+      opening = openOwned(folder, lock)
         .then((close) => void (closeOwned = close))
         .finally(() => opening = undefined);
     }
@@ -93,11 +92,10 @@ export async function embeddedDatabase(dataDir: string, free: FreeBytes = freeBy
 async function openOwned(
   folder: EmbeddedFolder,
   lock: Deno.FsFile,
-  free: FreeBytes,
 ): Promise<() => Promise<void>> {
   try {
     await ensureData(folder, async (path) => {
-      const problem = diskFull(folder.path, free, true);
+      const problem = diskFull(folder.path, true);
       if (problem !== null) throw new DatabaseError(problem);
       const db = await openPostgres(path);
       await db.close();
@@ -105,7 +103,7 @@ async function openOwned(
     const db = await openPostgres(folder.data);
     const sessions = new SessionServer(db, {
       onFailure: (error) => exitLater(databaseFailed(folder.path, error)),
-      refuseWrites: () => diskFull(folder.path, free),
+      refuseWrites: () => diskFull(folder.path),
     });
     const server = createServer((socket) => sessions.accept(socket));
     try {

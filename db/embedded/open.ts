@@ -1,7 +1,20 @@
-import { databaseFailed, databaseNotOpened } from "./errors.ts";
+import { DatabaseError } from "../database_error.ts";
 import { embeddedFiles } from "./files.ts";
 import type { Session } from "./session.ts";
 import { errorMessage } from "../../lib/base/error.ts";
+
+/** Error numbers of the engine's file system (WASI), whose errors have no message. */
+const SYSTEM_ERRORS: Record<number, string> = {
+  2: "Permission denied",
+  19: "Disk quota exceeded",
+  29: "Input/output error",
+  33: "Too many open files",
+  51: "No space left on device",
+  69: "Read-only file system",
+};
+
+/** Failures of the system, which leave the files as they are. */
+const SYSTEM_FAILURE = new RegExp(`${Object.values(SYSTEM_ERRORS).join("|")}|out of memory`, "i");
 
 /**
  * A line of the engine's log that says why it ended. Anchored behind the line's prefix, so that a
@@ -9,15 +22,11 @@ import { errorMessage } from "../../lib/base/error.ts";
  */
 const FATAL = /^(?:[\d-]+ [\d:.]+ \w+ \[\d+\] )?((?:PANIC|FATAL): .*)/;
 
-export interface Postgres extends Session {
-  close(): Promise<void>;
-}
-
 /**
  * Opens the database in a folder, or creates it there. PGlite is loaded on demand: most commands do
  * not need it. A PANIC of the open database ends the process. @throws {DatabaseError}
  */
-export async function openPostgres(path: string): Promise<Postgres> {
+export async function openPostgres(path: string): Promise<Session & { close(): Promise<void> }> {
   const [{ PGlite }, { DurableFiles }, files] = await Promise.all([
     import("@electric-sql/pglite"),
     import("./durable_files.ts"),
@@ -58,4 +67,29 @@ export function exitProcess(error: unknown): never {
   const text = `error: ${errorMessage(error)}\n`;
   Deno.stderr.writeSync(new TextEncoder().encode(text));
   Deno.exit(1);
+}
+
+/** The files of a database could not be opened or created. */
+function databaseNotOpened(path: string, cause: unknown): DatabaseError {
+  const reason = describe(cause);
+  const name = `the embedded database in ${JSON.stringify(path)}`;
+  const text = SYSTEM_FAILURE.test(reason)
+    ? `${name} cannot be opened: ${reason}`
+    : `the files of ${name} are damaged: ${reason}; restore a backup ` +
+      "(docs/guides/backup_and_restore.md)";
+  return new DatabaseError(text, { cause });
+}
+
+/** The engine failed while it was in use. */
+export function databaseFailed(path: string, cause: unknown): DatabaseError {
+  const text = `the embedded database in ${JSON.stringify(path)} failed: ${describe(cause)}; ` +
+    "everything that was acknowledged is kept: remove the cause and start again";
+  return new DatabaseError(text, { cause });
+}
+
+/** What the engine throws is no `Error`. */
+function describe(cause: unknown): string {
+  const { errno, message } = Object(cause) as { errno?: number; message?: string };
+  if (errno !== undefined) return SYSTEM_ERRORS[errno] ?? `system error ${errno}`;
+  return message || String(cause);
 }

@@ -60,8 +60,6 @@ interface SessionServerOptions {
 }
 
 export class SessionServer {
-  readonly #session: Session;
-  readonly #options: SessionServerOptions;
   readonly #clients = new Set<Client>();
   /** Clients with something to do, in the order of their requests. */
   readonly #queue = new Set<Client>();
@@ -72,10 +70,7 @@ export class SessionServer {
   #failed = false;
   #silence: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(session: Session, options: SessionServerOptions) {
-    this.#session = session;
-    this.#options = options;
-  }
+  constructor(private readonly session: Session, private readonly options: SessionServerOptions) {}
 
   /** Serves a client until its connection is closed. */
   accept(socket: Socket): void {
@@ -161,7 +156,7 @@ export class SessionServer {
     this.#running = false;
     const owner = this.#owner;
     if (owner) {
-      const timeoutMs = this.#options.silenceTimeoutMs ?? SILENCE_TIMEOUT_MS;
+      const timeoutMs = this.options.silenceTimeoutMs ?? SILENCE_TIMEOUT_MS;
       this.#silence = setTimeout(() => owner.socket.destroy(), timeoutMs);
       if (typeof this.#silence === "object") this.#silence.unref();
     }
@@ -195,7 +190,7 @@ export class SessionServer {
 
   async #greet(startup: Uint8Array): Promise<Buffer> {
     const chunks: Buffer[] = [];
-    await this.#session.execProtocolRawStream(startup, {
+    await this.session.execProtocolRawStream(startup, {
       onRawData: (bytes) => void chunks.push(Buffer.from(bytes)),
     });
     return Buffer.concat(chunks);
@@ -207,9 +202,9 @@ export class SessionServer {
     if (turn === "terminate") return void client.socket.end();
     if (!turn) return;
     this.#owner = client;
-    const refusal = turn.writes ? this.#options.refuseWrites?.() ?? null : null;
+    const refusal = turn.writes && this.options.refuseWrites?.();
     const response = await this.#execute(
-      refusal === null ? turn.bytes : diskFullError(refusal, turn.bytes.subarray(turn.end)),
+      refusal ? diskFullError(refusal, turn.bytes.subarray(turn.end)) : turn.bytes,
       (bytes) => client.socket.write(bytes),
     );
     // PGlite 0.5.14 continues with the next message after a trap of its WebAssembly code.
@@ -236,7 +231,7 @@ export class SessionServer {
 
   async #execute(bytes: Uint8Array, respond: (bytes: Buffer) => void): Promise<ResponseReader> {
     const response = new ResponseReader();
-    await this.#session.execProtocolRawStream(bytes, {
+    await this.session.execProtocolRawStream(bytes, {
       onRawData: (chunk) => {
         response.read(chunk);
         // The chunk is a view of memory that the database reuses.
@@ -252,6 +247,6 @@ export class SessionServer {
     this.#owner = undefined;
     this.#queue.clear();
     for (const client of this.#clients) client.socket.destroy();
-    this.#options.onFailure(error);
+    this.options.onFailure(error);
   }
 }

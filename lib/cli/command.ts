@@ -239,12 +239,7 @@ async function run<Input extends Parameters, Name extends CheckedSetting>(
       const options = { mayCreate: createsDatabase, organization };
       const open = await io.openDatabase(database, options);
       opened.push(open);
-      open.observeLockWaits(({ blockingPid, applicationName, state, statement }) =>
-        context.note(
-          `waiting for a lock of server process ${blockingPid} ` +
-            `(${applicationName || "unnamed"}, ${state ?? "unknown state"}): ${statement}`,
-        )
-      );
+      open.observeLockWaits((holder) => context.note(`waiting for a lock of ${holder}`));
       return open;
     },
     print: (plain, value) => io.stdout(`${json ? JSON.stringify(value) : oneLine(plain)}\n`),

@@ -81,12 +81,7 @@ export const watchCommand: AddCommand = command({
           log.info("retrying failed archives", { count });
         }
         if (!options.once) logStarted({ source: storage.name });
-        database.observeLockWaits((wait) =>
-          log.warn(
-            "waiting for a lock",
-            jsonRecord({ ...wait, waitedMs: Math.round(wait.waitedMs) }),
-          )
-        );
+        database.observeLockWaits((holder) => log.warn("waiting for a lock", { holder }));
         const watcher = {
           sql,
           storage,

@@ -2,18 +2,17 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "@std/testing/bdd";
 import process from "node:process";
 import { type Database, openDatabase } from "../../../db/connection/connect.ts";
-import type { LockWait } from "../../../db/connection/lock_waits.ts";
 
 const databaseUrl = process.env.TEST_DATABASE_URL ?? "";
 
 describe("a transaction that waits for a lock", { skip: !databaseUrl }, () => {
   let holder: Database;
   let waiter: Database;
-  const waits: LockWait[] = [];
+  const holders: string[] = [];
   before(async () => {
     holder = await openDatabase({ databaseUrl, dataDir: "", maxConnections: 1 });
     waiter = await openDatabase({ databaseUrl, dataDir: "" });
-    waiter.observeLockWaits((wait) => waits.push(wait));
+    waiter.observeLockWaits((holder) => holders.push(holder));
   });
   after(async () => {
     await holder.close();
@@ -38,22 +37,15 @@ describe("a transaction that waits for a lock", { skip: !databaseUrl }, () => {
     });
     try {
       const deadline = performance.now() + 10_000;
-      while (waits.length === 0 && performance.now() < deadline) await pause(50);
+      while (holders.length === 0 && performance.now() < deadline) await pause(50);
       await pause(1_500);
     } finally {
       release();
       await Promise.all([holding, waiting]);
     }
-    assert.equal(waits.length, 1);
-    const { waitedMs, transactionSeconds, ...wait } = waits[0]!;
-    assert.deepEqual({ ...wait }, {
-      blockingPid: pid,
-      applicationName: "test-analytics",
-      state: "idle in transaction",
-      statement: "select pg_backend_pid",
-    });
-    assert.ok(waitedMs >= 1_000 && waitedMs < 10_000, `${waitedMs} ms`);
-    assert.ok(transactionSeconds! >= 1 && transactionSeconds! < 20, `${transactionSeconds} s`);
+    assert.deepEqual(holders, [
+      `server process ${pid} (test-analytics, idle in transaction): select pg_backend_pid`,
+    ]);
   });
 });
 

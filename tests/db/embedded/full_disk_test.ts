@@ -1,19 +1,23 @@
 import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
+import fs from "node:fs";
 import { openDatabase } from "../../../db/connection/connect.ts";
 import { copyTemplate } from "../../database.ts";
 
 describe("the embedded database on a disk that is almost full", () => {
+  const { statfsSync } = fs;
   let dataDir: string;
   let free = 1e12;
   let database: Awaited<ReturnType<typeof openDatabase>>;
 
   before(async () => {
+    Object.assign(fs, { statfsSync: () => ({ bavail: free, bsize: 1 }) });
     dataDir = await copyTemplate();
-    database = await openDatabase({ dataDir, freeDiskBytes: () => free });
+    database = await openDatabase({ dataDir });
     await database.sql`create table written (n integer)`;
   });
   after(async () => {
+    Object.assign(fs, { statfsSync });
     await database.close();
     await Deno.remove(dataDir, { recursive: true });
   });
@@ -44,8 +48,9 @@ describe("the embedded database on a disk that is almost full", () => {
   it("is not created where it would not fit", async () => {
     const empty = await Deno.makeTempDir({ prefix: "test-analytics-test-" });
     try {
+      free = 80 * 1024 * 1024;
       await assert.rejects(
-        openDatabase({ dataDir: empty, freeDiskBytes: () => 80 * 1024 * 1024 }),
+        openDatabase({ dataDir: empty }),
         /^DatabaseError: the disk of ".*" is almost full: 80 MB are free/,
       );
     } finally {
