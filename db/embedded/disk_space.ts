@@ -1,4 +1,5 @@
 import fs from "node:fs";
+import { dirname } from "node:path";
 
 const MEGABYTE = 1024 * 1024;
 
@@ -10,13 +11,13 @@ const MIN_FREE_DISK_MB = 64;
 
 const NEW_DATABASE_MB = 40;
 
-/** Free disk space of a folder in bytes; infinite where the system does not say. */
+/** Free disk space in bytes for a folder, which may not exist yet; infinite if unknown. */
 export function freeBytes(folder: string): number {
   try {
     const { bavail, bsize } = fs.statfsSync(folder);
     return bavail * bsize;
   } catch {
-    return Infinity;
+    return dirname(folder) === folder ? Infinity : freeBytes(dirname(folder));
   }
 }
 

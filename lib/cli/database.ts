@@ -2,7 +2,6 @@ import { type Database, type DatabaseOptions, openDatabase } from "../../db/conn
 import { isTransient } from "../../db/connection/errors.ts";
 import { inspectEmbedded } from "../../db/embedded/folder.ts";
 import { checkSchema, migrate } from "../../db/schema/migrate.ts";
-import { dirname, resolve } from "node:path";
 import { pause } from "../base/delay.ts";
 import { PROGRAM } from "../base/version.ts";
 import { shellWord } from "../base/quote.ts";
@@ -40,30 +39,17 @@ export async function openCurrentDatabase(
   }
 }
 
-type ReadingOptions =
-  & DatabaseLocation
-  & Pick<DatabaseOptions, "maxConnections" | "statementTimeoutMs">;
-
-/** Replaces the connections to a server by read-only ones. */
+/**
+ * Replaces the connections to a server by read-only ones. The embedded database has one session for all
+ * clients, which cannot be read-only.
+ */
 export async function reopenForReading(
   database: Database,
-  options: ReadingOptions,
+  options: DatabaseOptions,
 ): Promise<Database> {
-  if (database.kind === "server") await database.close();
-  return await openForReading(database, options);
-}
-
-/**
- * Opens read-only connections to the server of a database. The embedded database has one session for
- * all clients, which cannot be read-only: it is returned as it is.
- */
-export async function openForReading(
-  database: Database,
-  options: ReadingOptions,
-): Promise<Database> {
-  return database.kind === "embedded"
-    ? database
-    : await openDatabase({ ...options, readOnly: true });
+  if (database.kind === "embedded") return database;
+  await database.close();
+  return await openDatabase({ ...options, readOnly: true });
 }
 
 /** Migrates the schema to this version. @throws {Failure} when that is not possible */
@@ -80,13 +66,6 @@ export async function ensureCurrentSchema({ sql }: Database): Promise<void> {
         `\`${PROGRAM} migrate\` as a user with write privileges`,
     );
   }
-}
-
-/** A folder, or the nearest one above it that exists. */
-export async function nearestFolder(path: string): Promise<string> {
-  const folder = resolve(path);
-  const exists = await Deno.stat(folder).then(() => true, () => false);
-  return exists || folder === dirname(folder) ? folder : await nearestFolder(dirname(folder));
 }
 
 // Backoff: a starting server is ready within seconds.

@@ -45,14 +45,14 @@ export async function runService(
       note: (text) => log.warn("database unavailable", { error: text }),
     });
     if (database === null) return;
-    const uses = recordTokenUsesLater(database, { location, log });
+    const uses = recordTokenUsesLater(location, log);
     const ops = startOps(database, settings, log);
     try {
       await body({
         database,
         log,
         ...ops && { metrics: ops.metrics },
-        onTokenUse: (token, hour) => uses.record({ ...token, hour }),
+        onTokenUse: uses.record,
         logStarted: (fields) =>
           log.info("started", {
             version: VERSION,
@@ -98,18 +98,11 @@ async function checkReady({ sql }: Database): Promise<void> {
 const DELAY_MS = 5_000;
 
 /**
- * Records the last use of tokens in the background, until `close`: the API itself only reads. A server
- * gets a connection of its own, as those of `serve` are read-only. Where it may not write (a read-only
- * role, a replica), one log line says so and it stops.
+ * Records the last use of tokens in the background, until `close`: the API itself only reads, so this
+ * has a connection of its own. Where it may not write (a read-only role, a replica), one log line says
+ * so and it stops.
  */
-export function recordTokenUsesLater(
-  database: Database,
-  { location, log, delayMs = DELAY_MS }: {
-    location: DatabaseLocation;
-    log: Log;
-    delayMs?: number;
-  },
-) {
+export function recordTokenUsesLater(location: DatabaseLocation, log: Log, delayMs = DELAY_MS) {
   let pending: TokenUse[] = [];
   let timer: ReturnType<typeof setTimeout> | undefined;
   let writing: Promise<void> = Promise.resolve();
@@ -120,13 +113,8 @@ export function recordTokenUsesLater(
     const uses = pending;
     pending = [];
     try {
-      if (database.kind === "embedded") return await recordTokenUses(database.sql, uses);
       const writer = await openDatabase({ ...location, maxConnections: 1 });
-      try {
-        await recordTokenUses(writer.sql, uses);
-      } finally {
-        await writer.close();
-      }
+      await recordTokenUses(writer.sql, uses).finally(writer.close);
     } catch (error) {
       isOff = true;
       log.info("the last use of tokens is not recorded", { error: errorFields(error).error });

@@ -13,7 +13,6 @@ import { checkSchema, SCHEMA_VERSION, type SchemaStatus } from "../../../db/sche
 import { formatTimestamp, SECONDS_PER_DAY, WINDOW_SECONDS } from "../../base/time.ts";
 import { BUILD, PROGRAM } from "../../base/version.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
-import { nearestFolder } from "../database.ts";
 import { Failure } from "../errors.ts";
 import { errorMessage } from "../../base/error.ts";
 
@@ -74,7 +73,7 @@ async function examine(context: CommandContext): Promise<Finding[]> {
   // Before it is opened, because then it is in use.
   const embedded = databaseUrl === undefined ? await inspectEmbedded(dataDir) : null;
   const others = [ok("program", BUILD)];
-  if (embedded) others.unshift(assessDisk(dataDir, freeBytes(await nearestFolder(dataDir))));
+  if (embedded) others.unshift(assessDisk(dataDir, freeBytes(dataDir)));
   if (embedded && !embedded.exists) {
     const hint = `create it with \`${PROGRAM} migrate\`, or set DATABASE_URL or DATA_DIR`;
     return [fail("database", `no embedded database in ${dataDir}`, hint), ...others];

@@ -1,10 +1,10 @@
 import { mkdir, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { listOrganizations } from "../../../db/admin/organizations.ts";
+import { openDatabase } from "../../../db/connection/connect.ts";
 import { aborted } from "../../base/delay.ts";
 import { PROGRAM } from "../../base/version.ts";
 import { type AddCommand, command } from "../command.ts";
-import { openForReading } from "../database.ts";
 import { watchArchives } from "../intake/watch_loop.ts";
 import { openInbox } from "../storage/inbox.ts";
 import { startReceiver, UPLOAD_SETTINGS } from "../receive/receiver.ts";
@@ -44,7 +44,9 @@ export const upCommand: AddCommand = command({
               `\`${PROGRAM} token create --org NAME --upload\` for your CI`,
           );
         }
-        const reading = await openForReading(database, readingOptions(context, settings));
+        const reading = database.kind === "embedded"
+          ? database
+          : await openDatabase({ ...readingOptions(context, settings), readOnly: true });
         try {
           const folder = join(context.database.dataDir, "inbox");
           await mkdir(folder, { recursive: true, mode: 0o700 });

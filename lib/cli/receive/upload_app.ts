@@ -120,7 +120,7 @@ export function createUploadApp(context: UploadContext): App {
     const token = readToken(headers.get("authorization"), "token", ["upload"]);
     if (!token || !await throttle.mayBeValid(address, token.hash)) return null;
     const uploader = await loadUploader(context.sql, { hash: token.hash, now });
-    if (uploader) context.onTokenUse?.(uploader, now - now % 3600);
+    if (uploader) context.onTokenUse?.({ ...uploader, hour: now - now % 3600 });
     else throttle.recordWrong(address);
     return uploader;
   }

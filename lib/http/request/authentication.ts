@@ -70,7 +70,7 @@ export function createAuthentication(
     } else if (lastUse !== hour) {
       valid.set(hash, hour);
       const { organizationId, tokenId } = found.caller;
-      if (tokenId !== null) onTokenUse?.({ organizationId, tokenId }, hour);
+      if (tokenId !== null) onTokenUse?.({ organizationId, tokenId, hour });
     }
     return found;
   };

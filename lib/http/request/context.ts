@@ -1,4 +1,5 @@
 import type { BlockList } from "node:net";
+import type { TokenUse } from "../../../db/admin/tokens.ts";
 import type { Database } from "../../../db/connection/connect.ts";
 import type { Log } from "../../base/log.ts";
 import type { Metrics } from "../../base/metrics.ts";
@@ -19,8 +20,8 @@ export interface Context {
   trustedProxies?: BlockList | null;
   /** The header by which a trusted proxy names the organization of a page's reader; "" for none. */
   organizationHeader?: string;
-  /** Called at most once an hour per token, with the hour in seconds since 1970. */
-  onTokenUse?(token: { organizationId: number; tokenId: number }, hour: number): void;
+  /** Called at most once an hour per token. */
+  onTokenUse?(use: TokenUse): void;
   metrics?: Metrics;
   /** Approximate memory of the caches, 80 unless given. */
   cacheSizeMb?: number;

@@ -120,23 +120,24 @@ describeWithDatabases("serve", (database) => {
     const used = { organizationId: token.organization_id, tokenId: token.api_token_id };
     const lines: string[] = [];
     const log = createLog({ write: (line) => lines.push(line.slice(21)), now: () => 0 });
-    const location = { databaseUrl: undefined, dataDir: "" };
-    const embedded = { ...database(), kind: "embedded" as const };
-    const uses = recordTokenUsesLater(embedded, { location, log, delayMs: 1 });
+    const location = { databaseUrl: undefined, ...database().place };
+    const uses = recordTokenUsesLater(location, log, 1);
     uses.record({ ...used, hour: NOON });
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await new Promise((resolve) => setTimeout(resolve, 200));
     await uses.close();
     const listed = JSON.parse((await cli("token list --org user --json")).stdout);
     assert.equal(listed[0].last_used_at, "2026-02-01T12:00:00Z");
-    const failing = { ...embedded, sql: (() => Promise.reject(new Error("read only"))) as never };
-    const refused = recordTokenUsesLater(failing, { location, log, delayMs: 1 });
+    const unknown = { databaseUrl: "postgres://user@127.0.0.1:1/none", dataDir: "" };
+    const refused = recordTokenUsesLater(unknown, log, 1);
     for (const hour of [NOON, NOON + 3600]) {
       refused.record({ ...used, hour });
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     await refused.close();
     assert.deepEqual(lines, [
-      'info the last use of tokens is not recorded error="Error: read only"',
+      'info the last use of tokens is not recorded error="DatabaseError: the PostgreSQL server at ' +
+      "127.0.0.1:1 (DATABASE_URL) cannot be used: nothing listens there; expected a running " +
+      'PostgreSQL server (ECONNREFUSED)"',
     ]);
   });
 
