@@ -11,9 +11,8 @@ import { archiveName, FilesToPack, packArchive } from "../intake/files_to_pack.t
 import { readUploadFiles } from "../intake/read_files.ts";
 import { progressListener } from "../output.ts";
 import { factsOfRun, REPORTS, requireFiles, RUN_OPTIONS } from "../intake/run_options.ts";
-import { openWorkFolder } from "../storage/inbox.ts";
+import { openTarget, openWorkFolder } from "../storage/inbox.ts";
 import { STORAGE_VARIABLES } from "../storage/s3_storage.ts";
-import { openTarget } from "../storage/target.ts";
 
 /** `upload`: packs reports into an archive, for machines that cannot reach the database. */
 export const uploadCommand: AddCommand = command({

@@ -76,9 +76,10 @@ export class ArchiveReader {
       resolve(data.value);
     };
     worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
-      if (data.type === "open") bytes = source.open()[Symbol.asyncIterator]();
-      else if (data.type === "pull") deliver().catch(reject);
-      else if (data.type === "close") bytes?.return?.().catch(() => {});
+      if (data.type === "open") {
+        bytes?.return?.().catch(() => {});
+        bytes = source.open()[Symbol.asyncIterator]();
+      } else if (data.type === "pull") deliver().catch(reject);
       else if (data.type === "note") listener.note(data.text);
       else if (data.type === "progress") listener.progress?.(data);
       else if (data.type === "facts") {
@@ -97,10 +98,8 @@ export class ArchiveReader {
     } finally {
       clearInterval(timer);
       stop?.removeEventListener("abort", onStop);
-      if (!hasAnswered) {
-        this.close();
-        await bytes?.return?.();
-      }
+      if (!hasAnswered) this.close();
+      await bytes?.return?.();
     }
   }
 

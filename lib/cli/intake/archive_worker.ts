@@ -18,8 +18,8 @@ export type ToWorker = ReadArchiveOptions & { name: string } | { chunk: Uint8Arr
 /** From the worker. */
 export type FromWorker =
   | { type: "ready" }
-  // The archive is read from its beginning, the next bytes are needed, no more are needed.
-  | { type: "open" | "pull" | "close" }
+  // The archive is read from its beginning; the next bytes are needed.
+  | { type: "open" | "pull" }
   | { type: "note"; text: string }
   | { type: "progress" } & ReadProgress
   | { type: "facts"; facts: FoundFacts }
@@ -59,17 +59,13 @@ async function handle({ name, ...options }: ReadArchiveOptions & { name: string 
 /** The archive from its beginning. */
 async function* chunks(): AsyncGenerator<Uint8Array, void> {
   scope.postMessage({ type: "open" });
-  try {
-    while (true) {
-      const chunk = await new Promise<Uint8Array | null>((resolve) => {
-        deliver = resolve;
-        scope.postMessage({ type: "pull" });
-      });
-      if (chunk === null) return;
-      yield chunk;
-    }
-  } finally {
-    scope.postMessage({ type: "close" });
+  while (true) {
+    const chunk = await new Promise<Uint8Array | null>((resolve) => {
+      deliver = resolve;
+      scope.postMessage({ type: "pull" });
+    });
+    if (chunk === null) return;
+    yield chunk;
   }
 }
 

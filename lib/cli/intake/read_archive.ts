@@ -17,13 +17,13 @@ import { type Listener, readCoverage, readResults, type UploadFiles } from "./re
 import { readGitUrl } from "./ci/git.ts";
 import type { RunValues } from "./run_options.ts";
 import {
-  isObjectId,
+  isGitId,
   readBuildUrl,
-  readObjectId,
+  readCommit,
+  readGitId,
   readRecordedAt,
   readTags,
   readText,
-  readTree,
   splitTags,
 } from "./upload_values.ts";
 
@@ -88,7 +88,7 @@ export async function readArchive(
 }
 
 /** Merges metadata with options: the valid facts (`null` without a repository), the first problem. */
-function parseFacts(
+export function parseFacts(
   metadata: ArchiveMetadata | null,
   { archive, given, now, recordedAt, onNote }:
     & Pick<ReadArchiveOptions, "given" | "now" | "recordedAt">
@@ -124,11 +124,11 @@ function parseFacts(
   const { tree = "", branch = "", buildUrl = "", timestamp, tags = [] } = metadata ?? {};
 
   const repository = given.repo ?? required("repository", parseRepositoryName);
-  const commitOid = given.commit ?? required("commit", readObjectId) ?? "";
-  if (given.commit === undefined && commitOid !== "" && !isObjectId(commitOid)) {
+  const commitOid = given.commit ?? required("commit", readCommit) ?? "";
+  if (given.commit === undefined && commitOid !== "" && !isGitId(commitOid)) {
     onNote(`${archive}: kept the commit ${quote(commitOid)} as text: expected 7 to 64 hex digits`);
   }
-  if (given.tree === undefined && tree !== "" && !isObjectId(tree)) {
+  if (given.tree === undefined && tree !== "" && !isGitId(tree)) {
     onNote(`${archive}: ignored the tree ${quote(tree)}: expected 7 to 64 hex digits`);
   }
   const split = splitTags(tags);
@@ -139,7 +139,7 @@ function parseFacts(
     organization: metadata?.organization ?? "",
     repository,
     commitOid,
-    treeOid: given.tree ?? (isObjectId(tree) ? readTree(tree) : null),
+    treeOid: given.tree ?? (isGitId(tree) ? readGitId(tree, "tree") : null),
     branch: given.branch ?? (read("branch", () => readText(branch), "") || null),
     buildUrl: given.buildUrl ?? read("buildUrl", () => readBuildUrl(buildUrl), ""),
     // Only a link: not worth an error.

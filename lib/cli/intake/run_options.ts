@@ -9,13 +9,13 @@ import type { CommandContext } from "../command.ts";
 import { option, repositoryName, timestamp, type Values } from "../parameters.ts";
 import { UsageError } from "../errors.ts";
 import {
-  isObjectId,
+  isGitId,
   readBuildUrl,
-  readObjectId,
+  readCommit,
+  readGitId,
   readRecordedAt,
   readTags,
   readText,
-  readTree,
 } from "./upload_values.ts";
 
 export const RUN_OPTIONS = {
@@ -32,7 +32,7 @@ export const RUN_OPTIONS = {
   tree: option(
     "<oid>",
     "git tree of the commit; equal trees are the same code version",
-    v.optional(readWith(readTree)),
+    v.optional(readWith((text) => readGitId(text, "tree"))),
   ),
   branch: option("<name>", "branch of the tests", v.optional(readWith(readText))),
   buildUrl: option(
@@ -86,7 +86,7 @@ export async function factsOfRun(given: RunValues, context: CommandContext): Pro
   const note = given.commit === undefined ? context.note : undefined;
   const found = job ?? (isDescribed ? null : await checkoutFacts(git, note));
   const repository = given.repo ?? readFact(found, "repository", parseRepositoryName);
-  const commitOid = await givenCommit(given, context) ?? readFact(found, "commit", readObjectId);
+  const commitOid = await givenCommit(given, context) ?? readFact(found, "commit", readCommit);
   if (repository === undefined || commitOid === undefined) {
     const missing = [
       ...repository === undefined ? ["--repo OWNER/NAME"] : [],
@@ -142,7 +142,7 @@ export async function givenCommit(
   { io }: Pick<CommandContext, "io">,
 ): Promise<string | undefined> {
   if (commit === undefined) return undefined;
-  if (isObjectId(commit)) return readObjectId(commit);
+  if (isGitId(commit)) return readGitId(commit, "commit");
   const resolved = await commitOf(commit, io.git ?? askGit);
   if (resolved !== "") return resolved;
   throw new UsageError(

@@ -28,28 +28,24 @@ export function readBuildUrl(text: string): string {
   return readText(text).replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i, "$1");
 }
 
-/** True for the id of a commit or tree, whole or abbreviated: 7 to 64 hex digits. */
-export function isObjectId(text: string): boolean {
+/** True for the git id of a commit or tree, whole or abbreviated: 7 to 64 hex digits. */
+export function isGitId(text: string): boolean {
   return /^[0-9a-f]{7,64}$/i.test(text);
 }
 
-/** A tree, in lower case. Any other text would join the results of different code. */
-export function readTree(text: string): string {
-  if (isObjectId(text)) return text.toLowerCase();
-  throw new SyntaxError(`invalid tree "${text}": expected 7 to 64 hex digits`);
+/** A git id in lower case. Any other text, such as `HEAD`, would join the results of different code. */
+export function readGitId(text: string, what: "commit" | "tree"): string {
+  if (isGitId(text)) return text.toLowerCase();
+  throw new SyntaxError(`invalid ${what} ${quote(text)}: expected 7 to 64 hex digits`);
 }
 
-/**
- * A commit. An id is brought into lower case: `ABCDEF1` and `abcdef1` are one code version. Any other
- * text is kept: archives may name `HEAD` or a branch.
- */
-export function readObjectId(text: string): string {
-  if (!/^[^\s\p{Cc}]{1,255}$/u.test(text)) {
-    throw new SyntaxError(
-      `invalid object id "${text}": expected 1 to 255 characters without white space`,
-    );
-  }
-  return isObjectId(text) ? text.toLowerCase() : text;
+/** The commit of an archive, which may also be `HEAD` or the name of a branch: that is kept as text. */
+export function readCommit(text: string): string {
+  if (isGitId(text)) return text.toLowerCase();
+  if (/^[^\s\p{Cc}]{1,255}$/u.test(text)) return text;
+  throw new SyntaxError(
+    `invalid commit ${quote(text)}: expected 1 to 255 characters without white space`,
+  );
 }
 
 /** Splits the tags of an archive at white space and commas, which a tag cannot contain. */

@@ -8,6 +8,7 @@ import { type ArchiveContent, archivePath, type FileToPack } from "../../report/
 import { ARCHIVE_LIMITS as LIMITS } from "../../report/limits.ts";
 import { readGitUrl } from "../intake/ci/git.ts";
 import { archiveName, FilesToPack, packArchive } from "../intake/files_to_pack.ts";
+import { parseFacts } from "../intake/read_archive.ts";
 import type { RunValues } from "../intake/run_options.ts";
 import { fileSource } from "../storage/folder.ts";
 import type { Inbox } from "../storage/inbox.ts";
@@ -58,8 +59,7 @@ async function contentOfFiles(
   received: readonly ReceivedFile[],
   { given, now, organization }: UploadRequest,
 ): Promise<ArchiveContent> {
-  const { commit } = given;
-  if (commit === undefined) {
+  if (given.commit === undefined) {
     throw new UploadError(400, { commit: ["missing commit: expected 7 to 64 hex digits"] });
   }
   const packed = new FilesToPack();
@@ -74,20 +74,10 @@ async function contentOfFiles(
   if (packed.files.length === 0) {
     throw new UploadError(400, { report: ["missing report: expected one, or coverage"] });
   }
-  const facts = {
-    organization,
-    repository: given.repo,
-    commitOid: commit,
-    treeOid: given.tree ?? null,
-    branch: given.branch || null,
-    buildUrl: given.buildUrl ?? "",
-    repositoryUrl: "",
-    provider: "",
-    tags: given.tags ?? [],
-    recordedAt: given.recordedAt ?? now,
-    checkoutFolder: "",
-  };
-  return { facts, codeowners, files: packed.files };
+  const options = { archive: "upload", given, now, recordedAt: now, onNote: listener.note };
+  const { facts, problem } = parseFacts(null, options);
+  if (!facts) throw problem;
+  return { facts: { ...facts, organization }, codeowners, files: packed.files };
 }
 
 function pathOf(part: "report" | "coverage", name: string): string {
@@ -134,7 +124,6 @@ async function contentOfArchive(
       ...facts,
       organization,
       repositoryUrl: readGitUrl(metadata?.repositoryUrl ?? "").page,
-      provider: "",
       checkoutFolder: metadata?.checkoutFolder ?? "",
     },
     codeowners,

@@ -26,12 +26,11 @@ import { createTokenThrottle } from "../../http/request/token_throttle.ts";
 import { ReportError } from "../../report/report_error.ts";
 import type { RunValues } from "../intake/run_options.ts";
 import {
-  isObjectId,
   readBuildUrl,
+  readGitId,
   readRecordedAt,
   readTags,
   readText,
-  readTree,
 } from "../intake/upload_values.ts";
 import { isOutage } from "../storage/storage.ts";
 import { acceptUpload, type UploadRequest } from "./accept_upload.ts";
@@ -147,8 +146,8 @@ function readUploadParameters(
 ): { given: RunValues; errors?: undefined } | { errors: ParameterErrors } {
   const optional = <T>(read: (text: string) => T) => v.optional(readWith(read));
   const schema = v.object({
-    commit: optional(readCommit),
-    tree: optional(readTree),
+    commit: optional((text) => readGitId(text, "commit")),
+    tree: optional((text) => readGitId(text, "tree")),
     branch: optional(readText),
     build_url: optional(readBuildUrl),
     recorded_at: optional((text) => readRecordedAt(parseTimestamp(text), now)),
@@ -161,12 +160,6 @@ function readUploadParameters(
   if (!success) return { errors: v.flatten<typeof schema>(issues).nested as ParameterErrors };
   const { build_url: buildUrl, recorded_at: recordedAt, ...rest } = output;
   return { given: { ...rest, buildUrl, recordedAt } };
-}
-
-/** Rejects names such as `HEAD`: there is no checkout to resolve them in. */
-function readCommit(text: string): string {
-  if (isObjectId(text)) return text.toLowerCase();
-  throw new SyntaxError(`invalid commit ${quote(text)}: expected 7 to 64 hex digits`);
 }
 
 function unavailable(): Response {

@@ -19,14 +19,14 @@ export interface RunFacts {
   recordedAt: number;
 }
 
-/** The facts that an archive records; `""` for what is not known. */
+/** The facts that an archive records. */
 export interface ArchiveFacts extends RunFacts {
   /** Name of the organization that it was uploaded to, when that is known. */
   organization?: string;
   /** Name of the CI service. */
-  provider: string;
+  provider?: string;
   /** Where the repository was checked out, to make paths in reports relative. */
-  checkoutFolder: string;
+  checkoutFolder?: string;
 }
 
 export interface FileToPack {

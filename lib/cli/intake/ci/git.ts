@@ -1,4 +1,4 @@
-import { isObjectId } from "../upload_values.ts";
+import { isGitId } from "../upload_values.ts";
 
 // Enough for a repository on a slow disk.
 const TIMEOUT_MS = 10_000;
@@ -27,12 +27,12 @@ export async function askGit(args: string[]): Promise<string> {
 export async function commitOf(revision: string, git: Git): Promise<string> {
   if (revision === "" || revision.startsWith("-")) return "";
   const commit = await git(["rev-parse", "--verify", "--quiet", `${revision}^{commit}`]);
-  return isObjectId(commit) ? commit : "";
+  return isGitId(commit) ? commit : "";
 }
 
 /** The git tree of a commit, `""` when the checkout does not know it. */
 export async function treeOf(commit: string, git: Git): Promise<string> {
-  if (!isObjectId(commit)) return "";
+  if (!isGitId(commit)) return "";
   const tree = await git(["rev-parse", "--verify", "--quiet", `${commit}^{tree}`]);
   return /^[0-9a-f]{40,64}$/.test(tree) ? tree : "";
 }

@@ -1,6 +1,6 @@
 /** Detects the CI job or git checkout that the program runs in: its repository, commit, branch and build URL. */
 import type { Environment } from "../../../base/config.ts";
-import { isObjectId } from "../upload_values.ts";
+import { isGitId } from "../upload_values.ts";
 import { type Git, readGitUrl, readOrigin, treeOf } from "./git.ts";
 import { type Fact, type Get, PROVIDERS } from "./providers.ts";
 
@@ -32,9 +32,7 @@ export async function detectCiJob(environment: Environment, git: Git): Promise<C
   const origin = await readOrigin(git);
   // A build that was started manually may say "HEAD".
   const named = read(provider.commit);
-  const commit = isObjectId(named)
-    ? named
-    : await git(["rev-parse", "--verify", "--quiet", "HEAD"]);
+  const commit = isGitId(named) ? named : await git(["rev-parse", "--verify", "--quiet", "HEAD"]);
   return {
     title: provider.title,
     repository: read(provider.repository) || told.repository || origin.repository,

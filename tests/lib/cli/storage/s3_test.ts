@@ -4,7 +4,7 @@ import { AwsV4Signer } from "aws4fetch";
 import { S3Bucket } from "../../../../lib/cli/storage/s3_client.ts";
 import { parseS3Url, readS3Settings, S3Storage } from "../../../../lib/cli/storage/s3_storage.ts";
 import { StorageError } from "../../../../lib/cli/storage/storage.ts";
-import { openTarget } from "../../../../lib/cli/storage/target.ts";
+import { openTarget } from "../../../../lib/cli/storage/inbox.ts";
 import { type S3Server, startS3Server } from "../../../s3/server.ts";
 import { storedFile } from "../../../s3/stored_file.ts";
 
