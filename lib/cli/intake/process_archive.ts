@@ -59,22 +59,22 @@ export type ArchiveOutcome =
     submission_key: string | null;
   })
   | { status: "failed"; key: string; reason: string }
-  /** Claimed by another watcher (no `reason`), or left for a later attempt. */
+  /** Left for a later attempt, or to another watcher. */
   | { status: "left"; key: string; reason: string };
 
 /** The archive is at fault: it has failed and is not retried. */
 class ArchiveError extends Error {}
 
-/** Processes an archive, unless another watcher does. */
+/** Processes an archive; `null` when another watcher does. */
 export async function processArchive(
   context: WatcherContext,
   archive: StoredArchive,
-): Promise<ArchiveOutcome> {
+): Promise<ArchiveOutcome | null> {
   const { sql, storage, leaseSeconds, listener } = context;
   const { key, version } = archive;
   const claim: ArchiveClaim = { source: storage.name, key, claimId: randomUUID() };
   const claimed = await claimArchive(sql, { ...claim, version, leaseSeconds });
-  if (!claimed) return { status: "left", key, reason: "" };
+  if (!claimed) return null;
   const lease = setInterval(() => {
     extendClaim(sql, { ...claim, leaseSeconds }).catch((error) =>
       listener.note(`${key}: the lease could not be extended: ${errorMessage(error)}`)
@@ -174,17 +174,15 @@ async function applyPolicyAfterUpload(
   { now, origin, log }: { now: number; origin: Origin; log: Log },
 ): Promise<void> {
   const name = formatRepositoryName(repository);
-  const messages = { enter: "test quarantined", leave: "test released", stay: null, skip: null };
   try {
     const policy = await loadPolicy(sql, repository);
     if (!policy) return;
     const windowStart = now - WINDOW_SECONDS;
     const decisions = await applyPolicy(sql, repository, policy, { now, windowStart, origin });
     for (const { action, test, reason } of decisions) {
-      const message = messages[action];
-      if (message) {
-        log.info(message, { repository: name, test_id: test.id, test: test.name, reason });
-      }
+      if (action !== "enter" && action !== "leave") continue;
+      const message = action === "enter" ? "test quarantined" : "test released";
+      log.info(message, { repository: name, test_id: test.id, test: test.name, reason });
     }
   } catch (error) {
     log.warn("quarantine policy not applied", { repository: name, error: errorMessage(error) });

@@ -36,34 +36,34 @@ export async function watchArchives(
   /** The first error that is not the fault of an archive. */
   let problem: { error: unknown } | null = null;
 
-  const report = (outcome: ArchiveOutcome) => {
+  const finish = async (outcome: ArchiveOutcome) => {
     const { key, status } = outcome;
-    if (status === "left") {
-      log.warn("archive left for a retry", { key, reason: outcome.reason });
-    } else if (status === "failed") {
-      if (!once) log.warn("archive failed", { key, reason: outcome.reason });
-    } else {
+    if (status === "processed") {
       const { duplicate, test_result_count: results } = outcome;
-      metrics?.count("results_total", {}, duplicate ? 0 : results);
+      await storage.remove?.(key);
       if (!once) log.info("archive processed", { key, results, duplicate });
+      metrics?.count("results_total", {}, duplicate ? 0 : results);
+      metrics?.count("archives_total", { outcome: duplicate ? "duplicate" : status });
+    } else {
+      const { reason } = outcome;
+      if (status === "left") log.warn("archive left for a retry", { key, reason });
+      else if (!once) log.warn("archive failed", { key, reason });
+      // With --once there is no retry.
+      if (status === "failed" || once) failed++;
+      metrics?.count("archives_total", { outcome: status });
     }
-    const isDuplicate = status === "processed" && outcome.duplicate;
-    metrics?.count("archives_total", { outcome: isDuplicate ? "duplicate" : status });
+    await onOutcome?.(outcome);
   };
   const start = (archive: StoredArchive) => {
     const reader = idle.pop()!;
-    const task = processArchive({ ...watcher, reader }, archive).then(async (outcome) => {
-      // Another watcher has it.
-      if (outcome.status === "left" && outcome.reason === "") return;
-      if (outcome.status === "processed") await storage.remove?.(archive.key);
-      // With --once there is no retry.
-      if (outcome.status === "failed" || once && outcome.status === "left") failed++;
-      report(outcome);
-      await onOutcome?.(outcome);
-    }).catch((error) => void (problem ??= { error })).finally(() => {
-      idle.push(reader);
-      running.delete(task);
-    });
+    const task = processArchive({ ...watcher, reader }, archive)
+      // `null`: another watcher has it.
+      .then((outcome) => outcome && finish(outcome))
+      .catch((error) => void (problem ??= { error }))
+      .then(() => {
+        idle.push(reader);
+        running.delete(task);
+      });
     running.add(task);
   };
   const throwProblem = () => {
@@ -85,15 +85,15 @@ export async function watchArchives(
         for (const { key } of processed) await storage.remove(key);
       }
       const unclaimed = await findArchives(sql, { source, archives, state: "unclaimed" });
+      if (unclaimed.length === 0) continue;
+      const oldest = Math.min(...unclaimed.map(({ uploadedAt }) => uploadedAt));
+      const oldestSeconds = Math.max(0, watcher.now() - oldest);
+      if (!once) {
+        log.info("archives waiting", { count: unclaimed.length, oldest_seconds: oldestSeconds });
+      }
+      metrics?.set("archives_oldest_seconds", oldestSeconds);
       for (const [index, archive] of unclaimed.entries()) {
-        const count = unclaimed.length - index;
-        const oldest = Math.min(...unclaimed.slice(index).map(({ uploadedAt }) => uploadedAt));
-        const oldestSeconds = Math.max(0, watcher.now() - oldest);
-        if (index === 0 && !once) {
-          log.info("archives waiting", { count, oldest_seconds: oldestSeconds });
-        }
-        metrics?.set("archives_waiting", count);
-        metrics?.set("archives_oldest_seconds", oldestSeconds);
+        metrics?.set("archives_waiting", unclaimed.length - index);
         while (idle.length === 0) await Promise.race(running);
         throwProblem();
         if (stop.aborted) return false;

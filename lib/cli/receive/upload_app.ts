@@ -3,7 +3,6 @@ import { join } from "node:path";
 import * as v from "valibot";
 import { loadUploader, type Uploader } from "../../../db/read/caller.ts";
 import { errorFields } from "../../base/log.ts";
-import { quote } from "../../base/quote.ts";
 import { readWith } from "../../base/read_with.ts";
 import { parseRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
 import { parseTimestamp } from "../../base/time.ts";
