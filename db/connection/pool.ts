@@ -21,7 +21,7 @@ const UNRESPONSIVE_TIMEOUT_MS = 60_000;
 /** Options that a pool adds to those of its client. */
 export type PoolOptions = Pick<
   ClientOptions,
-  "max_lifetime" | "backoff" | "onclose" | "onparameter" | "socket"
+  "max_lifetime" | "backoff" | "onparameter" | "socket"
 >;
 
 /** Receives how long a statement or transaction took, and how long it waited for a connection. */
@@ -86,23 +86,21 @@ export function createPool(
 
   function open(): Client {
     let wasAccepted = false;
-    let isAttemptFailing = false;
-    const onLost = (): Error => {
-      const error = connectionLost();
-      if (!wasAccepted) backoff.recordFailure(error);
-      replace();
-      return error;
-    };
     const openSocket = async (): Promise<Socket> => {
       if (client !== current) throw connectionLost();
-      // Closed before the server accepted it, a connection is retried for ever and without an error.
-      if ([...client.sockets].some((socket) => socket.destroyed)) throw onLost();
       const socket = await backoff.run(connect);
       if (client.isEnded) {
         socket.destroy();
         throw connectionLost();
       }
       client.sockets.add(socket);
+      // Before postgres.js notices: without a new client it would connect again, for ever and without
+      // an error, when the server closes the connection instead of accepting it.
+      socket.once("close", () => {
+        if (client !== current) return;
+        if (!wasAccepted) backoff.recordFailure(connectionLost());
+        replace();
+      });
       return socket;
     };
     const sql = create({
@@ -115,31 +113,17 @@ export function createPool(
         backoff.recordSuccess();
         if (name === SHUTTING_DOWN && client === current) replace();
       },
-      onclose() {
-        if (!isAttemptFailing && client === current) onLost();
-      },
       async socket({ ssl }) {
         try {
           const socket = await openSocket();
           // TLS puts a socket of its own on top.
           return ssl ? socket : suppressErrorEvent(socket);
         } catch (error) {
-          const socket = failingSocket(error);
-          // Runs before the listener of postgres.js, which calls `onclose`.
-          socket.once("close", () => {
-            isAttemptFailing = true;
-            queueMicrotask(() => isAttemptFailing = false);
-          });
-          return socket;
+          return failingSocket(error);
         }
       },
     });
-    const client: Client = {
-      sql,
-      sockets: new Set(),
-      runningCount: 0,
-      isEnded: false,
-    };
+    const client: Client = { sql, sockets: new Set(), runningCount: 0, isEnded: false };
     return client;
   }
 
