@@ -60,13 +60,10 @@ export const watchCommand: AddCommand = command({
   async run(options, context, settings) {
     const { io } = context;
     const progress = progressLine(io);
-    let storage: ArchiveStorage;
+    const storage = await openStorage(options.source, io);
     let failed = 0;
     await runService(context, settings, {
-      async open() {
-        storage = await openStorage(options.source, io);
-        return await context.openDatabase();
-      },
+      open: () => context.openDatabase(),
       async body({ database, log, metrics, logStarted }) {
         const { sql } = database;
         if (options.list) {

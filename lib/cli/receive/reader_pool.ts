@@ -1,5 +1,7 @@
 import { ArchiveReader } from "../intake/archive_reader.ts";
 
+/** Uploads that are checked concurrently, each in a thread of its own. */
+const READERS = 2;
 /** Large uploads take seconds to read. */
 const LARGE_BYTES = 16 * 1024 * 1024;
 
@@ -12,9 +14,8 @@ export class ReaderPool {
   readonly #waiting: { isLarge: boolean; start(reader: ArchiveReader): void }[] = [];
   #largeCount = 0;
 
-  /** @param options.size number of readers, at least 2, each in a thread of its own */
-  constructor({ size, stop }: { size: number; stop: AbortSignal }) {
-    this.#readers = Array.from({ length: size }, () => new ArchiveReader({ stop }));
+  constructor(stop: AbortSignal) {
+    this.#readers = Array.from({ length: READERS }, () => new ArchiveReader({ stop }));
     this.#idle = [...this.#readers];
   }
 
@@ -41,8 +42,8 @@ export class ReaderPool {
 
   #startNext(): void {
     while (this.#idle.length > 0) {
-      const maxLarge = this.#readers.length - 1;
-      const at = this.#waiting.findIndex(({ isLarge }) => !isLarge || this.#largeCount < maxLarge);
+      const mayBeLarge = this.#largeCount < READERS - 1;
+      const at = this.#waiting.findIndex(({ isLarge }) => !isLarge || mayBeLarge);
       const [next] = at < 0 ? [] : this.#waiting.splice(at, 1);
       if (!next) return;
       if (next.isLarge) this.#largeCount++;

@@ -15,9 +15,6 @@ export const UPLOAD_SETTINGS = [
   "UPLOAD_TIMEOUT_SECONDS",
 ] as const satisfies readonly SettingName[];
 
-/** Uploads that are checked concurrently, each in a thread of its own. */
-const READERS = 2;
-
 /** Drain timeout: the same as that of the API. */
 const DRAIN_MS = 10_000;
 /** Time to remove the files of aborted uploads. */
@@ -43,7 +40,7 @@ export async function startReceiver(
 ): Promise<RunningServer> {
   const work = await openWorkFolder(inbox.unfinished);
   const abortUploads = new AbortController();
-  const readers = new ReaderPool({ size: READERS, stop: abortUploads.signal });
+  const readers = new ReaderPool(abortUploads.signal);
   const app = createUploadApp({
     ...context,
     sql: database.sql,

@@ -54,42 +54,7 @@ export function openInbox(to: string, environment: Environment, expected?: strin
   };
 }
 
-/**
- * Creates a folder below `parent` for the unfinished files of this process, which `close` removes, and
- * removes those of killed processes: the kernel releases the lock of a process when it ends.
- *
- * @throws {StorageError} when `parent` cannot be created
- */
-export async function openWorkFolder(parent: string) {
-  await Deno.mkdir(parent, { recursive: true, mode: 0o700 }).catch((error) => {
-    throw new StorageError(`${error.message}: check --to`);
-  });
-  // One process at a time: a new folder is not locked yet.
-  using mutex = await Deno.open(join(parent, "lock"), { create: true, write: true });
-  await mutex.lock(true);
-  for await (const { name, isDirectory } of Deno.readDir(parent)) {
-    if (!isDirectory) continue;
-    using lock = await openLock(join(parent, name));
-    if (await lock.tryLock(true)) await Deno.remove(join(parent, name), { recursive: true });
-  }
-  const path = await Deno.makeTempDir({ dir: parent });
-  const lock = await openLock(path);
-  await lock.lock(true);
-  return {
-    path,
-    async close(): Promise<void> {
-      await Deno.remove(path, { recursive: true });
-      lock.close();
-    },
-  };
-}
-
-function openLock(folder: string): Promise<Deno.FsFile> {
-  return Deno.open(join(folder, "lock"), { create: true, write: true });
-}
-
 const PUT_TIMEOUT_MS = 10 * 60_000;
-const MAX_RESPONSE_CHARACTERS = 10_000;
 
 /** Responses of `receive`. */
 const RECEIVED = v.pipe(v.string(), v.parseJson(), v.object({ key: v.string() }));
@@ -179,8 +144,6 @@ async function putBytes(
   body: Uint8Array<ArrayBuffer>,
 ): Promise<string> {
   const headers = { "content-type": "application/gzip", ...authorization && { authorization } };
-  const readText = async (response: Response) =>
-    (await response.text()).slice(0, MAX_RESPONSE_CHARACTERS);
   const response = await fetchWithRetries(`PUT ${shown(url)}`, {
     send: () => {
       const signal = AbortSignal.timeout(PUT_TIMEOUT_MS);
@@ -193,11 +156,45 @@ async function putBytes(
           "(not the API's) with a valid token in UPLOAD_TOKEN: create one with " +
           `\`${PROGRAM} token create --org NAME --upload\``;
       }
-      const text = await readText(response);
+      const text = await response.text();
       const refused = v.safeParse(REFUSED, text);
       if (refused.success) return Object.values(refused.output.errors).flat().join("; ");
       return `${readS3Error(status, text)}: check --to`;
     },
   });
-  return await readText(response);
+  return await response.text();
+}
+
+/**
+ * Creates a folder below `parent` for the unfinished files of this process, which `close` removes, and
+ * removes those of killed processes: the kernel releases the lock of a process when it ends.
+ *
+ * @throws {StorageError} when `parent` cannot be created
+ */
+export async function openWorkFolder(parent: string) {
+  await Deno.mkdir(parent, { recursive: true, mode: 0o700 }).catch((error) => {
+    throw new StorageError(`${error.message}: check --to`);
+  });
+  // One process at a time: a new folder is not locked yet.
+  using mutex = await openLock(parent);
+  await mutex.lock(true);
+  for await (const { name, isDirectory } of Deno.readDir(parent)) {
+    if (!isDirectory) continue;
+    using lock = await openLock(join(parent, name));
+    if (await lock.tryLock(true)) await Deno.remove(join(parent, name), { recursive: true });
+  }
+  const path = await Deno.makeTempDir({ dir: parent });
+  const lock = await openLock(path);
+  await lock.lock(true);
+  return {
+    path,
+    async close(): Promise<void> {
+      await Deno.remove(path, { recursive: true });
+      lock.close();
+    },
+  };
+}
+
+function openLock(folder: string): Promise<Deno.FsFile> {
+  return Deno.open(join(folder, "lock"), { create: true, write: true });
 }

@@ -7,7 +7,7 @@ const LARGE = 1_000_000_000;
 
 describe("the pool of readers", () => {
   it("serves in the order of arrival, and keeps a reader free of large uploads", async () => {
-    const pool = new ReaderPool({ size: 2, stop: new AbortController().signal });
+    const pool = new ReaderPool(new AbortController().signal);
     const started: string[] = [];
     const gates = new Map<string, () => void>();
     const use = (name: string, byteCount: number) =>
@@ -42,7 +42,7 @@ describe("the pool of readers", () => {
   });
 
   it("lends a reader again after an error", async () => {
-    const pool = new ReaderPool({ size: 2, stop: new AbortController().signal });
+    const pool = new ReaderPool(new AbortController().signal);
     for (let i = 0; i < 3; i++) {
       await assert.rejects(pool.use(LARGE, () => Promise.reject(new Error("broken"))), /broken/);
     }

@@ -38,7 +38,7 @@ export async function createReceiver(
   const inbox = openInbox(folder, {});
   const work = await openWorkFolder(inbox.unfinished);
   const { signal: stop } = new AbortController();
-  const readers = new ReaderPool({ size: 2, stop });
+  const readers = new ReaderPool(stop);
   const app = createUploadApp({
     sql,
     log: silentLog,
