@@ -61,6 +61,8 @@ export class ArchiveReader {
       isComputing = false;
       await shown;
       const { value, done } = await bytes!.next();
+      // Read ahead: the worker would take the bytes for those of the next archive.
+      if (hasAnswered) return;
       isComputing = true;
       if (!done) deadlineMs += value.length * deadline.msPerByte;
       send({ chunk: done ? null : value });
@@ -98,8 +100,12 @@ export class ArchiveReader {
     } finally {
       clearInterval(timer);
       stop?.removeEventListener("abort", onStop);
-      if (!hasAnswered) this.close();
-      await bytes?.return?.();
+      // Not awaited after an answer: the storage may wait for bytes that are not needed any more.
+      const closed = bytes?.return?.().catch(() => {});
+      if (!hasAnswered) {
+        this.close();
+        await closed;
+      }
     }
   }
 

@@ -91,6 +91,30 @@ describe("reading archives in a worker thread", () => {
     reader.close();
   });
 
+  it("does not mix up the bytes of a broken archive with those of the next", async () => {
+    const reader = new ArchiveReader();
+    const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+    const broken = {
+      name: "broken.gz",
+      async *open() {
+        yield new Uint8Array(1_000).fill(1);
+        await pause(200);
+        yield new Uint8Array(1_000).fill(2);
+      },
+    };
+    const source = await sourceOf(reportOf("a"));
+    const slow = {
+      ...source,
+      async *open() {
+        await pause(400);
+        yield* source.open();
+      },
+    };
+    await assert.rejects(read(reader, broken), { name: "ReportError" });
+    assert.ok((await read(reader, slow)).files.results);
+    reader.close();
+  });
+
   it("stops immediately when aborted", async () => {
     const stop = new AbortController();
     const reader = new ArchiveReader({ stop: stop.signal });
