@@ -21,7 +21,7 @@ const UNRESPONSIVE_TIMEOUT_MS = 60_000;
 /** Options that a pool adds to those of its client. */
 export type PoolOptions = Pick<
   ClientOptions,
-  "max_lifetime" | "backoff" | "onparameter" | "socket"
+  "max_lifetime" | "backoff" | "onclose" | "onparameter" | "socket"
 >;
 
 /** Receives how long a statement or transaction took, and how long it waited for a connection. */
@@ -55,7 +55,7 @@ type Callable = (...args: unknown[]) => unknown;
 
 interface Client {
   sql: postgres.Sql;
-  sockets: Set<Socket>;
+  sockets: Socket[];
   /** Statements and transactions that have not settled. */
   runningCount: number;
   isEnded: boolean;
@@ -86,21 +86,21 @@ export function createPool(
 
   function open(): Client {
     let wasAccepted = false;
+    const replaceIfLost = () => {
+      if (client !== current || client.sockets.every((socket) => !socket.destroyed)) return;
+      if (!wasAccepted) backoff.recordFailure(connectionLost());
+      replace();
+    };
     const openSocket = async (): Promise<Socket> => {
+      // Closed before the server accepted it, a connection is retried for ever and without an error.
+      replaceIfLost();
       if (client !== current) throw connectionLost();
       const socket = await backoff.run(connect);
       if (client.isEnded) {
         socket.destroy();
         throw connectionLost();
       }
-      client.sockets.add(socket);
-      // Before postgres.js notices: without a new client it would connect again, for ever and without
-      // an error, when the server closes the connection instead of accepting it.
-      socket.once("close", () => {
-        if (client !== current) return;
-        if (!wasAccepted) backoff.recordFailure(connectionLost());
-        replace();
-      });
+      client.sockets.push(socket);
       return socket;
     };
     const sql = create({
@@ -113,6 +113,7 @@ export function createPool(
         backoff.recordSuccess();
         if (name === SHUTTING_DOWN && client === current) replace();
       },
+      onclose: replaceIfLost,
       async socket({ ssl }) {
         try {
           const socket = await openSocket();
@@ -123,7 +124,7 @@ export function createPool(
         }
       },
     });
-    const client: Client = { sql, sockets: new Set(), runningCount: 0, isEnded: false };
+    const client: Client = { sql, sockets: [], runningCount: 0, isEnded: false };
     return client;
   }
 
