@@ -92,13 +92,12 @@ async function runTogether(
   start: (stop: AbortSignal) => Promise<unknown>[],
 ): Promise<void> {
   const failure = new AbortController();
-  const tasks = start(AbortSignal.any([signal, failure.signal])).map((task) =>
-    task.catch((error) => {
-      failure.abort();
-      throw error;
-    })
-  );
-  for (const end of await Promise.allSettled(tasks)) {
-    if (end.status === "rejected") throw end.reason;
+  const tasks = start(AbortSignal.any([signal, failure.signal]));
+  try {
+    await Promise.all(tasks);
+  } catch (error) {
+    failure.abort();
+    await Promise.allSettled(tasks);
+    throw error;
   }
 }
