@@ -9,9 +9,8 @@ import {
 } from "../../lib/analysis/quarantine_policy.ts";
 import { activeQuarantine, type Quarantine } from "../../lib/analysis/quarantine.ts";
 import { firstSubmissionId, recordedAtOf } from "../../lib/base/identity.ts";
-import type { Database } from "../connection/connect.ts";
 import { arrayOf, integersIn, type Queryable, textsIn } from "../connection/sql.ts";
-import { quarantineColumns, selectRepository, SNAPSHOT } from "../read/fragments.ts";
+import { quarantineColumns, selectRepository } from "../read/fragments.ts";
 import { loadTestLists } from "../read/test_lists.ts";
 import { selectDisruptionCounts } from "../read/tracked_test_rows.ts";
 import { type StoredTest, storedTest, testColumns, type TestRow } from "./quarantine.ts";
@@ -21,91 +20,81 @@ export interface PolicyTest extends StoredTest {
   history: PolicyHistory;
 }
 
-/** Quarantine entries of a repository by test_no, ended or not. */
-export async function loadEntries(
-  sql: Queryable,
-  repositoryId: number,
-): Promise<Map<number, Quarantine>> {
-  const rows = await sql<(Quarantine & { testNo: number })[]>`
-    select q.test_no as "testNo", ${quarantineColumns(sql)} from quarantine q
-    where q.repository_id = ${repositoryId}`;
-  return new Map(rows.map(({ testNo, ...entry }) => [testNo, entry]));
-}
-
 /**
  * Loads the tests that are automatically quarantined, and those with enough disruptions that are not
- * quarantined, by id. Without any, as for most uploads, it takes two cheap statements.
+ * quarantined, by id; part of a transaction. Without any, as for most uploads, it takes two cheap
+ * statements.
  */
 export async function loadPolicyTests(
-  sql: Database["sql"],
+  tx: Queryable,
   repository: Repository,
   policy: QuarantinePolicy,
   { now, windowStart }: PolicyMoment,
 ): Promise<{ tests: PolicyTest[]; automaticCount: number }> {
   const { organizationId, repositoryId } = repository;
-  return await sql.begin(SNAPSHOT, async (tx) => {
-    // Plans the following statements for their parameters.
-    await selectRepository(tx, repositoryId);
-    const windowId = firstSubmissionId(windowStart);
-    const entries = await loadEntries(tx, repositoryId);
-    const entryOf = (testNo: number) => activeQuarantine(entries.get(testNo) ?? null, now);
-    const automatic = [...entries.keys()].filter((testNo) =>
-      entryOf(testNo)?.quarantineType === "automatic"
-    );
-    const automaticCount = automatic.length;
-    const scope = { repositoryIds: arrayOf([repositoryId]), firstId: windowId };
-    const candidates = (await selectDisruptionCounts(tx, scope)).filter((row) =>
-      row.disruptionCount >= policy.disruptions && entryOf(row.testNo) === null
-    ).map(({ testNo }) => testNo);
-    if (automaticCount + candidates.length === 0) return { tests: [], automaticCount };
+  // Plans the following statements for their parameters.
+  await selectRepository(tx, repositoryId);
+  const windowId = firstSubmissionId(windowStart);
+  const rows = await tx<(Quarantine & { testNo: number })[]>`
+    select q.test_no as "testNo", ${quarantineColumns(tx)} from quarantine q
+    where q.repository_id = ${repositoryId}`;
+  const entries = new Map(rows.map(({ testNo, ...entry }) => [testNo, entry]));
+  const entryOf = (testNo: number) => activeQuarantine(entries.get(testNo) ?? null, now);
+  const automatic = [...entries.keys()].filter((testNo) =>
+    entryOf(testNo)?.quarantineType === "automatic"
+  );
+  const automaticCount = automatic.length;
+  const scope = { repositoryIds: arrayOf([repositoryId]), firstId: windowId };
+  const candidates = (await selectDisruptionCounts(tx, scope)).filter((row) =>
+    row.disruptionCount >= policy.disruptions && entryOf(row.testNo) === null
+  ).map(({ testNo }) => testNo);
+  if (automaticCount + candidates.length === 0) return { tests: [], automaticCount };
 
-    const lastFailures = await tx<{ testNo: number; id: string }[]>`
-      select test_no as "testNo", max(encode(submission_id, 'hex') collate "C") as id
-      from negative_result
-      where repository_id = ${repositoryId} and test_no = any(${integersIn(tx, automatic)})
-      group by test_no`;
-    const failures = new Map(lastFailures.map(({ testNo, id }) => [testNo, id]));
-    const starts = automatic.map((testNo) =>
-      failures.get(testNo) ?? firstSubmissionId(entries.get(testNo)!.quarantinedAt)
-    );
-    const firstId = [windowId, ...starts].sort()[0]!;
-    const submissions = await loadSubmissions(tx, { repositoryId, firstId });
-    const disruptions = await tx<{ submissionId: string; testNo: number }[]>`
-      select encode(submission_id, 'hex') as "submissionId", test_no as "testNo"
-      from negative_result
-      where repository_id = ${repositoryId} and submission_id >= decode(${windowId}, 'hex')
-        and is_disruption and test_no = any(${integersIn(tx, [...automatic, ...candidates])})`;
-    // After a day of a broken environment, most tests have disruptions that do not count.
-    const broken = new Set(
-      submissions.filter((one) => one.isBrokenEnvironment).map(({ id }) => id),
-    );
-    const counting = disruptions.filter(({ submissionId }) => !broken.has(submissionId));
-    const countingOf = Map.groupBy(counting, ({ testNo }) => testNo);
-    const hasEnough = (testNo: number) =>
-      (countingOf.get(testNo)?.length ?? 0) >= policy.disruptions;
-    const testNos = new Set([...automatic, ...candidates.filter(hasEnough)]);
-    const rows = await tx<TestRow[]>`
-      select ${testColumns(tx)} from test t
-      where t.repository_id = ${repositoryId} and t.test_no = any(${integersIn(tx, testNos)})`;
-    const tests = rows.map((row) => storedTest(repository, row));
-    const disrupted = new Set(counting.map((one) => one.submissionId + one.testNo));
-    const runs = runsOf(submissions, testNos, disrupted);
-    const removed = await tx<{ id: string; at: number }[]>`
-      select subject as id, extract(epoch from max(changed_at))::float8 as at from change
-      where organization_id = ${organizationId}
-        and subject = any(${textsIn(tx, tests.map(({ id }) => id))})
-        and detail->>'quarantine' = 'removed'
-      group by subject`;
-    const removals = new Map(removed.map(({ id, at }) => [id, at]));
-    const found = tests.map((test): PolicyTest => {
-      const { id, testNo } = test;
-      const quarantine = entryOf(testNo);
-      const endedAt = quarantine ? 0 : entries.get(testNo)?.quarantineExpiresAt ?? 0;
-      const leftAt = Math.max(removals.get(id) ?? 0, endedAt);
-      return { ...test, history: { runs: runs.get(testNo)!, quarantine, leftAt } };
-    });
-    return { tests: found.sort((a, b) => a.id < b.id ? -1 : 1), automaticCount };
+  const lastFailures = await tx<{ testNo: number; id: string }[]>`
+    select test_no as "testNo", max(encode(submission_id, 'hex') collate "C") as id
+    from negative_result
+    where repository_id = ${repositoryId} and test_no = any(${integersIn(tx, automatic)})
+    group by test_no`;
+  const failures = new Map(lastFailures.map(({ testNo, id }) => [testNo, id]));
+  const starts = automatic.map((testNo) =>
+    failures.get(testNo) ?? firstSubmissionId(entries.get(testNo)!.quarantinedAt)
+  );
+  const firstId = [windowId, ...starts].sort()[0]!;
+  const submissions = await loadSubmissions(tx, { repositoryId, firstId });
+  const disruptions = await tx<{ submissionId: string; testNo: number }[]>`
+    select encode(submission_id, 'hex') as "submissionId", test_no as "testNo"
+    from negative_result
+    where repository_id = ${repositoryId} and submission_id >= decode(${windowId}, 'hex')
+      and is_disruption and test_no = any(${integersIn(tx, [...automatic, ...candidates])})`;
+  // After a day of a broken environment, most tests have disruptions that do not count.
+  const broken = new Set(
+    submissions.filter((one) => one.isBrokenEnvironment).map(({ id }) => id),
+  );
+  const counting = disruptions.filter(({ submissionId }) => !broken.has(submissionId));
+  const countingOf = Map.groupBy(counting, ({ testNo }) => testNo);
+  const hasEnough = (testNo: number) => (countingOf.get(testNo)?.length ?? 0) >= policy.disruptions;
+  const testNos = new Set([...automatic, ...candidates.filter(hasEnough)]);
+  const testRows = await tx<TestRow[]>`
+    select ${testColumns(tx)} from test t
+    where t.repository_id = ${repositoryId} and t.test_no = any(${integersIn(tx, testNos)})`;
+  const tests = testRows.map((row) => storedTest(repository, row));
+  const disrupted = new Set(counting.map((one) => one.submissionId + one.testNo));
+  const runs = runsOf(submissions, testNos, disrupted);
+  const removed = await tx<{ id: string; at: number }[]>`
+    select subject as id, extract(epoch from max(changed_at))::float8 as at from change
+    where organization_id = ${organizationId}
+      and subject = any(${textsIn(tx, tests.map(({ id }) => id))})
+      and detail->>'quarantine' = 'removed'
+    group by subject`;
+  const removals = new Map(removed.map(({ id, at }) => [id, at]));
+  const found = tests.map((test): PolicyTest => {
+    const { id, testNo } = test;
+    const quarantine = entryOf(testNo);
+    const endedAt = quarantine ? 0 : entries.get(testNo)?.quarantineExpiresAt ?? 0;
+    const leftAt = Math.max(removals.get(id) ?? 0, endedAt);
+    return { ...test, history: { runs: runs.get(testNo)!, quarantine, leftAt } };
   });
+  return { tests: found.sort((a, b) => a.id < b.id ? -1 : 1), automaticCount };
 }
 
 /** The processed submissions from an id on, oldest first, with the outcomes of their tests. */

@@ -1,6 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
-import { activeQuarantine, type Quarantine } from "../../lib/analysis/quarantine.ts";
-import { type QuarantineEvent, withEnds } from "../../lib/analysis/quarantine_log.ts";
+import {
+  activeQuarantine,
+  type Quarantine,
+  type QuarantineEvent,
+  withEnds,
+} from "../../lib/analysis/quarantine.ts";
 import { testId, type TestIdentity } from "../../lib/base/identity.ts";
 import { formatRepositoryName } from "../../lib/base/repository_name.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";

@@ -1,5 +1,4 @@
 /** The quarantine policies of organizations and repositories: stored, listed and applied. */
-import { activeQuarantine } from "../../lib/analysis/quarantine.ts";
 import {
   decideQuarantine,
   type PolicyDecision,
@@ -10,9 +9,10 @@ import { OWNER_TAG } from "../../lib/analysis/test_tags.ts";
 import type { RepositoryName } from "../../lib/base/repository_name.ts";
 import type { Database } from "../connection/connect.ts";
 import type { Queryable } from "../connection/sql.ts";
+import { SNAPSHOT } from "../read/fragments.ts";
 import { lockRepository } from "../write/repository_row.ts";
 import { writeTransaction } from "../write/transaction.ts";
-import { loadEntries, loadPolicyTests, type PolicyTest } from "./policy_tests.ts";
+import { loadPolicyTests, type PolicyTest } from "./policy_tests.ts";
 import { addQuarantine, type Origin, removeQuarantine } from "./quarantine.ts";
 import type { Repository } from "./repositories.ts";
 
@@ -78,37 +78,35 @@ export async function applyPolicy(
   options: PolicyMoment & { isDryRun?: boolean; origin: Origin },
 ): Promise<TestDecision[]> {
   const { isDryRun = false, origin, ...moment } = options;
-  const { tests, automaticCount } = await loadPolicyTests(sql, repository, policy, moment);
-  const decisions = decideQuarantine(tests, policy, { automaticCount, ...moment });
-  const changes = decisions.filter(({ action }) => action === "enter" || action === "leave");
-  if (isDryRun || changes.length === 0) return decisions;
+  const decide = async (tx: Queryable) => {
+    const { tests, automaticCount } = await loadPolicyTests(tx, repository, policy, moment);
+    return decideQuarantine(tests, policy, { automaticCount, ...moment });
+  };
+  const decisions = await sql.begin(SNAPSHOT, decide);
+  const isChange = ({ action }: PolicyDecision) => action === "enter" || action === "leave";
+  if (isDryRun || !decisions.some(isChange)) return decisions;
   const { now } = moment;
-  const isApplied = await writeTransaction(sql, async (tx) => {
+  return await writeTransaction(sql, async (tx) => {
     await lockRepository(tx, repository.repositoryId);
-    // Another process may have changed entries since they were loaded.
-    const entries = await loadEntries(tx, repository.repositoryId);
-    const isUnchanged = changes.every(({ test }) => {
-      const entry = activeQuarantine(entries.get(test.testNo) ?? null, now);
-      return entry?.quarantinedAt === test.history.quarantine?.quarantinedAt;
-    });
-    if (!isUnchanged) return false;
-    for (const { test, action, reason } of changes) {
+    // Again with the lock held: another process may have changed entries in between.
+    const decisions = await decide(tx);
+    for (const { test, action, reason } of decisions) {
       if (action === "leave") {
         await removeQuarantine(tx, test, { removedAt: now, removedBy: POLICY, reason }, origin);
-        continue;
       }
-      await addQuarantine(tx, test, {
-        quarantinedAt: now,
-        quarantinedBy: POLICY,
-        quarantineType: "automatic",
-        quarantineReason: reason,
-        quarantineOwner: await ownerOf(tx, test),
-        quarantineExpiresAt: now + policy.expires,
-      }, origin);
+      if (action === "enter") {
+        await addQuarantine(tx, test, {
+          quarantinedAt: now,
+          quarantinedBy: POLICY,
+          quarantineType: "automatic",
+          quarantineReason: reason,
+          quarantineOwner: await ownerOf(tx, test),
+          quarantineExpiresAt: now + policy.expires,
+        }, origin);
+      }
     }
-    return true;
+    return decisions;
   });
-  return isApplied ? decisions : await applyPolicy(sql, repository, policy, options);
 }
 
 /** The owners of a test's file, from its `owner:` tags; `null` without any. */

@@ -88,37 +88,27 @@ export async function requireSchemaVersion(sql: Queryable): Promise<void> {
   if (row!.version !== SCHEMA_VERSION) throw new SchemaVersionError(versionMismatch(row!.version));
 }
 
-/** Checksums of the migrations that ran, in order; `null` in a database of an earlier build. */
-async function readChecksums(sql: Queryable): Promise<string[] | null> {
-  const [table] = await sql<{ columns: string[] | null }[]>`
-    select json_agg(attname) as columns from pg_attribute
-    where attrelid = to_regclass('schema_migration') and attnum > 0`;
-  if (!table?.columns) return [];
-  if (!table.columns.includes("checksum")) return null;
-  const rows = await sql<{ checksum: string }[]>`
-    select checksum from schema_migration order by version`;
+/** Checksums of the migrations that ran, in order; `null` for those of a build without checksums. */
+async function readChecksums(sql: Queryable): Promise<(string | null)[]> {
+  const [table] = await sql`select 1 where to_regclass('schema_migration') is not null`;
+  if (!table) return [];
+  const rows = await sql<{ checksum: string | null }[]>`
+    select to_json(m)->>'checksum' as checksum from schema_migration m order by version`;
   return rows.map(({ checksum }) => checksum);
 }
 
-function statusOf(checksums: string[] | null, steps: readonly string[]): SchemaStatus {
-  if (checksums === null) {
-    return {
-      state: "incompatible",
-      version: 0,
-      problem: "the database was created by an earlier build, which cannot be upgraded: " +
-        "expected an empty database (or a new DATA_DIR), into which reports are uploaded again",
-    };
-  }
+function statusOf(checksums: (string | null)[], steps: readonly string[]): SchemaStatus {
   const version = checksums.length;
-  const edited = steps.findIndex((step, index) =>
+  const differing = steps.findIndex((step, index) =>
     index < version && checksums[index] !== checksumOf(step)
   );
-  if (edited !== -1) {
+  if (differing !== -1) {
     return {
       state: "incompatible",
       version,
-      problem: `migration ${edited + 1} was edited after it ran on this database: ` +
-        "expected the program that migrated it, or an empty database",
+      problem: `the database was created by another build, whose migration ${differing + 1} ` +
+        "differs: expected that build, or an empty database (or a new DATA_DIR), into which " +
+        "reports are uploaded again",
     };
   }
   if (version > steps.length) {

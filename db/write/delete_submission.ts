@@ -94,9 +94,6 @@ async function lockSubmission(
   return locked;
 }
 
-// Lists of tests and exceptions of all their submissions are held in memory at once.
-const CODE_VERSIONS_PER_STATEMENT = 200;
-
 /** Unmarks the disruptions that only a submission proves, and takes it out of the disruptive tests. */
 async function withdrawDisruptions(
   tx: Queryable,
@@ -113,22 +110,19 @@ async function withdrawDisruptions(
   const cleared = new Set<NegativeResult>(disruptions.filter(isOther));
   const before = new Map<number, DisruptiveTest>();
   const after = new Map<number, DisruptiveTest>();
-  const byVersion = [...Map.groupBy(disruptions, (disruption) => disruption.codeVersion)];
-  for (let start = 0; start < byVersion.length; start += CODE_VERSIONS_PER_STATEMENT) {
-    const batch = byVersion.slice(start, start + CODE_VERSIONS_PER_STATEMENT);
-    const codeVersions = batch.map(([codeVersion]) => codeVersion);
-    const submissions = await loadProcessedSubmissions(tx, { repositoryId, codeVersions, testNos });
-    const submissionsOf = Map.groupBy(submissions, (submission) => submission.codeVersion);
-    for (const [codeVersion, negatives] of batch) {
-      const all = submissionsOf.get(codeVersion) ?? [];
-      for (const { test } of findDisruptions(all, negatives)) {
-        before.set(test.testNo, mergeDisruptive(before.get(test.testNo), test));
-      }
-      const found = findDisruptions(all.filter(isOther), negatives.filter(isOther));
-      for (const { test, disruptions } of found) {
-        for (const disruption of disruptions) cleared.delete(disruption);
-        after.set(test.testNo, mergeDisruptive(after.get(test.testNo), test));
-      }
+  const byVersion = Map.groupBy(disruptions, (disruption) => disruption.codeVersion);
+  const codeVersions = [...byVersion.keys()];
+  const submissions = await loadProcessedSubmissions(tx, { repositoryId, codeVersions, testNos });
+  const submissionsOf = Map.groupBy(submissions, (submission) => submission.codeVersion);
+  for (const [codeVersion, negatives] of byVersion) {
+    const all = submissionsOf.get(codeVersion) ?? [];
+    for (const { test } of findDisruptions(all, negatives)) {
+      before.set(test.testNo, mergeDisruptive(before.get(test.testNo), test));
+    }
+    const found = findDisruptions(all.filter(isOther), negatives.filter(isOther));
+    for (const { test, disruptions } of found) {
+      for (const disruption of disruptions) cleared.delete(disruption);
+      after.set(test.testNo, mergeDisruptive(after.get(test.testNo), test));
     }
   }
   await markDisruptions(tx, { repositoryId, negatives: [...cleared], isDisruption: false });

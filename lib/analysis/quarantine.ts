@@ -1,3 +1,5 @@
+import type { TestIdentity } from "../base/identity.ts";
+
 export interface Quarantine {
   /** Seconds since 1970. */
   quarantinedAt: number;
@@ -13,4 +15,46 @@ export interface Quarantine {
 export function activeQuarantine(entry: Quarantine | null, now: number): Quarantine | null {
   if (entry === null) return null;
   return entry.quarantineExpiresAt === null || now < entry.quarantineExpiresAt ? entry : null;
+}
+
+/** A change of an entry, or its end. */
+export interface QuarantineEvent
+  extends TestIdentity, Pick<Quarantine, "quarantineType" | "quarantineExpiresAt"> {
+  /** Seconds since 1970. */
+  at: number;
+  action: "added" | "changed" | "removed" | "ended";
+  /** 24 hex digits. */
+  testId: string;
+  /** OWNER/NAME at that time. */
+  repository: string;
+  /** Who did it, or who ran the command; `""` for an end. */
+  author: string;
+  /** Of the entry, or of its removal. */
+  quarantineReason: string | null;
+  quarantineOwner: string | null;
+}
+
+/**
+ * Adds the ends of entries to their stored changes. Ends are not stored: they follow from the
+ * changes and the current time.
+ *
+ * @param changes oldest first
+ * @param now seconds since 1970
+ * @returns oldest first
+ */
+export function withEnds(changes: readonly QuarantineEvent[], now: number): QuarantineEvent[] {
+  const events: QuarantineEvent[] = [];
+  const open = new Map<string, QuarantineEvent>();
+  const endUntil = (entry: QuarantineEvent | undefined, moment: number) => {
+    const at = entry?.quarantineExpiresAt ?? null;
+    if (at !== null && at <= moment) events.push({ ...entry!, at, action: "ended", author: "" });
+  };
+  for (const change of changes) {
+    endUntil(open.get(change.testId), change.at);
+    events.push(change);
+    if (change.action === "removed") open.delete(change.testId);
+    else open.set(change.testId, change);
+  }
+  for (const entry of open.values()) endUntil(entry, now);
+  return events.sort((a, b) => a.at - b.at);
 }

@@ -11,7 +11,7 @@ import {
   type SubmissionRuns,
   type TestRun,
 } from "../../db/read/test_runs.ts";
-import type { QuarantineEvent } from "../../lib/analysis/quarantine_log.ts";
+import type { QuarantineEvent } from "../../lib/analysis/quarantine.ts";
 import { disruptivenessThousandths, passRateThousandths } from "../../lib/analysis/tracked_test.ts";
 import { recordedAtOf } from "../../lib/base/identity.ts";
 import { formatTenths } from "../../lib/badge/percentage.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
-import { type QuarantineEvent, withEnds } from "../../../lib/analysis/quarantine_log.ts";
+import { type QuarantineEvent, withEnds } from "../../../lib/analysis/quarantine.ts";
 
 /** A change of the entry of test a, b or c; `end` is that of the entry. */
 function change(
