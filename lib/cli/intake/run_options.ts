@@ -89,14 +89,14 @@ export async function factsOfRun(given: RunValues, context: CommandContext): Pro
   const commitOid = await givenCommit(given, context) ?? readFact(found, "commit", readCommit);
   if (repository === undefined || commitOid === undefined) {
     const missing = [
-      ...repository === undefined ? ["--repo OWNER/NAME"] : [],
-      ...commitOid === undefined ? ["--commit OID"] : [],
+      repository === undefined ? "--repo OWNER/NAME" : "",
+      commitOid === undefined ? "--commit OID" : "",
     ];
     throw new UsageError(
       `missing ${
-        missing.join(", ")
-      }: found neither in the environment of a CI job nor in the git ` +
-        'checkout (the remote "origin", HEAD)',
+        missing.filter(Boolean).join(", ")
+      }: found neither in the environment of a CI job ` +
+        'nor in the git checkout (the remote "origin", HEAD)',
     );
   }
   // The branch and tree of a checkout belong to its commit.
