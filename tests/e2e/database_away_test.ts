@@ -1,5 +1,10 @@
 import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
+import { join } from "node:path";
+import { createClient } from "../../db/connection/client.ts";
+import { openDatabase } from "../../db/connection/connect.ts";
+import { createPool } from "../../db/connection/pool.ts";
+import { connectTo } from "../../db/connection/socket.ts";
 import { command, run, type Running, start } from "./program.ts";
 import { freePort, installedServer, makeOwnServer, type OwnServer } from "./postgres.ts";
 import { startTunnel, type Tunnel } from "./tunnel.ts";
@@ -7,12 +12,34 @@ import { startTunnel, type Tunnel } from "./tunnel.ts";
 /** Time within which the service must recover after the server is back. */
 const RECOVERY_MS = 2_000;
 
+/** Makes a certificate for a server, and lets it accept TLS. */
+async function enableTls({ url }: OwnServer): Promise<void> {
+  const { sql, close } = await openDatabase({ databaseUrl: url, dataDir: "" });
+  const [row] = await sql<{ folder: string }[]>`
+    select current_setting('data_directory') as folder`;
+  const [key, certificate] = ["server.key", "server.crt"].map((name) => join(row!.folder, name));
+  const { success } = await new Deno.Command("openssl", {
+    args: [
+      ...["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost"],
+      ...["-keyout", key!, "-out", certificate!],
+    ],
+    stderr: "null",
+  }).output();
+  assert.ok(success);
+  const { uid, gid } = await Deno.stat(row!.folder);
+  for (const file of [key!, certificate!]) await Deno.chown(file, uid, gid);
+  await sql`alter system set ssl = on`;
+  await sql`select pg_reload_conf()`;
+  await close();
+}
+
 describe("an unreachable database", { skip: installedServer() === null }, () => {
   let server: OwnServer;
   let token: string;
 
   before(async () => {
     server = await makeOwnServer();
+    await enableTls(server);
     const environment = { DATABASE_URL: server.url };
     assert.equal((await run(["org", "create", "acme"], environment)).code, 0);
     token = (await run(["token", "create", "--org", "acme"], environment)).stdout.trim();
@@ -38,9 +65,11 @@ describe("an unreachable database", { skip: installedServer() === null }, () => 
     }
   }
 
-  for (const mode of ["fast", "immediate"] as const) {
-    it(`leads to empty 500 responses until it is back, stopped ${mode}`, async () => {
-      const running = await start(["serve", "--port", "0"], { DATABASE_URL: server.url });
+  for (const [mode, sslmode] of [["fast", "disable"], ["immediate", "require"]] as const) {
+    it(`leads to empty 500 responses until it is back, stopped ${mode}, TLS ${sslmode}`, async () => {
+      const running = await start(["serve", "--port", "0"], {
+        DATABASE_URL: `${server.url}?sslmode=${sslmode}`,
+      });
       try {
         assert.deepEqual(await ask(running), { status: 204, body: "" });
         await server.stop(mode);
@@ -57,6 +86,24 @@ describe("an unreachable database", { skip: installedServer() === null }, () => 
       }
     });
   }
+
+  it("gets a new client after a connection was lost, under TLS too", async () => {
+    const { hostname, port } = new URL(server.url);
+    for (const sslmode of ["disable", "require"]) {
+      let clients = 0;
+      const pool = createPool((options) => {
+        clients++;
+        return createClient(`${server.url}?sslmode=${sslmode}`, { ...options, max: 1 });
+      }, () => connectTo({ host: hostname, port: Number(port) }, 5_000));
+      await assert.rejects(async () =>
+        await pool.sql`select pg_terminate_backend(pg_backend_pid())`
+      );
+      const later = async () => [...await pool.sql`select 1 as n`];
+      assert.deepEqual(await later().catch(later), [{ n: 1 }]);
+      assert.equal(clients, 2, sslmode);
+      await pool.close(1);
+    }
+  });
 
   it("leads to timeouts while it is frozen, and is used again afterwards", async () => {
     const tunnel: Tunnel = await startTunnel(new URL(server.url));
