@@ -75,7 +75,7 @@ function startOps(
   log: Log,
 ) {
   const { OPS_HOST: host, OPS_PORT: port } = settings;
-  if (port === null) return null;
+  if (port === undefined) return null;
   const metrics = new Metrics();
   database.observe(({ waitedMs, totalMs }) => {
     metrics.observe("database_statement_seconds", totalMs / 1000);

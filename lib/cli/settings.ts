@@ -19,7 +19,7 @@ export const SETTING_SCHEMAS = {
   TRUSTED_PROXIES: readWith(parseTrustedProxies),
   ORGANIZATION_HEADER: v.pipe(v.string(), v.regex(/^[\w-]*$/, "expected the name of a header")),
   OPS_HOST: lineOfText,
-  OPS_PORT: v.union([v.pipe(v.literal(""), v.transform(() => null)), port]),
+  OPS_PORT: v.pipe(v.string(), v.transform((text) => text || undefined), v.optional(port)),
   LOG_LEVEL: oneOf(LOG_LEVELS),
   LOG_FORMAT: oneOf(["auto", ...LOG_FORMATS]),
   DATABASE_WAIT_SECONDS: wholeNumber({ min: 0, max: MAX_SECONDS }),

@@ -47,6 +47,7 @@ describe("settings", () => {
       {
         environment: {
           PORT: "http",
+          OPS_PORT: "-1",
           LOG_LEVEL: "loud",
           LOG_FORMAT: "xml",
           REQUEST_TIMEOUT_MS: "0",
@@ -58,6 +59,7 @@ describe("settings", () => {
       const expected of [
         /DATABASE_URL is not the URL of a PostgreSQL server/,
         /PORT: invalid number "http"/,
+        /OPS_PORT: invalid number "-1": expected an integer from 0 to 65535/,
         /LOG_LEVEL: invalid value "loud": expected one of info, warn, error/,
         /LOG_FORMAT: invalid value "xml": expected one of auto, human, json/,
         /REQUEST_TIMEOUT_MS: invalid number "0": expected an integer from 1 to/,
