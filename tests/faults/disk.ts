@@ -128,7 +128,7 @@ async function fullDatabaseDisk(
       while (!watcher.isOver() && performance.now() - roomAt < 60_000) {
         await pause(200);
         const list = await run([...watch, "--list"], scene.place.environment);
-        if (/\tprocessed\t/.test(list.stdout)) break;
+        if (list.stdout.includes(`${upload.no}.gz\tprocessed\t`)) break;
       }
       const { stdout, stderr } = await watcher.stop();
       if (NO_SPACE.test(stderr)) refused++;
