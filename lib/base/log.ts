@@ -1,9 +1,9 @@
-import { errorCode } from "./error.ts";
 /**
  * The log: one line per event, `key=value` for people or JSON for programs.
  *
  * Nothing secret is ever passed here: no token, no header, no value of a query.
  */
+import { errorCode } from "./error.ts";
 
 /** From the least to the most urgent. */
 export const LOG_LEVELS = ["info", "warn", "error"] as const;
@@ -46,9 +46,6 @@ export function createLog({ write, now, level = "info", format = "human" }: LogO
   };
   return { info: at("info"), warn: at("warn"), error: at("error") };
 }
-
-/** A log that drops everything. */
-export const silentLog: Log = createLog({ write: () => {}, now: () => 0 });
 
 /** Fields of an error: name, message, code, stack and cause. */
 export function errorFields(error: unknown): LogFields {

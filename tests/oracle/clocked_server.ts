@@ -7,7 +7,7 @@
 import process from "node:process";
 import { createInterface } from "node:readline";
 import { openDatabase } from "../../db/connection/connect.ts";
-import { silentLog } from "../../lib/base/log.ts";
+import { silentLog } from "../silent_log.ts";
 import { serve } from "../../routes/mod.ts";
 
 const [databaseUrl = "", dataDir = "", windows = ""] = process.argv.slice(2);

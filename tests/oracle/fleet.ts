@@ -2,7 +2,7 @@
  * The servers of one database: two apps in this process and one process, each with connections and
  * caches of its own that live from one history to the next.
  */
-import { silentLog } from "../../lib/base/log.ts";
+import { silentLog } from "../silent_log.ts";
 import { createApp } from "../../routes/mod.ts";
 import { openAgain, type TestDatabase } from "../database.ts";
 import { startClocked } from "./clocked_process.ts";

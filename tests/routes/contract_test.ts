@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import { encodeKeysetCursor, encodeOffsetCursor, MAX_OFFSET } from "../../lib/base/cursor.ts";
 import { organizationUuid } from "../../lib/base/identity.ts";
-import { silentLog } from "../../lib/base/log.ts";
+import { silentLog } from "../silent_log.ts";
 import { WINDOW_SECONDS } from "../../lib/base/time.ts";
 import { createApp } from "../../routes/mod.ts";
 import { describeWithDatabases } from "../database.ts";

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "@std/testing/bdd";
 import type { Database } from "../../db/connection/connect.ts";
-import { createLog, silentLog } from "../../lib/base/log.ts";
+import { createLog } from "../../lib/base/log.ts";
+import { silentLog } from "../silent_log.ts";
 import { WINDOW_SECONDS } from "../../lib/base/time.ts";
 import { createApp, routes } from "../../routes/mod.ts";
 import { describeWithDatabases } from "../database.ts";

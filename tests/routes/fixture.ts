@@ -11,7 +11,7 @@ import { insertToken, type NewTokenRow } from "../../db/admin/tokens.ts";
 import { SubmissionBuilder } from "../../lib/analysis/submission_content.ts";
 import { parseTestId, testHash, testId } from "../../lib/base/identity.ts";
 import type { Quarantine } from "../../lib/analysis/quarantine.ts";
-import { silentLog } from "../../lib/base/log.ts";
+import { silentLog } from "../silent_log.ts";
 import type { TestResult } from "../../lib/report/result.ts";
 import { WINDOW_SECONDS } from "../../lib/base/time.ts";
 import { makeToken } from "../../lib/base/token.ts";

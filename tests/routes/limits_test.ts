@@ -1,7 +1,7 @@
 import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import type { Database } from "../../db/connection/connect.ts";
-import { silentLog } from "../../lib/base/log.ts";
+import { silentLog } from "../silent_log.ts";
 import type { RunningServer } from "../../lib/http/server/server.ts";
 import { serve } from "../../routes/mod.ts";
 import { exchange, parseResponse } from "../raw_http.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import { parseTrustedProxies } from "../../lib/http/request/client_address.ts";
-import { silentLog } from "../../lib/base/log.ts";
+import { silentLog } from "../silent_log.ts";
 import { WINDOW_SECONDS } from "../../lib/base/time.ts";
 import { createApp } from "../../routes/mod.ts";
 import { describeWithDatabases } from "../database.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import { findRepository } from "../../db/admin/repositories.ts";
-import { silentLog } from "../../lib/base/log.ts";
+import { silentLog } from "../silent_log.ts";
 import { WINDOW_SECONDS } from "../../lib/base/time.ts";
 import { makeToken } from "../../lib/base/token.ts";
 import { createApp, routes } from "../../routes/mod.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "@std/testing/bdd";
 import type { Database } from "../../../db/connection/connect.ts";
-import { silentLog } from "../../../lib/base/log.ts";
+import { silentLog } from "../../silent_log.ts";
 import { WINDOW_SECONDS } from "../../../lib/base/time.ts";
 import { createApp } from "../../../routes/mod.ts";
 import { describeWithCluster, openAgain } from "../../database.ts";

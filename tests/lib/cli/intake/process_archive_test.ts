@@ -8,7 +8,8 @@ import { listQuarantined } from "../../../../db/admin/quarantine.ts";
 import { setPolicy } from "../../../../db/admin/quarantine_policy.ts";
 import { createOrganization, type Organization } from "../../../../db/admin/organizations.ts";
 import { DEFAULT_POLICY } from "../../../../lib/analysis/quarantine_policy.ts";
-import { createLog, silentLog } from "../../../../lib/base/log.ts";
+import { createLog } from "../../../../lib/base/log.ts";
+import { silentLog } from "../../../silent_log.ts";
 import { describeWithDatabases } from "../../../database.ts";
 import { archiveOf, reportOf } from "../../report/archive/make_archive.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { insertToken } from "../../../../db/admin/tokens.ts";
 import { createOrganization } from "../../../../db/admin/organizations.ts";
 import type { Database } from "../../../../db/connection/connect.ts";
-import { silentLog } from "../../../../lib/base/log.ts";
+import { silentLog } from "../../../silent_log.ts";
 import { makeToken, type TokenType } from "../../../../lib/base/token.ts";
 import { openInbox, openWorkFolder } from "../../../../lib/cli/storage/inbox.ts";
 import { ReaderPool } from "../../../../lib/cli/receive/reader_pool.ts";
