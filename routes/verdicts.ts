@@ -71,7 +71,7 @@ export const verdicts = defineJsonRoute({
     const shown = tests.filter(({ id }) => wanted.some(({ text }) => id.endsWith(text)))
       .sort((a, b) => a.id < b.id ? -1 : 1);
     return {
-      tests: judge(shown, tracked).flatMap(({ known, verdict, failure, ...test }) => {
+      tests: withVerdicts(shown, tracked).flatMap(({ known, verdict, failure, ...test }) => {
         // Left out because `prune` deletes tests without recent results, which must not change a response.
         if (verdict === "new") return [];
         const latest = known?.latestDisruption ?? null;
@@ -87,8 +87,8 @@ export const verdicts = defineJsonRoute({
   },
 });
 
-/** The tests with their verdicts, and as lists show those that are disruptive or quarantined. */
-export function judge(tests: readonly TestOnBase[], tracked: readonly TrackedTest[]) {
+/** Adds to each test its verdict, and as `known` its entry in the lists if it is tracked. */
+export function withVerdicts(tests: readonly TestOnBase[], tracked: readonly TrackedTest[]) {
   const trackedById = new Map(tracked.map((test) => [test.id, test]));
   return tests.map((test) => {
     const known = trackedById.get(test.id);

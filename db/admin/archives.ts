@@ -20,7 +20,7 @@ export interface ArchiveClaim {
   claimId: string;
 }
 
-export interface ArchiveRecord {
+interface ArchiveRecord {
   key: string;
   status: "processing" | "processed" | "failed";
   attemptCount: number;

@@ -72,6 +72,7 @@ export interface Freshness {
   newestRecordedAt: number | null;
 }
 
+/** How current the data is, with the window from `windowStart` in seconds since 1970. */
 export async function loadFreshness(
   sql: Queryable,
   { windowStart }: { windowStart: number },

@@ -13,7 +13,7 @@ import { arrayOf, integersIn, type Queryable, textsIn } from "../connection/sql.
 import { quarantineColumns, selectRepository } from "../read/fragments.ts";
 import { loadTestLists } from "../read/test_lists.ts";
 import { selectDisruptionCounts } from "../read/tracked_test_rows.ts";
-import { type StoredTest, storedTest, testColumns, type TestRow } from "./quarantine.ts";
+import { identityColumns, type IdentityRow, type StoredTest, storedTest } from "./quarantine.ts";
 import type { Repository } from "./repositories.ts";
 
 export interface PolicyTest extends StoredTest {
@@ -74,8 +74,8 @@ export async function loadPolicyTests(
   const countingOf = Map.groupBy(counting, ({ testNo }) => testNo);
   const hasEnough = (testNo: number) => (countingOf.get(testNo)?.length ?? 0) >= policy.disruptions;
   const testNos = new Set([...automatic, ...candidates.filter(hasEnough)]);
-  const testRows = await tx<TestRow[]>`
-    select ${testColumns(tx)} from test t
+  const testRows = await tx<IdentityRow[]>`
+    select ${identityColumns(tx)} from test t
     where t.repository_id = ${repositoryId} and t.test_no = any(${integersIn(tx, testNos)})`;
   const tests = testRows.map((row) => storedTest(repository, row));
   const disrupted = new Set(counting.map((one) => one.submissionId + one.testNo));

@@ -32,8 +32,8 @@ export async function findTest(
   if (!repository) return null;
   // A statement of its own that names the repository, so that one node of a distributed database
   // answers it.
-  const [row] = await sql<TestRow[]>`
-    select ${testColumns(sql)} from test t
+  const [row] = await sql<IdentityRow[]>`
+    select ${identityColumns(sql)} from test t
     where t.repository_id = ${repository.repositoryId} and t.test_hash = ${testHash}
       and ${isPublished(sql, repository.repositoryId)}`;
   return row ? storedTest(repository, row) : null;
@@ -66,7 +66,7 @@ export async function addQuarantine(
   return { outcome, quarantine };
 }
 
-export interface Removal {
+interface Removal {
   /** Seconds since 1970. */
   removedAt: number;
   removedBy: string | null;
@@ -173,8 +173,10 @@ export async function listQuarantined(
 ): Promise<(StoredTest & Quarantine)[]> {
   const repositories = await listRepositories(sql, organizationId);
   const repositoryIds = arrayOf(repositories.map(({ repositoryId }) => repositoryId));
-  const tests = await sql<(TestRow & Quarantine & { repositoryId: number })[]>`
-    select t.repository_id::float8 as "repositoryId", ${testColumns(sql)}, ${quarantineColumns(sql)}
+  const tests = await sql<(IdentityRow & Quarantine & { repositoryId: number })[]>`
+    select t.repository_id::float8 as "repositoryId", ${identityColumns(sql)}, ${
+    quarantineColumns(sql)
+  }
     from quarantine q
       join test t on t.repository_id = q.repository_id and t.test_no = q.test_no
     where q.repository_id = any(${repositoryIds}::bigint[]) and ${isActive(sql, now)}
@@ -185,16 +187,16 @@ export async function listQuarantined(
   );
 }
 
-export type TestRow = TestIdentity & { testHash: number; testNo: number };
+export type IdentityRow = TestIdentity & { testHash: number; testNo: number };
 
-/** SQL: the columns of a {@linkcode TestRow} from `test` t. */
-export function testColumns(sql: Queryable) {
+/** SQL: the columns of a {@linkcode IdentityRow} from `test` t. */
+export function identityColumns(sql: Queryable) {
   return sql`t.test_hash::float8 as "testHash", t.test_no as "testNo", t.suite, t.class, t.name,
     t.file`;
 }
 
 /** The test of a row. */
-export function storedTest<Row extends TestRow>(repository: Repository, row: Row) {
+export function storedTest<Row extends IdentityRow>(repository: Repository, row: Row) {
   return { ...row, id: testId(repository.idPrefix, row.testHash), repository };
 }
 

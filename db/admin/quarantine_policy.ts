@@ -64,7 +64,7 @@ export async function listPolicies(sql: Queryable, organizationId: number) {
       order by owner_key collate "C", name_key collate "C")`;
 }
 
-export type TestDecision = PolicyDecision & { test: PolicyTest };
+type TestDecision = PolicyDecision & { test: PolicyTest };
 
 /**
  * Decides about the tests of a repository, and changes their entries unless `isDryRun`.

@@ -18,7 +18,7 @@ export interface Repository extends RepositoryName {
   createdAt: number;
 }
 
-export interface NewRepository extends RepositoryName {
+interface NewRepository extends RepositoryName {
   organization: Pick<Organization, "organizationId" | "name">;
   /** The next free number of the organization unless given. */
   repositoryNumber?: number | undefined;

@@ -42,8 +42,8 @@ const PER_CLASS_REPORT =
 export interface GateFacts {
   /** How the tests ended. */
   testsExitCode: number;
-  /** Whether that follows from the reports: 1 with a failure, even of a test that passed on retry. */
-  isCodeOfReports: boolean;
+  /** Whether it was derived from the reports: 1 with any failure, even of a test that passed on retry. */
+  isCodeFromReports: boolean;
   /** Exit codes that mean failed tests; `null` unless given: 1, except with reports per class. */
   failureCodes: readonly number[] | null;
   /** The signal that stopped the run; `null` without one. */
@@ -114,7 +114,7 @@ function obstacleToExcuse(facts: GateFacts): string | null {
   const outside = reports.flatMap(({ failuresOutsideTests }) => failuresOutsideTests);
   if (outside.length > 0) return `a failure outside of a test: ${outside[0]}`;
   if (failed.length === 0) {
-    return facts.isCodeOfReports
+    return facts.isCodeFromReports
       ? "every failed test passed on retry; --exit-code tells how the tests ended"
       : "no report has a failed test";
   }

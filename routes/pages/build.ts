@@ -16,7 +16,7 @@ import {
   shortOid,
 } from "../../lib/html/elements.ts";
 import { externalAddress, externalLink, type Markup, markup } from "../../lib/html/markup.ts";
-import { DEFAULT_BASE, judge } from "../verdicts.ts";
+import { DEFAULT_BASE, withVerdicts } from "../verdicts.ts";
 import { definePage, type PageRequest, placeOf } from "./page.ts";
 
 /** Maximum number of submissions whose failures are shown. */
@@ -78,7 +78,7 @@ async function loadVerdicts(
     }),
     loadTests(),
   ]);
-  return new Map(judge(tests, tracked.tests).map(({ id, verdict }) => [id, verdict]));
+  return new Map(withVerdicts(tests, tracked.tests).map(({ id, verdict }) => [id, verdict]));
 }
 
 const ADVICE: Record<Verdict, string> = {

@@ -114,7 +114,7 @@ export const gateCommand: AddCommand = command({
       });
       const facts: GateFacts = {
         testsExitCode,
-        isCodeOfReports: end.code === undefined && end.signal === null,
+        isCodeFromReports: end.code === undefined && end.signal === null,
         // An exit code that follows from the reports means failed tests.
         failureCodes: options.failureCodes ?? (end.code === undefined ? [1] : null),
         maxExcused: options.maxExcused,

@@ -38,7 +38,7 @@ function listed(...tests: (TestIdentity & Partial<QuarantinedTest>)[]) {
 /** One quarantined test failed, everything else is as it has to be. */
 const EXCUSABLE: GateFacts = {
   testsExitCode: 1,
-  isCodeOfReports: false,
+  isCodeFromReports: false,
   failureCodes: [1],
   signal: null,
   reports: [GOOD],
@@ -118,7 +118,7 @@ const CASES: [title: string, facts: Partial<GateFacts>, code: number, reason: st
   ["no failed test", { failed: [] }, 1, "no report has a failed test"],
   [
     "a failed test passed on retry",
-    { failed: [], isCodeOfReports: true },
+    { failed: [], isCodeFromReports: true },
     1,
     "every failed test passed on retry; --exit-code tells",
   ],
@@ -213,7 +213,7 @@ const report: fc.Arbitrary<GateReport> = fc.record({
 
 /** Facts of which each often is as it has to be, so that many runs are excused. */
 const anyFacts: fc.Arbitrary<GateFacts> = fc.record({
-  isCodeOfReports: fc.boolean(),
+  isCodeFromReports: fc.boolean(),
   testsExitCode: fc.constantFrom(1, 1, 0, 2, 137),
   failureCodes: fc.constantFrom([1], [1, 2], [], null),
   signal: fc.constantFrom(null, null, "SIGTERM"),

@@ -1,6 +1,6 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import * as judge from "../../../../lib/cli/commands/doctor.ts";
+import * as doctor from "../../../../lib/cli/commands/doctor.ts";
 
 const SERVER = {
   version: "15.8",
@@ -26,144 +26,144 @@ function worker(name: string, bytes: number) {
 }
 
 describe("the findings of doctor", () => {
-  const cases: [string, judge.Finding, judge.Finding["status"], RegExp][] = [
+  const cases: [string, doctor.Finding, doctor.Finding["status"], RegExp][] = [
     [
       "clocks that agree",
-      judge.assessClock({ theirs: 100.5, ours: 100, roundTripSeconds: 0.01 }),
+      doctor.assessClock({ theirs: 100.5, ours: 100, roundTripSeconds: 0.01 }),
       "ok",
       /differ by less than 2 s/,
     ],
     [
       "a slow response is not a wrong clock",
-      judge.assessClock({ theirs: 103, ours: 100, roundTripSeconds: 4 }),
+      doctor.assessClock({ theirs: 103, ours: 100, roundTripSeconds: 4 }),
       "ok",
       /differ by less/,
     ],
     [
       "a clock that is ahead",
-      judge.assessClock({ theirs: 110, ours: 100, roundTripSeconds: 0.01 }),
+      doctor.assessClock({ theirs: 110, ours: 100, roundTripSeconds: 0.01 }),
       "warn",
       /10 s ahead of/,
     ],
     [
       "a clock that is far behind",
-      judge.assessClock({ theirs: 0, ours: 100, roundTripSeconds: 0.01 }),
+      doctor.assessClock({ theirs: 0, ours: 100, roundTripSeconds: 0.01 }),
       "fail",
       /100 s behind/,
     ],
     [
       "workers with as much each",
-      judge.assessWorkers([worker("a:1", 9e9), worker("b:1", 6e9)])[0]!,
+      doctor.assessWorkers([worker("a:1", 9e9), worker("b:1", 6e9)])[0]!,
       "ok",
       /^a:1 has 16 shards, 9\.0 GB; b:1 has 16 shards, 6\.0 GB$/,
     ],
     [
       "a worker with most of the data",
-      judge.assessWorkers([worker("a:1", 9e9), worker("b:1", 1e9)])[0]!,
+      doctor.assessWorkers([worker("a:1", 9e9), worker("b:1", 1e9)])[0]!,
       "warn",
       /a:1 has/,
     ],
     [
       "a worker that is away",
-      judge.assessWorkers([worker("a:1", 0), { ...worker("b:1", 0), isReachable: false }])[0]!,
+      doctor.assessWorkers([worker("a:1", 0), { ...worker("b:1", 0), isReachable: false }])[0]!,
       "fail",
       /^not reachable: b:1$/,
     ],
     [
       "the right schema",
-      judge.assessSchema({ state: "current", version: 2, problem: null }),
+      doctor.assessSchema({ state: "current", version: 2, problem: null }),
       "ok",
       /^version 2$/,
     ],
     [
       "no schema",
-      judge.assessSchema({ state: "missing", version: 0, problem: null }),
+      doctor.assessSchema({ state: "missing", version: 0, problem: null }),
       "fail",
       /missing/,
     ],
     [
       "an old schema",
-      judge.assessSchema({ state: "older", version: 1, problem: null }),
+      doctor.assessSchema({ state: "older", version: 1, problem: null }),
       "fail",
       /version 1, this program needs \d+/,
     ],
     [
       "a later schema",
-      judge.assessSchema({ state: "newer", version: 3, problem: "it is newer" }),
+      doctor.assessSchema({ state: "newer", version: 3, problem: "it is newer" }),
       "fail",
       /^it is newer$/,
     ],
-    ["a role that writes", judge.assessRole(SERVER), "ok", /user ada can write and migrate/],
+    ["a role that writes", doctor.assessRole(SERVER), "ok", /user ada can write and migrate/],
     [
       "a role that reads",
-      judge.assessRole({ ...SERVER, canWrite: false, canMigrate: false }),
+      doctor.assessRole({ ...SERVER, canWrite: false, canMigrate: false }),
       "ok",
       /user ada can only read/,
     ],
     [
       "a superuser",
-      judge.assessRole({ ...SERVER, isSuperuser: true }),
+      doctor.assessRole({ ...SERVER, isSuperuser: true }),
       "warn",
       /user ada is a superuser/,
     ],
     [
       "a replica that has everything",
-      judge.assessRole({ ...SERVER, isReplica: true, isStreaming: true, lagSeconds: 0 }),
+      doctor.assessRole({ ...SERVER, isReplica: true, isStreaming: true, lagSeconds: 0 }),
       "ok",
       /^a replica, 0 s behind$/,
     ],
     [
       "a replica that is a little behind",
-      judge.assessRole({ ...SERVER, isReplica: true, isStreaming: true, lagSeconds: 3.2 }),
+      doctor.assessRole({ ...SERVER, isReplica: true, isStreaming: true, lagSeconds: 3.2 }),
       "ok",
       /^a replica, at most 4 s behind$/,
     ],
     [
       "a replica that is far behind",
-      judge.assessRole({ ...SERVER, isReplica: true, isStreaming: true, lagSeconds: 600 }),
+      doctor.assessRole({ ...SERVER, isReplica: true, isStreaming: true, lagSeconds: 600 }),
       "warn",
       /at most 600 s behind/,
     ],
     [
       "a replica that has lost its primary",
-      judge.assessRole({ ...SERVER, isReplica: true, lagSeconds: 3.2 }),
+      doctor.assessRole({ ...SERVER, isReplica: true, lagSeconds: 3.2 }),
       "warn",
       /^a replica, disconnected from its primary$/,
     ],
     [
       "room",
-      judge.assessDisk("d", 50e9),
+      doctor.assessDisk("d", 50e9),
       "ok",
       /50\.0 GB free in d/,
     ],
     [
       "little room",
-      judge.assessDisk("d", 1.5e9),
+      doctor.assessDisk("d", 1.5e9),
       "warn",
       /1\.5 GB free in d/,
     ],
     [
       "no room",
-      judge.assessDisk("d", 12e6),
+      doctor.assessDisk("d", 12e6),
       "fail",
       /12 MB free/,
     ],
-    ["the size of a server", judge.assessSize(SERVER), "ok", /12 MB/],
+    ["the size of a server", doctor.assessSize(SERVER), "ok", /12 MB/],
     [
       "fresh results",
-      judge.assessFreshness(FRESH, { now: NOW }),
+      doctor.assessFreshness(FRESH, { now: NOW }),
       "ok",
       /newest result 2026-09-21T14:13:20Z; repositories with .* last 14 days: 2 of 3/,
     ],
     [
       "a quiet week",
-      judge.assessFreshness(FRESH, { now: NOW + 7 * 86_400 }),
+      doctor.assessFreshness(FRESH, { now: NOW + 7 * 86_400 }),
       "warn",
       /newest result/,
     ],
     [
       "nothing ever",
-      judge.assessFreshness({ ...FRESH, newestRecordedAt: null }, { now: NOW }),
+      doctor.assessFreshness({ ...FRESH, newestRecordedAt: null }, { now: NOW }),
       "warn",
       /no upload yet/,
     ],
