@@ -54,6 +54,7 @@ function withExamples(routes: readonly Route[]): Route[] {
   ));
 }
 
+/** The pages for browsers, which the documentation does not list. */
 export const pages: readonly Endpoint[] = [
   homePage,
   repositoriesPage,
@@ -64,6 +65,7 @@ export const pages: readonly Endpoint[] = [
   buildPage,
 ];
 
+/** Creates the app of the API and the pages. */
 export function createApp(context: Context): App {
   return createDispatcher([...routes, ...pages], context);
 }

@@ -17,11 +17,11 @@ export type Selection =
   | { kind: "all" }
   /** The repository of a test, and the test. */
   | { kind: "test"; idPrefix: number; testHash: number }
-  /** The repository with this owner and name (as they are compared) if it has this submission. */
+  /** The repository with this owner and name (lower-cased) if it has this submission. */
   | { kind: "submission"; ownerKey: string; nameKey: string; submissionId: string }
   | NamedSelection;
 
-/** Those with this name (and owner, if given; as they are compared), and that with this number. */
+/** Those with this name (and owner, if given; both lower-cased), and the one with this number. */
 export interface NamedSelection {
   kind: "named";
   ownerKey?: string;
@@ -53,7 +53,7 @@ export interface CallerScope {
 
 /** The caller of a request: the owner of its token, and the repositories it names. */
 export interface CallerLookUp {
-  /** Of the type `proxy`: the organization that a trusted proxy named, as it is compared. */
+  /** For the type `proxy`, `hash` is the lower-cased organization that a trusted proxy named. */
   token: { type: string; hash: string };
   now: number;
   windowStart: number;

@@ -5,7 +5,7 @@ import type { Queryable } from "../connection/sql.ts";
 import { buildKeyOf } from "./fragments.ts";
 
 /** Times in seconds since 1970. */
-export interface DigestPeriods {
+interface DigestPeriods {
   /** Start of the window that ends now. */
   windowStart: number;
   /** Start of the window that ended when the period began. */

@@ -65,15 +65,12 @@ interface OverviewQuery {
   repositoryIds: readonly number[];
   now: number;
   windowStart: number;
-  /** From which builds are shown by day, in days since 1970. */
+  /** First day of the builds by day, in days since 1970. */
   firstDay: number;
 }
 
-/** The given repositories that still exist, by owner and name in any case. */
-export async function loadOverviews(
-  sql: Database["sql"],
-  query: OverviewQuery,
-) {
+/** The details and figures of the given repositories that still exist, in the same order. */
+export async function loadOverviews(sql: Database["sql"], query: OverviewQuery) {
   const [details, counts, days] = await sql.begin(SNAPSHOT, (tx) => [
     loadRepositoryDetails(tx, query),
     selectCounts(tx, query),

@@ -51,11 +51,10 @@ interface RunsQuery {
 }
 
 /**
- * The attempts of a test in the window, newest first: of one submission those that stand later in the
- * report first.
+ * The attempts of a test in the window, newest first; within a submission, the last in the report first.
  *
- * There is no row for an attempt. The submissions of the window tell with their lists and exceptions
- * whether the test ran in them; the durations, by far the most bytes, are read of those on the page.
+ * Attempts have no rows. Whether the test ran in a submission follows from its list and its exceptions;
+ * durations, by far the most bytes, are read only for the submissions on the page.
  */
 export async function loadTestRuns(
   sql: Database["sql"],

@@ -42,7 +42,7 @@ export function testColumns(sql: Queryable) {
 }
 
 /** A tag with the tracked tests that have it, as the text of an `int4multirange`. */
-export interface TagRow {
+interface TagRow {
   repositoryId: number;
   tag: string;
   tests: string;

@@ -27,7 +27,7 @@ export interface Pruned {
   testResultCount: number;
 }
 
-export interface PruneScope {
+interface PruneScope {
   repositoryId: number;
   /** Seconds since 1970: what was recorded before is deleted. */
   cutoff: number;

@@ -82,7 +82,7 @@ export async function showRepository(
   const [{ organizationId }] = await tx<[{ organizationId: number }]>`
     select organization_id as "organizationId" from repository
     where repository_id = ${repositoryId}`;
-  // Those who take a number of the organization wait for each other.
+  // Numbers of an organization are taken one at a time.
   await tx`
     select 1 from organization where organization_id = ${organizationId} for no key update`;
   const number = given ?? await nextNumber(tx, organizationId);

@@ -41,7 +41,7 @@ export interface Upload extends Omit<SubmissionFacts, "key"> {
   alongside?(tx: Queryable): Promise<void>;
 }
 
-export interface StoreResult {
+interface StoreResult {
   /** 24 hex digits. */
   submissionId: string;
   key: string;
@@ -72,10 +72,7 @@ interface PreparedTests {
  * The repository is locked for the whole transaction: submissions of one repository are
  * stored one after the other, so that two of the same code version cannot miss each other.
  */
-export async function storeSubmission(
-  sql: Database["sql"],
-  given: Upload,
-): Promise<StoreResult> {
+export async function storeSubmission(sql: Database["sql"], given: Upload): Promise<StoreResult> {
   const { repositoryId, commitOid, buildUrl, reportDigest, coverage } = given;
   // The same report bytes with the same commit and build URL are the same submission. Two runs
   // never write the same bytes, because durations differ.

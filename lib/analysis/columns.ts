@@ -55,7 +55,7 @@ function counted(kinds: readonly AttemptKind[]): Attempts {
 const MILLISECOND = 1000;
 
 /** Results in the order of a report; all arrays have the same length. */
-export interface ResultArrays {
+interface ResultArrays {
   /** Index of each result's test in the list. */
   testIndexes: Uint32Array;
   /** Index of each result's kind in `ATTEMPT_KINDS`. */

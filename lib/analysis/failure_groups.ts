@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { firstLine } from "../report/junit/failure_text.ts";
 
 /** Text that is replaced because it varies, or kept although a later rule would match it. */
-export interface CauseRule {
+interface CauseRule {
   /** As in the reference. */
   name: string;
   /** Has no capturing groups; the case is ignored. Takes linear time: any text comes here. */

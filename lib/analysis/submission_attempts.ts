@@ -8,7 +8,7 @@ import {
 } from "./attempts.ts";
 import { type Attempt, forEachTest, type ResultColumns, type ResultCounts } from "./columns.ts";
 
-export interface ListedAttempt extends TestAttempt {
+interface ListedAttempt extends TestAttempt {
   testNo: number;
   /** Among all attempts of the submission, by test in the order of its columns. */
   position: number;

@@ -36,7 +36,7 @@ export interface TestsState {
 }
 
 /** The changes since an earlier state. */
-export interface StateChanges {
+interface StateChanges {
   version: StateVersion;
   /** Seconds since 1970. */
   now: number;

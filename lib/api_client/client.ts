@@ -53,6 +53,7 @@ const TRANSIENT_STATUSES: readonly number[] = [502, 503, 504];
 
 const ERRORS = v.object({ errors: v.record(v.string(), v.array(v.string())) });
 
+/** Creates a client of one service. Its requests throw an {@linkcode ApiError}. */
 export function createApiClient(options: ApiClientOptions): ApiClient {
   return async (request, schema, signal) => {
     const body = await get(request, options, signal).catch(async (error) => {

@@ -27,10 +27,10 @@ const DESCRIPTIONS = {
   last_sweep_timestamp_seconds: ["gauge", "End of the last sweep without an error."],
 } as const;
 
-export type MetricName = keyof typeof DESCRIPTIONS;
+type MetricName = keyof typeof DESCRIPTIONS;
 
 /** Labels by name, in a fixed order. Their number of values must be bounded. */
-export type Labels = Readonly<Record<string, string>>;
+type Labels = Readonly<Record<string, string>>;
 
 interface Histogram {
   /** Observations by bucket; the last one is unbounded. */

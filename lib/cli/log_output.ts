@@ -38,8 +38,8 @@ export function isTelemetryOn(environment: Environment): boolean {
 }
 
 /**
- * Runs `body` with a log, which is flushed at the end. Telemetry gets its lines by way of the console,
- * where it replaces the console, which would print on standard output too.
+ * Runs `body` with a log, which is flushed at the end. Lines are exported through the console, but only
+ * where telemetry replaces it: otherwise they would also appear on standard output.
  */
 export async function withLog(
   io: CliIo,

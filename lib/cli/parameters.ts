@@ -7,7 +7,7 @@ import { parseRepositoryName } from "../base/repository_name.ts";
 import { parseTimestamp, SECONDS_PER_DAY } from "../base/time.ts";
 import { parseTokenHash } from "../base/token.ts";
 
-export interface Parameter<Schema extends v.GenericSchema = v.GenericSchema> {
+interface Parameter<Schema extends v.GenericSchema = v.GenericSchema> {
   kind: "argument" | "option";
   /** Placeholder of the value of an option, such as `<n>` or `<file...>`; `""` for a flag. */
   value: string;

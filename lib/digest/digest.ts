@@ -3,7 +3,7 @@ import type { TestIdentity } from "../base/identity.ts";
 import { formatTenths, tenthsOfPercent } from "../badge/percentage.ts";
 
 /** A test in a digest. */
-export interface DigestTest extends TestIdentity {
+interface DigestTest extends TestIdentity {
   /** 24 lower-case hex digits. */
   id: string;
   /** `owner/name`. */

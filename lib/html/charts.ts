@@ -115,7 +115,7 @@ export function sparkline(
   );
 }
 
-/** The places of the values that there are, from left to right. */
+/** The coordinates of the values that are not `null`, from left to right. */
 function pointsOf(
   values: readonly (number | null)[],
   { top, width, height, margin }: Record<"top" | "width" | "height" | "margin", number>,

@@ -157,7 +157,7 @@ function exampleOf(text: string, type: unknown): unknown {
 /** All responses of a route, by status. */
 function responsesOf({ access, resource, summary, query, response }: Route): JsonObject {
   const { status, mediaType, schema, example } = response;
-  // Without parameters, which every client finds.
+  // Without the charset: generated clients look up the bare media type.
   const type = mediaType?.replace(/;.*/, "");
   const text = type && { [type]: { schema: { type: "string" }, example } };
   const content = schema ? jsonContent(schema, example) : text;

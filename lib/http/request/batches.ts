@@ -10,8 +10,8 @@ import { setImmediate } from "node:timers/promises";
  * With 64 callers of 200 repositories at once the server answers twice as many requests as with a
  * statement for each; with many callers of one page four times as many.
  *
- * @param loadAll returns results in the order of what is wanted; its error is everybody's, unless others
- * of a batch may succeed after it (`mayDiffer`): then each is loaded alone
+ * @param loadAll returns results in the order of `wanted`. Its error is thrown to all callers of the batch,
+ * unless it may concern only some of them (`mayDiffer`): then each is loaded alone
  */
 export function createBatches<K, V>(
   loadAll: (wanted: readonly K[]) => Promise<V[]>,

@@ -33,6 +33,7 @@ const MAX_STALE_ATTEMPTS = 10;
 // Share of the cache for tests: they take longer to load than responses to make from them.
 const TESTS_SHARE = 0.6;
 
+/** Creates the app of a route table; its caches are its own. */
 export function createDispatcher(routes: readonly Endpoint[], context: Context): App {
   const { metrics } = context;
   const parseUrl = createUrlParser(routes);

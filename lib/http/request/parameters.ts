@@ -60,6 +60,7 @@ export const PATH_PARAMETERS: Readonly<Record<string, Entries | undefined>> = {
   },
 };
 
+/** `limit`: the page size. */
 export function limit(defaultLimit: number) {
   return parsed(
     (text) => {

@@ -24,7 +24,7 @@ export interface Moment {
   windowStart: number;
 }
 
-/** What a query learns from the request: the moment and the resource. */
+/** Options of queries that the request determines: its moment and its resource. */
 type QueryScope = Moment & Pick<RepositoryVersion, "repositoryId" | "testNo" | "submissionId">;
 
 /** A query of `db/read`. */

@@ -7,7 +7,7 @@ import { TestSearch } from "../../query/search.ts";
 export type IsListed = (test: TrackedTest) => boolean;
 
 /** A page of a list of tests to look up. */
-export interface ListQuery {
+interface ListQuery {
   /** One of a few functions: the sorted list is kept for each. */
   isListed: IsListed;
   sort: TestOrder;

@@ -32,7 +32,7 @@ export interface ArchiveContents {
   digest: string;
 }
 
-export interface InspectOptions {
+interface InspectOptions {
   limits?: ArchiveLimits;
   /** Called with what was skipped, one line each. */
   onNote?(note: string): void;

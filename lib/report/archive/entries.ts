@@ -15,7 +15,7 @@ export interface ArchiveEntry {
   bytes: AsyncIterable<Uint8Array>;
 }
 
-export interface ReadEntriesOptions {
+interface ReadEntriesOptions {
   /** Path or key of the archive, for errors. */
   archive: string;
   limits?: ArchiveLimits;

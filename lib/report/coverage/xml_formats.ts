@@ -3,7 +3,7 @@ import type { XmlAttributes } from "../xml/start_tag.ts";
 import type { CoverageTotals } from "./coverage_map.ts";
 import { ran, wholeNumber } from "./format_reader.ts";
 
-export interface XmlLine {
+interface XmlLine {
   number: number;
   covered: boolean;
   /** It may repeat a line of the file: it counts only where the file does not list all lines. */

@@ -6,7 +6,7 @@ import { FailureText, firstLine } from "./failure_text.ts";
 import { type Conclusion, isNegative, type TestResult } from "../result.ts";
 
 /** The meaning of an element inside a `testcase`. */
-export interface OutcomeKind {
+interface OutcomeKind {
   conclusion: "failure" | "error" | "skipped";
   /** False: how the test ended. True: an additional attempt. */
   isAttempt: boolean;

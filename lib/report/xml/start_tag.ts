@@ -6,7 +6,7 @@ import type { XmlInput } from "./input.ts";
 /** Attributes of an element by name. It has no prototype: any name is safe. */
 export type XmlAttributes = Readonly<Record<string, string | undefined>>;
 
-export interface StartTag {
+interface StartTag {
   /** With its namespace prefix. */
   name: string;
   attributes: XmlAttributes;
