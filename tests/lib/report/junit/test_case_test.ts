@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
-import { parseDuration } from "../../../../lib/report/junit/test_case.ts";
+import { conclusionOfStatus, parseDuration } from "../../../../lib/report/junit/test_case.ts";
 
 describe("parseDuration", () => {
   const readable: [string, number][] = [
@@ -54,5 +54,41 @@ describe("parseDuration", () => {
   it("treats an overflow as unreadable", () => {
     assert.equal(parseDuration("1e400"), 0);
     assert.equal(parseDuration("9".repeat(1_000)), 0);
+  });
+});
+
+describe("conclusionOfStatus", () => {
+  it("is passing without any word", () => {
+    assert.equal(conclusionOfStatus(undefined, undefined), "passing");
+    assert.equal(conclusionOfStatus("", " "), "passing");
+  });
+
+  it("knows the words for a pass, in any case", () => {
+    for (const word of ["run", "completed", "Passed", "PASS", "success", "ok"]) {
+      assert.equal(conclusionOfStatus(word, undefined), "passing");
+    }
+  });
+
+  it("knows the words for a test that was skipped, however they are joined", () => {
+    for (
+      const word of ["notrun", "not-run", "Not Run", "NOT_RUN", "disabled", "ignored", "skipped"]
+    ) {
+      assert.equal(conclusionOfStatus(word, undefined), "skipped");
+    }
+  });
+
+  it("knows the words for a test that failed", () => {
+    assert.equal(conclusionOfStatus("failed", undefined), "failure");
+    assert.equal(conclusionOfStatus(undefined, "error"), "error");
+  });
+
+  it("is unknown for any other word", () => {
+    assert.equal(conclusionOfStatus("inconclusive", undefined), "unknown");
+    assert.equal(conclusionOfStatus("run", "inconclusive"), "unknown");
+  });
+
+  it("prefers skipped to unknown", () => {
+    assert.equal(conclusionOfStatus("notrun", "suppressed"), "skipped");
+    assert.equal(conclusionOfStatus("run", "skipped"), "skipped");
   });
 });

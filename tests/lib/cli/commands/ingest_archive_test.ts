@@ -1,10 +1,10 @@
 import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { openTestEmbedded } from "../../database.ts";
-import type { Database } from "../../../db/connection/connect.ts";
-import { archiveOf, reportOf } from "../report/archive/make_archive.ts";
-import { commandLine, NOON } from "./run_in_process.ts";
+import { openTestEmbedded } from "../../../database.ts";
+import type { Database } from "../../../../db/connection/connect.ts";
+import { archiveOf, reportOf } from "../../report/archive/make_archive.ts";
+import { commandLine, NOON } from "../run_in_process.ts";
 
 const SHA = "0123456789abcdef0123456789abcdef01234567";
 const TREE = "76543210fedcba9876543210fedcba9876543210";
