@@ -11,7 +11,7 @@ const encoder = new TextEncoder();
 
 /**
  * Sends bytes and returns all that comes back until the server closes the connection, or until
- * nobody had anything to say for a while.
+ * neither side has sent anything for a while.
  */
 export async function exchange(
   serverUrl: string,

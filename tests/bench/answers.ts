@@ -1,4 +1,4 @@
-/** What the program answers: kept for those that hand out the same bytes, and compared. */
+/** The program's responses: stored for contestants that serve the same bytes, and compared. */
 import { openDatabase } from "../../db/connection/connect.ts";
 import type { Measured, Target } from "./load.ts";
 import type { Contestant } from "./processes.ts";

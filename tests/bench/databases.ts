@@ -1,11 +1,11 @@
-/** The databases of a run: filled once, copied for whoever changes them. */
+/** The databases of a run: filled once, copied for sections that change them. */
 import { migrations } from "../../db/schema/migrations/mod.ts";
 import type { PostgresServer } from "./postgres_server.ts";
 import { fillHistory, fillWindow, type Scenario } from "./scenario.ts";
 
 /** How many results each database holds. */
 export interface Sizes {
-  /** The window of the large repository, beside smaller repositories. */
+  /** The window of the large repository, in addition to smaller repositories. */
   small: number;
   /** The same and a long history. */
   large: number;
@@ -26,12 +26,12 @@ interface Kept extends Scenario {
   origin: string;
 }
 
-// Goes up when the generator or the sizes beside the number of results change.
+// Incremented when the generator changes, or a size other than the number of results.
 const GENERATOR_VERSION = 2;
 const WINDOW_MOVED_SECONDS = 3_600;
 
 /**
- * Hands out databases, and keeps in `folder` (when it is given) what is known of them.
+ * Provides databases, and records in `folder` (when it is given) which ones exist.
  *
  * @throws {Error} when the folder holds databases of other sizes or of another version
  */

@@ -20,7 +20,7 @@ export interface GrowthRow {
 // Half of what the program does at most, so that nothing waits in line.
 const SHARE_OF_SATURATION = 0.5;
 
-/** Measures endpoints on two databases that hold the same repository, and loading anew. */
+/** Measures endpoints on two databases that hold the same repository, and loading without a cache. */
 export async function measureGrowth(
   { small, large }: Record<"small" | "large", Scenario>,
   { endpoints, effort, report }: {

@@ -18,7 +18,7 @@ export function* newQueries(seed = 1): Generator<string, never> {
 
 // Every form has more texts than any run asks for, or repeats would make it rare.
 const FORMS: ((random: Random) => string)[] = [
-  // Few: a test or a class that somebody looks for.
+  // A test or a class: few matches.
   (random) => `case ${random.below(2_000) * 10} order first-seen:>=${day(random)}`,
   (random) => `Suite${random.below(800)} first-seen:>=${day(random)}`,
   (random) => `Suite${random.below(800)}Test.java last-seen:<=${day(random, 2100)}`,

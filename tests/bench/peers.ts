@@ -115,7 +115,7 @@ export async function measurePeers(
   }
 }
 
-// The fields of a test, beside those that its page has in common with others.
+// The fields of a test, in addition to those that all pages have.
 interface OwnPage {
   count: number;
   tests: {
@@ -186,7 +186,7 @@ async function graphql(
   return { target, data: answer.data.page };
 }
 
-/** What peers need in the database beside the program's own tables. @returns its repository */
+/** Adds what peers need to the database. @returns its repository */
 async function prepare(scenario: Scenario): Promise<number> {
   const database = await openDatabase({ databaseUrl: scenario.databaseUrl, dataDir: "" });
   try {

@@ -29,7 +29,7 @@ export async function startPostgres(
 ): Promise<PostgresServer> {
   const server = await makeServer({ fsync: "on", ...settings }, options);
   const url = (database: string) => withDatabase(server.url, database);
-  // It does not belong to the terminal, and would survive whoever gives up in front of one.
+  // It is not in the process group of the terminal, and would survive Ctrl-C.
   const onInterrupt = async () => {
     await server.remove();
     Deno.exit(130);

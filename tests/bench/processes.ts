@@ -19,7 +19,7 @@ const LOOK_EVERY_MS = 5;
 
 /**
  * Starts a program and waits until it says on standard error where it listens. What it says goes to a
- * file, as that of a service does: whoever reads it meanwhile would take a processor from it.
+ * file, as that of a service does: a reader of a pipe would take processor time from it.
  */
 export async function startContestant(
   command: string,
@@ -38,7 +38,7 @@ export async function startContestant(
     if (child.exitCode !== null || child.signalCode !== null) return;
     const ended = once(child, "exit");
     child.kill("SIGTERM");
-    // Some wait for connections that nobody will close.
+    // Some wait for connections that are never closed.
     const timer = setTimeout(() => child.kill("SIGKILL"), STOP_TIMEOUT_MS);
     await ended;
     clearTimeout(timer);

@@ -1,4 +1,4 @@
-/** The databases that are measured: one large repository beside 200 smaller ones. */
+/** The databases that are measured: one large repository and 200 smaller ones. */
 import { type Database, openDatabase } from "../../db/connection/connect.ts";
 import { migrate } from "../../db/schema/migrate.ts";
 import type { Organization } from "../../db/admin/organizations.ts";

@@ -21,7 +21,7 @@ export interface StorageFigures {
 const SAMPLE_BUILDS = 20;
 const SHOWN_TABLES = 6;
 
-/** Weighs a filled database, and a table of rows of such results beside it. */
+/** Measures the size of a filled database, and of a table with one row for each result. */
 export async function measureStorage(
   databaseUrl: string,
   results: number,

@@ -31,7 +31,7 @@ interface Ended {
   output: string;
 }
 
-/** A request that the door took. */
+/** A request that the receiver accepted. */
 interface Upload {
   path: string;
   authorization: string | null;
@@ -69,8 +69,8 @@ describe("the scripts for CI jobs", () => {
     await Deno.remove(checkout, { recursive: true });
   });
 
-  /** The address of a door that answers like this; `null` never answers. */
-  function door(answer: Response | null): string {
+  /** The address of a receiver with this response; `null`: it never responds. */
+  function receiver(answer: Response | null): string {
     const server = Deno.serve(
       { port: 0, hostname: "127.0.0.1", onListen: () => {} },
       async (request) => {
@@ -90,7 +90,7 @@ describe("the scripts for CI jobs", () => {
     servers.push(server);
     return `http://127.0.0.1:${server.addr.port}`;
   }
-  const stored = () => door(Response.json({ key: "acme/shop/1.gz" }, { status: 202 }));
+  const stored = () => receiver(Response.json({ key: "acme/shop/1.gz" }, { status: 202 }));
 
   async function shell(script: string, environment: Record<string, string>): Promise<Ended> {
     const { code, stdout, stderr } = await new Deno.Command("sh", {
@@ -303,23 +303,23 @@ describe("the scripts for CI jobs", () => {
         ],
         [
           "full",
-          () => door(new Response(null, { status: 503, headers: { "retry-after": "30" } })),
+          () => receiver(new Response(null, { status: 503, headers: { "retry-after": "30" } })),
           /its storage is full or away/,
         ],
-        ["slow", () => door(null), /does not answer: curl: \(28\)/],
+        ["slow", () => receiver(null), /does not answer: curl: \(28\)/],
         [
           "not for this token",
-          () => door(new Response(null, { status: 401 })),
+          () => receiver(new Response(null, { status: 401 })),
           /does not accept UPLOAD_TOKEN: create one with `test-analytics token create/,
         ],
         [
           "unhappy with a report",
-          () => door(Response.json({ errors: { report: ["a.xml:\n::x"] } }, { status: 400 })),
+          () => receiver(Response.json({ errors: { report: ["a.xml:\n::x"] } }, { status: 400 })),
           /answered 400: \{"errors":\{"report":\["a\.xml:\\n::x"\]\}\}/,
         ],
       ];
       for (const [name, url, warning] of refusals) {
-        it(`warns when the door is ${name}, and fails on request only`, async () => {
+        it(`warns when the receiver is ${name}, and fails on request only`, async () => {
           const inputs = { url: url(), reports: REPORTS, timeout: "2" };
           const { code, output } = await job(inputs);
           assert.equal(code, 0, output);

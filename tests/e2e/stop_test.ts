@@ -22,7 +22,7 @@ describe("a service that is stopped", () => {
     fetch(`${server.url}/api`, { headers: { authorization: `Bearer ${token}` } });
 
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
-    it(`answers what it was asked before ${signal}, and ends with 0 within its deadline`, async () => {
+    it(`answers requests from before ${signal}, and ends with 0 within its deadline`, async () => {
       const server = await start(["serve", "--port", "0"], environment);
       const answers = Array.from({ length: 20 }, async () => (await ask(server)).status);
       // They are under way, some of them answered.

@@ -11,7 +11,7 @@ export interface Receiver {
   close(): Promise<void>;
 }
 
-/** Starts a receiver on a free port that answers as told. */
+/** Starts a receiver on a free port whose responses `answer` returns. */
 export function startReceiver(
   answer: (request: Request) => Response | Promise<Response>,
 ): Receiver {

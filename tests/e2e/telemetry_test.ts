@@ -54,7 +54,7 @@ describe("telemetry", () => {
 
     const traces = received.get("traces") ?? "";
     assert.match(traces, /"stringValue":"test-analytics"/);
-    assert.ok(traces.includes(traceId), "it goes on with the trace of who asks");
+    assert.ok(traces.includes(traceId), "it continues the trace of the client");
     assert.match(received.get("metrics") ?? "", /"name":"http.server.request.duration"/);
     const logs = received.get("logs") ?? "";
     assert.match(

@@ -41,7 +41,7 @@ const SETTLE_MS = 2_000;
 
 const MAIN = fileURLToPath(new URL("../../main.ts", import.meta.url));
 
-/** What is asked meanwhile: what everybody asks for. */
+/** The service under load, and the request that all clients send. */
 interface Target {
   running: Running;
   place: Place;

@@ -27,7 +27,7 @@ const LEFT_MEGABYTES = [2, 8, 14, 20];
 
 const MOST_ROUNDS = 10;
 
-/** What a full disk is called by those who meet it. */
+/** Messages of the system, of PostgreSQL and of the program about a full disk. */
 const NO_SPACE = /no space|disk full|almost full|could not (?:extend|write)|ENOSPC|os error 28/i;
 
 /** A full disk under each database, and where `upload` and `backup` write. */

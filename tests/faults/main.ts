@@ -12,7 +12,7 @@ import { clockFaults } from "./clock.ts";
 import { clusterFaults } from "./cluster.ts";
 import { connectionFaults } from "./connections.ts";
 import { diskFaults } from "./disk.ts";
-import { doorFaults } from "./door.ts";
+import { receiverFaults } from "./receiver.ts";
 import { killFaults } from "./kill.ts";
 import { failOverFaults, hasServer, stopFaults } from "./server_stops.ts";
 import { taskOptions } from "../task_options.ts";
@@ -33,7 +33,7 @@ export interface FaultOptions {
 /** The faults, by the names that `--only` takes. */
 export const FAULTS: Record<string, (options: FaultOptions) => Promise<Row[]>> = {
   kill: killFaults,
-  door: doorFaults,
+  receive: receiverFaults,
   connections: connectionFaults,
   disk: diskFaults,
   clock: clockFaults,

@@ -35,11 +35,6 @@ export async function familyMegabytes(pid: number): Promise<number> {
   return Math.round(kilobytes / 1024);
 }
 
-/** Whether this system has /proc. */
-export function canMeasure(): boolean {
-  return Deno.build.os === "linux";
-}
-
 /** Such as `memory 210, 240, 238 MB; handles 30, 5030, 30`: before, during, after. */
 export function usageText(usages: readonly Usage[]): string {
   const memory = usages.map(({ megabytes }) => megabytes).join(", ");

@@ -207,7 +207,7 @@ function parallelUploads(step: Step & { kind: "parallel" }, context: Context): A
     }
     // Which of two coverage reports is the later upload would be random.
     other.coverage = null;
-    // So would be the page that is told last.
+    // The same is true of the page of the repository.
     other.repositoryUrl = null;
   }
   const { state } = context;

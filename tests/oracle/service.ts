@@ -21,13 +21,6 @@ export interface PolicyChange {
   reason: string;
 }
 
-/** The clock and the window of a request. */
-export interface Moment {
-  /** Seconds since 1970. */
-  now: number;
-  windowSeconds: number;
-}
-
 /** How a request is sent. */
 export interface Asking {
   path: string;

@@ -6,7 +6,7 @@ import process from "node:process";
 import { parseArgs } from "node:util";
 import { DEFAULT_POLICY, type QuarantinePolicy } from "../../lib/analysis/quarantine_policy.ts";
 import { type Outcome, simulate } from "./year.ts";
-import { DAY, type Shape } from "./world.ts";
+import { DAY, type Shape } from "./simulated_repository.ts";
 
 const VARIANTS: Record<string, Partial<QuarantinePolicy>> = {
   "the defaults": {},

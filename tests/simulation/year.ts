@@ -18,7 +18,7 @@ import {
   type PlannedBuild,
   type Shape,
   type TroubledTest,
-} from "./world.ts";
+} from "./simulated_repository.ts";
 
 /** An entry of a test in the simulation. */
 interface Entry {

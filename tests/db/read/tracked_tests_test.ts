@@ -201,7 +201,7 @@ describeWithDatabases("the changes of tracked tests", (database) => {
     const { repositoryId } = repository;
     await fixture.upload(repository, flaky("a"), { commitOid: "c1c1c1c", recordedAt: NOW - DAY });
     const since = await loadAll(repository, NOW);
-    // The first disruption ever, which nobody has seen when its submission goes.
+    // The first disruption ever; its submission is pruned before the state has loaded it.
     await fixture.upload(repository, flaky("a"), { commitOid: "c0", recordedAt: NOW - 90 * DAY });
     await pruneRepository(sql, { repositoryId, cutoff: NOW - 30 * DAY });
     assert.equal(await loadChanges(repository, since, NOW), null);

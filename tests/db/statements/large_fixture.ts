@@ -6,7 +6,7 @@ import { DAY, NOW } from "../../routes/fixture.ts";
 /** Rows that one repository has of what grows with its history. */
 export const OLD_ROWS = 3_000;
 
-/** Organizations beside the one that is asked for, and how many have 10 repositories each. */
+/** Other organizations, and how many of them have 10 repositories each. */
 const OTHERS = 5_000;
 const ACTIVE_OTHERS = 300;
 

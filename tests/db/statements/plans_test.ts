@@ -19,7 +19,7 @@ const FEW_ROWS = 1_000;
 
 describe("the query plans of requests", { skip: !server }, () => {
   const recorder = new StatementRecorder();
-  /** Of a cluster the plans are those of the workers, which nobody sees. */
+  /** On a cluster the plans are made by the workers, and are not visible here. */
   let database: TestDatabase;
   let statements: SentStatement[];
 

@@ -20,7 +20,7 @@ describe("the SQL of a source", () => {
     ]);
   });
 
-  it("is told from what was sent", () => {
+  it("is recognised by the text that was sent", () => {
     const template = { place: "", pieces: ["select a from b where c =", "and d = any("] };
     assert.ok(isMadeFrom("select a from b where c = $1 and d = any($2)", template));
     assert.ok(!isMadeFrom("select a from b where c = $1", template));

@@ -87,7 +87,7 @@ describe("reports as tools write them", () => {
     ["surefire", "report.xml", "flaps", ["failure", "passing"]],
     ["surefire", "report.xml", "flapsWithError", ["error", "passing"]],
     ["failsafe", "report.xml", "pays", ["error", "passing"]],
-    // These write only what came of it in the end.
+    // These report only the final outcome.
     ["playwright", "report.xml", "cart › flaps", ["passing", "passing"]],
     ["pytest", "report.xml", "test_flaky", ["passing"]],
     ["jest", "report.xml", "cart flaps", ["passing"]],

@@ -57,7 +57,7 @@ describeWithDatabases("watch of a bucket", (database) => {
     assert.match(stderr, /^error: GET list at http:\S+\/none: HTTP 404 NoSuchBucket/);
   });
 
-  /** A service with archives, which answers requests for them as told. */
+  /** A service with archives, which responds to requests for them as given. */
   async function withArchives(
     keys: string[],
     answer: (key: string) => BodyInit | Response,

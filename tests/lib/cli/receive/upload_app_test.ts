@@ -382,7 +382,7 @@ describeWithDatabases("limits of uploads", (database) => {
     }
   }
 
-  /** A body of which the rest arrives when it is told to. */
+  /** A body whose rest is sent on demand. */
   function slowBody() {
     const { readable, writable } = new TransformStream<Uint8Array>();
     const writer = writable.getWriter();

@@ -16,7 +16,7 @@ const list = async (bucket: S3Bucket, prefix = "") =>
   (await Array.fromAsync(bucket.list(prefix))).flat();
 const KEYS = readS3Settings({ AWS_ACCESS_KEY_ID: "a", AWS_SECRET_ACCESS_KEY: "b" });
 
-/** Runs `body` on the address of a server that answers as told. */
+/** Runs `body` with the address of a server whose responses `answer` returns. */
 async function withServer(
   answer: () => Response,
   body: (endpoint: string) => Promise<void>,
@@ -30,7 +30,7 @@ async function withServer(
   }
 }
 
-/** An answer that begins and never goes on. */
+/** A response that stalls after its first bytes. */
 const stalling = () =>
   new Response(
     new ReadableStream({
@@ -194,7 +194,7 @@ describe("an S3-compatible bucket", () => {
 });
 
 describe("a service that falters", () => {
-  it("is asked again, and given up with a reason", async () => {
+  it("is retried, and given up with a reason", async () => {
     let requests = 0;
     let healthyFrom = 3;
     const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, () => {

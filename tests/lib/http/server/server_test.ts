@@ -19,7 +19,7 @@ function slowApp() {
   };
 }
 
-/** A limited app, asked without a server. */
+/** A limited app, called without a server. */
 function limitedApp(requestTimeoutMs = 60_000) {
   const slow = slowApp();
   let timeouts = 0;

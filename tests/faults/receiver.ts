@@ -14,7 +14,7 @@ const TESTS = 300;
 const CLIENTS = 6;
 /** Tries per repository. */
 const REPOSITORY_TRIES = 10;
-/** Patience until the inbox of `up` is empty. */
+/** Timeout for the inbox of `up` to become empty. */
 const PROCESSED_WITHIN_MS = 120_000;
 
 type Command = "receive" | "up";
@@ -29,7 +29,9 @@ interface Outcome {
 }
 
 /** Spreads `tries` kills evenly over both databases and the two commands. */
-export async function doorFaults({ tries, random, say, databases }: FaultOptions): Promise<Row[]> {
+export async function receiverFaults(
+  { tries, random, say, databases }: FaultOptions,
+): Promise<Row[]> {
   const rows: Row[] = [];
   for (const kind of databases) {
     for (const command of ["receive", "up"] as const) {
@@ -64,47 +66,51 @@ async function kills(
   { command, count, say }: { command: Command; count: number; say: (text: string) => void },
 ): Promise<Outcome> {
   const outcome = { kills: 0, acknowledged: 0, others: 0, stored: 0, recoveryMs: [] as number[] };
-  const door = new Door(scene, command, await addToken(scene.place.environment, "--upload"));
+  const receiver = new Receiver(
+    scene,
+    command,
+    await addToken(scene.place.environment, "--upload"),
+  );
   // How long the latest uploads took; the kills are spread over it.
   let lengthMs = 0;
   try {
     for (let tries = 0; outcome.kills < count; tries++) {
       if (tries % REPOSITORY_TRIES === 0) {
-        await door.stop();
+        await receiver.stop();
         await scene.newRepository(TESTS);
         await scene.endService("SIGTERM");
-        await door.start();
+        await receiver.start();
         const begun = performance.now();
-        const { acknowledged } = await door.upload(nextUploads(scene));
+        const { acknowledged } = await receiver.upload(nextUploads(scene));
         assert.equal(acknowledged.length, CLIENTS);
         lengthMs = performance.now() - begun;
         scene.certain.push(...acknowledged);
       }
       const uploads = nextUploads(scene);
-      const uploading = door.upload(uploads);
+      const uploading = receiver.upload(uploads);
       await pause(scene.random.next() * lengthMs * 0.9);
-      await door.kill();
+      await receiver.kill();
       outcome.kills++;
       const { acknowledged, others } = await uploading;
       const begun = performance.now();
-      await door.start();
+      await receiver.start();
       outcome.recoveryMs.push(performance.now() - begun);
       // Acknowledged uploads are stored without being repeated.
-      await door.process();
+      await receiver.process();
       scene.certain.push(...acknowledged);
-      const { there } = await door.check(...others);
+      const { there } = await receiver.check(...others);
       outcome.acknowledged += acknowledged.length;
       outcome.others += others.length;
       outcome.stored += there.length;
       // Clients repeat what was not acknowledged, and what was when the response was lost.
       const againBegun = performance.now();
-      const again = await door.upload(uploads);
+      const again = await receiver.upload(uploads);
       lengthMs = performance.now() - againBegun;
       assert.equal(again.others.length, 0);
-      await door.process();
+      await receiver.process();
       scene.certain.push(...others);
-      assert.equal((await door.check()).unprocessed, 0);
-      await door.checkFolder();
+      assert.equal((await receiver.check()).unprocessed, 0);
+      await receiver.checkFolder();
       if (outcome.kills % 10 === 0) {
         say(
           `${scene.place.kind}: ${outcome.kills} kills of ${command}; ${JSON.stringify(outcome)}`,
@@ -113,7 +119,7 @@ async function kills(
     }
     return outcome;
   } finally {
-    await door.stop();
+    await receiver.stop();
   }
 }
 
@@ -122,7 +128,7 @@ function nextUploads(scene: Scene): Upload[] {
 }
 
 /** The program that receives uploads, and its inbox. */
-class Door {
+class Receiver {
   readonly #folder: string;
   #running: Running | null = null;
 
