@@ -13,7 +13,7 @@ import { migrations } from "../db/schema/migrations/mod.ts";
 const SCHEMA = createHash("sha256").update(migrations.join("\0")).digest("hex").slice(0, 16);
 
 /** Options of a test database. */
-export type TestDatabaseOptions = Pick<DatabaseOptions, "onStatement">;
+type TestDatabaseOptions = Pick<DatabaseOptions, "onStatement">;
 
 /** Location of a database, as `openDatabase` takes it. */
 export type Place = Pick<DatabaseOptions, "databaseUrl" | "dataDir">;

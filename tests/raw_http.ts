@@ -1,7 +1,7 @@
 /** HTTP/1.1 by hand, for requests that no client would send. */
 
 /** A response as it came over the wire. */
-export interface RawResponse {
+interface RawResponse {
   status: number;
   headers: Headers;
   body: Uint8Array;

@@ -15,7 +15,7 @@ export const BUNDLE_FILE = "test-analytics.js";
 export const LICENCES_FILE = "THIRD_PARTY_LICENSES.txt";
 
 /** Name of the list of packages in CycloneDX. */
-export const SBOM_FILE = "sbom.cdx.json";
+const SBOM_FILE = "sbom.cdx.json";
 
 /**
  * Builds into a folder, which is created when missing.

@@ -29,7 +29,7 @@ const REPLACED_FILE = "db/embedded/files.ts";
 const PGLITE = "@electric-sql/pglite";
 
 /** The result. */
-export interface Bundle {
+interface Bundle {
   /** The JavaScript. */
   text: string;
   /** Its parts, largest first. */

@@ -58,7 +58,7 @@ export async function measureCrowd(
 }
 
 /** A random sequence: first the repository is drawn, then one of its pages, and a token. */
-export function randomRequests(
+function randomRequests(
   repositories: readonly (readonly string[])[],
   tokens: readonly string[],
 ): PlannedRequest[] {

@@ -5,7 +5,7 @@ import { runJobs } from "./fill.ts";
 import { median } from "./slices.ts";
 
 /** Figures of some submissions. */
-export interface DayFigures {
+interface DayFigures {
   submissions: number;
   results: number;
   disruptions: number;

@@ -20,7 +20,7 @@ interface Speed extends Reading {
 }
 
 /** What was measured of reports. */
-export interface ReportFigures {
+interface ReportFigures {
   peers: PeerRow[];
   /** Of the program's own reader. */
   mbPerSecond: number;

@@ -11,7 +11,7 @@ const REPOSITORIES = 6;
 const MAIN = new URL("../../main.ts", import.meta.url).pathname;
 
 /** Archives in a folder. */
-export interface ArchiveQueue {
+interface ArchiveQueue {
   folder: string;
   resultCount: number;
   remove(): Promise<void>;
@@ -53,7 +53,7 @@ export async function makeQueue(): Promise<ArchiveQueue> {
 }
 
 /** How long it took to empty a queue, and what it cost the watchers and the database. */
-export interface Emptied {
+interface Emptied {
   seconds: number;
   cpuSeconds: number;
   databaseCpuSeconds: number;

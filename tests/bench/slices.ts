@@ -11,7 +11,7 @@ export function median(values: number[]): number {
 }
 
 /** What each contestant measured, round by round. */
-export type Rounds<Name extends string, T> = Record<Name, T[]>;
+type Rounds<Name extends string, T> = Record<Name, T[]>;
 
 /**
  * Lets the contestants take turns.

@@ -6,7 +6,7 @@ import { type Browser, chromium } from "playwright-core";
 const CANDIDATES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
 /** Path of the browser, or `undefined` when this machine has none. */
-export const BROWSER = [process.env.CHROMIUM, ...CANDIDATES]
+const BROWSER = [process.env.CHROMIUM, ...CANDIDATES]
   .find((path) => path && existsSync(path));
 
 /** What a test says that cannot run without a browser; `false` where there is one. */

@@ -21,7 +21,7 @@ export async function startForwarder(port: number): Promise<Forwarder> {
   };
 }
 
-export interface Forwarder {
+interface Forwarder {
   /** Of the database behind it. */
   url: string;
   /** From now on, new connections lead to this port. */

@@ -310,7 +310,7 @@ describe("the command mcp", () => {
 
   it("negotiates older revisions of the protocol", async () => {
     for (
-      const [asked, agreed] of [
+      const [requested, agreed] of [
         ["2024-11-05", "2024-11-05"],
         ["2025-03-26", "2025-03-26"],
         ["2025-06-18", "2025-06-18"],
@@ -319,7 +319,7 @@ describe("the command mcp", () => {
       ] as const
     ) {
       const process = startToolProcess({ PLATFORM_API_TOKEN: FAKE_TOKEN });
-      await process.send("initialize", initialize(asked));
+      await process.send("initialize", initialize(requested));
       const { result } = await process.receive();
       assert.equal(result?.protocolVersion, agreed);
       await process.send("notifications/initialized");
@@ -344,7 +344,7 @@ describe("the command mcp", () => {
     await process.closeInput();
     assert.deepEqual([(await process.receive()).id, (await process.receive()).id], [1, 2]);
     assert.deepEqual(await process.end(), { code: 0, rest: "", stderr: "" });
-    assert.match(api.asked[0]?.headers.get("user-agent") ?? "", /^test-analytics-mcp\/\d/);
+    assert.match(api.received[0]?.headers.get("user-agent") ?? "", /^test-analytics-mcp\/\d/);
     await api.close();
   });
 
@@ -359,7 +359,7 @@ describe("the command mcp", () => {
       await process.send("initialize", initialize("2025-06-18"));
       await process.receive();
       await process.send("tools/call", { name: "find_flaky_tests", arguments: {} });
-      while (api.asked.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      while (api.received.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
       process.kill(signal);
       assert.deepEqual(await process.end(), { code: 0, rest: "", stderr: "" });
       late.resolve(new Response());

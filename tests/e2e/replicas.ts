@@ -125,7 +125,7 @@ export async function ask(running: Running, path: string, token: string): Promis
 }
 
 /** How often each of some services gave which status. */
-export type Tally<Name extends string> = Record<Name, Record<string, number>>;
+type Tally<Name extends string> = Record<Name, Record<string, number>>;
 
 /** Asks services without a pause, until it is stopped. */
 export function startLoad<Name extends string>(

@@ -14,7 +14,7 @@ export interface Answer {
 }
 
 /** A running agent tool server. */
-export interface ToolProcess {
+interface ToolProcess {
   /** Sends a message; requests get the numbers 1, 2, 3... */
   send(method: string, params?: object): Promise<void>;
   /** The next line of standard output, which must be JSON. */

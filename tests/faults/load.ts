@@ -14,7 +14,7 @@ const TESTS = 300;
 const ARCHIVE_PAUSE_MS = 500;
 
 /** Result of a period of load. */
-export interface LoadOutcome {
+interface LoadOutcome {
   seen: Sightings;
   /** Uploads that the program acknowledged. */
   acknowledged: Upload[];

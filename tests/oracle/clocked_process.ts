@@ -5,7 +5,7 @@ import type { Place } from "../database.ts";
 const PROGRAM = fileURLToPath(new URL("./clocked_server.ts", import.meta.url));
 
 /** A running one. */
-export interface ClockedProcess {
+interface ClockedProcess {
   setClock(now: number): Promise<void>;
   ask(windowSeconds: number, path: string, headers: Record<string, string>): Promise<Response>;
   close(): Promise<void>;

@@ -32,7 +32,7 @@ const READERS = [
 const START_MS = 3;
 
 /** The context of the steps. */
-export interface ConcurrentContext extends Context {
+interface ConcurrentContext extends Context {
   organization: Organization;
   /** All actions so far. */
   actions: Action[];
@@ -57,7 +57,7 @@ interface Seen {
 }
 
 /** A response that was correct at no moment of its request. */
-export interface Mismatch {
+interface Mismatch {
   request: string;
   expected: unknown;
   actual: unknown;

@@ -1,7 +1,7 @@
 import type postgres from "postgres";
 
 /** Awaited before a statement is sent, and after its rows arrived and before the caller gets them. */
-export type Gate = (place: "before" | "after") => Promise<void>;
+type Gate = (place: "before" | "after") => Promise<void>;
 
 /**
  * The same connections with `gate` before and after each statement or transaction, so that a test can

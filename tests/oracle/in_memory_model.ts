@@ -34,7 +34,7 @@ import type { Asking, Organization } from "./service.ts";
 export type OracleClass = new (...parameters: ConstructorParameters<typeof Oracle>) => Oracle;
 
 /** An organization in memory, which can also be asked by other definitions. */
-export interface InMemoryOrganization extends Organization {
+interface InMemoryOrganization extends Organization {
   askWith(Definitions: OracleClass, question: Question, asking: Asking): Answer;
   /** What a policy would change, and the owners of the entries. */
   policyWith(

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 
 /** One tag came with two different responses. */
-export class EntityTagConflict extends Error {
+class EntityTagConflict extends Error {
   override name = "EntityTagConflict";
 }
 

@@ -25,13 +25,13 @@ export interface PlainRepository {
   isThere: boolean;
 }
 
-export interface PlainToken {
+interface PlainToken {
   /** The first second at which it is invalid; `null` for a token that never expires. */
   expiresAt: number | null;
   isRevoked: boolean;
 }
 
-export interface PlainCoverage {
+interface PlainCoverage {
   coveredLineCount: number;
   lineCount: number;
 }
@@ -163,7 +163,7 @@ export function repositoryAt(state: State, index: number): PlainRepository {
 }
 
 /** The public id of a test of a repository. */
-export function idOfTest(state: State, repository: number, test: TestIdentity): string {
+function idOfTest(state: State, repository: number, test: TestIdentity): string {
   return testId(repositoryAt(state, repository).idPrefix, testHash(test));
 }
 

@@ -11,7 +11,7 @@ import { Disagreement } from "./differential_runner.ts";
 /** Time limit of shrinking a failed history. */
 const SHRINKING_MILLISECONDS = 60_000;
 
-export interface Trial {
+interface Trial {
   /** Histories to run. */
   count: number;
   seed: number;

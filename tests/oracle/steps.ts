@@ -76,7 +76,7 @@ export type Change =
   | "coverage"
   | "outcomes";
 
-export interface QuarantineStep {
+interface QuarantineStep {
   kind: "quarantine";
   test: number;
   by: string | null;

@@ -26,7 +26,7 @@ interface StoredObject {
 type Bucket = Map<string, StoredObject>;
 
 /** The credentials that the server accepts. */
-export const CREDENTIALS = { key: "TESTKEY", secret: "TESTSECRET", region: "us-east-1" };
+const CREDENTIALS = { key: "TESTKEY", secret: "TESTSECRET", region: "us-east-1" };
 
 /** As at Amazon. */
 const MAX_KEYS = 1_000;

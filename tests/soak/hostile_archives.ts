@@ -3,10 +3,10 @@ import { gzipSync } from "node:zlib";
 import { tarOf } from "../lib/report/archive/make_archive.ts";
 
 /** Repository of the archives whose metadata can be read. */
-export const HOSTILE_REPOSITORY = "acme/hostile";
+const HOSTILE_REPOSITORY = "acme/hostile";
 
 /** One archive. */
-export interface HostileArchive {
+interface HostileArchive {
   /** What is wrong with it, in words that fit a file name. */
   kind: string;
   /** What has to become of it. */

@@ -2,7 +2,7 @@
 import { command } from "../e2e/program.ts";
 
 /** A running process. */
-export interface LongRunning {
+interface LongRunning {
   pid: number;
   /** Its base address. @throws {Error} when it does not listen */
   url(): string;

@@ -21,10 +21,10 @@ export interface Tables {
  * How a statement restricts a distributed table: to the values of parameters, only by a join to a
  * table of the coordinator, or not at all.
  */
-export type Restriction = "bound" | "joined" | "unrestricted";
+type Restriction = "bound" | "joined" | "unrestricted";
 
 /** A mention of a distributed table. */
-export interface Mention {
+interface Mention {
   table: string;
   restriction: Restriction;
 }

@@ -1,7 +1,7 @@
 /** Finds the SQL in the sources, to check that tests send all of it. */
 
 /** An SQL template in a file of `db`. */
-export interface SqlTemplate {
+interface SqlTemplate {
   /** Such as `badges.ts:30`. */
   place: string;
   /** The texts between its values, without line breaks. */

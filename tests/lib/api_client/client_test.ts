@@ -38,11 +38,11 @@ describe("the API client", () => {
       await client({ ...REQUEST, path, query: { q: "x>=1", after: undefined } }, TEXT),
       "fine",
     );
-    const [asked] = api.asked;
-    assert.equal(asked?.url, "/some/prefix/api/repos/group%2Fsub/a%20b?q=x%3E%3D1");
-    assert.equal(asked?.method, "GET");
-    assert.equal(asked?.headers.get("authorization"), `Bearer ${FAKE_TOKEN}`);
-    assert.equal(asked?.headers.get("user-agent"), "test-analytics-mcp/1.2.3");
+    const [request] = api.received;
+    assert.equal(request?.url, "/some/prefix/api/repos/group%2Fsub/a%20b?q=x%3E%3D1");
+    assert.equal(request?.method, "GET");
+    assert.equal(request?.headers.get("authorization"), `Bearer ${FAKE_TOKEN}`);
+    assert.equal(request?.headers.get("user-agent"), "test-analytics-mcp/1.2.3");
   });
 
   it("rejects path segments that URL parsing would remove", async () => {
@@ -53,7 +53,7 @@ describe("the API client", () => {
         { message: REQUEST.notFound },
       );
     }
-    assert.equal(api.asked.length, 0);
+    assert.equal(api.received.length, 0);
   });
 
   it("retries transient statuses once", async () => {
@@ -62,7 +62,7 @@ describe("the API client", () => {
         index === 0 ? new Response("busy", { status }) : new Response("fine")
       );
       assert.equal(await clientOf(api.url)(REQUEST, TEXT), "fine");
-      assert.equal(api.asked.length, 2);
+      assert.equal(api.received.length, 2);
     }
   });
 
@@ -88,14 +88,14 @@ describe("the API client", () => {
       clientOf(api.url)(REQUEST, TEXT),
       { message: /failed \(status 503\)/ },
     );
-    assert.equal(api.asked.length, 2);
+    assert.equal(api.received.length, 2);
   });
 
   it("does not retry permanent failures", async () => {
     for (const status of [400, 401, 404, 500]) {
       const api = start(() => new Response(null, { status }));
       await assert.rejects(clientOf(api.url)(REQUEST, TEXT));
-      assert.equal(api.asked.length, 1);
+      assert.equal(api.received.length, 1);
     }
   });
 
@@ -117,7 +117,7 @@ describe("the API client", () => {
       client(REQUEST, TEXT),
       { name: "ApiError", message: /did not answer within 0.05 seconds/ },
     );
-    assert.equal(api.asked.length, 1);
+    assert.equal(api.received.length, 1);
     late.resolve(new Response());
   });
 
@@ -140,7 +140,7 @@ describe("the API client", () => {
       assert.match(error.message, /PLATFORM_API_URL/);
       return true;
     });
-    assert.equal(other.asked.length, 0);
+    assert.equal(other.received.length, 0);
   });
 
   it("says what to do about a rejected token", async () => {

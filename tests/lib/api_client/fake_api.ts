@@ -1,7 +1,7 @@
 /** A fake service over HTTP for tests of the agent tools. */
 
 /** A request that the service received. */
-export interface Asked {
+interface ReceivedRequest {
   method: string;
   /** Path and query as received. */
   url: string;
@@ -12,7 +12,7 @@ export interface Asked {
 export interface FakeApi {
   /** Base address without a path. */
   url: string;
-  asked: Asked[];
+  received: ReceivedRequest[];
   /** Stops at once, requests in flight included. */
   close(): Promise<void>;
 }
@@ -24,19 +24,19 @@ export const FAKE_TOKEN = `tk_${"0123456789abcdef".repeat(4)}`;
 export function startFakeApi(
   handler: (request: Request, index: number) => Response | Promise<Response>,
 ): FakeApi {
-  const asked: Asked[] = [];
+  const received: ReceivedRequest[] = [];
   const controller = new AbortController();
   const server = Deno.serve(
     { hostname: "127.0.0.1", port: 0, signal: controller.signal, onListen: () => {} },
     (request) => {
       const { pathname, search } = new URL(request.url);
-      asked.push({ method: request.method, url: pathname + search, headers: request.headers });
-      return handler(request, asked.length - 1);
+      received.push({ method: request.method, url: pathname + search, headers: request.headers });
+      return handler(request, received.length - 1);
     },
   );
   return {
     url: `http://127.0.0.1:${server.addr.port}`,
-    asked,
+    received,
     close: async () => {
       controller.abort();
       await server.finished;
@@ -56,7 +56,7 @@ export function flakyPage(
 }
 
 /** An item of the flaky inventory with all fields that the tools request. */
-export function flakyTest(
+function flakyTest(
   { name = "adds an item", message = "expected 3 items, found 2" } = {},
 ): Record<string, unknown> {
   return {

@@ -15,7 +15,7 @@ if (typeof collectGarbage !== "function") throw new Error("expected --v8-flags=-
 
 const page = JSON.stringify(flakyPage());
 const api = startFakeApi(() => {
-  api.asked.length = 0;
+  api.received.length = 0;
   return new Response(page);
 });
 const input = new PassThrough();
@@ -41,14 +41,14 @@ const done = serveTools({
   },
 });
 
-let asked = 0;
+let sent = 0;
 async function ask(method: string, params: object, times = 1): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   for (let i = 0; i < times; i++) {
-    input.write(`${JSON.stringify({ jsonrpc: "2.0", id: ++asked, method, params })}\n`);
+    input.write(`${JSON.stringify({ jsonrpc: "2.0", id: ++sent, method, params })}\n`);
   }
   onAnswer = () => {
-    if (answered === asked) resolve();
+    if (answered === sent) resolve();
   };
   await promise;
 }
@@ -60,7 +60,7 @@ await ask("initialize", {
   clientInfo: { name: "test", version: "1" },
 });
 for (const calls of Deno.args.map(Number)) {
-  while (asked <= calls) {
+  while (sent <= calls) {
     await ask("tools/call", { name: "find_flaky_tests", arguments: {} }, CALLS_AT_ONCE);
   }
   await new Promise((resolve) => setTimeout(resolve, 50));

@@ -119,9 +119,9 @@ describe("the agent tool server", () => {
       content && "text" in content ? content.text : "",
     );
     assert.deepEqual([count, tests.length], [1, 1]);
-    const asked = new URL(api.asked.at(-1)?.url ?? "", api.url).searchParams;
-    assert.equal(asked.get("repository"), "group/sub/my web");
-    assert.equal(asked.get("quarantine"), "false");
+    const query = new URL(api.received.at(-1)?.url ?? "", api.url).searchParams;
+    assert.equal(query.get("repository"), "group/sub/my web");
+    assert.equal(query.get("quarantine"), "false");
   });
 
   it("rejects unknown resources", async () => {

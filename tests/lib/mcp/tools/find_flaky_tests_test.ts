@@ -9,7 +9,7 @@ describe("find_flaky_tests", () => {
   it("requests the non-quarantined tests of the whole organization by default", async () => {
     const { api, call } = await over(() => Response.json(flakyPage()));
     await call("find_flaky_tests");
-    assert.equal(new URL(api.asked[0]?.url ?? "", api.url).pathname, "/api/v1/flaky/tests");
+    assert.equal(new URL(api.received[0]?.url ?? "", api.url).pathname, "/api/v1/flaky/tests");
     assert.deepEqual(Object.fromEntries(queryOf(api)), {
       sort: "disruptivenessRatio",
       quarantine: "false",
@@ -120,7 +120,7 @@ describe("find_flaky_tests", () => {
       assert.ok(isError, JSON.stringify(args));
       assert.match(text, message);
     }
-    assert.equal(api.asked.length, 0);
+    assert.equal(api.received.length, 0);
   });
 
   it("explains how to name an unknown repository", async () => {

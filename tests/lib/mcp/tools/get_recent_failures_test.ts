@@ -98,15 +98,15 @@ describe("get_recent_failures", () => {
     assert.equal(data.group_count, 2);
   });
 
-  it("reads the submissions and branches that are asked for", async () => {
+  it("reads the submissions and branches that are requested", async () => {
     const service = serviceOf(Array.from({ length: 60 }, () => ({ failures: [["a", "no"]] })));
     const { api, call } = await over(service);
     const args = { owner: "group/sub", name: "web", submissions: 50, branch: "main,release/*" };
     const { data } = await call("get_recent_failures", args);
     assert.equal(data.submissions.length, 50);
     const first = "/api/repos/group%2Fsub/web/submissions?limit=50&branch=main%2Crelease%2F*";
-    assert.equal(api.asked[0]?.url, first);
-    assert.equal(api.asked.length, 51);
+    assert.equal(api.received[0]?.url, first);
+    assert.equal(api.received.length, 51);
   });
 
   it("counts the failures that it did not read", async () => {

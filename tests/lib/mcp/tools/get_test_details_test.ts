@@ -129,9 +129,9 @@ describe("get_test_details", () => {
       "tree_oid",
       "branch",
     ]);
-    const asked = api.asked.map(({ url }) => url).filter((url) => url.includes("/runs"));
+    const requested = api.received.map(({ url }) => url).filter((url) => url.includes("/runs"));
     const path = `/api/tests/${ID}/runs`;
-    assert.deepEqual(asked.sort(), [
+    assert.deepEqual(requested.sort(), [
       `${path}?conclusion=failed&limit=10`,
       `${path}?conclusion=passed&limit=10`,
     ]);

@@ -14,7 +14,7 @@ export async function over(answer: (request: Request) => Response | Promise<Resp
 
 /** The query of the last request. */
 export function queryOf(api: FakeApi): URLSearchParams {
-  return new URL(api.asked.at(-1)?.url ?? "", api.url).searchParams;
+  return new URL(api.received.at(-1)?.url ?? "", api.url).searchParams;
 }
 
 /** The response of the service for an unknown resource. */

@@ -31,7 +31,7 @@ describe("get_test_history", () => {
     const { api, call } = await over(() => Response.json({ results: [event] }));
     const test_id = "5F3a9c0e7b12d4a86f01c2e3";
     const { structuredContent } = await call("get_test_history", { test_id });
-    assert.equal(api.asked[0]?.url, `/api/tests/${test_id}/results`);
+    assert.equal(api.received[0]?.url, `/api/tests/${test_id}/results`);
     assert.deepEqual(structuredContent, { test_id, count: 1, events: [event] });
   });
 
@@ -49,7 +49,7 @@ describe("get_test_history", () => {
       assert.ok(isError);
       assert.match(text, /test_id/);
     }
-    assert.equal(api.asked.length, 0);
+    assert.equal(api.received.length, 0);
     const unknown = await call("get_test_history", { test_id: "5f3a9c0e7b12d4a86f01c2e3" });
     assert.ok(unknown.isError);
     assert.match(unknown.text, /No test "5f3a9c0e7b12d4a86f01c2e3".*find_flaky_tests/);
@@ -72,7 +72,7 @@ describe("list_recent_submissions", () => {
       after: "aWQ6MQ==",
     });
     const url = "/api/repos/group%2Fsub/web/submissions?limit=1&after=aWQ6MQ%3D%3D";
-    assert.equal(api.asked[0]?.url, url);
+    assert.equal(api.received[0]?.url, url);
     assert.deepEqual(structuredContent, {
       owner: "group/sub",
       name: "web",
@@ -104,7 +104,7 @@ describe("list_my_organizations", () => {
     const organizations = [{ id, name: "Acme", slug: "acme" }];
     const { api, call } = await over(() => Response.json({ organizations }));
     const { structuredContent } = await call("list_my_organizations");
-    assert.equal(api.asked[0]?.url, "/api/me/organizations");
+    assert.equal(api.received[0]?.url, "/api/me/organizations");
     assert.deepEqual(structuredContent, { organizations });
   });
 });
@@ -127,7 +127,7 @@ describe("list_repositories", () => {
       return data.repositories.map((one: { full_name: string }) => one.full_name);
     };
     assert.deepEqual(await namesOf({}), ["Acme/web", "Acme/web-shop", "Acme/api"]);
-    assert.equal(api.asked[0]?.url, "/api/me/repositories");
+    assert.equal(api.received[0]?.url, "/api/me/repositories");
     assert.deepEqual(await namesOf({ search: " ACME/Web" }), ["Acme/web", "Acme/web-shop"]);
     assert.deepEqual(await namesOf({ search: "nope" }), []);
   });
@@ -165,7 +165,7 @@ describe("get_submission_test_results", () => {
     const { api, call } = await over(() => answer([{ id: "x", ran_at, ...attempt }]));
     const { data } = await call("get_submission_test_results", args);
     const url = `/api/repos/group%2Fsub/web/submissions/${submission_id}/tests`;
-    assert.equal(api.asked[0]?.url, `${url}?status=failed&limit=10`);
+    assert.equal(api.received[0]?.url, `${url}?status=failed&limit=10`);
     const lines = ["> expected 3 items, found 2", ">   at cart_test.ts:12"];
     assert.deepEqual(data, {
       submission_id,
@@ -210,14 +210,14 @@ describe("get_repo_flakiness and get_repo_coverage", () => {
       percentage: 12.3,
       color: "yellow",
     });
-    assert.equal(api.asked[0]?.url, "/api/v1/flaky/badges?repository=acme%2Fweb");
+    assert.equal(api.received[0]?.url, "/api/v1/flaky/badges?repository=acme%2Fweb");
     const coverage = await call("get_repo_coverage", { repository });
     assert.deepEqual(coverage.structuredContent, {
       repository,
       percentage: 90,
       color: "light_green",
     });
-    assert.equal(api.asked[1]?.url, "/api/v1/coverage/badges?repository=acme%2Fweb");
+    assert.equal(api.received[1]?.url, "/api/v1/coverage/badges?repository=acme%2Fweb");
   });
 
   it("return null without data", async () => {

@@ -6,7 +6,7 @@ import { mutate, Random } from "./mutator.ts";
 import { FILE, type Subject } from "./subjects.ts";
 
 /** A damaged file and how long it took, in milliseconds. */
-export interface Slowest {
+interface Slowest {
   milliseconds: number;
   bytes: Uint8Array;
 }
