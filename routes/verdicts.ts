@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { loadTestsOnBase, type TestOnBase } from "../db/read/verdicts.ts";
 import type { TrackedTest } from "../lib/analysis/tracked_test.ts";
-import { KNOWN_VERDICTS, verdictOf } from "../lib/analysis/verdict.ts";
+import { DEFAULT_BASE, KNOWN_VERDICTS, verdictOf } from "../lib/analysis/verdict.ts";
 import { parseShortTestId } from "../lib/base/identity.ts";
 import { quote } from "../lib/base/quote.ts";
 import * as parameters from "../lib/http/request/parameters.ts";
@@ -9,9 +9,6 @@ import { defineJsonRoute } from "../lib/http/request/route.ts";
 import { MAX_BRANCH_CHARACTERS, parseBranches } from "../lib/query/branches.ts";
 import * as schemas from "./schemas.ts";
 import * as views from "./views.ts";
-
-/** The branch whose failures make a verdict `known`, unless another is given. */
-export const DEFAULT_BASE = "main";
 
 const testsParameter = parameters.parsed(
   parseTests,

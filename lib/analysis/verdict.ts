@@ -8,7 +8,10 @@ export const VERDICTS = [...KNOWN_VERDICTS, "new"] as const;
 /** `flaky`: disruptive in the window; `known`: it also failed in the window on the base branch. */
 export type Verdict = typeof VERDICTS[number];
 
-/** The first verdict that applies to a failed test, which lists show or not. */
+/** The branch whose failures make a verdict `known`, unless another is given. */
+export const DEFAULT_BASE = "main";
+
+/** The first verdict that applies to a failed test; `tracked` is its entry in the lists, if any. */
 export function verdictOf(tracked: TrackedTest | undefined, hasFailedOnBase: boolean): Verdict {
   if (tracked?.quarantine) return "quarantined";
   if (tracked && tracked.disruptionCount > 0) return "flaky";

@@ -3,7 +3,7 @@ import { loadRepositoryDetails } from "../../db/read/repositories.ts";
 import { loadSubmissionTests, type SubmissionAttempt } from "../../db/read/submission_tests.ts";
 import { type BuildPart, loadBuild } from "../../db/read/submissions.ts";
 import { loadTestsOnBase } from "../../db/read/verdicts.ts";
-import { type Verdict, VERDICTS } from "../../lib/analysis/verdict.ts";
+import { DEFAULT_BASE, type Verdict, VERDICTS } from "../../lib/analysis/verdict.ts";
 import { parseTestId } from "../../lib/base/identity.ts";
 import { formatCount, plural } from "../../lib/base/text.ts";
 import { glyph } from "../../lib/html/charts.ts";
@@ -16,7 +16,7 @@ import {
   shortOid,
 } from "../../lib/html/elements.ts";
 import { externalAddress, externalLink, type Markup, markup } from "../../lib/html/markup.ts";
-import { DEFAULT_BASE, withVerdicts } from "../verdicts.ts";
+import { withVerdicts } from "../verdicts.ts";
 import { definePage, type PageRequest, placeOf } from "./page.ts";
 
 /** Maximum number of submissions whose failures are shown. */

@@ -1,5 +1,6 @@
 import { appendFile } from "node:fs/promises";
 import * as v from "valibot";
+import { DEFAULT_BASE } from "../../analysis/verdict.ts";
 import { DEFAULT_API_URL, TOKEN_VARIABLE, URL_VARIABLE } from "../../api_client/settings.ts";
 import { setting } from "../../base/config.ts";
 import { readWith } from "../../base/read_with.ts";
@@ -15,8 +16,6 @@ import { readRunReports, snapshotReports } from "../gate/read_reports.ts";
 import { runCommand } from "../gate/run_command.ts";
 import { plainLine } from "../output.ts";
 import { errorMessage } from "../../base/error.ts";
-
-const DEFAULT_BASE = "main";
 
 const exitCode = wholeNumber({ min: 0, max: 255 });
 
@@ -47,7 +46,7 @@ const INPUT = {
   ),
   base: option(
     "<branches>",
-    "branches for the verdict known (default: main)",
+    `branches for the verdict known (default: ${DEFAULT_BASE})`,
     v.optional(readWith((text) => (parseBranches(text) ?? [DEFAULT_BASE]).join()), DEFAULT_BASE),
   ),
   summary: option(
