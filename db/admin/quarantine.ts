@@ -1,10 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import {
-  activeQuarantine,
-  type Quarantine,
-  type QuarantineEvent,
-  withEnds,
-} from "../../lib/analysis/quarantine.ts";
+import { activeQuarantine, type Quarantine } from "../../lib/analysis/quarantine.ts";
 import { testId, type TestIdentity } from "../../lib/base/identity.ts";
 import { formatRepositoryName } from "../../lib/base/repository_name.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
@@ -198,34 +193,4 @@ export function identityColumns(sql: Queryable) {
 /** The test of a row. */
 export function storedTest<Row extends IdentityRow>(repository: Repository, row: Row) {
   return { ...row, id: testId(repository.idPrefix, row.testHash), repository };
-}
-
-/**
- * The log of an organization or of one test, oldest first.
- *
- * @param options.testId 24 lower-case hex digits
- * @param options.now seconds since 1970: later ends are not listed
- */
-export async function listQuarantineLog(
-  sql: Queryable,
-  { organizationId, testId = null, now }: {
-    organizationId: number;
-    testId?: string | null;
-    now: number;
-  },
-): Promise<QuarantineEvent[]> {
-  const changes = await sql<QuarantineEvent[]>`
-    select extract(epoch from changed_at)::float8 as at, subject as "testId",
-      d.quarantine as action, d.repository, d.suite, d.class, d.name, d.file,
-      coalesce(d.by, author) as author, d.type as "quarantineType", d.reason as "quarantineReason",
-      d.owner as "quarantineOwner", d.expires_at as "quarantineExpiresAt"
-    from change
-    -- Other changes have fields of these names with other types.
-    cross join jsonb_to_record(case when detail ? 'quarantine' then detail end) as d(
-      quarantine text, repository text, suite text, class text, name text, file text, by text,
-      type text, reason text, owner text, expires_at float8)
-    where organization_id = ${organizationId} and d.quarantine is not null
-      and (${testId}::text is null or subject = ${testId})
-    order by change_id`;
-  return withEnds(changes, now);
 }

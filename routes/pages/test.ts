@@ -1,7 +1,7 @@
 /** `/tests/{id}`: one test. */
-import { listQuarantineLog } from "../../db/admin/quarantine.ts";
 import type { RepositoryVersion } from "../../db/read/caller.ts";
 import { loadFailures, type ShownGroups } from "../../db/read/failures.ts";
+import { listQuarantineLog } from "../../db/read/quarantine_log.ts";
 import { loadRepositoryDetails, type RepositoryDetails } from "../../db/read/repositories.ts";
 import { loadTestDetails, type TestDetails } from "../../db/read/test_details.ts";
 import { loadFailureDays, loadFirstDisruption } from "../../db/read/test_history.ts";

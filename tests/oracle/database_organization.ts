@@ -12,7 +12,7 @@ import {
   releaseRepository,
   removeQuarantine,
 } from "../../db/admin/quarantine.ts";
-import { listQuarantineLog } from "../../db/admin/quarantine.ts";
+import { listQuarantineLog } from "../../db/read/quarantine_log.ts";
 import { createRepository } from "../../db/admin/repositories.ts";
 import {
   deleteRepository,

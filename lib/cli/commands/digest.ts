@@ -1,5 +1,6 @@
 import * as v from "valibot";
-import { listQuarantined, listQuarantineLog, type Origin } from "../../../db/admin/quarantine.ts";
+import { listQuarantined, type Origin } from "../../../db/admin/quarantine.ts";
+import { listQuarantineLog } from "../../../db/read/quarantine_log.ts";
 import { applyPolicy, loadPolicy } from "../../../db/admin/quarantine_policy.ts";
 import type { Repository } from "../../../db/admin/repositories.ts";
 import type { Database } from "../../../db/connection/connect.ts";

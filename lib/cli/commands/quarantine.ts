@@ -3,10 +3,10 @@ import {
   addQuarantine,
   findTest,
   listQuarantined,
-  listQuarantineLog,
   removeQuarantine,
   type StoredTest,
 } from "../../../db/admin/quarantine.ts";
+import { listQuarantineLog } from "../../../db/read/quarantine_log.ts";
 import {
   applyPolicy,
   listPolicies,
