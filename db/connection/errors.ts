@@ -21,7 +21,8 @@ export function databaseUnavailable(error: unknown, host: string): DatabaseError
 
 const TRANSIENT_CODES = new Set(
   // A server that is starting, restarting, failing over, or out of connections. ENOENT: a Unix socket
-  // that does not exist yet. 40001: a standby cancelled the statement in favour of replication. 08006: a worker of a cluster is unavailable.
+  // that does not exist yet. 40001: a standby cancelled the statement in favour of replication.
+  // 08006: a worker of a cluster is unavailable.
   ("ECONNREFUSED ECONNRESET ENOTFOUND EAI_AGAIN EHOSTUNREACH ENETUNREACH ETIMEDOUT EPIPE ENOENT " +
     "CONNECT_TIMEOUT CONNECTION_CLOSED CONNECTION_ENDED 08006 40001 53300 57P01 " +
     "57P02 57P03").split(" "),
@@ -32,15 +33,17 @@ export function isTransient(error: unknown): error is Error {
   return TRANSIENT_CODES.has(errorCode(error instanceof DatabaseError ? error.cause : error));
 }
 
-/** Whether a worker of a cluster is unavailable, so that a statement about others may succeed. */
+/** Whether a worker of a cluster is unavailable; statements about data of other workers may succeed. */
 export function isWorkerAway(error: unknown): boolean {
   return errorCode(error) === "08006";
 }
 
+/** The error of a statement whose connection was lost; its code is one of postgres.js. */
 export function connectionLost(): Error {
   return errorWithCode("CONNECTION_CLOSED", "the connection to the database was lost");
 }
 
+/** The error of a connection that was not made in time, with the code of postgres.js. */
 export function connectTimeout(): Error {
   return errorWithCode("CONNECT_TIMEOUT", "no answer in time");
 }

@@ -19,7 +19,7 @@ const RETIRE_INTERVAL_MS = 1_000;
 const UNRESPONSIVE_TIMEOUT_MS = 60_000;
 
 /** Options that a pool adds to those of its client. */
-export type PoolOptions = Pick<
+type PoolOptions = Pick<
   ClientOptions,
   "max_lifetime" | "backoff" | "onclose" | "onparameter" | "socket"
 >;

@@ -1,7 +1,7 @@
 import type { PGliteOptions } from "@electric-sql/pglite";
 
 /** The files of the embedded PostgreSQL other than its JavaScript. */
-export type Files = Pick<PGliteOptions, "pgliteWasmModule" | "initdbWasmModule" | "fsBundle">;
+type Files = Pick<PGliteOptions, "pgliteWasmModule" | "initdbWasmModule" | "fsBundle">;
 
 /**
  * The files of the embedded PostgreSQL, unless they are next to its JavaScript, as they are when the

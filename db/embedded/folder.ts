@@ -110,7 +110,7 @@ export async function makeCachesPrivate(folder: EmbeddedFolder): Promise<void> {
 }
 
 /**
- * Makes files readable by their owner alone, because PGlite creates them for everybody, and flushes
+ * Makes files readable by their owner alone, because PGlite creates them readable by all, and flushes
  * them to disk: 1,000 files in a second.
  */
 async function makePrivate(path: string, isFolder = true): Promise<void> {

@@ -89,10 +89,7 @@ export async function embeddedDatabase(dataDir: string) {
  * Opens the database, which is created if missing, and listens on its socket. Returns a function
  * that waits for the transactions of the clients, and closes it.
  */
-async function openOwned(
-  folder: EmbeddedFolder,
-  lock: Deno.FsFile,
-): Promise<() => Promise<void>> {
+async function openOwned(folder: EmbeddedFolder, lock: Deno.FsFile): Promise<() => Promise<void>> {
   try {
     await ensureData(folder, async (path) => {
       const problem = diskFull(folder.path, true);

@@ -69,11 +69,7 @@ export async function runService(
 }
 
 /** Serves readiness and metrics; `null` without a port. @throws {Failure} when it cannot listen */
-function startOps(
-  database: Database,
-  settings: SettingValues<"OPS_HOST" | "OPS_PORT">,
-  log: Log,
-) {
+function startOps(database: Database, settings: SettingValues<"OPS_HOST" | "OPS_PORT">, log: Log) {
   const { OPS_HOST: host, OPS_PORT: port } = settings;
   if (port === undefined) return null;
   const metrics = new Metrics();

@@ -11,7 +11,8 @@ import { archiveName, FilesToPack, packArchive } from "../intake/files_to_pack.t
 import { readUploadFiles } from "../intake/read_files.ts";
 import { progressListener } from "../output.ts";
 import { factsOfRun, REPORTS, requireFiles, RUN_OPTIONS } from "../intake/run_options.ts";
-import { openTarget, openWorkFolder } from "../storage/inbox.ts";
+import { openTarget } from "../storage/inbox.ts";
+import { openWorkFolder } from "../storage/work_folder.ts";
 import { STORAGE_VARIABLES } from "../storage/s3_storage.ts";
 
 /** `upload`: packs reports into an archive, for machines that cannot reach the database. */

@@ -146,8 +146,8 @@ export function parseFacts(
     repositoryUrl: given.repo ? "" : readGitUrl(metadata?.repositoryUrl ?? "").page,
     tags: given.tags ?? read("tags", () => readTags(split), []),
     recordedAt: read("recordedAt", () => {
-      const told = () => timestamp ? parseMetadataTimestamp(timestamp) : recordedAt;
-      return readRecordedAt(given.recordedAt ?? told(), now);
+      const ownTime = () => timestamp ? parseMetadataTimestamp(timestamp) : recordedAt;
+      return readRecordedAt(given.recordedAt ?? ownTime(), now);
     }, recordedAt),
   };
   return { facts, problem: found };

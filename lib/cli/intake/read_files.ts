@@ -63,7 +63,7 @@ interface ReportOptions {
 }
 
 /** A coverage report that can be read once. */
-export type CoverageFile = Pick<StreamedReport, "path" | "bytes">;
+type CoverageFile = Pick<StreamedReport, "path" | "bytes">;
 
 /** Reads the reports and coverage reports of an upload. @throws {ReportError} */
 export async function readUploadFiles(

@@ -4,7 +4,8 @@ import { listen, type RunningServer } from "../../http/server/server.ts";
 import { listenOrFail } from "../listen.ts";
 import type { SettingName } from "../../base/config.ts";
 import type { SettingValues } from "../settings.ts";
-import { type Inbox, openWorkFolder } from "../storage/inbox.ts";
+import type { Inbox } from "../storage/inbox.ts";
+import { openWorkFolder } from "../storage/work_folder.ts";
 import { ReaderPool } from "./reader_pool.ts";
 import { createUploadApp } from "./upload_app.ts";
 

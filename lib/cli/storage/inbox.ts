@@ -1,7 +1,4 @@
-/**
- * Where archives are stored: a folder, a bucket, an address of `receive`, or an HTTP URL for a PUT; and
- * the folder of unfinished ones.
- */
+/** Where archives are stored: a folder, a bucket, an address of `receive`, or an HTTP URL for a PUT. */
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as v from "valibot";
@@ -19,11 +16,14 @@ import { fetchWithRetries, StorageError, type StoredFile } from "./storage.ts";
 export interface Inbox {
   /** Parent of the folders for unfinished files: on the file system of the folder. */
   unfinished: string;
-  /** Stores a finished file durably; the file may be moved. @returns its key in `watch` */
+  /**
+   * Stores a finished file durably; the file may be moved. Returns its key in `watch`; that of
+   * {@linkcode openTarget} its location, for people.
+   */
   put(file: StoredFile, name: string): Promise<string>;
 }
 
-/** Of archives that are sent elsewhere. */
+/** For archives that are not stored in a folder. */
 const TEMPORARY_FOLDER = join(tmpdir(), `test-analytics-unfinished-${Deno.uid() ?? 0}`);
 
 /**
@@ -163,38 +163,4 @@ async function putBytes(
     },
   });
   return await response.text();
-}
-
-/**
- * Creates a folder below `parent` for the unfinished files of this process, which `close` removes, and
- * removes those of killed processes: the kernel releases the lock of a process when it ends.
- *
- * @throws {StorageError} when `parent` cannot be created
- */
-export async function openWorkFolder(parent: string) {
-  await Deno.mkdir(parent, { recursive: true, mode: 0o700 }).catch((error) => {
-    throw new StorageError(`${error.message}: check --to`);
-  });
-  // One process at a time: a new folder is not locked yet.
-  using mutex = await openLock(parent);
-  await mutex.lock(true);
-  for await (const { name, isDirectory } of Deno.readDir(parent)) {
-    if (!isDirectory) continue;
-    using lock = await openLock(join(parent, name));
-    if (await lock.tryLock(true)) await Deno.remove(join(parent, name), { recursive: true });
-  }
-  const path = await Deno.makeTempDir({ dir: parent });
-  const lock = await openLock(path);
-  await lock.lock(true);
-  return {
-    path,
-    async close(): Promise<void> {
-      await Deno.remove(path, { recursive: true });
-      lock.close();
-    },
-  };
-}
-
-function openLock(folder: string): Promise<Deno.FsFile> {
-  return Deno.open(join(folder, "lock"), { create: true, write: true });
 }

@@ -5,7 +5,7 @@ import { UsageError } from "../errors.ts";
 import { S3Bucket, type S3Options, type S3Settings } from "./s3_client.ts";
 import { type ArchiveStorage, isArchiveName, type StoredArchive } from "./storage.ts";
 
-export interface S3Location {
+interface S3Location {
   bucket: string;
   /** `""`, or ending with a slash. */
   prefix: string;

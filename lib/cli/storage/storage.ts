@@ -91,7 +91,7 @@ export async function* readChunks(
 
 const ATTEMPTS = 4;
 const FIRST_PAUSE_MS = 200;
-/** Of what a server asks for. */
+/** Limit of `Retry-After`. */
 const MAX_PAUSE_SECONDS = 30;
 
 /**

@@ -39,7 +39,7 @@ export async function treeOf(commit: string, git: Git): Promise<string> {
 
 /**
  * `OWNER/NAME` of a git repository and its page, such as `https://github.com/acme/shop`, from the URL of
- * either; `""` where it does not tell them. Handles `https://user:token@host/owner/name.git`,
+ * either; `""` where they are unknown. Handles `https://user:token@host/owner/name.git`,
  * `git@host:owner/name.git` and `ssh://git@host:22/...`. User, password and the port of SSH are removed.
  */
 export function readGitUrl(text: string): { repository: string; page: string } {

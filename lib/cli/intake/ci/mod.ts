@@ -16,7 +16,7 @@ export interface CiFacts {
   buildUrl: string;
 }
 
-export interface CiJob extends CiFacts {
+interface CiJob extends CiFacts {
   /** Such as `GitHub Actions`. */
   title: string;
 }

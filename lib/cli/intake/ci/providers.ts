@@ -12,7 +12,7 @@ export type Get = (name: string) => string;
  */
 export type Fact = readonly string[] | ((get: Get) => string);
 
-export interface Provider {
+interface Provider {
   /** Name in messages; archives have it as `github-actions`. */
   title: string;
   /** Variables, one of which is set in every job. */

@@ -1,7 +1,7 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { openWorkFolder } from "../../../../lib/cli/storage/inbox.ts";
+import { openWorkFolder } from "../../../../lib/cli/storage/work_folder.ts";
 
 describe("the folder for unfinished files", () => {
   it("is removed with its files, at the end or by the next process after a kill", async () => {
