@@ -7,7 +7,7 @@ import type { Term } from "./oracle.ts";
 import { REPOSITORIES, TESTS } from "./pools.ts";
 import type { PlainPolicy } from "./policy_rules.ts";
 import type { PlainQuarantine } from "./quarantines.ts";
-import type { Question } from "./questions.ts";
+import type { ApiRequest } from "./requests.ts";
 
 export type Action =
   | { kind: "upload"; uploads: PlainUpload[]; deletes: string | null }
@@ -298,7 +298,7 @@ function inverted(result: TestResult): TestResult {
 }
 
 /** The requests of a query step. */
-export function questionsOf(query: Query, state: State): Question[] {
+export function requestsOf(query: Query, state: State): ApiRequest[] {
   const { repository, sort, limit, include, view, branches } = query;
   const terms = query.terms.flatMap((term): Term[] => {
     if (term.kind === "text" || term.kind === "tags") return [term];
@@ -316,7 +316,7 @@ export function questionsOf(query: Query, state: State): Question[] {
   const { status } = query;
   const submission = pick(state.submissions, query.of);
   const test = pick(state.tests, query.of);
-  const questions: Question[] = [
+  const apiRequests: ApiRequest[] = [
     ...submission
       ? [{
         kind: "attempts" as const,
@@ -349,7 +349,7 @@ export function questionsOf(query: Query, state: State): Question[] {
     { kind: "organizations" },
     { kind: "repositories" },
   ];
-  return questions.map((question) => ({ ...question, organization: query.organization }));
+  return apiRequests.map((apiRequest) => ({ ...apiRequest, organization: query.organization }));
 }
 
 /** Another repository than the given one. */

@@ -7,7 +7,7 @@ const PROGRAM = fileURLToPath(new URL("./clocked_server.ts", import.meta.url));
 /** A running one. */
 interface ClockedProcess {
   setClock(now: number): Promise<void>;
-  ask(windowSeconds: number, path: string, headers: Record<string, string>): Promise<Response>;
+  send(windowSeconds: number, path: string, headers: Record<string, string>): Promise<Response>;
   close(): Promise<void>;
 }
 
@@ -36,7 +36,7 @@ export async function startClocked(
       await input.write(new TextEncoder().encode(`${now}\n`));
       await nextLine();
     },
-    ask(windowSeconds, path, headers) {
+    send(windowSeconds, path, headers) {
       const url = new URL(path, urls[windows.indexOf(windowSeconds)]);
       return fetch(url, { headers, client });
     },

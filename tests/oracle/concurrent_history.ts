@@ -5,11 +5,11 @@
 import { isDeepStrictEqual } from "node:util";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Action, actionsOf, type Context } from "./actions.ts";
-import { INCLUDES } from "./answers.ts";
+import { INCLUDES } from "./response_bodies.ts";
 import type { ConcurrentSteps } from "./steps.ts";
 import { isValidToken, type State } from "./model.ts";
 import { Oracle } from "./oracle.ts";
-import { type Answer, answerTo, pathOf, type Question, UNAUTHORIZED } from "./questions.ts";
+import { type ApiRequest, type ApiResponse, pathOf, responseTo, UNAUTHORIZED } from "./requests.ts";
 import type { Organization } from "./service.ts";
 
 /** Most requests of one reader: later ones see nothing new. */
@@ -47,11 +47,11 @@ interface Phase {
 
 /** One request with the first and the last phase that it may have seen. */
 interface Seen {
-  question: Question;
+  apiRequest: ApiRequest;
   path: string;
   token: number;
   server: number;
-  answer: Answer;
+  apiResponse: ApiResponse;
   first: number;
   last: number;
 }
@@ -88,20 +88,20 @@ export async function runConcurrently(
     for (let number = 0; number < MAX_REQUESTS && !isDone; number++) {
       const first = phases.length - 1;
       const { state } = phases[first]!;
-      const questions = questionsAbout(state);
-      const question =
-        questions[(step.first + Math.floor((number + ahead) / 2)) % questions.length]!;
-      const path = pathOf(question, state);
+      const apiRequests = requestsAbout(state);
+      const apiRequest =
+        apiRequests[(step.first + Math.floor((number + ahead) / 2)) % apiRequests.length]!;
+      const path = pathOf(apiRequest, state);
       // Mostly the first, which stays valid; there are at least two others.
       const token = Math.max(0, (3 * ahead + number) % 5 - 2);
-      const answer = await organization.ask(question, {
+      const apiResponse = await organization.send(apiRequest, {
         path,
         windowSeconds,
         token,
         through: server,
         isConditional: number % 2 === 1,
       });
-      seen.push({ question, path, token, server, answer, first, last: begun });
+      seen.push({ apiRequest, path, token, server, apiResponse, first, last: begun });
     }
     return seen;
   };
@@ -142,7 +142,7 @@ function phaseOf({ state, clock }: ConcurrentContext): Phase {
   return { state: structuredClone(state), clock };
 }
 
-function questionsAbout(state: State): Question[] {
+function requestsAbout(state: State): ApiRequest[] {
   const repository = 0;
   const page = { sort: "disruptivenessRatio", terms: [], limit: 100, offset: 0 } as const;
   const inventory = { kind: "inventory", repository, scope: "all", page: { ...page, terms: [] } };
@@ -150,19 +150,19 @@ function questionsAbout(state: State): Question[] {
   return [
     { kind: "tests", repository, page: { ...page, terms: [] } },
     { kind: "submissions", repository, limit: 100, after: null },
-    { ...inventory, include, view: { quarantine: "false" } } as Question,
-    { ...inventory, include, view: {} } as Question,
+    { ...inventory, include, view: { quarantine: "false" } } as ApiRequest,
+    { ...inventory, include, view: {} } as ApiRequest,
     { kind: "repositories" },
     { kind: "flakiness badge", repository },
     { kind: "coverage badge", repository },
-    ...state.tests.slice(0, 3).flatMap((test): Question[] => [
+    ...state.tests.slice(0, 3).flatMap((test): ApiRequest[] => [
       { kind: "results", test },
       { kind: "test", test },
       { kind: "runs", test, conclusion: "all", limit: 100, before: 0, after: null },
       { kind: "failures of test", test },
     ]),
     { kind: "failures", repository },
-    ...state.submissions.slice(0, 2).map(({ id, ...submission }): Question => ({
+    ...state.submissions.slice(0, 2).map(({ id, ...submission }): ApiRequest => ({
       kind: "attempts",
       repository: submission.repository,
       submissionId: id,
@@ -175,17 +175,17 @@ function questionsAbout(state: State): Question[] {
 
 /** The mismatch of a response, `null` when it was correct at some moment of its request. */
 function check(seen: Seen, phases: readonly Phase[], windowSeconds: number): Mismatch | null {
-  const { question, path, token, server, answer, first, last } = seen;
+  const { apiRequest, path, token, server, apiResponse, first, last } = seen;
   const possible = phases.slice(first, last + 1).reverse();
   const requestState = phases[first]!.state;
-  const expected: Answer[] = [];
+  const expected: ApiResponse[] = [];
   // The service reads the clock and the data one after the other.
   for (const { state } of possible) {
     for (const { clock } of possible) {
       const right = isValidToken(state, token, clock)
-        ? answerTo(question, requestState, new Oracle(state, clock, windowSeconds))
+        ? responseTo(apiRequest, requestState, new Oracle(state, clock, windowSeconds))
         : UNAUTHORIZED;
-      if (isDeepStrictEqual(answer, right)) return null;
+      if (isDeepStrictEqual(apiResponse, right)) return null;
       expected.push(right);
     }
   }
@@ -196,8 +196,8 @@ function check(seen: Seen, phases: readonly Phase[], windowSeconds: number): Mis
   if (wasValid) {
     for (const { state } of possible) {
       for (const { clock } of possible) {
-        const right = answerTo(question, requestState, new Oracle(state, clock, windowSeconds));
-        if (isDeepStrictEqual(answer, right)) return null;
+        const right = responseTo(apiRequest, requestState, new Oracle(state, clock, windowSeconds));
+        if (isDeepStrictEqual(apiResponse, right)) return null;
       }
     }
   }
@@ -205,6 +205,6 @@ function check(seen: Seen, phases: readonly Phase[], windowSeconds: number): Mis
     request: `GET ${path} of server ${server} with token ${token}, ` +
       `between action ${first} and action ${last} of the last concurrent ones`,
     expected: expected[0],
-    actual: answer,
+    actual: apiResponse,
   };
 }

@@ -163,7 +163,8 @@ export async function databaseOrganization(
       const { apiTokenId } = tokens[index]!;
       return (await revokeToken(sql, { apiTokenId, revokedAt }))?.revoked ?? false;
     },
-    ask: (question, asking) => client(question, asking, tokens[asking.token ?? 0]!.plain),
+    send: (apiRequest, sendOptions) =>
+      client(apiRequest, sendOptions, tokens[sendOptions.token ?? 0]!.plain),
   };
 }
 

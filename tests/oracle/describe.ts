@@ -132,7 +132,7 @@ function differencesOf(expected: unknown, actual: unknown, path: string): string
     );
   }
   if (Object.is(expected, actual)) return [];
-  return [`${path || "answer"}: expected ${show(expected)}, got ${show(actual)}`];
+  return [`${path || "response"}: expected ${show(expected)}, got ${show(actual)}`];
 }
 
 function isContainer(value: unknown): value is object {

@@ -1,7 +1,7 @@
 /** Applies every action to the service and to the model, and compares their outcomes. */
 import { isDeepStrictEqual } from "node:util";
 import { type Action, BEGINNING } from "./actions.ts";
-import type { TestsPage } from "./answers.ts";
+import type { TestsPage } from "./response_bodies.ts";
 import {
   addRepository,
   addUpload,
@@ -23,7 +23,7 @@ import { REPOSITORIES } from "./pools.ts";
 import { prune } from "./pruning.ts";
 import { recordPolicy } from "./policy_rules.ts";
 import { addQuarantine, releaseRepository, removeQuarantine } from "./quarantines.ts";
-import { type Answer, pathOf, type Question } from "./questions.ts";
+import { type ApiRequest, type ApiResponse, pathOf } from "./requests.ts";
 import type { Organization, UploadOutcome } from "./service.ts";
 import type { History, Query } from "./steps.ts";
 
@@ -175,7 +175,7 @@ export abstract class DifferentialRunner {
     // Concurrent readers may see any state in between, and must leave nothing stale in a cache.
     const readers = uploads.length < 2
       ? []
-      : [this.answer({ kind: "tests", repository: 0, page: WHOLE })];
+      : [this.apiResponse({ kind: "tests", repository: 0, page: WHOLE })];
     const [taken] = await Promise.all([
       Promise.all(uploads.map((upload) => this.organization.upload(upload, this.clock))),
       deletes === null ? true : this.organization.deleteSubmission(deletes),
@@ -233,11 +233,14 @@ export abstract class DifferentialRunner {
     this.#ids.set(uploaded, id);
   }
 
-  /** Asks the servers in turn, every second time with the entity tags of earlier responses. */
-  protected answer(question: Question, { upperCase = false, token = 0 } = {}): Promise<Answer> {
-    const path = pathOf(question, this.state, upperCase);
+  /** Sends requests to the servers in turn, every second time with the entity tags of earlier responses. */
+  protected apiResponse(
+    apiRequest: ApiRequest,
+    { upperCase = false, token = 0 } = {},
+  ): Promise<ApiResponse> {
+    const path = pathOf(apiRequest, this.state, upperCase);
     const through = this.#turn++;
-    return this.organization.ask(question, {
+    return this.organization.send(apiRequest, {
       path,
       windowSeconds: this.windowSeconds,
       token,

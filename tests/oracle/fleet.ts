@@ -19,7 +19,7 @@ export interface Fleet {
   setClock(now: number): Promise<void>;
   /** Awaited after each statement of the delayed server; `null` for no delay. */
   setGate(gate: (() => Promise<void>) | null): void;
-  ask(server: number, request: {
+  send(server: number, request: {
     path: string;
     windowSeconds: number;
     headers: Record<string, string>;
@@ -28,7 +28,7 @@ export interface Fleet {
 }
 
 /** One server. */
-type Server = Parameters<Fleet["ask"]>[1] extends infer Request
+type Server = Parameters<Fleet["send"]>[1] extends infer Request
   ? (request: Request) => Promise<Response>
   : never;
 
@@ -51,7 +51,7 @@ export async function openFleet(database: TestDatabase): Promise<Fleet> {
     app(prompt!),
     // A delay after a statement is one before the next; before the first it would have no effect.
     app(gatedSql(delayed!, async (place) => place === "after" ? await gate?.() : undefined)),
-    ({ path, windowSeconds, headers }) => process.ask(windowSeconds, path, headers),
+    ({ path, windowSeconds, headers }) => process.send(windowSeconds, path, headers),
   ];
   return {
     size: servers.length,
@@ -63,7 +63,7 @@ export async function openFleet(database: TestDatabase): Promise<Fleet> {
     setGate(wanted) {
       gate = wanted;
     },
-    ask: (server, request) => servers[server % servers.length]!(request),
+    send: (server, request) => servers[server % servers.length]!(request),
     async close() {
       await process.close();
       for (const pool of pools) await pool.close();

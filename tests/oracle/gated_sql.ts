@@ -26,7 +26,7 @@ export function gatedSql(sql: postgres.Sql, gate: Gate): postgres.Sql {
   });
 }
 
-/** The same statement, sent and answered through the gate. It stays usable as a fragment. */
+/** The same statement, with the gate before and after it. It stays usable as a fragment. */
 function delayed<T>(query: Promise<T>, gate: Gate): Promise<T> {
   const then = query.then.bind(query);
   const send = () => new Promise<T>((resolve, reject) => then(resolve, reject));

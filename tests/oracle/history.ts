@@ -4,7 +4,7 @@
  */
 import fc from "fast-check";
 import type { Conclusion } from "../../lib/report/result.ts";
-import { INCLUDES } from "./answers.ts";
+import { INCLUDES } from "./response_bodies.ts";
 import type { Operator, Sort } from "./oracle.ts";
 import {
   BRANCH_PATTERNS,
@@ -21,7 +21,7 @@ import {
   TREES,
 } from "./pools.ts";
 import { POLICY_EXAMPLES } from "./policy_examples.ts";
-import type { OrganizationParameter, Scope } from "./questions.ts";
+import type { OrganizationParameter, Scope } from "./requests.ts";
 import type {
   Attempt,
   Change,
@@ -419,7 +419,7 @@ export const EXAMPLES: readonly History[] = [
       seconds: 0,
     }),
   ),
-  // The first and the latest disruption are on another branch than the one that is asked for, and so
+  // The first and the latest disruption are on another branch than the one that is requested, and so
   // is the latest pass, or the only one.
   ...[0, 1].map((passes): History => ({
     ...exampleOf(

@@ -1,5 +1,5 @@
 /**
- * An in-memory stand-in for the program that answers from an oracle. Wrong definitions show whether
+ * An in-memory stand-in for the program that responds from an oracle. Wrong definitions show whether
  * the comparison notices a mistake.
  */
 import { createHash } from "node:crypto";
@@ -27,15 +27,15 @@ import {
   releaseRepository,
   removeQuarantine,
 } from "./quarantines.ts";
-import { type Answer, answerOf, type Question, UNAUTHORIZED } from "./questions.ts";
-import type { Asking, Organization } from "./service.ts";
+import { type ApiRequest, type ApiResponse, responseOf, UNAUTHORIZED } from "./requests.ts";
+import type { Organization, SendOptions } from "./service.ts";
 
 /** The oracle, or one with a definition replaced. */
 export type OracleClass = new (...parameters: ConstructorParameters<typeof Oracle>) => Oracle;
 
-/** An organization in memory, which can also be asked by other definitions. */
+/** An organization in memory, which can also respond by other definitions. */
 interface InMemoryOrganization extends Organization {
-  askWith(Definitions: OracleClass, question: Question, asking: Asking): Answer;
+  sendWith(Definitions: OracleClass, apiRequest: ApiRequest, options: SendOptions): ApiResponse;
   /** What a policy would change, and the owners of the entries. */
   policyWith(
     Definitions: OracleClass,
@@ -48,9 +48,9 @@ interface InMemoryOrganization extends Organization {
 export function inMemoryOrganization(name: string): InMemoryOrganization {
   const state = emptyState(name);
   let clock = 0;
-  const askWith: InMemoryOrganization["askWith"] = (Definitions, question, asking) =>
-    isValidToken(state, asking.token ?? 0, clock)
-      ? answerOf(question, new Definitions(state, clock, asking.windowSeconds))
+  const sendWith: InMemoryOrganization["sendWith"] = (Definitions, apiRequest, options) =>
+    isValidToken(state, options.token ?? 0, clock)
+      ? responseOf(apiRequest, new Definitions(state, clock, options.windowSeconds))
       : UNAUTHORIZED;
   const policyWith: InMemoryOrganization["policyWith"] = (
     Definitions,
@@ -153,8 +153,8 @@ export function inMemoryOrganization(name: string): InMemoryOrganization {
       token.isRevoked = true;
       return Promise.resolve(revoked);
     },
-    ask: (question, asking) => Promise.resolve(askWith(Oracle, question, asking)),
-    askWith,
+    send: (apiRequest, options) => Promise.resolve(sendWith(Oracle, apiRequest, options)),
+    sendWith,
     policyWith,
     logWith,
   };

@@ -45,7 +45,7 @@ export class Ledger {
   }
 }
 
-/** The tag as it is compared: strong and weak ones name the same answer. */
+/** The tag as it is compared: strong and weak ones name the same response. */
 export function opaqueTag(etag: string): string {
   return etag.replace(/^W\//, "");
 }

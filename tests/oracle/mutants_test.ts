@@ -36,8 +36,8 @@ describe("random histories", () => {
       };
       const compared: Organization = {
         ...organization,
-        ask: (question, asking) =>
-          Promise.resolve(compare((one) => organization.askWith(one, question, asking))),
+        send: (apiRequest, options) =>
+          Promise.resolve(compare((one) => organization.sendWith(one, apiRequest, options))),
         applyPolicy(...action) {
           compare((Definitions) => organization.policyWith(Definitions, ...action));
           return organization.applyPolicy(...action);

@@ -9,7 +9,7 @@ import {
   submissionsPage,
   testResults,
   testsPage,
-} from "./answers.ts";
+} from "./response_bodies.ts";
 import {
   addRepository,
   addUpload,
@@ -24,7 +24,7 @@ import {
 } from "./model.ts";
 import { Oracle } from "./oracle.ts";
 import { addQuarantine } from "./quarantines.ts";
-import { answerOf } from "./questions.ts";
+import { responseOf } from "./requests.ts";
 
 const DAY = 86_400;
 const WINDOW = 14 * DAY;
@@ -75,13 +75,13 @@ function upload(attempts: Attempt[], more: Partial<PlainUpload> = {}): string {
   return id;
 }
 
-function ask(now = NOW): Oracle {
+function send(now = NOW): Oracle {
   return new Oracle(state, now, WINDOW);
 }
 
 /** The repository's list, with what the examples look at. */
 function list(now = NOW): [name: string, ratio: number, count: number][] {
-  const { tests } = testsPage(ask(now), 0, { ...WHOLE, terms: [] }) as unknown as {
+  const { tests } = testsPage(send(now), 0, { ...WHOLE, terms: [] }) as unknown as {
     tests: {
       name: string;
       disruptiveness: number;
@@ -150,11 +150,11 @@ describe("the oracle's disruptions", () => {
   });
 });
 
-describe("the oracle's answers", () => {
+describe("the oracle's responses", () => {
   it("show the latest disruption, the later position of one submission", () => {
     upload([["a", "failure"], ["a", "passing"], ["a", "error"]], { recordedAt: NOW - 60 });
     const [test] = state.tests;
-    assert.deepEqual(testsPage(ask(), 0, { ...WHOLE, terms: [] }), {
+    assert.deepEqual(testsPage(send(), 0, { ...WHOLE, terms: [] }), {
       count: 1,
       tests: [{
         id: test!.id,
@@ -179,7 +179,7 @@ describe("the oracle's answers", () => {
       }],
       metadata: { after: null, limit: 10 },
     });
-    const { results } = testResults(ask(), test!) as { results: { message: string }[] };
+    const { results } = testResults(send(), test!) as { results: { message: string }[] };
     assert.deepEqual(results.map(({ message }) => message), ["a broke at 2", "a broke at 0"]);
   });
 
@@ -187,7 +187,7 @@ describe("the oracle's answers", () => {
     upload([["a", "passing"]], { recordedAt: NOW - WINDOW - 1 });
     upload([["a", "passing"], ["a", "skipped"]]);
     const newest = upload([["b", "passing"]], { tree: "77", branch: "main" });
-    assert.deepEqual(submissionsPage(ask(), 0, { limit: 1, after: null }), {
+    assert.deepEqual(submissionsPage(send(), 0, { limit: 1, after: null }), {
       count: 2,
       submissions: [{
         id: newest,
@@ -202,7 +202,7 @@ describe("the oracle's answers", () => {
       }],
       metadata: { after: btoa(`id:${newest}`), limit: 1 },
     });
-    const next = submissionsPage(ask(), 0, { limit: 1, after: newest });
+    const next = submissionsPage(send(), 0, { limit: 1, after: newest });
     assert.deepEqual(next.metadata, { after: null, limit: 1 });
   });
 
@@ -212,7 +212,7 @@ describe("the oracle's answers", () => {
     upload(report, { buildUrl: "https://ci/same", recordedAt: NOW - 5 });
     upload(report, { buildUrl: "" });
     upload(report, { buildUrl: "" });
-    assert.equal(submissionsPage(ask(), 0, { limit: 10, after: null }).count, 2);
+    assert.equal(submissionsPage(send(), 0, { limit: 10, after: null }).count, 2);
   });
 
   it("show a quarantined test that was never disruptive", () => {
@@ -229,7 +229,7 @@ describe("the oracle's answers", () => {
       expiresAt: NOW + 1,
     });
     const page = { ...WHOLE, terms: [], quarantined: true, include: [...INCLUDES] };
-    assert.deepEqual(inventoryPage(ask(), [0], page).tests, [{
+    assert.deepEqual(inventoryPage(send(), [0], page).tests, [{
       id: test!.id,
       name: "a",
       suite: "s",
@@ -257,27 +257,27 @@ describe("the oracle's answers", () => {
   });
 
   it("count builds, not submissions, on the flakiness badge", () => {
-    assert.deepEqual(flakinessBadge(ask(), 0), { percentage: null, color: "#9f9f9f" });
+    assert.deepEqual(flakinessBadge(send(), 0), { percentage: null, color: "#9f9f9f" });
     upload([["a", "passing"]], { buildUrl: "https://ci/x" });
     upload([["a", "failure"]], { buildUrl: "https://ci/x" });
-    assert.deepEqual(flakinessBadge(ask(), 0), { percentage: "100%", color: "#e05d44" });
+    assert.deepEqual(flakinessBadge(send(), 0), { percentage: "100%", color: "#e05d44" });
     for (let number = 0; number < 7; number++) {
       upload([[`b${number}`, "passing"]], { buildUrl: "" });
     }
-    assert.deepEqual(flakinessBadge(ask(), 0), { percentage: "12.5%", color: "#dfb317" });
+    assert.deepEqual(flakinessBadge(send(), 0), { percentage: "12.5%", color: "#dfb317" });
   });
 
   it("show the coverage of the latest upload, whatever its time", () => {
     const covered = (coveredLineCount: number) => ({ coveredLineCount, lineCount: 2000 });
     upload([], { recordedAt: NOW - 5, coverage: covered(1) });
-    assert.deepEqual(coverageBadge(ask(), 0), { percentage: "0.1%", color: "#e05d44" });
+    assert.deepEqual(coverageBadge(send(), 0), { percentage: "0.1%", color: "#e05d44" });
     upload([], { coverage: covered(1399) });
     upload([], { recordedAt: NOW - 9, coverage: covered(2000) });
-    assert.deepEqual(coverageBadge(ask(), 0), { percentage: "100%", color: "#4c1" });
+    assert.deepEqual(coverageBadge(send(), 0), { percentage: "100%", color: "#4c1" });
     upload([], { recordedAt: NOW - 99, coverage: covered(1399) });
-    assert.deepEqual(coverageBadge(ask(), 0), { percentage: "70%", color: "#dfb317" });
+    assert.deepEqual(coverageBadge(send(), 0), { percentage: "70%", color: "#dfb317" });
     upload([], { coverage: { coveredLineCount: 1999, lineCount: 2000 } });
-    assert.deepEqual(coverageBadge(ask(), 0), { percentage: "99.9%", color: "#97ca00" });
+    assert.deepEqual(coverageBadge(send(), 0), { percentage: "99.9%", color: "#97ca00" });
   });
 });
 
@@ -297,7 +297,7 @@ describe("an archive", () => {
     key: "inbox/a.gz",
   };
   const statuses = () =>
-    (submissionsPage(ask(), 0, { limit: 10, after: null }).submissions as { status: string }[])
+    (submissionsPage(send(), 0, { limit: 10, after: null }).submissions as { status: string }[])
       .map(({ status }) => status);
 
   it("is listed while it is processed and after it failed, without making a build", () => {
@@ -305,7 +305,7 @@ describe("an archive", () => {
     assert.deepEqual(statuses(), ["processing"]);
     showFailed(state, archive);
     assert.deepEqual(statuses(), ["failed"]);
-    assert.deepEqual(flakinessBadge(ask(), 0), { percentage: null, color: "#9f9f9f" });
+    assert.deepEqual(flakinessBadge(send(), 0), { percentage: null, color: "#9f9f9f" });
   });
 
   it("is replaced by its results, and is not listed as processing again", () => {
@@ -320,8 +320,8 @@ describe("a request for a deleted repository", () => {
   it("finds the one that took its name, but not by its number", () => {
     addRepository(state, { owner: "acme", name: "app", repositoryId: 2 });
     deleteRepository(state, 0);
-    const status = (question: Parameters<typeof answerOf>[0]) =>
-      answerOf(question, new Oracle(state, NOW, WINDOW)).status;
+    const status = (apiRequest: Parameters<typeof responseOf>[0]) =>
+      responseOf(apiRequest, new Oracle(state, NOW, WINDOW)).status;
     const page = { ...WHOLE, terms: [] };
     const byName = { kind: "tests", repository: 0, page } as const;
     const about = { kind: "inventory", repository: 0, view: {}, page } as const;

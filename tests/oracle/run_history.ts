@@ -1,10 +1,10 @@
 /** Runs a history against the service and the oracle, and compares all responses. */
-import { type Action, actionsOf, questionsOf } from "./actions.ts";
-import { INCLUDES, type TestsPage } from "./answers.ts";
+import { type Action, actionsOf, requestsOf } from "./actions.ts";
+import { INCLUDES, type TestsPage } from "./response_bodies.ts";
 import { runConcurrently } from "./concurrent_history.ts";
 import { isValidToken } from "./model.ts";
 import { REPOSITORIES, TESTS } from "./pools.ts";
-import { answerOf, pagesOf, pathOf, type Question, UNAUTHORIZED } from "./questions.ts";
+import { type ApiRequest, pagesOf, pathOf, responseOf, UNAUTHORIZED } from "./requests.ts";
 import type { LoggedEvent } from "./quarantines.ts";
 import type { Organization } from "./service.ts";
 import type { ConcurrentSteps, History, Query, Step } from "./steps.ts";
@@ -70,11 +70,11 @@ class Run extends DifferentialRunner {
   async compareBriefly(): Promise<void> {
     await this.#compare([...this.#views(), ...this.#overview(0)]);
     for (const token of this.state.tokens.keys()) {
-      const [question] = this.#overview(1);
+      const [apiRequest] = this.#overview(1);
       const isValid = isValidToken(this.state, token, this.clock);
-      const expected = isValid ? answerOf(question!, this.oracle()) : UNAUTHORIZED;
-      const actual = await this.answer(question!, { token });
-      this.expect(`with token ${token}: ${pathOf(question!, this.state)}`, expected, actual);
+      const expected = isValid ? responseOf(apiRequest!, this.oracle()) : UNAUTHORIZED;
+      const actual = await this.apiResponse(apiRequest!, { token });
+      this.expect(`with token ${token}: ${pathOf(apiRequest!, this.state)}`, expected, actual);
     }
   }
 
@@ -136,13 +136,13 @@ class Run extends DifferentialRunner {
   }
 
   /** Both views of the inventory. */
-  #views(): Question[] {
+  #views(): ApiRequest[] {
     return [{}, { quarantine: "false" }].map((view) => (
       { kind: "inventory", repository: 0, scope: "all", include: [...INCLUDES], view, page: WHOLE }
     ));
   }
 
-  #overview(repository: number): Question[] {
+  #overview(repository: number): ApiRequest[] {
     return [
       { kind: "tests", repository, page: WHOLE },
       { kind: "submissions", repository, limit: 100, after: null },
@@ -151,17 +151,17 @@ class Run extends DifferentialRunner {
   }
 
   protected override async query(query: Query): Promise<void> {
-    for (const question of questionsOf(query, this.state)) {
-      await this.#compare([...pagesOf(question, this.oracle())], query.upperCase);
+    for (const apiRequest of requestsOf(query, this.state)) {
+      await this.#compare([...pagesOf(apiRequest, this.oracle())], query.upperCase);
     }
   }
 
-  async #compare(questions: Question[], upperCase = false): Promise<void> {
-    for (const question of questions) {
-      const path = pathOf(question, this.state, upperCase);
-      const actual = await this.answer(question, { upperCase });
+  async #compare(apiRequests: ApiRequest[], upperCase = false): Promise<void> {
+    for (const apiRequest of apiRequests) {
+      const path = pathOf(apiRequest, this.state, upperCase);
+      const actual = await this.apiResponse(apiRequest, { upperCase });
       this.compared++;
-      this.expect(`GET ${path}`, answerOf(question, this.oracle()), actual);
+      this.expect(`GET ${path}`, responseOf(apiRequest, this.oracle()), actual);
     }
   }
 }

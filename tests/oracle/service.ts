@@ -2,7 +2,7 @@
 import type { PlainUpload } from "./model.ts";
 import type { PlainPolicy } from "./policy_rules.ts";
 import type { LoggedEvent, PlainQuarantine } from "./quarantines.ts";
-import type { Answer, Question } from "./questions.ts";
+import type { ApiRequest, ApiResponse } from "./requests.ts";
 
 /** The outcome of an upload. */
 export interface UploadOutcome {
@@ -22,7 +22,7 @@ export interface PolicyChange {
 }
 
 /** How a request is sent. */
-export interface Asking {
+export interface SendOptions {
   path: string;
   windowSeconds: number;
   /** Index of the token; the first one unless given. */
@@ -76,7 +76,7 @@ export interface Organization {
   createToken(expiresAt: number | null): Promise<void>;
   /** Returns false when it was revoked before. */
   revokeToken(index: number, revokedAt: number): Promise<boolean>;
-  ask(question: Question, asking: Asking): Promise<Answer>;
+  send(apiRequest: ApiRequest, options: SendOptions): Promise<ApiResponse>;
   /** Awaited after each statement of the delayed server; `null` for no delay. */
   setGate(gate: (() => Promise<void>) | null): void;
 }

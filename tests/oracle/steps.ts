@@ -5,7 +5,7 @@
 import type { Conclusion } from "../../lib/report/result.ts";
 import type { Operator, Sort } from "./oracle.ts";
 import type { PlainPolicy } from "./policy_rules.ts";
-import type { OrganizationParameter, Scope } from "./questions.ts";
+import type { OrganizationParameter, Scope } from "./requests.ts";
 
 /** One result of a report, repeated `times` times. */
 export interface Attempt {
