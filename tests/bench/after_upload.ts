@@ -2,7 +2,7 @@
 import { openDatabase } from "../../db/connection/connect.ts";
 import { storeSubmission } from "../../db/write/store_submission.ts";
 import { findRepository } from "../../db/admin/repositories.ts";
-import { ask, target } from "./answers.ts";
+import { ask, target } from "./responses.ts";
 import { Columns } from "./columns.ts";
 import { builds, identities } from "./generate.ts";
 import { startProgram } from "./processes.ts";

@@ -1,5 +1,5 @@
 /** One endpoint of the program against the limit: a bare handler that returns the same bytes. */
-import { checkSizes, storeAnswers } from "./answers.ts";
+import { checkSizes, storeResponses } from "./responses.ts";
 import { atRate, type Measured, saturate, type Target } from "./load.ts";
 import { type Contestant, startDeno, startProgram } from "./processes.ts";
 import type { Scenario } from "./scenario.ts";
@@ -41,7 +41,7 @@ export async function withContestants<T>(
   const program = await startProgram(scenario.databaseUrl);
   try {
     // Creates the table that the limit reads.
-    await storeAnswers(scenario, program, []);
+    await storeResponses(scenario, program, []);
     const limit = await startDeno("limit.ts", scenario.databaseUrl);
     try {
       return await measure({ program, limit });

@@ -7,7 +7,7 @@ import {
   type LimitRow,
   withContestants,
 } from "./against_limit.ts";
-import { checkSameBytes, storeAnswers, target } from "./answers.ts";
+import { checkSameBytes, storeResponses, target } from "./responses.ts";
 import { newQueries } from "./new_queries.ts";
 import type { Scenario } from "./scenario.ts";
 
@@ -29,7 +29,7 @@ export async function measureApi(
   for (const [endpoint, path] of Object.entries(scenario.endpoints)) {
     add(
       await withContestants(scenario, async ({ program, limit }) => {
-        await storeAnswers(scenario, program, [path]);
+        await storeResponses(scenario, program, [path]);
         await checkSameBytes(scenario, { one: program, other: limit, path });
         const fixed = {
           program: target(scenario, program, path),
@@ -69,7 +69,7 @@ async function compareNewQueries(
       return { path: `${path}${path.includes("?") ? "&" : "?"}q=${q}` };
     });
   const stored = take(LIMIT_QUERIES);
-  await storeAnswers(scenario, program, stored.map(({ path }) => path));
+  await storeResponses(scenario, program, stored.map(({ path }) => path));
   for (const { path } of stored) {
     await checkSameBytes(scenario, { one: program, other: limit, path });
   }

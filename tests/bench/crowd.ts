@@ -11,7 +11,7 @@ import {
   type LimitRow,
   withContestants,
 } from "./against_limit.ts";
-import { ask, checkSameBytes, storeAnswers, target } from "./answers.ts";
+import { ask, checkSameBytes, storeResponses, target } from "./responses.ts";
 import { createToken } from "./callers.ts";
 import type { PlannedRequest } from "./load.ts";
 import { type Contestant, startProgram } from "./processes.ts";
@@ -104,7 +104,7 @@ async function prepare(scenario: Scenario): Promise<Pages> {
       add("flakiness_badge", [`/api/v1/flaky/badges?repository=acme/${name}`]);
       add("coverage_badge", [`/api/v1/coverage/badges?repository=acme/${name}`]);
     }
-    await storeAnswers(scenario, program, [...new Set(Object.values(pages).flat(2))]);
+    await storeResponses(scenario, program, [...new Set(Object.values(pages).flat(2))]);
     return pages;
   } finally {
     await program.stop();

@@ -1,4 +1,4 @@
-/** What a day of results costs: rows, bytes and the log that is written for them. */
+/** The cost of a day of results: rows, bytes and write-ahead log. */
 import type { Database } from "../../db/connection/connect.ts";
 import { createOrganization } from "../../db/admin/organizations.ts";
 import { runJobs } from "./fill.ts";
@@ -98,7 +98,7 @@ export async function weighDay(
   };
 }
 
-/** Archives with keys as CI jobs make them; they are taken out again. */
+/** Archives with keys as CI jobs make them; they are removed afterwards. */
 async function weighArchives(sql: Database["sql"]): Promise<number> {
   await sql`
     insert into archive (source, key, version, status, attempt_count, repository_id, found_at,

@@ -1,5 +1,5 @@
 /** Whether a page stays fast when the history is a hundred times larger. */
-import { ask, target } from "./answers.ts";
+import { ask, target } from "./responses.ts";
 import type { Effort } from "./against_limit.ts";
 import { atRate, saturate } from "./load.ts";
 import { startProgram } from "./processes.ts";

@@ -15,7 +15,7 @@ import type { Effort } from "./against_limit.ts";
 import { measureApi } from "./api.ts";
 import { measureCrowd } from "./crowd.ts";
 import { type Databases, databasesOf, type Sizes } from "./databases.ts";
-import { fillEvidence, measureEvidence } from "./evidence.ts";
+import { fillUncached, measureUncached } from "./uncached.ts";
 import { measureGrowth } from "./growth.ts";
 import { measureIngest } from "./ingest.ts";
 import { measureBadgePeers, measureReportPeers } from "./library_peers.ts";
@@ -131,10 +131,10 @@ async function measure(server: PostgresServer, databases: Databases): Promise<Re
     const scenario = await databases.copy("measured", "after_upload");
     Object.assign(results, await measureAfterUpload(scenario, { report }));
   }
-  if (section("evidence")) {
-    const databaseUrl = await server.createDatabase("evidence");
-    const filled = await fillEvidence(databaseUrl, { buildCount: runs, report });
-    results.evidence = await measureEvidence(databaseUrl, { filled, report });
+  if (section("uncached")) {
+    const databaseUrl = await server.createDatabase("uncached");
+    const filled = await fillUncached(databaseUrl, { buildCount: runs, report });
+    results.uncached = await measureUncached(databaseUrl, { filled, report });
   }
   if (section("pages")) {
     results.pages = await measurePages(await databases.get("measured"), { report });

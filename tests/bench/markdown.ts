@@ -1,7 +1,7 @@
 /** Tables of what was measured, so that no figure is ever copied by hand. */
 import type { AfterUploadFigures } from "./after_upload.ts";
 import type { LimitRow } from "./against_limit.ts";
-import type { EvidenceRow } from "./evidence.ts";
+import type { UncachedRow } from "./uncached.ts";
 import type { GrowthRow } from "./growth.ts";
 import type { IngestFigures } from "./ingest.ts";
 import type { PageRow } from "./pages.ts";
@@ -16,7 +16,7 @@ export interface Results extends Partial<AfterUploadFigures> {
   peers?: PeerRow[];
   growth?: GrowthRow[];
   storage?: StorageFigures;
-  evidence?: EvidenceRow[];
+  uncached?: UncachedRow[];
   ingest?: IngestFigures;
   pages?: PageRow[];
   startup?: Record<string, number>;
@@ -24,7 +24,7 @@ export interface Results extends Partial<AfterUploadFigures> {
 
 /** All that was measured, as tables in Markdown. */
 export function markdown(results: Results): string {
-  const { machine, api, crowd, peers, growth, storage, evidence, ingest, pages, startup } = results;
+  const { machine, api, crowd, peers, growth, storage, uncached, ingest, pages, startup } = results;
   const parts: string[] = [];
   const section = (title: string, ...lines: string[]) => parts.push(`### ${title}`, ...lines);
   section("Machine", pairs(machine));
@@ -74,12 +74,12 @@ export function markdown(results: Results): string {
     const rows = Object.entries(tables).map(([name, bytes]) => [name, two(bytes)]);
     parts.push(table(["table with indexes and TOAST", "bytes per result"], rows));
   }
-  if (evidence) {
+  if (uncached) {
     section(
       "Attempts, causes and branches, nothing kept",
       table(
         ["what", "requests", "p50 ms", "slowest ms"],
-        evidence.map((row) => [row.what, whole(row.requests), two(row.p50_ms), two(row.max_ms)]),
+        uncached.map((row) => [row.what, whole(row.requests), two(row.p50_ms), two(row.max_ms)]),
       ),
     );
   }

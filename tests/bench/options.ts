@@ -12,7 +12,7 @@ export const SECTIONS = [
     "growth",
     "storage",
     "after_upload",
-    "evidence",
+    "uncached",
     "pages",
     "startup",
     "ingest",

@@ -1,6 +1,6 @@
 /** How long the pages for browsers take, and how large they are. */
 import { gzipSync } from "node:zlib";
-import { ask, target } from "./answers.ts";
+import { ask, target } from "./responses.ts";
 import { startProgram } from "./processes.ts";
 import { MEASURED, type Scenario } from "./scenario.ts";
 import { median } from "./slices.ts";

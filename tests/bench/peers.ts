@@ -5,7 +5,7 @@ import { findRepository } from "../../db/admin/repositories.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import { WINDOW_SECONDS } from "../../lib/base/time.ts";
 import { hashToken } from "../../lib/base/token.ts";
-import { ask, checkSameBytes, storeAnswers, target } from "./answers.ts";
+import { ask, checkSameBytes, storeResponses, target } from "./responses.ts";
 import type { Effort } from "./against_limit.ts";
 import { saturate, type Target } from "./load.ts";
 import { type Contestant, startNode, startProgram } from "./processes.ts";
@@ -26,13 +26,13 @@ export interface PeerRow {
   own_peak_rss_mb?: number;
 }
 
-/** A program, and what it is asked for once it was found to answer the same. */
+/** A program, and its request, sent once its response was found to be the same. */
 interface Peer {
   start(): Promise<Contestant>;
   targetOf(peer: Contestant): Promise<Target>;
 }
 
-/** Measures peers that answer the page of disruptive tests from the same database. */
+/** Measures peers that serve the page of disruptive tests from the same database. */
 export async function measurePeers(
   scenario: Scenario,
   { effort, peersFolder, report }: {
@@ -47,7 +47,7 @@ export async function measurePeers(
     const path = scenario.endpoints.tests!;
     const rows: PeerRow[] = [];
     for (const [name, peer] of Object.entries(peersOf(scenario, program, peersFolder))) {
-      await storeAnswers(scenario, program, [path]);
+      await storeResponses(scenario, program, [path]);
       const contestant = await peer.start();
       try {
         const peerTarget = await peer.targetOf(contestant);
@@ -125,7 +125,7 @@ interface OwnPage {
   }[];
 }
 
-/** The same page as a client of PostGraphile asks for it: through a function of the database. */
+/** The same page as requested by a client of PostGraphile: through a function of the database. */
 async function graphqlPage(
   peer: Contestant,
   { repositoryId, own }: { repositoryId: number; own: OwnPage },
@@ -155,7 +155,7 @@ async function graphqlPage(
   return target;
 }
 
-/** What costs PostGraphile least: ten rows of one table in the order of its key, and their number. */
+/** The cheapest query for PostGraphile: ten rows of one table in the order of its key, and a count. */
 async function graphqlRows(peer: Contestant, repositoryId: number): Promise<Target> {
   const { target, data } = await graphql(
     peer,
@@ -232,7 +232,7 @@ async function createPageFunction(sql: Database["sql"]): Promise<void> {
     $$`;
 }
 
-/** The statement that the API sends for a page that it has kept, written out once more. */
+/** A copy of the statement that the API sends for a cached page. */
 function callerStatement({ token, endpoints }: Scenario) {
   const now = Math.floor(Date.now() / 1000);
   const [, , , owner, name] = endpoints.tests!.split("/");

@@ -18,7 +18,7 @@ const STOP_TIMEOUT_MS = 3_000;
 const LOOK_EVERY_MS = 5;
 
 /**
- * Starts a program and waits until it says on standard error where it listens. What it says goes to a
+ * Starts a program and waits until it prints on standard error where it listens. Its output goes to a
  * file, as that of a service does: a reader of a pipe would take processor time from it.
  */
 export async function startContestant(

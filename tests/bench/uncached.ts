@@ -1,18 +1,18 @@
-/** How long answers about attempts, causes and branches take that nothing is kept of. */
+/** Latency of uncached responses about attempts, causes and branches. */
 import { openDatabase } from "../../db/connection/connect.ts";
 import { findRepository } from "../../db/admin/repositories.ts";
 import { migrate } from "../../db/schema/migrate.ts";
 import { testId } from "../../lib/base/identity.ts";
 import { WINDOW_SECONDS } from "../../lib/base/time.ts";
-import { ask } from "./answers.ts";
+import { ask } from "./responses.ts";
 import { createCaller } from "./callers.ts";
 import { runJobs } from "./fill.ts";
 import { type Contestant, startProgram } from "./processes.ts";
 import { MEASURED } from "./scenario.ts";
 import { median } from "./slices.ts";
 
-/** Answers of one kind, each computed. */
-export interface EvidenceRow {
+/** Responses of one kind, each computed. */
+export interface UncachedRow {
   what: string;
   requests: number;
   /** In the middle, and the slowest. */
@@ -20,7 +20,7 @@ export interface EvidenceRow {
   max_ms: number;
 }
 
-/** A repository in whose builds every test ran, and whom to ask as. */
+/** A repository in whose builds every test ran, and a token for it. */
 interface FilledRepository {
   token: string;
   repositoryId: number;
@@ -41,7 +41,7 @@ const REQUESTS_FOR_REPOSITORY = 15;
  *
  * @param options.buildCount how often every test ran
  */
-export async function fillEvidence(
+export async function fillUncached(
   databaseUrl: string,
   { buildCount, report }: { buildCount: number; report: (line: string) => void },
 ): Promise<FilledRepository> {
@@ -96,15 +96,15 @@ export async function fillEvidence(
   }
 }
 
-/** Measures every kind of answer, one request at a time, none answered before. */
-export async function measureEvidence(
+/** Measures every kind of response, one request at a time, each URL once. */
+export async function measureUncached(
   databaseUrl: string,
   { filled, report }: { filled: FilledRepository; report: (line: string) => void },
-): Promise<EvidenceRow[]> {
+): Promise<UncachedRow[]> {
   const { token, repositoryId, testIds, submissionIds } = filled;
   const program = await startProgram(databaseUrl);
   const { sql, close } = await openDatabase({ databaseUrl, dataDir: "" });
-  const rows: EvidenceRow[] = [];
+  const rows: UncachedRow[] = [];
   const folder = `/api/repos/${MEASURED.owner}/${MEASURED.name}`;
   const kinds: [what: string, path: (number: number) => string, requests: number][] = [
     ["runs of a test", (number) => `/api/tests/${testIds[number]}/runs`, REQUESTS],

@@ -4,7 +4,7 @@ import type { Measured, Target } from "./load.ts";
 import type { Contestant } from "./processes.ts";
 import type { Scenario } from "./scenario.ts";
 
-/** Where a contestant is asked for a path, as the caller of the scenario. */
+/** The request of a path to a contestant, with the token of the scenario. */
 export function target(scenario: Scenario, contestant: Contestant, path: string): Target {
   return {
     url: `${contestant.url}${path}`,
@@ -12,7 +12,7 @@ export function target(scenario: Scenario, contestant: Contestant, path: string)
   };
 }
 
-/** One answer. @throws {Error} when it is not a success */
+/** Sends one request. @throws {Error} when it is not a success */
 export async function ask({ url, headers, body }: Target): Promise<Response> {
   const response = await fetch(
     url,
@@ -26,8 +26,8 @@ export async function ask({ url, headers, body }: Target): Promise<Response> {
   return response;
 }
 
-/** Stores what the program answers to these paths now, for those that only hand it out. */
-export async function storeAnswers(
+/** Stores the program's current responses to these paths, for contestants that only serve bytes. */
+export async function storeResponses(
   scenario: Scenario,
   program: Contestant,
   paths: readonly string[],
@@ -50,7 +50,7 @@ export async function storeAnswers(
   }
 }
 
-/** @throws {Error} when two contestants do not answer the same bytes, or none at all */
+/** @throws {Error} when two contestants respond with different bytes, or with none */
 export async function checkSameBytes(
   scenario: Scenario,
   { one, other, path }: { one: Contestant; other: Contestant; path: string },
