@@ -15,7 +15,7 @@ import { findOrganization } from "../../db/admin/organizations.ts";
 import { type Cluster, makeCluster } from "../e2e/cluster.ts";
 import { makeOwnServer, type OwnServer } from "../e2e/postgres.ts";
 import { latencies } from "../faults/measure.ts";
-import { placeOn } from "../faults/place.ts";
+import { useServer } from "../faults/run_database.ts";
 import { serverCpuSeconds } from "./cpu.ts";
 import { runJobs } from "./fill.ts";
 import { ingest } from "./ingest.ts";
@@ -35,7 +35,7 @@ async function measure(workerCount: number, builds: number): Promise<string[]> {
   };
   const { coordinator, workers } = cluster;
   const databaseUrl = coordinator.url;
-  const { token } = await placeOn(coordinator, cluster.remove);
+  const { token } = await useServer(coordinator, cluster.remove);
   const { sql, close } = await openDatabase({ databaseUrl, dataDir: "", maxConnections: 1 });
   try {
     const until = Math.floor(Date.now() / 1000) - 60;

@@ -12,7 +12,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { pause } from "../../lib/base/delay.ts";
 import { start } from "../e2e/program.ts";
-import { addToken, makePlace } from "../faults/place.ts";
+import { addToken, createRunDatabase } from "../faults/run_database.ts";
 import { Random } from "./random.ts";
 
 const CLIENTS = 30;
@@ -39,11 +39,11 @@ async function writeReport(path: string, bytes: number): Promise<void> {
   file.writeSync(encoder.encode("</testsuite>"));
 }
 
-const place = await makePlace("server");
+const runDatabase = await createRunDatabase("server");
 const folder = await Deno.makeTempDir({ prefix: "test-analytics-receive-bench-" });
 const line = ["receive", "--to", join(folder, "inbox"), "--port", "0"];
-const receiver = await start(line, place.environment);
-const authorization = `Bearer ${await addToken(place.environment, "--upload")}`;
+const receiver = await start(line, runDatabase.environment);
+const authorization = `Bearer ${await addToken(runDatabase.environment, "--upload")}`;
 let count = 0;
 
 /** Uploads a file with curl; returns the milliseconds until the 202. */
@@ -105,5 +105,5 @@ try {
 } finally {
   await receiver.stop("SIGTERM");
   await Deno.remove(folder, { recursive: true });
-  await place.remove();
+  await runDatabase.remove();
 }

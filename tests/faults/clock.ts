@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { pause } from "../e2e/launch.ts";
 import { run, type Running, start } from "../e2e/program.ts";
 import type { FaultOptions } from "./main.ts";
-import { makePlace, type Place } from "./place.ts";
+import { createRunDatabase, type RunDatabase } from "./run_database.ts";
 import { startProber } from "./prober.ts";
 import { type Row, seconds, tallyText } from "./row.ts";
 
@@ -31,14 +31,14 @@ export async function clockFaults({ say, databases }: FaultOptions): Promise<Row
   const rows: Row[] = [];
   for (const kind of databases) {
     for (const jump of JUMPS) {
-      const place = await makePlace(kind);
+      const runDatabase = await createRunDatabase(kind);
       const folder = await Deno.makeTempDir({ prefix: "test-analytics-faults-" });
       try {
-        rows.push(await jumpAndBack(place, { folder, library, jump }));
+        rows.push(await jumpAndBack(runDatabase, { folder, library, jump }));
         say(JSON.stringify(rows.at(-1)));
       } finally {
         await Deno.remove(folder, { recursive: true });
-        await place.remove();
+        await runDatabase.remove();
       }
     }
   }
@@ -46,7 +46,7 @@ export async function clockFaults({ say, databases }: FaultOptions): Promise<Row
 }
 
 async function jumpAndBack(
-  place: Place,
+  runDatabase: RunDatabase,
   { folder, library, jump }: { folder: string; library: string; jump: typeof JUMPS[number] },
 ): Promise<Row> {
   const clock = join(folder, "clock");
@@ -55,7 +55,7 @@ async function jumpAndBack(
   await Deno.writeTextFile(clock, "+0");
   // Only the wall clock jumps: the monotonic clock continues, as in a real system.
   const environment = {
-    ...place.environment,
+    ...runDatabase.environment,
     LD_PRELOAD: library,
     FAKETIME_TIMESTAMP_FILE: clock,
     FAKETIME_NO_CACHE: "1",
@@ -80,36 +80,36 @@ async function jumpAndBack(
   const shortToken = expiring.stdout.trim();
 
   const running = await start(["serve", "--port", "0"], environment);
-  const prober = startProber(() => ({ url: running.url, token: place.token }), {
+  const prober = startProber(() => ({ url: running.url, token: runDatabase.token }), {
     target: "/api/repos/acme/shop/submissions",
   });
   const stored = ["01d0000", "2e30000"];
   const isAhead = jump.seconds > 0;
   try {
-    await expectCommits(running, place.token, stored);
+    await expectCommits(running, runDatabase.token, stored);
     assert.equal(await tokenStatus(running, shortToken), 204);
     await Deno.writeTextFile(clock, jump.offset);
     const jumpedAt = performance.now();
-    await expectCommits(running, place.token, isAhead ? ["2e30000"] : stored);
+    await expectCommits(running, runDatabase.token, isAhead ? ["2e30000"] : stored);
     const recoveryMs = performance.now() - jumpedAt;
     assert.equal(await tokenStatus(running, shortToken), isAhead ? 401 : 204);
     const { recorded_at } = await ingest("3a40000");
     const given = now + jump.seconds;
     assert.ok(Math.abs(Date.parse(recorded_at) / 1000 - given) < 120, recorded_at);
-    await expectCommits(running, place.token, [...isAhead ? ["2e30000"] : stored, "3a40000"]);
+    await expectCommits(running, runDatabase.token, [...isAhead ? ["2e30000"] : stored, "3a40000"]);
     // The correct time again: nothing from the wrong time remains in a cache.
     await Deno.writeTextFile(clock, "+0");
-    await expectCommits(running, place.token, [...stored, "3a40000"]);
+    await expectCommits(running, runDatabase.token, [...stored, "3a40000"]);
     assert.equal(await tokenStatus(running, shortToken), 204);
     await ingest("4f50000");
-    await expectCommits(running, place.token, [...stored, "3a40000", "4f50000"]);
+    await expectCommits(running, runDatabase.token, [...stored, "3a40000", "4f50000"]);
     await pause(200);
     const { tally, wrong } = await prober.stop();
     assert.deepEqual(wrong, []);
     assert.deepEqual([...tally.keys()], ["200"]);
     return {
       fault: `the clock moves ${jump.name} and returns during \`serve\` and \`ingest\``,
-      database: place.kind,
+      database: runDatabase.kind,
       tries: 1,
       seen: `${tallyText(tally)}; window and expiry of tokens by the clock of the moment`,
       lost: "nothing",

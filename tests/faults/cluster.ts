@@ -6,9 +6,9 @@ import { type Cluster, hasCitus, makeCluster } from "../e2e/cluster.ts";
 import { run } from "../e2e/program.ts";
 import { killRow, kills } from "./kill.ts";
 import type { FaultOptions } from "./main.ts";
-import { placeOn } from "./place.ts";
+import { useServer } from "./run_database.ts";
 import { type Row, spread } from "./row.ts";
-import { Scene } from "./scene.ts";
+import { SystemUnderTest } from "./system_under_test.ts";
 import { stopRow } from "./server_stops.ts";
 import { putArchive } from "./uploads.ts";
 
@@ -25,37 +25,40 @@ export async function clusterFaults({ tries, random, say }: FaultOptions): Promi
     return [];
   }
   const rows: Row[] = [];
-  const on = async (faults: (scene: Scene, cluster: Cluster) => Promise<Row>) => {
+  const on = async (faults: (system: SystemUnderTest, cluster: Cluster) => Promise<Row>) => {
     const cluster = await makeCluster(2, { fsync: "on" });
-    const scene = await Scene.on(await placeOn(cluster.coordinator, cluster.remove), random);
+    const system = await SystemUnderTest.on(
+      await useServer(cluster.coordinator, cluster.remove),
+      random,
+    );
     try {
-      rows.push({ ...await faults(scene, cluster), database: "cluster" });
+      rows.push({ ...await faults(system, cluster), database: "cluster" });
       say(JSON.stringify(rows.at(-1)));
     } finally {
-      await scene.remove();
+      await system.remove();
     }
   };
   for (const command of ["ingest", "watch"] as const) {
     const count = Math.ceil(tries / 6);
-    await on(async (scene) =>
-      killRow(command, "cluster", await kills(scene, { command, count, say }))
+    await on(async (system) =>
+      killRow(command, "cluster", await kills(system, { command, count, say }))
     );
   }
   const rounds = Math.min(tries, MOST_STOPS);
   for (const awayMs of [0, AWAY_MS]) {
     const stop = { mode: "immediate", awayMs, rounds, say } as const;
-    await on((scene, { workers }) =>
-      stopRow(scene, { ...stop, servers: workers.slice(0, 1), name: "one of two workers" })
+    await on((system, { workers }) =>
+      stopRow(system, { ...stop, servers: workers.slice(0, 1), name: "one of two workers" })
     );
-    await on((scene, { workers }) =>
-      stopRow(scene, { ...stop, servers: workers, name: "all workers" })
+    await on((system, { workers }) =>
+      stopRow(system, { ...stop, servers: workers, name: "all workers" })
     );
-    await on((scene, { coordinator }) =>
-      stopRow(scene, { ...stop, servers: [coordinator], name: "the coordinator" })
+    await on((system, { coordinator }) =>
+      stopRow(system, { ...stop, servers: [coordinator], name: "the coordinator" })
     );
   }
   for (const at of ["before", "after"] as const) {
-    await on((scene, cluster) => commitFaults(scene, cluster, { at, rounds }));
+    await on((system, cluster) => commitFaults(system, cluster, { at, rounds }));
   }
   return rows;
 }
@@ -65,7 +68,7 @@ export async function clusterFaults({ tries, random, say }: FaultOptions): Promi
  * commit. The archive is the first upload of its repository.
  */
 async function commitFaults(
-  scene: Scene,
+  system: SystemUnderTest,
   { coordinator, workers }: Cluster,
   { at, rounds }: { at: "before" | "after"; rounds: number },
 ): Promise<Row> {
@@ -80,10 +83,10 @@ async function commitFaults(
     return counts.reduce((sum, count) => sum + count);
   };
   for (let round = 0; round < rounds; round++) {
-    scene.nextRepository();
-    const upload = scene.nextUpload(50);
-    const key = await putArchive(upload, scene.folder);
-    const args = ["watch", scene.folder, "--org", "acme", "--once", "--lease", "1s"];
+    system.nextRepository();
+    const upload = system.nextUpload(50);
+    const key = await putArchive(upload, system.folder);
+    const args = ["watch", system.folder, "--org", "acme", "--once", "--lease", "1s"];
     const holder = postgres(coordinator.url, { max: 1, onnotice: () => {} });
     const held = holder.begin(async (tx) => {
       await tx`set local synchronous_commit = on`;
@@ -91,7 +94,7 @@ async function commitFaults(
       await tx`notify held`;
     }).catch(() => {});
     await pause(300);
-    const watcher = launch(args, scene.place.environment);
+    const watcher = launch(args, system.runDatabase.environment);
     while (await preparedCount() === 0) await pause(20);
     await pause(200);
     assert.doesNotMatch((await watcher.kill()).stdout, /processed/);
@@ -104,12 +107,12 @@ async function commitFaults(
     recoveryMs.push(performance.now() - begun);
     await using(coordinator.url, (sql) => sql`drop trigger wait on archive`);
     await pause(1_100);
-    const { code, stdout, stderr } = await run(args, scene.place.environment);
+    const { code, stdout, stderr } = await run(args, system.runDatabase.environment);
     assert.equal(code, 0, stderr);
     assert.equal(stdout.startsWith(`${key}\tprocessed\t`), at === "before", stdout);
-    scene.certain.push(upload);
-    assert.equal((await scene.check()).unprocessed, 0);
-    await Deno.remove(`${scene.folder}/${key}`);
+    system.certain.push(upload);
+    assert.equal((await system.check()).unprocessed, 0);
+    await Deno.remove(`${system.folder}/${key}`);
     await using(coordinator.url, createTrigger);
   }
   return {

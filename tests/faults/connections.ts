@@ -5,10 +5,10 @@ import { pause } from "../e2e/launch.ts";
 import { type ProgramLine, type Running, start } from "../e2e/program.ts";
 import type { FaultOptions } from "./main.ts";
 import { latencies, latencyText, type Usage, usageOf, usageText } from "./measure.ts";
-import { makePlace, type Place } from "./place.ts";
+import { createRunDatabase, type RunDatabase } from "./run_database.ts";
 import { startProber } from "./prober.ts";
 import { type Row, seconds, spread, tallyText } from "./row.ts";
-import { Scene } from "./scene.ts";
+import { SystemUnderTest } from "./system_under_test.ts";
 
 const IDLE_CONNECTIONS = 5_000;
 
@@ -44,7 +44,7 @@ const MAIN = fileURLToPath(new URL("../../main.ts", import.meta.url));
 /** The service under load, and the request that all clients send. */
 interface Target {
   running: Running;
-  place: Place;
+  runDatabase: RunDatabase;
   /** Address of a page of tests. */
   page: string;
 }
@@ -56,9 +56,9 @@ export async function connectionFaults({ say, databases }: FaultOptions): Promis
     return [];
   }
   const [kind = "embedded"] = databases.toReversed();
-  const scene = await Scene.on(await makePlace(kind), new Random(1));
+  const system = await SystemUnderTest.on(await createRunDatabase(kind), new Random(1));
   try {
-    await scene.newRepository(2_000);
+    await system.newRepository(2_000);
     const rows: Row[] = [];
     for (const fault of [idle, slowHeaders, slowReaders, cut, tooMany]) {
       const few: ProgramLine = {
@@ -71,12 +71,12 @@ export async function connectionFaults({ say, databases }: FaultOptions): Promis
       };
       const running = await start(
         ["serve", "--port", "0", "--log-level", "warn"],
-        scene.place.environment,
+        system.runDatabase.environment,
         ...fault === tooMany ? [few] : [],
       );
       try {
-        const page = `${running.url}/api/repos/${scene.repository}/tests`;
-        rows.push(await fault({ running, place: scene.place, page }));
+        const page = `${running.url}/api/repos/${system.repository}/tests`;
+        rows.push(await fault({ running, runDatabase: system.runDatabase, page }));
         say(JSON.stringify(rows.at(-1)));
       } finally {
         await running.stop("SIGTERM");
@@ -84,12 +84,12 @@ export async function connectionFaults({ say, databases }: FaultOptions): Promis
     }
     return rows;
   } finally {
-    await scene.remove();
+    await system.remove();
   }
 }
 
 async function idle(target: Target): Promise<Row> {
-  const { page, running, place: { token } } = target;
+  const { page, running, runDatabase: { token } } = target;
   const measure = () => latencies(page, { token, count: LATENCY_REQUESTS });
   await measure();
   const usages = [await usageOf(running.pid)];
@@ -121,7 +121,7 @@ async function idle(target: Target): Promise<Row> {
 }
 
 async function slowHeaders(target: Target): Promise<Row> {
-  const { page, running, place: { token } } = target;
+  const { page, running, runDatabase: { token } } = target;
   const measure = () => latencies(page, { token, count: LATENCY_REQUESTS });
   await measure();
   const usages = [await usageOf(running.pid)];
@@ -159,7 +159,7 @@ async function slowHeaders(target: Target): Promise<Row> {
 }
 
 async function slowReaders(target: Target): Promise<Row> {
-  const { page, running, place: { token } } = target;
+  const { page, running, runDatabase: { token } } = target;
   const measure = () => latencies(page, { token, count: LATENCY_REQUESTS });
   await measure();
   const usages = [await usageOf(running.pid)];
@@ -199,7 +199,7 @@ async function slowReaders(target: Target): Promise<Row> {
 }
 
 async function cut(target: Target): Promise<Row> {
-  const { page, running, place: { token } } = target;
+  const { page, running, runDatabase: { token } } = target;
   await latencies(page, { token, count: LATENCY_REQUESTS });
   const usages = [await usageOf(running.pid)];
   const { pathname } = new URL(page);
@@ -254,7 +254,7 @@ async function cut(target: Target): Promise<Row> {
 }
 
 async function tooMany(target: Target): Promise<Row> {
-  const { page, running, place: { token } } = target;
+  const { page, running, runDatabase: { token } } = target;
   const { pathname } = new URL(page);
   const address = () => ({ url: running.url, token });
   const prober = startProber(address, { target: pathname, keepsConnections: false });
@@ -304,11 +304,11 @@ async function untilHandles(running: Running, before: Usage, since: number): Pro
 }
 
 function row(
-  { place }: Target,
+  { runDatabase }: Target,
   fault: string,
   { tries, seen, recovery }: { tries: number; seen: string; recovery: string },
 ): Row {
-  return { fault, database: place.kind, tries, seen, lost: "nothing", recovery };
+  return { fault, database: runDatabase.kind, tries, seen, lost: "nothing", recovery };
 }
 
 function connect(running: Running): Promise<Deno.TcpConn> {

@@ -8,10 +8,10 @@ import { makeOwnServer, type OwnServer } from "../e2e/postgres.ts";
 import { run } from "../e2e/program.ts";
 import { copyTemplate } from "../database.ts";
 import type { FaultOptions } from "./main.ts";
-import { makeToken, type Place, placeOn } from "./place.ts";
+import { makeToken, type RunDatabase, useServer } from "./run_database.ts";
 import { addTally, startProber } from "./prober.ts";
 import { type Row, seconds, spread, tallyText } from "./row.ts";
-import { Scene } from "./scene.ts";
+import { SystemUnderTest } from "./system_under_test.ts";
 import { putArchive } from "./uploads.ts";
 
 const MEGABYTE = 1024 * 1024;
@@ -39,13 +39,13 @@ export async function diskFaults(options: FaultOptions): Promise<Row[]> {
   const rows: Row[] = [];
   for (const kind of options.databases) {
     await onSmallDisk(DISK_MEGABYTES, async (disk) => {
-      const { place, server } = await placeOnDisk(kind, disk);
-      const scene = await Scene.on(place, options.random);
+      const { runDatabase, server } = await placeOnDisk(kind, disk);
+      const system = await SystemUnderTest.on(runDatabase, options.random);
       try {
-        rows.push(await fullDatabaseDisk(scene, { disk, server, ...options }));
+        rows.push(await fullDatabaseDisk(system, { disk, server, ...options }));
         options.say(JSON.stringify(rows.at(-1)));
       } finally {
-        await scene.remove();
+        await system.remove();
       }
     });
   }
@@ -54,21 +54,21 @@ export async function diskFaults(options: FaultOptions): Promise<Row[]> {
 }
 
 async function placeOnDisk(
-  kind: Place["kind"],
+  kind: RunDatabase["kind"],
   disk: string,
-): Promise<{ place: Place; server: OwnServer | null }> {
+): Promise<{ runDatabase: RunDatabase; server: OwnServer | null }> {
   // Folders for temporary files are made on the small disk meanwhile.
   const before = process.env.TMPDIR;
   process.env.TMPDIR = disk;
   try {
     if (kind === "server") {
       const server = await makeOwnServer({ fsync: "on", max_wal_size: "32MB" });
-      return { place: await placeOn(server, () => server.remove()), server };
+      return { runDatabase: await useServer(server, () => server.remove()), server };
     }
     const environment = { DATA_DIR: await copyTemplate() };
     const token = await makeToken(environment);
     return {
-      place: { kind, environment, token, remove: () => Promise.resolve() },
+      runDatabase: { kind, environment, token, remove: () => Promise.resolve() },
       server: null,
     };
   } finally {
@@ -78,11 +78,11 @@ async function placeOnDisk(
 }
 
 async function fullDatabaseDisk(
-  scene: Scene,
+  system: SystemUnderTest,
   { disk, server, tries, say }: FaultOptions & { disk: string; server: OwnServer | null },
 ): Promise<Row> {
-  await scene.newRepository(500);
-  await scene.service();
+  await system.newRepository(500);
+  await system.service();
   const tally = new Map<string, number>();
   const recoveryMs: number[] = [];
   const messages = new Set<string>();
@@ -91,22 +91,22 @@ async function fullDatabaseDisk(
   let restarts = 0;
   const rounds = Math.min(tries, MOST_ROUNDS);
   for (let round = 0; round < rounds; round++) {
-    const { length } = scene.certain;
-    const prober = startProber(() => scene.address(), {
-      target: `/api/repos/${scene.repository}/submissions?limit=1`,
+    const { length } = system.certain;
+    const prober = startProber(() => system.address(), {
+      target: `/api/repos/${system.repository}/submissions?limit=1`,
       isRight: (body) => JSON.parse(body).count >= length,
     });
     await fill(disk, LEFT_MEGABYTES[round % LEFT_MEGABYTES.length]! * MEGABYTE);
-    const upload = scene.nextUpload(LARGE_UPLOAD_TESTS);
+    const upload = system.nextUpload(LARGE_UPLOAD_TESTS);
     const isWatched = round % 3 === 2;
-    const args = await scene.ingestArgs(upload);
-    if (isWatched) await putArchive(upload, scene.folder);
-    const watch = ["watch", scene.folder, "--org", "acme", "--lease", "2s", "--interval", "1s"];
-    const watcher = isWatched ? launch(watch, scene.place.environment) : null;
+    const args = await system.ingestArgs(upload);
+    if (isWatched) await putArchive(upload, system.folder);
+    const watch = ["watch", system.folder, "--org", "acme", "--lease", "2s", "--interval", "1s"];
+    const watcher = isWatched ? launch(watch, system.runDatabase.environment) : null;
     let isDone = false;
     if (watcher) await pause(5_000);
     else {
-      const { code, stderr } = await run(args, scene.place.environment);
+      const { code, stderr } = await run(args, system.runDatabase.environment);
       isDone = code === 0;
       if (!isDone) {
         refused++;
@@ -127,18 +127,18 @@ async function fullDatabaseDisk(
     if (watcher) {
       while (!watcher.isOver() && performance.now() - roomAt < 60_000) {
         await pause(200);
-        const list = await run([...watch, "--list"], scene.place.environment);
+        const list = await run([...watch, "--list"], system.runDatabase.environment);
         if (list.stdout.includes(`${upload.no}.gz\tprocessed\t`)) break;
       }
       const { stdout, stderr } = await watcher.stop();
       if (NO_SPACE.test(stderr)) refused++;
       say(`watch: ${stdout.trim()}; ${stderr.trim()}`);
       assert.match(stdout, /\tprocessed\t/, stderr);
-      await Deno.remove(join(scene.folder, `${upload.no}.gz`));
+      await Deno.remove(join(system.folder, `${upload.no}.gz`));
     } else if (!isDone) {
-      const { there } = await scene.check(upload);
+      const { there } = await system.check(upload);
       assert.deepEqual(there, [], "it was refused and is there");
-      const again = await run(args, scene.place.environment);
+      const again = await run(args, system.runDatabase.environment);
       assert.equal(again.code, 0, again.stderr);
     }
     recoveryMs.push(performance.now() - roomAt);
@@ -146,13 +146,13 @@ async function fullDatabaseDisk(
     assert.deepEqual(seen.wrong, []);
     addTally(tally, seen.tally);
     gapMs = Math.max(gapMs, seen.longestGapMs);
-    scene.certain.push(upload);
-    await scene.check();
+    system.certain.push(upload);
+    await system.check();
   }
   return {
     fault: `2, 8, 14 or 20 MB free under the database; ${refused} of ${rounds} uploads met it` +
       (messages.size > 0 ? ` (${[...messages].join(", ")})` : ""),
-    database: scene.place.kind,
+    database: system.runDatabase.kind,
     tries: rounds,
     seen: `${tallyText(tally)}; longest without an answer ${seconds(gapMs)}`,
     lost: "nothing",

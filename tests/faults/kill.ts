@@ -4,10 +4,10 @@ import { launch, type Launched, pause } from "../e2e/launch.ts";
 import { run } from "../e2e/program.ts";
 import type { FaultOptions } from "./main.ts";
 import { KillTimings, type Phase, PHASES } from "./timings.ts";
-import { makePlace } from "./place.ts";
+import { createRunDatabase } from "./run_database.ts";
 import { addTally, startProber } from "./prober.ts";
 import { type Row, seconds, spread, tallyText } from "./row.ts";
-import { Scene } from "./scene.ts";
+import { SystemUnderTest } from "./system_under_test.ts";
 import { putArchive, type Upload } from "./uploads.ts";
 
 /** New tests per upload: enough for several batches, so that every phase can be hit. */
@@ -39,9 +39,9 @@ export async function killFaults({ tries, random, say, databases }: FaultOptions
   const rows: Row[] = [];
   for (const kind of databases) {
     for (const command of ["ingest", "watch", "serve"] as const) {
-      const scene = await Scene.on(await makePlace(kind), random);
+      const system = await SystemUnderTest.on(await createRunDatabase(kind), random);
       try {
-        const outcome = await kills(scene, {
+        const outcome = await kills(system, {
           command,
           count: Math.ceil(tries / 3 / databases.length),
           say,
@@ -49,7 +49,7 @@ export async function killFaults({ tries, random, say, databases }: FaultOptions
         rows.push(killRow(command, kind, outcome));
         say(JSON.stringify(rows.at(-1)));
       } finally {
-        await scene.remove();
+        await system.remove();
       }
     }
   }
@@ -74,7 +74,7 @@ export function killRow(command: Command, database: Row["database"], outcome: Ou
 
 /** Kills a command at random times. */
 export async function kills(
-  scene: Scene,
+  system: SystemUnderTest,
   { command, count, say }: { command: Command; count: number; say: (text: string) => void },
 ): Promise<Outcome> {
   const outcome: Outcome = {
@@ -87,26 +87,26 @@ export async function kills(
   const timings = new Map<string, KillTimings>();
   let lengthMs = 0;
   for (let tries = 0; outcome.kills < count; tries++) {
-    if (tries % REPOSITORY_UPLOADS === 0) lengthMs = await scene.newRepository(TESTS);
-    const company = companyOf(scene, command);
+    if (tries % REPOSITORY_UPLOADS === 0) lengthMs = await system.newRepository(TESTS);
+    const company = companyOf(system, command);
     // A third at any time, a third after the first stored test, a third after the last: the phases
     // after that are short compared with the start of a program.
     const isAimed = command !== "serve" && company === "service first";
-    const storedTests = isAimed ? [0, 1, TESTS][scene.random.below(3)]! : 0;
+    const storedTests = isAimed ? [0, 1, TESTS][system.random.below(3)]! : 0;
     const timingKey = `${company}, ${storedTests}`;
     const timing = timings.get(timingKey) ??
       new KillTimings(
-        scene.random,
+        system.random,
         lengthMs / (storedTests === 0 ? 1 : storedTests === 1 ? 2 : 10),
       );
     timings.set(timingKey, timing);
-    const upload = scene.nextUpload(TESTS);
+    const upload = system.nextUpload(TESTS);
     const afterMs = timing.next();
     const before = outcome.kills;
     try {
-      if (command === "serve") await killService(scene, { upload, afterMs, outcome });
+      if (command === "serve") await killService(system, { upload, afterMs, outcome });
       else {
-        const phase = await killIntake(scene, {
+        const phase = await killIntake(system, {
           command,
           upload,
           afterMs,
@@ -118,19 +118,19 @@ export async function kills(
         if (phase !== "done") outcome.hits.set(phase, outcome.hits.get(phase)! + 1);
       }
     } catch (error) {
-      say(`${scene.place.kind}, ${command}, try ${tries}: ${company}, after ${afterMs} ms`);
+      say(`${system.runDatabase.kind}, ${command}, try ${tries}: ${company}, after ${afterMs} ms`);
       throw error;
     }
     if (outcome.kills > before && outcome.kills % 10 === 0) {
       const hits = [...outcome.hits].map((pair) => pair.join(" ")).join(", ");
-      say(`${scene.place.kind}: ${outcome.kills} kills of ${command}; ${hits}`);
+      say(`${system.runDatabase.kind}: ${outcome.kills} kills of ${command}; ${hits}`);
     }
   }
   return outcome;
 }
 
-function companyOf({ place, random }: Scene, command: Command): Company {
-  if (command === "serve" || place.kind === "server") return "service first";
+function companyOf({ runDatabase, random }: SystemUnderTest, command: Command): Company {
+  if (command === "serve" || runDatabase.kind === "server") return "service first";
   // Opening the embedded database is slow: most tries run with a service that has it open.
   const companies = ["service first", "service first", "service first", "service later", "alone"];
   return companies[random.below(companies.length)] as Company;
@@ -138,7 +138,7 @@ function companyOf({ place, random }: Scene, command: Command): Company {
 
 /** Kills `ingest` or `watch`. Returns its phase, `done` when it had acknowledged the upload. */
 async function killIntake(
-  scene: Scene,
+  system: SystemUnderTest,
   { command, upload, afterMs, storedTests, company, outcome }: {
     command: "ingest" | "watch";
     upload: Upload;
@@ -149,42 +149,42 @@ async function killIntake(
     outcome: Outcome;
   },
 ): Promise<Phase | "done"> {
-  const { environment } = scene.place;
+  const { environment } = system.runDatabase;
   const intake = command === "ingest"
-    ? await ingestOf(scene, upload)
-    : await watchOf(scene, upload);
-  if (company === "service first") await scene.service();
-  else await scene.endService("SIGTERM");
-  const prober = company === "service first" ? probe(scene) : null;
-  const staging = storedTests > 0 ? await scene.untilStored(storedTests) : null;
+    ? await ingestOf(system, upload)
+    : await watchOf(system, upload);
+  if (company === "service first") await system.service();
+  else await system.endService("SIGTERM");
+  const prober = company === "service first" ? probe(system) : null;
+  const staging = storedTests > 0 ? await system.untilStored(storedTests) : null;
   const program = launch(intake.args, environment);
   await staging?.reached(program.isOver);
-  const service = company === "service later" ? scene.service() : null;
+  const service = company === "service later" ? system.service() : null;
   await pause(afterMs);
   const isKilled = !program.isOver();
   const { code, stdout, stderr } = await program.kill();
   if (isKilled) outcome.kills++;
   else assert.equal(code, 0, stderr);
   const isAcknowledged = code === 0 || intake.acknowledged.test(stdout);
-  await (service ?? scene.service());
+  await (service ?? system.service());
   if (prober) {
     const { tally, longestGapMs, wrong } = await prober.stop();
     assert.deepEqual(wrong, []);
     addTally(outcome.tally, tally);
     outcome.gapMs = Math.max(outcome.gapMs, longestGapMs);
   }
-  const isThere = (await scene.check(upload)).there.length > 0;
+  const isThere = (await system.check(upload)).there.length > 0;
   if (isAcknowledged) assert.ok(isThere, "an acknowledged upload is missing");
   const phase = isAcknowledged
     ? "done"
     : isThere
     ? "committed"
-    : phaseOf(await scene.storedTests(upload));
+    : phaseOf(await system.storedTests(upload));
   const begun = performance.now();
   await intake.again({ isThere });
   outcome.recoveryMs.push(performance.now() - begun);
-  scene.certain.push(upload);
-  assert.equal((await scene.check()).unprocessed, 0);
+  system.certain.push(upload);
+  assert.equal((await system.check()).unprocessed, 0);
   return phase;
 }
 
@@ -202,51 +202,57 @@ interface Intake {
   again(state: { isThere: boolean }): Promise<void>;
 }
 
-async function ingestOf(scene: Scene, upload: Upload): Promise<Intake> {
-  const args = await scene.ingestArgs(upload);
+async function ingestOf(system: SystemUnderTest, upload: Upload): Promise<Intake> {
+  const args = await system.ingestArgs(upload);
   return {
     args,
     acknowledged: /^acme\/\S+\n/,
     async again({ isThere }) {
-      const { code, stdout, stderr } = await run([...args, "--json"], scene.place.environment);
+      const { code, stdout, stderr } = await run(
+        [...args, "--json"],
+        system.runDatabase.environment,
+      );
       assert.equal(code, 0, stderr);
       assert.equal(JSON.parse(stdout).duplicate, isThere);
     },
   };
 }
 
-async function watchOf(scene: Scene, upload: Upload): Promise<Intake> {
-  const key = await putArchive(upload, scene.folder);
-  const args = ["watch", scene.folder, "--org", "acme", "--interval", "1s"];
+async function watchOf(system: SystemUnderTest, upload: Upload): Promise<Intake> {
+  const key = await putArchive(upload, system.folder);
+  const args = ["watch", system.folder, "--org", "acme", "--interval", "1s"];
   return {
     args: [...args, "--lease", `${LEASE_MS / 1000}s`],
     acknowledged: new RegExp(`^${key}\tprocessed\t`, "m"),
     async again({ isThere }) {
       if (!isThere) {
         await pause(LEASE_MS + 100);
-        const { code, stdout, stderr } = await run([...args, "--once"], scene.place.environment);
+        const { code, stdout, stderr } = await run(
+          [...args, "--once"],
+          system.runDatabase.environment,
+        );
         assert.equal(code, 0, stderr);
         assert.match(stdout, new RegExp(`^${key}\tprocessed\t`));
       }
-      await Deno.remove(`${scene.folder}/${key}`);
+      await Deno.remove(`${system.folder}/${key}`);
     },
   };
 }
 
 /** Kills the service during an upload and requests. */
 async function killService(
-  scene: Scene,
+  system: SystemUnderTest,
   { upload, afterMs, outcome }: { upload: Upload; afterMs: number; outcome: Outcome },
 ): Promise<void> {
-  const args = await scene.ingestArgs(upload);
-  await scene.service();
-  const prober = probe(scene);
-  const program: Launched = launch(args, scene.place.environment);
+  const args = await system.ingestArgs(upload);
+  await system.service();
+  const prober = probe(system);
+  const program: Launched = launch(args, system.runDatabase.environment);
   await pause(afterMs);
-  await scene.endService("SIGKILL");
+  await system.endService("SIGKILL");
   outcome.kills++;
   const killedAt = performance.now();
-  await scene.service();
+  await system.service();
   await prober.untilRight();
   outcome.recoveryMs.push(performance.now() - killedAt);
   const { code, stderr } = await program.ending;
@@ -254,23 +260,23 @@ async function killService(
   assert.deepEqual(wrong, []);
   addTally(outcome.tally, tally);
   outcome.gapMs = Math.max(outcome.gapMs, longestGapMs);
-  const isThere = (await scene.check(upload)).there.length > 0;
+  const isThere = (await system.check(upload)).there.length > 0;
   if (code === 0) assert.ok(isThere, "an acknowledged upload is missing");
   else {
     assert.match(stderr, /^error: /m);
-    const again = await run([...args, "--json"], scene.place.environment);
+    const again = await run([...args, "--json"], system.runDatabase.environment);
     assert.equal(again.code, 0, again.stderr);
     assert.equal(JSON.parse(again.stdout).duplicate, isThere);
   }
-  scene.certain.push(upload);
-  await scene.check();
+  system.certain.push(upload);
+  await system.check();
 }
 
 /** A client that sees a running upload completely or not at all. */
-function probe(scene: Scene) {
-  const certain = scene.certain.length;
-  return startProber(() => scene.address(), {
-    target: `/api/repos/${scene.repository}/submissions?limit=1`,
+function probe(system: SystemUnderTest) {
+  const certain = system.certain.length;
+  return startProber(() => system.address(), {
+    target: `/api/repos/${system.repository}/submissions?limit=1`,
     isRight: (body) => [certain, certain + 1].includes(JSON.parse(body).count),
   });
 }

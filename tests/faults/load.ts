@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { launch, type Launched, pause } from "../e2e/launch.ts";
 import { type Ending, run } from "../e2e/program.ts";
 import { type Prober, type Sightings, startProber } from "./prober.ts";
-import type { Scene } from "./scene.ts";
+import type { SystemUnderTest } from "./system_under_test.ts";
 import { putArchive, type Upload } from "./uploads.ts";
 
 const CLIENTS = 4;
@@ -35,31 +35,31 @@ export interface Load {
 }
 
 /** Starts load on the service. */
-export async function startLoad(scene: Scene): Promise<Load> {
-  await scene.service();
-  scene.isConcurrent = true;
-  const { environment } = scene.place;
+export async function startLoad(system: SystemUnderTest): Promise<Load> {
+  await system.service();
+  system.isConcurrent = true;
+  const { environment } = system.runDatabase;
   const acknowledged: Upload[] = [];
   const refused: LoadOutcome["refused"] = [];
   const archives: Upload[] = [];
   let isStopped = false;
-  const prober = startProber(() => scene.address(), {
+  const prober = startProber(() => system.address(), {
     clients: CLIENTS,
-    target: `/api/repos/${scene.repository}/submissions`,
+    target: `/api/repos/${system.repository}/submissions`,
   });
-  const watcher: Launched = launch(watchArgs(scene), environment);
+  const watcher: Launched = launch(watchArgs(system), environment);
   const ingesting = (async () => {
     while (!isStopped) {
-      const upload = scene.nextUpload(TESTS);
-      const ending: Ending = await run(await scene.ingestArgs(upload), environment);
+      const upload = system.nextUpload(TESTS);
+      const ending: Ending = await run(await system.ingestArgs(upload), environment);
       if (ending.code === 0) acknowledged.push(upload);
       else refused.push({ upload, stderr: ending.stderr });
     }
   })();
   const uploading = (async () => {
     while (!isStopped) {
-      const upload = scene.nextUpload(TESTS);
-      await putArchive(upload, scene.folder);
+      const upload = system.nextUpload(TESTS);
+      await putArchive(upload, system.folder);
       archives.push(upload);
       await pause(ARCHIVE_PAUSE_MS);
     }
@@ -88,39 +88,39 @@ export async function startLoad(scene: Scene): Promise<Load> {
  * others and checks again. Returns acknowledged uploads that were lost.
  */
 export async function settle(
-  scene: Scene,
+  system: SystemUnderTest,
   { acknowledged, refused, waiting, archives }: LoadOutcome,
   { mayBeLost = false }: { mayBeLost?: boolean } = {},
 ): Promise<Upload[]> {
-  const { environment } = scene.place;
+  const { environment } = system.runDatabase;
   const doubtful = [...refused.map(({ upload }) => upload), ...waiting];
   let lost: Upload[] = [];
   if (mayBeLost) {
-    const before = [...scene.certain, ...acknowledged];
-    scene.certain = [];
-    const { there } = await scene.check(...before, ...doubtful);
+    const before = [...system.certain, ...acknowledged];
+    system.certain = [];
+    const { there } = await system.check(...before, ...doubtful);
     lost = before.filter((upload) => !there.includes(upload));
-    scene.certain = before.filter((upload) => there.includes(upload));
+    system.certain = before.filter((upload) => there.includes(upload));
   } else {
-    scene.certain.push(...acknowledged);
-    await scene.check(...doubtful);
+    system.certain.push(...acknowledged);
+    await system.check(...doubtful);
   }
   const gone = lost.filter((upload) => !archives.includes(upload));
   for (const upload of [...refused.map(({ upload }) => upload), ...gone]) {
-    const { code, stderr } = await run(await scene.ingestArgs(upload), environment);
+    const { code, stderr } = await run(await system.ingestArgs(upload), environment);
     assert.equal(code, 0, stderr);
   }
   await pause(1_100);
-  const { code, stderr } = await run([...watchArgs(scene), "--once"], environment);
+  const { code, stderr } = await run([...watchArgs(system), "--once"], environment);
   assert.equal(code, 0, stderr);
-  scene.certain.push(...doubtful, ...lost);
-  assert.equal((await scene.check()).unprocessed, 0);
-  for (const entry of Deno.readDirSync(scene.folder)) {
-    if (entry.name.endsWith(".gz")) await Deno.remove(join(scene.folder, entry.name));
+  system.certain.push(...doubtful, ...lost);
+  assert.equal((await system.check()).unprocessed, 0);
+  for (const entry of Deno.readDirSync(system.folder)) {
+    if (entry.name.endsWith(".gz")) await Deno.remove(join(system.folder, entry.name));
   }
   return lost;
 }
 
-function watchArgs(scene: Scene): string[] {
-  return ["watch", scene.folder, "--org", "acme", "--lease", "1s", "--interval", "1s"];
+function watchArgs(system: SystemUnderTest): string[] {
+  return ["watch", system.folder, "--org", "acme", "--lease", "1s", "--interval", "1s"];
 }

@@ -16,7 +16,7 @@ import { receiverFaults } from "./receiver.ts";
 import { killFaults } from "./kill.ts";
 import { failOverFaults, hasServer, stopFaults } from "./server_stops.ts";
 import { taskOptions } from "../task_options.ts";
-import type { Place } from "./place.ts";
+import type { RunDatabase } from "./run_database.ts";
 import { markdownTable, type Row } from "./row.ts";
 
 /** Parameters of a fault. */
@@ -25,7 +25,7 @@ export interface FaultOptions {
   tries: number;
   random: Random;
   /** The databases, for faults that apply to both. */
-  databases: readonly Place["kind"][];
+  databases: readonly RunDatabase["kind"][];
   /** Reports progress. */
   say: (text: string) => void;
 }

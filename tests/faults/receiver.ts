@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { pause } from "../e2e/launch.ts";
 import { run, type Running, start } from "../e2e/program.ts";
 import type { FaultOptions } from "./main.ts";
-import { addToken, makePlace, type Place } from "./place.ts";
+import { addToken, createRunDatabase, type RunDatabase } from "./run_database.ts";
 import { type Row, spread } from "./row.ts";
-import { Scene } from "./scene.ts";
+import { SystemUnderTest } from "./system_under_test.ts";
 import { requestOf, type Upload } from "./uploads.ts";
 
 /** New tests per upload. */
@@ -35,21 +35,21 @@ export async function receiverFaults(
   const rows: Row[] = [];
   for (const kind of databases) {
     for (const command of ["receive", "up"] as const) {
-      const scene = await Scene.on(await makePlace(kind), random);
-      scene.isConcurrent = true;
+      const system = await SystemUnderTest.on(await createRunDatabase(kind), random);
+      system.isConcurrent = true;
       try {
         const count = Math.ceil(tries / 2 / databases.length);
-        rows.push(rowOf(command, kind, await kills(scene, { command, count, say })));
+        rows.push(rowOf(command, kind, await kills(system, { command, count, say })));
         say(JSON.stringify(rows.at(-1)));
       } finally {
-        await scene.remove();
+        await system.remove();
       }
     }
   }
   return rows;
 }
 
-function rowOf(command: Command, database: Place["kind"], outcome: Outcome): Row {
+function rowOf(command: Command, database: RunDatabase["kind"], outcome: Outcome): Row {
   const { kills, acknowledged, others, stored, recoveryMs } = outcome;
   return {
     fault: `kill -9 of \`${command}\` during ${CLIENTS} uploads at once`,
@@ -62,14 +62,14 @@ function rowOf(command: Command, database: Place["kind"], outcome: Outcome): Row
 }
 
 async function kills(
-  scene: Scene,
+  system: SystemUnderTest,
   { command, count, say }: { command: Command; count: number; say: (text: string) => void },
 ): Promise<Outcome> {
   const outcome = { kills: 0, acknowledged: 0, others: 0, stored: 0, recoveryMs: [] as number[] };
   const receiver = new Receiver(
-    scene,
+    system,
     command,
-    await addToken(scene.place.environment, "--upload"),
+    await addToken(system.runDatabase.environment, "--upload"),
   );
   // How long the latest uploads took; the kills are spread over it.
   let lengthMs = 0;
@@ -77,18 +77,18 @@ async function kills(
     for (let tries = 0; outcome.kills < count; tries++) {
       if (tries % REPOSITORY_TRIES === 0) {
         await receiver.stop();
-        await scene.newRepository(TESTS);
-        await scene.endService("SIGTERM");
+        await system.newRepository(TESTS);
+        await system.endService("SIGTERM");
         await receiver.start();
         const begun = performance.now();
-        const { acknowledged } = await receiver.upload(nextUploads(scene));
+        const { acknowledged } = await receiver.upload(nextUploads(system));
         assert.equal(acknowledged.length, CLIENTS);
         lengthMs = performance.now() - begun;
-        scene.certain.push(...acknowledged);
+        system.certain.push(...acknowledged);
       }
-      const uploads = nextUploads(scene);
+      const uploads = nextUploads(system);
       const uploading = receiver.upload(uploads);
-      await pause(scene.random.next() * lengthMs * 0.9);
+      await pause(system.random.next() * lengthMs * 0.9);
       await receiver.kill();
       outcome.kills++;
       const { acknowledged, others } = await uploading;
@@ -97,7 +97,7 @@ async function kills(
       outcome.recoveryMs.push(performance.now() - begun);
       // Acknowledged uploads are stored without being repeated.
       await receiver.process();
-      scene.certain.push(...acknowledged);
+      system.certain.push(...acknowledged);
       const { there } = await receiver.check(...others);
       outcome.acknowledged += acknowledged.length;
       outcome.others += others.length;
@@ -108,12 +108,14 @@ async function kills(
       lengthMs = performance.now() - againBegun;
       assert.equal(again.others.length, 0);
       await receiver.process();
-      scene.certain.push(...others);
+      system.certain.push(...others);
       assert.equal((await receiver.check()).unprocessed, 0);
       await receiver.checkFolder();
       if (outcome.kills % 10 === 0) {
         say(
-          `${scene.place.kind}: ${outcome.kills} kills of ${command}; ${JSON.stringify(outcome)}`,
+          `${system.runDatabase.kind}: ${outcome.kills} kills of ${command}; ${
+            JSON.stringify(outcome)
+          }`,
         );
       }
     }
@@ -123,8 +125,8 @@ async function kills(
   }
 }
 
-function nextUploads(scene: Scene): Upload[] {
-  return Array.from({ length: CLIENTS }, () => scene.nextUpload(TESTS));
+function nextUploads(system: SystemUnderTest): Upload[] {
+  return Array.from({ length: CLIENTS }, () => system.nextUpload(TESTS));
 }
 
 /** The program that receives uploads, and its inbox. */
@@ -133,19 +135,19 @@ class Receiver {
   #running: Running | null = null;
 
   constructor(
-    readonly scene: Scene,
+    readonly system: SystemUnderTest,
     readonly command: Command,
     readonly token: string,
   ) {
-    const { DATA_DIR = scene.folder } = scene.place.environment;
-    this.#folder = command === "up" ? join(DATA_DIR, "inbox") : join(scene.folder, "inbox");
+    const { DATA_DIR = system.folder } = system.runDatabase.environment;
+    this.#folder = command === "up" ? join(DATA_DIR, "inbox") : join(system.folder, "inbox");
   }
 
   async start(): Promise<void> {
-    const { environment } = this.scene.place;
+    const { environment } = this.system.runDatabase;
     this.#running = this.command === "up"
       ? await start(["up", "--port", "0", "--upload-port", "0"], {
-        DATA_DIR: this.scene.folder,
+        DATA_DIR: this.system.folder,
         ...environment,
       })
       : await start(["receive", "--to", this.#folder, "--port", "0"], environment);
@@ -184,10 +186,10 @@ class Receiver {
 
   /** Waits until the archives in the inbox are processed, or has them processed. */
   async process(): Promise<void> {
-    const { place } = this.scene;
+    const { runDatabase } = this.system;
     if (this.command === "receive") {
       const args = ["watch", this.#folder, "--org", "acme", "--once"];
-      const { code, stdout, stderr } = await run(args, place.environment);
+      const { code, stdout, stderr } = await run(args, runDatabase.environment);
       assert.equal(code, 0, stdout + stderr);
       return;
     }
@@ -200,8 +202,8 @@ class Receiver {
 
   /** Checks what is stored; `up` and the service share the embedded database. */
   async check(...doubtful: Upload[]): Promise<{ there: Upload[]; unprocessed: number }> {
-    const checked = await this.scene.check(...doubtful);
-    if (this.command === "up") await this.scene.endService("SIGTERM");
+    const checked = await this.system.check(...doubtful);
+    if (this.command === "up") await this.system.endService("SIGTERM");
     return checked;
   }
 

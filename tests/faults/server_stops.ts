@@ -5,10 +5,10 @@ import { pause } from "../e2e/launch.ts";
 import { installedServer, makeOwnServer, makeStandby, type OwnServer } from "../e2e/postgres.ts";
 import { type Load, settle, startLoad } from "./load.ts";
 import type { FaultOptions } from "./main.ts";
-import { placeOn } from "./place.ts";
+import { useServer } from "./run_database.ts";
 import { addTally } from "./prober.ts";
 import { type Row, seconds, spread, tallyText } from "./row.ts";
-import { Scene } from "./scene.ts";
+import { SystemUnderTest } from "./system_under_test.ts";
 
 /** Stops of each kind, and fail-overs of each kind. */
 const MOST_STOPS = 10;
@@ -33,13 +33,17 @@ class Findings {
   lost = 0;
 
   /** Takes the outcome of a load into account, and what is left of it in the database. */
-  async add(scene: Scene, load: Load, options: { mayBeLost?: boolean } = {}): Promise<void> {
+  async add(
+    system: SystemUnderTest,
+    load: Load,
+    options: { mayBeLost?: boolean } = {},
+  ): Promise<void> {
     const outcome = await load.stop();
     addTally(this.tally, outcome.seen.tally);
     this.gapMs = Math.max(this.gapMs, outcome.seen.longestGapMs);
     this.acknowledged += outcome.acknowledged.length;
     this.refused += outcome.refused.length;
-    this.lost += (await settle(scene, outcome, options)).length;
+    this.lost += (await settle(system, outcome, options)).length;
   }
 
   row(fault: string, tries: number): Row {
@@ -65,14 +69,17 @@ export async function stopFaults({ tries, random, say }: FaultOptions): Promise<
   for (const mode of ["fast", "immediate"] as const) {
     for (const awayMs of [0, AWAY_MS]) {
       const server = await makeOwnServer({ fsync: "on" });
-      const scene = await Scene.on(await placeOn(server, () => server.remove()), random);
+      const system = await SystemUnderTest.on(
+        await useServer(server, () => server.remove()),
+        random,
+      );
       try {
         const rounds = Math.min(tries, MOST_STOPS);
         const stop = { servers: [server], name: "PostgreSQL", mode, awayMs, rounds, say };
-        rows.push(await stopRow(scene, stop));
+        rows.push(await stopRow(system, stop));
         say(JSON.stringify(rows.at(-1)));
       } finally {
-        await scene.remove();
+        await system.remove();
       }
     }
   }
@@ -81,7 +88,7 @@ export async function stopFaults({ tries, random, say }: FaultOptions): Promise<
 
 /** Stops and starts servers under load. */
 export async function stopRow(
-  scene: Scene,
+  system: SystemUnderTest,
   { servers, name, mode, awayMs, rounds, say }: Pick<FaultOptions, "say"> & {
     servers: OwnServer[];
     name: string;
@@ -93,15 +100,15 @@ export async function stopRow(
 ): Promise<Row> {
   const findings = new Findings();
   for (let round = 0; round < rounds; round++) {
-    if (round % 5 === 0) await scene.newRepository(300);
-    const load = await startLoad(scene);
-    await pause(LOAD_MS * (0.5 + scene.random.next()));
+    if (round % 5 === 0) await system.newRepository(300);
+    const load = await startLoad(system);
+    await pause(LOAD_MS * (0.5 + system.random.next()));
     for (const server of servers) await server.stop(mode);
     await pause(awayMs);
     for (const server of servers) await server.start();
     findings.recoveryMs.push(await load.prober.untilRight());
     await pause(LOAD_MS);
-    await findings.add(scene, load);
+    await findings.add(system, load);
     say(`${mode}, ${awayMs} ms, round ${round}: recovered in ${findings.recoveryMs.at(-1)} ms`);
   }
   const what = awayMs === 0 ? "restarted" : `stopped for ${seconds(awayMs)}`;
@@ -151,10 +158,10 @@ async function failOver(
     await primary.remove();
   };
   if (isSynchronous) await followSynchronously(primary);
-  const scene = await Scene.on(await placeOn(address, remove), random);
+  const system = await SystemUnderTest.on(await useServer(address, remove), random);
   try {
-    await scene.newRepository(300);
-    const load = await startLoad(scene);
+    await system.newRepository(300);
+    const load = await startLoad(system);
     await pause(LOAD_MS * (0.5 + random.next()));
     if (isCutOff) {
       await cutOff(standby);
@@ -165,9 +172,9 @@ async function failOver(
     address.switchTo(standby.port);
     findings.recoveryMs.push(await load.prober.untilRight());
     await pause(LOAD_MS);
-    await findings.add(scene, load, { mayBeLost: !isSynchronous });
+    await findings.add(system, load, { mayBeLost: !isSynchronous });
   } finally {
-    await scene.remove();
+    await system.remove();
   }
 }
 

@@ -27,8 +27,9 @@ export class KillTimings {
     const anywhere = this.#random.next() * this.#lengthMs * 1.05;
     if (this.#random.next() < 0.5) return anywhere;
     const [rarest] = [...this.hits].toSorted(([, a], [, b]) => a - b)[0]!;
-    const place = PHASES.indexOf(rarest);
-    const isBefore = (phase: Phase | "done") => phase !== "done" && PHASES.indexOf(phase) < place;
+    const runDatabase = PHASES.indexOf(rarest);
+    const isBefore = (phase: Phase | "done") =>
+      phase !== "done" && PHASES.indexOf(phase) < runDatabase;
     const inside = this.#seen.filter(({ phase }) => phase === rarest).map(({ at }) => at);
     const before = this.#seen.filter(({ phase }) => isBefore(phase)).map(({ at }) => at);
     const after = this.#seen.filter(({ phase }) => phase !== rarest && !isBefore(phase))

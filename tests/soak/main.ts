@@ -12,7 +12,7 @@ import { parseArgs } from "node:util";
 import { Random } from "../bench/random.ts";
 import { checkUploads, type Service } from "../faults/requests.ts";
 import { familyMegabytes, type Usage, usageOf } from "../faults/measure.ts";
-import { makePlace, placeOn } from "../faults/place.ts";
+import { createRunDatabase, useServer } from "../faults/run_database.ts";
 import { makeUpload, putArchive, putFile, type Upload, writeForIngest } from "../faults/uploads.ts";
 import { pause } from "../e2e/launch.ts";
 import { makeOwnServer } from "../e2e/postgres.ts";
@@ -89,22 +89,24 @@ const say = (text: string) =>
   process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`);
 
 const server = database === "server" ? await makeOwnServer() : null;
-const place = server ? await placeOn(server, () => server.remove()) : await makePlace("embedded");
+const runDatabase = server
+  ? await useServer(server, () => server.remove())
+  : await createRunDatabase("embedded");
 const folder = await Deno.makeTempDir({ prefix: "test-analytics-soak-" });
 const watched = `${folder}/watched`;
 await Deno.mkdir(watched);
 /** Status of each archive that `watch` has reported, by its key. */
 const statuses = new Map<string, string>();
-const serve = await startLongRunning(["serve", "--port", "0"], place.environment);
+const serve = await startLongRunning(["serve", "--port", "0"], runDatabase.environment);
 const watch = await startLongRunning(
   ["watch", watched, "--org", "acme", "--interval", "1s", "--json"],
-  place.environment,
+  runDatabase.environment,
   (line) => {
     const { key, status } = JSON.parse(line);
     statuses.set(key, status);
   },
 );
-const service: Service = { url: serve.url(), token: place.token };
+const service: Service = { url: serve.url(), token: runDatabase.token };
 const uploads: Upload[] = [];
 let ingestedCount = 0;
 /** The expected status of each hostile archive, by its key. */
@@ -135,7 +137,7 @@ try {
   isOver = true;
   await watch.stop();
   await serve.stop();
-  await place.remove();
+  await runDatabase.remove();
   await Deno.remove(folder, { recursive: true });
 }
 
@@ -165,7 +167,10 @@ async function uploadNext(): Promise<void> {
     testCount: TESTS_PER_UPLOAD,
   });
   if (upload.no % 3 === 0) {
-    const { code, stderr } = await run(await writeForIngest(upload, folder), place.environment);
+    const { code, stderr } = await run(
+      await writeForIngest(upload, folder),
+      runDatabase.environment,
+    );
     assert.equal(code, 0, stderr);
     ingestedCount++;
   } else {

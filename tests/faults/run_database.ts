@@ -5,7 +5,7 @@ import { makeOwnServer, type OwnServer } from "../e2e/postgres.ts";
 import { run } from "../e2e/program.ts";
 
 /** The database of a run. */
-export interface Place {
+export interface RunDatabase {
   kind: "embedded" | "server";
   /** Environment variables that select it. */
   environment: Record<string, string>;
@@ -14,10 +14,10 @@ export interface Place {
 }
 
 /** Creates a database. */
-export async function makePlace(kind: Place["kind"]): Promise<Place> {
+export async function createRunDatabase(kind: RunDatabase["kind"]): Promise<RunDatabase> {
   if (kind === "server") {
     const server = await makeOwnServer();
-    return placeOn(server, () => server.remove());
+    return useServer(server, () => server.remove());
   }
   const dataDir = await copyTemplate();
   const environment = { DATA_DIR: dataDir };
@@ -26,10 +26,10 @@ export async function makePlace(kind: Place["kind"]): Promise<Place> {
 }
 
 /** Uses an existing server. */
-export async function placeOn(
+export async function useServer(
   server: Pick<OwnServer, "url">,
   remove: () => Promise<void>,
-): Promise<Place> {
+): Promise<RunDatabase> {
   const environment = { DATABASE_URL: server.url };
   return { kind: "server", environment, token: await makeToken(environment), remove };
 }

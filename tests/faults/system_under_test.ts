@@ -5,7 +5,7 @@ import type { Random } from "../bench/random.ts";
 import { pause } from "../e2e/launch.ts";
 import { run, type Running, start } from "../e2e/program.ts";
 import { checkUploads, type Service } from "./requests.ts";
-import type { Place } from "./place.ts";
+import type { RunDatabase } from "./run_database.ts";
 import { makeUpload, type Upload, writeForIngest } from "./uploads.ts";
 
 /** Seconds by which the earliest upload is in the past: inside the window, whatever a run takes. */
@@ -15,7 +15,7 @@ const AGE = 10 * 86_400;
 const LOG_CHARACTERS = 3_000;
 
 /** The system under test. */
-export class Scene {
+export class SystemUnderTest {
   /** Uploads of the current repository that must be stored, in their order. */
   certain: Upload[] = [];
   repository = "";
@@ -28,12 +28,16 @@ export class Scene {
   #no = 0;
   #repositories = 0;
 
-  private constructor(readonly place: Place, readonly random: Random, folder: string) {
+  private constructor(readonly runDatabase: RunDatabase, readonly random: Random, folder: string) {
     this.folder = folder;
   }
 
-  static async on(place: Place, random: Random): Promise<Scene> {
-    return new Scene(place, random, await Deno.makeTempDir({ prefix: "test-analytics-faults-" }));
+  static async on(runDatabase: RunDatabase, random: Random): Promise<SystemUnderTest> {
+    return new SystemUnderTest(
+      runDatabase,
+      random,
+      await Deno.makeTempDir({ prefix: "test-analytics-faults-" }),
+    );
   }
 
   /** Turns to a repository that does not exist yet. */
@@ -47,7 +51,7 @@ export class Scene {
     this.nextRepository();
     const args = await this.ingestArgs(this.nextUpload(testCount));
     const begun = performance.now();
-    const { code, stderr } = await run(args, this.place.environment);
+    const { code, stderr } = await run(args, this.runDatabase.environment);
     assert.equal(code, 0, stderr);
     const passed = performance.now() - begun;
     this.certain.push(this.latest);
@@ -75,14 +79,14 @@ export class Scene {
 
   /** The service; starts it unless it is running. */
   async service(): Promise<Service> {
-    this.#running ??= await start(["serve", "--port", "0"], this.place.environment);
+    this.#running ??= await start(["serve", "--port", "0"], this.runDatabase.environment);
     return this.address();
   }
 
   /** Address of the service, also after it has ended. */
   address(): Service {
     if (this.#running) this.#lastUrl = this.#running.url;
-    return { url: this.#lastUrl, token: this.place.token };
+    return { url: this.#lastUrl, token: this.runDatabase.token };
   }
 
   #lastUrl = "http://127.0.0.1:1";
@@ -120,7 +124,7 @@ export class Scene {
   async untilStored(
     testCount: number,
   ): Promise<{ reached(isOver: () => boolean): Promise<void> }> {
-    const { DATABASE_URL, DATA_DIR = "" } = this.place.environment;
+    const { DATABASE_URL, DATA_DIR = "" } = this.runDatabase.environment;
     const { sql, close } = await openDatabase({ databaseUrl: DATABASE_URL, dataDir: DATA_DIR });
     const testNo = async () => {
       const [row] = await sql<{ no: number }[]>`
@@ -130,7 +134,7 @@ export class Scene {
     };
     const before = await testNo();
     // Every query of the embedded database delays the writer.
-    const pauseMs = this.place.kind === "embedded" ? 25 : 2;
+    const pauseMs = this.runDatabase.kind === "embedded" ? 25 : 2;
     return {
       async reached(isOver) {
         while (await testNo() < before + testCount && !isOver()) await pause(pauseMs);
@@ -141,7 +145,7 @@ export class Scene {
 
   /** Number of stored tests that only this upload has, published or not. */
   async storedTests({ no, repository }: Upload): Promise<number> {
-    const { DATABASE_URL, DATA_DIR = "" } = this.place.environment;
+    const { DATABASE_URL, DATA_DIR = "" } = this.runDatabase.environment;
     // The owner of the embedded database has to be a program under test.
     await this.service();
     const { sql, close } = await openDatabase({ databaseUrl: DATABASE_URL, dataDir: DATA_DIR });
@@ -161,6 +165,6 @@ export class Scene {
   async remove(): Promise<void> {
     await this.endService("SIGTERM");
     await Deno.remove(this.folder, { recursive: true });
-    await this.place.remove();
+    await this.runDatabase.remove();
   }
 }
