@@ -41,6 +41,7 @@ export class RunCounts {
     this.#totals = totals;
   }
 
+  /** Counts of no submission; `withTime`: also sums durations. */
   static none({ withTime }: { withTime: boolean }): RunCounts {
     return new RunCounts({
       counted: new Int32Array(),
@@ -54,6 +55,7 @@ export class RunCounts {
     return Object.values(this.#totals).reduce((sum, array) => sum + (array?.byteLength ?? 0), 0);
   }
 
+  /** The totals of a test, 0 where it did not run. */
   of(testNo: number): RunTotals {
     const { counted, negative, all, microseconds } = this.#totals;
     return {
@@ -64,6 +66,7 @@ export class RunCounts {
     };
   }
 
+  /** New counts, with the runs of some submissions added and those of others removed. */
   changed(
     { added, removed, lists }: {
       added: readonly Run[];
