@@ -13,10 +13,14 @@ const KILLS = Number(process.env.TEST_WATCH_KILLS || "1");
 const WATCHERS = 2;
 /** Watchers that share a queue of so many archives. */
 const SHARERS = 3;
-
 /** Archives that each processes at a time, by default. */
 const WORKERS = 4;
-const QUEUE = { server: 20, embedded: 12 };
+/** A queue, and how many attempts the kill of one watcher may interrupt. */
+const QUEUES = {
+  server: { queue: 20, interruptedAtMost: WORKERS },
+  // The embedded database ends with the process that opened it, for the others too.
+  embedded: { queue: 12, interruptedAtMost: SHARERS * WORKERS },
+};
 const TESTS = 1_000;
 const SHA = "0123456789abcdef0123456789abcdef01234567";
 
@@ -111,7 +115,7 @@ async function expireLeases(environment: Record<string, string>): Promise<void> 
 /** Three take from one queue; one is killed on the way. */
 async function proveSharing(
   environment: Record<string, string>,
-  queue: number,
+  { queue, interruptedAtMost }: { queue: number; interruptedAtMost: number },
 ): Promise<void> {
   const source = await makeSource();
   for (let i = 0; i < queue; i++) await source.put();
@@ -145,11 +149,11 @@ async function proveSharing(
     // The victim may have stored some more than it lived to say.
     const said = doneBy.flat();
     assert.equal(new Set(said).size, said.length, "nothing was done twice");
-    assert.ok(said.length >= queue / 2, `${said.length} of ${queue}`);
-    for (const keys of doneBy.slice(0, SHARERS)) assert.ok(keys.length > 0, "each did some");
+    // On a busy machine one may start after the queue is empty.
+    const [byVictim, ...byOthers] = doneBy.map((keys) => keys.length);
+    assert.ok(byVictim! > 0 && byOthers.some((count) => count > 0), "they shared the queue");
     const { interrupted } = await checkStored(environment, { archives: queue });
-    // What each had begun, at most: the victim may have had the embedded database open for all.
-    assert.ok(interrupted <= SHARERS * WORKERS, `${interrupted} were begun twice`);
+    assert.ok(interrupted <= interruptedAtMost, `${interrupted} were begun twice`);
   } finally {
     await Deno.remove(source.folder, { recursive: true });
   }
@@ -234,11 +238,11 @@ describe("watchers that are killed at any moment", () => {
 });
 
 describe("watchers that share a queue, one of them killed", () => {
-  it("do some each, and each archive once, on the embedded database", () =>
-    embedded((environment) => proveSharing(environment, QUEUE.embedded)));
+  it("process each archive once, on the embedded database", () =>
+    embedded((environment) => proveSharing(environment, QUEUES.embedded)));
   it(
-    "do some each, and each archive once, on a server",
+    "process each archive once, on a server",
     { skip: SERVER === "" },
-    () => onServer((environment) => proveSharing(environment, QUEUE.server)),
+    () => onServer((environment) => proveSharing(environment, QUEUES.server)),
   );
 });
