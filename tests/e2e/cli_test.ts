@@ -125,7 +125,11 @@ describe("demo", () => {
       const lines = demo.stdout().trimEnd().split("\n");
       const [, token] = /^token: (tk_[0-9a-f]{64})$/.exec(lines[0] ?? "") ?? [];
       assert.ok(token, lines[0]);
-      assert.ok(lines.at(-1)?.endsWith(`: ${demo.url}/repos`), lines.at(-1));
+      assert.deepEqual(lines.slice(-3), [
+        "in a browser (any user name, the token as password):",
+        `pages: ${demo.url}/repos`,
+        `documentation: ${demo.url}/docs`,
+      ]);
       const answers = [];
       for (const line of lines.filter((line) => line.startsWith("curl "))) {
         const [, bearer, url = ""] = /^curl -H 'Authorization: (Bearer \S+)' '(\S+)'$/.exec(line) ??

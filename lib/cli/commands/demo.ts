@@ -78,7 +78,8 @@ async function serveExample(
           await io.stdout(
             `token: ${token}\n\nflaky tests:\n${tests}\n\nCI runs:\n${submissions}\n\n` +
               `disruptions of one test:\n${disruptions}\n\n` +
-              `in a browser (any user name, the token as password): ${url}/repos\n`,
+              `in a browser (any user name, the token as password):\n` +
+              `pages: ${url}/repos\ndocumentation: ${url}/docs\n`,
           );
         },
       });
