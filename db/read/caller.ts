@@ -103,8 +103,9 @@ export async function loadCallers(
 }
 
 /**
- * The text of the statement, from constants. The parameter is a JSON array of look-ups. `offset 0` makes
- * the planner look tokens and repositories up one by one, as few as they are.
+ * The text of the statement, from constants: postgres.js takes 11 µs for the same in fragments. The
+ * parameter is a JSON array of look-ups. `offset 0` makes the planner look tokens and repositories up
+ * one by one, as few as they are.
  */
 function callerStatement({ token, selection }: CallerLookUp): string {
   return `

@@ -48,6 +48,8 @@ try {
     const { data } = await session.send("Page.captureScreenshot", {
       format: "webp",
       quality: QUALITY,
+      // Without a GPU, a picture of the surface fails at random.
+      fromSurface: false,
     });
     await Deno.writeFile(join(FOLDER, `${file}.webp`), Uint8Array.fromBase64(data));
     await context.close();
