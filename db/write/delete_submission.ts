@@ -8,11 +8,12 @@ import {
 import type { Database } from "../connection/connect.ts";
 import { arrayOf, integersIn, type Queryable } from "../connection/sql.ts";
 import {
+  deleteDisruptiveTests,
   loadDisruptiveTests,
   loadNegatives,
   loadProcessedSubmissions,
   markDisruptions,
-  replaceDisruptiveTests,
+  storeDisruptiveTests,
 } from "./disruptions.ts";
 import { deleteUnusedTexts } from "./failure_texts.ts";
 import { bumpDataVersion, lockRepository } from "./repository_row.ts";
@@ -130,5 +131,8 @@ async function withdrawDisruptions(
   const tests = [...known.values()].flatMap((test) =>
     withoutSubmission(test, before.get(test.testNo), after.get(test.testNo)) ?? []
   );
-  await replaceDisruptiveTests(tx, { repositoryId, testNos, tests });
+  await storeDisruptiveTests(tx, { repositoryId, tests });
+  const left = new Set(tests.map(({ testNo }) => testNo));
+  const others = [...known.keys()].filter((testNo) => !left.has(testNo));
+  await deleteDisruptiveTests(tx, { repositoryId, testNos: others });
 }

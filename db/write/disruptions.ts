@@ -46,7 +46,7 @@ export async function detectDisruptions(
   const known = await loadDisruptiveTests(tx, { repositoryId, testNos });
   const changed = found.map(({ test }) => mergeDisruptive(known.get(test.testNo), test))
     .filter((test) => !isDeepStrictEqual(test, known.get(test.testNo)));
-  await replaceDisruptiveTests(tx, { repositoryId, tests: changed });
+  await storeDisruptiveTests(tx, { repositoryId, tests: changed });
   const newTestNos = testNos.filter((testNo) => !known.has(testNo));
   const newlyDisruptive = newTestNos.length === 0 ? [] : await tx<TestIdentity[]>`
     select suite, class, name, file from test
@@ -142,19 +142,14 @@ export async function loadDisruptiveTests(
   return new Map(rows.map((row) => [row.testNo, { ...row }]));
 }
 
-/** Replaces the rows of disruptive tests; those of `testNos` that are not in `tests` are deleted. */
-export async function replaceDisruptiveTests(
+/**
+ * Stores disruptive tests. A row that exists is updated: its new version stays in the same page, and the
+ * space of the old one is used again at once.
+ */
+export async function storeDisruptiveTests(
   sql: Queryable,
-  { repositoryId, tests, testNos = tests.map(({ testNo }) => testNo) }: {
-    repositoryId: number;
-    tests: DisruptiveTest[];
-    testNos?: Iterable<number>;
-  },
+  { repositoryId, tests }: { repositoryId: number; tests: DisruptiveTest[] },
 ): Promise<void> {
-  await sql`
-    delete from disruptive_test
-    where repository_id = ${repositoryId}
-      and test_no = any(${integersIn(sql, testNos)})`;
   await sql`
     insert into disruptive_test (repository_id, test_no, first_disruption_at, latest_submission_id,
       latest_result_no, latest_commit_oid, latest_build_url, latest_message,
@@ -166,5 +161,22 @@ export async function replaceDisruptiveTests(
     from json_to_recordset(${JSON.stringify(tests)}::text::json) as t("testNo" int,
       "firstDisruptionAt" float8, "latestSubmissionId" text, "latestResultNo" int,
       "latestCommitOid" text, "latestBuildUrl" text, "latestMessage" text,
-      "positiveSubmissionId" text, "positiveBuildUrl" text)`;
+      "positiveSubmissionId" text, "positiveBuildUrl" text)
+    on conflict (repository_id, test_no) do update set
+      (first_disruption_at, latest_submission_id, latest_result_no, latest_commit_oid,
+        latest_build_url, latest_message, positive_submission_id, positive_build_url) =
+      (excluded.first_disruption_at, excluded.latest_submission_id, excluded.latest_result_no,
+        excluded.latest_commit_oid, excluded.latest_build_url, excluded.latest_message,
+        excluded.positive_submission_id, excluded.positive_build_url)`;
+}
+
+/** Deletes the rows of tests that are no longer disruptive. */
+export async function deleteDisruptiveTests(
+  sql: Queryable,
+  { repositoryId, testNos }: { repositoryId: number; testNos: Iterable<number> },
+): Promise<void> {
+  await sql`
+    delete from disruptive_test
+    where repository_id = ${repositoryId}
+      and test_no = any(${integersIn(sql, testNos)})`;
 }
