@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { loadTestsOnBase, type TestOnBase } from "../db/read/verdicts.ts";
 import type { TrackedTest } from "../lib/analysis/tracked_test.ts";
-import { DEFAULT_BASE, KNOWN_VERDICTS, verdictOf } from "../lib/analysis/verdict.ts";
+import { DEFAULT_BASE, NOT_NEW_VERDICTS, verdictOf } from "../lib/analysis/verdict.ts";
 import { parseShortTestId } from "../lib/base/identity.ts";
 import { quote } from "../lib/base/quote.ts";
 import * as parameters from "../lib/http/request/parameters.ts";
@@ -33,7 +33,7 @@ const baseParameter = parameters.parsed(
 const verdictSchema = schemas.object("TestVerdict", {
   ...schemas.test,
   verdict: schemas.described(
-    v.picklist(KNOWN_VERDICTS),
+    v.picklist(NOT_NEW_VERDICTS),
     "The first that applies: quarantined; flaky: a disruption in the last 14 days; known: it " +
       "also failed in the last 14 days on the base branch",
   ),

@@ -1,6 +1,6 @@
 import {
   type AttemptStatus,
-  countOthers,
+  countNonNegative,
   hasStatus,
   negativeConclusions,
   type StoredFailure,
@@ -159,7 +159,7 @@ async function findSubmissions(
 function mayHaveStatus(counts: ResultCounts, status: AttemptStatus): boolean {
   // Submissions without a wanted failure are not candidates when only failures are wanted.
   const negativeCount = negativeConclusions(status).length > 0 ? counts.negative : 0;
-  return negativeCount + countOthers(counts, status) > 0;
+  return negativeCount + countNonNegative(counts, status) > 0;
 }
 
 interface CandidateRow {

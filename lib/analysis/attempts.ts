@@ -66,7 +66,7 @@ export function negativeConclusions(status: AttemptStatus): ("failure" | "error"
 }
 
 /** How many attempts that are not negative a status selects. */
-export function countOthers(counts: Readonly<ResultCounts>, status: AttemptStatus): number {
+export function countNonNegative(counts: Readonly<ResultCounts>, status: AttemptStatus): number {
   const { positive, skipped, unknown } = counts;
   return (hasStatus("passing", status) ? positive : 0) +
     (hasStatus("skipped", status) ? skipped : 0) + (hasStatus("unknown", status) ? unknown : 0);

@@ -36,8 +36,8 @@ interface Attempts {
 
 const PASSED_ONCE = counted(["positive"]);
 
-// The kinds of common exceptions are one byte, of any other their number and a byte for each. The
-// durations of all attempts but the last follow; the last one took the rest of the test's total.
+// One byte for the kinds of a common exception; for others OTHER, the number of attempts, and a byte
+// for each. The durations of all attempts but the last follow; the last took the rest of the total.
 const COMMON: readonly Attempts[] = [
   counted(["skipped"]),
   counted(["negative"]),
@@ -52,7 +52,7 @@ function counted(kinds: readonly AttemptKind[]): Attempts {
   return { kinds, counts };
 }
 
-const MILLISECOND = 1000;
+const MICROSECONDS_PER_MILLISECOND = 1000;
 
 /** Results in the order of a report; all arrays have the same length. */
 interface ResultArrays {
@@ -67,7 +67,9 @@ interface ResultArrays {
 /** Encodes the results of a submission, in milliseconds if nothing is lost, else microseconds. */
 export function encodeResults(testCount: number, results: ResultArrays): ResultColumns {
   const { testIndexes, durations } = results;
-  const durationUnit = durations.every((value) => value % MILLISECOND === 0) ? MILLISECOND : 1;
+  const durationUnit = durations.every((value) => value % MICROSECONDS_PER_MILLISECOND === 0)
+    ? MICROSECONDS_PER_MILLISECOND
+    : 1;
   const totals = new Float64Array(testCount);
   const ends = new Uint32Array(testCount);
   for (let resultNo = 0; resultNo < testIndexes.length; resultNo++) {
@@ -148,7 +150,7 @@ function readAttempts(reader: VarintReader, total: number, durationUnit: number)
   });
 }
 
-/** Calls `visit` with the index in the list and the attempts of every exception, ascending. */
+/** Calls `visit` for every exception: its index in the list, ascending, its counts and kinds. */
 export function forEachException(
   exceptions: Uint8Array,
   visit: (index: number, counts: Readonly<ResultCounts>, kinds: readonly AttemptKind[]) => void,

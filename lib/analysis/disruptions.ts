@@ -90,8 +90,8 @@ export function mergeDisruptive(
 
 /**
  * A disruptive test after the deletion of a submission. `before` and `after` were found in what is stored
- * with and without it. Fields that `before` does not explain come from pruned submissions and stay. A
- * test that was disruptive in pruned submissions only has `""` for what they do not tell.
+ * with and without it. Fields that differ from `before` come from pruned submissions and are kept; of a
+ * test that was disruptive in pruned submissions only, unknown ones are `""`.
  */
 export function withoutSubmission(
   test: DisruptiveTest,

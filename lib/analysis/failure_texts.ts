@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { deflateRawSync, inflateRawSync } from "node:zlib";
-import { detach } from "../report/xml/characters.ts";
+import { detach } from "../base/text.ts";
 import { failureCause, fingerprint } from "./failure_groups.ts";
 
 export interface FailureText {

@@ -28,7 +28,7 @@ function compareRatio(a: TrackedTest, b: TrackedTest): number {
     b.disruptionCount * Math.max(a.countedResultCount, 1);
 }
 
-// Never disruptive is before any time.
+// A test that was never disruptive sorts as the oldest.
 function compareLatest(a: TrackedTest, b: TrackedTest): number {
   return (a.latestDisruption?.recordedAt ?? -1) - (b.latestDisruption?.recordedAt ?? -1);
 }

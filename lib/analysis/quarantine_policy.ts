@@ -31,7 +31,7 @@ export const DEFAULT_POLICY: QuarantinePolicy = {
   expires: 30 * SECONDS_PER_DAY,
 };
 
-/** Of these, a test that passed fewer than half is broken, not flaky. */
+/** A test that passed fewer than half of its latest results is broken, not flaky. */
 const LATEST_RESULTS = 20;
 
 /** Whether more than a fifth of at least 20 tests failed. */

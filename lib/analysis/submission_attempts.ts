@@ -1,6 +1,6 @@
 import {
   type AttemptStatus,
-  countOthers,
+  countNonNegative,
   hasStatus,
   type StoredFailure,
   type TestAttempt,
@@ -39,7 +39,7 @@ export async function attemptsPage(
     if (hasStatus(conclusion, status)) negatives.set(testNo, (negatives.get(testNo) ?? 0) + 1);
   }
   forEachTest(columns, (index, attempts) => {
-    const count = countOthers(countKinds(attempts), status);
+    const count = countNonNegative(countKinds(attempts), status);
     if (count > 0) others.set(testNos[index]!, count);
   });
 

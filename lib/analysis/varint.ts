@@ -1,6 +1,6 @@
 /**
  * Varints (LEB128): seven bits a byte, the least significant first, the eighth bit set on all but
- * the last. Up to 2^53 - 1, so with arithmetic, because bit operations end at 2^31.
+ * the last. Up to 2^53 - 1, so by arithmetic: bit operations are limited to 32 bits.
  */
 
 export class VarintWriter {

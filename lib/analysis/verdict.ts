@@ -1,9 +1,9 @@
 import type { TrackedTest } from "./tracked_test.ts";
 
 /** Verdicts on failures that are not new. */
-export const KNOWN_VERDICTS = ["quarantined", "flaky", "known"] as const;
+export const NOT_NEW_VERDICTS = ["quarantined", "flaky", "known"] as const;
 
-export const VERDICTS = [...KNOWN_VERDICTS, "new"] as const;
+export const VERDICTS = [...NOT_NEW_VERDICTS, "new"] as const;
 
 /** `flaky`: disruptive in the window; `known`: it also failed in the window on the base branch. */
 export type Verdict = typeof VERDICTS[number];

@@ -67,7 +67,7 @@ export function describeSetting(name: SettingName): Setting {
 }
 
 /** The meaning of a setting without the names of the commands that use it. */
-export function meaningHere({ meaning }: Setting): string {
+export function meaningWithoutCommands({ meaning }: Setting): string {
   return meaning.replace(/^[a-z, ]+: /, "");
 }
 

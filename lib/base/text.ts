@@ -1,4 +1,4 @@
-/** Texts that commands and pages share. */
+/** Texts that reports, commands and pages share. */
 import type { TestIdentity } from "./identity.ts";
 
 /** `1,284`. */
@@ -38,4 +38,21 @@ export function markdownLink(label: string, address: string): string {
     (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,
   );
   return `[${label}](${target})`;
+}
+
+/** Copies a string. The reader of XML hands out slices of chunks, which they would keep alive. */
+export function detach(text: string): string {
+  return ` ${text}`.slice(1);
+}
+
+const DIRECTIONS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+/** Shows characters that reverse the direction of a text as their code points: `[U+202E]`. */
+export function showDirections(text: string): string {
+  return text.replace(DIRECTIONS, showCodePoint);
+}
+
+/** A character as its code point: `[U+202E]`. */
+export function showCodePoint(character: string): string {
+  return `[U+${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}]`;
 }

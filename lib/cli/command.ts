@@ -7,7 +7,7 @@ import {
   describeSetting,
   type Environment,
   kebabCase,
-  meaningHere,
+  meaningWithoutCommands,
   type SettingName,
 } from "../base/config.ts";
 import { authorOf } from "./author.ts";
@@ -186,7 +186,7 @@ function addFlags<Input extends Parameters, Name extends CheckedSetting>(
   for (const described of settings.map(describeSetting)) {
     const { name, flag = "", default: standard } = described;
     const otherwise = standard === "" ? name : `${name}, or ${standard}`;
-    command.option(flag, `${meaningHere(described)} (default: ${otherwise})`);
+    command.option(flag, `${meaningWithoutCommands(described)} (default: ${otherwise})`);
   }
   command.option("--json", "print JSON");
   command.addHelpText(
@@ -203,8 +203,8 @@ function addFlags<Input extends Parameters, Name extends CheckedSetting>(
   );
 }
 
-// A repeatable option takes one value each time: `--coverage a b.xml` has a report, b.xml. An empty one,
-// as of an unset shell variable, counts as absent.
+// A repeatable option takes one value each time: in `--coverage a b.xml`, b.xml is a report. An empty
+// one, as of an unset shell variable, counts as absent.
 function collect(value: string, previous: string[] = []): string[] {
   return isBlank(value) ? previous : [...previous, value];
 }

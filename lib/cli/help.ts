@@ -2,20 +2,20 @@
 import { Help } from "commander";
 import {
   describeSetting,
-  meaningHere,
+  meaningWithoutCommands,
   type Setting,
   type SettingName,
   SETTINGS,
 } from "../base/config.ts";
 import { PROGRAM } from "../base/version.ts";
 
-export const EXIT = { done: 0, failed: 1, usedWrongly: 2 } as const;
+export const EXIT = { done: 0, failed: 1, usage: 2 } as const;
 
 const EXIT_CODES = `
 Exit codes:
   ${EXIT.done}  success; also when there was nothing to change
   ${EXIT.failed}  failure; standard error has the reason
-  ${EXIT.usedWrongly}  usage error; the last line on standard error is a valid command`;
+  ${EXIT.usage}  usage error; the last line on standard error is a valid command`;
 
 /**
  * The sections below the options of a command: the environment variables that it reads, and examples
@@ -26,7 +26,7 @@ export function commandHelp(
   examples: readonly string[],
 ): string {
   return [
-    section("Environment", settingsTable(environment, meaningHere)),
+    section("Environment", settingsTable(environment, meaningWithoutCommands)),
     EXIT_CODES,
     exampleSection(examples),
   ].join("\n");

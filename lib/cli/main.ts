@@ -9,7 +9,7 @@ import { runCli } from "./program.ts";
 const DRAIN_TIMEOUT_MS = 1_000;
 
 /** Lets the event loop observe the gauges before `Deno.exit`. */
-const FLUSH_TIMEOUT_MS = 50;
+const FLUSH_DELAY_MS = 50;
 
 /** Runs the command line of this process to its end. */
 export async function main(): Promise<void> {
@@ -26,7 +26,7 @@ function endProcess(code: number, environment: Environment): void {
   if (!isTelemetryOn(environment)) Deno.exit(code);
   Deno.exitCode = code;
   Deno.unrefTimer(setTimeout(async () => {
-    await pause(FLUSH_TIMEOUT_MS);
+    await pause(FLUSH_DELAY_MS);
     Deno.exit(code);
   }, DRAIN_TIMEOUT_MS));
 }

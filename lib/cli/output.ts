@@ -1,5 +1,5 @@
 /** Formatting of plain output, and the progress line. */
-import { showDirections } from "../html/escape.ts";
+import { showDirections } from "../base/text.ts";
 import type { CliIo } from "./command.ts";
 import type { Listener, ReadProgress } from "./intake/read_files.ts";
 
@@ -13,7 +13,7 @@ export function plainLine(cells: Cell[]): string {
 
 /**
  * The text with control characters replaced by spaces, and those that reverse its direction by their
- * numbers: safe for terminals and logs.
+ * code points: safe for terminals and logs.
  */
 export function oneLine(text: string): string {
   return showDirections(text.replaceAll(/[\p{Cc}\u2028\u2029]/gu, " "));

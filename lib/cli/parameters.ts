@@ -169,7 +169,9 @@ export function duration({ min = 1, max = Infinity }: { min?: number; max?: numb
         `invalid duration "${text}": expected a number above 0 and a unit (s, m, h, d, w), such as 90d`,
       );
     }
-    if (seconds > max) throw new RangeError(`"${text}" is too long: expected at most ${max}s`);
+    if (seconds > max) {
+      throw new RangeError(`"${text}" is too long: expected at most ${max / SECONDS_PER_UNIT.d}d`);
+    }
     if (seconds < min) {
       throw new RangeError(
         `"${text}" is too short: expected at least ${min / SECONDS_PER_UNIT.d}d`,
@@ -180,7 +182,7 @@ export function duration({ min = 1, max = Infinity }: { min?: number; max?: numb
 }
 
 /** The end of something: a duration from now on, or a timestamp. Returns it for a given `now`. */
-export const end = v.lazy((text) =>
+export const expiry = v.lazy((text) =>
   /^\d+[a-z]$/i.test(String(text))
     ? v.pipe(
       duration({ max: MAX_LIFETIME_SECONDS }),

@@ -74,7 +74,7 @@ function report(error: unknown, io: CliIo): number {
   io.stderr(`error: ${oneLine(message)}\n`);
   if (error instanceof UsageError) {
     io.stderr(`Try: ${PROGRAM} ${error.example ?? EXAMPLE}\n`);
-    return EXIT.usedWrongly;
+    return EXIT.usage;
   }
   if (code === READ_ONLY) io.stderr(`Try: ${PROGRAM} doctor\n`);
   const isDebug = setting(io.environment, "TEST_ANALYTICS_DEBUG") !== "";

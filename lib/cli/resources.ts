@@ -95,7 +95,7 @@ export function repositoryRecord(repository: Repository) {
   return jsonRecord({ organizationId, repositoryId, owner, name, createdAt });
 }
 
-/** JSON of what names a test. */
+/** The identity of a test as JSON. */
 export function testRecord(
   id: string,
   repository: string,

@@ -1,4 +1,4 @@
-/** What `serve`, `receive`, `watch` and `up` have in common: log, database, operators' port, uses of tokens. */
+/** Shared setup of `serve`, `receive`, `watch` and `up`: log, database, operators' port, uses of tokens. */
 import { recordTokenUses, type TokenUse } from "../../db/admin/tokens.ts";
 import { type Database, openDatabase } from "../../db/connection/connect.ts";
 import { checkSchema } from "../../db/schema/migrate.ts";

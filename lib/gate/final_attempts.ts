@@ -1,6 +1,6 @@
 import { testHash, type TestIdentity } from "../base/identity.ts";
 import { isNegative, type TestResult } from "../report/result.ts";
-import { detach } from "../report/xml/characters.ts";
+import { detach } from "../base/text.ts";
 import { identityKey } from "./rule.ts";
 
 /**

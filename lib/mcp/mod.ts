@@ -8,7 +8,7 @@ import type { ApiSettings } from "../api_client/settings.ts";
 import { aborted, pause } from "../base/delay.ts";
 import { createToolServer } from "./server.ts";
 
-/** After the end of the input, until a call that was read last has started, or its answer is sent. */
+/** Pause after the end of the input: the last call starts, or its response is written. */
 const SETTLE_MS = 50;
 
 /**

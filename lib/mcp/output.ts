@@ -23,7 +23,7 @@ export function outputJson(output: unknown): string {
   const bodyCharacters = Math.min(BODY_CHARACTERS, Math.floor(ALL_BODIES_CHARACTERS / bodyCount));
   return JSON.stringify(output, (name, value) => {
     if (typeof value !== "string") return value;
-    if (name === "body") return value && quote(visibleText(value), bodyCharacters);
+    if (name === "body") return value && quoteBody(visibleText(value), bodyCharacters);
     if (name === "message") return cut(visibleText(value), MESSAGE_CHARACTERS);
     return cut(value, TEXT_CHARACTERS);
   });
@@ -46,7 +46,7 @@ function visibleText(text: string): string {
 }
 
 /** Begins every line with "> ", so that no text can end its quotation. A long text loses its middle. */
-function quote(text: string, limit: number): string {
+function quoteBody(text: string, limit: number): string {
   if (text.length <= limit) return `${QUOTE_HEADING}\n${quoteLines(text)}`;
   // Some stack traces begin with their cause, others end with it.
   const headLength = Math.ceil(limit * 2 / 3);

@@ -49,8 +49,8 @@ export function createToolServer(
   },
 ): McpServer {
   const server = new McpServer(
-    { name: "test-analytics", title: "Test Analytics Platform", version },
-    // Nothing of these changes while the process runs.
+    { name: "test-analytics", title: "test-analytics", version },
+    // None of these lists changes while the process runs.
     {
       capabilities: { tools: {}, prompts: {}, resources: {} },
       instructions: INSTRUCTIONS,

@@ -59,7 +59,7 @@ export function parseCodeowners(
   let noteCount = 0;
   const sections = readSections(text, (note) => {
     noteCount++;
-    const rest = noteCount === MAX_NOTES ? ", and so may be further lines" : "";
+    const rest = noteCount === MAX_NOTES ? "; further notes are omitted" : "";
     if (noteCount <= MAX_NOTES) onNote(note + rest);
   });
   return { ownersOf: createMatcher(sections, onNote) };
@@ -155,7 +155,7 @@ function matches<Token>(
   matchesItem: (token: Token, item: number) => boolean,
 ): boolean {
   let at = 0, item = 0;
-  // Where to go on behind the last wildcard; 0 before the first.
+  // Where to go on after the last wildcard; 0 before the first.
   let wildcard = 0, afterWildcard = 0;
   while (item < itemCount) {
     const token = pattern[at];

@@ -1,4 +1,4 @@
-/** Which files the REPORT arguments of a command mean. */
+/** The files that the REPORT arguments of a command name. */
 import { glob, lstat, readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { ReportError } from "./report_error.ts";

@@ -6,7 +6,7 @@ import fish from "./completion.fish" with { type: "text" };
 import zsh from "./completion.zsh" with { type: "text" };
 
 /** The command in a shell; from source there is none to complete. */
-const PROGRAM = "test-analytics";
+const COMMAND_NAME = "test-analytics";
 
 /** `completion`. It needs the program with all commands. */
 export const completionCommand: AddCommand = (program, io) =>
@@ -14,9 +14,9 @@ export const completionCommand: AddCommand = (program, io) =>
     name: "completion",
     summary: "Print a completion script for bash, zsh or fish",
     details: [
-      `bash: source <(${PROGRAM} completion bash), in ~/.bashrc\n` +
-      `zsh: source <(${PROGRAM} completion zsh), in ~/.zshrc, after compinit\n` +
-      `fish: ${PROGRAM} completion fish >~/.config/fish/completions/${PROGRAM}.fish`,
+      `bash: source <(${COMMAND_NAME} completion bash), in ~/.bashrc\n` +
+      `zsh: source <(${COMMAND_NAME} completion zsh), in ~/.zshrc, after compinit\n` +
+      `fish: ${COMMAND_NAME} completion fish >~/.config/fish/completions/${COMMAND_NAME}.fish`,
     ],
     example: "completion bash",
     usesDatabase: false,

@@ -62,7 +62,7 @@ export const digestCommand: AddCommand = command({
   },
 });
 
-/** Loads what a digest of some repositories of an organization compares. */
+/** Loads the facts that a digest of some repositories of an organization compares. */
 async function loadFacts(
   sql: Database["sql"],
   repositories: readonly Repository[],

@@ -39,7 +39,7 @@ export const flakyCommand: AddCommand = command({
     branch: option("<main,release/*>", "only submissions of these branches", parameters.branch),
     limit: option(
       "<n>",
-      "most tests to list (default: 25)",
+      "maximum number of tests (default: 25)",
       v.optional(wholeNumber({ min: 1, max: 100_000 }), "25"),
     ),
   },
@@ -48,7 +48,7 @@ export const flakyCommand: AddCommand = command({
     const organization = org === undefined
       ? await findDefaultOrganization(sql, repo?.owner)
       : await requireOrganization(sql, org);
-    if (!organization) throw new Failure("several organizations: expected --org NAME");
+    if (!organization) throw new Failure("no default organization: expected --org NAME");
     const repositories = await selectRepositories(sql, organization, repo);
     const states = await loadTrackedTests(sql, {
       repositoryIds: repositories.map(({ repositoryId }) => repositoryId),

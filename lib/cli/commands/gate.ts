@@ -31,7 +31,7 @@ const INPUT = {
   ),
   exitCode: option(
     "<n>",
-    "without COMMAND: how the tests ended (default: 1 with a failure in a report, else 0)",
+    "without COMMAND: exit code of the tests (default: 1 with a failure in a report, else 0)",
     v.optional(exitCode),
   ),
   failureCodes: option(
@@ -60,15 +60,15 @@ const INPUT = {
 /** `gate`: runs tests, and excuses their failures when all are those of quarantined tests. */
 export const gateCommand: AddCommand = command({
   name: "gate",
-  summary: "Run tests; exit with 0 if every failed test is quarantined, else as the tests do",
+  summary: "Run tests; exit with 0 if every failed test is quarantined, else as the tests did",
   example: "gate reports/ -- pytest --junitxml=reports/junit.xml",
   moreExamples: ["gate --exit-code 1 reports/"],
   details: [
     "Usage: gate [options] REPORTS... [-- COMMAND...]. Without COMMAND, run it after the tests.",
     `Calls the API at ${URL_VARIABLE} (default: ${DEFAULT_API_URL}) with the token in ` +
     `${TOKEN_VARIABLE}. If that fails, the exit code is that of the tests.`,
-    "Failures are excused, with exit code 0, only if the tests ended with one of --failure-codes, every report is whole " +
-    "and newer than the start of COMMAND, there is no failure outside of a test, and each failed test " +
+    "Failures are excused, with exit code 0, only if the tests ended with one of --failure-codes, " +
+    "every report is complete and newer than the start of COMMAND, there is no failure outside of a test, and each failed test " +
     "is quarantined. With --json the standard output of COMMAND goes to standard error.",
     "Maven and Gradle (surefire-reports/, failsafe-reports/, test-results/) also exit with 1 after a " +
     "crash. Have them ignore failed tests, and " +

@@ -17,7 +17,7 @@ export const healthcheckCommand: AddCommand = command({
   input: {},
   async run(_input, context, { HOST, PORT }) {
     if (PORT === 0) throw new UsageError("port 0: expected the port that serve listens on");
-    const url = `http://${reachable(HOST)}:${PORT}/health`;
+    const url = `http://${connectAddress(HOST)}:${PORT}/health`;
     const options = { signal: AbortSignal.timeout(TIMEOUT_MS), redirect: "manual" as const };
     const found = await fetch(url, options).then((response) => response.text()).catch((error) => {
       throw new Failure(`no response from ${url}: ${error.cause?.message ?? error.message}`);
@@ -30,7 +30,7 @@ export const healthcheckCommand: AddCommand = command({
 });
 
 /** The address to connect to when the service listens on all addresses. */
-function reachable(host: string): string {
+function connectAddress(host: string): string {
   if (host === "0.0.0.0") return "127.0.0.1";
   if (host === "::") return "[::1]";
   return host.includes(":") ? `[${host}]` : host;

@@ -29,7 +29,7 @@ const INPUT = {
 };
 type Options = Values<typeof INPUT>;
 
-/** A change that breaks everything is not a list to read. */
+/** Bounds the output when a change breaks most tests. */
 const MAX_LISTED_TESTS = 20;
 
 const ARCHIVE = /\.(gz|tgz)$/i;

@@ -9,7 +9,7 @@ export const migrateCommand: AddCommand = command({
   summary: "Migrate the database to the schema of this version; prints the schema version",
   example: "migrate",
   input: {
-    citus: flag("also distribute the data over the workers of a Citus cluster, once for all"),
+    citus: flag("also distribute the data over the workers of a Citus cluster, once"),
   },
   async run({ citus }, context) {
     const database = await openDatabase(context.database);

@@ -20,8 +20,8 @@ export const pruneCommand: AddCommand = command({
   example: "prune --keep 90d",
   moreExamples: ["prune --keep 26w --org acme --repo acme/shop --dry-run"],
   details: [
-    "Deletes what was recorded before now minus --keep, in batches, so that requests and uploads go " +
-    "on; after an interruption, run it again. The API's responses do not change: first disruptions, " +
+    "Deletes what was recorded before now minus --keep, in batches, so that requests and uploads " +
+    "continue; after an interruption, run it again. The API's responses do not change: first disruptions, " +
     "quarantined tests and the latest coverage of each repository are kept. A submission is kept " +
     "while the same code has newer ones. Lists the repositories with deletions.",
   ],
@@ -43,7 +43,7 @@ export const pruneCommand: AddCommand = command({
   async run({ keep, org, repo, dryRun }, context) {
     const { io } = context;
     if (repo !== undefined && org === undefined) {
-      throw new UsageError("--org: missing: --repo needs it");
+      throw new UsageError("--org: missing: --repo requires it");
     }
     const database = await context.openDatabase();
     const { sql } = database;

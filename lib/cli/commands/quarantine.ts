@@ -30,7 +30,7 @@ import { type AddCommand, command, type CommandContext, group } from "../command
 import {
   argument,
   duration,
-  end,
+  expiry,
   flag,
   lineOfText,
   MAX_LIFETIME_SECONDS,
@@ -56,8 +56,8 @@ const addCommand = command({
   summary: "Quarantine a test, or change its reason, owner or end; prints its id",
   example: "quarantine add 0123456789abcdef01234567 --by ada --expires 30d",
   details: [
-    "A test that is quarantined already keeps its date, author and type. From the second of its end on " +
-    "a test is no longer quarantined.",
+    "A test that is quarantined already keeps its date, author and type. A quarantine " +
+    "ends at the start of the second that --expires names.",
   ],
   input: {
     testId: TEST,
@@ -69,7 +69,7 @@ const addCommand = command({
     ),
     reason: option("<text>", "why", v.optional(lineOfText)),
     owner: option("<who>", "who fixes the test", v.optional(lineOfText)),
-    expires: option("<when>", "its end: 30d, or RFC 3339 (default: never)", v.optional(end)),
+    expires: option("<when>", "its end: 30d, or RFC 3339 (default: never)", v.optional(expiry)),
   },
   async run({ testId: parts, by, type, reason, owner, expires }, context) {
     const { now } = context;

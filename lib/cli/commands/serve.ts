@@ -77,10 +77,10 @@ async function checkStart({ database: location, print }: CommandContext): Promis
   await print("ok", { status: "ok" });
 }
 
-type ApiSettings = SettingValues<typeof API_SETTINGS[number]>;
+type ServeSettings = SettingValues<typeof API_SETTINGS[number]>;
 
 /** How the API reads the database. */
-export function readingOptions({ database }: CommandContext, settings: ApiSettings) {
+export function readingOptions({ database }: CommandContext, settings: ServeSettings) {
   return {
     ...database,
     maxConnections: settings.DATABASE_POOL_SIZE,
@@ -89,7 +89,7 @@ export function readingOptions({ database }: CommandContext, settings: ApiSettin
 }
 
 /** Where the API listens, and its limits. */
-export function apiOptions(settings: ApiSettings) {
+export function apiOptions(settings: ServeSettings) {
   return {
     trustedProxies: settings.TRUSTED_PROXIES,
     organizationHeader: settings.ORGANIZATION_HEADER,

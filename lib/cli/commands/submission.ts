@@ -1,6 +1,7 @@
 import { deleteSubmission } from "../../../db/write/delete_submission.ts";
 import { listStoredSubmissions } from "../../../db/read/submissions.ts";
 import type { Queryable } from "../../../db/connection/sql.ts";
+import { shellWord } from "../../base/quote.ts";
 import { PROGRAM } from "../../base/version.ts";
 import { type AddCommand, command, group } from "../command.ts";
 import { argument, option, repositoryName, submissionKey } from "../parameters.ts";
@@ -34,7 +35,8 @@ const deleteCommand = command({
     const alongside = (tx: Queryable) => context.logChange(tx, { organizationId, subject: key });
     if (!await deleteSubmission(sql, { organizationId, key, alongside })) {
       throw new Failure(
-        `submission "${key}" is unknown: \`${PROGRAM} submission list --org ${org} --repo NAME\` shows all`,
+        `submission "${key}" is unknown: ` +
+          `\`${PROGRAM} submission list --org ${shellWord(org)} --repo OWNER/NAME\` shows all`,
       );
     }
     await context.print(key, { key });

@@ -52,8 +52,8 @@ const createCommand = command({
     ),
     expiresAt: EXPIRES_AT,
     legacy: flag("token of the earlier format; needs purchase units above 0"),
-    upload: flag("token for uploads to `receive` or `up`, and for nothing else"),
-    badge: flag("token for the badges of --repo in a README, and for nothing else"),
+    upload: flag("token that is valid only for uploads to `receive` or `up`"),
+    badge: flag("token that is valid only for the badges of --repo, in a README"),
     repo: option("<owner/name>", "repository of --badge", v.optional(repositoryName)),
   },
   async run({ org, label, expiresIn, expiresAt, legacy, upload, badge, repo }, context) {

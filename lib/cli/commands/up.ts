@@ -24,9 +24,9 @@ export const upCommand: AddCommand = command({
   example: "up --port 8000 --upload-port 8001",
   details: [
     "`serve`, `receive` into DATA_DIR/inbox and `watch` of it in one process. Uploads are in the " +
-    "API seconds after they were acknowledged; what was processed is deleted from the inbox.",
+    "API seconds after they were acknowledged; processed archives are deleted from the inbox.",
     "The first SIGTERM or SIGINT drains running requests and uploads for up to 10 seconds, the " +
-    "second ends at once. Uploads in the inbox are processed after the next start.",
+    "second stops immediately. Uploads in the inbox are processed after the next start.",
   ],
   settings: [...API_SETTINGS, "UPLOAD_PORT", ...UPLOAD_SETTINGS],
   createsDatabase: true,

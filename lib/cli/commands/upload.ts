@@ -42,7 +42,11 @@ export const uploadCommand: AddCommand = command({
     const { reports, coverage } = options;
     const read = await readUploadFiles({ reports, coverage }, listener);
     const codeowners = await findCodeowners(options.codeowners, context);
-    const content = await contentOf({ ...options, facts, codeowners: codeowners?.text ?? null });
+    const content = await archiveContent({
+      ...options,
+      facts,
+      codeowners: codeowners?.text ?? null,
+    });
     const work = await openWorkFolder(target.unfinished);
     try {
       const archive = await packArchive(join(work.path, "archive.gz"), content);
@@ -64,7 +68,7 @@ export const uploadCommand: AddCommand = command({
   },
 });
 
-async function contentOf(
+async function archiveContent(
   { facts, codeowners, reports, coverage }: {
     facts: ArchiveFacts;
     codeowners: string | null;

@@ -51,7 +51,7 @@ export const watchCommand: AddCommand = command({
       "archives to process concurrently (default: 4)",
       v.optional(wholeNumber({ min: 1, max: 32 }), "4"),
     ),
-    once: flag("process present archives and exit; exit code 1 if one failed or is left"),
+    once: flag("process the existing archives and exit; exit code 1 if one failed or is left"),
     retryFailed: flag("retry the archives that failed"),
     list: flag("list the known archives and exit: key, status, reason"),
   },

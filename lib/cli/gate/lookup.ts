@@ -13,7 +13,7 @@ import { identityKey, QUARANTINED_TEST, type QuarantinedTest } from "../../gate/
 import { SERVICE_VERDICT, type ServiceVerdict } from "../../gate/summary.ts";
 import type { CliIo } from "../command.ts";
 import { Failure } from "../errors.ts";
-import { askGit, readOrigin } from "../intake/ci/git.ts";
+import { readOrigin, runGit } from "../intake/ci/git.ts";
 import { detectCiJob } from "../intake/ci/mod.ts";
 import { readApiAccess } from "../settings.ts";
 import { onSignals } from "./run_command.ts";
@@ -35,7 +35,7 @@ interface TestRun {
  * and the root folder of the checkout, to make paths in reports relative as `upload` does.
  */
 export async function findCheckout(
-  { environment, git = askGit }: Pick<CliIo, "environment" | "git">,
+  { environment, git = runGit }: Pick<CliIo, "environment" | "git">,
   given: RepositoryName | undefined,
 ): Promise<{ repository: RepositoryName | null; folder: string }> {
   const folder = await git(["rev-parse", "--show-toplevel"]);

@@ -9,7 +9,7 @@ import { StorageError } from "../storage/storage.ts";
 import type { FromWorker, ToWorker } from "./archive_worker.ts";
 import type { ReadArchive, ReadArchiveOptions, ReadCallbacks } from "./read_archive.ts";
 
-// In the bundle this module is part of the one file, which starts itself as the worker (see main.ts).
+// In the bundle this module is part of the one file, which starts itself as the worker, see `main.ts` of the project.
 const WORKER_URL = import.meta.url.endsWith(".ts")
   ? new URL("./archive_worker.ts", import.meta.url)
   : import.meta.url;

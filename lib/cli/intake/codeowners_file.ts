@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { ARCHIVE_LIMITS } from "../../report/limits.ts";
 import type { CommandContext } from "../command.ts";
 import { Failure } from "../errors.ts";
-import { askGit } from "./ci/git.ts";
+import { runGit } from "./ci/git.ts";
 import { detectCiJob } from "./ci/mod.ts";
 import { quote } from "../../base/quote.ts";
 import { cannotRead, type OwnersFile } from "./read_files.ts";
@@ -15,7 +15,7 @@ export async function findCodeowners(
   given: string | undefined,
   context: CommandContext,
 ): Promise<OwnersFile | null> {
-  const git = context.io.git ?? askGit;
+  const git = context.io.git ?? runGit;
   const isCi = await detectCiJob(context.io.environment, () => Promise.resolve("")) !== null;
   if (given === undefined && !isCi) return null;
   const root = await git(["rev-parse", "--show-toplevel"]);

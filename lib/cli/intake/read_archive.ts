@@ -28,13 +28,13 @@ import {
 } from "./upload_values.ts";
 
 export interface ReadArchiveOptions {
-  /** Win over the metadata. */
+  /** Override the metadata. */
   given: RunValues;
   /** Seconds since 1970. */
   now: number;
-  /** Counts without a timestamp in the metadata. */
+  /** Used when the metadata has no timestamp. */
   recordedAt: number;
-  /** Text of a CODEOWNERS file that wins over the one in the archive. */
+  /** Text of a CODEOWNERS file that overrides the one in the archive. */
   codeowners?: string | undefined;
   /** The caller has coverage: that of the archive is not read, and may be all that it has. */
   hasOwnCoverage?: boolean;

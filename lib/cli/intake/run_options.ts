@@ -1,6 +1,6 @@
 /** The options of `ingest` and `upload` that describe a run, with defaults from CI or the checkout. */
 import * as v from "valibot";
-import { askGit, commitOf, treeOf } from "./ci/git.ts";
+import { commitOf, runGit, treeOf } from "./ci/git.ts";
 import { checkoutFacts, type CiFacts, detectCiJob } from "./ci/mod.ts";
 import { readWith } from "../../base/read_with.ts";
 import { parseRepositoryName } from "../../base/repository_name.ts";
@@ -80,7 +80,7 @@ export type RunValues = Partial<Omit<Values<typeof RUN_OPTIONS>, "coverage" | "c
  * @throws {UsageError} when the repository or the commit is unknown
  */
 export async function factsOfRun(given: RunValues, context: CommandContext): Promise<ArchiveFacts> {
-  const git = context.io.git ?? askGit;
+  const git = context.io.git ?? runGit;
   const job = await detectCiJob(context.io.environment, git);
   const isDescribed = given.repo !== undefined && given.commit !== undefined;
   const note = given.commit === undefined ? context.note : undefined;
@@ -143,7 +143,7 @@ export async function givenCommit(
 ): Promise<string | undefined> {
   if (commit === undefined) return undefined;
   if (isGitId(commit)) return readGitId(commit, "commit");
-  const resolved = await commitOf(commit, io.git ?? askGit);
+  const resolved = await commitOf(commit, io.git ?? runGit);
   if (resolved !== "") return resolved;
   throw new UsageError(
     `--commit: unknown commit "${commit}": expected 7 to 64 hex digits, or a revision of the ` +

@@ -1,6 +1,6 @@
 import type { Database } from "../../../db/connection/connect.ts";
 import type { Context } from "../../http/request/context.ts";
-import { listen, type RunningServer } from "../../http/server/server.ts";
+import { DRAIN_TIMEOUT_MS, listen, type RunningServer } from "../../http/server/server.ts";
 import { listenOrFail } from "../listen.ts";
 import type { SettingName } from "../../base/config.ts";
 import type { SettingValues } from "../settings.ts";
@@ -16,8 +16,6 @@ export const UPLOAD_SETTINGS = [
   "UPLOAD_TIMEOUT_SECONDS",
 ] as const satisfies readonly SettingName[];
 
-/** Drain timeout: the same as that of the API. */
-const DRAIN_MS = 10_000;
 /** Time to remove the files of aborted uploads. */
 const CLEAN_UP_MS = 2_000;
 
@@ -66,12 +64,12 @@ export async function startReceiver(
         host,
         port,
         log: context.log,
-        drainTimeoutMs: DRAIN_MS + CLEAN_UP_MS,
+        drainTimeoutMs: DRAIN_TIMEOUT_MS + CLEAN_UP_MS,
       }));
     return {
       url: server.url,
       async shutdown() {
-        const timer = setTimeout(() => abortUploads.abort(), DRAIN_MS);
+        const timer = setTimeout(() => abortUploads.abort(), DRAIN_TIMEOUT_MS);
         await server.shutdown();
         clearTimeout(timer);
         await close();

@@ -17,8 +17,8 @@ export interface Inbox {
   /** Parent of the folders for unfinished files: on the file system of the folder. */
   unfinished: string;
   /**
-   * Stores a finished file durably; the file may be moved. Returns its key in `watch`; that of
-   * {@linkcode openTarget} its location, for people.
+   * Stores a finished file durably; the file may be moved. Returns its key in `watch`, and for
+   * {@linkcode openTarget} its location, which `upload` prints.
    */
   put(file: StoredFile, name: string): Promise<string>;
 }

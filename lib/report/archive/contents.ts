@@ -46,7 +46,7 @@ const COVERAGE_FOLDER = "coverage/";
 const SNIFFED_BYTES = 4_096;
 
 /**
- * Reads an archive to its end, which proves that it is whole. Of a repeated path the last entry
+ * Reads an archive to its end, which proves that it is complete. The last of repeated paths
  * counts. @throws {ReportError} when it is damaged, exceeds a limit or has invalid metadata
  */
 export async function inspectArchive(

@@ -65,7 +65,7 @@ const SCALAR_FOLLOWS = "\x1f";
 const MAX_TOKENS = 10_000;
 
 /**
- * Reads either form. Of a repeated key the last one counts, as in the Ruby and Go parsers that
+ * Reads either form. The last of repeated keys counts, as in the Ruby and Go parsers that
  * these files are written for. @throws {ReportError} also for anchors, aliases, too many tokens or
  * levels
  */

@@ -36,7 +36,7 @@ export interface FileToPack {
   open(): ReadableStream<Uint8Array>;
 }
 
-/** Where a file goes: neither absolute nor leading out of the folder it is extracted to. */
+/** The path of a file in an archive: relative, without `..`. */
 export function archivePath(folder: "test-results" | "coverage", path: string): string {
   const segments = path.replaceAll("\\", "/").replace(/^[A-Za-z]:/, "").split("/");
   return `${folder}/${segments.filter((each) => !["", ".", ".."].includes(each)).join("/")}`;

@@ -129,7 +129,7 @@ export class CoverageMap {
   addTotals({ coveredLineCount, lineCount }: CoverageTotals): void {
     if (!(coveredLineCount >= 0 && coveredLineCount <= lineCount)) {
       throw new Refusal(
-        `found ${coveredLineCount} covered lines of ${lineCount}, expected from 0 to as many`,
+        `found ${coveredLineCount} covered lines of ${lineCount}, expected 0 to ${lineCount}`,
       );
     }
     this.#added.coveredLineCount += coveredLineCount;

@@ -1,4 +1,4 @@
-/** What the readers of the formats share: errors, and numbers as text and XML reports write them. */
+/** Shared by the readers of formats: errors, and numbers as text and XML reports write them. */
 import { quote, type ReportErrorKind, type ReportPosition } from "../report_error.ts";
 
 /** Reads one report of one format, and adds what it says to a map. */

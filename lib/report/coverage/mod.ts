@@ -9,7 +9,7 @@ import {
 } from "./coverage_map.ts";
 import { type FormatReader, notCoverage, Refusal } from "./format_reader.ts";
 import { JsonReader } from "./json.ts";
-import { GO_BEGINNING, GoReader, LCOV_BEGINNING, LcovReader } from "./text.ts";
+import { GO_START, GoReader, LCOV_START, LcovReader } from "./text.ts";
 import { XmlCoverageReader } from "./xml.ts";
 
 export { type CoverageLimits, type CoverageTotals, DEFAULT_COVERAGE_LIMITS };
@@ -60,7 +60,7 @@ function readerFor(beginning: string, map: CoverageMap, file: string): FormatRea
   if (head.startsWith("<")) return new XmlCoverageReader(map, file);
   if (head.startsWith("{")) return new JsonReader(map);
   const [firstLine = ""] = head.replace(/^(?:#.*\n\s*)+/, "").split("\n", 1);
-  if (GO_BEGINNING.test(firstLine)) return new GoReader(map);
-  if (LCOV_BEGINNING.test(firstLine)) return new LcovReader(map);
+  if (GO_START.test(firstLine)) return new GoReader(map);
+  if (LCOV_START.test(firstLine)) return new LcovReader(map);
   throw notCoverage(quote(firstLine.trim()));
 }

@@ -38,7 +38,7 @@ abstract class LineReader implements FormatReader {
   }
 }
 
-export const LCOV_BEGINNING = /^(?:TN|SF|VER):/;
+export const LCOV_START = /^(?:TN|SF|VER):/;
 
 interface Section {
   path: string;
@@ -106,7 +106,7 @@ export class LcovReader extends LineReader {
   }
 }
 
-export const GO_BEGINNING = /^mode:/;
+export const GO_START = /^mode:/;
 
 const MODE = /^mode: (?:set|count|atomic)$/;
 // FILE:LINE.COLUMN,LINE.COLUMN STATEMENTS COUNT
@@ -134,11 +134,11 @@ export class GoReader extends LineReader {
       .map(Number);
     if (endLine < firstLine) {
       throw new Refusal(
-        `found a block from line ${firstLine} to ${endLine}, expected an end behind`,
+        `found a block from line ${firstLine} to ${endLine}, expected an end after its start`,
       );
     }
     if (statementCount === 0) return;
-    // The end lies behind the block: in column 1 it touches nothing of its line.
+    // The end lies after the block: in column 1 it touches nothing of its line.
     const lastLine = endColumn <= 1 && endLine > firstLine ? endLine - 1 : endLine;
     this.map.countBlockLines(lastLine - firstLine + 1);
     const file = this.map.file(path);

@@ -1,4 +1,4 @@
-/** What the elements of the XML coverage formats mean. */
+/** The elements of the XML coverage formats. */
 import type { XmlAttributes } from "../xml/start_tag.ts";
 import type { CoverageTotals } from "./coverage_map.ts";
 import { ran, wholeNumber } from "./format_reader.ts";

@@ -30,7 +30,7 @@ const CONTROL = /[\x01-\x08\x0b-\x1f\x7f-\x9f]/g;
 // deno-lint-ignore no-control-regex
 const UNCLEAN = /[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffd]|#x1B/;
 
-/** Collects a text of any size. Of what is beyond its beginning the characters are counted. */
+/** Collects a text of any size: keeps its beginning, and counts the other characters. */
 export class FailureText {
   #text = "";
   #omittedCount = 0;

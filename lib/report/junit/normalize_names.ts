@@ -1,6 +1,6 @@
 /**
  * Names as the next run will write them: without memory addresses, the folder of the checkout, and the
- * suite's own time stamp. Everything else is kept to the letter.
+ * suite's own time stamp. Everything else is unchanged.
  */
 
 // Distinct addresses numbered in one report; further ones stay as they are.

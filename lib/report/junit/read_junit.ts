@@ -8,7 +8,7 @@ import type { TestIdentity } from "../../base/identity.ts";
 import { REPORT_LIMITS } from "../limits.ts";
 import { quote, shorten } from "../report_error.ts";
 import { isNegative, type TestResult } from "../result.ts";
-import { detach } from "../xml/characters.ts";
+import { detach } from "../../base/text.ts";
 import { decodeXml } from "../xml/decode.ts";
 import { type XmlHandler, XmlReader } from "../xml/reader.ts";
 import type { XmlAttributes } from "../xml/start_tag.ts";
@@ -154,7 +154,7 @@ class JUnitReader implements XmlHandler {
   #note(what: string): void {
     this.#noteCount++;
     if (this.#noteCount > MAX_NOTES) return;
-    const rest = this.#noteCount === MAX_NOTES ? ", and so may be more in this file" : "";
+    const rest = this.#noteCount === MAX_NOTES ? "; further notes of this file are omitted" : "";
     this.#options.onNote?.(`${this.#place}: ${what}${rest}`);
   }
 

@@ -1,6 +1,6 @@
 /** One `testcase` element of a report, and the results it stands for. */
 import type { TestIdentity } from "../../base/identity.ts";
-import { detach } from "../xml/characters.ts";
+import { detach } from "../../base/text.ts";
 import type { XmlAttributes } from "../xml/start_tag.ts";
 import { FailureText, firstLine } from "./failure_text.ts";
 import { type Conclusion, isNegative, type TestResult } from "../result.ts";
@@ -138,7 +138,7 @@ export class TestCase {
 }
 
 /**
- * What the words in the `status` and `result` attributes of a `testcase` mean. They count only where
+ * Conclusions by the words in the `status` and `result` attributes of a `testcase`. They count only where
  * no child element says how the test ended; a word that is not here means `unknown`.
  */
 const STATUS_WORDS: ReadonlyMap<string, Conclusion> = new Map(

@@ -7,8 +7,3 @@ export const UNDECODABLE = "\uffff";
 /** Characters that XML 1.0 does not allow. Decoded text has no unpaired surrogates. */
 // deno-lint-ignore no-control-regex
 export const FORBIDDEN = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g;
-
-/** Copies a string. The reader hands out slices of chunks, which they would keep alive. */
-export function detach(text: string): string {
-  return ` ${text}`.slice(1);
-}

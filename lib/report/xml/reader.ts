@@ -117,23 +117,23 @@ export class XmlReader {
     this.#wantedLength = 2 * this.input.text.length;
   }
 
-  /** Reads text and the markup behind it; false when the rest of it is still to come. */
+  /** Reads text and the markup after it; false when the rest of it is still to come. */
   #readContent(): boolean {
     const text = this.input.text;
     const found = text.indexOf("<", this.input.at);
-    const less = found === -1 ? text.length : found;
-    if (this.#open.length === 0) this.#checkOutside(this.input.at, less);
-    else this.#readCharacters(this.input.at, less);
+    const tagStart = found === -1 ? text.length : found;
+    if (this.#open.length === 0) this.#checkOutside(this.input.at, tagStart);
+    else this.#readCharacters(this.input.at, tagStart);
     if (found === -1) return false;
-    this.input.at = less;
-    switch (text.charCodeAt(less + 1)) {
+    this.input.at = tagStart;
+    switch (text.charCodeAt(tagStart + 1)) {
       case SLASH:
-        return this.#readEndTag(less);
+        return this.#readEndTag(tagStart);
       case BANG:
       case QUESTION:
-        return this.#beginSection(less);
+        return this.#beginSection(tagStart);
       default:
-        return less + 1 < text.length && this.#readStartTag(less);
+        return tagStart + 1 < text.length && this.#readStartTag(tagStart);
     }
   }
 
@@ -153,13 +153,13 @@ export class XmlReader {
   }
 
   /** Reads text, except for a reference at its end that is not complete. */
-  #readCharacters(start: number, less: number): void {
+  #readCharacters(start: number, tagStart: number): void {
     const text = this.input.text;
-    let end = less;
-    if (less === text.length) {
+    let end = tagStart;
+    if (tagStart === text.length) {
       const last = text.lastIndexOf("&");
       const isOpen = last >= start && text.indexOf(";", last) === -1;
-      if (isOpen && less - last < REFERENCE_CHARACTERS) end = last;
+      if (isOpen && tagStart - last < REFERENCE_CHARACTERS) end = last;
     }
     // References are checked in text that is skipped, too.
     const resolved = this.input.resolve(text.slice(start, end), start);
@@ -168,7 +168,7 @@ export class XmlReader {
   }
 
   /** Reads a start tag; false when the rest of it is still to come. */
-  #readStartTag(less: number): boolean {
+  #readStartTag(tagStart: number): boolean {
     const tag = readStartTag(this.input);
     if (!tag) return false;
     if (this.#open.length === 0 && this.#sawRoot) {
@@ -179,7 +179,7 @@ export class XmlReader {
       this.input.fail("limit", `elements nested more than ${elementDepth} deep`, "fewer");
     }
     this.#sawRoot = true;
-    this.#elementAt = less;
+    this.#elementAt = tagStart;
     this.input.at = tag.end;
     this.undecodableName = tag.undecodableName;
     this.#open.push(tag.name);
@@ -192,13 +192,13 @@ export class XmlReader {
     this.#handler.close(withoutPrefix(this.#open.pop()!));
   }
 
-  #readEndTag(less: number): boolean {
+  #readEndTag(tagStart: number): boolean {
     const text = this.input.text;
     const name = this.#open.at(-1);
-    let end = less + 2 + (name?.length ?? 0);
-    const isName = name !== undefined && text.startsWith(name, less + 2);
+    let end = tagStart + 2 + (name?.length ?? 0);
+    const isName = name !== undefined && text.startsWith(name, tagStart + 2);
     if (!isName || text.charCodeAt(end) !== GREATER) {
-      const nameEnd = this.input.endOfName(less + 2);
+      const nameEnd = this.input.endOfName(tagStart + 2);
       const isWhole = isName && nameEnd === end;
       end = afterBlanks(text, nameEnd);
       if (end >= text.length) return false;
@@ -212,18 +212,18 @@ export class XmlReader {
   }
 
   /** Begins a section or skips a DOCTYPE; false when the rest of it is still to come. */
-  #beginSection(less: number): boolean {
+  #beginSection(tagStart: number): boolean {
     const { text } = this.input;
-    const isThere = ({ start }: { start: string }) => text.startsWith(start, less);
+    const isThere = ({ start }: { start: string }) => text.startsWith(start, tagStart);
     const section = SECTIONS.find(isThere);
     if (section && (!section.isText || this.#open.length > 0)) {
       this.#section = section;
-      this.input.at = less + section.start.length;
+      this.input.at = tagStart + section.start.length;
       return true;
     }
     const isDoctype = isThere({ start: DOCTYPE_START });
-    if (isDoctype && !this.#sawRoot && !this.#sawDoctype) return this.#skipDoctype(less);
-    const rest = text.slice(less, less + DOCTYPE_START.length);
+    if (isDoctype && !this.#sawRoot && !this.#sawDoctype) return this.#skipDoctype(tagStart);
+    const rest = text.slice(tagStart, tagStart + DOCTYPE_START.length);
     const isCut = [DOCTYPE_START, ...SECTIONS.map(({ start }) => start)]
       .some((start) => rest.length < start.length && start.startsWith(rest));
     if (isCut) return false;
@@ -233,11 +233,11 @@ export class XmlReader {
   }
 
   // Its declarations are never used.
-  #skipDoctype(less: number): boolean {
-    DOCTYPE.lastIndex = less;
-    const isComplete = DOCTYPE.test(this.input.text.slice(0, less + DOCTYPE_CHARACTERS));
+  #skipDoctype(tagStart: number): boolean {
+    DOCTYPE.lastIndex = tagStart;
+    const isComplete = DOCTYPE.test(this.input.text.slice(0, tagStart + DOCTYPE_CHARACTERS));
     if (isComplete) this.input.at = DOCTYPE.lastIndex;
-    else if (this.input.text.length - less > DOCTYPE_CHARACTERS) {
+    else if (this.input.text.length - tagStart > DOCTYPE_CHARACTERS) {
       this.input.fail("limit", `a DOCTYPE of more than ${DOCTYPE_CHARACTERS} characters`, "fewer");
     }
     this.#sawDoctype = isComplete;

@@ -1,6 +1,6 @@
 import { REPORT_LIMITS } from "../limits.ts";
 import { quote, shorten } from "../report_error.ts";
-import { detach } from "./characters.ts";
+import { detach } from "../../base/text.ts";
 import type { XmlInput } from "./input.ts";
 
 /** Attributes of an element by name. It has no prototype: any name is safe. */
@@ -11,7 +11,7 @@ interface StartTag {
   name: string;
   attributes: XmlAttributes;
   isEmpty: boolean;
-  /** Index behind it. */
+  /** Index after it. */
   end: number;
   /** One of the name attributes that has bytes that cannot be decoded. */
   undecodableName: string | undefined;

@@ -2,7 +2,7 @@ import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { DEFAULT_API_URL, readApiSettings } from "../../../lib/api_client/settings.ts";
 
-describe("settings of the agent tool server", () => {
+describe("settings of the API client", () => {
   it("use the production address by default", () => {
     for (const url of [undefined, "", " "]) {
       const settings = readApiSettings({ PLATFORM_API_TOKEN: "tk_1", PLATFORM_API_URL: url });

@@ -92,7 +92,7 @@ describe("the command line", () => {
     assert.deepEqual({ code, stdout }, { code: 0, stdout: `${VERSION}${commit}\n` });
   });
 
-  it("shows only examples that are used rightly", async () => {
+  it("shows only valid examples", async () => {
     const opened = commandLine(() => {
       throw new Error("the database was opened");
     });
@@ -121,7 +121,7 @@ describe("the command line", () => {
   });
 });
 
-describe("wrong use", () => {
+describe("usage errors", () => {
   const wrong: [string, string[], RegExp][] = [
     ["an unknown option, before missing ones", ["repo", "list", "--bogus"], /unknown option/],
     ["an empty required option", ["repo", "list", "--org", ""], /--org: "" is empty/],
@@ -186,7 +186,7 @@ describe("wrong use", () => {
     [
       "an age of the world",
       "token create --org a --expires-in 999999999w".split(" "),
-      /--expires-in: "999999999w" is too long: expected at most 3153600000s/,
+      /--expires-in: "999999999w" is too long: expected at most 36500d/,
     ],
     [
       "both expiries",

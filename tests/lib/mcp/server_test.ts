@@ -26,7 +26,7 @@ describe("the agent tool server", () => {
   it("has a name, a version and instructions", () => {
     assert.deepEqual(connection.client.getServerVersion(), {
       name: "test-analytics",
-      title: "Test Analytics Platform",
+      title: "test-analytics",
       version: "1.2.3",
     });
     assert.match(connection.client.getInstructions() ?? "", /last 14 days/);

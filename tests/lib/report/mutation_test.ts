@@ -13,7 +13,7 @@ const COUNTS: Record<string, number> = {
 };
 const SEED = 1;
 
-describe("a damaged file is read or clearly refused, the same in whatever pieces:", () => {
+describe("a damaged file is read or clearly refused, the same at all chunk boundaries:", () => {
   for (const subject of SUBJECTS) {
     it(subject.name, async () => {
       const count = COUNTS[subject.name]!;
@@ -50,7 +50,7 @@ describe("trying damaged files", () => {
     );
   });
 
-  it("notices that something else is read in other pieces", async () => {
+  it("notices that something else is read with other chunk boundaries", async () => {
     const read = (_: Uint8Array, chunkBytes: number) => Promise.resolve(chunkBytes);
     await assert.rejects(
       tryMutants({ name: "x", fixtures, read }, { count: 1, seed: 1 }),

@@ -3,10 +3,10 @@ import { isGitId } from "../upload_values.ts";
 // Enough for a repository on a slow disk.
 const TIMEOUT_MS = 10_000;
 
-export type Git = typeof askGit;
+export type Git = typeof runGit;
 
 /** Runs git in the current folder and returns its output, trimmed; `""` when it fails. */
-export async function askGit(args: string[]): Promise<string> {
+export async function runGit(args: string[]): Promise<string> {
   try {
     const { success, stdout } = await new Deno.Command("git", {
       args,

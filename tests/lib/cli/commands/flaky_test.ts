@@ -119,6 +119,6 @@ describeWithDatabases("flaky", (database) => {
     assert.equal((await cli("flaky --repo acme/shop")).code, 0);
     const several = await cli("flaky");
     assert.equal(several.code, 1);
-    assert.match(several.stderr, /^error: several organizations: expected --org NAME/);
+    assert.match(several.stderr, /^error: no default organization: expected --org NAME/);
   });
 });

@@ -165,7 +165,7 @@ describe("gate around a command", () => {
     assert.match(stdout, /b\.xml: found nothing there/);
   });
 
-  it("is red for half a report", async () => {
+  it("is red for a truncated report", async () => {
     const created = await fixture(FLAKY);
     const path = join(created.folder, "report.xml");
     const half = reportOf({ flaky: "failed" }).replace("</testsuite>", "");
@@ -328,7 +328,7 @@ describe("gate after the tests", () => {
   });
 });
 
-describe("gate used wrongly", () => {
+describe("usage errors of gate", () => {
   it("is 2 before anything runs", async () => {
     const created = await fixture(FLAKY);
     const witness = join(created.folder, "witness");
@@ -418,7 +418,7 @@ describe("gate without its service", () => {
     assert.equal(stderr, "");
   });
 
-  it("excuses by the list of the beginning when the service ends meanwhile", async () => {
+  it("excuses by the list of the beginning when the service stops during the tests", async () => {
     const { code, stdout, stderr } = await without((request) =>
       new URL(request.url).pathname.endsWith("/verdicts")
         ? new Response(null, { status: 500 })

@@ -7,12 +7,12 @@ const DAY = 86_400;
 const REPORT =
   `<testsuite name="cart"><testcase name="adds"/><testcase name="removes"/></testsuite>`;
 
-describe("prune that is used wrongly", () => {
+describe("usage errors of prune", () => {
   const wrong: Record<string, RegExp> = {
     "prune": /required option '--keep <duration>'/,
     "prune --keep 90": /--keep: invalid duration "90": expected a number above 0 and a unit/,
     "prune --keep 13d": /--keep: "13d" is too short: expected at least 14d/,
-    "prune --keep 90d --repo acme/shop": /--org: missing: --repo needs it/,
+    "prune --keep 90d --repo acme/shop": /--org: missing: --repo requires it/,
   };
   for (const [line, expected] of Object.entries(wrong)) {
     it(`says so: ${line}`, async () => {

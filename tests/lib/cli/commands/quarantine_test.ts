@@ -41,7 +41,7 @@ describeWithDatabases("quarantine", (database) => {
     return row!.version;
   }
 
-  it("puts a test aside by its id alone, in any case", async () => {
+  it("quarantines a test by its id alone, in any case", async () => {
     const id = await makeTest("aside");
     const { code, stdout, stderr } = await cli([
       ..."quarantine add --json --by".split(" "),
@@ -253,7 +253,7 @@ describeWithDatabases("quarantine", (database) => {
     assert.equal(await dataVersion(), version);
   });
 
-  it("takes a test back, and says when there was nothing to take back", async () => {
+  it("releases a test, and says when there was nothing to release", async () => {
     const id = await makeTest("back");
     const untouched = await cli(`quarantine remove ${id}`);
     assert.deepEqual([untouched.code, untouched.stdout], [0, `${id}\n`]);

@@ -71,7 +71,7 @@ describeWithDatabases("submission", (database) => {
     assert.equal(again.code, 1);
     assert.match(
       again.stderr,
-      /is unknown: `deno task cli submission list --org \w+ --repo NAME` shows all/,
+      /is unknown: `deno task cli submission list --org \w+ --repo OWNER\/NAME` shows all/,
     );
     const left = await cli("submission list --org acme --repo acme/shop");
     assert.equal(left.stdout.split("\n").length, 2);

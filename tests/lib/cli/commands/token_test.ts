@@ -112,7 +112,7 @@ describeWithDatabases("token", (database) => {
     }
   });
 
-  it("is made in the earlier shape when asked, with a word on the plan", async () => {
+  it("is made in the earlier shape when asked, with a note about purchase units", async () => {
     const legacy = await cli("token create --org globex --legacy");
     assert.match(legacy.stdout, /^[0-9a-f]{40}\n$/);
     assert.equal(legacy.stderr, "");

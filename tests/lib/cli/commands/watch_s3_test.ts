@@ -80,7 +80,7 @@ describeWithDatabases("watch of a bucket", (database) => {
     }
   }
 
-  it("ends the only look with 1 when an archive could not be read", async () => {
+  it("exits with 1 after --once when an archive could not be read", async () => {
     const denied = () => new Response("", { status: 403 });
     await withArchives(["a.gz"], denied, async (environment) => {
       const { code, stderr } = await commandLine(database, { environment })(

@@ -5,7 +5,7 @@ import { FolderStorage } from "../../../../lib/cli/storage/folder.ts";
 const NOW = 1_790_000_000;
 
 describe("a folder of archives", () => {
-  it("is to blame when a file cannot be read", async () => {
+  it("fails with a StorageError when a file cannot be read", async () => {
     const folder = await Deno.makeTempDir();
     try {
       // EISDIR stands for errors of disks and rights: root may read every file.

@@ -193,8 +193,8 @@ describe("an S3-compatible bucket", () => {
   });
 });
 
-describe("a service that falters", () => {
-  it("is retried, and given up with a reason", async () => {
+describe("an unreliable S3 service", () => {
+  it("is retried, then fails with a reason", async () => {
     let requests = 0;
     let healthyFrom = 3;
     const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, () => {
@@ -262,7 +262,7 @@ describe("a service that stops responding", () => {
     });
   });
 
-  it("is to blame when the connection is cut", async () => {
+  it("fails with a StorageError when the connection is cut", async () => {
     const listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
     const serving = (async () => {
       using connection = await listener.accept();

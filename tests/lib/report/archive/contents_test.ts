@@ -149,7 +149,7 @@ describe("the contents of an archive", () => {
     assert.deepEqual((await pathsOf(await archiveOf([[long, reportOf("a")]]))).reports, [long]);
   });
 
-  it("are read whatever the pieces that they come in", async () => {
+  it("are read at all chunk boundaries", async () => {
     const bytes = await archiveOf([["test_results/a.xml", reportOf("a")], [
       "CODEOWNERS",
       "* @acme\n",
@@ -261,7 +261,7 @@ describe("the limits of an archive", () => {
     await refused(bytes, /found more than 30000 decompressed bytes/, { decompressedBytes: 30_000 });
   });
 
-  it("refuse a decompression bomb before it went off", async () => {
+  it("refuse a decompression bomb before it expands", async () => {
     const started = performance.now();
     const memory = Deno.memoryUsage().rss;
     const zeros = Buffer.alloc(256 * 1024 * 1024);

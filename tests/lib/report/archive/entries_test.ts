@@ -18,7 +18,7 @@ async function* inMembers(ends: number[]): AsyncGenerator<Uint8Array, void> {
 }
 
 describe("the entries of an archive", () => {
-  it("end regardless of unread rests and chunk boundaries", async () => {
+  it("end regardless of unread remainders and chunk boundaries", async () => {
     for (const unread of ["a", "b", "c", "d", "bd"]) {
       for (let block = 1; block <= 7; block++) {
         for (const before of [40, 300, 448]) {

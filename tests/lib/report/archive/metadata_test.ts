@@ -114,7 +114,7 @@ tags: [a, b]
 });
 
 describe("metadata that cannot be read", () => {
-  it("is refused with its place and without a word of it", () => {
+  it("is refused with its place, without quoting it", () => {
     for (const text of [":token: s3cr3t\n  :x: [\n", "s3cr3t", "- s3cr3t\n", ":a: 's3cr3t"]) {
       assert.throws(() => parse(text), (error: Error) => {
         assert.match(

@@ -46,7 +46,7 @@ describe("the text of a failure", () => {
     assert.doesNotMatch(bodyOf(every + every), /[\0-\x08\x0b-\x1f\x7f-\x9f]/);
   });
 
-  it("is the same whatever pieces the text comes in", () => {
+  it("is the same at all chunk boundaries", () => {
     const text = ` \n  a ${ESC}[31m😀${ESC}[0m line\r\n\0 end`;
     for (let at = 0; at <= text.length; at++) {
       assert.equal(bodyOf(text.slice(0, at), text.slice(at)), "  a 😀 line\n\ufffd end");
@@ -126,7 +126,7 @@ describe("firstLine", () => {
     assert.equal(firstLine("x".repeat(999) + " ".repeat(3_000) + "y"), "x".repeat(999));
   });
 
-  it("is the same whatever pieces the text comes in", () => {
+  it("is the same at all chunk boundaries", () => {
     const text = " \n\n  a line of 😀 text  \n another";
     for (let at = 0; at <= text.length; at++) {
       const collected = new FailureText();

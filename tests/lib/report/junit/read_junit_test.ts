@@ -34,7 +34,7 @@ async function read(
 
 describe("readJUnit", () => {
   for (const file of xmlFiles("valid/")) {
-    it(`reads ${file} as expected, whatever pieces it comes in`, async () => {
+    it(`reads ${file} as expected, at all chunk boundaries`, async () => {
       const expected = new URL("valid/" + file.replace(/xml$/, "json"), FIXTURES);
       const { notes, results } = JSON.parse(await readFile(expected, "utf8"));
       for (const chunkBytes of [1e6, 1, 3, 17]) {
