@@ -17,6 +17,7 @@ export const objectId = v.pipe(
   v.examples(["5f3a9c0e7b12d4a86f01c2e3"]),
 );
 
+/** A schema with the description of the API reference. */
 export function described<Schema extends v.GenericSchema>(schema: Schema, description: string) {
   return v.pipe(schema, v.description(description));
 }
@@ -31,6 +32,7 @@ export function count(description: string) {
   return v.pipe(v.number(), v.integer(), v.minValue(0), v.description(description));
 }
 
+/** A string with a description. */
 export function text(description: string) {
   return described(v.string(), description);
 }

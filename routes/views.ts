@@ -24,6 +24,7 @@ export function keysetPage<Row>(rows: Row[], limit: number, cursorOf: (row: Row)
   return { shown, metadata: { after, limit } };
 }
 
+/** Fields that identify a test. */
 export function test({ id, name, suite, class: className, file }: TestIdentity & { id: string }) {
   return { id, name, suite, class: className, file };
 }
@@ -38,16 +39,19 @@ export function recordedAt(id: string): string {
   return formatTimestamp(recordedAtOf(id));
 }
 
+/** A negative result, for lists of tests. */
 export function negativeResult(
   { recordedAt, buildUrl, message }: Omit<LatestDisruption, "commitOid">,
 ) {
   return { recorded_at: formatTimestamp(recordedAt), build_url: buildUrl, message };
 }
 
+/** A positive result; its message is always `null`. */
 export function positiveResult({ recordedAt, buildUrl }: LatestPositive) {
   return { recorded_at: formatTimestamp(recordedAt), build_url: buildUrl, message: null };
 }
 
+/** One attempt of a test, with its failure text. */
 export function attempt(
   { conclusion, durationMicroseconds, runCount, failure, text }:
     & TestAttempt

@@ -59,6 +59,7 @@ interface SessionServerOptions {
   refuseWrites?(): string | null;
 }
 
+/** Gives the one session to clients by turns. */
 export class SessionServer {
   readonly #clients = new Set<Client>();
   /** Clients with something to do, in the order of their requests. */

@@ -3,6 +3,7 @@
  * the last. Up to 2^53 - 1, so by arithmetic: bit operations are limited to 32 bits.
  */
 
+/** Writes numbers one after another. */
 export class VarintWriter {
   #bytes = new Uint8Array(256);
   #length = 0;
@@ -32,6 +33,7 @@ export class VarintWriter {
   }
 }
 
+/** Reads them in the same order. */
 export class VarintReader {
   #bytes: Uint8Array;
   #position = 0;

@@ -62,6 +62,7 @@ export function setting(environment: Environment, name: SettingName): string {
   return environment[name] || TABLE[name][0];
 }
 
+/** The setting of this name, with its default and meaning. */
 export function describeSetting(name: SettingName): Setting {
   return SETTINGS.find((entry) => entry.name === name)!;
 }

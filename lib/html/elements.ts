@@ -79,6 +79,7 @@ export function shortOid(oid: string): string {
   return /^[0-9a-f]{12,}$/i.test(oid) ? oid.slice(0, 10) : oid;
 }
 
+/** A commit id, shortened. */
 export function commit(oid: string): Markup {
   return markup`<span class="oid">${shortOid(oid)}</span>`;
 }

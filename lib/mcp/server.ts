@@ -41,6 +41,7 @@ const TOOLS = [
   getTestDetails,
 ];
 
+/** Creates the server; the caller connects it to a transport. */
 export function createToolServer(
   { api, version, onError }: {
     api: ApiClient;

@@ -25,6 +25,7 @@ const DEADLINE = {
 // Time is counted in ticks, so that suspending the machine does not fail an archive.
 const TICK_MS = 100;
 
+/** Reads archives in a worker thread, one at a time, each within its deadline. */
 export class ArchiveReader {
   #worker: Promise<Worker> | null = null;
 

@@ -37,6 +37,7 @@ export interface S3Options {
   stop?: AbortSignal | undefined;
 }
 
+/** The requests to a bucket that the program needs, signed and repeated after failures. */
 export class S3Bucket {
   #settings: S3Settings;
   #base: string;

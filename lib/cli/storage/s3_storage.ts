@@ -65,6 +65,7 @@ export const STORAGE_VARIABLES = [
   "AWS_ENDPOINT_URL",
 ] as const satisfies readonly SettingName[];
 
+/** Archives below a prefix of a bucket. */
 export class S3Storage implements ArchiveStorage {
   readonly name: string;
   #bucket: S3Bucket;

@@ -17,6 +17,7 @@ import ownStyle from "./style.css" with { type: "text" };
 
 const style = STYLE + ownStyle;
 
+/** Creates the page, and the headers that allow its script and style. */
 export function docsPage(
   routes: readonly Route[],
 ): { body: string; headers: Readonly<Record<string, string>> } {

@@ -35,6 +35,7 @@ const ACCESS: Record<Access, string> = {
   "token or badge token": "Requires a token, or a badge token as the query parameter `token`.",
 };
 
+/** Creates the text. */
 export function llmsText(routes: readonly Route[]): string {
   const overview = routes.map(({ path, summary }) => `| \`${pathTemplate(path)}\` | ${summary} |`);
   return [

@@ -77,6 +77,7 @@ const ERROR_RESPONSES = {
   },
 };
 
+/** Creates the OpenAPI 3.1 document of the routes. */
 export function openapiDocument(routes: readonly Route[]): JsonObject {
   const schemas: Record<string, JsonObject> = {};
   /** Moves the parts of JSON Schemas that have a title to `schemas`, and refers to them. */

@@ -122,6 +122,7 @@ export async function isDoneWithin(work: Promise<unknown>, timeoutMs: number): P
   }
 }
 
+/** Base address of a listener, without a slash at its end. */
 export function urlOf({ hostname, port }: Deno.NetAddr): string {
   return `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
 }

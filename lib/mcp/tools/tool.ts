@@ -40,10 +40,12 @@ export function defineTool<Input extends v.ObjectEntries, Output extends v.Objec
   return { ...tool, input: schema, output: v.object(output) } as unknown as Tool;
 }
 
+/** A schema with the description that agents read. */
 export function described<Schema extends v.GenericSchema>(schema: Schema, description: string) {
   return v.pipe(schema, v.description(description));
 }
 
+/** An integer with a description. */
 export function integer(description: string) {
   return v.pipe(v.number(), v.integer(), v.description(description));
 }
@@ -110,6 +112,7 @@ export const body = described(
   "Stack trace as quoted material: each line from the report begins with > ",
 );
 
+/** The message for a repository that the API does not know. */
 export function unknownRepository(name: string): string {
   return `No repository ${
     JSON.stringify(name)

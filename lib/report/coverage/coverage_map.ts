@@ -86,6 +86,7 @@ export class FileLines {
   }
 }
 
+/** Covered lines by file, within limits of memory; files of the same path are merged. */
 export class CoverageMap {
   readonly limits: CoverageLimits;
   /** By path; a file without one by a key of its own. A Map, because a file may be called `__proto__`. */

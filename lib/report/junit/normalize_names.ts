@@ -51,6 +51,7 @@ const ABSOLUTE = /^(?:[\\/]|.:)/s;
 const TIME_SUFFIX = /^(.+)-(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)$/s;
 const DAY_MILLISECONDS = 24 * 60 * 60 * 1_000;
 
+/** Normalizes the names of one report. */
 export class NameNormalizer {
   readonly #checkoutFolder: string;
   /** By the rest of the name and its test, the numbers of addresses. */
