@@ -21,7 +21,7 @@ import { repositoryPage } from "./pages/repository.ts";
 import { testPage } from "./pages/test.ts";
 import { documentation, health, tokenCheck } from "./service.ts";
 import { submissions, submissionTests } from "./submissions.ts";
-import { disruptiveTests, flakyTests } from "./test_lists.ts";
+import { disruptiveTests, flakyTests } from "./flaky_tests.ts";
 import { testDetails, testResults, testRuns } from "./tests.ts";
 import { verdicts } from "./verdicts.ts";
 

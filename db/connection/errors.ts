@@ -34,7 +34,7 @@ export function isTransient(error: unknown): error is Error {
 }
 
 /** Whether a worker of a cluster is unavailable; statements about data of other workers may succeed. */
-export function isWorkerAway(error: unknown): boolean {
+export function isWorkerUnavailable(error: unknown): boolean {
   return errorCode(error) === "08006";
 }
 

@@ -29,11 +29,11 @@ import { writeTransaction } from "./transaction.ts";
  */
 export async function deleteSubmission(
   sql: Database["sql"],
-  { organizationId, key, alongside }: {
+  { organizationId, key, beforeCommit }: {
     organizationId: number;
     key: string;
     /** Runs at the end of the transaction. */
-    alongside?(tx: Queryable): Promise<void>;
+    beforeCommit?(tx: Queryable): Promise<void>;
   },
 ): Promise<boolean> {
   return await writeTransaction(sql, async (tx) => {
@@ -59,7 +59,7 @@ export async function deleteSubmission(
       const { unlisted } = await findUnlistedTests(tx, repositoryId);
       await deleteTests(tx, repositoryId, unlisted);
     }
-    await alongside?.(tx);
+    await beforeCommit?.(tx);
     return true;
   });
 }

@@ -1,4 +1,4 @@
-/** Finds disruptions in what is stored of a code version, and stores the disruptive tests. */
+/** Finds disruptions among the stored results of a code version, and stores the disruptive tests. */
 import { isDeepStrictEqual } from "node:util";
 import { resultCountsAt } from "../../lib/analysis/columns.ts";
 import {
@@ -123,7 +123,7 @@ export async function markDisruptions(
       and n.result_no = k."resultNo"`;
 }
 
-/** Those of the given tests that were ever disruptive, by test_no. */
+/** The given tests that have ever been disruptive, by test_no. */
 export async function loadDisruptiveTests(
   sql: Queryable,
   { repositoryId, testNos }: { repositoryId: number; testNos: Iterable<number> },

@@ -38,7 +38,7 @@ export interface Upload extends Omit<SubmissionFacts, "key"> {
   /** Key of the archive in its folder or bucket, if it came from one. */
   key?: string;
   /** Runs at the end of the transaction that stores the upload. */
-  alongside?(tx: Queryable): Promise<void>;
+  beforeCommit?(tx: Queryable): Promise<void>;
 }
 
 interface StoreResult {
@@ -88,10 +88,10 @@ export async function storeSubmission(sql: Database["sql"], given: Upload): Prom
   });
 }
 
-/** Stores something of an upload in one transaction, in place of what is shown of its archive. */
+/** Runs `store` in one transaction, in which the row that shows the archive is deleted. */
 export async function storeInRepository<T>(
   sql: Database["sql"],
-  { repositoryId, key, alongside }: Pick<Upload, "repositoryId" | "key" | "alongside">,
+  { repositoryId, key, beforeCommit }: Pick<Upload, "repositoryId" | "key" | "beforeCommit">,
   store: (tx: Queryable, repository: LockedRepository) => Promise<T>,
 ): Promise<T> {
   return await writeTransaction(sql, async (tx) => {
@@ -99,7 +99,7 @@ export async function storeInRepository<T>(
     if (!repository) throw new Error("the repository was deleted during the upload");
     if (key !== undefined) await removeUnprocessed(tx, { repositoryId, key });
     const stored = await store(tx, repository);
-    await alongside?.(tx);
+    await beforeCommit?.(tx);
     return stored;
   });
 }
@@ -239,8 +239,8 @@ async function insertNegatives(
 }
 
 /**
- * Stores coverage, that of a submission in place of what it brought before. Of a report without a line
- * only the repository remains.
+ * Stores coverage, that of a submission in place of what it brought before. A report without a
+ * line only makes the repository visible.
  */
 export async function storeCoverage(
   tx: Queryable,

@@ -143,6 +143,6 @@ case $status in
   000 | 1??) give_up "$url does not answer: $(tail -n 1 "$work/error")" ;;
   401) give_up "$url does not accept UPLOAD_TOKEN: create one with \`test-analytics token create --org NAME --upload\`" ;;
   413) give_up "the reports are too large for $url: $answer" ;;
-  503) give_up "$url cannot store anything now: its storage is full or away" ;;
+  503) give_up "$url cannot store anything now: its storage is full or unavailable" ;;
   *) give_up "$url answered $status: $answer" ;;
 esac

@@ -136,10 +136,10 @@ const GLYPHS = {
   unknown: markup`<path class="unknown" d="M2 5H10V7H2Z"/>`,
 };
 
-export type Outcome = keyof typeof GLYPHS;
+export type RunStatus = keyof typeof GLYPHS;
 
 /** The shape of an outcome, for use next to its name. */
-export const glyph = (outcome: Outcome): Markup => small(GLYPHS[outcome]);
+export const glyph = (outcome: RunStatus): Markup => small(GLYPHS[outcome]);
 
 function small(shape: Markup): Markup {
   return markup`<svg class="glyph" viewBox="0 0 12 12" aria-hidden="true">${shape}</svg>`;
@@ -150,7 +150,7 @@ const STRIP_COLUMNS = 50;
 /** One shape for each run, oldest first, in rows of 50. */
 export function outcomeStrip({ title, runs }: {
   title: string;
-  runs: readonly { outcome: Outcome; text: string }[];
+  runs: readonly { outcome: RunStatus; text: string }[];
 }): Markup {
   const columns = Math.min(STRIP_COLUMNS, runs.length);
   const marks = runs.map(({ outcome, text }, index) => {
@@ -158,7 +158,7 @@ export function outcomeStrip({ title, runs }: {
     return markup`<g transform="translate(${x} ${y})"><title>${text}</title>${GLYPHS[outcome]}</g>`;
   });
   const groups = Map.groupBy(runs, ({ outcome }) => outcome);
-  const counts = (Object.keys(GLYPHS) as Outcome[]).filter((outcome) => groups.has(outcome))
+  const counts = (Object.keys(GLYPHS) as RunStatus[]).filter((outcome) => groups.has(outcome))
     .map((outcome) => ({ outcome, text: `${groups.get(outcome)!.length} ${outcome}` }));
   const alternative = counts.map(({ text }) => text).join(", ");
   const size = [columns * 14, Math.ceil(runs.length / columns) * 20] as const;

@@ -8,7 +8,7 @@ import { formatTenths } from "../../lib/badge/percentage.ts";
 import { plural } from "../../lib/base/text.ts";
 import { emptyState, label, table } from "../../lib/html/elements.ts";
 import { type Content, type Markup, markup } from "../../lib/html/markup.ts";
-import { inventoryParameters, isListedBy } from "../test_lists.ts";
+import { inventoryParameters, isListedBy } from "../flaky_tests.ts";
 import { definePage, type PageRequest } from "./page.ts";
 
 interface ListPage extends PageRequest {

@@ -16,7 +16,7 @@ import { disruptivenessThousandths, passRateThousandths } from "../../lib/analys
 import { recordedAtOf } from "../../lib/base/identity.ts";
 import { formatTenths } from "../../lib/badge/percentage.ts";
 import { plural } from "../../lib/base/text.ts";
-import { type Outcome, outcomeStrip } from "../../lib/html/charts.ts";
+import { outcomeStrip, type RunStatus } from "../../lib/html/charts.ts";
 import { rerunCommands } from "../../lib/html/commands.ts";
 import {
   commit,
@@ -108,7 +108,7 @@ function totalsOf(submissions: readonly SubmissionRuns[]) {
   return { countedResultCount, negativeResultCount };
 }
 
-function outcomeOf({ conclusion, failure }: TestRun): Outcome {
+function outcomeOf({ conclusion, failure }: TestRun): RunStatus {
   if (failure) return failure.isDisruption ? "flaky" : "failed";
   return conclusion === "skipped" || conclusion === "unknown" ? conclusion : "passed";
 }

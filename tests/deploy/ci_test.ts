@@ -304,7 +304,7 @@ describe("the scripts for CI jobs", () => {
         [
           "full",
           () => receiver(new Response(null, { status: 503, headers: { "retry-after": "30" } })),
-          /its storage is full or away/,
+          /its storage is full or unavailable/,
         ],
         ["slow", () => receiver(null), /does not answer: curl: \(28\)/],
         [

@@ -60,7 +60,10 @@ describe("a service that runs out of file handles", () => {
       const { code, stderr } = await running.stop("SIGTERM");
       for (const connection of connections) connection.close();
       assert.equal(code, 0, stderr);
-      assert.match(stderr, /"listening again","error":".*os error 24.*","connections_closed":true/);
+      assert.match(
+        stderr,
+        /"listener restarted","error":".*os error 24.*","connections_closed":true/,
+      );
     }
   });
 });

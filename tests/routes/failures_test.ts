@@ -38,7 +38,7 @@ describe("an internal error", () => {
     const headers = { authorization: `Bearer ${TOKEN}`, "x-request-id": "trace-1" };
     await app(request(`/api/repos/a/${TOKEN}/tests?q=hidden`, headers));
     const log = lines.join("\n");
-    assert.match(lines[0] ?? "", /^2026-09-21T14:13:20Z error failed request_id=trace-1 /);
+    assert.match(lines[0] ?? "", /^2026-09-21T14:13:20Z error request failed request_id=trace-1 /);
     assert.match(log, /TypeError: the disk is on fire/);
     assert.match(log, /stack=".*failures_test\.ts/);
     assert.match(log, /info answered request_id=trace-1 method=GET route=\S+ status=500/);

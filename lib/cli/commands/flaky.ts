@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { loadTrackedTests } from "../../../db/read/tracked_tests.ts";
-import { disruptiveTestView, isDisruptive } from "../../../routes/test_lists.ts";
+import { disruptiveTestView, isDisruptive } from "../../../routes/flaky_tests.ts";
 import type { TrackedTest } from "../../analysis/tracked_test.ts";
 import { parseTestId } from "../../base/identity.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";

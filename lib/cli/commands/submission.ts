@@ -32,8 +32,8 @@ const deleteCommand = command({
   input: { key: argument("key, as in `submission list`", submissionKey), org: ORG, yes: YES },
   async run({ org, key }, context) {
     const { sql, organization: { organizationId } } = await openOrganization(context, org);
-    const alongside = (tx: Queryable) => context.logChange(tx, { organizationId, subject: key });
-    if (!await deleteSubmission(sql, { organizationId, key, alongside })) {
+    const beforeCommit = (tx: Queryable) => context.logChange(tx, { organizationId, subject: key });
+    if (!await deleteSubmission(sql, { organizationId, key, beforeCommit })) {
       throw new Failure(
         `submission "${key}" is unknown: ` +
           `\`${PROGRAM} submission list --org ${shellWord(org)} --repo OWNER/NAME\` shows all`,

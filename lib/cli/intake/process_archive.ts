@@ -84,7 +84,7 @@ export async function processArchive(
   try {
     if (claimed.attemptCount > MAX_ATTEMPTS) {
       throw new ArchiveError(
-        `given up after ${MAX_ATTEMPTS} attempts` + (claimed.reason && `: ${claimed.reason}`),
+        `failed after ${MAX_ATTEMPTS} attempts` + (claimed.reason && `: ${claimed.reason}`),
       );
     }
     const { key: submissionKey, ...outcome } = await intake(context, { archive, claim, shown });
@@ -142,7 +142,7 @@ async function intake(
   const { outcome } = await storeUpload(sql, organization, facts, files, {
     now: moment,
     key: shown.key,
-    alongside: (tx) => finishArchive(tx, claim),
+    beforeCommit: (tx) => finishArchive(tx, claim),
   });
   await applyPolicyAfterUpload(sql, repository, { now: now(), origin, log });
   return outcome;

@@ -18,18 +18,18 @@ export type StoredUpload = Awaited<ReturnType<typeof storeUpload>>;
 /** The result of an upload, as `ingest --json` prints it. */
 export type IntakeOutcome = StoredUpload["outcome"];
 
-/** Stores an upload in one transaction, which `alongside` ends, and creates its repository. */
+/** Creates the repository, then stores the upload in one transaction; `beforeCommit` runs last in it. */
 export async function storeUpload(
   sql: Database["sql"],
   organization: Organization,
   facts: RunFacts,
   { results, coverage }: UploadFiles,
-  { now, key, alongside }: Pick<Upload, "key" | "alongside"> & { now: number },
+  { now, key, beforeCommit }: Pick<Upload, "key" | "beforeCommit"> & { now: number },
 ) {
   const created = { ...facts.repository, organization, createdAt: now };
   const repository = await findOrCreateRepository(sql, created);
   const { repositoryId } = repository;
-  const upload = { ...facts, coverage, repositoryId, uploadedAt: now, key, alongside };
+  const upload = { ...facts, coverage, repositoryId, uploadedAt: now, key, beforeCommit };
   const submission = results
     ? await storeSubmission(sql, { ...upload, ...results })
     : await storeInRepository(sql, upload, async (tx) => {

@@ -3,7 +3,7 @@
  * further than this module.
  */
 import { LRUCache } from "lru-cache";
-import { isWorkerAway } from "../../../db/connection/errors.ts";
+import { isWorkerUnavailable } from "../../../db/connection/errors.ts";
 import { type CallerLookUp, type CallerScope, loadCallers } from "../../../db/read/caller.ts";
 import { caseKey } from "../../base/identity.ts";
 import { hashToken, type TokenType, tokenType } from "../../base/token.ts";
@@ -40,7 +40,7 @@ export function createAuthentication(
   const lookUp = createBatches((all: readonly CallerLookUp[]) => {
     metrics?.count("lookup_batches_total");
     return loadCallers(sql, all);
-  }, { mayDiffer: isWorkerAway });
+  }, { mayDiffer: isWorkerUnavailable });
   return async (
     authorization: string | null,
     { access, badgeToken, organization, address, ...options }: Credentials,

@@ -51,7 +51,11 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
         const isStale = error instanceof StaleVersionError && attempt < MAX_STALE_ATTEMPTS;
         if (isStale || attempt === 1 && isTransient(error)) continue;
         const { requestId, route } = logged;
-        context.log.error("failed", { request_id: requestId, route, ...errorFields(error) });
+        context.log.error("request failed", {
+          request_id: requestId,
+          route,
+          ...errorFields(error),
+        });
         return completeError(request, internalServerError(), requestId);
       }
     }

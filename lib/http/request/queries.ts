@@ -39,7 +39,7 @@ export function createQueries(
   moment: Moment,
 ) {
   return {
-    /** Queries the resource of the request, a repository or what is in it. @throws {StaleVersionError} */
+    /** Queries the resource of the request, a repository, test or submission. @throws {StaleVersionError} */
     async load<
       Options extends Partial<QueryScope>,
       Result extends { version: DataVersion | null },

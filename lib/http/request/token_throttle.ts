@@ -44,7 +44,7 @@ export function createTokenThrottle({ sql, log }: Pick<Context, "sql" | "log">) 
     if (address === "") return;
     const count = (counts.get(address) ?? 0) + 1;
     if (count === MAX_WRONG_TOKENS) {
-      log.warn("wrong tokens: look-ups for this address are limited", {
+      log.warn("invalid tokens: this address is throttled", {
         client_address: address,
         count,
       });

@@ -34,7 +34,7 @@ export function listenWithRestarts(
   async function restart(error: unknown, connections: AbortController): Promise<void> {
     if (closing.signal.aborted) return;
     const isOutOfHandles = /os error (23|24)\b/.test(String(error));
-    log.error("listening again", { error: String(error), connections_closed: isOutOfHandles });
+    log.error("listener restarted", { error: String(error), connections_closed: isOutOfHandles });
     if (isOutOfHandles) {
       await pause(GRACE_MS, closing.signal);
       if (!closing.signal.aborted) connections.abort();

@@ -30,7 +30,7 @@ export function listen(
   { host, port, log, drainTimeoutMs = DRAIN_TIMEOUT_MS }: ListenOptions,
 ): RunningServer {
   const onError = (error: unknown) => {
-    log.error("failed", errorFields(error));
+    log.error("request failed", errorFields(error));
     return internalServerError();
   };
   const listener = listenWithRestarts(
@@ -46,7 +46,7 @@ export function listen(
     async shutdown() {
       if (await isDoneWithin(listener.shutdown(), drainTimeoutMs)) return;
       // Their connections end with the process.
-      log.warn("gave up running requests", { after_ms: drainTimeoutMs });
+      log.warn("drain timeout: running requests are cut off", { after_ms: drainTimeoutMs });
     },
   };
 }
@@ -84,7 +84,7 @@ export function limitRequests(
   function report(): void {
     if (expired > 0) {
       const fields = { count: expired, after_ms: requestTimeoutMs };
-      log.warn("gave up requests that took too long", fields);
+      log.warn("requests timed out", fields);
     }
     if (refused > 0) log.warn("refused requests", { count: refused });
     [expired, refused] = [0, 0];

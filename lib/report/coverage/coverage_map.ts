@@ -1,6 +1,6 @@
 /** The lines of the source files that the coverage reports of one upload cover. */
 import { quote } from "../report_error.ts";
-import { Refusal } from "./format_reader.ts";
+import { CoverageFormatError } from "./format_reader.ts";
 
 /**
  * Limits of the coverage reports of one upload. No real CI comes near them; they bound memory and time
@@ -62,7 +62,7 @@ export class FileLines {
     this.#map = map;
   }
 
-  /** Adds a line; line 0, which tools write for generated code, is skipped. @throws {Refusal} */
+  /** Adds a line; line 0, which tools write for generated code, is skipped. @throws {CoverageFormatError} */
   add(line: number, covered: boolean): void {
     if (line < 1) return;
     if (line >= this.#states.length) this.#grow(line);
@@ -76,7 +76,10 @@ export class FileLines {
   #grow(line: number): void {
     const { lineNumber } = this.#map.limits;
     if (line > lineNumber) {
-      throw new Refusal(`found line number ${line}, expected at most ${lineNumber}`, "limit");
+      throw new CoverageFormatError(
+        `found line number ${line}, expected at most ${lineNumber}`,
+        "limit",
+      );
     }
     const wanted = Math.max(SMALLEST_FILE_LINES, line + 1, 2 * this.#states.length);
     const states = new Uint8Array(Math.min(wanted, lineNumber + 1));
@@ -99,14 +102,14 @@ export class CoverageMap {
     this.limits = limits;
   }
 
-  /** The lines of a source file; created without any when it is new. @throws {Refusal} */
+  /** The lines of a source file; created without any when it is new. @throws {CoverageFormatError} */
   file(path: string): FileLines {
     const key = normalizePath(path);
     if (key !== "") return this.#files.get(key) ?? this.#newFile(key);
-    throw new Refusal(`found the path ${quote(path)}, expected that of a source file`);
+    throw new CoverageFormatError(`found the path ${quote(path)}, expected that of a source file`);
   }
 
-  /** A source file without a path, which is merged with no other. @throws {Refusal} */
+  /** A source file without a path, which is merged with no other. @throws {CoverageFormatError} */
   unnamedFile(): FileLines {
     return this.#newFile(Symbol());
   }
@@ -118,18 +121,21 @@ export class CoverageMap {
     return lines;
   }
 
-  /** Counts memory that is about to be allocated. @throws {Refusal} when it is too much */
+  /** Counts memory that is about to be allocated. @throws {CoverageFormatError} when it is too much */
   charge(bytes: number): void {
     this.#storedBytes += bytes;
     const { storedBytes } = this.limits;
     if (this.#storedBytes <= storedBytes) return;
-    throw new Refusal(`found more source lines than ${storedBytes} bytes hold`, "limit");
+    throw new CoverageFormatError(
+      `found more source lines than ${storedBytes} bytes hold`,
+      "limit",
+    );
   }
 
-  /** Adds totals without lines. @throws {Refusal} when they are impossible or too large */
+  /** Adds totals without lines. @throws {CoverageFormatError} when they are impossible or too large */
   addTotals({ coveredLineCount, lineCount }: CoverageTotals): void {
     if (!(coveredLineCount >= 0 && coveredLineCount <= lineCount)) {
-      throw new Refusal(
+      throw new CoverageFormatError(
         `found ${coveredLineCount} covered lines of ${lineCount}, expected 0 to ${lineCount}`,
       );
     }
@@ -137,18 +143,21 @@ export class CoverageMap {
     this.#added.lineCount += lineCount;
     const { totalLineCount } = this.limits;
     if (this.#added.lineCount <= totalLineCount) return;
-    throw new Refusal(`found totals of more than ${totalLineCount} lines, expected fewer`, "limit");
+    throw new CoverageFormatError(
+      `found totals of more than ${totalLineCount} lines, expected fewer`,
+      "limit",
+    );
   }
 
   /**
    * Counts the lines that blocks of a Go profile span before they are added: a few bytes can ask
-   * for millions of them, in each report again. @throws {Refusal}
+   * for millions of them, in each report again. @throws {CoverageFormatError}
    */
   countBlockLines(count: number): void {
     this.#blockLineCount += count;
     const { goBlockLineCount } = this.limits;
     if (this.#blockLineCount <= goBlockLineCount) return;
-    throw new Refusal(
+    throw new CoverageFormatError(
       `found blocks over more than ${goBlockLineCount} lines, expected fewer`,
       "limit",
     );

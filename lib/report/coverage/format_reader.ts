@@ -5,15 +5,15 @@ import { quote, type ReportErrorKind, type ReportPosition } from "../report_erro
 export interface FormatReader {
   /** Where it is reading, for errors; formats that are read as a whole have none. */
   readonly position?: ReportPosition;
-  /** @throws {Refusal} */
+  /** @throws {CoverageFormatError} */
   write(chunk: string): void;
-  /** @throws {Refusal} */
+  /** @throws {CoverageFormatError} */
   end(): void;
 }
 
 /** Why a report is refused; the collector adds the file and the position. */
-export class Refusal extends Error {
-  override readonly name = "Refusal";
+export class CoverageFormatError extends Error {
+  override readonly name = "CoverageFormatError";
   readonly kind: ReportErrorKind;
 
   constructor(problem: string, kind: ReportErrorKind = "malformed") {
@@ -23,28 +23,28 @@ export class Refusal extends Error {
 }
 
 /** The refusal of a file that is no coverage report of a known format. */
-export function notCoverage(found: string): Refusal {
+export function notCoverage(found: string): CoverageFormatError {
   const expected = "a coverage report (lcov, Cobertura, JaCoCo, Clover, Go cover profile, " +
     "Istanbul, SimpleCov or coverage.py JSON)";
-  return new Refusal(`found ${found}, expected ${expected}`, "not-coverage");
+  return new CoverageFormatError(`found ${found}, expected ${expected}`, "not-coverage");
 }
 
 const WHOLE = /^\s*[+-]?\d+\s*$/;
 const NUMBER = /^\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?\s*$/i;
 
-/** Reads a whole number, which `what` names. @throws {Refusal} */
+/** Reads a whole number, which `what` names. @throws {CoverageFormatError} */
 export function wholeNumber(text: string | undefined, what: string): number {
   if (text !== undefined && WHOLE.test(text)) return Number(text);
-  throw new Refusal(`found ${foundAs(text)} as ${what}, expected a whole number`);
+  throw new CoverageFormatError(`found ${foundAs(text)} as ${what}, expected a whole number`);
 }
 
 /**
  * True for a positive execution count, which `what` names. Tools write counts above 2^53, with a
- * fraction, or negative after an overflow. @throws {Refusal}
+ * fraction, or negative after an overflow. @throws {CoverageFormatError}
  */
 export function ran(text: string | undefined, what: string): boolean {
   if (text !== undefined && NUMBER.test(text)) return Number(text) > 0;
-  throw new Refusal(`found ${foundAs(text)} as ${what}, expected a number`);
+  throw new CoverageFormatError(`found ${foundAs(text)} as ${what}, expected a number`);
 }
 
 function foundAs(text: string | undefined): string {

@@ -1,7 +1,7 @@
 /** Coverage formats in JSON: Istanbul, SimpleCov and coverage.py. */
 import { quote } from "../report_error.ts";
 import type { CoverageMap } from "./coverage_map.ts";
-import { type FormatReader, notCoverage, Refusal } from "./format_reader.ts";
+import { CoverageFormatError, type FormatReader, notCoverage } from "./format_reader.ts";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -21,7 +21,7 @@ export class JsonReader implements FormatReader {
     this.#text += chunk;
     const { jsonCharacters } = this.#map.limits;
     if (this.#text.length <= jsonCharacters) return;
-    throw new Refusal(
+    throw new CoverageFormatError(
       `found a JSON coverage report of more than ${jsonCharacters} characters, expected fewer: ` +
         "split it, or use lcov or XML, which have no such limit",
       "limit",
@@ -44,7 +44,9 @@ function parse(text: string): JsonObject {
     if (!(error instanceof SyntaxError)) throw error;
     // The message quotes the text around the mistake as it is.
     const reason = error.message.replace(/\p{Cc}+/gu, " ");
-    throw new Refusal(`found invalid JSON (${reason}), expected a complete coverage report`);
+    throw new CoverageFormatError(
+      `found invalid JSON (${reason}), expected a complete coverage report`,
+    );
   }
 }
 
@@ -170,9 +172,11 @@ function* membersOf(value: unknown): Generator<[name: string, value: unknown], v
   for (const name of Object.keys(value)) yield [name, value[name]];
 }
 
-/** A whole number, which `what` of the source file `path` names. @throws {Refusal} */
+/** A whole number, which `what` of the source file `path` names. @throws {CoverageFormatError} */
 function wholeJsonNumber(value: unknown, what: string, path: string): number {
   if (typeof value === "number" && Number.isInteger(value)) return value;
   const found = isObject(value) ? "an object or array" : quote(String(value));
-  throw new Refusal(`found ${found} as ${what} of ${quote(path)}, expected a whole number`);
+  throw new CoverageFormatError(
+    `found ${found} as ${what} of ${quote(path)}, expected a whole number`,
+  );
 }

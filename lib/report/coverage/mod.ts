@@ -7,7 +7,7 @@ import {
   type CoverageTotals,
   DEFAULT_COVERAGE_LIMITS,
 } from "./coverage_map.ts";
-import { type FormatReader, notCoverage, Refusal } from "./format_reader.ts";
+import { CoverageFormatError, type FormatReader, notCoverage } from "./format_reader.ts";
 import { JsonReader } from "./json.ts";
 import { GO_START, GoReader, LCOV_START, LcovReader } from "./text.ts";
 import { XmlCoverageReader } from "./xml.ts";
@@ -43,7 +43,7 @@ export class CoverageCollector {
       }
       reader?.end();
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
+      if (!(error instanceof CoverageFormatError)) throw error;
       const { kind, message: problem } = error;
       throw new ReportError({ file, kind, problem, position: reader?.position });
     }

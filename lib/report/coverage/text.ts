@@ -1,7 +1,7 @@
 /** Coverage formats that are read line by line: lcov tracefiles, cover profiles of Go. */
 import { quote } from "../report_error.ts";
 import type { CoverageMap, FileLines } from "./coverage_map.ts";
-import { type FormatReader, ran, Refusal, wholeNumber } from "./format_reader.ts";
+import { CoverageFormatError, type FormatReader, ran, wholeNumber } from "./format_reader.ts";
 
 /** Cuts a text into lines; blank ones are skipped. */
 abstract class LineReader implements FormatReader {
@@ -25,7 +25,10 @@ abstract class LineReader implements FormatReader {
     }
     const { lineCharacters } = this.map.limits;
     if (this.#rest.length <= lineCharacters) return;
-    throw new Refusal(`found a line of more than ${lineCharacters} characters`, "limit");
+    throw new CoverageFormatError(
+      `found a line of more than ${lineCharacters} characters`,
+      "limit",
+    );
   }
 
   end(): void {
@@ -61,7 +64,7 @@ export class LcovReader extends LineReader {
     if (line === "end_of_record") return this.#endSection();
     const [, type, value = ""] = /^([A-Z]+):(.*)$/.exec(line) ?? [];
     if (type === undefined) {
-      throw new Refusal(`found ${quote(line)}, expected a line such as "DA:12,1"`);
+      throw new CoverageFormatError(`found ${quote(line)}, expected a line such as "DA:12,1"`);
     }
     // Test names, functions, branches and what later versions add say nothing about lines.
     if (type === "SF") this.#beginSection(value);
@@ -96,13 +99,17 @@ export class LcovReader extends LineReader {
 
   #open(line: string): Section {
     if (this.#section) return this.#section;
-    throw new Refusal(`found ${quote(line)} outside of a section, expected "SF" before it`);
+    throw new CoverageFormatError(
+      `found ${quote(line)} outside of a section, expected "SF" before it`,
+    );
   }
 
   #requireEnd(found: string): void {
     if (this.#section === undefined) return;
     const inside = quote(this.#section.path);
-    throw new Refusal(`found ${found} inside ${inside}, expected "end_of_record" before it`);
+    throw new CoverageFormatError(
+      `found ${found} inside ${inside}, expected "end_of_record" before it`,
+    );
   }
 }
 
@@ -127,13 +134,13 @@ export class GoReader extends LineReader {
     if (!match) {
       const expected = `"mode: set", "mode: count", "mode: atomic" or a block such as ` +
         `"pkg/a.go:3.14,5.2 1 0"`;
-      throw new Refusal(`found ${quote(line)}, expected ${expected}`);
+      throw new CoverageFormatError(`found ${quote(line)}, expected ${expected}`);
     }
     const [, path = "", ...digits] = match;
     const [firstLine = 0, endLine = 0, endColumn = 0, statementCount = 0, count = 0] = digits
       .map(Number);
     if (endLine < firstLine) {
-      throw new Refusal(
+      throw new CoverageFormatError(
         `found a block from line ${firstLine} to ${endLine}, expected an end after its start`,
       );
     }

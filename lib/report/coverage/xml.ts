@@ -2,7 +2,7 @@ import type { ReportPosition } from "../report_error.ts";
 import { type XmlHandler, XmlReader } from "../xml/reader.ts";
 import type { XmlAttributes } from "../xml/start_tag.ts";
 import type { CoverageMap, CoverageTotals, FileLines } from "./coverage_map.ts";
-import { type FormatReader, notCoverage, Refusal } from "./format_reader.ts";
+import { CoverageFormatError, type FormatReader, notCoverage } from "./format_reader.ts";
 import { XML_FORMATS, type XmlFormat } from "./xml_formats.ts";
 
 // Elements whose names are folders of the files in them.
@@ -111,14 +111,16 @@ export class XmlCoverageReader implements FormatReader, XmlHandler {
     const path = format.pathOf(attributes, this.#folders.join("/"));
     if (path) return this.#map.file(path);
     if (format.hasUnnamedFiles) return this.#map.unnamedFile();
-    throw new Refusal(`found "${name}" without "name", expected one`);
+    throw new CoverageFormatError(`found "${name}" without "name", expected one`);
   }
 
   #addLine(format: XmlFormat, attributes: XmlAttributes): void {
     const level = this.#levels.at(-1);
     if (!level?.lines) {
       const element = format.levels.at(-1);
-      throw new Refusal(`found "line" outside of a ${element}, expected "${element}" around it`);
+      throw new CoverageFormatError(
+        `found "line" outside of a ${element}, expected "${element}" around it`,
+      );
     }
     const line = format.lineOf(attributes, this.#root!.attributes);
     if (!line) return;
@@ -128,7 +130,10 @@ export class XmlCoverageReader implements FormatReader, XmlHandler {
       level.lastMethodLine = number;
       const { methodLineCount } = this.#map.limits;
       if (level.methodLines.size <= methodLineCount) return;
-      throw new Refusal(`found more than ${methodLineCount} lines of methods in one file`, "limit");
+      throw new CoverageFormatError(
+        `found more than ${methodLineCount} lines of methods in one file`,
+        "limit",
+      );
     }
     level.methodLines.delete(level.lastMethodLine);
     level.listedLineCount++;

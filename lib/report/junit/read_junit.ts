@@ -13,7 +13,7 @@ import { decodeXml } from "../xml/decode.ts";
 import { type XmlHandler, XmlReader } from "../xml/reader.ts";
 import type { XmlAttributes } from "../xml/start_tag.ts";
 import { NameNormalizer } from "./normalize_names.ts";
-import { Outcome, OUTCOME_KINDS, TestCase } from "./test_case.ts";
+import { OUTCOME_KINDS, OutcomeElement, TestCase } from "./test_case.ts";
 
 export interface JUnitOptions {
   /** Path of the report, for errors and notes. */
@@ -76,7 +76,7 @@ class JUnitReader implements XmlHandler {
   readonly #suites: Suite[] = [];
   /** `value` is `null` for a test without any name, which gives no result. */
   #testCase: { value: TestCase | null; depth: number; countBefore: number } | null = null;
-  #outcome: { value: Outcome; depth: number } | null = null;
+  #outcome: { value: OutcomeElement; depth: number } | null = null;
   #failureCount = 0;
   #noteCount = 0;
 
@@ -212,7 +212,7 @@ class JUnitReader implements XmlHandler {
       if (FAILURES.has(name)) this.#failureOutside(`<${name}> not directly in a <testcase>`);
       return;
     }
-    const outcome = new Outcome(kind, attributes);
+    const outcome = new OutcomeElement(kind, attributes);
     this.#outcome = { value: outcome, depth: this.#depth };
     this.xml.readText((text) => outcome.text.add(text));
   }
@@ -235,7 +235,7 @@ class JUnitReader implements XmlHandler {
     }
   }
 
-  #addOutcome(outcome: Outcome): void {
+  #addOutcome(outcome: OutcomeElement): void {
     const testCase = this.#testCase!.value;
     testCase?.add(outcome);
     if (isNegative(outcome.kind.conclusion)) {

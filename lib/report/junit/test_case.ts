@@ -24,7 +24,7 @@ export const OUTCOME_KINDS: ReadonlyMap<string, OutcomeKind> = new Map([
 ]);
 
 /** One such element, while it is read. */
-export class Outcome {
+export class OutcomeElement {
   readonly kind: OutcomeKind;
   readonly durationMicroseconds: number;
   /** Text directly inside it. */
@@ -83,7 +83,7 @@ export class TestCase {
   }
 
   /** Adds an element that was read to its end. */
-  add(outcome: Outcome): void {
+  add(outcome: OutcomeElement): void {
     const { kind: { conclusion, isAttempt }, durationMicroseconds } = outcome;
     const message = detach(outcome.message);
     if (isAttempt) {

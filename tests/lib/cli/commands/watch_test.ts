@@ -275,7 +275,7 @@ describeWithDatabases("watch", (database) => {
       values (${await Deno.realPath(folder)}, 'a.gz', ${`${info.size}-${info.mtime!.getTime()}`},
         'processing', now(), 20, 'out of memory')`;
     const { stdout } = await once("--org", "acme");
-    assert.equal(stdout, "a.gz\tfailed\tgiven up after 20 attempts: out of memory\n");
+    assert.equal(stdout, "a.gz\tfailed\tfailed after 20 attempts: out of memory\n");
   });
 
   it("runs until it is stopped", async () => {

@@ -268,7 +268,7 @@ describeWithDatabases("processing an archive", (database) => {
       assert.deepEqual(await process(context, archive), {
         status: "failed",
         key: "a.gz",
-        reason: "given up after 20 attempts: division by zero",
+        reason: "failed after 20 attempts: division by zero",
       });
     } finally {
       await database().sql`alter table submission drop constraint refuse`;

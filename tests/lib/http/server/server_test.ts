@@ -81,7 +81,7 @@ describe("a request that takes too long", () => {
     assert.deepEqual(await ask("/other"), DONE);
     assert.equal(
       await firstLine(lines),
-      "warn gave up requests that took too long count=1000 after_ms=100\n" +
+      "warn requests timed out count=1000 after_ms=100\n" +
         "warn refused requests count=1",
     );
   });
@@ -92,7 +92,7 @@ describe("a request that takes too long", () => {
     const answer = fetch(`${server.url}/slow`);
     while (held() < 1) await new Promise((resolve) => setTimeout(resolve, 5));
     await server.shutdown();
-    assert.deepEqual(lines, ["warn gave up running requests after_ms=100"]);
+    assert.deepEqual(lines, ["warn drain timeout: running requests are cut off after_ms=100"]);
     release();
     await (await answer).text();
   });
