@@ -50,6 +50,7 @@ interface StoreResult {
   /** Seconds since 1970. */
   recordedAt: number;
   testResultCount: number;
+  tags: string[];
   /** Results of the submission that are disruptions now. */
   disruptionCount: number;
   /** Tests of the upload that were never disruptive before. */
@@ -126,7 +127,7 @@ async function findDuplicate(
   const [row] = await sql<Omit<StoreResult, "duplicate" | "newlyDisruptive">[]>`
     select encode(submission_id, 'hex') as "submissionId", key,
       extract(epoch from recorded_at)::float8 as "recordedAt",
-      test_result_count as "testResultCount",
+      test_result_count as "testResultCount", array_to_json(tags) as tags,
       (select count(*) from negative_result n
         where n.repository_id = ${repositoryId} and n.submission_id = s.submission_id
           and n.is_disruption)::int as "disruptionCount"
@@ -183,6 +184,7 @@ async function insertUpload(
     duplicate: false,
     recordedAt,
     testResultCount: content.resultCount,
+    tags,
     disruptionCount: negatives.filter(({ isDisruption }) => isDisruption).length,
     newlyDisruptive,
   };

@@ -128,7 +128,7 @@ describe("an unreachable database", { skip: installedServer() === null }, () => 
       } finally {
         const { code, stderr } = await running.stop("SIGTERM");
         assert.equal(code, 0, stderr);
-        assert.match(stderr, /"gave up requests that took too long","count":1,"after_ms":1000/);
+        assert.match(stderr, /"requests timed out","count":1,"after_ms":1000/);
       }
     } finally {
       await tunnel.close();

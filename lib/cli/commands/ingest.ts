@@ -53,9 +53,7 @@ export const ingestCommand: AddCommand = command({
     const { facts, files } = await read();
     const { now } = context;
     const stored = await storeUpload(sql, organization, facts, files, { now });
-    if (!context.json) {
-      for (const line of summaryLines(stored, files, facts)) listener.note(line);
-    }
+    for (const line of summaryLines(stored, files, facts, context)) listener.note(line);
     listener.clear();
     const { key } = stored.outcome;
     if (key !== null || context.json) await context.print(key ?? "", stored.outcome);
@@ -99,22 +97,25 @@ async function prepareArchive(options: Options, context: CommandContext, listene
   };
 }
 
-/** Summary for people: results, failures, new flaky tests. */
+/** Summary for people. JSON has results, failures and flaky tests. */
 function summaryLines(
-  { outcome, newlyDisruptive }: StoredUpload,
+  { outcome, droppedTags, newlyDisruptive }: StoredUpload,
   { results, coverage }: UploadFiles,
   { branch }: RunFacts,
+  { json }: CommandContext,
 ): string[] {
   const { repository, commit_oid, test_result_count, disruption_count, duplicate } = outcome;
   if (duplicate) {
     const change = coverage ? "replaced its coverage" : "nothing changed";
-    return [`these reports were already uploaded: ${change}`];
+    const tags = droppedTags.length > 0 ? [`ignored the new tags ${droppedTags.join(", ")}`] : [];
+    return [`these reports were already uploaded: ${change}`, ...tags];
   }
   if (!results) {
     const { coveredLineCount = 0, lineCount = 0 } = coverage ?? {};
     const lines = `${coveredLineCount} of ${plural(lineCount, "line")}`;
     return lineCount > 0 ? [`stored coverage of ${repository}: ${lines}; no submission`] : [];
   }
+  if (json) return [];
   const failures = results.content.negatives.length;
   const flaky = disruption_count > 0 ? `, ${disruption_count} of them flaky` : "";
   const place = [repository, branch, commit_oid.slice(0, 12)].filter(Boolean).join(" ");

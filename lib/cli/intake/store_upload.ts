@@ -51,6 +51,8 @@ export async function storeUpload(
       coverage: coverage &&
         { covered_line_count: coverage.coveredLineCount, line_count: coverage.lineCount },
     },
+    /** Given tags that a duplicate does not have. */
+    droppedTags: submission ? facts.tags.filter((tag) => !submission.tags.includes(tag)) : [],
     /** Tests that were never disruptive before. */
     newlyDisruptive: submission?.newlyDisruptive ?? [],
   };

@@ -85,11 +85,15 @@ describeWithDatabases("ingest", (database) => {
     assert.match(stderr, /^the coverage reports contain no coverable line: ignored\nacme\/unset /);
   });
 
-  it("says that the same reports change nothing, with other tags either", async () => {
+  it("notes the tags that a duplicate does not have, with --json too", async () => {
     await ingest("acme/tags", path("a.xml"), "--tags", "linux");
     const { code, stderr } = await ingest("acme/tags", path("a.xml"), "--tags", "linux,nightly");
     assert.equal(code, 0);
-    assert.equal(stderr, "these reports were already uploaded: nothing changed\n");
+    const notes =
+      "these reports were already uploaded: nothing changed\nignored the new tags nightly\n";
+    assert.equal(stderr, notes);
+    const json = await ingest("acme/tags", path("a.xml"), "--tags", "linux,nightly", "--json");
+    assert.equal(json.stderr, notes);
   });
 
   it("takes empty values of optional options as absent", async () => {
