@@ -64,8 +64,6 @@ export async function listPolicies(sql: Queryable, organizationId: number) {
       order by owner_key collate "C", name_key collate "C")`;
 }
 
-type TestDecision = PolicyDecision & { test: PolicyTest };
-
 /**
  * Decides about the tests of a repository, and changes their entries unless `isDryRun`.
  *
@@ -76,7 +74,7 @@ export async function applyPolicy(
   repository: Repository,
   policy: QuarantinePolicy,
   options: PolicyMoment & { isDryRun?: boolean; origin: Origin },
-): Promise<TestDecision[]> {
+): Promise<(PolicyDecision & { test: PolicyTest })[]> {
   const { isDryRun = false, origin, ...moment } = options;
   const decide = async (tx: Queryable) => {
     const { tests, automaticCount } = await loadPolicyTests(tx, repository, policy, moment);

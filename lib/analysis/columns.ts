@@ -47,9 +47,20 @@ const COMMON: readonly Attempts[] = [
 const OTHER = COMMON.length;
 
 function counted(kinds: readonly AttemptKind[]): Attempts {
+  return { kinds, counts: countKinds(kinds) };
+}
+
+/** How often each kind occurs. */
+export function countKinds(kinds: readonly AttemptKind[]): ResultCounts {
   const counts = { positive: 0, negative: 0, skipped: 0, unknown: 0 };
   for (const kind of kinds) counts[kind]++;
-  return { kinds, counts };
+  return counts;
+}
+
+/** Copies an array to the start of a longer one, and returns that. */
+export function grown<T extends Int32Array | Float64Array | Uint8Array>(from: T, to: T): T {
+  to.set(from);
+  return to;
 }
 
 const MICROSECONDS_PER_MILLISECOND = 1000;

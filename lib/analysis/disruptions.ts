@@ -6,6 +6,7 @@
  * code version, never the history.
  */
 import { firstSubmissionId, recordedAtOf } from "../base/identity.ts";
+import { compareTexts } from "../base/text.ts";
 
 export interface ProcessedSubmission {
   /** 24 hex digits; ids sort like time. */
@@ -46,12 +47,12 @@ export function findDisruptions(
   submissions: ProcessedSubmission[],
   negatives: NegativeResult[],
 ): { test: DisruptiveTest; disruptions: NegativeResult[] }[] {
-  const latestFirst = submissions.toSorted((a, b) => compareIds(b.submissionId, a.submissionId));
+  const latestFirst = submissions.toSorted((a, b) => compareTexts(b.submissionId, a.submissionId));
   return [...Map.groupBy(negatives, ({ testNo }) => testNo)].flatMap(([testNo, own]) => {
     const positive = latestFirst.find((submission) => submission.hasPositive(testNo));
     if (!positive) return [];
     const disruptions = own.toSorted((a, b) =>
-      compareIds(a.submissionId, b.submissionId) || a.resultNo - b.resultNo
+      compareTexts(a.submissionId, b.submissionId) || a.resultNo - b.resultNo
     );
     const [first, latest] = [disruptions[0]!, disruptions.at(-1)!];
     const submission = submissions.find((one) => one.submissionId === latest.submissionId)!;
@@ -76,7 +77,7 @@ export function mergeDisruptive(
   here: DisruptiveTest,
 ): DisruptiveTest {
   if (!known) return here;
-  const order = compareIds(here.latestSubmissionId, known.latestSubmissionId) ||
+  const order = compareTexts(here.latestSubmissionId, known.latestSubmissionId) ||
     here.latestResultNo - known.latestResultNo;
   const { positiveSubmissionId, positiveBuildUrl } =
     here.positiveSubmissionId > known.positiveSubmissionId ? here : known;
@@ -123,8 +124,4 @@ export function withoutSubmission(
     positiveBuildUrl: "",
     ...kept,
   };
-}
-
-function compareIds(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

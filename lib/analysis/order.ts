@@ -1,3 +1,4 @@
+import { compareTexts } from "../base/text.ts";
 import type { TrackedTest } from "./tracked_test.ts";
 
 /** The values of `sort`, the default first. */
@@ -5,11 +6,10 @@ export const TEST_ORDERS = ["disruptivenessRatio", "recency"] as const;
 
 export type TestOrder = typeof TEST_ORDERS[number];
 
-type Comparison = (a: TrackedTest, b: TrackedTest) => number;
-
-const COMPARISONS: Record<TestOrder, Comparison> = {
-  disruptivenessRatio: (a, b) => compareRatio(b, a) || compareLatest(b, a) || compareId(a, b),
-  recency: (a, b) => compareLatest(b, a) || compareId(a, b),
+const COMPARISONS: Record<TestOrder, (a: TrackedTest, b: TrackedTest) => number> = {
+  disruptivenessRatio: (a, b) =>
+    compareRatio(b, a) || compareLatest(b, a) || compareTexts(a.id, b.id),
+  recency: (a, b) => compareLatest(b, a) || compareTexts(a.id, b.id),
 };
 
 /**
@@ -31,8 +31,4 @@ function compareRatio(a: TrackedTest, b: TrackedTest): number {
 // A test that was never disruptive sorts as the oldest.
 function compareLatest(a: TrackedTest, b: TrackedTest): number {
   return (a.latestDisruption?.recordedAt ?? -1) - (b.latestDisruption?.recordedAt ?? -1);
-}
-
-function compareId(a: TrackedTest, b: TrackedTest): number {
-  return a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
 }

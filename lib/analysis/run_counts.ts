@@ -1,4 +1,4 @@
-import { forEachException } from "./columns.ts";
+import { forEachException, grown } from "./columns.ts";
 import { VarintReader } from "./varint.ts";
 
 export interface Run {
@@ -79,10 +79,6 @@ export class RunCounts {
     for (const tests of lists.values()) {
       for (const testNo of tests) if (testNo >= end) end = testNo + 1;
     }
-    const grown = <T extends Int32Array | Float64Array>(from: T, to: T) => {
-      to.set(from);
-      return to;
-    };
     const totals = {
       counted: grown(counted, new Int32Array(end)),
       negative: grown(negative, new Int32Array(end)),

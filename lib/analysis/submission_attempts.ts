@@ -6,7 +6,7 @@ import {
   type TestAttempt,
   testAttempts,
 } from "./attempts.ts";
-import { type Attempt, forEachTest, type ResultColumns, type ResultCounts } from "./columns.ts";
+import { countKinds, forEachTest, type ResultColumns } from "./columns.ts";
 
 interface ListedAttempt extends TestAttempt {
   testNo: number;
@@ -39,7 +39,7 @@ export async function attemptsPage(
     if (hasStatus(conclusion, status)) negatives.set(testNo, (negatives.get(testNo) ?? 0) + 1);
   }
   forEachTest(columns, (index, attempts) => {
-    const count = countNonNegative(countKinds(attempts), status);
+    const count = countNonNegative(countKinds(attempts.map(({ kind }) => kind)), status);
     if (count > 0) others.set(testNos[index]!, count);
   });
 
@@ -92,10 +92,4 @@ export async function attemptsPage(
     });
     return found;
   }
-}
-
-function countKinds(attempts: readonly Attempt[]): ResultCounts {
-  const counts = { positive: 0, negative: 0, skipped: 0, unknown: 0 };
-  for (const { kind } of attempts) counts[kind]++;
-  return counts;
 }

@@ -2,7 +2,13 @@
 import { createHash } from "node:crypto";
 import { testHash, type TestIdentity } from "../base/identity.ts";
 import { type Conclusion, isNegative, type TestResult } from "../report/result.ts";
-import { ATTEMPT_KINDS, type AttemptKind, encodeResults, type ResultColumns } from "./columns.ts";
+import {
+  ATTEMPT_KINDS,
+  type AttemptKind,
+  encodeResults,
+  grown,
+  type ResultColumns,
+} from "./columns.ts";
 import { type CompressedText, TextCollector } from "./failure_texts.ts";
 import { identityIn, IdentityStore, type StoredIdentities } from "./identity_store.ts";
 
@@ -127,9 +133,4 @@ function distinct(ascending: Float64Array): Float64Array {
     if (count === 0 || ascending[count - 1] !== value) ascending[count++] = value;
   }
   return ascending.slice(0, count);
-}
-
-function grown<T extends Float64Array | Uint8Array>(from: T, to: T): T {
-  to.set(from);
-  return to;
 }

@@ -40,6 +40,11 @@ export function markdownLink(label: string, address: string): string {
   return `[${label}](${target})`;
 }
 
+/** Compares by UTF-16 code units, for `sort`. */
+export function compareTexts(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
 /** Copies a string. The reader of XML hands out slices of chunks, which they would keep alive. */
 export function detach(text: string): string {
   return ` ${text}`.slice(1);

@@ -61,11 +61,16 @@ export async function ensureCurrentSchema({ sql }: Database): Promise<void> {
     await migrate(sql);
   } catch (error) {
     if (!NOT_WRITABLE.has(errorCode(error))) throw error;
-    throw new Failure(
-      `the database schema is ${state} and this user cannot migrate it: run ` +
-        `\`${PROGRAM} migrate\` as a user with write privileges`,
-    );
+    throw cannotMigrate(state);
   }
+}
+
+/** The error for a user without the privileges to migrate. */
+export function cannotMigrate(state: string): Failure {
+  return new Failure(
+    `the database schema is ${state} and this user cannot migrate it: run ` +
+      `\`${PROGRAM} migrate\` as a user with write privileges`,
+  );
 }
 
 // Backoff: a starting server is ready within seconds.

@@ -56,8 +56,10 @@ export function progressListener(
       clear();
       note(text);
     },
-    progress: (read) =>
-      show(readingText(read, performance.now() - (startedAt ??= performance.now()))),
+    progress(read) {
+      startedAt ??= performance.now();
+      show(readingText(read, performance.now() - startedAt));
+    },
   };
 }
 

@@ -1,6 +1,7 @@
 /** The files that the REPORT arguments of a command name. */
 import { glob, lstat, readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { compareTexts } from "../base/text.ts";
 import { ReportError } from "./report_error.ts";
 
 export interface ReportFile {
@@ -31,10 +32,6 @@ function naturalKey(path: string): string {
     /0*(\d+)/g,
     (_, digits: string) => `\x01${String(digits.length).padStart(5, "0")}${digits}`,
   );
-}
-
-function compareTexts(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /**

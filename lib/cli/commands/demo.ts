@@ -206,8 +206,6 @@ async function* demoRuns() {
   }
 }
 
-type FailureName = keyof typeof history.failures;
-
 async function readFiles(
   reports: readonly string[],
   failures: readonly string[],
@@ -229,7 +227,7 @@ async function readFiles(
 
 /** A report in which some tests fail. */
 function withFailure(report: string, failure: string): string {
-  const { tests, seconds, element } = history.failures[failure as FailureName];
+  const { tests, seconds, element } = history.failures[failure as keyof typeof history.failures];
   return tests.reduce((text, test) => {
     const passed = new RegExp(`(<testcase [^>]*name="${test}"[^>]*) time="[^"]*"/>`);
     return text.replace(passed, (_, start) => `${start} time="${seconds}">${element}</testcase>`);

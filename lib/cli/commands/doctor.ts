@@ -48,8 +48,6 @@ const ok = maker("ok");
 const warn = maker("warn");
 const fail = maker("fail");
 
-const STATEMENT_TIMEOUT_MS = 10_000;
-
 export const doctorCommand: AddCommand = command({
   name: "doctor",
   summary: "Check database, schema, clock, disk and uploads",
@@ -84,7 +82,7 @@ async function examine(context: CommandContext): Promise<Finding[]> {
       ...context.database,
       readOnly: true,
       maxConnections: 1,
-      statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+      statementTimeoutMs: 10_000,
     });
   } catch (error) {
     const finding = errorMessage(error);

@@ -12,7 +12,6 @@ import { STORAGE_VARIABLES } from "../storage/s3_storage.ts";
 
 /** One token look-up per upload. */
 const MAX_CONNECTIONS = 2;
-const STATEMENT_TIMEOUT_MS = 10_000;
 
 export const receiveCommand: AddCommand = command({
   name: "receive",
@@ -42,7 +41,7 @@ export const receiveCommand: AddCommand = command({
         await reopenForReading(await context.openDatabase(), {
           ...context.database,
           maxConnections: MAX_CONNECTIONS,
-          statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+          statementTimeoutMs: 10_000,
         }),
       async body({ logStarted, ...service }) {
         const receiver = await startReceiver({

@@ -1,3 +1,5 @@
+import { dirname, resolve } from "node:path";
+import { loadServerState } from "../../../db/admin/diagnostics.ts";
 import { type Database, openDatabase } from "../../../db/connection/connect.ts";
 import { inspectEmbedded } from "../../../db/embedded/folder.ts";
 import { serve, type ServeOptions } from "../../../routes/mod.ts";
@@ -7,9 +9,10 @@ import {
   SchemaVersionError,
 } from "../../../db/schema/migrate.ts";
 import { aborted, pause } from "../../base/delay.ts";
+import { errorMessage } from "../../base/error.ts";
 import type { SettingName } from "../../base/config.ts";
 import { type AddCommand, type CliIo, command, type CommandContext } from "../command.ts";
-import { reopenForReading } from "../database.ts";
+import { cannotMigrate, reopenForReading } from "../database.ts";
 import { Failure } from "../errors.ts";
 import { listenOrFail } from "../listen.ts";
 import { flag } from "../parameters.ts";
@@ -63,18 +66,36 @@ export const serveCommand: AddCommand = command({
   },
 });
 
-/** Fails where the start would. A missing embedded database is created then. @throws {Failure} */
+/** Checks what `serve` needs at its start; changes nothing. @throws {Failure} */
 async function checkStart({ database: location, print }: CommandContext): Promise<void> {
   if (location.databaseUrl || (await inspectEmbedded(location.dataDir)).exists) {
     const { sql, close } = await openDatabase({ ...location, maxConnections: 1 });
     try {
-      const { problem } = await checkSchema(sql);
+      const { state, problem } = await checkSchema(sql);
       if (problem !== null) throw new Failure(problem);
+      if (state !== "current" && !(await loadServerState(sql)).canMigrate) {
+        throw cannotMigrate(state);
+      }
     } finally {
       await close();
     }
+  } else {
+    await checkWritable(location.dataDir);
   }
   await print("ok", { status: "ok" });
+}
+
+/** Checks that a folder, or the nearest one above it that exists, can be written. @throws {Failure} */
+async function checkWritable(folder: string): Promise<void> {
+  try {
+    await Deno.remove(await Deno.makeTempFile({ dir: folder, prefix: ".test-analytics-" }));
+  } catch (error) {
+    const parent = dirname(resolve(folder));
+    if (error instanceof Deno.errors.NotFound && parent !== folder) return checkWritable(parent);
+    throw new Failure(
+      `data folder "${folder}" cannot be used: ${errorMessage(error)}: check DATA_DIR`,
+    );
+  }
 }
 
 type ServeSettings = SettingValues<typeof API_SETTINGS[number]>;

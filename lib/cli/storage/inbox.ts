@@ -8,7 +8,7 @@ import { PROGRAM } from "../../base/version.ts";
 import { UsageError } from "../errors.ts";
 import { readSecret } from "../settings.ts";
 import { moveDurably } from "./folder.ts";
-import { readS3Error, S3Bucket } from "./s3_client.ts";
+import { PUT_TIMEOUT_MS, readS3Error, S3Bucket } from "./s3_client.ts";
 import { parseS3Url, readS3Settings } from "./s3_storage.ts";
 import { fetchWithRetries, StorageError, type StoredFile } from "./storage.ts";
 
@@ -53,8 +53,6 @@ export function openInbox(to: string, environment: Environment, expected?: strin
     },
   };
 }
-
-const PUT_TIMEOUT_MS = 10 * 60_000;
 
 /** Responses of `receive`. */
 const RECEIVED = v.pipe(v.string(), v.parseJson(), v.object({ key: v.string() }));

@@ -20,7 +20,8 @@ export interface S3Settings {
 
 // For the response, and for each chunk of its body.
 const IDLE_TIMEOUT_MS = 60_000;
-const PUT_TIMEOUT_MS = 10 * 60_000;
+/** For a whole upload. */
+export const PUT_TIMEOUT_MS = 10 * 60_000;
 
 interface S3Request {
   method: "GET" | "PUT";

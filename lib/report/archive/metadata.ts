@@ -61,8 +61,9 @@ const MAX_NANOSECOND_DIGITS = 22;
 
 // The lexer's mark before a scalar without quotes.
 const SCALAR_FOLLOWS = "\x1f";
-// Real metadata has some 20 keys, and neither anchors nor aliases.
+// Real metadata has some 20 keys in 3 levels, and neither anchors nor aliases.
 const MAX_TOKENS = 10_000;
+const MAX_DEPTH = 20;
 
 /**
  * Reads either form. The last of repeated keys counts, as in the Ruby and Go parsers that
@@ -132,11 +133,20 @@ export function parseMetadataTimestamp(text: string): number {
 /** Looks at the tokens before anything is built from them: 321 bytes of aliases took 60 seconds. */
 function checkTokens(text: string, file: string): void {
   let tokenCount = 0;
+  let flowDepth = 0;
+  let lineDepth = 0;
   let isScalar = false;
   for (const token of new Lexer().lex(text)) {
     if (++tokenCount > MAX_TOKENS) throw limitError(file, `more than ${MAX_TOKENS} YAML tokens`);
     if (!isScalar && /^[&*]/.test(token)) {
       throw limitError(file, "a YAML anchor or alias", "none");
+    }
+    if (!isScalar && /^[[{]$/.test(token)) flowDepth++;
+    else if (!isScalar && /^[\]}]$/.test(token)) flowDepth--;
+    else if (/^\r?\n/.test(token)) lineDepth = 0;
+    else if (!isScalar && flowDepth <= 0 && /^[-?:]$/.test(token)) lineDepth++;
+    if (flowDepth + lineDepth > MAX_DEPTH) {
+      throw limitError(file, `more than ${MAX_DEPTH} YAML levels`);
     }
     isScalar = token === SCALAR_FOLLOWS;
   }

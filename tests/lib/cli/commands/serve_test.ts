@@ -215,5 +215,8 @@ describe("serve --check", () => {
     assert.match(away.stderr, /cannot be used: nothing listens there/);
     const wrong = await cli("serve --check --port 99999");
     assert.equal(wrong.code, 2);
+    const folder = await cli("serve --check --data-dir /dev/null/data");
+    assert.equal(folder.code, 1);
+    assert.match(folder.stderr, /data folder "\/dev\/null\/data" cannot be used/);
   });
 });

@@ -1,7 +1,6 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { parseMetadata, parseMetadataTimestamp } from "../../../../lib/report/archive/mod.ts";
-import { ReportError } from "../../../../lib/report/report_error.ts";
 
 const parse = (text: string) => parseMetadata(text, "build.gz: buildpulse.yml");
 
@@ -136,17 +135,12 @@ describe("metadata that cannot be read", () => {
     );
     refused(":branch: *b\n", /found a YAML anchor or alias/);
     for (const deep of ["[", "{", "- ", "? ", "a: [{"]) {
-      const started = performance.now();
-      for (const depth of [100, 300, 1_000, 3_000]) {
-        try {
-          parse(`:a:\n ${deep.repeat(depth)}`);
-        } catch (error) {
-          assert.ok(error instanceof ReportError);
-        }
+      for (const depth of [100, 50_000]) {
+        refused(`:a:\n ${deep.repeat(depth)}`, /found more than 20 YAML levels, expected fewer/);
       }
-      assert.ok(performance.now() - started < 5_000);
-      refused(`:a:\n ${deep.repeat(50_000)}`, /found more than 10000 YAML tokens, expected fewer/);
     }
+    const pairs = Array.from({ length: 30 }, (_, i) => `a${i}: 1`);
+    assert.equal(parse(`:branch: x\n:a: {${pairs}}\n:b: [${pairs.map(() => "[]")}]\n`).branch, "x");
     refused(":a: b\n".repeat(5_000), /found more than 10000 YAML tokens/);
     assert.equal(parse(":branch: a*b & c\n:commit: |\n  &a *b\n").commit, "&a *b");
     assert.equal(parse(":a: {b: c, d: e, f: g}\n:branch: '&a'\n").branch, "&a");
