@@ -2,7 +2,7 @@
 # Uploads the test reports of a CI job to `test-analytics receive`, with curl and tar. The GitHub action
 # and the GitLab template in this folder run it; it runs anywhere with these variables:
 #
-#   TEST_ANALYTICS_URL       address of the upload door, such as https://reports.example:8001
+#   TEST_ANALYTICS_URL       address of the upload door, such as https://reports.example
 #   UPLOAD_TOKEN             of `test-analytics token create --org NAME --upload`
 #   TEST_ANALYTICS_REPORTS   JUnit reports: files, folders (all *.xml below them) and globs, one a line
 #   TEST_ANALYTICS_COVERAGE  coverage reports: files and globs, one a line
