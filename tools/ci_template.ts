@@ -19,7 +19,7 @@ export async function gitlabTemplate(): Promise<string> {
 #   test:
 #     extends: .test-analytics
 #     variables:
-#       TEST_ANALYTICS_URL: https://reports.example:8001
+#       TEST_ANALYTICS_URL: https://reports.example
 #       TEST_ANALYTICS_REPORTS: reports/
 #     script:
 #       - pytest --junitxml=reports/junit.xml
