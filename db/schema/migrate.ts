@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type postgres from "postgres";
+import { BUILD } from "../../lib/base/version.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { distribute, isDistributed } from "./distribute.ts";
 import { migrations } from "./migrations/mod.ts";
@@ -9,6 +10,9 @@ export const SCHEMA_VERSION = migrations.length;
 
 /** Advisory lock of the process that migrates; the same number in all versions. */
 const LOCK = 7_203_385_110;
+
+/** The migration that added the column `build`. */
+const BUILD_SINCE = 2;
 
 /** A statement with its comments, up to its semicolon. Matches texts in `''` and `$$` as a whole. */
 const STATEMENT = /(?:--.*|'[^']*'|\$\$[^]*?\$\$|[^;])+/g;
@@ -46,7 +50,7 @@ export async function migrate(
       // On Citus, statements about all shards and about functions may follow each other then.
       await tx`set local citus.multi_shard_modify_mode = 'sequential'`;
       await tx`select pg_advisory_xact_lock(${LOCK}::bigint)`;
-      const { version: found, problem } = statusOf(await readChecksums(tx), steps);
+      const { version: found, problem } = statusOf(await readMigrations(tx), steps);
       if (problem !== null) throw new SchemaVersionError(problem);
       from ??= found;
       const step = steps[found];
@@ -69,6 +73,10 @@ export async function migrate(
       })`;
       // A file of ours; Citus refuses several statements at once.
       for (const [statement] of step.matchAll(STATEMENT)) await tx.unsafe(statement);
+      if (found + 1 >= BUILD_SINCE) {
+        await tx`
+          update schema_migration set build = ${BUILD} where version > ${from} and build is null`;
+      }
       if (await isDistributed(tx)) await distribute(tx);
       return found + 1;
     });
@@ -78,49 +86,65 @@ export async function migrate(
 
 /** Compares the schema of a database with this program's; changes nothing. */
 export async function checkSchema(sql: Queryable): Promise<SchemaStatus> {
-  return statusOf(await readChecksums(sql), migrations);
+  return statusOf(await readMigrations(sql), migrations);
 }
 
 /** Fails when another version has migrated the database. @throws {SchemaVersionError} */
 export async function requireSchemaVersion(sql: Queryable): Promise<void> {
   const [row] = await sql<{ version: number }[]>`
     select coalesce(max(version), 0)::integer as version from schema_migration`;
-  if (row!.version !== SCHEMA_VERSION) throw new SchemaVersionError(versionMismatch(row!.version));
+  if (row!.version === SCHEMA_VERSION) return;
+  const { build = null } = (await readMigrations(sql)).at(-1) ?? {};
+  throw new SchemaVersionError(versionMismatch(row!.version, SCHEMA_VERSION, build));
 }
 
-/** Checksums of the migrations that ran, in order; `null` for those of a build without checksums. */
-async function readChecksums(sql: Queryable): Promise<(string | null)[]> {
+/** A migration that ran. */
+interface Migration {
+  /** `null` for one of a build without checksums. */
+  checksum: string | null;
+  /** The program that ran it; `null` when it ran before that was recorded. */
+  build: string | null;
+}
+
+/** The migrations that ran, in order. */
+async function readMigrations(sql: Queryable): Promise<Migration[]> {
   const [table] = await sql`select 1 where to_regclass('schema_migration') is not null`;
   if (!table) return [];
-  const rows = await sql<{ checksum: string | null }[]>`
-    select to_json(m)->>'checksum' as checksum from schema_migration m order by version`;
-  return rows.map(({ checksum }) => checksum);
+  // The columns differ between versions.
+  return await sql<Migration[]>`
+    select to_json(m)->>'checksum' as checksum, to_json(m)->>'build' as build
+    from schema_migration m order by version`;
 }
 
-function statusOf(checksums: (string | null)[], steps: readonly string[]): SchemaStatus {
-  const version = checksums.length;
+function statusOf(ran: readonly Migration[], steps: readonly string[]): SchemaStatus {
+  const version = ran.length;
   const differing = steps.findIndex((step, index) =>
-    index < version && checksums[index] !== checksumOf(step)
+    index < version && ran[index]!.checksum !== checksumOf(step)
   );
   if (differing !== -1) {
     return {
       state: "incompatible",
       version,
-      problem: `the database was created by another build, whose migration ${differing + 1} ` +
-        "differs: expected that build, or an empty database (or a new DATA_DIR), into which " +
-        "reports are uploaded again",
+      problem: `the database was created by another build${named(ran[differing]!.build)}, whose ` +
+        `migration ${differing + 1} differs: expected that build, or an empty database (or a new ` +
+        "DATA_DIR), into which reports are uploaded again",
     };
   }
   if (version > steps.length) {
-    return { state: "newer", version, problem: versionMismatch(version, steps.length) };
+    const problem = versionMismatch(version, steps.length, ran.at(-1)!.build);
+    return { state: "newer", version, problem };
   }
   const state = version === steps.length ? "current" : version === 0 ? "missing" : "older";
   return { state, version, problem: null };
 }
 
-function versionMismatch(found: number, expected = SCHEMA_VERSION): string {
-  return `the database has schema version ${found}, expected ${expected}: ` +
-    "it was migrated by another version of this program; use that version";
+function versionMismatch(found: number, expected: number, build: string | null): string {
+  return `the database has schema version ${found}, expected ${expected}: it was migrated by ` +
+    `another version of this program${named(build)}, and this is ${BUILD}; use that version`;
+}
+
+function named(build: string | null): string {
+  return build === null ? "" : `, ${build}`;
 }
 
 /** The same with either kind of line ends, which a checkout may convert. */

@@ -163,6 +163,7 @@ create table schema_migration (
   version integer not null,
   checksum text not null,
   migrated_at timestamp(0) with time zone not null default now(),
+  build text,
   constraint schema_migration_pkey PRIMARY KEY (version)
 );
 

@@ -1,4 +1,5 @@
 import initial from "./0001_initial.sql" with { type: "text" };
+import build from "./0002_build.sql" with { type: "text" };
 
-/** The migrations in order; the schema version is their number. Released ones never change. */
-export const migrations: readonly string[] = [initial];
+/** The migrations in order; the schema version is their number. Landed ones never change. */
+export const migrations: readonly string[] = [initial, build];

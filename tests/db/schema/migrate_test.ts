@@ -11,6 +11,7 @@ import {
 } from "../../../db/schema/migrate.ts";
 import { migrations } from "../../../db/schema/migrations/mod.ts";
 import { writeTransaction } from "../../../db/write/transaction.ts";
+import { BUILD } from "../../../lib/base/version.ts";
 import { pause } from "../../../lib/base/delay.ts";
 import {
   describeWithDatabases,
@@ -63,6 +64,40 @@ describeWithDatabases("migrations", (database) => {
     });
   });
 
+  it("record the program that ran them, which a refusal names", async () => {
+    const { sql } = database();
+    await dropEverything(sql);
+    await migrate(sql);
+    const builds = await sql<{ build: string }[]>`
+      select build from schema_migration order by version`;
+    assert.deepEqual(builds.map(({ build }) => build), migrations.map(() => BUILD));
+    await sql`
+      insert into schema_migration (version, checksum, build)
+      values (${SCHEMA_VERSION + 1}, '', '9.8.7 (0123456789ab)')`;
+    const refusal = {
+      name: "SchemaVersionError",
+      message: `the database has schema version ${SCHEMA_VERSION + 1}, expected ` +
+        `${SCHEMA_VERSION}: it was migrated by another version of this program, ` +
+        `9.8.7 (0123456789ab), and this is ${BUILD}; use that version`,
+    };
+    await assert.rejects(migrate(sql), refusal);
+    await assert.rejects(writeTransaction(sql, () => Promise.resolve()), refusal);
+    assert.equal((await checkSchema(sql)).problem, refusal.message);
+  });
+
+  it("do not name the program of those that ran before it was recorded", async () => {
+    const { sql } = database();
+    await dropEverything(sql);
+    await migrate(sql, migrations.slice(0, 1));
+    await migrate(sql);
+    const rows = await sql<{ build: string | null }[]>`
+      select build from schema_migration order by version`;
+    assert.deepEqual(rows.map(({ build }) => build), [
+      null,
+      ...migrations.slice(1).map(() => BUILD),
+    ]);
+  });
+
   it("refuse a database of an earlier build, with a remedy", async () => {
     const { sql } = database();
     await dropEverything(sql);
@@ -77,7 +112,7 @@ describeWithDatabases("migrations", (database) => {
     await dropEverything(sql);
     await migrate(sql, [`${migrations[0]}-- edited`, ...migrations.slice(1)]);
     assert.equal((await checkSchema(sql)).state, "incompatible");
-    await assert.rejects(migrate(sql), /another build, whose migration 1 differs/);
+    await assert.rejects(migrate(sql), /created by another build, \d.*, whose migration 1 differs/);
   });
 
   it("are the same with the line ends of Windows", async () => {

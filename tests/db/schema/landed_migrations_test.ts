@@ -1,0 +1,41 @@
+/** Landed migrations never change: databases that ran them exist. */
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { describe, it } from "@std/testing/bdd";
+import { migrations } from "../../../db/schema/migrations/mod.ts";
+
+/** SHA-256 of each landed migration. Lines are added, never changed. */
+const LANDED: Record<string, string> = {
+  "0001_initial.sql": "270b98ecccc907a848f62f403698e80fb0f9b33ed42325908b1546c1ebb962f1",
+  "0002_build.sql": "62c751bfeda39b381f8a69a71dc43aeffde23bca7258a2365a60320750053ad6",
+};
+
+const FOLDER = new URL("../../../db/schema/migrations/", import.meta.url);
+
+describe("landed migrations", () => {
+  const names = [...Deno.readDirSync(FOLDER)].map(({ name }) => name)
+    .filter((name) => name.endsWith(".sql")).sort();
+
+  it("are numbered without gaps, and all of them run in this order", () => {
+    names.forEach((name, index) => {
+      assert.match(name, new RegExp(`^${String(index + 1).padStart(4, "0")}_[a-z0-9_]+\\.sql$`));
+    });
+    assert.deepEqual(migrations, names.map((name) => Deno.readTextFileSync(new URL(name, FOLDER))));
+  });
+
+  it("never change", () => {
+    for (const name of names) {
+      const text = Deno.readTextFileSync(new URL(name, FOLDER)).replaceAll("\r\n", "\n");
+      const checksum = createHash("sha256").update(text).digest("hex");
+      const landed = LANDED[name];
+      assert.notEqual(landed, undefined, `${name} is new: add \`"${name}": "${checksum}"\` here`);
+      assert.equal(
+        checksum,
+        landed,
+        `${name} has landed and databases have run it: undo the edit, and add a new file ` +
+          `db/schema/migrations/${String(names.length + 1).padStart(4, "0")}_NAME.sql instead`,
+      );
+    }
+    assert.deepEqual(Object.keys(LANDED), names, "a landed migration was removed or renamed");
+  });
+});
