@@ -11,7 +11,7 @@ if (major < 2 || (major === 2 && minor < 9)) {
 // Imported after the check: an older runtime fails on the modules themselves.
 if ("WorkerGlobalScope" in globalThis) {
   // The bundle starts itself as the worker thread that reads archives.
-  await import("./lib/cli/intake/archive_worker.ts");
+  await import("./lib/intake/archive_worker.ts");
 } else if (import.meta.main) {
   const { main } = await import("./lib/cli/main.ts");
   await main();

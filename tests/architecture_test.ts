@@ -8,11 +8,13 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /** The parts of the program, and the parts that each may import. Arrows point one way. */
 const MAY_IMPORT: Record<string, string[]> = {
-  main: ["cli"],
-  cli: ["mcp", "api_client", "routes", "http", "db", "pure"],
+  main: ["cli", "intake"],
+  cli: ["mcp", "api_client", "routes", "intake", "storage", "http", "db", "pure"],
   mcp: ["api_client", "pure"],
   api_client: ["pure"],
   routes: ["http", "db", "pure"],
+  intake: ["storage", "http", "db", "pure"],
+  storage: ["db", "pure"],
   http: ["db", "pure"],
   db: ["pure"],
   pure: [],
@@ -25,7 +27,8 @@ function partOf(path: string): string {
   if (path === "main.ts") return "main";
   const [top = "", second = ""] = path.split("/");
   if (top !== "lib") return top;
-  return ["cli", "mcp", "api_client", "http"].includes(second) ? second : "pure";
+  const isRoom = ["cli", "mcp", "api_client", "intake", "storage", "http"].includes(second);
+  return isRoom ? second : "pure";
 }
 
 async function sources(folder: string): Promise<string[]> {

@@ -1,4 +1,4 @@
-import { PROVIDERS } from "../lib/cli/intake/ci/providers.ts";
+import { PROVIDERS } from "../lib/intake/ci/providers.ts";
 
 /**
  * Empties what CI jobs are recognized by, to lay over the tester's own environment: our tests run

@@ -1,5 +1,5 @@
 /** Permissions of the compiled program; `docs/reference/permissions.md` gives the reasons. */
-import providers from "../lib/cli/intake/ci/providers.ts" with { type: "text" };
+import providers from "../lib/intake/ci/providers.ts" with { type: "text" };
 import { SETTINGS } from "../lib/base/config.ts";
 
 /** Where temporary files and sockets go. */

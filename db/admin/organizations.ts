@@ -50,6 +50,17 @@ export async function listOrganizations(sql: Queryable): Promise<Organization[]>
     select ${columns(sql)} from organization order by name_key collate "C"`;
 }
 
+/** The only organization, else the one named like the owner of a repository, else `null`. */
+export async function findDefaultOrganization(
+  sql: Queryable,
+  owner = "",
+): Promise<Organization | null> {
+  const organizations = await listOrganizations(sql);
+  const key = caseKey(owner.split("/")[0] ?? "");
+  const named = organizations.find(({ name }) => caseKey(name) === key);
+  return (organizations.length === 1 ? organizations[0] : named) ?? null;
+}
+
 function columns(sql: Queryable) {
   return sql`organization_id as "organizationId", name,
     purchase_unit_count as "purchaseUnitCount",

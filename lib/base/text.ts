@@ -61,3 +61,11 @@ export function showDirections(text: string): string {
 export function showCodePoint(character: string): string {
   return `[U+${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}]`;
 }
+
+/**
+ * The text with control characters replaced by spaces, and those that reverse its direction by their
+ * code points: safe for terminals and logs.
+ */
+export function oneLine(text: string): string {
+  return showDirections(text.replaceAll(/[\p{Cc}\u2028\u2029]/gu, " "));
+}

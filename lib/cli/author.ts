@@ -1,8 +1,8 @@
 import { hostname, userInfo } from "node:os";
 import type { Environment } from "../base/config.ts";
-import { readBuildUrl } from "./intake/upload_values.ts";
-import { detectCiJob } from "./intake/ci/mod.ts";
-import { oneLine } from "./output.ts";
+import { readBuildUrl } from "../intake/upload_values.ts";
+import { detectCiJob } from "../intake/ci/mod.ts";
+import { oneLine } from "../base/text.ts";
 
 const MAX_URL_CHARACTERS = 500;
 

@@ -11,10 +11,11 @@ import {
   type SettingName,
 } from "../base/config.ts";
 import { authorOf } from "./author.ts";
-import { UsageError } from "./errors.ts";
+import { UsageError } from "../base/failure.ts";
 import { commandHelp } from "./help.ts";
-import type { Git } from "./intake/ci/git.ts";
-import { type Cell, oneLine, plainLine } from "./output.ts";
+import type { Git } from "../intake/ci/git.ts";
+import { type Cell, plainLine } from "./output.ts";
+import { oneLine } from "../base/text.ts";
 import { isBlank, isRequired, type Parameters, readInput, type Values } from "./parameters.ts";
 import {
   type CheckedSetting,

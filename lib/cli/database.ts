@@ -7,7 +7,7 @@ import { PROGRAM } from "../base/version.ts";
 import { shellWord } from "../base/quote.ts";
 import type { OpenOptions } from "./command.ts";
 import type { DatabaseLocation } from "./settings.ts";
-import { Failure } from "./errors.ts";
+import { Failure } from "../base/failure.ts";
 import { errorCode } from "../base/error.ts";
 
 // SQLSTATE: read-only transaction (a replica), insufficient privilege.

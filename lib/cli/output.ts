@@ -1,7 +1,7 @@
 /** Formatting of plain output, and the progress line. */
-import { showDirections } from "../base/text.ts";
+import { oneLine } from "../base/text.ts";
 import type { CliIo } from "./command.ts";
-import type { Listener, ReadProgress } from "./intake/read_files.ts";
+import type { Listener, ReadProgress } from "../intake/read_files.ts";
 
 /** A cell of a plain list; `null` is printed as an empty cell. */
 export type Cell = string | number | null;
@@ -9,14 +9,6 @@ export type Cell = string | number | null;
 /** A tab-separated line; tabs and line ends in cells become spaces. */
 export function plainLine(cells: Cell[]): string {
   return cells.map((cell) => oneLine(String(cell ?? ""))).join("\t");
-}
-
-/**
- * The text with control characters replaced by spaces, and those that reverse its direction by their
- * code points: safe for terminals and logs.
- */
-export function oneLine(text: string): string {
-  return showDirections(text.replaceAll(/[\p{Cc}\u2028\u2029]/gu, " "));
 }
 
 const MIN_MS_BETWEEN_LINES = 200;

@@ -3,9 +3,10 @@ import { setting } from "../base/config.ts";
 import { BUILD, PROGRAM } from "../base/version.ts";
 import { type AddCommand, asUsageError, type CliIo } from "./command.ts";
 import { COMMANDS } from "./commands/mod.ts";
-import { ExitWith, Failure, UsageError } from "./errors.ts";
+import { ExitWith } from "./errors.ts";
+import { Failure, UsageError } from "../base/failure.ts";
 import { EXIT, programHelp } from "./help.ts";
-import { oneLine } from "./output.ts";
+import { oneLine } from "../base/text.ts";
 import { errorCode, errorMessage } from "../base/error.ts";
 
 const EXAMPLE = "org list";

@@ -1,16 +1,12 @@
 /** Options, look-ups and JSON of organizations, repositories and tokens, shared by commands. */
 import * as v from "valibot";
-import {
-  findOrganization,
-  listOrganizations,
-  type Organization,
-} from "../../db/admin/organizations.ts";
+import { findOrganization, type Organization } from "../../db/admin/organizations.ts";
 import type { StoredTest } from "../../db/admin/quarantine.ts";
 import { findRepository, listRepositories, type Repository } from "../../db/admin/repositories.ts";
 import type { StoredSubmission } from "../../db/read/submissions.ts";
 import type { Queryable } from "../../db/connection/sql.ts";
 import type { Quarantine } from "../analysis/quarantine.ts";
-import { caseKey, type TestIdentity } from "../base/identity.ts";
+import type { TestIdentity } from "../base/identity.ts";
 import { formatRepositoryName, type RepositoryName } from "../base/repository_name.ts";
 import { jsonRecord } from "../base/json_record.ts";
 import { shellWord } from "../base/quote.ts";
@@ -18,7 +14,7 @@ import { timestampOrNull } from "../base/time.ts";
 import { PROGRAM } from "../base/version.ts";
 import type { CommandContext } from "./command.ts";
 import { lineOfText, option } from "./parameters.ts";
-import { Failure } from "./errors.ts";
+import { Failure } from "../base/failure.ts";
 
 export const ORG = option("<name>", "name of the organization", lineOfText);
 
@@ -40,17 +36,6 @@ export async function requireOrganization(sql: Queryable, name: string): Promise
 export async function openOrganization(context: CommandContext, name: string) {
   const { sql } = await context.openDatabase();
   return { sql, organization: await requireOrganization(sql, name) };
-}
-
-/** The only organization, else the one named like the owner of a repository, else `null`. */
-export async function findDefaultOrganization(
-  sql: Queryable,
-  owner = "",
-): Promise<Organization | null> {
-  const organizations = await listOrganizations(sql);
-  const key = caseKey(owner.split("/")[0] ?? "");
-  const named = organizations.find(({ name }) => caseKey(name) === key);
-  return (organizations.length === 1 ? organizations[0] : named) ?? null;
 }
 
 /** The error for an organization that does not exist. */

@@ -10,7 +10,7 @@ import { serveOps } from "../http/ops/ops_server.ts";
 import type { Context } from "../http/request/context.ts";
 import type { CommandContext } from "./command.ts";
 import { waitForDatabase } from "./database.ts";
-import { listenOrFail } from "./listen.ts";
+import { listenOrFail } from "../http/server/listen_or_fail.ts";
 import { withLog } from "./log_output.ts";
 import type { DatabaseLocation, SettingValues } from "./settings.ts";
 

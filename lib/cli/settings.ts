@@ -6,7 +6,7 @@ import { LOG_FORMATS, LOG_LEVELS } from "../base/log.ts";
 import { readWith } from "../base/read_with.ts";
 import { parseTrustedProxies } from "../http/request/client_address.ts";
 import { lineOfText, location, oneOf, option, port, readInput, wholeNumber } from "./parameters.ts";
-import { errorMessage } from "../base/error.ts";
+import { readSecret } from "../base/secret.ts";
 
 // One day, which fits a timer of 31 bits.
 const MAX_SECONDS = 86_400;
@@ -66,32 +66,6 @@ export function readSettings<Name extends CheckedSetting>(
 /** `log-level` as `logLevel`. */
 function camelCase(text: string): string {
   return text.replaceAll(/-./g, (dash) => dash.slice(1).toUpperCase());
-}
-
-/**
- * A secret setting: the variable, else the contents of the file that the variable with the suffix
- * `_FILE` names; `undefined` when neither is set. @throws {TypeError} that never contains the
- * secret
- */
-export function readSecret(
-  environment: Environment,
-  name: "DATABASE_URL" | "PLATFORM_API_TOKEN" | "UPLOAD_TOKEN",
-): string | undefined {
-  const own = environment[name];
-  const path = environment[`${name}_FILE`];
-  if (!path) return own || undefined;
-  if (own) throw new TypeError(`${name} and ${name}_FILE: expected only one of them`);
-  let text: string;
-  try {
-    text = Deno.readTextFileSync(path).trim();
-  } catch (error) {
-    const reason = errorMessage(error);
-    throw new TypeError(`${name}_FILE: ${JSON.stringify(path)} cannot be read: ${reason}`);
-  }
-  if (text === "") {
-    throw new TypeError(`${name}_FILE: ${JSON.stringify(path)} is empty: expected ${name}'s value`);
-  }
-  return text;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { StoredFile } from "../../lib/cli/storage/storage.ts";
+import type { StoredFile } from "../../lib/storage/storage.ts";
 
 /** Writes a temporary file to put into a bucket. */
 export async function storedFile(content: string | Uint8Array): Promise<StoredFile> {

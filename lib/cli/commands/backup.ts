@@ -4,7 +4,7 @@ import { exists, inspectEmbedded } from "../../../db/embedded/folder.ts";
 import { backUpEmbedded } from "../../../db/embedded/backup.ts";
 import { type AddCommand, command } from "../command.ts";
 import { argument, location } from "../parameters.ts";
-import { Failure } from "../errors.ts";
+import { Failure } from "../../base/failure.ts";
 
 export const backupCommand: AddCommand = command({
   name: "backup",

@@ -21,9 +21,9 @@ import { formatRepositoryName } from "../../base/repository_name.ts";
 import { SECONDS_PER_DAY } from "../../base/time.ts";
 import { makeToken } from "../../base/token.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
-import { readCoverage, readResults, type UploadFiles } from "../intake/read_files.ts";
-import { storeUpload } from "../intake/store_upload.ts";
-import { listenOrFail } from "../listen.ts";
+import { readCoverage, readResults, type UploadFiles } from "../../intake/read_files.ts";
+import { storeUpload } from "../../intake/store_upload.ts";
+import { listenOrFail } from "../../http/server/listen_or_fail.ts";
 import { withLog } from "../log_output.ts";
 import { serveUntilStopped } from "./serve.ts";
 

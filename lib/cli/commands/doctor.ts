@@ -13,7 +13,7 @@ import { checkSchema, SCHEMA_VERSION, type SchemaStatus } from "../../../db/sche
 import { formatTimestamp, SECONDS_PER_DAY, WINDOW_SECONDS } from "../../base/time.ts";
 import { BUILD, PROGRAM } from "../../base/version.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
-import { Failure } from "../errors.ts";
+import { Failure } from "../../base/failure.ts";
 import { errorMessage } from "../../base/error.ts";
 
 export interface Finding {

@@ -9,9 +9,11 @@ import * as parameters from "../../http/request/parameters.ts";
 import { TestCollection } from "../../http/request/test_collection.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
 import { lineOfText, option, repositoryName, wholeNumber } from "../parameters.ts";
-import { Failure } from "../errors.ts";
-import { oneLine, plainLine } from "../output.ts";
-import { findDefaultOrganization, requireOrganization, selectRepositories } from "../resources.ts";
+import { Failure } from "../../base/failure.ts";
+import { plainLine } from "../output.ts";
+import { oneLine } from "../../base/text.ts";
+import { requireOrganization, selectRepositories } from "../resources.ts";
+import { findDefaultOrganization } from "../../../db/admin/organizations.ts";
 import { type Column, tableLines } from "../table.ts";
 
 const DAYS = WINDOW_SECONDS / SECONDS_PER_DAY;

@@ -10,7 +10,8 @@ import { type GateSummary, summarize, summaryLines, summaryMarkdown } from "../.
 import { parseBranches } from "../../query/branches.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
 import { argument, flag, location, option, repositoryName, wholeNumber } from "../parameters.ts";
-import { ExitWith, UsageError } from "../errors.ts";
+import { ExitWith } from "../errors.ts";
+import { UsageError } from "../../base/failure.ts";
 import { findCheckout, startLookup } from "../gate/lookup.ts";
 import { readRunReports, snapshotReports } from "../gate/read_reports.ts";
 import { runCommand } from "../gate/run_command.ts";

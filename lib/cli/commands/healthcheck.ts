@@ -1,5 +1,5 @@
 import { type AddCommand, command } from "../command.ts";
-import { Failure, UsageError } from "../errors.ts";
+import { Failure, UsageError } from "../../base/failure.ts";
 
 // /health does not use the database.
 const TIMEOUT_MS = 3_000;

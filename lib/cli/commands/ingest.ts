@@ -3,21 +3,15 @@ import { plural } from "../../base/text.ts";
 import { PROGRAM } from "../../base/version.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
 import { argument, type Values } from "../parameters.ts";
-import { UsageError } from "../errors.ts";
-import { ArchiveReader } from "../intake/archive_reader.ts";
-import { findCodeowners } from "../intake/codeowners_file.ts";
+import { UsageError } from "../../base/failure.ts";
+import { ArchiveReader } from "../../intake/archive_reader.ts";
+import { findCodeowners } from "../codeowners_file.ts";
 import { progressListener } from "../output.ts";
-import { type Listener, readUploadFiles, type UploadFiles } from "../intake/read_files.ts";
-import {
-  factsOfRun,
-  givenCommit,
-  REPORTS,
-  requireFiles,
-  RUN_OPTIONS,
-} from "../intake/run_options.ts";
-import { type StoredUpload, storeUpload } from "../intake/store_upload.ts";
+import { type Listener, readUploadFiles, type UploadFiles } from "../../intake/read_files.ts";
+import { factsOfRun, givenCommit, REPORTS, requireFiles, RUN_OPTIONS } from "../run_options.ts";
+import { type StoredUpload, storeUpload } from "../../intake/store_upload.ts";
 import { openOrganization, ORG } from "../resources.ts";
-import { fileSource } from "../storage/folder.ts";
+import { fileSource } from "../../storage/folder.ts";
 
 const INPUT = {
   reports: argument(

@@ -11,7 +11,7 @@ import { writeTransaction } from "../../../db/write/transaction.ts";
 import { jsonRecord } from "../../base/json_record.ts";
 import { type AddCommand, command, type CommandContext, group } from "../command.ts";
 import { argument, lineOfText, option, purchaseUnits } from "../parameters.ts";
-import { Failure } from "../errors.ts";
+import { Failure } from "../../base/failure.ts";
 import { openOrganization, ORG, unknownOrganization } from "../resources.ts";
 
 const NAME = argument("organization name, unique regardless of case", lineOfText);

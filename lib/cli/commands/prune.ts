@@ -7,7 +7,7 @@ import { formatTimestamp, SECONDS_PER_DAY, WINDOW_SECONDS } from "../../base/tim
 import { jsonRecord } from "../../base/json_record.ts";
 import { type AddCommand, command } from "../command.ts";
 import { duration, flag, lineOfText, option, repositoryName } from "../parameters.ts";
-import { Failure, UsageError } from "../errors.ts";
+import { Failure, UsageError } from "../../base/failure.ts";
 import { progressLine } from "../output.ts";
 import { requireOrganization, selectRepositories } from "../resources.ts";
 

@@ -40,7 +40,7 @@ import {
   testIdentifier,
   wholeNumber,
 } from "../parameters.ts";
-import { Failure, UsageError } from "../errors.ts";
+import { Failure, UsageError } from "../../base/failure.ts";
 import {
   openOrganization,
   ORG,

@@ -3,12 +3,12 @@ import { aborted } from "../../base/delay.ts";
 import { type AddCommand, command } from "../command.ts";
 import { location, option, port } from "../parameters.ts";
 import { reopenForReading } from "../database.ts";
-import { UsageError } from "../errors.ts";
-import { openInbox } from "../storage/inbox.ts";
-import { startReceiver, UPLOAD_SETTINGS } from "../receive/receiver.ts";
+import { UsageError } from "../../base/failure.ts";
+import { openInbox } from "../../storage/inbox.ts";
+import { startReceiver, UPLOAD_SETTINGS } from "../../intake/receive/receiver.ts";
 import { runService, SERVICE_SETTINGS } from "../service.ts";
 import { readSettings } from "../settings.ts";
-import { STORAGE_VARIABLES } from "../storage/s3_storage.ts";
+import { STORAGE_VARIABLES } from "../../storage/s3_storage.ts";
 
 /** One token look-up per upload. */
 const MAX_CONNECTIONS = 2;

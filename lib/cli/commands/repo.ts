@@ -19,7 +19,7 @@ import {
   type LoggedChange,
 } from "../command.ts";
 import { argument, option, repositoryId, repositoryName } from "../parameters.ts";
-import { Failure } from "../errors.ts";
+import { Failure } from "../../base/failure.ts";
 import { openOrganization, ORG, repositoryRecord, requireRepository, YES } from "../resources.ts";
 
 const REPOSITORY = argument("OWNER/NAME, split at the last slash", repositoryName);

@@ -5,7 +5,7 @@ import { shellWord } from "../../base/quote.ts";
 import { PROGRAM } from "../../base/version.ts";
 import { type AddCommand, command, group } from "../command.ts";
 import { argument, option, repositoryName, submissionKey } from "../parameters.ts";
-import { Failure } from "../errors.ts";
+import { Failure } from "../../base/failure.ts";
 import { openOrganization, ORG, requireRepository, submissionRecord, YES } from "../resources.ts";
 
 const listCommand = command({

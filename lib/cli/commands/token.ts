@@ -25,7 +25,7 @@ import {
   tokenHash,
   tokenPrefix,
 } from "../parameters.ts";
-import { Failure, UsageError } from "../errors.ts";
+import { Failure, UsageError } from "../../base/failure.ts";
 import { openOrganization, ORG, requireRepository } from "../resources.ts";
 
 const EXPIRES_AT = option(

@@ -5,11 +5,11 @@ import { openDatabase } from "../../../db/connection/connect.ts";
 import { aborted } from "../../base/delay.ts";
 import { PROGRAM } from "../../base/version.ts";
 import { type AddCommand, command } from "../command.ts";
-import { watchArchives } from "../intake/watch_loop.ts";
-import { openInbox } from "../storage/inbox.ts";
-import { startReceiver, UPLOAD_SETTINGS } from "../receive/receiver.ts";
+import { watchArchives } from "../../intake/watch_loop.ts";
+import { openInbox } from "../../storage/inbox.ts";
+import { startReceiver, UPLOAD_SETTINGS } from "../../intake/receive/receiver.ts";
 import { runService } from "../service.ts";
-import { FolderStorage } from "../storage/folder.ts";
+import { FolderStorage } from "../../storage/folder.ts";
 import { API_SETTINGS, apiOptions, readingOptions, serveUntilStopped } from "./serve.ts";
 
 /** Listing a nearly empty folder is cheap. */

@@ -4,16 +4,16 @@ import { type ArchiveContent, type ArchiveFacts, archivePath } from "../../repor
 import { findReports } from "../../report/report_files.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
 import { formatTimestamp } from "../../base/time.ts";
-import { findCodeowners } from "../intake/codeowners_file.ts";
+import { findCodeowners } from "../codeowners_file.ts";
 import { type AddCommand, command } from "../command.ts";
 import { argument, location, option } from "../parameters.ts";
-import { archiveName, FilesToPack, packArchive } from "../intake/files_to_pack.ts";
-import { readUploadFiles } from "../intake/read_files.ts";
+import { archiveName, FilesToPack, packArchive } from "../../intake/files_to_pack.ts";
+import { readUploadFiles } from "../../intake/read_files.ts";
 import { progressListener } from "../output.ts";
-import { factsOfRun, REPORTS, requireFiles, RUN_OPTIONS } from "../intake/run_options.ts";
-import { openTarget } from "../storage/inbox.ts";
-import { openWorkFolder } from "../storage/work_folder.ts";
-import { STORAGE_VARIABLES } from "../storage/s3_storage.ts";
+import { factsOfRun, REPORTS, requireFiles, RUN_OPTIONS } from "../run_options.ts";
+import { openTarget } from "../../storage/inbox.ts";
+import { openWorkFolder } from "../../storage/work_folder.ts";
+import { STORAGE_VARIABLES } from "../../storage/s3_storage.ts";
 
 /** `upload`: packs reports into an archive, for machines that cannot reach the database. */
 export const uploadCommand: AddCommand = command({

@@ -13,16 +13,21 @@ import {
   option,
   wholeNumber,
 } from "../parameters.ts";
-import { Failure } from "../errors.ts";
-import type { ArchiveOutcome } from "../intake/process_archive.ts";
-import { cannotRead, type ReadProgress } from "../intake/read_files.ts";
-import { watchArchives } from "../intake/watch_loop.ts";
+import { Failure } from "../../base/failure.ts";
+import type { ArchiveOutcome } from "../../intake/process_archive.ts";
+import { cannotRead, type ReadProgress } from "../../intake/read_files.ts";
+import { watchArchives } from "../../intake/watch_loop.ts";
 import { plainLine, progressLine, readingText } from "../output.ts";
 import { requireOrganization } from "../resources.ts";
 import { runService, SERVICE_SETTINGS } from "../service.ts";
-import { FolderStorage } from "../storage/folder.ts";
-import { parseS3Url, readS3Settings, S3Storage, STORAGE_VARIABLES } from "../storage/s3_storage.ts";
-import type { ArchiveStorage } from "../storage/storage.ts";
+import { FolderStorage } from "../../storage/folder.ts";
+import {
+  parseS3Url,
+  readS3Settings,
+  S3Storage,
+  STORAGE_VARIABLES,
+} from "../../storage/s3_storage.ts";
+import type { ArchiveStorage } from "../../storage/storage.ts";
 
 export const watchCommand: AddCommand = command({
   name: "watch",

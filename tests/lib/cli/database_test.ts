@@ -8,7 +8,7 @@ import {
   openCurrentDatabase,
   reopenForReading,
 } from "../../../lib/cli/database.ts";
-import { Failure } from "../../../lib/cli/errors.ts";
+import { Failure } from "../../../lib/base/failure.ts";
 import { describeWithDatabases, dropEverything, withDatabase } from "../../database.ts";
 
 describeWithDatabases("the schema that a command finds", (database) => {

@@ -1,6 +1,7 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import { oneLine, plainLine } from "../../../lib/cli/output.ts";
+import { plainLine } from "../../../lib/cli/output.ts";
+import { oneLine } from "../../../lib/base/text.ts";
 
 describe("a plain line", () => {
   it("separates its cells by tabs, and writes nothing for null", () => {

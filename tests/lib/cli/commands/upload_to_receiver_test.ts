@@ -3,7 +3,12 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describeWithDatabases } from "../../../database.ts";
 import { reportOf } from "../../report/archive/make_archive.ts";
-import { addOrganization, addToken, createReceiver, type Receiver } from "../receive/receive.ts";
+import {
+  addOrganization,
+  addToken,
+  createReceiver,
+  type Receiver,
+} from "../../intake/receive/receive.ts";
 import { commandLine, NOON } from "../run_in_process.ts";
 
 const SHA = "0123456789abcdef0123456789abcdef01234567";

@@ -1,8 +1,8 @@
 import { after, before, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { S3Bucket } from "../../../../lib/cli/storage/s3_client.ts";
-import { readS3Settings } from "../../../../lib/cli/storage/s3_storage.ts";
+import { S3Bucket } from "../../../../lib/storage/s3_client.ts";
+import { readS3Settings } from "../../../../lib/storage/s3_storage.ts";
 import { describeWithDatabases } from "../../../database.ts";
 import { type S3Server, startS3Server } from "../../../s3/server.ts";
 import { storedFile } from "../../../s3/stored_file.ts";

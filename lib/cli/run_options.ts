@@ -1,0 +1,174 @@
+/** The options of `ingest` and `upload` that describe a run, with defaults from CI or the checkout. */
+import * as v from "valibot";
+import { commitOf, runGit, treeOf } from "../intake/ci/git.ts";
+import { checkoutFacts, type CiFacts, detectCiJob } from "../intake/ci/mod.ts";
+import { readWith } from "../base/read_with.ts";
+import { parseRepositoryName } from "../base/repository_name.ts";
+import type { ArchiveFacts } from "../report/archive/mod.ts";
+import type { CommandContext } from "./command.ts";
+import { option, repositoryName, timestamp } from "./parameters.ts";
+import { UsageError } from "../base/failure.ts";
+import {
+  isGitId,
+  readBuildUrl,
+  readCommit,
+  readGitId,
+  readRecordedAt,
+  readTags,
+  readText,
+  type RunValues,
+} from "../intake/upload_values.ts";
+
+export const RUN_OPTIONS = {
+  repo: option(
+    "<owner/name>",
+    "repository (default: of the CI job or checkout)",
+    v.optional(repositoryName),
+  ),
+  commit: option(
+    "<oid>",
+    "commit of the tests (default: of the CI job or checkout)",
+    v.optional(v.string()),
+  ),
+  tree: option(
+    "<oid>",
+    "git tree of the commit; equal trees are the same code version",
+    v.optional(readWith((text) => readGitId(text, "tree"))),
+  ),
+  branch: option("<name>", "branch of the tests", v.optional(readWith(readText))),
+  buildUrl: option(
+    "<url>",
+    "URL of the CI run, shared by its shards",
+    v.optional(readWith(readBuildUrl)),
+  ),
+  recordedAt: option(
+    "<timestamp>",
+    "when the tests ran, RFC 3339 with a zone (default: now)",
+    v.optional(timestamp),
+  ),
+  tags: option(
+    "<a,b...>",
+    "tags of the tests, separated by commas; repeatable",
+    v.optional(v.pipe(
+      v.array(v.string()),
+      v.transform((lists) => lists.join(",")),
+      readWith((text) => readTags(text.split(","))),
+    )),
+  ),
+  coverage: option("<file...>", "coverage report; repeatable", v.optional(v.array(v.string()), [])),
+  codeowners: option(
+    "<file>",
+    "CODEOWNERS file (default in a CI job: that of the checkout)",
+    v.optional(v.string()),
+  ),
+};
+
+export const REPORTS = v.array(v.string());
+
+/** @throws {UsageError} when there is nothing to read */
+export function requireFiles({ reports, coverage }: { reports: string[]; coverage: string[] }) {
+  if (reports.length + coverage.length === 0) {
+    throw new UsageError("missing REPORTS: expected a report, or --coverage FILE");
+  }
+}
+
+/**
+ * Merges the options with the facts of the CI job, or of the checkout outside of CI; options win.
+ *
+ * @throws {UsageError} when the repository or the commit is unknown
+ */
+export async function factsOfRun(given: RunValues, context: CommandContext): Promise<ArchiveFacts> {
+  const git = context.io.git ?? runGit;
+  const job = await detectCiJob(context.io.environment, git);
+  const isDescribed = given.repo !== undefined && given.commit !== undefined;
+  const note = given.commit === undefined ? context.note : undefined;
+  const found = job ?? (isDescribed ? null : await checkoutFacts(git, note));
+  const repository = given.repo ?? readFact(found, "repository", parseRepositoryName);
+  const commitOid = await givenCommit(given, context) ?? readFact(found, "commit", readCommit);
+  if (repository === undefined || commitOid === undefined) {
+    const missing = [
+      repository === undefined ? "--repo OWNER/NAME" : "",
+      commitOid === undefined ? "--commit OID" : "",
+    ];
+    throw new UsageError(
+      `missing ${
+        missing.filter(Boolean).join(", ")
+      }: found neither in the environment of a CI job ` +
+        'nor in the git checkout (the remote "origin", HEAD)',
+    );
+  }
+  // The branch and tree of a checkout belong to its commit.
+  const ofCommit = job || given.commit === undefined ? found : null;
+  const facts: ArchiveFacts = {
+    repository,
+    commitOid,
+    treeOid: given.tree ?? null,
+    branch: (given.branch ?? readFact(ofCommit, "branch", readText)) || null,
+    buildUrl: given.buildUrl ?? readFact(found, "buildUrl", readBuildUrl) ?? "",
+    // A job may upload results of another repository.
+    repositoryUrl: given.repo === undefined ? found?.repositoryUrl ?? "" : "",
+    tags: given.tags ?? [],
+    recordedAt: checkedTime(given.recordedAt ?? context.now, context.now),
+    provider: job?.title.toLowerCase().replaceAll(" ", "-") ?? "",
+    checkoutFolder: found ? await git(["rev-parse", "--show-toplevel"]) : "",
+  };
+  facts.treeOid ??=
+    (commitOid === ofCommit?.commit ? ofCommit.tree : job && await treeOf(commitOid, git)) || null;
+  if (!job) return facts;
+  if (facts.treeOid === null) {
+    context.note(
+      `unknown tree of commit ${commitOid}, which is not in the checkout: use --tree OID to join ` +
+        "runs of the same code",
+    );
+  }
+  if (facts.buildUrl === "") {
+    context.note(
+      `this ${job.title} job has no build URL: use --build-url URL to join the shards of one run`,
+    );
+  }
+  return facts;
+}
+
+/**
+ * The commit of `--commit`. A name such as `HEAD` or `main` is resolved in the checkout: as text it
+ * would join the results of different code.
+ *
+ * @throws {UsageError} when it is neither an id nor known in the checkout
+ */
+export async function givenCommit(
+  { commit }: Pick<RunValues, "commit">,
+  { io }: Pick<CommandContext, "io">,
+): Promise<string | undefined> {
+  if (commit === undefined) return undefined;
+  if (isGitId(commit)) return readGitId(commit, "commit");
+  const resolved = await commitOf(commit, io.git ?? runGit);
+  if (resolved !== "") return resolved;
+  throw new UsageError(
+    `--commit: unknown commit "${commit}": expected 7 to 64 hex digits, or a revision of the ` +
+      "current checkout",
+  );
+}
+
+/** A fact of the CI job or checkout, `undefined` when it is missing or invalid. */
+function readFact<T>(
+  found: CiFacts | null,
+  name: keyof CiFacts,
+  read: (text: string) => T,
+): T | undefined {
+  const text = found?.[name] ?? "";
+  if (text === "") return undefined;
+  try {
+    return read(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function checkedTime(seconds: number, now: number): number {
+  try {
+    return readRecordedAt(seconds, now);
+  } catch (error) {
+    if (error instanceof RangeError) throw new UsageError(`--recorded-at: ${error.message}`);
+    throw error;
+  }
+}

@@ -1,0 +1,82 @@
+/** Detects the CI job or git checkout that the program runs in: its repository, commit, branch and build URL. */
+import type { Environment } from "../../base/config.ts";
+import { isGitId } from "../upload_values.ts";
+import { type Git, readGitUrl, readOrigin, treeOf } from "./git.ts";
+import { type Fact, type Get, PROVIDERS } from "./providers.ts";
+
+/** Facts of a run in CI or in a checkout; `""` means unknown. */
+export interface CiFacts {
+  repository: string;
+  /** Page of the repository, without credentials. */
+  repositoryUrl: string;
+  commit: string;
+  /** Git tree of the commit. */
+  tree: string;
+  branch: string;
+  buildUrl: string;
+}
+
+interface CiJob extends CiFacts {
+  /** Such as `GitHub Actions`. */
+  title: string;
+}
+
+/** The CI job of an environment; `null` outside of CI. */
+export async function detectCiJob(environment: Environment, git: Git): Promise<CiJob | null> {
+  const get = (name: string) => environment[name]?.trim() ?? "";
+  const isSet = (name: string) => !["", "false"].includes(get(name).toLowerCase());
+  const provider = PROVIDERS.find(({ presence }) => presence.some(isSet));
+  if (!provider) return null;
+  const read = (fact: Fact = []) => typeof fact === "function" ? fact(get) : fill(fact, get);
+  const told = readGitUrl(read(provider.repositoryUrl));
+  const origin = await readOrigin(git);
+  // A build that was started manually may say "HEAD".
+  const named = read(provider.commit);
+  const commit = isGitId(named) ? named : await git(["rev-parse", "--verify", "--quiet", "HEAD"]);
+  return {
+    title: provider.title,
+    repository: read(provider.repository) || told.repository || origin.repository,
+    repositoryUrl: told.page || origin.page,
+    commit,
+    tree: await treeOf(commit, git),
+    branch: read(provider.branch),
+    buildUrl: read(provider.buildUrl),
+  };
+}
+
+const VARIABLE = /\$([A-Z][A-Z0-9_]*)/g;
+
+/** The first text whose variables are all set, with their values. */
+function fill(texts: readonly string[], get: Get): string {
+  const isComplete = (text: string) =>
+    text.matchAll(VARIABLE).every(([, name = ""]) => get(name) !== "");
+  return texts.find(isComplete)?.replaceAll(VARIABLE, (_, name) => get(name)) ?? "";
+}
+
+/**
+ * The facts of the git checkout around the current folder, for a run outside of CI: the repository of
+ * the remote `origin`, commit and branch of `HEAD`.
+ *
+ * With uncommitted changes the tree is that of the changed files (`git stash create` writes it without
+ * touching the checkout): with the tree of `HEAD`, a test that was just repaired would look flaky.
+ *
+ * @param note called when there are uncommitted changes
+ */
+export async function checkoutFacts(
+  git: Git,
+  note: (text: string) => void = () => {},
+): Promise<CiFacts> {
+  const { repository, page } = await readOrigin(git);
+  const commit = await git(["rev-parse", "--verify", "--quiet", "HEAD"]);
+  const tree = await treeOf(await git(["stash", "create"]), git);
+  if (tree !== "") note(`the checkout has uncommitted changes: tree ${tree} includes them`);
+  return {
+    repository,
+    repositoryUrl: page,
+    commit,
+    tree: tree || await treeOf(commit, git),
+    // A detached HEAD has no branch.
+    branch: await git(["symbolic-ref", "--short", "--quiet", "HEAD"]),
+    buildUrl: "",
+  };
+}

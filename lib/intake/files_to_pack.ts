@@ -1,0 +1,65 @@
+/** The files of an archive, the archive, and its name. */
+import { createHash } from "node:crypto";
+import { createWriteStream } from "node:fs";
+import { pipeline } from "node:stream/promises";
+import { formatRepositoryName, type RepositoryName } from "../base/repository_name.ts";
+import { formatTimestamp } from "../base/time.ts";
+import { type ArchiveContent, type FileToPack, writeArchive } from "../report/archive/mod.ts";
+import { hashed } from "../report/file_chunks.ts";
+import { ARCHIVE_LIMITS } from "../report/limits.ts";
+import { limitError } from "../report/report_error.ts";
+import type { StoredFile } from "../storage/storage.ts";
+
+// Fits into a segment of a path, or a key of 1,024 bytes, with the rest of the name.
+const MAX_SEGMENT_CHARACTERS = 100;
+const DIGEST_CHARACTERS = 16;
+
+/** Collects files on disk for an archive, where no two have the same path. */
+export class FilesToPack {
+  readonly files: FileToPack[] = [];
+  readonly #usedPaths = new Set<string>();
+
+  /** @param path inside the archive, unless another file has it */
+  add(path: string, { file, size }: { file: string; size: number }): void {
+    for (let no = 2; this.#usedPaths.has(path); no++) {
+      path = path.replace(/(~\d+)?(\.[^./]*)?$/, `~${no}$2`);
+    }
+    this.#usedPaths.add(path);
+    this.files.push({ path, size, open: () => openFile(file) });
+  }
+}
+
+function openFile(path: string): ReadableStream<Uint8Array> {
+  return ReadableStream.from((async function* () {
+    const file = await Deno.open(path);
+    yield* file.readable;
+  })());
+}
+
+/** Writes an archive to a file. @throws {ReportError} `limit` */
+export async function packArchive(path: string, content: ArchiveContent): Promise<StoredFile> {
+  const hash = createHash("sha256");
+  await pipeline(hashed(writeArchive(content), hash), createWriteStream(path));
+  const { size } = await Deno.stat(path);
+  const { compressedBytes } = ARCHIVE_LIMITS;
+  if (size > compressedBytes) {
+    throw limitError("the archive", `${size} bytes`, `at most ${compressedBytes}: fewer reports`);
+  }
+  return { path, size, digest: hash.digest("hex") };
+}
+
+/**
+ * The name of an archive: names sort by time within a repository, and the same archive has the same
+ * name. No segment begins with a dot, as `watch` ignores hidden folders.
+ *
+ * @param digest SHA-256 of the archive, hex
+ */
+export function archiveName(
+  { repository, recordedAt }: { repository: RepositoryName; recordedAt: number },
+  digest: string,
+): string {
+  const moment = formatTimestamp(recordedAt).replaceAll(/[-:]/g, "");
+  const folder = formatRepositoryName(repository).replaceAll(/[^A-Za-z0-9._/-]/g, "_").split("/")
+    .map((segment) => segment.replace(/^\./, "_").slice(0, MAX_SEGMENT_CHARACTERS)).join("/");
+  return `${folder}/${moment}-${digest.slice(0, DIGEST_CHARACTERS)}.gz`;
+}

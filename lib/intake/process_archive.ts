@@ -1,0 +1,212 @@
+/** Processes one archive for a watcher: claims it, reads it, stores it, or records why it failed. */
+import { randomUUID } from "node:crypto";
+import {
+  type ArchiveClaim,
+  assignArchive,
+  claimArchive,
+  ClaimLostError,
+  extendClaim,
+  failArchive,
+  finishArchive,
+  releaseArchive,
+} from "../../db/admin/archives.ts";
+import { findOrganization, type Organization } from "../../db/admin/organizations.ts";
+import type { Origin } from "../../db/admin/quarantine.ts";
+import { applyPolicy, loadPolicy } from "../../db/admin/quarantine_policy.ts";
+import { findOrCreateRepository, type Repository } from "../../db/admin/repositories.ts";
+import type { Database } from "../../db/connection/connect.ts";
+import { SchemaVersionError } from "../../db/schema/migrate.ts";
+import { writeTransaction } from "../../db/write/transaction.ts";
+import { showProcessing } from "../../db/write/submission_rows.ts";
+import { TagLimitError } from "../../db/write/test_tags.ts";
+import type { Log } from "../base/log.ts";
+import { formatRepositoryName } from "../base/repository_name.ts";
+import { WINDOW_SECONDS } from "../base/time.ts";
+import { oneLine } from "../base/text.ts";
+import { findDefaultOrganization } from "../../db/admin/organizations.ts";
+import { type ArchiveStorage, isOutage, type StoredArchive } from "../storage/storage.ts";
+import type { ArchiveReader } from "./archive_reader.ts";
+import type { FoundFacts } from "./read_archive.ts";
+import type { Listener } from "./read_files.ts";
+import { type IntakeOutcome, storeUpload } from "./store_upload.ts";
+import { errorMessage } from "../base/error.ts";
+
+// An archive that kills its watcher (by exhausting memory) must not kill all watchers for ever. An
+// archive whose watchers are merely restarted needs fewer attempts.
+const MAX_ATTEMPTS = 20;
+const MAX_REASON_CHARACTERS = 2_000;
+
+export interface WatcherContext {
+  sql: Database["sql"];
+  storage: ArchiveStorage;
+  reader: ArchiveReader;
+  /** `null`: found for each archive by the owner of its repository. */
+  organization: Organization | null;
+  leaseSeconds: number;
+  /** Seconds since 1970. */
+  now(): number;
+  listener: Listener;
+  log: Log;
+  /** Of the entries that the quarantine policy adds and removes. */
+  origin: Origin;
+}
+
+export type ArchiveOutcome =
+  /** `submission_key` is that of the earlier submission of a duplicate; `null` without results. */
+  | (Omit<IntakeOutcome, "key" | "status"> & {
+    key: string;
+    status: "processed";
+    submission_key: string | null;
+  })
+  | { status: "failed"; key: string; reason: string }
+  /** Left for a later attempt, or to another watcher. */
+  | { status: "left"; key: string; reason: string };
+
+/** The archive is at fault: it has failed and is not retried. */
+class ArchiveError extends Error {}
+
+/** Processes an archive; `null` when another watcher does. */
+export async function processArchive(
+  context: WatcherContext,
+  archive: StoredArchive,
+): Promise<ArchiveOutcome | null> {
+  const { sql, storage, leaseSeconds, listener } = context;
+  const { key, version } = archive;
+  const claim: ArchiveClaim = { source: storage.name, key, claimId: randomUUID() };
+  const claimed = await claimArchive(sql, { ...claim, version, leaseSeconds });
+  if (!claimed) return null;
+  const lease = setInterval(() => {
+    extendClaim(sql, { ...claim, leaseSeconds }).catch((error) =>
+      listener.note(`${key}: the lease could not be extended: ${errorMessage(error)}`)
+    );
+  }, leaseSeconds * 1000 / 3);
+  const shown = { key };
+  try {
+    if (claimed.attemptCount > MAX_ATTEMPTS) {
+      throw new ArchiveError(
+        `failed after ${MAX_ATTEMPTS} attempts` + (claimed.reason && `: ${claimed.reason}`),
+      );
+    }
+    const { key: submissionKey, ...outcome } = await intake(context, { archive, claim, shown });
+    return { ...outcome, key, status: "processed", submission_key: submissionKey };
+  } catch (error) {
+    const reason = oneLine(errorMessage(error)).slice(0, MAX_REASON_CHARACTERS);
+    if (error instanceof ClaimLostError) return { status: "left", key, reason };
+    if (error instanceof SchemaVersionError) {
+      // Not the archive's fault: it stays free for a process of the new version.
+      await releaseArchive(sql, { ...claim, reason: "", isAttempt: false });
+      throw error;
+    }
+    if (!(error instanceof ArchiveError || error instanceof TagLimitError)) {
+      await releaseArchive(sql, { ...claim, reason, isAttempt: !isOutage(error) });
+      return { status: "left", key, reason };
+    }
+    try {
+      await failArchive(sql, { ...claim, reason, submissionKey: shown.key });
+      return { status: "failed", key, reason };
+    } catch (error) {
+      if (error instanceof ClaimLostError) return { status: "left", key, reason: error.message };
+      throw error;
+    }
+  } finally {
+    clearInterval(lease);
+  }
+}
+
+async function intake(
+  { sql, storage, reader, organization: given, now, listener, log, origin }: WatcherContext,
+  { archive, claim, shown }: {
+    archive: StoredArchive;
+    claim: ArchiveClaim;
+    /** Set to the key that the submission is shown under. */
+    shown: { key: string };
+  },
+): Promise<IntakeOutcome> {
+  const source = storage.open(archive);
+  const moment = now();
+  // Without a timestamp its tests ran when it was uploaded.
+  const recordedAt = Math.min(archive.uploadedAt, moment);
+  let listed: ReturnType<typeof show> | undefined;
+  const { facts, files } = await reader.read(source, {
+    given: {},
+    now: moment,
+    recordedAt,
+    listener,
+    onFacts: (facts) => listed = show(facts),
+  }).catch(async (error) => {
+    // An error of the database or of the organization comes first.
+    await listed;
+    throw isOutage(error) ? error : new ArchiveError(errorMessage(error), { cause: error });
+  });
+  const { organization, repository } = await listed!;
+  const { outcome } = await storeUpload(sql, organization, facts, files, {
+    now: moment,
+    key: shown.key,
+    beforeCommit: (tx) => finishArchive(tx, claim),
+  });
+  await applyPolicyAfterUpload(sql, repository, { now: now(), origin, log });
+  return outcome;
+
+  /** Lists the archive under its repository as `processing`. */
+  async function show(facts: FoundFacts) {
+    const organization = given ?? await organizationOf(sql, facts);
+    const repository = await findOrCreateRepository(sql, {
+      ...facts.repository,
+      organization,
+      createdAt: moment,
+    });
+    const { repositoryId } = repository;
+    await writeTransaction(sql, async (tx) => {
+      shown.key = await assignArchive(tx, { ...claim, repositoryId });
+      await showProcessing(tx, { ...facts, repositoryId, key: shown.key, uploadedAt: moment });
+    });
+    return { organization, repository };
+  }
+}
+
+/**
+ * Applies the quarantine policy of a repository, if it has one, after an upload was stored. An error is
+ * logged, not thrown: the upload is complete, and the next one applies the policy again.
+ */
+async function applyPolicyAfterUpload(
+  sql: Database["sql"],
+  repository: Repository,
+  { now, origin, log }: { now: number; origin: Origin; log: Log },
+): Promise<void> {
+  const name = formatRepositoryName(repository);
+  try {
+    const policy = await loadPolicy(sql, repository);
+    if (!policy) return;
+    const windowStart = now - WINDOW_SECONDS;
+    const decisions = await applyPolicy(sql, repository, policy, { now, windowStart, origin });
+    for (const { action, test, reason } of decisions) {
+      if (action !== "enter" && action !== "leave") continue;
+      const message = action === "enter" ? "test quarantined" : "test released";
+      log.info(message, { repository: name, test_id: test.id, test: test.name, reason });
+    }
+  } catch (error) {
+    log.warn("quarantine policy not applied", { repository: name, error: errorMessage(error) });
+  }
+}
+
+/**
+ * The organization that `receive` wrote into the archive, else the only one, else the one named like the
+ * owner of the repository.
+ */
+async function organizationOf(
+  sql: Database["sql"],
+  { organization: name, repository }: FoundFacts,
+): Promise<Organization> {
+  if (name !== "") {
+    const organization = await findOrganization(sql, name);
+    if (organization) return organization;
+    throw new ArchiveError(`organization "${name}", which the archive names, is unknown`);
+  }
+  const { owner } = repository;
+  const organization = await findDefaultOrganization(sql, owner);
+  if (organization) return organization;
+  throw new ArchiveError(
+    `no organization is called "${owner.split("/")[0]}", as the owner of ` +
+      `${formatRepositoryName(repository)}: create it, or use \`watch --org NAME\``,
+  );
+}

@@ -1,0 +1,196 @@
+/** Reads archives. Opens no database. */
+import {
+  type ArchiveContents,
+  type ArchivedFile,
+  type ArchiveMetadata,
+  type ArchiveSource,
+  inspectArchive,
+  METADATA_KEYS,
+  parseMetadataTimestamp,
+  readArchived,
+  type RunFacts,
+} from "../report/archive/mod.ts";
+import { quote, ReportError } from "../report/report_error.ts";
+import type { StreamedReport } from "../report/read_reports.ts";
+import { parseRepositoryName } from "../base/repository_name.ts";
+import { type Listener, readCoverage, readResults, type UploadFiles } from "./read_files.ts";
+import { readGitUrl } from "./ci/git.ts";
+import type { RunValues } from "./upload_values.ts";
+import {
+  isGitId,
+  readBuildUrl,
+  readCommit,
+  readGitId,
+  readRecordedAt,
+  readTags,
+  readText,
+  splitTags,
+} from "./upload_values.ts";
+
+export interface ReadArchiveOptions {
+  /** Override the metadata. */
+  given: RunValues;
+  /** Seconds since 1970. */
+  now: number;
+  /** Used when the metadata has no timestamp. */
+  recordedAt: number;
+  /** Text of a CODEOWNERS file that overrides the one in the archive. */
+  codeowners?: string | undefined;
+  /** The caller has coverage: that of the archive is not read, and may be all that it has. */
+  hasOwnCoverage?: boolean;
+  /** The uploader named every file: one of another kind is an error. */
+  areNamed?: boolean;
+  /** Looks for errors only, and returns no results: little memory is enough for any report. */
+  isCheck?: boolean;
+}
+
+/** The facts in an archive; `organization` is `""` unless `receive` has written it. */
+export type FoundFacts = RunFacts & { organization: string };
+
+export interface ReadArchive {
+  contents: ArchiveContents;
+  facts: FoundFacts;
+  files: UploadFiles;
+}
+
+/** Calls while an archive is read. */
+export interface ReadCallbacks {
+  listener: Listener;
+  /**
+   * Called once, before the reports are read, with the facts: the valid ones when the archive turns
+   * out to be damaged. Not called without a repository.
+   */
+  onFacts?: ((facts: FoundFacts) => unknown) | undefined;
+}
+
+/**
+ * Reads an archive once to its end, merges its metadata with the given options, and then streams its
+ * reports and coverage reports.
+ *
+ * @throws {ReportError} when something cannot be read, is missing or invalid
+ */
+export async function readArchive(
+  source: ArchiveSource,
+  { listener, onFacts, ...options }: ReadArchiveOptions & ReadCallbacks,
+): Promise<ReadArchive> {
+  const onNote = (text: string) => listener.note(text);
+  const parse = (metadata: ArchiveMetadata | null) =>
+    parseFacts(metadata, { ...options, archive: source.name, onNote });
+  let parsed = parse(null);
+  const onMetadata = (metadata: ArchiveMetadata) => void (parsed = parse(metadata));
+  const inspected = inspectArchive(source, { onNote, onMetadata });
+  await inspected.catch(() => {});
+  const { facts, problem } = parsed;
+  if (facts) onFacts?.(facts);
+  const contents = await inspected;
+  if (!facts || problem) throw problem;
+  return { contents, facts, files: await readFiles(source, contents, listener, options) };
+}
+
+/** Merges metadata with options: the valid facts (`null` without a repository), the first problem. */
+export function parseFacts(
+  metadata: ArchiveMetadata | null,
+  { archive, given, now, recordedAt, onNote }:
+    & Pick<ReadArchiveOptions, "given" | "now" | "recordedAt">
+    & { archive: string; onNote(text: string): void },
+): { facts: FoundFacts | null; problem: ReportError | null } {
+  let found: ReportError | null = null;
+  const fail = (kind: "malformed" | "not-found", problem: string) => {
+    found ??= new ReportError({ file: `${archive}: buildpulse.yml`, kind, problem });
+  };
+  const keysOf = (name: keyof typeof METADATA_KEYS.flat) =>
+    `${METADATA_KEYS.flat[name]} (or ${METADATA_KEYS.nested[name]})`;
+  const read = <T>(name: keyof typeof METADATA_KEYS.flat, parse: () => T, otherwise: T): T => {
+    try {
+      return parse();
+    } catch (error) {
+      if (!(error instanceof SyntaxError || error instanceof RangeError)) throw error;
+      fail("malformed", `${keysOf(name)}: ${error.message}`);
+      return otherwise;
+    }
+  };
+  const required = <T>(name: "repository" | "commit", parse: (text: string) => T): T | null => {
+    const text = metadata?.[name] ?? "";
+    if (text !== "" && text !== "/") return read(name, () => parse(text), null);
+    const option = name === "commit" ? "--commit" : "--repo";
+    fail(
+      "not-found",
+      metadata
+        ? `found no ${keysOf(name)}, expected one, or the option ${option}`
+        : "found no such file, expected one, or the options --repo and --commit",
+    );
+    return null;
+  };
+  const { tree = "", branch = "", buildUrl = "", timestamp, tags = [] } = metadata ?? {};
+
+  const repository = given.repo ?? required("repository", parseRepositoryName);
+  const commitOid = given.commit ?? required("commit", readCommit) ?? "";
+  if (given.commit === undefined && commitOid !== "" && !isGitId(commitOid)) {
+    onNote(`${archive}: kept the commit ${quote(commitOid)} as text: expected 7 to 64 hex digits`);
+  }
+  if (given.tree === undefined && tree !== "" && !isGitId(tree)) {
+    onNote(`${archive}: ignored the tree ${quote(tree)}: expected 7 to 64 hex digits`);
+  }
+  const split = splitTags(tags);
+  if (given.tags === undefined && split.length !== tags.length) {
+    onNote(`${archive}: split tags at white space and commas`);
+  }
+  const facts = repository && {
+    organization: metadata?.organization ?? "",
+    repository,
+    commitOid,
+    treeOid: given.tree ?? (isGitId(tree) ? readGitId(tree, "tree") : null),
+    branch: given.branch ?? (read("branch", () => readText(branch), "") || null),
+    buildUrl: given.buildUrl ?? read("buildUrl", () => readBuildUrl(buildUrl), ""),
+    // Only a link: not worth an error.
+    repositoryUrl: given.repo ? "" : readGitUrl(metadata?.repositoryUrl ?? "").page,
+    tags: given.tags ?? read("tags", () => readTags(split), []),
+    recordedAt: read("recordedAt", () => {
+      const ownTime = () => timestamp ? parseMetadataTimestamp(timestamp) : recordedAt;
+      return readRecordedAt(given.recordedAt ?? ownTime(), now);
+    }, recordedAt),
+  };
+  return { facts, problem: found };
+}
+
+async function readFiles(
+  source: ArchiveSource,
+  contents: ArchiveContents,
+  listener: Listener,
+  { hasOwnCoverage = false, areNamed = false, isCheck = false, ...given }: ReadArchiveOptions,
+): Promise<UploadFiles> {
+  const { reports, metadata } = contents;
+  const codeowners = given.codeowners ?? contents.codeowners;
+  const coverage = hasOwnCoverage ? [] : contents.coverage;
+  const streamed = async function* (files: ArchivedFile[]): AsyncGenerator<StreamedReport, void> {
+    for await (const { path, bytes } of readArchived(source, files, contents)) {
+      yield { path: `${source.name}: ${path}`, isNamed: areNamed, bytes };
+    }
+  };
+  const owners = codeowners === null ? null : { text: codeowners, root: "" };
+  const checkoutFolder = metadata?.checkoutFolder ?? "";
+  const results = reports.length === 0 ? null : await readResults(
+    streamed(reports),
+    { codeowners: owners, checkoutFolder, isCheck },
+    listener,
+  );
+  let others = 0;
+  // Reporters put other files into this folder, such as JUnit reports.
+  const onOther = (error: ReportError) => {
+    others++;
+    listener.note(`${error.message}: skipped`);
+  };
+  const totals = coverage.length === 0
+    ? null
+    : await readCoverage(streamed(coverage), listener, areNamed ? {} : { onOther });
+  const hasCoverage = totals !== null && others < coverage.length;
+  if (results === null && !hasCoverage && !hasOwnCoverage) {
+    throw new ReportError({
+      file: source.name,
+      kind: "not-found",
+      problem: `found neither a report below ${quote("test-results/")} or ` +
+        `${quote("test_results/")} nor coverage below ${quote("coverage/")}, expected one`,
+    });
+  }
+  return { results, coverage: hasCoverage ? totals : null };
+}

@@ -1,0 +1,165 @@
+/** Reads the files of an upload: reports, coverage, CODEOWNERS. Opens no database. */
+import { stat } from "node:fs/promises";
+import {
+  type ContentData,
+  SubmissionBuilder,
+  type SubmissionContent,
+} from "../analysis/submission_content.ts";
+import { ownerTags, type TestTags } from "../analysis/test_tags.ts";
+import { parseCodeowners } from "../report/codeowners.ts";
+import { CoverageCollector, type CoverageTotals } from "../report/coverage/mod.ts";
+import { readReports, type StreamedReport } from "../report/read_reports.ts";
+import { ReportError } from "../report/report_error.ts";
+import { findReports, type ReportFile } from "../report/report_files.ts";
+import { quote } from "../base/quote.ts";
+import { Failure } from "../base/failure.ts";
+import { errorCode, errorMessage } from "../base/error.ts";
+
+const RESULTS_PER_PROGRESS = 1_000;
+
+export interface UploadFiles {
+  /** `null` when there was no report, only coverage. */
+  results: {
+    content: ContentData & SubmissionContent;
+    reportDigest: string;
+    /** Owners of the tests' files; `null` when no file has one. */
+    testTags: TestTags | null;
+  } | null;
+  /** `null` when there was no coverage report. */
+  coverage: CoverageTotals | null;
+}
+
+/** Receives notes and progress while files are read. */
+export interface Listener {
+  note(text: string): void;
+  /** Called every 1,000 results. */
+  progress?(read: ReadProgress): void;
+}
+
+/** Counts of what was read so far. */
+export interface ReadProgress {
+  results: number;
+  /** The current file. */
+  file: string;
+  bytes: number;
+  /** Of all reports together, 0 when unknown. */
+  totalBytes: number;
+}
+
+/** A CODEOWNERS file. */
+export interface OwnersFile {
+  text: string;
+  /** Folder that its patterns are relative to, `""` when unknown. */
+  root: string;
+}
+
+interface ReportOptions {
+  /** `null` when there is none. */
+  codeowners?: OwnersFile | null;
+  /** Where the repository was checked out, `""` when unknown. */
+  checkoutFolder?: string;
+  /** Results are read to find errors, and not kept. */
+  isCheck?: boolean;
+}
+
+/** A coverage report that can be read once. */
+type CoverageFile = Pick<StreamedReport, "path" | "bytes">;
+
+/** Reads the reports and coverage reports of an upload. @throws {ReportError} */
+export async function readUploadFiles(
+  { reports, coverage, ...context }: {
+    reports: string[];
+    coverage: string[];
+  } & ReportOptions,
+  listener: Listener,
+): Promise<UploadFiles> {
+  const found = reports.length > 0 ? await findReports(reports) : [];
+  const sizes = await Promise.all(
+    found.map(({ path }) => stat(path).then(({ size }) => size, () => 0)),
+  );
+  const totalBytes = sizes.reduce((sum, size) => sum + size, 0);
+  return {
+    results: reports.length > 0
+      ? await readResults(found, { ...context, totalBytes }, listener)
+      : null,
+    coverage: coverage.length > 0 ? await readCoverage(openAll(coverage), listener) : null,
+  };
+}
+
+/** Reads reports, and finds the owners of the tests' files. */
+export async function readResults(
+  reports: readonly ReportFile[] | AsyncIterable<StreamedReport>,
+  { codeowners = null, checkoutFolder = "", isCheck = false, totalBytes = 0 }:
+    & ReportOptions
+    & { totalBytes?: number },
+  listener: Listener,
+): Promise<NonNullable<UploadFiles["results"]>> {
+  const builder = new SubmissionBuilder();
+  const read: ReadProgress = { results: 0, file: "", bytes: 0, totalBytes };
+  const { digest } = await readReports(reports, {
+    checkoutFolder,
+    onFile({ path }) {
+      read.file = path;
+    },
+    onBytes: (count) => void (read.bytes += count),
+    onResult(result) {
+      if (!isCheck) builder.add(result);
+      if (++read.results % RESULTS_PER_PROGRESS === 0) listener.progress?.({ ...read });
+    },
+    onNote: (note) => listener.note(note),
+  });
+  const content = builder.finish();
+  return {
+    content,
+    reportDigest: digest,
+    testTags: codeowners && ownerTags(
+      content,
+      parseCodeowners(codeowners.text, listener.note),
+      codeowners.root,
+    ),
+  };
+}
+
+/** Reads coverage reports. A file of another kind is an error, unless `onOther` takes it. */
+export async function readCoverage(
+  files: AsyncIterable<CoverageFile>,
+  listener: Listener,
+  { onOther }: { onOther?: (error: ReportError) => void } = {},
+): Promise<CoverageTotals> {
+  const collector = new CoverageCollector();
+  for await (const { path, bytes } of files) {
+    try {
+      await collector.add(bytes, { file: path });
+    } catch (error) {
+      const isOther = error instanceof ReportError && error.kind === "not-coverage";
+      if (!isOther || !onOther) throw error;
+      onOther(error);
+    }
+  }
+  const totals = collector.totals();
+  if (totals.lineCount === 0) {
+    listener.note("the coverage reports contain no coverable line: ignored");
+  }
+  return totals;
+}
+
+/** The error for a file or folder that cannot be opened, with what to do when it is missing. */
+export function cannotRead(
+  error: unknown,
+  { what, path, hint }: { what: "file" | "folder"; path: string; hint: string },
+): Failure {
+  return new Failure(
+    errorCode(error) === "ENOENT"
+      ? `${what} ${quote(path)} not found: ${hint}`
+      : `${what} ${quote(path)} cannot be read: ${errorMessage(error)}`,
+  );
+}
+
+async function* openAll(paths: string[]): AsyncGenerator<CoverageFile, void> {
+  for (const path of paths) {
+    const file = await Deno.open(path).catch((error) => {
+      throw cannotRead(error, { what: "file", path, hint: "check --coverage" });
+    });
+    yield { path, bytes: file.readable };
+  }
+}

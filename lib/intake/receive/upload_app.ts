@@ -1,0 +1,174 @@
+/** Routes of `receive`: `PUT` or `POST /upload/OWNER/NAME`, and `GET /health`. */
+import { join } from "node:path";
+import * as v from "valibot";
+import { loadUploader, type Uploader } from "../../../db/read/caller.ts";
+import { errorFields } from "../../base/log.ts";
+import { readWith } from "../../base/read_with.ts";
+import { parseRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
+import { parseTimestamp } from "../../base/time.ts";
+import { readToken } from "../../http/request/authentication.ts";
+import type { App, Context } from "../../http/request/context.ts";
+import {
+  ALLOWED_METHODS,
+  badRequest,
+  internalServerError,
+  jsonResponse,
+  methodNotAllowed,
+  notFound,
+  type ParameterErrors,
+  unauthorized,
+} from "../../http/request/errors.ts";
+import { splitUrl } from "../../http/request/parsed_url.ts";
+import { type LoggedRequest, logRequests } from "../../http/request/request_log.ts";
+import { completeError } from "../../http/request/responses.ts";
+import { createTokenThrottle } from "../../http/request/token_throttle.ts";
+import { ReportError } from "../../report/report_error.ts";
+import type { RunValues } from "../upload_values.ts";
+import { readBuildUrl, readGitId, readRecordedAt, readTags, readText } from "../upload_values.ts";
+import { isOutage } from "../../storage/storage.ts";
+import { acceptUpload, type UploadRequest } from "./accept_upload.ts";
+import { type BodyLimits, receiveBody, UploadError } from "./receive_body.ts";
+
+const UPLOAD_METHODS = ["POST", "PUT"];
+
+/** Retry-After in seconds: most outages and queues are short. */
+const RETRY_AFTER_SECONDS = "5";
+
+export interface UploadContext
+  extends
+    Pick<Context, "sql" | "log" | "metrics" | "trustedProxies" | "onTokenUse" | "now">,
+    Pick<UploadRequest, "inbox" | "readers"> {
+  /** Parent of a folder for each upload. */
+  workFolder: string;
+  limits: BodyLimits;
+  /** Above it, uploads get 503. */
+  maxRunningUploads: number;
+}
+
+/** Creates the app. */
+export function createUploadApp(context: UploadContext): App {
+  const { log, metrics } = context;
+  const throttle = createTokenThrottle(context);
+  let uploadCount = 0;
+  let runningCount = 0;
+
+  return logRequests(context, async (request, logged) => {
+    const response = await respond(request, logged).catch((error) => {
+      const [response, reason] = failureResponse(error);
+      if (response.status >= 500) {
+        const report = response.status === 500 ? log.error : log.warn;
+        report("upload failed", { request_id: logged.requestId, ...errorFields(error) });
+      } else logged.more.reason = reason;
+      return response;
+    });
+    return completeError(request, response, logged.requestId);
+  });
+
+  async function respond(request: Request, logged: LoggedRequest): Promise<Response> {
+    const { path, search } = splitUrl(request.url);
+    if (/^\/health\/?$/.test(path)) {
+      logged.route = "/health";
+      if (!ALLOWED_METHODS.includes(request.method)) return methodNotAllowed();
+      return jsonResponse(200, { status: "ok" });
+    }
+    const now = context.now();
+    const uploader = await authenticate(request, logged.address, now);
+    if (!uploader) return unauthorized("token");
+    logged.caller = uploader;
+    const repo = repositoryOf(path);
+    if (!repo) return notFound();
+    logged.route = "/upload/:owner/:name";
+    if (!UPLOAD_METHODS.includes(request.method)) return methodNotAllowed(UPLOAD_METHODS);
+    const read = readUploadParameters(new URLSearchParams(search), now);
+    if (read.errors) return badRequest(read.errors);
+    if (runningCount >= context.maxRunningUploads) return unavailable();
+    const folder = join(context.workFolder, String(uploadCount++));
+    metrics?.set("uploads_running", ++runningCount);
+    try {
+      await Deno.mkdir(folder);
+      const body = await receiveBody(request, folder, context.limits);
+      const key = await acceptUpload(body, {
+        ...context,
+        folder,
+        organization: uploader.organizationName,
+        given: { ...read.given, repo },
+        now,
+      });
+      Object.assign(logged.more, { bytes: body.byteCount, key });
+      metrics?.count("upload_bytes_total", {}, body.byteCount);
+      return jsonResponse(202, { key });
+    } finally {
+      metrics?.set("uploads_running", --runningCount);
+      await Deno.remove(folder, { recursive: true }).catch(() => {});
+    }
+  }
+
+  /** Looks up the upload token for every upload, so that a revoked one is rejected immediately. */
+  async function authenticate(
+    { headers }: Request,
+    address: string,
+    now: number,
+  ): Promise<Uploader | null> {
+    const token = readToken(headers.get("authorization"), "token", ["upload"]);
+    if (!token || !await throttle.mayBeValid(address, token.hash)) return null;
+    const uploader = await loadUploader(context.sql, { hash: token.hash, now });
+    if (uploader) context.onTokenUse?.({ ...uploader, hour: now - now % 3600 });
+    else throttle.recordWrong(address);
+    return uploader;
+  }
+}
+
+// Together with the name of the archive it must fit into a path and a key.
+const MAX_NAME_CHARACTERS = 500;
+
+/** The repository of `/upload/OWNER/NAME`; slashes of the owner may be encoded. */
+function repositoryOf(path: string): RepositoryName | null {
+  const [, encoded] = /^\/upload\/(.+?)\/?$/.exec(path) ?? [];
+  if (encoded === undefined || encoded.length > MAX_NAME_CHARACTERS) return null;
+  try {
+    return parseRepositoryName(encoded.split("/").map(decodeURIComponent).join("/"));
+  } catch {
+    return null;
+  }
+}
+
+/** Parses the parameters of an upload, or returns all their errors. Empty ones count as absent. */
+function readUploadParameters(
+  search: URLSearchParams,
+  now: number,
+): { given: RunValues; errors?: undefined } | { errors: ParameterErrors } {
+  const optional = <T>(read: (text: string) => T) => v.optional(readWith(read));
+  const schema = v.object({
+    commit: optional((text) => readGitId(text, "commit")),
+    tree: optional((text) => readGitId(text, "tree")),
+    branch: optional(readText),
+    build_url: optional(readBuildUrl),
+    recorded_at: optional((text) => readRecordedAt(parseTimestamp(text), now)),
+    tags: optional((text) => readTags(text.split(","))),
+  });
+  const raw = Object.fromEntries(
+    Object.keys(schema.entries).map((name) => [name, search.get(name)?.trim() || undefined]),
+  );
+  const { success, output, issues } = v.safeParse(schema, raw);
+  if (!success) return { errors: v.flatten<typeof schema>(issues).nested as ParameterErrors };
+  const { build_url: buildUrl, recorded_at: recordedAt, ...rest } = output;
+  return { given: { ...rest, buildUrl, recordedAt } };
+}
+
+function unavailable(): Response {
+  return new Response(null, { status: 503, headers: { "retry-after": RETRY_AFTER_SECONDS } });
+}
+
+/** The response to an upload that failed, and the reason for the log. */
+function failureResponse(error: unknown): [Response, reason: string] {
+  if (error instanceof UploadError) {
+    return [badRequest(error.errors, error.status), error.message];
+  }
+  if (error instanceof ReportError && error.kind !== "unreadable") {
+    const [, part] = /^upload: (test-results|coverage)\//.exec(error.file) ?? [];
+    const name = part === "coverage" ? "coverage" : part === undefined ? "body" : "report";
+    const message = error.message.replace(/^upload: (test-results|coverage)\//, "");
+    return [badRequest({ [name]: [message] }, error.kind === "limit" ? 413 : 400), message];
+  }
+  return [isOutage(error) ? unavailable() : internalServerError(), ""];
+}

@@ -1,0 +1,59 @@
+/** Stores an upload that was read: all of it or nothing. */
+import type { Organization } from "../../db/admin/organizations.ts";
+import { findOrCreateRepository } from "../../db/admin/repositories.ts";
+import type { Database } from "../../db/connection/connect.ts";
+import {
+  storeCoverage,
+  storeInRepository,
+  storeSubmission,
+  type Upload,
+} from "../../db/write/store_submission.ts";
+import { formatRepositoryName } from "../base/repository_name.ts";
+import { formatTimestamp } from "../base/time.ts";
+import type { UploadFiles } from "./read_files.ts";
+import type { RunFacts } from "../report/archive/mod.ts";
+
+export type StoredUpload = Awaited<ReturnType<typeof storeUpload>>;
+
+/** The result of an upload, as `ingest --json` prints it. */
+export type IntakeOutcome = StoredUpload["outcome"];
+
+/** Creates the repository, then stores the upload in one transaction; `beforeCommit` runs last in it. */
+export async function storeUpload(
+  sql: Database["sql"],
+  organization: Organization,
+  facts: RunFacts,
+  { results, coverage }: UploadFiles,
+  { now, key, beforeCommit }: Pick<Upload, "key" | "beforeCommit"> & { now: number },
+) {
+  const created = { ...facts.repository, organization, createdAt: now };
+  const repository = await findOrCreateRepository(sql, created);
+  const { repositoryId } = repository;
+  const upload = { ...facts, coverage, repositoryId, uploadedAt: now, key, beforeCommit };
+  const submission = results
+    ? await storeSubmission(sql, { ...upload, ...results })
+    : await storeInRepository(sql, upload, async (tx) => {
+      if (coverage) await storeCoverage(tx, upload, coverage);
+      return null;
+    });
+  return {
+    outcome: {
+      /** `null` when there was only coverage, as there is no submission then. */
+      key: submission?.key ?? null,
+      repository: formatRepositoryName(repository),
+      commit_oid: facts.commitOid,
+      build_url: facts.buildUrl,
+      recorded_at: formatTimestamp(submission?.recordedAt ?? facts.recordedAt),
+      status: submission && "processed" as const,
+      test_result_count: submission?.testResultCount ?? 0,
+      disruption_count: submission?.disruptionCount ?? 0,
+      duplicate: submission?.duplicate ?? false,
+      coverage: coverage &&
+        { covered_line_count: coverage.coveredLineCount, line_count: coverage.lineCount },
+    },
+    /** Given tags that a duplicate does not have. */
+    droppedTags: submission ? facts.tags.filter((tag) => !submission.tags.includes(tag)) : [],
+    /** Tests that were never disruptive before. */
+    newlyDisruptive: submission?.newlyDisruptive ?? [],
+  };
+}

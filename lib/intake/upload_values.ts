@@ -1,0 +1,100 @@
+/**
+ * Parsers for the facts of an upload: from options, the environment of a CI job, or the metadata of an
+ * archive. They throw a SyntaxError or RangeError that quotes the value.
+ */
+import type { RepositoryName } from "../base/repository_name.ts";
+import { formatTimestamp } from "../base/time.ts";
+import { TAG_LIMITS } from "../report/limits.ts";
+import { quote } from "../report/report_error.ts";
+
+/** The facts of a run that its uploader gave, by options or parameters. */
+export interface RunValues {
+  repo?: RepositoryName | undefined;
+  commit?: string | undefined;
+  tree?: string | undefined;
+  branch?: string | undefined;
+  buildUrl?: string | undefined;
+  /** Seconds since 1970. */
+  recordedAt?: number | undefined;
+  tags?: string[] | undefined;
+}
+
+// A clock may be wrong by a time zone. Anything later would stay on top of every list.
+const MAX_SECONDS_AHEAD = 24 * 60 * 60;
+const MAX_TEXT_CHARACTERS = 2_000;
+// Submission ids begin with 32 bits of seconds.
+const LAST_RECORDED_AT = 0xffff_ffff;
+
+/** A branch or other text, which may be empty. */
+export function readText(text: string): string {
+  if (/\p{Cc}/u.test(text)) {
+    throw new SyntaxError(`"${text}" has control characters: expected one line of text`);
+  }
+  if (text.length > MAX_TEXT_CHARACTERS) {
+    throw new RangeError(`${text.length} characters: expected at most ${MAX_TEXT_CHARACTERS}`);
+  }
+  return text.trim();
+}
+
+/** A URL, which may be empty, without its user and password: links are public to all readers. */
+export function readBuildUrl(text: string): string {
+  return readText(text).replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i, "$1");
+}
+
+/** True for the git id of a commit or tree, whole or abbreviated: 7 to 64 hex digits. */
+export function isGitId(text: string): boolean {
+  return /^[0-9a-f]{7,64}$/i.test(text);
+}
+
+/** A git id in lower case. Any other text, such as `HEAD`, would join the results of different code. */
+export function readGitId(text: string, what: "commit" | "tree"): string {
+  if (isGitId(text)) return text.toLowerCase();
+  throw new SyntaxError(`invalid ${what} ${quote(text)}: expected 7 to 64 hex digits`);
+}
+
+/** The commit of an archive, which may also be `HEAD` or the name of a branch: that is kept as text. */
+export function readCommit(text: string): string {
+  if (isGitId(text)) return text.toLowerCase();
+  if (/^[^\s\p{Cc}]{1,255}$/u.test(text)) return text;
+  throw new SyntaxError(
+    `invalid commit ${quote(text)}: expected 1 to 255 characters without white space`,
+  );
+}
+
+/** Splits the tags of an archive at white space and commas, which a tag cannot contain. */
+export function splitTags(tags: readonly string[]): string[] {
+  return tags.flatMap((tag) => tag.split(/[\s,]+/)).filter((tag) => tag !== "");
+}
+
+/** Tags, without empty ones and duplicates. */
+export function readTags(list: string[]): string[] {
+  const tags = list.map((tag) => tag.trim()).filter((tag) => tag !== "");
+  for (const tag of tags) {
+    if (/[\s,\p{Cc}]/u.test(tag)) {
+      throw new SyntaxError(`invalid tag "${tag}": expected no white space and no comma`);
+    }
+    if (tag.length > TAG_LIMITS.characters) {
+      throw new RangeError(
+        `tag ${quote(tag)}: expected at most ${TAG_LIMITS.characters} characters`,
+      );
+    }
+  }
+  const distinct = [...new Set(tags)];
+  if (distinct.length > TAG_LIMITS.perUpload) {
+    throw new RangeError(`${distinct.length} tags: expected at most ${TAG_LIMITS.perUpload}`);
+  }
+  return distinct;
+}
+
+/** When the tests ran, in whole seconds since 1970. */
+export function readRecordedAt(seconds: number, now: number): number {
+  if (!(seconds >= 0 && seconds <= LAST_RECORDED_AT)) {
+    throw new RangeError("expected a time from 1970 to 2106");
+  }
+  if (seconds > now + MAX_SECONDS_AHEAD) {
+    throw new RangeError(
+      `"${formatTimestamp(seconds)}": expected a time at most 24 hours ahead of now`,
+    );
+  }
+  return seconds;
+}

@@ -1,0 +1,139 @@
+/** The loop of `watch`: finds archives and has them processed, several at a time. */
+import { findArchives } from "../../db/admin/archives.ts";
+import { requireSchemaVersion } from "../../db/schema/migrate.ts";
+import { pause } from "../base/delay.ts";
+import type { Metrics } from "../base/metrics.ts";
+import { isOutage, StorageError, type StoredArchive } from "../storage/storage.ts";
+import { ArchiveReader } from "./archive_reader.ts";
+import { type ArchiveOutcome, processArchive, type WatcherContext } from "./process_archive.ts";
+import { errorMessage } from "../base/error.ts";
+
+// Longer than a file has to be unchanged.
+const SETTLE_PAUSE_MS = 2_100;
+
+interface WatchOptions {
+  /** Seconds between sweeps. */
+  interval: number;
+  /** How many archives are processed at a time. */
+  workers: number;
+  /** Sweeps once; outcomes are not logged. */
+  once: boolean;
+  metrics: Metrics | undefined;
+  stop: AbortSignal;
+  /** Called with the outcome of each archive, unless another watcher has it. */
+  onOutcome?: (outcome: ArchiveOutcome) => Promise<void>;
+}
+
+/** Sweeps until `stop`, or once. Returns the number of archives that failed. */
+export async function watchArchives(
+  watcher: Omit<WatcherContext, "reader">,
+  { interval, workers, once, metrics, stop, onOutcome }: WatchOptions,
+): Promise<number> {
+  const { sql, storage, log } = watcher;
+  const idle = Array.from({ length: workers }, () => new ArchiveReader({ stop }));
+  const running = new Set<Promise<void>>();
+  let failed = 0;
+  /** The first error that is not the fault of an archive. */
+  let problem: { error: unknown } | null = null;
+
+  const finish = async (outcome: ArchiveOutcome) => {
+    const { key, status } = outcome;
+    if (status === "processed") {
+      const { duplicate, test_result_count: results } = outcome;
+      await storage.remove?.(key);
+      if (!once) log.info("archive processed", { key, results, duplicate });
+      metrics?.count("results_total", {}, duplicate ? 0 : results);
+      metrics?.count("archives_total", { outcome: duplicate ? "duplicate" : status });
+    } else {
+      const { reason } = outcome;
+      if (status === "left") log.warn("archive left for a retry", { key, reason });
+      else if (!once) log.warn("archive failed", { key, reason });
+      // With --once there is no retry.
+      if (status === "failed" || once) failed++;
+      metrics?.count("archives_total", { outcome: status });
+    }
+    await onOutcome?.(outcome);
+  };
+  const start = (archive: StoredArchive) => {
+    const reader = idle.pop()!;
+    const task = processArchive({ ...watcher, reader }, archive)
+      // `null`: another watcher has it.
+      .then((outcome) => outcome && finish(outcome))
+      .catch((error) => void (problem ??= { error }))
+      .then(() => {
+        idle.push(reader);
+        running.delete(task);
+      });
+    running.add(task);
+  };
+  const throwProblem = () => {
+    const found = problem;
+    problem = null;
+    if (found) throw found.error;
+  };
+  /** Starts all waiting archives without awaiting them: a slow archive delays no later sweep. */
+  const sweep = async () => {
+    await requireSchemaVersion(sql);
+    const source = storage.name;
+    let isIncomplete = false;
+    for await (const batch of storage.list()) {
+      isIncomplete ||= batch.some((archive) => !archive.isComplete);
+      const archives = batch.filter((archive) => archive.isComplete);
+      if (storage.remove) {
+        // Uploaded again, or left by a watcher that was killed.
+        const processed = await findArchives(sql, { source, archives, state: "processed" });
+        for (const { key } of processed) await storage.remove(key);
+      }
+      const unclaimed = await findArchives(sql, { source, archives, state: "unclaimed" });
+      if (unclaimed.length === 0) continue;
+      const oldest = Math.min(...unclaimed.map(({ uploadedAt }) => uploadedAt));
+      const oldestSeconds = Math.max(0, watcher.now() - oldest);
+      if (!once) {
+        log.info("archives waiting", { count: unclaimed.length, oldest_seconds: oldestSeconds });
+      }
+      metrics?.set("archives_oldest_seconds", oldestSeconds);
+      for (const [index, archive] of unclaimed.entries()) {
+        metrics?.set("archives_waiting", unclaimed.length - index);
+        while (idle.length === 0) await Promise.race(running);
+        throwProblem();
+        if (stop.aborted) return false;
+        start(archive);
+      }
+    }
+    if (once) await Promise.all(running);
+    throwProblem();
+    metrics?.set("archives_waiting", 0);
+    metrics?.set("archives_oldest_seconds", 0);
+    metrics?.set("last_sweep_timestamp_seconds", watcher.now());
+    return isIncomplete;
+  };
+
+  try {
+    // An outage is logged when it starts, when its error changes, and when it ends.
+    let outage = "";
+    while (!stop.aborted) {
+      let isIncomplete = false;
+      try {
+        isIncomplete = await sweep();
+        if (outage !== "") log.info("sweep succeeded again", { source: storage.name });
+        outage = "";
+      } catch (error) {
+        if (stop.aborted && error instanceof StorageError) break;
+        if (once || !isOutage(error)) throw error;
+        const message = errorMessage(error);
+        if (message !== outage) {
+          log.warn("sweep failed", { source: storage.name, error: message });
+        }
+        outage = message;
+      }
+      if (once && !isIncomplete) break;
+      await pause(once || isIncomplete ? SETTLE_PAUSE_MS : interval * 1000, stop);
+    }
+    await Promise.all(running);
+    throwProblem();
+    return failed;
+  } finally {
+    await Promise.all(running);
+    for (const reader of idle) reader.close();
+  }
+}

@@ -1,0 +1,137 @@
+import { createReadStream } from "node:fs";
+import { readdir, rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { ArchiveSource } from "../report/archive/mod.ts";
+import { unreadable } from "../report/report_files.ts";
+import {
+  type ArchiveStorage,
+  isArchiveName,
+  readChunks,
+  StorageError,
+  type StoredArchive,
+} from "./storage.ts";
+
+// A file may be written slowly, over WebDAV or a network disk. It is complete when it has not changed
+// for two seconds, or was last modified a minute ago.
+const SETTLED_MS = 2_000;
+const SURELY_SETTLED_MS = 60_000;
+const BATCH_SIZE = 500;
+// The names that `receive` and `upload` give, with a digest: the same name has the same contents.
+const NAME_OF_CONTENTS = /-[0-9a-f]{16}\.gz$/;
+// A network disk that is unavailable may block for ever.
+const IDLE_TIMEOUT_MS = 60_000;
+
+/** One archive on disk. */
+export function fileSource(path: string): ArchiveSource {
+  return {
+    name: path,
+    async *open() {
+      try {
+        yield* createReadStream(path);
+      } catch (error) {
+        throw unreadable(path, error);
+      }
+    },
+  };
+}
+
+/** When each file that may be incomplete was first seen in its current version. */
+type Unsettled = Map<string, { version: string; since: number }>;
+
+/** A folder of archives, with its subfolders; links and hidden files are ignored. */
+export class FolderStorage implements ArchiveStorage {
+  readonly remove?: (key: string) => Promise<void>;
+  #unsettled: Unsettled = new Map();
+
+  /**
+   * @param name the real path of the folder
+   * @param options.stop aborts the reading of a file
+   * @param options.isInbox archives appear by renaming, and are removed when they were processed
+   */
+  constructor(
+    readonly name: string,
+    private readonly options: { stop?: AbortSignal; isInbox?: boolean } = {},
+  ) {
+    if (options.isInbox) this.remove = (key) => rm(join(name, key), { force: true });
+  }
+
+  async *list(): AsyncGenerator<StoredArchive[], void> {
+    const seen: Unsettled = new Map();
+    let batch: StoredArchive[] = [];
+    for await (const key of this.#keys("")) {
+      const info = await stat(join(this.name, key)).catch(() => null);
+      // Deleted in the meantime, or a device.
+      if (!info?.isFile()) continue;
+      const isReceived = this.remove !== undefined && NAME_OF_CONTENTS.test(key);
+      const version = isReceived ? `${info.size}` : `${info.size}-${info.mtimeMs}`;
+      batch.push({
+        key,
+        version,
+        uploadedAt: Math.floor(info.mtimeMs / 1000),
+        isComplete: isReceived ||
+          Date.now() - info.mtimeMs > SURELY_SETTLED_MS ||
+          this.#isSettled(key, version, seen),
+      });
+      if (batch.length === BATCH_SIZE) {
+        yield batch;
+        batch = [];
+      }
+    }
+    if (batch.length > 0) yield batch;
+    this.#unsettled = seen;
+  }
+
+  open({ key }: StoredArchive): ArchiveSource {
+    const path = join(this.name, key);
+    const { stop } = this.options;
+    return {
+      name: key,
+      open: () => readChunks(createReadStream(path), { what: key, idleMs: IDLE_TIMEOUT_MS, stop }),
+    };
+  }
+
+  #isSettled(key: string, version: string, seen: Unsettled): boolean {
+    const now = Date.now();
+    const before = this.#unsettled.get(key);
+    const since = before?.version === version ? before.since : now;
+    seen.set(key, { version, since });
+    return now - since >= SETTLED_MS;
+  }
+
+  async *#keys(folder: string): AsyncGenerator<string, void> {
+    const path = join(this.name, folder);
+    const entries = await readdir(path, { withFileTypes: true }).catch((error) => {
+      throw new StorageError(`${path}: ${error.message}`);
+    });
+    entries.sort((a, b) => a.name < b.name ? -1 : 1);
+    for (const entry of entries) {
+      if (entry.name.startsWith(".")) continue;
+      const key = folder === "" ? entry.name : `${folder}/${entry.name}`;
+      if (entry.isDirectory()) yield* this.#keys(key);
+      else if (entry.isFile() && isArchiveName(entry.name)) yield key;
+    }
+  }
+}
+
+/**
+ * Moves a finished file below a folder of the same file system. Contents and name are on disk when
+ * this resolves.
+ *
+ * @param name path below the folder, with `/`
+ */
+export async function moveDurably(file: string, folder: string, name: string): Promise<void> {
+  await flush(file);
+  const target = join(folder, name);
+  await Deno.mkdir(dirname(target), { recursive: true });
+  await Deno.rename(file, target);
+  // A name is an entry of its folder, and that may be new too.
+  const folders = name.split("/").slice(0, -1);
+  for (let depth = folders.length; depth >= 0; depth--) {
+    await flush(join(folder, ...folders.slice(0, depth)));
+  }
+}
+
+async function flush(path: string): Promise<void> {
+  using file = await Deno.open(path);
+  await file.sync();
+}

@@ -1,0 +1,164 @@
+/** Where archives are stored: a folder, a bucket, an address of `receive`, or an HTTP URL for a PUT. */
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import * as v from "valibot";
+import type { Environment } from "../base/config.ts";
+import { formatRepositoryName, type RepositoryName } from "../base/repository_name.ts";
+import { PROGRAM } from "../base/version.ts";
+import { UsageError } from "../base/failure.ts";
+import { readSecret } from "../base/secret.ts";
+import { moveDurably } from "./folder.ts";
+import { PUT_TIMEOUT_MS, readS3Error, S3Bucket } from "./s3_client.ts";
+import { parseS3Url, readS3Settings } from "./s3_storage.ts";
+import { fetchWithRetries, StorageError, type StoredFile } from "./storage.ts";
+
+/** Stores archives for `watch`. */
+export interface Inbox {
+  /** Parent of the folders for unfinished files: on the file system of the folder. */
+  unfinished: string;
+  /**
+   * Stores a finished file durably; the file may be moved. Returns its key in `watch`, and for
+   * {@linkcode openTarget} its location, which `upload` prints.
+   */
+  put(file: StoredFile, name: string): Promise<string>;
+}
+
+/** For archives that are not stored in a folder. */
+const TEMPORARY_FOLDER = join(tmpdir(), `test-analytics-unfinished-${Deno.uid() ?? 0}`);
+
+/**
+ * Parses `--to`: a folder or `s3://BUCKET/PREFIX`.
+ *
+ * @throws {UsageError} when it is something else, or credentials are missing
+ */
+export function openInbox(to: string, environment: Environment, expected?: string): Inbox {
+  const location = parseS3Url(to, "--to", expected);
+  if (location) {
+    const { bucket, prefix } = location;
+    const s3 = new S3Bucket(bucket, readS3Settings(environment));
+    return {
+      unfinished: TEMPORARY_FOLDER,
+      async put(file, name) {
+        await s3.put(`${prefix}${name}`, file);
+        return `${prefix}${name}`;
+      },
+    };
+  }
+  return {
+    // `watch` ignores hidden folders.
+    unfinished: join(to, ".unfinished"),
+    async put({ path }, name) {
+      await moveDurably(path, to, name);
+      return name;
+    },
+  };
+}
+
+/** Responses of `receive`. */
+const RECEIVED = v.pipe(v.string(), v.parseJson(), v.object({ key: v.string() }));
+const REFUSED = v.pipe(
+  v.string(),
+  v.parseJson(),
+  v.object({ errors: v.record(v.string(), v.array(v.string())) }),
+);
+
+/**
+ * Parses `--to`: `s3://BUCKET/PREFIX`, `https://...` or a folder. With `UPLOAD_TOKEN` a URL without
+ * credentials of its own is the address of `receive`. `put` returns a location without secrets.
+ *
+ * @throws {UsageError} when it is something else, or credentials are missing or cannot be read
+ */
+export function openTarget(
+  to: string,
+  { environment, repository }: { environment: Environment; repository: RepositoryName },
+): Inbox {
+  if (!/^https?:\/\//i.test(to)) {
+    const inbox = openInbox(to, environment, "a folder, s3://BUCKET/PREFIX or https://");
+    return {
+      ...inbox,
+      async put(file, name) {
+        await inbox.put(file, name);
+        return to.startsWith("s3:") ? `${to.replace(/\/+$/, "")}/${name}` : join(to, name);
+      },
+    };
+  }
+  const url = URL.parse(to);
+  if (!url) throw new UsageError("--to: invalid URL: expected https://HOST/PATH");
+  const token = url.search + url.username === "" ? readUploadToken(environment) : undefined;
+  return {
+    unfinished: TEMPORARY_FOLDER,
+    async put({ path }, name) {
+      const bytes = await Deno.readFile(path);
+      return token === undefined
+        ? await putHttp(url, name, bytes)
+        : await putToReceiver(url, { token, repository }, bytes);
+    },
+  };
+}
+
+function readUploadToken(environment: Environment): string | undefined {
+  try {
+    return readSecret(environment, "UPLOAD_TOKEN");
+  } catch (error) {
+    if (error instanceof TypeError) throw new UsageError(error.message);
+    throw error;
+  }
+}
+
+/** Puts an archive to `receive`; returns its key there. */
+async function putToReceiver(
+  base: URL,
+  { token, repository }: { token: string; repository: RepositoryName },
+  bytes: Uint8Array<ArrayBuffer>,
+): Promise<string> {
+  const url = new URL(base);
+  const path = formatRepositoryName(repository).split("/").map(encodeURIComponent).join("/");
+  url.pathname = `${url.pathname.replace(/\/$/, "")}/upload/${path}`;
+  const received = v.safeParse(RECEIVED, await putBytes(url, `Bearer ${token}`, bytes));
+  if (received.success) return received.output.key;
+  throw new StorageError(`PUT ${url}: expected the address of \`${PROGRAM} receive\``);
+}
+
+/** Uses a presigned URL as it is; appends the name to a URL that ends with a slash. */
+async function putHttp(base: URL, name: string, bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+  const url = new URL(base);
+  const credentials = [url.username, url.password].map(decodeURIComponent).join(":");
+  url.username = url.password = "";
+  // Without subfolders: WebDAV does not create them.
+  if (url.pathname.endsWith("/")) url.pathname += encodeURIComponent(name.replaceAll("/", "-"));
+  const basic = `Basic ${new TextEncoder().encode(credentials).toBase64()}`;
+  await putBytes(url, credentials === ":" ? "" : basic, bytes);
+  return shown(url);
+}
+
+/** Without the query, which is a secret in a presigned URL. */
+function shown({ origin, pathname }: URL): string {
+  return `${origin}${pathname}`;
+}
+
+async function putBytes(
+  url: URL,
+  authorization: string,
+  body: Uint8Array<ArrayBuffer>,
+): Promise<string> {
+  const headers = { "content-type": "application/gzip", ...authorization && { authorization } };
+  const response = await fetchWithRetries(`PUT ${shown(url)}`, {
+    send: () => {
+      const signal = AbortSignal.timeout(PUT_TIMEOUT_MS);
+      return fetch(url, { method: "PUT", headers, body, redirect: "manual", signal });
+    },
+    async problemOf(response) {
+      const { status } = response;
+      if (status === 401) {
+        return `HTTP 401: expected credentials in the URL, or the address of \`${PROGRAM} receive\` ` +
+          "(not the API's) with a valid token in UPLOAD_TOKEN: create one with " +
+          `\`${PROGRAM} token create --org NAME --upload\``;
+      }
+      const text = await response.text();
+      const refused = v.safeParse(REFUSED, text);
+      if (refused.success) return Object.values(refused.output.errors).flat().join("; ");
+      return `${readS3Error(status, text)}: check --to`;
+    },
+  });
+  return await response.text();
+}

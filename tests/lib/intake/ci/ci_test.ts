@@ -1,0 +1,386 @@
+import { describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import { type CiFacts, detectCiJob } from "../../../../lib/intake/ci/mod.ts";
+import { PROVIDERS } from "../../../../lib/intake/ci/providers.ts";
+import type { Environment } from "../../../../lib/base/config.ts";
+
+const SHA = "0123456789abcdef0123456789abcdef01234567";
+const TREE = "76543210fedcba9876543210fedcba9876543210";
+const noGit = () => Promise.resolve("");
+
+/** What is found in an environment, without the tree and the page of the repository. */
+async function factsOf(
+  environment: Environment,
+): Promise<Omit<CiFacts, "tree" | "repositoryUrl">> {
+  const job = await detectCiJob(environment, noGit);
+  assert.ok(job);
+  const { title: _, tree: __, repositoryUrl: ___, ...facts } = job;
+  return facts;
+}
+
+describe("the environment of GitHub Actions", () => {
+  const push = {
+    GITHUB_ACTIONS: "true",
+    GITHUB_EVENT_NAME: "push",
+    GITHUB_REPOSITORY: "acme/shop",
+    GITHUB_SERVER_URL: "https://github.example",
+    GITHUB_SHA: SHA,
+    GITHUB_REF: "refs/heads/feature/x",
+    GITHUB_HEAD_REF: "",
+    GITHUB_RUN_ID: "77",
+    GITHUB_RUN_ATTEMPT: "2",
+  };
+  const expected = {
+    repository: "acme/shop",
+    commit: SHA,
+    branch: "feature/x",
+    buildUrl: "https://github.example/acme/shop/actions/runs/77",
+  };
+
+  it("has all facts of a push, and the same build for another attempt", async () => {
+    assert.deepEqual(await factsOf(push), expected);
+    assert.deepEqual(await factsOf({ ...push, GITHUB_RUN_ATTEMPT: "3" }), expected);
+  });
+
+  it("has the branch of a pull request, and the merge commit that was tested", async () => {
+    const environment = {
+      ...push,
+      GITHUB_EVENT_NAME: "pull_request",
+      GITHUB_REF: "refs/pull/5/merge",
+      GITHUB_HEAD_REF: "fix",
+    };
+    assert.deepEqual(await factsOf(environment), { ...expected, branch: "fix" });
+  });
+
+  it("has the base branch of pull_request_target, whose commit is the base's", async () => {
+    const environment = {
+      ...push,
+      GITHUB_EVENT_NAME: "pull_request_target",
+      GITHUB_REF: "refs/heads/main",
+      GITHUB_HEAD_REF: "fix",
+    };
+    assert.equal((await factsOf(environment)).branch, "main");
+  });
+
+  it("has no branch for a tag", async () => {
+    assert.equal((await factsOf({ ...push, GITHUB_REF: "refs/tags/v1" })).branch, "");
+  });
+});
+
+describe("the environment of GitLab CI", () => {
+  it("has all facts, including groups and merge requests", async () => {
+    const environment = {
+      GITLAB_CI: "true",
+      CI_PROJECT_PATH: "acme/web/shop",
+      CI_COMMIT_SHA: SHA,
+      CI_COMMIT_BRANCH: "main",
+      CI_PIPELINE_URL: "https://gitlab.example/acme/web/shop/-/pipelines/9",
+      CI_JOB_URL: "https://gitlab.example/acme/web/shop/-/jobs/100",
+    };
+    const expected = {
+      repository: "acme/web/shop",
+      commit: SHA,
+      branch: "main",
+      buildUrl: "https://gitlab.example/acme/web/shop/-/pipelines/9",
+    };
+    assert.deepEqual(await factsOf(environment), expected);
+    const { CI_COMMIT_BRANCH: _, ...others } = environment;
+    assert.deepEqual(
+      await factsOf({ ...others, CI_MERGE_REQUEST_SOURCE_BRANCH_NAME: "fix" }),
+      { ...expected, branch: "fix" },
+    );
+  });
+});
+
+describe("the environment of CircleCI", () => {
+  it("has the workflow as the build, also on a self-hosted server", async () => {
+    const environment = {
+      CIRCLECI: "true",
+      CIRCLE_PROJECT_USERNAME: "acme",
+      CIRCLE_PROJECT_REPONAME: "shop",
+      CIRCLE_SHA1: SHA,
+      CIRCLE_BRANCH: "main",
+      CIRCLE_WORKFLOW_ID: "w-1",
+      CIRCLE_BUILD_URL: "https://circleci.example/gh/acme/shop/12",
+    };
+    const expected = { repository: "acme/shop", commit: SHA, branch: "main" };
+    assert.deepEqual(await factsOf(environment), {
+      ...expected,
+      buildUrl: "https://circleci.example/workflow-run/w-1",
+    });
+    const { CIRCLE_WORKFLOW_ID: _, CIRCLE_PROJECT_USERNAME: __, ...others } = environment;
+    assert.deepEqual(
+      await factsOf({ ...others, CIRCLE_REPOSITORY_URL: "git@github.com:acme/shop.git" }),
+      { ...expected, buildUrl: "https://circleci.example/gh/acme/shop/12" },
+    );
+  });
+});
+
+describe("the environment of Buildkite", () => {
+  const environment = {
+    BUILDKITE: "true",
+    BUILDKITE_REPO: "git@github.com:acme/shop.git",
+    BUILDKITE_COMMIT: SHA,
+    BUILDKITE_BRANCH: "main",
+    BUILDKITE_BUILD_URL: "https://buildkite.com/acme/shop/builds/3",
+  };
+
+  it("has all facts", async () => {
+    assert.deepEqual(await factsOf(environment), {
+      repository: "acme/shop",
+      commit: SHA,
+      branch: "main",
+      buildUrl: "https://buildkite.com/acme/shop/builds/3",
+    });
+  });
+
+  it("leaves a commit that is only called HEAD to git", async () => {
+    const git = (args: string[]) => Promise.resolve(args.at(-1) === "HEAD" ? SHA : "");
+    const job = await detectCiJob({ ...environment, BUILDKITE_COMMIT: "HEAD" }, git);
+    assert.equal(job?.commit, SHA);
+  });
+});
+
+describe("the environment of Jenkins", () => {
+  const environment = {
+    JENKINS_URL: "https://jenkins.example/",
+    GIT_URL: "https://user:secret@git.example/acme/shop.git",
+    GIT_COMMIT: SHA,
+    GIT_BRANCH: "origin/main",
+    BUILD_URL: "https://jenkins.example/job/shop/7/",
+  };
+  const expected = {
+    repository: "acme/shop",
+    commit: SHA,
+    branch: "main",
+    buildUrl: "https://jenkins.example/job/shop/7/",
+  };
+
+  it("has all facts, without credentials", async () => {
+    assert.deepEqual(await factsOf(environment), expected);
+  });
+
+  it("has the branch of a multibranch job and of a change", async () => {
+    assert.equal((await factsOf({ ...environment, BRANCH_NAME: "dev" })).branch, "dev");
+    const change = { ...environment, BRANCH_NAME: "PR-5", CHANGE_BRANCH: "fix" };
+    assert.equal((await factsOf(change)).branch, "fix");
+  });
+
+  it("takes facts that a pipeline does not export from git", async () => {
+    const git = (args: string[]) =>
+      Promise.resolve(args[0] === "config" ? "git@git.example:acme/shop.git" : SHA);
+    const job = await detectCiJob({ JENKINS_HOME: "/var/jenkins" }, git);
+    assert.equal(job?.repository, "acme/shop");
+    assert.equal(job?.commit, SHA);
+  });
+
+  it("counts only where no other service does", async () => {
+    const job = await detectCiJob({ ...environment, GITLAB_CI: "true" }, noGit);
+    assert.equal(job?.title, "GitLab CI");
+  });
+});
+
+describe("the environment of Travis CI", () => {
+  it("has all facts, also of pull requests and tags", async () => {
+    const environment = {
+      TRAVIS: "true",
+      TRAVIS_REPO_SLUG: "acme/shop",
+      TRAVIS_COMMIT: SHA,
+      TRAVIS_BRANCH: "main",
+      TRAVIS_BUILD_WEB_URL: "https://app.travis-ci.com/acme/shop/builds/1",
+      TRAVIS_JOB_WEB_URL: "https://app.travis-ci.com/acme/shop/jobs/2",
+    };
+    assert.deepEqual(await factsOf(environment), {
+      repository: "acme/shop",
+      commit: SHA,
+      branch: "main",
+      buildUrl: "https://app.travis-ci.com/acme/shop/builds/1",
+    });
+    const pull = { ...environment, TRAVIS_PULL_REQUEST_BRANCH: "fix" };
+    assert.equal((await factsOf(pull)).branch, "fix");
+    const tag = { ...environment, TRAVIS_TAG: "v1", TRAVIS_BRANCH: "v1" };
+    assert.equal((await factsOf(tag)).branch, "");
+  });
+});
+
+describe("the environment of Semaphore", () => {
+  it("has all facts, also of pull requests and tags", async () => {
+    const environment = {
+      SEMAPHORE: "true",
+      SEMAPHORE_GIT_REPO_SLUG: "acme/shop",
+      SEMAPHORE_GIT_SHA: SHA,
+      SEMAPHORE_GIT_BRANCH: "main",
+      SEMAPHORE_GIT_REF_TYPE: "branch",
+      SEMAPHORE_ORGANIZATION_URL: "https://acme.semaphoreci.com",
+      SEMAPHORE_WORKFLOW_ID: "w-1",
+    };
+    assert.deepEqual(await factsOf(environment), {
+      repository: "acme/shop",
+      commit: SHA,
+      branch: "main",
+      buildUrl: "https://acme.semaphoreci.com/workflows/w-1",
+    });
+    const pull = {
+      ...environment,
+      SEMAPHORE_GIT_REF_TYPE: "pull-request",
+      SEMAPHORE_GIT_PR_BRANCH: "fix",
+    };
+    assert.equal((await factsOf(pull)).branch, "fix");
+    const tag = { ...environment, SEMAPHORE_GIT_REF_TYPE: "tag" };
+    assert.equal((await factsOf(tag)).branch, "");
+  });
+});
+
+describe("the environment of Azure Pipelines", () => {
+  const environment = {
+    TF_BUILD: "True",
+    BUILD_REPOSITORY_NAME: "shop",
+    SYSTEM_TEAMPROJECT: "Web Team",
+    SYSTEM_TEAMFOUNDATIONCOLLECTIONURI: "https://dev.azure.com/acme/",
+    BUILD_BUILDID: "42",
+    BUILD_SOURCEVERSION: SHA,
+    BUILD_SOURCEBRANCH: "refs/heads/main",
+  };
+
+  it("has all facts of a repository in Azure Repos", async () => {
+    assert.deepEqual(await factsOf(environment), {
+      repository: "Web Team/shop",
+      commit: SHA,
+      branch: "main",
+      buildUrl: "https://dev.azure.com/acme/Web%20Team/_build/results?buildId=42",
+    });
+  });
+
+  it("has all facts of a pull request to an external repository", async () => {
+    const facts = await factsOf({
+      ...environment,
+      BUILD_REPOSITORY_NAME: "acme/shop",
+      BUILD_SOURCEBRANCH: "refs/pull/5/merge",
+      SYSTEM_PULLREQUEST_SOURCEBRANCH: "refs/heads/fix",
+    });
+    assert.equal(facts.repository, "acme/shop");
+    assert.equal(facts.branch, "fix");
+  });
+});
+
+describe("the environment of Bitbucket Pipelines", () => {
+  it("has all facts", async () => {
+    const environment = {
+      BITBUCKET_BUILD_NUMBER: "8",
+      BITBUCKET_REPO_FULL_NAME: "acme/shop",
+      BITBUCKET_COMMIT: SHA,
+      BITBUCKET_BRANCH: "main",
+    };
+    assert.deepEqual(await factsOf(environment), {
+      repository: "acme/shop",
+      commit: SHA,
+      branch: "main",
+      buildUrl: "https://bitbucket.org/acme/shop/pipelines/results/8",
+    });
+  });
+});
+
+describe("the environment of AWS CodeBuild", () => {
+  const environment = {
+    CODEBUILD_BUILD_ID: "shop:1",
+    CODEBUILD_SOURCE_REPO_URL: "https://github.com/acme/shop.git",
+    CODEBUILD_RESOLVED_SOURCE_VERSION: SHA,
+    CODEBUILD_WEBHOOK_HEAD_REF: "refs/heads/main",
+    CODEBUILD_BUILD_URL: "https://console.aws.amazon.com/codebuild/builds/shop:1",
+  };
+
+  it("has all facts", async () => {
+    assert.deepEqual(await factsOf(environment), {
+      repository: "acme/shop",
+      commit: SHA,
+      branch: "main",
+      buildUrl: "https://console.aws.amazon.com/codebuild/builds/shop:1",
+    });
+  });
+
+  it("has no repository for CodeCommit, which has no owners", async () => {
+    const url = "https://git-codecommit.eu-west-1.amazonaws.com/v1/repos/shop";
+    const facts = await factsOf({ ...environment, CODEBUILD_SOURCE_REPO_URL: url });
+    assert.equal(facts.repository, "");
+  });
+});
+
+describe("detecting CI", () => {
+  it("finds nothing outside of it, nor in variables that are empty", async () => {
+    assert.equal(await detectCiJob({ HOME: "/root", CI: "true" }, noGit), null);
+    assert.equal(await detectCiJob({ GITHUB_ACTIONS: "", JENKINS_URL: "" }, noGit), null);
+  });
+
+  it("leaves missing facts empty", async () => {
+    const job = await detectCiJob({ GITLAB_CI: "true" }, noGit);
+    assert.deepEqual(job, {
+      title: "GitLab CI",
+      repository: "",
+      commit: "",
+      tree: "",
+      branch: "",
+      buildUrl: "",
+      repositoryUrl: "",
+    });
+  });
+
+  it("asks git for the commit where the job names something else, and for its tree", async () => {
+    const asked: string[] = [];
+    const git = (args: string[]) => {
+      asked.push(args.join(" "));
+      return Promise.resolve(args.at(-1) === "HEAD" ? SHA : TREE);
+    };
+    const environment = {
+      GITLAB_CI: "true",
+      CI_PROJECT_PATH: "a/b",
+      CI_PROJECT_URL: "https://gitlab.example/a/b",
+      CI_COMMIT_SHA: SHA,
+    };
+    assert.equal((await detectCiJob(environment, git))?.tree, TREE);
+    assert.deepEqual(asked, [
+      "config --get remote.origin.url",
+      `rev-parse --verify --quiet ${SHA}^{tree}`,
+    ]);
+    const hostile = { ...environment, CI_COMMIT_SHA: "--upload-pack=x" };
+    assert.equal((await detectCiJob(hostile, git))?.commit, SHA);
+    assert.ok(!asked.some((line) => line.includes("upload-pack")));
+  });
+
+  it("knows ten services, each by a name of its own", () => {
+    assert.equal(new Set(PROVIDERS.map((provider) => provider.title)).size, 10);
+  });
+});
+
+describe("the page of the repository", () => {
+  const environments: Record<string, Environment> = {
+    "GitHub Actions": { GITHUB_ACTIONS: "true", GITHUB_REPOSITORY: "acme/shop" },
+    "GitLab CI": { GITLAB_CI: "true", CI_PROJECT_URL: "https://github.com/acme/shop" },
+    "CircleCI": { CIRCLECI: "true", CIRCLE_REPOSITORY_URL: "git@github.com:acme/shop.git" },
+    "Buildkite": { BUILDKITE: "true", BUILDKITE_REPO: "git@github.com:acme/shop.git" },
+    "Semaphore": { SEMAPHORE: "true", SEMAPHORE_GIT_URL: "ssh://git@github.com/acme/shop.git" },
+    "Azure Pipelines": { TF_BUILD: "True", BUILD_REPOSITORY_URI: "https://github.com/acme/shop" },
+    "Bitbucket Pipelines": {
+      BITBUCKET_BUILD_NUMBER: "1",
+      BITBUCKET_GIT_HTTP_ORIGIN: "https://github.com/acme/shop",
+    },
+    "AWS CodeBuild": {
+      CODEBUILD_BUILD_ID: "1",
+      CODEBUILD_SOURCE_REPO_URL: "https://github.com/acme/shop.git",
+    },
+    "Jenkins": { JENKINS_URL: "x", GIT_URL: "https://user:secret@github.com/acme/shop.git" },
+  };
+
+  for (const [name, environment] of Object.entries(environments)) {
+    it(`is found in the environment of ${name}`, async () => {
+      const job = await detectCiJob(environment, noGit);
+      assert.equal(job?.repositoryUrl, "https://github.com/acme/shop");
+    });
+  }
+
+  it("is that of the checkout otherwise", async () => {
+    const git = (args: string[]) =>
+      Promise.resolve(args[0] === "config" ? "https://x:secret@git.example/acme/shop.git" : "");
+    const job = await detectCiJob({ TRAVIS: "true", TRAVIS_REPO_SLUG: "acme/shop" }, git);
+    assert.equal(job?.repositoryUrl, "https://git.example/acme/shop");
+  });
+});

@@ -1,0 +1,486 @@
+import { after, afterEach, before, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { revokeToken } from "../../../../db/admin/tokens.ts";
+import type { Database } from "../../../../db/connection/connect.ts";
+import { pause } from "../../../../lib/base/delay.ts";
+import { Metrics } from "../../../../lib/base/metrics.ts";
+import { describeWithDatabases } from "../../../database.ts";
+import { archiveOf, reportOf } from "../../report/archive/make_archive.ts";
+import { openInbox } from "../../../../lib/storage/inbox.ts";
+import { startS3Server } from "../../../s3/server.ts";
+import { commandLine, NOON } from "../../cli/run_in_process.ts";
+import { addOrganization, addToken, createReceiver, formOf, type Receiver } from "./receive.ts";
+
+const SHA = "0123456789abcdef0123456789abcdef01234567";
+const TREE = "f".repeat(40);
+const JUNIT = reportOf("adds");
+const LCOV = "SF:a.ts\nDA:1,1\nDA:2,0\nend_of_record\n";
+
+describeWithDatabases("an upload", (database) => {
+  let receiver: Receiver;
+  let token = "";
+  let acme = 0;
+  let repositories = 0;
+  const cli = commandLine(database);
+
+  before(async () => {
+    acme = await addOrganization(database().sql, "acme");
+    await addOrganization(database().sql, "globex");
+    token = await addToken(database().sql, acme);
+    receiver = await createReceiver(database().sql);
+  });
+  after(() => receiver.close());
+  afterEach(async () => {
+    // What was not acknowledged left nothing, what was is processed.
+    await process();
+    assert.deepEqual(await receiver.files(), []);
+  });
+
+  const newPath = () => `/upload/acme/repository-${++repositories}`;
+
+  async function accepted(response: Response): Promise<string> {
+    const text = await response.text();
+    assert.equal(response.status, 202, text);
+    assert.equal(response.headers.get("content-type"), "application/json; charset=utf-8");
+    const { key, ...rest } = JSON.parse(text);
+    assert.deepEqual(rest, {});
+    return key;
+  }
+
+  async function refused(response: Response, status: number, errors: Record<string, RegExp>) {
+    const text = await response.text();
+    assert.equal(response.status, status, text);
+    const found: Record<string, string[]> = JSON.parse(text).errors;
+    assert.deepEqual(Object.keys(found).sort(), Object.keys(errors).sort());
+    for (const [name, message] of Object.entries(errors)) {
+      assert.match(found[name]!.join("\n"), message);
+    }
+  }
+
+  /** Processes the archives with `watch`, and removes them. */
+  async function process(): Promise<string[]> {
+    const now = () => NOON + 3_600;
+    const { code, stdout, stderr } = await cli(["watch", receiver.folder, "--once"], { now });
+    assert.equal(code, 0, stdout + stderr);
+    for (const path of await receiver.files()) await Deno.remove(join(receiver.folder, path));
+    return stdout.split("\n").filter((line) => line !== "");
+  }
+
+  async function stored(path: string, organization = "acme") {
+    const [row] = await database().sql`
+      select s.key, commit_oid, tree_oid, branch, build_url, to_json(tags) as tags,
+        extract(epoch from recorded_at)::float8 as recorded_at, test_result_count,
+        (select covered_line_count::int from coverage_report c
+          where c.repository_id = s.repository_id) as covered
+      from submission s
+      join repository r using (repository_id)
+      join organization o using (organization_id)
+      where o.name = ${organization} and '/upload/' || r.owner || '/' || r.name = ${path}`;
+    assert.ok(row);
+    return { ...row };
+  }
+
+  it("of one report needs a commit, and takes the other facts as parameters", async () => {
+    const path = newPath();
+    const facts = `commit=${SHA.toUpperCase()}&tree=${TREE}&branch=main&tags=a,b` +
+      "&build_url=https://me:secret@ci.example/1&recorded_at=2026-01-31T08:00:00%2B01:00";
+    const key = await accepted(await receiver.send(`${path}?${facts}`, token, { body: JUNIT }));
+    assert.match(key, /^acme\/repository-\d+\/20260131T070000Z-[0-9a-f]{16}\.gz$/);
+    assert.deepEqual(await receiver.files(), [key]);
+    assert.deepEqual(await process(), [`${key}\tprocessed\t1`]);
+    assert.deepEqual(await stored(path), {
+      key,
+      commit_oid: SHA,
+      tree_oid: TREE,
+      branch: "main",
+      build_url: "https://ci.example/1",
+      tags: ["a", "b"],
+      recorded_at: Date.UTC(2026, 0, 31, 7) / 1000,
+      test_result_count: 1,
+      covered: null,
+    });
+  });
+
+  it("with POST, and without more than the commit, is dated by its arrival", async () => {
+    const path = newPath();
+    const request = { method: "POST", body: JUNIT };
+    await accepted(await receiver.send(`${path}?commit=${SHA}&branch=`, token, request));
+    await process();
+    const { recorded_at, branch, build_url } = await stored(path);
+    assert.deepEqual([recorded_at, branch, build_url], [NOON, null, ""]);
+  });
+
+  it("as a form has any number of reports, coverage and CODEOWNERS", async () => {
+    const path = newPath();
+    const body = formOf([
+      ["report", "attempt_10.xml", reportOf("a", "web/a.ts")],
+      ["report", "attempt_2.xml", reportOf("b", "web/b.ts")],
+      // The same name again, and names that lead elsewhere or are none.
+      ["report", "attempt_2.xml", reportOf("c")],
+      ["report", "../../etc/passwd\u0007", reportOf("d")],
+      ["report", "..", reportOf("e")],
+      ["coverage", "lcov.info", LCOV],
+      ["coverage", "lcov.info", "SF:b.ts\nDA:1,1\nend_of_record\n"],
+      ["codeowners", "CODEOWNERS", "web/ @acme/web\n"],
+    ]);
+    await accepted(await receiver.send(`${path}?commit=${SHA}`, token, { body }));
+    await process();
+    const { test_result_count, covered } = await stored(path);
+    assert.deepEqual([test_result_count, covered], [5, 2]);
+    const [tag] = await database().sql`
+      select t.tag from test_tag t join repository r using (repository_id)
+      where '/upload/' || r.owner || '/' || r.name = ${path}`;
+    assert.equal(tag?.tag, "owner:@acme/web");
+  });
+
+  it("of coverage alone is taken", async () => {
+    const body = formOf([["coverage", "lcov.info", LCOV]]);
+    const key = await accepted(await receiver.send(`${newPath()}?commit=${SHA}`, token, { body }));
+    assert.deepEqual(await process(), [`${key}\tprocessed\t0`]);
+  });
+
+  it("of an empty coverage file, which tools leave behind, is taken as by `ingest`", async () => {
+    const body = formOf([["coverage", "empty", ""]]);
+    const key = await accepted(await receiver.send(`${newPath()}?commit=${SHA}`, token, { body }));
+    assert.deepEqual(await process(), [`${key}\tprocessed\t0`]);
+  });
+
+  it("of a file of another kind is refused by its parameter and name", async () => {
+    for (const [part, text] of [["report", ""], ["coverage", "x"]] as const) {
+      const body = formOf([[part, "made.xml", text]]);
+      const response = await receiver.send(`${newPath()}?commit=${SHA}`, token, { body });
+      await refused(response, 400, { [part]: /^made\.xml/ });
+    }
+  });
+
+  it("of an archive needs no parameter; those given win, as those of `ingest`", async () => {
+    const path = newPath();
+    const entries: [string, string][] = [
+      [
+        "buildpulse.yml",
+        `:commit: ${SHA}\n:repo_name_with_owner: Acme${path.slice("/upload/acme".length)}\n` +
+        ":branch: main\n:timestamp: 2026-01-30T08:00:00Z\n",
+      ],
+      ["test_results/a.xml", JUNIT],
+      ["coverage/lcov.info", LCOV],
+      ["screenshot.png", "not kept"],
+    ];
+    const body = await archiveOf(entries);
+    await accepted(await receiver.send(`${path}?tree=${TREE}&branch=dev`, token, { body }));
+    const [key = ""] = await receiver.files();
+    await process();
+    assert.deepEqual(await stored(path), {
+      key,
+      commit_oid: SHA,
+      tree_oid: TREE,
+      branch: "dev",
+      build_url: "",
+      tags: [],
+      recorded_at: Date.UTC(2026, 0, 30, 8) / 1000,
+      test_result_count: 1,
+      covered: 1,
+    });
+    const elsewhere = await receiver.send("/upload/acme/elsewhere", token, { body });
+    await refused(elsewhere, 400, {
+      repository: /the archive belongs to "Acme\/.*expected "acme\/e/,
+    });
+  });
+
+  it("repeated is stored once, and under the same key where it says when it ran", async () => {
+    const path = `${newPath()}?commit=${SHA}&recorded_at=2026-01-31T08:00:00Z`;
+    const first = await accepted(await receiver.send(path, token, { body: JUNIT }));
+    assert.equal(await accepted(await receiver.send(path, token, { body: JUNIT })), first);
+    assert.deepEqual(await process(), [`${first}\tprocessed\t1`]);
+    const later = `${path.replace("08:00", "09:00")}`;
+    const second = await accepted(await receiver.send(later, token, { body: JUNIT }));
+    assert.deepEqual(await process(), [`${second}\tprocessed\t1\tduplicate`]);
+  });
+
+  it("goes to the organization of the token, whatever the owner is called", async () => {
+    const path = "/upload/globex/shop";
+    await accepted(await receiver.send(`${path}?commit=${SHA}`, token, { body: JUNIT }));
+    await process();
+    assert.equal((await stored(path, "acme")).commit_oid, SHA);
+  });
+
+  it("to a repository with slashes or a leading dot in its name is processed too", async () => {
+    for (const path of ["/upload/group/sub/.github", "/upload/group%2Fother/sh%C3%B6p/"]) {
+      await accepted(await receiver.send(`${path}?commit=${SHA}`, token, { body: JUNIT }));
+    }
+    assert.equal((await process()).length, 2);
+    assert.equal((await stored("/upload/group/sub/.github")).commit_oid, SHA);
+    assert.equal((await stored("/upload/group/other/shöp")).commit_oid, SHA);
+  });
+
+  it("without a valid upload token is 401 with an empty body, whatever the path", async () => {
+    const { sql } = database();
+    const revoked = await addToken(sql, acme);
+    const [row] = await sql<{ id: number }[]>`select max(api_token_id) as id from api_token`;
+    await revokeToken(sql, { apiTokenId: row!.id, revokedAt: NOON });
+    const wrong = [
+      "",
+      "nonsense",
+      `up_${"0".repeat(64)}`,
+      revoked,
+      await addToken(sql, acme, "api_token"),
+      await addToken(sql, acme, "legacy"),
+      await addToken(sql, acme, "upload", NOON),
+    ];
+    for (const each of wrong) {
+      for (const path of [`/upload/acme/shop?commit=${SHA}`, "/", "/upload", "/nowhere"]) {
+        const response = await receiver.send(path, each, { body: JUNIT });
+        assert.deepEqual([response.status, await response.text()], [401, ""], each);
+        assert.equal(response.headers.get("www-authenticate"), "Bearer");
+      }
+    }
+  });
+
+  it("is refused at another path or with another method", async () => {
+    for (
+      const path of [
+        "/",
+        "/upload/shop",
+        "/upload//shop",
+        "/upload/a/../b",
+        "/api",
+        "/upload/%ff/a",
+        `/upload/${"a/".repeat(300)}b`,
+      ]
+    ) {
+      const response = await receiver.send(path, token, { body: JUNIT });
+      assert.equal(response.status, 404, path);
+      assert.deepEqual(await response.json(), { message: "Not Found" });
+    }
+    const get = await receiver.send("/upload/acme/shop", token, { method: "GET" });
+    assert.deepEqual([get.status, get.headers.get("allow")], [405, "POST, PUT"]);
+    await get.body?.cancel();
+  });
+
+  it("with wrong parameters gets all errors", async () => {
+    const path = "/upload/acme/shop?commit=HEAD&tree=x&recorded_at=yesterday&tags=a%20b";
+    await refused(await receiver.send(path, token, { body: JUNIT }), 400, {
+      commit: /^invalid commit "HEAD": expected 7 to 64 hex digits$/,
+      tree: /expected 7 to 64 hex digits/,
+      recorded_at: /"yesterday"/,
+      tags: /expected no white space/,
+    });
+    await refused(await receiver.send("/upload/acme/shop", token, { body: JUNIT }), 400, {
+      commit: /^missing commit: expected 7 to 64 hex digits$/,
+    });
+    const future = `/upload/acme/shop?commit=${SHA}&recorded_at=2027-01-01T00:00:00Z`;
+    await refused(await receiver.send(future, token, { body: JUNIT }), 400, {
+      recorded_at: /at most 24 hours ahead/,
+    });
+  });
+
+  it("with a broken file gets the file, the line and the expectation", async () => {
+    const path = `/upload/acme/shop?commit=${SHA}`;
+    const send = (body: BodyInit) => receiver.send(path, token, { body });
+    await refused(await send("<testsuite>\n<testcase/>"), 400, {
+      report: /^report\.xml:2:\d+: found .*expected/,
+    });
+    await refused(await send("{}"), 400, { report: /^report\.xml(:1:1)?: / });
+    const form = (...files: [string, string, string][]) => send(formOf(files));
+    await refused(await form(["report", "a.xml", JUNIT], ["report", "b.xml", "<html/>"]), 400, {
+      report: /^b\.xml:1:\d+: /,
+    });
+    await refused(await form(["report", "a.xml", JUNIT], ["coverage", "c.txt", "none"]), 400, {
+      coverage: /^c\.txt: found "none", expected a coverage report/,
+    });
+    await refused(await form(["coverage", "c.xml", JUNIT]), 400, { coverage: /^c\.xml/ });
+    const archive = (text: string) =>
+      archiveOf([
+        ["buildpulse.yml", `:commit: ${SHA}\n:repo_name_with_owner: acme/shop\n`],
+        ["test_results/a.xml", text],
+      ]);
+    await refused(await send(await archive("<testsuite>")), 400, {
+      body: /^archive: test_results\/a\.xml:1:\d+: /,
+    });
+    await refused(await send((await archive(JUNIT)).slice(0, -20)), 400, {
+      body: /^archive: found .* damaged or cut off/,
+    });
+  });
+
+  it("with a malformed form gets an error", async () => {
+    const path = `/upload/acme/shop?commit=${SHA}`;
+    const headers = { "content-type": "multipart/form-data; boundary=b" };
+    const part = '--b\r\nContent-Disposition: form-data; name="report"; filename="a"\r\n\r\n<';
+    for (const body of [part, "--b--\r\n", "nonsense", "--b\r\n"]) {
+      const response = await receiver.send(path, token, { headers, body });
+      assert.equal(response.status, 400, JSON.stringify(body));
+      assert.match(await response.text(), /^\{"errors":\{"(body|report)":\["/);
+    }
+    const without = { headers: { "content-type": "multipart/form-data" }, body: part };
+    await refused(await receiver.send(path, token, without), 400, { body: /broken form/ });
+    const body = formOf([["report", "a.xml", JUNIT], ["junit", "b.xml", JUNIT]]);
+    await refused(await receiver.send(path, token, { body }), 400, {
+      body: /^unknown part "junit": expected report, coverage, codeowners/,
+    });
+    const odd = formOf([["report", "a.xml", JUNIT], ["__proto__", "b.xml", JUNIT]]);
+    await refused(await receiver.send(path, token, { body: odd }), 400, { body: /__proto__/ });
+    const empty = await receiver.send(path, token, { body: "" });
+    await refused(empty, 400, { body: /^empty body: expected/ });
+    const owners = formOf([["codeowners", "a", "x @y"]]);
+    await refused(await receiver.send(path, token, { body: owners }), 400, {
+      report: /^missing report/,
+    });
+  });
+
+  it("with a truncated body is invisible and leaves no file behind", async () => {
+    const cut = () =>
+      new ReadableStream<Uint8Array>({
+        start(controller) {
+          controller.enqueue(new TextEncoder().encode("<testsuite>"));
+        },
+        pull(controller) {
+          controller.error(new Error("connection reset"));
+        },
+      });
+    const types = ["text/xml", "multipart/form-data; boundary=b"];
+    for (const type of types) {
+      const response = await receiver.send(`/upload/acme/shop?commit=${SHA}`, token, {
+        body: cut(),
+        headers: { "content-type": type },
+      });
+      assert.equal(response.status, 408);
+      await response.body?.cancel();
+    }
+  });
+
+  it("does not need a token for the liveness probe", async () => {
+    const response = await receiver.app(new Request("http://x/health"));
+    assert.deepEqual([response.status, await response.text()], [200, '{"status":"ok"}\n']);
+    const head = await receiver.app(new Request("http://x/health", { method: "HEAD" }));
+    assert.deepEqual([head.headers.get("content-length"), await head.text()], ["16", ""]);
+    const post = await receiver.app(new Request("http://x/health", { method: "POST" }));
+    assert.equal(post.status, 405);
+    await post.body?.cancel();
+  });
+});
+
+describeWithDatabases("limits of uploads", (database) => {
+  let acme = 0;
+  let token = "";
+  const path = `/upload/acme/shop?commit=${SHA}`;
+
+  before(async () => {
+    acme = await addOrganization(database().sql, "acme");
+    token = await addToken(database().sql, acme);
+  });
+
+  async function withReceiver(
+    changes: Parameters<typeof createReceiver>[1],
+    body: (receiver: Receiver) => Promise<void>,
+    sql: Database["sql"] = database().sql,
+  ) {
+    const receiver = await createReceiver(sql, changes);
+    try {
+      await body(receiver);
+    } finally {
+      await receiver.close();
+    }
+  }
+
+  /** A body whose rest is sent on demand. */
+  function slowBody() {
+    const { readable, writable } = new TransformStream<Uint8Array>();
+    const writer = writable.getWriter();
+    const write = (text: string) => writer.write(new TextEncoder().encode(text));
+    write(JUNIT.slice(0, 5)).catch(() => {});
+    return {
+      readable,
+      finish: async () => {
+        await write(JUNIT.slice(5));
+        await writer.close();
+      },
+    };
+  }
+
+  it("refuse one that is too large with 413, and keep nothing of it", () =>
+    withReceiver({ limits: { maxBytes: 1_000 } }, async (receiver) => {
+      const response = await receiver.send(path, token, { body: JUNIT.padEnd(1_001) });
+      assert.equal(response.status, 413);
+      assert.match(await response.text(), /more than 1000 bytes/);
+      assert.deepEqual(await receiver.files(), []);
+      const right = await receiver.send(path, token, { body: JUNIT.padEnd(1_000) });
+      assert.equal(right.status, 202);
+      await right.body?.cancel();
+    }));
+
+  it("refuse one that comes too slowly with 408", () =>
+    withReceiver({ limits: { idleMs: 50 } }, async (receiver) => {
+      const body = slowBody().readable;
+      const response = await receiver.send(path, token, { body });
+      assert.equal(response.status, 408);
+      assert.match(await response.text(), /no data for 0\.05 s/);
+      assert.deepEqual(await receiver.files(), []);
+    }));
+
+  it("refuse more than some at once with 503, and take the next when one is done", () => {
+    const metrics = new Metrics();
+    return withReceiver({ maxRunningUploads: 2, metrics }, async (receiver) => {
+      const slow = [slowBody(), slowBody()];
+      const running = slow.map(({ readable: body }) => receiver.send(path, token, { body }));
+      while (!metrics.text().includes("uploads_running 2")) await pause(5);
+      const refused = await receiver.send(path, token, { body: JUNIT });
+      assert.deepEqual([refused.status, refused.headers.get("retry-after")], [503, "5"]);
+      for (const { finish } of slow) await finish();
+      for (const response of await Promise.all(running)) {
+        assert.equal(response.status, 202);
+        await response.body?.cancel();
+      }
+      const next = await receiver.send(path, token, { body: JUNIT });
+      assert.equal(next.status, 202);
+      await next.body?.cancel();
+      assert.match(metrics.text(), /_upload_bytes_total \d+\n/);
+    });
+  });
+
+  it("are none of a bucket, where the archive has the prefix in its key", async () => {
+    const server = await startS3Server("ci");
+    const inbox = openInbox("s3://ci/acme", server.environment);
+    await withReceiver({ inbox }, async (receiver) => {
+      const response = await receiver.send(path, token, { body: JUNIT });
+      assert.equal(response.status, 202);
+      const { key } = await response.json();
+      assert.match(key, /^acme\/acme\/shop\/\S+\.gz$/);
+      assert.deepEqual(await receiver.files(), []);
+      const line = ["watch", "s3://ci/acme", "--once"];
+      const { stdout } = await commandLine(database)(line, { environment: server.environment });
+      assert.equal(stdout, `${key}\tprocessed\t1\n`);
+      await server.close();
+      assert.equal((await receiver.send(path, token, { body: JUNIT })).status, 503);
+    });
+  });
+
+  it("of the storage are 503 and leave no file behind", async () => {
+    const full = Object.assign(new Error("no space left on device"), { code: "ENOSPC" });
+    const inbox = { unfinished: "", put: () => Promise.reject(full) };
+    await withReceiver({ inbox }, async (receiver) => {
+      const response = await receiver.send(path, token, { body: JUNIT });
+      assert.deepEqual([response.status, await response.text()], [503, ""]);
+      assert.equal(response.headers.get("retry-after"), "5");
+      assert.deepEqual(await receiver.files(), []);
+    });
+    await withReceiver({ workFolder: "/nowhere" }, async (receiver) => {
+      const response = await receiver.send(path, token, { body: JUNIT });
+      assert.equal(response.status, 503);
+    });
+  });
+
+  it("of the database are 503", async () => {
+    let isAway = true;
+    const away = () => Object.assign(new Error("connection refused"), { code: "ECONNREFUSED" });
+    const sql = new Proxy(database().sql, {
+      apply: (target, self, args) =>
+        isAway ? Promise.reject(away()) : Reflect.apply(target, self, args),
+    });
+    await withReceiver({}, async (receiver) => {
+      const response = await receiver.send(path, token, { body: JUNIT });
+      assert.deepEqual([response.status, await response.text()], [503, ""]);
+      isAway = false;
+      assert.equal((await receiver.send(path, token, { body: JUNIT })).status, 202);
+    }, sql);
+  });
+});
