@@ -4,20 +4,41 @@ import { caseKey } from "../../base/identity.ts";
 import { quote } from "../../base/quote.ts";
 import { formatRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
 import { readEntries } from "../../report/archive/entries.ts";
-import { type ArchiveContent, archivePath, type FileToPack } from "../../report/archive/mod.ts";
+import {
+  type ArchiveContent,
+  archivePath,
+  type ArchiveSource,
+  type FileToPack,
+} from "../../report/archive/mod.ts";
 import { ARCHIVE_LIMITS as LIMITS } from "../../report/limits.ts";
 import { readGitUrl } from "../ci/git.ts";
 import { archiveName, FilesToPack, packArchive } from "../files_to_pack.ts";
-import { parseFacts } from "../read_archive.ts";
+import { type FoundFacts, parseFacts, type ReadArchive } from "../read_archive.ts";
 import type { RunValues } from "../upload_values.ts";
 import { fileSource } from "../../storage/folder.ts";
 import type { Inbox } from "../../storage/inbox.ts";
+import type { StoredFile } from "../../storage/storage.ts";
 import type { ReaderPool } from "./reader_pool.ts";
 import { type ReceivedBody, type ReceivedFile, UploadError } from "./receive_body.ts";
+
+/** An upload that is durable in the inbox, with what its check has read. */
+export interface AcceptedUpload {
+  /** Of the archive in the inbox. */
+  key: string;
+  /** Of the archive in bytes. */
+  size: number;
+  /** The same as when the archive in the inbox is read. */
+  read: Pick<ReadArchive, "facts" | "files">;
+}
 
 /** An upload before its files are read, and what it needs. */
 export interface UploadRequest {
   inbox: Inbox;
+  /**
+   * Called once an upload is durable, before it is acknowledged, so that it can be processed without
+   * being read again. Not called for all: what is not processed here is left to the next sweep.
+   */
+  onAccepted?: (upload: AcceptedUpload) => void;
   readers: ReaderPool;
   /** Folder for unfinished files of this upload. */
   folder: string;
@@ -41,18 +62,29 @@ const MAX_NAME_CHARACTERS = 200;
  * @throws {ReportError} when a file cannot be read
  */
 export async function acceptUpload(body: ReceivedBody, request: UploadRequest): Promise<string> {
-  const { inbox, readers, folder, now } = request;
+  const { inbox, onAccepted, readers, folder, now } = request;
   const path = join(folder, "archive.gz");
-  const content = body.archive === null
-    ? await contentOfFiles(body.files, request)
-    : await contentOfArchive(body.archive, body, request);
-  const archive = await packArchive(path, content);
+  const isCheck = onAccepted === undefined;
+  let archive: StoredFile;
+  let read: AcceptedUpload["read"];
   if (body.archive === null) {
+    archive = await packArchive(path, await contentOfFiles(body.files, request));
     const source = { ...fileSource(path), name: "upload" };
-    const options = { given: {}, now, recordedAt: now, areNamed: true, isCheck: true, listener };
-    await readers.use(body.byteCount, (reader) => reader.read(source, options));
+    const options = { given: {}, now, recordedAt: now, areNamed: true, isCheck, listener };
+    read = await readers.use(body.byteCount, (reader) => reader.read(source, options));
+  } else {
+    const source = { ...fileSource(body.archive), name: "archive" };
+    const options = { given: request.given, now, recordedAt: now, isCheck, listener };
+    const found = await readers.use(body.byteCount, (reader) => reader.read(source, options));
+    const content = repacked(source, found, request);
+    archive = await packArchive(path, content);
+    const { checkoutFolder: _, ...facts } = content.facts;
+    read = { facts, files: found.files };
   }
-  return await inbox.put(archive, archiveName(content.facts, archive.digest));
+  const { facts, files } = read;
+  const key = await inbox.put(archive, archiveName(facts, archive.digest));
+  onAccepted?.({ key, size: archive.size, read: { facts, files } });
+  return key;
 }
 
 async function contentOfFiles(
@@ -87,18 +119,12 @@ function pathOf(part: "report" | "coverage", name: string): string {
   return part === "coverage" || /\.xml$/i.test(named) ? named : `${named}.xml`;
 }
 
-/** Repacks the archive with the parameters, the organization, and only the files that are read. */
-async function contentOfArchive(
-  archive: string,
-  { byteCount }: ReceivedBody,
-  { given, now, organization, readers }: UploadRequest,
-): Promise<ArchiveContent> {
-  const source = { ...fileSource(archive), name: "archive" };
-  const options = { given, now, recordedAt: now, isCheck: true, listener };
-  const { contents, facts } = await readers.use(
-    byteCount,
-    (reader) => reader.read(source, options),
-  );
+/** The archive with the parameters, the organization, and only the files that are read. */
+function repacked(
+  source: ArchiveSource,
+  { contents, facts }: ReadArchive,
+  { given, organization }: UploadRequest,
+): ArchiveContent & { facts: FoundFacts & { checkoutFolder: string } } {
   const { metadata, codeowners } = contents;
   const wanted = formatRepositoryName(given.repo);
   const named = metadata?.repository ?? "";
@@ -113,19 +139,15 @@ async function contentOfArchive(
     [...contents.reports, ...contents.coverage].map(({ ordinal }) => ordinal),
   );
   const files = async function* (): AsyncGenerator<FileToPack, void> {
-    for await (
-      const { ordinal, bytes, ...file } of readEntries(source.open(), { archive: "archive" })
-    ) {
+    for await (const { ordinal, bytes, ...file } of readEntries(source.open(), { archive })) {
       if (wantedOrdinals.has(ordinal)) yield { ...file, open: () => ReadableStream.from(bytes) };
     }
   };
+  const archive = source.name;
+  const repositoryUrl = readGitUrl(metadata?.repositoryUrl ?? "").page;
+  const checkoutFolder = metadata?.checkoutFolder ?? "";
   return {
-    facts: {
-      ...facts,
-      organization,
-      repositoryUrl: readGitUrl(metadata?.repositoryUrl ?? "").page,
-      checkoutFolder: metadata?.checkoutFolder ?? "",
-    },
+    facts: { ...facts, organization, repositoryUrl, checkoutFolder },
     codeowners,
     files: files(),
   };

@@ -6,7 +6,7 @@ import type { SettingName } from "../../base/config.ts";
 import type { Inbox } from "../../storage/inbox.ts";
 import { openWorkFolder } from "../../storage/work_folder.ts";
 import { ReaderPool } from "./reader_pool.ts";
-import { createUploadApp } from "./upload_app.ts";
+import { createUploadApp, type UploadContext } from "./upload_app.ts";
 
 export const UPLOAD_SETTINGS = [
   "MAX_UPLOAD_MB",
@@ -26,6 +26,7 @@ const CLEAN_UP_MS = 2_000;
 export async function startReceiver(
   { database, inbox, host, port, portOption, settings, ...context }:
     & Pick<Context, "log" | "metrics" | "trustedProxies" | "onTokenUse" | "now">
+    & Pick<UploadContext, "onAccepted">
     & {
       database: Database;
       inbox: Inbox;

@@ -37,7 +37,7 @@ const RETRY_AFTER_SECONDS = "5";
 export interface UploadContext
   extends
     Pick<Context, "sql" | "log" | "metrics" | "trustedProxies" | "onTokenUse" | "now">,
-    Pick<UploadRequest, "inbox" | "readers"> {
+    Pick<UploadRequest, "inbox" | "readers" | "onAccepted"> {
   /** Parent of a folder for each upload. */
   workFolder: string;
   limits: BodyLimits;
