@@ -1,31 +1,24 @@
 /** The two lists of tests: the disruptive ones of a repository, and the inventory. */
 import * as v from "valibot";
 import type { TrackedTest } from "../lib/analysis/tracked_test.ts";
-import { formatTimestamp } from "../lib/base/time.ts";
 import * as parameters from "../lib/http/request/parameters.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
 import type { IsListed } from "../lib/http/request/test_collection.ts";
-import * as expansions from "./expansions.ts";
 import * as schemas from "./schemas.ts";
+import {
+  disruptiveSchemas,
+  disruptiveTestView,
+  include,
+  INCLUDE_NAMES,
+  includedSchemas,
+  needTime,
+  testView,
+} from "./test_fields.ts";
 import * as views from "./views.ts";
 
 const disruptiveTestSchema = schemas.object("DisruptiveTest", {
   ...schemas.test,
-  disruptiveness: schemas.ratio,
-  nondeterministic_negative_result_count: schemas.count("Disruptions of the last 14 days"),
-  nondeterminism_first_recorded_at: schemas.described(
-    schemas.timestamp,
-    "The first disruption ever",
-  ),
-  latest_nondeterministic_commit_oid: schemas.text("Commit of the latest disruption"),
-  latest_nondeterministic_negative_result: schemas.described(
-    schemas.negativeResult,
-    "The latest disruption",
-  ),
-  latest_nondeterministic_positive_result: schemas.described(
-    schemas.positiveResult,
-    "The latest pass at a code version where the test also failed",
-  ),
+  ...disruptiveSchemas,
 });
 
 export const disruptiveTests = defineJsonRoute({
@@ -58,19 +51,6 @@ export const disruptiveTests = defineJsonRoute({
 /** Whether the list of a repository shows a test. */
 export const isDisruptive = ({ disruptionCount }: TrackedTest) => disruptionCount > 0;
 
-/** A disruptive test as the list of a repository shows it. */
-export function disruptiveTestView(test: TrackedTest) {
-  return {
-    ...views.test(test),
-    disruptiveness: views.ratio(test),
-    nondeterministic_negative_result_count: test.disruptionCount,
-    nondeterminism_first_recorded_at: formatTimestamp(test.firstDisruptionAt!),
-    latest_nondeterministic_commit_oid: test.latestDisruption!.commitOid,
-    latest_nondeterministic_negative_result: views.negativeResult(test.latestDisruption!),
-    latest_nondeterministic_positive_result: views.positiveResult(test.latestPositive!),
-  };
-}
-
 /** Parameters that select and sort the tests of the inventory, here and on its page. */
 export const inventoryParameters = {
   repository: parameters.repository,
@@ -92,7 +72,7 @@ export const inventoryParameters = {
 
 const flakyTestSchema = schemas.object("FlakyTest", {
   ...schemas.test,
-  ...v.partial(v.object(expansions.entries)).entries,
+  ...v.partial(v.object(includedSchemas)).entries,
 });
 
 export const flakyTests = defineJsonRoute({
@@ -103,18 +83,18 @@ export const flakyTests = defineJsonRoute({
   description:
     "The quarantined tests, or the tests that are not quarantined and had a disruption in the last " +
     "14 days. A quarantined test stays listed however long ago its last disruption was.",
-  query: { ...inventoryParameters, include: expansions.include },
+  query: { ...inventoryParameters, include },
   schema: schemas.page("FlakyTestPage", "Tests that match, on all pages", {
     tests: v.array(flakyTestSchema),
   }),
-  exampleQuery: { repository: "acme/shop", include: expansions.NAMES.join(",") },
+  exampleQuery: { repository: "acme/shop", include: INCLUDE_NAMES.join(",") },
   resource: "repositories in query",
-  async handler({ loadTests, query: { include, branch, ...query } }) {
-    const tests = await loadTests({ withTime: expansions.needTime(include), branches: branch });
+  async handler({ loadTests, query: { include: names, branch, ...query } }) {
+    const tests = await loadTests({ withTime: needTime(names), branches: branch });
     const { count, tests: shown } = tests.list({ ...query, isListed: isListedBy(query) });
     return {
       count,
-      tests: shown.map((test) => ({ ...views.test(test), ...expansions.view(test, include) })),
+      tests: shown.map((test) => testView(test, names)),
       metadata: views.offsetMetadata(query, count),
     };
   },

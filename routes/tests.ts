@@ -9,8 +9,8 @@ import { eventId } from "../lib/base/identity.ts";
 import { formatRepositoryName } from "../lib/base/repository_name.ts";
 import * as parameters from "../lib/http/request/parameters.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
-import * as expansions from "./expansions.ts";
 import * as schemas from "./schemas.ts";
+import { includedSchemas, testView } from "./test_fields.ts";
 import * as views from "./views.ts";
 
 export const testDetails = defineJsonRoute({
@@ -23,10 +23,10 @@ export const testDetails = defineJsonRoute({
     "any disruption is known here, too.",
   schema: schemas.object("TestDetails", {
     ...schemas.test,
+    ...includedSchemas,
     repository: schemas.text("Repository as owner/name"),
     repository_id: schemas.count("Numeric identifier of the repository"),
     is_quarantined: schemas.described(v.boolean(), "Whether it is quarantined now"),
-    ...expansions.entries,
   }),
   resource: "test in path",
   async handler({ load, loadEach, loadTests, repositories: [selected] }) {
@@ -38,11 +38,10 @@ export const testDetails = defineJsonRoute({
     // One repository always has runs.
     const test = { ...details.test, ...runs!.of(selected!.testNo!) };
     return {
-      ...views.test(test),
+      ...testView(test),
       repository: formatRepositoryName(repository!),
       repository_id: repository!.repositoryNumber,
       is_quarantined: test.quarantine !== null,
-      ...expansions.view(test),
     };
   },
 });

@@ -1,14 +1,15 @@
 /** `/flaky-tests`: the inventory. Its parameters are those of the API. */
 import { loadRepositoryDetails } from "../../db/read/repositories.ts";
-import { disruptivenessThousandths, type TrackedTest } from "../../lib/analysis/tracked_test.ts";
+import type { TrackedTest } from "../../lib/analysis/tracked_test.ts";
+import { TEST_ORDERS } from "../../lib/analysis/order.ts";
 import { encodeOffsetCursor } from "../../lib/base/cursor.ts";
 import { parseTestId } from "../../lib/base/identity.ts";
 import type { RepositoryName } from "../../lib/base/repository_name.ts";
-import { formatTenths } from "../../lib/badge/percentage.ts";
 import { plural } from "../../lib/base/text.ts";
 import { emptyState, label, table } from "../../lib/html/elements.ts";
 import { type Content, type Markup, markup } from "../../lib/html/markup.ts";
 import { inventoryParameters, isListedBy } from "../flaky_tests.ts";
+import { COLUMNS } from "../test_fields.ts";
 import { definePage, type PageRequest } from "./page.ts";
 
 interface ListPage extends PageRequest {
@@ -99,21 +100,14 @@ function nothingFound({ parameters: { q, branch }, isFlakyView }: ListPage): str
 
 function testTable(tests: readonly TrackedTest[], page: ListPage): Markup {
   const { link, linkWith, parameters, at } = page;
-  const sortable = (sort: string, name: string, className: string) => ({
-    name: linkWith(name, { sort, after: undefined }),
-    className,
-    isSorted: (parameters.sort ?? "disruptivenessRatio") === sort,
+  const heads = COLUMNS.map(({ page: head, sort }) => {
+    const [name = "", className] = head.split("|");
+    if (!sort) return { name, className };
+    const isSorted = (parameters.sort ?? TEST_ORDERS[0]) === sort;
+    return { name: linkWith(name, { sort, after: undefined }), className, isSorted };
   });
-  const columns = [
-    "Test|name",
-    "Repository|wide",
-    sortable("disruptivenessRatio", "Flaky share", "number"),
-    "Failures|number wide",
-    "First|nowrap wide",
-    sortable("recency", "Latest", "nowrap"),
-  ];
   const rows = tests.map((test) => {
-    const { firstDisruptionAt, latestDisruption: latest, quarantine } = test;
+    const { latestDisruption: latest, quarantine } = test;
     const author = quarantine?.quarantinedBy && ` by ${quarantine.quarantinedBy}`;
     const name = [
       link.test(test.id, test),
@@ -124,11 +118,11 @@ function testTable(tests: readonly TrackedTest[], page: ListPage): Markup {
     return [
       name,
       link.repository(page.repositoryOf.get(parseTestId(test.id)!.idPrefix)!),
-      formatTenths(disruptivenessThousandths(test)),
-      test.disruptionCount,
-      at(firstDisruptionAt),
-      at(latest?.recordedAt ?? null),
+      ...COLUMNS.map(({ cell }) => {
+        const shown = cell(test);
+        return typeof shown === "object" ? at(shown.at) : shown;
+      }),
     ];
   });
-  return table("Tests", columns, rows);
+  return table("Tests", ["Test|name", "Repository|wide", ...heads], rows);
 }

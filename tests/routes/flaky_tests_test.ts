@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import type { Repository } from "../../db/admin/repositories.ts";
-import { NAMES } from "../../routes/expansions.ts";
+import { INCLUDE_NAMES } from "../../routes/test_fields.ts";
 import { describeWithDatabases } from "../database.ts";
 import {
   assertBadRequest,
@@ -97,7 +97,7 @@ describeWithDatabases("GET /api/v1/flaky/tests", (database) => {
   });
 
   it("adds all fields to a quarantined disruptive test, two of them under a second name", async () => {
-    const path = `${ROUTE}?repository_id=7&include=${NAMES.join(",")}`;
+    const path = `${ROUTE}?repository_id=7&include=${INCLUDE_NAMES.join(",")}`;
     const body = await bodyOf(await fixture.get(path), ROUTE);
     assert.deepEqual(body.tests[0], {
       id: idOf(shop, { name: "noisy" }),
@@ -135,7 +135,7 @@ describeWithDatabases("GET /api/v1/flaky/tests", (database) => {
   });
 
   it("shows the latest disruption ever of a quarantined test without recent ones", async () => {
-    const path = `${ROUTE}?repository=shop&include=${NAMES.join(",")}`;
+    const path = `${ROUTE}?repository=shop&include=${INCLUDE_NAMES.join(",")}`;
     const [, old, calm] = (await bodyOf(await fixture.get(path), ROUTE)).tests;
     assert.equal(old.disruptiveness_ratio, 0);
     assert.equal(old.disruption_count, 0);

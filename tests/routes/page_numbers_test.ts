@@ -151,7 +151,7 @@ describeWithDatabases("the numbers on pages", (database) => {
     ]);
     const expected = tests.map((test: Json) => [
       test.name,
-      percent(test.disruptiveness_ratio),
+      `${(test.disruptiveness_ratio * 100).toFixed(1)}%`,
       String(test.nondeterministic_negative_result_count),
     ]);
     assert.deepEqual(cells, expected, query);

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { loadTrackedTests } from "../../../db/read/tracked_tests.ts";
-import { disruptiveTestView, isDisruptive } from "../../../routes/flaky_tests.ts";
+import { isDisruptive } from "../../../routes/flaky_tests.ts";
+import { COLUMNS, disruptiveTestView } from "../../../routes/test_fields.ts";
 import type { TrackedTest } from "../../analysis/tracked_test.ts";
 import { parseTestId } from "../../base/identity.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
@@ -112,18 +113,18 @@ function plainTest({ repository, test }: Listed): string {
 
 function testTable(listed: Listed[], { now, width }: { now: number; width: number }): string[] {
   const hasSeveral = new Set(listed.map(({ repository }) => repository)).size > 1;
+  const shown = COLUMNS.filter(({ terminal }) => terminal !== undefined);
   const columns: Column[] = [
-    { title: "RATE", align: "right" },
-    { title: "FAILS", align: "right" },
-    { title: "LAST", align: "right" },
+    ...shown.map(({ terminal }) => ({ title: terminal!, align: "right" as const })),
     { title: "TEST", cut: "end" },
     hasSeveral ? { title: "REPOSITORY", cut: "end" } : { title: "FILE", cut: "start" },
   ];
   const rows = listed.map(({ repository, test }) => [
-    `${test.quarantine ? "*" : ""}${(disruptiveTestView(test).disruptiveness * 100).toFixed(1)}%`,
-    String(test.disruptionCount),
-    age(now - (test.latestDisruption?.recordedAt ?? now)),
-    test.name,
+    ...shown.map(({ cell }) => {
+      const value = cell(test);
+      return typeof value === "object" ? age(now - (value.at ?? now)) : String(value);
+    }),
+    `${test.quarantine ? "* " : ""}${test.name}`,
     hasSeveral ? repository : test.file || test.class || test.suite,
   ]);
   const lines = tableLines(columns, rows.map((row) => row.map(oneLine)), width);

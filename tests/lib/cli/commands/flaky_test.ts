@@ -88,9 +88,9 @@ describeWithDatabases("flaky", (database) => {
     const { stdout, stderr } = await cli("flaky --repo acme/shop", { columns: 45 });
     assert.equal(
       stdout,
-      "  RATE  FAILS    LAST  TEST  FILE\n" +
-        "*50.0%      1  3d ago  pays  …payment_test.ts\n" +
-        " 33.3%      1  1m ago  adds  test.ts\n" +
+      " RATE  FAILS    LAST  TEST    FILE\n" +
+        "50.0%      1  3d ago  * pays  …ayment_test.ts\n" +
+        "33.3%      1  1m ago  adds    test.ts\n" +
         "* quarantined\n",
     );
     assert.equal(stderr, "\nflaky in the last 14 days: 2; --json has ids and more\n");

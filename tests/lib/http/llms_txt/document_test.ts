@@ -4,7 +4,7 @@ import * as v from "valibot";
 import { BADGE_FILLS } from "../../../../lib/badge/badge.ts";
 import { describedParameters, pathTemplate } from "../../../../lib/http/openapi/description.ts";
 import { llmsText } from "../../../../lib/http/llms_txt/document.ts";
-import { NAMES } from "../../../../routes/expansions.ts";
+import { INCLUDE_NAMES } from "../../../../routes/test_fields.ts";
 import { MAX_BRANCH_CHARACTERS, MAX_BRANCH_PATTERNS } from "../../../../lib/query/branches.ts";
 import { MAX_QUERY_CHARACTERS } from "../../../../lib/query/parse.ts";
 import { MAX_OFFSET } from "../../../../lib/base/cursor.ts";
@@ -60,7 +60,7 @@ describe("the prose reference", () => {
 
   it("has every value of include, and every field that one can add", () => {
     const chapter = chapterOf("/api/v1/flaky/tests");
-    for (const name of NAMES) {
+    for (const name of INCLUDE_NAMES) {
       assert.match(
         chapter,
         new RegExp(`^- \`tests\\[\\]\\.${name}\` \\(.*with .include.\\): \\w`, "m"),
