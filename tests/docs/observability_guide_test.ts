@@ -32,7 +32,7 @@ describe("the monitoring guide", () => {
   });
 
   it("lists every message of the log", async () => {
-    const folders = ["http/server", "http/request", "cli/commands", "cli/intake", "cli/receive"];
+    const folders = ["http/server", "http/request", "cli/commands", "intake", "intake/receive"];
     for (const folder of folders.map((name) => `lib/${name}`)) {
       for await (const { name } of Deno.readDir(new URL(`../../${folder}/`, import.meta.url))) {
         if (!name.endsWith(".ts")) continue;
