@@ -127,11 +127,10 @@ async function uploadOld(
   }
   await pruneRepository(sql, { repositoryId, cutoff: NOW - 80 * DAY });
   const alone = { repositoryId, recordedAt: NOW - 40 * DAY };
-  await storeInRepository(sql, alone, (tx) =>
-    storeCoverage(tx, alone, {
-      coveredLineCount: 8,
-      lineCount: 9,
-    }));
+  await storeInRepository(sql, alone, async (tx) => {
+    await storeCoverage(tx, alone, { coveredLineCount: 8, lineCount: 9 });
+    return null;
+  });
   const deleted = await upload(repository, flaky("deleted"), { commitOid: "de1e7ed" });
   const { organizationId } = repository;
   await deleteSubmission(sql, { organizationId, key: deleted.key });

@@ -7,7 +7,7 @@
  */
 import { createHash } from "node:crypto";
 import type { Database } from "../connection/connect.ts";
-import type { Queryable } from "../connection/sql.ts";
+import type { Fragment, Queryable } from "../connection/sql.ts";
 import { requireSchemaVersion } from "../schema/migrate.ts";
 import { lockRepository } from "../write/repository_row.ts";
 import { writeTransaction } from "../write/transaction.ts";
@@ -20,9 +20,15 @@ export interface ArchiveClaim {
   claimId: string;
 }
 
+/**
+ * `duplicate`: its results are those of an earlier submission. `deleted`: its submission was deleted.
+ * Both, and `failed`, are processed again once the archive has another version.
+ */
+type FinishedStatus = "processed" | "duplicate" | "failed" | "deleted";
+
 interface ArchiveRecord {
   key: string;
-  status: "processing" | "processed" | "failed";
+  status: "processing" | FinishedStatus;
   attemptCount: number;
   reason: string;
   /** Seconds since 1970. */
@@ -35,7 +41,7 @@ export class ClaimLostError extends Error {
   override name = "ClaimLostError";
 }
 
-/** Those of the found archives that wait to be claimed, or that were processed in this version. */
+/** Those of the found archives that wait to be claimed, or whose results are stored or were deleted. */
 export async function findArchives<Found extends { key: string; version: string }>(
   sql: Queryable,
   { source, archives, state }: {
@@ -46,8 +52,9 @@ export async function findArchives<Found extends { key: string; version: string 
 ): Promise<Found[]> {
   const found = archives.map(({ key, version }) => ({ key, version }));
   const isInState = state === "processed"
-    ? sql`a.status = 'processed' and a.version = f.version`
-    : sql`a.key is null or ${isUnclaimed(sql)} or a.status = 'failed' and a.version <> f.version`;
+    ? sql`a.status = 'processed'
+        or a.status in ('duplicate', 'deleted') and not ${isRewritten(sql, sql`f.version`)}`
+    : sql`a.key is null or ${isUnclaimed(sql)} or ${isRewritten(sql, sql`f.version`)}`;
   const rows = await sql<{ key: string }[]>`
     select f.key
     from json_to_recordset(${JSON.stringify(found)}::text::json) as f(key text, version text)
@@ -63,7 +70,16 @@ function isUnclaimed(sql: Queryable) {
 }
 
 /**
- * Claims an archive that is new, changed after a failure, or has an expired lease. Returns the
+ * SQL: whether the row `a` of `archive` stores nothing under its key, and there is another version now.
+ * The versions of objects that builds before migration 3 recorded were only the first word of today's.
+ */
+function isRewritten(sql: Queryable, version: Fragment) {
+  return sql`(a.status in ('duplicate', 'failed', 'deleted') and a.version <> ${version}
+    and not starts_with(${version}, a.version || ' '))`;
+}
+
+/**
+ * Claims an archive that is new, has an expired lease, or was rewritten and stores nothing. Returns the
  * number of this attempt and the reason of the last failure; `null` when it is claimed already.
  */
 export async function claimArchive(
@@ -83,7 +99,7 @@ export async function claimArchive(
       status = 'processing', version = excluded.version, claim_id = excluded.claim_id,
       claimed_until = excluded.claimed_until, finished_at = null,
       attempt_count = case when a.version = excluded.version then a.attempt_count + 1 else 1 end
-    where ${isUnclaimed(sql)} or a.status = 'failed' and a.version <> excluded.version
+    where ${isUnclaimed(sql)} or ${isRewritten(sql, sql`excluded.version`)}
     returning attempt_count as "attemptCount", reason`;
   return row ?? null;
 }
@@ -114,34 +130,33 @@ export async function assignArchive(
   const { source, key } = claim;
   // Makes concurrent archives from two sources choose one after the other.
   await tx`select 1 from repository_state where repository_id = ${repositoryId} for no key update`;
+  const [other] = await tx`
+    select 1 from archive
+    where repository_id = ${repositoryId} and submission_key = ${key} and key = ${key}
+      and source <> ${source}`;
   const digest = createHash("sha256").update(source).digest("hex");
-  const ownKey = `${key}#${digest.slice(0, 8)}`;
-  const [choice] = await tx<{ isOther: boolean }[]>`
-    select exists (select 1 from submission
-        where repository_id = ${repositoryId} and key = ${ownKey})
-      or not exists (select 1 from archive where source = ${source} and key = ${key}
-          and repository_id = ${repositoryId})
-        and exists (select 1 from archive where source <> ${source} and key = ${key}
-          and repository_id = ${repositoryId}) as "isOther"`;
+  const submissionKey = other ? `${key}#${digest.slice(0, 8)}` : key;
   requireClaim(
-    await tx`update archive set repository_id = ${repositoryId} where ${isClaimed(tx, claim)}`,
+    await tx`
+      update archive set repository_id = ${repositoryId}, submission_key = ${submissionKey}
+      where ${isClaimed(tx, claim)}`,
   );
-  return choice?.isOther ? ownKey : key;
+  return submissionKey;
 }
 
 /**
- * Ends the claim of an archive, in the transaction that stores its results; with a reason it has failed.
+ * Ends the claim of an archive, in the transaction that stores its results.
  * @throws {ClaimLostError} when another watcher has taken over, so that nothing is stored twice
  */
 export async function finishArchive(
   tx: Queryable,
   claim: ArchiveClaim,
-  failure: string | null = null,
+  { status, reason = "" }: { status: FinishedStatus; reason?: string },
 ): Promise<void> {
   requireClaim(
     await tx`
-      update archive set status = ${failure === null ? "processed" : "failed"},
-        reason = ${failure ?? ""}, claim_id = null, claimed_until = null, finished_at = now()
+      update archive set status = ${status}, reason = ${reason}, claim_id = null,
+        claimed_until = null, finished_at = now()
       where ${isClaimed(tx, claim)}`,
   );
 }
@@ -157,7 +172,7 @@ export async function failArchive(
     const repositoryId = archive?.repositoryId ?? null;
     // Every transaction locks the repository before its archives, which rules out deadlocks.
     if (repositoryId !== null) await lockRepository(tx, repositoryId);
-    await finishArchive(tx, claim, reason);
+    await finishArchive(tx, claim, { status: "failed", reason });
     if (repositoryId !== null) await showFailed(tx, { repositoryId, key: submissionKey });
   });
 }

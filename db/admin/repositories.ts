@@ -145,8 +145,11 @@ export async function deleteRepository(
   // Uploads lock the repository too, so nothing is added during the deletion. On Citus there may be
   // nothing to lock: a worker commits before the coordinator, which may have died since.
   await lockRepository(tx, repositoryId);
-  // The archives are kept, so that a watcher does not process them again.
-  await tx`update archive set repository_id = null where repository_id = ${repositoryId}`;
+  // The rows stay, so that a watcher does not process the archives again.
+  await tx`
+    update archive set repository_id = null,
+      status = case status when 'processed' then 'deleted' else status end
+    where repository_id = ${repositoryId}`;
   await tx`delete from api_token where repository_id = ${repositoryId}`;
   for (const table of await repositoryTables(tx)) {
     await tx`delete from ${tx(table)} where repository_id = ${repositoryId}`;

@@ -33,9 +33,11 @@ create table archive (
   repository_id bigint,
   found_at timestamp(0) with time zone not null,
   finished_at timestamp(0) with time zone,
+  submission_key text,
   constraint archive_pkey PRIMARY KEY (source, key),
-  constraint archive_status_check CHECK ((status = ANY (ARRAY['processing'::text, 'processed'::text, 'failed'::text])))
+  constraint archive_status_check CHECK ((status = ANY (ARRAY['processing'::text, 'processed'::text, 'duplicate'::text, 'failed'::text, 'deleted'::text])))
 );
+CREATE INDEX archive_submission ON archive USING btree (repository_id, submission_key) WHERE (repository_id IS NOT NULL);
 CREATE INDEX archive_unfinished ON archive USING btree (source, status) WHERE (status <> 'processed'::text);
 
 create table change (

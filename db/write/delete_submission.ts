@@ -15,6 +15,7 @@ import {
   markDisruptions,
   storeDisruptiveTests,
 } from "./disruptions.ts";
+import { markArchivesDeleted } from "./archive_rows.ts";
 import { deleteUnusedTexts } from "./failure_texts.ts";
 import { bumpDataVersion, lockRepository } from "./repository_row.ts";
 import { loadTags, removeTags, type TaggedSubmission } from "./test_tags.ts";
@@ -51,6 +52,7 @@ export async function deleteSubmission(
     await tx`
       delete from submission
       where repository_id = ${repositoryId} and submission_id = decode(${submissionId}, 'hex')`;
+    await markArchivesDeleted(tx, { repositoryId, keys: [key] });
     await bumpDataVersion(tx, repositoryId);
     const tagGroups = await loadTags(tx, submission);
     const unusedCount = await deleteUnusedLists(tx, repositoryId);

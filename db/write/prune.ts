@@ -10,6 +10,7 @@ import { pause } from "../../lib/base/delay.ts";
 import type { Database } from "../connection/connect.ts";
 import { idsIn, type Queryable } from "../connection/sql.ts";
 import { repositoryTables } from "../schema/distribute.ts";
+import { markArchivesDeleted } from "./archive_rows.ts";
 import { deleteUnusedTexts } from "./failure_texts.ts";
 import { interruptAdditions, lockRepository } from "./repository_row.ts";
 import { deleteTests, deleteUnusedLists, excludeListed, findUnlistedTests } from "./tests.ts";
@@ -127,15 +128,16 @@ async function* pruneSubmissions(sql: Database["sql"], scope: PruneScope): Batch
     const ids = prunable.slice(start, end).map(({ id }) => id);
     const deleted = await inBatch(sql, repositoryId, async (tx) => {
       // Checked again: their code version may have been uploaded again since.
-      const deleted = await tx<{ id: string; resultCount: number }[]>`
+      const deleted = await tx<{ id: string; key: string; resultCount: number }[]>`
         delete from submission s
         where repository_id = ${repositoryId} and submission_id = any(${idsIn(tx, ids)})
           and ${isPrunable(tx, scope)}
-        returning encode(submission_id, 'hex') as id, test_result_count as "resultCount"`;
+        returning encode(submission_id, 'hex') as id, key, test_result_count as "resultCount"`;
       const deletedIds = idsIn(tx, deleted.map(({ id }) => id));
       await tx`
         delete from negative_result
         where repository_id = ${repositoryId} and submission_id = any(${deletedIds})`;
+      await markArchivesDeleted(tx, { repositoryId, keys: deleted.map(({ key }) => key) });
       await interruptAdditions(tx, repositoryId);
       return deleted;
     });

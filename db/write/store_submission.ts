@@ -37,8 +37,8 @@ export interface Upload extends Omit<SubmissionFacts, "key"> {
   coverage: CoverageTotals | null;
   /** Key of the archive in its folder or bucket, if it came from one. */
   key?: string;
-  /** Runs at the end of the transaction that stores the upload. */
-  beforeCommit?(tx: Queryable): Promise<void>;
+  /** Runs at the end of the transaction that stores the upload; `null`: there was only coverage. */
+  beforeCommit?(tx: Queryable, stored: StoreResult | null): Promise<void>;
 }
 
 interface StoreResult {
@@ -90,7 +90,7 @@ export async function storeSubmission(sql: Database["sql"], given: Upload): Prom
 }
 
 /** Runs `store` in one transaction, in which the row that shows the archive is deleted. */
-export async function storeInRepository<T>(
+export async function storeInRepository<T extends StoreResult | null>(
   sql: Database["sql"],
   { repositoryId, key, beforeCommit }: Pick<Upload, "repositoryId" | "key" | "beforeCommit">,
   store: (tx: Queryable, repository: LockedRepository) => Promise<T>,
@@ -100,7 +100,7 @@ export async function storeInRepository<T>(
     if (!repository) throw new Error("the repository was deleted during the upload");
     if (key !== undefined) await removeUnprocessed(tx, { repositoryId, key });
     const stored = await store(tx, repository);
-    await beforeCommit?.(tx);
+    await beforeCommit?.(tx, stored);
     return stored;
   });
 }

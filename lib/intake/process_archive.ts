@@ -142,7 +142,10 @@ async function intake(
   const { outcome } = await storeUpload(sql, organization, facts, files, {
     now: moment,
     key: shown.key,
-    beforeCommit: (tx) => finishArchive(tx, claim),
+    beforeCommit: (tx, stored) =>
+      finishArchive(tx, claim, {
+        status: stored?.duplicate && stored.key !== shown.key ? "duplicate" : "processed",
+      }),
   });
   await applyPolicyAfterUpload(sql, repository, { now: now(), origin, log });
   return outcome;

@@ -36,11 +36,11 @@ export async function watchArchives(
   /** The first error that is not the fault of an archive. */
   let problem: { error: unknown } | null = null;
 
-  const finish = async (outcome: ArchiveOutcome) => {
+  const finish = async (archive: StoredArchive, outcome: ArchiveOutcome) => {
     const { key, status } = outcome;
     if (status === "processed") {
       const { duplicate, test_result_count: results } = outcome;
-      await storage.remove?.(key);
+      await storage.remove?.(archive);
       if (!once) log.info("archive processed", { key, results, duplicate });
       metrics?.count("results_total", {}, duplicate ? 0 : results);
       metrics?.count("archives_total", { outcome: duplicate ? "duplicate" : status });
@@ -58,7 +58,7 @@ export async function watchArchives(
     const reader = idle.pop()!;
     const task = processArchive({ ...watcher, reader }, archive)
       // `null`: another watcher has it.
-      .then((outcome) => outcome && finish(outcome))
+      .then((outcome) => outcome && finish(archive, outcome))
       .catch((error) => void (problem ??= { error }))
       .then(() => {
         idle.push(reader);
@@ -82,7 +82,7 @@ export async function watchArchives(
       if (storage.remove) {
         // Uploaded again, or left by a watcher that was killed.
         const processed = await findArchives(sql, { source, archives, state: "processed" });
-        for (const { key } of processed) await storage.remove(key);
+        for (const archive of processed) await storage.remove(archive);
       }
       const unclaimed = await findArchives(sql, { source, archives, state: "unclaimed" });
       if (unclaimed.length === 0) continue;

@@ -1,4 +1,4 @@
-import { createReadStream } from "node:fs";
+import { createReadStream, type Stats } from "node:fs";
 import { readdir, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { ArchiveSource } from "../report/archive/mod.ts";
@@ -35,12 +35,16 @@ export function fileSource(path: string): ArchiveSource {
   };
 }
 
+function versionOf({ size, mtimeMs }: Stats): string {
+  return `${size}-${mtimeMs}`;
+}
+
 /** When each file that may be incomplete was first seen in its current version. */
 type Unsettled = Map<string, { version: string; since: number }>;
 
 /** A folder of archives, with its subfolders; links and hidden files are ignored. */
 export class FolderStorage implements ArchiveStorage {
-  readonly remove?: (key: string) => Promise<void>;
+  readonly remove?: (archive: StoredArchive) => Promise<void>;
   #unsettled: Unsettled = new Map();
 
   /**
@@ -52,7 +56,7 @@ export class FolderStorage implements ArchiveStorage {
     readonly name: string,
     private readonly options: { stop?: AbortSignal; isInbox?: boolean } = {},
   ) {
-    if (options.isInbox) this.remove = (key) => rm(join(name, key), { force: true });
+    if (options.isInbox) this.remove = (archive) => this.#remove(archive);
   }
 
   async *list(): AsyncGenerator<StoredArchive[], void> {
@@ -63,7 +67,7 @@ export class FolderStorage implements ArchiveStorage {
       // Deleted in the meantime, or a device.
       if (!info?.isFile()) continue;
       const isReceived = this.remove !== undefined && NAME_OF_CONTENTS.test(key);
-      const version = isReceived ? `${info.size}` : `${info.size}-${info.mtimeMs}`;
+      const version = versionOf(info);
       batch.push({
         key,
         version,
@@ -88,6 +92,12 @@ export class FolderStorage implements ArchiveStorage {
       name: key,
       open: () => readChunks(createReadStream(path), { what: key, idleMs: IDLE_TIMEOUT_MS, stop }),
     };
+  }
+
+  async #remove({ key, version }: StoredArchive): Promise<void> {
+    const path = join(this.name, key);
+    const info = await stat(path).catch(() => null);
+    if (info && versionOf(info) === version) await rm(path, { force: true });
   }
 
   #isSettled(key: string, version: string, seen: Unsettled): boolean {

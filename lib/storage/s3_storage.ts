@@ -83,9 +83,9 @@ export class S3Storage implements ArchiveStorage {
     for await (const objects of this.#bucket.list(this.#prefix)) {
       yield objects.filter(({ key }) => isArchiveName(key))
         // Objects appear only when they are complete.
-        .map(({ key, etag: version, modifiedAt: uploadedAt }) => ({
+        .map(({ key, etag, modifiedAt: uploadedAt }) => ({
           key,
-          version,
+          version: `${etag} ${uploadedAt}`,
           uploadedAt,
           isComplete: true,
         }));
@@ -94,6 +94,7 @@ export class S3Storage implements ArchiveStorage {
 
   /** Downloads the archive at each reading: most are small, and no temporary files are needed. */
   open({ key, version }: StoredArchive): ArchiveSource {
-    return { name: key, open: () => this.#bucket.get(key, version) };
+    const [etag] = version.split(" ");
+    return { name: key, open: () => this.#bucket.get(key, etag!) };
   }
 }

@@ -8,7 +8,7 @@ import { ReportError } from "../report/report_error.ts";
 export interface StoredArchive {
   /** Path relative to the folder, with `/`, or key of the object. */
   key: string;
-  /** Changes with the contents: ETag, or size and modification time. */
+  /** Changes whenever it is written: ETag or size, and modification time. */
   version: string;
   /** Seconds since 1970. */
   uploadedAt: number;
@@ -30,8 +30,8 @@ export interface ArchiveStorage {
   /** Lists the archives, in batches. */
   list(): AsyncIterable<StoredArchive[]>;
   open(archive: StoredArchive): ArchiveSource;
-  /** Removes an archive that was processed; absent where archives are kept. */
-  remove?(key: string): Promise<void>;
+  /** Removes an archive, unless it was written again; absent where archives are kept. */
+  remove?(archive: StoredArchive): Promise<void>;
 }
 
 /** A folder or bucket is unavailable. It is retried and does not count as a failure of the archive. */

@@ -173,6 +173,34 @@ function describeUp(
       }
     });
 
+    it("takes what was deleted as a new upload, with the same bytes too", async () => {
+      const again = async () => {
+        const path = `/upload/acme/deleted?commit=${SHA}&recorded_at=${recordedAt}`;
+        const response = await fetch(`${up.uploadUrl}${path}`, {
+          method: "PUT",
+          headers: { authorization: `Bearer ${tokens.upload}` },
+          body: reportOf(1),
+        });
+        assert.equal(response.status, 202);
+        await waitFor("it is there", async () => await flakyCount("acme/deleted") === 1);
+        await waitFor("nothing is left", async () => (await files()).length === 0);
+        return (await response.json()).key as string;
+      };
+      const recordedAt = new Date(Date.now() - 3_600_000).toISOString();
+      const key = await again();
+      for (
+        const deletion of [
+          `submission delete ${key} --org acme --yes`,
+          "repo delete acme/deleted --org acme --yes",
+        ]
+      ) {
+        const { code, stderr } = await run(deletion.split(" "), environment);
+        assert.equal(code, 0, stderr);
+        assert.equal(await flakyCount("acme/deleted"), 0);
+        assert.equal(await again(), key);
+      }
+    });
+
     it("ends with an error that says so when a port is taken", async () => {
       const { port } = new URL(up.uploadUrl);
       const { code, stderr } = await run(["up", "--port", "0", "--upload-port", port], environment);
