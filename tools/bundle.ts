@@ -4,6 +4,7 @@
  */
 import * as esbuild from "esbuild";
 import { Buffer } from "node:buffer";
+import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { builtinModules } from "node:module";
 import { join, relative, resolve } from "node:path";
@@ -22,6 +23,8 @@ const ZSTD_LEVEL = 12;
 const BANNER = `// test-analytics ${VERSION}: the whole program. Run it with deno run -A FILE --help
 import { createRequire as makeRequire } from "node:module";
 const require = makeRequire(import.meta.url);`;
+
+const DIGEST_PLACEHOLDER = "digest of the bundle";
 
 /** The module that the bundle replaces. */
 const REPLACED_FILE = "db/embedded/files.ts";
@@ -66,7 +69,10 @@ export async function bundle(): Promise<Bundle> {
       target: "esnext",
       // Not minified: that would save 7 ms of the start, and stack traces would name no functions.
       banner: { js: BANNER },
-      define: { BUILD_COMMIT: JSON.stringify(await commitOfCheckout()) },
+      define: {
+        BUILD_COMMIT: JSON.stringify(await commitOfCheckout()),
+        BUILD_DIGEST: JSON.stringify(DIGEST_PLACEHOLDER),
+      },
       // Licences have a file of their own.
       legalComments: "none",
       nodePaths: [packages],
@@ -77,7 +83,11 @@ export async function bundle(): Promise<Bundle> {
     });
     // Without the path of the temporary folder.
     const text = (outputFiles[0]?.text ?? "").replaceAll(`${relative(ROOT, folder)}/`, "");
-    return { text, parts: await partsOf(metafile, packages) };
+    const digest = createHash("sha256").update(text).digest("hex");
+    return {
+      text: text.replace(DIGEST_PLACEHOLDER, digest),
+      parts: await partsOf(metafile, packages),
+    };
   } finally {
     await esbuild.stop();
     await Deno.remove(folder, { recursive: true });

@@ -4,7 +4,7 @@ import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import { VERSION } from "../../base/version.ts";
+import { BUILD_ID } from "../../base/version.ts";
 import type { Endpoint, HandlerResult, RawParameters } from "./route.ts";
 
 // Headers and what the engine adds to an entry.
@@ -40,8 +40,8 @@ interface Responding {
   key: string;
 }
 
-/** Creates responses, and keeps them. */
-export function createResponder(maxCachedBytes: number) {
+/** Creates responses, and keeps them. A browser must not keep the pages of another build. */
+export function createResponder(maxCachedBytes: number, buildId = BUILD_ID) {
   const cache = new LRUCache<string, CachedResponse>({
     maxSize: Math.ceil(maxCachedBytes),
     // The compressed bytes come later: of JSON less than half of the plain ones.
@@ -67,7 +67,7 @@ export function createResponder(maxCachedBytes: number) {
       return new Response(null, { status, headers: commonHeaders(requestId, cacheControl) });
     }
     // A tag is the hash of the dependencies, not of the body: a 304 needs no body.
-    const etag = makeEtag(key);
+    const etag = makeEtag(buildId + key);
     const held = matchEtag(request.headers.get("if-none-match"), etag);
     if (held !== null) return notModified(held, requestId, cacheControl);
     const result = await handle();
@@ -160,7 +160,7 @@ function sharedHeaders(cacheControl = "private, no-cache") {
 }
 
 function makeEtag(key: string): string {
-  const digest = createHash("sha256").update(VERSION + key).digest("base64url");
+  const digest = createHash("sha256").update(key).digest("base64url");
   return `"${digest.slice(0, TAG_CHARACTERS)}"`;
 }
 

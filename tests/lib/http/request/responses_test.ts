@@ -1,6 +1,28 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
-import { acceptsGzip } from "../../../../lib/http/request/responses.ts";
+import { acceptsGzip, createResponder } from "../../../../lib/http/request/responses.ts";
+import type { Endpoint } from "../../../../lib/http/request/route.ts";
+
+describe("an entity tag", () => {
+  const route = { response: { status: 200, mediaType: "text/html" } } as Endpoint;
+  const responding = { route, requestId: "1", parameters: {}, key: "of the data" };
+
+  /** The status and the tag of a request to a program of this build. */
+  async function ask(buildId: string, held = '"none"'): Promise<[number, string | null]> {
+    const request = new Request("http://localhost/", { headers: { "if-none-match": held } });
+    const { created } = createResponder(1_000, buildId);
+    const response = await created(request, responding, () => ({ body: "page" }));
+    return [response.status, response.headers.get("etag")];
+  }
+
+  it("is known to the same build, and new in another one of the same version", async () => {
+    const [, tag] = await ask("build 1");
+    assert.deepEqual(await ask("build 1", tag!), [304, tag]);
+    const [status, next] = await ask("build 2", tag!);
+    assert.equal(status, 200);
+    assert.notEqual(next, tag);
+  });
+});
 
 describe("Accept-Encoding", () => {
   it("accepts gzip", () => {
