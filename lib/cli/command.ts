@@ -14,7 +14,7 @@ import { authorOf } from "./author.ts";
 import { UsageError } from "../base/failure.ts";
 import { commandHelp } from "./help.ts";
 import type { Git } from "../intake/ci/git.ts";
-import { type Cell, plainLine } from "./output.ts";
+import { type ListColumn, listTable, plainLines } from "./output.ts";
 import { oneLine } from "../base/text.ts";
 import { isBlank, isRequired, type Parameters, readInput, type Values } from "./parameters.ts";
 import {
@@ -71,12 +71,13 @@ export interface CommandContext {
   /** Prints the result: a line of text, or with `--json` a JSON value. */
   print(plain: string, value: unknown): Promise<void>;
   /**
-   * Prints a list: tab-separated lines of these fields, all unless given, without a header, or with
-   * `--json` an array.
+   * Prints a list: tab-separated lines of these columns, all fields unless given, without a header;
+   * on a terminal a table, where fewer columns may fit; with `--json` an array.
    */
-  printList<Item extends Record<Key, Cell>, Key extends string = never>(
+  printList<Item extends object>(
     items: Item[],
-    fields?: Key[] | ((item: Item) => Cell[]),
+    columns?: readonly ListColumn<Item>[],
+    onTerminal?: readonly ListColumn<Item>[],
   ): Promise<void>;
   /** Prints a line on standard error. */
   note(text: string): void;
@@ -244,12 +245,14 @@ async function run<Input extends Parameters, Name extends CheckedSetting>(
       return open;
     },
     print: (plain, value) => io.stdout(`${json ? JSON.stringify(value) : oneLine(plain)}\n`),
-    async printList(items, fields = (item) => Object.values<Cell>(item)) {
+    async printList(items, columns, onTerminal = columns) {
       if (json) return await io.stdout(`${JSON.stringify(items)}\n`);
-      const cells = Array.isArray(fields)
-        ? (item: typeof items[0]) => fields.map((field) => item[field])
-        : fields;
-      await io.stdout(items.map((item) => `${plainLine(cells(item))}\n`).join(""));
+      const { columns: width } = io;
+      const lines = width === undefined
+        ? plainLines(items, columns)
+        : listTable(items, onTerminal, width);
+      await io.stdout(lines.map((line) => `${line}\n`).join(""));
+      if (items.length === 0 && width !== undefined) io.stderr("nothing to list\n");
     },
     note: (text) => io.stderr(`${oneLine(text)}\n`),
     origin: async () => ({ author: await authorOf(environment), command: pathOf(command) }),

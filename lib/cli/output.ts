@@ -1,6 +1,7 @@
 /** Formatting of plain output, and the progress line. */
 import { oneLine } from "../base/text.ts";
 import type { CliIo } from "./command.ts";
+import { type Column, tableLines } from "./table.ts";
 import type { Listener, ReadProgress } from "../intake/read_files.ts";
 
 /** A cell of a plain list; `null` is printed as an empty cell. */
@@ -9,6 +10,58 @@ export type Cell = string | number | null;
 /** A tab-separated line; tabs and line ends in cells become spaces. */
 export function plainLine(cells: Cell[]): string {
   return cells.map((cell) => oneLine(String(cell ?? ""))).join("\t");
+}
+
+/** A column of a list: a field, or a title with what its cells show. */
+export type ListColumn<Item> = (keyof Item & string) | { title: string; cell(item: Item): Cell };
+
+/** The items of a list as tab-separated lines. */
+export function plainLines<Item extends object>(
+  items: readonly Item[],
+  columns: readonly ListColumn<Item>[] = allFields(items),
+): string[] {
+  return items.map((item) => plainLine(columns.map((column) => cellOf(item, column))));
+}
+
+/** The items of a list as a table with a header. Ids, keys, numbers and times are never cut. */
+export function listTable<Item extends object>(
+  items: readonly Item[],
+  columns: readonly ListColumn<Item>[] = allFields(items),
+  width: number,
+): string[] {
+  if (items.length === 0) return [];
+  const head = columns.map((column): Column => {
+    const title = typeof column === "string" ? titleOf(column) : column.title;
+    const cells = items.map((item) => cellOf(item, column) ?? "");
+    if (cells.every((cell) => typeof cell === "number")) return { title, align: "right" };
+    const isWhole = /(^| )(ID|KEY)$/.test(title) || cells.every((cell) => isTime(String(cell)));
+    return isWhole ? { title } : { title, cut: "end" };
+  });
+  const rows = items.map((item) =>
+    columns.map((column) => {
+      const cell = oneLine(String(cellOf(item, column) ?? ""));
+      return isTime(cell) ? cell.slice(0, "YYYY-MM-DDTHH:MM".length).replace("T", " ") : cell;
+    })
+  );
+  return tableLines(head, rows, width);
+}
+
+/** Short: `quarantine_reason` as `REASON`, `test_result_count` as `RESULTS`. */
+function titleOf(field: string): string {
+  return field.replace(/^(api_token|quarantined?|test)_/, "").replace(/_count$/, "s")
+    .replaceAll("_", " ").replace(/ at$/, "").toUpperCase();
+}
+
+function isTime(text: string): boolean {
+  return /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)?$/.test(text);
+}
+
+function cellOf<Item extends object>(item: Item, column: ListColumn<Item>): Cell {
+  return typeof column === "string" ? item[column] as Cell : column.cell(item);
+}
+
+function allFields<Item extends object>([first]: readonly Item[]): ListColumn<Item>[] {
+  return Object.keys(first ?? {}) as (keyof Item & string)[];
 }
 
 const MIN_MS_BETWEEN_LINES = 200;

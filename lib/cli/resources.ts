@@ -1,6 +1,11 @@
 /** Options, look-ups and JSON of organizations, repositories and tokens, shared by commands. */
 import * as v from "valibot";
-import { findOrganization, type Organization } from "../../db/admin/organizations.ts";
+import {
+  findDefaultOrganization,
+  findOrganization,
+  listOrganizations,
+  type Organization,
+} from "../../db/admin/organizations.ts";
 import type { StoredTest } from "../../db/admin/quarantine.ts";
 import { findRepository, listRepositories, type Repository } from "../../db/admin/repositories.ts";
 import type { StoredSubmission } from "../../db/read/submissions.ts";
@@ -9,14 +14,18 @@ import type { Quarantine } from "../analysis/quarantine.ts";
 import type { TestIdentity } from "../base/identity.ts";
 import { formatRepositoryName, type RepositoryName } from "../base/repository_name.ts";
 import { jsonRecord } from "../base/json_record.ts";
-import { shellWord } from "../base/quote.ts";
+import { quote, shellWord } from "../base/quote.ts";
 import { timestampOrNull } from "../base/time.ts";
 import { PROGRAM } from "../base/version.ts";
 import type { CommandContext } from "./command.ts";
 import { lineOfText, option } from "./parameters.ts";
-import { Failure } from "../base/failure.ts";
+import { Failure, UsageError } from "../base/failure.ts";
 
-export const ORG = option("<name>", "name of the organization", lineOfText);
+export const ORG = option(
+  "<name>",
+  "organization (default: the only one)",
+  v.undefinedable(lineOfText),
+);
 
 /** `--yes`, for commands that delete data. */
 export const YES = option(
@@ -32,10 +41,23 @@ export async function requireOrganization(sql: Queryable, name: string): Promise
   return organization;
 }
 
-/** Opens the database, and finds an organization in it. @throws {Failure} when it does not exist */
-export async function openOrganization(context: CommandContext, name: string) {
+/**
+ * Opens the database, and finds an organization in it: the only one, or the one named after the owner of
+ * a repository, unless it is named. @throws {Failure} when it does not exist
+ */
+export async function openOrganization(
+  context: CommandContext,
+  name: string | undefined,
+  owner?: string,
+) {
   const { sql } = await context.openDatabase();
-  return { sql, organization: await requireOrganization(sql, name) };
+  if (name !== undefined) return { sql, organization: await requireOrganization(sql, name) };
+  const organization = await findDefaultOrganization(sql, owner);
+  if (organization) return { sql, organization };
+  const names = (await listOrganizations(sql)).map(({ name }) => quote(name));
+  throw names.length === 0
+    ? new Failure(`no organization yet: create one with \`${PROGRAM} org create NAME\``)
+    : new UsageError(`missing option '--org <name>': expected one of ${names.join(", ")}`);
 }
 
 /** The error for an organization that does not exist. */

@@ -25,7 +25,7 @@ const FLAKY = "test-analytics flaky";
 
 const LABEL =
   "A terminal: reports are ingested, then a table lists the flaky tests, each with its rate, its " +
-  "failures, name and file";
+  "failures, name and id";
 
 /**
  * The five lines of the README's first steps, as typed where the program is installed.

@@ -9,13 +9,14 @@ import { SECONDS_PER_DAY, WINDOW_SECONDS } from "../../base/time.ts";
 import * as parameters from "../../http/request/parameters.ts";
 import { TestCollection } from "../../http/request/test_collection.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
-import { lineOfText, option, repositoryName, wholeNumber } from "../parameters.ts";
-import { Failure } from "../../base/failure.ts";
+import { option, repositoryName, wholeNumber } from "../parameters.ts";
 import { plainLine } from "../output.ts";
 import { oneLine } from "../../base/text.ts";
-import { requireOrganization, selectRepositories } from "../resources.ts";
-import { findDefaultOrganization } from "../../../db/admin/organizations.ts";
+import { openOrganization, ORG, selectRepositories } from "../resources.ts";
 import { type Column, tableLines } from "../table.ts";
+
+/** Narrower terminals have room for the id, which `quarantine add` needs, but for no file as well. */
+const WIDE_COLUMNS = 100;
 
 const DAYS = WINDOW_SECONDS / SECONDS_PER_DAY;
 
@@ -35,7 +36,7 @@ export const flakyCommand: AddCommand = command({
   example: "flaky --org acme --repo acme/shop",
   moreExamples: ["flaky --branch main --q 'checkout tags:nightly' --sort recency"],
   input: {
-    org: option("<name>", "organization (default: the only one)", v.optional(lineOfText)),
+    org: ORG,
     repo: option("<owner/name>", "repository (default: all)", v.optional(repositoryName)),
     sort: option("<order>", "disruptivenessRatio (default), or recency", parameters.sort),
     q: option("<terms>", "search, as the parameter q of the API", parameters.search),
@@ -47,11 +48,7 @@ export const flakyCommand: AddCommand = command({
     ),
   },
   async run({ org, repo, branch: branches, ...query }, context) {
-    const { sql } = await context.openDatabase();
-    const organization = org === undefined
-      ? await findDefaultOrganization(sql, repo?.owner)
-      : await requireOrganization(sql, org);
-    if (!organization) throw new Failure("no default organization: expected --org NAME");
+    const { sql, organization } = await openOrganization(context, org, repo?.owner);
     const repositories = await selectRepositories(sql, organization, repo);
     const states = await loadTrackedTests(sql, {
       repositoryIds: repositories.map(({ repositoryId }) => repositoryId),
@@ -92,7 +89,7 @@ async function print(
     const lines = testTable(listed, { now, width: columns });
     await io.stdout(lines.map((line) => `${line}\n`).join(""));
     const shown = listed.length < count ? `, ${listed.length} shown (--limit)` : "";
-    io.stderr(`\nflaky in the last ${DAYS} days: ${count}${shown}; --json has ids and more\n`);
+    io.stderr(`\nflaky in the last ${DAYS} days: ${count}${shown}; --json has more\n`);
   }
 }
 
@@ -113,11 +110,16 @@ function plainTest({ repository, test }: Listed): string {
 
 function testTable(listed: Listed[], { now, width }: { now: number; width: number }): string[] {
   const hasSeveral = new Set(listed.map(({ repository }) => repository)).size > 1;
+  const place: Column = hasSeveral
+    ? { title: "REPOSITORY", cut: "end" }
+    : { title: "FILE", cut: "start" };
+  const isWide = width >= WIDE_COLUMNS;
   const shown = COLUMNS.filter(({ terminal }) => terminal !== undefined);
   const columns: Column[] = [
     ...shown.map(({ terminal }) => ({ title: terminal!, align: "right" as const })),
     { title: "TEST", cut: "end" },
-    hasSeveral ? { title: "REPOSITORY", cut: "end" } : { title: "FILE", cut: "start" },
+    ...isWide ? [place] : [],
+    { title: "ID" },
   ];
   const rows = listed.map(({ repository, test }) => [
     ...shown.map(({ cell }) => {
@@ -125,7 +127,8 @@ function testTable(listed: Listed[], { now, width }: { now: number; width: numbe
       return typeof value === "object" ? age(now - (value.at ?? now)) : String(value);
     }),
     `${test.quarantine ? "* " : ""}${test.name}`,
-    hasSeveral ? repository : test.file || test.class || test.suite,
+    ...isWide ? [hasSeveral ? repository : test.file || test.class || test.suite] : [],
+    test.id,
   ]);
   const lines = tableLines(columns, rows.map((row) => row.map(oneLine)), width);
   return listed.some(({ test }) => test.quarantine) ? [...lines, "* quarantined"] : lines;

@@ -43,7 +43,7 @@ export const ingestCommand: AddCommand = command({
     const prepare = isArchive ? prepareArchive : prepareReports;
     const read = await prepare(options, context, listener);
     // Before the reports are read, which may take long.
-    const { sql, organization } = await openOrganization(context, options.org);
+    const { sql, organization } = await openOrganization(context, options.org, options.repo?.owner);
     const { facts, files } = await read();
     const { now } = context;
     const stored = await storeUpload(sql, organization, facts, files, { now });

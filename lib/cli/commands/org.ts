@@ -71,12 +71,12 @@ const logCommand = command({
     const changes = await listChanges(sql, organizationId);
     await context.printList(
       changes.map(jsonRecord),
-      (change) => [
-        change.changed_at,
-        change.author,
-        change.command,
-        change.subject,
-        JSON.stringify(change.detail),
+      [
+        "changed_at",
+        "author",
+        "command",
+        "subject",
+        { title: "DETAIL", cell: ({ detail }) => JSON.stringify(detail) },
       ],
     );
   },

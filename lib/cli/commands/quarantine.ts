@@ -132,7 +132,11 @@ const listCommand = command({
   async run({ org }, context) {
     const { sql, organization: { organizationId } } = await openOrganization(context, org);
     const tests = await listQuarantined(sql, organizationId, context.now);
-    await context.printList(tests.map((test) => quarantineRecord(test, test)));
+    await context.printList(
+      tests.map((test) => quarantineRecord(test, test)),
+      undefined,
+      ["id", "repository", "name", "quarantined_by", "quarantine_expires_at"],
+    );
   },
 });
 
@@ -164,6 +168,8 @@ const logCommand = command({
         quarantine_owner: event.quarantineOwner,
         quarantine_expires_at: timestampOrNull(event.quarantineExpiresAt),
       })),
+      undefined,
+      ["at", "action", "id", "name", "author", "quarantine_reason"],
     );
   },
 });
@@ -215,7 +221,7 @@ const offCommand = command({
 
 async function store(
   context: CommandContext,
-  { org, repo }: { org: string; repo: RepositoryName | undefined },
+  { org, repo }: { org: string | undefined; repo: RepositoryName | undefined },
   policy: QuarantinePolicy | null,
 ): Promise<void> {
   const { sql, organization } = await openOrganization(context, org);
@@ -255,7 +261,18 @@ const showCommand = command({
     const { sql, organization: { organizationId } } = await openOrganization(context, org);
     const records = (await listPolicies(sql, organizationId)).map(policyRecord);
     if (records.length === 0) context.note("the policy is off: nothing is set");
-    await context.printList(records);
+    const days = (seconds: number | null) => seconds && `${seconds / SECONDS_PER_DAY}d`;
+    await context.printList(records, undefined, [
+      "repository",
+      "state",
+      "disruptions",
+      { title: "VERSIONS", cell: (record) => record.code_versions },
+      { title: "RESULTS", cell: (record) => record.min_results },
+      { title: "TESTS", cell: (record) => record.max_tests },
+      { title: "PASSES", cell: (record) => record.release_passes },
+      { title: "AFTER", cell: (record) => days(record.release_after_seconds) },
+      { title: "EXPIRES", cell: (record) => days(record.expires_seconds) },
+    ]);
   },
 });
 
@@ -303,6 +320,8 @@ const applyCommand: AddCommand = command({
         ...testRecord(test.id, formatRepositoryName(test.repository), test),
         reason,
       })),
+      undefined,
+      ["action", "id", "name", "reason"],
     );
   },
 });

@@ -50,7 +50,11 @@ const listCommand = command({
     const repositories = await listRepositories(sql, organization.organizationId);
     await context.printList(
       repositories.map(repositoryRecord),
-      (record) => [formatRepositoryName(record), record.repository_id, record.created_at],
+      [
+        { title: "REPOSITORY", cell: (record) => formatRepositoryName(record) },
+        "repository_id",
+        "created_at",
+      ],
     );
   },
 });

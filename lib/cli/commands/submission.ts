@@ -21,6 +21,7 @@ const listCommand = command({
     await context.printList(
       submissions.map(submissionRecord),
       ["key", "recorded_at", "status", "test_result_count", "commit_oid", "build_url"],
+      ["key", "recorded_at", "test_result_count", "status"],
     );
   },
 });
@@ -31,12 +32,15 @@ const deleteCommand = command({
   example: "submission delete acme/4f2a9c1.tar.gz --org acme --yes",
   input: { key: argument("key, as in `submission list`", submissionKey), org: ORG, yes: YES },
   async run({ org, key }, context) {
-    const { sql, organization: { organizationId } } = await openOrganization(context, org);
+    const { sql, organization } = await openOrganization(context, org);
+    const { organizationId } = organization;
     const beforeCommit = (tx: Queryable) => context.logChange(tx, { organizationId, subject: key });
     if (!await deleteSubmission(sql, { organizationId, key, beforeCommit })) {
       throw new Failure(
         `submission "${key}" is unknown: ` +
-          `\`${PROGRAM} submission list --org ${shellWord(org)} --repo OWNER/NAME\` shows all`,
+          `\`${PROGRAM} submission list --org ${
+            shellWord(organization.name)
+          } --repo OWNER/NAME\` shows all`,
       );
     }
     await context.print(key, { key });

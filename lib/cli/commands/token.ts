@@ -158,6 +158,7 @@ const listCommand = command({
         "last_used_at",
         "repository",
       ],
+      ["api_token_id", "label", "type", "token_prefix", "state", "last_used_at"],
     );
   },
 });

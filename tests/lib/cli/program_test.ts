@@ -132,7 +132,7 @@ describe("usage errors", () => {
     ["an unknown command of a group", ["org", "drop"], /unknown command 'drop'/],
     ["an unknown option", ["org", "list", "--jsn"], /unknown option '--jsn'.*--json/],
     ["a missing argument", ["org", "create"], /missing required argument 'name'/],
-    ["a missing option", ["repo", "list"], /required option '--org <name>'/],
+    ["a missing option", ["upload", "a.xml"], /required option '--to <target>'/],
     ["a missing value", ["repo", "list", "--org"], /'--org <name>' argument missing/],
     ["too many arguments", ["org", "list", "acme"], /too many arguments/],
     ["an empty name", ["org", "create", ""], /NAME: "" is empty/],

@@ -85,18 +85,23 @@ describeWithDatabases("flaky", (database) => {
   });
 
   it("prints a table on a terminal", async () => {
-    const { stdout, stderr } = await cli("flaky --repo acme/shop", { columns: 45 });
+    const { stdout, stderr } = await cli("flaky --repo acme/shop", { columns: 52 });
     assert.equal(
       stdout,
-      " RATE  FAILS    LAST  TEST    FILE\n" +
-        "50.0%      1  3d ago  * pays  …ayment_test.ts\n" +
-        "33.3%      1  1m ago  adds    test.ts\n" +
+      " RATE  FAILS    LAST  TEST  ID\n" +
+        `50.0%      1  3d ago  * p…  ${ids.pays}\n` +
+        `33.3%      1  1m ago  adds  ${ids.adds}\n` +
         "* quarantined\n",
     );
-    assert.equal(stderr, "\nflaky in the last 14 days: 2; --json has ids and more\n");
+    const wide = await cli("flaky --repo acme/shop", { columns: 100 });
+    assert.match(
+      wide.stdout,
+      / FILE +ID\n.* pays +web\/checkout\/payment_test\.ts +[0-9a-f]{24}\n/,
+    );
+    assert.equal(stderr, "\nflaky in the last 14 days: 2; --json has more\n");
     const all = await cli("flaky --limit 1", { columns: 80 });
     assert.match(all.stderr, /: 3, 1 shown \(--limit\);/);
-    assert.match((await cli("flaky", { columns: 80 })).stdout, / REPOSITORY\n[^]* acme\/api\n/);
+    assert.match((await cli("flaky", { columns: 120 })).stdout, / REPOSITORY +ID\n[^]* acme\/api /);
   });
 
   it("says so when there is nothing to list", async () => {
@@ -118,7 +123,10 @@ describeWithDatabases("flaky", (database) => {
     await cli("org create beta");
     assert.equal((await cli("flaky --repo acme/shop")).code, 0);
     const several = await cli("flaky");
-    assert.equal(several.code, 1);
-    assert.match(several.stderr, /^error: no default organization: expected --org NAME/);
+    assert.equal(several.code, 2);
+    assert.match(
+      several.stderr,
+      /^error: missing option '--org <name>': expected one of "acme", "beta"/,
+    );
   });
 });

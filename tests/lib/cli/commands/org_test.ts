@@ -64,3 +64,20 @@ describeWithDatabases("org list without organizations", (database) => {
     assert.deepEqual(await cli("org list --json"), { code: 0, stdout: "[]\n", stderr: "" });
   });
 });
+
+describeWithDatabases("--org", (database) => {
+  const run = commandLine(database);
+
+  it("may be left out where there is one organization", async () => {
+    const none = await run("token list");
+    assert.deepEqual([none.code, none.stdout], [1, ""]);
+    assert.match(none.stderr, /^error: no organization yet: create one with .* org create NAME/);
+    await run("org create acme");
+    assert.equal((await run("repo create acme/shop")).stdout, "acme/shop\n");
+    assert.match((await run("repo list")).stdout, /^acme\/shop\t1\t/);
+    await run("org create beta");
+    const several = await run("repo list");
+    assert.equal(several.code, 2);
+    assert.match(several.stderr, /'--org <name>': expected one of "acme", "beta"/);
+  });
+});
