@@ -18,6 +18,7 @@ export function leafCommands(): { path: string; command: Command }[] {
   const io = {
     stdout: () => Promise.resolve(),
     stderr: () => {},
+    queueStderr: () => () => {},
     environment: {},
     now: () => 0,
     stderrIsTerminal: false,

@@ -2,6 +2,7 @@ import { DatabaseError } from "../database_error.ts";
 import { embeddedFiles } from "./files.ts";
 import type { Session } from "./session.ts";
 import { errorMessage } from "../../lib/base/error.ts";
+import { writeLastToStderr } from "../../lib/base/standard_error.ts";
 
 /** Error numbers of the engine's file system (WASI), whose errors have no message. */
 const SYSTEM_ERRORS: Record<number, string> = {
@@ -64,8 +65,7 @@ export async function openPostgres(path: string): Promise<Session & { close(): P
  * the files as after a kill.
  */
 export function exitProcess(error: unknown): never {
-  const text = `error: ${errorMessage(error)}\n`;
-  Deno.stderr.writeSync(new TextEncoder().encode(text));
+  writeLastToStderr(`error: ${errorMessage(error)}\n`);
   Deno.exit(1);
 }
 

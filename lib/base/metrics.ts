@@ -18,6 +18,10 @@ const DESCRIPTIONS = {
   throttled_requests_total: ["counter", "Wrong tokens refused without a look-up of their own."],
   database_statement_seconds: ["histogram", "Statements and transactions, waiting included."],
   database_wait_seconds: ["histogram", "Time that statements waited for a connection."],
+  log_lines_dropped_total: [
+    "counter",
+    "Lines of the log that did not fit, because standard error is not read fast enough.",
+  ],
   uploads_running: ["gauge", "Uploads that are being received, checked or stored."],
   upload_bytes_total: ["counter", "Bytes of the uploads that were acknowledged."],
   archives_waiting: ["gauge", "Archives found by the running sweep and not processed yet."],

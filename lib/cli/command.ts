@@ -33,6 +33,13 @@ export interface CliIo {
   stdout(text: string): Promise<void>;
   /** Writes to standard error. */
   stderr(text: string): void;
+  /**
+   * For services: from now on lines for standard error wait in a bounded queue instead of blocking.
+   * Returns a function that adds a line with its line end.
+   */
+  queueStderr(
+    handlers: { onDrop(count: number): void; onRoom(count: number): void },
+  ): (line: string, isUrgent: boolean) => void;
   environment: Environment;
   /** Seconds since 1970. */
   now(): number;

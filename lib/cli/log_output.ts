@@ -1,36 +1,9 @@
 /** Destinations of log lines: standard error, and telemetry when it is enabled. */
 import type { Environment } from "../base/config.ts";
-import { createLog, type Log, type LogLevel } from "../base/log.ts";
+import { createLog, type Log } from "../base/log.ts";
+import type { Metrics } from "../base/metrics.ts";
 import type { CliIo } from "./command.ts";
 import type { SettingValues } from "./settings.ts";
-
-// One write for each line costs a busy service a tenth of its throughput. A kill loses at most 50 ms.
-const FLUSH_AFTER_MS = 50;
-const FLUSH_AT_CHARACTERS = 32 * 1024;
-
-/**
- * Buffers lines, which are given without their line ends, until `flush`; warnings and errors are written
- * immediately.
- */
-export function bufferedOutput(write: (text: string) => void) {
-  let text = "";
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const flush = () => {
-    clearTimeout(timer);
-    timer = undefined;
-    const all = text;
-    text = "";
-    if (all !== "") write(all);
-  };
-  return {
-    write(line: string, level: LogLevel) {
-      text += `${line}\n`;
-      if (level === "warn" || level === "error" || text.length > FLUSH_AT_CHARACTERS) flush();
-      else timer ??= setTimeout(flush, FLUSH_AFTER_MS);
-    },
-    flush,
-  };
-}
 
 /** Whether the runtime exports traces and metrics. */
 export function isTelemetryOn(environment: Environment): boolean {
@@ -38,20 +11,26 @@ export function isTelemetryOn(environment: Environment): boolean {
 }
 
 /**
- * Runs `body` with a log, which is flushed at the end. Lines are exported through the console, but only
- * where telemetry replaces it: otherwise they would also appear on standard output.
+ * Runs `body` with a log. Lines that do not fit into its queue are counted, and the count is logged when
+ * there is room again. Lines are exported through the console, but only where telemetry replaces it:
+ * otherwise they would also appear on standard output.
  */
 export async function withLog(
   io: CliIo,
   { LOG_LEVEL, LOG_FORMAT }: SettingValues<"LOG_LEVEL" | "LOG_FORMAT">,
   body: (log: Log) => Promise<void>,
+  metrics?: Metrics,
 ): Promise<void> {
-  const output = bufferedOutput(io.stderr);
+  metrics?.count("log_lines_dropped_total", {}, 0);
+  const writeLine = io.queueStderr({
+    onDrop: (count) => metrics?.count("log_lines_dropped_total", {}, count),
+    onRoom: (count) => log.warn("log lines dropped", { count }),
+  });
   const isTelemetry = isTelemetryOn(io.environment);
   const isExported = isTelemetry && io.environment.OTEL_DENO_CONSOLE === "replace";
   const log = createLog({
     write: (line, level) => {
-      output.write(line, level);
+      writeLine(`${line}\n`, level !== "info");
       // deno-lint-ignore no-console -- the console goes to telemetry, nothing is printed
       if (isExported) console[level](line);
     },
@@ -64,12 +43,5 @@ export async function withLog(
       "log lines are not exported: expected OTEL_DENO_CONSOLE=replace in addition to OTEL_DENO",
     );
   }
-  // For an exit after the second signal.
-  globalThis.addEventListener("unload", output.flush);
-  try {
-    await body(log);
-  } finally {
-    globalThis.removeEventListener("unload", output.flush);
-    output.flush();
-  }
+  await body(log);
 }

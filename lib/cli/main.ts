@@ -1,6 +1,7 @@
 import process from "node:process";
 import type { Environment } from "../base/config.ts";
 import { pause } from "../base/delay.ts";
+import { flushStderr, queueStderr, writeToStderr } from "../base/standard_error.ts";
 import type { CliIo } from "./command.ts";
 import { isTelemetryOn } from "./log_output.ts";
 import { runCli } from "./program.ts";
@@ -14,7 +15,9 @@ const FLUSH_DELAY_MS = 50;
 /** Runs the command line of this process to its end. */
 export async function main(): Promise<void> {
   const io = processIo();
-  endProcess(await runCli(Deno.args, io), io.environment);
+  const code = await runCli(Deno.args, io);
+  await flushStderr();
+  endProcess(code, io.environment);
 }
 
 /**
@@ -51,6 +54,7 @@ function processIo(): CliIo {
   return {
     stdout: writeToStdout(),
     stderr: writeToStderr,
+    queueStderr,
     environment: process.env,
     now: () => Math.floor(Date.now() / 1000),
     stderrIsTerminal: Deno.stderr.isTerminal(),
@@ -90,13 +94,4 @@ function writeToStdout(): (text: string) => Promise<void> {
       }
     }
   };
-}
-
-function writeToStderr(text: string): void {
-  let rest = new TextEncoder().encode(text);
-  try {
-    while (rest.length > 0) rest = rest.subarray(Deno.stderr.writeSync(rest));
-  } catch {
-    // Standard error is closed.
-  }
 }

@@ -38,6 +38,7 @@ export async function runService(
     body(service: Service): Promise<void>;
   },
 ): Promise<void> {
+  const metrics = settings.OPS_PORT === undefined ? undefined : new Metrics();
   await withLog(io, settings, async (log) => {
     const database = await waitForDatabase(open, {
       seconds: settings.DATABASE_WAIT_SECONDS,
@@ -46,12 +47,12 @@ export async function runService(
     });
     if (database === null) return;
     const uses = recordTokenUsesLater(location, log);
-    const ops = startOps(database, settings, log);
+    const ops = startOps(database, { settings, metrics, log });
     try {
       await body({
         database,
         log,
-        ...ops && { metrics: ops.metrics },
+        ...metrics && { metrics },
         onTokenUse: uses.record,
         logStarted: (fields) =>
           log.info("started", {
@@ -65,14 +66,19 @@ export async function runService(
       await uses.close();
       await database.close();
     }
-  });
+  }, metrics);
 }
 
 /** Serves readiness and metrics; `null` without a port. @throws {Failure} when it cannot listen */
-function startOps(database: Database, settings: SettingValues<"OPS_HOST" | "OPS_PORT">, log: Log) {
-  const { OPS_HOST: host, OPS_PORT: port } = settings;
-  if (port === undefined) return null;
-  const metrics = new Metrics();
+function startOps(
+  database: Database,
+  { settings: { OPS_HOST: host, OPS_PORT: port }, metrics, log }: {
+    settings: SettingValues<"OPS_HOST" | "OPS_PORT">;
+    metrics: Metrics | undefined;
+    log: Log;
+  },
+) {
+  if (port === undefined || !metrics) return null;
   database.observe(({ waitedMs, totalMs }) => {
     metrics.observe("database_statement_seconds", totalMs / 1000);
     if (waitedMs !== null) metrics.observe("database_wait_seconds", waitedMs / 1000);
@@ -82,7 +88,7 @@ function startOps(database: Database, settings: SettingValues<"OPS_HOST" | "OPS_
     () => serveOps({ host, port, metrics, log, checkReady: () => checkReady(database) }),
   );
   log.info("readiness and metrics", { url: server.url });
-  return { metrics, close: () => server.shutdown() };
+  return { close: () => server.shutdown() };
 }
 
 async function checkReady({ sql }: Database): Promise<void> {
