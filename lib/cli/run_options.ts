@@ -63,6 +63,9 @@ export const RUN_OPTIONS = {
   ),
 };
 
+/** Of SHA-1; ids of SHA-256 are longer. */
+const WHOLE_ID_LENGTH = 40;
+
 export const REPORTS = v.array(v.string());
 
 /** @throws {UsageError} when there is nothing to read */
@@ -113,7 +116,13 @@ export async function factsOfRun(given: RunValues, context: CommandContext): Pro
     checkoutFolder: found ? await git(["rev-parse", "--show-toplevel"]) : "",
   };
   facts.treeOid ??=
-    (commitOid === ofCommit?.commit ? ofCommit.tree : job && await treeOf(commitOid, git)) || null;
+    (commitOid === ofCommit?.commit ? ofCommit.tree : await treeOf(commitOid, git)) || null;
+  if (facts.treeOid === null && commitOid.length < WHOLE_ID_LENGTH && isGitId(commitOid)) {
+    context.note(
+      `commit ${commitOid} is abbreviated and not in the checkout: results of the whole id are those ` +
+        "of another code version, use one or the other everywhere",
+    );
+  }
   if (!job) return facts;
   if (facts.treeOid === null) {
     context.note(
@@ -131,7 +140,8 @@ export async function factsOfRun(given: RunValues, context: CommandContext): Pro
 
 /**
  * The commit of `--commit`. A name such as `HEAD` or `main` is resolved in the checkout: as text it
- * would join the results of different code.
+ * would join the results of different code. So is an abbreviated id, which would separate those of
+ * the same code.
  *
  * @throws {UsageError} when it is neither an id nor known in the checkout
  */
@@ -140,9 +150,15 @@ export async function givenCommit(
   { io }: Pick<CommandContext, "io">,
 ): Promise<string | undefined> {
   if (commit === undefined) return undefined;
-  if (isGitId(commit)) return readGitId(commit, "commit");
+  if (commit.length >= WHOLE_ID_LENGTH && isGitId(commit)) return readGitId(commit, "commit");
   const resolved = await commitOf(commit, io.git ?? runGit);
-  if (resolved !== "") return resolved;
+  if (!isGitId(commit)) {
+    if (resolved !== "") return resolved;
+  } else {
+    const id = readGitId(commit, "commit");
+    // Not a branch that is called like an id.
+    return resolved.startsWith(id) ? resolved : id;
+  }
   throw new UsageError(
     `--commit: unknown commit "${commit}": expected 7 to 64 hex digits, or a revision of the ` +
       "current checkout",

@@ -354,14 +354,15 @@ describe("ingest in a CI job", () => {
     assert.match(stderr, /this GitHub Actions job has no build URL/);
   });
 
-  it("asks neither git nor CODEOWNERS outside of CI when repository and commit are given", async () => {
+  it("asks git for the tree alone outside of CI when repository and commit are given", async () => {
     const argv = ["--repo", "acme/d", "--commit", SHA];
-    const { code } = await ingest(argv, {
-      environment: {},
-      git: () => Promise.reject(new Error("git was asked")),
-    });
-    assert.equal(code, 0);
-    const git = () => Promise.resolve("");
+    const asked: string[] = [];
+    const git = (args: string[]) => {
+      asked.push(args.join(" "));
+      return Promise.resolve("");
+    };
+    assert.equal((await ingest(argv, { environment: {}, git })).code, 0);
+    assert.deepEqual(asked, [`rev-parse --verify --quiet ${SHA}^{tree}`]);
     const { code: wrong, stderr } = await ingest([], { environment: {}, git });
     assert.equal(wrong, 2);
     assert.match(stderr, /missing --repo OWNER\/NAME, --commit OID: found neither in/);

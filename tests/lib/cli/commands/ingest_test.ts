@@ -10,7 +10,16 @@ describeWithDatabases("ingest", (database) => {
   let folder: string;
   const path = (name: string) => join(folder, name);
   const ingest = (repository: string, ...more: string[]) =>
-    cli(["ingest", "--org", "acme", "--repo", repository, "--commit", "abc0000", ...more]);
+    cli([
+      "ingest",
+      "--org",
+      "acme",
+      "--repo",
+      repository,
+      "--commit",
+      "abc0000000000000000000000000000000000000",
+      ...more,
+    ]);
 
   before(async () => {
     await cli("org create acme");
@@ -52,7 +61,15 @@ describeWithDatabases("ingest", (database) => {
   });
 
   it("needs a report or coverage, as upload does", async () => {
-    const upload = ["upload", "--to", path("inbox"), "--repo", "acme/none", "--commit", "abc0000"];
+    const upload = [
+      "upload",
+      "--to",
+      path("inbox"),
+      "--repo",
+      "acme/none",
+      "--commit",
+      "abc0000000000000000000000000000000000000",
+    ];
     for (
       const { code, stdout, stderr } of [
         await ingest("acme/none"),
@@ -69,7 +86,9 @@ describeWithDatabases("ingest", (database) => {
   it("names a file where upload needs a folder", async () => {
     for (const file of [path("a.xml"), path("a.xml/inbox")]) {
       const { code, stderr } = await cli([
-        ..."upload --repo acme/none --commit abc0000 --to".split(" "),
+        ..."upload --repo acme/none --commit abc0000000000000000000000000000000000000 --to".split(
+          " ",
+        ),
         file,
         path("a.xml"),
       ]);
@@ -134,36 +153,50 @@ describeWithDatabases("ingest", (database) => {
       return stderr.split("\n");
     };
     const broken = [result("adds", true), result("pays", false)];
-    assert.deepEqual(await store("abc0001", broken), [
-      "acme/told main abc0001: 2 results, 1 failed",
+    assert.deepEqual(await store("abc0001000000000000000000000000000000000", broken), [
+      "acme/told main abc000100000: 2 results, 1 failed",
       "",
     ]);
     const retried = [result("adds", true), result("adds", false), result("pays", false)];
-    assert.deepEqual(await store("abc0002", retried), [
-      "acme/told main abc0002: 3 results, 1 failed, 1 of them flaky",
+    assert.deepEqual(await store("abc0002000000000000000000000000000000000", retried), [
+      "acme/told main abc000200000: 3 results, 1 failed, 1 of them flaky",
       "new flaky tests: 1",
       "  adds (cart.ts)",
       "",
     ]);
-    // Known from now on. The pass at abc0001 makes an earlier failure of that commit flaky.
-    assert.deepEqual(await store("abc0001", [result("adds", false), result("pays", true)]), [
-      "acme/told main abc0001: 2 results, 1 failed, 1 of them flaky",
-      "new flaky tests: 1",
-      "  pays (cart.ts)",
-      "",
-    ]);
+    // Known from now on. The pass at abc0001000000000000000000000000000000000 makes an earlier failure of that commit flaky.
+    assert.deepEqual(
+      await store("abc0001000000000000000000000000000000000", [
+        result("adds", false),
+        result("pays", true),
+      ]),
+      [
+        "acme/told main abc000100000: 2 results, 1 failed, 1 of them flaky",
+        "new flaky tests: 1",
+        "  pays (cart.ts)",
+        "",
+      ],
+    );
     const many = Array.from(
       { length: 23 },
       (_, n) => [result(`t${n}`, true), result(`t${n}`, false)],
     );
-    const lines = await store("abc0003", many.flat());
+    const lines = await store("abc0003000000000000000000000000000000000", many.flat());
     assert.equal(lines[1], "new flaky tests: 23");
     assert.equal(lines.at(-2), "  and 3 more: deno task cli flaky --repo acme/told");
     assert.equal(lines.length, 24);
   });
 
   it("shows the command that creates an unknown organization", async () => {
-    const argv = ["ingest", "--org", "it's new", "--repo", "a/b", "--commit", "abc0000"];
+    const argv = [
+      "ingest",
+      "--org",
+      "it's new",
+      "--repo",
+      "a/b",
+      "--commit",
+      "abc0000000000000000000000000000000000000",
+    ];
     const { code, stderr } = await cli([...argv, path("a.xml")]);
     assert.equal(code, 1);
     const command = "`deno task cli org create 'it'\\''s new'`";

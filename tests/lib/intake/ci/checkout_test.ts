@@ -67,6 +67,23 @@ describe("a git checkout outside of CI", () => {
     assert.deepEqual(rows.map((row) => ({ ...row })), [{ tree_oid: null, branch: null }]);
   });
 
+  it("gives the tree to its commit, also when that is given or abbreviated", async () => {
+    for (const [no, given] of [commit, commit.slice(0, 8), commit.toUpperCase()].entries()) {
+      await Deno.writeTextFile(join(folder, "a.xml"), reportOf(`given ${no}`));
+      const { code, stdout, stderr } = await ingest("--json", "--commit", given);
+      assert.equal(code, 0, stderr);
+      assert.equal(JSON.parse(stdout).commit_oid, commit);
+    }
+    const rows = await database.sql`
+      select distinct tree_oid from submission where commit_oid = ${commit}`;
+    assert.deepEqual(rows.map((row) => row.tree_oid), [tree]);
+  });
+
+  it("notes an abbreviated commit that it does not have", async () => {
+    await Deno.writeTextFile(join(folder, "a.xml"), reportOf("abbreviated"));
+    assert.match((await ingest("--commit", "abc0001")).stderr, /commit abc0001 is abbreviated and/);
+  });
+
   it("has another tree with uncommitted changes, the same for the same changes", async () => {
     const notes: string[] = [];
     const changed = async (text: string) => {
