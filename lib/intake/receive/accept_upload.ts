@@ -140,7 +140,7 @@ function repacked(
   );
   const files = async function* (): AsyncGenerator<FileToPack, void> {
     for await (const { ordinal, bytes, ...file } of readEntries(source.open(), { archive })) {
-      if (wantedOrdinals.has(ordinal)) yield { ...file, open: () => ReadableStream.from(bytes) };
+      if (wantedOrdinals.has(ordinal)) yield { ...file, open: () => bytes };
     }
   };
   const archive = source.name;

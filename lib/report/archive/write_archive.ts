@@ -1,8 +1,8 @@
 /** Writes a gzip'd tar in the nested form: equal facts and files give equal bytes. */
-import { createTarPacker } from "modern-tar";
 import { stringify } from "yaml";
 import { formatTimestamp } from "../../base/time.ts";
 import type { RepositoryName } from "../../base/repository_name.ts";
+import { type TarFile, writeTar } from "./tar.ts";
 
 /** When, where and on which code the tests of an upload ran. */
 export interface RunFacts {
@@ -33,7 +33,7 @@ export interface FileToPack {
   /** Inside the archive, see {@link archivePath}. */
   path: string;
   size: number;
-  open(): ReadableStream<Uint8Array>;
+  open(): AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 }
 
 /** The path of a file in an archive: relative, without `..`. */
@@ -52,21 +52,19 @@ export interface ArchiveContent {
 export function writeArchive(
   { facts, codeowners, files }: ArchiveContent,
 ): ReadableStream<Uint8Array> {
-  async function* all() {
+  async function* all(): AsyncGenerator<TarFile, void> {
+    const modifiedAt = facts.recordedAt;
+    const textFile = (name: string, text: string) => {
+      const bytes = new TextEncoder().encode(text);
+      return { name, size: bytes.length, modifiedAt, bytes: [bytes] };
+    };
     yield textFile("buildpulse.yml", metadataText(facts));
     if (codeowners !== null) yield textFile("CODEOWNERS", codeowners);
-    yield* files;
-  }
-  const { readable, controller } = createTarPacker();
-  const mtime = new Date(facts.recordedAt * 1000);
-  (async () => {
-    for await (const { path, size, open } of all()) {
-      const entry = controller.add({ name: path, size, mtime, mode: 0o644, type: "file" });
-      await open().pipeTo(entry);
+    for await (const { path, size, open } of files) {
+      yield { name: path, size, modifiedAt, bytes: open() };
     }
-    controller.finalize();
-  })().catch((error) => controller.error(error));
-  return readable.pipeThrough<Uint8Array>(new CompressionStream("gzip"));
+  }
+  return ReadableStream.from(writeTar(all())).pipeThrough(new CompressionStream("gzip"));
 }
 
 function metadataText(facts: ArchiveFacts): string {
@@ -85,9 +83,4 @@ function metadataText(facts: ArchiveFacts): string {
     tags: facts.tags,
     timestamp: formatTimestamp(facts.recordedAt),
   }, { defaultStringType: "QUOTE_DOUBLE", defaultKeyType: "PLAIN", lineWidth: 0 });
-}
-
-function textFile(path: string, text: string): FileToPack {
-  const bytes = new TextEncoder().encode(text);
-  return { path, size: bytes.length, open: () => new Blob([bytes]).stream() };
 }
