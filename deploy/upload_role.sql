@@ -1,9 +1,10 @@
--- A role for `test-analytics receive`: it looks upload tokens up, and sees nothing else.
+-- A role for `test-analytics receive`: it calls two functions, which look up and record the use of a
+-- token whose hash it has. It can read and write no table.
 --
--- Run it in the program's database as the user who runs `test-analytics migrate`, or as a superuser,
--- after the tables exist. A user without CREATEROLE needs the role to exist: an administrator runs
--- `create role test_analytics_receiver login` first. It can be repeated. Set a password in psql with
--- `\password test_analytics_receiver`.
+-- Run it in the program's database as the user who runs `test-analytics migrate`, or as a superuser.
+-- A user without CREATEROLE needs the role to exist: an administrator runs
+-- `create role test_analytics_receiver login` first. It can be repeated, before and after the tables
+-- exist. Set a password in psql with `\password test_analytics_receiver`.
 --
 --   psql "$DATABASE_URL" -f deploy/upload_role.sql
 \set ON_ERROR_STOP on
@@ -11,24 +12,45 @@
 begin;
 
 do $$
+declare
+  receiver constant text := 'test_analytics_receiver';
+  callable regprocedure;
 begin
-  if not exists (select from pg_roles where rolname = 'test_analytics_receiver') then
-    create role test_analytics_receiver login;
+  if not exists (select from pg_roles where rolname = receiver) then
+    execute format('create role %I login', receiver);
   end if;
+
   -- Only what PUBLIC may not do already: a user who does not own the database cannot grant this.
-  if not has_database_privilege('test_analytics_receiver', current_database(), 'connect') then
-    execute format('grant connect on database %I to test_analytics_receiver', current_database());
+  if not has_database_privilege(receiver, current_database(), 'connect') then
+    execute format('grant connect on database %I to %I', current_database(), receiver);
   end if;
-  if not has_schema_privilege('test_analytics_receiver', current_schema(), 'usage') then
-    execute format('grant usage on schema %I to test_analytics_receiver', current_schema());
+  if not has_schema_privilege(receiver, current_schema(), 'usage') then
+    execute format('grant usage on schema %I to %I', current_schema(), receiver);
   end if;
+
+  -- Null before the tables exist: the migration that creates the functions grants the same.
+  foreach callable in array array[
+    to_regprocedure('upload_token(text, timestamptz)'),
+    to_regprocedure('record_token_use(text, timestamptz)')]
+  loop
+    if callable is not null then
+      execute format('revoke all on function %s from public', callable);
+      execute format('grant execute on function %s to %I', callable, receiver);
+    end if;
+  end loop;
+  -- What this script granted in earlier versions.
+  if to_regclass('api_token') is not null then
+    execute format('revoke all on schema_migration, api_token, organization from %I', receiver);
+  end if;
+
+  -- The grants restrict the role. This default prevents runaway statements.
+  begin
+    execute format('alter role %I set statement_timeout = ''10s''', receiver);
+  exception when insufficient_privilege then
+    raise notice 'the role exists and its settings were left as they are: an administrator can set '
+      'statement_timeout';
+  end;
 end
 $$;
-
--- The version of the schema, tokens (of which only hashes are stored) and their organizations.
-grant select on schema_migration, api_token to test_analytics_receiver;
-grant select (organization_id, name) on organization to test_analytics_receiver;
--- The hour of the last use, for `token list`.
-grant update (last_used_at) on api_token to test_analytics_receiver;
 
 commit;

@@ -250,7 +250,10 @@ export async function dropEverything(sql: postgres.Sql): Promise<void> {
     select 'sequence', 'repository_id_sequence'
     union all
     select 'function', oid::regprocedure::text from pg_proc
-    where pronamespace = 'public'::regnamespace`;
+    where pronamespace = 'public'::regnamespace
+    union all
+    select 'type', oid::regclass::text from pg_class
+    where relnamespace = 'public'::regnamespace and relkind = 'c'`;
   for (const { kind, name } of objects) {
     await sql.unsafe(`drop ${kind} if exists ${name} cascade`);
   }

@@ -153,11 +153,11 @@ async function addTokens(
   await addToken({ type: "upload", label: "CI, naïve", tokenPrefix: null });
   await addToken({ type: "badge", repositoryId: shop.repositoryId });
   await addToken({ label: "revoked" });
-  const tokens = await sql<{ id: number }[]>`
-    select api_token_id as id from api_token where organization_id = ${organizationId}
+  const tokens = await sql<{ id: number; hash: string }[]>`
+    select api_token_id as id, hash from api_token where organization_id = ${organizationId}
     order by api_token_id`;
   await revokeToken(sql, { apiTokenId: tokens.at(-1)!.id, revokedAt: NOW - 1 });
-  await recordTokenUses(sql, [{ organizationId, tokenId: tokens[0]!.id, hour: NOW - NOW % 3_600 }]);
+  await recordTokenUses(sql, [{ hash: tokens[0]!.hash, hour: NOW - NOW % 3_600 }]);
 }
 
 async function addQuarantines(

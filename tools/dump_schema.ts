@@ -10,7 +10,7 @@ import { migrate } from "../db/schema/migrate.ts";
 /** The command that updates the committed dump. */
 export const REGENERATE = "deno run -A tools/dump_schema.ts";
 
-/** Sequences, tables with their constraints and indexes, and functions, each by name. */
+/** Sequences, types, tables with their constraints and indexes, and functions, each by name. */
 export async function dumpSchema(sql: postgres.Sql): Promise<string> {
   const sequences = await sql<{ definition: string }[]>`
     select format('create sequence %I as %s;', c.relname, format_type(s.seqtypid, null)) as definition
@@ -22,6 +22,15 @@ export async function dumpSchema(sql: postgres.Sql): Promise<string> {
         select from pg_depend d
         where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype in ('a', 'i')
       )
+    order by c.relname collate "C"`;
+  const types = await sql<{ name: string; items: string }[]>`
+    select c.relname as name, string_agg(
+      format('  %I %s', a.attname, format_type(a.atttypid, a.atttypmod)), E',\n' order by a.attnum
+    ) as items
+    from pg_class c
+    join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+    where c.relnamespace = 'public'::regnamespace and c.relkind = 'c'
+    group by c.relname
     order by c.relname collate "C"`;
   const tables = await sql<{ name: string; items: string; indexes: string }[]>`
     select c.relname as name,
@@ -87,6 +96,7 @@ export async function dumpSchema(sql: postgres.Sql): Promise<string> {
   return [
     `-- The schema after all migrations. Written by: ${REGENERATE}\n`,
     ...sequences.map(({ definition }) => `${definition}\n`),
+    ...types.map(({ name, items }) => `create type ${name} as (\n${items}\n);\n`),
     ...tables.map(({ name, items, indexes }) => `create table ${name} (\n${items}\n);\n${indexes}`),
     ...functions.map(({ definition }) => `${definition.trimEnd()};\n`),
   ].join("\n");

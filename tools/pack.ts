@@ -19,6 +19,7 @@ export const INCLUDED_FILES: readonly string[] = [
   "deploy/test-analytics-watch.service",
   "deploy/read_only_role.sql",
   "deploy/upload_role.sql",
+  "deploy/writer_role.sql",
 ];
 
 /**

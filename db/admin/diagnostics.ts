@@ -13,8 +13,10 @@ export interface ServerState {
   isStreaming: boolean;
   user: string;
   isSuperuser: boolean;
-  /** Whether the user may insert, update and delete in the program's tables. */
+  /** Whether the user may store uploads. */
   canWrite: boolean;
+  /** Whether the user may look up tokens of all types, as `up` does. */
+  canReadTokens: boolean;
   /** Whether the user may write, create tables and alter those that exist. */
   canMigrate: boolean;
   databaseBytes: number;
@@ -25,7 +27,7 @@ export async function loadServerState(sql: Queryable): Promise<ServerState> {
   // Not transaction_read_only: `doctor` itself connects read-only.
   const [row] = await sql<ServerState[]>`
     with own_table as (
-      select c.oid, pg_has_role(c.relowner, 'usage') as is_owned from pg_class c
+      select c.oid, c.relname as name, pg_has_role(c.relowner, 'usage') as is_owned from pg_class c
       where c.oid in (to_regclass('schema_migration'), to_regclass('api_token'),
         to_regclass('submission'))
     ), role as (
@@ -38,7 +40,7 @@ export async function loadServerState(sql: Queryable): Promise<ServerState> {
         ) and coalesce((
           select bool_and(has_table_privilege(oid, 'insert') and has_table_privilege(oid, 'update')
             and has_table_privilege(oid, 'delete'))
-          from own_table
+          from own_table where name = 'submission'
         ), has_schema_privilege(current_schema(), 'create')) as can_write
       from pg_roles r where rolname = current_user
     )
@@ -56,6 +58,10 @@ export async function loadServerState(sql: Queryable): Promise<ServerState> {
       current_user::text as "user",
       is_superuser as "isSuperuser",
       not pg_is_in_recovery() and can_write as "canWrite",
+      coalesce((
+        select has_table_privilege(oid, 'select')
+          and has_function_privilege('upload_token(text, timestamptz)', 'execute')
+        from own_table where name = 'api_token'), false) as "canReadTokens",
       not pg_is_in_recovery() and can_write
         and has_schema_privilege(current_schema(), 'create')
         and coalesce((select bool_and(is_owned) from own_table), true) as "canMigrate",
@@ -89,4 +95,11 @@ export async function loadFreshness(
       order by s.submission_id desc limit 1
     ) newest on true`;
   return row!;
+}
+
+/** Whether the user may read the version of the schema; also when there is none. */
+export async function canReadSchemaVersion(sql: Queryable): Promise<boolean> {
+  const [row] = await sql<[{ can: boolean }]>`
+    select coalesce(has_table_privilege(to_regclass('schema_migration'), 'select'), true) as can`;
+  return row.can;
 }

@@ -72,21 +72,19 @@ export async function revokeToken(
   return present ? { token: present, revoked: false } : null;
 }
 
-/** A token that was used in an hour, in seconds since 1970. */
+/** The hash of a token that was used in an hour, in seconds since 1970. */
 export interface TokenUse {
-  organizationId: number;
-  tokenId: number;
+  hash: string;
   hour: number;
 }
 
-/** Records the last use of tokens. */
+/** Records the last use of tokens. The role of `receive` may do that for tokens whose hash it knows. */
 export async function recordTokenUses(sql: Queryable, uses: readonly TokenUse[]): Promise<void> {
+  // In one order, so that processes that record the same tokens never deadlock.
   await sql`
-    update api_token t set last_used_at = to_timestamp(u.hour)
-    from json_to_recordset(${JSON.stringify(uses)}::text::json)
-      as u("organizationId" integer, "tokenId" integer, hour float8)
-    where t.organization_id = u."organizationId" and t.api_token_id = u."tokenId"
-      and (t.last_used_at is null or t.last_used_at < to_timestamp(u.hour))`;
+    select record_token_use(u.hash, to_timestamp(u.hour))
+    from json_to_recordset(${JSON.stringify(uses)}::text::json) as u(hash text, hour float8)
+    order by u.hash`;
 }
 
 function columns(sql: Queryable) {

@@ -190,6 +190,7 @@ export interface Uploader extends Caller {
 
 /**
  * Loads the organization of an upload token; `null` when the token is unknown, expired or revoked.
+ * Needs no privilege but to call this function, as the role of `receive`.
  *
  * @param options.now seconds since 1970
  */
@@ -198,13 +199,21 @@ export async function loadUploader(
   { hash, now }: { hash: string; now: number },
 ): Promise<Uploader | null> {
   const [row] = await sql<Uploader[]>`
-    select t.organization_id as "organizationId", t.api_token_id as "tokenId",
-      o.name as "organizationName"
-    from api_token t
-    join organization o on o.organization_id = t.organization_id
-    where t.hash = ${hash} and t.type = 'upload' and t.revoked_at is null
-      and (t.expires_at is null or t.expires_at > to_timestamp(${now}::float8))`;
+    select organization_id as "organizationId", api_token_id as "tokenId",
+      organization_name as "organizationName"
+    from upload_token(${hash}, to_timestamp(${now}::float8))`;
   return row ?? null;
+}
+
+/** Which of these hashes belong to a valid upload token. */
+export async function validUploadTokenHashes(
+  sql: Queryable,
+  { hashes, now }: { hashes: readonly string[]; now: number },
+): Promise<Set<string>> {
+  const rows = await sql<{ hash: string }[]>`
+    select h.hash from unnest(${textsIn(sql, hashes)}) as h(hash)
+    where exists (select 1 from upload_token(h.hash, to_timestamp(${now}::float8)))`;
+  return new Set(rows.map(({ hash }) => hash));
 }
 
 /** Which of these hashes belong to a token, valid or not. */

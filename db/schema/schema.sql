@@ -2,6 +2,12 @@
 
 create sequence repository_id_sequence as bigint;
 
+create type uploader as (
+  organization_id integer,
+  api_token_id integer,
+  organization_name text
+);
+
 create table api_token (
   organization_id integer not null,
   api_token_id integer not null generated always as identity,
@@ -260,6 +266,18 @@ AS $function$
       where u.repository_id = $1 and t.test_no >= u.first_test_no and t.test_no < u.end_test_no)
 $function$;
 
+create function record_token_use(token_hash text, used_at timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+begin
+  update api_token t set last_used_at = least(used_at, now())
+  where t.hash = token_hash and (t.last_used_at is null or t.last_used_at < least(used_at, now()));
+end
+$function$;
+
 create function repository_version(repository_id bigint, first_submission_id bytea, moment timestamp with time zone)
  RETURNS TABLE(data_version bigint, oldest_submission_id bytea, next_quarantine_end timestamp with time zone)
  LANGUAGE sql
@@ -282,4 +300,20 @@ create function stored_submission(repository_id bigint, submission_id bytea)
 AS $function$
   select s.key from submission s
   where s.repository_id = $1 and s.submission_id = $2
+$function$;
+
+create function upload_token(token_hash text, moment timestamp with time zone)
+ RETURNS SETOF uploader
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+begin
+  return query
+    select t.organization_id, t.api_token_id, o.name
+    from api_token t
+    join organization o on o.organization_id = t.organization_id
+    where t.hash = token_hash and t.type = 'upload' and t.revoked_at is null
+      and (t.expires_at is null or t.expires_at > moment);
+end
 $function$;

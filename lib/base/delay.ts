@@ -10,3 +10,14 @@ export async function pause(milliseconds: number, stop?: AbortSignal): Promise<v
 export async function aborted(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, "abort");
 }
+
+/** Whether some work finishes in time; throws what it throws. */
+export async function isDoneWithin(work: Promise<unknown>, timeoutMs: number): Promise<boolean> {
+  const { promise: timeout, resolve } = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => resolve(false), timeoutMs);
+  try {
+    return await Promise.race([work.then(() => true), timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

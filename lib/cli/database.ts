@@ -1,3 +1,4 @@
+import { loadServerState } from "../../db/admin/diagnostics.ts";
 import { type Database, type DatabaseOptions, openDatabase } from "../../db/connection/connect.ts";
 import { isTransient } from "../../db/connection/errors.ts";
 import { inspectEmbedded } from "../../db/embedded/folder.ts";
@@ -10,8 +11,8 @@ import type { DatabaseLocation } from "./settings.ts";
 import { Failure } from "../base/failure.ts";
 import { errorCode } from "../base/error.ts";
 
-// SQLSTATE: read-only transaction (a replica), insufficient privilege.
-const NOT_WRITABLE = new Set(["25006", "42501"]);
+/** SQLSTATE: read-only transaction (a replica), insufficient privilege. */
+export const NOT_WRITABLE = new Set(["25006", "42501"]);
 
 /**
  * Opens a database and migrates its schema to this version; a missing embedded database is created
@@ -54,15 +55,36 @@ export async function reopenForReading(
 
 /** Migrates the schema to this version. @throws {Failure} when that is not possible */
 export async function ensureCurrentSchema({ sql }: Database): Promise<void> {
-  const { state, problem } = await checkSchema(sql);
-  if (state === "current") return;
-  if (problem !== null) throw new Failure(problem);
+  let state = "not readable";
   try {
+    const { problem, ...found } = await checkSchema(sql);
+    ({ state } = found);
+    if (state === "current") return;
+    if (problem !== null) throw new Failure(problem);
     await migrate(sql);
   } catch (error) {
     if (!NOT_WRITABLE.has(errorCode(error))) throw error;
     throw cannotMigrate(state);
   }
+}
+
+/**
+ * Fails where uploads could not be stored.
+ *
+ * @param options.task what needs it, such as "`watch` stores uploads"
+ * @throws {Failure} that names the user and `remedy`
+ */
+export async function requireWritable(
+  { sql, kind }: Database,
+  { task, remedy, readsTokens = false }: { task: string; remedy: string; readsTokens?: boolean },
+): Promise<void> {
+  if (kind === "embedded") return;
+  const { user, isReplica, canWrite, canReadTokens } = await loadServerState(sql);
+  if (canWrite && (canReadTokens || !readsTokens)) return;
+  const problem = isReplica
+    ? "the server of DATABASE_URL is a replica, which cannot be written"
+    : `the user "${user}" of DATABASE_URL cannot ${canWrite ? "read tokens" : "write results"}`;
+  throw new Failure(`${task}, but ${problem}: ${remedy}`);
 }
 
 /** The error for a user without the privileges to migrate. */

@@ -1,9 +1,8 @@
 /** Shared setup of `serve`, `receive`, `watch` and `up`: log, database, operators' port, uses of tokens. */
-import { recordTokenUses, type TokenUse } from "../../db/admin/tokens.ts";
-import { type Database, openDatabase } from "../../db/connection/connect.ts";
+import type { Database } from "../../db/connection/connect.ts";
 import { checkSchema } from "../../db/schema/migrate.ts";
 import type { SettingName } from "../base/config.ts";
-import { errorFields, type Log, type LogFields } from "../base/log.ts";
+import type { Log, LogFields } from "../base/log.ts";
 import { Metrics } from "../base/metrics.ts";
 import { COMMIT, VERSION } from "../base/version.ts";
 import { serveOps } from "../http/ops/ops_server.ts";
@@ -12,7 +11,8 @@ import type { CommandContext } from "./command.ts";
 import { waitForDatabase } from "./database.ts";
 import { listenOrFail } from "../http/server/listen_or_fail.ts";
 import { withLog } from "./log_output.ts";
-import type { DatabaseLocation, SettingValues } from "./settings.ts";
+import type { SettingValues } from "./settings.ts";
+import { recordTokenUsesLater } from "./token_uses.ts";
 
 export const SERVICE_SETTINGS = [
   "OPS_HOST",
@@ -33,8 +33,10 @@ export interface Service extends Pick<Context, "log" | "metrics" | "onTokenUse">
 export async function runService(
   { io, database: location }: CommandContext,
   settings: SettingValues<typeof SERVICE_SETTINGS[number]>,
-  { open, body }: {
+  { open, body, checkReady = checkCurrentSchema }: {
     open(): Promise<Database>;
+    /** Throws when it is not ready. */
+    checkReady?(database: Database): Promise<void>;
     body(service: Service): Promise<void>;
   },
 ): Promise<void> {
@@ -47,7 +49,12 @@ export async function runService(
     });
     if (database === null) return;
     const uses = recordTokenUsesLater(location, log);
-    const ops = startOps(database, { settings, metrics, log });
+    const ops = startOps(database, {
+      settings,
+      metrics,
+      log,
+      checkReady: () => checkReady(database),
+    });
     try {
       await body({
         database,
@@ -72,10 +79,11 @@ export async function runService(
 /** Serves readiness and metrics; `null` without a port. @throws {Failure} when it cannot listen */
 function startOps(
   database: Database,
-  { settings: { OPS_HOST: host, OPS_PORT: port }, metrics, log }: {
+  { settings: { OPS_HOST: host, OPS_PORT: port }, metrics, log, checkReady }: {
     settings: SettingValues<"OPS_HOST" | "OPS_PORT">;
     metrics: Metrics | undefined;
     log: Log;
+    checkReady(): Promise<void>;
   },
 ) {
   if (port === undefined || !metrics) return null;
@@ -85,54 +93,13 @@ function startOps(
   });
   const server = listenOrFail(
     { host, port, portOption: "--ops-port" },
-    () => serveOps({ host, port, metrics, log, checkReady: () => checkReady(database) }),
+    () => serveOps({ host, port, metrics, log, checkReady }),
   );
   log.info("readiness and metrics", { url: server.url });
   return { close: () => server.shutdown() };
 }
 
-async function checkReady({ sql }: Database): Promise<void> {
+async function checkCurrentSchema({ sql }: Database): Promise<void> {
   const { state, problem } = await checkSchema(sql);
   if (state !== "current") throw new Error(problem ?? `the database schema is ${state}`);
-}
-
-// One connection for many tokens, soon enough for `token list`.
-const DELAY_MS = 5_000;
-
-/**
- * Records the last use of tokens in the background, until `close`: the API itself only reads, so this
- * has a connection of its own. Where it may not write (a read-only role, a replica), one log line says
- * so and it stops.
- */
-export function recordTokenUsesLater(location: DatabaseLocation, log: Log, delayMs = DELAY_MS) {
-  let pending: TokenUse[] = [];
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  let writing: Promise<void> = Promise.resolve();
-  let isOff = false;
-
-  async function write(): Promise<void> {
-    timer = undefined;
-    const uses = pending;
-    pending = [];
-    try {
-      const writer = await openDatabase({ ...location, maxConnections: 1 });
-      await recordTokenUses(writer.sql, uses).finally(writer.close);
-    } catch (error) {
-      isOff = true;
-      log.info("the last use of tokens is not recorded", { error: errorFields(error).error });
-    }
-  }
-
-  return {
-    record(use: TokenUse): void {
-      if (isOff) return;
-      pending.push(use);
-      timer ??= setTimeout(() => writing = write(), delayMs);
-    },
-    async close(): Promise<void> {
-      isOff = true;
-      clearTimeout(timer);
-      await writing;
-    },
-  };
 }

@@ -12,6 +12,16 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const read = (path: string) => Deno.readTextFile(join(ROOT, path));
 const NAMES: readonly string[] = SETTINGS.map(({ name }) => name);
 
+const ROLE_SCRIPTS = ["read_only_role.sql", "upload_role.sql", "writer_role.sql"];
+
+/** The processes of deploy/compose.yaml, each with its user of the database. */
+const PROCESSES: Record<string, { user: string; secret: string }> = {
+  "test-analytics": { user: "test_analytics_reader", secret: "reader_url" },
+  receive: { user: "test_analytics_receiver", secret: "receiver_url" },
+  watch: { user: "test_analytics_writer", secret: "writer_url" },
+  admin: { user: "test_analytics", secret: "database_url" },
+};
+
 describe("the sample configuration", () => {
   it("has settings that exist, with their defaults", async () => {
     const lines = (await read("deploy/test-analytics.env")).split("\n");
@@ -70,13 +80,9 @@ describe("the container", () => {
     );
     assert.deepEqual([...new Set(used)].sort(), Object.keys(secrets).sort());
     assert.deepEqual(Object.keys(volumes), ["database", "inbox"]);
-    for (const { environment } of [services["test-analytics"], services.receive, services.admin]) {
+    for (const name of Object.keys(PROCESSES)) {
+      const { environment } = services[name];
       for (const name of Object.keys(environment)) assert.ok(NAMES.includes(name), name);
-    }
-    const guide = await read("docs/guides/docker.md");
-    for (const { file } of Object.values(secrets) as { file: string }[]) {
-      const written = file.replace(/(database|reader)_password/, "${role}_password");
-      assert.ok(guide.includes(`>${written}`), file);
     }
   });
 
@@ -88,16 +94,52 @@ describe("the container", () => {
     assert.deepEqual(Object.keys(volumes), ["data"]);
   });
 
-  it("serves with a role that can only read, on a version of PostgreSQL that is tested", async () => {
+  it("runs each process with a role of its own, which the scripts create before the tables", async () => {
+    const { services, secrets } = parse(await read("deploy/compose.yaml"));
+    const guide = await read("docs/guides/docker.md");
+    const [, commands = ""] = /^(make_secrets\(\) \{[^]*?)^```/m.exec(guide) ?? [];
+    const folder = await Deno.makeTempDir();
+    try {
+      await Deno.mkdir(`${folder}/secrets`);
+      const args = ["-euc", commands];
+      assert.ok((await new Deno.Command("sh", { args, cwd: folder }).output()).success);
+      for (const [name, { user, secret }] of Object.entries(PROCESSES)) {
+        const { environment, secrets } = services[name];
+        assert.deepEqual(secrets, [secret]);
+        assert.equal(environment.DATABASE_URL_FILE, `/run/secrets/${secret}`);
+        const url = new URL(await Deno.readTextFile(`${folder}/secrets/${secret}`));
+        assert.deepEqual([url.username, url.host, url.pathname], [
+          user,
+          "database",
+          "/test_analytics",
+        ]);
+        const password = secret.replace("_url", "_password");
+        assert.equal(url.password, await Deno.readTextFile(`${folder}/secrets/${password}`));
+      }
+      const written = [...Deno.readDirSync(`${folder}/secrets`)].map((it) => `secrets/${it.name}`);
+      const files = (Object.values(secrets) as { file: string }[]).map(({ file }) => file);
+      assert.deepEqual(files.sort(), written.sort());
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+    const passwords = await read("deploy/role_passwords.sql");
+    const scripts = await Promise.all(ROLE_SCRIPTS.map((name) => read(`deploy/${name}`)));
+    for (const { user } of Object.values(PROCESSES)) {
+      if (user === services.database.environment.POSTGRES_USER) continue;
+      assert.ok(passwords.includes(`alter role ${user} password`), user);
+      assert.ok(scripts.some((script) => script.includes(`'${user}'`)), user);
+    }
+  });
+
+  it("has a version of PostgreSQL that is tested, and creates the roles", async () => {
     const { services } = parse(await read("deploy/compose.yaml"));
-    assert.deepEqual(services["test-analytics"].secrets, ["reader_url"]);
-    assert.match(await read("docs/guides/docker.md"), /test_analytics_reader:%s.*\n.*reader_url/);
     const tested = /\| PostgreSQL servers +\| version (\d+)/.exec(await read("docs/tested.md"));
     assert.equal(services.database.image, `postgres:${tested?.[1]}`);
     const scripts = services.database.volumes
       .filter((volume: string) => volume.startsWith("./"))
       .map((volume: string) => volume.split(":")[0]);
-    assert.equal(scripts.length, 2);
+    const names = [...ROLE_SCRIPTS, "role_passwords.sql"];
+    assert.deepEqual(scripts, names.map((name) => `./${name}`));
     for (const script of scripts) await read(join("deploy", script));
   });
 });

@@ -60,8 +60,10 @@ describe("the guides to running the service", () => {
     try {
       if (!isNew) await Deno.rename(await copyTemplate(), join(folder, "data"));
       await Deno.mkdir(join(folder, "deploy"));
-      const script = "deploy/read_only_role.sql";
-      await Deno.copyFile(join(ROOT, script), join(folder, script));
+      for (const role of ["read_only", "upload", "writer"]) {
+        const script = `deploy/${role}_role.sql`;
+        await Deno.copyFile(join(ROOT, script), join(folder, script));
+      }
       const port = freePort();
       const uploadPort = freePort();
       const { code, stdout, stderr } = await new Deno.Command("bash", {

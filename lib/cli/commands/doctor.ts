@@ -1,4 +1,5 @@
 import {
+  canReadSchemaVersion,
   type Freshness,
   loadFreshness,
   loadServerState,
@@ -102,6 +103,10 @@ async function examineDatabase(
   embedded: Awaited<ReturnType<typeof inspectEmbedded>> | null,
   { database: { databaseUrl = "" }, io, now }: CommandContext,
 ): Promise<Finding[]> {
+  if (!await canReadSchemaVersion(sql)) {
+    const hint = "`receive` works as this user; run doctor as the owner of the tables";
+    return [fail("schema", "the user of DATABASE_URL may read no table", hint)];
+  }
   // Warms up the connection, for the round trip below.
   const schema = await checkSchema(sql);
   const begun = performance.now();

@@ -1,9 +1,13 @@
 import * as v from "valibot";
+import { canReadSchemaVersion } from "../../../db/admin/diagnostics.ts";
+import { type Database, openDatabase } from "../../../db/connection/connect.ts";
+import { loadUploader } from "../../../db/read/caller.ts";
 import { aborted } from "../../base/delay.ts";
-import { type AddCommand, command } from "../command.ts";
+import { type AddCommand, command, type CommandContext } from "../command.ts";
+import { errorCode } from "../../base/error.ts";
 import { location, option, port } from "../parameters.ts";
-import { reopenForReading } from "../database.ts";
-import { UsageError } from "../../base/failure.ts";
+import { cannotMigrate, reopenForReading } from "../database.ts";
+import { Failure, UsageError } from "../../base/failure.ts";
 import { openInbox } from "../../storage/inbox.ts";
 import { startReceiver, UPLOAD_SETTINGS } from "../../intake/receive/receiver.ts";
 import { runService, SERVICE_SETTINGS } from "../service.ts";
@@ -21,7 +25,8 @@ export const receiveCommand: AddCommand = command({
     "PUT or POST /upload/OWNER/NAME?commit=OID with one JUnit report, a form with any number of " +
     "files report, coverage and codeowners, or an archive of `upload`; needs an upload token " +
     "(`token create --upload`). The response is 202 once the archive is stored durably.",
-    "Uses the database for tokens only; deploy/upload_role.sql creates a sufficient role.",
+    "Uses the database for tokens only: deploy/upload_role.sql creates a role that can look up a " +
+    "token by its hash, and nothing else.",
   ],
   settings: ["HOST", ...UPLOAD_SETTINGS, "TRUSTED_PROXIES", ...SERVICE_SETTINGS],
   environment: ["UPLOAD_PORT", ...STORAGE_VARIABLES],
@@ -37,12 +42,8 @@ export const receiveCommand: AddCommand = command({
     if (problems.length > 0) throw new UsageError(problems.join("; "));
     const inbox = openInbox(options.to, environment);
     await runService(context, settings, {
-      open: async () =>
-        await reopenForReading(await context.openDatabase(), {
-          ...context.database,
-          maxConnections: MAX_CONNECTIONS,
-          statementTimeoutMs: 10_000,
-        }),
+      open: () => openForTokens(context),
+      checkReady: checkTokenAccess,
       async body({ logStarted, ...service }) {
         const receiver = await startReceiver({
           ...service,
@@ -61,3 +62,51 @@ export const receiveCommand: AddCommand = command({
     });
   },
 });
+
+/**
+ * Opens the database for looking up tokens. The role that may do nothing else cannot read the version of
+ * the schema: what counts for it is that the functions exist.
+ *
+ * @throws {Failure} when the user may not look up tokens
+ */
+async function openForTokens(context: CommandContext): Promise<Database> {
+  const options = {
+    ...context.database,
+    maxConnections: MAX_CONNECTIONS,
+    statementTimeoutMs: 10_000,
+  };
+  let database: Database | null = null;
+  if (options.databaseUrl) {
+    database = await openDatabase({ ...options, readOnly: true });
+    if (await canReadSchemaVersion(database.sql)) {
+      await database.close();
+      database = null;
+    }
+  }
+  database ??= await reopenForReading(await context.openDatabase(), options);
+  try {
+    await checkTokenAccess(database);
+    return database;
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+// SQLSTATE: insufficient privilege; undefined function, type and column of an older schema.
+const DENIED = "42501";
+const MISSING = ["42883", "42704", "42703"];
+
+/** Looks up a token that does not exist. @throws {Failure} when the user may not */
+async function checkTokenAccess({ sql }: Database): Promise<void> {
+  try {
+    await loadUploader(sql, { hash: "", now: 0 });
+  } catch (error) {
+    if (MISSING.includes(errorCode(error))) throw cannotMigrate("older");
+    if (errorCode(error) !== DENIED) throw error;
+    throw new Failure(
+      "`receive` looks up upload tokens, which the user of DATABASE_URL may not: run " +
+        "deploy/upload_role.sql and use its role test_analytics_receiver, or the owner of the tables",
+    );
+  }
+}

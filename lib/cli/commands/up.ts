@@ -5,6 +5,7 @@ import { openDatabase } from "../../../db/connection/connect.ts";
 import { aborted } from "../../base/delay.ts";
 import { PROGRAM } from "../../base/version.ts";
 import { type AddCommand, command } from "../command.ts";
+import { requireWritable } from "../database.ts";
 import { watchArchives } from "../../intake/watch_loop.ts";
 import { openInbox } from "../../storage/inbox.ts";
 import { startReceiver, UPLOAD_SETTINGS } from "../../intake/receive/receiver.ts";
@@ -35,6 +36,12 @@ export const upCommand: AddCommand = command({
     runService(context, settings, {
       open: () => context.openDatabase(),
       async body({ database, logStarted, ...service }) {
+        await requireWritable(database, {
+          task: "`up` receives and stores uploads",
+          remedy: `use the owner of the tables, who runs \`${PROGRAM} migrate\`, or run ` +
+            `\`${PROGRAM} serve\`, which only reads`,
+          readsTokens: true,
+        });
         const { io } = context;
         const { now, stderr, environment } = io;
         const { log, metrics } = service;

@@ -13,6 +13,7 @@ import {
   option,
   wholeNumber,
 } from "../parameters.ts";
+import { requireWritable } from "../database.ts";
 import { Failure } from "../../base/failure.ts";
 import type { ArchiveOutcome } from "../../intake/process_archive.ts";
 import { cannotRead, type ReadProgress } from "../../intake/read_files.ts";
@@ -78,6 +79,10 @@ export const watchCommand: AddCommand = command({
         const organization = options.org === undefined
           ? null
           : await requireOrganization(sql, options.org);
+        await requireWritable(database, {
+          task: "`watch` stores uploads",
+          remedy: "use the owner of the tables, or the role that deploy/writer_role.sql creates",
+        });
         if (options.retryFailed) {
           const count = await retryFailedArchives(sql, storage.name);
           log.info("retrying failed archives", { count });

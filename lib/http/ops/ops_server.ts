@@ -1,7 +1,8 @@
 /** `GET /ready` and `GET /metrics` on a port of their own, without a token. */
+import { isDoneWithin } from "../../base/delay.ts";
 import type { Log } from "../../base/log.ts";
 import type { Metrics } from "../../base/metrics.ts";
-import { isDoneWithin, urlOf } from "../server/server.ts";
+import { urlOf } from "../server/server.ts";
 
 /** Shorter than the timeout of most probes. */
 const READY_TIMEOUT_MS = 2_000;

@@ -4,7 +4,12 @@
  */
 import { LRUCache } from "lru-cache";
 import { isWorkerUnavailable } from "../../../db/connection/errors.ts";
-import { type CallerLookUp, type CallerScope, loadCallers } from "../../../db/read/caller.ts";
+import {
+  type CallerLookUp,
+  type CallerScope,
+  existingTokenHashes,
+  loadCallers,
+} from "../../../db/read/caller.ts";
 import { caseKey } from "../../base/identity.ts";
 import { hashToken, type TokenType, tokenType } from "../../base/token.ts";
 import { createBatches } from "./batches.ts";
@@ -36,7 +41,10 @@ export function createAuthentication(
 ) {
   /** Hashes of tokens that were valid, with the hour of their last use. */
   const valid = new LRUCache<string, number>({ max: MAX_VALID_TOKENS });
-  const throttle = createTokenThrottle({ sql, log });
+  const throttle = createTokenThrottle({
+    log,
+    loadExisting: (hashes) => existingTokenHashes(sql, hashes),
+  });
   const lookUp = createBatches((all: readonly CallerLookUp[]) => {
     metrics?.count("lookup_batches_total");
     return loadCallers(sql, all);
@@ -69,8 +77,7 @@ export function createAuthentication(
       throttle.recordWrong(address);
     } else if (lastUse !== hour) {
       valid.set(hash, hour);
-      const { organizationId, tokenId } = found.caller;
-      if (tokenId !== null) onTokenUse?.({ organizationId, tokenId, hour });
+      if (found.caller.tokenId !== null) onTokenUse?.({ hash, hour });
     }
     return found;
   };

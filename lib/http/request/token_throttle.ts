@@ -1,5 +1,4 @@
 import { LRUCache } from "lru-cache";
-import { existingTokenHashes } from "../../../db/read/caller.ts";
 import { pause } from "../../base/delay.ts";
 import { createBatches } from "./batches.ts";
 import type { Context } from "./context.ts";
@@ -25,8 +24,14 @@ const MAX_TOKENS = 50_000;
  * Limits the statements that an address causes by sending wrong tokens. A valid token is never
  * refused: while an address is throttled, tokens that were valid before are looked up as usual, and
  * all others are looked up together in batches.
+ *
+ * @param options.loadExisting returns which of some hashes belong to a token
  */
-export function createTokenThrottle({ sql, log }: Pick<Context, "sql" | "log">) {
+export function createTokenThrottle(
+  { log, loadExisting }: Pick<Context, "log"> & {
+    loadExisting(hashes: readonly string[]): Promise<ReadonlySet<string>>;
+  },
+) {
   /** Wrong tokens by address, since the first one of a period. */
   const counts = new LRUCache<string, number>({
     max: MAX_ADDRESSES,
@@ -35,7 +40,7 @@ export function createTokenThrottle({ sql, log }: Pick<Context, "sql" | "log">) 
   });
   const wrong = new LRUCache<string, true>({ max: MAX_TOKENS, ttl: WRONG_MS, ttlResolution: 0 });
   const exists = createBatches(async (hashes: readonly string[]) => {
-    const existing = await existingTokenHashes(sql, hashes);
+    const existing = await loadExisting(hashes);
     return hashes.map((hash) => existing.has(hash));
   }, { wait: () => pause(BATCH_INTERVAL_MS) });
 

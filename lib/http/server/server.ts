@@ -1,4 +1,5 @@
 /** Listens for requests, with a shutdown that drains; limits requests in number and in time. */
+import { isDoneWithin } from "../../base/delay.ts";
 import { errorFields, type Log } from "../../base/log.ts";
 import type { App } from "../request/context.ts";
 import { internalServerError } from "../request/errors.ts";
@@ -109,17 +110,6 @@ export function limitRequests(
     if (expired++ === 0) onTimeout?.();
     return completeError(request, internalServerError(), requestIdOf(request));
   };
-}
-
-/** Whether some work finishes in time; throws what it throws. */
-export async function isDoneWithin(work: Promise<unknown>, timeoutMs: number): Promise<boolean> {
-  const { promise: timeout, resolve } = Promise.withResolvers<boolean>();
-  const timer = setTimeout(() => resolve(false), timeoutMs);
-  try {
-    return await Promise.race([work.then(() => true), timeout]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /** Base address of a listener, without a slash at its end. */

@@ -1,7 +1,7 @@
 /** Routes of `receive`: `PUT` or `POST /upload/OWNER/NAME`, and `GET /health`. */
 import { join } from "node:path";
 import * as v from "valibot";
-import { loadUploader, type Uploader } from "../../../db/read/caller.ts";
+import { loadUploader, type Uploader, validUploadTokenHashes } from "../../../db/read/caller.ts";
 import { errorFields } from "../../base/log.ts";
 import { readWith } from "../../base/read_with.ts";
 import { parseRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
@@ -48,7 +48,10 @@ export interface UploadContext
 /** Creates the app. */
 export function createUploadApp(context: UploadContext): App {
   const { log, metrics } = context;
-  const throttle = createTokenThrottle(context);
+  const throttle = createTokenThrottle({
+    log,
+    loadExisting: (hashes) => validUploadTokenHashes(context.sql, { hashes, now: context.now() }),
+  });
   let uploadCount = 0;
   let runningCount = 0;
 
@@ -112,7 +115,7 @@ export function createUploadApp(context: UploadContext): App {
     const token = readToken(headers.get("authorization"), "token", ["upload"]);
     if (!token || !await throttle.mayBeValid(address, token.hash)) return null;
     const uploader = await loadUploader(context.sql, { hash: token.hash, now });
-    if (uploader) context.onTokenUse?.({ ...uploader, hour: now - now % 3600 });
+    if (uploader) context.onTokenUse?.({ hash: token.hash, hour: now - now % 3600 });
     else throttle.recordWrong(address);
     return uploader;
   }

@@ -9,6 +9,7 @@ const LANDED: Record<string, string> = {
   "0001_initial.sql": "270b98ecccc907a848f62f403698e80fb0f9b33ed42325908b1546c1ebb962f1",
   "0002_build.sql": "62c751bfeda39b381f8a69a71dc43aeffde23bca7258a2365a60320750053ad6",
   "0003_archive_states.sql": "3cee9003c778c3a5635f89cb9de92815560f892f0b6a0bad9996b3f64ff23ec6",
+  "0004_upload_token.sql": "796fc0be2963db96ffc83cd99dcb319624b858b533a42365654ceed041c3f411",
 };
 
 const FOLDER = new URL("../../../db/schema/migrations/", import.meta.url);

@@ -10,11 +10,15 @@ import {
   findArchives,
   releaseArchive,
 } from "../../../db/admin/archives.ts";
-import { loadFreshness, loadServerState } from "../../../db/admin/diagnostics.ts";
+import {
+  canReadSchemaVersion,
+  loadFreshness,
+  loadServerState,
+} from "../../../db/admin/diagnostics.ts";
 import { findOrganization } from "../../../db/admin/organizations.ts";
 import { createRepository, findOrCreateRepository } from "../../../db/admin/repositories.ts";
 import { recordTokenUses } from "../../../db/admin/tokens.ts";
-import { loadUploader } from "../../../db/read/caller.ts";
+import { loadUploader, validUploadTokenHashes } from "../../../db/read/caller.ts";
 import { findRepository } from "../../../db/admin/repositories.ts";
 import { prepareTests } from "../../../db/write/tests.ts";
 import { testId } from "../../../lib/base/identity.ts";
@@ -193,8 +197,7 @@ async function organizationsAndTokens(program: Program): Promise<void> {
   await program.run(`token import --org big --hash ${hash}`);
   await program.run("token list --org big");
   const id = JSON.parse(token).api_token_id;
-  const { organization_id: organizationId } = JSON.parse(token);
-  await recordTokenUses(program.database.sql, [{ organizationId, tokenId: id, hour: NOON }]);
+  await recordTokenUses(program.database.sql, [{ hash, hour: NOON }]);
   await program.run(`token revoke ${id}`);
   await program.run(`token revoke ${id}`);
 }
@@ -301,6 +304,7 @@ async function watching(program: Program): Promise<void> {
   const processed = { source: claim.source, archives, state: "processed" } as const;
   assert.deepEqual(await findArchives(sql, processed), []);
   assert.equal(await loadUploader(sql, { hash: "", now: NOON }), null);
+  assert.equal((await validUploadTokenHashes(sql, { hashes: [""], now: NOON })).size, 0);
   await extendClaim(sql, { ...claim, leaseSeconds: 60 });
   const repositoryId = await shopId(sql);
   await sql.begin((tx) => assignArchive(tx, { ...claim, repositoryId }));
@@ -360,6 +364,7 @@ async function pruning(program: Program): Promise<void> {
 
 async function diagnosis({ database: { sql } }: Program): Promise<void> {
   await loadServerState(sql);
+  assert.ok(await canReadSchemaVersion(sql));
   await loadFreshness(sql, { windowStart: NOON });
 }
 

@@ -12,6 +12,7 @@ const SERVER = {
   isSuperuser: false,
   canWrite: true,
   canMigrate: true,
+  canReadTokens: true,
   databaseBytes: 12_345_678,
 };
 const FRESH = {

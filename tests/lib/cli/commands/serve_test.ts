@@ -1,9 +1,7 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { copyTemplate, describeWithDatabases } from "../../../database.ts";
-import { createLog } from "../../../../lib/base/log.ts";
-import { recordTokenUsesLater } from "../../../../lib/cli/service.ts";
-import { commandLine, NOON } from "../run_in_process.ts";
+import { commandLine } from "../run_in_process.ts";
 
 describeWithDatabases("serve", (database) => {
   const cli = commandLine(() => ({ ...database(), kind: "embedded" }));
@@ -112,33 +110,6 @@ describeWithDatabases("serve", (database) => {
       assert.equal((await fetch(`${url}/metrics`)).status, 401);
       assert.equal((await fetch(`${url}/metrics`, { headers })).status, 404);
     });
-  });
-
-  it("records the last use of a token to the hour, once an hour", async () => {
-    await cli("org create user");
-    const token = JSON.parse((await cli("token create --org user --json")).stdout);
-    const used = { organizationId: token.organization_id, tokenId: token.api_token_id };
-    const lines: string[] = [];
-    const log = createLog({ write: (line) => lines.push(line.slice(21)), now: () => 0 });
-    const location = { databaseUrl: undefined, ...database().place };
-    const uses = recordTokenUsesLater(location, log, 1);
-    uses.record({ ...used, hour: NOON });
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    await uses.close();
-    const listed = JSON.parse((await cli("token list --org user --json")).stdout);
-    assert.equal(listed[0].last_used_at, "2026-02-01T12:00:00Z");
-    const unknown = { databaseUrl: "postgres://user@127.0.0.1:1/none", dataDir: "" };
-    const refused = recordTokenUsesLater(unknown, log, 1);
-    for (const hour of [NOON, NOON + 3600]) {
-      refused.record({ ...used, hour });
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-    await refused.close();
-    assert.deepEqual(lines, [
-      'info the last use of tokens is not recorded error="DatabaseError: the PostgreSQL server at ' +
-      "127.0.0.1:1 (DATABASE_URL) cannot be used: nothing listens there; expected a running " +
-      'PostgreSQL server (ECONNREFUSED)"',
-    ]);
   });
 
   it("listens where the flag says, not the environment", async () => {
